@@ -379,6 +379,7 @@ public:
            llvm::ArrayRef<exec::Count> params, int32_t live);
   void addSchedule(exec::ScheduleOp schedule);
   void finish();
+  uint32_t size() const { return uint32_t(commands.size()); }
 
   /// The vectors of the program, after finish().
   Offset<flatbuffers::Vector<const schema::Place *>> placeVector;
@@ -438,6 +439,7 @@ static schema::ProgramKind kindOf(exec::ProgramOp op) {
 Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
   std::vector<Offset<schema::PlanPort>> programInputs, outputs;
   CommandList commands(fbb, dispatches);
+  uint32_t cut = 0;
   for (Operation &inner : op.getBody().front()) {
     if (auto alloc = dyn_cast<exec::AllocOp>(inner)) {
       if (alloc.getInput())
@@ -453,6 +455,8 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
         live = int32_t(commands.place(makePlace(number, /*elementOffset=*/0)));
       commands.add(layout.kernelIndex.lookup(dispatch.getKernel()), bindings,
                    dispatch.getCounts(), live);
+    } else if (isa<exec::AwaitHostOp>(inner)) {
+      cut = commands.size();
     } else if (auto schedule = dyn_cast<exec::ScheduleOp>(inner)) {
       commands.addSchedule(schedule);
     } else if (auto output = dyn_cast<exec::OutputOp>(inner)) {
@@ -472,7 +476,7 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
       isPrefill ? 0 : op.getK(), isPrefill ? op.getSequences() : 0,
       /*drafts=*/isPrefill && op.getK() > 0, &arenaBytes, commands.placeVector,
       commands.actionVector, commands.commandVector, commands.cpuVector,
-      inputVector, outputVector, uint32_t(op.getPositions().value_or(0)));
+      inputVector, outputVector, uint32_t(op.getPositions().value_or(0)), cut);
 }
 
 /// Null where there are none.

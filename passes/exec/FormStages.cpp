@@ -12,6 +12,9 @@
 // readers since. Which calls update the same rows of a buffer, they say
 // themselves (`KernelOpInterface`).
 //
+// No call crosses the place where a round may stop for the host, and there is
+// a barrier (exec.await_host).
+//
 // What is light depends on n, and so do the stages: between the n at which a
 // call is light no more, or gets a second task, nothing changes. Each of these
 // spans has an order of its own that is good for it. A program has one order,
@@ -54,6 +57,8 @@ struct Call {
   Count rows;
   Value live;
   bool rowLocal;
+  /// Whether it stands behind where the program may stop (exec.await_host).
+  bool isInSecondHalf;
   /// The least n at which it has several tasks, and at which dividing them
   /// saves more than it costs.
   int64_t manyFrom, heavyFrom;
@@ -184,7 +189,9 @@ private:
   void add(KernelOpInterface op);
   void order(size_t from, size_t to, bool byRow);
   void useBuffer(Value buffer, bool isWrite, size_t user);
+  void orderHalves();
 
+  bool isCut = false;
   const Points points;
   const int64_t soloElements;
   const mlir::mtp::LiveRows live;
@@ -196,8 +203,33 @@ private:
 
 DependenceGraph::DependenceGraph(ProgramOp program, int64_t soloElements)
     : points(program.getPoints()), soloElements(soloElements), live(program) {
-  for (auto op : program.getBody().front().getOps<KernelOpInterface>())
-    add(op);
+  for (Operation &op : program.getBody().front())
+    if (auto call = dyn_cast<KernelOpInterface>(op))
+      add(call);
+    else
+      isCut |= isa<AwaitHostOp>(op);
+  if (isCut)
+    orderHalves();
+}
+
+/// What nobody of the first half waits for comes before what waits for nobody
+/// of the second, and with them all else.
+void DependenceGraph::orderHalves() {
+  auto hasOwnHalf = [&](const Call &call) {
+    return [&, half = call.isInSecondHalf](Dependence dependence) {
+      return calls[dependence.call].isInSecondHalf == half;
+    };
+  };
+  SmallVector<size_t> last, first;
+  for (auto [number, call] : llvm::enumerate(calls)) {
+    if (!call.isInSecondHalf && llvm::none_of(call.after, hasOwnHalf(call)))
+      last.push_back(number);
+    if (call.isInSecondHalf && llvm::none_of(call.before, hasOwnHalf(call)))
+      first.push_back(number);
+  }
+  for (size_t before : last)
+    for (size_t behind : first)
+      order(before, behind, /*byRow=*/false);
 }
 
 void DependenceGraph::order(size_t from, size_t to, bool byRow) {
@@ -242,7 +274,8 @@ void DependenceGraph::add(KernelOpInterface op) {
                                                      soloElements, points)
                                         : points.least;
   calls.push_back({op, op.getKernelParams().front(), live.of(op),
-                   op.isRowLocal(), firstWithTasks(op, points), heavyFrom});
+                   op.isRowLocal(), isCut, firstWithTasks(op, points),
+                   heavyFrom});
   for (auto [i, operand] : llvm::enumerate(op.getKernelOperands())) {
     Value value = operand.value;
     if (isa<MemRefType>(value.getType()))
@@ -319,8 +352,11 @@ SmallVector<Share> Scheduler::sharesAt(int64_t n) const {
 bool Scheduler::canJoin(size_t call, int64_t stage, ArrayRef<int64_t> stages,
                         ArrayRef<Share> shares) const {
   return llvm::all_of(calls[call].before, [&](Dependence dependence) {
+    const Call &before = calls[dependence.call];
+    bool isSameHalf = before.isInSecondHalf == calls[call].isInSecondHalf;
     return stages[dependence.call] < stage ||
-           staysOnThread(dependence.call, call, dependence.byRow, shares);
+           (isSameHalf &&
+            staysOnThread(dependence.call, call, dependence.byRow, shares));
   });
 }
 
@@ -409,9 +445,12 @@ static void moveViews(Operation *op) {
 
 /// Puts the calls of a block in that order. What is no call (references,
 /// inputs) stays in front, a view follows what it is of, and the host reads in
-/// the end.
+/// the end, and where the program may stop.
 static void moveCalls(Block &body, ArrayRef<Call> calls, const Order &order) {
+  auto stops = llvm::to_vector(body.getOps<AwaitHostOp>());
   for (size_t number : order) {
+    if (!stops.empty() && calls[number].isInSecondHalf)
+      stops.pop_back_val()->moveBefore(&body, body.end());
     Operation *op = calls[number].op;
     op->moveBefore(&body, body.end());
     moveViews(op);

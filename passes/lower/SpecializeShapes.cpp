@@ -166,6 +166,16 @@ LogicalResult SpecializeShapesPass::writeProgram(Operation *round,
           builder, op.getLoc(), output.getName(), value, output.getOfAttr()));
       continue;
     }
+    if (auto wait = dyn_cast<AwaitHostOp>(op)) {
+      for (auto [name, value] : {std::pair("drafts", wait.getDrafts()),
+                                 std::pair("parents", wait.getParents())})
+        if (value)
+          outputs.push_back(exec::OutputOp::create(builder, op.getLoc(), name,
+                                                   mapping.lookup(value),
+                                                   OutputRowsAttr()));
+      exec::AwaitHostOp::create(builder, op.getLoc());
+      continue;
+    }
     if (failed(countRows(builder.clone(op, mapping), rows)))
       return failure();
   }

@@ -383,8 +383,11 @@ LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k,
   }
   ++numRounds;
   Block &body = instance->getRegion(0).front();
-  if (k == 0)
+  if (k == 0) {
     dropDrafts(body);
+    for (auto wait : llvm::to_vector(body.getOps<AwaitHostOp>()))
+      wait.erase();
+  }
   placeDrafts(body, k);
   linkParts(body);
   bool goesByK = setDrafts(instance, k, nodes);
@@ -421,6 +424,11 @@ void InstantiateRoundsPass::runOnOperation() {
   // What a round decides in core ops may be any rule.
   if (envelope.getMaxK() > 0 && round.getBody()->getOps<AcceptOp>().empty())
     module->setAttr(kCustomRuleAttr, UnitAttr::get(&getContext()));
+  // A prefill behind a preemption has not the inputs by which the host let the
+  // anchor be picked.
+  if (!round.getBody()->getOps<AwaitHostOp>().empty() &&
+      !round.getBody()->getOps<CommitOp>().empty())
+    useState(module, states::kKnown);
   FailureOr<PrefillOp> prefill = failure();
   auto prefills = module.getOps<PrefillOp>();
   prefill = prefills.empty() ? makePrefill(round) : *prefills.begin();

@@ -55,14 +55,17 @@ static llvm::SetVector<Value> findCaptured(AcceptOp accept) {
 
 /// Whether `op` may be done earlier, where nothing writes what it reads.
 static bool isMovable(Operation *op) {
-  return isMemoryEffectFree(op) || (isa<PerSlotOp, ReadStateOp>(op) &&
-                                    collectStateUses(op).written.empty());
+  return isMemoryEffectFree(op) ||
+         (isa<PerSlotOp, ReadStateOp, MaskColumnsOp>(op) &&
+          collectStateUses(op).written.empty());
 }
 
-/// Whether something from `from` on writes a state in front of `to`.
+/// Whether something from `from` on writes a state in front of `to`, or lets
+/// the host do it.
 static bool writesBetween(Operation *from, Operation *to) {
   for (Operation *op = from; op && op != to; op = op->getNextNode())
-    if (isa<WriteStateOp>(op) || !collectStateUses(op).written.empty())
+    if (isa<WriteStateOp, AwaitHostOp>(op) ||
+        !collectStateUses(op).written.empty())
       return true;
   return false;
 }

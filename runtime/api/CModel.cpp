@@ -246,6 +246,10 @@ mtp_status mtp_model_get_request_inputs(const mtp_model *model,
               "room for inputs");
 }
 
+int mtp_model_shows_drafts(const mtp_model *model) {
+  return model && model->model->showsDrafts();
+}
+
 mtp_status mtp_model_get_request_outputs(const mtp_model *model,
                                          const mtp_request_output **outputs,
                                          size_t *count) {

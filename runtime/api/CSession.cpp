@@ -121,22 +121,28 @@ static Status checkCounts(const mtp_request &given, const Session &session) {
 
 /// A name that the model does not have, and one that comes twice, are the
 /// session's to refuse: of more than there can be one is enough.
+static Result<RequestInput> readInput(const std::vector<PortType> &ports,
+                                      const mtp_request_input &input) {
+  MTP_RETURN_IF_ERROR(need(input.name, "the name of an input"));
+  RequestInput read;
+  read.name = input.name;
+  auto port = std::ranges::find(ports, read.name, &PortType::name);
+  if (port != ports.end()) {
+    MTP_ASSIGN_OR_RETURN(
+        read.value,
+        readInput(*port, strCat("input '", read.name, "'"), input.value));
+  }
+  return read;
+}
+
 static Status readInputs(const mtp_request &given, const Session &session,
                          Request &request) {
   std::vector<PortType> ports = session.model()->requestInputs();
   MTP_RETURN_IF_ERROR(needArray(given.inputs, given.input_count, "inputs"));
   size_t count = std::min(given.input_count, ports.size() + 1);
   for (size_t i = 0; i < count; ++i) {
-    const mtp_request_input &input = given.inputs[i];
-    MTP_RETURN_IF_ERROR(need(input.name, "the name of an input"));
-    RequestInput &read = request.inputs.emplace_back();
-    read.name = input.name;
-    auto port = std::ranges::find(ports, read.name, &PortType::name);
-    if (port == ports.end())
-      return okStatus();
-    MTP_ASSIGN_OR_RETURN(
-        read.value,
-        readInput(*port, strCat("input '", read.name, "'"), input.value));
+    MTP_ASSIGN_OR_RETURN(RequestInput read, readInput(ports, given.inputs[i]));
+    request.inputs.push_back(std::move(read));
   }
   return okStatus();
 }
@@ -154,6 +160,7 @@ static Result<Request> readRequest(const mtp_request *request,
                 given.seed};
   r.stopTokens.assign(given.stop_tokens, given.stop_tokens + given.stop_count);
   r.ignoreEos = given.ignore_eos != 0;
+  r.seesDrafts = given.sees_drafts != 0;
   MTP_ASSIGN_OR_RETURN(r.k, readK(given.k, session));
   MTP_RETURN_IF_ERROR(readInputs(given, session, r));
   MTP_RETURN_IF_ERROR(needArray(given.outputs, given.output_count, "outputs"));
@@ -210,11 +217,35 @@ mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
                         mtp_finish(update.finish),
                         error.c_str(),
                         outputs.data(),
-                        outputs.size()};
+                        outputs.size(),
+                        update.seen.has_value(),
+                        nullptr,
+                        0,
+                        nullptr};
+    if (update.seen) {
+      given.drafts = update.seen->tokens.data();
+      given.draft_count = update.seen->tokens.size();
+      if (!update.seen->parents.empty())
+        given.parents = update.seen->parents.data();
+    }
     if (callback)
       callback(user, &given);
   }
   return MTP_OK;
+}
+
+mtp_status mtp_session_set_input(mtp_session *session, uint64_t id,
+                                 const mtp_request_input *input) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(need(input, "an input"));
+  auto read = readInput(session->session->model()->requestInputs(), *input);
+  if (!read)
+    return report(read.status());
+  return report(session->session->setInput(id, std::move(*read)));
+}
+
+int mtp_session_awaits_host(const mtp_session *session) {
+  return session && session->session->awaitsHost();
 }
 
 int mtp_session_idle(const mtp_session *session) {

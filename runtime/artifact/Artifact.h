@@ -107,6 +107,9 @@ struct Program {
   bool drafts = false;
   /// It is for speed where rows are at positions below so many; 0: for any.
   uint32_t positions = 0;
+  /// The first command of the second half, where it may stop in front of it; 0:
+  /// it may not.
+  uint32_t cut = 0;
   /// Whether a library of the GPU's vendor computes some of its products.
   bool callsLibrary = false;
   Count arenaBytes;

@@ -81,6 +81,7 @@ private:
   Status readCommand(const schema::PlanProgram &program, uint32_t index,
                      Program &result);
   Status readSchedules(const schema::PlanProgram &program, Program &result);
+  Status readCut(const schema::PlanProgram &program, Program &result);
   Status readPorts(const Tables<schema::PlanPort> *ports, const char *what,
                    std::vector<Port> &result);
 
@@ -170,6 +171,26 @@ Status PlanReader::readSchedules(const schema::PlanProgram &program,
   return okStatus();
 }
 
+/// No thread may begin the second half before all have ended the first.
+Status PlanReader::readCut(const schema::PlanProgram &program,
+                           Program &result) {
+  result.cut = program.cut();
+  if (result.cut == 0)
+    return okStatus();
+  if (result.kind != schema::ProgramKind::Decode ||
+      result.cut >= result.commands.size())
+    return dataLoss(strCat("expected a cut of a decode program alone, below "
+                           "its ",
+                           result.commands.size(), " commands, got ",
+                           result.cut));
+  for (const CpuSchedule &schedule : result.schedules)
+    if (schedule.isJoined(result.cut))
+      return dataLoss(strCat("expected a barrier at the cut, got command ",
+                             result.cut, " joined for n from ", schedule.begin,
+                             " on"));
+  return okStatus();
+}
+
 Status PlanReader::readPorts(const Tables<schema::PlanPort> *ports,
                              const char *what, std::vector<Port> &result) {
   for (uint32_t i = 0; i < vectorSize(ports); ++i) {
@@ -220,6 +241,7 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
     if (Status status = readCommand(program, i, result); !status.isOk())
       return withPath(status, strCat("commands[", i, "]"));
   MTP_RETURN_IF_ERROR(readSchedules(program, result));
+  MTP_RETURN_IF_ERROR(readCut(program, result));
   MTP_RETURN_IF_ERROR(readPorts(program.inputs(), "inputs", result.inputs));
   return readPorts(program.outputs(), "outputs", result.outputs);
 }

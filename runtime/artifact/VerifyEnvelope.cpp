@@ -269,6 +269,9 @@ struct Coverage {
   /// The type of a row of declared outputs, and what they have one for.
   std::map<std::string_view, std::string> declared;
 
+  /// Whether the decode programs with drafts may stop.
+  std::optional<bool> stops;
+
   Status add(const Artifact &artifact, const Program &program);
   Status addDeclared(const Program &program);
   Status addDecode(const Artifact &artifact, const Program &program);
@@ -296,6 +299,21 @@ static Status verifyWindow(const schema::Envelope &e, const Program &program) {
                          most, " rows of a slot, got ", rows));
 }
 
+/// What the host sees of a program that may stop: a row of drafts for each
+/// slot, and of a computed tree the parents of all nodes.
+static Status verifyDrafts(const Program &program) {
+  const Port *drafts = program.output("drafts");
+  uint64_t count = 0;
+  if (drafts && drafts->shape.size() == 2)
+    count = drafts->shapeAt(program.begin)[1];
+  MTP_RETURN_IF_ERROR(verifyOutput(program, "drafts", schema::DType::I32,
+                                   {0, 1}, {std::max<uint64_t>(count, 1)}));
+  return program.output("parents")
+             ? verifyOutput(program, "parents", schema::DType::I32, {0, 1},
+                            {count + 1})
+             : okStatus();
+}
+
 Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
   const schema::Envelope &e = *artifact.envelope;
   if (program.begin < 1 || program.end - 1 > e.max_batch() ||
@@ -315,6 +333,15 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
   if (program.output("places"))
     MTP_RETURN_IF_ERROR(
         verifyOutput(program, "places", schema::DType::I32, rows, {}));
+  bool isCut = program.cut != 0;
+  if (program.k > 0 && stops.value_or(isCut) != isCut)
+    return dataLoss(strCat("expected ", *stops ? "a" : "no",
+                           " cut, as in other programs with drafts, got ",
+                           program.cut));
+  if (program.k > 0)
+    stops = isCut;
+  if (isCut)
+    MTP_RETURN_IF_ERROR(verifyDrafts(program));
   if (artifact.findState("ring"))
     MTP_RETURN_IF_ERROR(
         verifyOutput(program, kAgain, schema::DType::I32, {0, 1}, {}));

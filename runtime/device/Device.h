@@ -28,6 +28,10 @@ struct Progress {
   bool isDone = false;
 };
 
+/// What stands before the cut of a program that may stop, and what stands
+/// behind it (Program::cut).
+enum class Half : uint8_t { First, Second };
+
 /// An artifact on a device with memory of its own: arena, zeroed states and KV
 /// pools. Not for use by two threads at once.
 ///
@@ -43,6 +47,14 @@ public:
   /// rows, behind all writes. InvalidArgument when the program does not cover
   /// n.
   virtual Status run(uint32_t program, uint32_t n) = 0;
+
+  /// Runs one half of a program that may stop; both, one after the other, do
+  /// what run() does. Between them states may be written and outputs read, and
+  /// nothing else may run. InvalidArgument as run(), and for a program that may
+  /// not stop.
+  virtual Status runHalf(uint32_t program, uint32_t n, Half half) {
+    return unimplemented("the device cannot stop a program");
+  }
 
   /// Readies the programs with products of a library (Program::callsLibrary),
   /// which run() refuses before. The name of the library; else why the machine

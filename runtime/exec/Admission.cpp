@@ -40,6 +40,10 @@ Status Session::Impl::checkRequest(const Request &request) const {
     return invalidArgument("expected max tokens of at least 1");
   MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
   MTP_RETURN_IF_ERROR(checkK(request));
+  if (request.seesDrafts && !inner.programs.canStop())
+    return invalidArgument("expected no request that sees drafts, as the "
+                           "model's rounds do not stop behind these "
+                           "(mtp.await_host)");
   for (size_t i = 0; i < request.stopTokens.size(); ++i)
     if (request.stopTokens[i] < 0 || uint32_t(request.stopTokens[i]) >= e.vocab)
       return invalidArgument(strCat("stop token ", i, " is ",
@@ -88,7 +92,7 @@ Result<SequenceId> Session::Impl::add(Request request) {
   setK(sequence);
   waiting.insert(id);
   // A slot may be free for it.
-  if (flight)
+  if (flight && !flight->isStopped)
     executable->stopRounds();
   return id;
 }
@@ -103,8 +107,13 @@ Status Session::Impl::cancel(SequenceId id) {
   giveUpSlot(sequence);
   sequence.giveBackMemory();
   waiting.erase(id);
-  if (flight && admitted.empty() && failure.isOk())
-    executable->stopRounds();
+  if (flight && admitted.empty() && failure.isOk()) {
+    // Nobody is left for whom a round that has stopped would go on.
+    if (flight->isStopped)
+      flight.reset();
+    else
+      executable->stopRounds();
+  }
   sequence.phase = Sequence::Phase::Done;
   sequence.finish = FinishReason::Cancelled;
   return okStatus();
@@ -116,6 +125,32 @@ Status Session::Impl::release(SequenceId id) {
     return failedPrecondition(
         strCat("sequence ", id, " has not finished; cancel it first"));
   sequences.erase(id);
+  return okStatus();
+}
+
+/// Where the sequence has a slot, no rounds are under way that it could be in:
+/// its own are one per launch.
+Status Session::Impl::setInput(SequenceId id, RequestInput input) {
+  MTP_RETURN_IF_ERROR(checkUsable());
+  auto found = sequences.find(id);
+  if (found == sequences.end())
+    return notFound(strCat("no sequence has the id ", id));
+  Sequence &sequence = found->second;
+  if (!sequence.request.seesDrafts)
+    return failedPrecondition(
+        strCat("expected a sequence that sees drafts, which ", id,
+               " does not: its inputs stay as they are"));
+  if (sequence.phase == Sequence::Phase::Done)
+    return failedPrecondition(strCat("sequence ", id, " has finished"));
+  std::vector<RequestInput> inputs;
+  inputs.push_back(std::move(input));
+  MTP_ASSIGN_OR_RETURN(InputBytes given,
+                       readInputs(inner.artifact(), std::move(inputs)));
+  auto &[state, bytes] = *given.begin();
+  if (sequence.phase != Sequence::Phase::Waiting)
+    MTP_RETURN_IF_ERROR(slotStates->setInput(sequence.slot, state, bytes));
+  sequence.inputs.insert_or_assign(state, std::move(bytes));
+  sequence.hasNewInputs = true;
   return okStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace mtp;
 
@@ -56,7 +57,8 @@ Status Session::Impl::makeRoom(RoundPlan &plan) {
 /// logits or outputs that a later round would write over, it is one.
 uint32_t Session::Impl::roundsFor(const RoundPlan &plan) {
   auto needsHost = [](const RoundPlan::Row &row) {
-    return !row.sequence->endsOnDevice || !row.sequence->outputs.empty();
+    return !row.sequence->endsOnDevice || !row.sequence->outputs.empty() ||
+           row.sequence->request.seesDrafts;
   };
   if (!host->hasRing() || options.logits != LogitsMode::None ||
       !prefilling.empty() || std::ranges::any_of(plan.rows, needsHost))
@@ -125,8 +127,13 @@ Status Session::Impl::startFlight() {
   next.program = program;
   next.k = plan.k;
   next.logits = inner.programs.logits(program, batch);
+  auto seesDrafts = [](const RoundPlan::Row &row) {
+    return row.sequence->request.seesDrafts;
+  };
   if (rounds > 1) {
     MTP_RETURN_IF_ERROR(executable->startRounds(program, batch));
+  } else if (std::ranges::any_of(plan.rows, seesDrafts)) {
+    MTP_RETURN_IF_ERROR(startStopped(next));
   } else {
     MTP_RETURN_IF_ERROR(executable->run(program, batch));
     next.progress = {1, true};
@@ -135,19 +142,70 @@ Status Session::Impl::startFlight() {
   return okStatus();
 }
 
+/// Runs the first half of a round, and gives those who see drafts theirs. A
+/// round that may not stop, which has no drafts, has nothing in its first half.
+Status Session::Impl::startStopped(Flight &next) {
+  uint32_t program = next.program, batch = uint32_t(next.rows.size());
+  bool isCut = inner.programs.program(program).cut != 0;
+  if (isCut)
+    MTP_RETURN_IF_ERROR(executable->runHalf(program, batch, Half::First));
+  for (uint32_t row = 0; row < batch; ++row) {
+    const auto &[id, slot, drafts] = next.rows[row];
+    if (!sequences.at(id).request.seesDrafts)
+      continue;
+    SequenceUpdate &update = updates[id];
+    update.id = id;
+    SeenDrafts &seen = update.seen.emplace();
+    if (!isCut)
+      continue;
+    MTP_ASSIGN_OR_RETURN(
+        seen.tokens,
+        readSlot(inner.programs.drafts(program, batch), batch, row));
+    MTP_ASSIGN_OR_RETURN(
+        seen.parents,
+        readSlot(inner.programs.parents(program, batch), batch, row));
+    // Those behind the sequence's own number are none, as the second half says.
+    for (size_t i = drafts; i < seen.tokens.size(); ++i)
+      seen.tokens[i] = -1;
+  }
+  next.isStopped = true;
+  return okStatus();
+}
+
+/// Runs the second half.
+Status Session::Impl::finishStopped() {
+  uint32_t program = flight->program, batch = uint32_t(flight->rows.size());
+  // What the host did meanwhile is no cost of the round.
+  flight->start += clock() - flight->stopped;
+  MTP_RETURN_IF_ERROR(inner.programs.program(program).cut != 0
+                          ? executable->runHalf(program, batch, Half::Second)
+                          : executable->run(program, batch));
+  flight->isStopped = false;
+  flight->progress = {1, true};
+  return okStatus();
+}
+
 /// Starts rounds where none are under way, and reads what is new.
 Status Session::Impl::decodePhase() {
   double begin = clock();
   if (!flight)
     MTP_RETURN_IF_ERROR(startFlight());
+  else if (flight->isStopped)
+    MTP_RETURN_IF_ERROR(finishStopped());
   if (!flight)
     return okStatus();
   uint64_t before = statistics.rounds;
-  MTP_RETURN_IF_ERROR(readFlight());
-  double time = clock() - begin;
+  if (!flight->isStopped)
+    MTP_RETURN_IF_ERROR(readFlight());
+  double end = clock(), time = end - begin;
   statistics.decodeSeconds += time;
   if (statistics.rounds > before)
-    roundSeconds = time / double(statistics.rounds - before);
+    roundSeconds = (time + std::exchange(halfSeconds, 0)) /
+                   double(statistics.rounds - before);
+  if (flight && flight->isStopped) {
+    halfSeconds = time;
+    flight->stopped = end;
+  }
   return okStatus();
 }
 
@@ -211,6 +269,9 @@ Status Session::Impl::countRows(const Flight &over) {
 Status Session::Impl::landFlight() {
   if (!flight || flight->progress.isDone)
     return okStatus();
+  if (flight->isStopped)
+    return failedPrecondition("a round has stopped for its host; call step() "
+                              "first, which runs the rest");
   executable->stopRounds();
   MTP_ASSIGN_OR_RETURN(flight->progress, executable->awaitRounds(UINT32_MAX));
   return okStatus();
@@ -230,7 +291,7 @@ Status Session::Impl::readRow(const Flight &from, uint32_t row) {
 /// Shares the pages that a round has made final, see README.md. `anchor` is the
 /// position of the token that the round began with.
 void Session::Impl::publishRound(Sequence &sequence, uint64_t anchor) {
-  if (sequence.hasGap)
+  if (sequence.hasGap || sequence.hasNewInputs)
     return;
   std::vector<int32_t> &known = sequence.context;
   const std::vector<int32_t> &prompt = sequence.request.prompt;

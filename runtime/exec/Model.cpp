@@ -120,6 +120,8 @@ std::vector<PortType> Model::requestInputs() const {
   return mtp::requestInputs(impl->artifact());
 }
 
+bool Model::showsDrafts() const { return impl->programs.canStop(); }
+
 std::vector<RequestOutputType> Model::requestOutputs() const {
   return mtp::requestOutputs(impl->plan());
 }

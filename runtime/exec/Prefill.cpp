@@ -227,7 +227,8 @@ Status Session::Impl::commitPrefill(PrefillShare share,
 
 Status Session::Impl::finishPrefill(Sequence &sequence,
                                     const SlotResults &results) {
-  kv->publish(sequence.slot, sequence.context);
+  if (!sequence.hasNewInputs)
+    kv->publish(sequence.slot, sequence.context);
   std::erase(prefilling, sequence.id);
   sequence.phase = Sequence::Phase::Running;
   sequence.windowRows.clear();

@@ -107,14 +107,32 @@ uint32_t ProgramTable::nodes(uint32_t k) const {
   return plan.programs[decode(/*batch=*/1, k)].windowRows();
 }
 
-Binding ProgramTable::path(uint32_t program, uint32_t n) const {
-  const Port *port = plan.programs[program].output("path");
+/// Where an output is, of no bytes where there is none.
+static Binding placeOf(const Program &program, std::string_view output,
+                       uint32_t n) {
+  const Port *port = program.output(output);
   return port ? port->place.at(n) : Binding();
 }
 
+Binding ProgramTable::path(uint32_t program, uint32_t n) const {
+  return placeOf(plan.programs[program], "path", n);
+}
+
 Binding ProgramTable::places(uint32_t program, uint32_t n) const {
-  const Port *port = plan.programs[program].output("places");
-  return port ? port->place.at(n) : Binding();
+  return placeOf(plan.programs[program], "places", n);
+}
+
+bool ProgramTable::canStop() const {
+  return std::ranges::any_of(
+      plan.programs, [](const Program &program) { return program.cut != 0; });
+}
+
+Binding ProgramTable::drafts(uint32_t program, uint32_t n) const {
+  return placeOf(plan.programs[program], "drafts", n);
+}
+
+Binding ProgramTable::parents(uint32_t program, uint32_t n) const {
+  return placeOf(plan.programs[program], "parents", n);
 }
 
 Result<uint32_t> ProgramTable::function(std::string_view name) const {

@@ -66,6 +66,13 @@ public:
   /// of a slot that it verifies; of no bytes where it does not.
   Binding places(uint32_t program, uint32_t n) const;
 
+  /// Whether rounds of some k may stop, so that the host sees their drafts.
+  bool canStop() const;
+  /// What a Decode program that may stop has drafted by then, as many numbers
+  /// for each slot, and the parents of nodes; of no bytes where there are none.
+  Binding drafts(uint32_t program, uint32_t n) const;
+  Binding parents(uint32_t program, uint32_t n) const;
+
   const Program &program(uint32_t index) const { return plan.programs[index]; }
 
 private:

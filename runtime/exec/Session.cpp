@@ -165,6 +165,14 @@ Result<SequenceId> Session::add(Request request) {
 
 Result<std::vector<SequenceUpdate>> Session::step() { return impl->step(); }
 
+Status Session::setInput(SequenceId id, RequestInput input) {
+  return impl->setInput(id, std::move(input));
+}
+
+bool Session::awaitsHost() const {
+  return impl->flight && impl->flight->isStopped;
+}
+
 bool Session::idle() const {
   return impl->waiting.empty() && impl->admitted.empty();
 }

@@ -56,7 +56,11 @@ struct Sequence {
   /// Without its inputs.
   Request request;
   InputBytes inputs;
+  /// Of those that the request brought.
   Hash128 inputHash;
+  /// Whether the host has written one anew: what rounds compute need not be
+  /// what the hash stands for.
+  bool hasNewInputs = false;
   /// What updates are to have.
   std::vector<RequestOutputType> outputs;
   Phase phase = Phase::Waiting;
@@ -194,6 +198,9 @@ struct Flight {
   double start = 0;
   /// The rows of logits of the only round; of several nobody reads them.
   Binding logits;
+  /// Whether it stands between the halves of its only round, and since when.
+  bool isStopped = false;
+  double stopped = 0;
   /// What is over, and what of it the sequences have got.
   Progress progress;
   uint32_t read = 0;
@@ -211,6 +218,7 @@ public:
   Result<SequenceId> add(Request request);
   Status cancel(SequenceId id);
   Status release(SequenceId id);
+  Status setInput(SequenceId id, RequestInput input);
   int64_t takePages(Sequence &sequence, uint32_t slot, uint64_t keptPages);
   Status admitWaiting();
   Status preemptYoungest();
@@ -234,6 +242,8 @@ public:
   // Decode.cpp
   Status decodePhase();
   Status startFlight();
+  Status startStopped(Flight &next);
+  Status finishStopped();
   Status readFlight();
   Status landFlight();
   void giveBackAhead();
@@ -331,8 +341,8 @@ public:
   /// Seconds since some point; tests have their own.
   std::function<double()> clock;
   PassCost passCost;
-  /// The last one.
-  double roundSeconds = 0;
+  /// The last one, and of one that has stopped the first half.
+  double roundSeconds = 0, halfSeconds = 0;
   DraftPolicy draftPolicy;
   /// Of the last rounds, where only sequences of one k share a round.
   uint32_t lastK = 0;

@@ -80,6 +80,12 @@ Status SlotStates::admit(uint32_t slot, std::span<const int32_t> tokens,
   return okStatus();
 }
 
+Status SlotStates::setInput(uint32_t slot, uint32_t state,
+                            std::span<const uint8_t> bytes) {
+  return executable.write(rangeOf(state, slot, bytes.size()), bytes.data(),
+                          bytes.size());
+}
+
 Status SlotStates::save(uint32_t slot, std::vector<uint8_t> &bytes) {
   bytes.resize(saved);
   uint64_t at = 0;

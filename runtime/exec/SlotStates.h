@@ -27,6 +27,10 @@ public:
   Status admit(uint32_t slot, std::span<const int32_t> tokens,
                const InputBytes &inputs);
 
+  /// Writes the slot's part of an input, all of its bytes.
+  Status setInput(uint32_t slot, uint32_t state,
+                  std::span<const uint8_t> bytes);
+
   /// Bytes of a slot that save() keeps; 0 where there is nothing to keep.
   uint64_t savedBytes() const { return saved; }
   /// Copies out what the host keeps over a preemption (Rebuild::Save). No round

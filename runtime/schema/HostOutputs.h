@@ -10,7 +10,8 @@ namespace mtp {
 /// The outputs of programs that the host reads by their names, which no output
 /// for requests may have. Those from "path" on are a round's alone.
 inline constexpr std::string_view kHostOutputs[] = {
-    "logits", "picks", "tokens", "path", "places", "again", "drafted"};
+    "logits", "picks",   "tokens", "path",   "places",
+    "again",  "drafted", "drafts", "parents"};
 
 } // namespace mtp
 

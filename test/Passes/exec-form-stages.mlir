@@ -268,3 +268,27 @@ exec.program @live function {
   %d = exec.add %c, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   exec.output "d" %d : tensor<4x8xf32>
 }
+
+// -----
+
+// No call crosses the place where a round may stop, and there is a barrier,
+// though one thread does all, and the last call waits for nothing.
+// CHECK-LABEL: exec.program @halves
+// CHECK: %[[A:.*]] = exec.add
+// CHECK: %[[B:.*]] = exec.add %[[A]], %[[A]] :
+// CHECK-NEXT: exec.await_host
+// CHECK: exec.linear
+// CHECK: exec.output "b"
+// CHECK: exec.schedule from 4 {{\[\[}}solo, solo], [all, solo]]{{$}}
+exec.program @halves decode k 1 n 4 to 4 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %w = exec.input "w" : tensor<64x8xf32>
+  %a = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %b = exec.add %a, %a : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  exec.output "b" %b : tensor<4x8xf32>
+  exec.await_host
+  %l = exec.linear %x, %w as <f32> : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
+  %c = exec.add %b, %a : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  exec.output "l" %l : tensor<4x64xf32>
+  exec.output "c" %c : tensor<4x8xf32>
+}

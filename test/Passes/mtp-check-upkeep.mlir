@@ -109,7 +109,7 @@ func.func @exported(%t: tensor<2xi32>) -> tensor<2xi32> {
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @generate k 1 {
   %slots = mtp.slots : tensor<?xi32>
-  // expected-error @+1 {{'mtp.output' op expected a name that the host knows ('logits', 'picks', 'tokens', 'path', 'places', 'again', 'drafted'), or 'for slots' or 'for tokens', with which requests may ask for it, got 'bias'}}
+  // expected-error @+1 {{'mtp.output' op expected a name that the host knows ('logits', 'picks', 'tokens', 'path', 'places', 'again', 'drafted', 'drafts', 'parents'), or 'for slots' or 'for tokens', with which requests may ask for it, got 'bias'}}
   mtp.output "bias" %slots : tensor<?xi32>
 }
 }

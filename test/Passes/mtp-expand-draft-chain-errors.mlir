@@ -102,3 +102,36 @@ mtp.round @of_drafts k 2 {
   } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
 }
 }
+
+// -----
+
+// What the region captures is read of a state that the host writes behind the
+// drafts.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @bias[3, 16] : f32 input
+mtp.round @stops k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x2xi32>
+  mtp.await_host %drafts : tensor<?x2xi32>
+  // expected-note @+1 {{this comes after the drafts, or of them; the region sees the tokens before its rows with (logits, rows, slots, path)}}
+  %bias = mtp.read_state @bias of %slots rows 3 : tensor<?xi32> -> tensor<?x16xf32>
+  %logits, %hidden, %made = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  // expected-error @+1 {{'mtp.accept' op expected what its region captures to be there before drafts are picked, as they are picked by this region, too}}
+  %count, %picks = mtp.accept %drafts, %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %m = mtp.add %l, %bias : tensor<?x16xf32>
+    %p = mtp.sample %m, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+}
+}

@@ -248,3 +248,32 @@ mtp.round @tidy k 0 {
   } : (tensor<?xi32>) -> ()
 }
 }
+
+// -----
+
+// Nothing is joined across the place where the host may write states, though the
+// bodies touch none of the same.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.state @most : i32 input
+// CHECK-LABEL: mtp.round @stops
+// CHECK: %[[D:.*]] = mtp.per_slot
+// CHECK: mtp.await_host %[[D]] : tensor<?x1xi32>
+// CHECK: mtp.per_slot
+mtp.round @stops k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %d = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %n = mtp.load @length[] : i32
+    %own = tensor.from_elements %n : tensor<1xi32>
+    mtp.yield %own : tensor<1xi32>
+  } : (tensor<?xi32>) -> tensor<?x1xi32>
+  mtp.await_host %d : tensor<?x1xi32>
+  %m = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %n = mtp.load @most[] : i32
+    mtp.yield %n : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  mtp.output "tokens" %m : tensor<?xi32>
+}
+}

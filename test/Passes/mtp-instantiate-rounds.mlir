@@ -609,3 +609,40 @@ mtp.round @wide {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// Without drafts there is nothing to see, and in a prefill. The anchor of a
+// prefill behind a preemption is the host's.
+// CHECK: mtp.state @known
+// CHECK-LABEL: mtp.round @stops_k0 k 0 {
+// CHECK-NOT: mtp.await_host
+// CHECK-LABEL: mtp.round @stops_k1 k 1 {
+// CHECK: %[[D:.*]] = mtp.draft_chain
+// CHECK: mtp.await_host %[[D]] : tensor<?x1xi32>
+// CHECK: mtp.verify %[[D]]
+// CHECK-LABEL: mtp.prefill @stops_prompt_k0
+// CHECK-NOT: mtp.await_host
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @stops {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+  mtp.await_host %drafts : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
+}
+}

@@ -51,6 +51,7 @@
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[P:.*]]:2 = mtp.per_slot %[[SLOTS]] {
 // CHECK: } : (tensor<?xi32, #exec.count<n>>) -> (tensor<?x2xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>)
+// CHECK: exec.await_host
 // CHECK: %[[T:.*]] = mtp.regroup %[[P]]#0 : tensor<?x2xi32, #exec.count<n>> -> tensor<?xi32, #exec.count<2 * n>>
 // CHECK: mtp.regroup %[[T]] : tensor<?xi32, #exec.count<2 * n>> -> tensor<?x2xi32, #exec.count<n>>
 // CHECK: mtp.make_rows %[[T]], %[[T]] : tensor<?xi32, #exec.count<2 * n>>
@@ -64,6 +65,8 @@
 // CHECK: mtp.linear {{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: mtp.row_slots {{.*}} : tensor<?xi32, #exec.count<2 * n>>
 // CHECK: mtp.write_state {{.*}} : tensor<?x8xf32, #exec.count<3 * n>>[tensor<?x2xi32, #exec.count<n>>], tensor<?xi32, #exec.count<n>>
+// CHECK: exec.output "drafts" %[[P]]#0 : tensor<?x2xi32, #exec.count<n>>
+// CHECK: exec.output "parents" %[[P]]#0 : tensor<?x2xi32, #exec.count<n>>
 // CHECK: exec.output "of" %{{.*}} for tokens : tensor<?xi32, #exec.count<2 * n>>
 
 // A chunk has as many slots as sequences, whatever its rows are: one program for one
@@ -109,6 +112,7 @@ mtp.round @generate_k1 k 1 {
     %g = tensor.splat %n : tensor<2xi32>
     mtp.yield %g, %n : tensor<2xi32>, i32
   } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?xi32>)
+  mtp.await_host %grid parents %grid : tensor<?x2xi32>, tensor<?x2xi32>
   %tokens = mtp.regroup %grid : tensor<?x2xi32> -> tensor<?xi32>
   %again = mtp.regroup %tokens : tensor<?xi32> -> tensor<?x2xi32>
   %rows = mtp.make_rows %tokens, %tokens : tensor<?xi32>

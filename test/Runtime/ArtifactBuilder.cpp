@@ -159,7 +159,7 @@ static auto planProgram(Builder &fbb, const ArtifactBuilder::Program &p) {
   return schema::CreatePlanProgram(
       fbb, name, p.kind, n, p.end ? p.end : n + 1, p.k,
       isPrefill ? p.sequences : 0, isPrefill && p.drafts, &arena, placeVector,
-      actionVector, commandVector, cpu, inputs, outputs, p.positions);
+      actionVector, commandVector, cpu, inputs, outputs, p.positions, p.cut);
 }
 
 /// The cache that some command gives kernel `index` as its buffer, or null.

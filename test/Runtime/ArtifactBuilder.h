@@ -70,6 +70,8 @@ public:
     uint32_t sequences = 1;
     /// Of a decode program for rows below so many positions.
     uint32_t positions = 0;
+    /// The first command of a decode program's second half.
+    uint32_t cut = 0;
     uint64_t arenaBytes = 0;
     std::vector<Command> commands;
     std::vector<Port> inputs, outputs;

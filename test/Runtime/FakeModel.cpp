@@ -88,6 +88,13 @@ public:
         params, rows);
     return picks;
   }
+  /// The state of drafts; where the host sees them, those of the batch.
+  Binding draftsOf(uint32_t batch) const {
+    Binding all = state("drafts");
+    if (o.showsDrafts)
+      all.bytes = uint64_t(batch) * o.maxK * 4;
+    return all;
+  }
   /// The state that folds all tokens, or, where there is none, another one.
   Binding fold() const { return state(o.hasFold ? "fold" : "marks"); }
   int64_t pages() const { return (o.maxContext + o.maxK + o.page) / o.page; }
@@ -176,7 +183,7 @@ void ProgramWriter::audit(Binding sequences, uint32_t chunk, Binding pick) {
 
 /// Refresh of the modules and the chain behind them.
 void ProgramWriter::drafts(uint32_t batch, uint32_t k) {
-  Binding active = state("active"), drafts = state("drafts");
+  Binding active = state("active"), drafts = draftsOf(batch);
   Binding previous, chain = arena(batch);
   uint32_t used = std::min(o.modules, k);
   int64_t kmax = o.maxK;
@@ -220,6 +227,11 @@ void ProgramWriter::decode(uint32_t batch, uint32_t k) {
   drafts(batch, k);
   uint64_t rows = uint64_t(batch) * (k + 1);
   int64_t kmax = o.maxK;
+  if (o.showsDrafts && k > 0) {
+    p.cut = uint32_t(p.commands.size());
+    p.outputs.push_back(
+        {"drafts", draftsOf(batch), schema::DType::I32, {batch, o.maxK}});
+  }
   if (o.hasLimit && k > 0)
     run("limit_drafts",
         {state("active"), state("draft_limit"), state("drafts")}, {k, kmax},
@@ -302,6 +314,9 @@ static void addStates(ArtifactBuilder &a, const FakeOptions &o) {
   addPrompt(a, o);
   if (o.hasLimit)
     add("draft_limit", {s}, Upkeep{.init = INT32_MAX});
+  if (o.showsDrafts)
+    a.addState("allowed", {s, 3}, schema::DType::I32,
+               Upkeep{.init = -1, .input = true});
   if (o.hasAudit)
     addAudit(a, o);
 }

@@ -19,6 +19,9 @@ struct FakeOptions {
   std::vector<int32_t> eos;
   /// A slot may draft less than its round.
   bool hasLimit = false;
+  /// Rounds with drafts may stop behind these, and requests bring an input,
+  /// three numbers that no kernel reads.
+  bool showsDrafts = false;
   /// The programs have four states more, one of each kind, and a sequence fails
   /// when one of them is not what it should be when its prefill ends.
   bool hasAudit = false;

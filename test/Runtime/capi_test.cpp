@@ -702,6 +702,73 @@ TEST(CApi, RequestsBringAndAskForWhatTheModelDeclares) {
   mtp_model_free(model);
 }
 
+namespace {
+/// What a callback has seen of rounds that stop.
+struct Stops {
+  size_t stops = 0, tokens = 0;
+  std::vector<int32_t> drafts;
+};
+} // namespace
+
+static void seeDrafts(void *user, const mtp_update *update) {
+  Stops &seen = *static_cast<Stops *>(user);
+  seen.tokens += update->count;
+  seen.stops += size_t(update->awaits_host);
+  EXPECT_EQ(update->parents, nullptr);
+  EXPECT_EQ(update->draft_count != 0, update->awaits_host == 1);
+  seen.drafts.assign(update->drafts, update->drafts + update->draft_count);
+}
+
+TEST(CApi, AHostSeesTheDraftsAndWritesInputs) {
+  FakeOptions fake;
+  fake.showsDrafts = true;
+  mtp_model *model =
+      load(writeFile("capi_stops.bin", makeFakeModel(fake).finish()));
+  EXPECT_EQ(mtp_model_shows_drafts(model), 1);
+  EXPECT_EQ(mtp_model_shows_drafts(nullptr), 0);
+  EXPECT_EQ(mtp_session_awaits_host(nullptr), 0);
+  mtp_session *session = create(model);
+  int32_t prompt[] = {1, 2, 3};
+  mtp_request request;
+  mtp_request_init(&request);
+  EXPECT_EQ(request.sees_drafts, 0);
+  request.prompt = prompt;
+  request.prompt_count = 3;
+  request.sees_drafts = 1;
+  uint64_t id = 0, shape[] = {3};
+  ASSERT_EQ(mtp_session_add(session, &request, &id), MTP_OK) << mtp_message();
+  int32_t values[] = {1, 2, 3};
+  mtp_request_input input = {"allowed", {MTP_I32, 1, shape, values, 12}};
+  Stops seen;
+  size_t stopped = 0;
+  while (!mtp_session_idle(session)) {
+    ASSERT_EQ(mtp_session_step(session, seeDrafts, &seen), MTP_OK);
+    if (!mtp_session_awaits_host(session))
+      continue;
+    ++stopped;
+    EXPECT_EQ(seen.drafts.size(), 4u);
+    EXPECT_EQ(mtp_session_set_input(session, id, &input), MTP_OK);
+  }
+  EXPECT_EQ(seen.tokens, 16u);
+  EXPECT_EQ(seen.stops, stopped);
+  EXPECT_GT(stopped, 0u);
+
+  EXPECT_EQ(mtp_session_set_input(session, id, &input),
+            MTP_FAILED_PRECONDITION);
+  EXPECT_EQ(mtp_session_set_input(session, 99, &input), MTP_NOT_FOUND);
+  EXPECT_EQ(mtp_session_set_input(session, id, nullptr), MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(mtp_session_set_input(nullptr, id, &input), MTP_INVALID_ARGUMENT);
+  ASSERT_EQ(mtp_session_add(session, &request, &id), MTP_OK);
+  input.value.bytes = 8;
+  EXPECT_EQ(mtp_session_set_input(session, id, &input), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "input 'allowed': expected 12 bytes, got 8");
+  input.name = "bias";
+  EXPECT_EQ(mtp_session_set_input(session, id, &input), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected an input named 'allowed', got 'bias'");
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
 TEST(CApi, RefusesMoreMemoryThanThereIs) {
   FakeOptions fake;
   fake.page = 1024;

@@ -283,6 +283,7 @@ static void writeProgram(JsonWriter &json, const Artifact &a, const Plan &plan,
   json.field("sequences", p.sequences);
   json.field("drafts", p.drafts);
   json.field("positions", p.positions);
+  json.field("cut", p.cut);
   json.key("arena_bytes");
   writeCount(json, p.arenaBytes);
   json.field("command_count", uint64_t(p.commands.size()));

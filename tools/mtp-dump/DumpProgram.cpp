@@ -88,10 +88,10 @@ static std::string rangeText(const Program &program) {
 std::string mtp::shapeText(const Program &program) {
   switch (program.kind) {
   case schema::ProgramKind::Decode:
-    return strCat("batch ", rangeText(program), ", k ", program.k,
-                  program.positions
-                      ? strCat(", below position ", program.positions)
-                      : "");
+    return strCat(
+        "batch ", rangeText(program), ", k ", program.k,
+        program.positions ? strCat(", below position ", program.positions) : "",
+        program.cut ? strCat(", may stop before [", program.cut, "]") : "");
   case schema::ProgramKind::Prefill:
     return strCat("rows ", rangeText(program), ", sequences ",
                   program.sequences, program.drafts ? ", drafts" : "");

@@ -199,6 +199,26 @@ int64_t RefOp::getRowOffset() {
 }
 
 //===----------------------------------------------------------------------===//
+// AwaitHostOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AwaitHostOp::verify() {
+  auto program = cast<ProgramOp>((*this)->getParentOp());
+  // Ops of other dialects become calls.
+  auto isCall = [](Operation &op) {
+    return isa<DispatchOp, KernelOpInterface>(op) ||
+           !isa<ExecDialect>(op.getDialect());
+  };
+  Block &body = program.getBody().front();
+  bool isBehind = std::any_of(body.begin(), (*this)->getIterator(), isCall);
+  bool isBefore = std::any_of((*this)->getIterator(), body.end(), isCall);
+  if (program.getKind() == ProgramKind::Decode && isBehind && isBefore &&
+      llvm::hasSingleElement(body.getOps<AwaitHostOp>()))
+    return success(); // C1
+  return emitOpError("expected once in a decode program, between two calls");
+}
+
+//===----------------------------------------------------------------------===//
 // InputOp and OutputOp
 //===----------------------------------------------------------------------===//
 

@@ -271,4 +271,24 @@ def Exec_OutputOp : Exec_Op<"output", [HasParent<"::mlir::exec::ProgramOp">]> {
   let hasVerifier = 1;
 }
 
+def Exec_AwaitHostOp : Exec_Op<"await_host", [
+    HasParent<"::mlir::exec::ProgramOp">, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Where a round may stop for the host";
+  let description = [{
+    What stands before it is a round's first half, and all else the second. A
+    target may run one without the other; between them the host reads the
+    outputs `drafts` and `parents`, and writes inputs of slots. No call moves
+    across, and no thread begins the second half before all have ended the
+    first.
+
+    Example:
+    ```mlir
+    exec.await_host
+    ```
+    - (C1) it stands once, in a decode program, between two calls or dispatches.
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 #endif // EXEC_PROGRAM_OPS

@@ -188,12 +188,20 @@ LogicalResult ConcatRowsOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// output
+// await_host and output
 //===----------------------------------------------------------------------===//
 
+LogicalResult AwaitHostOp::verify() {
+  return getParents()
+             ? expectRows(*this, "parents", getParents(), // await_host_c2
+                          getDrafts())
+             : success();
+}
+
 llvm::ArrayRef<StringLiteral> OutputOp::getHostNames() {
-  static constexpr StringLiteral kNames[] = {
-      "logits", "picks", "tokens", "path", "places", "again", "drafted"};
+  static constexpr StringLiteral kNames[] = {"logits",  "picks",  "tokens",
+                                             "path",    "places", "again",
+                                             "drafted", "drafts", "parents"};
   // Literals are made of literals alone: the list stands here once more.
   static_assert(std::ranges::equal(
       kNames, ::mtp::kHostOutputs, {},

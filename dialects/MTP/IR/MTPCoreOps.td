@@ -304,4 +304,37 @@ def MTP_OutputOp : MTP_Op<"output", [
   let hasVerifier = 1;
 }
 
+def MTP_AwaitHostOp : MTP_Op<"await_host", [
+    HasParent<"::mlir::mtp::RoundOp">,
+    MemoryEffects<[MemRead<MTP_SlotResource>, MemWrite<MTP_SlotResource>,
+                   MemRead<MTP_HostResource>, MemWrite<MTP_HostResource>]>]> {
+  let summary = "Where a round may stop, so that the host sees the drafts";
+  let description = [{
+    A host that must see what is drafted before it is verified, for a grammar
+    say, runs a round in two halves: behind the first it is given the drafts,
+    and of a tree that is computed the parents; then it writes inputs of the
+    slots anew, and the second half reads these. Nothing that reads or writes
+    states moves across. A round in which nobody asks runs as a whole.
+
+    Without drafts there is nothing to see: at k = 0 the op is gone.
+
+    ```mlir
+    mtp.await_host %drafts : tensor<?x?xi32>
+    mtp.await_host %drafts parents %p : tensor<?x4xi32>, tensor<?x5xi32>
+    ```
+
+    Constraints:
+    - (C1) it stands once in a round, at its top level, behind the draft
+      operation and in front of `mtp.verify` where there are these.
+    - (C2) drafts and parents have a row for each slot.
+  }];
+  let arguments = (ins TensorRankOf<[I32], [2]>:$drafts,
+                       Optional<TensorRankOf<[I32], [2]>>:$parents);
+  let assemblyFormat = [{
+    $drafts (`parents` $parents^)? attr-dict
+    `:` type($drafts) (`,` type($parents)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // MTP_CORE_OPS_TD

@@ -46,6 +46,7 @@ LogicalResult PrefillOp::verify() { return verifyOnly(*this); }
 static FailureOr<RoundParts> collectParts(RoundOp round) {
   RoundParts parts;
   int stage = 0; // how many of draft, verify, accept and commit are passed
+  bool isCut = false;
   auto advance = [&](Operation &op, int next) -> LogicalResult {
     if (stage >= next) {
       return op.emitOpError("expected once, in the order draft, verify, "
@@ -59,6 +60,8 @@ static FailureOr<RoundParts> collectParts(RoundOp round) {
     if (isa<DraftChainOp, DraftTreeOp>(op)) {
       parts.draft = &op;
       placed = advance(op, 1);
+      if (isCut) // await_host_c1
+        return op.emitOpError("expected in front of mtp.await_host");
     } else if (auto verify = dyn_cast<VerifyOp>(op)) {
       parts.verify = verify;
       placed = advance(op, 2);
@@ -68,6 +71,10 @@ static FailureOr<RoundParts> collectParts(RoundOp round) {
     } else if (auto commit = dyn_cast<CommitOp>(op)) {
       parts.commit = commit;
       placed = advance(op, 4);
+    } else if (isa<AwaitHostOp>(op)) {
+      if (isCut || stage > 1) // await_host_c1
+        return op.emitOpError("expected once, in front of mtp.verify");
+      isCut = true;
     }
     if (failed(placed))
       return failure();

@@ -10,6 +10,7 @@
 #include "runtime/device/cpu/Builtins.h"
 #include "runtime/device/cpu/CommandList.h"
 
+#include <array>
 #include <cstring>
 #include <unordered_map>
 
@@ -28,6 +29,7 @@ public:
 
   Status load();
   Status run(uint32_t program, uint32_t n) override;
+  Status runHalf(uint32_t program, uint32_t n, Half half) override;
   Status startRounds(uint32_t program, uint32_t n) override;
   Result<Progress> awaitRounds(uint32_t seen) override;
   void stopRounds() override { progress.isDone = true; }
@@ -45,8 +47,10 @@ private:
   Status reserve();
   Status allocate();
   Status loadKernels();
-  Result<const CommandList *> listOf(uint32_t program, uint32_t n);
-  CommandList resolve(const Program &program, uint32_t n) const;
+  Result<const CommandList *> listOf(uint32_t program, uint32_t n,
+                                     std::optional<Half> half = std::nullopt);
+  CommandList resolve(const Program &program, uint32_t n,
+                      CommandRange range) const;
   ResolvedCommand resolve(const Program &program, const Command &command,
                           uint32_t n, CommandList &list) const;
   uint8_t *address(const Binding &binding) const;
@@ -65,8 +69,8 @@ private:
   std::vector<std::unique_ptr<KernelImage>> images;
   /// Indexed like the plan's kernels.
   std::vector<KernelFunction> kernels;
-  /// What has run, by program and n.
-  std::unordered_map<uint64_t, CommandList> lists;
+  /// What has run, by program and n: as a whole, and the halves.
+  std::array<std::unordered_map<uint64_t, CommandList>, 3> lists;
   /// The rounds that follow each other: what runs, what it says, and how far it
   /// has come. The caller of awaitRounds() runs them.
   const CommandList *round = nullptr;
@@ -218,17 +222,18 @@ ResolvedCommand CpuExecutable::resolve(const Program &program,
   return resolved;
 }
 
-CommandList CpuExecutable::resolve(const Program &program, uint32_t n) const {
+CommandList CpuExecutable::resolve(const Program &program, uint32_t n,
+                                   CommandRange range) const {
   CommandList list;
-  size_t count = program.commands.size();
+  size_t count = range.end - range.begin;
   list.commands.reserve(count);
   list.buffers.reserve(program.places.size());
   list.params.reserve(program.params.size() + count);
   const CpuSchedule *schedule = program.scheduleFor(n);
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = range.begin; i < range.end; ++i) {
     ResolvedCommand command = resolve(program, program.commands[i], n, list);
     command.solo = schedule && schedule->isSolo(i);
-    if (i > 0)
+    if (i > range.begin)
       list.commands.back().barrierAfter = !schedule || !schedule->isJoined(i);
     list.commands.push_back(command);
   }
@@ -236,18 +241,20 @@ CommandList CpuExecutable::resolve(const Program &program, uint32_t n) const {
   return list;
 }
 
-Result<const CommandList *> CpuExecutable::listOf(uint32_t program,
-                                                  uint32_t n) {
+Result<const CommandList *> CpuExecutable::listOf(uint32_t program, uint32_t n,
+                                                  std::optional<Half> half) {
+  auto &known = lists[half ? 1 + size_t(*half) : 0];
   uint64_t key = uint64_t(program) << 32 | n;
-  auto found = lists.find(key);
-  if (found != lists.end())
+  auto found = known.find(key);
+  if (found != known.end())
     return &found->second;
   const Program &of = plan.programs[program];
   if (!of.covers(n))
     return invalidArgument(strCat("expected ", of.begin, " to ", of.end - 1,
                                   " slots or rows for program ", of.name,
                                   ", got ", n));
-  return &lists.emplace(key, resolve(of, n)).first->second;
+  MTP_ASSIGN_OR_RETURN(CommandRange range, rangeOf(of, half));
+  return &known.emplace(key, resolve(of, n, range)).first->second;
 }
 
 uint8_t *CpuExecutable::address(const Binding &binding) const {
@@ -273,6 +280,12 @@ uint8_t *CpuExecutable::address(const Binding &binding) const {
 
 Status CpuExecutable::run(uint32_t program, uint32_t n) {
   MTP_ASSIGN_OR_RETURN(const CommandList *list, listOf(program, n));
+  runCommands(*list, *pool, scratch.data(), scratchStride);
+  return okStatus();
+}
+
+Status CpuExecutable::runHalf(uint32_t program, uint32_t n, Half half) {
+  MTP_ASSIGN_OR_RETURN(const CommandList *list, listOf(program, n, half));
   runCommands(*list, *pool, scratch.data(), scratchStride);
   return okStatus();
 }

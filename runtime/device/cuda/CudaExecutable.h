@@ -9,7 +9,7 @@
 #ifndef MTP_RUNTIME_DEVICE_CUDA_CUDAEXECUTABLE_H
 #define MTP_RUNTIME_DEVICE_CUDA_CUDAEXECUTABLE_H
 
-#include "runtime/device/Device.h"
+#include "runtime/device/Rounds.h"
 #include "runtime/device/cuda/Inbox.h"
 #include "runtime/device/cuda/LoadedPlan.h"
 #include "runtime/device/cuda/PlanGemms.h"
@@ -36,6 +36,7 @@ public:
 
   Status load();
   Status run(uint32_t program, uint32_t n) override;
+  Status runHalf(uint32_t program, uint32_t n, Half half) override;
   Status startRounds(uint32_t program, uint32_t n) override;
   Result<Progress> awaitRounds(uint32_t seen) override;
   void stopRounds() override { loop.stop(); }
@@ -58,11 +59,16 @@ private:
   Result<CudaMemory> makeZeroed(uint64_t bytes, uint64_t residue,
                                 const char *what);
   Status checkRuns(const Program &program, uint32_t n) const;
-  LaunchList resolve(const Program &program, uint32_t n) const;
+  LaunchList resolve(const Program &program, uint32_t n,
+                     CommandRange range) const;
   KernelLaunch resolve(const Program &program, const Command &command,
                        uint32_t n) const;
-  Result<const CudaGraph *> graphOf(uint32_t program, uint32_t n, bool repeats);
-  Status launchGraph(uint32_t program, uint32_t n, bool repeats);
+  /// What of a program a graph has.
+  enum class Part : uint8_t { Whole, Repeated, FirstHalf, SecondHalf };
+  Result<const CudaGraph *> graphOf(uint32_t program, uint32_t n, Part part);
+  Result<GraphParts> partsOf(const Program &program, uint32_t n, Part part);
+  Status launchGraph(uint32_t program, uint32_t n, Part part);
+  Status runPart(uint32_t program, uint32_t n, Part part);
   Status deliver();
   Status checkIdle() const {
     return loop.isRunning() ? failedPrecondition("rounds are under way")

@@ -40,10 +40,11 @@ KernelLaunch CudaExecutable::resolve(const Program &program,
   return launch;
 }
 
-LaunchList CudaExecutable::resolve(const Program &program, uint32_t n) const {
+LaunchList CudaExecutable::resolve(const Program &program, uint32_t n,
+                                   CommandRange range) const {
   LaunchList launches;
-  for (const Command &command : program.commands)
-    launches.push_back(resolve(program, command, n));
+  for (size_t i = range.begin; i < range.end; ++i)
+    launches.push_back(resolve(program, program.commands[i], n));
   return launches;
 }
 
@@ -59,21 +60,31 @@ Status CudaExecutable::makingRoom(bool keepLast,
   return status;
 }
 
+Result<GraphParts> CudaExecutable::partsOf(const Program &program, uint32_t n,
+                                           Part part) {
+  std::optional<Half> half;
+  if (part == Part::FirstHalf || part == Part::SecondHalf)
+    half = part == Part::FirstHalf ? Half::First : Half::Second;
+  MTP_ASSIGN_OR_RETURN(CommandRange range, rangeOf(program, half));
+  GraphParts parts = {inbox.launch(), resolve(program, n, range), std::nullopt};
+  if (part == Part::Repeated) {
+    MTP_ASSIGN_OR_RETURN(Binding again, againOf(program, n));
+    parts.nextRound = loop.nextRound(address(again), n);
+  }
+  return parts;
+}
+
 Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
-                                                  bool repeats) {
+                                                  Part part) {
   // Numbers of programs and slots have 31 bits at most.
-  uint64_t key = uint64_t(repeats) << 63 | uint64_t(index) << 32 | n;
+  uint64_t key = uint64_t(index) << 33 | uint64_t(n) << 2 | uint64_t(part);
   if (const CudaGraph *found = graphs.find(key))
     return found;
   const Program &program = plan.programs[index];
   MTP_RETURN_IF_ERROR(checkRuns(program, n));
-  ProfilerRange range("build the ", repeats ? "loop" : "graph", " of ",
-                      program.name, " for ", n);
-  GraphParts parts = {inbox.launch(), resolve(program, n), std::nullopt};
-  if (repeats) {
-    MTP_ASSIGN_OR_RETURN(Binding again, againOf(program, n));
-    parts.nextRound = loop.nextRound(address(again), n);
-  }
+  ProfilerRange range("build the ", part == Part::Repeated ? "loop" : "graph",
+                      " of ", program.name, " for ", n);
+  MTP_ASSIGN_OR_RETURN(GraphParts parts, partsOf(program, n, part));
   std::unique_ptr<CudaGraph> graph;
   Status status = makingRoom(/*keepLast=*/false, [&]() -> Status {
     MTP_ASSIGN_OR_RETURN(graph, CudaGraph::build(context, parts, stream));
@@ -95,10 +106,11 @@ Result<std::string> CudaExecutable::useLibrary() {
   return gemms->library().name();
 }
 
-Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, bool repeats) {
+Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, Part part) {
+  bool repeats = part == Part::Repeated;
   MTP_RETURN_IF_ERROR(context->enter());
   MTP_RETURN_IF_ERROR(checkIdle());
-  MTP_ASSIGN_OR_RETURN(const CudaGraph *graph, graphOf(index, n, repeats));
+  MTP_ASSIGN_OR_RETURN(const CudaGraph *graph, graphOf(index, n, part));
   if (repeats)
     loop.prepare();
   MTP_RETURN_IF_ERROR(makingRoom(/*keepLast=*/true, [&] {
@@ -112,8 +124,17 @@ Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, bool repeats) {
 }
 
 Status CudaExecutable::run(uint32_t index, uint32_t n) {
+  return runPart(index, n, Part::Whole);
+}
+
+Status CudaExecutable::runHalf(uint32_t index, uint32_t n, Half half) {
+  return runPart(index, n,
+                 half == Half::First ? Part::FirstHalf : Part::SecondHalf);
+}
+
+Status CudaExecutable::runPart(uint32_t index, uint32_t n, Part part) {
   ProfilerRange range(plan.programs[index].name, " for ", n);
-  MTP_RETURN_IF_ERROR(launchGraph(index, n, /*repeats=*/false));
+  MTP_RETURN_IF_ERROR(launchGraph(index, n, part));
   MTP_RETURN_IF_ERROR(wait(strCat("program ", plan.programs[index].name)));
   inbox.clear();
   return okStatus();
@@ -122,7 +143,7 @@ Status CudaExecutable::run(uint32_t index, uint32_t n) {
 Status CudaExecutable::startRounds(uint32_t index, uint32_t n) {
   ProfilerRange range("start rounds of ", plan.programs[index].name, " for ",
                       n);
-  return launchGraph(index, n, /*repeats=*/true);
+  return launchGraph(index, n, Part::Repeated);
 }
 
 Result<Progress> CudaExecutable::awaitRounds(uint32_t seen) {
@@ -180,7 +201,7 @@ Status CudaExecutable::runTimed(uint32_t index, uint32_t n,
   ProfilerRange range(program.name, " for ", n, ", timed");
   MTP_RETURN_IF_ERROR(checkRuns(program, n));
   MTP_RETURN_IF_ERROR(deliver());
-  LaunchList launches = resolve(program, n);
+  LaunchList launches = resolve(program, n, {0, program.commands.size()});
   MTP_RETURN_IF_ERROR(makeEvents(launches.size() + 1));
   Status launched = launchAll(launches);
   // Also of the first kernels, where a later one found no memory.

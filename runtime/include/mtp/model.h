@@ -168,6 +168,10 @@ public:
   /// where the model declares nothing.
   std::vector<RequestOutputType> requestOutputs() const;
 
+  /// Whether rounds may stop so that the host sees their drafts before they are
+  /// verified (Request::seesDrafts).
+  bool showsDrafts() const;
+
   struct Impl;
 
 private:

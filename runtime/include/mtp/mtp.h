@@ -298,6 +298,10 @@ mtp_status mtp_model_get_request_outputs(const mtp_model *model,
  * Sessions
  *===----------------------------------------------------------------------===*/
 
+/* 1 where rounds may stop so that the host sees their drafts
+   (mtp_request.sees_drafts). */
+int mtp_model_shows_drafts(const mtp_model *model); /* of null: 0 */
+
 /* For mtp_session_options.k and mtp_request.k: the most drafts there can be, of
    a request the session's. */
 #define MTP_K_MAXIMUM (-1)
@@ -395,6 +399,10 @@ typedef struct mtp_request {
                                  once, that updates are to have; while such a
                                  sequence runs, launches have one round */
   size_t output_count;
+  int sees_drafts; /* 0 or 1: each round stops when it has drafted, so that the
+                      host sees the drafts and may write inputs
+                      (mtp_session_set_input) before they are verified. For
+                      models with mtp_model_shows_drafts */
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION, all
@@ -432,15 +440,26 @@ typedef struct mtp_update {
   const char *error;              /* for MTP_FAILED, else "" */
   const mtp_output_rows *outputs; /* in the order of the request's */
   size_t output_count;            /* 0 where there are no new tokens */
+  int awaits_host;                /* 1: its round has stopped, and the next step
+                                     goes on with it; what follows is of that */
+  const int32_t *drafts;  /* tokens, in the order of their nodes behind the last
+                             output token; -1 is none. Row 0 picks behind that
+                             token, row i behind draft i - 1 */
+  size_t draft_count;     /* 0 in a round without drafts */
+  const int32_t *parents; /* of a tree that the program computes and hands out:
+                             draft_count + 1, of which the first means nothing;
+                             0 is the last output token, i draft i - 1. Else
+                             null */
 } mtp_update;
 
 /* Called for every sequence that changed, in order of id. It must not use the
    session. */
 typedef void (*mtp_update_fn)(void *user, const mtp_update *update);
 
-/* Admits and prefills what waits, then runs one round for all that run. A
-   failing sequence is no error of the step: it ends with MTP_FAILED and the
-   others go on. `callback` may be null.
+/* Admits and prefills what waits, then runs one round for all that run; where
+   one of them sees drafts, its first half, and when it is called again the
+   second. A failing sequence is no error of the step: it ends with MTP_FAILED
+   and the others go on. `callback` may be null.
 
    An error of the step is one of the device; a kernel's fault on a GPU is
    MTP_INTERNAL. What the step gave before it is
@@ -452,6 +471,19 @@ typedef void (*mtp_update_fn)(void *user, const mtp_update *update);
    less, and the same sampling parameters go on with the same tokens. */
 mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
                             void *user);
+
+/* Writes an input of a sequence that sees drafts; the value is copied. What
+   runs next reads it, the second half of a round that has stopped or a prefill,
+   and all that follows, over preemptions too. KV pages that rounds of the
+   sequence fill are not shared from then on. MTP_NOT_FOUND for an unknown id,
+   MTP_FAILED_PRECONDITION for a sequence that has finished or does not see
+   drafts, MTP_INVALID_ARGUMENT for a name that the model does not have or
+   another type, the error of a step that failed, and those of the device. */
+mtp_status mtp_session_set_input(mtp_session *session, uint64_t id,
+                                 const mtp_request_input *input);
+
+/* 1 while a round has stopped, whose second half the next step runs. */
+int mtp_session_awaits_host(const mtp_session *session); /* of null: 0 */
 
 /* 1 when no sequence waits or runs. */
 int mtp_session_idle(const mtp_session *session); /* of null: 1 */

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,6 +79,12 @@ struct Request {
   /// have (SequenceUpdate::outputs). While such a sequence runs, launches have
   /// one round, as where logits are kept.
   std::vector<std::string> outputs;
+  /// The host sees what each round has drafted before it is verified, and may
+  /// write the sequence's inputs anew (Session::setInput), as a grammar does
+  /// that allows some tokens at each row. Such a round takes two calls of
+  /// step(): the first returns the drafts (SequenceUpdate::seen). For models
+  /// whose rounds may stop there (Model::showsDrafts()).
+  bool seesDrafts = false;
 };
 
 /// Which logits a session keeps for each sequence, for tests and analysis. A
@@ -172,6 +179,19 @@ struct OutputRows {
   std::vector<uint32_t> tokens;
 };
 
+/// What a round has drafted for a sequence.
+struct SeenDrafts {
+  /// The tokens of the drafts in the order of their nodes, behind the anchor,
+  /// which is the last output token. -1 is none, and what follows from it
+  /// cannot be accepted. None at all in a round without drafts. The row that
+  /// verifies draft i - 1 picks behind it, row 0 behind the anchor.
+  std::vector<int32_t> tokens;
+  /// Of a tree that the program computes, and hands out, a parent for the
+  /// anchor, which means nothing, and for each draft: 0 is the anchor, i draft
+  /// i - 1. Else empty.
+  std::vector<int32_t> parents;
+};
+
 /// What one step did for one sequence.
 struct SequenceUpdate {
   SequenceId id = 0;
@@ -182,6 +202,9 @@ struct SequenceUpdate {
   Status error;
   /// In the order of Request::outputs; empty where there are no new tokens.
   std::vector<OutputRows> outputs;
+  /// Of a sequence that sees drafts: those of the round that has stopped for
+  /// the host. The next step() goes on with it.
+  std::optional<SeenDrafts> seen;
 };
 
 /// Counts and times since a session or sequence began.
@@ -272,7 +295,9 @@ public:
   /// running ones; where the artifact's rule is not known to be exact, for
   /// those of one k, the next step for those of the next. Where rounds follow
   /// each other on the device, it waits for at least one that is new and
-  /// returns what all of these gave. Returns what changed, in order of id.
+  /// returns what all of these gave. Where one of the running sequences sees
+  /// drafts, it returns in the middle of the round (awaitsHost()), and runs the
+  /// rest when it is called again. Returns what changed, in order of id.
   /// Without work it returns an empty list.
   ///
   /// Errors are those of the device. A kernel's fault on a GPU is Internal, and
@@ -287,6 +312,24 @@ public:
   /// with the same tokens, unless the model has states that a session saves
   /// over preemptions (`rebuild save`).
   Result<std::vector<SequenceUpdate>> step();
+
+  /// Writes an input of a sequence that sees drafts (Request::seesDrafts): what
+  /// runs next reads it, be it the second half of the round that has stopped,
+  /// or a prefill, and all that follows, over preemptions too. Until then the
+  /// sequence has what it had. KV pages that rounds fill are not shared from
+  /// then on; what fills them must not depend on the input where a preempted
+  /// sequence is to go on with the same tokens.
+  ///
+  /// Errors: NotFound for an unknown id, FailedPrecondition for a sequence that
+  /// has finished or does not see drafts, InvalidArgument for a name that the
+  /// model does not have (Model::requestInputs()) or a value of another type,
+  /// the error of a step() that failed, and those of the device.
+  Status setInput(SequenceId id, RequestInput input);
+
+  /// Whether a round has stopped, and the next step() runs its second half: no
+  /// sequence is admitted, prefilled or preempted before. cancel() works; what
+  /// the round gives a cancelled sequence is dropped.
+  bool awaitsHost() const;
 
   /// Whether no sequence is waiting or running; unfinished() is empty then.
   bool idle() const;

@@ -866,3 +866,12 @@ exec.program @p function {
   exec.dispatch @c(%a, %b, %l, %a) params [2] offsets [0, 0, 0, 0] outputs 1
     : memref<2xi32>, memref<1x3xi32>, memref<4xi32>, memref<2xi32>
 }
+
+// -----
+
+// await_host_c1
+exec.program @p decode k 1 n 1 to 1 {
+  %x = exec.alloc : memref<1x8xf32>
+  // expected-error @+1 {{'exec.await_host' op expected once in a decode program, between two calls}}
+  exec.await_host
+}

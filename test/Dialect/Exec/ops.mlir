@@ -105,6 +105,15 @@ exec.program @prefill_c8 prefill k 0 n 8 to 8 {
   %all = exec.ref @prompt_tokens : memref<2x8xi32>
 }
 
+// CHECK-LABEL: exec.program @stops decode
+exec.program @stops decode k 1 n 2 to 2 {
+  %x = exec.input "x" : tensor<2x8xf32>
+  %a = exec.add %x, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  // CHECK: exec.await_host
+  exec.await_host
+  %b = exec.add %a, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+}
+
 // CHECK-LABEL: exec.program @sum function {
 exec.program @sum function {
   // CHECK: %[[A:.*]] = exec.input "a" : tensor<3x8xf32>

@@ -74,6 +74,8 @@ mtp.round @core {
   %level = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens seeing %masks refreshed : tensor<?xi32>, tensor<?xi64>
   // CHECK: mtp.exclude %[[H]], %[[TOKENS]] : tensor<?x8xf32>, tensor<?xi32>
   %rest = mtp.exclude %h, %tokens : tensor<?x8xf32>, tensor<?xi32>
+  // CHECK: mtp.await_host %[[GRID:.*]] : tensor<?x3xi32>
+  mtp.await_host %grid : tensor<?x3xi32>
   // CHECK: mtp.output "logits" %[[H]] : tensor<?x8xf32>
   mtp.output "logits" %h : tensor<?x8xf32>
   // CHECK: mtp.output "doubt" %[[H]] for tokens : tensor<?x8xf32>

@@ -503,6 +503,23 @@ mtp.round @r nodes 3 {
 
 // -----
 
+// await_host_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x16xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %e : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+  mtp.await_host %drafts : tensor<?x?xi32>
+  // expected-error @+1 {{'mtp.await_host' op expected once, in front of mtp.verify}}
+  mtp.await_host %drafts : tensor<?x?xi32>
+}
+}
+
+// -----
+
 // round_c7
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 9>} {
 // expected-error @+1 {{'mtp.round' op expected nodes from k + 1 to 8, got 9}}
@@ -512,9 +529,41 @@ mtp.round @r k 1 nodes 9 {
 
 // -----
 
+// await_host_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %none = mtp.regroup %slots : tensor<?xi32> -> tensor<?x1xi32>
+  mtp.await_host %none : tensor<?x1xi32>
+  // expected-error @+1 {{'mtp.draft_chain' op expected in front of mtp.await_host}}
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x16xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %e : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
 // round_c7
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 9>} {
 // expected-error @+1 {{'mtp.round' op expected nodes from k + 1 to 9, got 2}}
 mtp.round @r k 2 nodes 2 {
+}
+}
+
+// -----
+
+// await_host_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %three = mtp.slots : tensor<3xi32>
+  %two = mtp.slots : tensor<2xi32>
+  %drafts = mtp.regroup %three : tensor<3xi32> -> tensor<3x1xi32>
+  %parents = mtp.regroup %two : tensor<2xi32> -> tensor<2x1xi32>
+  // expected-error @+1 {{'mtp.await_host' op expected parents with the rows of 'tensor<3x1xi32>', got 'tensor<2x1xi32>'}}
+  mtp.await_host %drafts parents %parents : tensor<3x1xi32>, tensor<2x1xi32>
 }
 }

@@ -1,0 +1,137 @@
+// A host that sees the drafts of a tree whose shape the program computes (topology.mlir),
+// and the parents; row j of @allowed is what may follow node j.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
+mtp.weights files ["methods.safetensors"]
+mtp.cache @kv layers 2 entry 32 : f32
+
+mtp.state @allowed[max_k + 1, 2] : i32 init -1 input
+mtp.state @length : i32
+mtp.state @accepted : i32
+mtp.state @window[max_k + 1] : i32
+
+mtp.round @generate {
+  %slots = mtp.slots : tensor<?xi32>
+  %bigrams = mtp.weight "bigrams" : tensor<64x64xf32>
+
+  // The anchor, and where the rows of a chain's nodes will be verified.
+  %anchor, %p0, %p1, %p2, %p3 = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %c1 = arith.constant 1 : i32
+    %n = mtp.load @length[] : i32
+    %a = mtp.load @accepted[] : i32
+    %last = arith.index_cast %a : i32 to index
+    %token = mtp.load @window[%last] : i32
+    %n1 = arith.addi %n, %c1 : i32
+    %n2 = arith.addi %n1, %c1 : i32
+    %n3 = arith.addi %n2, %c1 : i32
+    mtp.yield %token, %n, %n1, %n2, %n3 : i32, i32, i32, i32, i32
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>)
+  %r0 = mtp.make_rows %slots, %p0 : tensor<?xi32>
+  %r1 = mtp.make_rows %slots, %p1 : tensor<?xi32>
+  %r2 = mtp.make_rows %slots, %p2 : tensor<?xi32>
+  %r3 = mtp.make_rows %slots, %p3 : tensor<?xi32>
+
+  // The anchor's four best, and each time the best behind the best.
+  %l0 = mtp.embed %anchor, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %b1 = mtp.sample %l0, %r0 : tensor<?x64xf32> -> tensor<?xi32>
+  %x1 = mtp.exclude %l0, %b1 : tensor<?x64xf32>, tensor<?xi32>
+  %b2 = mtp.sample %x1, %r0 : tensor<?x64xf32> -> tensor<?xi32>
+  %x2 = mtp.exclude %x1, %b2 : tensor<?x64xf32>, tensor<?xi32>
+  %b3 = mtp.sample %x2, %r0 : tensor<?x64xf32> -> tensor<?xi32>
+  %x3 = mtp.exclude %x2, %b3 : tensor<?x64xf32>, tensor<?xi32>
+  %b4 = mtp.sample %x3, %r0 : tensor<?x64xf32> -> tensor<?xi32>
+  %l1 = mtp.embed %b1, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %c2 = mtp.sample %l1, %r1 : tensor<?x64xf32> -> tensor<?xi32>
+  %y2 = mtp.exclude %l1, %c2 : tensor<?x64xf32>, tensor<?xi32>
+  %u2 = mtp.sample %y2, %r1 : tensor<?x64xf32> -> tensor<?xi32>
+  %l2 = mtp.embed %c2, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %c3 = mtp.sample %l2, %r2 : tensor<?x64xf32> -> tensor<?xi32>
+  %l3 = mtp.embed %c3, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %c4 = mtp.sample %l3, %r3 : tensor<?x64xf32> -> tensor<?xi32>
+
+  // The shape, and the drafts of its nodes; a smaller k is the first of them.
+  %drafts, %parents = mtp.per_slot %slots(%anchor, %p0, %b1, %b2, %b3, %b4, %u2, %c2, %c3, %c4) {
+  ^bb0(%index: index, %slot: i32, %t: i32, %n: i32, %best: i32, %second: i32, %third: i32, %fourth: i32, %other: i32, %two: i32, %three: i32, %four: i32):
+    %one = arith.constant 1 : index
+    %count = arith.constant 4 : i32
+    %k = mtp.k
+    %nodes = arith.addi %k, %one : index
+    %sum = arith.addi %t, %n : i32
+    %shape = arith.remui %sum, %count : i32
+    %row = arith.index_cast %shape : i32 to index
+    %of_drafts = tensor.from_elements %best, %two, %three, %four,
+        %best, %second, %third, %fourth, %best, %best, %best, %best,
+        %best, %best, %other, %two : tensor<4x4xi32>
+    %of_parents = arith.constant dense<[[-1, 0, 1, 2, 3], [-1, 0, 0, 0, 0],
+        [-1, -1, -1, -1, -1], [-1, 0, 0, 1, 2]]> : tensor<4x5xi32>
+    %d = tensor.generate %k {
+    ^bb0(%j: index):
+      %token = tensor.extract %of_drafts[%row, %j] : tensor<4x4xi32>
+      tensor.yield %token : i32
+    } : tensor<?xi32>
+    %p = tensor.generate %nodes {
+    ^bb0(%j: index):
+      %parent = tensor.extract %of_parents[%row, %j] : tensor<4x5xi32>
+      tensor.yield %parent : i32
+    } : tensor<?xi32>
+    mtp.yield %d, %p : tensor<?xi32>, tensor<?xi32>
+  } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>)
+
+  mtp.await_host %drafts parents %parents : tensor<?x?xi32>, tensor<?x?xi32>
+
+  %raw, %hidden = mtp.verify %drafts parents %parents {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %l, %h = func.call @target(%t, %rows) : (tensor<?xi32>, !mtp.rows) -> (tensor<?x64xf32>, tensor<?x32xf32>)
+    mtp.yield %l, %h : tensor<?x64xf32>, tensor<?x32xf32>
+  } : (tensor<?x?xi32>, tensor<?x?xi32>) -> (tensor<?x64xf32>, tensor<?x32xf32>)
+
+  // Row j of a slot is node j. Drafts are picked as they are: what is between verify and
+  // accept is of the target's rows alone.
+  %of, %node = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %one = arith.constant 1 : index
+    %k = mtp.k
+    %nodes = arith.addi %k, %one : index
+    %own = tensor.generate %nodes {
+    ^bb0(%j: index):
+      tensor.yield %slot : i32
+    } : tensor<?xi32>
+    %numbers = tensor.generate %nodes {
+    ^bb0(%j: index):
+      %n = arith.index_cast %j : index to i32
+      tensor.yield %n : i32
+    } : tensor<?xi32>
+    mtp.yield %own, %numbers : tensor<?xi32>, tensor<?xi32>
+  } : (tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>)
+  %slot_of = mtp.regroup %of : tensor<?x?xi32> -> tensor<?xi32>
+  %node_of = mtp.regroup %node : tensor<?x?xi32> -> tensor<?xi32>
+  %logits = mtp.mask_columns %raw by @allowed of %slot_of[%node_of] : tensor<?x64xf32>, tensor<?xi32>, tensor<?xi32>
+  %count, %picks = mtp.accept %drafts, %logits exact parents %parents {
+  ^bb0(%l: tensor<?x64xf32>, %rows: !mtp.rows):
+    %p = mtp.sample %l, %rows : tensor<?x64xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x64xf32>, tensor<?x?xi32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x32xf32>
+}
+
+// A prompt's last row picks by row 0.
+mtp.prefill @prompt {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %l, %h = func.call @target(%t, %rows) : (tensor<?xi32>, !mtp.rows) -> (tensor<?x64xf32>, tensor<?x32xf32>)
+    mtp.yield %l, %h : tensor<?x64xf32>, tensor<?x32xf32>
+  } : () -> (tensor<?x64xf32>, tensor<?x32xf32>)
+  %count, %picks = mtp.accept %logits exact {
+  ^bb0(%l: tensor<?x64xf32>, %rows: !mtp.rows):
+    %of = mtp.row_slots %rows : tensor<?xi32>
+    %first = mtp.per_slot %of {
+    ^bb0(%index: index, %slot: i32):
+      %zero = arith.constant 0 : i32
+      mtp.yield %zero : i32
+    } : (tensor<?xi32>) -> tensor<?xi32>
+    %y = mtp.mask_columns %l by @allowed of %of[%first] : tensor<?x64xf32>, tensor<?xi32>, tensor<?xi32>
+    %p = mtp.sample %y, %rows : tensor<?x64xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x64xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x32xf32>
+}
