@@ -49,6 +49,8 @@ static DriverTable loadTable() {
       find(library, "mtp_sim_set_scratch"));
   table.forget =
       reinterpret_cast<decltype(table.forget)>(find(library, "mtp_sim_forget"));
+  table.keepScratch = reinterpret_cast<decltype(table.keepScratch)>(
+      find(library, "mtp_sim_keep_scratch"));
   return table;
 }
 

@@ -85,6 +85,7 @@ struct DriverTable {
   CUresult (*inject)(const char *name, long long value);
   CUresult (*setScratch)(CUdeviceptr memory);
   CUresult (*forget)(CUdeviceptr memory, size_t bytes);
+  CUresult (*keepScratch)(CUdeviceptr memory);
 };
 
 /// The library's functions; ends the test program where one is missing.

@@ -302,6 +302,23 @@ mtp_sim_set_scratch(CUdeviceptr memory) {
   return CUDA_SUCCESS;
 }
 
+/// Lets the next graph find what the last one that touched scratch memory wrote
+/// there.
+extern "C" __attribute__((visibility("default"))) CUresult
+mtp_sim_keep_scratch(CUdeviceptr memory) {
+  Entry entry("mtp_sim_keep_scratch");
+  if (entry.refused())
+    return entry.result();
+  Allocation *allocation = simulator().memory.find(memory, 1);
+  if (!allocation || !allocation->fresh)
+    return refuse(CUDA_ERROR_INVALID_VALUE,
+                  "mtp_sim_keep_scratch: expected scratch memory, got an "
+                  "address %s",
+                  simulator().memory.describe(memory).c_str());
+  allocation->fresh->unite(allocation->written);
+  return CUDA_SUCCESS;
+}
+
 /// Makes bytes unwritten again, whatever they are.
 extern "C" __attribute__((visibility("default"))) CUresult
 mtp_sim_forget(CUdeviceptr memory, size_t bytes) {
@@ -325,7 +342,8 @@ mtp_driver_traits() {
                                            .hasTime = false,
                                            .longestCopy = 1 << 20,
                                            .setScratch = mtp_sim_set_scratch,
-                                           .forget = mtp_sim_forget};
+                                           .forget = mtp_sim_forget,
+                                           .keepScratch = mtp_sim_keep_scratch};
   return &traits;
 }
 

@@ -548,6 +548,20 @@ TEST_F(GraphTest, ScratchMemoryIsWrittenByTheSameGraphOrTheHost) {
   driver().cuGraphDestroy(reader);
 }
 
+TEST_F(GraphTest, ScratchMemoryIsKeptForOneGraph) {
+  CUdeviceptr scratch = words(), out = allocate(128);
+  ASSERT_EQ(driver().setScratch(scratch), CUDA_SUCCESS);
+  EXPECT_EQ(driver().keepScratch(out), CUDA_ERROR_INVALID_VALUE);
+  addAdd(scratch, out, 1, {});
+  ASSERT_EQ(driver().cuMemsetD32(scratch, 7, 32), CUDA_SUCCESS);
+  ASSERT_EQ(launch(), CUDA_SUCCESS) << lastError();
+  ASSERT_EQ(driver().keepScratch(scratch), CUDA_SUCCESS);
+  ASSERT_EQ(launch(), CUDA_SUCCESS) << lastError();
+  EXPECT_EQ(launch(), CUDA_ERROR_LAUNCH_FAILED);
+  expectMessage({"kernel 'add'", "uninitialised"});
+  driver().revive();
+}
+
 TEST_F(GraphTest, ScratchMemoryIsATurnsOwn) {
   CUdeviceptr scratch = words(), out = allocate(128);
   ASSERT_EQ(driver().setScratch(scratch), CUDA_SUCCESS);

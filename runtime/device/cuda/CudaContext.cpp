@@ -240,6 +240,14 @@ Status CudaMemory::forget() {
                       "forgetting memory");
 }
 
+Status CudaMemory::keepScratch() {
+  const DriverApi &driver = context->driver();
+  if (length == 0 || !driver.traits.keepScratch)
+    return okStatus();
+  return driver.check(driver.traits.keepScratch(address()),
+                      "keeping scratch memory");
+}
+
 PinnedMemory &PinnedMemory::operator=(PinnedMemory &&other) noexcept {
   std::swap(context, other.context);
   std::swap(start, other.start);

@@ -119,6 +119,8 @@ public:
   /// read no more what another graph wrote here; or what was written until now.
   Status setScratch();
   Status forget();
+  /// But for the next graph, which goes on with what the last one left.
+  Status keepScratch();
 
 private:
   std::shared_ptr<CudaContext> context;

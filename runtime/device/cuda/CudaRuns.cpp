@@ -128,8 +128,11 @@ Status CudaExecutable::run(uint32_t index, uint32_t n) {
 }
 
 Status CudaExecutable::runHalf(uint32_t index, uint32_t n, Half half) {
-  return runPart(index, n,
-                 half == Half::First ? Part::FirstHalf : Part::SecondHalf);
+  if (half == Half::First)
+    return runPart(index, n, Part::FirstHalf);
+  MTP_RETURN_IF_ERROR(context->enter());
+  MTP_RETURN_IF_ERROR(arena.keepScratch());
+  return runPart(index, n, Part::SecondHalf);
 }
 
 Status CudaExecutable::runPart(uint32_t index, uint32_t n, Part part) {

@@ -26,6 +26,8 @@ struct DriverTraits {
   /// memory, of which a graph may read only what it wrote, and bytes unwritten.
   CUresult (*setScratch)(CUdeviceptr memory) = nullptr;
   CUresult (*forget)(CUdeviceptr memory, size_t bytes) = nullptr;
+  /// Lets the next graph read of scratch memory what the last one wrote.
+  CUresult (*keepScratch)(CUdeviceptr memory) = nullptr;
 };
 
 /// The function's name and type.

