@@ -82,8 +82,9 @@ struct Request {
   /// The host sees what each round has drafted before it is verified, and may
   /// write the sequence's inputs anew (Session::setInput), as a grammar does
   /// that allows some tokens at each row. Such a round takes two calls of
-  /// step(): the first returns the drafts (SequenceUpdate::seen). For models
-  /// whose rounds may stop there (Model::showsDrafts()).
+  /// step(): the first returns the drafts (SequenceUpdate::seen). While such a
+  /// sequence runs, launches have one round. For models whose rounds may stop
+  /// there (Model::showsDrafts()).
   bool seesDrafts = false;
 };
 
