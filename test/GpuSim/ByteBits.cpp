@@ -46,6 +46,17 @@ size_t ByteBits::firstClear(size_t first, size_t count) const {
   return npos;
 }
 
+bool ByteBits::any(size_t first, size_t count) const {
+  while (count) {
+    size_t bit = first % 64, take = std::min(count, 64 - bit);
+    const auto &page = pages[first / kPage];
+    if (page && (*page)[first % kPage / 64] & maskOf(bit, take))
+      return true;
+    first += take, count -= take;
+  }
+  return false;
+}
+
 size_t ByteBits::firstCommon(const ByteBits &other) const {
   size_t count = std::min(pages.size(), other.pages.size());
   for (size_t p = 0; p < count; ++p) {

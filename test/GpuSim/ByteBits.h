@@ -31,6 +31,8 @@ public:
   }
   /// The first byte of the range that is not set, npos where all are.
   size_t firstClear(size_t first, size_t count) const;
+  /// Whether one of the range is set.
+  bool any(size_t first, size_t count) const;
   /// The first byte that is set here and in `other`, npos where there is none.
   size_t firstCommon(const ByteBits &other) const;
   /// Sets all that is set in `other`, of the same size.

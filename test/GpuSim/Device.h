@@ -46,6 +46,7 @@ namespace mtp::gpusim::test {
   X(cuModuleGetGlobal)                                                         \
   X(cuFuncSetAttribute)                                                        \
   X(cuFuncGetAttribute)                                                        \
+  X(cuFuncGetParamInfo)                                                        \
   X(cuLaunchKernel)                                                            \
   X(cuStreamCreate)                                                            \
   X(cuStreamCreateWithPriority)                                                \

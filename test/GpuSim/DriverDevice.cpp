@@ -354,6 +354,16 @@ mtp_sim_on_turn(void (*hook)(void *), void *data) {
   setTurnHook(hook ? TurnHook([=] { hook(data); }) : TurnHook());
 }
 
+/// Calls `hook` with `data` behind every kernel of a graph; null: nothing.
+extern "C" __attribute__((visibility("default"))) void
+mtp_sim_on_kernel(KernelHook hook, void *data) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::function<void(const KernelRun &)> call;
+  if (hook)
+    call = [=](const KernelRun &run) { hook(data, run); };
+  setKernelHook(std::move(call));
+}
+
 /// Makes a lost device usable again: what a new process would find.
 extern "C" __attribute__((visibility("default"))) void mtp_sim_revive() {
   std::lock_guard<std::recursive_mutex> lock(mutex);

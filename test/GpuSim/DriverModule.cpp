@@ -143,6 +143,31 @@ MTP_API cuFuncGetAttribute(int *value, CUfunction_attribute attribute,
   }
 }
 
+MTP_API cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *offset,
+                           size_t *bytes) {
+  Entry entry("cuFuncGetParamInfo");
+  if (entry.refused())
+    return entry.result();
+  Function *function = liveFunction("cuFuncGetParamInfo", handle);
+  if (!function)
+    return CUDA_ERROR_INVALID_HANDLE;
+  const ImageKernel &kernel = *function->kernel;
+  // That is how callers learn how many there are: nothing to report.
+  if (index >= kernel.paramCount)
+    return CUDA_ERROR_INVALID_VALUE;
+  // Each at a multiple of its size.
+  size_t at = 0;
+  for (size_t i = 0; i <= index; ++i) {
+    size_t size = kernel.paramBytes[i];
+    at = (at + size - 1) / size * size;
+    *offset = at;
+    at += size;
+  }
+  if (bytes)
+    *bytes = kernel.paramBytes[index];
+  return CUDA_SUCCESS;
+}
+
 MTP_API cuLaunchKernel(CUfunction handle, unsigned gridX, unsigned gridY,
                        unsigned gridZ, unsigned blockX, unsigned blockY,
                        unsigned blockZ, unsigned dynamicShared,

@@ -12,6 +12,7 @@
 #include "Graph.h"
 #include "Simulator.h"
 #include "Stream.h"
+#include <cstring>
 
 using namespace mtp::gpusim;
 
@@ -56,6 +57,43 @@ static void registerConditions(const Graph &graph) {
     for (const std::shared_ptr<Graph> &inner : node->graphs)
       registerConditions(*inner);
 }
+
+/// What a test does behind each kernel.
+static std::function<void(const KernelRun &)> kernelHook;
+
+void mtp::gpusim::setKernelHook(std::function<void(const KernelRun &)> hook) {
+  kernelHook = std::move(hook);
+}
+
+namespace {
+/// A kernel that has run.
+class DoneKernel final : public KernelRun {
+public:
+  DoneKernel(const KernelWork &work, const Touched &touched)
+      : work(work), touched(touched) {}
+
+  std::string_view name() const override { return work.function->kernel->name; }
+  size_t arguments() const override {
+    return work.function->kernel->paramCount;
+  }
+  uint64_t argument(size_t index) const override {
+    uint64_t value = 0;
+    std::memcpy(&value, work.parameters->pointers()[index], sizeof value);
+    return value;
+  }
+  bool hasRead(uint64_t address, size_t bytes) const override {
+    return touched.early.has(address, bytes) ||
+           touched.reads.has(address, bytes);
+  }
+  bool hasWritten(uint64_t address, size_t bytes) const override {
+    return touched.writes.has(address, bytes);
+  }
+
+private:
+  const KernelWork &work;
+  const Touched &touched;
+};
+} // namespace
 
 /// What a test does between two turns of a loop: as the host does while a
 /// device goes on.
@@ -128,6 +166,8 @@ CUresult Run::runKernel(size_t node) {
   if (!launches[node]->finish())
     return loseDevice(launches[node]->fault());
   launches[node].reset();
+  if (kernelHook)
+    kernelHook(DoneKernel(graph.nodes[node]->kernel, touched[node]));
   return CUDA_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 
 #include "Touched.h"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace mtp::gpusim;
@@ -22,6 +23,17 @@ void TouchedSet::merge(const TouchedSet &other) {
     sets.try_emplace(base, std::move(none))
         .first->second.bits.unite(bytes.bits);
   }
+}
+
+bool TouchedSet::has(uintptr_t address, size_t bytes) const {
+  auto next = sets.upper_bound(address);
+  if (next == sets.begin())
+    return false;
+  const auto &[base, found] = *std::prev(next);
+  size_t offset = address - base;
+  if (offset >= found.count)
+    return false;
+  return found.bits.any(offset, std::min(bytes, found.count - offset));
 }
 
 std::string TouchedSet::overlap(const TouchedSet &other) const {

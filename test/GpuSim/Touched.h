@@ -16,6 +16,9 @@ public:
   void add(const Allocation &allocation, size_t offset, size_t bytes);
   void merge(const TouchedSet &other);
   bool empty() const { return sets.empty(); }
+  /// Whether one of the bytes from `address` on is among them; those of a
+  /// range are of one allocation.
+  bool has(uintptr_t address, size_t bytes) const;
   /// Where the two meet, for a message; empty where they do not.
   std::string overlap(const TouchedSet &other) const;
 
