@@ -231,7 +231,8 @@ Offset<schema::CudaLaunch>
 TableBuilder::makeLaunch(const KernelLaunch *launch) {
   if (!launch)
     return 0;
-  return schema::CreateCudaLaunch(fbb, launch->threads, launch->sharedBytes);
+  return schema::CreateCudaLaunch(fbb, launch->threads, launch->sharedBytes,
+                                  launch->takesLive);
 }
 
 /// What a library computes; null where the plan has code.

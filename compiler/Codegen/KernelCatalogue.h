@@ -42,6 +42,9 @@ struct KernelSpec {
   exec::KernelAttrInterface kernel;
   /// What one task does, where the kernel carries it (`exec.kernel`).
   mlir::Region *body = nullptr;
+  /// Whether some call has rows that are dead. On a GPU the kernel then takes
+  /// the number of those that live; a CPU counts them for it.
+  bool takesLive = false;
 };
 
 /// What a task divides into (`KernelBuilder::forItems`), or the stretches of

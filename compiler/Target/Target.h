@@ -77,6 +77,8 @@ struct KernelLaunch {
   uint32_t sharedBytes = 0;
   /// No more blocks than this in all; 0 for any number.
   uint64_t mostBlocks = 0;
+  /// Whether it takes the number of its rows that live.
+  bool takesLive = false;
 };
 
 /// What a kernel takes of a GPU, as its assembler says.

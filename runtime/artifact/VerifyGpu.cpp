@@ -70,6 +70,9 @@ Status mtp::verifyLaunch(const Plan &plan, const schema::Kernel &kernel) {
     return dataLoss(strCat("launch: expected at most ", kMostSharedBytes,
                            " bytes of shared memory, got ",
                            launch->shared_bytes()));
+  if (launch->takes_live() && kernel.params() == 0)
+    return dataLoss("launch: expected params, of which the first counts rows, "
+                    "of a kernel that takes how many live, got 0");
   return okStatus();
 }
 

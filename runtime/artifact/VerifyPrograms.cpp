@@ -193,6 +193,10 @@ static Status verifyLive(const Memory &memory, const CommandContext &context) {
     if (place->bytes.at(n) < int64_t(sizeof(int32_t)))
       return dataLoss(strCat("expected at least ", sizeof(int32_t),
                              " bytes, got ", place->bytes.at(n)));
+  const schema::CudaLaunch *launch = context.kernel().launch();
+  if (launch && !launch->takes_live())
+    return dataLoss("expected a kernel that takes how many rows live "
+                    "(launch.takes_live), got one that computes all");
   return verifyFewerRows(context.kernel());
 }
 

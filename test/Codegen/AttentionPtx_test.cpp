@@ -24,9 +24,9 @@ static const std::string parts = ", part = 512, parts = 64, splits = 4, "
 
 /// Returns why ptxas has not said anything; "" where it has.
 static std::string expectNoSpills(const std::string &kind,
-                                  const std::string &config) {
-  SCOPED_TRACE(kind + ": " + config);
-  AssembledKernel kernel = assembleKernel(kind, config);
+                                  const std::string &config, bool takesLive) {
+  SCOPED_TRACE(kind + ": " + config + (takesLive ? ", live" : ""));
+  AssembledKernel kernel = assembleKernel(kind, config, takesLive);
   EXPECT_EQ(kernel.ptx.find(".local"), std::string::npos);
   EXPECT_NE(kernel.ptx.find("griddepcontrol.wait"), std::string::npos);
   if (kind != "attention_join")
@@ -40,7 +40,8 @@ static std::string expectNoSpills(const std::string &kind,
 TEST(AttentionPtx, SpillsNothing) {
   std::string absence;
   auto check = [&](const std::string &kind, const std::string &config) {
-    absence = expectNoSpills(kind, config);
+    for (bool takesLive : {false, true})
+      absence = expectNoSpills(kind, config, takesLive);
   };
   for (const std::string dtype : {"bf16", "f32"}) {
     for (const std::string &shape : {grouped, latent}) {

@@ -99,14 +99,16 @@ compileImage(const KernelSpec &spec, GpuLaunch &launch,
 }
 
 AssembledKernel test::assembleKernel(const std::string &kind,
-                                     const std::string &config) {
+                                     const std::string &config,
+                                     bool takesLive) {
   mlir::MLIRContext context;
   mlir::exec::KernelAttrInterface kernel = parseKernel(kind, config, context);
   EXPECT_TRUE(kernel) << "cannot parse the kernel: " << config;
   GpuLaunch launch;
   llvm::LLVMContext llvmContext;
   AssembledKernel result;
-  auto module = translateKernel({"kernel", kernel}, launch, llvmContext);
+  auto module = translateKernel({"kernel", kernel, nullptr, takesLive}, launch,
+                                llvmContext);
   if (!module) {
     ADD_FAILURE() << "cannot compile " << kind << " for sm_90";
     return result;
@@ -179,6 +181,10 @@ void GpuKernel::run(const std::vector<GpuBuffer> &buffers,
   std::vector<CUdeviceptr> pointers;
   for (const GpuBuffer &buffer : buffers) {
     auto [copy, isNew] = copies.try_emplace(buffer.host, 0, buffer.bytes);
+    if (!buffer.host) {
+      pointers.push_back(0);
+      continue;
+    }
     if (isNew && buffer.bytes > 0) {
       EXPECT_CUDA(cuMemAlloc(&copy->second.first, buffer.bytes));
       EXPECT_CUDA(cuMemcpyHtoD(copy->second.first, buffer.host, buffer.bytes));

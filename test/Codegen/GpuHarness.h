@@ -25,7 +25,9 @@ public:
   ~GpuKernel();
 
   /// Copies the buffers to the device, each host address once, runs all tasks
-  /// and copies the buffers back. A fault fails the test that runs.
+  /// and copies the buffers back. A kernel that takes how many rows live has
+  /// their number behind the buffers, or an empty one. A fault fails the test
+  /// that runs.
   void run(const std::vector<GpuBuffer> &buffers,
            const std::vector<int64_t> &params) const;
 
@@ -43,7 +45,8 @@ struct AssembledKernel {
   GpuLaunch launch;
 };
 AssembledKernel assembleKernel(const std::string &kind,
-                               const std::string &config);
+                               const std::string &config,
+                               bool takesLive = false);
 
 /// Expects that the kernel spills nothing, and that a block of it takes at most
 /// half of a processor. Nothing where ptxas is absent.

@@ -134,6 +134,8 @@ struct Kernel::State {
   /// In place of all these, on the simulated GPU.
   std::unique_ptr<GpuKernel> gpu;
 #endif
+  /// How many rows live, for a kernel that takes it; nothing: no number.
+  std::optional<int32_t> live;
 };
 
 Kernel::Kernel(const TestTarget &target, const std::string &kind,
@@ -161,6 +163,7 @@ Kernel::Kernel(const TestTarget &target, const std::string &module)
 void Kernel::load(const TestTarget &target) {
 #ifdef MTP_HAS_GPUSIM
   if (target.isGpu) {
+    state->spec.takesLive = target.takesLive;
     state->gpu = std::make_unique<GpuKernel>(state->spec);
     return;
   }
@@ -293,6 +296,14 @@ void Kernel::run(const std::vector<void *> &buffers,
   exact.copyBack();
 }
 
+void Kernel::runLive(const std::vector<void *> &buffers,
+                     const std::vector<int64_t> &params, int32_t rows) {
+  ASSERT_TRUE(state->spec.takesLive);
+  state->live = rows;
+  run(buffers, params);
+  state->live.reset();
+}
+
 void Kernel::call(const std::vector<void *> &buffers,
                   const std::vector<int64_t> &params, Split split) const {
   const KernelSpec &spec = state->spec;
@@ -334,6 +345,11 @@ void Kernel::callGpu(const std::vector<void *> &buffers,
     size_t offset = static_cast<char *>(buffer) - static_cast<char *>(begin);
     places.push_back({begin, offset + *room, offset});
   }
+  // A place for the number, or none.
+  int32_t live = state->live.value_or(0);
+  if (state->spec.takesLive)
+    places.push_back(state->live ? GpuBuffer{&live, sizeof live, 0}
+                                 : GpuBuffer{nullptr, 0, 0});
   state->gpu->run(places, params);
 }
 #endif

@@ -72,6 +72,8 @@ struct TestTarget : TargetDesc {
   TestTarget(TargetDesc cpu) : TargetDesc(std::move(cpu)) {}
 
   bool isGpu = false;
+  /// On the GPU: kernels take how many rows live.
+  bool takesLive = false;
 
   /// Whether rows are rounded to bf16 where weights are.
   bool roundsRows() const { return isGpu || bf16Dot; }
@@ -107,6 +109,10 @@ public:
   void run(const std::vector<void *> &buffers,
            const std::vector<int64_t> &params,
            Split split = Split::Whole) const;
+  /// The same where only so many rows live, on a target whose kernels take
+  /// their number.
+  void runLive(const std::vector<void *> &buffers,
+               const std::vector<int64_t> &params, int32_t rows);
 
   using Entry = void (*)(void *const *, const int64_t *, int64_t, int64_t,
                          void *);

@@ -43,6 +43,8 @@ static std::string nameOf(const KernelSpec &spec) {
   out << spec.kernel;
   if (spec.body)
     spec.body->getParentOp()->print(out);
+  if (spec.takesLive)
+    out << " live";
   return llvm::utohexstr(llvm::xxh3_64bits(key), /*LowerCase=*/true);
 }
 

@@ -24,10 +24,13 @@ static size_t count(const std::string &text, const std::string &what) {
 /// `words` loads of 32 bits are there beside those of rows: of sums of squares,
 /// of a bias, of the residual, of numbers that say which rows.
 static std::string expectPieces(const std::string &kind,
-                                const std::string &config, size_t words) {
-  SCOPED_TRACE(kind + ": " + config);
-  AssembledKernel kernel = assembleKernel(kind, config + ", fragments = true");
-  EXPECT_LE(count(kernel.ptx, "ld.global.b32"), words);
+                                const std::string &config, size_t words,
+                                bool takesLive) {
+  SCOPED_TRACE(kind + ": " + config + (takesLive ? ", live" : ""));
+  AssembledKernel kernel =
+      assembleKernel(kind, config + ", fragments = true", takesLive);
+  // Of each form also two of how many rows live.
+  EXPECT_LE(count(kernel.ptx, "ld.global.b32"), words + 6 * takesLive);
   EXPECT_GE(count(kernel.ptx, "ld.global.v4.b32"), 6u);
   expectHalfOfProcessor(kernel);
   return kernel.absence;
@@ -37,7 +40,8 @@ TEST(ProductPtx, LoadsRowsInPieces) {
   std::string absence;
   auto check = [&](const std::string &kind, const std::string &config,
                    size_t words) {
-    absence = expectPieces(kind, config, words);
+    for (bool takesLive : {false, true})
+      absence = expectPieces(kind, config, words, takesLive);
   };
   const std::string norm = ", norm = true, eps = 1.0e-5 : f32";
   for (const std::string format :

@@ -319,6 +319,18 @@ TEST_F(CudaDeviceTest, RefusesImages) {
   a.kernels[0].symbol = "mtp.none";
   EXPECT_EQ(loadMessage(a),
             "NotFound: the GPU's image has no kernel 'mtp_none'");
+  // Code that takes other arguments than its table says.
+  a = makeGpuModel();
+  a.kernels[0].launch->takesLive = true;
+  EXPECT_EQ(loadMessage(a),
+            "FailedPrecondition: kernel 'mtp_count': expected code that takes "
+            "3 arguments (1 buffers, how many rows live, 1 params), got 2");
+  a = makeGpuModel();
+  a.kernels[0].symbol = "fill";
+  a.kernels[1].symbol = "mtp.count";
+  EXPECT_EQ(loadMessage(a),
+            "FailedPrecondition: kernel 'fill': expected code that takes 2 "
+            "arguments (1 buffers, 1 params), got more");
   // The CPU's device is for the CPU's plans.
   std::string path = writeFile("cpu", makeGpuModel().finish());
   EXPECT_EQ(Model::load(path, {.device = DeviceKind::Cpu}).status().message(),

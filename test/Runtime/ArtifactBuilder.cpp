@@ -294,7 +294,8 @@ static PlanTables planTables(Builder &fbb, const ArtifactBuilder &a,
         flatbuffers::Offset<schema::CudaLaunch> launch;
         if (k.launch && !isOther)
           launch = schema::CreateCudaLaunch(fbb, k.launch->threads,
-                                            k.launch->sharedBytes);
+                                            k.launch->sharedBytes,
+                                            k.launch->takesLive);
         return schema::CreateKernel(fbb, symbol, symbol, 0, k.image, k.buffers,
                                     k.params, terms, launch);
       });

@@ -22,6 +22,7 @@ public:
   /// How a GPU starts a kernel.
   struct Launch {
     uint32_t threads = 32, sharedBytes = 0;
+    bool takesLive = false;
   };
   /// A kernel of an image has a contract: a task for each of params[0], and
   /// bytes of its buffers, by index.

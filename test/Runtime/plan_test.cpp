@@ -593,6 +593,17 @@ TEST(Plan, AGpuStartsEveryKernel) {
   EXPECT_EQ(message.rfind(kernel + "expected an image of '", 0), 0u) << message;
   EXPECT_EQ(messageFor([](auto &a) { a.kernels[1].launch = {32, 0}; }),
             kernel + "expected no launch in a plan for a CPU");
+  // Who says how many rows live needs a kernel that takes it.
+  for (bool takesLive : {false, true})
+    EXPECT_EQ(gpuMessageFor([&](auto &a) {
+                ArtifactBuilder::Command &append = command(a, kLarge, "append");
+                append.live = Binding(schema::Space::Arena, 0, 0, 4);
+                a.kernels[append.kernel].launch->takesLive = takesLive;
+              }),
+              takesLive ? ""
+                        : "plans[0].programs[3].commands[1]: live: expected a "
+                          "kernel that takes how many rows live "
+                          "(launch.takes_live), got one that computes all");
   for (int32_t image : {-1, 1})
     EXPECT_EQ(gpuMessageFor([&](auto &a) { a.deviceLoop = image; }),
               "plans[0]: device_loop: expected one of 1 images, got " +

@@ -170,6 +170,7 @@ static void writeKernel(JsonWriter &json, const schema::Kernel &k) {
   if (const schema::CudaLaunch *launch = k.launch()) {
     json.field("threads", launch->threads());
     json.field("shared_bytes", launch->shared_bytes());
+    json.field("takes_live", launch->takes_live());
   }
   if (const schema::Gemm *gemm = k.gemm()) {
     json.field("gemm_outputs", gemm->outputs());

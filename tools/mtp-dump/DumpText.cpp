@@ -121,12 +121,13 @@ static std::string imageText(const schema::Image &image) {
   return text;
 }
 
-/// ", 128 threads, 4096 bytes shared", of a kernel of a GPU.
+/// ", 128 threads, 4096 bytes shared, takes live rows", of a kernel of a GPU.
 static std::string launchText(const schema::CudaLaunch *launch) {
   if (!launch)
     return "";
   return strCat(", ", launch->threads(), " threads, ", launch->shared_bytes(),
-                " bytes shared");
+                " bytes shared",
+                launch->takes_live() ? ", takes live rows" : "");
 }
 
 static std::string codeText(const Plan &plan) {

@@ -3,6 +3,7 @@
 #include "compiler/Codegen/GPU/GpuBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,10 +22,12 @@ static int64_t typeBytes(Type type) {
 }
 
 GpuBuilder::GpuBuilder(OpBuilder &builder, Location loc, gpu::GPUFuncOp kernel,
-                       int64_t buffers, int64_t threads, int64_t scratchBytes)
-    : KernelBuilder(builder, loc), kernel(kernel), bufferCount(buffers),
-      threadCount(threads), scratchBytes(scratchBytes), laneCount(threads) {
-  assert(threads % kWarp == 0 && "expected whole warps");
+                       int64_t buffers, const GpuLaunch &launch, bool takesLive,
+                       int64_t scratchBytes)
+    : KernelBuilder(builder, loc), kernel(kernel), launch(launch),
+      hasLive(takesLive), bufferCount(buffers), scratchBytes(scratchBytes),
+      laneCount(launch.threads) {
+  assert(launch.threads % kWarp == 0 && "expected whole warps");
   auto asI64 = [&](Value index) {
     return arith::IndexCastOp::create(builder, loc, i64Type(), index);
   };
@@ -46,18 +49,20 @@ void GpuBuilder::setTaskBlocks(int64_t blocks, bool areJoined) {
   taskBlocks = blocks;
   if (areJoined)
     return;
-  laneCount = blocks * threadCount;
-  laneId = add(mul(blockOfTask, threadCount), threadId);
+  laneCount = blocks * launch.threads;
+  laneId = add(mul(blockOfTask, launch.threads), threadId);
 }
 
 void GpuBuilder::expectJoined() const {
-  assert(laneCount == threadCount && "expected lanes of one block");
+  assert(laneCount == launch.threads && "expected lanes of one block");
 }
 
 Value GpuBuilder::buffer(int64_t index) { return kernel.getArgument(index); }
 
 Value GpuBuilder::param(int64_t index) {
-  return kernel.getArgument(bufferCount + index);
+  if (index == 0 && liveRows)
+    return liveRows;
+  return kernel.getArgument(bufferCount + hasLive + index);
 }
 
 Value GpuBuilder::scratch() {
@@ -110,6 +115,49 @@ void GpuBuilder::letSuccessorIn() {
 
 void GpuBuilder::waitForPredecessor() {
   NVVM::GriddepcontrolOp::create(builder, loc, NVVM::GridDepActionKind::wait);
+  if (hasLive)
+    liveRows = loadRows();
+}
+
+Value GpuBuilder::loadRows() {
+  Value all = kernel.getArgument(bufferCount + hasLive);
+  if (!hasLive)
+    return all;
+  // In 32 bits, as a grid's blocks are numbered: a register, and no pair.
+  Value number = kernel.getArgument(bufferCount),
+        most = truncate(all, i32Type());
+  Value rows = choose(
+      cmp(Cmp::EQ, addressOf(number), 0), [&] { return Values{most}; },
+      [&] {
+        Value live = loadOwn(i32Type(), number);
+        return Values{max(min(live, most), constant(i32Type(), 0))};
+      })[0];
+  return extendUnsigned(rows, i64Type());
+}
+
+Value GpuBuilder::blockLives() {
+  if (launch.rowsPerGroup == 0)
+    return cmp(Cmp::GT, liveRows, 0);
+  Value groups = liveRows;
+  if (int64_t most = launch.rowsPerGroup; most > 1)
+    groups = div(add(liveRows, most - 1), most);
+  return cmp(Cmp::LT, blockId, mul(groups, launch.blocks));
+}
+
+void GpuBuilder::begin() {
+  letSuccessorIn();
+  waitForPredecessor();
+  if (!hasLive)
+    return;
+  Value lives = blockLives();
+  Block *waiting = builder.getInsertionBlock();
+  assert(waiting->getParentOp() == kernel && "expected no condition around");
+  Block *rest = waiting->splitBlock(builder.getInsertionPoint());
+  Block *end = builder.createBlock(&kernel.getBody());
+  gpu::ReturnOp::create(builder, loc);
+  builder.setInsertionPointToEnd(waiting);
+  cf::CondBranchOp::create(builder, loc, lives, rest, end);
+  builder.setInsertionPointToStart(rest);
 }
 
 Value GpuBuilder::shuffleXor(Value value, int64_t distance) {

@@ -6,8 +6,13 @@
 // targets: warps, shared memory, tensor cores and programmatic launch.
 //
 // Kernels take buffers as pointers to global memory, then params as i64. They
-// must call `waitForPredecessor` before they read what another kernel wrote,
-// and before they write: edges between them may be programmatic.
+// must call `begin` or `waitForPredecessor` before they read what another
+// kernel wrote, and before they write: edges between them may be programmatic.
+//
+// A kernel of which not all rows need to live has one pointer more, behind
+// those of its buffers: to how many do (i32), or null where all do. An earlier
+// kernel wrote the number, so it is read behind the wait. The grid is that of
+// all rows, and blocks without a row that lives end there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +26,27 @@ namespace mtp::codegen {
 
 inline constexpr int64_t kWarp = 32;
 
+/// How a kernel is launched: `blocks` for every `rowsPerGroup` rows (params[0],
+/// a last smaller group counts, too), or in all where that is 0.
+struct GpuLaunch {
+  int64_t blocks = 1;
+  int64_t rowsPerGroup = 1;
+  int64_t threads = 128;
+  /// Blocks that shall fit on a processor at least; 0 lets ptxas choose, which
+  /// may spill registers where it holds more blocks to be better.
+  int64_t blocksPerProcessor = 0;
+  /// There are no more blocks than this in all; 0 for any number.
+  int64_t mostBlocks = 0;
+};
+
 class GpuBuilder : public KernelBuilder {
 public:
   /// The insertion point of `builder` is in the entry block of `kernel`, whose
-  /// first `buffers` arguments are pointers; `threads` is a multiple of a warp.
+  /// first `buffers` arguments are pointers, and the next one where it
+  /// `takesLive`; the threads of `launch` are a multiple of a warp.
   GpuBuilder(mlir::OpBuilder &builder, mlir::Location loc,
-             mlir::gpu::GPUFuncOp kernel, int64_t buffers, int64_t threads,
+             mlir::gpu::GPUFuncOp kernel, int64_t buffers,
+             const GpuLaunch &launch, bool takesLive = false,
              int64_t scratchBytes = 0);
 
   /// A task has so many blocks, for items that are a warp's, or a block's each
@@ -34,14 +54,16 @@ public:
   void setTaskBlocks(int64_t blocks, bool areJoined);
 
   Value buffer(int64_t index) override;
+  /// Of params[0], the rows: those that the grid is for ahead of the wait, and
+  /// those that live behind it.
   Value param(int64_t index) override;
   Value scratch() override;
   void forTasks(llvm::function_ref<void(Value)> body) override;
 
   //===--- Threads --------------------------------------------------------===//
 
-  int64_t threads() const { return threadCount; }
-  int64_t warps() const { return threadCount / kWarp; }
+  int64_t threads() const { return launch.threads; }
+  int64_t warps() const { return launch.threads / kWarp; }
   /// As i64: the block's number in the grid; the thread's in the block; the
   /// warp's in the block; the thread's in its warp.
   Value block();
@@ -52,6 +74,13 @@ public:
   /// the previous ones wrote is there.
   void letSuccessorIn();
   void waitForPredecessor();
+  /// Both, for kernels whose blocks go row by row: one that has no row that
+  /// lives ends there. Not within a condition or a loop.
+  void begin();
+  /// Whether some rows may be dead.
+  bool takesLive() const { return hasLive; }
+  /// How many rows live, of all; behind the wait.
+  Value loadRows();
   /// `value` (i32 or f32) of the thread whose number in the warp differs in the
   /// bits of `distance`.
   Value shuffleXor(Value value, int64_t distance);
@@ -142,9 +171,15 @@ private:
   void expectJoined() const;
   /// mma.sync of bytes or of bf16.
   Values multiply(bool ofBytes, ValueRange a, ValueRange b, ValueRange sums);
+  /// Whether the block has a row that lives.
+  Value blockLives();
 
   mlir::gpu::GPUFuncOp kernel;
-  int64_t bufferCount, threadCount, scratchBytes;
+  const GpuLaunch launch;
+  const bool hasLive;
+  int64_t bufferCount, scratchBytes;
+  /// Behind the wait of a kernel that takes their number: rows that live.
+  Value liveRows;
   /// Of a task; whether an item is a block's; how many items forItems had.
   int64_t taskBlocks = 1, itemsBefore = 0;
   bool itemsAreJoined = true;

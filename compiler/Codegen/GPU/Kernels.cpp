@@ -56,7 +56,7 @@ static gpu::GPUFuncOp createKernel(OpBuilder &builder, Location loc,
                                    const GpuLaunch &launch) {
   exec::KernelSignature signature = exec::kernelSignature(spec.kernel);
   SmallVector<Type> arguments(
-      signature.buffers,
+      signature.buffers + spec.takesLive,
       LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace));
   arguments.append(signature.params, builder.getI64Type());
   auto type = builder.getFunctionType(arguments, {});
@@ -127,13 +127,12 @@ FailureOr<GpuLaunch> codegen::emitGpuKernel(OpBuilder &builder,
   builder.setInsertionPoint(end);
   int64_t buffers = exec::kernelSignature(spec.kernel).buffers;
   int64_t scratch = row && row->scratch ? row->scratch(spec.kernel) : 0;
-  GpuBuilder kb(builder, loc, kernel, buffers, launch.threads, scratch);
+  GpuBuilder kb(builder, loc, kernel, buffers, launch, spec.takesLive, scratch);
   if (emitter) {
     emitter->emit(kb, spec.kernel);
     return launch;
   }
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  kb.begin();
   if (row) {
     kb.setTaskBlocks(blocksOfTask(items), items.areJoined);
     row->emit(kb, spec.kernel);

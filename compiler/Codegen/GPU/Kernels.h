@@ -1,7 +1,8 @@
 //===- Kernels.h - GPU kernels as functions ---------------------*- C++ -*-===//
 //
-// A kernel is a gpu.func that takes its buffers as pointers to global memory
-// and then its params as i64. Block b has task b.
+// A kernel is a gpu.func that takes its buffers as pointers to global memory,
+// a pointer to how many of its rows live where not all need to, and then its
+// params as i64. Block b has task b.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,19 +16,6 @@ namespace mtp::codegen {
 
 /// Threads of a block of a row kernel.
 inline constexpr int64_t kRowThreads = 128;
-
-/// How a kernel is launched: `blocks` for every `rowsPerGroup` rows (params[0],
-/// a last smaller group counts, too), or in all where that is 0.
-struct GpuLaunch {
-  int64_t blocks = 1;
-  int64_t rowsPerGroup = 1;
-  int64_t threads = 128;
-  /// Blocks that shall fit on a processor at least; 0 lets ptxas choose, which
-  /// may spill registers where it holds more blocks to be better.
-  int64_t blocksPerProcessor = 0;
-  /// There are no more blocks than this in all; 0 for any number.
-  int64_t mostBlocks = 0;
-};
 
 /// Emits one kind of the catalogue that is not a row kernel.
 struct GpuEmitter {

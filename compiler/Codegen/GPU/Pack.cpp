@@ -100,8 +100,7 @@ static GpuLaunch packLaunch(exec::PackRowsKernelAttr) {
 /// buffers: positions, numbers and masks, all of these packed, places, live.
 /// params: M.
 static void emitPack(GpuBuilder &kb, exec::PackRowsKernelAttr kernel) {
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  kb.begin();
   RowPacker(kb, kernel).emit();
 }
 

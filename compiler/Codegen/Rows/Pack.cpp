@@ -66,16 +66,14 @@ static void emitUnpackRows(KernelBuilder &kb,
     Value place = kb.loadI32(kb.buffer(1), row);
     Value from =
         kb.at(kb.buffer(0), kb.clampIndex(place, kb.param(1)), width * 4);
-    Value isThere = kb.splat(kb.cmp(Cmp::GE, place, 0));
     Value to = kb.at(kb.buffer(2), row, width * 4);
-    kb.mapChunks(
-        width,
-        [&](Value begin, Value mask) {
-          return Values{kb.loadLanes(element, kb.at(from, begin, 4), mask)};
-        },
-        [&](Value begin, Value mask, mlir::ValueRange loaded) {
-          kb.storeLanes(kb.select(isThere, loaded[0], kb.splat(none)),
-                        kb.at(to, begin, 4), mask);
+    // Where no row lives nobody has written even the first one.
+    kb.ifElse(
+        kb.cmp(Cmp::GE, place, 0), [&] { kb.copy(from, to, width); },
+        [&] {
+          kb.forChunks(width, [&](Value begin, Value mask) {
+            kb.storeLanes(kb.splat(none), kb.at(to, begin, 4), mask);
+          });
         });
   });
 }

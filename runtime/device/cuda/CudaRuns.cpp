@@ -35,6 +35,10 @@ KernelLaunch CudaExecutable::resolve(const Program &program,
   }
   for (const Place &place : program.placesOf(command, kernel))
     launch.arguments.push_back(address(place.at(n)));
+  if (kernel.launch() && kernel.launch()->takes_live()) {
+    const Place *live = program.liveOf(command);
+    launch.arguments.push_back(live ? address(live->at(n)) : 0);
+  }
   launch.arguments.insert(launch.arguments.end(), params.begin(), params.end());
   launch.blocks = uint32_t(plan.tasksOf(command, params.data()));
   return launch;

@@ -45,6 +45,7 @@ namespace mtp {
   X(cuModuleGetFunction)                                                       \
   X(cuFuncSetAttribute)                                                        \
   X(cuFuncGetAttribute)                                                        \
+  X(cuFuncGetParamInfo)                                                        \
   X(cuLaunchKernel)                                                            \
   X(cuStreamCreate)                                                            \
   X(cuStreamDestroy)                                                           \

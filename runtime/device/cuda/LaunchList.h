@@ -22,7 +22,8 @@ struct KernelLaunch {
   /// Zero: nothing is launched.
   uint32_t blocks = 0;
   uint32_t threads = 0, sharedBytes = 0;
-  /// The buffers' addresses, then the params.
+  /// The buffers' addresses, where the kernel takes it that of the number of
+  /// rows that live, then the params.
   std::vector<uint64_t> arguments;
 
   /// What the driver wants of them; valid as long as they stay where they are.

@@ -88,11 +88,38 @@ Status LoadedPlan::loadModules() {
   return okStatus();
 }
 
+/// Compares what the code takes with what launches will give it: a driver reads
+/// as many arguments as the code says, wherever they are.
+Status LoadedPlan::checkArguments(const schema::Kernel &kernel,
+                                  CUfunction function) const {
+  bool takesLive = kernel.launch()->takes_live();
+  uint64_t expected = uint64_t(kernel.buffers()) + takesLive + kernel.params();
+  uint64_t count = 0;
+  for (; count <= expected; ++count) {
+    size_t offset = 0, bytes = 0;
+    CUresult result =
+        context->driver().cuFuncGetParamInfo(function, count, &offset, &bytes);
+    if (result == CUDA_ERROR_INVALID_VALUE)
+      break; // It takes so many.
+    MTP_RETURN_IF_ERROR(context->driver().check(result, "cuFuncGetParamInfo"));
+    if (bytes != sizeof(uint64_t))
+      return failedPrecondition(strCat("expected arguments of 8 bytes, got ",
+                                       bytes, " for argument ", count));
+  }
+  if (count == expected)
+    return okStatus();
+  return failedPrecondition(strCat(
+      "expected code that takes ", expected, " arguments (", kernel.buffers(),
+      " buffers, ", takesLive ? "how many rows live, " : "", kernel.params(),
+      " params), got ", count > expected ? "more" : strCat(count)));
+}
+
 /// Asks for the shared memory that a launch takes, and compares its threads
 /// with what the code's registers allow.
 Status LoadedPlan::prepare(const schema::Kernel &kernel, CUfunction function) {
   const DriverApi &driver = context->driver();
   const schema::CudaLaunch &launch = *kernel.launch();
+  MTP_RETURN_IF_ERROR(checkArguments(kernel, function));
   if (launch.shared_bytes() > kDefaultSharedBytes)
     MTP_RETURN_IF_ERROR(driver.check(
         driver.cuFuncSetAttribute(

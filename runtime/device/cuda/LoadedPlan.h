@@ -47,6 +47,8 @@ private:
   Status loadModules();
   Status findKernels();
   Status findLoopKernels();
+  Status checkArguments(const schema::Kernel &kernel,
+                        CUfunction function) const;
   Status prepare(const schema::Kernel &kernel, CUfunction function);
   Status setCarveout() const;
   Status copyWeights();

@@ -91,8 +91,7 @@ static void emitAttention(GpuBuilder &kb, KernelT kernel) {
     return emitTensorAttention(kb, shape, shape.scale, tree);
   AttentionLanes lanes(kb, shape, shape.scale);
   int64_t tile = lanes.getDivision().tile, tiles = shape.heads / tile;
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  kb.begin();
   Value row = kb.div(kb.block(), tiles);
   Value head = kb.mul(kb.rem(kb.block(), kb.integer(tiles)), tile);
   AttentionView view(kb, shape, row, tree);
@@ -113,8 +112,7 @@ static void emitParts(GpuBuilder &kb, exec::AttentionPartsKernelAttr kernel) {
     return emitTensorParts(kb, shape, shape.scale);
   AttentionLanes lanes(kb, shape, shape.scale);
   int64_t tile = lanes.getDivision().tile, tiles = shape.heads / tile;
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  kb.begin();
   Value row = kb.div(kb.block(), tiles * shape.parts);
   Value part = kb.rem(kb.div(kb.block(), tiles), kb.integer(shape.parts));
   Value head = kb.mul(kb.rem(kb.block(), kb.integer(tiles)), tile);

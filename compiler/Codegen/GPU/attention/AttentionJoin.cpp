@@ -212,8 +212,7 @@ void HeadJoin::emit(Value row, Value head) {
 void codegen::emitJoin(GpuBuilder &kb, exec::AttentionJoinKernelAttr kernel) {
   AttentionShape shape{AttentionParams(kernel)};
   HeadJoin join(kb, shape);
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  kb.begin();
   join.emit(kb.div(kb.block(), shape.heads),
             kb.rem(kb.block(), kb.integer(shape.heads)));
 }

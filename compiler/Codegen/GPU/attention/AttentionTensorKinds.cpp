@@ -158,8 +158,7 @@ void codegen::emitTensorAttention(GpuBuilder &kb, const AttentionShape &shape,
   std::optional<TensorParts> parts;
   if (shape.part)
     parts.emplace(kb, shape, tensor);
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  kb.begin();
   BlockPlace place(kb, shape, division.tile, 1);
   AttentionGroup group(kb, shape, place.row, division.rows, tree);
   kb.ifThen(group.isFirst(), [&] {
@@ -183,8 +182,7 @@ void codegen::emitTensorParts(GpuBuilder &kb, const AttentionShape &shape,
                               float scale) {
   AttentionTensor tensor(kb, shape, scale, /*tree=*/false);
   const TensorDivision &division = tensor.getDivision();
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  kb.begin();
   BlockPlace place(kb, shape, division.tile, shape.parts);
   AttentionGroup group(kb, shape, place.row, division.rows, /*tree=*/false);
   kb.ifThen(group.isFirst(), [&] {

@@ -169,8 +169,7 @@ static GpuLaunch planLaunch(exec::MoePlanKernelAttr kernel) {
 
 /// buffers: positions, index, expert start, pairs. params: M.
 static void emitMoePlan(GpuBuilder &kb, exec::MoePlanKernelAttr kernel) {
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  kb.begin();
   if (!fitsBlock(kernel))
     return findRowKernel(kernel)->emit(kb, kernel);
   ExpertPlan(kb, kernel).emit();

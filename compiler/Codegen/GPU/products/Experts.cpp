@@ -122,8 +122,7 @@ static void emitExperts(GpuBuilder &kb, KernelT kernel) {
   int64_t yStride = expertColumns(kernel);
   ProductParams params = expertMatrix(kernel);
   PanelProductSpec spec = productSpec(params);
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  kb.begin();
   int64_t panels = matrixBlocks(params, /*isWide=*/false);
   Value pairs = kb.buffer(3), y = kb.buffer(4);
   Value count = kb.mul(kb.param(0), kernel.getTopK());
@@ -152,12 +151,12 @@ static void emitExperts(GpuBuilder &kb, KernelT kernel) {
   if (params.fragments) {
     FragmentProduct product(kb, spec, /*isWide=*/false);
     return emitTiles(kb, spec, kFragmentRows, [&](Value firstRow) {
-      product.emitTile(firstRow, [] {});
+      product.emitTile(firstRow, [&](auto body) { body(spec.rows); });
     });
   }
   std::unique_ptr<PanelProduct> product = PanelProduct::create(kb, spec);
   emitTiles(kb, spec, kTileRows, [&](Value firstRow) {
-    product->emitTile(firstRow, product->loadFirst());
+    product->emitTile(firstRow, spec.rows, product->loadFirst());
   });
 }
 

@@ -30,6 +30,12 @@ FragmentProduct::FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec,
     keepsTotals |= pass.height < height();
   }
   areaBytes = llvm::alignTo(areaBytes, 16);
+  // How many rows live takes a register while tiles are multiplied, as what
+  // follows from params does not; beside a norm there is none left.
+  if (readsLive() && spec.normWeight) {
+    places.countAt = areaBytes;
+    areaBytes += 16;
+  }
   areas = kb.shared(kb.warps() * areaBytes);
   ownArea = kb.at(areas, kb.warp(), areaBytes);
   if (keepsTotals)
@@ -194,7 +200,8 @@ void FragmentProduct::keepTotals(const FragmentPass &pass, Value tile) {
 }
 
 /// Half a warp has the outputs of a tile for one row, or a warp those of both.
-void FragmentProduct::storeOutputs(const FragmentPass &pass, Value firstRow) {
+void FragmentProduct::storeOutputs(const FragmentPass &pass, Value firstRow,
+                                   Value all) {
   int64_t rows = pass.rowTiles * kRowTile;
   int64_t atOnce = isWide ? kb.warps() : 2 * kb.warps();
   bool isKept = pass.height < height();
@@ -221,8 +228,8 @@ void FragmentProduct::storeOutputs(const FragmentPass &pass, Value firstRow) {
     Value row =
         kb.add(first, isWide ? kb.warp() : kb.add(kb.mul(kb.warp(), 2), half));
     Value which = kb.add(firstRow, row);
-    Value has = kb.bitAnd(kb.cmp(Cmp::LT, row, rows),
-                          kb.cmp(Cmp::LT, which, spec.rows));
+    Value has =
+        kb.bitAnd(kb.cmp(Cmp::LT, row, rows), kb.cmp(Cmp::LT, which, all));
     kb.ifThen(has,
               [&] { spec.store({which, column, resultOf(row), isColumn}); });
   };
@@ -257,18 +264,22 @@ void FragmentProduct::sumTiles(const FragmentPass &pass, FragmentRows &rows,
 }
 
 void FragmentProduct::emitPass(const FragmentPass &pass, Value firstRow,
-                               llvm::function_ref<void()> wait) {
+                               Wait wait) {
   Values held = loadFirst(pass, kb.integer(0));
-  wait();
-  FragmentRows rows(kb, spec, shape, pass, places, ownArea);
-  rows.find(firstRow, kb.min(kb.sub(spec.rows, firstRow),
-                             kb.integer(pass.rowTiles * kRowTile)));
-  sumTiles(pass, rows, held);
-  storeOutputs(pass, firstRow);
+  wait([&](Value all) {
+    FragmentRows rows(kb, spec, shape, pass, places, ownArea);
+    Value count =
+        kb.min(kb.sub(all, firstRow), kb.integer(pass.rowTiles * kRowTile));
+    if (readsLive())
+      count = kb.extendUnsigned(kb.truncate(count, kb.i32Type()), kb.i64Type());
+    rows.find(firstRow, count);
+    sumTiles(pass, rows, held);
+    // Read again, the number needs no register meanwhile.
+    storeOutputs(pass, firstRow, readsLive() ? kb.loadRows() : all);
+  });
 }
 
-void FragmentProduct::emitTile(Value firstRow,
-                               llvm::function_ref<void()> wait) {
+void FragmentProduct::emitTile(Value firstRow, Wait wait) {
   Value count = kb.sub(spec.rows, firstRow);
   auto emit = [&](int64_t rowTiles) {
     emitPass(passOf(rowTiles), firstRow, wait);

@@ -28,9 +28,11 @@ public:
   /// a warp has all of a row's outputs of a panel then, in its lanes.
   FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec, bool isWide);
 
+  /// Emits a kernel's wait, and behind it what takes how many rows there are.
+  using Wait = llvm::function_ref<void(llvm::function_ref<void(Value rows)>)>;
   /// All outputs of the block for up to 32 rows from `firstRow` on. The first
   /// weights, which never change, are loaded before `wait` is emitted.
-  void emitTile(Value firstRow, llvm::function_ref<void()> wait);
+  void emitTile(Value firstRow, Wait wait);
 
 private:
   /// Tiles of a block.
@@ -39,12 +41,16 @@ private:
     return shape.chunks() % (kb.warps() * pass.stages) == 0;
   }
 
+  /// Whether a number in memory says which of the rows live.
+  bool readsLive() const { return kb.takesLive() && !spec.gathersRows; }
   FragmentPass passOf(int64_t rowTiles) const {
-    return FragmentPass::get(shape, height(), rowTiles, spec.gathersRows);
+    // Two tiles of integers leave no register for the number either.
+    bool isTight = readsLive() && spec.gated && shape.isInteger();
+    return FragmentPass::get(shape, height(), rowTiles,
+                             spec.gathersRows || isTight);
   }
 
-  void emitPass(const FragmentPass &pass, Value firstRow,
-                llvm::function_ref<void()> wait);
+  void emitPass(const FragmentPass &pass, Value firstRow, Wait wait);
   Values loadChunk(const FragmentPass &pass, Value tile, Value chunk);
   Values loadFirst(const FragmentPass &pass, Value tile);
   Values sumChunks(const FragmentPass &pass, Value tile, FragmentRows &rows,
@@ -57,7 +63,7 @@ private:
   Value total(const FragmentPass &pass, Value tile, Value row, Value output);
   Value keptPlace(Value tile, Value row, Value output);
   void keepTotals(const FragmentPass &pass, Value tile);
-  void storeOutputs(const FragmentPass &pass, Value firstRow);
+  void storeOutputs(const FragmentPass &pass, Value firstRow, Value all);
 
   GpuBuilder &kb;
   const PanelProductSpec &spec;

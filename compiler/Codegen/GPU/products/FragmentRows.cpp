@@ -112,9 +112,19 @@ void FragmentRows::clear() {
   }
 }
 
+Value FragmentRows::found() {
+  if (places.countAt < 0)
+    return count;
+  Value own = kb.at(area, places.countAt);
+  return kb.extendUnsigned(kb.loadOwn(kb.i32Type(), own), kb.i64Type());
+}
+
 void FragmentRows::find(Value first, Value rowCount) {
   firstRow = first;
   count = rowCount;
+  if (places.countAt >= 0)
+    kb.storeOwn(kb.truncate(count, kb.i32Type()), kb.at(area, places.countAt),
+                kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0));
   clear();
   Value isOwner = kb.cmp(Cmp::LT, kb.thread(), count);
   if (spec.gathersRows) {
@@ -264,7 +274,7 @@ void FragmentRows::prepareBF16(Value first) {
   bool isFull =
       spec.normWeight || spec.gathersRows || spec.gated || pass.rowTiles > 2;
   int64_t most = isFull ? 1 : 2;
-  Value all = kb.mul(count, pass.prepared * shape.chunkInputs() / inputs);
+  Value all = kb.mul(found(), pass.prepared * shape.chunkInputs() / inputs);
   auto prepare = [&](Value item, int64_t pieces) {
     llvm::SmallVector<std::pair<Piece, Values>> loaded;
     for (int64_t i = 0; i < pieces; ++i) {
@@ -285,7 +295,7 @@ void FragmentRows::prepareBF16(Value first) {
 
 void FragmentRows::prepareIntegers(Value first) {
   int64_t octets = shape.chunkInputs() / kOctet;
-  Value all = kb.mul(count, pass.prepared * octets);
+  Value count = found(), all = kb.mul(count, pass.prepared * octets);
   kb.forRange(kb.integer(0), all, kWarp, [&](Value base) {
     Piece octet = pieceAt(kb.add(base, kb.laneOfWarp()), first, kOctet);
     // Lanes without a row have the last one's, and store nothing.

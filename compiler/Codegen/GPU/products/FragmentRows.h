@@ -19,6 +19,8 @@ struct RowPlaces {
   /// Of each row: where it lies (i64), chains of its sum of squares, and the
   /// scale of its norm. Null where nobody asks.
   Value addresses, squares, inverses;
+  /// Where in a warp's area their number is; negative where a register has it.
+  int64_t countAt = -1;
 
   static RowPlaces get(GpuBuilder &kb, const PanelProductSpec &spec);
 };
@@ -36,6 +38,8 @@ public:
   /// Finds the rows from `firstRow` on, `count` of them; all threads of the
   /// block.
   void find(Value firstRow, Value count);
+  /// How many were found, in a warp that has had a barrier since.
+  Value found();
   /// Prepares the chunks `first`, `first` + warps, ...: `prepared` of them.
   void prepare(Value first);
   /// Of a unit of the chunk prepared in a place: the words of B of a row tile,

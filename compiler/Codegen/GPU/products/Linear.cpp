@@ -47,16 +47,19 @@ BlockTile::BlockTile(GpuBuilder &kb, const ProductParams &params, Value rows) {
 void codegen::emitTileProduct(GpuBuilder &kb, const ProductParams &params,
                               const PanelProductSpec &spec, Value firstRow,
                               bool isWide) {
-  auto wait = [&] {
+  auto wait = [&](llvm::function_ref<void(Value)> body) {
     kb.letSuccessorIn();
     kb.waitForPredecessor();
+    Value rows = kb.param(0);
+    if (!kb.takesLive())
+      return body(rows);
+    kb.ifThen(kb.cmp(Cmp::LT, firstRow, rows), [&] { body(rows); });
   };
   if (params.fragments)
     return FragmentProduct(kb, spec, isWide).emitTile(firstRow, wait);
   std::unique_ptr<PanelProduct> product = PanelProduct::create(kb, spec);
   Values first = product->loadFirst();
-  wait();
-  product->emitTile(firstRow, first);
+  wait([&](Value rows) { product->emitTile(firstRow, rows, first); });
 }
 
 Value codegen::addBias(GpuBuilder &kb, Value bias,
@@ -143,7 +146,9 @@ static void emitHeadLinear(GpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
   // The block of a head's first panel has what stands behind its outputs, too.
   if (kernel.getKeepWidth() > 0)
     kb.ifThen(kb.cmp(Cmp::EQ, spec.panel, 0), [&] {
-      Value end = kb.min(kb.add(tile.firstRow, tileRows(params)), spec.rows);
+      // Each form of the product has a wait of its own, and a count behind it.
+      Value rows = kb.loadRows();
+      Value end = kb.min(kb.add(tile.firstRow, tileRows(params)), rows);
       kb.forRange(tile.firstRow, end, 1, [&](Value row) {
         Value from = in.at(kb, kb.buffer(0), head, row);
         Value to = kb.at(out.at(kb, y, head, row), spec.n * 4);

@@ -25,12 +25,12 @@ int64_t tileRows(const ProductParams &params);
 struct BlockTile {
   Value panel, firstRow;
 
-  /// `rows` of the matrix are in tiles.
+  /// `rows` of the matrix are in tiles, those that are dead, too.
   BlockTile(GpuBuilder &kb, const ProductParams &params, Value rows);
 };
 
 /// The product of the block's tile: weights are prefetched, then the kernel
-/// waits for those before it.
+/// waits for those before it. Of rows that are dead there is nothing.
 void emitTileProduct(GpuBuilder &kb, const ProductParams &params,
                      const PanelProductSpec &spec, Value firstRow,
                      bool isWide = false);

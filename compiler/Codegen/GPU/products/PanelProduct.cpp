@@ -125,8 +125,8 @@ static Value inverseRmsInWarp(GpuBuilder &kb, Value x, int64_t width,
 
 /// Finds the rows of the tile; behind the last one that one again, of which
 /// nothing is stored.
-void PanelProduct::findRows(Value firstRow) {
-  Value last = kb.sub(spec.rows, 1);
+void PanelProduct::findRows(Value firstRow, Value rows) {
+  Value last = kb.sub(rows, 1);
   rowPointers.clear();
   inverses.clear();
   for (int64_t row = 0; row < kTileRows; ++row)
@@ -219,7 +219,7 @@ Values PanelProduct::sumChunks(Values first) {
 }
 
 /// Adds up the warps' sums and stores the outputs: each warp those of a row.
-void PanelProduct::join(Value firstRow, ValueRange sums) {
+void PanelProduct::join(Value firstRow, Value rows, ValueRange sums) {
   int64_t rowBytes = kWarp * 4, panelSums = kTileRows * rowBytes;
   int64_t warpSums = panels() * panelSums;
   auto storeSums = [&] {
@@ -248,12 +248,12 @@ void PanelProduct::join(Value firstRow, ValueRange sums) {
   Value row = kb.add(firstRow, kb.warp());
   Value column = kb.add(kb.mul(spec.panel, kWarp), kb.laneOfWarp());
   int64_t outputs = spec.gated ? spec.n / 2 : spec.n;
-  kb.ifThen(kb.cmp(Cmp::LT, row, spec.rows), [&] {
+  kb.ifThen(kb.cmp(Cmp::LT, row, rows), [&] {
     spec.store({row, column, result, kb.cmp(Cmp::LT, column, outputs)});
   });
 }
 
-void PanelProduct::emitTile(Value firstRow, Values first) {
-  findRows(firstRow);
-  join(firstRow, sumChunks(first));
+void PanelProduct::emitTile(Value firstRow, Value rows, Values first) {
+  findRows(firstRow, rows);
+  join(firstRow, rows, sumChunks(first));
 }

@@ -39,7 +39,8 @@ struct PanelProductSpec {
   bool gated = false;
   /// The matrix, and which of its panels (or pairs) the block has.
   Value weights, panel;
-  /// How many rows the matrix is multiplied with.
+  /// How many rows the matrix is multiplied with; of these only the first ones
+  /// may live.
   Value rows;
   /// Where a row lies: k values of f32.
   llvm::function_ref<Value(Value row)> rowPointer;
@@ -73,8 +74,9 @@ public:
   /// Loads what a warp needs first of the weights, which never change: it may
   /// come before the kernel's wait.
   Values loadFirst();
-  /// All outputs of the block's panel for the rows from `firstRow` on.
-  void emitTile(Value firstRow, Values first);
+  /// All outputs of the block's panel for the rows [firstRow, rows), of which
+  /// there is one at least.
+  void emitTile(Value firstRow, Value rows, Values first);
 
 protected:
   PanelProduct(GpuBuilder &kb, const PanelProductSpec &spec,
@@ -115,9 +117,9 @@ private:
   Values loadAll(Value chunk, int64_t inputs);
   Values addChunk(ValueRange words, ValueRange sums, Value chunk,
                   int64_t inputs);
-  void findRows(Value firstRow);
+  void findRows(Value firstRow, Value rows);
   Values sumChunks(Values first);
-  void join(Value firstRow, ValueRange sums);
+  void join(Value firstRow, Value rows, ValueRange sums);
 
   Value sumsPlace, inversePlace;
   /// Of each row of the tile: where it lies, and the scale of its norm.

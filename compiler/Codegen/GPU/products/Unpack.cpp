@@ -38,8 +38,7 @@ static GpuLaunch unpackLaunch(exec::UnpackKernelAttr kernel) {
 
 /// buffers: weight, matrix. params: n.
 static void emitUnpack(GpuBuilder &kb, exec::UnpackKernelAttr kernel) {
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  kb.begin();
   Halves halves(kernel);
   int64_t k = kernel.getK(), chunks = k / Order::kInputs;
   Value lane = kb.laneOfWarp(), panel = kb.block();

@@ -37,11 +37,6 @@ static GpuLaunch stretchLaunch(exec::SampleScanKernelAttr kernel) {
           threadsOf(kernel.getVocab(), 512)};
 }
 
-static void begin(GpuBuilder &kb) {
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
-}
-
 /// Every bucket is a thread's.
 static Value isBucket(GpuBuilder &kb) {
   return kb.firstLanes(SampleMath::kBuckets);
@@ -75,7 +70,7 @@ static void emitPick(GpuBuilder &kb, SampleRow &row, Value number, Value picks,
 /// buffers: best values and their columns where there are parts, logits, tokens
 /// where they are mapped, slots, positions, sampling, picks. params: M.
 static void emitSample(GpuBuilder &kb, exec::SampleKernelAttr kernel) {
-  begin(kb);
+  kb.begin();
   Value number = kb.block();
   SampleRow row(kb, SampleParams(kernel), number);
   emitPick(kb, row, number, row.outputBuffer(0), [&] {
@@ -96,7 +91,7 @@ static void emitSample(GpuBuilder &kb, exec::SampleKernelAttr kernel) {
 
 /// The buffers of a sample, but buckets in place of the picks.
 static void emitScan(GpuBuilder &kb, exec::SampleScanKernelAttr kernel) {
-  begin(kb);
+  kb.begin();
   int64_t stretches = ::mtp::sampleStretches(kernel.getVocab());
   SampleRow row(kb, SampleParams(kernel), kb.div(kb.block(), stretches));
   SampleMath &math = row.math();
@@ -162,7 +157,7 @@ static void joinBuckets(GpuBuilder &kb, SampleMath &math, Value found,
 
 /// The buffers of a scan, and picks.
 static void emitJoin(GpuBuilder &kb, exec::SampleJoinKernelAttr kernel) {
-  begin(kb);
+  kb.begin();
   int64_t stretches = ::mtp::sampleStretches(kernel.getVocab());
   Value number = kb.block();
   SampleRow row(kb, SampleParams(kernel), number);

@@ -12,6 +12,7 @@
 #include "passes/Passes.h"
 #include "runtime/schema/QuantizedPanel.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Module.h"
 #include <set>
 
@@ -104,16 +105,28 @@ static void loadGpuDialects(MLIRContext &context) {
   context.loadAllAvailableDialects();
 }
 
+/// The kernels that some dispatch says a number of rows to.
+static llvm::StringSet<> kernelsWithLive(ModuleOp module) {
+  llvm::StringSet<> names;
+  module.walk([&](exec::DispatchOp dispatch) {
+    if (dispatch.getLive())
+      names.insert(dispatch.getKernel());
+  });
+  return names;
+}
+
 /// Emits all kernels of `module` into `kernels`.
 static LogicalResult emitKernels(ModuleOp module,
                                  mlir::gpu::GPUModuleOp kernels,
                                  compiler::KernelCode &code) {
   OpBuilder builder(module.getContext());
+  llvm::StringSet<> withLive = kernelsWithLive(module);
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     if (isa<exec::GemmKernelAttr>(kernel.getKernel()))
       continue;
     KernelSpec spec{symbolInImage(kernel.getSymName()), kernel.getKernel(),
-                    kernel.hasBody() ? &kernel.getBody() : nullptr};
+                    kernel.hasBody() ? &kernel.getBody() : nullptr,
+                    withLive.contains(kernel.getSymName())};
     FailureOr<GpuLaunch> launch = emitGpuKernel(builder, kernels, spec);
     if (failed(launch))
       return kernel.emitOpError("has no code on this target");
@@ -122,7 +135,8 @@ static LogicalResult emitKernels(ModuleOp module,
                                           uint32_t(launch->rowsPerGroup),
                                           uint32_t(launch->threads),
                                           /*sharedBytes=*/0,
-                                          uint64_t(launch->mostBlocks)};
+                                          uint64_t(launch->mostBlocks),
+                                          spec.takesLive};
   }
   return success();
 }

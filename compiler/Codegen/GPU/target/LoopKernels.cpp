@@ -34,9 +34,10 @@ static void emitKernel(OpBuilder &builder, gpu::GPUModuleOp module,
       ArrayRef<int32_t>{static_cast<int32_t>(threads), 1, 1});
   builder.setInsertionPointToStart(&kernel.getBody().front());
   builder.setInsertionPoint(gpu::ReturnOp::create(builder, loc));
-  GpuBuilder kb(builder, loc, kernel, buffers, threads);
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
+  GpuLaunch launch;
+  launch.threads = threads;
+  GpuBuilder kb(builder, loc, kernel, buffers, launch);
+  kb.begin();
   emitBody(kb);
 }
 
