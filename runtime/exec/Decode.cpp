@@ -239,13 +239,11 @@ Status Session::Impl::readFlight() {
   return okStatus();
 }
 
-/// Counts the rows of a launch that is over and has been read. A GPU computes
-/// all, and another copy would cost the host.
+/// Counts the rows of a launch that is over and has been read.
 Status Session::Impl::countRows(const Flight &over) {
   uint32_t batch = uint32_t(over.rows.size());
   uint64_t most = uint64_t(inner.programs.nodes(over.k)) * over.progress.rounds;
-  bool isSaid = inner.device != DeviceKind::Cuda &&
-                inner.programs.places(over.program, batch).bytes != 0;
+  bool isSaid = inner.programs.places(over.program, batch).bytes != 0;
   auto read = [&]() -> Result<std::vector<uint64_t>> {
     return isSaid ? host->liveRows() : std::vector<uint64_t>();
   };

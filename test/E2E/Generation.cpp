@@ -90,6 +90,8 @@ Outcome mtp::test::generate(std::shared_ptr<const Model> model,
     for (const SequenceUpdate &update : *updates)
       EXPECT_TRUE(update.error.isOk()) << update.error.toString();
   }
+  // Rounds of which all tokens have been read may not have ended.
+  EXPECT_TRUE((*session)->step().isOk());
   for (SequenceId id : ids)
     run.sequences.push_back(collect(**session, id));
   run.statistics = (*session)->statistics();

@@ -217,7 +217,8 @@ static Status runAll(Session &session, Printer &printer,
       MTP_RETURN_IF_ERROR(printer.update(reports, *report, update));
     }
   }
-  return okStatus();
+  // Rounds of which all tokens have been read count when they have ended.
+  return session.step().status();
 }
 
 /// What the flags say of tokens must be of this model.

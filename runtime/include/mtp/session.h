@@ -216,8 +216,9 @@ struct Statistics {
   uint64_t slotRounds = 0;
   /// Rows that the target computed in decode rounds: of each slot the anchor's
   /// and those of the drafts that could be accepted, none of a sequence that
-  /// had ended. All of a round where a program does not say it, and on a GPU,
-  /// which computes all.
+  /// had ended. All of a round where a program does not say it. Rounds that
+  /// follow each other on a device count when the last has ended, which a step
+  /// behind the last token finds.
   uint64_t roundRows = 0;
   /// Rows that these rounds had room for: k + 1 of each slot.
   uint64_t roundCapacity = 0;

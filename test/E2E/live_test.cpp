@@ -1,0 +1,232 @@
+//===- live_test.cpp - What kernels of a GPU compute of a round -----------===//
+//
+// The simulator says of every kernel of a round which bytes it read and wrote.
+// Rows of its buffers follow from its contract: those that live are computed,
+// the others are neither read nor written, and as many are what a session's
+// statistics have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generation.h"
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/exec/ModelImpl.h"
+#include "test/GpuSim/KernelRun.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+
+using namespace mtp;
+using namespace mtp::test;
+using gpusim::KernelRun;
+
+namespace {
+
+/// The bytes of a buffer from one row to the next; 0 where it has no rows.
+uint64_t strideOf(const schema::BufferContract &buffer) {
+  uint64_t stride = 0;
+  for (uint32_t t = 0; t < vectorSize(buffer.bytes()); ++t) {
+    const schema::Term &term = *buffer.bytes()->Get(t);
+    if (term.first() == 0 && term.second() == 255)
+      stride = uint64_t(term.factor());
+    else if (term.first() != 255)
+      return 0;
+  }
+  return stride;
+}
+
+/// What drafts of a slot hang on: each on the one before, all on the anchor,
+/// or there are none.
+enum class Shape { Chain, Star, Nothing, Other };
+
+class RowCounter {
+public:
+  explicit RowCounter(const Model &model) {
+    const Artifact &artifact = ModelAccess::file(model)->artifact();
+    const Plan &plan = artifact.plans[ModelAccess::plan(model)];
+    rowsOfSlot = artifact.envelope->max_k() + 1;
+    for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i) {
+      const schema::Kernel *kernel = plan.kernels->Get(i);
+      kernels[kernel->symbol()->str()] = kernel;
+    }
+    install([](void *data, const KernelRun &run) {
+      static_cast<RowCounter *>(data)->add(run);
+    });
+  }
+  ~RowCounter() { install(nullptr); }
+  RowCounter(const RowCounter &) = delete;
+
+  /// Rows that calls of one kernel computed.
+  struct Count {
+    uint64_t calls = 0, rows = 0, capacity = 0;
+  };
+  /// By kernel, of calls that have a number.
+  std::map<std::string, Count> counts;
+  /// By round, of each slot.
+  std::vector<std::vector<Shape>> rounds;
+  uint64_t packedRows = 0;
+
+private:
+  void install(gpusim::KernelHook hook) {
+    void *driver = dlopen(std::getenv("MTP_CUDA_DRIVER"), RTLD_NOW);
+    ASSERT_TRUE(driver) << dlerror();
+    using Install = void (*)(gpusim::KernelHook, void *);
+    auto function =
+        reinterpret_cast<Install>(dlsym(driver, "mtp_sim_on_kernel"));
+    ASSERT_TRUE(function);
+    function(hook, this);
+  }
+  void add(const KernelRun &run);
+  void addPacked(const schema::Kernel &kernel, const KernelRun &run);
+  uint64_t countRows(const schema::Kernel &kernel, const KernelRun &run,
+                     uint64_t live, uint64_t all);
+
+  uint64_t rowsOfSlot = 0;
+  std::map<std::string, const schema::Kernel *, std::less<>> kernels;
+};
+
+template <typename T>
+std::vector<T> valuesAt(uint64_t address, size_t count) {
+  std::vector<T> values(count);
+  std::memcpy(values.data(), reinterpret_cast<const void *>(address),
+              count * sizeof(T));
+  return values;
+}
+
+} // namespace
+
+/// What the rows of a round are, as they stand before they are packed.
+void RowCounter::addPacked(const schema::Kernel &kernel, const KernelRun &run) {
+  uint64_t rows = run.argument(kernel.buffers());
+  if (rows % rowsOfSlot)
+    return; // Of fewer drafts.
+  auto positions = valuesAt<int32_t>(run.argument(0), rows);
+  // Masks are the last of what is packed: as many buffers before as behind.
+  uint64_t last = (kernel.buffers() - 2) / 2 - 1;
+  auto masks = valuesAt<uint64_t>(run.argument(last), rows);
+  std::vector<Shape> shapes;
+  for (uint64_t first = 0; first < rows; first += rowsOfSlot) {
+    uint64_t live = 0, chain = 0, star = 0;
+    for (uint64_t i = first; i < first + rowsOfSlot; ++i) {
+      if (positions[i] < 0)
+        continue;
+      ++live;
+      uint64_t seen = uint64_t(std::popcount(masks[i]));
+      chain += seen == i - first + 1;
+      star += seen == std::min<uint64_t>(i - first + 1, 2);
+    }
+    packedRows += live;
+    shapes.push_back(live <= 1             ? Shape::Nothing
+                     : live < rowsOfSlot   ? Shape::Other
+                     : chain == rowsOfSlot ? Shape::Chain
+                     : star == rowsOfSlot  ? Shape::Star
+                                           : Shape::Other);
+  }
+  rounds.push_back(shapes);
+}
+
+/// The rows of what a kernel wrote, of which it read no dead ones.
+uint64_t RowCounter::countRows(const schema::Kernel &kernel,
+                               const KernelRun &run, uint64_t live,
+                               uint64_t all) {
+  std::set<uint64_t> written;
+  bool hasRows = false;
+  for (uint32_t i = 0; i < kernel.buffers(); ++i) {
+    const schema::BufferContract &buffer =
+        *kernel.contract()->buffers()->Get(i);
+    uint64_t stride = strideOf(buffer), base = run.argument(i);
+    if (stride == 0)
+      continue;
+    EXPECT_FALSE(all > live &&
+                 run.hasRead(base + live * stride, (all - live) * stride))
+        << "buffer " << i;
+    hasRows |= buffer.written();
+    for (uint64_t row = 0; row < all && buffer.written(); ++row)
+      if (run.hasWritten(base + row * stride, stride))
+        written.insert(row);
+  }
+  // Entries of a cache lie anywhere.
+  return hasRows ? written.size() : live;
+}
+
+void RowCounter::add(const KernelRun &run) {
+  auto found = kernels.find(run.name());
+  if (found == kernels.end())
+    return; // Not a program's.
+  const schema::Kernel &kernel = *found->second;
+  SCOPED_TRACE(found->first);
+  if (kernel.kind()->string_view() == "pack_rows")
+    addPacked(kernel, run);
+  if (!kernel.launch()->takes_live() || !run.argument(kernel.buffers()))
+    return;
+  uint64_t all = run.argument(kernel.buffers() + 1);
+  int32_t number = valuesAt<int32_t>(run.argument(kernel.buffers()), 1)[0];
+  uint64_t live = std::min(uint64_t(std::max(number, 0)), all);
+  uint64_t rows = countRows(kernel, run, live, all);
+  EXPECT_EQ(rows, live) << "of " << all;
+  Count &count = counts[found->first];
+  ++count.calls;
+  count.rows += rows;
+  count.capacity += all;
+}
+
+static Request requestOf(uint32_t index, uint32_t prompt, uint32_t vocab,
+                         float temperature) {
+  Request request;
+  for (uint32_t i = 0; i < prompt; ++i)
+    request.prompt.push_back(textToken(index + 11, i, vocab));
+  request.maxTokens = 56 + index;
+  request.ignoreEos = true;
+  request.sampling = {temperature, 20, 0.9f, 0.02f, 5 + index};
+  return request;
+}
+
+// One slot drafts a chain, one a star, one nothing, and each another shape in
+// another round, all in one launch.
+TEST(LiveRows, AreWhatKernelsCompute) {
+  auto gpu = loadArtifact("topology", DeviceKind::Cuda);
+  auto cpu = loadArtifact("topology", DeviceKind::Cpu);
+  ASSERT_TRUE(gpu && cpu);
+  EnvelopeInfo envelope = *gpu->envelope();
+  for (float temperature : {0.0f, 0.8f}) {
+    std::vector<Request> requests;
+    for (uint32_t i = 0; i < 3; ++i)
+      requests.push_back(requestOf(i, 2 + i, envelope.vocab, temperature));
+    SessionOptions options = single(envelope.maxK, /*slots=*/3);
+    options.chunksPerStep = SessionOptions::kUnbounded;
+    options.roundsPerLaunch = 32;
+    Outcome expected = generate(cpu, options, requests, LogitsMode::None);
+    RowCounter counter(*gpu);
+    Outcome run = generate(gpu, options, requests, LogitsMode::None);
+    expectSame(run, expected, options);
+
+    const Statistics &statistics = run.statistics;
+    EXPECT_EQ(statistics.roundRows, expected.statistics.roundRows);
+    EXPECT_LT(statistics.roundRows, statistics.roundCapacity);
+    EXPECT_EQ(counter.packedRows, statistics.roundRows);
+    // All of a round go by the same number, as often as they are called in one.
+    EXPECT_GE(counter.counts.size(), 10u);
+    for (const auto &[name, count] : counter.counts) {
+      uint64_t times = count.calls / counter.rounds.size();
+      EXPECT_EQ(count.calls, times * counter.rounds.size()) << name;
+      EXPECT_EQ(count.rows, times * statistics.roundRows) << name;
+      EXPECT_EQ(count.capacity, times * statistics.roundCapacity) << name;
+    }
+    bool hasAll = false, changes = false;
+    for (size_t i = 0; i < counter.rounds.size(); ++i) {
+      const std::vector<Shape> &shapes = counter.rounds[i];
+      hasAll |= std::ranges::count(shapes, Shape::Chain) == 1 &&
+                std::ranges::count(shapes, Shape::Star) == 1 &&
+                std::ranges::count(shapes, Shape::Nothing) == 1;
+      changes |= i > 0 && shapes.size() == counter.rounds[i - 1].size() &&
+                 shapes != counter.rounds[i - 1];
+    }
+    EXPECT_TRUE(hasAll);
+    EXPECT_TRUE(changes);
+  }
+}
