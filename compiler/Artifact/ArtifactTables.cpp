@@ -477,7 +477,8 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
       isPrefill ? 0 : op.getK(), isPrefill ? op.getSequences() : 0,
       /*drafts=*/isPrefill && op.getK() > 0, &arenaBytes, commands.placeVector,
       commands.actionVector, commands.commandVector, commands.cpuVector,
-      inputVector, outputVector, uint32_t(op.getPositions().value_or(0)), cut);
+      inputVector, outputVector, uint32_t(op.getPositions().value_or(0)), cut,
+      uint32_t(op.getPrompts().value_or(0)));
 }
 
 /// Null where there are none.

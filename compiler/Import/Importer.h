@@ -27,6 +27,7 @@ struct ImportOptions {
   std::optional<int64_t> maxK, maxContext;
   int64_t maxBatch = 4;
   int64_t prefillChunk = 128;
+  int64_t roundPromptRows = 0;
   int64_t page = 16;
   DepthPolicy depthPolicy = DepthPolicy::PerDepth;
   /// Without weights only config.json is read; the module names no files.

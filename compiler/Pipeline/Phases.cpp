@@ -66,6 +66,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     manager.addPass(passes::createExpandUniformPass());
     manager.addPass(passes::createFusePerSlotPass());
     manager.addPass(passes::createCheckUpkeepPass());
+    manager.addPass(passes::createMixPromptsPass());
     manager.addPass(passes::createSpecializeShapesPass());
     manager.addPass(passes::createOutlineControlPass());
     manager.addPass(passes::createSinkRowSelectionPass());

@@ -36,8 +36,9 @@ private:
   LogicalResult checkKernels();
 
   /// Programs by kind, k, sequences, the positions that they are below (0 for
-  /// any) and whether a library computes in them, in the order of their n.
-  std::map<std::tuple<ProgramKind, int64_t, int64_t, int64_t, bool>,
+  /// any), whether a library computes in them, and whether rows of prompts
+  /// stand beside theirs, in the order of their n.
+  std::map<std::tuple<ProgramKind, int64_t, int64_t, int64_t, bool, bool>,
            std::map<int64_t, ProgramOp>>
       programs;
 };
@@ -63,7 +64,8 @@ LogicalResult CheckCoveragePass::collectPrograms() {
       continue;
     auto &others = programs[{
         program.getKind(), program.getK(), program.getSequences(),
-        program.getPositions().value_or(0), callsLibrary(program, symbols)}];
+        program.getPositions().value_or(0), callsLibrary(program, symbols),
+        program.getPrompts().has_value()}];
     Points points = program.getPoints();
     // The last one that begins at no larger n than this one ends.
     auto next = others.upper_bound(points.most);
@@ -86,7 +88,7 @@ LogicalResult CheckCoveragePass::collectPrograms() {
 LogicalResult CheckCoveragePass::checkPoints(ProgramKind kind, int64_t k,
                                              int64_t most) {
   int64_t covered = 0;
-  for (auto [least, program] : programs[{kind, k, 1, 0, /*library=*/false}]) {
+  for (auto [least, program] : programs[{kind, k, 1, 0, false, false}]) {
     if (least > covered + 1)
       break;
     covered = program.getMost();

@@ -77,6 +77,9 @@ static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
 void FuseArgmaxPass::leave(Operation *pick, Value logits) {
   ++numWhole;
   LDBG() << "stays: " << *pick;
+  // What is to be said of the head its round without prompts says.
+  if (pick->getParentOfType<ProgramOp>().getPrompts())
+    return;
   auto [head, change] = mlir::mtp::findChangedHead(logits);
   if (!head || !reported.insert(head.getLoc()).second)
     return;

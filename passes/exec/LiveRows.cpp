@@ -1,9 +1,10 @@
 //===- LiveRows.cpp - How many rows of calls live -------------------------===//
 //
-// `exec.pack` puts rows that live in front and counts them. What is made of
-// packed rows, row by row, means something for as many. So the number goes from
-// operands to results, as far as calls say that they go by an operand's rows;
-// no pass has to hand it on. Where two numbers meet all rows are computed.
+// `exec.pack` puts rows that live in front and counts them, and so does
+// `exec.pack_prompts` with those of prompts. What is made of packed rows, row
+// by row, means something for as many. So the number goes from operands to
+// results, as far as calls say that they go by an operand's rows; no pass has
+// to hand it on. Where two numbers meet all rows are computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +16,10 @@ using namespace mlir::exec;
 
 mlir::mtp::LiveRows::LiveRows(ProgramOp program) {
   for (Operation &op : program.getBody().front()) {
-    if (auto pack = dyn_cast<exec::PackOp>(op)) {
+    if (auto pack = dyn_cast<exec::PackPromptsOp>(op)) {
+      for (Value packed : pack.getPacked())
+        values[packed] = pack.getLive();
+    } else if (auto pack = dyn_cast<exec::PackOp>(op)) {
       values[pack.getPacked()] = pack.getLive();
       for (Value packed : pack.getPackedNumbers())
         values[packed] = pack.getLive();

@@ -15,11 +15,11 @@ static LogicalResult lowerConstant(arith::ConstantOp op,
   return success();
 }
 
-/// A round's slots are the active ones, a prefill's those of its sequences.
+/// A round's slots are the active ones, those of prompts are of sequences.
 static LogicalResult lowerSlots(SlotsOp op, LoweringContext &context) {
   exec::Count count = exec::rowsOf(op.getResult());
   Value slots =
-      context.isDecode()
+      context.isDecode() && !op.getPrompts()
           ? context.numbers(states::kActive, std::nullopt, count, op.getLoc())
           : context.numbers(states::kSequences, int64_t(SequenceWord::Slot),
                             count, op.getLoc());
@@ -63,8 +63,49 @@ static LogicalResult lowerRegroup(RegroupOp op, LoweringContext &context) {
   return success();
 }
 
+/// What tells rows apart, positions and tokens first.
+static SmallVector<Value *> numbersOf(RowContext &rows, Value &tokens) {
+  SmallVector<Value *> numbers{&rows.positions, &tokens, &rows.slots};
+  if (rows.masks)
+    numbers.append({&rows.roots, &rows.places, &rows.masks});
+  return numbers;
+}
+
+/// Of rows of prompts behind those of slots.
+static LogicalResult lowerPackPrompts(PackOp op, LoweringContext &context) {
+  RowContext rows = context.rowsOf(op.getRows());
+  RowContext prompts = context.rowsOf(op.getPromptRows());
+  if (bool(rows.masks) != bool(prompts.masks))
+    return op.emitOpError("expected rows of prompts that are of a tree where "
+                          "the others are, and only there");
+  Value tokens = context.lookup(op.getTokens());
+  Value promptTokens = context.lookup(op.getPromptTokens());
+  auto lookup = [](Value *number) { return *number; };
+  SmallVector<Value *> numbers = numbersOf(rows, tokens);
+  auto own = llvm::map_to_vector(numbers, lookup);
+  auto theirs = llvm::map_to_vector(numbersOf(prompts, promptTokens), lookup);
+  auto type = cast<RankedTensorType>(op.getPackedTokens().getType());
+  auto types = llvm::map_to_vector(own, [&](Value number) -> Type {
+    Type element = cast<ShapedType>(number.getType()).getElementType();
+    return RankedTensorType::get(type.getShape(), element, type.getEncoding());
+  });
+  auto live = RankedTensorType::get({1}, context.builder.getI32Type());
+  auto packed = context.call<exec::PackPromptsOp>(
+      op.getLoc(), types, op.getPlaces().getType(),
+      op.getPromptPlaces().getType(), live, own, theirs);
+  for (auto [number, result] : llvm::zip(numbers, packed.getPacked()))
+    *number = result;
+  context.mapRows(op.getPacked(), rows);
+  context.map(op.getPackedTokens(), tokens);
+  context.map(op.getPlaces(), packed.getPlaces());
+  context.map(op.getPromptPlaces(), packed.getPromptPlaces());
+  return success();
+}
+
 /// What tells rows apart is packed with them.
 static LogicalResult lowerPack(PackOp op, LoweringContext &context) {
+  if (op.getPromptRows())
+    return lowerPackPrompts(op, context);
   RowContext rows = context.rowsOf(op.getRows());
   Value tokens = context.lookup(op.getTokens());
   SmallVector<Value *> numbers{&tokens, &rows.slots};

@@ -211,10 +211,16 @@ LogicalResult SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
       std::string batch = "b" + std::to_string(points.least) + "_";
       auto program = exec::ProgramOp::create(
           builder, round.getLoc(),
-          "decode_" + (single ? batch : "") + "k" + std::to_string(k),
+          "decode_" + (single ? batch : "") + "k" + std::to_string(k) +
+              (round.getPrompts() ? "_prompts" : ""),
           exec::ProgramKind::Decode, k, points);
-      if (failed(writeProgram(round, program,
-                              {countOf(points, single), /*chunk=*/0})))
+      program.setPrompts(round.getPrompts());
+      ProgramRows rows{countOf(points, single), /*chunk=*/0};
+      if (std::optional<int64_t> prompts = round.getPrompts()) {
+        rows.chunk = *prompts;
+        rows.sequences = 1;
+      }
+      if (failed(writeProgram(round, program, rows)))
         return failure();
     }
   return success();

@@ -374,7 +374,10 @@ static void expandInPrefill(AcceptOp op) {
   if (op.getPath())
     own.push_back(body.vector(body.constant(0)));
   ValueRange last = body.yield(own);
-  Value logits = e.takeRows(op.getLogits(), last[0]);
+  // A prefill beside a round has those of the last rows alone.
+  Value logits = cast<PrefillOp>(op->getParentOp()).getBeside()
+                     ? op.getLogits()
+                     : e.takeRows(op.getLogits(), last[0]);
   SmallVector<Value> args{logits, e.makeRows(e.slots(), last[1])};
   if (op.seesPaths()) {
     args.push_back(e.slots());

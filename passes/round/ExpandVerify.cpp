@@ -76,8 +76,12 @@ private:
   Value positionsOf(SlotBody &body, const LiveNodes &live, Value n, Value runs);
   TargetRows writeWindow();
   bool feedsAccept(AcceptOp accept);
-  void replaceResults(const TargetRows &target, PackOp pack,
+  void replaceResults(const TargetRows &target, PackOp pack, PackOp scored,
                       SmallVector<Value> results);
+  Value promptSlots(Type type);
+  Value chainOfPrompt(PromptRowsOp prompt, int64_t prompts);
+  PackOp packScored(const TargetRows &target, PackOp pack, int64_t prompts);
+  void writeWithPrompt(const TargetRows &target, int64_t prompts);
 
   VerifyOp op;
   Expansion e;
@@ -266,10 +270,7 @@ TargetRows RoundWriter::writeWindow() {
           limits ? Value(made[4]) : drafts, drafts ? Value(made[3]) : Value()};
 }
 
-/// Whether a region makes what it yields of its arguments row by row, so that
-/// these may be any rows: it captures nothing that has rows, and groups none by
-/// slots.
-static bool goesByRows(Region &region) {
+bool mlir::mtp::goesByRows(Region &region) {
   Block *around = region.getParentOp()->getBlock();
   auto hasRows = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -287,6 +288,10 @@ static bool goesByRows(Region &region) {
   return !walked.wasInterrupted();
 }
 
+static Value unpack(Expansion &e, Value x, Value places) {
+  return UnpackOp::create(e.builder, e.loc, x.getType(), x, places);
+}
+
 /// Whether nobody but `accept` reads logits and rows, and any rows will do.
 bool RoundWriter::feedsAccept(AcceptOp accept) {
   auto isAccept = [&](Operation *user) { return user == accept; };
@@ -297,21 +302,100 @@ bool RoundWriter::feedsAccept(AcceptOp accept) {
          llvm::all_of(op.getRows().getUsers(), isAccept);
 }
 
+/// `scored` are the rows that have logits.
 void RoundWriter::replaceResults(const TargetRows &target, PackOp pack,
-                                 SmallVector<Value> results) {
+                                 PackOp scored, SmallVector<Value> results) {
   auto accepts = op->getBlock()->getOps<AcceptOp>();
   if (!accepts.empty() && feedsAccept(*accepts.begin())) {
     // It knows how to tell by the rows.
     op.getResult(0).replaceAllUsesWith(results[0]);
-    op.getRows().replaceAllUsesWith(pack.getPacked());
+    op.getRows().replaceAllUsesWith(scored.getPacked());
   }
   for (auto [i, result] : llvm::enumerate(results))
     if (!op.getResult(i).use_empty())
-      result = UnpackOp::create(e.builder, e.loc, result.getType(), result,
-                                pack.getPlaces());
+      result = unpack(e, result, (i == 0 ? scored : pack).getPlaces());
   if (op.getRows())
     results.push_back(target.rows);
   op.replaceAllUsesWith(results);
+}
+
+Value RoundWriter::promptSlots(Type type) {
+  for (auto known : op->getBlock()->getOps<SlotsOp>())
+    if (known.getPrompts())
+      return known;
+  return SlotsOp::create(e.builder, e.loc, type, /*prompts=*/true);
+}
+
+/// The rows of a prompt as those of a tree have to be told: each follows the
+/// one before it. Rows of one slot have one window.
+Value RoundWriter::chainOfPrompt(PromptRowsOp prompt, int64_t prompts) {
+  useState(e.module, states::kSequences);
+  SlotBody body(e.builder, e.loc, "prompt_chain",
+                promptSlots(prompt.getTokens().getType()));
+  Value start = sequenceWord(body, SequenceWord::Start);
+  Value count = sequenceWord(body, SequenceWord::Rows);
+  Value dead = body.constant(-1), none = body.wideConstant(0);
+  SmallVector<Value> slots, positions, roots, masks;
+  for (auto [row, mask] : llvm::enumerate(ancestorMasks(
+           llvm::to_vector(llvm::seq<int64_t>(-1, prompts - 1))))) {
+    Value lives = body.compare(Predicate::sgt, count, row);
+    slots.push_back(body.slot());
+    positions.push_back(body.select(lives, body.add(start, row), dead));
+    roots.push_back(body.select(lives, start, dead));
+    masks.push_back(body.select(lives, body.wideConstant(mask), none));
+  }
+  ValueRange rows = body.yield({body.vector(slots), body.vector(positions),
+                                body.vector(roots), body.vector(masks)});
+  return MakeTreeRowsOp::create(e.builder, e.loc, e.byRow(rows[0]),
+                                e.byRow(rows[1]), e.byRow(rows[2]),
+                                e.byRow(rows[1]), e.byRow(rows[3]),
+                                /*refreshed=*/false);
+}
+
+/// Packs those of the rows in `pack` that logits are wanted of: the slots' own,
+/// and of the prompt the last. Their tokens are their places in `pack`.
+PackOp RoundWriter::packScored(const TargetRows &target, PackOp pack,
+                               int64_t prompts) {
+  useState(e.module, states::kSequences);
+  Value slots = promptSlots(target.tokens.getType());
+  SlotBody body(e.builder, e.loc, "last_rows", slots,
+                e.bySlot(pack.getPromptPlaces(), prompts));
+  Value before = body.sub(sequenceWord(body, SequenceWord::Rows), 1);
+  Value row = body.add(sequenceWord(body, SequenceWord::FirstRow), before);
+  ValueRange last =
+      body.yield({body.element(body.input(0), row),
+                  body.add(sequenceWord(body, SequenceWord::Start), before),
+                  body.wideConstant(1)});
+  Value rows = e.makeRows(slots, last[1]);
+  if (isTree())
+    rows = MakeTreeRowsOp::create(e.builder, e.loc, slots, last[1], last[1],
+                                  last[1], last[2], /*refreshed=*/false);
+  return PackOp::create(e.builder, e.loc, target.rows, pack.getPlaces(), rows,
+                        last[0]);
+}
+
+/// Runs the region over the slots' rows and those of a prompt together. What it
+/// yields of the latter goes to the prefill beside the round.
+void RoundWriter::writeWithPrompt(const TargetRows &target, int64_t prompts) {
+  auto prompt = PromptRowsOp::create(e.builder, e.loc, target.tokens.getType(),
+                                     RowsType::get(op.getContext()));
+  Value rows = isTree() ? chainOfPrompt(prompt, prompts) : prompt.getRows();
+  auto pack = PackOp::create(e.builder, e.loc, target.rows, target.tokens, rows,
+                             prompt.getTokens());
+  PackOp scored = packScored(target, pack, prompts);
+  SmallVector<Value> results = e.inlineRegion(
+      op.getBodyRegion(), {pack.getPackedTokens(), pack.getPacked()});
+  results[0] = e.takeRows(results[0], scored.getPackedTokens());
+  e.output("logits", results[0]);
+  if (target.drafted)
+    e.output(kPlacesOutput, scored.getPlaces());
+  SmallVector<Value> theirs;
+  for (auto [i, result] : llvm::enumerate(results))
+    theirs.push_back(
+        unpack(e, result, (i == 0 ? scored : pack).getPromptPlaces()));
+  theirs.push_back(prompt.getRows());
+  PromptValuesOp::create(e.builder, e.loc, theirs);
+  replaceResults(target, pack, scored, results);
 }
 
 void RoundWriter::write() {
@@ -327,6 +411,9 @@ void RoundWriter::write() {
         TreeRowsOp::create(e.builder, e.loc, target.rows, op.getParents(),
                            tree.empty() ? DenseI64ArrayAttr()
                                         : e.builder.getDenseI64ArrayAttr(tree));
+  auto round = cast<RoundOp>(op->getParentOp());
+  if (std::optional<int64_t> prompts = round.getPrompts())
+    return writeWithPrompt(target, *prompts);
   PackOp pack;
   Value tokens = target.tokens, rows = target.rows;
   if (target.drafted && goesByRows(op.getBodyRegion())) {
@@ -339,7 +426,7 @@ void RoundWriter::write() {
       e.inlineRegion(op.getBodyRegion(), {tokens, rows});
   e.output("logits", results[0]);
   if (pack)
-    return replaceResults(target, pack, results);
+    return replaceResults(target, pack, pack, results);
   if (op.getRows())
     results.push_back(rows);
   op.replaceAllUsesWith(results);
@@ -359,6 +446,9 @@ static LogicalResult expandInRound(VerifyOp op) {
 }
 
 static void expandInPrefill(VerifyOp op) {
+  // The round beside it computes what it gives.
+  if (cast<PrefillOp>(op->getParentOp()).getBeside())
+    return;
   Expansion e(op);
   auto type =
       cast<RankedTensorType>(op.getBodyRegion().getArgument(0).getType());

@@ -16,6 +16,7 @@
 #include "passes/round/CloneCaptures.h"
 #include "passes/round/DraftPrefill.h"
 #include "passes/round/RefineTypes.h"
+#include "passes/round/RoundExpansion.h"
 #include "passes/support/Calls.h"
 #include "passes/support/CountRows.h"
 #include "passes/support/RoundStates.h"
@@ -41,7 +42,10 @@ struct InstantiateRoundsPass
   void runOnOperation() override;
 
 private:
-  LogicalResult instantiate(Operation *op, int64_t k, int64_t nodes);
+  FailureOr<Operation *> instantiate(Operation *op, int64_t k, int64_t nodes,
+                                     const Twine &suffix = "");
+  LogicalResult instantiateAll(RoundOp round, PrefillOp prefill);
+  LogicalResult instantiateMixed(RoundOp round, PrefillOp prefill);
 };
 } // namespace
 
@@ -368,12 +372,14 @@ static LogicalResult checkCounts(Block &body) {
   return success();
 }
 
-LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k,
-                                                 int64_t nodes) {
+FailureOr<Operation *> InstantiateRoundsPass::instantiate(Operation *op,
+                                                          int64_t k,
+                                                          int64_t nodes,
+                                                          const Twine &suffix) {
   OpBuilder builder(op);
   Operation *instance = builder.clone(*op);
   StringRef name = SymbolTable::getSymbolName(op).getValue();
-  SymbolTable::setSymbolName(instance, (name + "_k" + Twine(k)).str());
+  SymbolTable::setSymbolName(instance, (name + "_k" + Twine(k) + suffix).str());
   if (auto round = dyn_cast<RoundOp>(instance)) {
     round.setK(k);
     if (nodes != k + 1)
@@ -394,7 +400,9 @@ LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k,
   if (goesByK && failed(flatten(instance)))
     return failure();
   refineTypes(instance);
-  return checkCounts(body);
+  if (failed(checkCounts(body)))
+    return failure();
+  return instance;
 }
 
 /// Whether a prefill does more where drafting is on: only a drafter reads the
@@ -410,6 +418,78 @@ static bool servesDrafting(PrefillOp prefill) {
                    : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+/// Whether the prefill's verify computes of rows what the round's does, and the
+/// prefill needs logits of last rows alone.
+static bool canMix(RoundOp round, PrefillOp prefill, bool isRoundsOwn) {
+  auto verifies = round.getBody()->getOps<VerifyOp>();
+  auto others = prefill.getBody()->getOps<VerifyOp>();
+  // Where a round may stop, no prompt waits for a host.
+  bool stops = !round.getBody()->getOps<AwaitHostOp>().empty();
+  if (verifies.empty() || others.empty() || stops)
+    return false;
+  VerifyOp own = *verifies.begin(), other = *others.begin();
+  bool computesSame =
+      isRoundsOwn || OperationEquivalence::isRegionEquivalentTo(
+                         &own.getBodyRegion(), &other.getBodyRegion(),
+                         OperationEquivalence::IgnoreLocations);
+  bool isForAccept =
+      llvm::all_of(other.getLogits().getUsers(),
+                   [](Operation *user) { return isa<AcceptOp>(user); });
+  bool isAsked =
+      llvm::any_of(prefill.getBody()->getOps<OutputOp>(),
+                   [](OutputOp output) { return output.getOf().has_value(); });
+  return computesSame && isForAccept && !isAsked &&
+         goesByRows(own.getBodyRegion());
+}
+
+/// Rows of a prompt beside those of a round. Where rows say by masks whom they
+/// see, those of a prompt do so, too.
+static int64_t promptRowsOf(RoundOp round, EnvelopeAttr envelope) {
+  constexpr int64_t kBits = 64;
+  bool hasMasks =
+      llvm::any_of(round.getBody()->getOps<VerifyOp>(),
+                   [](VerifyOp op) { return op.getTree() || op.getParents(); });
+  int64_t rows = envelope.getRoundPromptRows();
+  return hasMasks ? std::min(rows, kBits) : rows;
+}
+
+/// For every k a round with rows of prompts beside it, and the prefill that
+/// belongs to it. Where drafting is off this does more than it needs to.
+LogicalResult InstantiateRoundsPass::instantiateMixed(RoundOp round,
+                                                      PrefillOp prefill) {
+  auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  int64_t maxK = envelope.getMaxK();
+  int64_t drafts = maxK > 0 && servesDrafting(prefill) ? maxK : 0;
+  for (int64_t k = 0; k <= maxK; ++k) {
+    auto mixed =
+        instantiate(round, k, countNodes(round, envelope, k), "_prompts");
+    auto beside =
+        instantiate(prefill, drafts, countNodes(round, envelope, drafts),
+                    "_beside_k" + std::to_string(k));
+    if (failed(mixed) || failed(beside))
+      return failure();
+    cast<RoundOp>(*mixed).setPrompts(promptRowsOf(round, envelope));
+    cast<PrefillOp>(*beside).setBesideAttr(
+        FlatSymbolRefAttr::get(cast<RoundOp>(*mixed).getSymNameAttr()));
+  }
+  return success();
+}
+
+LogicalResult InstantiateRoundsPass::instantiateAll(RoundOp round,
+                                                    PrefillOp prefill) {
+  auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
+    if (failed(instantiate(round, k, countNodes(round, envelope, k))))
+      return failure();
+  if (failed(instantiate(prefill, /*k=*/0, /*nodes=*/1)))
+    return failure();
+  int64_t most = envelope.getMaxK();
+  bool drafts = most > 0 && servesDrafting(prefill);
+  return success(
+      !drafts ||
+      succeeded(instantiate(prefill, most, countNodes(round, envelope, most))));
 }
 
 void InstantiateRoundsPass::runOnOperation() {
@@ -429,21 +509,20 @@ void InstantiateRoundsPass::runOnOperation() {
   if (!round.getBody()->getOps<AwaitHostOp>().empty() &&
       !round.getBody()->getOps<CommitOp>().empty())
     useState(module, states::kKnown);
-  FailureOr<PrefillOp> prefill = failure();
   auto prefills = module.getOps<PrefillOp>();
-  prefill = prefills.empty() ? makePrefill(round) : *prefills.begin();
+  bool isRoundsOwn = prefills.empty();
+  FailureOr<PrefillOp> prefill = failure();
+  prefill = isRoundsOwn ? makePrefill(round) : *prefills.begin();
   if (failed(prefill))
     return signalPassFailure();
   for (auto verify : round.getBody()->getOps<VerifyOp>())
     if (failed(makePromptLogits(verify, envelope)))
       return signalPassFailure();
-  int64_t most = envelope.getMaxK();
-  for (int64_t k = 0; k <= most; ++k)
-    if (failed(instantiate(round, k, countNodes(round, envelope, k))))
-      return signalPassFailure();
-  if (failed(instantiate(*prefill, /*k=*/0, /*nodes=*/1)) ||
-      (most > 0 && servesDrafting(*prefill) &&
-       failed(instantiate(*prefill, most, countNodes(round, envelope, most)))))
+  if (failed(instantiateAll(round, *prefill)))
+    return signalPassFailure();
+  if (envelope.getRoundPromptRows() > 0 &&
+      canMix(round, *prefill, isRoundsOwn) &&
+      failed(instantiateMixed(round, *prefill)))
     return signalPassFailure();
   round.erase();
   prefill->erase();

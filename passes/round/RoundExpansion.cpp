@@ -18,6 +18,8 @@ Expansion::Expansion(Operation *op)
 Value Expansion::slots() {
   Block &body = parent->getRegion(0).front();
   for (auto known : body.getOps<SlotsOp>()) {
+    if (known.getPrompts())
+      continue;
     // It may stand behind what is expanded, and reads nothing.
     known->moveBefore(&body, body.begin());
     return known;

@@ -89,6 +89,11 @@ private:
   int64_t nodes = 1;
 };
 
+/// Whether a region makes what it yields of its arguments row by row, so that
+/// these may be any rows: it captures nothing that has rows, and groups none by
+/// slots.
+bool goesByRows(Region &region);
+
 /// Checks that the round or prefill around `op` has a k.
 LogicalResult checkInstantiated(Operation *op);
 

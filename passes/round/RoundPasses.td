@@ -153,4 +153,17 @@ def CheckUpkeepPass : Pass<"mtp-check-upkeep", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numWarnings", "warnings", "warnings">];
 }
 
+def MixPromptsPass : Pass<"mtp-mix-prompts", "mlir::ModuleOp"> {
+  let summary = "Put what prompts need into the rounds that they stand beside";
+  let description = [{
+    Of a round with `prompts` the expansions have made core ops, and so of the
+    prefill `beside` it, but for its verify: the round's has computed its rows,
+    and `mtp.prompt_values` has them. The prefill's ops come behind the round's,
+    for the slots of prompts. Its outputs are those of the round with `prompt_`
+    before their names. Rows of the prompt are packed, so that dead ones cost
+    nothing.
+  }];
+  let statistics = [Statistic<"numMixed", "rounds", "rounds with prompts">];
+}
+
 #endif // MTP_ROUND_PASSES

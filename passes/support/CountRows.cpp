@@ -33,17 +33,26 @@ static Value slotsOf(Value rows) {
       .Case([](MakeRowsOp op) { return op.getSlots(); })
       .Case([](MakeTreeRowsOp op) { return op.getSlots(); })
       .Case([](PromptRowsOp op) { return op.getTokens(); })
-      .Case([](PackOp op) { return op.getTokens(); })
+      .Case([](PackOp op) { return op.getPackedTokens(); })
       .Default(Value());
 }
 
-/// The rows of the results; most ops have a row for each of their first
-/// operand.
-static std::optional<Count> resultRows(Operation *op,
+static Count packedRows(PackOp op, Value result) {
+  Count own = exec::rowsOf(op.getTokens());
+  if (result == op.getPlaces() || !op.getPromptTokens())
+    return own;
+  Count theirs = exec::rowsOf(op.getPromptTokens());
+  return result == op.getPromptPlaces() ? theirs : own + theirs;
+}
+
+/// The rows of a result; most ops have a row for each of their first operand.
+static std::optional<Count> resultRows(Operation *op, Value result,
                                        const ProgramRows &program) {
   using Rows = std::optional<Count>;
   return llvm::TypeSwitch<Operation *, Rows>(op)
-      .Case([&](SlotsOp) { return program.slots; })
+      .Case([&](SlotsOp op) {
+        return op.getPrompts() ? program.sequences : program.slots;
+      })
       .Case([&](PromptRowsOp) { return program.chunk; })
       .Case([](RegroupOp op) { return regroupedRows(op); })
       .Case([](RowSlotsOp op) -> Rows {
@@ -57,7 +66,7 @@ static std::optional<Count> resultRows(Operation *op,
         return exec::rowsOf(op.getHead()) + exec::rowsOf(op.getTail());
       })
       .Case([](TakeRowsOp op) { return exec::rowsOf(op.getIndex()); })
-      .Case([](PackOp op) { return exec::rowsOf(op.getTokens()); })
+      .Case([&](PackOp op) { return packedRows(op, result); })
       .Case([](UnpackOp op) { return exec::rowsOf(op.getPlaces()); })
       .Default([](Operation *op) -> Rows {
         if (op->getNumOperands() == 0 ||
@@ -72,7 +81,7 @@ LogicalResult mlir::mtp::countRows(Operation *op, const ProgramRows &program) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!type || type.getRank() == 0 || !type.isDynamicDim(0))
       continue;
-    std::optional<Count> rows = resultRows(op, program);
+    std::optional<Count> rows = resultRows(op, result, program);
     if (!rows || *rows == Count())
       return op->emitOpError("expected a number of rows that follows from the "
                              "slots of a round or the rows of a chunk, got ")

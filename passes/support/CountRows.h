@@ -12,8 +12,10 @@ namespace mlir::mtp {
 struct ProgramRows {
   /// Slots of a round, sequences of a chunk.
   exec::Count slots;
-  /// Rows of a chunk.
+  /// Rows of a chunk, or of prompts beside a round's.
   exec::Count chunk;
+  /// Of prompts beside a round.
+  exec::Count sequences = {};
 };
 
 /// Gives the results of `op`, whose operands have counts of rows, as many rows

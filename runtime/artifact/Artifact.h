@@ -110,6 +110,8 @@ struct Program {
   /// The first command of the second half, where it may stop in front of it; 0:
   /// it may not.
   uint32_t cut = 0;
+  /// Rows of a prompt beside those of a round.
+  uint32_t prompts = 0;
   /// Whether a library of the GPU's vendor computes some of its products.
   bool callsLibrary = false;
   Count arenaBytes;

@@ -220,6 +220,10 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
   if (program.positions() != 0 && program.kind() != schema::ProgramKind::Decode)
     return dataLoss(strCat("expected positions of a decode program alone, got ",
                            program.positions()));
+  if (program.prompts() != 0 && program.kind() != schema::ProgramKind::Decode)
+    return dataLoss(strCat("expected rows of prompts beside those of a decode "
+                           "program alone, got ",
+                           program.prompts()));
   if (!isAligned(program.places()))
     return dataLoss("places are not aligned to 8 bytes");
   result.name = program.name()->string_view();
@@ -230,6 +234,7 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
   result.sequences = program.sequences();
   result.drafts = program.drafts();
   result.positions = program.positions();
+  result.prompts = program.prompts();
   if (const schema::Count *bytes = program.arena_bytes())
     result.arenaBytes = countOf(*bytes);
   uint32_t count = vectorSize(program.commands());

@@ -192,8 +192,26 @@ static Status verifyOutputs(const Artifact &artifact, const Program &program,
   return verifyOutput(program, "picks", schema::DType::I32, rows, {});
 }
 
+/// Checks a round with rows of prompts: `rows` are its own. Logits are of these
+/// and of a prompt's last row, which has another output for itself.
+static Status verifyMixed(const Artifact &artifact, const Program &program,
+                          Count rows) {
+  const schema::Envelope &e = *artifact.envelope;
+  if (program.prompts > e.prefill_chunk())
+    return dataLoss(strCat("expected at most ", e.prefill_chunk(),
+                           " rows of prompts, as a chunk has, got ",
+                           program.prompts));
+  MTP_RETURN_IF_ERROR(verifyOutput(program, "logits", schema::DType::F32,
+                                   {rows.base + 1, rows.step}, {e.vocab()}));
+  MTP_RETURN_IF_ERROR(verifyOutput(program, strCat(kPromptOutputs, "logits"),
+                                   schema::DType::F32, {1, 0}, {e.vocab()}));
+  return verifyOutput(program, "picks", schema::DType::I32, rows, {});
+}
+
 /// Whether the host knows an output by its name.
 static bool isHostOutput(std::string_view name) {
+  if (name.starts_with(kPromptOutputs))
+    name.remove_prefix(kPromptOutputs.size());
   return std::ranges::find(kHostOutputs, name) != std::end(kHostOutputs);
 }
 
@@ -258,8 +276,9 @@ private:
 
 /// The programs found so far, by what selects them.
 struct Coverage {
-  /// Of decode programs by k and the positions that they are below (0: any).
-  std::map<std::pair<uint32_t, uint32_t>, Ranges> decode;
+  /// Of decode programs by k and the positions that they are below (0: any),
+  /// and those with rows of prompts beside them.
+  std::map<std::pair<uint32_t, uint32_t>, Ranges> decode, mixed;
   /// Of prefills that draft and that do not by their sequences.
   std::map<uint32_t, Ranges> plain, drafting;
   /// Prefills in which a library computes, for the same rows; 0: there are
@@ -321,10 +340,12 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
     return dataLoss(strCat(rangeText("batch", program), ", k ", program.k,
                            " is outside the envelope of batch ", e.max_batch(),
                            ", k ", e.max_k()));
-  if (auto twice = decode[{program.k, program.positions}].add(program.begin,
-                                                              program.end))
+  auto &known = program.prompts ? mixed : decode;
+  if (auto twice =
+          known[{program.k, program.positions}].add(program.begin, program.end))
     return dataLoss(strCat("a second decode program for batch ", *twice, ", k ",
-                           program.k));
+                           program.k,
+                           program.prompts ? " with rows of prompts" : ""));
   MTP_RETURN_IF_ERROR(verifyWindow(e, program));
   Count rows = {0, program.windowRows()};
   if (program.output("path"))
@@ -345,7 +366,8 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
   if (artifact.findState("ring"))
     MTP_RETURN_IF_ERROR(
         verifyOutput(program, kAgain, schema::DType::I32, {0, 1}, {}));
-  return verifyOutputs(artifact, program, rows);
+  return program.prompts ? verifyMixed(artifact, program, rows)
+                         : verifyOutputs(artifact, program, rows);
 }
 
 /// A second prefill for a chunk of whole pages, whose rows stand where their

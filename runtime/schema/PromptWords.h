@@ -4,6 +4,7 @@
 #define MTP_RUNTIME_SCHEMA_PROMPTWORDS_H
 
 #include <cstdint>
+#include <string_view>
 
 namespace mtp {
 
@@ -20,6 +21,9 @@ enum PromptWord : uint32_t {
   kPromptTotal,
   kPromptWords
 };
+
+/// What stands before the names of outputs of prompts beside a round.
+inline constexpr std::string_view kPromptOutputs = "prompt_";
 
 /// The most places ahead that a prefill may read tokens.
 inline constexpr uint32_t kMostPlacesAhead = 64;

@@ -137,6 +137,8 @@ const Case cases[] = {
     {"take_rows", "width = 5, x_stride = 7", {6, 3}},
     {"pack_rows", "numbers = 2, masks = 1", {7}},
     {"pack_rows", "", {3}},
+    {"pack_prompts", "numbers = 2, masks = 1", {7, 5}},
+    {"pack_prompts", "", {3, 9}},
     {"unpack_rows", "width = 37", {6, 3}},
     {"unpack_rows", "width = 1, is_numbers = true", {6, 3}},
     {"argmax", "width = 37, x_stride = 40", {3}},

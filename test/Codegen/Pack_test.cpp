@@ -62,6 +62,63 @@ TEST(PackRows, PutsRowsThatLiveInFront) {
   }
 }
 
+/// Packs rows and rows of prompts, with one number and one mask each.
+static void expectPackedWithPrompts(const Kernel &kernel, const Ints &positions,
+                                    const Ints &prompts) {
+  size_t count = positions.size(), more = prompts.size(), all = count + more;
+  Ints tokens, texts, wantPositions(all, -1), wantTokens(all, -1);
+  Longs masks, bits, wantMasks(all, 0);
+  int32_t live = 0;
+  auto pack = [&](const Ints &from, Ints &numbers, Longs &wide) {
+    Ints places;
+    for (size_t row = 0; row < from.size(); ++row) {
+      numbers.push_back(int32_t(row * 77 + from.size()));
+      wide.push_back(int64_t(row + 1) << 33 | int64_t(from.size()));
+      places.push_back(from[row] < 0 ? -1 : live);
+      if (from[row] < 0)
+        continue;
+      wantPositions[live] = from[row];
+      wantTokens[live] = numbers[row];
+      wantMasks[live++] = wide[row];
+    }
+    return places;
+  };
+  Ints wantPlaces = pack(positions, tokens, masks);
+  Ints wantTheirs = pack(prompts, texts, bits);
+  Guarded<int32_t> p(positions), t(tokens), q(prompts), u(texts);
+  Guarded<int32_t> packedPositions(all), packedTokens(all), places(count),
+      theirs(more), number(1);
+  Guarded<int64_t> m(masks), b(bits), packedMasks(all);
+  kernel.run({p.data(), t.data(), m.data(), q.data(), u.data(), b.data(),
+              packedPositions.data(), packedTokens.data(), packedMasks.data(),
+              places.data(), theirs.data(), number.data()},
+             {int64_t(count), int64_t(more)}, Split::Random);
+  EXPECT_EQ(packedPositions.values(), wantPositions);
+  EXPECT_EQ(packedTokens.values(), wantTokens);
+  EXPECT_EQ(packedMasks.values(), wantMasks);
+  EXPECT_EQ(places.values(), wantPlaces);
+  EXPECT_EQ(theirs.values(), wantTheirs);
+  EXPECT_EQ(number.values(), Ints{live});
+}
+
+TEST(PackPrompts, PutsTheirRowsBehindTheOthers) {
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "pack_prompts", "numbers = 1, masks = 1");
+    EXPECT_EQ(kernel.tasks(7), 1);
+    expectPackedWithPrompts(kernel, {3, -1, 5, 0}, {8, 9, 10, -1, -1});
+    expectPackedWithPrompts(kernel, {3, 4}, {-1, INT32_MIN, 7});
+    expectPackedWithPrompts(kernel, {-1, -1, -1}, {1, 2});
+    expectPackedWithPrompts(kernel, {-1}, {-1});
+    Ints many, more;
+    for (int32_t row = 0; row < 600; ++row) {
+      many.push_back(row * row % 7 < 3 ? row : -row);
+      more.push_back(row < 500 ? row : -1);
+    }
+    expectPackedWithPrompts(kernel, many, more);
+  }
+}
+
 TEST(UnpackRows, PutsThemBackAndLeavesGapsEmpty) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);

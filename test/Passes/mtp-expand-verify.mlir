@@ -469,3 +469,90 @@ mtp.round @deep k 2 nodes 5 {
   mtp.commit %count, %picks, %hidden along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x3xi32>
 }
 }
+
+// -----
+
+// Rows of a prompt stand behind those of the slots, and the region runs over both.
+// Logits are of the slots' rows and of the prompt's last; what is yielded of the prompt
+// goes to the prefill, whose own verify stays.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 6>} {
+// CHECK-LABEL: mtp.round @mixed k 0 prompts 6 {
+// CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32>
+// CHECK: %[[WINDOW:.*]]:3 = mtp.per_slot %[[SLOTS]] {
+// CHECK: %[[ROWS:.*]] = mtp.make_rows
+// CHECK: %[[TEXT:.*]], %[[THEIRS:.*]] = mtp.prompt_rows
+// CHECK: %[[PACKED:.*]], %[[T:.*]], %[[OWN:.*]], %[[AT:.*]] = mtp.pack %[[ROWS]], %[[TOKENS:.*]] prompts %[[THEIRS]], %[[TEXT]] : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+// CHECK: %[[READING:.*]] = mtp.slots prompts
+// CHECK: %[[GRID:.*]] = mtp.regroup %[[AT]] : tensor<?xi32> -> tensor<?x6xi32>
+// CHECK: %[[LAST:.*]]:3 = mtp.per_slot %[[READING]](%[[GRID]]) {
+// CHECK: mtp.load @prompt_sequences
+// CHECK: %[[END:.*]] = mtp.make_rows %[[READING]], %[[LAST]]#1
+// CHECK: %{{.*}}, %[[SCORED:.*]], %[[PLACES:.*]], %[[PLACE:.*]] = mtp.pack %[[ROWS]], %[[OWN]] prompts %[[END]], %[[LAST]]#0
+// CHECK: %[[E:.*]] = mtp.embed %[[T]]
+// CHECK: %[[M:.*]] = mtp.mask_first %[[E]], %[[PACKED]]
+// CHECK: %[[L:.*]] = mtp.linear %[[M]]
+// CHECK: %[[TAKEN:.*]] = mtp.take_rows %[[L]], %[[SCORED]]
+// CHECK: mtp.output "logits" %[[TAKEN]]
+// CHECK-NOT: mtp.output "places"
+// CHECK: %[[PL:.*]] = mtp.unpack %[[TAKEN]], %[[PLACE]]
+// CHECK: %[[PH:.*]] = mtp.unpack %[[M]], %[[AT]]
+// CHECK: mtp.prompt_values %[[PL]], %[[PH]], %[[THEIRS]]
+// CHECK: %[[OL:.*]] = mtp.unpack %[[TAKEN]], %[[PLACES]]
+// CHECK: mtp.output "mine" %[[OL]]
+mtp.round @mixed k 0 prompts 6 {
+  %logits, %hidden, %rows = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %m = mtp.mask_first %x, %r : tensor<?x8xf32>
+    %l = mtp.linear %m, %e : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %m : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  mtp.output "mine" %logits : tensor<?x16xf32>
+}
+// CHECK-LABEL: mtp.prefill @prompt k 1 beside @mixed {
+// CHECK: mtp.verify
+mtp.prefill @prompt k 1 beside @mixed {
+  %logits, %hidden, %rows = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %x, %e : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+}
+}
+
+// -----
+
+// Rows that see each other by masks do so in a prompt, too: each sees those before it.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 3>} {
+// CHECK-LABEL: mtp.round @tree k 2 prompts 3 {
+// CHECK: %[[TREE:.*]] = mtp.tree_rows
+// CHECK: %[[READING:.*]] = mtp.slots prompts
+// CHECK: %[[CHAIN:.*]]:4 = mtp.per_slot %[[READING]] {
+// CHECK: mtp.load @prompt_sequences
+// CHECK-DAG: arith.constant 1 : i64
+// CHECK-DAG: arith.constant 3 : i64
+// CHECK-DAG: arith.constant 7 : i64
+// CHECK: mtp.yield %{{.*}} : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, tensor<3xi64>
+// CHECK: %[[ROWS:.*]] = mtp.make_tree_rows
+// CHECK: mtp.pack %[[TREE]], %{{.*}} prompts %[[ROWS]], %{{.*}} :
+// CHECK: %[[LAST:.*]] = mtp.make_tree_rows %[[READING]]
+// CHECK: mtp.pack %[[TREE]], %{{.*}} prompts %[[LAST]], %{{.*}} :
+mtp.round @tree k 2 prompts 3 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %d : tensor<2xi32>
+  } : (tensor<?xi32>) -> tensor<?x2xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts tree [-1, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %x, %e : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+}
+}

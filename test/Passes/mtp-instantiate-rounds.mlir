@@ -646,3 +646,74 @@ mtp.round @stops {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
 }
 }
+
+// -----
+
+// With rows of prompts beside rounds: for every k another round and the prefill that
+// belongs to it, which drafts where one does.
+// CHECK: mtp.round @generate_k0 k 0 {
+// CHECK: mtp.round @generate_k1 k 1 {
+// CHECK: mtp.round @generate_k0_prompts k 0 prompts 6 {
+// CHECK: mtp.verify
+// CHECK: mtp.round @generate_k1_prompts k 1 prompts 6 {
+// CHECK: mtp.draft_chain
+// CHECK: mtp.verify
+// CHECK: mtp.prefill @generate_prompt_k0 k 0 {
+// CHECK: mtp.prefill @generate_prompt_k1 k 1 {
+// CHECK: mtp.prefill @generate_prompt_k1_beside_k0 k 1 beside @generate_k0_prompts {
+// CHECK: mtp.draft_chain
+// CHECK: mtp.prefill @generate_prompt_k1_beside_k1 k 1 beside @generate_k1_prompts {
+// CHECK: mtp.draft_chain
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 6>} {
+mtp.round @generate {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %m = mtp.mask_first %h, %rows : tensor<?x8xf32>
+    %l = mtp.linear %m, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %m : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %m = mtp.mask_first %x, %rows : tensor<?x8xf32>
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %m, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %m : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// A prefill that computes something else of a prompt has passes of its own.
+// CHECK: mtp.round @generate_k0 k 0 {
+// CHECK-NOT: prompts
+// CHECK-NOT: beside
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 6>} {
+mtp.round @generate {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %x, %e : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+mtp.prefill @prompt {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %e = mtp.weight "other" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %x, %e : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}

@@ -73,6 +73,8 @@ public:
     uint32_t positions = 0;
     /// The first command of a decode program's second half.
     uint32_t cut = 0;
+    /// Of a decode program with so many rows of prompts.
+    uint32_t prompts = 0;
     uint64_t arenaBytes = 0;
     std::vector<Command> commands;
     std::vector<Port> inputs, outputs;

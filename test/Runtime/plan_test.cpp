@@ -163,6 +163,22 @@ TEST(Plan, ProgramsForShortRowsCoverNothing) {
             "alone, got 12");
 }
 
+TEST(Plan, RoundsWithPromptsHaveTheirOutputs) {
+  auto with = [](size_t program, uint32_t prompts) {
+    return messageFor([&](auto &a) { a.programs[program].prompts = prompts; });
+  };
+  EXPECT_EQ(with(kPlain, 4),
+            "plans[0].programs[0]: expected rows of prompts beside those of a "
+            "decode program alone, got 4");
+  std::string where = "plans[0].programs[" + std::to_string(kSmall) + "]: ";
+  EXPECT_EQ(with(kSmall, 9), where + "expected at most 8 rows of prompts, as a "
+                                     "chunk has, got 9");
+  // Logits of a prompt's last row come behind those of the slots' rows.
+  std::string message = with(kSmall, 4);
+  EXPECT_EQ(message.substr(0, where.size() + 25),
+            where + "output 'logits': expected");
+}
+
 TEST(Plan, APromptComputesItsRowsAndNoMore) {
   auto model = loadFakeModel(ranges());
   EXPECT_EQ(model->envelope()->prefillChunks, (std::vector<uint32_t>{8}));

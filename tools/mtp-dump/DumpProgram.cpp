@@ -91,7 +91,10 @@ std::string mtp::shapeText(const Program &program) {
     return strCat(
         "batch ", rangeText(program), ", k ", program.k,
         program.positions ? strCat(", below position ", program.positions) : "",
-        program.cut ? strCat(", may stop before [", program.cut, "]") : "");
+        program.cut ? strCat(", may stop before [", program.cut, "]") : "",
+        program.prompts
+            ? strCat(", beside ", program.prompts, " rows of a prompt")
+            : "");
   case schema::ProgramKind::Prefill:
     return strCat("rows ", rangeText(program), ", sequences ",
                   program.sequences, program.drafts ? ", drafts" : "");

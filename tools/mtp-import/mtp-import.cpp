@@ -34,6 +34,11 @@ static cl::opt<int64_t>
     prefillChunk("prefill-chunk", cl::init(128),
                  cl::desc("rows per prefill program (default: 128)"),
                  cl::value_desc("rows"), cl::cat(category));
+static cl::opt<int64_t> roundPromptRows(
+    "round-prompt-rows", cl::init(0),
+    cl::desc("rows of a prompt that a round may have beside its own, at most "
+             "--prefill-chunk (default: 0, prompts have passes of their own)"),
+    cl::value_desc("rows"), cl::cat(category));
 static cl::opt<int64_t> page("page", cl::init(16),
                              cl::desc("tokens per cache page (default: 16)"),
                              cl::value_desc("tokens"), cl::cat(category));
@@ -70,6 +75,7 @@ static ImportOptions readOptions() {
     options.matrixType = dtype;
   options.maxBatch = maxBatch;
   options.prefillChunk = prefillChunk;
+  options.roundPromptRows = roundPromptRows;
   options.page = page;
   options.depthPolicy = depthPolicy;
   options.hasWeights = !noWeights;

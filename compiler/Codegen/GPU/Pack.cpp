@@ -17,12 +17,13 @@ static constexpr int64_t kPackThreads = 256;
 namespace {
 class RowPacker {
 public:
-  RowPacker(GpuBuilder &kb, exec::PackRowsKernelAttr kernel)
-      : kb(kb), firstMask(1 + kernel.getNumbers()),
-        count(firstMask + kernel.getMasks()), rows(kb.param(0)),
+  /// `to` is the first buffer of what is packed.
+  RowPacker(GpuBuilder &kb, int64_t numbers, int64_t masks, int64_t to)
+      : kb(kb), firstMask(1 + numbers), count(firstMask + masks), to(to),
         warpCounts(kb.shared(kb.warps() * 4)) {}
 
-  void emit();
+  Value pack(int64_t from, Value rows, int64_t places, Value before);
+  void storeDead(Value live, Value rows);
 
 private:
   bool isMask(int64_t number) const { return number >= firstMask; }
@@ -36,7 +37,9 @@ private:
 
   GpuBuilder &kb;
   /// Numbers of a row, its position the first; those from one on are masks.
-  const int64_t firstMask, count;
+  const int64_t firstMask, count, to;
+  /// Of the rows that are packed now: the first buffer, and that of places.
+  int64_t from = 0, places = 0;
   Value rows, warpCounts;
 };
 } // namespace
@@ -49,7 +52,7 @@ Value RowPacker::packStretch(Value first, Value before) {
   Value row = kb.add(first, kb.thread());
   Value isRow = kb.cmp(Cmp::LT, row, rows);
   Value position = kb.choose(
-      isRow, [&] { return Values{kb.loadOwn(i32, at(0, 0, row))}; },
+      isRow, [&] { return Values{kb.loadOwn(i32, at(from, 0, row))}; },
       [&] { return Values{none}; })[0];
   Value lives = kb.cmp(Cmp::GE, position, zero);
   Value ballot = kb.ballot(lives);
@@ -69,31 +72,41 @@ Value RowPacker::packStretch(Value first, Value before) {
     place =
         kb.select(kb.cmp(Cmp::GT, kb.warp(), warp), kb.add(place, all), place);
   }
-  kb.storeOwn(kb.select(lives, place, none), at(2 * count, 0, row), isRow);
+  kb.storeOwn(kb.select(lives, place, none), at(places, 0, row), isRow);
   kb.ifThen(lives, [&] {
-    Value to = kb.extend(place, kb.i64Type());
+    Value own = kb.extend(place, kb.i64Type());
     for (int64_t i = 0; i < count; ++i)
-      kb.storeOwn(kb.loadOwn(typeOf(i), at(i, i, row)), at(count + i, i, to));
+      kb.storeOwn(kb.loadOwn(typeOf(i), at(from + i, i, row)),
+                  at(to + i, i, own));
   });
   return after;
 }
 
-void RowPacker::emit() {
-  Value live = kb.forRange(kb.integer(0), rows, kb.threads(),
-                           {kb.constant(kb.i32Type(), 0)},
-                           [&](Value first, ValueRange before) {
-                             return Values{packStretch(first, before[0])};
-                           })[0];
-  kb.storeOne(live, kb.buffer(2 * count + 1));
+/// Packs the rows of the buffers from `first` on behind `before` (i32) others;
+/// returns how many there are then.
+Value RowPacker::pack(int64_t first, Value ofRows, int64_t toPlaces,
+                      Value before) {
+  from = first;
+  rows = ofRows;
+  places = toPlaces;
+  return kb.forRange(kb.integer(0), rows, kb.threads(), {before},
+                     [&](Value first, ValueRange before) {
+                       return Values{packStretch(first, before[0])};
+                     })[0];
+}
+
+/// Of the places from `live` (i32) on, up to `all`, nobody lives at.
+void RowPacker::storeDead(Value live, Value all) {
   Value end = kb.extend(live, kb.i64Type());
-  kb.forRange(kb.add(end, kb.thread()), rows, kb.threads(), [&](Value row) {
+  kb.forRange(kb.add(end, kb.thread()), all, kb.threads(), [&](Value row) {
     for (int64_t i = 0; i < count; ++i)
       kb.storeOwn(kb.constant(typeOf(i), isMask(i) ? 0 : -1),
-                  at(count + i, i, row));
+                  at(to + i, i, row));
   });
 }
 
-static GpuLaunch packLaunch(exec::PackRowsKernelAttr) {
+template <typename KernelT>
+static GpuLaunch packLaunch(KernelT) {
   return {/*blocks=*/1, /*rowsPerGroup=*/0, kPackThreads};
 }
 
@@ -101,9 +114,31 @@ static GpuLaunch packLaunch(exec::PackRowsKernelAttr) {
 /// params: M.
 static void emitPack(GpuBuilder &kb, exec::PackRowsKernelAttr kernel) {
   kb.begin();
-  RowPacker(kb, kernel).emit();
+  int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
+  RowPacker packer(kb, kernel.getNumbers(), kernel.getMasks(), count);
+  Value rows = kb.param(0), none = kb.constant(kb.i32Type(), 0);
+  Value live = packer.pack(0, rows, 2 * count, none);
+  kb.storeOne(live, kb.buffer(2 * count + 1));
+  packer.storeDead(live, rows);
 }
 
-static const GpuEmitter kinds[] = {gpuEmitter(packLaunch, emitPack)};
+/// buffers: positions, numbers and masks, the same of prompts, all of these
+/// packed, places, places of prompts, live. params: M, rows of prompts.
+static void emitPackPrompts(GpuBuilder &kb,
+                            exec::PackPromptsKernelAttr kernel) {
+  kb.begin();
+  int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
+  RowPacker packer(kb, kernel.getNumbers(), kernel.getMasks(), 2 * count);
+  Value rows = kb.param(0), more = kb.param(1);
+  Value none = kb.constant(kb.i32Type(), 0);
+  Value next = packer.pack(0, rows, 3 * count, none);
+  Value live = packer.pack(count, more, 3 * count + 1, next);
+  kb.storeOne(live, kb.buffer(3 * count + 2));
+  packer.storeDead(live, kb.add(rows, more));
+}
+
+static const GpuEmitter kinds[] = {
+    gpuEmitter(packLaunch<exec::PackRowsKernelAttr>, emitPack),
+    gpuEmitter(packLaunch<exec::PackPromptsKernelAttr>, emitPackPrompts)};
 
 llvm::ArrayRef<GpuEmitter> codegen::gpuPackKernels() { return kinds; }

@@ -17,19 +17,25 @@ struct PackedNumber {
 };
 } // namespace
 
-/// buffers: positions, numbers and masks, all of these packed, places, live.
-/// params: M.
-static void emitPackRows(KernelBuilder &kb, exec::PackRowsKernelAttr kernel) {
-  int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
-  llvm::SmallVector<PackedNumber> numbers;
-  for (int64_t i = 0; i < count; ++i) {
-    bool isMask = i > kernel.getNumbers();
-    numbers.push_back({isMask ? kb.i64Type() : kb.i32Type(), kb.buffer(i),
-                       kb.buffer(count + i), isMask ? 8 : 4});
+/// What rows have, from the buffers `from` on, and packed from `to` on.
+static llvm::SmallVector<PackedNumber> numbersOf(KernelBuilder &kb,
+                                                 int64_t numbers, int64_t masks,
+                                                 int64_t from, int64_t to) {
+  llvm::SmallVector<PackedNumber> all;
+  for (int64_t i = 0; i <= numbers + masks; ++i) {
+    bool isMask = i > numbers;
+    all.push_back({isMask ? kb.i64Type() : kb.i32Type(), kb.buffer(from + i),
+                   kb.buffer(to + i), isMask ? 8 : 4});
   }
-  Value places = kb.buffer(2 * count), live = kb.buffer(2 * count + 1);
+  return all;
+}
+
+/// Packs rows, the first of which that lives gets the place `next`; returns the
+/// place behind them.
+static Value packAll(KernelBuilder &kb, llvm::ArrayRef<PackedNumber> numbers,
+                     Value places, Value rows, Value next) {
   auto emitRow = [&](Value row, Value next) -> Value {
-    Value lives = kb.cmp(Cmp::GE, kb.loadI32(kb.buffer(0), row), 0);
+    Value lives = kb.cmp(Cmp::GE, kb.loadI32(numbers[0].from, row), 0);
     kb.storeI32(kb.select(lives, next, kb.integer(-1)), places, row);
     kb.ifThen(lives, [&] {
       for (const PackedNumber &of : numbers)
@@ -38,19 +44,55 @@ static void emitPackRows(KernelBuilder &kb, exec::PackRowsKernelAttr kernel) {
     });
     return kb.select(lives, kb.add(next, 1), next);
   };
+  return kb.forRange(kb.integer(0), rows, 1, next,
+                     [&](Value row, mlir::ValueRange next) {
+                       return Values{emitRow(row, next[0])};
+                     })[0];
+}
+
+/// Of the places [end, rows) nobody lives at.
+static void storeDead(KernelBuilder &kb, llvm::ArrayRef<PackedNumber> numbers,
+                      Value end, Value rows) {
+  kb.forRange(end, rows, 1, [&](Value row) {
+    for (const PackedNumber &of : numbers)
+      kb.storeOne(kb.constant(of.type, of.bytes == 4 ? -1 : 0),
+                  kb.at(of.to, row, of.bytes));
+  });
+}
+
+/// buffers: positions, numbers and masks, all of these packed, places, live.
+/// params: M.
+static void emitPackRows(KernelBuilder &kb, exec::PackRowsKernelAttr kernel) {
+  int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
+  auto numbers =
+      numbersOf(kb, kernel.getNumbers(), kernel.getMasks(), 0, count);
   kb.forTasks([&](Value) {
     kb.alone([&] {
       Value zero = kb.integer(0), rows = kb.param(0);
-      Value end = kb.forRange(zero, rows, 1, zero,
-                              [&](Value row, mlir::ValueRange next) {
-                                return Values{emitRow(row, next[0])};
-                              })[0];
-      kb.storeI32(end, live, zero);
-      kb.forRange(end, rows, 1, [&](Value row) {
-        for (const PackedNumber &of : numbers)
-          kb.storeOne(kb.constant(of.type, of.bytes == 4 ? -1 : 0),
-                      kb.at(of.to, row, of.bytes));
-      });
+      Value end = packAll(kb, numbers, kb.buffer(2 * count), rows, zero);
+      kb.storeI32(end, kb.buffer(2 * count + 1), zero);
+      storeDead(kb, numbers, end, rows);
+    });
+  });
+}
+
+/// buffers: positions, numbers and masks, the same of prompts, all of these
+/// packed, places, places of prompts, live. params: M, rows of prompts.
+static void emitPackPrompts(KernelBuilder &kb,
+                            exec::PackPromptsKernelAttr kernel) {
+  int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
+  auto numbersFrom = [&](int64_t from) {
+    return numbersOf(kb, kernel.getNumbers(), kernel.getMasks(), from,
+                     2 * count);
+  };
+  auto own = numbersFrom(0), theirs = numbersFrom(count);
+  kb.forTasks([&](Value) {
+    kb.alone([&] {
+      Value zero = kb.integer(0), rows = kb.param(0), more = kb.param(1);
+      Value next = packAll(kb, own, kb.buffer(3 * count), rows, zero);
+      Value end = packAll(kb, theirs, kb.buffer(3 * count + 1), more, next);
+      kb.storeI32(end, kb.buffer(3 * count + 2), zero);
+      storeDead(kb, own, end, kb.add(rows, more));
     });
   });
 }
@@ -79,6 +121,7 @@ static void emitUnpackRows(KernelBuilder &kb,
 }
 
 static const RowKernel kinds[] = {rowKernel(emitPackRows),
+                                  rowKernel(emitPackPrompts),
                                   elementKernel(emitUnpackRows)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::packKernels() { return kinds; }

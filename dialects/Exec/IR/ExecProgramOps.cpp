@@ -38,24 +38,30 @@ static LogicalResult verifySequences(ProgramOp program) {
   return success();
 }
 
-/// C5.
-static LogicalResult verifyPositions(ProgramOp program) {
-  std::optional<int64_t> positions = program.getPositions();
-  if (!positions)
+/// C5 and C6: a number that only a decode has; `what` it is and `kind` what has
+/// it, for a message.
+static LogicalResult verifyOfDecode(ProgramOp program,
+                                    std::optional<int64_t> number,
+                                    llvm::StringRef kind,
+                                    llvm::StringRef what) {
+  if (!number)
     return success();
   if (program.getKind() != ProgramKind::Decode)
-    return program.emitOpError("expected a decode program below positions, "
-                               "got a ")
-           << stringifyEnum(program.getKind()) << " program";
-  if (*positions > 0 && *positions <= INT32_MAX)
+    return program.emitOpError("expected a decode program ")
+           << kind << ", got a " << stringifyEnum(program.getKind())
+           << " program";
+  if (*number > 0 && *number <= INT32_MAX)
     return success();
-  return program.emitOpError("expected 1 to 2^31 - 1 positions, got ")
-         << *positions;
+  return program.emitOpError("expected 1 to 2^31 - 1 ")
+         << what << ", got " << *number;
 }
 
 LogicalResult ProgramOp::verify() {
   constexpr int64_t kMost = INT32_MAX;
-  if (failed(verifyPositions(*this)))
+  if (failed(verifyOfDecode(*this, getPositions(), "below positions",
+                            "positions")) ||
+      failed(verifyOfDecode(*this, getPrompts(), "with rows of prompts",
+                            "rows of prompts")))
     return failure();
   int64_t k = getK();
   Points points = getPoints();

@@ -27,12 +27,14 @@ def Exec_ProgramOp : Exec_Op<"program", [
 
     A `decode` program that is `below` a number of positions has another one for
     the same n beside it, with the same results; it is the faster one where all
-    rows are at positions below that number.
+    rows are at positions below that number. One with `prompts` runs so many
+    rows of a prompt beside the slots' own, dead ones among them.
 
     Example:
     ```mlir
     exec.program @decode_k2 decode k 2 n 1 to 256 { ... }
     exec.program @decode_k2_below640 decode below 640 k 2 n 1 to 256 { ... }
+    exec.program @decode_k2_prompts decode prompts 64 k 2 n 1 to 256 { ... }
     exec.program @prefill_s4 prefill sequences 4 k 0 n 4 to 128 { ... }
     exec.program @sum function { ... }
     ```
@@ -41,18 +43,21 @@ def Exec_ProgramOp : Exec_Op<"program", [
       and n 0.
     - (C4) only a prefill has sequences, from 1 to least: each has a row.
     - (C5) only a decode is below positions: more than 0, and less than 2^31.
+    - (C6) only a decode has rows of prompts, as many as positions (C5).
     - (C3) the schedules begin with least and ascend to most at the latest; each
       has a step for every call and dispatch, of which the first is not joined.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_ProgramKindAttr:$kind,
                        DefaultValuedOptionalAttr<I64Attr, "1">:$sequences,
                        OptionalAttr<I64Attr>:$positions,
+                       OptionalAttr<I64Attr>:$prompts,
                        DefaultValuedAttr<I64Attr, "0">:$k,
                        DefaultValuedAttr<I64Attr, "0">:$least,
                        DefaultValuedAttr<I64Attr, "0">:$most);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `` $kind (`sequences` $sequences^)? (`below` $positions^)? ``
+    $sym_name `` $kind (`sequences` $sequences^)? (`below` $positions^)?
+    (`prompts` $prompts^)? ``
     custom<Points>($k, $least, $most)
     attr-dict-with-keyword $body
   }];

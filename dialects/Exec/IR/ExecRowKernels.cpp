@@ -86,24 +86,39 @@ void TakeRowsKernelAttr::describe(ContractWriter &w) const {
   w.limit(1, 1, kMostParam);
 }
 
+/// Positions of so many rows, and their numbers and masks.
+static void describeRows(ContractWriter &w, const Extent &rows, int64_t numbers,
+                         int64_t masks, bool areResults) {
+  for (int64_t i = 0; i <= numbers + masks; ++i) {
+    bool isMask = i > numbers;
+    BufferContract &buffer = w.bytes(rows * (isMask ? 8 : 4));
+    buffer.alignment = isMask ? 8 : 4;
+    buffer.isWritten = buffer.isResult = areResults;
+  }
+}
+
 void PackRowsKernelAttr::describe(ContractWriter &w) const {
-  w.words(w.p0); // positions
-  auto numbers = [&](bool areResults) {
-    for (int64_t i = 0; i < getNumbers() + getMasks(); ++i) {
-      bool isMask = i >= getNumbers();
-      BufferContract &buffer = w.bytes(w.p0 * (isMask ? 8 : 4));
-      buffer.alignment = isMask ? 8 : 4;
-      buffer.isWritten = buffer.isResult = areResults;
-    }
-  };
-  numbers(/*areResults=*/false);
-  w.words(w.p0).result(); // packed positions
-  numbers(/*areResults=*/true);
+  int64_t numbers = getNumbers(), masks = getMasks();
+  describeRows(w, w.p0, numbers, masks, /*areResults=*/false);
+  describeRows(w, w.p0, numbers, masks, /*areResults=*/true);
   w.words(w.p0).result(); // places
   w.words(1).result();    // live
 }
 
 TaskShape PackRowsKernelAttr::getTasks() const { return {0, 1}; }
+
+void PackPromptsKernelAttr::describe(ContractWriter &w) const {
+  int64_t numbers = getNumbers(), masks = getMasks();
+  describeRows(w, w.p0, numbers, masks, /*areResults=*/false);
+  describeRows(w, w.p1, numbers, masks, /*areResults=*/false);
+  describeRows(w, w.p0 + w.p1, numbers, masks, /*areResults=*/true);
+  w.words(w.p0).result(); // places
+  w.words(w.p1).result(); // places of prompts
+  w.words(1).result();    // live
+  w.limit(1, 1, kMostParam);
+}
+
+TaskShape PackPromptsKernelAttr::getTasks() const { return {0, 1}; }
 
 void UnpackRowsKernelAttr::describe(ContractWriter &w) const {
   w.words(w.p1 * getWidth());          // x

@@ -106,6 +106,17 @@ def Exec_PackRowsKernel : Exec_Kernel<"PackRows", "pack_rows", 1, "Other", (ins
   }];
 }
 
+def Exec_PackPromptsKernel
+    : Exec_Kernel<"PackPrompts", "pack_prompts", 2, "Other", (ins
+        Exec_SizeOrNone:$numbers, Exec_SizeOrNone:$masks)> {
+  let summary = "rows that live before those of prompts that live";
+  let description = [{
+    Buffers: positions, so many numbers of i32 and masks of i64 for each row,
+    the same of prompts, all of that packed, places, places of prompts, live.
+    The second param is how many rows the prompts have.
+  }];
+}
+
 def Exec_UnpackRowsKernel
     : Exec_Kernel<"UnpackRows", "unpack_rows", 2, "GatheredRows", (ins
         Exec_Size:$width, Exec_Flag:$is_numbers)> {

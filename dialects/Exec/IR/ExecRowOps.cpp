@@ -206,6 +206,52 @@ KernelAttrInterface PackOp::makeKernel() {
       {.numbers = int64_t(getNumbers().size()) - masks, .masks = masks});
 }
 
+/// Whether lists of numbers have equal elements, masks the last.
+static bool areAlike(ValueRange a, ValueRange b) {
+  auto isSame = [](auto pair) {
+    auto [x, y] = pair;
+    return getElementTypeOrSelf(x) == getElementTypeOrSelf(y);
+  };
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), isSame) &&
+         llvm::is_sorted(llvm::map_to_vector(a, isMask));
+}
+
+LogicalResult PackPromptsOp::verify() {
+  ValueRange rows = getRows(), prompts = getPrompts(), packed = getPacked();
+  if (rows.empty() || isMask(rows.front()) || !areAlike(rows, prompts) ||
+      !areAlike(rows, packed)) // C2
+    return emitOpError("expected each of ")
+           << rows.getTypes() << " to be packed with one of prompts, i32 "
+           << "before i64, got " << prompts.getTypes() << " and "
+           << packed.getTypes();
+  Count own = rowsOf(getPlaces()), theirs = rowsOf(getPromptPlaces());
+  auto have = [](ValueRange values, Count count) {
+    return llvm::all_of(values,
+                        [&](Value value) { return rowsOf(value) == count; });
+  };
+  if (!have(rows, own) || !have(prompts, theirs) ||
+      !have(packed, own + theirs)) // C1
+    return emitOpError("expected numbers of ")
+           << own << " and " << theirs << " rows and both packed, got "
+           << rows.getTypes() << ", " << prompts.getTypes() << " and "
+           << packed.getTypes();
+  if (rowsOf(getLive()) != 1) // C3
+    return emitOpError("expected one number of rows, got ")
+           << getLive().getType();
+  return success();
+}
+
+KernelAttrInterface PackPromptsOp::makeKernel() {
+  int64_t masks = llvm::count_if(getRows(), isMask);
+  return PackPromptsKernelAttr::get(
+      getContext(),
+      {.numbers = int64_t(getRows().size()) - 1 - masks, .masks = masks});
+}
+
+llvm::SmallVector<Count> PackPromptsOp::getKernelParams() {
+  return {rowsOf(getPlaces()), rowsOf(getPromptPlaces())};
+}
+
 LogicalResult UnpackRowsOp::verify() {
   auto from = cast<ShapedType>(getX().getType());
   auto to = cast<ShapedType>(getType());

@@ -289,6 +289,44 @@ def Exec_PackOp : Exec_CallOp<"pack", [
   let hasVerifier = 1;
 }
 
+def Exec_PackPromptsOp : Exec_CallOp<"pack_prompts", [
+    SameVariadicOperandSize]> {
+  let summary = "Put the rows that live before rows of prompts that live";
+  let description = [{
+    As `exec.pack`, of two lists of rows: a position and other numbers for each.
+    Those of the first come first. There are places for the rows of each list.
+
+    Example:
+    ```mlir
+    %p, %t, %places, %theirs, %live = exec.pack_prompts
+        (%positions, %tokens) and (%more, %text)
+        : (tensor<6xi32>, tensor<6xi32>, tensor<4xi32>, tensor<4xi32>)
+        -> (tensor<10xi32>, tensor<10xi32>, tensor<6xi32>, tensor<4xi32>,
+            tensor<1xi32>)
+    ```
+    - (C1) there are rows; what is packed has those of both lists, and each
+      list's places have its own.
+    - (C2) every operand is packed, as what it is in both lists, i32 before i64,
+      the positions as the first.
+    - (C3) live is one number.
+  }];
+  let inputs = (ins Variadic<Exec_Operand<[I32, I64], [1],
+                                          "a number per row">>:$rows,
+                    Variadic<Exec_Operand<[I32, I64], [1],
+                                          "a number per row">>:$prompts);
+  let results = (outs Variadic<Exec_CountedTensor<[I32, I64], [1],
+                          "a static number per row">>:$packed,
+                      Exec_NumbersResult:$places,
+                      Exec_NumbersResult:$prompt_places,
+                      Exec_NumbersResult:$live);
+  let syntax = "`(` $rows `)` `and` `(` $prompts `)`";
+  let methods = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
+    bool followsRowsOf(size_t index) { return false; }
+  }];
+  let hasVerifier = 1;
+}
+
 def Exec_UnpackRowsOp : Exec_CallOp<"unpack_rows",
     [Exec_SameRows<["places", "result"]>, Exec_Whole<"x">]> {
   let summary = "Put packed rows where they were";

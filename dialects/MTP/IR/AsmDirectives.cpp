@@ -1,6 +1,7 @@
 //===- AsmDirectives.cpp - Custom parts of the assembly -------------------===//
 
 #include "dialects/MTP/IR/AsmDirectives.h"
+#include "dialects/MTP/IR/MTPTypes.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -217,4 +218,29 @@ ParseResult mtp::parseOwnNames(OpAsmParser &parser, Region &region) {
 
 void mtp::printOwnNames(OpAsmPrinter &printer, Operation *, Region &region) {
   printer.printRegion(region);
+}
+
+ParseResult mlir::mtp::parsePackTypes(OpAsmParser &parser, Type &tokens,
+                                      Type &promptRows, Type &promptTokens,
+                                      Type &packed, Type &places,
+                                      Type &promptPlaces) {
+  if (parser.parseType(tokens))
+    return failure();
+  packed = places = tokens;
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  promptRows = RowsType::get(parser.getContext());
+  if (parser.parseType(promptTokens) || parser.parseArrow() ||
+      parser.parseType(packed))
+    return failure();
+  promptPlaces = promptTokens;
+  return success();
+}
+
+void mlir::mtp::printPackTypes(OpAsmPrinter &printer, Operation *, Type tokens,
+                               Type, Type promptTokens, Type packed, Type,
+                               Type) {
+  printer << tokens;
+  if (promptTokens)
+    printer << ", " << promptTokens << " -> " << packed;
 }

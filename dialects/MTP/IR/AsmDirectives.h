@@ -64,6 +64,15 @@ ParseResult parseRowCount(OpAsmParser &parser, IntegerAttr &rows,
 void printRowCount(OpAsmPrinter &printer, Operation *op, IntegerAttr rows,
                    Value count);
 
+/// A type of tokens, or those of tokens and of prompts' tokens and behind an
+/// arrow that of both together.
+ParseResult parsePackTypes(OpAsmParser &parser, Type &tokens, Type &promptRows,
+                           Type &promptTokens, Type &packed, Type &places,
+                           Type &promptPlaces);
+void printPackTypes(OpAsmPrinter &printer, Operation *op, Type tokens,
+                    Type promptRows, Type promptTokens, Type packed,
+                    Type places, Type promptPlaces);
+
 /// A region of an isolated op, whose values may have names that others have
 /// outside.
 ParseResult parseOwnNames(OpAsmParser &parser, Region &region);

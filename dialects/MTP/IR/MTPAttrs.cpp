@@ -70,7 +70,7 @@ EnvelopeAttr::getNodes(int64_t k,
 LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
                                    int64_t maxBatch, int64_t maxContext,
                                    int64_t prefillChunk, int64_t page,
-                                   int64_t maxNodes) {
+                                   int64_t maxNodes, int64_t roundPromptRows) {
   if (failed(checkBounds(emitError, "max_k", maxK, 0, ::mtp::kMostK)) ||
       failed(checkBounds(emitError, "max_batch", maxBatch, 1,
                          ::mtp::kMostSlots)) ||
@@ -78,7 +78,9 @@ LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
                          ::mtp::kLeastContext, ::mtp::kMostContext)) ||
       failed(checkBounds(emitError, "prefill_chunk", prefillChunk, 1,
                          ::mtp::kMostChunk)) ||
-      failed(checkBounds(emitError, "page", page, 1, ::mtp::kMostPageTokens))) {
+      failed(checkBounds(emitError, "page", page, 1, ::mtp::kMostPageTokens)) ||
+      failed(checkBounds(emitError, "round_prompt_rows", roundPromptRows, 0,
+                         prefillChunk))) {
     return failure();
   }
   if (!llvm::isPowerOf2_64(page))

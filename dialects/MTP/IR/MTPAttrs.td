@@ -35,6 +35,7 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     - (C4) 1 <= prefill_chunk <= 4096.
     - (C5) page is a power of two, 1 <= page <= 1024.
     - (C6) max_k + 1 <= max_nodes <= 64, where it is given.
+    - (C7) 0 <= round_prompt_rows <= prefill_chunk.
   }];
   let parameters = (ins
     "int64_t":$max_k,          // drafts that a round may accept
@@ -43,7 +44,10 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     "int64_t":$prefill_chunk,  // rows per prefill program
     "int64_t":$page,           // tokens per cache page
     // rows of a slot's window; 0: max_k + 1
-    OptionalParameter<"int64_t">:$max_nodes
+    OptionalParameter<"int64_t">:$max_nodes,
+    // Rows of a prompt beside those of a round, in the same pass over the
+    // target's weights; 0: prompts have passes of their own alone.
+    DefaultValuedParameter<"int64_t", "0">:$round_prompt_rows
   );
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{

@@ -60,8 +60,32 @@ OpFoldResult RegroupOp::fold(FoldAdaptor) {
 }
 
 //===----------------------------------------------------------------------===//
-// unpack
+// pack and unpack
 //===----------------------------------------------------------------------===//
+
+void PackOp::build(OpBuilder &builder, OperationState &state, Value rows,
+                   Value tokens) {
+  build(builder, state, rows, tokens, Value(), Value());
+}
+
+void PackOp::build(OpBuilder &builder, OperationState &state, Value rows,
+                   Value tokens, Value promptRows, Value promptTokens) {
+  Type type = tokens.getType(), packed = type;
+  if (promptTokens)
+    packed = cast<RankedTensorType>(type).clone({ShapedType::kDynamic});
+  build(builder, state, RowsType::get(builder.getContext()), packed, type,
+        promptTokens ? promptTokens.getType() : Type(), rows, tokens,
+        promptRows, promptTokens);
+}
+
+LogicalResult PackOp::verify() {
+  bool hasRows = getPromptRows() != nullptr;
+  if (hasRows == (getPromptTokens() != nullptr) &&
+      hasRows == (getPromptPlaces() != nullptr)) // pack_c1
+    return success();
+  return emitOpError("expected rows, tokens and places of prompts, or none of "
+                     "them");
+}
 
 LogicalResult UnpackOp::verify() {
   auto from = cast<RankedTensorType>(getX().getType());

@@ -49,14 +49,17 @@ def MTP_SlotsOp : MTP_Op<"slots", [Pure]> {
   let summary = "The slots that a program runs";
   let description = [{
     In a round the active slots, in the host's order; in a prefill the slot of
-    each sequence of the chunk. No slot is there twice.
+    each sequence of the chunk. No slot is there twice. In a round with prompts
+    beside it, those of `prompts` are as a prefill's.
 
     ```mlir
     %slots = mtp.slots : tensor<?xi32>
+    %reading = mtp.slots prompts : tensor<?xi32>
     ```
   }];
+  let arguments = (ins UnitAttr:$prompts);
   let results = (outs MTP_Tokens:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`prompts` $prompts^)? attr-dict `:` type($result)";
 }
 
 def MTP_PromptRowsOp : MTP_Op<"prompt_rows", [Pure]> {
@@ -125,22 +128,60 @@ def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
 }
 
 def MTP_PackOp : MTP_Op<"pack", [
-    Pure, AllTypesMatch<["tokens", "packed_tokens", "places"]>]> {
+    Pure, AttrSizedOperandSegments, AllTypesMatch<["tokens", "places"]>]> {
   let summary = "Put the rows that live in front of the others";
   let description = [{
     Rows at a position that is not negative live. They and their tokens come
     first, in their order; behind them the rows are dead. `places` says of every
     row as it was where it is now, -1 of one that is dead. What is made of
-    packed rows need not be computed for the dead ones.
+    packed rows need not be computed for the dead ones. Rows of prompts that
+    live come behind these, and have places of their own.
 
     ```mlir
     %packed, %t, %places = mtp.pack %rows, %tokens : tensor<?xi32>
+    %both, %u, %own, %theirs = mtp.pack %rows, %tokens prompts %more, %text
+        : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+    ```
+
+    Constraints:
+    - (C1) rows and tokens of prompts are both given, or neither, and their
+      places with them.
+  }];
+  let arguments = (ins MTP_Rows:$rows, MTP_Tokens:$tokens,
+                       Optional<MTP_Rows>:$prompt_rows,
+                       Optional<MTP_Tokens>:$prompt_tokens);
+  let results = (outs MTP_Rows:$packed, MTP_Tokens:$packed_tokens,
+                      MTP_Tokens:$places, Optional<MTP_Tokens>:$prompt_places);
+  let assemblyFormat = [{
+    $rows `,` $tokens (`prompts` $prompt_rows^ `,` $prompt_tokens)? attr-dict
+    `:` custom<PackTypes>(type($tokens), type($prompt_rows),
+                          type($prompt_tokens), type($packed_tokens),
+                          type($places), type($prompt_places))
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$rows,
+                                 "::mlir::Value":$tokens)>,
+                  OpBuilder<(ins "::mlir::Value":$rows,
+                                 "::mlir::Value":$tokens,
+                                 "::mlir::Value":$promptRows,
+                                 "::mlir::Value":$promptTokens)>];
+  let hasVerifier = 1;
+}
+
+def MTP_PromptValuesOp : MTP_Op<"prompt_values", [
+    HasParent<"::mlir::mtp::RoundOp">]> {
+  let summary = "What a round gives to the prefill beside it";
+  let description = [{
+    In place of the results of the prefill's `mtp.verify`: the logits of the
+    prompt's last row, all else of all rows. `mtp-expand-verify` writes it, and
+    `mtp-mix-prompts` takes it out.
+
+    ```mlir
+    mtp.prompt_values %logits, %hidden, %rows
+        : tensor<?x32xf32>, tensor<?x16xf32>, !mtp.rows
     ```
   }];
-  let arguments = (ins MTP_Rows:$rows, MTP_Tokens:$tokens);
-  let results = (outs MTP_Rows:$packed, MTP_Tokens:$packed_tokens,
-                      MTP_Tokens:$places);
-  let assemblyFormat = "$rows `,` $tokens attr-dict `:` type($tokens)";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
 }
 
 def MTP_UnpackOp : MTP_Op<"unpack", [Pure]> {

@@ -31,10 +31,14 @@ def MTP_RoundOp : MTP_Op<"round", [
     Any of these may be written in core ops instead. Once the round is
     instantiated (`mtp-instantiate-rounds`), `k` is how many drafts it may
     accept, and `nodes` are the rows of a slot that it verifies, where these are
-    not k + 1.
+    not k + 1. A round with `prompts` runs so many rows of a prompt beside its
+    own: its `mtp.verify` takes both, and what else is done with these is in the
+    prefill that stands `beside` it, until `mtp-mix-prompts` puts it into the
+    round.
 
     Constraints:
-    - (C1) one round per module, or one for each k; the module has an envelope.
+    - (C1) one round per module, or one for each k, and one more of each with
+      `prompts`; the module has an envelope.
     - (C2) at most one draft operation, one verify, one accept and one commit,
       in this order, at the round's top level.
     - (C3) where two of them stand, verify and accept take the same drafts, and
@@ -53,15 +57,21 @@ def MTP_RoundOp : MTP_Op<"round", [
       envelope has for k.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k,
-                       OptionalAttr<I64Attr>:$nodes);
+                       OptionalAttr<I64Attr>:$nodes,
+                       OptionalAttr<I64Attr>:$prompts);
   let regions = (region SizedRegion<1>:$bodyRegion);
   let assemblyFormat = [{
-    $sym_name (`k` $k^)? (`nodes` $nodes^)? attr-dict-with-keyword $bodyRegion
+    $sym_name (`k` $k^)? (`nodes` $nodes^)? (`prompts` $prompts^)?
+    attr-dict-with-keyword $bodyRegion
   }];
   let extraClassDeclaration = [{
     /// The rows of a slot that an instantiated round verifies.
     int64_t getWindow();
   }];
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+                                 "::mlir::IntegerAttr":$k),
+    [{ build($_builder, $_state, name, k, ::mlir::IntegerAttr(),
+              ::mlir::IntegerAttr()); }]>];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
@@ -79,7 +89,9 @@ def MTP_PrefillOp : MTP_Op<"prefill", [
     starts the slots whose prompts end. A module without an `mtp.prefill` has
     the one that its round's ops make.
 
-    `k` is 0 where drafting is off, and `max_k` where it is on.
+    `k` is 0 where drafting is off, and `max_k` where it is on. A prefill that
+    stands `beside` a round with `prompts` is of one sequence, and does not run
+    by itself: the round's `mtp.verify` computes what its own gives.
 
     ```mlir
     mtp.prefill @prompt {
@@ -90,14 +102,19 @@ def MTP_PrefillOp : MTP_Op<"prefill", [
     ```
 
     Constraints:
-    - (C1) at most one prefill per module, or one for each k; the module has an
-      envelope.
+    - (C1) at most one prefill per module, or one for each k, and one more
+      beside each round with `prompts`; the module has an envelope.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k);
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k,
+                       OptionalAttr<FlatSymbolRefAttr>:$beside);
   let regions = (region SizedRegion<1>:$bodyRegion);
   let assemblyFormat = [{
-    $sym_name (`k` $k^)? attr-dict-with-keyword $bodyRegion
+    $sym_name (`k` $k^)? (`beside` $beside^)? attr-dict-with-keyword
+    $bodyRegion
   }];
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+                                 "::mlir::IntegerAttr":$k),
+    [{ build($_builder, $_state, name, k, ::mlir::FlatSymbolRefAttr()); }]>];
   let hasVerifier = 1;
 }
 

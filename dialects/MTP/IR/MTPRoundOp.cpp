@@ -22,6 +22,10 @@ struct RoundParts {
 };
 } // namespace
 
+/// What tells rounds of one k apart, and prefills.
+static Attribute kindOf(RoundOp op) { return op.getPromptsAttr(); }
+static Attribute kindOf(PrefillOp op) { return op.getBesideAttr(); }
+
 /// round_c1 and prefill_c1: an envelope, and one op of the kind for a k, or one
 /// for all.
 template <typename Op>
@@ -30,7 +34,8 @@ static LogicalResult verifyOnly(Op op) {
   for (Op other : module.template getOps<Op>()) {
     if (other == op)
       break;
-    if (!op.getK() || !other.getK() || *op.getK() == *other.getK())
+    if (!op.getK() || !other.getK() ||
+        (*op.getK() == *other.getK() && kindOf(op) == kindOf(other)))
       return op.emitOpError("expected to stand once in a module, or once for "
                             "each k");
   }

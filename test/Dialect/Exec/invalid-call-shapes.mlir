@@ -594,6 +594,61 @@ exec.program @p function {
 
 // -----
 
+// pack_prompts_c1
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  %q = exec.input "q" : tensor<4xi32>
+  %m = exec.input "m" : tensor<6xi64>
+  // expected-error @+1 {{'exec.pack_prompts' op expected numbers of 6 and 4 rows and both packed, got 'tensor<6xi32>', 'tensor<4xi32>' and 'tensor<9xi32>'}}
+  %r:4 = exec.pack_prompts (%p) and (%q) : (tensor<6xi32>, tensor<4xi32>) -> (tensor<9xi32>, tensor<6xi32>, tensor<4xi32>, tensor<1xi32>)
+}
+
+// -----
+
+// pack_prompts_c1
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  %q = exec.input "q" : tensor<4xi32>
+  %m = exec.input "m" : tensor<6xi64>
+  // expected-error @+1 {{'exec.pack_prompts' op expected numbers of 6 and 6 rows and both packed, got 'tensor<6xi32>', 'tensor<4xi32>' and 'tensor<12xi32>'}}
+  %r:4 = exec.pack_prompts (%p) and (%q) : (tensor<6xi32>, tensor<4xi32>) -> (tensor<12xi32>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
+}
+
+// -----
+
+// pack_prompts_c2
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  %q = exec.input "q" : tensor<4xi32>
+  %m = exec.input "m" : tensor<6xi64>
+  // expected-error @+1 {{'exec.pack_prompts' op expected each of 'tensor<6xi64>' to be packed with one of prompts, i32 before i64, got 'tensor<6xi64>' and 'tensor<12xi64>'}}
+  %r:4 = exec.pack_prompts (%m) and (%m) : (tensor<6xi64>, tensor<6xi64>) -> (tensor<12xi64>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
+}
+
+// -----
+
+// pack_prompts_c2
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  %q = exec.input "q" : tensor<4xi32>
+  %m = exec.input "m" : tensor<6xi64>
+  // expected-error @+1 {{'exec.pack_prompts' op expected each of 'tensor<6xi32>', 'tensor<6xi64>' to be packed with one of prompts, i32 before i64, got 'tensor<6xi32>', 'tensor<6xi32>' and 'tensor<12xi32>', 'tensor<12xi64>'}}
+  %r:5 = exec.pack_prompts (%p, %m) and (%p, %p) : (tensor<6xi32>, tensor<6xi64>, tensor<6xi32>, tensor<6xi32>) -> (tensor<12xi32>, tensor<12xi64>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
+}
+
+// -----
+
+// pack_prompts_c3
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  %q = exec.input "q" : tensor<4xi32>
+  %m = exec.input "m" : tensor<6xi64>
+  // expected-error @+1 {{'exec.pack_prompts' op expected one number of rows, got 'tensor<2xi32>'}}
+  %r:4 = exec.pack_prompts (%p) and (%q) : (tensor<6xi32>, tensor<4xi32>) -> (tensor<10xi32>, tensor<6xi32>, tensor<4xi32>, tensor<2xi32>)
+}
+
+// -----
+
 // unpack_rows_c1
 exec.program @p function {
   %p = exec.input "p" : tensor<6xi32>

@@ -272,6 +272,20 @@ exec.program @p decode below 0 k 0 n 2 to 4 {
 
 // -----
 
+// program_c6
+// expected-error @+1 {{'exec.program' op expected a decode program with rows of prompts, got a prefill program}}
+exec.program @p prefill prompts 16 k 0 n 2 to 4 {
+}
+
+// -----
+
+// program_c6
+// expected-error @+1 {{'exec.program' op expected 1 to 2^31 - 1 rows of prompts, got 0}}
+exec.program @p decode prompts 0 k 0 n 2 to 4 {
+}
+
+// -----
+
 // program_c3, schedule_c1
 exec.program @p decode k 0 n 2 to 4 {
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 2 on, got 1}}

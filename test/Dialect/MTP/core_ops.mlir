@@ -66,6 +66,10 @@ mtp.round @core {
   %tree = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens seeing %masks : tensor<?xi32>, tensor<?xi64>
   // CHECK: %{{.*}}, %[[PACKED:.*]], %[[PLACES:.*]] = mtp.pack %{{.*}}, %[[TOKENS]] : tensor<?xi32>
   %rows_p, %packed, %places = mtp.pack %tree, %tokens : tensor<?xi32>
+  // CHECK: %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} = mtp.pack %[[ROWS_P:.*]], %[[PACKED]] prompts %[[ROWS_P]], %[[TOKENS]] : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  %rows_b, %packed_b, %places_b, %theirs = mtp.pack %rows_p, %packed prompts %rows_p, %tokens : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  // CHECK: mtp.slots prompts : tensor<?xi32>
+  %reading = mtp.slots prompts : tensor<?xi32>
   // CHECK: mtp.unpack %[[PACKED]], %[[PLACES]] : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
   %unpacked = mtp.unpack %packed, %places : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
   // CHECK: mtp.unpack %[[H]], %[[PLACES]] : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>

@@ -42,6 +42,12 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 1, max_co
 
 // -----
 
+// envelope_c7
+// expected-error @+1 {{expected round_prompt_rows in [0, 8], got 9}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 9>} {}
+
+// -----
+
 // rope_attr_c1
 // expected-error @+1 {{expected an even dim in [2, 4096], got 3}}
 module attributes {mtp.rope = #mtp.rope<dim = 3, theta = 10000.0>} {}

@@ -158,6 +158,14 @@ func.func @write_state_c3(%x: tensor<10x8xf32>, %index: tensor<2x3xi32>, %slots:
 
 // -----
 
+func.func @pack_c1(%rows: !mtp.rows, %t: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.pack' op expected rows, tokens and places of prompts, or none of them}}
+  %0:3 = "mtp.pack"(%rows, %t, %t) {operandSegmentSizes = array<i32: 1, 1, 0, 1>} : (!mtp.rows, tensor<?xi32>, tensor<?xi32>) -> (!mtp.rows, tensor<?xi32>, tensor<?xi32>)
+  return
+}
+
+// -----
+
 func.func @unpack_c1(%x: tensor<?x8xf32>, %y: tensor<?xi32>) {
   // expected-error @+1 {{'mtp.unpack' op expected a row of 'tensor<?x8xf32>' for each of 'tensor<?xi32>', got 'tensor<?x4xf32>'}}
   %0 = mtp.unpack %x, %y : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x4xf32>
@@ -259,6 +267,19 @@ mtp.prefill @b k 2 {
 }
 // expected-error @+1 {{'mtp.prefill' op expected to stand once in a module, or once for each k}}
 mtp.prefill @c k 2 {
+}
+}
+
+// -----
+
+// prefill_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.prefill @a k 2 beside @r {
+}
+mtp.prefill @b k 2 beside @s {
+}
+// expected-error @+1 {{'mtp.prefill' op expected to stand once in a module, or once for each k}}
+mtp.prefill @c k 2 beside @r {
 }
 }
 

@@ -122,6 +122,19 @@ mtp.round @again k 1 {
 
 // -----
 
+// round_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+}
+mtp.round @mixed k 1 prompts 8 {
+}
+// expected-error @+1 {{'mtp.round' op expected to stand once in a module, or once for each k}}
+mtp.round @again k 1 prompts 8 {
+}
+}
+
+// -----
+
 // round_c3
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {

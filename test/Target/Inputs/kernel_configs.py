@@ -44,7 +44,7 @@ KINDS = {
     "write_state_at": {},
 }
 # A library's, which the simulator has code of its own for, and one without sizes of a model.
-OTHERS = ["gemm", "pack_rows"]
+OTHERS = ["gemm", "pack_rows", "pack_prompts"]
 
 
 KERNEL = re.compile(r"\s*exec\.kernel @\S+ #exec\.(\w+)<(.*)>( \{)?")
