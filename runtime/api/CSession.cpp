@@ -52,6 +52,8 @@ static Result<SessionOptions> readOptions(const mtp_session_options *options) {
   o.logits = LogitsMode(given.logits);
   o.deterministic = given.deterministic != 0;
   o.promptMilliseconds = given.prompt_milliseconds;
+  o.stepMilliseconds = given.step_milliseconds;
+  o.separatePrompts = given.separate_prompts != 0;
   return o;
 }
 
@@ -314,7 +316,7 @@ static Status giveStatistics(const Statistics &s, mtp_statistics *target) {
                    s.roundTokens, s.outputTokens, s.prefillTokens,
                    s.cachedTokens, s.preemptions, s.prefillSeconds,
                    s.decodeSeconds, s.decodeTokens, s.roundRows,
-                   s.roundCapacity},
+                   s.roundCapacity, s.besideTokens},
                   target, "mtp_statistics");
 }
 

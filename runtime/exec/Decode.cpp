@@ -121,10 +121,11 @@ Status Session::Impl::startFlight() {
     lookAhead(*sequence, plan.k, rounds);
   MTP_RETURN_IF_ERROR(writeRows(plan, rounds));
   uint32_t batch = uint32_t(plan.rows.size());
-  uint32_t program = inner.programs.decode(batch, plan.k, nextPositions(plan));
+  next.program = inner.programs.decode(batch, plan.k, nextPositions(plan));
+  MTP_RETURN_IF_ERROR(findBeside(plan, next));
+  uint32_t program = next.program;
   for (auto [sequence, drafts] : plan.rows)
     next.rows.push_back({sequence->id, sequence->slot, drafts});
-  next.program = program;
   next.k = plan.k;
   next.logits = inner.programs.logits(program, batch);
   auto seesDrafts = [](const RoundPlan::Row &row) {
@@ -195,11 +196,12 @@ Status Session::Impl::decodePhase() {
   if (!flight)
     return okStatus();
   uint64_t before = statistics.rounds;
+  bool isMixed = flight->beside.rows > 0;
   if (!flight->isStopped)
     MTP_RETURN_IF_ERROR(readFlight());
   double end = clock(), time = end - begin;
   statistics.decodeSeconds += time;
-  if (statistics.rounds > before)
+  if (statistics.rounds > before && !isMixed)
     roundSeconds = (time + std::exchange(halfSeconds, 0)) /
                    double(statistics.rounds - before);
   if (flight && flight->isStopped) {
@@ -229,12 +231,10 @@ Status Session::Impl::readFlight() {
   if (!flight->progress.isDone)
     return okStatus();
   // What the caller does meanwhile is no cost where the device goes on.
-  RoundCost::Work work{uint32_t(flight->rows.size()), flight->k, 0};
-  for (const Flight::Row &row : flight->rows)
-    work.rows += inner.programs.nodes(row.drafts);
   for (uint32_t round = 0; round < flight->read; ++round)
-    draftPolicy.addRound(work, (clock() - flight->start) / flight->read);
+    countSeconds(*flight, (clock() - flight->start) / flight->read);
   MTP_RETURN_IF_ERROR(countRows(*flight));
+  MTP_RETURN_IF_ERROR(readBeside(*flight));
   flight.reset();
   return okStatus();
 }
@@ -316,7 +316,8 @@ Result<SlotResults> Session::Impl::findResults(Sequence &sequence,
                                                uint32_t row) {
   uint32_t batch = uint32_t(from.rows.size());
   uint32_t nodes = inner.programs.nodes(from.k);
-  uint64_t bytes = from.logits.bytes / batch;
+  // Behind the slots' rows a prompt's may have some.
+  uint64_t bytes = uint64_t(nodes) * inner.envelope->vocab * sizeof(float);
   SlotResults results{rowsOf(from.logits, row * bytes, bytes), from.program,
                       batch, row, batch};
   sequence.windowRows.clear();

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/ProgramTable.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/PromptWords.h"
 
 #include <algorithm>
 
@@ -16,6 +17,12 @@ ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
     const Program &program = plan.programs[i];
     switch (program.kind) {
     case schema::ProgramKind::Decode:
+      if (program.prompts) {
+        // The faster ones for some positions are not looked for.
+        if (!program.positions)
+          mixes[program.k][program.begin] = i;
+        break;
+      }
       decodes[program.k][program.positions ? program.positions : kAnyPositions]
              [program.begin] = i;
       break;
@@ -51,6 +58,13 @@ uint32_t ProgramTable::decode(uint32_t batch, uint32_t k,
     if (uint32_t program = find(next->second, batch); program != kNone)
       return program;
   return kNone;
+}
+
+std::optional<uint32_t> ProgramTable::mixed(uint32_t batch, uint32_t k) const {
+  auto ranges = mixes.find(k);
+  uint32_t program =
+      ranges == mixes.end() ? kNone : find(ranges->second, batch);
+  return program == kNone ? std::nullopt : std::optional(program);
 }
 
 uint32_t ProgramTable::prefill(uint32_t rows, bool drafts,
@@ -105,6 +119,11 @@ Binding ProgramTable::logits(uint32_t program, uint32_t n) const {
 
 uint32_t ProgramTable::nodes(uint32_t k) const {
   return plan.programs[decode(/*batch=*/1, k)].windowRows();
+}
+
+Binding ProgramTable::promptLogits(uint32_t program, uint32_t n) const {
+  std::string name = strCat(kPromptOutputs, "logits");
+  return plan.programs[program].output(name)->place.at(n);
 }
 
 /// Where an output is, of no bytes where there is none.

@@ -7,6 +7,7 @@
 #include "runtime/core/Result.h"
 
 #include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -26,6 +27,13 @@ public:
   /// below `positions`. The verifier guarantees it within the envelope.
   uint32_t decode(uint32_t batch, uint32_t k,
                   uint64_t positions = kAnyPositions) const;
+  /// The program of that shape with rows of a prompt beside its own, if there
+  /// is one, and how many these are.
+  std::optional<uint32_t> mixed(uint32_t batch, uint32_t k) const;
+  uint32_t promptRows(uint32_t program) const {
+    return plan.programs[program].prompts;
+  }
+
   /// Where the plan has no prefills for drafts of their own, the others do.
   /// There must be a chunk of so many rows and sequences.
   uint32_t prefill(uint32_t rows, bool drafts, uint32_t sequences = 1) const;
@@ -59,6 +67,8 @@ public:
   Binding logits(uint32_t program, uint32_t n) const;
   /// The rows of a slot that a round of k verifies.
   uint32_t nodes(uint32_t k) const;
+  /// Those of a prompt beside a round.
+  Binding promptLogits(uint32_t program, uint32_t n) const;
   /// The paths that a Decode program of a tree leaves, k + 1 nodes for each
   /// slot; of no bytes where there is no tree.
   Binding path(uint32_t program, uint32_t n) const;
@@ -85,6 +95,8 @@ private:
   const Plan &plan;
   /// By k, and then by the positions that rows are below.
   std::map<uint32_t, std::map<uint64_t, Ranges>> decodes;
+  /// With rows of prompts, by k.
+  std::map<uint32_t, Ranges> mixes;
   /// By sequences.
   std::map<uint32_t, Ranges> plain, drafting;
   /// Prefills with products of a library, that do not draft and that do.

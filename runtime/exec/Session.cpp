@@ -100,6 +100,7 @@ Status Session::Impl::startGeneration() {
   for (uint32_t k = 0; k <= options.k; ++k)
     rowsByK.push_back(inner.programs.nodes(k));
   draftPolicy = DraftPolicy(std::move(rowsByK));
+  mixes = canMix();
   statistics.drafted.assign(options.k, 0);
   statistics.accepted.assign(options.k, 0);
   statistics.roundsByK.assign(options.k + 1, 0);

@@ -7,6 +7,7 @@
 //   Prefill.cpp     passes over prompts of sequences that are Prefilling
 //   Drafts.cpp      how many drafts the sequences have that are Running
 //   Decode.cpp      a round of these
+//   Mixed.cpp       rows of a prompt beside a round's
 //   Step.cpp        what a program emitted goes to its sequence
 //   Functions.cpp   exported functions, beside all that
 //
@@ -133,6 +134,8 @@ struct SlotResults {
   uint32_t n = 0;
   uint32_t index = 0;
   uint32_t count = 1;
+  /// Whether it is a prompt's beside a round.
+  bool isBeside = false;
 };
 
 /// Tokens behind each other that are computed alike.
@@ -201,6 +204,12 @@ struct Flight {
   /// Whether it stands between the halves of its only round, and since when.
   bool isStopped = false;
   double stopped = 0;
+  /// A prompt whose rows ran beside the only round's; none of 0 rows.
+  struct Beside {
+    SequenceId sequence = 0;
+    uint32_t rows = 0;
+  };
+  Beside beside;
   /// What is over, and what of it the sequences have got.
   Progress progress;
   uint32_t read = 0;
@@ -261,6 +270,14 @@ public:
   Status countRows(const Flight &flight);
   Status readRound(Sequence &sequence, const HostState::RoundOutput &output,
                    const Flight &from, uint32_t row);
+
+  // Mixed.cpp
+  bool canMix() const;
+  bool mixesNext();
+  Status findBeside(const RoundPlan &plan, Flight &next);
+  uint32_t rowsBesideRound(const RoundPlan &plan, uint32_t most) const;
+  Status readBeside(const Flight &over);
+  void countSeconds(const Flight &over, double seconds);
 
   // Drafts.cpp
   Status checkK(const Request &request) const;
@@ -341,8 +358,12 @@ public:
   /// Seconds since some point; tests have their own.
   std::function<double()> clock;
   PassCost passCost;
-  /// The last one, and of one that has stopped the first half.
+  /// Of rounds by all their rows, those of prompts among them.
+  PassCost stepCost;
+  /// The last one without rows of prompts, and of one that has stopped the
+  /// first half.
   double roundSeconds = 0, halfSeconds = 0;
+  bool mixes = false;
   DraftPolicy draftPolicy;
   /// Of the last rounds, where only sequences of one k share a round.
   uint32_t lastK = 0;

@@ -16,7 +16,10 @@ Status Session::Impl::advance() {
     if (flight || statistics.rounds > before)
       return okStatus();
   }
-  MTP_RETURN_IF_ERROR(prefillPhase());
+  if (mixes)
+    MTP_RETURN_IF_ERROR(admitWaiting());
+  if (!mixesNext())
+    MTP_RETURN_IF_ERROR(prefillPhase());
   return decodePhase();
 }
 
@@ -108,7 +111,10 @@ Status Session::Impl::readOutputs(const Sequence &sequence, size_t tokens,
   for (size_t i = 0; i < sequence.outputs.size(); ++i) {
     const auto &[name, row, isPerToken] = sequence.outputs[i];
     OutputRows given{name, {row, {}}, {}};
-    const Port *port = inner.programs.program(results.program).output(name);
+    // The round's are another sequence's.
+    const Port *port =
+        results.isBeside ? nullptr
+                         : inner.programs.program(results.program).output(name);
     uint64_t rows = !port ? 0 : isPerToken ? tokens : 1;
     uint64_t bytes = elementCount(row) * elementBytes(row.element);
     given.rows.type.shape.insert(given.rows.type.shape.begin(), rows);

@@ -104,6 +104,13 @@ def jobs():
         yield (f"dsv3-chain-mtp2.{name}", "dsv3-chain-mtp2", "bf16",
                ["--max-batch=2", "--max-context=2100", "--prefill-chunk=64", "-k=2"],
                [f"--workers={workers}"])
+    # Rows of prompts beside those of rounds.
+    for model, options in (("dsv3-chain-mtp2", ["-k=4"]), ("mimo-mtp1", ["-k=2"]),
+                           ("llama-gqa", [])):
+        yield (f"{model}.mixed", model, "f32",
+               SMALL + ["--round-prompt-rows=12"] + options, [])
+    yield ("mimo-tree.mixed", "mimo-mtp1", "f32",
+           SMALL + ["--round-prompt-rows=12", "-k=3"], [], {}, True)
     yield from library_jobs()
     for name, options in (("bundled", []), ("bundled.v3", V3)):
         yield name, None, None, ["--max-batch=4", "--max-context=256", "-k=4"], options

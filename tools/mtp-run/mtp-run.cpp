@@ -80,6 +80,24 @@ static void addKFlag(CLI::App &app, SessionOptions &s) {
       ->group(kGeneration);
 }
 
+/// How prompts are read while others run.
+static void addPromptFlags(CLI::App &app, SessionOptions &s) {
+  addNumber(app, "--prefill-chunk", s.prefillChunk,
+            "Prompt rows at a time (0: the artifact's default)")
+      ->group(kGeneration);
+  addNumber(app, "--prompt-milliseconds", s.promptMilliseconds,
+            "How long the rows of prompts should hold up sequences that run "
+            "(0: a chunk, however long; default: 20)")
+      ->group(kGeneration);
+  addNumber(app, "--step-milliseconds", s.stepMilliseconds,
+            "How long a round with rows of a prompt beside its own should take "
+            "(0: as long as one without, and --prompt-milliseconds)")
+      ->group(kGeneration);
+  addFlag(app, "--separate-prompts", s.separatePrompts,
+          "Give prompts passes of their own alone")
+      ->group(kGeneration);
+}
+
 static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--max-tokens,-n", o.maxTokens,
             "Tokens to generate, at least 1 (default: 128, or what the "
@@ -110,13 +128,7 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
                 "Sequences at a time (0: the most there can be)")
           ->group(kGeneration);
   addAlias(app, "--max-slots", slots);
-  addNumber(app, "--prefill-chunk", s.prefillChunk,
-            "Prompt rows at a time (0: the artifact's default)")
-      ->group(kGeneration);
-  addNumber(app, "--prompt-milliseconds", s.promptMilliseconds,
-            "How long the rows of prompts should hold up sequences that run "
-            "(0: a chunk, however long; default: 20)")
-      ->group(kGeneration);
+  addPromptFlags(app, s);
   addNumber(app, "--rounds-per-launch", s.roundsPerLaunch,
             "Rounds that follow each other on the device before the host comes "
             "in (0: 1 on a CPU, 16 on a GPU)")

@@ -351,6 +351,11 @@ typedef struct mtp_session_options {
                                    long as a round takes, if that is longer. 16
                                    rows and a library's chunk always fit. 0: one
                                    chunk, however long */
+  uint32_t step_milliseconds;   /* how long a round with rows of a prompt beside
+                                   its own should take; one row always fits. 0:
+                                   as long as a round and prompt_milliseconds,
+                                   with 16 rows at least */
+  int separate_prompts; /* 1: no rows of prompts beside those of rounds */
 } mtp_session_options;
 
 /* Fills in the defaults: k = MTP_K_MAXIMUM, prefix_cache = 1,
@@ -539,6 +544,7 @@ typedef struct mtp_statistics {
                              anchors' and the drafts' that could be accepted; on
                              a GPU, and where a program does not say it, all */
   uint64_t round_capacity; /* rows that these rounds had room for */
+  uint64_t beside_tokens; /* prefill tokens whose rows ran beside a round's */
 } mtp_statistics;
 
 /* Zeroes it and sets its size; call it before the next two, which give

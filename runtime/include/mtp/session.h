@@ -136,6 +136,14 @@ struct SessionOptions {
   /// before: 16 at least, and whole chunks of a library in any case. Zero: no
   /// bound but `chunksPerStep`, without whose default it means nothing.
   uint32_t promptMilliseconds = 20;
+  /// How long a round with rows of a prompt beside its own should take, in
+  /// milliseconds: so many rows are taken, by the times of the rounds before,
+  /// one in any case. Zero: as long as a round and `promptMilliseconds` behind
+  /// it, with 16 rows in any case.
+  uint32_t stepMilliseconds = 0;
+  /// Compute rows of prompts in passes of their own alone, where the artifact
+  /// has programs that run them beside those of rounds. No token depends on it.
+  bool separatePrompts = false;
   /// Rounds that follow each other on the device before the host comes in, at
   /// most the artifact's: on a GPU the host then costs nothing, and a new
   /// sequence waits for the end of a round all the same. Zero: 1 on a CPU, 16
@@ -235,6 +243,8 @@ struct Statistics {
   uint64_t prefillChunks = 0;
   /// Of prefillTokens, those whose rows a library multiplied.
   uint64_t libraryTokens = 0;
+  /// Of prefillTokens, those whose rows ran beside a round's.
+  uint64_t besideTokens = 0;
   uint64_t preemptions = 0;
   /// Per draft position, in a tree per depth: rounds of a slot that had a draft
   /// there which could be accepted, and those that accepted one. A draft that

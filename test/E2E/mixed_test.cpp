@@ -1,0 +1,199 @@
+//===- mixed_test.cpp - Rows of prompts beside those of rounds ------------===//
+//
+// Prompts that come while others run are read in the rounds of these. That
+// changes no bit of anybody's tokens and logits, against a session that gives
+// prompts passes of their own: at any k, in any company, with pages that are
+// short and pages that are shared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generation.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+class Mixed : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    model = loadArtifact(GetParam(), DeviceKind::Cpu);
+    ASSERT_TRUE(model);
+    envelope = *model->envelope();
+  }
+
+  /// Prompts that are shorter and longer than the rows beside a round, one that
+  /// begins like another, and one that ends where the rows do.
+  std::vector<Request> requests(float temperature) const {
+    std::vector<Request> all;
+    for (uint32_t length : {5, 41, 1, 41, 24, 30}) {
+      Request request;
+      uint32_t index = uint32_t(all.size());
+      uint32_t text = length == 41 ? 21 : index + 20;
+      for (uint32_t i = 0; i < length; ++i)
+        request.prompt.push_back(textToken(text, i, envelope.vocab));
+      if (index == 3)
+        request.prompt.back() = (request.prompt.back() + 1) % 100;
+      request.maxTokens = 24 - 3 * index;
+      request.ignoreEos = true;
+      request.sampling = {temperature, 20, 0.9f, 0.02f, 7 + index};
+      all.push_back(request);
+    }
+    return all;
+  }
+
+  Outcome run(const SessionOptions &options,
+              const std::vector<Request> &requests) const;
+
+  std::shared_ptr<const Model> model;
+  EnvelopeInfo envelope;
+};
+
+} // namespace
+
+/// Runs requests of which one comes every third step.
+Outcome Mixed::run(const SessionOptions &given,
+                   const std::vector<Request> &requests) const {
+  Outcome outcome;
+  SessionOptions options = given;
+  options.logits = LogitsMode::All;
+  auto opened = Session::create(model, options);
+  EXPECT_TRUE(opened.isOk()) << opened.status().toString();
+  if (!opened.isOk())
+    return outcome;
+  Session &session = **opened;
+  std::vector<SequenceId> ids;
+  for (size_t step = 0; !session.idle() || ids.size() < requests.size();
+       ++step) {
+    if (step % 3 == 0 && ids.size() < requests.size())
+      ids.push_back(*session.add(requests[ids.size()]));
+    auto updates = session.step();
+    EXPECT_TRUE(updates.isOk()) << updates.status().toString();
+    if (!updates.isOk())
+      return outcome;
+    for (const SequenceUpdate &update : *updates)
+      EXPECT_TRUE(update.error.isOk()) << update.error.toString();
+    EXPECT_TRUE(session.checkInvariants().isOk());
+  }
+  for (SequenceId id : ids) {
+    Generated result;
+    auto tokens = *session.output(id);
+    result.tokens.assign(tokens.begin(), tokens.end());
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      auto row = *session.logits(id, i);
+      result.logits.insert(result.logits.end(), row.begin(), row.end());
+    }
+    outcome.sequences.push_back(std::move(result));
+  }
+  outcome.statistics = session.statistics();
+  return outcome;
+}
+
+TEST_P(Mixed, ChangesNoBit) {
+  for (float temperature : {0.0f, 1.0f}) {
+    std::vector<Request> all = requests(temperature);
+    for (uint32_t slots = 1; slots <= envelope.maxBatch; ++slots)
+      for (uint32_t k = 0; k <= envelope.maxK; ++k) {
+        SessionOptions apart = single(k, slots), mixed = apart;
+        apart.separatePrompts = true;
+        Outcome expected = run(apart, all), outcome = run(mixed, all);
+        expectSame(outcome, expected, mixed);
+        // Drafters have read the prompts as they do alone.
+        EXPECT_EQ(outcome.statistics.accepted, expected.statistics.accepted);
+        EXPECT_EQ(expected.statistics.besideTokens, 0u);
+        EXPECT_EQ(outcome.statistics.prefillTokens,
+                  expected.statistics.prefillTokens);
+        // With one slot nobody waits beside one that runs.
+        EXPECT_EQ(outcome.statistics.besideTokens > 0, slots > 1);
+        // Those who run go on while prompts are read.
+        if (slots == envelope.maxBatch)
+          EXPECT_GT(outcome.statistics.besideTokens, 100u);
+      }
+  }
+}
+
+// A prompt of 41 tokens does not fit into a round; k is each request's own.
+TEST_P(Mixed, EveryRequestsOwnKChangesNoBit) {
+  std::vector<Request> all = requests(0.8f);
+  SessionOptions apart = single(envelope.maxK, envelope.maxBatch);
+  SessionOptions mixed = apart;
+  apart.separatePrompts = true;
+  Outcome expected = run(apart, all);
+  all[0].k = 0;
+  all[1].k = Request::kAutomatic;
+  all[2].k = envelope.maxK / 2;
+  Outcome outcome = run(mixed, all);
+  expectSame(outcome, expected, mixed);
+  EXPECT_GT(outcome.statistics.besideTokens, 0u);
+}
+
+TEST_P(Mixed, SharedPagesChangeNoBit) {
+  std::vector<Request> all = requests(0.8f);
+  SessionOptions apart = single(envelope.maxK, envelope.maxBatch);
+  SessionOptions mixed = apart;
+  apart.separatePrompts = true;
+  mixed.prefixCache = true;
+  Outcome outcome = run(mixed, all);
+  expectSame(outcome, run(apart, all), mixed);
+  EXPECT_GT(outcome.statistics.cachedTokens, 0u);
+  EXPECT_GT(outcome.statistics.besideTokens, 0u);
+}
+
+TEST_P(Mixed, MissingPagesChangeNoBit) {
+  std::vector<Request> all = requests(0.8f);
+  SessionOptions apart = single(envelope.maxK, envelope.maxBatch);
+  SessionOptions mixed = apart;
+  apart.separatePrompts = true;
+  for (Request &request : all)
+    request.maxTokens += 24;
+  // The longest needs six pages of 16 tokens, and has seven.
+  mixed.kvPages = 8;
+  for (bool shares : {false, true}) {
+    mixed.prefixCache = shares;
+    Outcome outcome = run(mixed, all);
+    expectSame(outcome, run(apart, all), mixed);
+    EXPECT_GT(outcome.statistics.preemptions, 0u);
+    EXPECT_GT(outcome.statistics.besideTokens, 0u);
+  }
+}
+
+// A prompt of which a part has been read beside rounds is gone.
+TEST_P(Mixed, AreLeftByWhoIsCancelled) {
+  std::vector<Request> all = requests(0.0f);
+  all[0].maxTokens = 30;
+  SessionOptions apart = single(envelope.maxK, envelope.maxBatch);
+  SessionOptions mixed = apart;
+  apart.separatePrompts = true;
+  Outcome expected = run(apart, {all[0], all[4]});
+  auto session = *Session::create(model, mixed);
+  SequenceId first = *session->add(all[0]);
+  while (session->output(first)->empty())
+    ASSERT_TRUE(session->step().isOk());
+  SequenceId second = *session->add(all[1]);
+  ASSERT_TRUE(session->step().isOk());
+  EXPECT_GT(session->statistics().besideTokens, 0u);
+  EXPECT_TRUE(session->output(second)->empty());
+  ASSERT_TRUE(session->cancel(second).isOk());
+  ASSERT_TRUE(session->release(second).isOk());
+  SequenceId third = *session->add(all[4]);
+  while (!session->idle())
+    ASSERT_TRUE(session->step().isOk());
+  EXPECT_TRUE(std::ranges::equal(*session->output(first),
+                                 expected.sequences[0].tokens));
+  EXPECT_TRUE(std::ranges::equal(*session->output(third),
+                                 expected.sequences[1].tokens));
+  EXPECT_TRUE(session->checkInvariants().isOk());
+}
+
+static std::string nameOf(const testing::TestParamInfo<const char *> &info) {
+  return testName(info.param);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, Mixed,
+                         testing::Values("dsv3-chain-mtp2.mixed",
+                                         "mimo-mtp1.mixed", "mimo-tree.mixed",
+                                         "llama-gqa.mixed"),
+                         nameOf);
