@@ -12,6 +12,12 @@
 // The fastest of a few turns counts. The artifact needs 9 slots, and a context
 // of 400 tokens and `max-tokens`.
 //
+//   mtp_schedule_bench ARTIFACT steps TOKENS STEP-MILLISECONDS..
+//
+// prints how long steps of four sequences take while a prompt of so many tokens
+// comes, and what all of it takes against both apart, with the prompt's rows in
+// passes of their own and, for each time that a step may take, beside rounds.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/exec/SessionImpl.h"
@@ -20,6 +26,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <numeric>
+#include <string>
 
 using namespace mtp;
 
@@ -86,6 +94,14 @@ public:
     return all;
   }
 
+  /// How long each step takes until a sequence has its first token.
+  std::vector<double> stepsTo(SequenceId id) {
+    std::vector<double> times;
+    while (get(session->output(id)).empty())
+      times.push_back(step());
+    return times;
+  }
+
 private:
   uint32_t vocab, state = 1;
   std::unique_ptr<Session> session;
@@ -132,15 +148,75 @@ static void measureBeside(Bench &bench, uint32_t running, uint32_t tokens) {
               total * 1e3);
 }
 
+static void measureSteps(const std::shared_ptr<const Model> &model,
+                         const SessionOptions &options, uint32_t tokens) {
+  constexpr uint32_t kRunning = 4, kLength = 200;
+  constexpr int kStepTurns = 3;
+  double apart = 1e9, together = 1e9;
+  std::vector<double> steps;
+  Bench bench(model, options);
+  auto start = [&] {
+    double time = 0;
+    for (uint32_t i = 0; i < kRunning; ++i)
+      bench.add(10, kLength);
+    for (int i = 0; i < 8; ++i)
+      time += bench.step();
+    return time;
+  };
+  for (int turn = 0; turn < kStepTurns; ++turn) {
+    bench.add(tokens, 1);
+    double alone = bench.runAll();
+    alone += start();
+    apart = std::min(apart, alone + bench.runAll());
+    double both = start();
+    std::vector<double> times = bench.stepsTo(bench.add(tokens, 1));
+    both += std::accumulate(times.begin(), times.end(), bench.runAll());
+    together = std::min(together, both);
+    // What was learnt in the first turn counts.
+    if (turn > 0)
+      steps.insert(steps.end(), times.begin(), times.end());
+  }
+  std::ranges::sort(steps);
+  auto share = [&](double part) {
+    return steps[size_t(part * double(steps.size() - 1))] * 1e3;
+  };
+  std::string name =
+      options.separatePrompts
+          ? "separate"
+          : "step of " + std::to_string(options.stepMilliseconds);
+  std::printf("%s: steps with a prompt of %u p50 %.1f, p99 %.1f; all %.0f, "
+              "apart %.0f (%.3f)\n",
+              name.c_str(), tokens, share(0.5), share(0.99), together * 1e3,
+              apart * 1e3, together / apart);
+}
+
+static int measureAllSteps(const std::shared_ptr<const Model> &model,
+                           SessionOptions options, int argc, char **argv) {
+  options.maxSlots = 5;
+  options.separatePrompts = true;
+  uint32_t tokens = uint32_t(std::atoi(argv[0]));
+  measureSteps(model, options, tokens);
+  options.separatePrompts = false;
+  for (int i = 1; i < argc; ++i) {
+    options.stepMilliseconds = uint32_t(std::atoi(argv[i]));
+    measureSteps(model, options, tokens);
+  }
+  return 0;
+}
+
 int main(int argc, char **argv) {
   if (argc < 2)
     return std::fprintf(stderr, "usage: mtp_schedule_bench ARTIFACT "
-                                "[max-tokens [prompt-milliseconds]]\n"),
+                                "[max-tokens [prompt-milliseconds]]\n"
+                                "       mtp_schedule_bench ARTIFACT steps "
+                                "TOKENS STEP-MILLISECONDS..\n"),
            2;
   std::shared_ptr<const Model> model = get(Model::load(argv[1]));
   SessionOptions options;
   options.threads = 1;
   options.prefixCache = false;
+  if (argc > 3 && std::string_view(argv[2]) == "steps")
+    return measureAllSteps(model, options, argc - 3, argv + 3);
   if (argc > 3)
     options.promptMilliseconds = uint32_t(std::atoi(argv[3]));
   Bench bench(model, options);
