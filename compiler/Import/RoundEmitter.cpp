@@ -87,8 +87,7 @@ void emitRound(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
   auto round =
       mlir::mtp::RoundOp::create(builder, builder.getUnknownLoc(), "generate",
-                                 /*k=*/mlir::IntegerAttr(),
-                                 /*nodes=*/mlir::IntegerAttr());
+                                 /*k=*/mlir::IntegerAttr());
   mlir::OpBuilder::InsertionGuard guard(builder);
   enter(context, round.getBodyRegion(), {});
   mlir::Value drafts;

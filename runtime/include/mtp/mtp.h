@@ -544,7 +544,7 @@ typedef struct mtp_statistics {
                              anchors' and the drafts' that could be accepted; on
                              a GPU, and where a program does not say it, all */
   uint64_t round_capacity; /* rows that these rounds had room for */
-  uint64_t beside_tokens; /* prefill tokens whose rows ran beside a round's */
+  uint64_t beside_tokens;  /* prefill tokens whose rows ran beside a round's */
 } mtp_statistics;
 
 /* Zeroes it and sets its size; call it before the next two, which give
