@@ -119,8 +119,12 @@ void GpuBuilder::waitForPredecessor() {
     liveRows = loadRows();
 }
 
+Value GpuBuilder::roomForRows() {
+  return kernel.getArgument(bufferCount + hasLive);
+}
+
 Value GpuBuilder::loadRows() {
-  Value all = kernel.getArgument(bufferCount + hasLive);
+  Value all = roomForRows();
   if (!hasLive)
     return all;
   // In 32 bits, as a grid's blocks are numbered: a register, and no pair.
