@@ -51,6 +51,7 @@ def product_line(name, image, kernel):
     fields = {"name": name, "image": image, "symbol": kernel["symbol"],
               "threads": kernel["threads"], "shared": kernel["shared_bytes"],
               "tasks": contract["tasks"], "group": contract["rows_per_group"],
+              "live": int(kernel["takes_live"]),
               "weight": weight, "bytes": sizes[weight], "rows": config["n"],
               "inputs": config["k"], "type": kind, "buffers": ",".join(map(str, sizes))}
     return " ".join(f"{key}={value}" for key, value in fields.items())

@@ -204,7 +204,8 @@ def time_launches(kit, name, path):
         check(f"{what}: a launch for {many} rounds", total <= -(-count // many),
               f"{total} for {count}")
         others = sum(launch["others"] for launch in launches)
-        check(f"{what}: nothing but graphs is launched", others == 0, others)
+        # How many rows lived is copied when a launch is over.
+        check(f"{what}: one copy beside each graph at most", others <= len(launches), others)
         one = median([launch["us"] for launch in alone if "us" in launch])
         # The last one has what is left.
         full = [launch for launch in launches if "us" in launch][:max(1, count // many - 1)]

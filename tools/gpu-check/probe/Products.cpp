@@ -48,7 +48,8 @@ struct Product {
         weightBytes(size_t(entry.number("bytes"))),
         tasks(entry.number("tasks")), group(entry.number("group")),
         threads(unsigned(entry.number("threads"))),
-        shared(size_t(entry.number("shared"))) {
+        shared(size_t(entry.number("shared"))),
+        takesLive(entry.number("live") != 0) {
     kernel = function(entry.text("image"), entry.text("symbol"), shared);
     std::istringstream sizes(entry.text("buffers"));
     for (std::string size; std::getline(sizes, size, ',');)
@@ -65,6 +66,8 @@ struct Product {
   int64_t tasks, group;
   unsigned threads;
   size_t shared;
+  /// Whether the number of rows that live stands behind the buffers.
+  bool takesLive;
   CUfunction kernel = nullptr;
 };
 } // namespace
@@ -77,6 +80,8 @@ static double timeProduct(const Product &product, Pool &pool,
   for (int i = 0; i < length; ++i) {
     Arguments arguments(buffers.begin(), buffers.end());
     arguments[product.weight] = pool.take(product.weightBytes);
+    if (product.takesLive)
+      arguments.push_back(0); // all do
     arguments.push_back(uint64_t(rows));
     graph.kernel(product.kernel, product.blocks(rows), product.threads,
                  product.shared, arguments, Edge::Programmatic);
