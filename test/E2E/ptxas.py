@@ -44,9 +44,9 @@ def choose(only):
 
 
 # Bodies that go along the paths of a tree whose numbers are a slot's: vectors that are indexed by
-# what is computed are memory of a thread's own, 24 bytes for each of at most 64 nodes. A slot has
-# one thread.
-WALKS = ("accept_path", "window_tree_rows")
+# what is computed are memory of a thread's own, 24 bytes for each of at most 64 nodes. So are those
+# of bodies that a method writes itself ("control"). A slot has one thread.
+WALKS = ("accept_path", "window_tree_rows", "control")
 MOST_STACK = 24 * 64
 
 
