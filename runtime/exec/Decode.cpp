@@ -165,8 +165,10 @@ Status Session::Impl::startStopped(Flight &next) {
     MTP_ASSIGN_OR_RETURN(
         seen.parents,
         readSlot(inner.programs.parents(program, batch), batch, row));
-    // Those behind the sequence's own number are none, as the second half says.
-    for (size_t i = drafts; i < seen.tokens.size(); ++i)
+    // Those behind the nodes that the sequence's own number has are none, as
+    // the second half says; of a chain these are the anchor and the drafts.
+    for (size_t i = inner.programs.nodes(drafts) - 1; i < seen.tokens.size();
+         ++i)
       seen.tokens[i] = -1;
   }
   next.isStopped = true;
