@@ -52,16 +52,26 @@ Status checkShape(uint32_t depth, uint64_t weight) {
   return okStatus();
 }
 
-Result<Value> makeSequence(Kind kind, Items items) {
-  uint32_t depth = 0;
+/// How deep and how large a value of these items is.
+struct Shape {
+  uint32_t depth = 1;
   uint64_t weight = 1;
+};
+
+Result<Shape> shapeOf(const Items &items) {
+  Shape shape;
   for (const Value &item : items) {
-    depth = std::max(depth, item.depth());
-    weight += item.weight();
+    shape.depth = std::max(shape.depth, item.depth() + 1);
+    shape.weight += item.weight();
   }
-  MTP_RETURN_IF_ERROR(checkShape(depth + 1, weight));
+  MTP_RETURN_IF_ERROR(checkShape(shape.depth, shape.weight));
+  return shape;
+}
+
+Result<Value> makeSequence(Kind kind, Items items) {
+  MTP_ASSIGN_OR_RETURN(Shape shape, shapeOf(items));
   auto sequence = std::make_shared<Sequence>();
-  *sequence = {std::move(items), depth + 1, weight};
+  *sequence = {std::move(items), shape.depth, shape.weight};
   return Value::of(kind, std::move(sequence));
 }
 
@@ -154,15 +164,9 @@ Result<Value> jinja::makeTuple(Items items) {
 }
 
 Result<Value> jinja::makeIterator(Items items, const char *name) {
-  uint32_t depth = 0;
-  uint64_t weight = 1;
-  for (const Value &item : items) {
-    depth = std::max(depth, item.depth());
-    weight += item.weight();
-  }
-  MTP_RETURN_IF_ERROR(checkShape(depth + 1, weight));
+  MTP_ASSIGN_OR_RETURN(Shape shape, shapeOf(items));
   auto iterator = std::make_shared<Iterator>();
-  *iterator = {std::move(items), 0, weight, name};
+  *iterator = {std::move(items), 0, shape.weight, name};
   return Value::of(Kind::Iterator, std::move(iterator));
 }
 
