@@ -119,12 +119,8 @@ void GpuBuilder::waitForPredecessor() {
     liveRows = loadRows();
 }
 
-Value GpuBuilder::roomForRows() {
-  return kernel.getArgument(bufferCount + hasLive);
-}
-
 Value GpuBuilder::loadRows() {
-  Value all = roomForRows();
+  Value all = kernel.getArgument(bufferCount + hasLive);
   if (!hasLive)
     return all;
   // In 32 bits, as a grid's blocks are numbered: a register, and no pair.

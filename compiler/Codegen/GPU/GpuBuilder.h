@@ -81,8 +81,6 @@ public:
   bool takesLive() const { return hasLive; }
   /// How many rows live, of all; behind the wait.
   Value loadRows();
-  /// All rows, dead ones too.
-  Value roomForRows();
   /// `value` (i32 or f32) of the thread whose number in the warp differs in the
   /// bits of `distance`.
   Value shuffleXor(Value value, int64_t distance);

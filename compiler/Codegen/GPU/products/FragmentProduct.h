@@ -33,12 +33,6 @@ public:
   /// All outputs of the block for up to 32 rows from `firstRow` on. The first
   /// weights, which never change, are loaded before `wait` is emitted.
   void emitTile(Value firstRow, Wait wait);
-  /// A gate and an up of floats behind a norm leave no register for the number
-  /// of rows that live: all are computed.
-  bool computesDeadRows() const {
-    return kb.takesLive() && spec.gated && spec.normWeight &&
-           !spec.gathersRows && !shape.isInteger();
-  }
 
 private:
   /// Tiles of a block.
@@ -48,9 +42,7 @@ private:
   }
 
   /// Whether a number in memory says which of the rows live.
-  bool readsLive() const {
-    return kb.takesLive() && !spec.gathersRows && !computesDeadRows();
-  }
+  bool readsLive() const { return kb.takesLive() && !spec.gathersRows; }
   FragmentPass passOf(int64_t rowTiles) const {
     // Two tiles of integers leave no register for the number either.
     bool isTight = readsLive() && spec.gated && shape.isInteger();

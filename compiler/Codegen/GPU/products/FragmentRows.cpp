@@ -90,9 +90,11 @@ void FragmentRows::sumSquares() {
       return Values{kb.add(a[0], b[0])};
     })[0];
   };
-  kb.forRange(kb.integer(0), count, rowsAtOnce, [&](Value first) {
+  // A number in shared memory is read for each row and takes no register.
+  Value end = places.countAt < 0 ? count : kb.integer(rows());
+  kb.forRange(kb.integer(0), end, rowsAtOnce, [&](Value first) {
     Value row = kb.add(first, kb.div(kb.warp(), kChains));
-    kb.ifThen(kb.cmp(Cmp::LT, row, count), [&] {
+    kb.ifThen(kb.cmp(Cmp::LT, row, found()), [&] {
       Value sum = sumOf(
           kb.at(kb.at(rowPointer(row), chain, kWarp * 4), kb.laneOfWarp(), 4));
       Value to = kb.at(kb.at(places.squares, row, kChains * 4), chain, 4);
@@ -126,6 +128,8 @@ void FragmentRows::find(Value first, Value rowCount) {
     kb.storeOwn(kb.truncate(count, kb.i32Type()), kb.at(area, places.countAt),
                 kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0));
   clear();
+  if (places.countAt >= 0)
+    kb.syncWarp();
   Value isOwner = kb.cmp(Cmp::LT, kb.thread(), count);
   if (spec.gathersRows) {
     kb.ifThen(isOwner, [&] {

@@ -47,20 +47,16 @@ BlockTile::BlockTile(GpuBuilder &kb, const ProductParams &params, Value rows) {
 void codegen::emitTileProduct(GpuBuilder &kb, const ProductParams &params,
                               const PanelProductSpec &spec, Value firstRow,
                               bool isWide) {
-  bool skips = kb.takesLive();
   auto wait = [&](llvm::function_ref<void(Value)> body) {
     kb.letSuccessorIn();
     kb.waitForPredecessor();
-    if (!skips)
-      return body(kb.roomForRows());
     Value rows = kb.param(0);
+    if (!kb.takesLive())
+      return body(rows);
     kb.ifThen(kb.cmp(Cmp::LT, firstRow, rows), [&] { body(rows); });
   };
-  if (params.fragments) {
-    FragmentProduct product(kb, spec, isWide);
-    skips &= !product.computesDeadRows();
-    return product.emitTile(firstRow, wait);
-  }
+  if (params.fragments)
+    return FragmentProduct(kb, spec, isWide).emitTile(firstRow, wait);
   std::unique_ptr<PanelProduct> product = PanelProduct::create(kb, spec);
   Values first = product->loadFirst();
   wait([&](Value rows) { product->emitTile(firstRow, rows, first); });
