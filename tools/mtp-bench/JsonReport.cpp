@@ -145,6 +145,7 @@ std::string bench::jsonReport(const Results &r, const Options &o) {
     addPoint(json, point, r, o.estimate);
   json.endArray();
   json.field("prefill_kernels", r.prefillKernels);
+  json.field("prefill_behind", o.prefillBehind);
   json.key("prefill");
   json.beginArray();
   for (const PrefillResult &p : r.prefills) {

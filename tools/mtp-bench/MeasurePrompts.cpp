@@ -17,19 +17,22 @@ Status bench::measurePrefills(Rig &rig, const Options &options,
       if (!modules || hasModules)
         results.push_back({tokens, modules, 0, {}, {}});
   auto run = [&](const PrefillResult &result, std::span<const int32_t> tokens) {
-    return rig.prefill(0, tokens, result.modules);
+    return rig.prefill(0, tokens, result.modules, options.prefillBehind);
+  };
+  auto promptOf = [&](const PrefillResult &result) {
+    return rig.randomTokens(options.prefillBehind + result.tokens);
   };
   // The fastest of different prompts would be the one with the least work.
   std::vector<std::vector<int32_t>> prompts;
   for (PrefillResult &result : results) {
-    prompts.push_back(rig.randomTokens(result.tokens));
+    prompts.push_back(promptOf(result));
     MTP_RETURN_IF_ERROR(run(result, prompts.back()).status());
   }
   for (uint32_t turn = 0; turn < options.turns; ++turn)
     for (size_t i = 0; i < results.size(); ++i) {
       PrefillResult &result = results[i];
       if (options.estimate == Estimate::Median)
-        prompts[i] = rig.randomTokens(result.tokens);
+        prompts[i] = promptOf(result);
       std::vector<double> runs;
       do {
         MTP_ASSIGN_OR_RETURN(double seconds, run(result, prompts[i]));

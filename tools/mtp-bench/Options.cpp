@@ -73,8 +73,13 @@ Status bench::settle(Options &o, const EnvelopeInfo *envelope) {
       checkRange("--batch", o.batches, 1, e.maxBatch, "the envelope's batch"));
   MTP_RETURN_IF_ERROR(checkRange("--context", o.contexts, least, e.maxContext,
                                  "the envelope's context"));
-  MTP_RETURN_IF_ERROR(checkRange("--prefill", o.prefills, 1, e.maxContext,
-                                 "the envelope's context"));
+  MTP_RETURN_IF_ERROR(checkRange("--prefill-behind", {o.prefillBehind}, 0,
+                                 e.maxContext - 1, "the envelope's context"));
+  MTP_RETURN_IF_ERROR(checkRange("--prefill", o.prefills, 1,
+                                 e.maxContext - o.prefillBehind,
+                                 o.prefillBehind ? "the envelope's context "
+                                                   "behind --prefill-behind"
+                                                 : "the envelope's context"));
   MTP_RETURN_IF_ERROR(checkRange("-k", o.ks, 0, e.maxK, "the envelope's k"));
   MTP_RETURN_IF_ERROR(
       checkRange("--drafts", o.drafts, 0, e.maxK, "the envelope's k"));
@@ -89,7 +94,7 @@ Status bench::settle(Options &o, const EnvelopeInfo *envelope) {
   if (o.contexts.empty())
     o.contexts = {std::max(least, std::min(kDefaultContext, e.maxContext / 2))};
   if (o.prefills.empty())
-    o.prefills = {std::min(kDefaultPrefill, e.maxContext)};
+    o.prefills = {std::min(kDefaultPrefill, e.maxContext - o.prefillBehind)};
   if (o.ks.empty())
     for (uint32_t k = 0; k <= e.maxK; ++k)
       o.ks.push_back(k);

@@ -22,6 +22,8 @@ struct Options {
   std::vector<uint32_t> batches;
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> prefills;
+  /// Tokens of the slot in front of them.
+  uint32_t prefillBehind = 0;
   std::vector<uint32_t> ks;
 
   /// Drafts that slots verify, in turn, at most those of the round; empty: all.

@@ -220,12 +220,14 @@ const LibraryChoice &Rig::useLibrary(bool deterministic) {
 }
 
 Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
-                            bool modules) {
+                            bool modules, uint32_t behind) {
   const EnvelopeInfo &e = *loaded->envelope();
+  fillPages(slot, behind);
   // What was random there is overwritten.
-  filled[slot] = 0;
+  filled[slot] = behind / e.pageTokens;
+  MTP_RETURN_IF_ERROR(failure);
   Clock::time_point begin = Clock::now();
-  for (uint32_t start = 0, chunk; start < tokens.size(); start += chunk) {
+  for (uint32_t start = behind, chunk; start < tokens.size(); start += chunk) {
     uint32_t rest = uint32_t(tokens.size()) - start;
     bool byLibrary = library.rows != 0 && rest >= library.rows;
     chunk = byLibrary ? library.rows : table.nextChunk(rest, e.prefillChunk);

@@ -61,9 +61,11 @@ public:
   const LibraryChoice &useLibrary(bool deterministic);
 
   /// Fills a slot's caches with tokens, in chunks of the default size; returns
-  /// the seconds. With `modules`, those of the drafter too.
+  /// the seconds. With `modules`, those of the drafter too. Entries of the
+  /// first `behind` tokens, fewer than all, are random, and no part of the
+  /// time.
   Result<double> prefill(uint32_t slot, std::span<const int32_t> tokens,
-                         bool modules);
+                         bool modules, uint32_t behind = 0);
 
   /// Rows of the first n slots that lived in the last launch, so many rounds of
   /// a program: all that it has where it does not say it.

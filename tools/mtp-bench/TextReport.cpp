@@ -109,8 +109,10 @@ static void addRows(Text &text, const Results &r, const Options &o) {
 }
 
 static void addPrefill(Text &text, const Results &r, const Options &o) {
-  text.add("\nprefill, %s\n tokens  drafter       ms    tokens/s\n",
-           r.prefillKernels.c_str());
+  text.add("\nprefill, %s", r.prefillKernels.c_str());
+  if (o.prefillBehind)
+    text.add(", behind %u tokens", o.prefillBehind);
+  text.add("\n tokens  drafter       ms    tokens/s\n");
   for (const PrefillResult &p : r.prefills) {
     double seconds = estimateSeconds(p.seconds, o.estimate);
     text.add("%7u  %7s %8.2f %11.1f\n", p.tokens, p.modules ? "yes" : "no",

@@ -46,6 +46,8 @@ static void addMeasureFlags(CLI::App &app, Options &o) {
       app, "--context", o.contexts,
       "Tokens in each slot (default: 512, or half of what there can be)");
   addNumbers(app, "--prefill", o.prefills, "Lengths of prompts (default: 128)");
+  addNumber(app, "--prefill-behind", o.prefillBehind,
+            "Tokens of the slot in front of each prompt (default: 0)");
   addNumbers(app, "--k,-k", o.ks, "Drafts of a round (default: 0 to all)");
   addNumbers(app, "--drafts", o.drafts,
              "Drafts of a round that the slots verify, in turn (default: all)");
@@ -103,6 +105,7 @@ static Status checkFlags(CLI::App &app, const Options &o) {
   };
   const Need needs[] = {
       {"--prefill", o.wants("prefill"), "--measure=prefill"},
+      {"--prefill-behind", o.wants("prefill"), "--measure=prefill"},
       {"--k", rounds || sessions, "--measure=speculative or sessions"},
       {"--drafts", rounds && o.ids.empty(),
        "--measure=speculative without --ids"},
