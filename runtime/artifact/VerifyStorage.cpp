@@ -150,8 +150,8 @@ static Status verifyImage(const Artifact &artifact, const Plan &plan,
 }
 
 static Status verifyKernel(const Plan &plan, const schema::Kernel &kernel) {
-  // The control of a chain of 16 drafts has 38.
-  constexpr uint32_t kMostBuffers = 64, kMostParams = 32;
+  // The control of a tree has a buffer for each node, and a few more.
+  constexpr uint32_t kMostBuffers = 2 * kMostNodes, kMostParams = 32;
   if (kernel.buffers() > kMostBuffers || kernel.params() > kMostParams)
     return dataLoss(strCat("expected at most ", kMostBuffers, " buffers and ",
                            kMostParams, " params, got ", kernel.buffers(),
