@@ -59,6 +59,11 @@ const Case cases[] = {
          fragments,
      {72}},
     {"linear",
+     "k = 128, n = 96, format = <bf16>, activation = swiglu, norm = true, "
+     "eps = 1.0e-6 : f32" +
+         fragments,
+     {72}},
+    {"linear",
      "k = 128, n = 96, format = <int4, group = 64>, activation = swiglu" +
          fragments,
      {40}},

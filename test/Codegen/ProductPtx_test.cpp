@@ -53,6 +53,8 @@ TEST(ProductPtx, LoadsRowsInPieces) {
     check("linear", "k = 4096, n = 6144, " + format + norm, 27);
     check("linear",
           "k = 4096, n = 28672, activation = swiglu, " + format + norm, 27);
+    check("linear",
+          "k = 7168, n = 36864, activation = swiglu, " + format + norm, 27);
     check("linear", "k = 7168, n = 4096, activation = swiglu, " + format, 3);
     check("linear_argmax",
           "k = 4096, n = 128256, logits = true, slots = 8, " + format, 6);
