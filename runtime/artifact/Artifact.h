@@ -193,6 +193,8 @@ struct Artifact {
   const Tables<schema::Segment> *segments = nullptr;
   /// Index into segments, or -1.
   int32_t tokenizer = -1;
+  /// Null: no chat template.
+  const schema::Chat *chat = nullptr;
   std::vector<State> states;
   /// One at least.
   std::vector<Plan> plans;

@@ -131,9 +131,11 @@ static Status readRoot(const schema::Artifact &root, uint64_t tableBytes,
   artifact.caches = root.caches();
   artifact.segments = root.segments();
   artifact.tokenizer = root.tokenizer();
+  artifact.chat = root.chat();
   MTP_RETURN_IF_ERROR(verifyNames(
       "caches", namesOf(root.caches(), [](auto *c) { return c->name(); })));
   MTP_RETURN_IF_ERROR(verifyShared(artifact, segmentBytes));
+  MTP_RETURN_IF_ERROR(verifyChat(artifact.chat));
   MTP_RETURN_IF_ERROR(readStates(root, artifact));
   MTP_RETURN_IF_ERROR(verifyEnvelope(artifact));
   return readPlans(root, tableBytes, artifact);

@@ -42,6 +42,9 @@ Status verifyNames(const char *what,
 /// What plans share: segments, caches, tokenizer.
 Status verifyShared(const Artifact &artifact, uint64_t segmentBytes);
 
+/// Sizes and names of the chat templates, which are not parsed.
+Status verifyChat(const schema::Chat *chat);
+
 /// Reads and checks the states. Needs the envelope.
 Status readStates(const schema::Artifact &root, Artifact &artifact);
 

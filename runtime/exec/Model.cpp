@@ -1,7 +1,9 @@
 //===- Model.cpp - A loaded artifact --------------------------------------===//
 
+#include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/exec/ModelImpl.h"
 #include "runtime/exec/RequestPorts.h"
+#include "runtime/schema/ChatLimits.h"
 
 using namespace mtp;
 
@@ -39,6 +41,19 @@ static EnvelopeInfo makeEnvelope(const Artifact &artifact,
   return info;
 }
 
+static_assert(kMostChatTemplateBytes <= kMaxTemplateBytes);
+
+static ChatSource makeChat(const schema::Chat &chat) {
+  ChatSource source;
+  for (const schema::ChatTemplate *one : *chat.templates())
+    source.templates.emplace_back(one->name()->string_view(),
+                                  one->source()->string_view());
+  for (uint32_t i = 0; i < vectorSize(chat.tokens()); ++i)
+    source.tokens.emplace_back(chat.tokens()->Get(i)->name()->string_view(),
+                               chat.tokens()->Get(i)->text()->string_view());
+  return source;
+}
+
 Model::Impl::Impl(std::shared_ptr<const ArtifactFile> source,
                   const PlanChoice &choice)
     : file(std::move(source)), planIndex(choice.plan), device(choice.device),
@@ -46,6 +61,8 @@ Model::Impl::Impl(std::shared_ptr<const ArtifactFile> source,
       generation(makeGeneration(artifact())) {
   if (artifact().envelope)
     envelope = makeEnvelope(artifact(), programs);
+  if (artifact().chat)
+    chat = makeChat(*artifact().chat);
 }
 
 Model::Model(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -74,6 +91,10 @@ const EnvelopeInfo *Model::envelope() const {
 }
 
 const GenerationInfo &Model::generation() const { return impl->generation; }
+
+const ChatSource *Model::chatTemplate() const {
+  return impl->chat ? &*impl->chat : nullptr;
+}
 
 std::string_view Model::producer() const { return impl->artifact().producer; }
 

@@ -3,6 +3,7 @@
 #ifndef MTP_RUNTIME_EXEC_MODELIMPL_H
 #define MTP_RUNTIME_EXEC_MODELIMPL_H
 
+#include "mtp/chat.h"
 #include "mtp/model.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/exec/DeviceChoice.h"
@@ -25,6 +26,7 @@ struct Model::Impl {
   ProgramTable programs;
   GenerationInfo generation;
   std::optional<EnvelopeInfo> envelope;
+  std::optional<ChatSource> chat;
 };
 
 /// The way to what the public interface does not show.

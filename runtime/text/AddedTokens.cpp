@@ -95,7 +95,9 @@ const AddedToken *AddedTokens::longestAt(std::string_view text) const {
 }
 
 std::vector<TextSegment> AddedTokens::split(std::string_view text,
-                                            bool parseSpecial) const {
+                                            bool parseSpecial,
+                                            std::span<const size_t> literals,
+                                            size_t offset) const {
   std::vector<TextSegment> segments;
   size_t textBegin = 0;
   for (size_t pos = 0; pos < text.size();) {
@@ -108,7 +110,10 @@ std::vector<TextSegment> AddedTokens::split(std::string_view text,
     }
     TextSpan match{pos, pos + token->content.size()};
     pos = match.end;
-    if ((token->special && !parseSpecial) ||
+    bool isText =
+        !parseSpecial || std::binary_search(literals.begin(), literals.end(),
+                                            offset + match.begin);
+    if ((token->special && isText) ||
         (token->singleWord && isInsideWord(text, match)))
       continue;
     if (token->lstrip)

@@ -7,6 +7,7 @@
 #include "runtime/text/Regex.h"
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,12 @@ public:
   /// Cuts `text`, which must be well-formed UTF-8. Special tokens are text like
   /// any other unless `parseSpecial`. White space that a token takes along is
   /// searched for tokens all the same, so that segments may overlap there.
-  std::vector<TextSegment> split(std::string_view text,
-                                 bool parseSpecial) const;
+  ///
+  /// No special token begins at one of the `literals`, ascending offsets of the
+  /// text that `text` is a part of, from `offset` on.
+  std::vector<TextSegment> split(std::string_view text, bool parseSpecial,
+                                 std::span<const size_t> literals = {},
+                                 size_t offset = 0) const;
 
 private:
   const AddedToken *longestAt(std::string_view text) const;

@@ -6,6 +6,8 @@
 #include "runtime/text/TokenizerImpl.h"
 #include "runtime/text/Utf8.h"
 
+#include <algorithm>
+
 using namespace mtp;
 
 namespace {
@@ -47,30 +49,38 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text,
 Status Tokenizer::Impl::encode(std::string_view text, EncodeOptions options,
                                std::vector<TokenId> &ids) const {
   Scratch scratch;
-  for (TextSegment segment : rawAdded.split(text, options.parseSpecial)) {
+  for (TextSegment segment :
+       rawAdded.split(text, options.parseSpecial, options.literals)) {
     if (segment.id != TextSegment::kText) {
       ids.push_back(segment.id);
       continue;
     }
-    size_t begin = segment.span.begin;
     MTP_RETURN_IF_ERROR(
-        encodeSegment(text.substr(begin, segment.span.end - begin), begin == 0,
-                      options.parseSpecial, scratch, ids));
+        encodeSegment(text, segment.span, options, scratch, ids));
   }
   return okStatus();
 }
 
 /// Encodes text without added tokens, those excepted that normalising yields.
-Status Tokenizer::Impl::encodeSegment(std::string_view text, bool atStart,
-                                      bool parseSpecial, Scratch &scratch,
+Status Tokenizer::Impl::encodeSegment(std::string_view whole, TextSpan span,
+                                      const EncodeOptions &options,
+                                      Scratch &scratch,
                                       std::vector<TokenId> &ids) const {
+  std::string_view text = whole.substr(span.begin, span.end - span.begin);
+  bool atStart = span.begin == 0, parseSpecial = options.parseSpecial;
   PieceList list;
   if (!normalizer.empty()) {
     list = {std::string(text), {{0, text.size()}}};
     MTP_RETURN_IF_ERROR(normalizer.apply(list, atStart, scratch.match));
     text = list.text;
+    // Where its literals are now is not known.
+    auto literal = std::lower_bound(options.literals.begin(),
+                                    options.literals.end(), span.begin);
+    if (literal != options.literals.end() && *literal < span.end)
+      parseSpecial = false;
   }
-  for (TextSegment segment : normalizedAdded.split(text, parseSpecial)) {
+  for (TextSegment segment : normalizedAdded.split(
+           text, parseSpecial, options.literals, span.begin)) {
     if (segment.id != TextSegment::kText) {
       ids.push_back(segment.id);
       continue;
@@ -124,6 +134,14 @@ std::optional<TokenId> Tokenizer::addedTokenId(std::string_view content) const {
   auto found = impl->addedIds.find(content);
   return found == impl->addedIds.end() ? std::nullopt
                                        : std::optional<TokenId>(found->second);
+}
+
+std::vector<std::string_view> Tokenizer::specialTokens() const {
+  std::vector<std::string_view> contents;
+  for (const auto &[content, id] : impl->addedIds)
+    if (impl->special[size_t(id)])
+      contents.push_back(content);
+  return contents;
 }
 
 bool Tokenizer::isSpecial(TokenId id) const {

@@ -46,8 +46,9 @@ private:
   Status loadAddedTokens();
   Status verifyIds() const;
 
-  Status encodeSegment(std::string_view text, bool atStart, bool parseSpecial,
-                       Scratch &scratch, std::vector<TokenId> &ids) const;
+  Status encodeSegment(std::string_view whole, TextSpan span,
+                       const EncodeOptions &options, Scratch &scratch,
+                       std::vector<TokenId> &ids) const;
   Status encodeWords(std::string_view text, bool atStart, Scratch &scratch,
                      std::vector<TokenId> &ids) const;
 };

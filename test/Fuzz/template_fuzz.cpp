@@ -1,8 +1,8 @@
 //===- template_fuzz.cpp - Untrusted chat templates -----------------------===//
 
 #include "runtime/text/Utf8.h"
-#include "runtime/text/template/ChatTemplate.h"
 #include "runtime/text/template/JsonReader.h"
+#include "runtime/text/template/Template.h"
 
 #include <cstdlib>
 
@@ -23,7 +23,7 @@ constexpr const char *kContext = R"({
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const auto context = readTemplateJson(kContext);
   auto parsed =
-      ChatTemplate::parse({reinterpret_cast<const char *>(data), size});
+      jinja::Template::parse({reinterpret_cast<const char *>(data), size});
   if (!parsed.isOk())
     return 0;
   RenderOptions options;

@@ -334,6 +334,21 @@ static auto plans(Builder &fbb, const ArtifactBuilder &a) {
   return fbb.CreateVector(all);
 }
 
+static flatbuffers::Offset<schema::Chat> chat(Builder &fbb,
+                                              const ArtifactBuilder &a) {
+  if (a.chatTemplates.empty())
+    return {};
+  auto templates = vectorOf(fbb, a.chatTemplates, [&](const auto &one) {
+    return schema::CreateChatTemplateDirect(fbb, one.first.c_str(),
+                                            one.second.c_str());
+  });
+  auto tokens = vectorOf(fbb, a.chatTokens, [&](const auto &one) {
+    return schema::CreateChatTokenDirect(fbb, one.first.c_str(),
+                                         one.second.c_str());
+  });
+  return schema::CreateChat(fbb, templates, tokens);
+}
+
 std::vector<uint8_t> ArtifactBuilder::program() const {
   Builder fbb;
   auto producer = fbb.CreateString("ArtifactBuilder");
@@ -353,9 +368,9 @@ std::vector<uint8_t> ArtifactBuilder::program() const {
   });
   auto planList = plans(fbb, *this);
   schema::FinishArtifactBuffer(
-      fbb,
-      schema::CreateArtifact(fbb, producer, model, env, generation, cacheList,
-                             stateList, segmentList, tokenizer, planList));
+      fbb, schema::CreateArtifact(fbb, producer, model, env, generation,
+                                  cacheList, stateList, segmentList, tokenizer,
+                                  planList, chat(fbb, *this)));
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 

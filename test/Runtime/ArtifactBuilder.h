@@ -172,6 +172,9 @@ public:
   std::vector<Blob> weights, constants;
   std::vector<Program> programs;
   int32_t tokenizer = -1;
+  /// Names and sources of chat templates, and their tokens; none of the first:
+  /// no chat.
+  std::vector<std::pair<std::string, std::string>> chatTemplates, chatTokens;
 };
 
 /// One program out of two of the same commands, for the least and the largest

@@ -3,8 +3,8 @@
 #ifndef MTP_TEST_RUNTIME_TEMPLATETESTUTIL_H
 #define MTP_TEST_RUNTIME_TEMPLATETESTUTIL_H
 
-#include "runtime/text/template/ChatTemplate.h"
 #include "runtime/text/template/JsonReader.h"
+#include "runtime/text/template/Template.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace mtp::test {
 inline std::string render(std::string_view source,
                           std::string_view context = "{}",
                           const RenderOptions &options = {}) {
-  auto parsed = ChatTemplate::parse(source);
+  auto parsed = jinja::Template::parse(source);
   if (!parsed.isOk())
     return parsed.status().toString();
   auto values = readTemplateJson(context);

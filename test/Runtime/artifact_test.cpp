@@ -226,6 +226,51 @@ TEST(Artifact, ChecksWhatTheHostReads) {
             "generation.eos[1]: token 64 is outside the vocabulary of 64");
 }
 
+TEST(Artifact, HoldsChatTemplates) {
+  EXPECT_EQ(loadFakeModel()->chatTemplate(), nullptr);
+  ArtifactBuilder a = makeFakeModel();
+  a.chatTemplates = {{"default", "{{ x"}, {"tool_use", "t"}};
+  a.chatTokens = {{"bos_token", "<s>"}, {"pad_token", ""}};
+  auto model = Model::load(writeFile("templates.bin", a.finish()));
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  const ChatSource *chat = (*model)->chatTemplate();
+  ASSERT_NE(chat, nullptr);
+  EXPECT_EQ(chat->templates, a.chatTemplates);
+  EXPECT_EQ(chat->tokens, a.chatTokens);
+}
+
+TEST(Artifact, ChecksChatTemplates) {
+  auto messageOf =
+      [](std::vector<std::pair<std::string, std::string>> templates,
+         std::vector<std::pair<std::string, std::string>> tokens) {
+        return messageFor([&](auto &a) {
+          a.chatTemplates = std::move(templates);
+          a.chatTokens = std::move(tokens);
+        });
+      };
+  using Texts = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(messageOf({{"a", std::string(1 << 20, 'x')}},
+                      {{"t", std::string(1024, 'x')}}),
+            "");
+  EXPECT_EQ(messageOf({{"a", "x"}, {"b", ""}}, {}),
+            "chat.templates[1]: expected 1 to 1048576 bytes, got 0");
+  EXPECT_EQ(messageOf({{"a", std::string((1 << 20) + 1, 'x')}}, {}),
+            "chat.templates[0]: expected 1 to 1048576 bytes, got 1048577");
+  EXPECT_EQ(messageOf({{"a", "x"}, {"a", "x"}}, {}),
+            "chat.templates[1] and chat.templates[0] are both named 'a'");
+  EXPECT_EQ(messageOf({{"a b", "x"}}, {}), "chat.templates[0]: expected a "
+                                           "visible name of 1 to 1024 bytes");
+  Texts many;
+  for (int i = 0; i < 65; ++i)
+    many.emplace_back(std::to_string(i), "x");
+  EXPECT_EQ(messageOf({many.begin(), many.begin() + 17}, {}),
+            "chat.templates: expected 1 to 16, got 17");
+  EXPECT_EQ(messageOf({{"a", "x"}}, many),
+            "chat.tokens: expected 0 to 64, got 65");
+  EXPECT_EQ(messageOf({{"a", "x"}}, {{"t", std::string(1025, 'x')}}),
+            "chat.tokens[0]: expected 0 to 1024 bytes, got 1025");
+}
+
 TEST(Artifact, ChecksStorage) {
   EXPECT_EQ(messageFor([](auto &a) { a.states[1].offset = 8; }),
             "plans[0].states[1]: offset 8 is no multiple of 64");

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/text/template/ChatTemplate.h"
 #include "runtime/text/template/Json.h"
 #include "runtime/text/template/JsonReader.h"
+#include "runtime/text/template/Template.h"
 
 #include <cstdio>
 #include <fstream>
@@ -20,8 +20,8 @@ using namespace mtp::jinja;
 namespace {
 
 Result<std::string> render(const Dict &one) {
-  MTP_ASSIGN_OR_RETURN(ChatTemplate parsed,
-                       ChatTemplate::parse(one.find("source")->bytes()));
+  MTP_ASSIGN_OR_RETURN(Template parsed,
+                       Template::parse(one.find("source")->bytes()));
   RenderOptions options;
   options.now = std::tm();
   options.now->tm_year = 126;

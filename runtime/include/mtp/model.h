@@ -74,6 +74,8 @@ struct GenerationInfo {
   float minP = 0;
 };
 
+struct ChatSource;
+
 /// What runs a model.
 enum class DeviceKind : uint8_t {
   /// The CPU, and a GPU where the artifact is for GPUs alone.
@@ -138,6 +140,10 @@ public:
   const EnvelopeInfo *envelope() const;
   /// What requests may use; no session applies it but for the end tokens.
   const GenerationInfo &generation() const;
+
+  /// Chat templates and their variables (mtp/chat.h), not parsed; null when the
+  /// artifact has none.
+  const ChatSource *chatTemplate() const;
 
   /// Cpu or Cuda. Whether the machine has it is asked when a session begins.
   DeviceKind device() const;

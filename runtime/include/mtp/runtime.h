@@ -9,7 +9,8 @@
 //     for (const mtp::SequenceUpdate &update : *(*session)->step())
 //       use(update.tokens);
 //
-// Text: Tokenizer::load((*model)->tokenizer()) and StreamDecoder.
+// Text: Tokenizer::load((*model)->tokenizer()) and StreamDecoder; of
+// conversations ChatTemplate::parse(*(*model)->chatTemplate()).
 //
 // A step that fails ends the session's work; what its sequences had can be read
 // and run again in another one (session.h).
@@ -28,6 +29,7 @@
 #ifndef MTP_RUNTIME_H
 #define MTP_RUNTIME_H
 
+#include "mtp/chat.h"
 #include "mtp/model.h"
 #include "mtp/result.h"
 #include "mtp/session.h"

@@ -35,6 +35,12 @@ struct EncodeOptions {
   /// Take the strings of special tokens for the tokens. Never set it for text
   /// that a user wrote: "<|im_end|>" in a message would end the message.
   bool parseSpecial = false;
+
+  /// Offsets in the text, in bytes and ascending, at which no special token
+  /// begins though `parseSpecial` is set (ChatPrompt::literals). Where a
+  /// normalizer works on text ahead of special tokens that are searched for
+  /// behind it, none is found in the same stretch of text at all.
+  std::span<const size_t> literals = {};
 };
 
 struct DecodeOptions {
@@ -91,6 +97,10 @@ public:
 
   /// The id of an added token, e.g. "<|im_end|>".
   std::optional<TokenId> addedTokenId(std::string_view content) const;
+
+  /// The strings of all special tokens, in ascending order. They live as long
+  /// as the tokenizer.
+  std::vector<std::string_view> specialTokens() const;
 
   /// Whether `id` is a special token; false for ids that do not exist.
   bool isSpecial(TokenId id) const;

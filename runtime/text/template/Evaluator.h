@@ -5,8 +5,8 @@
 
 #include "runtime/text/template/Arguments.h"
 #include "runtime/text/template/Callable.h"
-#include "runtime/text/template/ChatTemplate.h"
 #include "runtime/text/template/Loop.h"
+#include "runtime/text/template/Template.h"
 
 namespace mtp::jinja {
 

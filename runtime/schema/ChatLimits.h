@@ -1,0 +1,22 @@
+//===- ChatLimits.h - How large chat templates may be -----------*- C++ -*-===//
+//
+// The compiler leaves out a chat beyond these, and the loader refuses it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_SCHEMA_CHATLIMITS_H
+#define MTP_RUNTIME_SCHEMA_CHATLIMITS_H
+
+#include <cstdint>
+
+namespace mtp {
+
+/// Templates of a model, and the bytes of one.
+inline constexpr uint32_t kMostChatTemplates = 16;
+inline constexpr uint32_t kMostChatTemplateBytes = 1 << 20;
+/// Strings that templates know by name, and the bytes of one.
+inline constexpr uint32_t kMostChatTokens = 64, kMostChatTokenBytes = 1024;
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_SCHEMA_CHATLIMITS_H
