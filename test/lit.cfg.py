@@ -23,6 +23,8 @@ config.substitutions.append(("%obj_root", config.mtp_obj_root))
 
 if config.build_compiler:
     config.available_features.add("compiler")
+if config.build_server:
+    config.available_features.add("server")
 
 # What assembles PTX, if it is here; a test that needs it says so.
 cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")

@@ -1,7 +1,7 @@
 //===- failure_test.cpp - What is left of a session whose device is lost --===//
 
 #include "FakeModel.h"
-#include "runtime/exec/SessionImpl.h"
+#include "LosingExecutable.h"
 
 #include <gtest/gtest.h>
 
@@ -9,69 +9,6 @@ using namespace mtp;
 using namespace mtp::test;
 
 namespace {
-
-/// A device that is lost at some call: at the n-th program that it is to run,
-/// or at the n-th copy that it is to read.
-class LosingExecutable : public Executable {
-public:
-  LosingExecutable(std::unique_ptr<Executable> inner, int runs, int reads)
-      : inner(std::move(inner)), runs(runs), reads(reads) {}
-
-  Status run(uint32_t program, uint32_t n) override {
-    return lose(runs) ? lost() : inner->run(program, n);
-  }
-  Status startRounds(uint32_t program, uint32_t n) override {
-    return lose(runs) ? lost() : inner->startRounds(program, n);
-  }
-  Result<Progress> awaitRounds(uint32_t seen) override {
-    if (isLost)
-      return lost();
-    return inner->awaitRounds(seen);
-  }
-  void stopRounds() override { EXPECT_FALSE(isLost); }
-  Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override {
-    return inner->runTimed(program, n, times);
-  }
-  Status write(const Binding &binding, const void *source,
-               uint64_t bytes) override {
-    return isLost ? lost() : inner->write(binding, source, bytes);
-  }
-  Status read(const Binding &binding, void *target, uint64_t bytes) override {
-    return lose(reads) ? lost() : inner->read(binding, target, bytes);
-  }
-  Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
-                   const void *source) override {
-    return inner->writePage(cache, layer, page, source);
-  }
-  uint64_t memoryBytes() const override { return inner->memoryBytes(); }
-  uint64_t hostBytes() const override { return inner->hostBytes(); }
-
-private:
-  bool lose(int &left) {
-    isLost |= left-- == 0;
-    return isLost;
-  }
-  static Status lost() { return internalError("the device is lost"); }
-
-  std::unique_ptr<Executable> inner;
-  int runs, reads;
-  bool isLost = false;
-};
-
-constexpr int kNever = 1 << 30;
-
-/// A session whose device is lost after so many calls.
-std::unique_ptr<Session> openLosing(std::shared_ptr<const Model> model,
-                                    const SessionOptions &options, int runs,
-                                    int reads = kNever) {
-  auto session = Session::create(std::move(model), options);
-  EXPECT_TRUE(session.isOk()) << session.status().toString();
-  std::unique_ptr<Executable> &executable =
-      SessionAccess::executable(**session);
-  executable =
-      std::make_unique<LosingExecutable>(std::move(executable), runs, reads);
-  return std::move(*session);
-}
 
 /// More than there are slots, greedy and sampled.
 std::vector<Request> requests() {

@@ -1,5 +1,5 @@
-# `cpack -G DEB` in the build folder writes three packages: mtp-runtime (needs no
-# LLVM), mtpc (the compiler) and libmtp-dev. Included last: CPack asks what there
+# `cpack -G DEB` in the build folder writes four packages: mtp-runtime and mtp-server
+# (need no LLVM), mtpc (the compiler) and libmtp-dev. Included last: CPack asks what there
 # is to install.
 include(GNUInstallDirs)
 install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/mtp-runtime
@@ -14,6 +14,9 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL runtime dev)
+if(MTP_BUILD_SERVER)
+  list(APPEND CPACK_COMPONENTS_ALL server)
+endif()
 if(MTP_BUILD_COMPILER)
   list(APPEND CPACK_COMPONENTS_ALL compiler)
 endif()
@@ -35,6 +38,9 @@ set(CPACK_DEBIAN_COMPILER_PACKAGE_RECOMMENDS mtp-runtime)
 # Where llvm-22-dev is installed, its link to libLLVM lies beside libMLIR, and
 # dpkg-shlibdeps takes now the one, which has no dependency, now the other.
 set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "libllvm${LLVM_VERSION_MAJOR}")
+set(CPACK_DEBIAN_SERVER_PACKAGE_NAME mtp-server)
+set(CPACK_DEBIAN_SERVER_DESCRIPTION
+  "An OpenAI-compatible HTTP server for what mtpc compiled, with a systemd unit.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmtp-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "mtp-runtime (= ${PROJECT_VERSION})")

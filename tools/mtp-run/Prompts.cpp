@@ -13,12 +13,6 @@
 
 using namespace mtp;
 
-Result<std::unique_ptr<Tokenizer>> mtp::loadTokenizer(const Model &model) {
-  if (model.tokenizer().empty())
-    return std::unique_ptr<Tokenizer>();
-  return Tokenizer::load(model.tokenizer());
-}
-
 /// Numbers with a comma, blanks or both between them.
 static Result<std::vector<int32_t>> parseIds(std::string_view text) {
   std::vector<int32_t> ids;
@@ -56,20 +50,8 @@ static Result<std::vector<int32_t>> encode(std::string_view text,
                                            const Tokenizer *tokenizer) {
   if (!tokenizer)
     return failedPrecondition("the artifact has no tokenizer; give --ids");
-  bool starts = !options.noStartTokens;
-  MTP_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
-                       tokenizer->encode(text, {starts, options.special}));
-  const GenerationInfo &generation = model.generation();
-  if (!generation.bos || !starts)
-    return ids;
-  auto isStart = [&](size_t at) {
-    return at < ids.size() && ids[at] == *generation.bos;
-  };
-  if (options.special && isStart(0) && isStart(1))
-    ids.erase(ids.begin());
-  else if (generation.addBos && !isStart(0))
-    ids.insert(ids.begin(), *generation.bos);
-  return ids;
+  return promptIds(text, {!options.noStartTokens, options.special},
+                   model.generation(), *tokenizer);
 }
 
 static Result<std::string> readStandardInput() {

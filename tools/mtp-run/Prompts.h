@@ -5,11 +5,9 @@
 
 #include "runtime/text/Tokenizer.h"
 #include "tools/mtp-run/Options.h"
+#include "tools/support/PromptText.h"
 
 namespace mtp {
-
-/// The artifact's tokenizer; null when it has none.
-Result<std::unique_ptr<Tokenizer>> loadTokenizer(const Model &model);
 
 struct Prompt {
   /// Where it is from: "--prompt", "--prompt-file PATH" or "--ids".

@@ -14,8 +14,13 @@ void JsonWriter::separate() {
   }
   if (depth == 0)
     return;
-  out += first ? "\n" : ",\n";
-  out.append(2 * depth, ' ');
+  out += first ? "" : ",";
+  if (layout == Layout::Indented) {
+    out += '\n';
+    out.append(2 * depth, ' ');
+  } else if (!first) {
+    out += ' ';
+  }
   first = false;
 }
 
@@ -28,7 +33,7 @@ void JsonWriter::open(char bracket) {
 
 void JsonWriter::close(char bracket) {
   --depth;
-  if (!first) {
+  if (!first && layout == Layout::Indented) {
     out += '\n';
     out.append(2 * depth, ' ');
   }

@@ -11,10 +11,17 @@
 
 namespace mtp {
 
-/// Writes one JSON value, two spaces an indentation level. Calls must be
-/// balanced; keys come before values inside of objects.
+/// Writes one JSON value. Calls must be balanced; keys come before values
+/// inside of objects.
 class JsonWriter {
 public:
+  enum class Layout {
+    /// Two spaces an indentation level.
+    Indented,
+    OneLine,
+  };
+  explicit JsonWriter(Layout layout = Layout::Indented) : layout(layout) {}
+
   void beginObject() { open('{'); }
   void endObject() { close('}'); }
   void beginArray() { open('['); }
@@ -56,6 +63,7 @@ private:
   void separate();
   void quote(std::string_view text);
 
+  Layout layout;
   std::string out;
   unsigned depth = 0;
   bool first = true;

@@ -1,0 +1,193 @@
+//===- generation_test.cpp - Events of sequences to answers ---------------===//
+
+#include "tools/mtp-serve/Generation.h"
+
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+using namespace mtp;
+using namespace mtp::serve;
+
+namespace {
+
+/// A generation of ids, and the sequences that it has cancelled.
+struct Rig {
+  explicit Rig(std::string_view body) {
+    facts.names = {"tiny"};
+    facts.vocab = 64;
+    facts.maxContext = 96;
+    GenerationRequest request;
+    MaybeError error = parseCompletion(body, facts, request);
+    EXPECT_FALSE(error) << error->message;
+    std::vector<PreparedPrompt> prompts;
+    EXPECT_FALSE(preparePrompts(request, facts, prompts));
+    generation = std::make_unique<Generation>(
+        request, prompts, facts, "cmpl-1", 1000, 5,
+        [this](Handle handle) { cancelled.push_back(handle); });
+  }
+
+  void give(Handle handle, std::vector<int32_t> tokens,
+            FinishReason finish = FinishReason::None) {
+    EngineEvent event;
+    event.handle = handle;
+    event.tokens = std::move(tokens);
+    event.finish = finish;
+    event.statistics.slotRounds = 2;
+    event.statistics.drafted = {2, 1};
+    event.statistics.accepted = {1, 0};
+    event.statistics.cachedTokens = 8;
+    generation->take(event);
+  }
+  void accept(Handle handle) {
+    EngineEvent event;
+    event.handle = handle;
+    event.accepted = true;
+    generation->take(event);
+  }
+  void fail(Handle handle, Status status) {
+    EngineEvent event;
+    event.handle = handle;
+    event.finish = FinishReason::Failed;
+    event.error = status;
+    generation->take(event);
+  }
+
+  ModelFacts facts;
+  std::vector<Handle> cancelled;
+  std::unique_ptr<Generation> generation;
+};
+
+/// The data of the events, each with its frame checked.
+std::vector<std::string> dataOf(std::string events) {
+  std::vector<std::string> all;
+  while (!events.empty()) {
+    size_t end = events.find("\n\n");
+    EXPECT_TRUE(events.starts_with("data: ") && end != events.npos) << events;
+    all.push_back(events.substr(6, end - 6));
+    events.erase(0, end + 2);
+  }
+  return all;
+}
+
+std::string at(simdjson::dom::parser &parser, const std::string &json,
+               const char *pointer) {
+  simdjson::dom::element element;
+  if (parser.parse(json).at_pointer(pointer).get(element))
+    return "nothing";
+  return simdjson::minify(element);
+}
+
+} // namespace
+
+TEST(Generation, GivesOneAnswer) {
+  Rig rig(R"({"prompt": [1, 2], "n": 2})");
+  EXPECT_FALSE(rig.generation->hasStarted());
+  rig.accept(5);
+  EXPECT_FALSE(rig.generation->hasStarted());
+  rig.accept(6);
+  EXPECT_TRUE(rig.generation->hasStarted());
+  rig.give(6, {10, 11});
+  rig.give(5, {20}, FinishReason::Length);
+  EXPECT_FALSE(rig.generation->hasEnded());
+  rig.give(6, {12}, FinishReason::Stop);
+  ASSERT_TRUE(rig.generation->hasEnded());
+  std::string json = rig.generation->answer();
+  simdjson::dom::parser p;
+  EXPECT_EQ(at(p, json, "/object"), "\"text_completion\"");
+  EXPECT_EQ(at(p, json, "/id"), "\"cmpl-1\"");
+  EXPECT_EQ(at(p, json, "/choices/0/token_ids"), "[20]");
+  EXPECT_EQ(at(p, json, "/choices/0/finish_reason"), "\"length\"");
+  EXPECT_EQ(at(p, json, "/choices/1/index"), "1");
+  EXPECT_EQ(at(p, json, "/choices/1/token_ids"), "[10,11,12]");
+  EXPECT_EQ(at(p, json, "/choices/1/prompt_token_ids"), "[1,2]");
+  EXPECT_EQ(at(p, json, "/choices/1/finish_reason"), "\"stop\"");
+  EXPECT_EQ(at(p, json, "/usage/prompt_tokens"), "2");
+  EXPECT_EQ(at(p, json, "/usage/completion_tokens"), "4");
+  EXPECT_EQ(at(p, json, "/usage/total_tokens"), "6");
+  EXPECT_EQ(at(p, json, "/usage/prompt_tokens_details/cached_tokens"), "8");
+  EXPECT_EQ(at(p, json, "/usage/speculation/rounds"), "4");
+  EXPECT_EQ(at(p, json, "/usage/speculation/drafted_tokens"), "6");
+  EXPECT_EQ(at(p, json, "/usage/speculation/accepted_by_position"), "[2,0]");
+  EXPECT_TRUE(rig.cancelled.empty());
+}
+
+TEST(Generation, StreamsWhatIsNew) {
+  Rig rig(R"({"prompt": [1, 2], "stream": true,
+              "stream_options": {"include_usage": true}})");
+  Generation &g = *rig.generation;
+  int calls = 0;
+  g.setListener([&calls] { ++calls; });
+  rig.accept(5);
+  EXPECT_FALSE(g.hasNews());
+  rig.give(5, {3, 4});
+  rig.give(5, {5});
+  EXPECT_EQ(calls, 3);
+  simdjson::dom::parser p;
+  std::vector<std::string> events = dataOf(g.takeEvents());
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(at(p, events[0], "/choices/0/token_ids"), "[3,4,5]");
+  EXPECT_EQ(at(p, events[0], "/choices/0/finish_reason"), "null");
+  EXPECT_EQ(at(p, events[0], "/usage"), "null");
+  EXPECT_FALSE(g.hasNews());
+  EXPECT_EQ(g.takeEvents(), "");
+  rig.give(5, {}, FinishReason::Stop);
+  events = dataOf(g.takeEvents());
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(at(p, events[0], "/choices/0/finish_reason"), "\"stop\"");
+  EXPECT_EQ(at(p, events[0], "/choices/0/token_ids"), "[]");
+  EXPECT_EQ(at(p, events[0], "/choices/0/prompt_token_ids"), "nothing");
+  EXPECT_EQ(at(p, events[1], "/choices"), "[]");
+  EXPECT_EQ(at(p, events[1], "/usage/completion_tokens"), "3");
+  EXPECT_EQ(events[2], "[DONE]");
+  EXPECT_TRUE(g.isFinished());
+  EXPECT_FALSE(g.hasNews());
+}
+
+TEST(Generation, StreamsHaveUsageWhereAskedForAlone) {
+  Rig rig(R"({"prompt": [1, 2], "stream": true})");
+  rig.accept(5);
+  rig.give(5, {3}, FinishReason::Length);
+  std::vector<std::string> events = dataOf(rig.generation->takeEvents());
+  ASSERT_EQ(events.size(), 2u);
+  simdjson::dom::parser p;
+  EXPECT_EQ(at(p, events[0], "/usage"), "nothing");
+  EXPECT_EQ(events[1], "[DONE]");
+}
+
+TEST(Generation, ARefusalIsTheRequests) {
+  Rig rig(R"({"prompt": [[1], [2]]})");
+  rig.accept(5);
+  rig.fail(6, resourceExhausted("expected less"));
+  EXPECT_TRUE(rig.generation->hasStarted());
+  ASSERT_TRUE(rig.generation->error());
+  EXPECT_EQ(rig.generation->error()->status, 400u);
+  // The other sequence is of no use any longer.
+  EXPECT_EQ(rig.cancelled, (std::vector<Handle>{5}));
+}
+
+TEST(Generation, AFailureLaterIsTheServers) {
+  Rig rig(R"({"prompt": [1], "stream": true})");
+  rig.accept(5);
+  rig.give(5, {3});
+  EXPECT_EQ(dataOf(rig.generation->takeEvents()).size(), 1u);
+  rig.fail(5, invalidArgument("something broke"));
+  EXPECT_EQ(rig.generation->error()->status, 500u);
+  std::vector<std::string> events = dataOf(rig.generation->takeEvents());
+  ASSERT_EQ(events.size(), 1u);
+  simdjson::dom::parser p;
+  EXPECT_EQ(at(p, events[0], "/error/message"), "\"something broke\"");
+  EXPECT_EQ(at(p, events[0], "/error/type"), "\"server_error\"");
+  EXPECT_TRUE(rig.generation->isFinished());
+}
+
+TEST(Generation, AbortCancelsWhatRuns) {
+  Rig rig(R"({"prompt": [[1], [2], [3]]})");
+  for (Handle handle : {5, 6, 7})
+    rig.accept(handle);
+  rig.give(6, {1}, FinishReason::Stop);
+  rig.generation->abort();
+  EXPECT_EQ(rig.cancelled, (std::vector<Handle>{5, 7}));
+  rig.generation->abandon();
+  rig.generation->abort();
+  EXPECT_EQ(rig.cancelled.size(), 2u);
+}

@@ -1,0 +1,206 @@
+//===- routes_test.cpp - Paths, keys and queues without sockets -----------===//
+
+#include "test/Runtime/FakeModel.h"
+#include "tools/mtp-serve/ReplyHeader.h"
+#include "tools/mtp-serve/Routes.h"
+
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::serve;
+using namespace mtp::test;
+
+namespace {
+
+/// Routes whose I/O thread is the test's.
+class Rig {
+public:
+  explicit Rig(uint32_t waiting = 64, ServerOptions given = {})
+      : options(std::move(given)),
+        dispatcher(
+            *Session::create(loadFakeModel()), makeFacts(facts), waiting,
+            [this](std::function<void()> call) { calls.put(std::move(call)); }),
+        routes(dispatcher, options) {}
+
+  RouteAnswer ask(std::string method, std::string path, std::string body = "",
+                  std::string type = "application/json",
+                  std::string authorization = "") {
+    HttpRequest request;
+    request.method = std::move(method);
+    request.path = std::move(path);
+    request.body = std::move(body);
+    request.contentType = std::move(type);
+    request.authorization = std::move(authorization);
+    request.id = "id";
+    return routes.answer(request);
+  }
+  /// The answer to a body of completions.
+  std::string complete(const std::string &body) {
+    RouteAnswer answer = ask("POST", "/v1/completions", body);
+    if (!answer.generation)
+      return answer.reply.body;
+    while (!answer.generation->hasEnded())
+      pump();
+    return answer.generation->error() ? errorJson(*answer.generation->error())
+                                      : answer.generation->answer();
+  }
+  void pump() {
+    for (auto &call : calls.take(/*mayWait=*/true))
+      call();
+  }
+
+  static ModelFacts &makeFacts(ModelFacts &facts) {
+    facts.names = {"fake", "alias"};
+    facts.vocab = 64;
+    facts.maxContext = 96;
+    facts.maxK = 4;
+    facts.slots = 4;
+    return facts;
+  }
+
+  ServerOptions options;
+  ModelFacts facts;
+  Inbox<std::function<void()>> calls;
+  Dispatcher dispatcher;
+  Routes routes;
+};
+
+} // namespace
+
+TEST(Routes, CompletesAsTheModelDoes) {
+  Rig rig;
+  Request request;
+  request.prompt = {3, 1, 4};
+  request.maxTokens = 5;
+  std::string ids;
+  for (int32_t token : expectedOutput(request).tokens)
+    ids += (ids.empty() ? "[" : ", ") + std::to_string(token);
+  std::string json =
+      rig.complete(R"({"prompt": [3, 1, 4], "max_tokens": 5, "k": 2})");
+  EXPECT_NE(json.find("\"token_ids\": " + ids + "]"), json.npos) << json;
+  EXPECT_NE(json.find("\"id\": \"cmpl-id\""), json.npos) << json;
+}
+
+TEST(Routes, KnowsPathsAndMethods) {
+  Rig rig;
+  EXPECT_EQ(rig.ask("GET", "/health").reply.status, 200u);
+  EXPECT_EQ(rig.ask("HEAD", "/health").reply.status, 200u);
+  EXPECT_EQ(rig.ask("GET", "/nothing").reply.status, 404u);
+  RouteAnswer wrong = rig.ask("GET", "/v1/completions");
+  EXPECT_EQ(wrong.reply.status, 405u);
+  ASSERT_EQ(wrong.reply.headers.size(), 1u);
+  EXPECT_EQ(wrong.reply.headers[0].second, "POST");
+  EXPECT_EQ(rig.ask("OPTIONS", "/v1/completions").reply.status, 204u);
+  EXPECT_EQ(rig.ask("POST", "/v1/completions", "{}", "text/plain").reply.status,
+            415u);
+  EXPECT_EQ(rig.ask("POST", "/v1/completions", "{}",
+                    "Application/JSON; charset=utf-8")
+                .reply.status,
+            400u);
+  EXPECT_EQ(rig.ask("GET", "/v1/models/alias").reply.status, 200u);
+  EXPECT_EQ(rig.ask("GET", "/v1/models/none").reply.status, 404u);
+  for (const char *path : {"/v1/models", "/version", "/props", "/metrics"})
+    EXPECT_EQ(rig.ask("GET", path).reply.status, 200u) << path;
+  // The fake model has no tokenizer.
+  EXPECT_EQ(rig.ask("POST", "/tokenize", R"({"prompt": "a"})").reply.status,
+            400u);
+}
+
+TEST(Routes, AsksForAKey) {
+  ServerOptions options;
+  options.keys = {"first", "second"};
+  Rig rig(64, options);
+  auto status = [&](const char *path, const char *authorization) {
+    return rig.ask("GET", path, "", "", authorization).reply.status;
+  };
+  EXPECT_EQ(status("/v1/models", ""), 401u);
+  EXPECT_EQ(status("/v1/models", "Bearer firs"), 401u);
+  EXPECT_EQ(status("/v1/models", "Bearer first1"), 401u);
+  EXPECT_EQ(status("/v1/models", "Bearer "), 401u);
+  EXPECT_EQ(status("/v1/models", "Basic first"), 401u);
+  EXPECT_EQ(status("/nothing", ""), 401u);
+  EXPECT_EQ(status("/v1/models", "Bearer first"), 200u);
+  EXPECT_EQ(status("/v1/models", "Bearer second"), 200u);
+  EXPECT_EQ(status("/health", ""), 200u);
+  EXPECT_EQ(rig.ask("OPTIONS", "/v1/completions").reply.status, 204u);
+}
+
+TEST(Routes, RefusesWhenTooManyWait) {
+  Rig rig(/*waiting=*/2);
+  // Four slots, and two that wait.
+  std::string body = R"({"prompt": [1], "n": 6, "max_tokens": 20})";
+  RouteAnswer first = rig.ask("POST", "/v1/completions", body);
+  ASSERT_TRUE(first.generation);
+  RouteAnswer second = rig.ask("POST", "/v1/completions", R"({"prompt": [1]})");
+  EXPECT_FALSE(second.generation);
+  EXPECT_EQ(second.reply.status, 429u);
+  ASSERT_EQ(second.reply.headers.size(), 1u);
+  EXPECT_EQ(second.reply.headers[0].first, "Retry-After");
+  EXPECT_GE(std::stoi(second.reply.headers[0].second), 1);
+  while (!first.generation->hasEnded())
+    rig.pump();
+  EXPECT_NE(rig.complete(R"({"prompt": [1]})").find("token_ids"),
+            std::string::npos);
+  EXPECT_NE(rig.ask("GET", "/metrics")
+                .reply.body.find("mtp:requests_refused_total{model_name="
+                                 "\"fake\"} 1"),
+            std::string::npos);
+}
+
+TEST(Routes, EndsGently) {
+  Rig rig;
+  RouteAnswer first = rig.ask("POST", "/v1/completions",
+                              R"({"prompt": [1], "max_tokens": 60})");
+  rig.dispatcher.refuse();
+  EXPECT_EQ(
+      rig.ask("POST", "/v1/completions", R"({"prompt": [1]})").reply.status,
+      503u);
+  EXPECT_EQ(rig.ask("GET", "/health").reply.status, 503u);
+  while (!first.generation->hasEnded())
+    rig.pump();
+  EXPECT_EQ(first.generation->outputTokens(), 60u);
+}
+
+TEST(Routes, CountsForPrometheus) {
+  Rig rig;
+  rig.complete(R"({"prompt": [1, 2, 3], "max_tokens": 9, "k": 2})");
+  rig.complete(R"({"prompt": [1, 2], "max_tokens": 4})");
+  std::string text = rig.ask("GET", "/metrics").reply.body;
+  for (const char *line :
+       {"vllm:prompt_tokens_total{model_name=\"fake\"} 5\n",
+        "vllm:generation_tokens_total{model_name=\"fake\"} 13\n",
+        "finished_reason=\"length\",model_name=\"fake\"} 2\n",
+        "vllm:num_requests_running{model_name=\"fake\"} 0\n",
+        "vllm:time_to_first_token_seconds_count{model_name=\"fake\"} 2\n",
+        "vllm:inter_token_latency_seconds_count{model_name=\"fake\"} 11\n"})
+    EXPECT_NE(text.find(line), text.npos) << line << text;
+}
+
+TEST(Keys, AreComparedWhole) {
+  EXPECT_TRUE(isSameKey("abc", "abc"));
+  EXPECT_FALSE(isSameKey("abc", "abcabc"));
+  EXPECT_FALSE(isSameKey("abc", "ab"));
+  EXPECT_FALSE(isSameKey("abc", ""));
+  EXPECT_FALSE(isSameKey("", "a"));
+}
+
+TEST(ReplyHeader, NamesOriginsThatMay) {
+  EXPECT_TRUE(originHeaders({}, "http://a", "").empty());
+  EXPECT_TRUE(originHeaders({"http://a"}, "http://b", "").empty());
+  EXPECT_TRUE(originHeaders({"*"}, "", "").empty());
+  auto fields = originHeaders({"http://a"}, "http://a", "x-one, x-two");
+  EXPECT_EQ(fields.front().second, "http://a");
+  EXPECT_EQ(fields.back().second, "x-one, x-two");
+  EXPECT_EQ(originHeaders({"*"}, "http://b", "").front().second, "*");
+  EXPECT_NE(originHeaders({"*"}, "http://b", "a\r\nb: c").back().first,
+            "Access-Control-Allow-Headers");
+}
+
+TEST(ReplyHeader, TakesIdsThatHarmNothing) {
+  EXPECT_TRUE(isRequestId("req-1.A_b:9"));
+  EXPECT_FALSE(isRequestId(""));
+  EXPECT_FALSE(isRequestId("a b"));
+  EXPECT_FALSE(isRequestId("a\"b"));
+  EXPECT_FALSE(isRequestId(std::string(129, 'a')));
+  EXPECT_EQ(printable("GET /\n\"\xC3"), "GET /???");
+}

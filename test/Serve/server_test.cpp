@@ -1,0 +1,202 @@
+//===- server_test.cpp - A server over sockets ----------------------------===//
+
+#include "test/Runtime/FakeModel.h"
+#include "test/Runtime/LosingExecutable.h"
+#include "tools/mtp-serve/Server.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace mtp;
+using namespace mtp::serve;
+using namespace mtp::test;
+
+namespace {
+
+/// A server with a thread of its own.
+class Running {
+public:
+  explicit Running(std::unique_ptr<Session> session,
+                   ServerOptions options = {}) {
+    facts.names = {"fake"};
+    facts.vocab = 64;
+    facts.maxContext = session->model()->envelope()->maxContext;
+    facts.maxK = session->options().k;
+    facts.slots = session->options().maxSlots;
+    options.port = 0;
+    options.logsRequests = false;
+    server = *Server::create(std::move(session), facts, options);
+    thread = std::thread([this] { status = server->run(); });
+  }
+  ~Running() { end().ignore(); }
+  Status end() {
+    server->stop();
+    return await();
+  }
+  /// Until it ends by itself.
+  Status await() {
+    if (thread.joinable())
+      thread.join();
+    return status;
+  }
+
+  ModelFacts facts;
+  std::unique_ptr<Server> server;
+  Status status;
+  std::thread thread;
+};
+
+/// A client that says and reads bytes.
+class Client {
+public:
+  explicit Client(const Running &running)
+      : socket(::socket(AF_INET, SOCK_STREAM, 0)) {
+    struct sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(running.server->port());
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr *>(&address),
+                        sizeof(address)),
+              0);
+  }
+  ~Client() { ::close(socket); }
+  void say(const std::string &text) {
+    EXPECT_EQ(::send(socket, text.data(), text.size(), MSG_NOSIGNAL),
+              ssize_t(text.size()));
+  }
+  void complete(const std::string &body) {
+    say("POST /v1/completions HTTP/1.1\r\nHost: x\r\n"
+        "Content-Type: application/json\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+  /// Until `end` has come, or all.
+  std::string read(const std::string &end = "") {
+    std::string text;
+    char block[4096];
+    while (end.empty() || text.find(end) == text.npos) {
+      ssize_t count = ::recv(socket, block, sizeof(block), 0);
+      if (count <= 0)
+        break;
+      text.append(block, size_t(count));
+    }
+    return text;
+  }
+  void closeOneSide() { ::shutdown(socket, SHUT_WR); }
+
+private:
+  int socket;
+};
+
+/// A context whose tokens take a while.
+constexpr uint32_t kLong = 1 << 16;
+
+std::unique_ptr<Session> open(uint32_t context = 96) {
+  FakeOptions options;
+  options.maxContext = context;
+  return *Session::create(loadFakeModel(options));
+}
+
+bool contains(const std::string &text, const char *part) {
+  return text.find(part) != text.npos;
+}
+
+} // namespace
+
+TEST(Server, AnswersPipelinedRequestsInOrder) {
+  Running running(open());
+  Client client(running);
+  client.complete(R"({"prompt": [1], "max_tokens": 2})");
+  client.say("GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+             "GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  std::string text = client.read();
+  size_t first = text.find("text_completion"), second = text.find("\"ok\""),
+         third = text.find("\"version\"");
+  EXPECT_LT(first, second) << text;
+  EXPECT_LT(second, third) << text;
+  EXPECT_NE(third, text.npos) << text;
+  EXPECT_TRUE(running.end().isOk());
+}
+
+TEST(Server, EndsBehindWhatIsAtHand) {
+  Running running(open(4096));
+  Client client(running), idle(running);
+  client.complete(R"({"prompt": [1], "max_tokens": 3000, "stream": true})");
+  EXPECT_TRUE(contains(client.read("token_ids"), "200 OK"));
+  running.server->stop();
+  std::string rest = client.read();
+  EXPECT_TRUE(contains(rest, "\"finish_reason\": \"length\""));
+  EXPECT_TRUE(contains(rest, "[DONE]"));
+  EXPECT_EQ(idle.read(), "");
+  EXPECT_TRUE(running.await().isOk());
+}
+
+TEST(Server, EndsInTimeWhateverIsAtHand) {
+  ServerOptions options;
+  options.limits.shutdownSeconds = 0;
+  Running running(open(kLong), options);
+  Client client(running);
+  client.complete(R"({"prompt": [1], "max_tokens": 60000, "stream": true})");
+  client.read("token_ids");
+  running.server->stop();
+  EXPECT_TRUE(contains(client.read(), "\"finish_reason\": \"abort\""));
+  EXPECT_TRUE(running.await().isOk());
+}
+
+TEST(Server, AClientThatClosesIsCancelled) {
+  Running running(open(kLong));
+  {
+    Client gone(running), half(running), ahead(running);
+    std::string whole = R"({"prompt": [1], "max_tokens": 60000})";
+    gone.complete(R"({"prompt": [1], "max_tokens": 60000, "stream": true})");
+    gone.read("token_ids");
+    half.complete(whole);
+    half.closeOneSide();
+    EXPECT_EQ(half.read(), "");
+    ahead.complete(whole);
+    ahead.say("GET /health HTTP/1.1\r\n");
+  }
+  // Its metrics tell when it has seen all of this.
+  std::string metrics;
+  for (int turn = 0; turn < 1000; ++turn) {
+    Client other(running);
+    other.say("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    metrics = other.read();
+    if (contains(metrics, "\"abort\",model_name=\"fake\"} 3"))
+      break;
+    ::usleep(10000);
+  }
+  EXPECT_TRUE(contains(metrics, "\"abort\",model_name=\"fake\"} 3"));
+  EXPECT_TRUE(contains(metrics, "\"length\",model_name=\"fake\"} 0"));
+}
+
+TEST(Server, AFailedStepIsAnsweredAndEndsIt) {
+  FakeOptions fake;
+  fake.maxContext = kLong;
+  Running running(openLosing(loadFakeModel(fake), {}, /*runs=*/2000));
+  Client whole(running), stream(running);
+  whole.complete(R"({"prompt": [2], "max_tokens": 60000})");
+  stream.complete(R"({"prompt": [1], "max_tokens": 60000, "stream": true})");
+  std::string streamed = stream.read(), answered = whole.read();
+  EXPECT_TRUE(contains(streamed, "the device is lost")) << streamed;
+  EXPECT_FALSE(contains(streamed, "[DONE]"));
+  EXPECT_TRUE(contains(answered, "HTTP/1.1 500 ")) << answered;
+  EXPECT_TRUE(contains(answered, "server_error"));
+  EXPECT_EQ(running.await().message(), "the device is lost");
+}
+
+TEST(Server, APortIsOneServers) {
+  Running running(open());
+  ServerOptions options;
+  options.port = running.server->port();
+  auto second = Server::create(open(), running.facts, options);
+  ASSERT_FALSE(second.isOk());
+  EXPECT_EQ(second.status().code(), StatusCode::Unavailable);
+  EXPECT_TRUE(contains(std::string(second.status().message()), "--port"));
+  options.host = "no such host";
+  second = Server::create(open(), running.facts, options);
+  EXPECT_EQ(second.status().code(), StatusCode::InvalidArgument);
+}

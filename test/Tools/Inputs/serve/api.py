@@ -1,0 +1,140 @@
+"""api.py ARTIFACT: what mtp-serve answers, path by path and field by field."""
+import sys
+
+from serving import Server, alone, check, texts
+
+ARTIFACT = sys.argv[1]
+PROMPT = "the one"
+BODY = {"prompt": PROMPT, "max_tokens": 24, "temperature": 0}
+
+
+def check_completions(server):
+    expected = alone(ARTIFACT, **BODY)
+    answer = server.complete(**BODY)
+    check(answer["object"], "text_completion", "the object")
+    choice = answer["choices"][0]
+    check(choice["text"], expected["text"], "the text")
+    check(choice["finish_reason"], "length", "the end")
+    check("token_ids" in choice, False, "ids that nobody asked for")
+    usage = answer["usage"]
+    check(usage["prompt_tokens"], expected["prompt_tokens"], "tokens of the prompt")
+    check(usage["completion_tokens"], 24, "tokens of the answer")
+    rounds = usage["speculation"]
+    check(rounds["rounds"] > 0 and rounds["drafted_tokens"] >= rounds["accepted_tokens"], True,
+          f"drafts ({rounds})")
+    answer = server.complete(**BODY, k=0, return_token_ids=True)
+    check(answer["choices"][0]["token_ids"], expected["output_ids"], "ids at k = 0")
+    check(answer["usage"]["speculation"]["drafted_tokens"], 0, "drafts at k = 0")
+    ids = server.ask("POST", "/tokenize", {"prompt": PROMPT})[2]["tokens"]
+    answer = server.complete(**dict(BODY, prompt=ids), k="auto")
+    check(answer["choices"][0]["text"], expected["text"], "the text of ids")
+    text = server.ask("POST", "/detokenize", {"tokens": ids})[2]["prompt"]
+    check(text, PROMPT, "ids as text")
+    answer = server.complete(**BODY, echo=True)
+    check(answer["choices"][0]["text"], PROMPT + expected["text"], "the text with its prompt")
+
+
+def check_streams(server):
+    expected = alone(ARTIFACT, **BODY)
+    events = server.stream(**BODY)
+    check(texts(events), ([expected["text"]], ["length"]), "a stream")
+    check([e for e in events if "usage" in e], [], "usage that nobody asked for")
+    events = server.stream(**BODY, echo=True, stream_options={"include_usage": True})
+    check(texts(events), ([PROMPT + expected["text"]], ["length"]), "a stream with its prompt")
+    check(events[-1]["choices"], [], "choices of the last event")
+    check(events[-1]["usage"]["completion_tokens"], 24, "its usage")
+    check([e["usage"] for e in events[:-1]], [None] * (len(events) - 1), "usage before it")
+
+
+def check_several(server):
+    """Prompts and answers in order, with seeds in order."""
+    body = {"max_tokens": 12, "temperature": 1, "seed": 40, "n": 2}
+    texts_of = [c["text"] for c in server.complete(prompt=[PROMPT, "and"], **body)["choices"]]
+    expected = [alone(ARTIFACT, prompt, max_tokens=12, temperature=1, seed=40 + i)["text"]
+                for prompt in (PROMPT, "and") for i in range(2)]
+    check(texts_of, expected, "two answers to two prompts")
+    check(texts(server.stream(prompt=[PROMPT, "and"], **body))[0], expected, "the same, streamed")
+    ids = [[5, 6, 7], [9, 8]]
+    answers = server.complete(prompt=ids, max_tokens=6, temperature=0)["choices"]
+    check([c["text"] for c in answers],
+          [alone(ARTIFACT, p, max_tokens=6, temperature=0)["text"] for p in ids], "lists of ids")
+    # Without a seed no two answers are one.
+    first, second = (server.complete(**dict(BODY, temperature=1))["choices"][0]["text"]
+                     for _ in range(2))
+    check(first != second, True, "two seeds")
+
+
+def check_stops(server):
+    """Each part of a text ends it, wherever tokens and characters begin."""
+    whole = alone(ARTIFACT, **BODY)["text"]
+    for begin in range(1, len(whole) - 2, 3):
+        for size in (1, 2, 5):
+            stop = whole[begin:begin + size]
+            cut = whole[:whole.find(stop)]
+            choice = server.complete(**BODY, stop=stop)["choices"][0]
+            check((choice["text"], choice["finish_reason"]), (cut, "stop"), f"stop {stop!r}")
+    stop = [whole[9:12], "not in it"]
+    cut = whole[:whole.find(stop[0])]
+    check(texts(server.stream(**BODY, stop=stop)), ([cut], ["stop"]), "a stream with a stop")
+    # What it may begin with is held back, and comes at the end.
+    check(server.complete(**BODY, stop=whole[-2:] + "x")["choices"][0]["text"], whole, "no stop")
+    ids = alone(ARTIFACT, **BODY)["output_ids"]
+    answer = server.complete(**BODY, stop_token_ids=[ids[7]], return_token_ids=True)
+    check(answer["choices"][0]["token_ids"], ids[:ids.index(ids[7])], "a stop token")
+
+
+def check_refusals(server):
+    for field, value in [("logit_bias", {"5": 1}), ("logprobs", 2), ("min_tokens", 3),
+                         ("presence_penalty", 1), ("k", 3), ("max_tokens", 1000),
+                         ("max_tokens", 190), ("temperature", "hot"), ("tools", [{}])]:
+        status, error = server.refuse(**{**BODY, field: value})
+        check((status, error["param"]), (400, field), f"{field} = {value}")
+        check(error["type"], "invalid_request_error", "its type")
+    status, error = server.refuse(**dict(BODY, prompt="word " * 200))
+    check((status, error["code"]), (400, "context_length_exceeded"), "a long prompt")
+    status, error = server.refuse(**BODY, model="none")
+    check((status, error["code"]), (404, "model_not_found"), "another model")
+
+
+def check_rest(server):
+    check(server.ask("GET", "/health")[0], 200, "/health")
+    models = server.ask("GET", "/v1/models")[2]["data"]
+    check([m["id"] for m in models], ["one", "two"], "models")
+    check(models[0]["max_model_len"], 192, "the context")
+    check(server.complete(**BODY, model="two")["model"], "one", "the model's name")
+    check(server.ask("GET", "/props")[2]["total_slots"], 4, "slots")
+    check(list(server.ask("GET", "/version")[2]), ["version"], "/version")
+    status, fields, _ = server.ask("GET", "/health", X_Request_Id="mine-1")
+    check(fields["X-Request-Id"], "mine-1", "the id of a request")
+    check(server.ask("GET", "/health", X_Request_Id="a b")[1]["X-Request-Id"] == "a b", False,
+          "an id that is none")
+    fields = server.ask("OPTIONS", "/v1/completions", Origin="http://page",
+                        Access_Control_Request_Headers="authorization,x-a")[1]
+    check(fields["Access-Control-Allow-Origin"], "http://page", "an origin")
+    check(fields["Access-Control-Allow-Headers"], "authorization,x-a", "its headers")
+    fields = server.ask("GET", "/health", Origin="http://other")[1]
+    check(fields["Access-Control-Allow-Origin"], None, "another origin")
+    check(server.metric("vllm:request_success_total", finished_reason="length") > 10, True,
+          "counted ends")
+    check(server.metric("vllm:spec_decode_num_drafts_total") > 10, True, "counted drafts")
+    check(server.metric("vllm:num_requests_running"), 0, "who runs")
+    check(server.metric("vllm:kv_cache_usage_perc"), 0, "pages")
+
+
+with Server(ARTIFACT, "--served-model-name", "one", "--served-model-name", "two",
+            "--cors-origin", "http://page") as server:
+    for part in (check_completions, check_streams, check_several, check_stops, check_refusals,
+                 check_rest):
+        part(server)
+    log = server.stop()
+    check('"POST /v1/completions" 200 prompt=' in log and " mine-1 " in log, True, "the log")
+
+with open("keys", "w") as keys:
+    keys.write("first\n\nsecond\n")
+with Server(ARTIFACT, "--api-key-file", "keys", "--no-request-log") as server:
+    check(server.ask("GET", "/v1/models")[0], 401, "no key")
+    check(server.ask("GET", "/v1/models", Authorization="Bearer third")[0], 401, "a wrong key")
+    check(server.ask("GET", "/v1/models", Authorization="Bearer second")[0], 200, "a key")
+    check(server.ask("GET", "/health")[0], 200, "/health without a key")
+    check(server.stop(), "", "a log that nobody wants")
+print("all answers are right")

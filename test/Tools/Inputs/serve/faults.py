@@ -1,0 +1,136 @@
+"""faults.py ARTIFACT: clients that are wrong, slow or gone, and how a server ends."""
+import json, signal, socket, subprocess, sys, time
+
+from serving import Server, check, texts
+
+ARTIFACT = sys.argv[1]
+HEAD = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+
+
+def say(server, data, closes=False):
+    """What a server answers to bytes until it closes."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        try:
+            for part in data if isinstance(data, list) else [data]:
+                client.sendall(part)
+            if closes:
+                client.shutdown(socket.SHUT_WR)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        answer = b""
+        try:
+            while block := client.recv(1 << 16):
+                answer += block
+        except ConnectionResetError:
+            pass
+        return answer
+
+
+def status(answer):
+    return answer.split(b"\r\n")[0].decode()
+
+
+def sized(body):
+    return HEAD + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+
+def check_bytes(server):
+    """Bytes that are no request, or too many."""
+    check(status(say(server, b"nonsense\r\n\r\n"))[:12], "HTTP/1.1 400", "no HTTP")
+    check(status(say(server, b"GET / HTTP/1.1\r\nA: " + b"a" * 40000 + b"\r\n\r\n"))[:12],
+          "HTTP/1.1 431", "a long header")
+    check(status(say(server, HEAD + b"Content-Length: 100000000\r\n\r\n"))[:12],
+          "HTTP/1.1 413", "a long body that is announced")
+    chunk = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
+    check(status(say(server, [HEAD + b"Transfer-Encoding: chunked\r\n\r\n"] + [chunk] * 40))[:12],
+          "HTTP/1.1 413", "a long body in chunks")
+    check(status(say(server, HEAD + b"Content-Length: -5\r\n\r\n"))[:12], "HTTP/1.1 400",
+          "a negative length")
+    check(status(say(server, HEAD + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n"))[:12],
+          "HTTP/1.1 400", "a negative chunk")
+    for body in (b"", b"{", b"[" * 100000, b'{"prompt": "\xff\xfe"}', b'{"prompt": "\\ud800"}',
+                 b'{"prompt": ' + b"[" * 5000 + b"]" * 5000 + b"}"):
+        answer = say(server, sized(body))
+        check(status(answer), "HTTP/1.1 400 Bad Request", f"the body {body[:20]}")
+        json.loads(answer.split(b"\r\n\r\n", 1)[1])
+    # A body in chunks is a body.
+    text = b'{"prompt": [1], "max_tokens": 2}'
+    parts = b"".join(b"1\r\n%c\r\n" % byte for byte in text) + b"0\r\n\r\n"
+    answer = say(server, HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n" + parts)
+    check(status(answer), "HTTP/1.1 200 OK", "a body in chunks of a byte")
+    answer = say(server, sized(text).replace(b"Connection", b"Expect: 100-continue\r\nConnection"))
+    check(status(answer), "HTTP/1.1 100 Continue", "a client that asks first")
+    check(b"HTTP/1.1 200 OK" in answer, True, "its answer")
+
+
+def check_slow(server):
+    """Who sends nothing, or a byte now and then, is not waited for."""
+    began = time.monotonic()
+    check(say(server, b"GET /health HTTP/1.1\r\nHost:"), b"", "half a header")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        try:
+            while True:
+                client.sendall(b"G")
+                time.sleep(0.1)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+    check(time.monotonic() - began < 30, True, "an end of waiting")
+
+
+def check_sides(server):
+    """One side closed, two requests at once, and HTTP/1.0."""
+    check(status(say(server, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n", closes=True)),
+          "HTTP/1.1 200 OK", "a client that says no more")
+    one = b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n"
+    answer = say(server, one * 50 + one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    check(answer.count(b'{"version"'), 51, "requests at once")
+    body = b'{"prompt": [1], "max_tokens": 3, "stream": true}'
+    answer = say(server, b"POST /v1/completions HTTP/1.0\r\nContent-Type: application/json\r\n"
+                 b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    check((b"chunked" in answer.lower(), answer.endswith(b"data: [DONE]\n\n")), (False, True),
+          "a stream of HTTP/1.0")
+
+
+def check_slow_reader(server):
+    """A client that reads late gets all the same."""
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        client.connect(("127.0.0.1", server.port))
+        body = b'{"prompt": [1], "max_tokens": 80, "stream": true, "n": 16, "ignore_eos": true}'
+        client.sendall(sized(body))
+        time.sleep(0.5)
+        answer = b""
+        while block := client.recv(512):
+            answer += block
+    check(answer.count(b'"finish_reason": "length"'), 16, "ends for a slow reader")
+    check(b"[DONE]" in answer, True, "its end")
+
+
+def check_end():
+    """SIGTERM lets what is at hand end; flags and ports that cannot be had."""
+    server = Server(ARTIFACT, "--no-request-log")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        client.sendall(sized(b'{"prompt": [1], "max_tokens": 90, "stream": true, "n": 200,'
+                             b' "ignore_eos": true}'))
+        answer = client.recv(1 << 16)
+        server.process.send_signal(signal.SIGTERM)
+        while block := client.recv(1 << 16):
+            answer += block
+    check(answer.count(b'"finish_reason": "length"'), 200, "answers at hand")
+    server.wait(0)
+    with Server(ARTIFACT) as server:
+        second = subprocess.run(["mtp-serve", ARTIFACT, "--port", str(server.port)],
+                                capture_output=True, text=True)
+        check((second.returncode, "--port" in second.stderr), (1, True), "one port")
+    for flags in (["--port", "70000"], ["--api-key", ""], ["--max-waiting", "x"]):
+        wrong = subprocess.run(["mtp-serve", ARTIFACT, *flags], capture_output=True)
+        check(wrong.returncode, 2, f"the flags {flags}")
+
+
+with Server(ARTIFACT, "--header-timeout", "1", "--max-body-bytes", "1048576") as server:
+    for part in (check_bytes, check_slow, check_sides, check_slow_reader):
+        part(server)
+    check(server.ask("GET", "/health")[0], 200, "/health behind all that")
+    check(texts(server.stream(prompt=[1], max_tokens=3))[1], ["length"], "a stream behind it")
+check_end()
+print("all faults are borne")

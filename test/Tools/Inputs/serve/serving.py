@@ -1,0 +1,146 @@
+"""A server under test, and a client of it that needs the standard library alone."""
+import contextlib, http.client, json, os, re, signal, subprocess, sys, threading
+
+
+class Server:
+    """mtp-serve with an artifact, on a port that is free."""
+
+    def __init__(self, artifact, *flags):
+        self.artifact = artifact
+        self.process = subprocess.Popen(
+            ["mtp-serve", artifact, "--port", "0", "--threads", "1", *flags],
+            stderr=subprocess.PIPE, text=True)
+        self.log = []
+        first = self.process.stderr.readline()
+        match = re.search(r"http://[^ ]*:(\d+)$", first.strip())
+        if not match:
+            sys.exit(f"expected an address, got {first}{self.process.stderr.read()}")
+        self.port = int(match[1])
+        # A pipe that nobody reads would hold the server up.
+        self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr))
+        self.reader.start()
+
+    def stop(self, number=signal.SIGTERM, expected=0):
+        self.process.send_signal(number)
+        return self.wait(expected)
+
+    def wait(self, expected=0):
+        status = self.process.wait(60)
+        self.reader.join()
+        check(status, expected, "the server's exit status")
+        return "".join(self.log)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *rest):
+        if self.process.poll() is None:
+            self.process.kill() if kind else self.stop()
+        self.reader.join()
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def switches(self):
+        """How often its threads have slept or been put to sleep."""
+        count = 0
+        for task in os.listdir(f"/proc/{self.process.pid}/task"):
+            with open(f"/proc/{self.process.pid}/task/{task}/status") as status:
+                count += sum(int(n) for n in re.findall(r"ctxt_switches:\s+(\d+)", status.read()))
+        return count
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def ask(self, method, path, body=None, **headers):
+        """Status, fields and JSON (else text) of a reply."""
+        with contextlib.closing(self.connect()) as connection:
+            data = None
+            if body is not None:
+                data = body if isinstance(body, (bytes, str)) else json.dumps(body)
+                headers.setdefault("Content-Type", "application/json")
+            connection.request(method, path, data,
+                               {name.replace("_", "-"): value for name, value in headers.items()})
+            reply = connection.getresponse()
+            text = reply.read().decode()
+            is_json = reply.headers.get("Content-Type", "").startswith("application/json")
+            return reply.status, reply.headers, json.loads(text) if is_json else text
+
+    def complete(self, path="/v1/completions", **body):
+        status, _, answer = self.ask("POST", path, body)
+        check(status, 200, f"the status of {body}: {answer}")
+        return answer
+
+    def refuse(self, path="/v1/completions", **body):
+        """Status and error of a body that is refused."""
+        status, _, answer = self.ask("POST", path, body)
+        if status < 400:
+            sys.exit(f"expected an error for {body}, got {answer}")
+        return status, answer["error"]
+
+    def stream(self, path="/v1/completions", most=None, **body):
+        """The events of a stream, or the first of them: then the client goes away."""
+        with contextlib.closing(self.connect()) as connection:
+            connection.request("POST", path, json.dumps(dict(body, stream=True)),
+                               {"Content-Type": "application/json"})
+            reply = connection.getresponse()
+            if reply.status != 200:
+                sys.exit(f"expected a stream for {body}, got {reply.read()}")
+            check(reply.headers["Content-Type"], "text/event-stream", "the type of a stream")
+            events = []
+            while most is None or len(events) < most:
+                line = reply.readline().decode()
+                if not line:
+                    sys.exit(f"expected [DONE] at the end, got {events[-1:]}")
+                if line.strip() == "data: [DONE]":
+                    check(reply.read(), b"\n", "what is behind [DONE]")
+                    break
+                if line.strip():
+                    if not line.startswith("data: "):
+                        sys.exit(f"expected an event, got {line}")
+                    events.append(json.loads(line[len("data: "):]))
+            return events
+
+    def metric(self, name, **labels):
+        """The value of a metric whose labels include these."""
+        text = self.ask("GET", "/metrics")[2]
+        for line in text.splitlines():
+            if line.startswith(name + "{") and all(f'{k}="{v}"' in line for k, v in labels.items()):
+                return float(line.rsplit(" ", 1)[1])
+        sys.exit(f"expected a metric {name}, got {text}")
+
+
+def check(got, expected, what):
+    if got != expected:
+        sys.exit(f"{what}: expected {expected!r}, got {got!r}")
+
+
+def texts(events):
+    """The text of each choice of a stream, and why it ended."""
+    parts, ends = {}, {}
+    for event in events:
+        for choice in event["choices"]:
+            index = choice["index"]
+            text = choice["text"] if "text" in choice else choice["delta"].get("content", "")
+            parts[index] = parts.get(index, "") + text
+            if index in ends:
+                sys.exit(f"expected nothing behind the end, got {choice}")
+            if choice["finish_reason"]:
+                ends[index] = choice["finish_reason"]
+    return [parts[i] for i in sorted(parts)], [ends.get(i) for i in sorted(parts)]
+
+
+def alone(artifact, prompt, **body):
+    """What mtp-run writes for a prompt (a text or ids), without drafts and without others."""
+    flags = ["--prompt", prompt]
+    if not isinstance(prompt, str):
+        flags = ["--ids", ",".join(map(str, prompt))]
+    for name, flag in [("max_tokens", "-n"), ("temperature", "--temperature"), ("seed", "--seed"),
+                       ("top_p", "--top-p"), ("top_k", "--top-k"), ("min_p", "--min-p")]:
+        if name in body:
+            flags += [flag, str(body[name])]
+    if body.get("ignore_eos"):
+        flags.append("--ignore-eos")
+    output = subprocess.run(["mtp-run", artifact, "--json", "--threads", "1", "-k", "0", *flags],
+                            check=True, capture_output=True, text=True).stdout
+    return json.loads(output)["sequences"][0]

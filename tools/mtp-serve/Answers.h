@@ -1,0 +1,68 @@
+//===- Answers.h - Answers as JSON ------------------------------*- C++ -*-===//
+//
+// The objects of OpenAI's API, each on one line.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_ANSWERS_H
+#define MTP_TOOLS_MTP_SERVE_ANSWERS_H
+
+#include "mtp/session.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mtp::serve {
+
+/// What all objects of an answer have in common.
+struct AnswerHead {
+  std::string id;
+  std::string model;
+  uint64_t created = 0;
+  bool isChat = false;
+};
+
+/// One answer, or what is new of it.
+struct AnswerPart {
+  size_t index = 0;
+  std::string text;
+  /// "stop", "length", ...; empty while more comes.
+  std::string finish;
+  /// Of a chat's stream: the first part of its answer.
+  bool isFirst = false;
+  /// Where the request asks for ids.
+  std::optional<std::vector<int32_t>> ids;
+  std::optional<std::vector<int32_t>> promptIds;
+};
+
+struct Usage {
+  uint64_t promptTokens = 0;
+  uint64_t cachedTokens = 0;
+  uint64_t outputTokens = 0;
+  uint64_t rounds = 0;
+  /// By position.
+  std::vector<uint64_t> drafted, accepted;
+
+  /// Adds what a sequence counted of its rounds.
+  void addRounds(const Statistics &statistics);
+};
+
+/// OpenAI's word for an end.
+std::string finishName(FinishReason reason);
+
+std::string wholeAnswer(const AnswerHead &head,
+                        const std::vector<AnswerPart> &parts,
+                        const Usage &usage);
+
+/// One event of a stream. `hasUsage` streams have a usage of null until their
+/// last event.
+std::string streamPart(const AnswerHead &head, const AnswerPart &part,
+                       bool hasUsage);
+
+/// That last event: no part, but the usage.
+std::string streamUsage(const AnswerHead &head, const Usage &usage);
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_ANSWERS_H

@@ -1,0 +1,73 @@
+//===- ApiError.cpp - What a request is answered when it fails ------------===//
+
+#include "tools/mtp-serve/ApiError.h"
+#include "tools/support/Json.h"
+
+using namespace mtp;
+using namespace mtp::serve;
+
+ApiError serve::wrongField(std::string param, std::string message) {
+  ApiError error;
+  error.message = std::move(message);
+  error.param = std::move(param);
+  return error;
+}
+
+ApiError serve::errorOf(const Status &status, std::string param) {
+  ApiError error = wrongField(std::move(param), std::string(status.message()));
+  switch (status.code()) {
+  case StatusCode::InvalidArgument:
+  case StatusCode::OutOfRange:
+  case StatusCode::ResourceExhausted:
+  case StatusCode::FailedPrecondition:
+  case StatusCode::Unimplemented:
+    break;
+  case StatusCode::Unavailable:
+    error.status = 503;
+    break;
+  case StatusCode::NotFound:
+  case StatusCode::DataLoss:
+  case StatusCode::Internal:
+  case StatusCode::Ok:
+    error.status = 500;
+    break;
+  }
+  return error;
+}
+
+/// The kinds that OpenAI's clients know.
+static const char *typeOf(unsigned status) {
+  switch (status) {
+  case 401:
+    return "authentication_error";
+  case 404:
+    return "not_found_error";
+  case 429:
+    return "rate_limit_error";
+  default:
+    return status < 500 ? "invalid_request_error" : "server_error";
+  }
+}
+
+static void textOrNull(JsonWriter &json, const char *name,
+                       const std::string &text) {
+  json.key(name);
+  if (text.empty())
+    json.null();
+  else
+    json.value(text);
+}
+
+std::string serve::errorJson(const ApiError &error) {
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginObject();
+  json.key("error");
+  json.beginObject();
+  json.field("message", error.message);
+  json.field("type", typeOf(error.status));
+  textOrNull(json, "param", error.param);
+  textOrNull(json, "code", error.code);
+  json.endObject();
+  json.endObject();
+  return json.text();
+}

@@ -1,0 +1,354 @@
+//===- Connection.cpp - One client's requests -----------------------------===//
+
+#include "tools/mtp-serve/Connection.h"
+#include "tools/mtp-serve/ReplyHeader.h"
+#include "tools/mtp-serve/Sse.h"
+
+#include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/chunk_encode.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <cstdio>
+#include <poll.h>
+
+using namespace mtp;
+using namespace mtp::serve;
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::awaitable;
+using asio::redirect_error;
+using asio::use_awaitable;
+using boost::system::error_code;
+using namespace asio::experimental::awaitable_operators;
+using Seconds = std::chrono::seconds;
+
+/// What the buffer holds beside a header: the part of a body that came with it.
+static constexpr size_t kReadAhead = 64 << 10;
+/// What is asked for of a connection that has sent nothing.
+static constexpr size_t kFirstRead = 1 << 10;
+
+Connection::Connection(asio::ip::tcp::socket socket, Dispatcher &dispatcher,
+                       Routes &routes, const ServerOptions &options)
+    : tcp(std::move(socket)), buffer(options.limits.headerBytes + kReadAhead),
+      news(tcp.get_executor()), dispatcher(dispatcher), routes(routes),
+      options(options) {
+  error_code error;
+  auto end = tcp.socket().remote_endpoint(error);
+  if (!error)
+    peer = end.address().to_string();
+  // An event is to leave at once.
+  tcp.socket().set_option(asio::ip::tcp::no_delay(true), error);
+}
+
+void Connection::retire() {
+  retires = true;
+  if (isIdle)
+    close();
+}
+
+void Connection::close() {
+  error_code error;
+  tcp.socket().close(error);
+}
+
+awaitable<void> Connection::run() {
+  try {
+    while (co_await serveOne()) {
+    }
+  } catch (const std::exception &) {
+    // The client is gone, or was too slow.
+  }
+  close();
+}
+
+awaitable<bool> Connection::serveOne() {
+  Parser parser;
+  parser.header_limit(options.limits.headerBytes);
+  parser.body_limit(options.limits.bodyBytes);
+  if (error_code error = co_await read(parser)) {
+    co_await refuse(error);
+    co_return false;
+  }
+  Exchange exchange = exchangeOf(parser.release());
+  RouteAnswer answer = routes.answer(exchange.request);
+  if (answer.generation) {
+    co_await generate(exchange, answer.generation);
+  } else {
+    co_await reply(exchange, answer.reply);
+    log(exchange, nullptr);
+  }
+  co_return exchange.keepsAlive && !retires;
+}
+
+awaitable<error_code> Connection::read(Parser &parser) {
+  const Limits &limits = options.limits;
+  error_code error;
+  // What was sent ahead is there already.
+  if (buffer.size() == 0) {
+    isIdle = true;
+    tcp.expires_after(Seconds(limits.idleSeconds));
+    size_t count = co_await tcp.async_read_some(
+        buffer.prepare(kFirstRead), redirect_error(use_awaitable, error));
+    buffer.commit(count);
+    isIdle = false;
+  }
+  if (error)
+    co_return error;
+  tcp.expires_after(Seconds(limits.headerSeconds));
+  co_await http::async_read_header(tcp, buffer, parser,
+                                   redirect_error(use_awaitable, error));
+  tcp.expires_after(Seconds(limits.bodySeconds));
+  if (!error &&
+      beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+    http::response<http::empty_body> go(http::status::continue_,
+                                        parser.get().version());
+    co_await http::async_write(tcp, go, redirect_error(use_awaitable, error));
+  }
+  if (!error)
+    co_await http::async_read(tcp, buffer, parser,
+                              redirect_error(use_awaitable, error));
+  tcp.expires_never();
+  co_return error;
+}
+
+/// Answers what is no request, where there is somebody to be answered.
+awaitable<void> Connection::refuse(error_code error) {
+  ApiError answer;
+  if (error == http::error::body_limit) {
+    answer.status = 413;
+    answer.message = "expected a body of at most " +
+                     std::to_string(options.limits.bodyBytes) + " bytes";
+  } else if (error == http::error::header_limit ||
+             error == http::error::buffer_overflow) {
+    answer.status = 431;
+    answer.message = "expected a header of at most " +
+                     std::to_string(options.limits.headerBytes) + " bytes";
+  } else if (error == http::error::end_of_stream ||
+             error == http::error::partial_message ||
+             error.category() !=
+                 http::make_error_code(http::error::bad_method).category()) {
+    co_return;
+  } else {
+    answer.message = "expected a request of HTTP/1.1, got another thing (" +
+                     error.message() + ")";
+  }
+  Exchange exchange;
+  exchange.line = "-";
+  exchange.request.id = dispatcher.makeId();
+  exchange.began = Clock::now();
+  co_await reply(exchange, Routes::replyOf(answer));
+  log(exchange, nullptr);
+  co_await linger();
+}
+
+awaitable<void> Connection::linger() {
+  error_code error;
+  tcp.socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);
+  tcp.expires_after(Seconds(2));
+  std::vector<char> dropped(1 << 14);
+  for (uint64_t left = options.limits.bodyBytes; !error && left > 0;) {
+    size_t count = co_await tcp.async_read_some(
+        asio::buffer(dropped), redirect_error(use_awaitable, error));
+    left -= std::min<uint64_t>(left, count);
+  }
+}
+
+Connection::Exchange Connection::exchangeOf(Request request) {
+  auto field = [&](http::field name) { return std::string(request[name]); };
+  Exchange exchange;
+  exchange.began = Clock::now();
+  HttpRequest &plain = exchange.request;
+  plain.method = std::string(request.method_string());
+  std::string target(request.target());
+  plain.path = target.substr(0, target.find('?'));
+  plain.contentType = field(http::field::content_type);
+  plain.authorization = field(http::field::authorization);
+  plain.id = std::string(request["X-Request-Id"]);
+  if (!isRequestId(plain.id))
+    plain.id = dispatcher.makeId();
+  exchange.origin = field(http::field::origin);
+  exchange.askedHeaders = field(http::field::access_control_request_headers);
+  exchange.line = printable(plain.method + " " + target);
+  exchange.version = request.version();
+  exchange.isHead = plain.method == "HEAD";
+  exchange.keepsAlive = request.keep_alive();
+  plain.body = std::move(request.body());
+  return exchange;
+}
+
+/// Status line and fields; without what says how long the body is.
+template <typename Response>
+static void setHeader(Response &response, const ServerOptions &options,
+                      const std::string &origin, const std::string &asked,
+                      const std::string &id) {
+  response.set(http::field::server, "mtp-serve/" + options.version);
+  response.set(http::field::cache_control, "no-store");
+  response.set("X-Request-Id", id);
+  for (auto &[name, value] : originHeaders(options.origins, origin, asked))
+    response.set(name, value);
+}
+
+awaitable<void> Connection::reply(Exchange &exchange, const HttpReply &reply) {
+  exchange.status = reply.status;
+  http::response<http::string_body> response(http::status(reply.status),
+                                             exchange.version);
+  setHeader(response, options, exchange.origin, exchange.askedHeaders,
+            exchange.request.id);
+  if (!reply.type.empty())
+    response.set(http::field::content_type, reply.type);
+  for (auto &[name, value] : reply.headers)
+    response.set(name, value);
+  exchange.keepsAlive &= !retires;
+  response.keep_alive(exchange.keepsAlive);
+  response.body() = reply.body;
+  response.prepare_payload();
+  tcp.expires_after(Seconds(options.limits.writeSeconds));
+  if (exchange.isHead) {
+    http::response_serializer<http::string_body> serializer(response);
+    co_await http::async_write_header(tcp, serializer, use_awaitable);
+  } else {
+    co_await http::async_write(tcp, response, use_awaitable);
+  }
+  tcp.expires_never();
+}
+
+namespace {
+/// A generation that somebody waits for; without them it is of no use.
+class Reader {
+public:
+  Reader(Generation &generation, asio::steady_timer &news)
+      : generation(generation) {
+    generation.setListener([&news] { news.cancel(); });
+  }
+  ~Reader() {
+    generation.setListener({});
+    if (!generation.hasEnded())
+      generation.abort();
+  }
+
+private:
+  Generation &generation;
+};
+} // namespace
+
+awaitable<void> Connection::generate(Exchange &exchange,
+                                     std::shared_ptr<Generation> generation) {
+  {
+    Reader reader(*generation, news);
+    co_await (produce(exchange, *generation) || watch());
+  }
+  if (!generation->isFinished())
+    exchange.keepsAlive = false;
+  log(exchange, generation.get());
+}
+
+/// Catches what is thrown, so that the first of two that wait for each other
+/// to end does end.
+awaitable<void> Connection::produce(Exchange &exchange,
+                                    Generation &generation) {
+  try {
+    while (!generation.hasStarted())
+      co_await waitForNews();
+    if (generation.streams() && !generation.error()) {
+      co_await stream(exchange, generation);
+      co_return;
+    }
+    while (!generation.hasEnded() && !generation.error())
+      co_await waitForNews();
+    if (generation.error()) {
+      co_await reply(exchange, Routes::replyOf(*generation.error()));
+      co_return;
+    }
+    HttpReply whole;
+    whole.body = generation.answer();
+    co_await reply(exchange, whole);
+  } catch (const std::exception &) {
+    exchange.keepsAlive = false;
+  }
+}
+
+awaitable<void> Connection::stream(Exchange &exchange, Generation &generation) {
+  // HTTP/1.0 knows no chunks: the end of the connection is that of the body.
+  bool hasChunks = exchange.version >= 11;
+  exchange.status = 200;
+  exchange.keepsAlive &= hasChunks && !retires;
+  http::response<http::empty_body> response(http::status::ok, exchange.version);
+  setHeader(response, options, exchange.origin, exchange.askedHeaders,
+            exchange.request.id);
+  response.set(http::field::content_type, std::string(kEventStream));
+  response.chunked(hasChunks);
+  response.keep_alive(exchange.keepsAlive);
+  http::response_serializer<http::empty_body> serializer(response);
+  Seconds slowest(options.limits.writeSeconds);
+  tcp.expires_after(slowest);
+  co_await http::async_write_header(tcp, serializer, use_awaitable);
+  while (!generation.isFinished()) {
+    tcp.expires_never();
+    while (!generation.hasNews())
+      co_await waitForNews();
+    std::string events = generation.takeEvents();
+    if (events.empty())
+      continue;
+    tcp.expires_after(slowest);
+    if (hasChunks)
+      co_await asio::async_write(tcp, http::make_chunk(asio::buffer(events)),
+                                 use_awaitable);
+    else
+      co_await asio::async_write(tcp, asio::buffer(events), use_awaitable);
+  }
+  tcp.expires_after(slowest);
+  if (hasChunks)
+    co_await asio::async_write(tcp, http::make_chunk_last(), use_awaitable);
+  tcp.expires_never();
+}
+
+awaitable<void> Connection::waitForNews() {
+  error_code error;
+  news.expires_at(asio::steady_timer::time_point::max());
+  co_await news.async_wait(redirect_error(use_awaitable, error));
+}
+
+/// Whether a side has closed, be there bytes before that or not.
+static bool isGone(int descriptor) {
+  struct pollfd state = {descriptor, POLLRDHUP, 0};
+  if (descriptor < 0)
+    return true;
+  return ::poll(&state, 1, 0) > 0 && state.revents != 0;
+}
+
+awaitable<void> Connection::watch() {
+  error_code error;
+  co_await tcp.socket().async_wait(asio::ip::tcp::socket::wait_read,
+                                   redirect_error(use_awaitable, error));
+  asio::steady_timer pause(tcp.get_executor());
+  // The next request is there already: its end is no event for the socket.
+  while (!error &&
+         !isGone(tcp.socket().is_open() ? tcp.socket().native_handle() : -1)) {
+    pause.expires_after(std::chrono::milliseconds(500));
+    co_await pause.async_wait(redirect_error(use_awaitable, error));
+  }
+}
+
+void Connection::log(const Exchange &exchange,
+                     const Generation *generation) const {
+  if (!options.logsRequests)
+    return;
+  std::string tokens;
+  if (generation)
+    tokens = " prompt=" + std::to_string(generation->promptTokens()) +
+             " output=" + std::to_string(generation->outputTokens()) +
+             (generation->isFinished() ? "" : " unfinished");
+  std::chrono::duration<double, std::milli> took =
+      Clock::now() - exchange.began;
+  std::fprintf(stderr, "%s %s \"%s\" %u%s %.1f ms\n", peer.c_str(),
+               exchange.request.id.c_str(), exchange.line.c_str(),
+               exchange.status, tokens.c_str(), took.count());
+}

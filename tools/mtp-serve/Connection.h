@@ -1,0 +1,86 @@
+//===- Connection.h - One client's requests ---------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_CONNECTION_H
+#define MTP_TOOLS_MTP_SERVE_CONNECTION_H
+
+#include "tools/mtp-serve/Routes.h"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+namespace mtp::serve {
+
+/// Reads requests from a socket, one behind the other, and writes what they are
+/// answered. A client that closes its side is gone: what it asked for is
+/// cancelled.
+class Connection {
+public:
+  Connection(boost::asio::ip::tcp::socket socket, Dispatcher &dispatcher,
+             Routes &routes, const ServerOptions &options);
+
+  /// To the end of the connection. Throws nothing.
+  boost::asio::awaitable<void> run();
+
+  /// Ends it now where no request is at hand, and else behind the answer.
+  void retire();
+  /// Ends it now, whatever is at hand.
+  void close();
+
+private:
+  using Parser =
+      boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using Request = boost::beast::http::request<boost::beast::http::string_body>;
+
+  /// What all that is written for a request has in its header.
+  struct Exchange {
+    HttpRequest request;
+    std::string origin;
+    std::string askedHeaders;
+    std::string line;
+    unsigned version = 11;
+    bool isHead = false;
+    bool keepsAlive = false;
+    unsigned status = 0;
+    Clock::time_point began;
+  };
+
+  /// A request and its answer. False: the connection ends.
+  boost::asio::awaitable<bool> serveOne();
+  boost::asio::awaitable<boost::system::error_code> read(Parser &parser);
+  boost::asio::awaitable<void> refuse(boost::system::error_code error);
+  Exchange exchangeOf(Request request);
+
+  boost::asio::awaitable<void> reply(Exchange &exchange,
+                                     const HttpReply &reply);
+  boost::asio::awaitable<void> generate(Exchange &exchange,
+                                        std::shared_ptr<Generation> generation);
+  boost::asio::awaitable<void> produce(Exchange &exchange,
+                                       Generation &generation);
+  boost::asio::awaitable<void> stream(Exchange &exchange,
+                                      Generation &generation);
+  /// Ends when the client is gone.
+  boost::asio::awaitable<void> watch();
+  boost::asio::awaitable<void> waitForNews();
+  /// Lets the client read what it was answered before the connection ends.
+  boost::asio::awaitable<void> linger();
+  void log(const Exchange &exchange, const Generation *generation) const;
+
+  boost::beast::tcp_stream tcp;
+  boost::beast::flat_buffer buffer;
+  boost::asio::steady_timer news;
+  Dispatcher &dispatcher;
+  Routes &routes;
+  const ServerOptions &options;
+  std::string peer;
+  bool isIdle = true;
+  bool retires = false;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_CONNECTION_H

@@ -1,0 +1,72 @@
+//===- Dispatcher.h - Generations and their sequences -----------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_DISPATCHER_H
+#define MTP_TOOLS_MTP_SERVE_DISPATCHER_H
+
+#include "tools/mtp-serve/Generation.h"
+#include "tools/mtp-serve/Metrics.h"
+
+#include <functional>
+#include <memory>
+#include <random>
+#include <unordered_map>
+
+namespace mtp::serve {
+
+/// Starts generations on the engine and gives them what their sequences give.
+/// For one thread, the I/O thread; `post` runs a call there from any.
+class Dispatcher {
+public:
+  using Post = std::function<void(std::function<void()>)>;
+
+  /// At most `maxWaiting` sequences wait for a slot.
+  Dispatcher(std::unique_ptr<Session> session, const ModelFacts &facts,
+             uint32_t maxWaiting, Post post);
+  ~Dispatcher();
+
+  /// Encodes the prompts and submits the sequences. 429 where too many wait,
+  /// 503 where the server ends.
+  MaybeError start(GenerationRequest request, const std::string &id,
+                   std::shared_ptr<Generation> &generation);
+
+  /// No more generations; those at hand go on.
+  void refuse() { refuses = true; }
+  bool isRefusing() const { return refuses; }
+  /// Ends all at hand.
+  void abortAll();
+
+  /// Called with the first failure of a step.
+  void setFailureListener(std::function<void(Status)> call) {
+    onFailure = std::move(call);
+  }
+
+  const ModelFacts &model() const { return facts; }
+  Metrics &metrics() { return numbers; }
+  const EngineState &state() const { return lastState; }
+  /// An id that no other request has.
+  std::string makeId();
+
+private:
+  void deliver(const EngineReport &report);
+  ApiError tooMany() const;
+
+  const ModelFacts &facts;
+  uint32_t maxWaiting;
+  Metrics numbers;
+  std::function<void(Status)> onFailure;
+  /// By the handles of their sequences that have not ended.
+  std::unordered_map<Handle, std::shared_ptr<Generation>> running;
+  std::unordered_map<Handle, Clock::time_point> began;
+  Handle next = 1;
+  /// Mean of what a sequence took of late.
+  double secondsEach = 1;
+  bool refuses = false;
+  EngineState lastState;
+  std::mt19937_64 random;
+  // Last: its thread calls while the others live.
+  Engine engine;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_DISPATCHER_H

@@ -1,0 +1,105 @@
+//===- Engine.h - The thread that runs the model ----------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_ENGINE_H
+#define MTP_TOOLS_MTP_SERVE_ENGINE_H
+
+#include "mtp/session.h"
+#include "tools/mtp-serve/Inbox.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+#include <variant>
+
+namespace mtp::serve {
+
+/// A sequence, named by who submits it; each name is used once.
+using Handle = uint64_t;
+
+/// What became of a sequence.
+struct EngineEvent {
+  Handle handle = 0;
+  /// The session has taken it. Comes once, before any token.
+  bool accepted = false;
+  std::vector<int32_t> tokens;
+  /// Failed without `accepted` before: it was refused, and `error` says why.
+  FinishReason finish = FinishReason::None;
+  Status error;
+  /// Where it has ended.
+  Statistics statistics;
+};
+
+/// What the session is at, behind a step.
+struct EngineState {
+  Statistics statistics;
+  KvUsage pages;
+  /// Sequences that have a slot, and those that wait for one.
+  uint32_t running = 0;
+  uint32_t waiting = 0;
+};
+
+struct EngineReport {
+  std::vector<EngineEvent> events;
+  EngineState state;
+  /// The step that failed: nothing runs any more, and all that was at hand has
+  /// failed with this.
+  Status failure;
+};
+
+/// Owns a session and the one thread that works on it. The thread sleeps while
+/// there is nothing to do.
+///
+/// submit(), cancel() and close() may be called by any thread; `sink` is called
+/// by the engine's, which waits for it.
+class Engine {
+public:
+  using Sink = std::function<void(EngineReport)>;
+
+  Engine(std::unique_ptr<Session> session, Sink sink);
+  /// Waits for what has been submitted: cancel it first to be quick.
+  ~Engine();
+
+  void submit(Handle handle, Request request);
+  /// Ends it with Cancelled, as an event says. Nothing where it has ended.
+  void cancel(Handle handle);
+  /// The thread ends when all that was submitted has.
+  void close();
+
+private:
+  struct Submission {
+    Handle handle;
+    Request request;
+  };
+  struct Cancellation {
+    Handle handle;
+  };
+  using Command = std::variant<Submission, Cancellation>;
+
+  void run();
+  void apply(Submission &submission);
+  void apply(Cancellation &cancellation);
+  /// One step; what it gave goes into `report`.
+  void step();
+  void take(const SequenceUpdate &update);
+  /// Says that a sequence has ended, and forgets it.
+  void end(SequenceId id, EngineEvent event);
+  /// All that is at hand fails.
+  void fail(const Status &status);
+  EngineState state() const;
+  /// Hands out what has gathered.
+  void send();
+
+  std::unique_ptr<Session> session;
+  Sink sink;
+  Inbox<Command> inbox;
+  std::map<SequenceId, Handle> handles;
+  std::map<Handle, SequenceId> ids;
+  EngineReport report;
+  Status failure;
+  std::thread thread;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_ENGINE_H

@@ -1,0 +1,176 @@
+//===- Generation.cpp - The answer to one request -------------------------===//
+
+#include "tools/mtp-serve/Generation.h"
+#include "tools/mtp-serve/Sse.h"
+
+#include <algorithm>
+
+using namespace mtp;
+using namespace mtp::serve;
+
+Generation::Generation(GenerationRequest request,
+                       std::vector<PreparedPrompt> prompts,
+                       const ModelFacts &facts, std::string id,
+                       uint64_t created, Handle first,
+                       std::function<void(Handle)> cancel)
+    : request(std::move(request)), prompts(std::move(prompts)), facts(facts),
+      id(std::move(id)), created(created), first(first),
+      cancel(std::move(cancel)) {
+  const GenerationRequest &r = this->request;
+  bool keepsIds = r.returnsIds || !facts.tokenizer;
+  for (const PreparedPrompt &prompt : this->prompts)
+    for (uint32_t i = 0; i < r.n; ++i) {
+      Answer &answer = choices.emplace_back(Answer{
+          Choice(facts.tokenizer, r.skipSpecialTokens, keepsIds, r.stops)});
+      if (r.echo)
+        answer.choice.prepend(prompt.text);
+    }
+}
+
+std::vector<Request> Generation::sequences(uint64_t seed) const {
+  std::vector<Request> all;
+  for (const PreparedPrompt &prompt : prompts)
+    for (uint32_t i = 0; i < request.n; ++i)
+      all.push_back(sequenceOf(request, facts, prompt, i, seed));
+  return all;
+}
+
+void Generation::fail(ApiError error) {
+  if (!failed)
+    failed = std::move(error);
+  abort();
+}
+
+void Generation::take(const EngineEvent &event) {
+  size_t index = event.handle - first;
+  Answer &answer = choices[index];
+  Choice &choice = answer.choice;
+  answer.isAccepted |= event.accepted;
+  accepted += event.accepted;
+  bool wasComplete = choice.isComplete();
+  if (Status status = choice.take(event.tokens); !status.isOk())
+    fail(errorOf(status));
+  if (!wasComplete && choice.hasStopped())
+    cancel(event.handle);
+  if (event.finish != FinishReason::None) {
+    choice.end(event.finish, event.statistics);
+    ++ended;
+  }
+  // What the session refuses is the request's fault, what fails later is not.
+  if (event.finish == FinishReason::Failed) {
+    ApiError error = errorOf(event.error);
+    if (answer.isAccepted)
+      error.status = 500;
+    fail(std::move(error));
+  }
+  if (listener)
+    listener();
+}
+
+void Generation::abort() {
+  for (size_t i = 0; i < choices.size(); ++i)
+    if (!choices[i].choice.hasEnded())
+      cancel(first + i);
+}
+
+size_t Generation::promptTokens() const {
+  size_t tokens = 0;
+  for (const PreparedPrompt &prompt : prompts)
+    tokens += prompt.ids.size();
+  return tokens;
+}
+
+size_t Generation::outputTokens() const {
+  size_t tokens = 0;
+  for (const Answer &answer : choices)
+    tokens += answer.choice.tokenCount();
+  return tokens;
+}
+
+Usage Generation::usage() const {
+  Usage usage;
+  usage.promptTokens = promptTokens();
+  usage.outputTokens = outputTokens();
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const Statistics &statistics = choices[i].choice.statistics();
+    usage.addRounds(statistics);
+    // Later answers share the pages of the first.
+    if (i % request.n == 0)
+      usage.cachedTokens += statistics.cachedTokens;
+  }
+  return usage;
+}
+
+AnswerHead Generation::head() const {
+  return {id, facts.names.front(), created, request.isChat};
+}
+
+AnswerPart Generation::partOf(size_t index, size_t mostText) {
+  Answer &answer = choices[index];
+  AnswerPart part;
+  part.index = index;
+  part.text = answer.choice.takeText(mostText);
+  if (request.returnsIds || !facts.tokenizer) {
+    part.ids = answer.choice.takeIds();
+    if (!answer.hasBegun)
+      part.promptIds = prompts[index / request.n].ids;
+  }
+  part.isFirst = !answer.hasBegun;
+  answer.hasBegun = true;
+  return part;
+}
+
+std::string Generation::answer() {
+  std::vector<AnswerPart> parts;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    AnswerPart &part = parts.emplace_back(partOf(i, SIZE_MAX));
+    part.finish = finishName(choices[i].choice.finishReason());
+  }
+  finished = true;
+  return wholeAnswer(head(), parts, usage());
+}
+
+bool Generation::hasNews(const Answer &answer) const {
+  return answer.choice.hasNews() ||
+         (answer.choice.isComplete() && !answer.isClosed) ||
+         (request.isChat && !answer.hasBegun);
+}
+
+bool Generation::hasNews() const {
+  if (finished)
+    return false;
+  return failed || hasEnded() ||
+         std::ranges::any_of(choices,
+                             [this](const auto &a) { return hasNews(a); });
+}
+
+std::string Generation::eventOf(size_t index) {
+  Answer &answer = choices[index];
+  AnswerPart part = partOf(index, kMostText);
+  if (answer.choice.isComplete() && !answer.choice.hasNews()) {
+    part.finish = finishName(answer.choice.finishReason());
+    answer.isClosed = true;
+  }
+  return sseEvent(streamPart(head(), part, request.includesUsage));
+}
+
+std::string Generation::takeEvents() {
+  std::string events;
+  if (failed) {
+    finished = true;
+    return sseEvent(errorJson(*failed));
+  }
+  bool isAllOut = true;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (hasNews(choices[i]))
+      events += eventOf(i);
+    isAllOut &= choices[i].isClosed;
+  }
+  if (!hasEnded() || !isAllOut)
+    return events;
+  if (request.includesUsage)
+    events += sseEvent(streamUsage(head(), usage()));
+  events += kLastEvent;
+  finished = true;
+  return events;
+}

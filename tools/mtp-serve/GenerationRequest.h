@@ -1,0 +1,67 @@
+//===- GenerationRequest.h - What a body asks for ---------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_GENERATIONREQUEST_H
+#define MTP_TOOLS_MTP_SERVE_GENERATIONREQUEST_H
+
+#include "mtp/session.h"
+#include "tools/mtp-serve/ApiError.h"
+#include "tools/mtp-serve/ModelFacts.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mtp::serve {
+
+/// A prompt as a body has it.
+struct PromptSource {
+  std::string text;
+  /// Where it is given as ids.
+  std::vector<int32_t> ids;
+  bool isText = false;
+  /// A template made the text, and special tokens that it spells out are meant.
+  bool isSpecial = false;
+};
+
+/// A body of /v1/completions or /v1/chat/completions with all its values
+/// checked against the model, but for the length of its prompts.
+struct GenerationRequest {
+  /// Sequences that one body may ask for.
+  static constexpr uint32_t kMaxChoices = 256;
+  static constexpr size_t kMaxStops = 16, kMaxStopBytes = 1024;
+
+  /// Empty: not said.
+  std::string model;
+  std::vector<PromptSource> prompts;
+  /// The body itself, where a chat template makes the prompt of it.
+  std::string conversation;
+  bool isChat = false;
+
+  SamplingParams sampling;
+  /// Not said: each answer is another one.
+  bool hasSeed = false;
+  std::optional<uint32_t> maxTokens;
+  std::vector<std::string> stops;
+  std::vector<int32_t> stopTokens;
+  /// Answers to each prompt.
+  uint32_t n = 1;
+  uint32_t k = Request::kSessions;
+  bool echo = false;
+  bool ignoreEos = false;
+  bool addSpecialTokens = true;
+  bool skipSpecialTokens = true;
+  /// Answers have token ids, too.
+  bool returnsIds = false;
+  bool streams = false;
+  bool includesUsage = false;
+};
+
+/// Reads untrusted JSON. What the server cannot do is an error that names the
+/// field, unless the field has the value that changes nothing.
+MaybeError parseCompletion(std::string_view body, const ModelFacts &facts,
+                           GenerationRequest &request);
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_GENERATIONREQUEST_H

@@ -1,0 +1,33 @@
+//===- Http.h - A request and a reply ---------------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_HTTP_H
+#define MTP_TOOLS_MTP_SERVE_HTTP_H
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mtp::serve {
+
+/// What routes look at of a request; apart from any library of HTTP.
+struct HttpRequest {
+  std::string method;
+  /// Without what stands behind '?'.
+  std::string path;
+  std::string contentType;
+  std::string authorization;
+  /// Names it in answers and logs.
+  std::string id;
+  std::string body;
+};
+
+struct HttpReply {
+  unsigned status = 200;
+  std::string type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_HTTP_H

@@ -1,0 +1,53 @@
+//===- Inbox.h - Things from many threads for one ---------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_INBOX_H
+#define MTP_TOOLS_MTP_SERVE_INBOX_H
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace mtp::serve {
+
+/// A queue that one thread empties and that it sleeps on while it has nothing
+/// else to do. put() and close() may be called by any thread.
+template <typename T>
+class Inbox {
+public:
+  void put(T thing) {
+    {
+      std::lock_guard lock(mutex);
+      things.push_back(std::move(thing));
+    }
+    changed.notify_one();
+  }
+
+  /// Nobody waits any longer. What is put later is still taken.
+  void close() {
+    {
+      std::lock_guard lock(mutex);
+      closed = true;
+    }
+    changed.notify_one();
+  }
+
+  /// All that is there, in order. `mayWait` until there is something; what is
+  /// empty then says that the inbox was closed.
+  std::vector<T> take(bool mayWait) {
+    std::unique_lock lock(mutex);
+    if (mayWait)
+      changed.wait(lock, [this] { return closed || !things.empty(); });
+    return std::exchange(things, {});
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<T> things;
+  bool closed = false;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_INBOX_H

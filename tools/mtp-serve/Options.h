@@ -1,0 +1,47 @@
+//===- Options.h - What mtp-serve was asked to do ---------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_OPTIONS_H
+#define MTP_TOOLS_MTP_SERVE_OPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mtp::serve {
+
+/// Bounds on what a client can make the server hold or wait for. Times are in
+/// seconds.
+struct Limits {
+  uint64_t bodyBytes = 8 << 20;
+  uint32_t headerBytes = 16 << 10;
+  uint32_t connections = 8192;
+  /// Sequences that wait for a slot; more are answered 429.
+  uint32_t waiting = 256;
+  /// A connection without a request, a header from its first byte on, a body,
+  /// and one write to a client that does not read.
+  uint32_t idleSeconds = 75;
+  uint32_t headerSeconds = 10;
+  uint32_t bodySeconds = 60;
+  uint32_t writeSeconds = 60;
+  /// For answers at hand when the server is told to end.
+  uint32_t shutdownSeconds = 30;
+};
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  /// Zero: any that is free.
+  uint16_t port = 8080;
+  /// One of these is asked for where there are any.
+  std::vector<std::string> keys;
+  /// Pages of these origins may call; "*": all.
+  std::vector<std::string> origins;
+  /// SIGINT and SIGTERM end the server.
+  bool takesSignals = false;
+  bool logsRequests = true;
+  std::string version;
+  Limits limits;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_OPTIONS_H

@@ -1,0 +1,88 @@
+//===- Prompts.cpp - The sequences of a request ---------------------------===//
+
+#include "tools/mtp-serve/Prompts.h"
+#include "runtime/core/StrCat.h"
+#include "tools/support/PromptText.h"
+
+#include <algorithm>
+
+using namespace mtp;
+using namespace mtp::serve;
+
+/// What OpenAI's completions have where the body says nothing.
+static constexpr uint32_t kCompletionTokens = 16;
+
+static ApiError tooLong(std::string field, std::string message) {
+  ApiError error = wrongField(std::move(field), std::move(message));
+  error.code = "context_length_exceeded";
+  return error;
+}
+
+static MaybeError checkLength(const GenerationRequest &request,
+                              const ModelFacts &facts, size_t tokens) {
+  const char *field = request.isChat ? "messages" : "prompt";
+  if (tokens == 0)
+    return wrongField(field, "expected a prompt of at least one token");
+  if (tokens >= facts.maxContext)
+    return tooLong(field,
+                   strCat("expected a prompt of less than ", facts.maxContext,
+                          " tokens, the context, got ", tokens));
+  if (request.maxTokens.value_or(1) > facts.maxContext - tokens)
+    return tooLong("max_tokens",
+                   strCat("expected 'max_tokens' of at most ",
+                          facts.maxContext - tokens, ", which a prompt of ",
+                          tokens, " tokens leaves of the context, got ",
+                          *request.maxTokens));
+  return std::nullopt;
+}
+
+static MaybeError prepare(const GenerationRequest &request,
+                          const ModelFacts &facts, const PromptSource &source,
+                          PreparedPrompt &prompt) {
+  if (source.isText) {
+    Result<std::vector<int32_t>> ids =
+        promptIds(source.text, {request.addSpecialTokens, source.isSpecial},
+                  facts.generation, *facts.tokenizer);
+    if (!ids)
+      return errorOf(ids.status(), request.isChat ? "messages" : "prompt");
+    prompt.ids = std::move(*ids);
+    if (request.echo)
+      prompt.text = source.text;
+  } else {
+    prompt.ids = source.ids;
+    if (request.echo && facts.tokenizer) {
+      Result<std::string> text = facts.tokenizer->decode(prompt.ids);
+      if (!text)
+        return errorOf(text.status(), "prompt");
+      prompt.text = std::move(*text);
+    }
+  }
+  return checkLength(request, facts, prompt.ids.size());
+}
+
+MaybeError serve::preparePrompts(const GenerationRequest &request,
+                                 const ModelFacts &facts,
+                                 std::vector<PreparedPrompt> &prompts) {
+  for (const PromptSource &source : request.prompts)
+    if (MaybeError error =
+            prepare(request, facts, source, prompts.emplace_back()))
+      return error;
+  return std::nullopt;
+}
+
+Request serve::sequenceOf(const GenerationRequest &request,
+                          const ModelFacts &facts, const PreparedPrompt &prompt,
+                          uint32_t number, uint64_t seed) {
+  Request sequence;
+  sequence.prompt = prompt.ids;
+  sequence.sampling = request.sampling;
+  sequence.sampling.seed =
+      (request.hasSeed ? request.sampling.seed : seed) + number;
+  uint32_t left = facts.maxContext - uint32_t(prompt.ids.size());
+  sequence.maxTokens = request.maxTokens.value_or(
+      request.isChat ? left : std::min(kCompletionTokens, left));
+  sequence.stopTokens = request.stopTokens;
+  sequence.ignoreEos = request.ignoreEos;
+  sequence.k = request.k;
+  return sequence;
+}

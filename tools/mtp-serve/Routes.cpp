@@ -1,0 +1,234 @@
+//===- Routes.cpp - What each path answers --------------------------------===//
+
+#include "tools/mtp-serve/Routes.h"
+#include "runtime/core/StrCat.h"
+#include "tools/mtp-serve/TextRequest.h"
+#include "tools/support/Json.h"
+
+#include <algorithm>
+
+using namespace mtp;
+using namespace mtp::serve;
+
+struct Routes::Route {
+  std::string_view method, path;
+  RouteAnswer (Routes::*answer)(const HttpRequest &request);
+  /// Answered without a key: for those who watch over the process.
+  bool isOpen = false;
+};
+
+const Routes::Route Routes::kRoutes[] = {
+    {"POST", "/v1/completions", &Routes::completions},
+    {"GET", "/v1/models", &Routes::models},
+    {"GET", "/health", &Routes::health, true},
+    {"GET", "/metrics", &Routes::metrics},
+    {"POST", "/tokenize", &Routes::tokenize},
+    {"POST", "/detokenize", &Routes::detokenize},
+    {"GET", "/version", &Routes::version},
+    {"GET", "/props", &Routes::props},
+};
+
+bool serve::isSameKey(std::string_view key, std::string_view given) {
+  unsigned char differs = key.size() == given.size() ? 0 : 1;
+  for (size_t i = 0; i < given.size(); ++i)
+    differs |= (unsigned char)(given[i]) ^
+               (unsigned char)(key.empty() ? 0 : key[i % key.size()]);
+  return differs == 0;
+}
+
+bool Routes::isAllowed(const HttpRequest &request) const {
+  constexpr std::string_view kScheme = "Bearer ";
+  std::string_view given = request.authorization;
+  if (!given.starts_with(kScheme))
+    return options.keys.empty();
+  given.remove_prefix(kScheme.size());
+  bool isOne = options.keys.empty();
+  for (const std::string &key : options.keys)
+    isOne |= isSameKey(key, given);
+  return isOne;
+}
+
+HttpReply Routes::replyOf(const ApiError &error) {
+  HttpReply reply;
+  reply.status = error.status;
+  reply.body = errorJson(error);
+  if (error.status == 401)
+    reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (error.retryAfter > 0)
+    reply.headers.emplace_back("Retry-After", std::to_string(error.retryAfter));
+  return reply;
+}
+
+static RouteAnswer refusal(unsigned status, std::string message) {
+  ApiError error;
+  error.status = status;
+  error.message = std::move(message);
+  return {Routes::replyOf(error), nullptr};
+}
+
+static bool isJson(std::string_view type) {
+  constexpr std::string_view kJson = "application/json";
+  std::string lower(type.substr(0, kJson.size()));
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
+  });
+  std::string_view rest = type.substr(std::min(type.size(), kJson.size()));
+  return lower == kJson && (rest.empty() || rest[0] == ';' || rest[0] == ' ');
+}
+
+RouteAnswer Routes::answer(const HttpRequest &request) {
+  std::string_view method = request.method;
+  if (method == "HEAD")
+    method = "GET";
+  const Route *found = nullptr;
+  std::string allowed;
+  // A model by its name is a path below that of all.
+  bool isModel = request.path.starts_with("/v1/models/");
+  std::string_view path = request.path;
+  if (isModel)
+    path = "/v1/models";
+  for (const Route &route : kRoutes)
+    if (route.path == path) {
+      allowed += strCat(allowed.empty() ? "" : ", ", route.method);
+      if (route.method == method)
+        found = &route;
+    }
+  // What a page asks before it calls has no key.
+  if (method == "OPTIONS" && !allowed.empty()) {
+    HttpReply reply = {204, "", "", {{"Allow", allowed + ", OPTIONS"}}};
+    return {std::move(reply), nullptr};
+  }
+  if (!(found && found->isOpen) && !isAllowed(request))
+    return refusal(401, "expected 'Authorization: Bearer' with a key of this "
+                        "server");
+  if (allowed.empty())
+    return refusal(
+        404, strCat("expected a path of the API, got '", request.path, "'"));
+  if (!found) {
+    RouteAnswer answer = refusal(405, strCat("expected ", allowed, " for ",
+                                             path, ", got ", request.method));
+    answer.reply.headers.emplace_back("Allow", allowed);
+    return answer;
+  }
+  // What a page can send to another host without asking for leave is no JSON.
+  if (method == "POST" && !isJson(request.contentType))
+    return refusal(415, strCat("expected Content-Type: application/json, got '",
+                               request.contentType, "'"));
+  return (this->*found->answer)(request);
+}
+
+RouteAnswer Routes::completions(const HttpRequest &request) {
+  GenerationRequest parsed;
+  RouteAnswer answer;
+  MaybeError error = parseCompletion(request.body, dispatcher.model(), parsed);
+  if (!error)
+    error = dispatcher.start(std::move(parsed), "cmpl-" + request.id,
+                             answer.generation);
+  if (error)
+    answer.reply = replyOf(*error);
+  return answer;
+}
+
+static void writeModel(JsonWriter &json, const ModelFacts &facts,
+                       const std::string &name) {
+  json.beginObject();
+  json.field("id", name);
+  json.field("object", "model");
+  json.field("created", facts.created);
+  json.field("owned_by", "mtpc");
+  json.field("root", facts.names.front());
+  json.field("max_model_len", facts.maxContext);
+  json.endObject();
+}
+
+RouteAnswer Routes::models(const HttpRequest &request) {
+  const ModelFacts &facts = dispatcher.model();
+  constexpr std::string_view kOne = "/v1/models/";
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  if (request.path.starts_with(kOne)) {
+    std::string name = request.path.substr(kOne.size());
+    if (std::ranges::count(facts.names, name) == 0)
+      return refusal(404, strCat("expected the model '", facts.names.front(),
+                                 "', got '", name, "'"));
+    writeModel(json, facts, name);
+  } else {
+    json.beginObject();
+    json.field("object", "list");
+    json.key("data");
+    json.beginArray();
+    for (const std::string &name : facts.names)
+      writeModel(json, facts, name);
+    json.endArray();
+    json.endObject();
+  }
+  RouteAnswer answer;
+  answer.reply.body = json.text();
+  return answer;
+}
+
+RouteAnswer Routes::health(const HttpRequest &) {
+  RouteAnswer answer;
+  bool ends = dispatcher.isRefusing();
+  answer.reply.status = ends ? 503 : 200;
+  answer.reply.body = ends ? R"({"status": "ending"})" : R"({"status": "ok"})";
+  return answer;
+}
+
+RouteAnswer Routes::metrics(const HttpRequest &) {
+  RouteAnswer answer;
+  answer.reply.type = "text/plain; version=0.0.4; charset=utf-8";
+  answer.reply.body = dispatcher.metrics().text();
+  return answer;
+}
+
+RouteAnswer Routes::tokenize(const HttpRequest &request) {
+  RouteAnswer answer;
+  if (MaybeError error =
+          answerTokenize(request.body, dispatcher.model(), answer.reply.body))
+    answer.reply = replyOf(*error);
+  return answer;
+}
+
+RouteAnswer Routes::detokenize(const HttpRequest &request) {
+  RouteAnswer answer;
+  if (MaybeError error =
+          answerDetokenize(request.body, dispatcher.model(), answer.reply.body))
+    answer.reply = replyOf(*error);
+  return answer;
+}
+
+RouteAnswer Routes::version(const HttpRequest &) {
+  RouteAnswer answer;
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginObject();
+  json.field("version", options.version);
+  json.endObject();
+  answer.reply.body = json.text();
+  return answer;
+}
+
+/// What llama.cpp's clients ask for.
+RouteAnswer Routes::props(const HttpRequest &) {
+  const ModelFacts &facts = dispatcher.model();
+  RouteAnswer answer;
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginObject();
+  json.key("default_generation_settings");
+  json.beginObject();
+  json.field("n_ctx", facts.maxContext);
+  json.key("params");
+  json.beginObject();
+  json.field("temperature", facts.generation.temperature);
+  json.field("top_k", facts.generation.topK);
+  json.field("top_p", facts.generation.topP);
+  json.field("min_p", facts.generation.minP);
+  json.endObject();
+  json.endObject();
+  json.field("total_slots", facts.slots);
+  json.field("max_k", facts.maxK);
+  json.field("model_alias", facts.names.front());
+  json.field("build_info", options.version);
+  json.endObject();
+  answer.reply.body = json.text();
+  return answer;
+}

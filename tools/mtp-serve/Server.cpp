@@ -1,0 +1,214 @@
+//===- Server.cpp - Sockets for the routes --------------------------------===//
+
+#include "tools/mtp-serve/Server.h"
+#include "runtime/core/StrCat.h"
+#include "tools/mtp-serve/Connection.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <set>
+#include <sys/resource.h>
+
+using namespace mtp;
+using namespace mtp::serve;
+namespace asio = boost::asio;
+using asio::awaitable;
+using asio::redirect_error;
+using asio::use_awaitable;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+/// How long answers that say that all has failed may take to leave.
+static constexpr uint32_t kFailureSeconds = 5;
+
+struct Server::Impl {
+  Impl(std::unique_ptr<Session> session, const ModelFacts &facts,
+       ServerOptions given);
+
+  Status listen();
+  awaitable<void> accept();
+  void begin(tcp::socket socket);
+  /// Ends within so many seconds.
+  void end(uint32_t seconds);
+  void closeAll();
+  void stopIfDone();
+  void awaitSignals();
+
+  ServerOptions options;
+  asio::io_context context{1};
+  tcp::acceptor acceptor;
+  asio::signal_set signals;
+  asio::steady_timer patience;
+  std::set<std::shared_ptr<Connection>> connections;
+  bool ends = false;
+  Status failure;
+  // Behind the context that its engine posts to.
+  Dispatcher dispatcher;
+  Routes routes;
+};
+
+Server::Impl::Impl(std::unique_ptr<Session> session, const ModelFacts &facts,
+                   ServerOptions given)
+    : options(std::move(given)), acceptor(context), signals(context),
+      patience(context),
+      dispatcher(std::move(session), facts, options.limits.waiting,
+                 [this](std::function<void()> call) {
+                   asio::post(context, std::move(call));
+                 }),
+      routes(dispatcher, options) {}
+
+Status Server::Impl::listen() {
+  error_code error;
+  tcp::resolver resolver(context);
+  auto found = resolver.resolve(options.host, std::to_string(options.port),
+                                tcp::resolver::passive, error);
+  if (error || found.empty())
+    return invalidArgument(strCat("expected --host to be an address of this "
+                                  "machine, got '",
+                                  options.host, "': ", error.message()));
+  tcp::endpoint endpoint = found.begin()->endpoint();
+  acceptor.open(endpoint.protocol(), error);
+  // A port whose last connections still end can be had; one that is listened
+  // on cannot.
+  if (!error)
+    acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error)
+    acceptor.bind(endpoint, error);
+  if (!error)
+    acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error)
+    return unavailable(strCat("cannot listen on ", options.host, ":",
+                              options.port,
+                              " (--host, --port): ", error.message()));
+  return okStatus();
+}
+
+awaitable<void> Server::Impl::accept() {
+  asio::steady_timer pause(context);
+  while (!ends) {
+    error_code error;
+    tcp::socket socket =
+        co_await acceptor.async_accept(redirect_error(use_awaitable, error));
+    if (!error && connections.size() < options.limits.connections) {
+      begin(std::move(socket));
+    } else if (error && !ends) {
+      // No descriptor is free: one may be soon.
+      pause.expires_after(std::chrono::milliseconds(50));
+      co_await pause.async_wait(redirect_error(use_awaitable, error));
+    }
+  }
+}
+
+void Server::Impl::begin(tcp::socket socket) {
+  auto connection = std::make_shared<Connection>(std::move(socket), dispatcher,
+                                                 routes, options);
+  connections.insert(connection);
+  asio::co_spawn(context, connection->run(),
+                 [this, connection](std::exception_ptr) {
+                   connections.erase(connection);
+                   stopIfDone();
+                 });
+}
+
+void Server::Impl::stopIfDone() {
+  if (ends && connections.empty())
+    context.stop();
+}
+
+void Server::Impl::end(uint32_t seconds) {
+  if (ends)
+    return;
+  ends = true;
+  error_code error;
+  acceptor.close(error);
+  dispatcher.refuse();
+  for (const auto &connection : connections)
+    connection->retire();
+  patience.expires_after(std::chrono::seconds(seconds));
+  patience.async_wait([this](error_code error) {
+    if (error)
+      return;
+    // Clients are told that they have been cancelled, if they listen.
+    dispatcher.abortAll();
+    patience.expires_after(std::chrono::seconds(2));
+    patience.async_wait([this](error_code) { closeAll(); });
+  });
+  stopIfDone();
+}
+
+void Server::Impl::closeAll() {
+  for (const auto &connection : connections)
+    connection->close();
+}
+
+void Server::Impl::awaitSignals() {
+  signals.async_wait([this](error_code error, int) {
+    if (error)
+      return;
+    // The second one does not wait.
+    if (ends)
+      return closeAll();
+    end(options.limits.shutdownSeconds);
+    awaitSignals();
+  });
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::create(std::unique_ptr<Session> session,
+                                               const ModelFacts &facts,
+                                               ServerOptions options) {
+  try {
+    auto impl =
+        std::make_unique<Impl>(std::move(session), facts, std::move(options));
+    MTP_RETURN_IF_ERROR(impl->listen());
+    return std::unique_ptr<Server>(new Server(std::move(impl)));
+  } catch (const std::exception &error) {
+    return internalError(strCat("cannot start the server: ", error.what()));
+  }
+}
+
+uint16_t Server::port() const {
+  error_code error;
+  return impl->acceptor.local_endpoint(error).port();
+}
+
+/// Each connection takes a descriptor.
+static void raiseDescriptors() {
+  struct rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+Status Server::run() {
+  try {
+    raiseDescriptors();
+    impl->dispatcher.setFailureListener([this](Status status) {
+      impl->failure = std::move(status);
+      impl->end(kFailureSeconds);
+    });
+    if (impl->options.takesSignals) {
+      impl->signals.add(SIGINT);
+      impl->signals.add(SIGTERM);
+      impl->awaitSignals();
+    }
+    asio::co_spawn(impl->context, impl->accept(), [](std::exception_ptr) {});
+    impl->context.run();
+  } catch (const std::exception &error) {
+    return internalError(strCat("the server failed: ", error.what()));
+  }
+  return impl->failure;
+}
+
+void Server::stop() {
+  asio::post(impl->context,
+             [this] { impl->end(impl->options.limits.shutdownSeconds); });
+}

@@ -1,0 +1,25 @@
+//===- TextRequest.h - Texts to ids and back, as asked for ------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_TEXTREQUEST_H
+#define MTP_TOOLS_MTP_SERVE_TEXTREQUEST_H
+
+#include "tools/mtp-serve/ApiError.h"
+#include "tools/mtp-serve/ModelFacts.h"
+
+#include <string>
+#include <string_view>
+
+namespace mtp::serve {
+
+/// The answer to a body of /tokenize: {"prompt": text} as vLLM has it, or
+/// {"content": text} as llama.cpp has it.
+MaybeError answerTokenize(std::string_view body, const ModelFacts &facts,
+                          std::string &answer);
+
+/// The answer to a body of /detokenize: {"tokens": [id, ...]}.
+MaybeError answerDetokenize(std::string_view body, const ModelFacts &facts,
+                            std::string &answer);
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_TEXTREQUEST_H

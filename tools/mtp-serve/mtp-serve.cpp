@@ -1,0 +1,204 @@
+//===- mtp-serve.cpp - Serve an artifact over HTTP ------------------------===//
+//
+// Exit status: 0 it was told to end, 1 it could not begin or a step failed, 2
+// wrong flags.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/artifact/MappedFile.h"
+#include "runtime/core/StrCat.h"
+#include "tools/mtp-serve/Server.h"
+#include "tools/support/Flags.h"
+#include "tools/support/PromptText.h"
+
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+
+using namespace mtp;
+using namespace mtp::serve;
+
+namespace {
+struct ServeFlags {
+  std::string artifact;
+  std::vector<std::string> names;
+  std::string keyFile;
+  LoadOptions load;
+  SessionOptions session;
+  ServerOptions server;
+};
+} // namespace
+
+static const char *const kExamples = R"(
+Examples:
+  mtp-serve model.bin
+  mtp-serve model.bin --port 9000 -k auto --max-batch 8
+  curl localhost:8080/v1/completions -H 'Content-Type: application/json' \
+    -d '{"prompt": "Once upon a time", "max_tokens": 32}'
+)";
+
+static void addServerFlags(CLI::App &app, ServeFlags &o) {
+  addText(app, "--host", o.server.host, "ADDRESS",
+          "Listen on this address (default: 127.0.0.1, which no other machine "
+          "reaches)");
+  addNumber(app, "--port,-p", o.server.port,
+            "Listen on this port (default: 8080; 0: any that is free)");
+  addTexts(app, "--served-model-name", o.names, "NAME",
+           "What requests call the model; answers have the first (default: "
+           "the artifact's name)");
+  addTexts(app, "--api-key", o.server.keys, "KEY",
+           "Ask for this key, or one of several; other users of the machine "
+           "can see it among the processes");
+  addText(app, "--api-key-file", o.keyFile, "FILE",
+          "Ask for one of the keys in a file, one a line");
+  addTexts(app, "--cors-origin", o.server.origins, "ORIGIN",
+           "Let pages of this origin call, e.g. http://localhost:3000; *: of "
+           "all");
+  addFlag(app, "--no-request-log", o.server.logsRequests,
+          "Do not write a line for each request to standard error", false);
+}
+
+static void addLimitFlags(CLI::App &app, Limits &l) {
+  addNumber(app, "--max-waiting", l.waiting,
+            "Sequences that may wait for a slot; more are answered 429 "
+            "(default: 256)");
+  addNumber(app, "--max-connections", l.connections,
+            "Connections at a time (default: 8192)");
+  addNumber(app, "--max-body-bytes", l.bodyBytes,
+            "Bytes of a request's body (default: 8 MiB)");
+  addNumber(app, "--header-timeout", l.headerSeconds,
+            "Seconds that a request's header may take (default: 10)");
+  addNumber(app, "--write-timeout", l.writeSeconds,
+            "Seconds that a client may not read at all (default: 60)");
+  addNumber(app, "--shutdown-timeout", l.shutdownSeconds,
+            "Seconds for answers at hand when the server is told to end "
+            "(default: 30)");
+}
+
+static void addSessionFlags(CLI::App &app, ServeFlags &o) {
+  SessionOptions &s = o.session;
+  addOption(app, "--k,-k", "N|auto",
+            "Drafts in a round at most, or as many as are worth it (default: "
+            "the most there can be)",
+            /*repeats=*/false,
+            [&s](const std::string &name, const std::string &text) {
+              s.automaticK = text == "auto";
+              if (!s.automaticK)
+                s.k = parseNumber<uint32_t>(name, text);
+            });
+  addNumber(app, "--max-batch", s.maxSlots,
+            "Sequences at a time (0: the most there can be)");
+  addNumber(app, "--kv-pages", s.kvPages,
+            "KV pages (0: enough for all slots at full context)");
+  addNumber(app, "--prompt-milliseconds", s.promptMilliseconds,
+            "How long prompts of new sequences may hold up those that run in a "
+            "step (default: 20; 0: a chunk)");
+  addNumber(app, "--step-milliseconds", s.stepMilliseconds,
+            "How long a round with rows of a prompt beside its own should take "
+            "(0: as long as one without, and --prompt-milliseconds)");
+  addFlag(app, "--no-prefix-cache", s.prefixCache,
+          "Do not share pages of equal prompts", false);
+  addFlag(app, "--deterministic", s.deterministic,
+          "Compute prompts on a GPU without its vendor's library");
+  addDeviceFlag(app, o.load.device, o.load.gpu);
+  addThreadFlags(app, s.threads, s.pinThreads);
+  addCopyFlag(app, o.load.copy);
+  addVerifyFlag(app, o.load.checkAllHashes);
+}
+
+static Status checkFlags(const ServeFlags &o) {
+  for (const std::string &key : o.server.keys)
+    if (key.empty())
+      return invalidArgument("expected a key for --api-key, got none");
+  for (const std::string &name : o.names)
+    if (name.empty())
+      return invalidArgument("expected a name for --served-model-name, got "
+                             "none");
+  return okStatus();
+}
+
+/// The keys of a file, one a line, beside those of flags.
+static Status readKeys(ServeFlags &o) {
+  if (o.keyFile.empty())
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(auto file, MappedFile::open(o.keyFile));
+  std::string_view rest(reinterpret_cast<const char *>(file->data()),
+                        file->size());
+  size_t count = 0;
+  while (!rest.empty()) {
+    size_t end = rest.find('\n');
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+    if (line.ends_with('\r'))
+      line.remove_suffix(1);
+    if (line.empty())
+      continue;
+    o.server.keys.emplace_back(line);
+    ++count;
+  }
+  if (count == 0)
+    return invalidArgument(
+        strCat("expected keys in --api-key-file ", o.keyFile, ", got none"));
+  return okStatus();
+}
+
+static ModelFacts factsOf(const Session &session, const ServeFlags &o,
+                          const Tokenizer *tokenizer) {
+  const Model &model = *session.model();
+  ModelFacts facts;
+  facts.names = o.names;
+  if (facts.names.empty())
+    facts.names.push_back(
+        model.name().empty() ? std::filesystem::path(o.artifact).stem().string()
+                             : std::string(model.name()));
+  facts.vocab = model.envelope()->vocab;
+  facts.maxContext = model.envelope()->maxContext;
+  facts.maxK = session.options().k;
+  facts.slots = session.options().maxSlots;
+  facts.generation = model.generation();
+  facts.tokenizer = tokenizer;
+  facts.created = uint64_t(std::time(nullptr));
+  return facts;
+}
+
+static Status run(ServeFlags &o) {
+  // A client that is gone is an error of a write.
+  std::signal(SIGPIPE, SIG_IGN);
+  MTP_RETURN_IF_ERROR(readKeys(o));
+  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
+                       Model::load(o.artifact, o.load));
+  if (!model->envelope())
+    return failedPrecondition(strCat(
+        o.artifact, ": expected an artifact that generates, got functions "
+                    "only"));
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
+                       loadTokenizer(*model));
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                       Session::create(model, o.session));
+  if (model->device() == DeviceKind::Cpu)
+    warnAboutThreads("mtp-serve", session->options().threads,
+                     Session::usableProcessors());
+  ModelFacts facts = factsOf(*session, o, tokenizer.get());
+  o.server.takesSignals = true;
+  o.server.version = MTP_VERSION;
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Server> server,
+                       Server::create(std::move(session), facts, o.server));
+  std::fprintf(stderr, "mtp-serve: %s on http://%s:%u\n",
+               facts.names.front().c_str(), o.server.host.c_str(),
+               unsigned(server->port()));
+  return server->run();
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("Serve an artifact of mtpc over HTTP, as OpenAI's API has it",
+               "mtp-serve");
+  app.footer(kExamples);
+  ServeFlags options;
+  addArtifact(app, options.artifact);
+  addServerFlags(app, options);
+  addLimitFlags(app, options.server.limits);
+  addSessionFlags(app, options);
+  return toolMain(
+      app, argc, argv, [&] { return checkFlags(options); },
+      [&] { return run(options); });
+}

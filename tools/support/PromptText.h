@@ -1,0 +1,34 @@
+//===- PromptText.h - A text as the tokens of a prompt ----------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_SUPPORT_PROMPTTEXT_H
+#define MTP_TOOLS_SUPPORT_PROMPTTEXT_H
+
+#include "mtp/model.h"
+#include "mtp/tokenizer.h"
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace mtp {
+
+/// The artifact's tokenizer; null when it has none. The model must outlive it.
+Result<std::unique_ptr<Tokenizer>> loadTokenizer(const Model &model);
+
+struct PromptTextOptions {
+  /// Add the model's own start tokens.
+  bool addsStart = true;
+  /// Take the strings of special tokens for the tokens. A start token that is
+  /// spelled out is then not added a second time.
+  bool special = false;
+};
+
+/// The ids of a text, as a prompt of the model. The errors are the tokenizer's.
+Result<std::vector<int32_t>> promptIds(std::string_view text,
+                                       const PromptTextOptions &options,
+                                       const GenerationInfo &generation,
+                                       const Tokenizer &tokenizer);
+
+} // namespace mtp
+
+#endif // MTP_TOOLS_SUPPORT_PROMPTTEXT_H
