@@ -33,8 +33,7 @@ static const char *const kExamples = R"(
 Examples:
   mtp-serve model.bin
   mtp-serve model.bin --port 9000 -k auto --max-batch 8
-  curl localhost:8080/v1/completions -H 'Content-Type: application/json' \
-    -d '{"prompt": "Once upon a time", "max_tokens": 32}'
+  curl localhost:8080/health
 )";
 
 static void addServerFlags(CLI::App &app, ServeFlags &o) {
