@@ -25,6 +25,8 @@ if config.build_compiler:
     config.available_features.add("compiler")
 if config.build_server:
     config.available_features.add("server")
+# How many streams the server's test has at once.
+config.environment["MTP_SERVE_STREAMS"] = os.environ.get("MTP_SERVE_STREAMS", "20")
 
 # What assembles PTX, if it is here; a test that needs it says so.
 cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")

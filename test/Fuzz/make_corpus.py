@@ -38,3 +38,14 @@ write("tokenizer", "text", b" abaab \xc3\xa9")
 
 for name, source, _ in template_cases.language():
     write("template", name.replace(" ", "_"), source.encode())
+
+bodies = {
+    "ids": {"prompt": [[1, 2], [3]], "max_tokens": 5, "n": 2, "seed": 7, "stop_token_ids": [4]},
+    "text": {"prompt": "one", "stop": ["a", "b"], "stream": True, "k": "auto", "echo": True,
+             "stream_options": {"include_usage": True}, "temperature": 0.5, "top_p": 0.9},
+    "chat": {"messages": [{"role": "user", "content": "a"},
+                          {"role": "user", "content": [{"type": "text", "text": "b"}]}],
+             "chat_template_kwargs": {"x": [1, None, {"y": 1.5}]}, "tools": [], "logit_bias": {}},
+}
+for name, body in bodies.items():
+    write("request", name, json.dumps(body).encode())

@@ -75,20 +75,22 @@ static void writeHead(JsonWriter &json, const AnswerHead &head, bool isPart) {
 
 /// The text of an answer, or of a part of one.
 static void writeContent(JsonWriter &json, const AnswerHead &head,
-                         const AnswerPart &part, bool isPart) {
+                         const ChoicePart &part, bool isPart) {
   if (!head.isChat)
     return json.field("text", part.text);
   json.key(isPart ? "delta" : "message");
   json.beginObject();
   if (!isPart || part.isFirst)
     json.field("role", "assistant");
+  if (!part.reasoning.empty())
+    json.field("reasoning_content", part.reasoning);
   if (!isPart || part.isFirst || !part.text.empty())
     json.field("content", part.text);
   json.endObject();
 }
 
 static void writePart(JsonWriter &json, const AnswerHead &head,
-                      const AnswerPart &part, bool isPart) {
+                      const ChoicePart &part, bool isPart) {
   json.beginObject();
   json.field("index", part.index);
   writeContent(json, head, part, isPart);
@@ -107,14 +109,14 @@ static void writePart(JsonWriter &json, const AnswerHead &head,
 }
 
 std::string serve::wholeAnswer(const AnswerHead &head,
-                               const std::vector<AnswerPart> &parts,
+                               const std::vector<ChoicePart> &parts,
                                const Usage &usage) {
   JsonWriter json(JsonWriter::Layout::OneLine);
   json.beginObject();
   writeHead(json, head, /*isPart=*/false);
   json.key("choices");
   json.beginArray();
-  for (const AnswerPart &part : parts)
+  for (const ChoicePart &part : parts)
     writePart(json, head, part, /*isPart=*/false);
   json.endArray();
   writeUsage(json, usage);
@@ -122,7 +124,7 @@ std::string serve::wholeAnswer(const AnswerHead &head,
   return json.text();
 }
 
-std::string serve::streamPart(const AnswerHead &head, const AnswerPart &part,
+std::string serve::streamPart(const AnswerHead &head, const ChoicePart &part,
                               bool hasUsage) {
   JsonWriter json(JsonWriter::Layout::OneLine);
   json.beginObject();

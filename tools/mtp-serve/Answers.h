@@ -24,9 +24,11 @@ struct AnswerHead {
 };
 
 /// One answer, or what is new of it.
-struct AnswerPart {
+struct ChoicePart {
   size_t index = 0;
   std::string text;
+  /// Of a chat, what was thought ahead of the answer.
+  std::string reasoning;
   /// "stop", "length", ...; empty while more comes.
   std::string finish;
   /// Of a chat's stream: the first part of its answer.
@@ -52,12 +54,12 @@ struct Usage {
 std::string finishName(FinishReason reason);
 
 std::string wholeAnswer(const AnswerHead &head,
-                        const std::vector<AnswerPart> &parts,
+                        const std::vector<ChoicePart> &parts,
                         const Usage &usage);
 
 /// One event of a stream. `hasUsage` streams have a usage of null until their
 /// last event.
-std::string streamPart(const AnswerHead &head, const AnswerPart &part,
+std::string streamPart(const AnswerHead &head, const ChoicePart &part,
                        bool hasUsage);
 
 /// That last event: no part, but the usage.

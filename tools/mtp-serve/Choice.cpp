@@ -7,15 +7,29 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-Choice::Choice(const Tokenizer *tokenizer, bool skipsSpecial, bool keepsIds,
-               std::vector<std::string> stops)
-    : stops(std::move(stops)), keepsIds(keepsIds) {
-  DecodeOptions options;
-  options.skipSpecial = skipsSpecial;
+Choice::Choice(ChoiceOptions options)
+    : stops(std::move(options.stops)), tokenizer(options.tokenizer),
+      keepsIds(options.keepsIds) {
+  DecodeOptions decode;
+  decode.skipSpecial = options.skipsSpecial;
   // The output goes on a text that the prompt has begun.
-  options.atTextStart = false;
+  decode.atTextStart = false;
   if (tokenizer)
-    decoder.emplace(*tokenizer, options);
+    decoder.emplace(*tokenizer, decode);
+  if (options.reasoning != ReasoningFormat::None)
+    splitter.emplace(options.reasoning, options.prompt);
+}
+
+void Choice::add(AnswerPart part) {
+  pending.text += part.content;
+  pending.reasoning += part.reasoning;
+}
+
+void Choice::add(std::string_view text) {
+  if (splitter)
+    add(splitter->append(text));
+  else
+    pending.text += text;
 }
 
 Status Choice::take(std::span<const int32_t> tokens) {
@@ -27,12 +41,27 @@ Status Choice::take(std::span<const int32_t> tokens) {
     ++count;
     if (!decoder)
       continue;
+    if (splitter && tokenizer->isSpecial(token)) {
+      // A mark, which no stop string reaches over.
+      MTP_ASSIGN_OR_RETURN(std::string_view mark,
+                           tokenizer->tokenToPiece(token));
+      add(stops.append(decoder->finish()) + stops.finish());
+      add(splitter->appendSpecial(mark));
+      continue;
+    }
     MTP_ASSIGN_OR_RETURN(std::string piece, decoder->append(token));
-    pending += stops.append(piece);
-    if (stops.stopped())
+    add(stops.append(piece));
+    if (stops.stopped()) {
       finish = FinishReason::Stop;
+      finishText();
+    }
   }
   return okStatus();
+}
+
+void Choice::finishText() {
+  if (splitter)
+    add(splitter->finish());
 }
 
 void Choice::end(FinishReason reason, Statistics statistics) {
@@ -44,22 +73,32 @@ void Choice::end(FinishReason reason, Statistics statistics) {
   if (!decoder)
     return;
   // A character that its bytes leave incomplete may complete a stop string.
-  pending += stops.append(decoder->finish());
+  add(stops.append(decoder->finish()));
   if (stops.stopped())
     finish = FinishReason::Stop;
   else
-    pending += stops.finish();
+    add(stops.finish());
+  finishText();
+}
+
+/// The first bytes of a text, at most so many, in whole characters.
+static std::string takeFrom(std::string &text, size_t most) {
+  if (text.size() <= most)
+    return std::exchange(text, "");
+  // Bytes 10xxxxxx go on a character.
+  while (most > 0 && (uint8_t(text[most]) & 0xC0) == 0x80)
+    --most;
+  std::string part = text.substr(0, most);
+  text.erase(0, most);
+  return part;
 }
 
 std::string Choice::takeText(size_t most) {
-  if (pending.size() <= most)
-    return std::exchange(pending, "");
-  // Bytes 10xxxxxx go on a character.
-  while (most > 0 && (uint8_t(pending[most]) & 0xC0) == 0x80)
-    --most;
-  std::string part = pending.substr(0, most);
-  pending.erase(0, most);
-  return part;
+  return takeFrom(pending.text, most);
+}
+
+std::string Choice::takeReasoning(size_t most) {
+  return takeFrom(pending.reasoning, most);
 }
 
 std::vector<int32_t> Choice::takeIds() { return std::exchange(ids, {}); }

@@ -5,6 +5,7 @@
 
 #include "mtp/session.h"
 #include "mtp/stream_decoder.h"
+#include "runtime/text/chat/ReasoningSplitter.h"
 #include "tools/mtp-serve/StopStrings.h"
 
 #include <optional>
@@ -14,16 +15,26 @@
 
 namespace mtp::serve {
 
+struct ChoiceOptions {
+  /// Null: there is no text.
+  const Tokenizer *tokenizer = nullptr;
+  bool skipsSpecial = true;
+  bool keepsIds = false;
+  std::vector<std::string> stops;
+  /// Of a conversation's answer: how reasoning is marked, and the text of the
+  /// prompt, which may have begun it.
+  ReasoningFormat reasoning = ReasoningFormat::None;
+  std::string_view prompt;
+};
+
 /// Makes text of the tokens of one sequence, up to a stop string. What came and
 /// nobody has taken yet waits here: at most what the context's tokens spell.
 class Choice {
 public:
-  /// Without a tokenizer there is no text. Ids are kept where `keepsIds`.
-  Choice(const Tokenizer *tokenizer, bool skipsSpecial, bool keepsIds,
-         std::vector<std::string> stops);
+  explicit Choice(ChoiceOptions options);
 
   /// Puts text before what comes, as `echo` wants it. Not searched for stops.
-  void prepend(const std::string &text) { pending += text; }
+  void prepend(const std::string &text) { pending.text += text; }
 
   /// Tokens behind a stop string are dropped.
   Status take(std::span<const int32_t> tokens);
@@ -45,16 +56,31 @@ public:
   /// What has come since the last call, of text at most `most` bytes and whole
   /// characters.
   std::string takeText(size_t most);
+  /// The same of what was thought.
+  std::string takeReasoning(size_t most);
   std::vector<int32_t> takeIds();
   /// Whether something has come; ids count too.
-  bool hasNews() const { return !pending.empty() || !ids.empty(); }
+  bool hasNews() const {
+    return !pending.text.empty() || !pending.reasoning.empty() || !ids.empty();
+  }
 
 private:
+  /// What nobody has taken.
+  struct Pending {
+    std::string text, reasoning;
+  };
+
+  void add(std::string_view text);
+  void add(AnswerPart part);
+  /// No more text comes.
+  void finishText();
+
   std::optional<StreamDecoder> decoder;
   StopStrings stops;
+  std::optional<ReasoningSplitter> splitter;
+  const Tokenizer *tokenizer;
   bool keepsIds;
-  /// What nobody has taken.
-  std::string pending;
+  Pending pending;
   std::vector<int32_t> ids;
   size_t count = 0;
   FinishReason finish = FinishReason::None;

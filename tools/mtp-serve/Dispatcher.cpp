@@ -61,7 +61,7 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
     error.retryAfter = 1;
     return error;
   }
-  size_t count = request.prompts.size() * request.n;
+  size_t count = request.promptCount() * request.n;
   if (running.size() + count > size_t(facts.slots) + maxWaiting) {
     numbers.refused();
     return tooMany();

@@ -20,8 +20,13 @@ Generation::Generation(GenerationRequest request,
   bool keepsIds = r.returnsIds || !facts.tokenizer;
   for (const PreparedPrompt &prompt : this->prompts)
     for (uint32_t i = 0; i < r.n; ++i) {
-      Answer &answer = choices.emplace_back(Answer{
-          Choice(facts.tokenizer, r.skipSpecialTokens, keepsIds, r.stops)});
+      ChoiceOptions options = {facts.tokenizer, r.skipSpecialTokens, keepsIds,
+                               r.stops};
+      if (r.isChat) {
+        options.reasoning = facts.reasoning;
+        options.prompt = prompt.text;
+      }
+      Answer &answer = choices.emplace_back(Answer{Choice(std::move(options))});
       if (r.echo)
         answer.choice.prepend(prompt.text);
     }
@@ -105,11 +110,12 @@ AnswerHead Generation::head() const {
   return {id, facts.names.front(), created, request.isChat};
 }
 
-AnswerPart Generation::partOf(size_t index, size_t mostText) {
+ChoicePart Generation::partOf(size_t index, size_t mostText) {
   Answer &answer = choices[index];
-  AnswerPart part;
+  ChoicePart part;
   part.index = index;
   part.text = answer.choice.takeText(mostText);
+  part.reasoning = answer.choice.takeReasoning(mostText);
   if (request.returnsIds || !facts.tokenizer) {
     part.ids = answer.choice.takeIds();
     if (!answer.hasBegun)
@@ -121,9 +127,9 @@ AnswerPart Generation::partOf(size_t index, size_t mostText) {
 }
 
 std::string Generation::answer() {
-  std::vector<AnswerPart> parts;
+  std::vector<ChoicePart> parts;
   for (size_t i = 0; i < choices.size(); ++i) {
-    AnswerPart &part = parts.emplace_back(partOf(i, SIZE_MAX));
+    ChoicePart &part = parts.emplace_back(partOf(i, SIZE_MAX));
     part.finish = finishName(choices[i].choice.finishReason());
   }
   finished = true;
@@ -146,7 +152,7 @@ bool Generation::hasNews() const {
 
 std::string Generation::eventOf(size_t index) {
   Answer &answer = choices[index];
-  AnswerPart part = partOf(index, kMostText);
+  ChoicePart part = partOf(index, kMostText);
   if (answer.choice.isComplete() && !answer.choice.hasNews()) {
     part.finish = finishName(answer.choice.finishReason());
     answer.isClosed = true;

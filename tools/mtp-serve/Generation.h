@@ -77,7 +77,7 @@ private:
   bool hasNews(const Answer &answer) const;
   AnswerHead head() const;
   /// What is new of an answer, of text at most `mostText` bytes.
-  AnswerPart partOf(size_t index, size_t mostText);
+  ChoicePart partOf(size_t index, size_t mostText);
   std::string eventOf(size_t index);
   Usage usage() const;
 

@@ -3,6 +3,7 @@
 #include "tools/mtp-serve/GenerationRequest.h"
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-serve/JsonFields.h"
+#include "tools/support/Json.h"
 
 #include <algorithm>
 #include <set>
@@ -327,6 +328,146 @@ static constexpr Field kCompletionFields[] = {
 };
 
 //===----------------------------------------------------------------------===//
+// Conversations
+//===----------------------------------------------------------------------===//
+
+static bool isOnlyText(const JsonElement &element) {
+  array list;
+  if (element.get(list))
+    return false;
+  for (JsonElement item : list)
+    if (!isText(item, "text"))
+      return false;
+  return true;
+}
+
+static bool isNoTool(const JsonElement &element) {
+  return isText(element, "none") || isText(element, "auto");
+}
+
+/// Adds a variable of the template to the conversation's JSON.
+static void addVariable(GenerationRequest &request, std::string_view name,
+                        const std::string &json) {
+  JsonWriter quoted(JsonWriter::Layout::OneLine);
+  quoted.value(name);
+  request.conversation += request.conversation.empty() ? "" : ", ";
+  request.conversation += quoted.text() + ": " + json;
+}
+
+static MaybeError variable(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  addVariable(to.request, field, simdjson::minify(element));
+  return std::nullopt;
+}
+
+static MaybeError generationPrompt(std::string_view field,
+                                   const JsonElement &element, Reading &to) {
+  bool value = true;
+  if (MaybeError error = readFlag(field, element, value))
+    return error;
+  return variable(field, element, to);
+}
+
+/// Variables by names that are not the server's own.
+static MaybeError variables(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  object more;
+  if (element.get(more))
+    return expected(field, "an object", element);
+  constexpr std::string_view kOwn[] = {"messages", "tools", "documents",
+                                       "add_generation_prompt",
+                                       "reasoning_effort"};
+  std::set<std::string_view> seen;
+  for (auto [key, value] : more) {
+    std::string name = strCat(field, ".", key);
+    if (std::ranges::count(kOwn, key) > 0 || !seen.insert(key).second)
+      return wrongField(name, strCat("expected no '", name,
+                                     "', which is a field or given twice"));
+    addVariable(to.request, key, simdjson::minify(value));
+  }
+  return std::nullopt;
+}
+
+/// Parts of a content as one text, for templates know texts.
+static MaybeError joinParts(std::string_view field, const array &parts,
+                            std::string &text) {
+  for (JsonElement part : parts) {
+    JsonElement type;
+    std::string_view one;
+    if (part.at_key("type").get(type) || !isText(type, "text") ||
+        part.at_key("text").get(one))
+      return wrongField(std::string(field),
+                        strCat("expected parts of '", field,
+                               "' to be {\"type\": \"text\", \"text\": a "
+                               "string}"));
+    text += text.empty() ? "" : "\n";
+    text += one;
+  }
+  return std::nullopt;
+}
+
+static MaybeError addMessage(size_t index, const JsonElement &element,
+                             JsonWriter &json) {
+  std::string name = strCat("messages[", index, "]");
+  object message;
+  std::string_view role;
+  if (element.get(message))
+    return expected(name, "an object", element);
+  if (message.at_key("role").get(role))
+    return wrongField(name + ".role",
+                      strCat("expected '", name, ".role' to be a string"));
+  json.beginObject();
+  for (auto [key, value] : message) {
+    array parts;
+    json.key(key);
+    if (key != "content" || value.get(parts)) {
+      if (key == "content" && !value.is_string() && !value.is_null())
+        return expected(name + ".content", "a string or an array of parts",
+                        value);
+      json.raw(std::string(simdjson::minify(value)));
+      continue;
+    }
+    std::string text;
+    if (MaybeError error = joinParts(name + ".content", parts, text))
+      return error;
+    json.value(text);
+  }
+  json.endObject();
+  return std::nullopt;
+}
+
+static MaybeError messages(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  array list;
+  if (element.get(list) || list.size() == 0)
+    return expected(field, "an array of messages", element);
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginArray();
+  size_t index = 0;
+  for (JsonElement item : list)
+    if (MaybeError error = addMessage(index++, item, json))
+      return error;
+  json.endArray();
+  addVariable(to.request, field, json.text());
+  to.request.isChat = true;
+  return std::nullopt;
+}
+
+static constexpr Field kChatFields[] = {
+    {"messages", messages},
+    {"add_generation_prompt", generationPrompt},
+    {"chat_template_kwargs", variables},
+    {"reasoning_effort", variable},
+    {"parallel_tool_calls", ignored},
+    {"continue_final_message", unlessNeutral<isFalse>},
+    {"modalities", unlessNeutral<isOnlyText>},
+    {"tools", unlessNeutral<isEmpty>},
+    {"tool_choice", unlessNeutral<isNoTool>},
+    {"functions", unlessNeutral<isEmpty>},
+    {"function_call", unlessNeutral<isNoTool>},
+};
+
+//===----------------------------------------------------------------------===//
 // A body
 //===----------------------------------------------------------------------===//
 
@@ -379,10 +520,10 @@ static MaybeError checkWhole(const ModelFacts &facts,
     error.code = "model_not_found";
     return error;
   }
-  if (request.prompts.size() * request.n > GenerationRequest::kMaxChoices)
+  if (request.promptCount() * request.n > GenerationRequest::kMaxChoices)
     return wrongField("n", strCat("expected prompts times 'n' to be at most ",
                                   GenerationRequest::kMaxChoices, ", got ",
-                                  request.prompts.size() * request.n));
+                                  request.promptCount() * request.n));
   if (request.includesUsage && !request.streams)
     return wrongField("stream_options",
                       "expected 'stream_options' with 'stream' alone");
@@ -400,5 +541,26 @@ MaybeError serve::parseCompletion(std::string_view body,
     return error;
   if (request.prompts.empty())
     return wrongField("prompt", "expected a 'prompt', got none");
+  return checkWhole(facts, request);
+}
+
+MaybeError serve::parseChat(std::string_view body, const ModelFacts &facts,
+                            GenerationRequest &request) {
+  if (!facts.chat || !facts.tokenizer)
+    return wrongField(
+        "messages",
+        strCat("expected a model with a ",
+               facts.tokenizer ? "chat template" : "tokenizer",
+               ", got one without: /v1/completions takes prompts, and "
+               "mtp-serve --chat-template a template"));
+  JsonBody json;
+  if (MaybeError error = json.parse(body))
+    return error;
+  Reading reading{request, facts};
+  if (MaybeError error = readFields(json.object(), kChatFields, reading))
+    return error;
+  if (!request.isChat)
+    return wrongField("messages", "expected 'messages', got none");
+  request.conversation = "{" + request.conversation + "}";
   return checkWhole(facts, request);
 }

@@ -20,8 +20,6 @@ struct PromptSource {
   /// Where it is given as ids.
   std::vector<int32_t> ids;
   bool isText = false;
-  /// A template made the text, and special tokens that it spells out are meant.
-  bool isSpecial = false;
 };
 
 /// A body of /v1/completions or /v1/chat/completions with all its values
@@ -34,9 +32,12 @@ struct GenerationRequest {
   /// Empty: not said.
   std::string model;
   std::vector<PromptSource> prompts;
-  /// The body itself, where a chat template makes the prompt of it.
+  /// A conversation instead, as JSON for the chat template.
   std::string conversation;
   bool isChat = false;
+
+  /// Prompts, or the one that a conversation makes.
+  size_t promptCount() const { return isChat ? 1 : prompts.size(); }
 
   SamplingParams sampling;
   /// Not said: each answer is another one.
@@ -61,6 +62,9 @@ struct GenerationRequest {
 /// field, unless the field has the value that changes nothing.
 MaybeError parseCompletion(std::string_view body, const ModelFacts &facts,
                            GenerationRequest &request);
+/// The same for /v1/chat/completions. Fails where the model has no template.
+MaybeError parseChat(std::string_view body, const ModelFacts &facts,
+                     GenerationRequest &request);
 
 } // namespace mtp::serve
 

@@ -3,8 +3,10 @@
 #ifndef MTP_TOOLS_MTP_SERVE_MODELFACTS_H
 #define MTP_TOOLS_MTP_SERVE_MODELFACTS_H
 
+#include "mtp/chat.h"
 #include "mtp/model.h"
 #include "mtp/tokenizer.h"
+#include "runtime/text/chat/ReasoningSplitter.h"
 
 #include <string>
 #include <vector>
@@ -24,6 +26,10 @@ struct ModelFacts {
   GenerationInfo generation;
   /// Null: prompts are ids, and answers have ids alone.
   const Tokenizer *tokenizer = nullptr;
+  /// Null: conversations cannot be read.
+  const ChatTemplate *chat = nullptr;
+  /// How answers in conversations mark what was thought.
+  ReasoningFormat reasoning = ReasoningFormat::None;
   /// Seconds since 1970 when the server began.
   uint64_t created = 0;
 };

@@ -41,10 +41,10 @@ static MaybeError prepare(const GenerationRequest &request,
                           PreparedPrompt &prompt) {
   if (source.isText) {
     Result<std::vector<int32_t>> ids =
-        promptIds(source.text, {request.addSpecialTokens, source.isSpecial},
-                  facts.generation, *facts.tokenizer);
+        promptIds(source.text, {request.addSpecialTokens}, facts.generation,
+                  *facts.tokenizer);
     if (!ids)
-      return errorOf(ids.status(), request.isChat ? "messages" : "prompt");
+      return errorOf(ids.status(), "prompt");
     prompt.ids = std::move(*ids);
     if (request.echo)
       prompt.text = source.text;
@@ -60,9 +60,31 @@ static MaybeError prepare(const GenerationRequest &request,
   return checkLength(request, facts, prompt.ids.size());
 }
 
+/// The prompt that the model's template makes of a conversation.
+static MaybeError prepareChat(const GenerationRequest &request,
+                              const ModelFacts &facts, PreparedPrompt &prompt) {
+  Result<ChatPrompt> rendered =
+      facts.chat->renderFor(*facts.tokenizer, request.conversation);
+  if (!rendered)
+    return errorOf(rendered.status(), "messages");
+  EncodeOptions options;
+  options.addSpecial = false;
+  options.parseSpecial = true;
+  options.literals = rendered->literals;
+  Result<std::vector<int32_t>> ids =
+      facts.tokenizer->encode(rendered->text, options);
+  if (!ids)
+    return errorOf(ids.status(), "messages");
+  prompt.ids = std::move(*ids);
+  prompt.text = std::move(rendered->text);
+  return checkLength(request, facts, prompt.ids.size());
+}
+
 MaybeError serve::preparePrompts(const GenerationRequest &request,
                                  const ModelFacts &facts,
                                  std::vector<PreparedPrompt> &prompts) {
+  if (request.isChat)
+    return prepareChat(request, facts, prompts.emplace_back());
   for (const PromptSource &source : request.prompts)
     if (MaybeError error =
             prepare(request, facts, source, prompts.emplace_back()))

@@ -10,7 +10,7 @@ namespace mtp::serve {
 /// A prompt as the model reads it.
 struct PreparedPrompt {
   std::vector<int32_t> ids;
-  /// For `echo`; empty where nobody asks for it.
+  /// For `echo`, and of a conversation; else empty.
   std::string text;
 };
 

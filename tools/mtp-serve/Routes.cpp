@@ -19,6 +19,7 @@ struct Routes::Route {
 
 const Routes::Route Routes::kRoutes[] = {
     {"POST", "/v1/completions", &Routes::completions},
+    {"POST", "/v1/chat/completions", &Routes::chat},
     {"GET", "/v1/models", &Routes::models},
     {"GET", "/health", &Routes::health, true},
     {"GET", "/metrics", &Routes::metrics},
@@ -129,6 +130,18 @@ RouteAnswer Routes::completions(const HttpRequest &request) {
   return answer;
 }
 
+RouteAnswer Routes::chat(const HttpRequest &request) {
+  GenerationRequest parsed;
+  RouteAnswer answer;
+  MaybeError error = parseChat(request.body, dispatcher.model(), parsed);
+  if (!error)
+    error = dispatcher.start(std::move(parsed), "chatcmpl-" + request.id,
+                             answer.generation);
+  if (error)
+    answer.reply = replyOf(*error);
+  return answer;
+}
+
 static void writeModel(JsonWriter &json, const ModelFacts &facts,
                        const std::string &name) {
   json.beginObject();
@@ -224,6 +237,8 @@ RouteAnswer Routes::props(const HttpRequest &) {
   json.field("min_p", facts.generation.minP);
   json.endObject();
   json.endObject();
+  if (facts.chat)
+    json.field("chat_template", facts.chat->source());
   json.field("total_slots", facts.slots);
   json.field("max_k", facts.maxK);
   json.field("model_alias", facts.names.front());

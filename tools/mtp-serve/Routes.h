@@ -33,6 +33,7 @@ private:
   bool isAllowed(const HttpRequest &request) const;
 
   RouteAnswer completions(const HttpRequest &request);
+  RouteAnswer chat(const HttpRequest &request);
   RouteAnswer models(const HttpRequest &request);
   RouteAnswer health(const HttpRequest &request);
   RouteAnswer metrics(const HttpRequest &request);

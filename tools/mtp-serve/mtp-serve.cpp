@@ -23,6 +23,8 @@ struct ServeFlags {
   std::string artifact;
   std::vector<std::string> names;
   std::string keyFile;
+  std::string chatFile;
+  std::optional<ReasoningFormat> reasoning;
   LoadOptions load;
   SessionOptions session;
   ServerOptions server;
@@ -45,6 +47,15 @@ static void addServerFlags(CLI::App &app, ServeFlags &o) {
   addTexts(app, "--served-model-name", o.names, "NAME",
            "What requests call the model; answers have the first (default: "
            "the artifact's name)");
+  addText(app, "--chat-template", o.chatFile, "FILE",
+          "Make prompts of conversations with this template (Jinja), not the "
+          "artifact's");
+  std::vector<std::pair<std::string, std::optional<ReasoningFormat>>> formats;
+  for (std::string_view name : reasoningFormatNames())
+    formats.emplace_back(name, findReasoningFormat(name));
+  addChoice(app, "--reasoning-format", o.reasoning, formats,
+            "How answers mark what was thought, which chats give apart from "
+            "the rest (default: as the chat template does)");
   addTexts(app, "--api-key", o.server.keys, "KEY",
            "Ask for this key, or one of several; other users of the machine "
            "can see it among the processes");
@@ -141,8 +152,50 @@ static Status readKeys(ServeFlags &o) {
   return okStatus();
 }
 
+/// The chat template of the flag or of the artifact; null without one.
+static Result<std::shared_ptr<const ChatTemplate>>
+loadChat(const ServeFlags &o, const Model &model, const Tokenizer *tokenizer) {
+  ChatSource source;
+  if (model.chatTemplate())
+    source = *model.chatTemplate();
+  if (o.chatFile.empty() && source.templates.empty())
+    return std::shared_ptr<const ChatTemplate>();
+  if (o.chatFile.empty()) {
+    Result<std::shared_ptr<const ChatTemplate>> chat =
+        ChatTemplate::parse(source);
+    if (chat)
+      return chat;
+    // All else can be served.
+    std::fprintf(stderr,
+                 "mtp-serve: warning: chats are refused, for the chat template "
+                 "cannot be read: %s\n",
+                 std::string(chat.status().message()).c_str());
+    return std::shared_ptr<const ChatTemplate>();
+  }
+  MTP_ASSIGN_OR_RETURN(auto file, MappedFile::open(o.chatFile));
+  source.templates = {
+      {"default", std::string(reinterpret_cast<const char *>(file->data()),
+                              file->size())}};
+  // What an artifact with a template of its own would have said.
+  auto add = [&](const char *name, std::optional<TokenId> id) {
+    if (id)
+      if (Result<std::string_view> piece = tokenizer->tokenToPiece(*id))
+        source.tokens.emplace_back(name, std::string(*piece));
+  };
+  if (tokenizer && !model.chatTemplate()) {
+    add("bos_token", tokenizer->bosId());
+    add("eos_token", tokenizer->eosId());
+  }
+  Result<std::shared_ptr<const ChatTemplate>> chat =
+      ChatTemplate::parse(source);
+  if (!chat)
+    return chat.status().withContext(o.chatFile);
+  return chat;
+}
+
 static ModelFacts factsOf(const Session &session, const ServeFlags &o,
-                          const Tokenizer *tokenizer) {
+                          const Tokenizer *tokenizer,
+                          const ChatTemplate *chat) {
   const Model &model = *session.model();
   ModelFacts facts;
   facts.names = o.names;
@@ -156,6 +209,10 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
   facts.slots = session.options().maxSlots;
   facts.generation = model.generation();
   facts.tokenizer = tokenizer;
+  facts.chat = chat;
+  if (chat)
+    facts.reasoning =
+        o.reasoning.value_or(detectReasoningFormat(chat->source()));
   facts.created = uint64_t(std::time(nullptr));
   return facts;
 }
@@ -172,12 +229,14 @@ static Status run(ServeFlags &o) {
                     "only"));
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
                        loadTokenizer(*model));
+  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const ChatTemplate> chat,
+                       loadChat(o, *model, tokenizer.get()));
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                        Session::create(model, o.session));
   if (model->device() == DeviceKind::Cpu)
     warnAboutThreads("mtp-serve", session->options().threads,
                      Session::usableProcessors());
-  ModelFacts facts = factsOf(*session, o, tokenizer.get());
+  ModelFacts facts = factsOf(*session, o, tokenizer.get(), chat.get());
   o.server.takesSignals = true;
   o.server.version = MTP_VERSION;
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Server> server,

@@ -121,6 +121,71 @@ def check_rest(server):
     check(server.metric("vllm:kv_cache_usage_perc"), 0, "pages")
 
 
+TEMPLATE = """{% for m in messages %}<|endoftext|>{{ m.role }}: {{ m.content }}
+{% endfor %}{{ mood }}{% if add_generation_prompt %}a:{% endif %}"""
+CHAT = "/v1/chat/completions"
+TALK = {"messages": [{"role": "s", "content": "be"},
+                     {"role": "u", "content": [{"type": "text", "text": "one"},
+                                               {"type": "text", "text": "<|endoftext|>"}]}],
+        "max_tokens": 20, "temperature": 0}
+
+
+def check_chat(server):
+    # The user's special token is text, which no prompt of one text can say.
+    simple = dict(TALK, messages=[{"role": "u", "content": "the one"}])
+    expected = alone(ARTIFACT, "<|endoftext|>u: the one\na:", special=True, max_tokens=20,
+                     temperature=0)
+    answer = server.complete(CHAT, **simple)
+    check(answer["object"], "chat.completion", "the object of a chat")
+    check(answer["choices"][0]["message"], {"role": "assistant", "content": expected["text"]},
+          "an answer in a chat")
+    check(answer["usage"]["prompt_tokens"], expected["prompt_tokens"], "tokens of a chat")
+    events = server.stream(CHAT, **simple, stream_options={"include_usage": True})
+    check(texts(events), ([expected["text"]], ["length"]), "a streamed chat")
+    check(events[0]["choices"][0]["delta"]["role"], "assistant", "who answers")
+    check(["role" in e["choices"][0]["delta"] for e in events[1:-1]],
+          [False] * (len(events) - 2), "who answers, again")
+    spelled = server.complete(CHAT, **TALK, return_token_ids=True)
+    ids = spelled["choices"][0]["prompt_token_ids"]
+    mark = server.ask("POST", "/tokenize", {"prompt": "<|endoftext|>", "parse_special": True,
+                                            "add_special_tokens": False})[2]["tokens"]
+    check((len(mark), ids.count(mark[0])), (1, 2), "marks that the template wrote")
+    other = server.complete(CHAT, **simple, chat_template_kwargs={"mood": "day "},
+                            add_generation_prompt=False)
+    expected = alone(ARTIFACT, "<|endoftext|>u: the one\nday ", special=True, max_tokens=20,
+                     temperature=0)
+    check(other["choices"][0]["message"]["content"], expected["text"], "variables of a template")
+    for field, value in [("messages", []), ("messages", [3]), ("messages", None),
+                         ("messages", [{"content": "x"}]), ("tools", [{"type": "function"}]),
+                         ("messages", [{"role": "u", "content": [{"type": "image_url"}]}]),
+                         ("chat_template_kwargs", {"messages": 1}), ("logprobs", True),
+                         ("prompt", "x")]:
+        status, error = server.refuse(CHAT, **dict(simple, **{field: value}))
+        check((status, error["param"].split(".")[0].split("[")[0]), (400, field),
+              f"{field} {value}")
+
+
+def check_reasoning(server):
+    """A prompt that begins to think."""
+    text = alone(ARTIFACT, "the one<think>", special=True, max_tokens=20, temperature=0)["text"]
+    body = dict(TALK, messages=[{"role": "u", "content": "the one"}])
+    message = server.complete(CHAT, **body)["choices"][0]["message"]
+    check(message, {"role": "assistant", "reasoning_content": text, "content": ""}, "thoughts")
+    check(texts(server.stream(CHAT, **body))[0], [text], "streamed thoughts")
+
+
+with Server(ARTIFACT) as server:
+    status, error = server.refuse(CHAT, **TALK)
+    check((status, "template" in error["message"]), (400, True), "a chat without a template")
+with open("chat.jinja", "w") as file:
+    file.write(TEMPLATE)
+with Server(ARTIFACT, "--chat-template", "chat.jinja", "--reasoning-format", "none") as server:
+    check_chat(server)
+with open("think.jinja", "w") as file:
+    file.write("{{ messages[0].content }}<think>")
+with Server(ARTIFACT, "--chat-template", "think.jinja") as server:
+    check_reasoning(server)
+
 with Server(ARTIFACT, "--served-model-name", "one", "--served-model-name", "two",
             "--cors-origin", "http://page") as server:
     for part in (check_completions, check_streams, check_several, check_stops, check_refusals,

@@ -12,6 +12,9 @@ class Server:
             stderr=subprocess.PIPE, text=True)
         self.log = []
         first = self.process.stderr.readline()
+        if "warning" in first:
+            self.log.append(first)
+            first = self.process.stderr.readline()
         match = re.search(r"http://[^ ]*:(\d+)$", first.strip())
         if not match:
             sys.exit(f"expected an address, got {first}{self.process.stderr.read()}")
@@ -122,6 +125,7 @@ def texts(events):
         for choice in event["choices"]:
             index = choice["index"]
             text = choice["text"] if "text" in choice else choice["delta"].get("content", "")
+            text += choice.get("delta", {}).get("reasoning_content", "")
             parts[index] = parts.get(index, "") + text
             if index in ends:
                 sys.exit(f"expected nothing behind the end, got {choice}")
@@ -130,7 +134,7 @@ def texts(events):
     return [parts[i] for i in sorted(parts)], [ends.get(i) for i in sorted(parts)]
 
 
-def alone(artifact, prompt, **body):
+def alone(artifact, prompt, special=False, **body):
     """What mtp-run writes for a prompt (a text or ids), without drafts and without others."""
     flags = ["--prompt", prompt]
     if not isinstance(prompt, str):
@@ -139,6 +143,8 @@ def alone(artifact, prompt, **body):
                        ("top_p", "--top-p"), ("top_k", "--top-k"), ("min_p", "--min-p")]:
         if name in body:
             flags += [flag, str(body[name])]
+    if special:
+        flags += ["--special", "--no-bos"]
     if body.get("ignore_eos"):
         flags.append("--ignore-eos")
     output = subprocess.run(["mtp-run", artifact, "--json", "--threads", "1", "-k", "0", *flags],

@@ -1,11 +1,11 @@
-"""streams.py ARTIFACT COUNT: many streams at once, of which some are cancelled and some are
-read slowly. Each that ends is what mtp-run writes for it alone; nothing is left behind."""
-import random, sys, time
+"""streams.py ARTIFACT: many streams at once (MTP_SERVE_STREAMS), of which some are cancelled
+and some not streamed. Each that ends is what mtp-run writes for it alone; nothing is left behind."""
+import os, random, sys, time
 from concurrent.futures import ThreadPoolExecutor
 
 from serving import Server, alone, check, texts
 
-ARTIFACT, COUNT = sys.argv[1], int(sys.argv[2])
+ARTIFACT, COUNT = sys.argv[1], int(os.environ["MTP_SERVE_STREAMS"])
 WORDS = ["the", "one", "and", "a", "house", "was", "great", "day", "b"]
 
 

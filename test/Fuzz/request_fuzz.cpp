@@ -1,0 +1,62 @@
+//===- request_fuzz.cpp - Untrusted bodies of requests --------------------===//
+
+#include "runtime/text/Utf8.h"
+#include "tools/mtp-serve/GenerationRequest.h"
+#include "tools/mtp-serve/Prompts.h"
+#include "tools/mtp-serve/TextRequest.h"
+
+#include <cstdlib>
+
+using namespace mtp;
+using namespace mtp::serve;
+
+namespace {
+
+ModelFacts makeFacts() {
+  static const auto chat = *ChatTemplate::parse(
+      {{{"default", "{% for m in messages %}{{ m }}{% endfor %}{{ x }}"}}, {}});
+  ModelFacts facts;
+  facts.names = {"fuzz"};
+  facts.vocab = 64;
+  facts.maxContext = 96;
+  facts.maxK = 4;
+  facts.slots = 4;
+  facts.chat = chat.get();
+  return facts;
+}
+
+/// What is told of an error is text, and is JSON.
+void check(const MaybeError &error) {
+  if (error && !isValidUtf8(errorJson(*error)))
+    std::abort();
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const ModelFacts facts = makeFacts();
+  // Whether there is a tokenizer is all that reading a body asks of it.
+  static const char standIn = 0;
+  static const ModelFacts textFacts = [] {
+    ModelFacts made = makeFacts();
+    made.tokenizer = reinterpret_cast<const Tokenizer *>(&standIn);
+    return made;
+  }();
+  std::string_view body(reinterpret_cast<const char *>(data), size);
+  GenerationRequest ids, text, chat;
+  MaybeError error = parseCompletion(body, facts, ids);
+  check(error);
+  std::vector<PreparedPrompt> prompts;
+  if (!error)
+    check(preparePrompts(ids, facts, prompts));
+  check(parseCompletion(body, textFacts, text));
+  error = parseChat(body, textFacts, chat);
+  check(error);
+  if (error)
+    return 0;
+  // What the template is given is JSON that it can take.
+  Result<std::string> made = facts.chat->render(chat.conversation);
+  if (!made && made.status().code() != StatusCode::ResourceExhausted)
+    std::abort();
+  return 0;
+}
