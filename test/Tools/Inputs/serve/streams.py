@@ -1,5 +1,5 @@
 """streams.py ARTIFACT: many streams at once (MTP_SERVE_STREAMS), of which some are cancelled
-and some not streamed. Each that ends is what mtp-run writes for it alone; nothing is left behind."""
+and some not streamed. Each that ends is what mtp-run writes for it alone; nothing is left."""
 import os, random, sys, time
 from concurrent.futures import ThreadPoolExecutor
 
