@@ -4,9 +4,12 @@
 // to do with the prompt stands in the prefill beside it, and comes behind the
 // round's own ops: the drafter's rows, the pick for the last row, the commit.
 //
-// Only one prompt is read beside a round, and its rows come from the first on.
-// So those that live stay where they are when they are packed, and what is made
-// of them need not be computed for the others.
+// Rows of prompts come from the first on. So those that live stay where they
+// are when they are packed, and what is made of them need not be computed for
+// the others. All have the rows of the tokens themselves, whatever they read
+// ahead: so one number says how many live. What is made of the last rows of a
+// prompt, which have no token so far ahead, nobody shares and the first round
+// makes again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,12 +43,15 @@ public:
 
 private:
   LogicalResult mapVerify(VerifyOp verify);
+  Value liveRows(PromptRowsOp like);
   void write(Operation &op);
   Value slots(SlotsOp like);
 
   RoundOp round;
   OpBuilder builder;
   IRMapping mapping;
+  /// The rows of prompts, packed; null until somebody reads them.
+  Value live;
 };
 } // namespace
 
@@ -70,6 +76,17 @@ LogicalResult PromptWriter::mapVerify(VerifyOp verify) {
   return success();
 }
 
+Value PromptWriter::liveRows(PromptRowsOp like) {
+  if (live)
+    return live;
+  auto rows =
+      PromptRowsOp::create(builder, like.getLoc(), like.getTokens().getType(),
+                           RowsType::get(builder.getContext()), /*ahead=*/0);
+  auto pack =
+      PackOp::create(builder, like.getLoc(), rows.getRows(), rows.getTokens());
+  return live = pack.getPacked();
+}
+
 void PromptWriter::write(Operation &op) {
   if (auto slotsOp = dyn_cast<SlotsOp>(op)) {
     mapping.map(slotsOp.getResult(), slots(slotsOp));
@@ -78,13 +95,8 @@ void PromptWriter::write(Operation &op) {
   Operation *copy = builder.clone(op, mapping);
   if (auto output = dyn_cast<OutputOp>(copy))
     output.setName(("prompt_" + output.getName()).str());
-  auto rows = dyn_cast<PromptRowsOp>(copy);
-  if (!rows)
-    return;
-  auto pack =
-      PackOp::create(builder, op.getLoc(), rows.getRows(), rows.getTokens());
-  mapping.map(cast<PromptRowsOp>(op).getTokens(), pack.getPackedTokens());
-  mapping.map(cast<PromptRowsOp>(op).getRows(), pack.getPacked());
+  if (auto rows = dyn_cast<PromptRowsOp>(op))
+    mapping.map(rows.getRows(), liveRows(rows));
 }
 
 LogicalResult PromptWriter::write(PrefillOp prefill) {

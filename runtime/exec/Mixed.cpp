@@ -6,8 +6,8 @@
 // (Prefill.cpp), as many as the session's time for it allows. What a row
 // computes does not depend on the rows beside it.
 //
-// On a GPU, and where nobody runs, prompts go through passes of their own. So
-// do those whose next rows a library makes, which never mix.
+// Where nobody runs prompts go through passes of their own. So do rows that a
+// library makes, which never mix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@ using namespace mtp;
 static constexpr uint32_t kLeastBeside = 16, kLeastInTime = 1;
 
 /// Whether the session's rounds can have rows of prompts beside theirs: at each
-/// k, as it is known late which one a round has. A GPU's take turns with them.
+/// k, as it is known late which one a round has.
 bool Session::Impl::canMix() const {
-  if (options.separatePrompts || inner.device == DeviceKind::Cuda ||
+  if (options.separatePrompts ||
       options.chunksPerStep != SessionOptions::kOneBesideRunning)
     return false;
   for (uint32_t k = 0; k <= options.k; ++k)

@@ -104,16 +104,28 @@ def jobs():
         yield (f"dsv3-chain-mtp2.{name}", "dsv3-chain-mtp2", "bf16",
                ["--max-batch=2", "--max-context=2100", "--prefill-chunk=64", "-k=2"],
                [f"--workers={workers}"])
-    # Rows of prompts beside those of rounds.
-    for model, options in (("dsv3-chain-mtp2", ["-k=4"]), ("mimo-mtp1", ["-k=2"]),
-                           ("llama-gqa", [])):
-        yield (f"{model}.mixed", model, "f32",
-               SMALL + ["--round-prompt-rows=12"] + options, [])
-    yield ("mimo-tree.mixed", "mimo-mtp1", "f32",
-           SMALL + ["--round-prompt-rows=12", "-k=3"], [], {}, True)
+    yield from mixed_jobs()
     yield from library_jobs()
     for name, options in (("bundled", []), ("bundled.v3", V3)):
         yield name, None, None, ["--max-batch=4", "--max-context=256", "-k=4"], options
+
+
+def mixed_jobs():
+    """Rows of prompts beside those of rounds, on the CPU and on the simulator. There they come
+    to more than the 32 that a product's tile has."""
+    few, many = ["--round-prompt-rows=12"], ["--round-prompt-rows=24"]
+    for model, options in (("dsv3-chain-mtp2", ["-k=4"]), ("mimo-mtp1", ["-k=2"]),
+                           ("llama-gqa", [])):
+        yield f"{model}.mixed", model, "f32", SMALL + few + options, []
+    yield "mimo-tree.mixed", "mimo-mtp1", "f32", SMALL + few + ["-k=3"], [], {}, True
+    sim = BOTH + V3
+    yield "dsv3-chain-mtp2.mixedsim", "dsv3-chain-mtp2", "bf16", SMALL + many + ["-k=2"], sim
+    yield ("mimo-mtp1.mixedsim", "mimo-mtp1", "bf16", SMALL + many + ["-k=2"],
+           sim + ["--quantize=int8"])
+    yield "llama-gqa.mixedsim", "llama-gqa", "f32", SMALL + few, sim
+    yield "mimo-tree.mixedsim", "mimo-mtp1", "bf16", SMALL + few + ["-k=3"], sim, {}, True
+    yield ("mimo-mtp1.mixedlibrary", "mimo-mtp1", "bf16", SMALL + few + ["-k=2"],
+           sim + ["--library-rows=32"])
 
 
 def library_jobs():

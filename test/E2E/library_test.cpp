@@ -285,6 +285,42 @@ TEST_P(Library, ProgramsWaitUntilItIsAskedFor) {
   EXPECT_EQ((*executable)->runTimed(index, kChunk, times).toString(), refusal);
 }
 
+/// With rows of prompts beside rounds.
+using LibraryBeside = Library;
+
+// Whole chunks of prompts that come while others run go through the library all
+// the same, and only the rest shares their rounds.
+TEST_P(LibraryBeside, OnlyThePlansRowsMix) {
+  std::vector<Request> all = {request(2, 18, 12), request(1, 66, 3),
+                              request(4, 20, 3)};
+  auto talk = [&](bool isApart, bool isDeterministic) {
+    SessionOptions options = single(envelope.maxK, envelope.maxBatch);
+    options.separatePrompts = isApart;
+    options.deterministic = isDeterministic;
+    return generate(gpu, options, all);
+  };
+  Outcome expected = talk(true, false), run = talk(false, false);
+  expectSame(run, expected, single(envelope.maxK, envelope.maxBatch));
+  EXPECT_EQ(expected.statistics.besideTokens, 0u);
+  EXPECT_EQ(run.statistics.libraryTokens, 64u);
+  EXPECT_GE(run.statistics.besideTokens, 2u);
+  EXPECT_LE(run.statistics.besideTokens, 2u + 20);
+  // All of a prompt has its kernels, or none of it: bits are those of one that
+  // is computed by them alone.
+  Outcome plain = talk(true, true), mixed = talk(false, true);
+  expectSame(mixed, plain, single(envelope.maxK, envelope.maxBatch));
+  EXPECT_EQ(mixed.statistics.libraryTokens, 0u);
+  EXPECT_GE(mixed.statistics.besideTokens, 66u);
+  if (!isKit())
+    EXPECT_FALSE(bitEqual(run.sequences[1].logits, mixed.sequences[1].logits));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LibraryBeside,
+                         testing::Values("mimo-mtp1.mixedlibrary"),
+                         [](const testing::TestParamInfo<const char *> &info) {
+                           return testName(info.param);
+                         });
+
 INSTANTIATE_TEST_SUITE_P(Models, Library,
                          testing::Values("llama-gqa.library",
                                          "mimo-mtp1.library"),
