@@ -109,6 +109,16 @@ struct Metrics::Impl {
   Counter &acceptedTokens =
       counter("vllm:spec_decode_num_accepted_tokens_total",
               "Drafts that were accepted");
+  Counter &rounds = counter("mtp:rounds_total", "Decode rounds");
+  Counter &roundRows = counter(
+      "mtp:round_rows_total",
+      "Rows that the model computed in decode rounds, those that lived");
+  Counter &roundCapacity =
+      counter("mtp:round_rows_capacity_total",
+              "Rows that these rounds had room for: k + 1 of each slot");
+  Counter &besideTokens =
+      counter("mtp:prompt_tokens_beside_rounds_total",
+              "Tokens of prompts whose rows ran beside those of a round");
   Counter &refused =
       counter("mtp:requests_refused_total", "Requests that were answered 429");
   Histogram &firstToken = histogram("vllm:time_to_first_token_seconds",
@@ -186,6 +196,10 @@ void Metrics::setState(const EngineState &state) {
   count(impl->outputTokens, now.outputTokens, then.outputTokens);
   count(impl->cachedTokens, now.cachedTokens, then.cachedTokens);
   count(impl->preemptions, now.preemptions, then.preemptions);
+  count(impl->rounds, now.rounds, then.rounds);
+  count(impl->roundRows, now.roundRows, then.roundRows);
+  count(impl->roundCapacity, now.roundCapacity, then.roundCapacity);
+  count(impl->besideTokens, now.besideTokens, then.besideTokens);
   auto roundsOf = [](const Statistics &s) {
     return s.drafted.empty() ? 0 : s.drafted.front();
   };

@@ -117,6 +117,9 @@ def check_rest(server):
     check(server.metric("vllm:request_success_total", finished_reason="length") > 10, True,
           "counted ends")
     check(server.metric("vllm:spec_decode_num_drafts_total") > 10, True, "counted drafts")
+    rounds, rows, room = (server.metric(f"mtp:{name}_total") for name in
+                          ("rounds", "round_rows", "round_rows_capacity"))
+    check(0 < rounds <= rows <= room, True, f"rounds {rounds}, rows {rows} and room {room}")
     check(server.metric("vllm:num_requests_running"), 0, "who runs")
     check(server.metric("vllm:kv_cache_usage_perc"), 0, "pages")
 
