@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -46,6 +47,10 @@ if os.path.exists(cudasim):
         config.available_features.add("cublaslt")
 config.substitutions.append(("%{cudasim}", cudasim))
 config.substitutions.append(("%{python}", sys.executable))
+
+# A browser, for the server's page.
+if shutil.which("chromedriver") and shutil.which("chromium"):
+    config.available_features.add("chromedriver")
 
 # PyTorch, for what tools/gpu-check compares with.
 torch = os.environ.get("MTP_TORCH_PYTHON")

@@ -143,6 +143,21 @@ TEST(Generation, StreamsWhatIsNew) {
   EXPECT_FALSE(g.hasNews());
 }
 
+TEST(Generation, SaysHowManyTokensCameTogether) {
+  Rig rig(R"({"prompt": [1], "stream": true, "return_round_tokens": true})");
+  rig.accept(5);
+  rig.give(5, {2, 3, 4});
+  rig.give(5, {5});
+  std::vector<std::string> first = dataOf(rig.generation->takeEvents());
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_NE(first[0].find("\"round_tokens\": [3, 1]"), std::string::npos)
+      << first[0];
+  rig.give(5, {6, 7}, FinishReason::Length);
+  std::vector<std::string> last = dataOf(rig.generation->takeEvents());
+  EXPECT_NE(last[0].find("\"round_tokens\": [2]"), std::string::npos)
+      << last[0];
+}
+
 TEST(Generation, StreamsHaveUsageWhereAskedForAlone) {
   Rig rig(R"({"prompt": [1, 2], "stream": true})");
   rig.accept(5);

@@ -63,6 +63,7 @@ TEST(Request, TakesAllItsFields) {
     "min_p": 0.125, "seed": 18446744073709551615, "stop_token_ids": [4],
     "n": 3, "k": 2, "echo": true, "ignore_eos": true, "stream": true,
     "stream_options": {"include_usage": true}, "return_token_ids": true,
+    "return_round_tokens": true,
     "skip_special_tokens": false, "add_special_tokens": false, "user": "u"})");
   EXPECT_EQ(r.model, "other");
   ASSERT_EQ(r.prompts.size(), 2u);
@@ -78,7 +79,7 @@ TEST(Request, TakesAllItsFields) {
   EXPECT_EQ(r.n, 3u);
   EXPECT_EQ(r.k, 2u);
   EXPECT_TRUE(r.echo && r.ignoreEos && r.streams && r.includesUsage);
-  EXPECT_TRUE(r.returnsIds);
+  EXPECT_TRUE(r.returnsIds && r.returnsRounds);
   EXPECT_FALSE(r.skipSpecialTokens || r.addSpecialTokens);
   EXPECT_EQ(parsed(with(R"("k": "auto")")).k, Request::kAutomatic);
   EXPECT_EQ(parsed(with(R"("seed": -1)")).sampling.seed, UINT64_MAX);

@@ -125,6 +125,21 @@ TEST(Routes, AsksForAKey) {
   EXPECT_EQ(rig.ask("OPTIONS", "/v1/completions").reply.status, 204u);
 }
 
+TEST(Routes, HaveAPageThatNeedsNoKey) {
+  ServerOptions options;
+  options.keys = {"key"};
+  HttpReply reply = Rig(64, options).ask("GET", "/").reply;
+  EXPECT_EQ(reply.status, 200u);
+  EXPECT_EQ(reply.type, "text/html; charset=utf-8");
+  EXPECT_TRUE(reply.body.starts_with("<!doctype html>"));
+  EXPECT_TRUE(reply.body.ends_with("</html>\n"));
+  // No other host.
+  EXPECT_EQ(reply.body.find("//", reply.body.find("<style>")),
+            reply.body.find("// Of the time line"));
+  EXPECT_EQ(reply.body.find("http:"), std::string::npos);
+  EXPECT_EQ(reply.body.find("https:"), std::string::npos);
+}
+
 TEST(Routes, RefusesWhenTooManyWait) {
   Rig rig(/*waiting=*/2);
   // Four slots, and two that wait.

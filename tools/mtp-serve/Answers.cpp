@@ -105,6 +105,8 @@ static void writePart(JsonWriter &json, const AnswerHead &head,
     json.field("prompt_token_ids", *part.promptIds);
   if (part.ids)
     json.field("token_ids", *part.ids);
+  if (part.roundTokens)
+    json.field("round_tokens", *part.roundTokens);
   json.endObject();
 }
 

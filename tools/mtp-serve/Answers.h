@@ -36,6 +36,8 @@ struct ChoicePart {
   /// Where the request asks for ids.
   std::optional<std::vector<int32_t>> ids;
   std::optional<std::vector<int32_t>> promptIds;
+  /// Where the request asks for it: how many tokens came together.
+  std::optional<std::vector<int32_t>> roundTokens;
 };
 
 struct Usage {

@@ -9,7 +9,7 @@ using namespace mtp::serve;
 
 Choice::Choice(ChoiceOptions options)
     : stops(std::move(options.stops)), tokenizer(options.tokenizer),
-      keepsIds(options.keepsIds) {
+      keepsIds(options.keepsIds), keepsRounds(options.keepsRounds) {
   DecodeOptions decode;
   decode.skipSpecial = options.skipsSpecial;
   // The output goes on a text that the prompt has begun.
@@ -33,6 +33,7 @@ void Choice::add(std::string_view text) {
 }
 
 Status Choice::take(std::span<const int32_t> tokens) {
+  size_t before = count;
   for (int32_t token : tokens) {
     if (isComplete())
       break;
@@ -56,6 +57,8 @@ Status Choice::take(std::span<const int32_t> tokens) {
       finishText();
     }
   }
+  if (keepsRounds && count > before)
+    rounds.push_back(int32_t(count - before));
   return okStatus();
 }
 
@@ -102,3 +105,5 @@ std::string Choice::takeReasoning(size_t most) {
 }
 
 std::vector<int32_t> Choice::takeIds() { return std::exchange(ids, {}); }
+
+std::vector<int32_t> Choice::takeRounds() { return std::exchange(rounds, {}); }

@@ -20,6 +20,7 @@ struct ChoiceOptions {
   const Tokenizer *tokenizer = nullptr;
   bool skipsSpecial = true;
   bool keepsIds = false;
+  bool keepsRounds = false;
   std::vector<std::string> stops;
   /// Of a conversation's answer: how reasoning is marked, and the text of the
   /// prompt, which may have begun it.
@@ -59,6 +60,8 @@ public:
   /// The same of what was thought.
   std::string takeReasoning(size_t most);
   std::vector<int32_t> takeIds();
+  /// How many tokens each take() brought.
+  std::vector<int32_t> takeRounds();
   /// Whether something has come; ids count too.
   bool hasNews() const {
     return !pending.text.empty() || !pending.reasoning.empty() || !ids.empty();
@@ -79,9 +82,9 @@ private:
   StopStrings stops;
   std::optional<ReasoningSplitter> splitter;
   const Tokenizer *tokenizer;
-  bool keepsIds;
+  bool keepsIds, keepsRounds;
   Pending pending;
-  std::vector<int32_t> ids;
+  std::vector<int32_t> ids, rounds;
   size_t count = 0;
   FinishReason finish = FinishReason::None;
   bool ended = false;

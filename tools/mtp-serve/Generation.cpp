@@ -21,7 +21,7 @@ Generation::Generation(GenerationRequest request,
   for (const PreparedPrompt &prompt : this->prompts)
     for (uint32_t i = 0; i < r.n; ++i) {
       ChoiceOptions options = {facts.tokenizer, r.skipSpecialTokens, keepsIds,
-                               r.stops};
+                               r.returnsRounds, r.stops};
       if (r.isChat) {
         options.reasoning = facts.reasoning;
         options.prompt = prompt.text;
@@ -121,6 +121,8 @@ ChoicePart Generation::partOf(size_t index, size_t mostText) {
     if (!answer.hasBegun)
       part.promptIds = prompts[index / request.n].ids;
   }
+  if (request.returnsRounds)
+    part.roundTokens = answer.choice.takeRounds();
   part.isFirst = !answer.hasBegun;
   answer.hasBegun = true;
   return part;

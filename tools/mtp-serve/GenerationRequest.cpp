@@ -252,6 +252,7 @@ static constexpr Field kCommonFields[] = {
     {"ignore_eos", flag<&GenerationRequest::ignoreEos>},
     {"skip_special_tokens", flag<&GenerationRequest::skipSpecialTokens>},
     {"return_token_ids", flag<&GenerationRequest::returnsIds>},
+    {"return_round_tokens", flag<&GenerationRequest::returnsRounds>},
     {"stream", flag<&GenerationRequest::streams>},
     {"stream_options", streamOptions},
     {"user", ignored},

@@ -54,6 +54,8 @@ struct GenerationRequest {
   bool skipSpecialTokens = true;
   /// Answers have token ids, too.
   bool returnsIds = false;
+  /// And say how many tokens came together.
+  bool returnsRounds = false;
   bool streams = false;
   bool includesUsage = false;
 };

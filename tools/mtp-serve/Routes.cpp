@@ -2,6 +2,7 @@
 
 #include "tools/mtp-serve/Routes.h"
 #include "runtime/core/StrCat.h"
+#include "tools/mtp-serve/Page.h"
 #include "tools/mtp-serve/TextRequest.h"
 #include "tools/support/Json.h"
 
@@ -13,11 +14,13 @@ using namespace mtp::serve;
 struct Routes::Route {
   std::string_view method, path;
   RouteAnswer (Routes::*answer)(const HttpRequest &request);
-  /// Answered without a key: for those who watch over the process.
+  /// Answered without a key: for those who watch over the process, and the page
+  /// in which a user enters one.
   bool isOpen = false;
 };
 
 const Routes::Route Routes::kRoutes[] = {
+    {"GET", "/", &Routes::page, true},
     {"POST", "/v1/completions", &Routes::completions},
     {"POST", "/v1/chat/completions", &Routes::chat},
     {"GET", "/v1/models", &Routes::models},
@@ -116,6 +119,21 @@ RouteAnswer Routes::answer(const HttpRequest &request) {
     return refusal(415, strCat("expected Content-Type: application/json, got '",
                                request.contentType, "'"));
   return (this->*found->answer)(request);
+}
+
+RouteAnswer Routes::page(const HttpRequest &) {
+  RouteAnswer answer;
+  answer.reply.type = "text/html; charset=utf-8";
+  answer.reply.body = pageText();
+  // It has all that it needs in itself, and asks this server alone.
+  answer.reply.headers = {
+      {"Content-Security-Policy",
+       "default-src 'none'; style-src 'unsafe-inline'; script-src "
+       "'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; "
+       "form-action 'none'; frame-ancestors 'none'"},
+      {"X-Content-Type-Options", "nosniff"},
+      {"Referrer-Policy", "no-referrer"}};
+  return answer;
 }
 
 RouteAnswer Routes::completions(const HttpRequest &request) {

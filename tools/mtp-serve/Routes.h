@@ -32,6 +32,7 @@ private:
 
   bool isAllowed(const HttpRequest &request) const;
 
+  RouteAnswer page(const HttpRequest &request);
   RouteAnswer completions(const HttpRequest &request);
   RouteAnswer chat(const HttpRequest &request);
   RouteAnswer models(const HttpRequest &request);

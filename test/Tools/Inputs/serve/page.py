@@ -1,0 +1,127 @@
+"""page.py ARTIFACT [SCREENSHOTS]: the page at /, driven in a headless Chromium by WebDriver
+(chromedriver): type, stream, stop, reload. SCREENSHOTS is a folder for pictures of it."""
+import base64, json, os, re, subprocess, sys, tempfile, time, urllib.request
+
+from serving import Server, alone, check
+
+ARTIFACT, PICTURES = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+ENTER, ESCAPE = "\ue007", "\ue00c"
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+ANSWERS = ("return [...document.querySelectorAll('.turn.assistant')]"
+           ".map(turn => turn.lastChild.textContent)")
+
+
+class Browser:
+    def __init__(self, home):
+        self.process = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        for line in self.process.stdout:
+            if match := re.search(r"successfully on port (\d+)", line):
+                break
+        self.base = f"http://127.0.0.1:{match[1]}"
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--window-size=1200,800", f"--user-data-dir={home}"]
+        options = {"goog:chromeOptions": {"args": arguments},
+                   "goog:loggingPrefs": {"browser": "ALL"}}
+        session = self.call("POST", "/session", capabilities={"alwaysMatch": options})
+        self.base += "/session/" + session["sessionId"]
+
+    def call(self, method, path, **body):
+        data = json.dumps(body).encode() if method == "POST" else None
+        request = urllib.request.Request(self.base + path, data, method=method)
+        request.add_header("Content-Type", "application/json")
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return json.load(reply)["value"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.call("DELETE", "")
+        self.process.terminate()
+        self.process.wait()
+
+    def open(self, url):
+        self.call("POST", "/url", url=url)
+
+    def run(self, script):
+        return self.call("POST", "/execute/sync", script=script, args=[])
+
+    def keys(self, name, text):
+        found = self.call("POST", "/element", using="css selector", value=name)
+        self.call("POST", f"/element/{found[ELEMENT]}/value", text=text)
+
+    def wait(self, script, what):
+        """What a script returns once it is true."""
+        for _ in range(300):
+            if value := self.run(script):
+                return value
+            time.sleep(0.05)
+        state = self.run("return document.getElementById('state').textContent")
+        sys.exit(f"expected {what}, got none; the page says: {state}")
+
+    def picture(self, name):
+        if PICTURES:
+            with open(os.path.join(PICTURES, name + ".png"), "wb") as file:
+                file.write(base64.b64decode(self.call("GET", "/screenshot")))
+
+
+def set_number(browser, name, value):
+    browser.run(f"document.getElementById('{name}').value = '{value}'")
+
+
+def state_is(text):
+    return f"return document.getElementById('state').textContent.startsWith('{text}')"
+
+
+def check_page(browser, server):
+    browser.open(f"http://127.0.0.1:{server.port}/")
+    browser.wait(state_is("ready"), "a page that is ready")
+    # Type and stream.
+    set_number(browser, "max_tokens", 40)
+    set_number(browser, "temperature", 0)
+    browser.keys("#input", "the house was great" + ENTER)
+    browser.wait("return document.querySelectorAll('.turn.assistant').length === 1"
+                 " && !document.getElementById('send').disabled", "an answer that has ended")
+    expected = alone(ARTIFACT, "the house was great", max_tokens=40, temperature=0)["text"]
+    check(browser.run(ANSWERS), [expected], "the answer on the page")
+    rounds = browser.run("return document.querySelectorAll('.round').length")
+    tokens = browser.run("return document.querySelectorAll('.round i:not(.rejected)').length")
+    check((0 < rounds <= 39, tokens), (True, 39), "rounds and tokens on the time line")
+    check(len(browser.run("return [...document.querySelectorAll('#accepted tr')]"
+                          ".map(row => row.textContent)")), 2, "positions of drafts")
+    browser.picture("answer")
+    # A reload keeps the conversation.
+    browser.open(f"http://127.0.0.1:{server.port}/")
+    browser.wait(state_is("ready"), "a page that is ready again")
+    check(browser.run(ANSWERS), [expected], "the answer behind a reload")
+    # Stop: the sequence has gone from the server. A refused request is said.
+    set_number(browser, "max_tokens", 100000)
+    browser.keys("#input", " a day" + ENTER)
+    browser.wait("return document.querySelector('.turn.bad') !== null", "an error on the page")
+    message = browser.run("return document.querySelector('.turn.bad').textContent")
+    check("max_tokens" in message or "context" in message, True, f"what is wrong: {message}")
+    browser.picture("error")
+    set_number(browser, "max_tokens", 90)
+    browser.keys("#input", " and one" + ENTER)
+    browser.keys("#input", ESCAPE)
+    browser.wait("return !document.getElementById('send').disabled", "an answer that was stopped")
+    for _ in range(100):
+        if not server.metric("vllm:num_requests_running"):
+            break
+        time.sleep(0.05)
+    check(server.metric("vllm:num_requests_running"), 0, "who runs behind the stop")
+    # Nothing failed to load, and nobody was asked for elsewhere.
+    wrong = [entry["message"] for entry in browser.call("POST", "/se/log", type="browser")
+             if " 400 " not in entry["message"]]
+    check(wrong, [], "the browser's log")
+    names = browser.run("return performance.getEntriesByType('resource').map(e => e.name)")
+    strangers = [n for n in names
+                 if not n.startswith((f"http://127.0.0.1:{server.port}/", "data:"))]
+    check(strangers, [], "requests to other hosts")
+
+
+with Server(ARTIFACT, "--no-request-log") as running, \
+        tempfile.TemporaryDirectory() as profile, Browser(profile) as chromium:
+    check_page(chromium, running)
+print("the page does what it should")
