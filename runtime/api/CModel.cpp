@@ -55,15 +55,10 @@ Status capi::checkStruct(const void *given, size_t size, const char *type) {
                                 "_init fills it in, got one of size ", size));
 }
 
-/// Writes up to `capacity` elements and how many there are.
-template <typename T>
-static mtp_status fill(std::span<const T> source, T *target, size_t capacity,
-                       size_t *count, const char *what) {
-  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
-  MTP_C_RETURN_IF_ERROR(needArray(target, capacity, what));
-  std::copy_n(source.begin(), std::min(capacity, source.size()), target);
-  *count = source.size();
-  return MTP_OK;
+Status capi::needTokenizer(const mtp_model *model) {
+  MTP_RETURN_IF_ERROR(need(model, "a model"));
+  return model->tokenizer ? okStatus()
+                          : failedPrecondition("the artifact has no tokenizer");
 }
 
 /// Points at one of a model's lists, which lives as long as the model.
@@ -260,12 +255,6 @@ mtp_status mtp_model_get_request_outputs(const mtp_model *model,
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
-
-static Status needTokenizer(const mtp_model *model) {
-  MTP_RETURN_IF_ERROR(need(model, "a model"));
-  return model->tokenizer ? okStatus()
-                          : failedPrecondition("the artifact has no tokenizer");
-}
 
 mtp_status mtp_model_encode(const mtp_model *model, const char *text,
                             size_t length, int add_special, int parse_special,

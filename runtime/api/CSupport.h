@@ -48,6 +48,9 @@ Status needArray(const void *pointer, size_t count, const char *what);
 /// struct of ours, old or new, is that small or large.
 Status checkStruct(const void *given, size_t size, const char *type);
 
+/// FailedPrecondition for a model without a tokenizer.
+Status needTokenizer(const mtp_model *model);
+
 /// Copies a tensor, once it is known to be what the port takes. `where` begins
 /// an error: "input 0".
 Result<Tensor> readInput(const PortType &port, const std::string &where,
@@ -94,5 +97,20 @@ Status toCaller(T value, T *target, const char *type) {
       return ::mtp::capi::report(mtpStatus);                                   \
     }                                                                          \
   } while (false)
+
+namespace mtp::capi {
+
+/// Writes up to `capacity` elements and how many there are.
+template <typename T>
+mtp_status fill(std::span<const T> source, T *target, size_t capacity,
+                size_t *count, const char *what) {
+  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
+  MTP_C_RETURN_IF_ERROR(needArray(target, capacity, what));
+  std::copy_n(source.begin(), std::min(capacity, source.size()), target);
+  *count = source.size();
+  return MTP_OK;
+}
+
+} // namespace mtp::capi
 
 #endif // MTP_RUNTIME_API_CSUPPORT_H

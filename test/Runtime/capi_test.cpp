@@ -57,6 +57,8 @@ const std::string &chatPath() {
     a.bos = 3;
     a.temperature = 0.75f;
     a.topP = 0.5f;
+    a.chatTemplates = {{"default", "{{ eos_token }}{{ messages | length }}"}};
+    a.chatTokens = {{"eos_token", "</s>"}};
     a.tokenizer =
         int32_t(a.addSegment(schema::SegmentKind::Tokenizer, byteTokenizer()));
     return writeFile("chat.bin", a.finish());
@@ -178,6 +180,59 @@ TEST(CApi, ErrorsHaveCodesAndMessages) {
   EXPECT_STREQ(mtp_message(), "the artifact has no tokenizer");
   EXPECT_EQ(count, 7u);
   mtp_model_free(model);
+}
+
+TEST(CApi, RendersChats) {
+  mtp_model *model = load();
+  mtp_chat *chat = nullptr;
+  EXPECT_EQ(mtp_chat_create(model, nullptr, 0, &chat), MTP_NOT_FOUND);
+  EXPECT_STREQ(mtp_message(), "the artifact has no chat template");
+  std::string request = R"({"messages": [{"content": "ab"}, {"content": ""}]})";
+  char text[8];
+  int32_t tokens[4];
+  size_t count = 0;
+  ASSERT_EQ(mtp_chat_create(model, "x", 1, &chat), MTP_OK);
+  EXPECT_EQ(
+      mtp_chat_encode(chat, request.data(), request.size(), tokens, 4, &count),
+      MTP_FAILED_PRECONDITION);
+  mtp_chat_free(chat);
+  mtp_model_free(model);
+
+  ASSERT_EQ(mtp_model_load(chatPath().c_str(), &model), MTP_OK);
+  ASSERT_EQ(mtp_chat_create(model, nullptr, 0, &chat), MTP_OK);
+  ASSERT_EQ(
+      mtp_chat_render(chat, request.data(), request.size(), text, 8, &count),
+      MTP_OK);
+  EXPECT_EQ(std::string(text, count), "</s>2");
+  mtp_chat_free(chat);
+  std::string source = "\n {{ x";
+  EXPECT_EQ(mtp_chat_create(model, source.data(), source.size(), &chat),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(mtp_message()).find("line 2"), std::string::npos);
+  source = "{% for m in messages %}{{ m.content }}!{% endfor %}";
+  ASSERT_EQ(mtp_chat_create(model, source.data(), source.size(), &chat),
+            MTP_OK);
+  mtp_model_free(model);
+  ASSERT_EQ(
+      mtp_chat_render(chat, request.data(), request.size(), text, 8, &count),
+      MTP_OK);
+  EXPECT_EQ(std::string(text, count), "ab!!");
+  ASSERT_EQ(
+      mtp_chat_encode(chat, request.data(), request.size(), tokens, 3, &count),
+      MTP_OK);
+  EXPECT_EQ(count, 4u);
+  EXPECT_EQ(tokens[2], '!');
+  EXPECT_EQ(mtp_chat_render(chat, "{}", 2, text, 8, &count),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(mtp_chat_render(nullptr, "{}", 2, text, 8, &count),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(mtp_chat_render(chat, nullptr, 2, text, 8, &count),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      mtp_chat_encode(chat, request.data(), request.size(), tokens, 4, nullptr),
+      MTP_INVALID_ARGUMENT);
+  mtp_chat_free(chat);
+  mtp_chat_free(nullptr);
 }
 
 TEST(CApi, TheExampleRuns) {

@@ -83,6 +83,9 @@ typedef struct mtp_decoder mtp_decoder;
 /* What an exported function returned. */
 typedef struct mtp_results mtp_results;
 
+/* A parsed chat template. Immutable: any thread may render it. */
+typedef struct mtp_chat mtp_chat;
+
 /* What went wrong last in this thread, lower case, without a period; "" before
    anything did; it ends with a zero. Valid until the thread's next call; never
    null. */
@@ -220,6 +223,39 @@ mtp_status mtp_decoder_append(mtp_decoder *decoder, const int32_t *tokens,
    for null alone; `text` is valid until the decoder's next call. */
 mtp_status mtp_decoder_finish(mtp_decoder *decoder, const char **text,
                               size_t *length);
+
+/*===----------------------------------------------------------------------===*
+ * Chats
+ *===----------------------------------------------------------------------===*/
+
+/* Parses the artifact's chat template, or `source` of `length` bytes in its
+   place (null: the artifact's). It keeps the model's data alive.
+   MTP_NOT_FOUND when there is neither, MTP_INVALID_ARGUMENT for what is no
+   template (mtp_message says line and column). */
+mtp_status mtp_chat_create(const mtp_model *model, const char *source,
+                           size_t length, mtp_chat **chat);
+void mtp_chat_free(mtp_chat *chat); /* null is fine */
+
+/* The prompt of a conversation as transformers makes it. `request` is JSON of
+   `length` bytes: an object with "messages", an array of objects, and, as the
+   template knows them, "tools", "documents" (null where absent),
+   "add_generation_prompt" (true where absent) and any other variables, such as
+   "enable_thinking". Writes up to `capacity` bytes, no terminator, and always
+   sets `count` to the bytes there are. MTP_INVALID_ARGUMENT for another request
+   and where the template raises an exception, MTP_RESOURCE_EXHAUSTED when it
+   takes too many steps or too much memory. */
+mtp_status mtp_chat_render(const mtp_chat *chat, const char *request,
+                           size_t length, char *text, size_t capacity,
+                           size_t *count);
+
+/* Token ids of the same, to begin a request with. A special token is one only
+   where the template wrote its first character: what a message spells out is
+   text. None is added to what the template writes. Writes up to `capacity` ids
+   and always sets `count` to how many there are. Fails as mtp_chat_render does,
+   and with MTP_FAILED_PRECONDITION when the artifact has no tokenizer. */
+mtp_status mtp_chat_encode(const mtp_chat *chat, const char *request,
+                           size_t length, int32_t *tokens, size_t capacity,
+                           size_t *count);
 
 /*===----------------------------------------------------------------------===*
  * Tensors and exported functions
