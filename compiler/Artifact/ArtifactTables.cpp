@@ -541,6 +541,22 @@ Offset<flatbuffers::Vector<Offset<schema::State>>> TableBuilder::makeStates() {
       [&](exec::StateOp op) { return makeState(op); });
 }
 
+static Offset<schema::Chat> makeChat(flatbuffers::FlatBufferBuilder &fbb,
+                                     const ChatSource &chat) {
+  if (chat.templates.empty())
+    return {};
+  std::vector<Offset<schema::ChatTemplate>> templates;
+  for (const auto &[name, source] : chat.templates)
+    templates.push_back(schema::CreateChatTemplate(fbb, fbb.CreateString(name),
+                                                   fbb.CreateString(source)));
+  std::vector<Offset<schema::ChatToken>> tokens;
+  for (const auto &[name, text] : chat.tokens)
+    tokens.push_back(schema::CreateChatToken(fbb, fbb.CreateString(name),
+                                             fbb.CreateString(text)));
+  auto templateVector = fbb.CreateVector(templates);
+  return schema::CreateChat(fbb, templateVector, fbb.CreateVector(tokens));
+}
+
 flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
                                                   const FileLayout &layout) {
   flatbuffers::FlatBufferBuilder fbb;
@@ -566,6 +582,7 @@ flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
   for (TableBuilder &builder : builders)
     plans.push_back(builder.makePlan());
   auto planVector = fbb.CreateVector(plans);
+  auto chat = makeChat(fbb, inputs.chat);
 
   schema::ArtifactBuilder artifact(fbb);
   artifact.add_producer(producer);
@@ -579,6 +596,8 @@ flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
   artifact.add_segments(segmentVector);
   artifact.add_tokenizer(layout.tokenizerSegment());
   artifact.add_plans(planVector);
+  if (!chat.IsNull())
+    artifact.add_chat(chat);
   schema::FinishArtifactBuffer(fbb, artifact.Finish());
   return fbb.Release();
 }

@@ -5,6 +5,7 @@
 
 #include "compiler/Artifact/PlanLayout.h"
 #include "compiler/Target/Target.h"
+#include "runtime/text/chat/ChatTemplate.h"
 
 namespace mtp::compiler {
 
@@ -23,6 +24,8 @@ struct ArtifactInputs {
   std::string model;
   /// A serialised tokenizer, or nothing.
   std::string tokenizer;
+  /// Chat templates, of sizes that the file may have; or none.
+  ChatSource chat;
   std::vector<PlanInputs> plans;
 };
 

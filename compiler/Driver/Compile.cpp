@@ -3,6 +3,7 @@
 #include "compiler/Driver/Compile.h"
 #include "compiler/Driver/Imports.h"
 #include "compiler/Driver/OutputCheck.h"
+#include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Weights/WeightPacker.h"
 #include "dialects/Exec/IR/ControlKernel.h"
@@ -154,6 +155,12 @@ static Status openInputs(ModuleOp module, const std::string &folder,
     std::string tokenizer = resolvePath(folder, path.getValue());
     MTP_ASSIGN_OR_RETURN(inputs.tokenizer, buildTokenizerTables(tokenizer));
     llvm::append_range(files, findTokenizerFiles(tokenizer));
+    Result<ChatSource> chat = readChatFiles(tokenizer);
+    if (chat)
+      inputs.chat = std::move(*chat);
+    else
+      emitWarning(nowhere(module))
+          << "no chat template: " << chat.status().message();
   }
   llvm::append_range(files, options.inputs);
   return checkOutput(options.output, files);

@@ -6,6 +6,7 @@
 #include "compiler/Import/ForeignConfig.h"
 #include "compiler/Import/ModelEmitter.h"
 #include "compiler/Import/UnusedWeights.h"
+#include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Weights/InputFile.h"
 
@@ -202,6 +203,26 @@ std::string otherTokenizer(const std::string &folder) {
   return "none";
 }
 
+/// Says what will keep a chat template from being used; mtpc reads it from the
+/// tokenizer's folder, and the model is as good without.
+void checkChatTemplate(const std::string &folder,
+                       const ImportOptions &options) {
+  Result<ChatSource> source = readChatFiles(folder);
+  if (!source) {
+    warn(options, "no chat template that can be read in \"" + folder +
+                      "\": " + std::string(source.status().message()));
+    return;
+  }
+  if (source->templates.empty())
+    return;
+  Status status = ChatTemplate::parse(*source).status();
+  if (!status.isOk())
+    warn(options,
+         "a chat template in \"" + folder +
+             "\" that cannot be used: " + std::string(status.message()) +
+             "; chats need another one (--chat-template)");
+}
+
 /// Names the checkpoint's folder as the tokenizer's, if it has one. mtpc reads
 /// the file; here it is only opened, since one that was not downloaded is
 /// better missed now. vocab.json with merges.txt will not do: a family's
@@ -229,6 +250,7 @@ Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
   MTP_ASSIGN_OR_RETURN(std::string relative, relativePath(folder, options));
   module->setAttr(mlir::mtp::kTokenizerAttr,
                   context.builder.getStringAttr(relative));
+  checkChatTemplate(folder, options);
   return okStatus();
 }
 

@@ -2,55 +2,28 @@
 
 #include "compiler/Tokenizer/TokenizerTables.h"
 
+#include "compiler/Tokenizer/InputText.h"
 #include "compiler/Tokenizer/TokenizerCode.h"
-#include "compiler/Weights/LfsPointer.h"
-
-#include <filesystem>
-#include <fstream>
 
 using namespace mtp;
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uintmax_t kMaxFileBytes = uintmax_t(1) << 28;
 constexpr const char *kTiktokenFile = "tiktoken.model";
-
-bool isFile(const fs::path &path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
-}
-
-/// The bytes of a regular file; a device or a pipe could be endless.
-Result<std::string> readFile(const fs::path &path) {
-  std::error_code error;
-  uintmax_t size = isFile(path) ? fs::file_size(path, error) : 0;
-  if (!isFile(path) || error)
-    return unavailable("expected a readable file at '" + path.string() + "'");
-  if (size > kMaxFileBytes)
-    return invalidArgument(path.filename().string() + ": expected at most " +
-                           std::to_string(kMaxFileBytes) + " bytes, got " +
-                           std::to_string(size));
-  std::string bytes(size, '\0');
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream.read(bytes.data(), static_cast<std::streamsize>(size)))
-    return unavailable("expected " + std::to_string(size) + " bytes in '" +
-                       path.string() + "'");
-  MTP_RETURN_IF_ERROR(checkNotLfsPointer(bytes, path.string()));
-  return bytes;
-}
 
 Result<std::string> readConfigBeside(const fs::path &path) {
   fs::path config = path.parent_path() / "tokenizer_config.json";
-  return isFile(config) ? readFile(config) : Result<std::string>(std::string());
+  return isInputFile(config) ? readInputFile(config)
+                             : Result<std::string>(std::string());
 }
 
 Result<std::string> buildFromFile(const fs::path &path) {
-  MTP_ASSIGN_OR_RETURN(std::string bytes, readFile(path));
+  MTP_ASSIGN_OR_RETURN(std::string bytes, readInputFile(path));
   MTP_ASSIGN_OR_RETURN(std::string config, readConfigBeside(path));
   if (path.filename() == kTiktokenFile) {
     MTP_ASSIGN_OR_RETURN(std::string code, findTokenizerCode(config));
-    MTP_ASSIGN_OR_RETURN(code, readFile(path.parent_path() / code));
+    MTP_ASSIGN_OR_RETURN(code, readInputFile(path.parent_path() / code));
     return tablesFromTiktoken(bytes, config, code);
   }
   return path.extension() == ".json" ? tablesFromHuggingFace(bytes, config)
@@ -59,8 +32,8 @@ Result<std::string> buildFromFile(const fs::path &path) {
 
 Result<std::string> buildFromGpt2Files(const fs::path &encoder,
                                        const fs::path &merges) {
-  MTP_ASSIGN_OR_RETURN(std::string encoderJson, readFile(encoder));
-  MTP_ASSIGN_OR_RETURN(std::string vocabBpe, readFile(merges));
+  MTP_ASSIGN_OR_RETURN(std::string encoderJson, readInputFile(encoder));
+  MTP_ASSIGN_OR_RETURN(std::string vocabBpe, readInputFile(merges));
   return tablesFromGpt2(encoderJson, vocabBpe);
 }
 
@@ -69,11 +42,11 @@ Result<std::string> buildFromGpt2Files(const fs::path &encoder,
 std::vector<std::string> mtp::findTokenizerFiles(const std::string &folder) {
   fs::path path(folder);
   for (const char *name : {"tokenizer.json", "tokenizer.model", kTiktokenFile})
-    if (isFile(path / name))
+    if (isInputFile(path / name))
       return {(path / name).string()};
   for (auto [encoder, merges] : {std::pair("encoder.json", "vocab.bpe"),
                                  std::pair("vocab.json", "merges.txt")})
-    if (isFile(path / encoder) && isFile(path / merges))
+    if (isInputFile(path / encoder) && isInputFile(path / merges))
       return {(path / encoder).string(), (path / merges).string()};
   return {};
 }

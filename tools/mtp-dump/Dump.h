@@ -15,6 +15,10 @@ std::string dumpText(const ArtifactFile &file);
 /// The same as JSON; with the commands of every program if `commands`.
 std::string dumpJson(const ArtifactFile &file, bool commands);
 
+/// The source of the chat template, and nothing else; of several each with a
+/// line ahead, "--- NAME". The artifact has one.
+std::string chatTemplateText(const Artifact &artifact);
+
 /// One program with its commands, one a line:
 ///   12  target_linear (linear)  tasks 64  params [5]
 ///       arena[0, +3840]  weight 'w'  arena[4096, +3840]

@@ -93,6 +93,23 @@ static void writeEnvelope(JsonWriter &json, const Artifact &a) {
   }
 }
 
+static void writeChat(JsonWriter &json, const schema::Chat *chat) {
+  if (!chat)
+    return;
+  json.key("chat");
+  json.beginObject();
+  writeAll(json, "templates", chat->templates(),
+           [&](const schema::ChatTemplate &one) {
+             json.field("name", one.name()->string_view());
+             json.field("source", one.source()->string_view());
+           });
+  writeAll(json, "tokens", chat->tokens(), [&](const schema::ChatToken &one) {
+    json.field("name", one.name()->string_view());
+    json.field("text", one.text()->string_view());
+  });
+  json.endObject();
+}
+
 /// "16 + 4*p0*p1", in bytes.
 static std::string bytesText(const schema::BufferContract &buffer) {
   std::string text;
@@ -304,6 +321,7 @@ std::string mtp::dumpJson(const ArtifactFile &file, bool commands) {
   json.beginObject();
   writeHead(json, file);
   writeEnvelope(json, a);
+  writeChat(json, a.chat);
   writeShared(json, a);
   writeEach(json, "plans", a.plans, [&](const Plan &plan) {
     writeTarget(json, *plan.target);

@@ -53,6 +53,31 @@ static std::string envelopeText(const Artifact &a) {
                        g->min_p(), "\n");
 }
 
+static std::string chatText(const Artifact &a) {
+  std::string text;
+  if (!a.chat)
+    return text;
+  for (const schema::ChatTemplate *one : *a.chat->templates())
+    text += strCat("chat template ", one->name()->string_view(), ": ",
+                   one->source()->size(), " bytes\n");
+  for (uint32_t i = 0; i < vectorSize(a.chat->tokens()); ++i)
+    text +=
+        strCat("chat token ", a.chat->tokens()->Get(i)->name()->string_view(),
+               ": ", a.chat->tokens()->Get(i)->text()->string_view(), "\n");
+  return text;
+}
+
+std::string mtp::chatTemplateText(const Artifact &artifact) {
+  std::string text;
+  for (const schema::ChatTemplate *one : *artifact.chat->templates()) {
+    if (artifact.chat->templates()->size() > 1)
+      text += strCat(text.empty() ? "" : "\n", "--- ",
+                     one->name()->string_view(), "\n");
+    text += one->source()->string_view();
+  }
+  return text;
+}
+
 /// ", shared", ", init -1, rebuild tokens".
 static std::string ruleText(const StateRule &rule) {
   std::string text = rule.shared ? ", shared" : "";
@@ -165,7 +190,8 @@ static std::string programsText(const Plan &plan) {
 
 std::string mtp::dumpText(const ArtifactFile &file) {
   const Artifact &a = file.artifact();
-  std::string text = headText(file) + envelopeText(a) + sharedText(a);
+  std::string text =
+      headText(file) + envelopeText(a) + chatText(a) + sharedText(a);
   for (const Plan &plan : a.plans)
     text += targetText(plan) + memoryText(plan) + codeText(plan) +
             blobsText("weight", plan.weights) +

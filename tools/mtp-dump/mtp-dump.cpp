@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/StrCat.h"
 #include "tools/mtp-dump/Dump.h"
 #include "tools/support/Flags.h"
 #include "tools/support/Output.h"
@@ -14,12 +15,13 @@ static const char *const kExamples = R"(Examples:
   mtp-dump model.bin | less
   mtp-dump model.bin --program=decode_k2
   mtp-dump model.bin --json --commands > model.json
+  mtp-dump model.bin --chat-template > template.jinja
 )";
 
 namespace {
 struct DumpOptions {
   std::string artifact, program;
-  bool json = false, commands = false;
+  bool json = false, commands = false, chatTemplate = false;
 };
 } // namespace
 
@@ -29,16 +31,23 @@ static Status checkFlags(const DumpOptions &options) {
                            "(--json --commands prints those of all)");
   if (options.commands && !options.json)
     return invalidArgument("expected --json with --commands, or --program");
+  if (options.chatTemplate && (options.json || !options.program.empty()))
+    return invalidArgument(
+        "expected --chat-template without --json and --program");
   return okStatus();
 }
 
 static Status dump(const DumpOptions &options) {
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const ArtifactFile> file,
                        ArtifactFile::open(options.artifact, HashCheck::All));
-  Result<std::string> text = !options.program.empty()
-                                 ? dumpProgram(*file, options.program)
-                             : options.json ? dumpJson(*file, options.commands)
-                                            : dumpText(*file);
+  if (options.chatTemplate && !file->artifact().chat)
+    return notFound(strCat(options.artifact, ": expected a chat template, got "
+                                             "none"));
+  Result<std::string> text =
+      options.chatTemplate       ? chatTemplateText(file->artifact())
+      : !options.program.empty() ? dumpProgram(*file, options.program)
+      : options.json             ? dumpJson(*file, options.commands)
+                                 : dumpText(*file);
   return text ? writeStandardOutput(*text, "the listing") : text.status();
 }
 
@@ -49,6 +58,8 @@ int main(int argc, char **argv) {
   addArtifact(app, options.artifact);
   addText(app, "--program", options.program, "NAME",
           "Print the commands of this program");
+  addFlag(app, "--chat-template", options.chatTemplate,
+          "Print the chat template's source");
   addFlag(app, "--json", options.json, "Print JSON");
   addFlag(app, "--commands", options.commands,
           "With --json: all commands, too");
