@@ -292,7 +292,7 @@ TEST_P(MtpRunRefuses, WithAMessage) {
 
 const Refusal kRefusals[] = {
     Refusal{"NoPrompt", "", 2,
-            "expected --prompt, --prompt-file, --ids or --function"},
+            "expected --prompt, --prompt-file, --ids, --chat or --function"},
     Refusal{"TextWithoutTokenizer", "--prompt x", 1,
             "--prompt: the artifact has no tokenizer; give --ids"},
     Refusal{"IdsNoNumbers", "--ids 1,x", 1,

@@ -221,8 +221,7 @@ static Status runAll(Session &session, Printer &printer,
   return session.step().status();
 }
 
-/// What the flags say of tokens must be of this model.
-static Status checkStopTokens(const RunOptions &options, const Model &model) {
+Status mtp::checkStopTokens(const RunOptions &options, const Model &model) {
   uint32_t vocab = model.envelope()->vocab;
   for (uint32_t token : options.stopTokens)
     if (token >= vocab)

@@ -7,6 +7,9 @@
 
 namespace mtp {
 
+/// What the flags say of tokens must be of this model.
+Status checkStopTokens(const RunOptions &options, const Model &model);
+
 /// Generates from all prompts and prints text, ids or a report to stdout.
 /// Fails when any sequence does.
 Status generate(Session &session, const RunOptions &options);

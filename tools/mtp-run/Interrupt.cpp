@@ -2,7 +2,10 @@
 
 #include "tools/mtp-run/Interrupt.h"
 
+#include <cerrno>
 #include <csignal>
+#include <poll.h>
+#include <unistd.h>
 
 /// The signal that came; 0: none.
 static volatile std::sig_atomic_t interrupted = 0;
@@ -20,6 +23,43 @@ void mtp::catchInterrupt() {
   for (int each : kSignals)
     if (std::signal(each, onInterrupt) == SIG_IGN)
       std::signal(each, SIG_IGN);
+}
+
+/// SIGINTs that no takeInterrupt() has taken.
+static volatile std::sig_atomic_t pending = 0;
+
+static void onEachInterrupt(int) { pending = 1; }
+
+void mtp::catchEachInterrupt() {
+  catchInterrupt();
+  struct sigaction action = {};
+  action.sa_handler = onEachInterrupt;
+  sigaction(SIGINT, &action, nullptr);
+  action.sa_handler = onInterrupt;
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool mtp::takeInterrupt() {
+  bool was = pending != 0;
+  pending = 0;
+  return was;
+}
+
+bool mtp::waitForInput() {
+  // A signal that comes between the question and the call would else be missed.
+  sigset_t signals, before;
+  sigemptyset(&signals);
+  for (int each : kSignals)
+    sigaddset(&signals, each);
+  sigprocmask(SIG_BLOCK, &signals, &before);
+  bool isReady = false;
+  while (!isReady && pending == 0 && interrupted == 0) {
+    pollfd input = {STDIN_FILENO, POLLIN, 0};
+    // Errors are for who reads.
+    isReady = ppoll(&input, 1, nullptr, &before) != -1 || errno != EINTR;
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  return isReady;
 }
 
 bool mtp::wasInterrupted() { return interrupted != 0; }

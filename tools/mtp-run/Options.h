@@ -4,6 +4,7 @@
 #define MTP_TOOLS_MTP_RUN_OPTIONS_H
 
 #include "mtp/session.h"
+#include "runtime/text/chat/ReasoningSplitter.h"
 
 #include <optional>
 #include <string>
@@ -48,6 +49,17 @@ struct RunOptions {
   bool printIds = false;
   bool json = false;
   bool stats = false;
+
+  // A chat instead of prompts.
+  bool chat = false;
+  /// A file in place of the artifact's template; empty: none.
+  std::string chatTemplate;
+  std::string system;
+  /// A JSON object with variables for the template; empty: none.
+  std::string templateVariables;
+  /// Absent: by the template.
+  std::optional<ReasoningFormat> reasoning;
+  bool color = false;
 
   // Scoring the prompts instead of going on with them.
   bool perplexity = false;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/StrCat.h"
+#include "tools/mtp-run/Chat.h"
 #include "tools/mtp-run/Generate.h"
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Perplexity.h"
@@ -17,6 +18,7 @@ using namespace mtp;
 // no use for is an error.
 static constexpr const char *kPrompts = "Prompts";
 static constexpr const char *kGeneration = "Generation";
+static constexpr const char *kChat = "Chat";
 static constexpr const char *kScoring = "Scoring";
 static constexpr const char *kFunctions = "Functions";
 
@@ -24,6 +26,7 @@ static const char *const kExamples = R"(Examples:
   mtp-run model.bin --prompt "Once upon a time" -k 2 -n 100 --stats
   mtp-run model.bin --prompt "Once" --prompt "Twice" -k auto --stats
   mtp-run model.bin --special --prompt-file - --temperature 0 < chat.txt
+  mtp-run model.bin --chat --system "Be brief." -k 2 --color
   mtp-run model.bin --perplexity --prompt-file book.txt --window 512
   mtp-run model.bin --function=@accept --input='2x4xi32=[[..]]' --input=@b.npy
 )";
@@ -168,10 +171,35 @@ static void addFunctionFlags(CLI::App &app, RunOptions &o) {
       ->group(kFunctions);
 }
 
+static void addChatFlags(CLI::App &app, RunOptions &o) {
+  addFlag(app, "--chat", o.chat,
+          "Talk with the model: questions from standard input, /help lists "
+          "commands");
+  addText(app, "--system", o.system, "TEXT",
+          "What the model is told ahead of everything")
+      ->group(kChat);
+  addText(app, "--chat-template", o.chatTemplate, "FILE",
+          "Jinja in place of the artifact's template")
+      ->group(kChat);
+  addText(app, "--chat-template-kwargs", o.templateVariables, "JSON",
+          "Variables for the template, e.g. {\"enable_thinking\": false}")
+      ->group(kChat);
+  std::vector<std::pair<std::string, std::optional<ReasoningFormat>>> formats =
+      {{"auto", std::nullopt}};
+  for (std::string_view name : reasoningFormatNames())
+    formats.emplace_back(name, findReasoningFormat(name));
+  addChoice(app, "--reasoning", o.reasoning, formats,
+            "How the model marks reasoning (auto: by its template)")
+      ->group(kChat);
+  addFlag(app, "--color", o.color, "Print accepted drafts in green")
+      ->group(kChat);
+}
+
 static void addFlags(CLI::App &app, RunOptions &o) {
   addArtifact(app, o.artifact);
   addPromptFlags(app, o);
   addGenerationFlags(app, o);
+  addChatFlags(app, o);
   addScoringFlags(app, o);
   addFunctionFlags(app, o);
   addFlag(app, "--json", o.json,
@@ -196,9 +224,28 @@ static Status refuseGroups(CLI::App &app, const std::string &kind,
   return okStatus();
 }
 
+static Status checkMaxTokens(const RunOptions &o) {
+  return o.maxTokens == 0u
+             ? invalidArgument("expected --max-tokens of 1 or more, got 0")
+             : okStatus();
+}
+
+static Status checkChatFlags(CLI::App &app, const RunOptions &o) {
+  MTP_RETURN_IF_ERROR(
+      refuseGroups(app, " with --chat", {kPrompts, kScoring, kFunctions}));
+  for (const char *name : {"--json", "--print-ids", "--request-input",
+                           "--request-output", "--max-batch", "--max-slots"})
+    if (app.count(name) > 0)
+      return invalidArgument(strCat("expected no ", name, " with --chat"));
+  return checkMaxTokens(o);
+}
+
 static Status checkFlags(CLI::App &app, const RunOptions &o) {
   if (o.perplexity && !o.function.empty())
     return invalidArgument("expected --perplexity or --function, got both");
+  if (o.chat)
+    return checkChatFlags(app, o);
+  MTP_RETURN_IF_ERROR(refuseGroups(app, " without --chat", {kChat}));
   if (app.count("--function") > 0)
     return refuseGroups(app, " with --function",
                         {kPrompts, kGeneration, kScoring});
@@ -208,11 +255,9 @@ static Status checkFlags(CLI::App &app, const RunOptions &o) {
   else
     MTP_RETURN_IF_ERROR(refuseGroups(app, " without --perplexity", {kScoring}));
   if (o.prompts.empty() && o.promptFiles.empty() && o.ids.empty())
-    return invalidArgument("expected --prompt, --prompt-file, --ids or "
-                           "--function");
-  if (o.maxTokens == 0u)
-    return invalidArgument("expected --max-tokens of 1 or more, got 0");
-  return okStatus();
+    return invalidArgument("expected --prompt, --prompt-file, --ids, --chat "
+                           "or --function");
+  return checkMaxTokens(o);
 }
 
 static Status run(const RunOptions &options) {
@@ -221,11 +266,14 @@ static Status run(const RunOptions &options) {
                        Model::load(options.artifact, options.load));
   MTP_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
-      Session::create(model, scores ? scoringOptions(options.session)
-                                    : options.session));
+      Session::create(model, scores         ? scoringOptions(options.session)
+                             : options.chat ? chatOptions(options)
+                                            : options.session));
   if (model->device() == DeviceKind::Cpu)
     warnAboutThreads("mtp-run", session->options().threads,
                      Session::usableProcessors());
+  if (options.chat)
+    return chat(*session, options);
   if (scores)
     return printPerplexity(*session, options);
   return options.function.empty() ? generate(*session, options)

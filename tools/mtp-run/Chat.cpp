@@ -1,0 +1,288 @@
+//===- Chat.cpp - mtp-run --chat ------------------------------------------===//
+
+#include "tools/mtp-run/Chat.h"
+
+#include "runtime/artifact/MappedFile.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/text/Utf8.h"
+#include "runtime/text/chat/ChatTemplate.h"
+#include "tools/mtp-run/ChatCommands.h"
+#include "tools/mtp-run/ChatInput.h"
+#include "tools/mtp-run/ChatPrinter.h"
+#include "tools/mtp-run/Generate.h"
+#include "tools/mtp-run/Interrupt.h"
+#include "tools/mtp-run/Prompts.h"
+
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+#include <unistd.h>
+
+using namespace mtp;
+
+namespace {
+
+/// A chat: questions and commands from standard input, answers to standard
+/// output, errors to standard error.
+class Chat {
+public:
+  Chat(Session &session, const RunOptions &options)
+      : session(session), options(options),
+        state{session, options.artifact, {}, Request::kSessions, {}, {}} {}
+
+  Status begin();
+  Status run();
+
+private:
+  Status loadTemplate();
+  Status checkVariables();
+  Status handle(const std::string &message);
+  Status ask(const std::string &question);
+  Result<Request> makeRequest(std::string &promptText);
+  Status generate(SequenceId id, ChatPrinter &printer);
+  Status print(const SequenceUpdate &update, ChatPrinter &printer);
+  void describe(SequenceId id, double seconds);
+
+  Session &session;
+  const RunOptions &options;
+  ChatState state;
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::shared_ptr<const ChatTemplate> templates;
+  ReasoningFormat reasoning = ReasoningFormat::None;
+  ChatLook look;
+  /// Of the answer that is printed.
+  uint64_t draftsBefore = 0;
+  bool isFirst = true;
+  FinishReason finish = FinishReason::None;
+};
+
+} // namespace
+
+SessionOptions mtp::chatOptions(const RunOptions &options) {
+  SessionOptions chat = options.session;
+  chat.k = SessionOptions::kMaximum;
+  chat.automaticK = false;
+  chat.maxSlots = 1;
+  if (options.color && chat.roundsPerLaunch == 0)
+    chat.roundsPerLaunch = 1;
+  return chat;
+}
+
+Status Chat::loadTemplate() {
+  const ChatSource *source = session.model()->chatTemplate();
+  ChatSource given = source ? *source : ChatSource();
+  if (!options.chatTemplate.empty()) {
+    MTP_ASSIGN_OR_RETURN(auto file, MappedFile::open(options.chatTemplate));
+    given.templates = {
+        {"default", std::string(reinterpret_cast<const char *>(file->data()),
+                                file->size())}};
+  }
+  if (given.templates.empty())
+    return failedPrecondition(
+        "the artifact has no chat template; give --chat-template");
+  Result<std::shared_ptr<const ChatTemplate>> parsed =
+      ChatTemplate::parse(given);
+  if (!parsed)
+    return parsed.status().withContext(
+        options.chatTemplate.empty()
+            ? "the artifact's chat template (--chat-template replaces it)"
+            : options.chatTemplate);
+  templates = *std::move(parsed);
+  reasoning =
+      options.reasoning.value_or(detectReasoningFormat(templates->source()));
+  return okStatus();
+}
+
+Status Chat::begin() {
+  const Model &model = *session.model();
+  if (!model.envelope())
+    return failedPrecondition("the artifact has functions only; give "
+                              "--function");
+  MTP_RETURN_IF_ERROR(checkStopTokens(options, model));
+  MTP_ASSIGN_OR_RETURN(tokenizer, loadTokenizer(model));
+  if (!tokenizer)
+    return failedPrecondition("the artifact has no tokenizer; --chat needs "
+                              "one");
+  MTP_RETURN_IF_ERROR(loadTemplate());
+  state.conversation.setSystem(options.system);
+  uint32_t most = session.options().k;
+  state.k = options.session.automaticK ? Request::kAutomatic
+                                       : std::min(options.session.k, most);
+  if (options.session.k != SessionOptions::kMaximum && options.session.k > most)
+    return invalidArgument(
+        strCat("expected -k of 0 to ", most, ", got ", options.session.k));
+  state.report.sampling = settleSampling(options.sampling, model.generation());
+  state.report.samplingIsModels = options.sampling.isModels();
+  look.isTerminal = isatty(STDOUT_FILENO) == 1;
+  look.showsDrafts = options.color;
+  return checkVariables();
+}
+
+/// What is no object is said before anybody types.
+Status Chat::checkVariables() {
+  std::string_view text = options.templateVariables;
+  if (text.empty())
+    return okStatus();
+  size_t begin = text.find_first_not_of(" \t\r\n");
+  bool isObject = begin != text.npos && text[begin] == '{';
+  MTP_ASSIGN_OR_RETURN(auto empty, ChatTemplate::parse({{{"", " "}}, {}}));
+  if (isObject &&
+      empty->render(state.conversation.request(text)).status().isOk())
+    return okStatus();
+  return invalidArgument(strCat(
+      "expected --chat-template-kwargs to be a JSON object, got '", text, "'"));
+}
+
+/// The prompt's text tells whether it has begun the reasoning.
+Result<Request> Chat::makeRequest(std::string &promptText) {
+  MTP_ASSIGN_OR_RETURN(
+      ChatPrompt prompt,
+      templates->renderFor(
+          *tokenizer, state.conversation.request(options.templateVariables)));
+  EncodeOptions encode{/*addSpecial=*/false, /*parseSpecial=*/true};
+  encode.literals = prompt.literals;
+  Request request;
+  MTP_ASSIGN_OR_RETURN(request.prompt, tokenizer->encode(prompt.text, encode));
+  uint32_t context = session.model()->envelope()->maxContext;
+  size_t tokens = request.prompt.size();
+  if (tokens >= context)
+    return outOfRange(strCat("expected a chat of less than the ", context,
+                             " tokens of the context, got ", tokens,
+                             "; /undo or /clear"));
+  uint32_t rest = context - uint32_t(tokens);
+  request.maxTokens = std::min(options.maxTokens.value_or(rest), rest);
+  request.sampling = state.report.sampling;
+  request.stopTokens.assign(options.stopTokens.begin(),
+                            options.stopTokens.end());
+  request.ignoreEos = options.ignoreEos;
+  request.k = state.k;
+  promptText = std::move(prompt.text);
+  return request;
+}
+
+/// The drafts among an update's tokens come before the last of a round; the
+/// first token of an answer is the prompt's.
+Status Chat::print(const SequenceUpdate &update, ChatPrinter &printer) {
+  MTP_ASSIGN_OR_RETURN(Statistics s, session.statistics(update.id));
+  uint64_t accepted =
+      std::accumulate(s.accepted.begin(), s.accepted.end(), uint64_t(0));
+  size_t first = isFirst ? 1 : 0, drafts = accepted - draftsBefore;
+  draftsBefore = accepted;
+  for (size_t i = 0; i < update.tokens.size(); ++i) {
+    isFirst = false;
+    MTP_RETURN_IF_ERROR(
+        printer.append(update.tokens[i], i >= first && i < first + drafts));
+  }
+  finish = update.finish;
+  return update.error;
+}
+
+Status Chat::generate(SequenceId id, ChatPrinter &printer) {
+  isFirst = true;
+  draftsBefore = 0;
+  finish = FinishReason::None;
+  while (finish == FinishReason::None) {
+    if (takeInterrupt() || wasInterrupted()) {
+      finish = FinishReason::Cancelled;
+      return session.cancel(id);
+    }
+    Result<std::vector<SequenceUpdate>> updates = session.step();
+    if (!updates) {
+      // Nothing runs in this session any more.
+      state.hasEnded = true;
+      return updates.status();
+    }
+    for (const SequenceUpdate &update : *updates)
+      MTP_RETURN_IF_ERROR(print(update, printer));
+  }
+  // Rounds of which all tokens have been read count when they have ended.
+  return session.step().status();
+}
+
+void Chat::describe(SequenceId id, double seconds) {
+  Statistics s = session.statistics(id).value();
+  char line[256];
+  std::snprintf(
+      line, sizeof(line),
+      "%llu of %llu prompt tokens cached, %llu tokens in %llu rounds, "
+      "%.3f s, acceptance length %.2f",
+      (unsigned long long)s.cachedTokens,
+      (unsigned long long)(s.cachedTokens + s.prefillTokens),
+      (unsigned long long)s.outputTokens, (unsigned long long)s.slotRounds,
+      seconds,
+      s.slotRounds ? double(s.roundTokens) / double(s.slotRounds) : 1.0);
+  state.lastAnswer = line;
+  if (finish == FinishReason::Cancelled)
+    state.lastAnswer += ", interrupted";
+  if (finish == FinishReason::Length)
+    state.lastAnswer += ", cut off";
+}
+
+Status Chat::ask(const std::string &question) {
+  if (!isValidUtf8(question))
+    return invalidArgument("expected a question in UTF-8");
+  state.conversation.ask(question);
+  std::string promptText;
+  Result<Request> request = makeRequest(promptText);
+  Result<SequenceId> id = request ? session.add(*std::move(request))
+                                  : Result<SequenceId>(request.status());
+  if (!id) {
+    state.conversation.undo();
+    return id.status();
+  }
+  auto start = std::chrono::steady_clock::now();
+  ChatPrinter printer(*tokenizer, reasoning, promptText, look);
+  Status status = generate(*id, printer);
+  std::chrono::duration<double> passed =
+      std::chrono::steady_clock::now() - start;
+  MTP_RETURN_IF_ERROR(printer.finish());
+  if (!status.isOk()) {
+    state.conversation.undo();
+    return status;
+  }
+  describe(*id, passed.count());
+  state.conversation.answer(printer.answer().reasoning,
+                            printer.answer().content);
+  if (options.stats)
+    std::fprintf(stderr, "[%s]\n", state.lastAnswer.c_str());
+  return session.release(*id);
+}
+
+/// A command or a question; what goes wrong is said, and the chat goes on.
+Status Chat::handle(const std::string &message) {
+  if (message.find_first_not_of(" \t\n") == message.npos)
+    return okStatus();
+  return isChatCommand(message) ? runChatCommand(message, state) : ask(message);
+}
+
+Status Chat::run() {
+  catchEachInterrupt();
+  bool isTerminal = look.isTerminal && isatty(STDIN_FILENO) == 1;
+  if (isTerminal)
+    std::printf("/help lists commands\n");
+  ChatInput input(isTerminal);
+  while (!state.hasEnded && !wasInterrupted()) {
+    std::string message;
+    MTP_ASSIGN_OR_RETURN(ChatInput::Kind kind, input.read(message));
+    if (kind == ChatInput::Kind::End)
+      break;
+    if (kind == ChatInput::Kind::Interrupted) {
+      std::fprintf(stderr, "\n(/quit or Ctrl-D ends the chat)\n");
+      continue;
+    }
+    Status status = handle(message);
+    if (status.isOk())
+      continue;
+    // A script has nobody who would read on.
+    if (!isTerminal || state.hasEnded)
+      return status;
+    std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+  }
+  return okStatus();
+}
+
+Status mtp::chat(Session &session, const RunOptions &options) {
+  Chat chat(session, options);
+  MTP_RETURN_IF_ERROR(chat.begin());
+  return chat.run();
+}

@@ -1,0 +1,62 @@
+//===- Conversation.cpp - The messages of a chat --------------------------===//
+
+#include "tools/mtp-run/Conversation.h"
+
+#include "runtime/core/StrCat.h"
+#include "tools/support/Json.h"
+
+using namespace mtp;
+
+void Conversation::answer(std::string reasoning, std::string content) {
+  Turn &turn = turns.back();
+  turn.reasoning = std::move(reasoning);
+  turn.content = std::move(content);
+  turn.isAnswered = true;
+}
+
+bool Conversation::undo() {
+  if (turns.empty())
+    return false;
+  turns.pop_back();
+  return true;
+}
+
+static void writeMessage(JsonWriter &json, std::string_view role,
+                         std::string_view content,
+                         std::string_view reasoning = {}) {
+  json.beginObject();
+  json.field("role", role);
+  if (!reasoning.empty()) {
+    // The names that templates know.
+    json.field("reasoning_content", reasoning);
+    json.field("thinking", reasoning);
+  }
+  json.field("content", content);
+  json.endObject();
+}
+
+std::string Conversation::json() const {
+  JsonWriter json;
+  json.beginObject();
+  json.key("messages");
+  json.beginArray();
+  if (!system.empty())
+    writeMessage(json, "system", system);
+  for (const Turn &turn : turns) {
+    writeMessage(json, "user", turn.question);
+    if (turn.isAnswered)
+      writeMessage(json, "assistant", turn.content, turn.reasoning);
+  }
+  json.endArray();
+  json.endObject();
+  return json.text();
+}
+
+std::string Conversation::request(std::string_view variables) const {
+  std::string messages = json();
+  size_t open = variables.find('{'), close = variables.rfind('}');
+  if (open == variables.npos ||
+      variables.find_first_not_of(" \t\r\n", open + 1) == close)
+    return messages;
+  return strCat(variables.substr(0, close), ",", messages.substr(1));
+}
