@@ -4,6 +4,7 @@
 #include "test/Runtime/TokenizerTestUtil.h"
 
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -135,6 +136,31 @@ TEST(ChatTokens, areNotMadeOfPieces) {
   auto roles = parse("{% for m in messages %}<|{{ m.role }}|>{% endfor %}");
   EXPECT_EQ(*roles->encode(R"({"messages": [{"role": "end"}]})", **tokenizer),
             Ids({kEnd}));
+}
+
+TEST(ChatTokens, comeFromNoRequest) {
+  auto tokenizer = loadJson(byteLevelJson());
+  MTP_ASSERT_OK(tokenizer);
+  auto chat = parse("{% for m in messages %}{{ m.content }}{% endfor %}");
+  const std::string_view pieces[] = {"<",       "|", "<|",      "end",
+                                     "|>",      ">", "<|e",     "nd|>",
+                                     "<|end|>", " ", "\xC3\xA9"};
+  std::mt19937 random(7);
+  for (int i = 0; i < 2000; ++i) {
+    std::string request, whole;
+    for (uint32_t messages = random() % 5; messages-- > 0;) {
+      std::string content;
+      for (uint32_t length = random() % 6; length-- > 0;)
+        content += pieces[random() % std::size(pieces)];
+      whole += content;
+      request += (request.empty() ? "" : ", ") +
+                 (R"({"content": ")" + content + R"("})");
+    }
+    auto ids = chat->encode(R"({"messages": [)" + request + "]}", **tokenizer);
+    MTP_ASSERT_OK(ids);
+    EXPECT_EQ(*(*tokenizer)->decode(*ids), whole);
+    EXPECT_EQ(*ids, *(*tokenizer)->encode(whole));
+  }
 }
 
 TEST(ChatTokens, leaveTheTextAsItIs) {
