@@ -1,6 +1,7 @@
 //===- chat_test.cpp - Conversations to prompts ---------------------------===//
 
 #include "runtime/text/chat/ChatTemplate.h"
+#include "runtime/text/chat/ReasoningSplitter.h"
 #include "test/Runtime/TokenizerTestUtil.h"
 
 #include <gtest/gtest.h>
@@ -190,3 +191,78 @@ TEST(ChatTokens, needANoncharacterToSpare) {
   all.resize(all.size() - 3);
   EXPECT_EQ(chat->renderFor(**tokenizer, saying(all))->text, all);
 }
+
+//===----------------------------------------------------------------------===//
+// Reasoning, by models' own templates
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What a model says, in the tokens of its family.
+struct Family {
+  const char *file;
+  /// Variables of the request, and the answer; text between \1 and \2 is a
+  /// special token.
+  const char *variables, *answer;
+};
+
+class ChatReasoning : public testing::TestWithParam<Family> {};
+
+} // namespace
+
+TEST_P(ChatReasoning, isSplitAsTheTemplateSays) {
+  MTP_REQUIRE_SHARED_DATA();
+  std::string source = readFile(sharedData() / "templates" / GetParam().file);
+  ASSERT_FALSE(source.empty()) << GetParam().file;
+  auto chat = parse(source);
+  std::string request =
+      R"({"messages": [{"role": "user", "content": "Say <think>"}])";
+  auto prompt = chat->render(request + GetParam().variables + "}");
+  MTP_ASSERT_OK(prompt);
+  ReasoningSplitter splitter(detectReasoningFormat(chat->source()), *prompt);
+  AnswerPart all;
+  std::string_view rest = GetParam().answer;
+  auto add = [&](const AnswerPart &part) {
+    all.reasoning += part.reasoning;
+    all.content += part.content;
+  };
+  while (!rest.empty()) {
+    bool isSpecial = rest[0] == '\1';
+    size_t end = isSpecial ? rest.find('\2') : 1;
+    add(isSpecial ? splitter.appendSpecial(rest.substr(1, end - 1))
+                  : splitter.append(rest.substr(0, 1)));
+    rest.remove_prefix(isSpecial ? end + 1 : 1);
+  }
+  add(splitter.finish());
+  std::string_view file = GetParam().file;
+  bool isOff = std::string_view(GetParam().variables).find("false") !=
+               std::string_view::npos;
+  EXPECT_EQ(all.reasoning, isOff ? "" : "Let me see.") << file << *prompt;
+  EXPECT_EQ(all.content, "Yes.") << file << *prompt;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, ChatReasoning,
+    testing::Values(
+        Family{"deepseek-ai-DeepSeek-R1-Distill-Llama-8B.jinja", "",
+               "Let me see.\n</think>\n\nYes."},
+        Family{"deepseek-ai-DeepSeek-V3.1.jinja", R"(, "thinking": true)",
+               "Let me see.</think>Yes."},
+        Family{"Qwen-Qwen3-0.6B.jinja", "",
+               "<think>\nLet me see.\n</think>\n\nYes."},
+        Family{"Qwen-Qwen3-0.6B.jinja", R"(, "enable_thinking": false)",
+               "Yes."},
+        Family{"Qwen-QwQ-32B.jinja", R"(, "enable_thinking": true)",
+               "Let me see.\n</think>\n\nYes."},
+        Family{"GLM-4.6.jinja", "", "\n<think>Let me see.</think>\nYes."},
+        Family{"GLM-4.6.jinja", R"(, "enable_thinking": false)", "\nYes."},
+        Family{"MiMo-VL.jinja", "", "<think>\nLet me see.\n</think>\nYes."},
+        Family{"MiniMax-M2.jinja", "", "Let me see.\n</think>\n\nYes."},
+        Family{"ByteDance-Seed-OSS.jinja", "",
+               "<seed:think>Let me see.</seed:think>Yes."},
+        Family{"google-gemma-4-31B-it.jinja", R"(, "enable_thinking": true)",
+               "\1<|channel>\2thought\nLet me see.\n\1<channel|>\2Yes."},
+        Family{"openai-gpt-oss-120b.jinja", "",
+               "\1<|channel|>\2analysis\1<|message|>\2Let me see.\1<|end|>\2"
+               "\1<|start|>\2assistant\1<|channel|>\2final\1<|message|>\2"
+               "Yes."}));
