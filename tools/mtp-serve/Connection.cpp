@@ -63,6 +63,10 @@ awaitable<void> Connection::run() {
   try {
     while (co_await serveOne()) {
     }
+    // A reply is lost where bytes are left unread.
+    error_code error;
+    if (buffer.size() > 0 || tcp.socket().available(error) > 0)
+      co_await linger();
   } catch (const std::exception &) {
     // The client is gone, or was too slow.
   }
@@ -93,6 +97,9 @@ awaitable<error_code> Connection::read(Parser &parser) {
   error_code error;
   // What was sent ahead is there already.
   if (buffer.size() == 0) {
+    // Many connections may be idle.
+    if (buffer.capacity() > kFirstRead)
+      buffer.shrink_to_fit();
     isIdle = true;
     tcp.expires_after(Seconds(limits.idleSeconds));
     size_t count = co_await tcp.async_read_some(
@@ -146,6 +153,7 @@ awaitable<void> Connection::refuse(error_code error) {
   exchange.began = Clock::now();
   co_await reply(exchange, Routes::replyOf(answer));
   log(exchange, nullptr);
+  // The rest of it has not come yet.
   co_await linger();
 }
 

@@ -34,7 +34,7 @@ struct EngineEvent {
 struct EngineState {
   Statistics statistics;
   KvUsage pages;
-  /// Sequences that have a slot, and those that wait for one.
+  /// Sequences, up to as many as there are slots, and the others, which wait.
   uint32_t running = 0;
   uint32_t waiting = 0;
 };

@@ -84,6 +84,8 @@ def check_sides(server):
     one = b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n"
     answer = say(server, one * 50 + one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
     check(answer.count(b'{"version"'), 51, "requests at once")
+    last = one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    check(say(server, last + b"x" * 200000).count(b'{"version"'), 1, "bytes behind the last")
     body = b'{"prompt": [1], "max_tokens": 3, "stream": true}'
     answer = say(server, b"POST /v1/completions HTTP/1.0\r\nContent-Type: application/json\r\n"
                  b"Content-Length: %d\r\n\r\n" % len(body) + body)
