@@ -12,7 +12,9 @@ namespace mtp::serve {
 /// Bounds on what a client can make the server hold or wait for. Times are in
 /// seconds.
 struct Limits {
-  uint64_t bodyBytes = 8 << 20;
+  /// Zero: what a prompt of the whole context may need. Bodies are read and
+  /// their texts encoded on the I/O thread.
+  uint64_t bodyBytes = 0;
   uint32_t headerBytes = 16 << 10;
   uint32_t connections = 8192;
   /// Sequences that wait for a slot; more are answered 429.

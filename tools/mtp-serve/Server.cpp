@@ -52,10 +52,19 @@ struct Server::Impl {
   Routes routes;
 };
 
+/// A body has room for ids, or for text of a few bytes a token.
+static constexpr uint64_t kLeastBody = 1 << 20, kBodyPerToken = 16;
+
+static ServerOptions settled(ServerOptions options, const ModelFacts &facts) {
+  if (options.limits.bodyBytes == 0)
+    options.limits.bodyBytes = kLeastBody + kBodyPerToken * facts.maxContext;
+  return options;
+}
+
 Server::Impl::Impl(std::unique_ptr<Session> session, const ModelFacts &facts,
                    ServerOptions given)
-    : options(std::move(given)), acceptor(context), signals(context),
-      patience(context),
+    : options(settled(std::move(given), facts)), acceptor(context),
+      signals(context), patience(context),
       dispatcher(std::move(session), facts, options.limits.waiting,
                  [this](std::function<void()> call) {
                    asio::post(context, std::move(call));

@@ -75,7 +75,8 @@ static void addLimitFlags(CLI::App &app, Limits &l) {
   addNumber(app, "--max-connections", l.connections,
             "Connections at a time (default: 8192)");
   addNumber(app, "--max-body-bytes", l.bodyBytes,
-            "Bytes of a request's body (default: 8 MiB)");
+            "Bytes of a request's body (default: 1 MiB, and 16 for each token "
+            "of the context)");
   addNumber(app, "--header-timeout", l.headerSeconds,
             "Seconds that a request's header may take (default: 10)");
   addNumber(app, "--write-timeout", l.writeSeconds,

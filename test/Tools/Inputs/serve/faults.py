@@ -93,6 +93,15 @@ def check_sides(server):
           "a stream of HTTP/1.0")
 
 
+def check_idle(server):
+    """Many connections that say nothing."""
+    clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(500)]
+    check(server.complete(prompt=[1], max_tokens=3)["usage"]["completion_tokens"], 3, "an answer")
+    check(server.descriptors() > 500, True, "their descriptors")
+    for client in clients:
+        client.close()
+
+
 def check_slow_reader(server):
     """A client that reads late gets all the same."""
     with socket.socket() as client:
@@ -130,7 +139,7 @@ def check_end():
 
 
 with Server(ARTIFACT, "--header-timeout", "1", "--max-body-bytes", "1048576") as server:
-    for part in (check_bytes, check_slow, check_sides, check_slow_reader):
+    for part in (check_bytes, check_slow, check_sides, check_idle, check_slow_reader):
         part(server)
     check(server.ask("GET", "/health")[0], 200, "/health behind all that")
     check(texts(server.stream(prompt=[1], max_tokens=3))[1], ["length"], "a stream behind it")

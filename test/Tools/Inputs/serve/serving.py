@@ -40,6 +40,8 @@ class Server:
         if self.process.poll() is None:
             self.process.kill() if kind else self.stop()
         self.reader.join()
+        if kind:
+            sys.stderr.write("".join(self.log[-20:]))
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
@@ -134,7 +136,7 @@ def texts(events):
     return [parts[i] for i in sorted(parts)], [ends.get(i) for i in sorted(parts)]
 
 
-def alone(artifact, prompt, special=False, **body):
+def alone(artifact, prompt, special=False, device="cpu", **body):
     """What mtp-run writes for a prompt (a text or ids), without drafts and without others."""
     flags = ["--prompt", prompt]
     if not isinstance(prompt, str):
@@ -147,6 +149,7 @@ def alone(artifact, prompt, special=False, **body):
         flags += ["--special", "--no-bos"]
     if body.get("ignore_eos"):
         flags.append("--ignore-eos")
-    output = subprocess.run(["mtp-run", artifact, "--json", "--threads", "1", "-k", "0", *flags],
+    output = subprocess.run(["mtp-run", artifact, "--json", "--threads", "1", "-k", "0",
+                             f"--device={device}", *flags],
                             check=True, capture_output=True, text=True).stdout
     return json.loads(output)["sequences"][0]

@@ -1,4 +1,4 @@
-"""streams.py ARTIFACT: many streams at once (MTP_SERVE_STREAMS), of which some are cancelled
+"""streams.py ARTIFACT [DEVICE]: many streams at once (MTP_SERVE_STREAMS), of which some are cancelled
 and some not streamed. Each that ends is what mtp-run writes for it alone; nothing is left."""
 import os, random, sys, time
 from concurrent.futures import ThreadPoolExecutor
@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from serving import Server, alone, check, texts
 
 ARTIFACT, COUNT = sys.argv[1], int(os.environ["MTP_SERVE_STREAMS"])
+DEVICE = sys.argv[2] if len(sys.argv) > 2 else "cpu"
 WORDS = ["the", "one", "and", "a", "house", "was", "great", "day", "b"]
 
 
@@ -32,7 +33,7 @@ def run(server, number):
     return texts(events)[0][0]
 
 
-with Server(ARTIFACT, "--no-request-log") as server:
+with Server(ARTIFACT, "--no-request-log", f"--device={DEVICE}") as server:
     before = server.descriptors()
     with ThreadPoolExecutor(16) as pool:
         got = list(pool.map(lambda number: run(server, number), range(COUNT)))
@@ -62,5 +63,6 @@ with Server(ARTIFACT, "--no-request-log") as server:
 
 for number, text in enumerate(got):
     if text is not None:
-        check(text, alone(ARTIFACT, **make(number))["text"], f"stream {number}, {make(number)}")
+        check(text, alone(ARTIFACT, device=DEVICE, **make(number))["text"],
+              f"stream {number}, {make(number)}")
 print(f"{sum(text is not None for text in got)} streams are what they are alone")
