@@ -2,6 +2,7 @@
 
 #include "FakeModel.h"
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionImpl.h"
 
 #include <gtest/gtest.h>
@@ -341,4 +342,34 @@ TEST(StoppedRounds, FilesAreChecked) {
         return false;
       },
       "output 'drafts': expected 1x4xi32, got 1x4xf32");
+  // No thread may begin the second half before all have ended the first.
+  endsWith(
+      [](auto &program) {
+        if (!program.cut)
+          return false;
+        std::vector<uint8_t> steps(program.commands.size(), 0);
+        steps[program.cut] = uint8_t(schema::CpuStep::Joined);
+        program.schedules = {{program.begin(), steps}};
+        return true;
+      },
+      "expected a barrier at the cut, got command 5 joined for n from 1 on");
+}
+
+TEST(StoppedRounds, AProgramWithoutACutHasNoHalves) {
+  auto session = open();
+  const Artifact &artifact = ModelAccess::file(*session->model())->artifact();
+  std::unique_ptr<Executable> &executable = SessionAccess::executable(*session);
+  const std::vector<Program> &programs = artifact.plans[0].programs;
+  bool hasWhole = false;
+  for (uint32_t i = 0; i < programs.size(); ++i) {
+    if (programs[i].cut != 0 || programs[i].kind != schema::ProgramKind::Decode)
+      continue;
+    hasWhole = true;
+    for (Half half : {Half::First, Half::Second})
+      EXPECT_EQ(executable->runHalf(i, programs[i].begin, half).toString(),
+                strCat("InvalidArgument: expected a program that may stop, "
+                       "which ",
+                       programs[i].name, " may not"));
+  }
+  EXPECT_TRUE(hasWhole);
 }
