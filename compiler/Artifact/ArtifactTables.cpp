@@ -474,7 +474,8 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
   schema::Count arenaBytes = toSchema(compiler::arenaBytes(op));
   return schema::CreatePlanProgram(
       fbb, name, kind, op.getLeast(), op.getMost() + 1,
-      isPrefill ? 0 : op.getK(), isPrefill ? op.getSequences() : 0,
+      isPrefill ? 0 : op.getK(),
+      isPrefill || op.getPrompts() ? op.getSequences() : 0,
       /*drafts=*/isPrefill && op.getK() > 0, &arenaBytes, commands.placeVector,
       commands.actionVector, commands.commandVector, commands.cpuVector,
       inputVector, outputVector, uint32_t(op.getPositions().value_or(0)), cut,

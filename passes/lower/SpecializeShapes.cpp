@@ -26,9 +26,6 @@ namespace mlir::mtp {
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// The most sequences of a chunk.
-static constexpr int64_t kMostSequences = 4;
-
 namespace {
 
 /// Ops by their symbols, in the module's order.
@@ -45,6 +42,8 @@ private:
   LogicalResult checkRounds(EnvelopeAttr envelope);
   LogicalResult writeProgram(Operation *round, exec::ProgramOp program,
                              const ProgramRows &rows);
+  LogicalResult writeRound(OpBuilder &builder, RoundOp round, int64_t sequences,
+                           exec::Points points);
   LogicalResult writeRounds(EnvelopeAttr envelope);
   LogicalResult writePrefill(OpBuilder &builder, PrefillOp prefill,
                              int64_t sequences, exec::Points points);
@@ -202,26 +201,51 @@ static SmallVector<exec::Points> pointsUpTo(int64_t most, bool single) {
   return all;
 }
 
+/// The program of `round` for n slots, with rows of so many prompts where it
+/// has any.
+LogicalResult SpecializeShapesPass::writeRound(OpBuilder &builder,
+                                               RoundOp round, int64_t sequences,
+                                               exec::Points points) {
+  int64_t k = *round.getK();
+  std::string name = "decode_";
+  if (single)
+    name += "b" + std::to_string(points.least) + "_";
+  name += "k" + std::to_string(k);
+  if (round.getPrompts())
+    name += "_prompts";
+  if (sequences > 1)
+    name += "_s" + std::to_string(sequences);
+  auto program = exec::ProgramOp::create(builder, round.getLoc(), name,
+                                         exec::ProgramKind::Decode, k, points);
+  program.setPrompts(round.getPrompts());
+  ProgramRows rows{countOf(points, single), /*chunk=*/0};
+  if (std::optional<int64_t> prompts = round.getPrompts()) {
+    rows.chunk = *prompts;
+    rows.sequences = sequences;
+    if (sequences > 1)
+      program.setSequences(sequences);
+  }
+  return writeProgram(round, program, rows);
+}
+
+/// With rows of prompts there is one for each number of these, as of prefills,
+/// as far as there are slots for them beside those of the round.
 LogicalResult SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
   auto rounds = llvm::to_vector(getOperation().getOps<RoundOp>());
   OpBuilder builder(rounds.front());
-  for (exec::Points points : pointsUpTo(envelope.getMaxBatch(), single))
+  int64_t slots = envelope.getMaxBatch();
+  for (exec::Points points : pointsUpTo(slots, single))
     for (RoundOp round : rounds) {
-      int64_t k = *round.getK();
-      std::string batch = "b" + std::to_string(points.least) + "_";
-      auto program = exec::ProgramOp::create(
-          builder, round.getLoc(),
-          "decode_" + (single ? batch : "") + "k" + std::to_string(k) +
-              (round.getPrompts() ? "_prompts" : ""),
-          exec::ProgramKind::Decode, k, points);
-      program.setPrompts(round.getPrompts());
-      ProgramRows rows{countOf(points, single), /*chunk=*/0};
-      if (std::optional<int64_t> prompts = round.getPrompts()) {
-        rows.chunk = *prompts;
-        rows.sequences = 1;
+      int64_t most =
+          std::min<int64_t>(kMostSequences, round.getPrompts().value_or(1));
+      for (int64_t sequences = 1; sequences <= most; sequences *= 2) {
+        exec::Points of = points;
+        if (sequences > 1)
+          of.most = std::min(of.most, slots - sequences);
+        if (of.least <= of.most &&
+            failed(writeRound(builder, round, sequences, of)))
+          return failure();
       }
-      if (failed(writeProgram(round, program, rows)))
-        return failure();
     }
   return success();
 }

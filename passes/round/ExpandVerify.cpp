@@ -79,9 +79,9 @@ private:
   void replaceResults(const TargetRows &target, PackOp pack, PackOp scored,
                       SmallVector<Value> results);
   Value promptSlots(Type type);
-  Value chainOfPrompt(PromptRowsOp prompt, int64_t prompts);
-  PackOp packScored(const TargetRows &target, PackOp pack, int64_t prompts);
-  void writeWithPrompt(const TargetRows &target, int64_t prompts);
+  Value chainOfPrompt(PromptRowsOp prompt);
+  PackOp packScored(const TargetRows &target, PackOp pack);
+  void writeWithPrompt(const TargetRows &target);
 
   VerifyOp op;
   Expansion e;
@@ -326,63 +326,67 @@ Value RoundWriter::promptSlots(Type type) {
   return SlotsOp::create(e.builder, e.loc, type, /*prompts=*/true);
 }
 
-/// The rows of a prompt as those of a tree have to be told: each follows the
-/// one before it. Rows of one slot have one window.
-Value RoundWriter::chainOfPrompt(PromptRowsOp prompt, int64_t prompts) {
+/// The rows of prompts as those of a tree have to be told: each follows the one
+/// before it. Rows of one slot have one window.
+Value RoundWriter::chainOfPrompt(PromptRowsOp prompt) {
   useState(e.module, states::kSequences);
-  SlotBody body(e.builder, e.loc, "prompt_chain",
-                promptSlots(prompt.getTokens().getType()));
-  Value start = sequenceWord(body, SequenceWord::Start);
-  Value count = sequenceWord(body, SequenceWord::Rows);
-  Value dead = body.constant(-1), none = body.wideConstant(0);
-  SmallVector<Value> slots, positions, roots, masks;
-  for (auto [row, mask] : llvm::enumerate(ancestorMasks(
-           llvm::to_vector(llvm::seq<int64_t>(-1, prompts - 1))))) {
-    Value lives = body.compare(Predicate::sgt, count, row);
-    slots.push_back(body.slot());
-    positions.push_back(body.select(lives, body.add(start, row), dead));
-    roots.push_back(body.select(lives, start, dead));
-    masks.push_back(body.select(lives, body.wideConstant(mask), none));
+  Value slots = RowSlotsOp::create(
+      e.builder, e.loc, prompt.getTokens().getType(), prompt.getRows());
+  SlotBody body(e.builder, e.loc, "prompt_chain", slots);
+  Value position = body.constant(-1), root = position;
+  Value mask = body.wideConstant(0);
+  auto envelope = e.module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  int64_t most = std::min<int64_t>(kMostSequences, envelope.getMaxBatch());
+  for (int64_t i = 0; i < most; ++i) {
+    auto load = [&](SequenceWord word) {
+      return body.load(states::kSequences,
+                       {body.constant(int64_t(word)), body.constant(i)});
+    };
+    // A chunk of fewer prompts has none of no rows.
+    Value own = body.sub(body.index(), load(SequenceWord::FirstRow));
+    Value isOf =
+        body.both(body.compare(Predicate::sge, own, 0),
+                  body.compare(Predicate::slt, own, load(SequenceWord::Rows)));
+    Value start = load(SequenceWord::Start);
+    Value place = body.max(own, body.constant(0));
+    position = body.select(isOf, body.add(start, own), position);
+    root = body.select(isOf, start, root);
+    mask = body.select(isOf, body.bitsUpTo(place), mask);
   }
-  ValueRange rows = body.yield({body.vector(slots), body.vector(positions),
-                                body.vector(roots), body.vector(masks)});
-  return MakeTreeRowsOp::create(e.builder, e.loc, e.byRow(rows[0]),
-                                e.byRow(rows[1]), e.byRow(rows[2]),
-                                e.byRow(rows[1]), e.byRow(rows[3]),
-                                /*refreshed=*/false);
+  ValueRange rows = body.yield({position, root, mask});
+  return MakeTreeRowsOp::create(e.builder, e.loc, slots, rows[0], rows[1],
+                                rows[0], rows[2], /*refreshed=*/false);
 }
 
 /// Packs those of the rows in `pack` that logits are wanted of: the slots' own,
-/// and of the prompt the last. Their tokens are their places in `pack`.
-PackOp RoundWriter::packScored(const TargetRows &target, PackOp pack,
-                               int64_t prompts) {
+/// and of each prompt the last. Their tokens are their places in `pack`.
+PackOp RoundWriter::packScored(const TargetRows &target, PackOp pack) {
   useState(e.module, states::kSequences);
   Value slots = promptSlots(target.tokens.getType());
-  SlotBody body(e.builder, e.loc, "last_rows", slots,
-                e.bySlot(pack.getPromptPlaces(), prompts));
+  SlotBody body(e.builder, e.loc, "last_rows", slots);
   Value before = body.sub(sequenceWord(body, SequenceWord::Rows), 1);
   Value row = body.add(sequenceWord(body, SequenceWord::FirstRow), before);
-  ValueRange last =
-      body.yield({body.element(body.input(0), row),
-                  body.add(sequenceWord(body, SequenceWord::Start), before),
-                  body.wideConstant(1)});
+  ValueRange last = body.yield(
+      {row, body.add(sequenceWord(body, SequenceWord::Start), before),
+       body.wideConstant(1)});
+  Value places = unpack(e, pack.getPromptPlaces(), last[0]);
   Value rows = e.makeRows(slots, last[1]);
   if (isTree())
     rows = MakeTreeRowsOp::create(e.builder, e.loc, slots, last[1], last[1],
                                   last[1], last[2], /*refreshed=*/false);
   return PackOp::create(e.builder, e.loc, target.rows, pack.getPlaces(), rows,
-                        last[0]);
+                        places);
 }
 
-/// Runs the region over the slots' rows and those of a prompt together. What it
+/// Runs the region over the slots' rows and those of prompts together. What it
 /// yields of the latter goes to the prefill beside the round.
-void RoundWriter::writeWithPrompt(const TargetRows &target, int64_t prompts) {
+void RoundWriter::writeWithPrompt(const TargetRows &target) {
   auto prompt = PromptRowsOp::create(e.builder, e.loc, target.tokens.getType(),
                                      RowsType::get(op.getContext()));
-  Value rows = isTree() ? chainOfPrompt(prompt, prompts) : prompt.getRows();
+  Value rows = isTree() ? chainOfPrompt(prompt) : prompt.getRows();
   auto pack = PackOp::create(e.builder, e.loc, target.rows, target.tokens, rows,
                              prompt.getTokens());
-  PackOp scored = packScored(target, pack, prompts);
+  PackOp scored = packScored(target, pack);
   SmallVector<Value> results = e.inlineRegion(
       op.getBodyRegion(), {pack.getPackedTokens(), pack.getPacked()});
   results[0] = e.takeRows(results[0], scored.getPackedTokens());
@@ -411,9 +415,8 @@ void RoundWriter::write() {
         TreeRowsOp::create(e.builder, e.loc, target.rows, op.getParents(),
                            tree.empty() ? DenseI64ArrayAttr()
                                         : e.builder.getDenseI64ArrayAttr(tree));
-  auto round = cast<RoundOp>(op->getParentOp());
-  if (std::optional<int64_t> prompts = round.getPrompts())
-    return writeWithPrompt(target, *prompts);
+  if (cast<RoundOp>(op->getParentOp()).getPrompts())
+    return writeWithPrompt(target);
   PackOp pack;
   Value tokens = target.tokens, rows = target.rows;
   if (target.drafted && goesByRows(op.getBodyRegion())) {

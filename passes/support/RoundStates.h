@@ -47,6 +47,8 @@ std::string carry(int64_t module);
 /// Words of a sequence in `prompt_sequences`.
 enum class SequenceWord { Slot, FirstRow, Rows, Start, Total };
 inline constexpr int64_t kSequenceWords = 5;
+/// The most sequences of a chunk, or beside a round.
+inline constexpr int64_t kMostSequences = 4;
 
 /// Checks that states of the readable ops that `module` declares itself have
 /// room for what the ops of its round keep.

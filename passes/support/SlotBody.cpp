@@ -117,6 +117,12 @@ Value SlotBody::bit(Value index) {
   return arith::ShLIOp::create(builder, wideConstant(1), wide);
 }
 
+Value SlotBody::bitsUpTo(Value index) {
+  Value last = bit(index);
+  Value before = arith::SubIOp::create(builder, last, wideConstant(1));
+  return arith::OrIOp::create(builder, last, before);
+}
+
 Value SlotBody::load(StringRef state, ValueRange indices) {
   return LoadOp::create(builder, builder.getI32Type(), state,
                         toIndices(indices));

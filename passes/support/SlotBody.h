@@ -60,6 +60,8 @@ public:
   Value select(Value condition, Value a, Value b);
   /// An i64 of which the bit `index` alone is set.
   Value bit(Value index);
+  /// One of which the bits from 0 to `index` are set.
+  Value bitsUpTo(Value index);
 
   /// An element of a state of i32, or of a tensor; indices are i32.
   Value load(StringRef state, ValueRange indices = {});

@@ -103,6 +103,7 @@ struct Program {
   uint32_t begin = 0;
   uint32_t end = 1;
   uint32_t k = 0;
+  /// Of a chunk, or of prompts beside a round.
   uint32_t sequences = 0;
   bool drafts = false;
   /// It is for speed where rows are at positions below so many; 0: for any.
@@ -110,7 +111,7 @@ struct Program {
   /// The first command of the second half, where it may stop in front of it; 0:
   /// it may not.
   uint32_t cut = 0;
-  /// Rows of a prompt beside those of a round.
+  /// Rows of prompts beside those of a round.
   uint32_t prompts = 0;
   /// Whether a library of the GPU's vendor computes some of its products.
   bool callsLibrary = false;

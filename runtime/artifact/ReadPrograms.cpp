@@ -235,6 +235,8 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
   result.drafts = program.drafts();
   result.positions = program.positions();
   result.prompts = program.prompts();
+  if (result.prompts && result.sequences == 0)
+    result.sequences = 1;
   if (const schema::Count *bytes = program.arena_bytes())
     result.arenaBytes = countOf(*bytes);
   uint32_t count = vectorSize(program.commands());

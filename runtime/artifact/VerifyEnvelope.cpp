@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <tuple>
 #include <utility>
 
 using namespace mtp;
@@ -193,7 +194,8 @@ static Status verifyOutputs(const Artifact &artifact, const Program &program,
 }
 
 /// Checks a round with rows of prompts: `rows` are its own. Logits are of these
-/// and of a prompt's last row, which has another output for itself.
+/// and of each prompt's last row; the latter have another output for
+/// themselves.
 static Status verifyMixed(const Artifact &artifact, const Program &program,
                           Count rows) {
   const schema::Envelope &e = *artifact.envelope;
@@ -201,10 +203,18 @@ static Status verifyMixed(const Artifact &artifact, const Program &program,
     return dataLoss(strCat("expected at most ", e.prefill_chunk(),
                            " rows of prompts, as a chunk has, got ",
                            program.prompts));
+  uint32_t sequences = program.sequences;
+  uint32_t most = std::min(program.prompts, e.max_batch());
+  if (sequences < 1 || sequences > most)
+    return dataLoss(strCat("expected 1 to ", most,
+                           " prompts beside a round, each with a row, got ",
+                           sequences));
   MTP_RETURN_IF_ERROR(verifyOutput(program, "logits", schema::DType::F32,
-                                   {rows.base + 1, rows.step}, {e.vocab()}));
+                                   {rows.base + sequences, rows.step},
+                                   {e.vocab()}));
   MTP_RETURN_IF_ERROR(verifyOutput(program, strCat(kPromptOutputs, "logits"),
-                                   schema::DType::F32, {1, 0}, {e.vocab()}));
+                                   schema::DType::F32, {sequences, 0},
+                                   {e.vocab()}));
   return verifyOutput(program, "picks", schema::DType::I32, rows, {});
 }
 
@@ -276,9 +286,9 @@ private:
 
 /// The programs found so far, by what selects them.
 struct Coverage {
-  /// Of decode programs by k and the positions that they are below (0: any),
-  /// and those with rows of prompts beside them.
-  std::map<std::pair<uint32_t, uint32_t>, Ranges> decode, mixed;
+  /// Of decode programs by k, the positions that they are below (0: any), and
+  /// how many prompts have rows beside theirs.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Ranges> decode;
   /// Of prefills that draft and that do not by their sequences.
   std::map<uint32_t, Ranges> plain, drafting;
   /// Prefills in which a library computes, for the same rows; 0: there are
@@ -340,9 +350,9 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
     return dataLoss(strCat(rangeText("batch", program), ", k ", program.k,
                            " is outside the envelope of batch ", e.max_batch(),
                            ", k ", e.max_k()));
-  auto &known = program.prompts ? mixed : decode;
-  if (auto twice =
-          known[{program.k, program.positions}].add(program.begin, program.end))
+  uint32_t sequences = program.prompts ? program.sequences : 0;
+  if (auto twice = decode[{program.k, program.positions, sequences}].add(
+          program.begin, program.end))
     return dataLoss(strCat("a second decode program for batch ", *twice, ", k ",
                            program.k,
                            program.prompts ? " with rows of prompts" : ""));
@@ -471,7 +481,7 @@ Status Coverage::verifyPrefills(const schema::Envelope &e) {
 
 Status Coverage::verify(const schema::Envelope &e) {
   for (uint32_t k = 0; k <= e.max_k(); ++k) {
-    auto ranges = decode.find({k, 0});
+    auto ranges = decode.find({k, 0, 0});
     uint32_t batch = ranges == decode.end() ? 1 : ranges->second.endFrom(1);
     if (batch <= e.max_batch())
       return dataLoss(strCat("programs: expected a decode program for every "

@@ -198,7 +198,7 @@ Status Session::Impl::decodePhase() {
   if (!flight)
     return okStatus();
   uint64_t before = statistics.rounds;
-  bool isMixed = flight->beside.rows > 0;
+  bool isMixed = !flight->beside.empty();
   if (!flight->isStopped)
     MTP_RETURN_IF_ERROR(readFlight());
   double end = clock(), time = end - begin;

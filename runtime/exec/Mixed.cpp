@@ -2,9 +2,9 @@
 //
 // Where the artifact has programs for it, prompts that wait while others run
 // are read in the rounds of these: one pass over the target's weights for the
-// rows of both. A round takes rows of one prompt, the first in turn
-// (Prefill.cpp), as many as the session's time for it allows. What a row
-// computes does not depend on the rows beside it.
+// rows of both. A round takes as many rows as the session's time for it allows,
+// of the prompts in their turn, as a pass over prompts does (Prefill.cpp). What
+// a row computes does not depend on the rows beside it.
 //
 // Where nobody runs prompts go through passes of their own. So do rows that a
 // library makes, which never mix.
@@ -60,40 +60,61 @@ uint32_t Session::Impl::rowsBesideRound(const RoundPlan &plan,
   return uint32_t(std::min<uint64_t>(rows, most));
 }
 
-/// Takes rows of a prompt into the next round, if one waits.
-Status Session::Impl::findBeside(const RoundPlan &plan, Flight &next) {
+/// The prompts that have rows in the next round, and how many: as few as the
+/// artifact has a program for.
+std::vector<PrefillShare> Session::Impl::sharesBeside(const RoundPlan &plan) {
   // Who ran before pages became short may wait now.
-  if (!mixesNext())
-    return okStatus();
-  auto program = inner.programs.mixed(uint32_t(plan.rows.size()), plan.k);
-  if (!program)
-    return okStatus();
-  Sequence &sequence = *prefillOrder().front();
-  uint32_t most = rowsBesideRound(plan, inner.programs.promptRows(*program));
-  next.program = *program;
-  next.beside = {sequence.id,
-                 uint32_t(std::min<uint64_t>(nextRun(sequence).tokens, most))};
-  MTP_RETURN_IF_ERROR(syncPageTable(sequence));
-  PromptPart part{sequence.slot, uint32_t(sequence.length), next.beside.rows, 0,
-                  sequence.context};
-  return host->setPrefill({&part, 1});
+  uint32_t batch = uint32_t(plan.rows.size());
+  auto program = inner.programs.mixed(batch, plan.k);
+  if (!mixesNext() || !program)
+    return {};
+  uint32_t room = rowsBesideRound(plan, inner.programs.promptRows(*program));
+  std::vector<PrefillShare> shares =
+      shareRows(prefillOrder(), room, room, inner.programs.mostBeside());
+  while (shares.size() > 1 &&
+         !inner.programs.mixed(batch, plan.k, uint32_t(shares.size())))
+    shares.pop_back();
+  return shares;
 }
 
-/// Goes on with the prompt whose rows a round had beside its own.
-Status Session::Impl::readBeside(const Flight &over) {
-  auto [id, rows] = over.beside;
-  auto found = sequences.find(id);
-  if (rows == 0 || found == sequences.end() ||
-      found->second.phase != Sequence::Phase::Prefilling)
+/// Takes rows of prompts into the next round, if some wait.
+Status Session::Impl::findBeside(const RoundPlan &plan, Flight &next) {
+  std::vector<PromptPart> parts;
+  for (auto [sequence, rows] : sharesBeside(plan)) {
+    MTP_RETURN_IF_ERROR(syncPageTable(*sequence));
+    next.beside.push_back({sequence->id, rows});
+    parts.push_back({sequence->slot, uint32_t(sequence->length), rows, 0,
+                     sequence->context});
+  }
+  if (parts.empty())
     return okStatus();
-  Sequence &sequence = found->second;
+  next.program = *inner.programs.mixed(uint32_t(plan.rows.size()), plan.k,
+                                       uint32_t(parts.size()));
+  return host->setPrefill(parts);
+}
+
+/// Goes on with the prompts whose rows a round had beside its own.
+Status Session::Impl::readBeside(const Flight &over) {
+  if (over.beside.empty())
+    return okStatus();
   ++statistics.prefillChunks;
-  for (Statistics *of : {&statistics, &sequence.statistics})
-    of->besideTokens += rows;
   uint32_t batch = uint32_t(over.rows.size());
   Binding logits = inner.programs.promptLogits(over.program, batch);
-  return commitPrefill({&sequence, rows},
-                       {logits, over.program, batch, 0, 1, /*isBeside=*/true});
+  uint64_t bytes = logits.bytes / over.beside.size();
+  for (size_t i = 0; i < over.beside.size(); ++i) {
+    auto [id, rows] = over.beside[i];
+    auto found = sequences.find(id);
+    if (found == sequences.end() ||
+        found->second.phase != Sequence::Phase::Prefilling)
+      continue;
+    Sequence &sequence = found->second;
+    for (Statistics *of : {&statistics, &sequence.statistics})
+      of->besideTokens += rows;
+    MTP_RETURN_IF_ERROR(commitPrefill(
+        {&sequence, rows}, {rowsOf(logits, i * bytes, bytes), over.program,
+                            batch, 0, 1, /*isBeside=*/true}));
+  }
+  return okStatus();
 }
 
 /// Notes what a round cost. What one with rows of a prompt took says nothing of
@@ -102,7 +123,7 @@ void Session::Impl::countSeconds(const Flight &over, double seconds) {
   RoundCost::Work work{uint32_t(over.rows.size()), over.k, 0};
   for (const Flight::Row &row : over.rows)
     work.rows += inner.programs.nodes(row.drafts);
-  stepCost.add(work.rows + over.beside.rows, seconds);
-  if (over.beside.rows == 0)
+  stepCost.add(work.rows + over.rowsBeside(), seconds);
+  if (over.beside.empty())
     draftPolicy.addRound(work, seconds);
 }

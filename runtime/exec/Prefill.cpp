@@ -142,6 +142,37 @@ uint32_t Session::Impl::rowsBesideEnd(const Sequence &sequence) const {
                                      options.prefillChunk));
 }
 
+/// Rows of the plan's for the prompts in that order, `room` of them and `first`
+/// for the first one at most; a prompt that ends has little company.
+std::vector<PrefillShare>
+Session::Impl::shareRows(const std::vector<Sequence *> &order, uint64_t first,
+                         uint64_t room, uint32_t mostSequences) const {
+  std::vector<PrefillShare> shares;
+  uint64_t rows = 0;
+  for (Sequence *next : order) {
+    if (rows >= room || shares.size() == mostSequences)
+      break;
+    PrefillRun run = nextRun(*next);
+    if (run.maker == PageMaker::Library)
+      continue;
+    uint64_t most = shares.empty() ? first : room - rows;
+    uint64_t more = std::min(most, run.tokens);
+    shares.push_back({next, uint32_t(more)});
+    rows += more;
+    if (more == next->rest())
+      room = std::min<uint64_t>(room, rowsBesideEnd(*next));
+  }
+  return shares;
+}
+
+/// All rows of these.
+static uint32_t allRows(const std::vector<PrefillShare> &shares) {
+  uint32_t rows = 0;
+  for (const PrefillShare &share : shares)
+    rows += share.rows;
+  return rows;
+}
+
 /// The next pass within the limits; one without shares where nobody waits or
 /// the budget is too small.
 PrefillPass Session::Impl::nextPass(const PrefillLimits &limits) {
@@ -156,28 +187,14 @@ PrefillPass Session::Impl::nextPass(const PrefillLimits &limits) {
   uint32_t chunk = programs.nextChunk(run.tokens, limits.largest);
   if (chunk > limits.budget)
     return PrefillPass();
-  std::vector<PrefillShare> shares;
-  uint64_t rows = 0, room = std::min<uint64_t>(limits.budget, limits.largest);
-  for (Sequence *next : order) {
-    PrefillRun beside = nextRun(*next);
-    if (rows >= room || shares.size() == programs.mostSequences())
-      break;
-    if (beside.maker == PageMaker::Library)
-      continue;
-    uint64_t most = next == &first ? chunk : room - rows;
-    uint64_t more = std::min(most, beside.tokens);
-    shares.push_back({next, uint32_t(more)});
-    rows += more;
-    if (more == next->rest())
-      room = std::min<uint64_t>(room, rowsBesideEnd(*next));
-  }
+  uint64_t room = std::min<uint64_t>(limits.budget, limits.largest);
+  std::vector<PrefillShare> shares =
+      shareRows(order, chunk, room, programs.mostSequences());
   // Not every number of sequences has a program.
   while (shares.size() > 1 &&
-         !programs.hasChunk(uint32_t(rows), uint32_t(shares.size()))) {
-    rows -= shares.back().rows;
+         !programs.hasChunk(allRows(shares), uint32_t(shares.size())))
     shares.pop_back();
-  }
-  return PrefillPass{shares, shares.size() > 1 ? uint32_t(rows) : chunk};
+  return PrefillPass{shares, shares.size() > 1 ? allRows(shares) : chunk};
 }
 
 Status Session::Impl::runPrefill(const PrefillPass &pass) {

@@ -20,7 +20,7 @@ ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
       if (program.prompts) {
         // The faster ones for some positions are not looked for.
         if (!program.positions)
-          mixes[program.k][program.begin] = i;
+          mixes[program.sequences][program.k][program.begin] = i;
         break;
       }
       decodes[program.k][program.positions ? program.positions : kAnyPositions]
@@ -60,11 +60,19 @@ uint32_t ProgramTable::decode(uint32_t batch, uint32_t k,
   return kNone;
 }
 
-std::optional<uint32_t> ProgramTable::mixed(uint32_t batch, uint32_t k) const {
-  auto ranges = mixes.find(k);
+std::optional<uint32_t> ProgramTable::mixed(uint32_t batch, uint32_t k,
+                                            uint32_t prompts) const {
+  auto programs = mixes.find(prompts);
+  if (programs == mixes.end())
+    return std::nullopt;
+  auto ranges = programs->second.find(k);
   uint32_t program =
-      ranges == mixes.end() ? kNone : find(ranges->second, batch);
+      ranges == programs->second.end() ? kNone : find(ranges->second, batch);
   return program == kNone ? std::nullopt : std::optional(program);
+}
+
+uint32_t ProgramTable::mostBeside() const {
+  return mixes.empty() ? 0 : mixes.rbegin()->first;
 }
 
 uint32_t ProgramTable::prefill(uint32_t rows, bool drafts,

@@ -27,9 +27,12 @@ public:
   /// below `positions`. The verifier guarantees it within the envelope.
   uint32_t decode(uint32_t batch, uint32_t k,
                   uint64_t positions = kAnyPositions) const;
-  /// The program of that shape with rows of a prompt beside its own, if there
-  /// is one, and how many these are.
-  std::optional<uint32_t> mixed(uint32_t batch, uint32_t k) const;
+  /// The program of that shape with rows of so many prompts beside its own, if
+  /// there is one, and how many these are.
+  std::optional<uint32_t> mixed(uint32_t batch, uint32_t k,
+                                uint32_t prompts = 1) const;
+  /// The most prompts of such a program; 0 where there is none.
+  uint32_t mostBeside() const;
   uint32_t promptRows(uint32_t program) const {
     return plan.programs[program].prompts;
   }
@@ -67,7 +70,7 @@ public:
   Binding logits(uint32_t program, uint32_t n) const;
   /// The rows of a slot that a round of k verifies.
   uint32_t nodes(uint32_t k) const;
-  /// Those of a prompt beside a round.
+  /// Those of prompts beside a round, a row each.
   Binding promptLogits(uint32_t program, uint32_t n) const;
   /// The paths that a Decode program of a tree leaves, k + 1 nodes for each
   /// slot; of no bytes where there is no tree.
@@ -95,8 +98,8 @@ private:
   const Plan &plan;
   /// By k, and then by the positions that rows are below.
   std::map<uint32_t, std::map<uint64_t, Ranges>> decodes;
-  /// With rows of prompts, by k.
-  std::map<uint32_t, Ranges> mixes;
+  /// With rows of prompts, by these and k.
+  std::map<uint32_t, std::map<uint32_t, Ranges>> mixes;
   /// By sequences.
   std::map<uint32_t, Ranges> plain, drafting;
   /// Prefills with products of a library, that do not draft and that do.

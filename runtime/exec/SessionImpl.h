@@ -204,12 +204,18 @@ struct Flight {
   /// Whether it stands between the halves of its only round, and since when.
   bool isStopped = false;
   double stopped = 0;
-  /// A prompt whose rows ran beside the only round's; none of 0 rows.
+  /// Prompts whose rows ran beside the only round's.
   struct Beside {
-    SequenceId sequence = 0;
-    uint32_t rows = 0;
+    SequenceId sequence;
+    uint32_t rows;
   };
-  Beside beside;
+  std::vector<Beside> beside;
+  uint32_t rowsBeside() const {
+    uint32_t rows = 0;
+    for (const Beside &prompt : beside)
+      rows += prompt.rows;
+    return rows;
+  }
   /// What is over, and what of it the sequences have got.
   Progress progress;
   uint32_t read = 0;
@@ -238,6 +244,9 @@ public:
   PrefillLimits prefillLimits() const;
   uint32_t rowsBeside() const;
   std::vector<Sequence *> prefillOrder();
+  std::vector<PrefillShare> shareRows(const std::vector<Sequence *> &order,
+                                      uint64_t first, uint64_t room,
+                                      uint32_t mostSequences) const;
   PrefillPass nextPass(const PrefillLimits &limits);
   PrefillPass libraryPass(Sequence &sequence, uint64_t tokens,
                           const PrefillLimits &limits) const;
@@ -274,6 +283,7 @@ public:
   // Mixed.cpp
   bool canMix() const;
   bool mixesNext();
+  std::vector<PrefillShare> sharesBeside(const RoundPlan &plan);
   Status findBeside(const RoundPlan &plan, Flight &next);
   uint32_t rowsBesideRound(const RoundPlan &plan, uint32_t most) const;
   Status readBeside(const Flight &over);

@@ -163,6 +163,44 @@ TEST_P(Mixed, ChunksAndLaunchesChangeNoToken) {
   EXPECT_GT(outcome.statistics.besideTokens, 0u);
 }
 
+// Short prompts that come together end in one round.
+TEST_P(Mixed, SeveralShareARound) {
+  std::vector<Request> all = requests(0.8f);
+  all.resize(4);
+  all[0].maxTokens = 30;
+  all[1].prompt.resize(4);
+  all[3].prompt.resize(3);
+  SessionOptions mixed = single(envelope.maxK, envelope.maxBatch);
+  mixed.roundsPerLaunch = 1;
+  for (size_t count : {3, 4}) {
+    std::vector<Request> some(all.begin(), all.begin() + long(count));
+    SessionOptions apart = mixed;
+    apart.separatePrompts = true;
+    Outcome expected = run(apart, some, LogitsMode::None);
+    auto session = *Session::create(model, mixed);
+    std::vector<SequenceId> ids = {*session->add(all[0])};
+    while (session->output(ids[0])->empty())
+      ASSERT_TRUE(session->step().isOk());
+    for (size_t i = 1; i < count; ++i)
+      ids.push_back(*session->add(all[i]));
+    uint64_t rounds = session->statistics().rounds;
+    ASSERT_TRUE(session->step().isOk());
+    EXPECT_EQ(session->statistics().rounds, rounds + 1);
+    // There are programs for one and for two.
+    size_t begun = 0;
+    for (SequenceId id : ids)
+      begun += !session->output(id)->empty();
+    EXPECT_EQ(begun, 3u);
+    while (!session->idle())
+      ASSERT_TRUE(session->step().isOk());
+    for (size_t i = 0; i < count; ++i)
+      EXPECT_TRUE(std::ranges::equal(*session->output(ids[i]),
+                                     expected.sequences[i].tokens))
+          << i;
+    EXPECT_TRUE(session->checkInvariants().isOk());
+  }
+}
+
 // A prompt of 41 tokens does not fit into a round; k is each request's own.
 TEST_P(Mixed, EveryRequestsOwnKChangesNoBit) {
   std::vector<Request> all = requests(0.8f);

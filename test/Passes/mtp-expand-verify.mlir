@@ -483,11 +483,11 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_co
 // CHECK: %[[TEXT:.*]], %[[THEIRS:.*]] = mtp.prompt_rows
 // CHECK: %[[PACKED:.*]], %[[T:.*]], %[[OWN:.*]], %[[AT:.*]] = mtp.pack %[[ROWS]], %[[TOKENS:.*]] prompts %[[THEIRS]], %[[TEXT]] : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
 // CHECK: %[[READING:.*]] = mtp.slots prompts
-// CHECK: %[[GRID:.*]] = mtp.regroup %[[AT]] : tensor<?xi32> -> tensor<?x6xi32>
-// CHECK: %[[LAST:.*]]:3 = mtp.per_slot %[[READING]](%[[GRID]]) {
+// CHECK: %[[LAST:.*]]:3 = mtp.per_slot %[[READING]] {
 // CHECK: mtp.load @prompt_sequences
+// CHECK: %[[LASTAT:.*]] = mtp.unpack %[[AT]], %[[LAST]]#0
 // CHECK: %[[END:.*]] = mtp.make_rows %[[READING]], %[[LAST]]#1
-// CHECK: %{{.*}}, %[[SCORED:.*]], %[[PLACES:.*]], %[[PLACE:.*]] = mtp.pack %[[ROWS]], %[[OWN]] prompts %[[END]], %[[LAST]]#0
+// CHECK: %{{.*}}, %[[SCORED:.*]], %[[PLACES:.*]], %[[PLACE:.*]] = mtp.pack %[[ROWS]], %[[OWN]] prompts %[[END]], %[[LASTAT]]
 // CHECK: %[[E:.*]] = mtp.embed %[[T]]
 // CHECK: %[[M:.*]] = mtp.mask_first %[[E]], %[[PACKED]]
 // CHECK: %[[L:.*]] = mtp.linear %[[M]]
@@ -529,15 +529,15 @@ mtp.prefill @prompt k 1 beside @mixed {
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 3>} {
 // CHECK-LABEL: mtp.round @tree k 2 prompts 3 {
 // CHECK: %[[TREE:.*]] = mtp.tree_rows
-// CHECK: %[[READING:.*]] = mtp.slots prompts
-// CHECK: %[[CHAIN:.*]]:4 = mtp.per_slot %[[READING]] {
+// CHECK: %{{.*}}, %[[TEXT:.*]] = mtp.prompt_rows
+// CHECK: %[[OF:.*]] = mtp.row_slots %[[TEXT]]
+// CHECK: %[[CHAIN:.*]]:3 = mtp.per_slot %[[OF]] {
 // CHECK: mtp.load @prompt_sequences
-// CHECK-DAG: arith.constant 1 : i64
-// CHECK-DAG: arith.constant 3 : i64
-// CHECK-DAG: arith.constant 7 : i64
-// CHECK: mtp.yield %{{.*}} : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, tensor<3xi64>
-// CHECK: %[[ROWS:.*]] = mtp.make_tree_rows
+// CHECK: arith.shli
+// CHECK: mtp.yield %{{.*}} : i32, i32, i64
+// CHECK: %[[ROWS:.*]] = mtp.make_tree_rows %[[OF]], %[[CHAIN]]#0
 // CHECK: mtp.pack %[[TREE]], %{{.*}} prompts %[[ROWS]], %{{.*}} :
+// CHECK: %[[READING:.*]] = mtp.slots prompts
 // CHECK: %[[LAST:.*]] = mtp.make_tree_rows %[[READING]]
 // CHECK: mtp.pack %[[TREE]], %{{.*}} prompts %[[LAST]], %{{.*}} :
 mtp.round @tree k 2 prompts 3 {

@@ -156,11 +156,11 @@ static auto planProgram(Builder &fbb, const ArtifactBuilder::Program &p) {
   auto commandVector = fbb.CreateVector(commands);
   auto inputs = planPorts(fbb, p.inputs, n);
   auto outputs = planPorts(fbb, p.outputs, n);
-  return schema::CreatePlanProgram(fbb, name, p.kind, n, p.end ? p.end : n + 1,
-                                   p.k, isPrefill ? p.sequences : 0,
-                                   isPrefill && p.drafts, &arena, placeVector,
-                                   actionVector, commandVector, cpu, inputs,
-                                   outputs, p.positions, p.cut, p.prompts);
+  return schema::CreatePlanProgram(
+      fbb, name, p.kind, n, p.end ? p.end : n + 1, p.k,
+      isPrefill || p.prompts ? p.sequences : 0, isPrefill && p.drafts, &arena,
+      placeVector, actionVector, commandVector, cpu, inputs, outputs,
+      p.positions, p.cut, p.prompts);
 }
 
 /// The cache that some command gives kernel `index` as its buffer, or null.

@@ -173,6 +173,14 @@ TEST(Plan, RoundsWithPromptsHaveTheirOutputs) {
   std::string where = "plans[0].programs[" + std::to_string(kSmall) + "]: ";
   EXPECT_EQ(with(kSmall, 9), where + "expected at most 8 rows of prompts, as a "
                                      "chunk has, got 9");
+  auto withSequences = [](uint32_t sequences) {
+    return messageFor([&](auto &a) {
+      a.programs[kSmall].prompts = 3;
+      a.programs[kSmall].sequences = sequences;
+    });
+  };
+  EXPECT_EQ(withSequences(4), where + "expected 1 to 3 prompts beside a round, "
+                                      "each with a row, got 4");
   // Logits of a prompt's last row come behind those of the slots' rows.
   std::string message = with(kSmall, 4);
   EXPECT_EQ(message.substr(0, where.size() + 25),

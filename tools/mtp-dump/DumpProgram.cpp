@@ -92,9 +92,11 @@ std::string mtp::shapeText(const Program &program) {
         "batch ", rangeText(program), ", k ", program.k,
         program.positions ? strCat(", below position ", program.positions) : "",
         program.cut ? strCat(", may stop before [", program.cut, "]") : "",
-        program.prompts
-            ? strCat(", beside ", program.prompts, " rows of a prompt")
-            : "");
+        program.prompts ? strCat(", beside ", program.prompts, " rows of ",
+                                 program.sequences > 1
+                                     ? strCat(program.sequences, " prompts")
+                                     : "a prompt")
+                        : "");
   case schema::ProgramKind::Prefill:
     return strCat("rows ", rangeText(program), ", sequences ",
                   program.sequences, program.drafts ? ", drafts" : "");

@@ -26,9 +26,16 @@ void ProgramOp::build(OpBuilder &builder, OperationState &state,
 /// C4.
 static LogicalResult verifySequences(ProgramOp program) {
   int64_t sequences = program.getSequences();
-  if (program.getSequencesAttr() && program.getKind() != ProgramKind::Prefill)
-    return program.emitOpError("expected sequences of a prefill alone, got a ")
+  std::optional<int64_t> prompts = program.getPrompts();
+  if (program.getSequencesAttr() && program.getKind() != ProgramKind::Prefill &&
+      !prompts)
+    return program.emitOpError("expected sequences of a prefill or of prompts "
+                               "alone, got a ")
            << stringifyEnum(program.getKind()) << " program of " << sequences;
+  if (prompts && *prompts > 0 && (sequences < 1 || sequences > *prompts))
+    return program.emitOpError("expected at least one prompt and a row of "
+                               "each, got ")
+           << sequences << " sequences and " << *prompts << " rows";
   if (program.getKind() == ProgramKind::Prefill &&
       (sequences < 1 || sequences > int64_t(program.getLeast())))
     return program.emitOpError("expected at least one sequence and a row of "

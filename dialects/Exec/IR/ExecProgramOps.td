@@ -28,20 +28,24 @@ def Exec_ProgramOp : Exec_Op<"program", [
     A `decode` program that is `below` a number of positions has another one for
     the same n beside it, with the same results; it is the faster one where all
     rows are at positions below that number. One with `prompts` runs so many
-    rows of a prompt beside the slots' own, dead ones among them.
+    rows of prompts beside the slots' own, dead ones among them; of one, or as
+    many as `sequences` says.
 
     Example:
     ```mlir
     exec.program @decode_k2 decode k 2 n 1 to 256 { ... }
     exec.program @decode_k2_below640 decode below 640 k 2 n 1 to 256 { ... }
     exec.program @decode_k2_prompts decode prompts 64 k 2 n 1 to 256 { ... }
+    exec.program @decode_k2_prompts_s2 decode sequences 2 prompts 64 k 2 n 1 to
+        254 { ... }
     exec.program @prefill_s4 prefill sequences 4 k 0 n 4 to 128 { ... }
     exec.program @sum function { ... }
     ```
     - (C1) kind is decode, prefill or function.
     - (C2) decode and prefill: k >= 0 and 1 <= least <= most < 2^31; function: k
       and n 0.
-    - (C4) only a prefill has sequences, from 1 to least: each has a row.
+    - (C4) only a prefill has sequences, from 1 to least, or a decode with
+      prompts, from 1 to these: each has a row.
     - (C5) only a decode is below positions: more than 0, and less than 2^31.
     - (C6) only a decode has rows of prompts, as many as positions (C5).
     - (C3) the schedules begin with least and ascend to most at the latest; each

@@ -238,8 +238,15 @@ exec.program @p function k 0 n 1 to 1 {
 // -----
 
 // program_c4
-// expected-error @+1 {{'exec.program' op expected sequences of a prefill alone, got a decode program of 2}}
+// expected-error @+1 {{'exec.program' op expected sequences of a prefill or of prompts alone, got a decode program of 2}}
 exec.program @p decode sequences 2 k 0 n 2 to 4 {
+}
+
+// -----
+
+// program_c4
+// expected-error @+1 {{'exec.program' op expected at least one prompt and a row of each, got 4 sequences and 3 rows}}
+exec.program @p decode sequences 4 prompts 3 k 0 n 2 to 4 {
 }
 
 // -----

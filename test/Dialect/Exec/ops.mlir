@@ -94,6 +94,10 @@ exec.program @decode_k2 decode k 2 n 1 to 4 {
 exec.program @decode_k2_prompts decode prompts 16 k 2 n 1 to 4 {
 }
 
+// CHECK-LABEL: exec.program @decode_k2_prompts_s2 decode sequences 2 prompts 16 k 2 n 1 to 2 {
+exec.program @decode_k2_prompts_s2 decode sequences 2 prompts 16 k 2 n 1 to 2 {
+}
+
 // CHECK-LABEL: exec.program @decode_k2_below640 decode below 640 k 2 n 1 to 4 {
 exec.program @decode_k2_below640 decode below 640 k 2 n 1 to 4 {
 }
