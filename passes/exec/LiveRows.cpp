@@ -18,19 +18,19 @@ mlir::mtp::LiveRows::LiveRows(ProgramOp program) {
   for (Operation &op : program.getBody().front()) {
     if (auto pack = dyn_cast<exec::PackPromptsOp>(op)) {
       for (Value packed : pack.getPacked())
-        values[packed] = pack.getLive();
+        values[packed] = {pack.getLive(), rowsOf(packed)};
     } else if (auto pack = dyn_cast<exec::PackOp>(op)) {
-      values[pack.getPacked()] = pack.getLive();
+      values[pack.getPacked()] = {pack.getLive(), rowsOf(pack.getPacked())};
       for (Value packed : pack.getPackedNumbers())
-        values[packed] = pack.getLive();
+        values[packed] = {pack.getLive(), rowsOf(packed)};
     } else if (auto call = dyn_cast<KernelOpInterface>(op)) {
       add(call);
     } else if (isa<ColumnsOp, exec::RegroupOp>(op)) {
       // In groups rows are no rows any more.
       Value from = op.getOperand(0), to = op.getResult(0);
-      if (Value number = values.lookup(from);
-          number && rowsOf(from) == rowsOf(to))
-        values[to] = number;
+      if (Live live = values.lookup(from);
+          live.number && rowsOf(from) == rowsOf(to))
+        values[to] = live;
     }
   }
 }
@@ -38,12 +38,13 @@ mlir::mtp::LiveRows::LiveRows(ProgramOp program) {
 Value mlir::mtp::LiveRows::numberFor(KernelOpInterface call) {
   Value number;
   for (auto [i, operand] : llvm::enumerate(call->getOperands())) {
-    Value other = values.lookup(operand);
-    if (!other || other == number || !call.followsRowsOf(i))
+    Live other = values.lookup(operand);
+    if (!other.number || !call.followsRowsOf(i))
       continue;
-    if (number)
+    if ((number && number != other.number) ||
+        call.getKernelParams().front() != other.rows)
       return Value();
-    number = other;
+    number = other.number;
   }
   return number;
 }
@@ -56,5 +57,5 @@ void mlir::mtp::LiveRows::add(KernelOpInterface call) {
   Count rows = call.getKernelParams().front();
   for (Value result : call->getResults())
     if (ratio(rowsOf(result), rows))
-      values[result] = number;
+      values[result] = {number, rows};
 }

@@ -24,9 +24,15 @@ private:
   void add(exec::KernelOpInterface call);
   Value numberFor(exec::KernelOpInterface call);
 
+  /// A number, and the rows that it counts. A value may have a multiple of
+  /// them.
+  struct Live {
+    Value number;
+    exec::Count rows;
+  };
+
   llvm::DenseMap<Operation *, Value> calls;
-  /// The same of values with a multiple of as many rows.
-  llvm::DenseMap<Value, Value> values;
+  llvm::DenseMap<Value, Live> values;
 };
 
 } // namespace mlir::mtp

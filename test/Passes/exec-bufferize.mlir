@@ -117,6 +117,39 @@ exec.program @live decode k 1 n 1 to 4 {
 
 // -----
 
+// A number counts the rows that were packed: what has several for each of them, such
+// as the pairs of rows and experts, has as many times more that live, and a call that
+// goes by those computes all; regrouped or not. One that goes by the packed rows does
+// not.
+// CHECK-LABEL: exec.program @several
+// CHECK: exec.dispatch @pack_rows_{{.*}} outputs 4 :
+// CHECK: exec.dispatch @embed_{{.*}} params [2 * n] {{.*}} outputs 1 live %{{.*}} :
+// CHECK: exec.dispatch @moe_route_{{.*}} outputs 2 live %{{.*}} :
+// CHECK: exec.dispatch @moe_plan_{{.*}} params [2 * n]
+// CHECK: exec.dispatch @embed_{{.*}} params [4 * n] {{.*}} outputs 1 :
+// CHECK: exec.dispatch @embed_{{.*}} params [4 * n] {{.*}} outputs 1 :
+exec.state shared @active : memref<4xi32>
+exec.state @hidden : memref<4x2x8xf32>
+exec.program @several decode k 1 n 1 to 4 {
+  %s = exec.ref @active first n : memref<?xi32>
+  %h = exec.ref @hidden : memref<4x2x8xf32>
+  %w = exec.alloc : memref<64x8xf32>
+  %all = exec.read_state %h of %s : (memref<?xi32>, memref<4x2x8xf32>) -> tensor<?x8xf32, #exec.count<2 * n>>
+  %at = exec.argmax %all : (tensor<?x8xf32, #exec.count<2 * n>>) -> tensor<?xi32, #exec.count<2 * n>>
+  %p, %t, %places, %count = exec.pack %at, (%at) : (tensor<?xi32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>) -> (tensor<?xi32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>, tensor<1xi32>)
+  %x = exec.embed %t in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<2 * n>>
+  %e, %weights = exec.moe_route %x softmax groups 1 keep 1 scale 1.0 : (tensor<?x8xf32, #exec.count<2 * n>>) -> (tensor<?x2xi32, #exec.count<2 * n>>, tensor<?x2xf32, #exec.count<2 * n>>)
+  %starts, %order = exec.moe_plan %e at %p : (tensor<?xi32, #exec.count<2 * n>>, tensor<?x2xi32, #exec.count<2 * n>>) -> (tensor<9xi32>, tensor<?xi32, #exec.count<4 * n>>)
+  %y = exec.embed %order in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<4 * n>>) -> tensor<?x8xf32, #exec.count<4 * n>>
+  %same = exec.regroup %order : tensor<?xi32, #exec.count<4 * n>> -> tensor<?xi32, #exec.count<4 * n>>
+  %z = exec.embed %same in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<4 * n>>) -> tensor<?x8xf32, #exec.count<4 * n>>
+  exec.output "y" %y : tensor<?x8xf32, #exec.count<4 * n>>
+  exec.output "z" %z : tensor<?x8xf32, #exec.count<4 * n>>
+  exec.output "weights" %weights : tensor<?x2xf32, #exec.count<2 * n>>
+}
+
+// -----
+
 exec.program @p function {
   %x = exec.input "x" : tensor<4x8xf32>
   // expected-error @+1 {{'mtp.add' op expected only exec ops in a program, is mtp-convert-to-exec missing before this pass?}}
