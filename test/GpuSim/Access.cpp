@@ -42,7 +42,8 @@ static bool isOnStack(uintptr_t address) {
 /// `offset` is of the first byte of the memory that the kernel knows by name.
 static void checkRace(const Access &access, bool shared, uintptr_t base) {
   Race race;
-  if (!simulator().races.access(access.address, access.bytes, access.flags,
+  if (!simulator().races.access(access.address, access.bytes,
+                                access.flags & (kRead | kWrite | kAtomic),
                                 running->who(shared), race))
     return;
   std::string by = "several blocks";
@@ -140,6 +141,8 @@ void mtp::gpusim::checkAccess(const void *pointer, uint64_t bytes,
                        std::to_string(align));
   if (space == kGeneric && isOnStack(access.address))
     return;
+  if (flags & kWaits)
+    ++running->self().loadBatches;
   if (space == kShared || (space == kGeneric && isInShared(access.address)))
     checkShared(access);
   else if (space == kGeneric || space == kGlobal || space == kConstant)

@@ -107,6 +107,7 @@ void Block::finishThread() {
   if (launch.isProgrammatic() && !me.waitedForGrid)
     faultHere("expected griddepcontrol.wait in every thread of a kernel with "
               "a programmatic edge, got none");
+  launch.noteLoadBatches(me.loadBatches);
   me.state = State::Done;
   warps[me.id / 32].ended |= 1u << me.id % 32;
   --live;

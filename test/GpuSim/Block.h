@@ -35,6 +35,8 @@ struct Thread {
   void *result = nullptr;
   /// Whether it executed griddepcontrol.wait.
   bool waitedForGrid = false;
+  /// Batches of loads so far, each of which may wait for the one before.
+  uint64_t loadBatches = 0;
   CopyGroups copies;
 };
 

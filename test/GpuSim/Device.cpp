@@ -51,6 +51,10 @@ static DriverTable loadTable() {
       reinterpret_cast<decltype(table.forget)>(find(library, "mtp_sim_forget"));
   table.keepScratch = reinterpret_cast<decltype(table.keepScratch)>(
       find(library, "mtp_sim_keep_scratch"));
+  table.onKernel = reinterpret_cast<decltype(table.onKernel)>(
+      find(library, "mtp_sim_on_kernel"));
+  table.loadBatches = reinterpret_cast<decltype(table.loadBatches)>(
+      find(library, "mtp_sim_load_batches"));
   return table;
 }
 

@@ -3,6 +3,7 @@
 #ifndef TEST_GPUSIM_DEVICE_H
 #define TEST_GPUSIM_DEVICE_H
 
+#include "KernelRun.h"
 #include <cstdint>
 #include <cuda.h>
 #include <gtest/gtest.h>
@@ -87,6 +88,8 @@ struct DriverTable {
   CUresult (*setScratch)(CUdeviceptr memory);
   CUresult (*forget)(CUdeviceptr memory, size_t bytes);
   CUresult (*keepScratch)(CUdeviceptr memory);
+  void (*onKernel)(KernelHook hook, void *data);
+  uint64_t (*loadBatches)();
 };
 
 /// The library's functions; ends the test program where one is missing.

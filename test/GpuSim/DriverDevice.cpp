@@ -364,6 +364,14 @@ mtp_sim_on_kernel(KernelHook hook, void *data) {
   setKernelHook(std::move(call));
 }
 
+/// How often a thread of the kernel that ran last may have waited for loads, at
+/// most: its batches of loads of which each may need a value of the one before.
+extern "C" __attribute__((visibility("default"))) uint64_t
+mtp_sim_load_batches() {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  return simulator().loadBatches;
+}
+
 /// Makes a lost device usable again: what a new process would find.
 extern "C" __attribute__((visibility("default"))) void mtp_sim_revive() {
   std::lock_guard<std::recursive_mutex> lock(mutex);

@@ -75,6 +75,7 @@ bool Launch::finish() {
     if (!runBlock(*makeBlock(begun)))
       return false;
   simulator().trimShadow();
+  simulator().loadBatches = mostLoadBatches;
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "Block.h"
 #include "Touched.h"
 #include "test/GpuSim/target/SimAbi.h"
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,6 +57,11 @@ public:
   bool mustWait() const { return programmatic && !mayPassWait; }
   uint32_t stamp() const { return number; }
   Touched *touched() { return touchedBytes; }
+  void noteLoadBatches(uint64_t count) {
+    mostLoadBatches = std::max(mostLoadBatches, count);
+  }
+  /// The most batches of loads of a thread that has ended.
+  uint64_t loadBatches() const { return mostLoadBatches; }
 
   const ImageKernel &kernel;
   const LaunchShape shape;
@@ -70,6 +76,7 @@ private:
   const bool programmatic;
   bool mayPassWait = false;
   uint32_t number;
+  uint64_t mostLoadBatches = 0;
   /// Blocks in the order in which they run, and those that began early.
   std::vector<uint32_t> order;
   size_t begun = 0;

@@ -65,6 +65,9 @@ public:
   /// of that name.
   bool inject(const std::string &name, int64_t value);
 
+  /// Of the kernel that ran last the most batches of loads of a thread.
+  uint64_t loadBatches = 0;
+
   /// The number of the graph's run, or of the loop's turn in it, that is under
   /// way; 0 outside of graphs.
   uint64_t graphRun = 0;

@@ -3,8 +3,8 @@
 #include "test/GpuSim/target/HostLowering.h"
 
 #include "test/GpuSim/target/SimAbi.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 
 using namespace mtp::gpu;
@@ -61,6 +61,31 @@ static bool isOwnMemory(const Value *pointer) {
   return isa<AllocaInst>(object) || isa<GlobalVariable>(object);
 }
 
+/// The loads of a block that begin a batch: the first, and each that something
+/// which used a value of the batch stands in front of. A thread waits for
+/// memory where it uses what it loaded, so the loads of a batch are on the way
+/// together.
+static SmallPtrSet<Instruction *, 8> beginBatches(BasicBlock &block) {
+  SmallPtrSet<Instruction *, 8> begins;
+  SmallPtrSet<Value *, 8> batch;
+  bool isOver = true;
+  for (Instruction &instruction : block) {
+    isOver |= any_of(instruction.operands(), [&](const Use &operand) {
+      return batch.contains(operand.get());
+    });
+    auto *load = dyn_cast<LoadInst>(&instruction);
+    if (!load || isOwnMemory(load->getPointerOperand()))
+      continue;
+    if (isOver) {
+      begins.insert(load);
+      batch.clear();
+      isOver = false;
+    }
+    batch.insert(load);
+  }
+  return begins;
+}
+
 void mtp::gpu::insertAccessChecks(Module &module, HostImports &imports) {
   LLVMContext &context = module.getContext();
   Type *pointer = PointerType::get(context, 0);
@@ -69,10 +94,17 @@ void mtp::gpu::insertAccessChecks(Module &module, HostImports &imports) {
                                  {pointer, i64, i32, i32}, false);
   SmallVector<std::pair<Instruction *, Access>> found;
   for (Function &function : module)
-    for (Instruction &instruction : instructions(function))
-      for (const Access &access : accessesOf(instruction))
-        if (!isOwnMemory(access.pointer))
+    for (BasicBlock &block : function) {
+      SmallPtrSet<Instruction *, 8> waiting = beginBatches(block);
+      for (Instruction &instruction : block)
+        for (Access access : accessesOf(instruction)) {
+          if (isOwnMemory(access.pointer))
+            continue;
+          if (waiting.contains(&instruction))
+            access.flags |= kWaits;
           found.push_back({&instruction, access});
+        }
+    }
   for (const auto &[instruction, access] : found) {
     IRBuilder<> builder(instruction);
     unsigned space = access.pointer->getType()->getPointerAddressSpace();

@@ -30,6 +30,8 @@ enum AccessFlags : uint32_t {
   kRead = 1,
   kWrite = 2,
   kAtomic = 4,
+  /// A load that may have to wait for one before it (see HostChecks).
+  kWaits = 8,
   kSpaceShift = 8
 };
 
