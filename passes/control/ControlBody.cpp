@@ -2,12 +2,14 @@
 //
 // Loads and stores of states become those of memref, at the row of the slot;
 // rows of the operands are read where they are used, and results are written at
-// the end, element by element.
+// the end, element by element. A loop whose turns may come in any order becomes
+// an ordinary one that says so.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/control/ControlBody.h"
 
+#include "dialects/Exec/IR/ControlKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -178,6 +180,40 @@ void FunctionWriter::writeOutput(Value value, Value buffer) {
   });
 }
 
+/// A loop whose numbers are joined as its iterations come.
+static void lowerParallel(scf::ParallelOp parallel) {
+  OpBuilder builder(parallel);
+  Location loc = parallel.getLoc();
+  auto loop =
+      scf::ForOp::create(builder, loc, parallel.getLowerBound().front(),
+                         parallel.getUpperBound().front(),
+                         parallel.getStep().front(), parallel.getInitVals());
+  loop->setAttr(exec::kLanesAttr, builder.getUnitAttr());
+  Block *from = parallel.getBody(), *to = loop.getBody();
+  from->getArgument(0).replaceAllUsesWith(loop.getInductionVar());
+  auto reduce = cast<scf::ReduceOp>(from->getTerminator());
+  to->getOperations().splice(to->begin(), from->getOperations(), from->begin(),
+                             reduce->getIterator());
+  if (parallel.getNumResults() == 0)
+    return parallel.erase();
+  builder.setInsertionPointToEnd(to);
+  SmallVector<Value> joined;
+  for (auto [region, carried, number] :
+       llvm::zip_equal(reduce.getReductions(), loop.getRegionIterArgs(),
+                       reduce.getOperands())) {
+    Block &join = region.front();
+    IRMapping map;
+    map.map(join.getArgument(0), carried);
+    map.map(join.getArgument(1), number);
+    for (Operation &op : join.without_terminator())
+      builder.clone(op, map);
+    joined.push_back(map.lookup(join.getTerminator()->getOperand(0)));
+  }
+  scf::YieldOp::create(builder, loc, joined);
+  parallel.replaceAllUsesWith(loop.getResults());
+  parallel.erase();
+}
+
 func::FuncOp FunctionWriter::write() {
   OpBuilder::InsertionGuard guard(builder);
   declare();
@@ -201,6 +237,7 @@ func::FuncOp FunctionWriter::write() {
     writeOutput(map.lookup(value), buffer);
   func::ReturnOp::create(builder, loc);
   replaceAccesses();
+  function.walk(lowerParallel);
   return function;
 }
 

@@ -145,3 +145,87 @@ ControlModule mtp::codegen::test::anything() {
           body,
           {}};
 }
+
+ControlModule mtp::codegen::test::search(bool byLanes) {
+  std::string body = std::string(kConstants) + R"(
+    %one = arith.constant 1 : i32
+    %c2 = arith.constant 2 : index
+    %c32 = arith.constant 32 : i64
+    %none = arith.constant -1 : i64
+    %never = arith.constant 32768 : index
+    %length = mtp.load @length[] : i32
+    %n = arith.index_cast %length : i32 to index
+    %n1 = arith.subi %n, %c1 : index
+    %n2 = arith.subi %n, %c2 : index
+    %t0 = mtp.load @tokens[%n] : i32
+    %t1 = mtp.load @tokens[%n1] : i32
+    %t2 = mtp.load @tokens[%n2] : i32
+    %r:3 = $LOOP {
+      %p1 = arith.subi %p, %c1 : index
+      %p2 = arith.subi %p, %c2 : index
+      %x0 = mtp.load @tokens[%p] : i32
+      %x1 = mtp.load @tokens[%p1] : i32
+      %is0 = arith.cmpi eq, %x0, %t0 : i32
+      %is1 = arith.cmpi eq, %x1, %t1 : i32
+      %is01 = arith.andi %is0, %is1 : i1
+      // What nobody asks need not be loaded.
+      %is012 = scf.if %is01 -> (i1) {
+        %x2 = mtp.load @tokens[%p2] : i32
+        %is2 = arith.cmpi eq, %x2, %t2 : i32
+        scf.yield %is2 : i1
+      } else {
+        scf.yield %is01 : i1
+      }
+      %w0 = arith.extui %is0 : i1 to i64
+      %w1 = arith.extui %is01 : i1 to i64
+      %w2 = arith.extui %is012 : i1 to i64
+      %w01 = arith.addi %w0, %w1 : i64
+      %w = arith.addi %w01, %w2 : i64
+      %place = arith.index_cast %p : index to i64
+      %high = arith.shli %w, %c32 : i64
+      %found = arith.ori %high, %place : i64
+      %score = arith.select %is0, %found, %none : i64
+      %times = arith.extui %is0 : i1 to i32
+      %at = arith.select %is0, %p, %never : index
+      $JOIN
+    }
+    %first = arith.index_cast %r#2 : index to i32
+    mtp.store %first, @length[] : i32
+    mtp.yield %r#0, %r#1, %first : i64, i32, i32
+)";
+  std::string types = " -> (i64, i32, index)";
+  std::string loop =
+      byLanes
+          ? "scf.parallel (%p) = (%c0) to (%n) step (%c1) "
+            "init (%none, %one, %never)" +
+                types
+          : "scf.for %p = %c0 to %n step %c1 iter_args(%a = %none, %b = %one, "
+            "%c = %never)" +
+                types;
+  std::string join =
+      byLanes ? R"(scf.reduce(%score, %times, %at : i64, i32, index) {
+      ^bb0(%a: i64, %b: i64):
+        %m = arith.maxsi %a, %b : i64
+        scf.reduce.return %m : i64
+      }, {
+      ^bb0(%a: i32, %b: i32):
+        %s = arith.addi %a, %b : i32
+        scf.reduce.return %s : i32
+      }, {
+      ^bb0(%a: index, %b: index):
+        %m = arith.minsi %a, %b : index
+        scf.reduce.return %m : index
+      })"
+              : R"(%d = arith.maxsi %a, %score : i64
+      %e = arith.addi %b, %times : i32
+      %f = arith.minsi %c, %at : index
+      scf.yield %d, %e, %f : i64, i32, index)";
+  body.replace(body.find("$LOOP"), 5, loop);
+  body.replace(body.find("$JOIN"), 5, join);
+  return {"mtp.state @tokens[" + std::to_string(kSearched) +
+              "] : i32\nmtp.state @length : i32\n",
+          {},
+          {"i64", "i32", "i32"},
+          body,
+          {}};
+}

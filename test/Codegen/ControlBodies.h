@@ -33,6 +33,14 @@ struct ControlModule {
 /// shifts from memory.
 ControlModule anything();
 
+/// The tokens of a slot in `search`.
+inline constexpr int kSearched = 32768;
+
+/// The place, most recent first, where the longest run of one to three tokens
+/// ends that stand at the end of the first `length` tokens; how often the last
+/// one of them stood before, and where first.
+ControlModule search(bool byLanes);
+
 } // namespace mtp::codegen::test
 
 #endif // TEST_CODEGEN_CONTROLBODIES_H

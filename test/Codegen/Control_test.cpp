@@ -233,6 +233,145 @@ TEST(Control, DoesNotDependOnTheBatch) {
 }
 
 //===----------------------------------------------------------------------===//
+// Loops whose iterations come in any order
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What `search` finds.
+struct Found {
+  int64_t score = -1;
+  int32_t times = 1, first = kSearched;
+
+  Found(const int32_t *tokens, int32_t length) {
+    auto at = [&](int64_t index) {
+      return tokens[std::clamp<int64_t>(index, 0, kSearched - 1)];
+    };
+    for (int64_t p = 0; p < length; ++p) {
+      if (at(p) != at(length))
+        continue;
+      int64_t size = 1;
+      for (; size < 3 && at(p - size) == at(int64_t(length) - size); ++size)
+        ;
+      score = std::max(score, size << 32 | p);
+      times += 1;
+      first = std::min<int64_t>(first, p);
+    }
+  }
+};
+
+/// The buffers of `search`, for all slots.
+struct Search {
+  Search(std::mt19937 &random, const Ints &lengths, int32_t most)
+      : slots(randomSlots(kControlSlots, random)), lengths(lengths),
+        tokens(randomInts(size_t(kControlSlots) * kSearched, random, 0, most)),
+        score(kControlSlots), times(kControlSlots), first(kControlSlots) {}
+
+  void run(const Kernel &kernel) {
+    kernel.run({slots.data(), tokens.data(), lengths.data(), score.data(),
+                times.data(), first.data()},
+               {kControlSlots}, Split::Random);
+  }
+  void expectFound(const Ints &was) {
+    for (int i = 0; i < kControlSlots; ++i) {
+      int slot = slots[i];
+      SCOPED_TRACE(was[slot]);
+      Found want(tokens.data() + size_t(slot) * kSearched, was[slot]);
+      EXPECT_EQ(score[i], want.score);
+      EXPECT_EQ(times[i], want.times);
+      EXPECT_EQ(first[i], want.first);
+      EXPECT_EQ(lengths[slot], want.first);
+    }
+  }
+
+  Guarded<int32_t> slots, lengths, tokens;
+  Guarded<int64_t> score;
+  Guarded<int32_t> times, first;
+};
+} // namespace
+
+TEST(Control, SearchesByLanesAsByOneThread) {
+  const Ints all[] = {{0, 1, 2, 3},
+                      {63, 64, 65, 2047},
+                      {2048, 2049, 32767, 5},
+                      {32768, 33000, -7, INT32_MIN}};
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, search(/*byLanes=*/true).text());
+    for (const Ints &lengths : all)
+      for (int32_t most : {0, 3, 1000}) {
+        std::mt19937 random(most + 1);
+        Search problem(random, lengths, most);
+        problem.run(kernel);
+        problem.expectFound(lengths);
+      }
+  }
+}
+
+// A module may bring loops that say they are for lanes and are not.
+TEST(Control, TakesOnlyWhatIsForLanesByLanes) {
+  auto module = [](const std::string &body) {
+    return "exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> "
+           "{\n^bb0(%i: index, %x: memref<?x4xi32>, %y: memref<?xi32>):\n"
+           "  %c0 = arith.constant 0 : index\n"
+           "  %c1 = arith.constant 1 : index\n"
+           "  %c4 = arith.constant 4 : index\n"
+           "  %zero = arith.constant 0 : i32\n"
+           "  %own = memref.alloca() : memref<4xi32>\n"
+           "  scf.for %j = %c0 to %c4 step %c1 {\n"
+           "    %v = memref.load %x[%i, %j] : memref<?x4xi32>\n"
+           "    memref.store %v, %own[%j] : memref<4xi32>\n  }\n"
+           "  %r = scf.for %j = %c0 to %c4 step %c1 iter_args(%s = %zero) "
+           "-> (i32) {\n"
+           "    %v = memref.load %x[%i, %j] : memref<?x4xi32>\n" +
+           body +
+           "    scf.yield %t : i32\n  } {exec.lanes}\n"
+           "  memref.store %r, %y[%i] : memref<?xi32>\n}\n";
+  };
+  const std::pair<std::string, Ints> bodies[] = {
+      // Another order has another result.
+      {"    %t = arith.subi %v, %s : i32\n", {4 - 3 + 2 - 1, 8 - 7 + 6 - 5}},
+      // What is carried is used twice.
+      {"    %d = arith.addi %s, %v : i32\n    %t = arith.addi %d, %s : i32\n",
+       {((1 * 2 + 2) * 2 + 3) * 2 + 4, ((5 * 2 + 6) * 2 + 7) * 2 + 8}},
+      // A buffer of the first thread's own.
+      {"    %o = memref.load %own[%j] : memref<4xi32>\n"
+       "    %t = arith.addi %s, %o : i32\n",
+       {10, 26}},
+      // A store.
+      {"    memref.store %v, %own[%c0] : memref<4xi32>\n"
+       "    %t = arith.addi %s, %v : i32\n",
+       {10, 26}},
+      // And one that is.
+      {"    %t = arith.addi %v, %s : i32\n", {10, 26}}};
+  for (const auto &[name, target] : allTargets())
+    for (const auto &[body, want] : bodies) {
+      SCOPED_TRACE(name + ":\n" + body);
+      Kernel kernel(target, module(body));
+      Guarded<int32_t> x(Ints{1, 2, 3, 4, 5, 6, 7, 8}), y(2);
+      kernel.run({x.data(), y.data()}, {2}, Split::Whole);
+      EXPECT_EQ(y.values(), want);
+    }
+}
+
+#ifdef MTP_HAS_GPUSIM
+extern "C" uint64_t mtp_sim_load_batches();
+
+TEST(Control, WaitsForFewLoadsByLanes) {
+  Ints lengths(kControlSlots, kSearched - 1);
+  auto batches = [&](bool byLanes) {
+    std::mt19937 random(1);
+    Search problem(random, lengths, 1000);
+    Kernel kernel(allTargets().back().second, search(byLanes).text());
+    problem.run(kernel);
+    problem.expectFound(lengths);
+    return mtp_sim_load_batches();
+  };
+  EXPECT_LE(batches(/*byLanes=*/true), 128u);
+  EXPECT_GT(batches(/*byLanes=*/false), uint64_t(kSearched));
+}
+#endif
+
+//===----------------------------------------------------------------------===//
 // With anything in memory
 //===----------------------------------------------------------------------===//
 

@@ -178,6 +178,68 @@ exec.program @nested function {
 
 // -----
 
+// A loop whose iterations may come in any order becomes one for lanes, of which each
+// number is joined as the iterations come.
+// CHECK-LABEL: exec.kernel @control_0
+// CHECK: %[[R:.*]]:2 = scf.for %[[P:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}) -> (index, i32) {
+// CHECK: %[[V:.*]] = memref.load %{{.*}}[%{{.*}}, %{{.*}}] : memref<4x9xi32>
+// CHECK-DAG: %[[M:.*]] = arith.maxsi %[[A]], %[[P]] : index
+// CHECK-DAG: %[[S:.*]] = arith.addi %[[B]], %[[V]] : i32
+// CHECK: scf.yield %[[M]], %[[S]] : index, i32
+// CHECK-NEXT: } {exec.lanes}
+// Within a condition, too.
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK: arith.minsi
+// CHECK: } {exec.lanes}
+module {
+exec.state @x : memref<4x9xi32>
+exec.state @n : memref<4xi32>
+exec.program @p function {
+  %s = exec.input "s" : tensor<2xi32>
+  %y, %z = mtp.per_slot %s {
+  ^bb0(%index: index, %slot: i32):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0 : i32
+    %n = mtp.load @n[] : i32
+    %end = arith.index_cast %n : i32 to index
+    %last, %sum = scf.parallel (%p) = (%c0) to (%end) step (%c1) init (%c0, %zero) -> (index, i32) {
+      %v = mtp.load @x[%p] : i32
+      scf.reduce(%p, %v : index, i32) {
+      ^bb0(%a: index, %b: index):
+        %m = arith.maxsi %a, %b : index
+        scf.reduce.return %m : index
+      }, {
+      ^bb0(%a: i32, %b: i32):
+        %t = arith.addi %a, %b : i32
+        scf.reduce.return %t : i32
+      }
+    }
+    %li = arith.index_cast %last : index to i32
+    %more = arith.cmpi sgt, %sum, %zero : i32
+    %w = scf.if %more -> (i32) {
+      %least = scf.parallel (%p) = (%c0) to (%end) step (%c1) init (%zero) -> i32 {
+        %v = mtp.load @x[%p] : i32
+        scf.reduce(%v : i32) {
+        ^bb0(%a: i32, %b: i32):
+          %m = arith.minsi %a, %b : i32
+          scf.reduce.return %m : i32
+        }
+      }
+      scf.yield %least : i32
+    } else {
+      scf.yield %sum : i32
+    }
+    mtp.yield %li, %w : i32, i32
+  } : (tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>)
+  exec.output "y" %y : tensor<2xi32>
+  exec.output "z" %z : tensor<2xi32>
+}
+}
+
+// -----
+
 // A kernel is known by the name of the location, of those that are joined each once.
 // CHECK-DAG: exec.kernel @look_up_0 #exec.control<
 // CHECK-DAG: exec.kernel @look_up_1 #exec.control<

@@ -44,6 +44,16 @@ void codegen::loadKernelDialects(MLIRContext &context) {
                       vector::VectorDialect, x86vector::X86VectorDialect>();
 }
 
+/// Branches have what was said of their loops as an attribute that nobody
+/// translates: makes it the one that is.
+static void annotateLoops(ModuleOp kernels) {
+  kernels.walk([](LLVM::BrOp branch) {
+    if (auto annotation = branch->getAttrOfType<LLVM::LoopAnnotationAttr>(
+            "llvm.loop_annotation"))
+      branch.setLoopAnnotationAttr(annotation);
+  });
+}
+
 static LogicalResult lowerToLLVMDialect(ModuleOp kernels) {
   PassManager manager(kernels.getContext());
   manager.addPass(createCanonicalizerPass());
@@ -58,7 +68,10 @@ static LogicalResult lowerToLLVMDialect(ModuleOp kernels) {
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createConvertFuncToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
-  return manager.run(kernels);
+  if (failed(manager.run(kernels)))
+    return failure();
+  annotateLoops(kernels);
+  return success();
 }
 
 static std::unique_ptr<llvm::TargetMachine>

@@ -1,7 +1,9 @@
 //===- Control.cpp - Kernels that carry their body ------------------------===//
 
 #include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/CPU/LaneLoops.h"
 #include "compiler/Codegen/ControlBody.h"
+#include "dialects/Exec/IR/ControlKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -30,5 +32,11 @@ LogicalResult codegen::emitControl(OpBuilder &builder, CpuBuilder &kb,
       if (!isa<memref::AllocaOp>(op))
         builder.clone(op, map);
   });
+  SmallVector<scf::ForOp> loops;
+  body.walk([&](scf::ForOp loop) {
+    if (exec::laneLoopOf(loop))
+      loops.push_back(cast<scf::ForOp>(map.lookup(loop.getOperation())));
+  });
+  llvm::for_each(loops, vectorizeLaneLoop);
   return expandMath(builder.getInsertionBlock()->getParentOp());
 }

@@ -1,17 +1,21 @@
 //===- Control.cpp - Kernels that carry their body ------------------------===//
 //
 // A task is a slot's control: integer work of one thread. A warp has a task for
-// each of its threads.
+// each of its threads. Where a body has loops for lanes, a block has a task:
+// its first thread does what stands around the loops, and all of them the
+// loops.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/ControlBody.h"
 #include "compiler/Codegen/GPU/Kernels.h"
+#include "dialects/Exec/IR/ControlKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mtp;
@@ -51,6 +55,265 @@ static void replaceMath(Operation *function) {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// A body by a block
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Emits the body of one task. What its first thread computes is known to that
+/// one alone, until a loop for lanes wants it.
+class BlockBody {
+public:
+  BlockBody(GpuBuilder &kb, IRMapping &map)
+      : kb(kb), builder(kb.mlirBuilder()), loc(kb.location()), map(map) {}
+
+  void emit(Block &body);
+
+private:
+  void emitAlone(ArrayRef<Operation *> ops);
+  void emitLoop(const exec::LaneLoop &lanes);
+  void share(const exec::LaneLoop &lanes);
+  Values addUp(const exec::LaneLoop &lanes);
+  Values addUpSome(const exec::LaneLoop &lanes, Value first, Value end,
+                   ValueRange sums);
+  Values joinThreads(const exec::LaneLoop &lanes, ValueRange own);
+  Value join(Operation *op, Value a, Value b);
+  Value neutral(Operation *op);
+  Value cast(Type type, Value value) {
+    return arith::IndexCastOp::create(builder, loc, type, value);
+  }
+  Value isFirst() { return kb.firstLanes(1); }
+
+  /// Elements that a thread has on the way at once.
+  static constexpr int64_t kAtOnce = 8;
+
+  GpuBuilder &kb;
+  OpBuilder &builder;
+  Location loc;
+  IRMapping &map;
+  /// Values of the body that every thread knows.
+  llvm::DenseSet<Value> known;
+};
+} // namespace
+
+void BlockBody::emit(Block &body) {
+  known.insert(body.args_begin(), body.args_end());
+  SmallVector<Operation *> alone;
+  for (Operation &op : body) {
+    if (isa<memref::AllocaOp>(op))
+      continue;
+    auto loop = dyn_cast<scf::ForOp>(op);
+    std::optional<exec::LaneLoop> lanes =
+        loop ? exec::laneLoopOf(loop) : std::nullopt;
+    if (!lanes) {
+      alone.push_back(&op);
+      continue;
+    }
+    emitAlone(alone);
+    alone.clear();
+    emitLoop(*lanes);
+  }
+  emitAlone(alone);
+}
+
+/// What the first thread does; its values are 0 in the others.
+void BlockBody::emitAlone(ArrayRef<Operation *> ops) {
+  llvm::SmallPtrSet<Operation *, 16> own(ops.begin(), ops.end());
+  SmallVector<Operation *> emitted;
+  SmallVector<Value> escaping;
+  for (Operation *op : ops) {
+    if (op->hasTrait<OpTrait::ConstantLike>()) {
+      builder.clone(*op, map);
+      known.insert(op->getResult(0));
+      continue;
+    }
+    emitted.push_back(op);
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !own.contains(op->getBlock()->findAncestorOpInBlock(*user));
+          }))
+        escaping.push_back(result);
+  }
+  if (emitted.empty())
+    return;
+  auto values = [&](llvm::function_ref<Value(Value)> of) {
+    return llvm::map_to_vector<8>(escaping, of);
+  };
+  Values results = kb.choose(
+      isFirst(),
+      [&]() -> Values {
+        for (Operation *op : emitted)
+          builder.clone(*op, map);
+        return values([&](Value value) { return map.lookup(value); });
+      },
+      [&]() -> Values {
+        return values([&](Value value) -> Value {
+          return arith::ConstantOp::create(
+              builder, loc, builder.getZeroAttr(value.getType()));
+        });
+      });
+  for (auto [value, result] : llvm::zip_equal(escaping, results))
+    map.map(value, result);
+}
+
+/// Tells all threads what the loop takes of the first one, and lets them see
+/// what that stored.
+void BlockBody::share(const exec::LaneLoop &lanes) {
+  scf::ForOp loop = lanes.loop;
+  llvm::SetVector<Value> taken(loop->operand_begin(), loop->operand_end());
+  getUsedValuesDefinedAbove(loop.getRegion(), taken);
+  SmallVector<std::pair<Value, Value>> places;
+  for (Value value : taken)
+    if (!isa<MemRefType>(value.getType()) && known.insert(value).second)
+      places.push_back({value, kb.shared(8)});
+  auto wordOf = [&](Value value) -> Value {
+    Type type = value.getType();
+    if (type.isIndex())
+      return cast(kb.i64Type(), value);
+    return type.isInteger(1) ? kb.extendUnsigned(value, kb.i32Type()) : value;
+  };
+  kb.ifThen(isFirst(), [&] {
+    for (auto [value, place] : places)
+      kb.storeOwn(wordOf(map.lookup(value)), place);
+  });
+  kb.sync();
+  for (auto [value, place] : places) {
+    Type type = value.getType();
+    Type word = type.isIndex()      ? kb.i64Type()
+                : type.isInteger(1) ? kb.i32Type()
+                                    : type;
+    Value loaded = kb.loadOwn(word, place);
+    if (type.isIndex())
+      loaded = cast(type, loaded);
+    else if (type.isInteger(1))
+      loaded = kb.truncate(loaded, type);
+    map.map(value, loaded);
+  }
+}
+
+Value BlockBody::join(Operation *op, Value a, Value b) {
+  return builder
+      .create(loc, op->getName().getIdentifier(), ValueRange{a, b},
+              op->getResultTypes())
+      ->getResult(0);
+}
+
+/// What leaves every number as it is.
+Value BlockBody::neutral(Operation *op) {
+  Type type = op->getResult(0).getType();
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  APInt value = APInt::getZero(width);
+  if (isa<arith::MaxSIOp>(op))
+    value = APInt::getSignedMinValue(width);
+  else if (isa<arith::MinSIOp>(op))
+    value = APInt::getSignedMaxValue(width);
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getIntegerAttr(type, value));
+}
+
+/// Joins some elements of a thread from `first` on with `sums`. They are
+/// computed op by op, so that the loads of all are on the way together.
+Values BlockBody::addUpSome(const exec::LaneLoop &lanes, Value first, Value end,
+                            ValueRange sums) {
+  scf::ForOp loop = lanes.loop;
+  SmallVector<IRMapping> maps;
+  SmallVector<Value> isThere;
+  for (int64_t i = 0; i < kAtOnce; ++i) {
+    Value own = kb.add(first, i * kb.threads());
+    isThere.push_back(kb.cmp(Cmp::LT, own, end));
+    // The first one is, and may be computed again.
+    Value at = kb.select(isThere.back(), own, first);
+    maps.push_back(map);
+    maps.back().map(loop.getInductionVar(), cast(builder.getIndexType(), at));
+  }
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (!llvm::is_contained(lanes.joins, &op))
+      for (IRMapping &own : maps)
+        builder.clone(op, own);
+  Values result(sums.begin(), sums.end());
+  for (auto [sum, op, number] :
+       llvm::zip_equal(result, lanes.joins, lanes.numbers)) {
+    Value none = neutral(op);
+    for (auto [own, there] : llvm::zip_equal(maps, isThere))
+      sum = join(op, sum, kb.select(there, own.lookupOrDefault(number), none));
+  }
+  return result;
+}
+
+/// What each thread's elements come to.
+Values BlockBody::addUp(const exec::LaneLoop &lanes) {
+  scf::ForOp loop = lanes.loop;
+  int64_t step = kb.threads() * kAtOnce;
+  Value begin = cast(kb.i64Type(), map.lookup(loop.getLowerBound()));
+  Value end = cast(kb.i64Type(), map.lookup(loop.getUpperBound()));
+  // Leaves room for a step, as the bound of every loop does.
+  Value most = arith::ConstantOp::create(
+      builder, loc,
+      builder.getI64IntegerAttr(std::numeric_limits<int64_t>::max() - step));
+  end = kb.min(end, most);
+  Values none = llvm::map_to_vector<8>(
+      lanes.joins, [&](Operation *op) { return neutral(op); });
+  // A bound below all numbers is none above the first thread's.
+  Value first = kb.add(kb.min(begin, end), kb.thread());
+  return kb.forRange(first, end, step, none, [&](Value at, ValueRange sums) {
+    return addUpSome(lanes, at, end, sums);
+  });
+}
+
+/// Joins the numbers of all threads. They go in words of 32 bits.
+Values BlockBody::joinThreads(const exec::LaneLoop &lanes, ValueRange own) {
+  Value half = kb.integer(32);
+  auto split = [&](ValueRange values) {
+    Values words;
+    for (Value value : values) {
+      if (value.getType().isInteger(32)) {
+        words.push_back(value);
+        continue;
+      }
+      Value wide =
+          value.getType().isIndex() ? cast(kb.i64Type(), value) : value;
+      words.push_back(kb.truncate(wide, kb.i32Type()));
+      words.push_back(kb.truncate(kb.shiftRight(wide, half), kb.i32Type()));
+    }
+    return words;
+  };
+  auto together = [&](ValueRange words) {
+    Values values;
+    size_t next = 0;
+    for (Operation *op : lanes.joins) {
+      Type type = op->getResult(0).getType();
+      Value value = words[next++];
+      if (!type.isInteger(32)) {
+        Value low = kb.extendUnsigned(value, kb.i64Type());
+        Value high = kb.extendUnsigned(words[next++], kb.i64Type());
+        value = kb.bitOr(low, kb.shiftLeft(high, half));
+        value = type.isIndex() ? cast(type, value) : value;
+      }
+      values.push_back(value);
+    }
+    return values;
+  };
+  auto joinAll = [&](ValueRange a, ValueRange b) {
+    Values values;
+    for (auto [op, left, right] :
+         llvm::zip_equal(lanes.joins, together(a), together(b)))
+      values.push_back(join(op, left, right));
+    return split(values);
+  };
+  return together(kb.reduceLanes(split(own), joinAll));
+}
+
+void BlockBody::emitLoop(const exec::LaneLoop &lanes) {
+  share(lanes);
+  Values all = joinThreads(lanes, addUp(lanes));
+  scf::ForOp loop = lanes.loop;
+  for (auto [result, op, init, sum] : llvm::zip_equal(
+           loop.getResults(), lanes.joins, loop.getInitArgs(), all)) {
+    map.map(result, join(op, map.lookup(init), sum));
+    known.insert(result);
+  }
+}
+
 LogicalResult codegen::emitGpuControl(GpuBuilder &kb, Region &body) {
   OpBuilder &builder = kb.mlirBuilder();
   Location loc = body.getLoc();
@@ -66,15 +329,20 @@ LogicalResult codegen::emitGpuControl(GpuBuilder &kb, Region &body) {
   }
   for (auto alloca : body.getOps<memref::AllocaOp>())
     builder.clone(*alloca, map);
-  Value task = kb.add(kb.mul(kb.block(), kb.threads()), kb.thread());
-  kb.ifThen(kb.cmp(Cmp::LT, task, kb.param(0)), [&] {
-    map.map(body.getArgument(0), arith::IndexCastOp::create(
-                                     builder, loc, builder.getIndexType(), task)
-                                     .getResult());
-    for (Operation &op : body.front())
-      if (!isa<memref::AllocaOp>(op))
-        builder.clone(op, map);
-  });
+  bool byBlock = exec::hasLaneLoop(body);
+  Value task = byBlock ? kb.block()
+                       : kb.add(kb.mul(kb.block(), kb.threads()), kb.thread());
+  map.map(body.getArgument(0),
+          arith::IndexCastOp::create(builder, loc, builder.getIndexType(), task)
+              .getResult());
+  if (byBlock)
+    BlockBody(kb, map).emit(body.front());
+  else
+    kb.ifThen(kb.cmp(Cmp::LT, task, kb.param(0)), [&] {
+      for (Operation &op : body.front())
+        if (!isa<memref::AllocaOp>(op))
+          builder.clone(op, map);
+    });
   Operation *function = builder.getInsertionBlock()->getParentOp();
   if (failed(expandMath(function)))
     return failure();

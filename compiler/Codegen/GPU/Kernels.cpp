@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/GPU/Kernels.h"
 
+#include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -14,6 +15,8 @@ using namespace mlir;
 static constexpr unsigned kGlobalSpace = 1;
 /// Tasks of a control kernel in a block.
 static constexpr int64_t kControlThreads = kWarp;
+/// Threads for one task of a control kernel that goes over many elements.
+static constexpr int64_t kLaneThreads = 256;
 
 static const llvm::StringMap<const GpuEmitter *> &emitters() {
   static const llvm::StringMap<const GpuEmitter *> kinds = [] {
@@ -88,8 +91,11 @@ struct EmittedKind {
 static FailureOr<EmittedKind> findCode(Location loc, const KernelSpec &spec,
                                        EmitError emitError) {
   EmittedKind kind;
-  if (spec.body)
+  if (spec.body) {
+    if (exec::hasLaneLoop(*spec.body))
+      kind.launch = {1, 1, kLaneThreads};
     return kind;
+  }
   if (failed(verifyKernel(loc, spec)))
     return failure();
   kind.emitter = findEmitter(spec.kernel);

@@ -59,7 +59,8 @@ mlir::FailureOr<GpuLaunch> emitGpuKernel(mlir::OpBuilder &builder,
                                          mlir::gpu::GPUModuleOp module,
                                          const KernelSpec &spec);
 
-/// Emits the body of a kernel that carries it: a thread has a task.
+/// Emits the body of a kernel that carries it: a thread has a task, or a block
+/// where lanes share a loop of the body.
 mlir::LogicalResult emitGpuControl(GpuBuilder &kb, mlir::Region &body);
 
 // One array per family, defined beside its emitters.

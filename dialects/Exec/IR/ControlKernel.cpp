@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -119,6 +120,50 @@ LogicalResult mlir::exec::verifyBuffers(Operation *op, KernelOp kernel,
              << " of '" << kernel.getSymName() << "', got " << value.getType();
   }
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops for lanes
+//===----------------------------------------------------------------------===//
+
+/// Whether every lane may run `op`, as often as it likes.
+static bool isForLanes(Operation *op) {
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return isa<BlockArgument>(load.getMemref());
+  return isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) || isMemoryEffectFree(op);
+}
+
+std::optional<LaneLoop> mlir::exec::laneLoopOf(scf::ForOp loop) {
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  if (!loop->hasAttr(kLanesAttr) || step != 1 || loop.getNumResults() == 0 ||
+      !loop.getInductionVar().getType().isIndex())
+    return std::nullopt;
+  LaneLoop lanes{loop, {}, {}};
+  Operation *yield = loop.getBody()->getTerminator();
+  for (auto [carried, next] :
+       llvm::zip_equal(loop.getRegionIterArgs(), yield->getOperands())) {
+    Operation *join = next.getDefiningOp();
+    Type type = carried.getType();
+    if (!isa_and_nonnull<arith::AddIOp, arith::MaxSIOp, arith::MinSIOp>(join) ||
+        join->getBlock() != loop.getBody() || !next.hasOneUse() ||
+        !carried.hasOneUse() || *carried.user_begin() != join ||
+        !(type.isSignlessInteger(32) || type.isSignlessInteger(64) ||
+          type.isIndex()))
+      return std::nullopt;
+    lanes.joins.push_back(join);
+    lanes.numbers.push_back(
+        join->getOperand(join->getOperand(0) == carried ? 1 : 0));
+  }
+  WalkResult result = loop.getBody()->walk([](Operation *op) {
+    return isForLanes(op) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return result.wasInterrupted() ? std::nullopt : std::optional(lanes);
+}
+
+bool mlir::exec::hasLaneLoop(Region &body) {
+  return llvm::any_of(body.getOps<scf::ForOp>(), [](scf::ForOp loop) {
+    return laneLoopOf(loop).has_value();
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 #define MTP_DIALECTS_EXEC_IR_CONTROLKERNEL_H
 
 #include "dialects/Exec/IR/ExecOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::exec {
 
@@ -11,6 +12,28 @@ namespace mlir::exec {
 /// rows for `tasks` tasks at every n. Reports through `op`.
 LogicalResult verifyBuffers(Operation *op, KernelOp kernel, ValueRange values,
                             Count tasks);
+
+/// On an scf.for of a body: its iterations may be shared by lanes.
+inline constexpr StringLiteral kLanesAttr = "exec.lanes";
+
+/// A loop whose iterations may come in any order, with the same bits: what it
+/// carries are integers, of which each is joined with one of the iteration's by
+/// an arith.addi, arith.maxsi or arith.minsi, and used by nothing else. It
+/// stores nothing, and reads no buffer of a body's own.
+struct LaneLoop {
+  scf::ForOp loop;
+  /// For each that is carried the operation that joins it, and the other
+  /// operand.
+  SmallVector<Operation *> joins;
+  SmallVector<Value> numbers;
+};
+
+/// What `loop` is, where it has `kLanesAttr`, a step of 1 and such a form;
+/// whoever wrote the attribute.
+std::optional<LaneLoop> laneLoopOf(scf::ForOp loop);
+
+/// Whether a loop for lanes stands at the top level of a body.
+bool hasLaneLoop(Region &body);
 
 /// The range of the values of indices, as far as constants and bounds of loops
 /// tell.

@@ -35,7 +35,10 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
     sees the number of the task and then the buffers: `reads` that it only
     reads, `updates` that it updates in place, and `outputs`. A buffer with a
     row for each task has a dynamic first extent, all else is static. Every
-    target puts its own loop over tasks around the body.
+    target puts its own loop over tasks around the body. An `scf.for` with the
+    attribute `exec.lanes` may be shared by lanes, where it is one of which the
+    iterations may come in any order (`laneLoopOf`); else the attribute means
+    nothing.
 
     Example:
     ```mlir

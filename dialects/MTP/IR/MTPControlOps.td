@@ -109,9 +109,10 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     once.
 
     A body ends whatever memory holds, and can run on any target: it holds
-    `arith`, `scf.for`, `scf.if`, the `math` on scalars that needs no library,
-    of `tensor` what makes, reads and updates small tensors (`isControlOp`), and
-    until they are inlined calls of functions that hold no more than that.
+    `arith`, `scf.for`, `scf.if`, `scf.parallel`, the `math` on scalars that
+    needs no library, of `tensor` what makes, reads and updates small tensors
+    (`isControlOp`), and until they are inlined calls of functions that hold no
+    more than that.
     All of it has a defined result: indices are those of the nearest element, a
     division by zero is one by 1, shifts count modulo the width, a number beyond
     an integer's range becomes its nearest, and an empty tensor holds zeros. Its
@@ -121,6 +122,25 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     A loop whose bound is a number from memory ends, though late where that
     number is large. It is not cut off: how far a program means to count is not
     known here, and only the program writes what it counts by.
+
+    What goes over many elements of a state is an `scf.parallel`, whose numbers
+    are joined in any order with the same bits: ties are decided by the number
+    that has the place in it. At a body's top level its iterations are shared by
+    many lanes, the threads of a block on a GPU and vectors on a CPU; one within
+    an `scf.for` or `scf.if` is a thread's on a GPU.
+
+    ```mlir
+    %last = scf.parallel (%p) = (%c0) to (%n) step (%c1) init (%none) -> index {
+      %token = mtp.load @history[%p] : i32
+      %same = arith.cmpi eq, %token, %anchor : i32
+      %place = arith.select %same, %p, %none : index
+      scf.reduce(%place : index) {
+      ^bb0(%a: index, %b: index):
+        %later = arith.maxsi %a, %b : index
+        scf.reduce.return %later : index
+      }
+    }
+    ```
 
     Names of values in it are its own: what is outside may have the same.
 
@@ -146,6 +166,9 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     - (C6) the step of a loop is a positive constant, and its bounds are signed.
     - (C7) a tensor.generate, which runs whenever its elements are wanted, loads
       no state that the body stores to.
+    - (C8) an scf.parallel has one dimension and a constant step; it joins
+      numbers of i32, i64 or index by one arith.addi, arith.maxsi or
+      arith.minsi each, stores nothing and holds no tensors.
   }];
   let arguments = (ins MTP_Tokens:$slots, Variadic<MTP_SlotRows>:$inputs);
   let regions = (region SizedRegion<1>:$bodyRegion);

@@ -38,7 +38,8 @@ bool mtp::isControlOp(Operation *op) {
   if (isa_and_nonnull<math::MathDialect>(dialect))
     return isInlineMath(op) &&
            llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
-  return isa<func::CallOp, scf::ForOp, scf::IfOp, scf::YieldOp, tensor::CastOp,
+  return isa<func::CallOp, scf::ForOp, scf::IfOp, scf::ParallelOp,
+             scf::ReduceOp, scf::ReduceReturnOp, scf::YieldOp, tensor::CastOp,
              tensor::DimOp, tensor::EmptyOp, tensor::ExtractOp,
              tensor::FromElementsOp, tensor::GenerateOp, tensor::InsertOp,
              tensor::SplatOp, tensor::YieldOp>(op);
@@ -138,6 +139,45 @@ static LogicalResult verifyGenerates(PerSlotOp op) {
   return failure(result.wasInterrupted());
 }
 
+/// Whether `region` joins two numbers by one operation that may take them in
+/// any order, with the same bits.
+static bool joinsInAnyOrder(Region &region) {
+  Block &block = region.front();
+  if (!block.getArgument(0).getType().isSignlessInteger(32) &&
+      !block.getArgument(0).getType().isSignlessInteger(64) &&
+      !block.getArgument(0).getType().isIndex())
+    return false;
+  Operation &join = block.front();
+  return isa<arith::AddIOp, arith::MaxSIOp, arith::MinSIOp>(join) &&
+         join.getOperand(0) != join.getOperand(1) &&
+         llvm::is_contained(block.getArguments(), join.getOperand(0)) &&
+         llvm::is_contained(block.getArguments(), join.getOperand(1)) &&
+         block.getTerminator()->getOperand(0) == join.getResult(0);
+}
+
+/// per_slot_c8
+static LogicalResult verifyParallel(scf::ParallelOp loop) {
+  if (loop.getNumLoops() != 1 ||
+      !matchPattern(loop.getStep().front(), m_Constant()))
+    return loop.emitOpError("expected one dimension and a constant step in the "
+                            "body of mtp.per_slot");
+  auto reduce = cast<scf::ReduceOp>(loop.getBody()->getTerminator());
+  for (Region &region : reduce.getReductions())
+    if (!joinsInAnyOrder(region))
+      return reduce.emitOpError(
+          "expected numbers of i32, i64 or index that one arith.addi, "
+          "arith.maxsi or arith.minsi joins, in the body of mtp.per_slot");
+  WalkResult result = loop.getBody()->walk([](Operation *op) -> WalkResult {
+    auto isTensor = llvm::IsaPred<TensorType>;
+    if (isa<StoreOp>(op) || llvm::any_of(op->getOperandTypes(), isTensor) ||
+        llvm::any_of(op->getResultTypes(), isTensor))
+      return op->emitOpError("expected no stores and no tensors in an "
+                             "scf.parallel");
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult PerSlotOp::verifyRegions() {
   if (failed(verifySignature(*this)))
     return failure();
@@ -145,7 +185,7 @@ LogicalResult PerSlotOp::verifyRegions() {
       getBody()->walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
         if (!isControlOp(op)) // per_slot_c4
           return op->emitOpError(
-              "expected arith, scf.for, scf.if, scalar math, "
+              "expected arith, scf.for, scf.if, scf.parallel, scalar math, "
               "operations on small tensors, loads and stores "
               "in the body of mtp.per_slot");
         if (auto loop = dyn_cast<scf::ForOp>(op); // per_slot_c6
@@ -154,6 +194,9 @@ LogicalResult PerSlotOp::verifyRegions() {
           return op->emitOpError(
               "expected a constant step and signed bounds in the "
               "body of mtp.per_slot");
+        auto parallel = dyn_cast<scf::ParallelOp>(op);
+        if (parallel && failed(verifyParallel(parallel)))
+          return failure();
         return verifyTypes(op);
       });
   if (result.wasInterrupted())

@@ -179,7 +179,7 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
     %true = arith.constant true
-    // expected-error @+1 {{'scf.while' op expected arith, scf.for, scf.if, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    // expected-error @+1 {{'scf.while' op expected arith, scf.for, scf.if, scf.parallel, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
     scf.while : () -> () {
       scf.condition(%true)
     } do {
@@ -196,7 +196,7 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
 func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xf32>) {
   mtp.per_slot %slots(%x) {
   ^bb0(%i: index, %s: i32, %a: tensor<3xf32>):
-    // expected-error @+1 {{'math.sqrt' op expected arith, scf.for, scf.if, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    // expected-error @+1 {{'math.sqrt' op expected arith, scf.for, scf.if, scf.parallel, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
     %r = math.sqrt %a : tensor<3xf32>
     mtp.yield
   } : (tensor<2xi32>, tensor<2x3xf32>) -> ()
@@ -209,7 +209,7 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xf32>) {
 func.func private @f(%slots: tensor<2xi32>, %x: tensor<2xf32>) {
   mtp.per_slot %slots(%x) {
   ^bb0(%i: index, %s: i32, %a: f32):
-    // expected-error @+1 {{'math.erf' op expected arith, scf.for, scf.if, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    // expected-error @+1 {{'math.erf' op expected arith, scf.for, scf.if, scf.parallel, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
     %r = math.erf %a : f32
     mtp.yield
   } : (tensor<2xi32>, tensor<2xf32>) -> ()
@@ -260,6 +260,123 @@ func.func private @f(%slots: tensor<2xi32>) {
     mtp.store %s, @s[%i] : i32
     mtp.yield
   } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c8
+func.func private @f(%slots: tensor<2xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error @+1 {{'scf.parallel' op expected one dimension and a constant step in the body of mtp.per_slot}}
+    scf.parallel (%p, %q) = (%c0, %c0) to (%i, %i) step (%c1, %c1) {
+      scf.reduce
+    }
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c8
+func.func private @f(%slots: tensor<2xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{'scf.parallel' op expected one dimension and a constant step in the body of mtp.per_slot}}
+    scf.parallel (%p) = (%c0) to (%i) step (%i) {
+      scf.reduce
+    }
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c8
+func.func private @f(%slots: tensor<2xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %r = scf.parallel (%p) = (%c0) to (%i) step (%c1) init (%s) -> i32 {
+      // expected-error @+1 {{'scf.reduce' op expected numbers of i32, i64 or index that one arith.addi, arith.maxsi or arith.minsi joins, in the body of mtp.per_slot}}
+      scf.reduce(%s : i32) {
+      ^bb0(%a: i32, %b: i32):
+        %d = arith.subi %a, %b : i32
+        scf.reduce.return %d : i32
+      }
+    }
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c8
+func.func private @f(%slots: tensor<2xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %f = arith.constant 0.0 : f32
+    %r = scf.parallel (%p) = (%c0) to (%i) step (%c1) init (%f) -> f32 {
+      // expected-error @+1 {{'scf.reduce' op expected numbers of i32, i64 or index that one arith.addi}}
+      scf.reduce(%f : f32) {
+      ^bb0(%a: f32, %b: f32):
+        %d = arith.addf %a, %b : f32
+        scf.reduce.return %d : f32
+      }
+    }
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c8
+mtp.state @s[4] : i32
+func.func private @f(%slots: tensor<2xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.parallel (%p) = (%c0) to (%i) step (%c1) {
+      // expected-error @+1 {{'mtp.store' op expected no stores and no tensors in an scf.parallel}}
+      mtp.store %s, @s[%p] : i32
+      scf.reduce
+    }
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c8
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots(%x) {
+  ^bb0(%i: index, %s: i32, %row: tensor<3xi32>):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %r = scf.parallel (%p) = (%c0) to (%i) step (%c1) init (%s) -> i32 {
+      // expected-error @+1 {{'tensor.extract' op expected no stores and no tensors in an scf.parallel}}
+      %v = tensor.extract %row[%p] : tensor<3xi32>
+      scf.reduce(%v : i32) {
+      ^bb0(%a: i32, %b: i32):
+        %d = arith.addi %a, %b : i32
+        scf.reduce.return %d : i32
+      }
+    }
+    mtp.yield
+  } : (tensor<2xi32>, tensor<2x3xi32>) -> ()
   return
 }
 

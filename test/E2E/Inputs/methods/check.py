@@ -15,7 +15,7 @@ import drafters
 import target
 import weights
 
-MAX_K = {"lookup": 4, "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
+MAX_K = {"lookup": 4, "ngram": 4, "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
          "eagle": 4, "eagle26": 4, "eagle_tree": 10, "eagle2": 16, "dflash": 5, "heads": 3,
          "early": 4, "between": 4, "wide": 3, "topology": 4, "lookahead": 10}
 # Of a deep tree not every k.
@@ -47,6 +47,22 @@ def lookup_round(tokens, n, k, temperature):
     while kept < k and n + 1 + kept < len(tokens) and drafts[kept] == tokens[n + 1 + kept]:
         kept += 1
     return kept, 0 if seen == n else k
+
+
+def ngram_round(tokens, n, k, temperature):
+    """What followed the first place of the longest of the last three or two tokens."""
+    known = tokens[:n + 1]
+    for size in (3, 2):
+        own = known[max(n + 1 - size, 0):]
+        for p in range(size - 1, n):
+            if known[p + 1 - size:p + 1] == own:
+                drafts = known[p + 1:p + 1 + k]
+                kept = 0
+                while kept < min(len(drafts), len(tokens) - n - 1) and (
+                        drafts[kept] == tokens[n + 1 + kept]):
+                    kept += 1
+                return kept, len(drafts)
+    return 0, 0
 
 
 def depths_of(parents):
@@ -223,7 +239,8 @@ def expected(method, prompt, output, k, temperature):
 
 def check(name, artifact):
     # What a module drafts takes a model to know.
-    method = {"lookup": lookup_round, "branches": branches_round, "siblings": None,
+    method = {"lookup": lookup_round, "ngram": ngram_round,
+              "branches": branches_round, "siblings": None,
               "reduced": small_tree_round(weights.REDUCED),
               "walked": small_tree_round(None),
               "eagle": chain_round(drafters.eagle),

@@ -41,12 +41,19 @@ mtp.round @generate {
     %length = mtp.load @length[] : i32
     %n = arith.index_cast %length : i32 to index
     %anchor = mtp.load @history[%n] : i32
-    %seen = scf.for %p = %c0 to %n step %c1 iter_args(%best = %n) -> (index) {
+    %none = arith.constant -1 : index
+    %last = scf.parallel (%p) = (%c0) to (%n) step (%c1) init (%none) -> index {
       %token = mtp.load @history[%p] : i32
       %same = arith.cmpi eq, %token, %anchor : i32
-      %next = arith.select %same, %p, %best : index
-      scf.yield %next : index
+      %place = arith.select %same, %p, %none : index
+      scf.reduce(%place : index) {
+      ^bb0(%one: index, %other: index):
+        %later = arith.maxsi %one, %other : index
+        scf.reduce.return %later : index
+      }
     }
+    %is_there = arith.cmpi sge, %last, %c0 : index
+    %seen = arith.select %is_there, %last, %n : index
     %distance = arith.subi %n, %seen : index
     %period = arith.maxsi %distance, %c1 : index
     %from = arith.addi %seen, %c1 : index
