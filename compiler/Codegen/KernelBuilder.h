@@ -174,6 +174,11 @@ public:
   virtual Value loadLanes(mlir::Type element, Value pointer,
                           Value mask = {}) = 0;
   virtual void storeLanes(Value value, Value pointer, Value mask = {}) = 0;
+  /// Whether lanes that a mask leaves out cost nothing behind `packLanes`.
+  virtual bool packsLanes() const { return false; }
+  /// Stores the elements of the lanes in `mask` one behind another from
+  /// `pointer` on; returns how many (i64, uniform). Where `packsLanes` only.
+  virtual Value packLanes(Value value, Value pointer, Value mask);
   /// Elements of `dtype` as f32.
   Value loadFloats(Value pointer, DType dtype, Value mask = {});
   void storeFloats(Value value, Value pointer, DType dtype, Value mask = {});

@@ -33,6 +33,10 @@ void KernelBuilder::storeI32(Value value, Value base, Value index) {
   storeOne(truncate(value, i32Type()), at(base, index, 4));
 }
 
+Value KernelBuilder::packLanes(Value, Value, Value) {
+  llvm_unreachable("expected a target that packs lanes");
+}
+
 Value KernelBuilder::loadFloats(Value pointer, DType dtype, Value mask) {
   if (dtype == DType::F32)
     return loadLanes(f32Type(), pointer, mask);

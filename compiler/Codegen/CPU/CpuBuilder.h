@@ -120,6 +120,8 @@ public:
   void storeOne(Value uniform, Value pointer) override {
     store(uniform, pointer);
   }
+  bool packsLanes() const override { return true; }
+  Value packLanes(Value value, Value pointer, Value mask) override;
   Value loadLanes(mlir::Type element, Value pointer, Value mask = {}) override {
     return load(laneType(element), pointer, mask);
   }

@@ -3,6 +3,7 @@
 #include "compiler/Codegen/CPU/CpuBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 
@@ -39,6 +40,24 @@ Value CpuBuilder::prefixMask(int64_t count, int64_t width) {
 
 Value CpuBuilder::prefixMask(Value count, int64_t width) {
   return cmp(Cmp::LT, iota(width), splat(truncate(count, i32Type()), width));
+}
+
+Value CpuBuilder::packLanes(Value value, Value pointer, Value mask) {
+  // Packed in a register: processors store packed lanes slowly. As integers,
+  // since LLVM 22 cannot select zeros of floats for those left out.
+  Type integers = i32Lanes();
+  Value words = value.getType() == integers ? value : bitcast(value, integers);
+  Value packed = LLVM::CallIntrinsicOp::create(
+                     builder, loc, integers,
+                     builder.getStringAttr("llvm.experimental.vector.compress"),
+                     ValueRange{words, mask, constant(integers, 0)})
+                     .getResult(0);
+  Value bits = LLVM::BitcastOp::create(
+      builder, loc, builder.getIntegerType(laneCount(mask)), mask);
+  Value count =
+      extendUnsigned(LLVM::CtPopOp::create(builder, loc, bits), i64Type());
+  storeLanes(packed, pointer, prefixMask(count, laneCount(mask)));
+  return count;
 }
 
 Value CpuBuilder::dotBF16(Value acc, Value a, Value b) {

@@ -4,7 +4,10 @@
 // every target keeps the same columns and has the same bits. Columns are in the
 // order of filters, the larger logit first, then the lower column; a filter
 // keeps the shortest run of them whose sizes reach a goal. Where the run ends
-// is found by two bits of the logit's order in each pass over the row.
+// is found by two bits of the logit's order in each pass over the row. Where
+// lanes can be packed, what may be the end is first narrowed down to few
+// logits, by some distances at once, which are packed into the result's row; so
+// passes over them cost little.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,9 +36,18 @@ struct Cut {
 /// A chunk of columns.
 struct Chunk {
   /// f32 and i32 lanes.
-  Value distance, order, column;
+  Value logit, distance, order, column;
   /// What is there and not far.
   Value isNear;
+};
+
+/// Logits among which a run ends: all of the row, as far as a cut keeps them,
+/// or some that it keeps.
+struct Candidates {
+  /// Where they are packed, and how many (i64); null for the row.
+  Value packed, count;
+  /// The sizes (i64, uniform) of what is kept in front of them.
+  Value before;
 };
 
 class Distribution {
@@ -54,25 +66,37 @@ private:
 
   Value storeWeights(const Cut *cut, Value least);
   Cut filter(Value topK, Value topP);
-  Cut keepRun(const Cut &cut, Value goal, bool byWeight);
-  Value orderAt(const Cut &cut, Value goal, bool byWeight);
+  using GoalFn = llvm::function_ref<Value(Value total)>;
+  Cut keepRun(const Cut &cut, GoalFn goalOf, bool byWeight);
+  Candidates narrow(const Cut &cut, GoalFn goalOf, bool byWeight, Value &goal);
+  Candidates narrowOnce(const Cut &cut, const Candidates &from,
+                        ValueRange distances, GoalFn goalOf, bool byWeight,
+                        Values &between, Value &goal);
+  Value pack(const Cut &cut, const Candidates &from, Value least, Value end);
+  Value orderAt(const Cut &cut, const Candidates &among, Value goal,
+                bool byWeight);
   Value columnAt(const Cut &cut, Value order, Value ties);
-  Values sumSizes(const Cut &cut, ValueRange leastOrders, bool byWeight);
-  Value countTies(const Cut &cut, Value order, Value end);
+  Values sumSizes(const Cut &cut, const Candidates &among,
+                  ValueRange leastOrders, bool byWeight);
+  Value countTies(const Cut &cut, const Candidates &among, Value order,
+                  Value end);
 
-  Chunk loadChunk(Value first, Value mask);
+  Chunk loadChunk(Value from, Value first, Value mask);
+  Values forCandidates(
+      const Cut &cut, const Candidates &among, ValueRange inits,
+      llvm::function_ref<Values(const Chunk &, Value, Value, ValueRange)> body);
   Value isKept(const Chunk &chunk, const Cut &cut);
   Value wideLanes(double value) {
     return kb.constant(kb.laneType(kb.i64Type()), value);
   }
-  Value narrow(Value uniform) { return kb.truncate(uniform, kb.i32Type()); }
-  Value splatNarrow(Value uniform) { return kb.splat(narrow(uniform)); }
+  Value in32(Value uniform) { return kb.truncate(uniform, kb.i32Type()); }
+  Value splatNarrow(Value uniform) { return kb.splat(in32(uniform)); }
 
   KernelBuilder &kb;
   const int64_t width;
   const Value x, y, words;
-  /// f32 lanes.
-  Value bestLogit, perTemperature;
+  /// f32, uniform and in lanes.
+  Value best, inverse, bestLogit, perTemperature;
 };
 } // namespace
 
@@ -80,9 +104,10 @@ private:
 // Chunks
 //===----------------------------------------------------------------------===//
 
-Chunk Distribution::loadChunk(Value first, Value mask) {
-  Value logit = kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask);
+Chunk Distribution::loadChunk(Value from, Value first, Value mask) {
+  Value logit = kb.loadLanes(kb.f32Type(), kb.at(from, first, 4), mask);
   Chunk chunk;
+  chunk.logit = logit;
   chunk.distance = emitDistance(kb, bestLogit, perTemperature, logit);
   chunk.order = emitOrder(kb, logit);
   chunk.column = kb.add(kb.laneNumbers(), splatNarrow(first));
@@ -101,41 +126,64 @@ Value Distribution::isKept(const Chunk &chunk, const Cut &cut) {
                    kb.bitOr(kb.cmp(Cmp::GT, chunk.order, order), isTie));
 }
 
-/// For each of some orders (i32, uniform) the sizes (i64, uniform) of the kept
-/// columns that have at least that: weights, or one each.
-Values Distribution::sumSizes(const Cut &cut, ValueRange leastOrders,
-                              bool byWeight) {
+/// Walks the chunks of candidates: `body` gets a chunk, which of its lanes are
+/// candidates, its first place among them, and what it carries.
+Values Distribution::forCandidates(
+    const Cut &cut, const Candidates &among, ValueRange inits,
+    llvm::function_ref<Values(const Chunk &, Value, Value, ValueRange)> body) {
+  if (!among.packed)
+    return kb.forChunks(width, inits,
+                        [&](Value first, Value mask, ValueRange in) {
+                          Chunk chunk = loadChunk(x, first, mask);
+                          return body(chunk, isKept(chunk, cut), first, in);
+                        });
+  Value end = splatNarrow(among.count);
+  return kb.forRange(
+      kb.integer(0), among.count, kb.lanes(), inits,
+      [&](Value first, ValueRange in) {
+        Value place = kb.add(kb.laneNumbers(), splatNarrow(first));
+        Value mask = kb.cmp(Cmp::LT, place, end);
+        return body(loadChunk(among.packed, first, mask), mask, first, in);
+      });
+}
+
+/// For each of some orders (i32, uniform) the sizes (i64, uniform) of the
+/// candidates that have at least that: weights, or one each.
+Values Distribution::sumSizes(const Cut &cut, const Candidates &among,
+                              ValueRange leastOrders, bool byWeight) {
   Values least, sums;
   for (Value order : leastOrders) {
     least.push_back(kb.splat(order));
     sums.push_back(wideLanes(0));
   }
-  sums = kb.forChunks(width, sums, [&](Value first, Value mask, ValueRange in) {
-    Chunk chunk = loadChunk(first, mask);
-    Value size =
-        byWeight ? emitUnits(kb, emitWeight(kb, chunk.distance)) : wideLanes(1);
-    Value kept = isKept(chunk, cut);
-    Values out;
-    for (auto [order, sum] : llvm::zip(least, in)) {
-      Value counts = kb.bitAnd(kept, kb.cmp(Cmp::GE, chunk.order, order));
-      out.push_back(kb.add(sum, kb.select(counts, size, wideLanes(0))));
-    }
-    return out;
-  });
+  sums = forCandidates(
+      cut, among, sums,
+      [&](const Chunk &chunk, Value kept, Value, ValueRange in) {
+        Value size = byWeight ? emitUnits(kb, emitWeight(kb, chunk.distance))
+                              : wideLanes(1);
+        Values out;
+        for (auto [order, sum] : llvm::zip(least, in)) {
+          Value counts = kb.bitAnd(kept, kb.cmp(Cmp::GE, chunk.order, order));
+          out.push_back(kb.add(sum, kb.select(counts, size, wideLanes(0))));
+        }
+        return out;
+      });
   for (Value &sum : sums)
     sum = emitSumOfUnits(kb, sum);
   return sums;
 }
 
-/// How many kept columns before `end` have this order.
-Value Distribution::countTies(const Cut &cut, Value order, Value end) {
-  Value equal = kb.splat(order), last = splatNarrow(end);
-  Values sums = kb.forChunks(
-      width, {wideLanes(0)}, [&](Value first, Value mask, ValueRange in) {
-        Chunk chunk = loadChunk(first, mask);
-        Value counts = kb.bitAnd(
-            isKept(chunk, cut), kb.bitAnd(kb.cmp(Cmp::EQ, chunk.order, equal),
-                                          kb.cmp(Cmp::LT, chunk.column, last)));
+/// How many candidates have this order, of the row's those before `end` (null:
+/// all).
+Value Distribution::countTies(const Cut &cut, const Candidates &among,
+                              Value order, Value end) {
+  Value equal = kb.splat(order), last = end ? splatNarrow(end) : Value();
+  Values sums = forCandidates(
+      cut, among, {wideLanes(0)},
+      [&](const Chunk &chunk, Value kept, Value, ValueRange in) {
+        Value counts = kb.bitAnd(kept, kb.cmp(Cmp::EQ, chunk.order, equal));
+        if (last)
+          counts = kb.bitAnd(counts, kb.cmp(Cmp::LT, chunk.column, last));
         return Values{
             kb.add(in[0], kb.select(counts, wideLanes(1), wideLanes(0)))};
       });
@@ -146,10 +194,94 @@ Value Distribution::countTies(const Cut &cut, Value order, Value end) {
 // Filters
 //===----------------------------------------------------------------------===//
 
-/// The largest order (i32) whose columns and those of larger ones reach `goal`;
-/// the least one where nothing does.
-Value Distribution::orderAt(const Cut &cut, Value goal, bool byWeight) {
+/// No logit has less, and none as much: that of a NaN.
+static constexpr double kLeastOrder = std::numeric_limits<int32_t>::min();
+static constexpr double kMostOrder = std::numeric_limits<int32_t>::max();
+
+/// Packs the candidates whose order (i32) is at least one and less than
+/// another; how many they are.
+Value Distribution::pack(const Cut &cut, const Candidates &from, Value least,
+                         Value end) {
+  Value low = kb.splat(least), high = kb.splat(end);
+  return forCandidates(
+      cut, from, {kb.integer(0)},
+      [&](const Chunk &chunk, Value kept, Value, ValueRange in) {
+        Value lies = kb.bitAnd(kb.cmp(Cmp::GE, chunk.order, low),
+                               kb.cmp(Cmp::LT, chunk.order, high));
+        Value count = kb.packLanes(chunk.logit, kb.at(y, in[0], 4),
+                                   kb.bitAnd(kept, lies));
+        return Values{kb.add(in[0], count)};
+      })[0];
+}
+
+/// Candidates whose sizes and those before them reach `goal` only together:
+/// those `between` two distances (f32, uniform, the far one first), between
+/// neighbours among `distances`, descending, or the outermost. `goal` is made
+/// of all sizes if it is null.
+Candidates Distribution::narrowOnce(const Cut &cut, const Candidates &from,
+                                    ValueRange distances, GoalFn goalOf,
+                                    bool byWeight, Values &between,
+                                    Value &goal) {
+  Values orders{kb.constant(kb.i32Type(), kLeastOrder)};
+  Values ends{between[0]};
+  for (Value distance : distances) {
+    Value away = kb.div(distance, inverse);
+    orders.push_back(emitOrder(kb, kb.sub(best, away)));
+    ends.push_back(distance);
+  }
+  Values sums = sumSizes(cut, from, orders, byWeight);
+  if (!goal)
+    goal = goalOf(sums[0]);
+  // The last of the orders that the goal is reached with, and the next one.
+  orders.push_back(kb.constant(kb.i32Type(), kMostOrder));
+  ends.push_back(between[1]);
+  sums.push_back(kb.integer(0));
+  Values low{orders[0], ends[0]}, high{orders[1], ends[1], sums[1]};
+  for (size_t i = 1; i + 1 < orders.size(); ++i) {
+    Value isReached = kb.cmp(Cmp::GE, kb.add(from.before, sums[i]), goal);
+    auto take = [&](Value &to, Value other) {
+      to = kb.select(isReached, other, to);
+    };
+    take(low[0], orders[i]);
+    take(low[1], ends[i]);
+    take(high[0], orders[i + 1]);
+    take(high[1], ends[i + 1]);
+    take(high[2], sums[i + 1]);
+  }
+  between = {low[1], high[1]};
+  return {y, pack(cut, from, low[0], high[0]), kb.add(from.before, high[2])};
+}
+
+/// Candidates for the end of a run whose sizes reach `goal`.
+Candidates Distribution::narrow(const Cut &cut, GoalFn goalOf, bool byWeight,
+                                Value &goal) {
+  constexpr int64_t kParts = 8;
+  Candidates among{Value(), Value(), kb.integer(0)};
+  if (!kb.packsLanes()) {
+    Value all = kb.constant(kb.i32Type(), kLeastOrder);
+    goal =
+        goalOf(byWeight ? sumSizes(cut, among, {all}, byWeight)[0] : Value());
+    return among;
+  }
+  Values between{kb.f32(kFarDistance), kb.f32(0)}, distances;
+  for (double distance : {16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25})
+    distances.push_back(kb.f32(distance));
+  among = narrowOnce(cut, among, distances, goalOf, byWeight, between, goal);
+  for (int turn = 0; turn < 2; ++turn) {
+    Value part = kb.mul(kb.sub(between[0], between[1]), kb.f32(1.0 / kParts));
+    for (int64_t i = 1; i < kParts; ++i)
+      distances[i - 1] = kb.sub(between[0], kb.mul(part, kb.f32(double(i))));
+    among = narrowOnce(cut, among, distances, goalOf, byWeight, between, goal);
+  }
+  return among;
+}
+
+/// The largest order (i32) whose candidates, those of larger ones and what is
+/// before them reach `goal`; the least one where nothing does.
+Value Distribution::orderAt(const Cut &cut, const Candidates &among, Value goal,
+                            bool byWeight) {
   constexpr int64_t kHalf = int64_t(1) << 31;
+  Value left = kb.sub(goal, among.before);
   Value found = kb.forRange(
       kb.integer(0), kb.integer(16), 1, {kb.integer(-kHalf)},
       [&](Value step, ValueRange in) {
@@ -157,47 +289,51 @@ Value Distribution::orderAt(const Cut &cut, Value goal, bool byWeight) {
         Values orders;
         for (int64_t digit = 1; digit < 4; ++digit)
           orders.push_back(
-              narrow(kb.add(in[0], kb.shiftLeft(kb.integer(digit), shift))));
+              in32(kb.add(in[0], kb.shiftLeft(kb.integer(digit), shift))));
         Value reached = kb.integer(0);
-        for (Value sum : sumSizes(cut, orders, byWeight))
+        for (Value sum : sumSizes(cut, among, orders, byWeight))
           reached =
-              kb.add(reached, kb.extendUnsigned(kb.cmp(Cmp::GE, sum, goal),
+              kb.add(reached, kb.extendUnsigned(kb.cmp(Cmp::GE, sum, left),
                                                 kb.i64Type()));
         return Values{kb.add(in[0], kb.shiftLeft(reached, shift))};
       })[0];
-  return narrow(found);
+  return in32(found);
 }
 
 /// The column (i64) before which there are so many ties: 1 or more, of more.
 Value Distribution::columnAt(const Cut &cut, Value order, Value ties) {
   int64_t steps = llvm::Log2_64_Ceil(width + 1);
+  Candidates row;
   Value last = kb.forRange(
       kb.integer(0), kb.integer(steps), 1, {kb.integer(0)},
       [&](Value step, ValueRange in) {
         Value half = kb.shiftRight(kb.integer((int64_t(1) << steps) / 2), step);
         Value end = kb.add(in[0], half);
-        Value isFew = kb.cmp(Cmp::LT, countTies(cut, order, end), ties);
+        Value isFew = kb.cmp(Cmp::LT, countTies(cut, row, order, end), ties);
         return Values{kb.select(isFew, end, in[0])};
       })[0];
   return kb.add(last, 1);
 }
 
-/// Keeps the shortest run of what is kept whose sizes reach `goal`, or all.
-Cut Distribution::keepRun(const Cut &cut, Value goal, bool byWeight) {
-  Value order = orderAt(cut, goal, byWeight);
+/// Keeps the shortest run of what is kept whose sizes reach a goal, or all.
+Cut Distribution::keepRun(const Cut &cut, GoalFn goalOf, bool byWeight) {
+  Value goal;
+  Candidates among = narrow(cut, goalOf, byWeight, goal);
+  Value order = orderAt(cut, among, goal, byWeight);
   // No column has the largest order, that of a NaN.
   Value next = kb.add(order, kb.constant(kb.i32Type(), 1));
-  Values sums = sumSizes(cut, {order, next}, byWeight);
-  Value count = countTies(cut, order, kb.integer(width));
+  Values sums = sumSizes(cut, among, {order, next}, byWeight);
+  Value count = countTies(cut, among, order, /*end=*/Value());
   // Ties have one weight.
   Value one = kb.integer(1);
   Value each =
       kb.max(kb.div(kb.sub(sums[0], sums[1]), kb.max(count, one)), one);
-  Value ties = kb.div(kb.add(kb.sub(goal, sums[1]), kb.sub(each, 1)), each);
+  Value left = kb.sub(goal, kb.add(among.before, sums[1]));
+  Value ties = kb.div(kb.add(left, kb.sub(each, 1)), each);
   // Where all of them stay, what cut them before still does.
   Value column = kb.choose(
       kb.cmp(Cmp::LT, ties, count),
-      [&] { return Values{narrow(columnAt(cut, order, ties))}; },
+      [&] { return Values{in32(columnAt(cut, order, ties))}; },
       [&] {
         Value isOld = kb.cmp(Cmp::LE, order, cut.order);
         return Values{
@@ -208,27 +344,24 @@ Cut Distribution::keepRun(const Cut &cut, Value goal, bool byWeight) {
 
 /// Top-k, then top-p of what that keeps.
 Cut Distribution::filter(Value topK, Value topP) {
-  constexpr double kLeast = std::numeric_limits<int32_t>::min();
-  Value all = kb.constant(kb.i32Type(), kLeast);
+  Value all = kb.constant(kb.i32Type(), kLeastOrder);
   Cut cut{all, kb.constant(kb.i32Type(), width)};
-  auto keepIf = [&](Value isOn, llvm::function_ref<Value()> goal,
-                    bool byWeight) {
+  auto keepIf = [&](Value isOn, GoalFn goalOf, bool byWeight) {
     Values kept = kb.choose(
         isOn,
         [&] {
-          Cut shorter = keepRun(cut, goal(), byWeight);
+          Cut shorter = keepRun(cut, goalOf, byWeight);
           return Values{shorter.order, shorter.column};
         },
         [&] { return Values{cut.order, cut.column}; });
     cut = {kept[0], kept[1]};
   };
-  keepIf(kb.cmp(Cmp::GT, topK, 0), [&] { return topK; }, /*byWeight=*/false);
+  keepIf(
+      kb.cmp(Cmp::GT, topK, 0), [&](Value) { return topK; },
+      /*byWeight=*/false);
   keepIf(
       kb.cmp(Cmp::LT, topP, kb.f32(1)),
-      [&] {
-        return emitShareOfUnits(kb, topP,
-                                sumSizes(cut, {all}, /*byWeight=*/true)[0]);
-      },
+      [&](Value total) { return emitShareOfUnits(kb, topP, total); },
       /*byWeight=*/true);
   return cut;
 }
@@ -243,7 +376,7 @@ Value Distribution::storeWeights(const Cut *cut, Value least) {
   Value none = kb.constant(kb.f32Lanes(), 0);
   Value sum = kb.forChunks(
       width, {wideLanes(0)}, [&](Value first, Value mask, ValueRange in) {
-        Chunk chunk = loadChunk(first, mask);
+        Chunk chunk = loadChunk(x, first, mask);
         TokenWeight weight = emitWeight(kb, chunk.distance);
         Value units = emitUnits(kb, weight), kept = chunk.isNear;
         if (cut)
@@ -290,11 +423,12 @@ static Value emitLargest(KernelBuilder &kb, Value x, int64_t width) {
   })[0];
 }
 
-void Distribution::emitSoftmax(Value best) {
+void Distribution::emitSoftmax(Value largest) {
+  best = largest;
   bestLogit = kb.splat(best);
   Value most = kb.f32(std::numeric_limits<float>::max());
-  perTemperature = kb.splat(
-      kb.min(kb.div(kb.f32(1), word(kTemperature, kb.f32Type())), most));
+  inverse = kb.min(kb.div(kb.f32(1), word(kTemperature, kb.f32Type())), most);
+  perTemperature = kb.splat(inverse);
   Value topK = kb.extend(word(kTopK, kb.i32Type()), kb.i64Type());
   Value topP = word(kTopP, kb.f32Type()), minP = word(kMinP, kb.f32Type());
   Value isFiltered = kb.bitOr(
@@ -309,14 +443,14 @@ void Distribution::emitSoftmax(Value best) {
       },
       [&] { return Values{storeWeights(nullptr, Value())}; })[0];
   Value total = kb.mul(kb.toFloat(sum), kb.f32(0x1p-40));
-  Value inverse = kb.splat(kb.div(kb.f32(1), total));
+  Value share = kb.splat(kb.div(kb.f32(1), total));
   kb.mapChunks(
       width,
       [&](Value first, Value mask) {
         return Values{kb.loadLanes(kb.f32Type(), kb.at(y, first, 4), mask)};
       },
       [&](Value first, Value mask, ValueRange loaded) {
-        kb.storeLanes(kb.mul(loaded[0], inverse), kb.at(y, first, 4), mask);
+        kb.storeLanes(kb.mul(loaded[0], share), kb.at(y, first, 4), mask);
       });
 }
 

@@ -39,11 +39,18 @@ Value mtp::codegen::emitUnits(KernelBuilder &kb, const TokenWeight &weight) {
   return kb.shiftRight(shifted, kb.extendUnsigned(weight.n, wide));
 }
 
+/// `element` in the shape of `value`, which halves as lanes are joined.
+static mlir::Type shapedLike(Value value, mlir::Type element) {
+  auto vector = mlir::dyn_cast<mlir::VectorType>(value.getType());
+  return vector ? mlir::Type(vector.clone(element)) : element;
+}
+
 Value mtp::codegen::emitOrder(KernelBuilder &kb, Value value) {
-  auto number = [&](double bits) { return kb.constant(kb.i32Lanes(), bits); };
+  mlir::Type integers = shapedLike(value, kb.i32Type());
+  auto number = [&](double bits) { return kb.constant(integers, bits); };
   // Adding 0 makes one of both zeros.
   Value bits =
-      kb.bitcast(kb.add(value, kb.constant(kb.f32Lanes(), 0)), kb.i32Lanes());
+      kb.bitcast(kb.add(value, kb.constant(value.getType(), 0)), integers);
   Value isNegative = kb.shiftRightSigned(bits, number(31));
   return kb.bitXor(bits, kb.bitAnd(isNegative, number(0x7fffffff)));
 }
@@ -63,12 +70,6 @@ Value mtp::codegen::emitShareOfUnits(KernelBuilder &kb, Value topP, Value sum) {
   Value upper = kb.mul(kb.shiftRight(sum, half), units);
   Value lower = kb.add(kb.mul(kb.bitAnd(sum, mask), units), mask);
   return kb.max(kb.add(upper, kb.shiftRight(lower, half)), kb.integer(1));
-}
-
-/// `element` in the shape of `value`, which halves as lanes are joined.
-static mlir::Type shapedLike(Value value, mlir::Type element) {
-  auto vector = mlir::dyn_cast<mlir::VectorType>(value.getType());
-  return vector ? mlir::Type(vector.clone(element)) : element;
 }
 
 Value mtp::codegen::emitSumOfUnits(KernelBuilder &kb, Value lanes) {

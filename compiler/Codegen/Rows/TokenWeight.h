@@ -29,8 +29,8 @@ TokenWeight emitWeight(KernelBuilder &kb, Value distance);
 /// The same in units of 2^-40 (i64), rounded down: sums are exact in any order.
 Value emitUnits(KernelBuilder &kb, const TokenWeight &weight);
 
-/// i32 lanes in the order of f32 lanes, by signed comparisons; both zeros are
-/// one.
+/// i32 in the order of f32, uniform or lanes, by signed comparisons; both zeros
+/// are one.
 Value emitOrder(KernelBuilder &kb, Value value);
 
 /// What min-p asks of a weight, in these units (i64, uniform).
