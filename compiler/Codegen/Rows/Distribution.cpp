@@ -255,7 +255,7 @@ Candidates Distribution::narrowOnce(const Cut &cut, const Candidates &from,
 /// Candidates for the end of a run whose sizes reach `goal`.
 Candidates Distribution::narrow(const Cut &cut, GoalFn goalOf, bool byWeight,
                                 Value &goal) {
-  constexpr int64_t kParts = 8;
+  constexpr int64_t kParts = 8, kFew = 128, kTurns = 5;
   Candidates among{Value(), Value(), kb.integer(0)};
   if (!kb.packsLanes()) {
     Value all = kb.constant(kb.i32Type(), kLeastOrder);
@@ -267,13 +267,24 @@ Candidates Distribution::narrow(const Cut &cut, GoalFn goalOf, bool byWeight,
   for (double distance : {16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25})
     distances.push_back(kb.f32(distance));
   among = narrowOnce(cut, among, distances, goalOf, byWeight, between, goal);
-  for (int turn = 0; turn < 2; ++turn) {
-    Value part = kb.mul(kb.sub(between[0], between[1]), kb.f32(1.0 / kParts));
-    for (int64_t i = 1; i < kParts; ++i)
-      distances[i - 1] = kb.sub(between[0], kb.mul(part, kb.f32(double(i))));
-    among = narrowOnce(cut, among, distances, goalOf, byWeight, between, goal);
-  }
-  return among;
+  // Ties stay together: it ends.
+  Values left = kb.whileLoop(
+      {among.count, among.before, between[0], between[1], kb.integer(0)},
+      [&](ValueRange in) {
+        return kb.bitAnd(kb.cmp(Cmp::GT, in[0], kFew),
+                         kb.cmp(Cmp::LT, in[4], kTurns));
+      },
+      [&](ValueRange in) {
+        Values ends{in[2], in[3]};
+        Value part = kb.mul(kb.sub(ends[0], ends[1]), kb.f32(1.0 / kParts));
+        for (int64_t i = 1; i < kParts; ++i)
+          distances[i - 1] = kb.sub(ends[0], kb.mul(part, kb.f32(double(i))));
+        Candidates next = narrowOnce(cut, {y, in[0], in[1]}, distances, goalOf,
+                                     byWeight, ends, goal);
+        return Values{next.count, next.before, ends[0], ends[1],
+                      kb.add(in[4], 1)};
+      });
+  return {y, left[0], left[1]};
 }
 
 /// The largest order (i32) whose candidates, those of larger ones and what is
