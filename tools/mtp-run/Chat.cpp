@@ -12,6 +12,7 @@
 #include "tools/mtp-run/Generate.h"
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Prompts.h"
+#include "tools/support/Output.h"
 
 #include <chrono>
 #include <cstdio>
@@ -259,13 +260,14 @@ Status Chat::run() {
   catchEachInterrupt();
   bool isTerminal = look.isTerminal && isatty(STDIN_FILENO) == 1;
   if (isTerminal)
-    std::printf("/help lists commands\n");
+    MTP_RETURN_IF_ERROR(
+        writeStandardOutput("/help lists commands\n", "the greeting"));
   ChatInput input(isTerminal);
   while (!state.hasEnded && !wasInterrupted()) {
     std::string message;
     MTP_ASSIGN_OR_RETURN(ChatInput::Kind kind, input.read(message));
     if (kind == ChatInput::Kind::End)
-      break;
+      return isTerminal ? writeStandardOutput("\n", "the prompt") : okStatus();
     if (kind == ChatInput::Kind::Interrupted) {
       std::fprintf(stderr, "\n(/quit or Ctrl-D ends the chat)\n");
       continue;
