@@ -1,4 +1,4 @@
-"""streams.py ARTIFACT [DEVICE]: many streams at once (MTP_SERVE_STREAMS), of which some are cancelled
+"""streams.py ARTIFACT [DEVICE]: many streams at once (MTP_SERVE_STREAMS), some of them cancelled
 and some not streamed. Each that ends is what mtp-run writes for it alone; nothing is left."""
 import os, random, sys, time
 from concurrent.futures import ThreadPoolExecutor
