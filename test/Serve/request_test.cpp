@@ -5,6 +5,7 @@
 #include "tools/mtp-serve/GenerationRequest.h"
 #include "tools/mtp-serve/Prompts.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace mtp;
