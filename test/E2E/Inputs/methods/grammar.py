@@ -14,7 +14,7 @@ import sys
 from check import LENGTH, PROMPTS
 from target import logits_behind, pick
 
-MAX_K = {"grammar": 3, "allowed_tree": 4}
+MAX_K = {"grammar": 3, "allowed_tree": 4, "allowed_nodes": 2}
 STATES = 7
 
 
