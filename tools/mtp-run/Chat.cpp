@@ -2,7 +2,6 @@
 
 #include "tools/mtp-run/Chat.h"
 
-#include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/text/Utf8.h"
 #include "runtime/text/chat/ChatTemplate.h"
@@ -12,6 +11,7 @@
 #include "tools/mtp-run/Generate.h"
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Prompts.h"
+#include "tools/support/ChatText.h"
 #include "tools/support/Output.h"
 
 #include <chrono>
@@ -70,25 +70,12 @@ SessionOptions mtp::chatOptions(const RunOptions &options) {
 }
 
 Status Chat::loadTemplate() {
-  const ChatSource *source = session.model()->chatTemplate();
-  ChatSource given = source ? *source : ChatSource();
-  if (!options.chatTemplate.empty()) {
-    MTP_ASSIGN_OR_RETURN(auto file, MappedFile::open(options.chatTemplate));
-    given.templates = {
-        {"default", std::string(reinterpret_cast<const char *>(file->data()),
-                                file->size())}};
-  }
-  if (given.templates.empty())
+  MTP_ASSIGN_OR_RETURN(templates,
+                       loadChatTemplate(*session.model(), tokenizer.get(),
+                                        options.chatTemplate));
+  if (!templates)
     return failedPrecondition(
         "the artifact has no chat template; give --chat-template");
-  Result<std::shared_ptr<const ChatTemplate>> parsed =
-      ChatTemplate::parse(given);
-  if (!parsed)
-    return parsed.status().withContext(
-        options.chatTemplate.empty()
-            ? "the artifact's chat template (--chat-template replaces it)"
-            : options.chatTemplate);
-  templates = *std::move(parsed);
   reasoning =
       options.reasoning.value_or(detectReasoningFormat(templates->source()));
   return okStatus();

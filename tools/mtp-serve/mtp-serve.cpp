@@ -8,6 +8,7 @@
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-serve/Server.h"
+#include "tools/support/ChatText.h"
 #include "tools/support/Flags.h"
 #include "tools/support/PromptText.h"
 
@@ -156,42 +157,13 @@ static Status readKeys(ServeFlags &o) {
 /// The chat template of the flag or of the artifact; null without one.
 static Result<std::shared_ptr<const ChatTemplate>>
 loadChat(const ServeFlags &o, const Model &model, const Tokenizer *tokenizer) {
-  ChatSource source;
-  if (model.chatTemplate())
-    source = *model.chatTemplate();
-  if (o.chatFile.empty() && source.templates.empty())
-    return std::shared_ptr<const ChatTemplate>();
-  if (o.chatFile.empty()) {
-    Result<std::shared_ptr<const ChatTemplate>> chat =
-        ChatTemplate::parse(source);
-    if (chat)
-      return chat;
-    // All else can be served.
-    std::fprintf(stderr,
-                 "mtp-serve: warning: chats are refused, for the chat template "
-                 "cannot be read: %s\n",
-                 std::string(chat.status().message()).c_str());
-    return std::shared_ptr<const ChatTemplate>();
-  }
-  MTP_ASSIGN_OR_RETURN(auto file, MappedFile::open(o.chatFile));
-  source.templates = {
-      {"default", std::string(reinterpret_cast<const char *>(file->data()),
-                              file->size())}};
-  // What an artifact with a template of its own would have said.
-  auto add = [&](const char *name, std::optional<TokenId> id) {
-    if (id)
-      if (Result<std::string_view> piece = tokenizer->tokenToPiece(*id))
-        source.tokens.emplace_back(name, std::string(*piece));
-  };
-  if (tokenizer && !model.chatTemplate()) {
-    add("bos_token", tokenizer->bosId());
-    add("eos_token", tokenizer->eosId());
-  }
-  Result<std::shared_ptr<const ChatTemplate>> chat =
-      ChatTemplate::parse(source);
-  if (!chat)
-    return chat.status().withContext(o.chatFile);
-  return chat;
+  auto chat = loadChatTemplate(model, tokenizer, o.chatFile);
+  if (chat || !o.chatFile.empty())
+    return chat;
+  // All else can be served.
+  std::fprintf(stderr, "mtp-serve: warning: chats are refused: %s\n",
+               std::string(chat.status().message()).c_str());
+  return std::shared_ptr<const ChatTemplate>();
 }
 
 static ModelFacts factsOf(const Session &session, const ServeFlags &o,

@@ -1,0 +1,25 @@
+//===- ChatText.h - The chat template that a tool uses ----------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_SUPPORT_CHATTEXT_H
+#define MTP_TOOLS_SUPPORT_CHATTEXT_H
+
+#include "mtp/chat.h"
+#include "mtp/model.h"
+#include "mtp/tokenizer.h"
+
+#include <memory>
+#include <string>
+
+namespace mtp {
+
+/// The template of `file`, or of the artifact where that is empty; null where
+/// the artifact has none either. A file's template has the artifact's strings
+/// ("bos_token"), or the tokenizer's, which may be null. Fails with the file's
+/// errors and those of ChatTemplate::parse(), behind what was parsed.
+Result<std::shared_ptr<const ChatTemplate>>
+loadChatTemplate(const Model &model, const Tokenizer *tokenizer,
+                 const std::string &file);
+
+} // namespace mtp
+
+#endif // MTP_TOOLS_SUPPORT_CHATTEXT_H
