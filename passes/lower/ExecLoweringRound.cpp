@@ -113,13 +113,14 @@ static LogicalResult lowerPack(PackOp op, LoweringContext &context) {
     numbers.append({&rows.roots, &rows.places, &rows.masks});
   auto operands =
       llvm::map_to_vector(numbers, [](Value *number) { return *number; });
-  auto type = cast<RankedTensorType>(op.getPlaces().getType());
+  auto type = cast<RankedTensorType>(op.getPackedTokens().getType());
   auto types = llvm::map_to_vector(operands, [&](Value number) -> Type {
     Type element = cast<ShapedType>(number.getType()).getElementType();
     return RankedTensorType::get(type.getShape(), element, type.getEncoding());
   });
   auto live = RankedTensorType::get({1}, context.builder.getI32Type());
-  auto packed = context.call<exec::PackOp>(op.getLoc(), type, types, type, live,
+  auto packed = context.call<exec::PackOp>(op.getLoc(), type, types,
+                                           op.getPlaces().getType(), live,
                                            rows.positions, operands);
   rows.positions = packed.getPacked();
   for (auto [number, result] : llvm::zip(numbers, packed.getPackedNumbers()))

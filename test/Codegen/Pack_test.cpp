@@ -14,29 +14,34 @@ using namespace mtp::codegen::test;
 using Ints = std::vector<int32_t>;
 using Longs = std::vector<int64_t>;
 
-/// Packs rows with one number and one mask each, and compares.
-static void expectPacked(const Kernel &kernel, const Ints &positions) {
+/// Packs rows with one number and one mask each, and compares. There is room
+/// for `room` of them, or for all.
+static void expectPacked(const Kernel &kernel, const Ints &positions,
+                         size_t room = 0) {
   size_t rows = positions.size();
-  Ints tokens, wantPositions(rows, -1), wantTokens(rows, -1), wantPlaces;
-  Longs masks, wantMasks(rows, 0);
+  if (room == 0)
+    room = rows;
+  Ints tokens, wantPositions(room, -1), wantTokens(room, -1), wantPlaces;
+  Longs masks, wantMasks(room, 0);
   int32_t live = 0;
   for (size_t row = 0; row < rows; ++row) {
     tokens.push_back(int32_t(row * 77 - 5));
     masks.push_back(int64_t(row + 1) << 33 | 5);
-    wantPlaces.push_back(positions[row] < 0 ? -1 : live);
-    if (positions[row] < 0)
+    bool lives = positions[row] >= 0 && size_t(live) < room;
+    wantPlaces.push_back(lives ? live : -1);
+    if (!lives)
       continue;
     wantPositions[live] = positions[row];
     wantTokens[live] = tokens[row];
     wantMasks[live++] = masks[row];
   }
-  Guarded<int32_t> p(positions), t(tokens), packedPositions(rows),
-      packedTokens(rows), places(rows), count(1);
-  Guarded<int64_t> m(masks), packedMasks(rows);
+  Guarded<int32_t> p(positions), t(tokens), packedPositions(room),
+      packedTokens(room), places(rows), count(1);
+  Guarded<int64_t> m(masks), packedMasks(room);
   kernel.run({p.data(), t.data(), m.data(), packedPositions.data(),
               packedTokens.data(), packedMasks.data(), places.data(),
               count.data()},
-             {int64_t(rows)}, Split::Random);
+             {int64_t(rows), int64_t(room)}, Split::Random);
   EXPECT_EQ(packedPositions.values(), wantPositions);
   EXPECT_EQ(packedTokens.values(), wantTokens);
   EXPECT_EQ(packedMasks.values(), wantMasks);
@@ -59,23 +64,33 @@ TEST(PackRows, PutsRowsThatLiveInFront) {
     for (int32_t row = 0; row < 600; ++row)
       many.push_back(row * row % 7 < 3 ? row : -row);
     expectPacked(kernel, many);
+    // Room for fewer than live, for just as many, and for more.
+    for (size_t room : {1, 2, 3, 4})
+      expectPacked(kernel, {3, -1, 5, -1, INT32_MIN, 2, 0, -1}, room);
+    for (size_t room : {1, 100, 257, 300, 599})
+      expectPacked(kernel, many, room);
   }
 }
 
 /// Packs rows and rows of prompts, with one number and one mask each.
+/// There is room for `room` of the former, or for all.
 static void expectPackedWithPrompts(const Kernel &kernel, const Ints &positions,
-                                    const Ints &prompts) {
-  size_t count = positions.size(), more = prompts.size(), all = count + more;
+                                    const Ints &prompts, size_t room = 0) {
+  size_t count = positions.size(), more = prompts.size();
+  if (room == 0)
+    room = count;
+  size_t all = room + more;
   Ints tokens, texts, wantPositions(all, -1), wantTokens(all, -1);
   Longs masks, bits, wantMasks(all, 0);
   int32_t live = 0;
-  auto pack = [&](const Ints &from, Ints &numbers, Longs &wide) {
+  auto pack = [&](const Ints &from, Ints &numbers, Longs &wide, size_t end) {
     Ints places;
     for (size_t row = 0; row < from.size(); ++row) {
       numbers.push_back(int32_t(row * 77 + from.size()));
       wide.push_back(int64_t(row + 1) << 33 | int64_t(from.size()));
-      places.push_back(from[row] < 0 ? -1 : live);
-      if (from[row] < 0)
+      bool lives = from[row] >= 0 && size_t(live) < end;
+      places.push_back(lives ? live : -1);
+      if (!lives)
         continue;
       wantPositions[live] = from[row];
       wantTokens[live] = numbers[row];
@@ -83,8 +98,8 @@ static void expectPackedWithPrompts(const Kernel &kernel, const Ints &positions,
     }
     return places;
   };
-  Ints wantPlaces = pack(positions, tokens, masks);
-  Ints wantTheirs = pack(prompts, texts, bits);
+  Ints wantPlaces = pack(positions, tokens, masks, room);
+  Ints wantTheirs = pack(prompts, texts, bits, all);
   Guarded<int32_t> p(positions), t(tokens), q(prompts), u(texts);
   Guarded<int32_t> packedPositions(all), packedTokens(all), places(count),
       theirs(more), number(1);
@@ -92,7 +107,7 @@ static void expectPackedWithPrompts(const Kernel &kernel, const Ints &positions,
   kernel.run({p.data(), t.data(), m.data(), q.data(), u.data(), b.data(),
               packedPositions.data(), packedTokens.data(), packedMasks.data(),
               places.data(), theirs.data(), number.data()},
-             {int64_t(count), int64_t(more)}, Split::Random);
+             {int64_t(count), int64_t(more), int64_t(room)}, Split::Random);
   EXPECT_EQ(packedPositions.values(), wantPositions);
   EXPECT_EQ(packedTokens.values(), wantTokens);
   EXPECT_EQ(packedMasks.values(), wantMasks);
@@ -116,6 +131,10 @@ TEST(PackPrompts, PutsTheirRowsBehindTheOthers) {
       more.push_back(row < 500 ? row : -1);
     }
     expectPackedWithPrompts(kernel, many, more);
+    expectPackedWithPrompts(kernel, {3, -1, 5, 0}, {8, 9, -1}, /*room=*/2);
+    expectPackedWithPrompts(kernel, {3, 4}, {7, 8, 9}, /*room=*/1);
+    for (size_t room : {1, 100, 257, 300, 599})
+      expectPackedWithPrompts(kernel, many, more, room);
   }
 }
 

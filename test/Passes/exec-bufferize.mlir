@@ -77,7 +77,7 @@ exec.program @counts decode k 0 n 1 to 4 {
 // more, nor where two numbers meet.
 // CHECK-LABEL: exec.program @live
 // CHECK: %[[COUNT:.*]] = exec.alloc : memref<1xi32>
-// CHECK-NEXT: exec.dispatch @pack_rows_0(%{{.*}}, %{{.*}}, %[[P:.*]], %[[T:.*]], %[[PLACES:.*]], %[[COUNT]]) params [2 * n] offsets [0, 0, 0, 0, 0, 0] outputs 4 :
+// CHECK-NEXT: exec.dispatch @pack_rows_0(%{{.*}}, %{{.*}}, %[[P:.*]], %[[T:.*]], %[[PLACES:.*]], %[[COUNT]]) params [2 * n, 2 * n] offsets [0, 0, 0, 0, 0, 0] outputs 4 :
 // CHECK: exec.dispatch @embed_{{.*}} outputs 1 live %[[COUNT]] :
 // CHECK: exec.dispatch @linear_{{.*}} outputs 1 live %[[COUNT]] :
 // CHECK: exec.dispatch @add_{{.*}} outputs 1 live %[[COUNT]] :

@@ -22,7 +22,8 @@ public:
       : kb(kb), firstMask(1 + numbers), count(firstMask + masks), to(to),
         warpCounts(kb.shared(kb.warps() * 4)) {}
 
-  Value pack(int64_t from, Value rows, int64_t places, Value before);
+  Value pack(int64_t from, Value rows, int64_t places, Value before,
+             Value stop);
   void storeDead(Value live, Value rows);
 
 private:
@@ -40,7 +41,8 @@ private:
   const int64_t firstMask, count, to;
   /// Of the rows that are packed now: the first buffer, and that of places.
   int64_t from = 0, places = 0;
-  Value rows, warpCounts;
+  /// How many, and the place (i32) at which they end.
+  Value rows, stop, warpCounts;
 };
 } // namespace
 
@@ -72,8 +74,10 @@ Value RowPacker::packStretch(Value first, Value before) {
     place =
         kb.select(kb.cmp(Cmp::GT, kb.warp(), warp), kb.add(place, all), place);
   }
-  kb.storeOwn(kb.select(lives, place, none), at(places, 0, row), isRow);
-  kb.ifThen(lives, [&] {
+  // Places ascend with rows: all behind one without room have none.
+  Value isPacked = kb.bitAnd(lives, kb.cmp(Cmp::LT, place, stop));
+  kb.storeOwn(kb.select(isPacked, place, none), at(places, 0, row), isRow);
+  kb.ifThen(isPacked, [&] {
     Value own = kb.extend(place, kb.i64Type());
     for (int64_t i = 0; i < count; ++i)
       kb.storeOwn(kb.loadOwn(typeOf(i), at(from + i, i, row)),
@@ -82,17 +86,19 @@ Value RowPacker::packStretch(Value first, Value before) {
   return after;
 }
 
-/// Packs the rows of the buffers from `first` on behind `before` (i32) others;
-/// returns how many there are then.
+/// Packs the rows of the buffers from `first` on behind `before` (i32) others,
+/// up to the place `toStop`; returns how many there are then.
 Value RowPacker::pack(int64_t first, Value ofRows, int64_t toPlaces,
-                      Value before) {
+                      Value before, Value toStop) {
   from = first;
   rows = ofRows;
   places = toPlaces;
-  return kb.forRange(kb.integer(0), rows, kb.threads(), {before},
-                     [&](Value first, ValueRange before) {
-                       return Values{packStretch(first, before[0])};
-                     })[0];
+  stop = kb.truncate(toStop, kb.i32Type());
+  Value end = kb.forRange(kb.integer(0), rows, kb.threads(), {before},
+                          [&](Value first, ValueRange before) {
+                            return Values{packStretch(first, before[0])};
+                          })[0];
+  return kb.min(end, stop);
 }
 
 /// Of the places from `live` (i32) on, up to `all`, nobody lives at.
@@ -111,30 +117,31 @@ static GpuLaunch packLaunch(KernelT) {
 }
 
 /// buffers: positions, numbers and masks, all of these packed, places, live.
-/// params: M.
+/// params: M, room for packed rows.
 static void emitPack(GpuBuilder &kb, exec::PackRowsKernelAttr kernel) {
   kb.begin();
   int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
   RowPacker packer(kb, kernel.getNumbers(), kernel.getMasks(), count);
-  Value rows = kb.param(0), none = kb.constant(kb.i32Type(), 0);
-  Value live = packer.pack(0, rows, 2 * count, none);
+  Value room = kb.param(1), none = kb.constant(kb.i32Type(), 0);
+  Value live = packer.pack(0, kb.param(0), 2 * count, none, room);
   kb.storeOne(live, kb.buffer(2 * count + 1));
-  packer.storeDead(live, rows);
+  packer.storeDead(live, room);
 }
 
 /// buffers: positions, numbers and masks, the same of prompts, all of these
-/// packed, places, places of prompts, live. params: M, rows of prompts.
+/// packed, places, places of prompts, live. params: M, rows of prompts, room
+/// for the others.
 static void emitPackPrompts(GpuBuilder &kb,
                             exec::PackPromptsKernelAttr kernel) {
   kb.begin();
   int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
   RowPacker packer(kb, kernel.getNumbers(), kernel.getMasks(), 2 * count);
-  Value rows = kb.param(0), more = kb.param(1);
+  Value more = kb.param(1), room = kb.param(2), all = kb.add(room, more);
   Value none = kb.constant(kb.i32Type(), 0);
-  Value next = packer.pack(0, rows, 3 * count, none);
-  Value live = packer.pack(count, more, 3 * count + 1, next);
+  Value next = packer.pack(0, kb.param(0), 3 * count, none, room);
+  Value live = packer.pack(count, more, 3 * count + 1, next, all);
   kb.storeOne(live, kb.buffer(3 * count + 2));
-  packer.storeDead(live, kb.add(rows, more));
+  packer.storeDead(live, all);
 }
 
 static const GpuEmitter kinds[] = {

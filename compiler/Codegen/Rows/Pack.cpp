@@ -30,12 +30,13 @@ static llvm::SmallVector<PackedNumber> numbersOf(KernelBuilder &kb,
   return all;
 }
 
-/// Packs rows, the first of which that lives gets the place `next`; returns the
-/// place behind them.
+/// Packs rows, the first of which that lives gets the place `next`, up to the
+/// place `stop`; returns the place behind them.
 static Value packAll(KernelBuilder &kb, llvm::ArrayRef<PackedNumber> numbers,
-                     Value places, Value rows, Value next) {
+                     Value places, Value rows, Value next, Value stop) {
   auto emitRow = [&](Value row, Value next) -> Value {
-    Value lives = kb.cmp(Cmp::GE, kb.loadI32(numbers[0].from, row), 0);
+    Value isRow = kb.cmp(Cmp::GE, kb.loadI32(numbers[0].from, row), 0);
+    Value lives = kb.bitAnd(isRow, kb.cmp(Cmp::LT, next, stop));
     kb.storeI32(kb.select(lives, next, kb.integer(-1)), places, row);
     kb.ifThen(lives, [&] {
       for (const PackedNumber &of : numbers)
@@ -61,23 +62,25 @@ static void storeDead(KernelBuilder &kb, llvm::ArrayRef<PackedNumber> numbers,
 }
 
 /// buffers: positions, numbers and masks, all of these packed, places, live.
-/// params: M.
+/// params: M, room for packed rows.
 static void emitPackRows(KernelBuilder &kb, exec::PackRowsKernelAttr kernel) {
   int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
   auto numbers =
       numbersOf(kb, kernel.getNumbers(), kernel.getMasks(), 0, count);
   kb.forTasks([&](Value) {
     kb.alone([&] {
-      Value zero = kb.integer(0), rows = kb.param(0);
-      Value end = packAll(kb, numbers, kb.buffer(2 * count), rows, zero);
+      Value zero = kb.integer(0), room = kb.param(1);
+      Value end =
+          packAll(kb, numbers, kb.buffer(2 * count), kb.param(0), zero, room);
       kb.storeI32(end, kb.buffer(2 * count + 1), zero);
-      storeDead(kb, numbers, end, rows);
+      storeDead(kb, numbers, end, room);
     });
   });
 }
 
 /// buffers: positions, numbers and masks, the same of prompts, all of these
-/// packed, places, places of prompts, live. params: M, rows of prompts.
+/// packed, places, places of prompts, live. params: M, rows of prompts, room
+/// for the others.
 static void emitPackPrompts(KernelBuilder &kb,
                             exec::PackPromptsKernelAttr kernel) {
   int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
@@ -88,11 +91,14 @@ static void emitPackPrompts(KernelBuilder &kb,
   auto own = numbersFrom(0), theirs = numbersFrom(count);
   kb.forTasks([&](Value) {
     kb.alone([&] {
-      Value zero = kb.integer(0), rows = kb.param(0), more = kb.param(1);
-      Value next = packAll(kb, own, kb.buffer(3 * count), rows, zero);
-      Value end = packAll(kb, theirs, kb.buffer(3 * count + 1), more, next);
+      Value zero = kb.integer(0), more = kb.param(1), room = kb.param(2);
+      Value all = kb.add(room, more);
+      Value next =
+          packAll(kb, own, kb.buffer(3 * count), kb.param(0), zero, room);
+      Value end =
+          packAll(kb, theirs, kb.buffer(3 * count + 1), more, next, all);
       kb.storeI32(end, kb.buffer(3 * count + 2), zero);
-      storeDead(kb, own, end, kb.add(rows, more));
+      storeDead(kb, own, end, all);
     });
   });
 }

@@ -100,9 +100,10 @@ static void describeRows(ContractWriter &w, const Extent &rows, int64_t numbers,
 void PackRowsKernelAttr::describe(ContractWriter &w) const {
   int64_t numbers = getNumbers(), masks = getMasks();
   describeRows(w, w.p0, numbers, masks, /*areResults=*/false);
-  describeRows(w, w.p0, numbers, masks, /*areResults=*/true);
+  describeRows(w, w.p1, numbers, masks, /*areResults=*/true);
   w.words(w.p0).result(); // places
   w.words(1).result();    // live
+  w.limit(1, 1, kMostParam);
 }
 
 TaskShape PackRowsKernelAttr::getTasks() const { return {0, 1}; }
@@ -111,11 +112,12 @@ void PackPromptsKernelAttr::describe(ContractWriter &w) const {
   int64_t numbers = getNumbers(), masks = getMasks();
   describeRows(w, w.p0, numbers, masks, /*areResults=*/false);
   describeRows(w, w.p1, numbers, masks, /*areResults=*/false);
-  describeRows(w, w.p0 + w.p1, numbers, masks, /*areResults=*/true);
+  describeRows(w, w.p1 + w.p2, numbers, masks, /*areResults=*/true);
   w.words(w.p0).result(); // places
   w.words(w.p1).result(); // places of prompts
   w.words(1).result();    // live
   w.limit(1, 1, kMostParam);
+  w.limit(2, 1, kMostParam);
 }
 
 TaskShape PackPromptsKernelAttr::getTasks() const { return {0, 1}; }

@@ -97,23 +97,25 @@ def Exec_TakeRowsKernel
   }];
 }
 
-def Exec_PackRowsKernel : Exec_Kernel<"PackRows", "pack_rows", 1, "Other", (ins
+def Exec_PackRowsKernel : Exec_Kernel<"PackRows", "pack_rows", 2, "Other", (ins
     Exec_SizeOrNone:$numbers, Exec_SizeOrNone:$masks)> {
   let summary = "rows that live before those that do not";
   let description = [{
     Buffers: positions, so many numbers of i32 and masks of i64 for each row,
-    all of that packed, places, live.
+    all of that packed, places, live. The second param is how many rows there is
+    room for; those behind them do not live.
   }];
 }
 
 def Exec_PackPromptsKernel
-    : Exec_Kernel<"PackPrompts", "pack_prompts", 2, "Other", (ins
+    : Exec_Kernel<"PackPrompts", "pack_prompts", 3, "Other", (ins
         Exec_SizeOrNone:$numbers, Exec_SizeOrNone:$masks)> {
   let summary = "rows that live before those of prompts that live";
   let description = [{
     Buffers: positions, so many numbers of i32 and masks of i64 for each row,
     the same of prompts, all of that packed, places, places of prompts, live.
-    The second param is how many rows the prompts have.
+    The second param is how many rows the prompts have, for which there is room
+    in any case, the third for how many others there is.
   }];
 }
 

@@ -185,13 +185,15 @@ LogicalResult PackOp::verify() {
     return emitOpError("expected each of ")
            << getNumbers().getTypes() << " to be packed, i32 before i64, got "
            << getPackedNumbers().getTypes();
-  auto hasRows = [&](Value value) {
-    return rowsOf(value) == rowsOf(getPositions());
+  auto have = [](ValueRange values, Value like) {
+    return llvm::all_of(
+        values, [&](Value value) { return rowsOf(value) == rowsOf(like); });
   };
-  if (!llvm::all_of(getNumbers(), hasRows) ||
-      !llvm::all_of(getPackedNumbers(), hasRows)) // C1
+  if (!have(getNumbers(), getPositions()) ||
+      !have(getPackedNumbers(), getPacked())) // C1
     return emitOpError("expected numbers of ")
-           << rowsOf(getPositions()) << " rows, got " << getNumbers().getTypes()
+           << rowsOf(getPositions()) << " and, packed, of "
+           << rowsOf(getPacked()) << " rows, got " << getNumbers().getTypes()
            << " and " << getPackedNumbers().getTypes();
   if (rowsOf(getLive()) != 1) // C3
     return emitOpError("expected one number of rows, got ")
@@ -204,6 +206,10 @@ KernelAttrInterface PackOp::makeKernel() {
   return PackRowsKernelAttr::get(
       getContext(),
       {.numbers = int64_t(getNumbers().size()) - masks, .masks = masks});
+}
+
+llvm::SmallVector<Count> PackOp::getKernelParams() {
+  return {rowsOf(getPlaces()), rowsOf(getPacked())};
 }
 
 /// Whether lists of numbers have equal elements, masks the last.
@@ -229,12 +235,14 @@ LogicalResult PackPromptsOp::verify() {
     return llvm::all_of(values,
                         [&](Value value) { return rowsOf(value) == count; });
   };
-  if (!have(rows, own) || !have(prompts, theirs) ||
-      !have(packed, own + theirs)) // C1
+  Count all = rowsOf(packed.front());
+  if (!have(rows, own) || !have(prompts, theirs) || !have(packed, all) ||
+      all.step < theirs.step ||
+      (all.step == theirs.step && all.base <= theirs.base)) // C1
     return emitOpError("expected numbers of ")
-           << own << " and " << theirs << " rows and both packed, got "
-           << rows.getTypes() << ", " << prompts.getTypes() << " and "
-           << packed.getTypes();
+           << own << " and " << theirs
+           << " rows, and packed more than the latter, got " << rows.getTypes()
+           << ", " << prompts.getTypes() << " and " << packed.getTypes();
   if (rowsOf(getLive()) != 1) // C3
     return emitOpError("expected one number of rows, got ")
            << getLive().getType();
@@ -249,7 +257,9 @@ KernelAttrInterface PackPromptsOp::makeKernel() {
 }
 
 llvm::SmallVector<Count> PackPromptsOp::getKernelParams() {
-  return {rowsOf(getPlaces()), rowsOf(getPromptPlaces())};
+  Count theirs = rowsOf(getPromptPlaces());
+  return {rowsOf(getPlaces()), theirs,
+          rowsOf(getPacked().front()) + theirs * -1};
 }
 
 LogicalResult UnpackRowsOp::verify() {

@@ -257,7 +257,7 @@ def Exec_GatherRowsOp : Exec_CallOp<"gather_rows",
 }
 
 def Exec_PackOp : Exec_CallOp<"pack", [
-    Exec_SameRows<["positions", "packed", "places"]>]> {
+    Exec_SameRows<["positions", "places"]>]> {
   let summary = "Put the rows that live in front of the others";
   let description = [{
     Rows at a position that is not negative live. Their positions and what else
@@ -265,7 +265,8 @@ def Exec_PackOp : Exec_CallOp<"pack", [
     dead rows: -1 of each number, and masks of no bit. So who computes dead rows
     as well writes no entry of a cache for them. `places` says of every row as
     it was where it is now, -1 of one that is dead, and `live` how many are not.
-    Masks are numbers of i64, behind those of i32.
+    Masks are numbers of i64, behind those of i32. Where fewer rows are packed
+    than there are, the first ones that live are, and all others are dead.
 
     Example:
     ```mlir
@@ -273,7 +274,8 @@ def Exec_PackOp : Exec_CallOp<"pack", [
         : (tensor<6xi32>, tensor<6xi32>)
         -> (tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
     ```
-    - (C1) positions, what is packed and places have the same rows.
+    - (C1) positions, numbers and places have the same rows, and all that is
+      packed has the same.
     - (C2) every operand is packed, as what it is, i32 before i64.
     - (C3) live is one number.
   }];
@@ -285,7 +287,10 @@ def Exec_PackOp : Exec_CallOp<"pack", [
                           "a static number per row">>:$packed_numbers,
                       Exec_NumbersResult:$places, Exec_NumbersResult:$live);
   let syntax = "$positions `,` `(` $numbers `)`";
-  let methods = "bool followsRowsOf(size_t index) { return false; }";
+  let methods = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
+    bool followsRowsOf(size_t index) { return false; }
+  }];
   let hasVerifier = 1;
 }
 
@@ -294,7 +299,8 @@ def Exec_PackPromptsOp : Exec_CallOp<"pack_prompts", [
   let summary = "Put the rows that live before rows of prompts that live";
   let description = [{
     As `exec.pack`, of two lists of rows: a position and other numbers for each.
-    Those of the first come first. There are places for the rows of each list.
+    Those of the first come first, as many as there is room for beside all of
+    the second. There are places for the rows of each list.
 
     Example:
     ```mlir
@@ -304,8 +310,8 @@ def Exec_PackPromptsOp : Exec_CallOp<"pack_prompts", [
         -> (tensor<10xi32>, tensor<10xi32>, tensor<6xi32>, tensor<4xi32>,
             tensor<1xi32>)
     ```
-    - (C1) there are rows; what is packed has those of both lists, and each
-      list's places have its own.
+    - (C1) there are rows; what is packed has those of the second list and at
+      least one more, and each list's places have its own.
     - (C2) every operand is packed, as what it is in both lists, i32 before i64,
       the positions as the first.
     - (C3) live is one number.

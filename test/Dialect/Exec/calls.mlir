@@ -124,6 +124,8 @@ exec.program @packed function {
   %y:5 = exec.pack %p, (%t, %m) : (tensor<6xi32>, tensor<6xi32>, tensor<6xi64>) -> (tensor<6xi32>, tensor<6xi32>, tensor<6xi64>, tensor<6xi32>, tensor<1xi32>)
   // CHECK: exec.pack %[[P]], () : (tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
   %z:3 = exec.pack %p, () : (tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
+  // CHECK: exec.pack %[[P]], () : (tensor<6xi32>) -> (tensor<4xi32>, tensor<6xi32>, tensor<1xi32>)
+  %few:3 = exec.pack %p, () : (tensor<6xi32>) -> (tensor<4xi32>, tensor<6xi32>, tensor<1xi32>)
   // CHECK: exec.pack_prompts(%[[P]], %[[T]]) and(%[[T]], %[[P]]) : (tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>) -> (tensor<12xi32>, tensor<12xi32>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
   %b:5 = exec.pack_prompts (%p, %t) and (%t, %p) : (tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>) -> (tensor<12xi32>, tensor<12xi32>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
   // CHECK: exec.unpack_rows %[[NUMBERS]]#0, %[[PLACES]] : (tensor<6xi32>, tensor<6xi32>) -> tensor<6xi32>

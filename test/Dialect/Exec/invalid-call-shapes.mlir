@@ -551,8 +551,8 @@ exec.program @p function {
 exec.program @p function {
   %p = exec.input "p" : tensor<6xi32>
   %t = exec.input "t" : tensor<4xi32>
-  // expected-error @+1 {{'exec.pack' op expected numbers of 6 rows, got 'tensor<4xi32>' and 'tensor<4xi32>'}}
-  %r:4 = exec.pack %p, (%t) : (tensor<6xi32>, tensor<4xi32>) -> (tensor<6xi32>, tensor<4xi32>, tensor<6xi32>, tensor<1xi32>)
+  // expected-error @+1 {{'exec.pack' op expected numbers of 6 and, packed, of 6 rows, got 'tensor<4xi32>' and 'tensor<6xi32>'}}
+  %r:4 = exec.pack %p, (%t) : (tensor<6xi32>, tensor<4xi32>) -> (tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
 }
 
 // -----
@@ -560,7 +560,16 @@ exec.program @p function {
 // pack_c1
 exec.program @p function {
   %p = exec.input "p" : tensor<6xi32>
-  // expected-error @+1 {{'exec.pack' op failed to verify that all of {positions, packed, places} have same rows}}
+  // expected-error @+1 {{'exec.pack' op expected numbers of 6 and, packed, of 4 rows, got 'tensor<6xi32>' and 'tensor<6xi32>'}}
+  %r:4 = exec.pack %p, (%p) : (tensor<6xi32>, tensor<6xi32>) -> (tensor<4xi32>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
+}
+
+// -----
+
+// pack_c1
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  // expected-error @+1 {{'exec.pack' op failed to verify that all of {positions, places} have same rows}}
   %r:3 = exec.pack %p, () : (tensor<6xi32>) -> (tensor<6xi32>, tensor<4xi32>, tensor<1xi32>)
 }
 
@@ -599,8 +608,8 @@ exec.program @p function {
   %p = exec.input "p" : tensor<6xi32>
   %q = exec.input "q" : tensor<4xi32>
   %m = exec.input "m" : tensor<6xi64>
-  // expected-error @+1 {{'exec.pack_prompts' op expected numbers of 6 and 4 rows and both packed, got 'tensor<6xi32>', 'tensor<4xi32>' and 'tensor<9xi32>'}}
-  %r:4 = exec.pack_prompts (%p) and (%q) : (tensor<6xi32>, tensor<4xi32>) -> (tensor<9xi32>, tensor<6xi32>, tensor<4xi32>, tensor<1xi32>)
+  // expected-error @+1 {{'exec.pack_prompts' op expected numbers of 6 and 4 rows, and packed more than the latter, got 'tensor<6xi32>', 'tensor<4xi32>' and 'tensor<4xi32>'}}
+  %r:4 = exec.pack_prompts (%p) and (%q) : (tensor<6xi32>, tensor<4xi32>) -> (tensor<4xi32>, tensor<6xi32>, tensor<4xi32>, tensor<1xi32>)
 }
 
 // -----
@@ -610,7 +619,7 @@ exec.program @p function {
   %p = exec.input "p" : tensor<6xi32>
   %q = exec.input "q" : tensor<4xi32>
   %m = exec.input "m" : tensor<6xi64>
-  // expected-error @+1 {{'exec.pack_prompts' op expected numbers of 6 and 6 rows and both packed, got 'tensor<6xi32>', 'tensor<4xi32>' and 'tensor<12xi32>'}}
+  // expected-error @+1 {{'exec.pack_prompts' op expected numbers of 6 and 6 rows, and packed more than the latter, got 'tensor<6xi32>', 'tensor<4xi32>' and 'tensor<12xi32>'}}
   %r:4 = exec.pack_prompts (%p) and (%q) : (tensor<6xi32>, tensor<4xi32>) -> (tensor<12xi32>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
 }
 
