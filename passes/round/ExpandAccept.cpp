@@ -28,12 +28,17 @@ struct ExpandAcceptPass
 };
 } // namespace
 
+/// Whether a draft is the pick. Of a dead row there is neither: both are -1.
+static Value isPick(SlotBody &body, Value draft, Value pick) {
+  return body.both(body.compare(Predicate::eq, draft, pick),
+                   body.compare(Predicate::sge, draft, 0));
+}
+
 /// The drafts that equal the picks, up to the first that does not.
 static Value walkChain(SlotBody &body, int64_t k, Value picks, Value drafts) {
   Value zero = body.constant(0), one = body.constant(1);
   auto step = [&](Value j, ValueRange carried) -> SmallVector<Value> {
-    Value equal = body.compare(Predicate::eq, body.element(drafts, j),
-                               body.element(picks, j));
+    Value equal = isPick(body, body.element(drafts, j), body.element(picks, j));
     Value agrees = body.select(equal, carried[1], zero);
     return {body.add(carried[0], agrees), agrees};
   };
@@ -48,9 +53,8 @@ static std::pair<Value, Value> walkTree(SlotBody &body, int64_t nodes,
                                         Value picks, Value tokens,
                                         int64_t firstNode) {
   auto stays = [&](Value node, Value parent) {
-    return body.compare(Predicate::eq,
-                        body.element(tokens, body.sub(node, firstNode)),
-                        body.element(picks, parent));
+    return isPick(body, body.element(tokens, body.sub(node, firstNode)),
+                  body.element(picks, parent));
   };
   Value limit = most + 1 < nodes ? body.constant(most) : Value();
   NodeWalk walk = walkNodes(body, nodes, parents, stays, limit);

@@ -20,7 +20,10 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[DRAFT:.*]] = tensor.extract %[[DRAFTS]][
 // CHECK: %[[PICK:.*]] = tensor.extract %[[OWN]][
 // CHECK: %[[EQUAL:.*]] = arith.cmpi eq, %[[DRAFT]], %[[PICK]]
-// CHECK: %[[STILL:.*]] = arith.select %[[EQUAL]], %[[ALL]], %[[ZERO]]
+// A dead row has neither draft nor pick.
+// CHECK: %[[IS:.*]] = arith.cmpi sge, %[[DRAFT]]
+// CHECK: %[[AGREES:.*]] = arith.andi %[[EQUAL]], %[[IS]]
+// CHECK: %[[STILL:.*]] = arith.select %[[AGREES]], %[[ALL]], %[[ZERO]]
 // CHECK: %[[SUM:.*]] = arith.addi %[[SO_FAR]], %[[STILL]]
 // CHECK: scf.yield %[[SUM]], %[[STILL]]
 // CHECK: mtp.yield %[[WALK]]#0 : i32
