@@ -115,7 +115,7 @@ Offset<schema::Envelope> TableBuilder::makeEnvelope() {
       fbb, envelope.getMaxK(), envelope.getMaxBatch(), envelope.getMaxContext(),
       envelope.getPrefillChunk(), envelope.getPage(),
       exec::moduleNumber(module, exec::kModelAttr, exec::kVocab),
-      envelope.getMaxNodes());
+      envelope.getMaxNodes(), envelope.getMaxRows());
 }
 
 Offset<schema::Generation> TableBuilder::makeGeneration() {

@@ -168,10 +168,10 @@ Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
                   const ImportOptions &options) {
   auto emitError = [&] { return module.emitError(); };
   auto isValid = [&](int64_t k, int64_t batch, int64_t context, int64_t chunk,
-                     int64_t page, int64_t promptRows = 0) {
-    return succeeded(
-        mlir::mtp::EnvelopeAttr::verify(emitError, k, batch, context, chunk,
-                                        page, /*max_nodes=*/0, promptRows));
+                     int64_t page, int64_t promptRows = 0, int64_t rows = 0) {
+    return succeeded(mlir::mtp::EnvelopeAttr::verify(
+        emitError, k, batch, context, chunk, page, /*max_nodes=*/0, promptRows,
+        rows));
   };
   if (!isValid(maxK, 1, 2, 1, 1))
     return invalidArgument("-k");
@@ -185,6 +185,8 @@ Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
     return invalidArgument("--page");
   if (!isValid(0, 1, 2, options.prefillChunk, 1, options.roundPromptRows))
     return invalidArgument("--round-prompt-rows");
+  if (!isValid(0, options.maxBatch, 2, 1, 1, 0, options.maxRows))
+    return invalidArgument("--max-rows");
   return okStatus();
 }
 
@@ -264,7 +266,8 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
   auto envelope = mlir::mtp::EnvelopeAttr::getChecked(
       [&] { return module.emitError(); }, builder.getContext(),
       context.draft.maxK, options.maxBatch, maxContext, options.prefillChunk,
-      options.page, /*max_nodes=*/int64_t(0), options.roundPromptRows);
+      options.page, /*max_nodes=*/int64_t(0), options.roundPromptRows,
+      options.maxRows);
   if (!envelope)
     return invalidArgument("the envelope is not valid");
   module->setAttr(mlir::mtp::kEnvelopeAttr, envelope);

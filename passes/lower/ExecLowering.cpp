@@ -144,7 +144,7 @@ Value LoweringContext::packedRaw(ValueRange weights, exec::FormatAttr format,
 }
 
 Value LoweringContext::ropeTable(RopeAttr rope, Location loc) {
-  int64_t positions = positionCount(envelope);
+  int64_t positions = envelope.getMaxContext();
   Operation *&table = declared[rope];
   if (!table) {
     OpBuilder::InsertionGuard guard(builder);

@@ -42,7 +42,8 @@ private:
   LogicalResult checkRounds(EnvelopeAttr envelope);
   LogicalResult writeProgram(Operation *round, exec::ProgramOp program,
                              const ProgramRows &rows);
-  LogicalResult writeRound(OpBuilder &builder, RoundOp round, int64_t sequences,
+  LogicalResult writeRound(OpBuilder &builder, RoundOp round, StringRef name,
+                           int64_t sequences,
                            exec::Points points);
   LogicalResult writeRounds(EnvelopeAttr envelope);
   LogicalResult writePrefill(OpBuilder &builder, PrefillOp prefill,
@@ -191,6 +192,19 @@ static exec::Count countOf(exec::Points points, bool isFixed) {
   return isFixed ? exec::Count(points.least) : exec::Count(0, 1);
 }
 
+/// Of what a round is for the batches of which all rows are verified, and those
+/// that its budget of rows trims.
+static SmallVector<exec::Points> partsOf(exec::Points points, RoundOp round) {
+  for (auto pack : round.getBody()->getOps<PackOp>()) {
+    if (!pack.getAtMost())
+      continue;
+    int64_t whole = int64_t(*pack.getAtMost()) / round.getWindow();
+    if (whole >= points.least && whole < points.most)
+      return {{points.least, whole}, {whole + 1, points.most}};
+  }
+  return {points};
+}
+
 /// What the programs are for: all n together, or each one by itself.
 static SmallVector<exec::Points> pointsUpTo(int64_t most, bool single) {
   if (!single)
@@ -201,24 +215,18 @@ static SmallVector<exec::Points> pointsUpTo(int64_t most, bool single) {
   return all;
 }
 
-/// The program of `round` for n slots, with rows of so many prompts where it
-/// has any.
+/// The program of `round` for these batches, under that name, with rows of so
+/// many prompts where it has any.
 LogicalResult SpecializeShapesPass::writeRound(OpBuilder &builder,
-                                               RoundOp round, int64_t sequences,
+                                               RoundOp round, StringRef name,
+                                               int64_t sequences,
                                                exec::Points points) {
-  int64_t k = *round.getK();
-  std::string name = "decode_";
-  if (single)
-    name += "b" + std::to_string(points.least) + "_";
-  name += "k" + std::to_string(k);
-  if (round.getPrompts())
-    name += "_prompts";
-  if (sequences > 1)
-    name += "_s" + std::to_string(sequences);
-  auto program = exec::ProgramOp::create(builder, round.getLoc(), name,
-                                         exec::ProgramKind::Decode, k, points);
+  auto program =
+      exec::ProgramOp::create(builder, round.getLoc(), name,
+                              exec::ProgramKind::Decode, *round.getK(), points);
   program.setPrompts(round.getPrompts());
   ProgramRows rows{countOf(points, single), /*chunk=*/0};
+  rows.points = points;
   if (std::optional<int64_t> prompts = round.getPrompts()) {
     rows.chunk = *prompts;
     rows.sequences = sequences;
@@ -228,24 +236,49 @@ LogicalResult SpecializeShapesPass::writeRound(OpBuilder &builder,
   return writeProgram(round, program, rows);
 }
 
+/// What `round` is called for batches from `least` on.
+static std::string nameOf(RoundOp round, int64_t least, int64_t sequences,
+                          bool single) {
+  std::string name = "decode_";
+  if (single)
+    name += "b" + std::to_string(least) + "_";
+  name += "k" + std::to_string(*round.getK());
+  if (round.getPrompts())
+    name += "_prompts";
+  if (sequences > 1)
+    name += "_s" + std::to_string(sequences);
+  return name;
+}
+
 /// With rows of prompts there is one for each number of these, as of prefills,
 /// as far as there are slots for them beside those of the round.
 LogicalResult SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
   auto rounds = llvm::to_vector(getOperation().getOps<RoundOp>());
   OpBuilder builder(rounds.front());
   int64_t slots = envelope.getMaxBatch();
-  for (exec::Points points : pointsUpTo(slots, single))
+  auto writeParts = [&](RoundOp round, int64_t sequences, exec::Points all) {
+    if (sequences > 1)
+      all.most = std::min(all.most, slots - sequences);
+    if (all.least > all.most)
+      return success();
+    std::string name = nameOf(round, all.least, sequences, single);
+    for (exec::Points points : partsOf(all, round)) {
+      // As what is split later is called.
+      std::string part = points.least == all.least
+                             ? name
+                             : name + "_from" + std::to_string(points.least);
+      if (failed(writeRound(builder, round, part, sequences, points)))
+        return failure();
+    }
+    return success();
+  };
+  for (exec::Points all : pointsUpTo(slots, single))
     for (RoundOp round : rounds) {
       int64_t most =
           std::min<int64_t>(kMostSequences, round.getPrompts().value_or(1));
-      for (int64_t sequences = 1; sequences <= most; sequences *= 2) {
-        exec::Points of = points;
-        if (sequences > 1)
-          of.most = std::min(of.most, slots - sequences);
-        if (of.least <= of.most &&
-            failed(writeRound(builder, round, sequences, of)))
+      for (int64_t sequences = 1; sequences <= most; sequences *= 2)
+        if (failed(writeParts(round, sequences, all)))
           return failure();
-      }
     }
   return success();
 }

@@ -10,7 +10,10 @@
 //
 // Where k changes no output, a slot may draft less than its round: the host
 // writes the k that it has into the state `draft_limit`, and drafts that a
-// round of that k has no node for are none from here on.
+// round of that k has no node for are none from here on. There a round may also
+// verify fewer rows than windows have (`max_rows`): the host says how many a
+// slot may have, and its nodes behind the first ones that live are none. So are
+// those whose places are behind the context's last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,13 +58,24 @@ struct LiveNodes {
   Value depths;
 };
 
+/// What keeps nodes of a slot from being verified.
+struct NodeLimits {
+  /// How deep they may be, or null.
+  Value depth;
+  /// Nodes from this one on have no place in the context.
+  Value places;
+  /// Rows that the slot may have, or null.
+  Value rows;
+};
+
 /// Writes the op in a round.
 class RoundWriter {
 public:
   /// Where the tree is static, `tree` are its nodes' parents; of a chain there
   /// are none.
   RoundWriter(VerifyOp op, ArrayRef<int64_t> tree)
-      : op(op), e(op), k(*e.roundK()), nodes(e.roundNodes()), tree(tree) {}
+      : op(op), e(op), k(*e.roundK()), nodes(e.roundNodes()), tree(tree),
+        envelope(e.module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr)) {}
 
   void write();
 
@@ -69,10 +83,13 @@ private:
   bool isTree() { return op.getParents() || !tree.empty(); }
   SmallVector<int64_t> leastK();
   SmallVector<Value> draftsOf(SlotBody &body, Value limit);
-  LiveNodes knownNodes(SlotBody &body, ArrayRef<Value> drafts);
-  LiveNodes computedNodes(SlotBody &body, ArrayRef<Value> drafts, Value most);
+  NodeLimits limitsOf(SlotBody &body, Value n, Value limit);
+  LiveNodes knownNodes(SlotBody &body, ArrayRef<Value> drafts,
+                       const NodeLimits &limits);
+  LiveNodes computedNodes(SlotBody &body, ArrayRef<Value> drafts,
+                          const NodeLimits &limits);
   LiveNodes findLive(SlotBody &body, MutableArrayRef<Value> drafts,
-                     Value limit);
+                     const NodeLimits &limits);
   Value positionsOf(SlotBody &body, const LiveNodes &live, Value n, Value runs);
   TargetRows writeWindow();
   bool feedsAccept(AcceptOp accept);
@@ -80,6 +97,7 @@ private:
                       SmallVector<Value> results);
   Value promptSlots(Type type);
   Value chainOfPrompt(PromptRowsOp prompt);
+  PackOp limited(PackOp pack);
   PackOp packScored(const TargetRows &target, PackOp pack);
   void writeWithPrompt(const TargetRows &target);
 
@@ -87,6 +105,7 @@ private:
   Expansion e;
   int64_t k, nodes;
   ArrayRef<int64_t> tree;
+  EnvelopeAttr envelope;
 };
 } // namespace
 
@@ -103,9 +122,13 @@ static bool isLimited(VerifyOp op) {
          });
 }
 
+/// Whether what is verified is what is accepted.
+static bool takesDrafts(VerifyOp op, AcceptOp accept) {
+  return op.getDrafts() && accept.getDrafts() == op.getDrafts();
+}
+
 /// The k of the smallest round that has each of the nodes.
 SmallVector<int64_t> RoundWriter::leastK() {
-  auto envelope = e.module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   SmallVector<int64_t> least;
   for (int64_t smaller = 0; smaller < k; ++smaller)
     least.resize(std::min(envelope.getNodes(smaller, op.getTree()), nodes),
@@ -131,72 +154,91 @@ SmallVector<Value> RoundWriter::draftsOf(SlotBody &body, Value limit) {
   return drafts;
 }
 
-/// Of how many of `nodes` nodes `lives` holds.
-static Value countNodes(SlotBody &body, int64_t nodes,
-                        llvm::function_ref<Value(int64_t)> lives) {
-  Value one = body.constant(1), none = body.constant(0), count = none;
-  for (int64_t node = 0; node < nodes; ++node)
-    count = body.add(count, body.select(lives(node), one, none));
-  return count;
+/// What the envelope and the host leave of the window at `n`. The host's
+/// `limit` of depth may be null.
+NodeLimits RoundWriter::limitsOf(SlotBody &body, Value n, Value limit) {
+  NodeLimits limits;
+  // Nodes are no deeper where there are as many as drafts.
+  if (op.getParents() && nodes != k + 1) {
+    limits.depth = body.constant(k);
+    if (limit)
+      limits.depth = body.min(limits.depth, limit);
+  }
+  limits.places = body.sub(body.constant(envelope.getMaxContext()), n);
+  if (envelope.trims(nodes))
+    limits.rows = body.load(states::kLoop, body.constant(::mtp::kLoopMostRows));
+  return limits;
 }
 
-/// Of a tree that is the slot's own, at most `most` deep, which may be null.
+/// Of a tree that is the slot's own.
 LiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts,
-                                     Value most) {
+                                     const NodeLimits &limits) {
   Value tokens = body.vector(SmallVector<Value>(drafts));
   auto stays = [&](Value node, Value) {
-    return body.compare(Predicate::sge, body.element(tokens, body.sub(node, 1)),
-                        0);
+    Value isToken = body.compare(Predicate::sge,
+                                 body.element(tokens, body.sub(node, 1)), 0);
+    return body.both(isToken,
+                     body.compare(Predicate::slt, node, limits.places));
   };
-  NodeWalk walk = walkNodes(body, nodes, body.input(1), stays, most);
-  auto lives = [&body, depths = walk.depths](int64_t node) {
+  NodeWalk walk = walkNodes(body, nodes, body.input(1), stays, limits.depth);
+  Value one = body.constant(1), zero = body.constant(0);
+  Value none = body.constant(-1);
+  Value rows = limits.rows ? body.max(limits.rows, one) : body.constant(nodes);
+  // The first nodes of a tree are one: parents come before their children.
+  auto keep = [&](Value node, ValueRange in) -> SmallVector<Value> {
+    Value depth = body.element(in[1], node);
+    Value lives = body.both(body.compare(Predicate::sge, depth, 0),
+                            body.compare(Predicate::slt, in[0], rows));
+    depth = body.select(lives, depth, none);
+    return {body.add(in[0], body.select(lives, one, zero)),
+            body.replace(in[1], depth, node), body.max(in[2], depth)};
+  };
+  auto kept = body.repeat(nodes, {zero, walk.depths, zero}, keep);
+  auto lives = [&body, depths = kept[1]](int64_t node) {
     return body.compare(Predicate::sge, body.element(depths, node), 0);
   };
-  Value one = body.constant(1), none = body.constant(0);
-  auto addNode = [&](Value node, ValueRange in) -> SmallVector<Value> {
-    Value isNode =
-        body.compare(Predicate::sge, body.element(walk.depths, node), 0);
-    return {body.add(in[0], body.select(isNode, one, none))};
-  };
-  Value count = body.repeat(nodes, none, addNode)[0];
-  return {lives, walk.longest, count, walk.depths};
+  return {lives, kept[2], kept[0], kept[1]};
 }
 
 /// Of a chain or a static tree: numbers by themselves, and no vector. Where it
 /// is indexed by what is only known when it runs, a GPU's thread has it in
 /// memory.
-LiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts) {
+LiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts,
+                                  const NodeLimits &limits) {
   auto parents = tree.empty() ? llvm::to_vector(llvm::seq<int64_t>(-1, k))
                               : SmallVector<int64_t>(tree);
   SmallVector<int64_t> depths = nodeDepths(parents);
-  Value none = body.constant(0), longest = none;
+  Value zero = body.constant(0), one = body.constant(1);
+  Value longest = zero, count = one;
   SmallVector<Value> live{body.compare(Predicate::sge, longest, 0)};
   for (auto [draft, token] : llvm::enumerate(drafts)) {
     int64_t node = draft + 1;
-    live.push_back(
-        body.both(body.compare(Predicate::sge, token, 0), live[parents[node]]));
-    longest = body.max(
-        longest, body.select(live.back(), body.constant(depths[node]), none));
+    Value isToken = body.compare(Predicate::sge, token, 0);
+    Value lives = body.both(isToken, live[parents[node]]);
+    lives = body.both(lives, body.compare(Predicate::sgt, limits.places, node));
+    // Of a chain all nodes before it live where it does.
+    Value before = tree.empty() ? body.constant(node) : count;
+    if (limits.rows)
+      lives =
+          body.both(lives, body.compare(Predicate::slt, before, limits.rows));
+    live.push_back(lives);
+    if (!tree.empty())
+      count = body.add(count, body.select(lives, one, zero));
+    longest = body.max(longest,
+                       body.select(lives, body.constant(depths[node]), zero));
   }
   auto lives = [live](int64_t node) { return live[node]; };
-  return {lives, longest,
-          tree.empty() ? body.add(longest, 1) : countNodes(body, nodes, lives),
+  return {lives, longest, tree.empty() ? body.add(longest, 1) : count,
           /*depths=*/Value()};
 }
 
-/// Of `drafts` those that can be accepted by a slot with that limit, which may
-/// be null. A tree of the slot's own may be deeper than k and the limit; what
-/// is becomes -1.
+/// Of `drafts` those that can be accepted by a slot with these limits. All
+/// others become -1: a rule must not find one that nobody has verified.
 LiveNodes RoundWriter::findLive(SlotBody &body, MutableArrayRef<Value> drafts,
-                                Value limit) {
-  if (!op.getParents())
-    return knownNodes(body, drafts);
-  if (nodes == k + 1) // and no deeper than the limit leaves drafts
-    return computedNodes(body, drafts, /*most=*/Value());
-  Value most = body.constant(k), none = body.constant(-1);
-  if (limit)
-    most = body.min(most, limit);
-  LiveNodes live = computedNodes(body, drafts, most);
+                                const NodeLimits &limits) {
+  LiveNodes live = op.getParents() ? computedNodes(body, drafts, limits)
+                                   : knownNodes(body, drafts, limits);
+  Value none = body.constant(-1);
   for (auto [draft, token] : llvm::enumerate(drafts))
     token = body.select(live.lives(draft + 1), token, none);
   return live;
@@ -234,6 +276,9 @@ TargetRows RoundWriter::writeWindow() {
        {states::kLength, states::kAccepted, states::kWindow})
     useState(e.module, state);
   bool limits = isLimited(op);
+  bool isTaken =
+      llvm::any_of(op->getBlock()->getOps<AcceptOp>(),
+                   [&](AcceptOp accept) { return takesDrafts(op, accept); });
   if (limits)
     useState(e.module, states::kDraftLimit);
   Value drafts = op.getDrafts();
@@ -255,19 +300,19 @@ TargetRows RoundWriter::writeWindow() {
                             })};
   if (drafts) {
     useState(e.module, states::kLoop);
-    LiveNodes live = findLive(body, own, limit);
+    LiveNodes live = findLive(body, own, limitsOf(body, n, limit));
     Value ended = body.load(states::kLoop, body.constant(::mtp::kLoopEnded));
     Value runs = body.compare(Predicate::eq, ended, 0);
     addRows(body, live.count, runs);
     window.append({positionsOf(body, live, n, runs), live.longest});
-    if (limits)
+    if (isTaken)
       window.push_back(body.vector(own));
   } else {
     window.push_back(body.vector(n));
   }
   ValueRange made = body.yield(window);
   return {e.byRow(made[0]), e.makeRows(e.byRow(made[1]), e.byRow(made[2])),
-          limits ? Value(made[4]) : drafts, drafts ? Value(made[3]) : Value()};
+          isTaken ? Value(made[4]) : drafts, drafts ? Value(made[3]) : Value()};
 }
 
 bool mlir::mtp::goesByRows(Region &region) {
@@ -335,7 +380,6 @@ Value RoundWriter::chainOfPrompt(PromptRowsOp prompt) {
   SlotBody body(e.builder, e.loc, "prompt_chain", slots);
   Value position = body.constant(-1), root = position;
   Value mask = body.wideConstant(0);
-  auto envelope = e.module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   int64_t most = std::min<int64_t>(kMostSequences, envelope.getMaxBatch());
   for (int64_t i = 0; i < most; ++i) {
     auto load = [&](SequenceWord word) {
@@ -358,6 +402,13 @@ Value RoundWriter::chainOfPrompt(PromptRowsOp prompt) {
                                 rows[0], rows[2], /*refreshed=*/false);
 }
 
+/// Gives rows of windows as much room as the envelope has for them.
+PackOp RoundWriter::limited(PackOp pack) {
+  if (envelope.trims(nodes))
+    pack.setAtMost(envelope.getMaxRows());
+  return pack;
+}
+
 /// Packs those of the rows in `pack` that logits are wanted of: the slots' own,
 /// and of each prompt the last. Their tokens are their places in `pack`.
 PackOp RoundWriter::packScored(const TargetRows &target, PackOp pack) {
@@ -374,8 +425,8 @@ PackOp RoundWriter::packScored(const TargetRows &target, PackOp pack) {
   if (isTree())
     rows = MakeTreeRowsOp::create(e.builder, e.loc, slots, last[1], last[1],
                                   last[1], last[2], /*refreshed=*/false);
-  return PackOp::create(e.builder, e.loc, target.rows, pack.getPlaces(), rows,
-                        places);
+  return limited(PackOp::create(e.builder, e.loc, target.rows, pack.getPlaces(),
+                                rows, places));
 }
 
 /// Runs the region over the slots' rows and those of prompts together. What it
@@ -384,8 +435,8 @@ void RoundWriter::writeWithPrompt(const TargetRows &target) {
   auto prompt = PromptRowsOp::create(e.builder, e.loc, target.tokens.getType(),
                                      RowsType::get(op.getContext()));
   Value rows = isTree() ? chainOfPrompt(prompt) : prompt.getRows();
-  auto pack = PackOp::create(e.builder, e.loc, target.rows, target.tokens, rows,
-                             prompt.getTokens());
+  PackOp pack = limited(PackOp::create(
+      e.builder, e.loc, target.rows, target.tokens, rows, prompt.getTokens()));
   PackOp scored = packScored(target, pack);
   SmallVector<Value> results = e.inlineRegion(
       op.getBodyRegion(), {pack.getPackedTokens(), pack.getPacked()});
@@ -405,7 +456,7 @@ void RoundWriter::writeWithPrompt(const TargetRows &target) {
 void RoundWriter::write() {
   TargetRows target = writeWindow();
   for (auto accept : op->getBlock()->getOps<AcceptOp>())
-    if (op.getDrafts() && accept.getDrafts() == op.getDrafts())
+    if (takesDrafts(op, accept))
       accept.getDraftsMutable().assign(target.drafts);
   e.output("tokens", target.tokens);
   if (target.drafted)
@@ -420,7 +471,7 @@ void RoundWriter::write() {
   PackOp pack;
   Value tokens = target.tokens, rows = target.rows;
   if (target.drafted && goesByRows(op.getBodyRegion())) {
-    pack = PackOp::create(e.builder, e.loc, rows, tokens);
+    pack = limited(PackOp::create(e.builder, e.loc, rows, tokens));
     rows = pack.getPacked();
     tokens = pack.getPackedTokens();
     e.output(kPlacesOutput, pack.getPlaces());
@@ -433,6 +484,33 @@ void RoundWriter::write() {
   if (op.getRows())
     results.push_back(rows);
   op.replaceAllUsesWith(results);
+}
+
+/// Checks that a round verifies all rows, or that nothing but the number of
+/// rounds shows which.
+static LogicalResult checkBudget(RoundOp round) {
+  auto envelope =
+      round->getParentOfType<ModuleOp>()->getAttrOfType<EnvelopeAttr>(
+          kEnvelopeAttr);
+  if (!round.getK() || !envelope.trims(round.getWindow()))
+    return success();
+  auto emitBudget = [&](Operation *op) {
+    return op->emitOpError("expected max_rows of at least max_batch * ")
+           << round.getWindow() << " = "
+           << envelope.getMaxBatch() * round.getWindow() << ", or none, got "
+           << envelope.getMaxRows() << ": ";
+  };
+  auto verifies = round.getBody()->getOps<VerifyOp>();
+  if (verifies.empty())
+    return emitBudget(round) << "without an mtp.verify all rows are computed";
+  VerifyOp verify = *verifies.begin();
+  if (!isLimited(verify))
+    return emitBudget(verify) << "without an mtp.accept that is exact, and "
+                                 "takes the drafts, output would depend on "
+                                 "how many sequences run";
+  if (!goesByRows(verify.getBodyRegion()))
+    return emitBudget(verify) << "its region needs all rows of a slot";
+  return success();
 }
 
 static LogicalResult expandInRound(VerifyOp op) {
@@ -473,6 +551,11 @@ static LogicalResult expand(VerifyOp op) {
 }
 
 void ExpandVerifyPass::runOnOperation() {
-  if (failed(expandInstantiated<VerifyOp>(getOperation(), numExpanded, expand)))
+  WalkResult checked = getOperation()->walk([](RoundOp round) {
+    return failed(checkBudget(round)) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+  });
+  if (checked.wasInterrupted() ||
+      failed(expandInstantiated<VerifyOp>(getOperation(), numExpanded, expand)))
     signalPassFailure();
 }

@@ -34,8 +34,10 @@ public:
   AgainWriter(Expansion &e, int64_t k, Value drafted)
       : body(e.builder, e.loc, "again", e.slots(),
              drafted ? ValueRange(drafted) : ValueRange()),
-        k(k), nodes(e.roundNodes()), hasDrafted(drafted != nullptr),
-        round(word(::mtp::kLoopRound)) {}
+        k(k), nodes(e.roundNodes()),
+        context(e.module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr)
+                    .getMaxContext()),
+        hasDrafted(drafted != nullptr), round(word(::mtp::kLoopRound)) {}
 
   Value write();
 
@@ -50,7 +52,7 @@ private:
   Value writeTokens(Value wasEnded, Value count);
 
   SlotBody body;
-  int64_t k, nodes;
+  int64_t k, nodes, context;
   bool hasDrafted;
   Value round;
 };
@@ -100,9 +102,13 @@ Value AgainWriter::write() {
   setWord(next, ::mtp::kLoopRound);
 
   Value isLast = body.compare(Predicate::sge, next, word(::mtp::kLoopRounds));
-  Value rest =
-      body.sub(word(::mtp::kLoopPositions), body.load(states::kLength));
-  Value isFull = body.compare(Predicate::slt, rest, nodes);
+  Value length = body.load(states::kLength);
+  Value rest = body.sub(word(::mtp::kLoopPositions), length);
+  // At the context's end a window has fewer rows.
+  Value places =
+      body.max(body.sub(body.constant(context), length), body.constant(1));
+  Value isFull = body.compare(Predicate::slt, rest,
+                              body.min(places, body.constant(nodes)));
   Value yields = body.compare(Predicate::ne, word(::mtp::kLoopYields), 0);
   // A sequence that has ended goes on as long as it has pages: rounds without
   // would write to the dummy page, two slots to the same place.

@@ -37,12 +37,18 @@ static Value slotsOf(Value rows) {
       .Default(Value());
 }
 
-static Count packedRows(PackOp op, Value result) {
+static Count packedRows(PackOp op, Value result, const ProgramRows &program) {
   Count own = exec::rowsOf(op.getTokens());
-  if (result == op.getPlaces() || !op.getPromptTokens())
+  if (result == op.getPlaces())
     return own;
-  Count theirs = exec::rowsOf(op.getPromptTokens());
-  return result == op.getPromptPlaces() ? theirs : own + theirs;
+  Value prompts = op.getPromptTokens();
+  Count theirs = prompts ? exec::rowsOf(prompts) : Count();
+  if (result == op.getPromptPlaces())
+    return theirs;
+  // A program is for batches that are all trimmed, or none.
+  if (op.getAtMost() && own.at(program.points.most) > int64_t(*op.getAtMost()))
+    own = Count(*op.getAtMost());
+  return own + theirs;
 }
 
 /// The rows of a result; most ops have a row for each of their first operand.
@@ -66,7 +72,7 @@ static std::optional<Count> resultRows(Operation *op, Value result,
         return exec::rowsOf(op.getHead()) + exec::rowsOf(op.getTail());
       })
       .Case([](TakeRowsOp op) { return exec::rowsOf(op.getIndex()); })
-      .Case([&](PackOp op) { return packedRows(op, result); })
+      .Case([&](PackOp op) { return packedRows(op, result, program); })
       .Case([](UnpackOp op) { return exec::rowsOf(op.getPlaces()); })
       .Default([](Operation *op) -> Rows {
         if (op->getNumOperands() == 0 ||

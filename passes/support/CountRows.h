@@ -16,6 +16,8 @@ struct ProgramRows {
   exec::Count chunk;
   /// Of prompts beside a round.
   exec::Count sequences = {};
+  /// The values of n; what a budget trims is known for these.
+  exec::Points points = {};
 };
 
 /// Gives the results of `op`, whose operands have counts of rows, as many rows

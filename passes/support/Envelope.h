@@ -7,12 +7,6 @@
 
 namespace mlir::mtp {
 
-/// Positions that a row may take: a round that starts at the last one of the
-/// context still has a whole window.
-inline int64_t positionCount(EnvelopeAttr envelope) {
-  return envelope.getPositionCount();
-}
-
 /// Pages that a slot of full length holds.
 inline int64_t pagesPerSlot(EnvelopeAttr envelope) {
   return envelope.getPagesPerSlot();

@@ -188,6 +188,7 @@ mtp_status mtp_model_get_info(const mtp_model *model, mtp_model_info *info) {
     value.prefill_chunk = e->prefillChunk;
     value.page_tokens = e->pageTokens;
     value.max_nodes = e->maxNodes;
+    value.max_rows = e->maxRows;
   }
   return report(toCaller(value, info, "mtp_model_info"));
 }

@@ -163,8 +163,7 @@ Status ArtifactFile::checkPageTables(const Plan &plan) const {
   for (uint32_t i = 0; i < isTable.size(); ++i) {
     if (!isTable[i])
       continue;
-    uint64_t width =
-        pagesPerSlot(e->max_context(), mostNodes(*e), e->page_tokens());
+    uint64_t width = pagesPerSlot(e->max_context(), e->page_tokens());
     std::span<const uint8_t> data = blob(*plan.constants->Get(i));
     for (size_t at = 0; at + 4 <= data.size(); at += 4) {
       int32_t page;

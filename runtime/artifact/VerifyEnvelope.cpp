@@ -35,6 +35,9 @@ static Status verifyLimits(const schema::Envelope &e) {
     MTP_RETURN_IF_ERROR(
         verifyLimit("max_nodes", e.max_nodes(), e.max_k() + 1, kMostNodes));
   MTP_RETURN_IF_ERROR(verifyLimit("max_batch", e.max_batch(), 1, kMostSlots));
+  if (e.max_rows() != 0)
+    MTP_RETURN_IF_ERROR(verifyLimit("max_rows", e.max_rows(), e.max_batch(),
+                                    uint64_t(e.max_batch()) * kMostNodes));
   MTP_RETURN_IF_ERROR(
       verifyLimit("max_context", e.max_context(), kLeastContext, kMostContext));
   MTP_RETURN_IF_ERROR(
@@ -138,7 +141,7 @@ static Status verifyStates(Artifact &artifact) {
   const schema::Envelope &e = *artifact.envelope;
   using schema::DType;
   uint64_t s = e.max_batch(), tokens = uint64_t(e.max_k()) + 1;
-  uint64_t pages = pagesPerSlot(e.max_context(), mostNodes(e), e.page_tokens());
+  uint64_t pages = pagesPerSlot(e.max_context(), e.page_tokens());
   std::optional<uint32_t> prompt = artifact.findState("prompt_tokens");
   if (!prompt)
     return dataLoss("states: expected one named 'prompt_tokens'");
@@ -187,17 +190,37 @@ static Status verifyOutput(const Program &program, std::string_view name,
 }
 
 static Status verifyOutputs(const Artifact &artifact, const Program &program,
-                            Count rows) {
-  MTP_RETURN_IF_ERROR(verifyOutput(program, "logits", schema::DType::F32, rows,
-                                   {artifact.envelope->vocab()}));
+                            Count rows, Count verified) {
+  MTP_RETURN_IF_ERROR(verifyOutput(program, "logits", schema::DType::F32,
+                                   verified, {artifact.envelope->vocab()}));
   return verifyOutput(program, "picks", schema::DType::I32, rows, {});
 }
 
-/// Checks a round with rows of prompts: `rows` are its own. Logits are of these
-/// and of each prompt's last row; the latter have another output for
+/// Of the rows of a round's windows those that are verified, and have logits:
+/// all, or where the envelope's budget is less, that.
+static Result<Count> verifiedRows(const Artifact &artifact,
+                                  const Program &program, Count rows) {
+  int64_t budget = artifact.envelope->max_rows();
+  if (budget == 0 || rows.at(program.end - 1) <= budget)
+    return rows;
+  if (rows.at(program.begin) <= budget)
+    return dataLoss(strCat("expected batches of more than ", budget,
+                           " rows in a program of their own, got batch ",
+                           program.begin, " to ", program.end - 1));
+  if (!program.output("places") || !artifact.findState("draft_limit") ||
+      !artifact.findState("loop"))
+    return dataLoss(strCat("expected an output 'places' and the states 'loop' "
+                           "and 'draft_limit' where ",
+                           budget, " rows are verified of ",
+                           rows.at(program.begin), " and more"));
+  return Count{budget, 0};
+}
+
+/// Checks a round with rows of prompts: `rows` are its own, `verified` of these
+/// have logits, and each prompt's last row; the latter have another output for
 /// themselves.
 static Status verifyMixed(const Artifact &artifact, const Program &program,
-                          Count rows) {
+                          Count rows, Count verified) {
   const schema::Envelope &e = *artifact.envelope;
   if (program.prompts > e.prefill_chunk())
     return dataLoss(strCat("expected at most ", e.prefill_chunk(),
@@ -210,7 +233,7 @@ static Status verifyMixed(const Artifact &artifact, const Program &program,
                            " prompts beside a round, each with a row, got ",
                            sequences));
   MTP_RETURN_IF_ERROR(verifyOutput(program, "logits", schema::DType::F32,
-                                   {rows.base + sequences, rows.step},
+                                   {verified.base + sequences, verified.step},
                                    {e.vocab()}));
   MTP_RETURN_IF_ERROR(verifyOutput(program, strCat(kPromptOutputs, "logits"),
                                    schema::DType::F32, {sequences, 0},
@@ -376,8 +399,9 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
   if (artifact.findState("ring"))
     MTP_RETURN_IF_ERROR(
         verifyOutput(program, kAgain, schema::DType::I32, {0, 1}, {}));
-  return program.prompts ? verifyMixed(artifact, program, rows)
-                         : verifyOutputs(artifact, program, rows);
+  MTP_ASSIGN_OR_RETURN(Count verified, verifiedRows(artifact, program, rows));
+  return program.prompts ? verifyMixed(artifact, program, rows, verified)
+                         : verifyOutputs(artifact, program, rows, verified);
 }
 
 /// A second prefill for a chunk of whole pages, whose rows stand where their
@@ -400,7 +424,7 @@ Status Coverage::addLibrary(const Artifact &artifact, const Program &program) {
                            "library ",
                            program.drafts ? "with" : "without", " drafts"));
   has = true;
-  return verifyOutputs(artifact, program, {1, 0});
+  return verifyOutputs(artifact, program, {1, 0}, {1, 0});
 }
 
 Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
@@ -421,7 +445,7 @@ Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
     return dataLoss(strCat("a second prefill program for ", *twice, " rows of ",
                            sequences, " sequences ",
                            program.drafts ? "with" : "without", " drafts"));
-  return verifyOutputs(artifact, program, {sequences, 0});
+  return verifyOutputs(artifact, program, {sequences, 0}, {sequences, 0});
 }
 
 /// A name means the same in all programs.

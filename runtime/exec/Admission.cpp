@@ -55,7 +55,7 @@ Status Session::Impl::checkRequest(const Request &request) const {
                              " tokens and ", request.maxTokens,
                              " max tokens exceed the context of ", e.maxContext,
                              ", which the artifact was compiled for"));
-  uint64_t pages = kv->pagesFor(total + inner.programs.nodes(options.k) - 1);
+  uint64_t pages = kv->pagesFor(endOfRound(total - 1, options.k));
   if (pages > kv->usablePages())
     return resourceExhausted(
         strCat("the prompt's ", request.prompt.size(), " tokens and ",
@@ -205,10 +205,9 @@ int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot,
   giveBackAhead();
   if (!sequence.wasAdmitted)
     sequence.makers = planPages(sequence.request.prompt.size());
-  int64_t reused =
-      kv->begin(slot, sequence.context,
-                sequence.context.size() + inner.programs.nodes(options.k),
-                {sequence.makers, sequence.wasAdmitted, sequence.inputHash});
+  int64_t reused = kv->begin(
+      slot, sequence.context, endOfRound(sequence.context.size(), options.k),
+      {sequence.makers, sequence.wasAdmitted, sequence.inputHash});
   if (reused < 0)
     return -1;
   // A page is left for everyone who runs: else the newcomer would be the first
@@ -240,8 +239,7 @@ Status Session::Impl::admitWaiting() {
                               sequence.output.end() - 1);
     if (isWorthWaiting(sequence)) {
       ++keptSlots;
-      keptPages += kv->pagesFor(sequence.context.size() +
-                                inner.programs.nodes(options.k));
+      keptPages += kv->pagesFor(endOfRound(sequence.context.size(), options.k));
       continue;
     }
     uint32_t slot =

@@ -25,8 +25,7 @@ void Session::Impl::giveBackAhead() {
     Sequence &sequence = sequences.at(id);
     if (sequence.phase != Sequence::Phase::Running)
       continue;
-    kv->shrink(sequence.slot,
-               sequence.length + inner.programs.nodes(options.k));
+    kv->shrink(sequence.slot, endOfRound(sequence.length, options.k));
     sequence.tableCapacity = 0;
   }
 }
@@ -36,10 +35,9 @@ void Session::Impl::giveBackAhead() {
 /// end. Who has lost its own is not in the round.
 Status Session::Impl::makeRoom(RoundPlan &plan) {
   bool isTight = false;
-  uint32_t nodes = inner.programs.nodes(plan.k);
   for (auto [sequence, drafts] : plan.rows) {
     while (sequence->phase == Sequence::Phase::Running &&
-           !kv->grow(sequence->slot, sequence->length + nodes)) {
+           !kv->grow(sequence->slot, endOfRound(sequence->length, plan.k))) {
       if (isTight)
         MTP_RETURN_IF_ERROR(preemptYoungest());
       else
@@ -69,12 +67,11 @@ uint32_t Session::Impl::roundsFor(const RoundPlan &plan) {
 /// Takes pages for rounds ahead, as far as there are any: the device ends the
 /// launch in front of the first page that is missing.
 void Session::Impl::lookAhead(Sequence &sequence, uint32_t k, uint32_t rounds) {
-  uint32_t nodes = inner.programs.nodes(k);
-  uint64_t last =
-      sequence.request.prompt.size() + sequence.request.maxTokens + nodes - 1;
+  const Request &request = sequence.request;
+  uint64_t last = endOfRound(request.prompt.size() + request.maxTokens - 1, k);
   for (; rounds > 1; rounds /= 2) {
     uint64_t before = uint64_t(rounds - 1) * (uint64_t(k) + 1);
-    uint64_t wanted = sequence.length + before + nodes;
+    uint64_t wanted = endOfRound(sequence.length + before, k);
     if (kv->grow(sequence.slot, std::min(wanted, last)))
       return;
   }
@@ -95,7 +92,9 @@ Status Session::Impl::writeRows(const RoundPlan &plan, uint32_t rounds) {
   LoopLimits limits;
   limits.rounds = rounds;
   limits.yields = !waiting.empty();
+  std::vector<uint32_t> rows = rowsOfSlots(plan);
   for (auto [sequence, drafts] : plan.rows) {
+    limits.mostRows = rows[slots.size()];
     slots.push_back(int32_t(sequence->slot));
     MTP_RETURN_IF_ERROR(syncPageTable(*sequence));
     MTP_RETURN_IF_ERROR(host->setDraftLimit(sequence->slot, drafts));
@@ -319,7 +318,9 @@ Result<SlotResults> Session::Impl::findResults(Sequence &sequence,
   uint32_t batch = uint32_t(from.rows.size());
   uint32_t nodes = inner.programs.nodes(from.k);
   // Behind the slots' rows a prompt's may have some.
-  uint64_t bytes = uint64_t(nodes) * inner.envelope->vocab * sizeof(float);
+  uint64_t rowBytes = inner.envelope->vocab * sizeof(float);
+  uint64_t bytes = nodes * rowBytes;
+  uint32_t logitsRows = uint32_t(from.logits.bytes / rowBytes);
   SlotResults results{rowsOf(from.logits, row * bytes, bytes), from.program,
                       batch, row, batch};
   sequence.windowRows.clear();
@@ -339,7 +340,7 @@ Result<SlotResults> Session::Impl::findResults(Sequence &sequence,
     uint32_t node = path.empty() ? j : within(path[j], nodes);
     sequence.windowRows.push_back(node);
     sequence.logitsRows.push_back(
-        places.empty() ? node : within(places[node], batch * nodes));
+        places.empty() ? node : within(places[node], logitsRows));
   }
   if (!places.empty())
     results.logits = from.logits;
@@ -359,7 +360,7 @@ Status Session::Impl::readRound(Sequence &sequence,
                                 " tokens of a round, got ", tokens.size())));
     return okStatus();
   }
-  if (anchor + inner.programs.nodes(from.k) > capacity) {
+  if (endOfRound(anchor, from.k) > capacity) {
     finish(sequence, FinishReason::Failed,
            internalError(strCat("expected no round behind position ", capacity,
                                 ", where the pages end, got one at ", anchor)));

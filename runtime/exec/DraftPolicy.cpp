@@ -164,7 +164,7 @@ uint32_t DraftPolicy::rowsOf(uint32_t drafts) const {
 }
 
 RoundCost::Work DraftPolicy::fullRound(uint32_t batch, uint32_t k) const {
-  return {batch, k, batch * rowsOf(k)};
+  return {batch, k, std::min(batch * rowsOf(k), mostRows)};
 }
 
 /// Every slot verifies all drafts that it may have.
@@ -176,6 +176,7 @@ DraftPolicy::Shares DraftPolicy::allDrafts(const Candidates &of,
     all.drafts.push_back(std::min(slot.most, k));
     work.rows += rowsOf(all.drafts.back());
   }
+  work.rows = std::min(work.rows, mostRows);
   all.rate = of.tokens[k] / cost.seconds(work);
   return all;
 }
@@ -203,6 +204,7 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
       next.drafts.push_back(drafts);
       work.rows += rowsOf(drafts);
     }
+    work.rows = std::min(work.rows, mostRows);
     next.rate = tokens / cost.seconds(work);
     if (next.rate <= best.rate)
       break;

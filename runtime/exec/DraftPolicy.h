@@ -44,9 +44,12 @@ private:
 
 class DraftPolicy {
 public:
-  /// By k, the rows of a slot in a round; k + 1 where that is not said.
-  explicit DraftPolicy(std::vector<uint32_t> rowsByK = {})
-      : rowsByK(std::move(rowsByK)) {}
+  /// By k, the rows of a slot in a round; k + 1 where that is not said. A round
+  /// has `mostRows` of all slots at most: drafts that are trimmed cost nothing,
+  /// and count as rejected.
+  explicit DraftPolicy(std::vector<uint32_t> rowsByK = {},
+                       uint32_t mostRows = UINT32_MAX)
+      : rowsByK(std::move(rowsByK)), mostRows(mostRows) {}
 
   struct Slot {
     /// Null where the request says how many drafts it has, which are `most`.
@@ -100,6 +103,7 @@ private:
   RoundCost::Work fullRound(uint32_t batch, uint32_t k) const;
 
   std::vector<uint32_t> rowsByK;
+  uint32_t mostRows;
   RoundCost cost;
   /// Of all slots; what new ones begin with.
   DraftHistory all;

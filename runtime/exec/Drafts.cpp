@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/RowBudget.h"
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
@@ -86,6 +87,14 @@ RoundPlan Session::Impl::planRound() {
     }
   }
   return plan;
+}
+
+/// How many rows each of a round's slots may have.
+std::vector<uint32_t> Session::Impl::rowsOfSlots(const RoundPlan &plan) const {
+  std::vector<uint32_t> wanted;
+  for (const RoundPlan::Row &row : plan.rows)
+    wanted.push_back(inner.programs.nodes(row.drafts));
+  return shareRows(wanted, inner.envelope->maxRows);
 }
 
 /// Counts a round of a sequence, by what it was to have and what came of it.

@@ -68,6 +68,7 @@ Status HostState::setLoop(uint32_t slot, const LoopLimits &limits) {
   words[kLoopPositions] = word(limits.positions);
   words[kLoopEnded] = limits.isDead;
   words[kLoopYields] = limits.yields;
+  words[kLoopMostRows] = word(limits.mostRows);
   return writeRow(loop, slot, words.data(), sizeof(words));
 }
 

@@ -33,6 +33,8 @@ struct LoopLimits {
   uint32_t budget = 0;
   /// Positions that have pages.
   uint64_t positions = 0;
+  /// Rows that the slot may have in a round, where the program trims windows.
+  uint32_t mostRows = UINT32_MAX;
   /// Nobody reads what the slot puts out.
   bool isDead = false;
   /// Whether no other round shall follow the one in which the sequence ends.

@@ -53,6 +53,7 @@ uint32_t Session::Impl::rowsBesideRound(const RoundPlan &plan,
   uint64_t own = 0;
   for (const RoundPlan::Row &row : plan.rows)
     own += inner.programs.nodes(row.drafts);
+  own = std::min<uint64_t>(own, inner.envelope->maxRows);
   uint64_t rows = stepCost.rowsIn(seconds);
   rows = std::max<uint64_t>(rows > own ? rows - own : 0,
                             options.stepMilliseconds ? kLeastInTime
@@ -123,6 +124,7 @@ void Session::Impl::countSeconds(const Flight &over, double seconds) {
   RoundCost::Work work{uint32_t(over.rows.size()), over.k, 0};
   for (const Flight::Row &row : over.rows)
     work.rows += inner.programs.nodes(row.drafts);
+  work.rows = std::min(work.rows, inner.envelope->maxRows);
   stepCost.add(work.rows + over.rowsBeside(), seconds);
   if (over.beside.empty())
     draftPolicy.addRound(work, seconds);

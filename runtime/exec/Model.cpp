@@ -38,6 +38,9 @@ static EnvelopeInfo makeEnvelope(const Artifact &artifact,
   info.vocab = envelope.vocab();
   info.modules = artifact.ahead;
   info.maxNodes = mostNodes(envelope);
+  info.maxRows = info.maxNodes * info.maxBatch;
+  if (envelope.max_rows() != 0)
+    info.maxRows = std::min(info.maxRows, envelope.max_rows());
   return info;
 }
 

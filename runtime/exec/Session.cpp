@@ -3,7 +3,6 @@
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionImpl.h"
-#include "runtime/schema/KvPage.h"
 
 #include <algorithm>
 #include <chrono>
@@ -73,8 +72,7 @@ KvConfig Session::Impl::kvConfig() const {
   config.pages = options.kvPages;
   config.pageTokens = e.pageTokens;
   config.slots = options.maxSlots;
-  config.tableWidth =
-      uint32_t(pagesPerSlot(e.maxContext, e.maxNodes, e.pageTokens));
+  config.tableWidth = uint32_t(pagesPerSlot(e.maxContext, e.pageTokens));
   config.lookahead = reuse.lookahead;
   config.rerun = reuse.rerun;
   config.prefixCache = options.prefixCache && reuse.isAllowed;
@@ -99,7 +97,7 @@ Status Session::Impl::startGeneration() {
   std::vector<uint32_t> rowsByK;
   for (uint32_t k = 0; k <= options.k; ++k)
     rowsByK.push_back(inner.programs.nodes(k));
-  draftPolicy = DraftPolicy(std::move(rowsByK));
+  draftPolicy = DraftPolicy(std::move(rowsByK), inner.envelope->maxRows);
   mixes = canMix();
   statistics.drafted.assign(options.k, 0);
   statistics.accepted.assign(options.k, 0);

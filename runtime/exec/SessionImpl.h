@@ -38,6 +38,7 @@
 #include "runtime/exec/PassCost.h"
 #include "runtime/exec/ReuseRule.h"
 #include "runtime/exec/SlotStates.h"
+#include "runtime/schema/KvPage.h"
 
 #include <functional>
 #include <map>
@@ -292,6 +293,12 @@ public:
   // Drafts.cpp
   Status checkK(const Request &request) const;
   void setK(Sequence &sequence) const;
+  /// Positions that a round of k needs pages for which begins at `length`.
+  uint64_t endOfRound(uint64_t length, uint32_t k) const {
+    return roundEnd(length, inner.programs.nodes(k),
+                    inner.envelope->maxContext);
+  }
+  std::vector<uint32_t> rowsOfSlots(const RoundPlan &plan) const;
   RoundPlan planRound();
   RoundPlan planOfOneK(const std::vector<Sequence *> &running);
   void countRound(Sequence &sequence, const Flight &from, uint32_t drafts,

@@ -25,16 +25,19 @@ inline constexpr uint64_t mostNodes(uint64_t k, uint64_t maxK,
   return k == 0 || maxNodes == 0 ? k + 1 : maxNodes - (maxK - k);
 }
 
-/// Positions that a row may take: a round that starts at the last one of the
-/// context still has a window of `nodes` rows.
-inline constexpr uint64_t positionCount(uint64_t maxContext, uint64_t nodes) {
-  return maxContext + nodes;
+/// Pages that a slot of full length holds. At the context's end a window has
+/// fewer rows: none stands behind the last position.
+inline constexpr uint64_t pagesPerSlot(uint64_t maxContext,
+                                       uint64_t pageTokens) {
+  return (maxContext + pageTokens - 1) / pageTokens;
 }
 
-/// Pages that a slot of full length holds.
-inline constexpr uint64_t pagesPerSlot(uint64_t maxContext, uint64_t nodes,
-                                       uint64_t pageTokens) {
-  return (positionCount(maxContext, nodes) + pageTokens - 1) / pageTokens;
+/// Positions that a round which begins at `length` needs pages for: a place for
+/// each of `nodes` rows, as far as the context goes, and one at least.
+inline constexpr uint64_t roundEnd(uint64_t length, uint64_t nodes,
+                                   uint64_t maxContext) {
+  uint64_t rest = maxContext > length ? maxContext - length : 1;
+  return length + (nodes < rest ? nodes : rest);
 }
 
 } // namespace mtp

@@ -47,6 +47,8 @@ enum LoopWord : int64_t {
   kLoopYields,
   /// Rows of the slot that lived in the launch's rounds so far.
   kLoopRows,
+  /// Rows that the slot may have in a round, of a program that trims windows.
+  kLoopMostRows,
 };
 inline constexpr int64_t kLoopWords = 8;
 

@@ -3,6 +3,7 @@
 #include "RoundDriver.h"
 
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/schema/KvPage.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -16,8 +17,7 @@ RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
       artifact(ModelAccess::file(*model)->artifact()),
       programs(artifact.plans[ModelAccess::plan(*model)]) {
   const EnvelopeInfo &e = *model->envelope();
-  uint32_t pages =
-      (e.maxContext + e.maxNodes - 1 + e.pageTokens) / e.pageTokens;
+  uint32_t pages = uint32_t(pagesPerSlot(e.maxContext, e.pageTokens));
   auto device = ModelAccess::open(*model, {.threads = 1});
   EXPECT_TRUE(device.isOk()) << device.status().toString();
   auto loading = (*device)->load(ModelAccess::file(*model),

@@ -38,6 +38,8 @@ TREE = "[-1, 0, 0, 1]"
 V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe".split()
 METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle26 lookahead "
            "dflash").split()
+# Methods with a budget of rows, less than the windows of three slots have.
+TRIMMED = {"eagle26": 70, "lookahead": 150, "topology": 11}
 # What methods import.
 FUNCTIONS = ["two_branches.mlir", "beam.mlir"]
 
@@ -118,6 +120,8 @@ def mixed_jobs():
                            ("llama-gqa", [])):
         yield f"{model}.mixed", model, "f32", SMALL + few + options, []
     yield "mimo-tree.mixed", "mimo-mtp1", "f32", SMALL + few + ["-k=3"], [], {}, True
+    yield ("dsv3-chain-mtp2.trimmed", "dsv3-chain-mtp2", "f32",
+           SMALL + few + ["--max-rows=9", "-k=4"], [])
     sim = BOTH + V3
     yield "dsv3-chain-mtp2.mixedsim", "dsv3-chain-mtp2", "bf16", SMALL + many + ["-k=2"], sim
     yield ("mimo-mtp1.mixedsim", "mimo-mtp1", "bf16", SMALL + many + ["-k=2"],
@@ -255,9 +259,9 @@ def build_single(args):
     run(compiler, calls, "-o", artifact)
 
 
-def build_module(args, name, parts, script, weights):
+def build_module(args, name, parts, script, weights, rows=0):
     """Compiles a module of the files `parts` of Inputs, with weights that a script there
-    writes, for the CPU and the simulated GPU."""
+    writes and perhaps a budget of rows, for the CPU and the simulated GPU."""
     parts = [HERE / "Inputs" / part for part in parts]
     functions = [HERE / "Inputs" / "methods" / function for function in FUNCTIONS]
     script, artifact = HERE / "Inputs" / script, args.out / f"{name}.bin"
@@ -270,7 +274,10 @@ def build_module(args, name, parts, script, weights):
     text = "".join(part.read_text() for part in parts)
     source = args.out / f"{name}.mlir"
     # Slots enough for windows of more than 32 rows.
-    source.write_text(text.replace("max_batch = 4,", "max_batch = 8,"))
+    text = text.replace("max_batch = 4,", "max_batch = 8,")
+    if rows:
+        text = text.replace("max_batch = 8,", f"max_batch = 8, max_rows = {rows},", 1)
+    source.write_text(text)
     run(compiler_for(args, BOTH), source, "-o", artifact, *BOTH)
 
 
@@ -279,6 +286,10 @@ def build_modules(args):
     for method in METHODS:
         build_module(args, method, [f"methods/{method}.mlir", "methods/target.mlir.in"],
                      "methods/weights.py", "methods.safetensors")
+    for method, rows in TRIMMED.items():
+        build_module(args, f"{method}.trimmed",
+                     [f"methods/{method}.mlir", "methods/target.mlir.in"],
+                     "methods/weights.py", "methods.safetensors", rows)
 
 
 def jobs_for(chip):

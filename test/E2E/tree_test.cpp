@@ -187,10 +187,10 @@ TEST_P(Tree, NeedsPagesThatAreFree) {
             "FailedPrecondition: @chain: expected a session whose KV pages are "
             "free, got 0 held and 1 cached");
 
-  auto small = Session::create(session->model(), {.threads = 1, .kvPages = 10});
+  auto small = Session::create(session->model(), {.threads = 1, .kvPages = 8});
   ASSERT_TRUE(small.isOk());
   EXPECT_EQ(status(**small), "FailedPrecondition: @chain: expected a session "
-                             "of at least 11 KV pages, got 10");
+                             "of at least 9 KV pages, got 8");
 }
 
 #ifdef MTP_E2E_CUDASIM

@@ -49,5 +49,5 @@ SOURCES = {
         COMMIT, "body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow), rows), 1);",
         "sequenceWord(body, SequenceWord::FirstRow);"),
     "no pages for the drafts": (
-        DECODE, "sequence->length + nodes", "sequence->length"),
+        DECODE, "endOfRound(sequence->length, plan.k)", "sequence->length"),
 }

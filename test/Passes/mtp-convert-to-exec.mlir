@@ -49,15 +49,15 @@ exec.program @views function {
 // Equal weights are declared once for all programs, and so are tables. Another
 // block of rows of the same tensor is another weight.
 // CHECK-COUNT-1: exec.weight @w #exec.panels<32> k 8 n 16 stack 1 [#exec.source<key = "w", shape = [16, 8]>] : <f32>
-// CHECK-COUNT-1: exec.rope_table @rope_table <dim = 8, theta = 1.000000e+04> positions 66
+// CHECK-COUNT-1: exec.rope_table @rope_table <dim = 8, theta = 1.000000e+04> positions 64
 // CHECK-LABEL: exec.program @first
 // CHECK: exec.ref @w :
-// CHECK: exec.ref @rope_table : memref<66x8xf32>
+// CHECK: exec.ref @rope_table : memref<64x8xf32>
 // CHECK: exec.rope {{.*}} heads 2 <dim = 8> by
 // CHECK-LABEL: exec.program @second
 // CHECK: exec.ref @w :
 // CHECK: exec.ref @[[PART:w_[0-9]+]] :
-// CHECK: exec.ref @rope_table : memref<66x8xf32>
+// CHECK: exec.ref @rope_table : memref<64x8xf32>
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.program @first function {
   %x = exec.input "x" : tensor<2x8xf32>
@@ -145,7 +145,7 @@ exec.program @experts function {
 // CHECK: exec.cache @kv layers 1 entry 32 heads 2 page 16 : bf16
 // CHECK-LABEL: exec.program @cache
 // CHECK: %[[N:.*]] = exec.rms_norm %{{.*}} by %{{.*}} groups 2 eps 9.99999997E-7 :
-// CHECK: %[[PAGES:.*]] = exec.ref @constant : memref<1x5xi32>
+// CHECK: %[[PAGES:.*]] = exec.ref @constant : memref<1x4xi32>
 // CHECK: %[[LAYER:.*]] = exec.ref @kv : memref<?x16x32xbf16>
 // CHECK: exec.kv_append %[[N]] at 16 into %[[LAYER]] divided by 2 slots %[[S:.*]] positions %[[P:.*]] pages %[[PAGES]] :
 // CHECK: exec.attention %[[N]] in %{{.*}} divided by 2 slots %[[S]] positions %[[P]] pages %{{.*}} heads 2 kv_heads 2 values_at 16 :

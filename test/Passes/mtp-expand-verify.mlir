@@ -26,12 +26,18 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: tensor.yield %[[SLOT]] : i32
 // How many drafts in a row are any; no vector, which a GPU would have in memory.
 // CHECK-NOT: tensor.generate
+// None has a place behind the context's last.
+// CHECK: %[[REST:.*]] = arith.subi %{{.*}}, %[[N]]
 // CHECK: %[[IS1:.*]] = arith.cmpi sge, %[[D1]]
-// CHECK: %[[LIVES1:.*]] = arith.andi %[[IS1]]
+// CHECK: %[[TOKEN1:.*]] = arith.andi %[[IS1]]
+// CHECK: %[[HAS1:.*]] = arith.cmpi sgt, %[[REST]]
+// CHECK: %[[LIVES1:.*]] = arith.andi %[[TOKEN1]], %[[HAS1]]
 // CHECK: arith.select %[[LIVES1]]
 // CHECK: %[[LONG1:.*]] = arith.maxsi
 // CHECK: %[[IS2:.*]] = arith.cmpi sge, %[[D2]]
-// CHECK: %[[LIVES2:.*]] = arith.andi %[[IS2]], %[[LIVES1]]
+// CHECK: %[[TOKEN2:.*]] = arith.andi %[[IS2]], %[[LIVES1]]
+// CHECK: %[[HAS2:.*]] = arith.cmpi sgt, %[[REST]]
+// CHECK: %[[LIVES2:.*]] = arith.andi %[[TOKEN2]], %[[HAS2]]
 // CHECK: %[[LONG2:.*]] = arith.select %[[LIVES2]]
 // CHECK: %[[DRAFTED:.*]] = arith.maxsi %[[LONG1]], %[[LONG2]]
 // CHECK: %[[LIVE:.*]] = arith.addi %[[DRAFTED]]
@@ -233,7 +239,9 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: tensor.extract %[[ALL]]
 // CHECK: %[[D2:.*]] = arith.select
 // CHECK: tensor.from_elements %{{.*}}, %[[D1]], %[[D2]] : tensor<3xi32>
-// CHECK: %[[OWN:.*]] = tensor.from_elements %[[D1]], %[[D2]] : tensor<2xi32>
+// CHECK: %[[OWN1:.*]] = arith.select %{{.*}}, %[[D1]], %{{.*}} : i32
+// CHECK: %[[OWN2:.*]] = arith.select %{{.*}}, %[[D2]], %{{.*}} : i32
+// CHECK: %[[OWN:.*]] = tensor.from_elements %[[OWN1]], %[[OWN2]] : tensor<2xi32>
 // CHECK: mtp.yield %{{.*}}, %[[OWN]] : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, i32, tensor<2xi32>
 // CHECK: mtp.accept %[[W]]#4, %
 mtp.round @limited k 2 {
@@ -261,12 +269,13 @@ mtp.round @limited k 2 {
 
 // -----
 
-// What another rule accepts may depend on k: a slot has all drafts of its round.
+// What another rule accepts may depend on k: a slot has all drafts of its round, but for
+// those behind one that is none, or behind the context.
 module attributes {mtp.custom_rule, mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-NOT: @draft_limit
 // CHECK-LABEL: mtp.round @custom k 2 {
-// CHECK: %[[D:.*]] = mtp.per_slot
-// CHECK: mtp.accept %[[D]], %
+// CHECK: %[[W:.*]]:5 = mtp.per_slot
+// CHECK: mtp.accept %[[W]]#4, %
 mtp.round @custom k 2 {
   %slots = mtp.slots : tensor<?xi32>
   %drafts = mtp.per_slot %slots {
@@ -554,5 +563,49 @@ mtp.round @tree k 2 prompts 3 {
     %l = mtp.linear %x, %e : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
   } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+}
+}
+
+// -----
+
+// Where windows may be more rows than the envelope has memory for, a slot has as many as
+// the host says, and room is for those of the envelope. What is trimmed is no draft.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16, max_rows = 8>} {
+// CHECK-LABEL: mtp.round @trimmed k 2 {
+// CHECK: %[[W:.*]]:5 = mtp.per_slot %{{.*}}(%{{.*}}) {
+// CHECK: %[[END:.*]] = arith.constant 64 : i32
+// CHECK: %[[PLACES:.*]] = arith.subi %[[END]], %{{.*}} : i32
+// CHECK: %[[SEVEN:.*]] = arith.constant 7 : i32
+// CHECK: %[[WORD:.*]] = arith.index_cast %[[SEVEN]] : i32 to index
+// CHECK: %[[MOST:.*]] = mtp.load @loop[%[[WORD]]] : i32
+// CHECK: arith.cmpi sgt, %[[PLACES]]
+// CHECK: %[[HAS1:.*]] = arith.cmpi slt, %{{.*}}, %[[MOST]] : i32
+// CHECK: %[[LIVES1:.*]] = arith.andi %{{.*}}, %[[HAS1]] : i1
+// CHECK: %[[HAS2:.*]] = arith.cmpi slt, %{{.*}}, %[[MOST]] : i32
+// CHECK: %[[LIVES2:.*]] = arith.andi %{{.*}}, %[[HAS2]] : i1
+// CHECK: %[[D1:.*]] = arith.select %[[LIVES1]]
+// CHECK: %[[D2:.*]] = arith.select %[[LIVES2]]
+// CHECK: tensor.from_elements %[[D1]], %[[D2]] : tensor<2xi32>
+// CHECK: mtp.pack %{{.*}}, %{{.*}} at_most 8 : tensor<?xi32>
+mtp.round @trimmed k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %d : tensor<2xi32>
+  } : (tensor<?xi32>) -> tensor<?x2xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %rows exact {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %p = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+  mtp.output "count" %count : tensor<?xi32>
 }
 }

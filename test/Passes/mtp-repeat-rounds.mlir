@@ -34,7 +34,9 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_co
 // CHECK: mtp.load @length[]
 // Two positions are the next round's.
 // CHECK: %[[TWO:.*]] = arith.constant 2 : i32
-// CHECK: %[[FULL:.*]] = arith.cmpi slt, %{{.*}}, %[[TWO]]
+// At the context's end there are fewer.
+// CHECK: %[[NEXT:.*]] = arith.minsi %{{.*}}, %[[TWO]]
+// CHECK: %[[FULL:.*]] = arith.cmpi slt, %{{.*}}, %[[NEXT]]
 // Without pages nobody goes on, whether the sequence has ended or not.
 // CHECK: %[[YIELDS:.*]] = arith.andi
 // CHECK: %[[ENDS:.*]] = arith.ori %[[FULL]], %[[YIELDS]]
@@ -103,7 +105,7 @@ mtp.round @some k 3 {
 // CHECK-LABEL: mtp.round @deep k 2 nodes 5 {
 // CHECK: %[[REST:.*]] = arith.subi
 // CHECK: %[[FIVE:.*]] = arith.constant 5 : i32
-// CHECK: arith.cmpi slt, %{{.*}}, %[[FIVE]] : i32
+// CHECK: arith.minsi %{{.*}}, %[[FIVE]] : i32
 // CHECK: mtp.output "again"
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 5>} {
 mtp.round @deep k 2 nodes 5 {

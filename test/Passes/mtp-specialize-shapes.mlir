@@ -27,7 +27,7 @@
 // CHECK-DAG: exec.state @out_tokens : memref<2x2xi32>
 // CHECK-DAG: exec.state @out_count : memref<2xi32>
 // CHECK-DAG: exec.state @sampling : memref<2x8xi32>
-// CHECK-DAG: exec.state @page_table : memref<2x5xi32>
+// CHECK-DAG: exec.state @page_table : memref<2x4xi32>
 // CHECK-DAG: exec.state shared @active : memref<2xi32>
 // CHECK-DAG: exec.state shared @prompt_tokens : memref<3x32xi32>
 // CHECK-DAG: exec.state shared @prompt_positions : memref<3x32xi32>

@@ -355,9 +355,10 @@ std::vector<uint8_t> ArtifactBuilder::program() const {
   auto model = fbb.CreateString("fake");
   flatbuffers::Offset<schema::Envelope> env;
   if (hasEnvelope)
-    env = schema::CreateEnvelope(
-        fbb, envelope.maxK, envelope.maxBatch, envelope.maxContext,
-        envelope.chunk, envelope.page, envelope.vocab, envelope.maxNodes);
+    env = schema::CreateEnvelope(fbb, envelope.maxK, envelope.maxBatch,
+                                 envelope.maxContext, envelope.chunk,
+                                 envelope.page, envelope.vocab,
+                                 envelope.maxNodes, envelope.maxRows);
   auto generation = schema::CreateGeneration(
       fbb, bos, bos >= 0, fbb.CreateVector(eos), temperature, 0, topP);
   auto cacheList = ::caches(fbb, caches);

@@ -129,7 +129,7 @@ public:
   };
   struct Envelope {
     uint32_t maxK = 0, maxBatch = 0, maxContext = 0, chunk = 0, page = 0,
-             vocab = 0, maxNodes = 0;
+             vocab = 0, maxNodes = 0, maxRows = 0;
   };
 
   /// Adds a zeroed buffer behind the others; a shape with a byte count per

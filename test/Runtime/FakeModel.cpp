@@ -97,7 +97,7 @@ public:
   }
   /// The state that folds all tokens, or, where there is none, another one.
   Binding fold() const { return state(o.hasFold ? "fold" : "marks"); }
-  int64_t pages() const { return (o.maxContext + o.maxK + o.page) / o.page; }
+  int64_t pages() const { return (o.maxContext + o.page - 1) / o.page; }
   void outputs(Binding logits, Binding picks, uint64_t rows) {
     p.outputs.push_back(
         {"logits", logits, schema::DType::F32, {rows, FAKE_VOCAB}});
@@ -289,7 +289,7 @@ static void addAudit(ArtifactBuilder &a, const FakeOptions &o) {
 
 static void addStates(ArtifactBuilder &a, const FakeOptions &o) {
   uint64_t s = o.maxBatch, w = o.maxK + 1;
-  uint64_t pages = (o.maxContext + o.maxK + o.page) / o.page;
+  uint64_t pages = (o.maxContext + o.page - 1) / o.page;
   using Upkeep = ArtifactBuilder::Upkeep;
   Upkeep slot, shared{.shared = true};
   auto add = [&](const std::string &name, std::vector<uint64_t> shape,

@@ -179,6 +179,16 @@ TEST(Artifact, ChecksThatTheEnvelopeIsCovered) {
     EXPECT_EQ(messageFor([&](auto &a) { a.envelope.maxNodes = nodes; }),
               "envelope.max_nodes: expected 5 to 64, got " +
                   std::to_string(nodes));
+  for (uint32_t rows : {3u, 257u})
+    EXPECT_EQ(messageFor([&](auto &a) { a.envelope.maxRows = rows; }),
+              "envelope.max_rows: expected 4 to 256, got " +
+                  std::to_string(rows));
+  // Programs that verify more than that.
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxRows = 20; }), "");
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxRows = 19; }),
+            "plans[0].programs[23]: expected an output 'places' and the states "
+            "'loop' and 'draft_limit' where 19 rows are verified of 20 and "
+            "more");
   EXPECT_EQ(messageFor([](auto &a) {
               std::erase_if(a.programs,
                             [](auto &p) { return p.name == "decode_b3_k1"; });

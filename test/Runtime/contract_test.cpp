@@ -256,10 +256,10 @@ TEST(Contract, HoldsTheEnvelope) {
               EXPECT_EQ(g.tables.envelope->max_context, 64u);
               EXPECT_EQ(g.tables.envelope->page_tokens, 8u);
               g.tables.envelope->max_context = 256;
-              resize(g, "page_table", {2, 33});
+              resize(g, "page_table", {2, 32});
             }),
-            "expected params[1] of 33, the pages of a slot in the envelope, "
-            "got 9");
+            "expected params[1] of 32, the pages of a slot in the envelope, "
+            "got 8");
   // Rows of logits that are as far apart as before.
   EXPECT_NE(messageWith([](Golden &g) {
               int64_t vocab = g.tables.envelope->vocab++;

@@ -18,11 +18,12 @@
 #define I32(i) ((int32_t *)b[i])
 #define F32(i) ((float *)b[i])
 
+/* A row at no position, or behind the pages of its slot, has the dummy page. */
 static int32_t *entryAt(void *const *b, int table, int cache, int64_t maxPages,
                         int64_t page, int32_t slot, int32_t position) {
-  int32_t number =
-      position < 0 ? 0 : I32(table)[slot * maxPages + position / page];
-  int64_t place = position < 0 ? 0 : position % page;
+  int isDead = position < 0 || position / page >= maxPages;
+  int32_t number = isDead ? 0 : I32(table)[slot * maxPages + position / page];
+  int64_t place = isDead ? 0 : position % page;
   return I32(cache) + (number * page + place) * FAKE_ENTRY;
 }
 

@@ -505,7 +505,7 @@ TEST(MtpDump, PrintsEverything) {
         "program decode_b3_k2 (decode): batch 3, k 2", "segment 0: Image, "})
     EXPECT_NE(ran.output.find(line), std::string::npos) << ran.output;
   ran = runTool(MTP_DUMP_TOOL, artifact() + " --program=decode_b1_k0");
-  EXPECT_NE(ran.output.find("1  append (append)  tasks 1  params [1, 26, 4]\n"),
+  EXPECT_NE(ran.output.find("1  append (append)  tasks 1  params [1, 24, 4]\n"),
             std::string::npos)
       << ran.output;
   ran = runTool(MTP_DUMP_TOOL, artifact() + " --json --commands");
@@ -537,7 +537,7 @@ TEST(MtpDump, PrintsRangesAndPlans) {
     EXPECT_NE(ran.output.find(line), std::string::npos) << line << ran.output;
   ran = runTool(MTP_DUMP_TOOL, path + " --program=decode_b3_k0");
   for (const char *line :
-       {"1  append (append)  tasks 3 to 4  params [n, 26, 4]",
+       {"1  append (append)  tasks 3 to 4  params [n, 24, 4]",
         "arena[64n, +4n]", "output picks: nxi32 in arena["})
     EXPECT_NE(ran.output.find(line), std::string::npos) << line << ran.output;
   ran = runTool(MTP_DUMP_TOOL, path + " --program=prefill_c1_m1");

@@ -3,6 +3,8 @@
 #include "tools/mtp-bench/Rig.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/exec/RowBudget.h"
+#include "runtime/schema/KvPage.h"
 
 #include <algorithm>
 #include <chrono>
@@ -57,8 +59,7 @@ static std::vector<uint8_t> randomPage(std::mt19937_64 &random,
 Status Rig::start(uint32_t slots, uint32_t threads, bool pin,
                   float temperature) {
   const EnvelopeInfo &e = *loaded->envelope();
-  // FORMAT.md: a table holds the context and a round beyond it.
-  pagesPerSlot = (e.maxContext + e.maxNodes - 1 + e.pageTokens) / e.pageTokens;
+  pagesPerSlot = uint32_t(mtp::pagesPerSlot(e.maxContext, e.pageTokens));
   CpuOptions options;
   options.threads = threads;
   options.pin = pin;
@@ -147,8 +148,13 @@ void Rig::setLoops(uint32_t slots, uint32_t rounds) {
   limits.rounds = rounds;
   limits.budget = INT32_MAX;
   limits.positions = uint64_t(pagesPerSlot) * loaded->envelope()->pageTokens;
-  for (uint32_t slot = 0; host->hasRing() && slot < slots; ++slot)
+  const EnvelopeInfo &e = *loaded->envelope();
+  std::vector<uint32_t> rows =
+      shareRows(std::vector<uint32_t>(slots, e.maxNodes), e.maxRows);
+  for (uint32_t slot = 0; host->hasRing() && slot < slots; ++slot) {
+    limits.mostRows = rows[slot];
     note(host->setLoop(slot, limits));
+  }
 }
 
 void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts,

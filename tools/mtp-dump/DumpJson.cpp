@@ -77,6 +77,7 @@ static void writeEnvelope(JsonWriter &json, const Artifact &a) {
     json.field("vocab", e->vocab());
     json.field("places_ahead", a.ahead);
     json.field("max_nodes", mostNodes(*e));
+    json.field("max_rows", e->max_rows());
     json.endObject();
   }
   if (const schema::Generation *g = a.generation) {

@@ -33,6 +33,11 @@ static std::string nodesText(const schema::Envelope &e) {
   return nodes == e.max_k() + 1 ? "" : strCat(", nodes ", nodes);
 }
 
+/// Of a round that may be trimmed, how many rows it verifies.
+static std::string rowsText(const schema::Envelope &e) {
+  return e.max_rows() == 0 ? "" : strCat(", rows ", e.max_rows());
+}
+
 static std::string envelopeText(const Artifact &a) {
   const schema::Envelope *e = a.envelope;
   if (!e)
@@ -41,7 +46,7 @@ static std::string envelopeText(const Artifact &a) {
       strCat("envelope k ", e->max_k(), ", batch ", e->max_batch(),
              ", context ", e->max_context(), ", chunk ", e->prefill_chunk(),
              ", page ", e->page_tokens(), " tokens, vocabulary ", e->vocab(),
-             ", places ahead ", a.ahead, nodesText(*e), "\n");
+             ", places ahead ", a.ahead, nodesText(*e), rowsText(*e), "\n");
   const schema::Generation *g = a.generation;
   if (!g)
     return text;

@@ -39,6 +39,11 @@ static cl::opt<int64_t> roundPromptRows(
     cl::desc("rows of a prompt that a round may have beside its own, at most "
              "--prefill-chunk (default: 0, prompts have passes of their own)"),
     cl::value_desc("rows"), cl::cat(category));
+static cl::opt<int64_t> maxRows(
+    "max-rows", cl::init(0),
+    cl::desc("rows of all slots together that a round verifies; drafts that "
+             "are more are trimmed (default: 0, all of them)"),
+    cl::value_desc("rows"), cl::cat(category));
 static cl::opt<int64_t> page("page", cl::init(16),
                              cl::desc("tokens per cache page (default: 16)"),
                              cl::value_desc("tokens"), cl::cat(category));
@@ -76,6 +81,7 @@ static ImportOptions readOptions() {
   options.maxBatch = maxBatch;
   options.prefillChunk = prefillChunk;
   options.roundPromptRows = roundPromptRows;
+  options.maxRows = maxRows;
   options.page = page;
   options.depthPolicy = depthPolicy;
   options.hasWeights = !noWeights;

@@ -228,7 +228,8 @@ ParseResult mlir::mtp::parsePackTypes(OpAsmParser &parser, Type &tokens,
     return failure();
   packed = places = tokens;
   if (failed(parser.parseOptionalComma()))
-    return success();
+    return failed(parser.parseOptionalArrow()) ? ParseResult(success())
+                                               : parser.parseType(packed);
   promptRows = RowsType::get(parser.getContext());
   if (parser.parseType(promptTokens) || parser.parseArrow() ||
       parser.parseType(packed))
@@ -242,5 +243,7 @@ void mlir::mtp::printPackTypes(OpAsmPrinter &printer, Operation *, Type tokens,
                                Type) {
   printer << tokens;
   if (promptTokens)
-    printer << ", " << promptTokens << " -> " << packed;
+    printer << ", " << promptTokens;
+  if (promptTokens || packed != tokens)
+    printer << " -> " << packed;
 }

@@ -40,12 +40,8 @@ static LogicalResult checkBounds(EmitError emitError, StringRef key,
                      << "], got " << value;
 }
 
-int64_t EnvelopeAttr::getPositionCount() const {
-  return ::mtp::positionCount(getMaxContext(), getNodes(getMaxK()));
-}
-
 int64_t EnvelopeAttr::getPagesPerSlot() const {
-  return ::mtp::pagesPerSlot(getMaxContext(), getNodes(getMaxK()), getPage());
+  return ::mtp::pagesPerSlot(getMaxContext(), getPage());
 }
 
 int64_t EnvelopeAttr::getNodes(int64_t k) const {
@@ -70,7 +66,8 @@ EnvelopeAttr::getNodes(int64_t k,
 LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
                                    int64_t maxBatch, int64_t maxContext,
                                    int64_t prefillChunk, int64_t page,
-                                   int64_t maxNodes, int64_t roundPromptRows) {
+                                   int64_t maxNodes, int64_t roundPromptRows,
+                                   int64_t maxRows) {
   if (failed(checkBounds(emitError, "max_k", maxK, 0, ::mtp::kMostK)) ||
       failed(checkBounds(emitError, "max_batch", maxBatch, 1,
                          ::mtp::kMostSlots)) ||
@@ -85,9 +82,12 @@ LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
   }
   if (!llvm::isPowerOf2_64(page))
     return emitError() << "expected page to be a power of two, got " << page;
-  if (maxNodes != 0)
-    return checkBounds(emitError, "max_nodes", maxNodes, maxK + 1,
-                       ::mtp::kMostNodes);
+  if (maxNodes != 0 && failed(checkBounds(emitError, "max_nodes", maxNodes,
+                                          maxK + 1, ::mtp::kMostNodes)))
+    return failure();
+  if (maxRows != 0)
+    return checkBounds(emitError, "max_rows", maxRows, maxBatch,
+                       maxBatch * ::mtp::kMostNodes);
   return success();
 }
 

@@ -28,6 +28,9 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     anchor among them; left out, max_k + 1. Each draft less is at least a node
     less (`getNodes`).
 
+    `max_rows` are the rows of all slots' windows that a round verifies, and has
+    memory for; left out, as many as all windows have. What is more is trimmed.
+
     Constraints:
     - (C1) 0 <= max_k <= 16.
     - (C2) 1 <= max_batch <= 1024.
@@ -36,6 +39,7 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     - (C5) page is a power of two, 1 <= page <= 1024.
     - (C6) max_k + 1 <= max_nodes <= 64, where it is given.
     - (C7) 0 <= round_prompt_rows <= prefill_chunk.
+    - (C8) max_batch <= max_rows <= max_batch * 64, where it is given.
   }];
   let parameters = (ins
     "int64_t":$max_k,          // drafts that a round may accept
@@ -47,14 +51,18 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     OptionalParameter<"int64_t">:$max_nodes,
     // Rows of a prompt beside those of a round, in the same pass over the
     // target's weights; 0: prompts have passes of their own alone.
-    DefaultValuedParameter<"int64_t", "0">:$round_prompt_rows
+    DefaultValuedParameter<"int64_t", "0">:$round_prompt_rows,
+    // Rows of all slots' windows together; 0: all that they have.
+    DefaultValuedParameter<"int64_t", "0">:$max_rows
   );
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
-    /// Positions that a row may take, and pages that a slot of full length
-    /// holds.
-    int64_t getPositionCount() const;
+    /// Pages that a slot of full length holds.
     int64_t getPagesPerSlot() const;
+    /// Whether windows of so many rows may be more rows than a round verifies.
+    bool trims(int64_t nodes) const {
+      return getMaxRows() != 0 && nodes * getMaxBatch() > getMaxRows();
+    }
     /// The most rows of a slot's window in a round of k.
     int64_t getNodes(int64_t k) const;
     /// The nodes of `tree`, or of a tree of the slot's own, that a round of k

@@ -75,7 +75,7 @@ void PackOp::build(OpBuilder &builder, OperationState &state, Value rows,
     packed = cast<RankedTensorType>(type).clone({ShapedType::kDynamic});
   build(builder, state, RowsType::get(builder.getContext()), packed, type,
         promptTokens ? promptTokens.getType() : Type(), rows, tokens,
-        promptRows, promptTokens);
+        promptRows, promptTokens, /*at_most=*/IntegerAttr());
 }
 
 LogicalResult PackOp::verify() {

@@ -137,26 +137,35 @@ def MTP_PackOp : MTP_Op<"pack", [
     packed rows need not be computed for the dead ones. Rows of prompts that
     live come behind these, and have places of their own.
 
+    Where `at_most` is given and the rows are more, there is room for so many:
+    the first ones that live, and those behind them are dead. Rows of prompts
+    have their own room.
+
     ```mlir
     %packed, %t, %places = mtp.pack %rows, %tokens : tensor<?xi32>
     %both, %u, %own, %theirs = mtp.pack %rows, %tokens prompts %more, %text
         : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+    %few, %v, %where = mtp.pack %rows, %tokens at_most 4
+        : tensor<6xi32> -> tensor<4xi32>
     ```
 
     Constraints:
     - (C1) rows and tokens of prompts are both given, or neither, and their
       places with them.
+    - (C2) at_most is positive.
   }];
   let arguments = (ins MTP_Rows:$rows, MTP_Tokens:$tokens,
                        Optional<MTP_Rows>:$prompt_rows,
-                       Optional<MTP_Tokens>:$prompt_tokens);
+                       Optional<MTP_Tokens>:$prompt_tokens,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
+                           :$at_most);
   let results = (outs MTP_Rows:$packed, MTP_Tokens:$packed_tokens,
                       MTP_Tokens:$places, Optional<MTP_Tokens>:$prompt_places);
   let assemblyFormat = [{
-    $rows `,` $tokens (`prompts` $prompt_rows^ `,` $prompt_tokens)? attr-dict
-    `:` custom<PackTypes>(type($tokens), type($prompt_rows),
-                          type($prompt_tokens), type($packed_tokens),
-                          type($places), type($prompt_places))
+    $rows `,` $tokens (`prompts` $prompt_rows^ `,` $prompt_tokens)?
+    (`at_most` $at_most^)? attr-dict `:`
+    custom<PackTypes>(type($tokens), type($prompt_rows), type($prompt_tokens),
+                      type($packed_tokens), type($places), type($prompt_places))
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$rows,
                                  "::mlir::Value":$tokens)>,

@@ -53,6 +53,9 @@ struct EnvelopeInfo {
   /// The most rows of a sequence that a round verifies: maxK + 1 of a chain,
   /// more of a tree with siblings.
   uint32_t maxNodes = 1;
+  /// The most rows of all sequences together that a round verifies: less than
+  /// maxNodes * maxBatch where the artifact has a budget (`max_rows`).
+  uint32_t maxRows = 1;
 };
 
 /// What the model's authors recommend, from their generation config. Sessions

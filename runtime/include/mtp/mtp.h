@@ -154,6 +154,7 @@ typedef struct mtp_model_info {
   uint32_t prefill_chunk; /* tokens of a prompt computed at a time */
   uint32_t page_tokens;   /* tokens in a KV page */
   uint32_t max_nodes;     /* rows of a sequence that a round verifies */
+  uint32_t max_rows;      /* rows of all sequences that a round verifies */
 } mtp_model_info;
 
 /* Zeroes it and sets its size; call it before mtp_model_get_info, which gives

@@ -66,6 +66,8 @@ mtp.round @core {
   %tree = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens seeing %masks : tensor<?xi32>, tensor<?xi64>
   // CHECK: %{{.*}}, %[[PACKED:.*]], %[[PLACES:.*]] = mtp.pack %{{.*}}, %[[TOKENS]] : tensor<?xi32>
   %rows_p, %packed, %places = mtp.pack %tree, %tokens : tensor<?xi32>
+  // CHECK: mtp.pack %{{.*}}, %[[TOKENS]] at_most 4 : tensor<?xi32> -> tensor<4xi32>{{$}}
+  %rows_f, %few, %where = mtp.pack %tree, %tokens at_most 4 : tensor<?xi32> -> tensor<4xi32>
   // CHECK: %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} = mtp.pack %[[ROWS_P:.*]], %[[PACKED]] prompts %[[ROWS_P]], %[[TOKENS]] : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
   %rows_b, %packed_b, %places_b, %theirs = mtp.pack %rows_p, %packed prompts %rows_p, %tokens : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
   // CHECK: mtp.slots prompts : tensor<?xi32>

@@ -48,6 +48,18 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_co
 
 // -----
 
+// envelope_c8
+// expected-error @+1 {{expected max_rows in [4, 256], got 3}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16, max_rows = 3>} {}
+
+// -----
+
+// envelope_c8
+// expected-error @+1 {{expected max_rows in [4, 256], got 257}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16, max_rows = 257>} {}
+
+// -----
+
 // rope_attr_c1
 // expected-error @+1 {{expected an even dim in [2, 4096], got 3}}
 module attributes {mtp.rope = #mtp.rope<dim = 3, theta = 10000.0>} {}

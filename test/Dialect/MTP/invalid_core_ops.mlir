@@ -166,6 +166,14 @@ func.func @pack_c1(%rows: !mtp.rows, %t: tensor<?xi32>) {
 
 // -----
 
+func.func @pack_c2(%rows: !mtp.rows, %t: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.pack' op attribute 'at_most' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %0:3 = mtp.pack %rows, %t at_most 0 : tensor<?xi32>
+  return
+}
+
+// -----
+
 func.func @unpack_c1(%x: tensor<?x8xf32>, %y: tensor<?xi32>) {
   // expected-error @+1 {{'mtp.unpack' op expected a row of 'tensor<?x8xf32>' for each of 'tensor<?xi32>', got 'tensor<?x4xf32>'}}
   %0 = mtp.unpack %x, %y : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x4xf32>

@@ -23,6 +23,8 @@ SOME_K = {"lookahead": (1, 4, 10)}
 # Pages for little more than one of the sequences, and a round's nodes.
 PAGES = {"lookahead": 22}
 LENGTH = 40
+# Tokens of a sequence at most, as all methods' envelopes have it.
+CONTEXT = 96
 PARENTS = [-1, 0, 0, 1, 2]
 SMALL_TREE = [-1, 0, 0, 1]
 PROMPTS = [[5, 9, 2, 5, 9], [1], list(range(30, 51)), [7, 7, 7, 3] * 5]
@@ -163,20 +165,27 @@ class Lookahead:
         guesses = [guess if guess >= 0 else (i * 13 + tokens[n]) % 64
                    for i, guess in enumerate(self.guesses)]
         drafts = [None] + self.runs.get(tokens[n], [-1] * 36) + guesses
-        kept = {0: 0}
-        for node in range(1, 51 + k):
-            above = kept.get(self.PARENTS[node], k)
-            position = n + 1 + above
-            if above < k and position < len(tokens) and drafts[node] == tokens[position]:
-                kept[node] = above + 1
+        kept, live = {0: 0}, {0: 0}
+        # None has a place behind the context.
+        for node in range(1, min(51 + k, CONTEXT - n)):
+            parent = self.PARENTS[node]
+            if drafts[node] < 0 or live.get(parent, k) == k:
+                continue
+            live[node] = live[parent] + 1
+            position = n + live[node]
+            if parent in kept and position < len(tokens) and drafts[node] == tokens[position]:
+                kept[node] = live[node]
         self.move_up(tokens[:n + 1], guesses, k, temperature)
-        return max(kept.values()), k
+        return max(kept.values()), max(live.values())
 
     def move_up(self, known, guesses, k, temperature):
         for c in range(k - 2):
             run = [guesses[c], guesses[8 + c], guesses[16 + c]]
             row = known + guesses[:c] + run
-            run.append(target.pick(target.logits_behind(row), temperature, len(row) - 1))
+            # The pick of a dead row is token 0.
+            is_row = len(known) - 1 + 53 + c < CONTEXT
+            run.append(target.pick(target.logits_behind(row), temperature, len(row) - 1)
+                       if is_row else 0)
             self.guesses[c], self.guesses[8 + c], self.guesses[16 + c] = run[1:]
             own, at = self.runs.setdefault(run[0], [-1] * 36), self.next.get(run[0], 0)
             own[3 * at:3 * at + 3] = run[1:]

@@ -1,0 +1,243 @@
+//===- budget_test.cpp - Rows that rounds do without ----------------------===//
+//
+// A round verifies as many rows as the envelope has memory for (`max_rows`),
+// and none behind the context's last position. What a slot drafts more is
+// trimmed. Neither changes a bit of what sequences put out, and what a slot may
+// have does not depend on what the others' tokens are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generation.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+struct OnDevice {
+  const char *artifact;
+  DeviceKind device;
+  /// Prompts are read beside rounds.
+  bool mixes = false;
+
+  friend void PrintTo(const OnDevice &on, std::ostream *stream) {
+    *stream << on.artifact;
+  }
+};
+
+class Rows : public testing::TestWithParam<OnDevice> {
+protected:
+  void SetUp() override {
+    model = loadArtifact(GetParam().artifact, GetParam().device);
+    ASSERT_TRUE(model);
+    envelope = *model->envelope();
+  }
+
+  bool isCpu() const { return GetParam().device == DeviceKind::Cpu; }
+
+  Request request(uint32_t text, uint32_t prompt, uint32_t tokens,
+                  float temperature) const {
+    Request request;
+    for (uint32_t i = 0; i < prompt; ++i)
+      request.prompt.push_back(textToken(text + 31, i, envelope.vocab));
+    request.maxTokens = tokens;
+    request.ignoreEos = true;
+    request.sampling = {temperature, 20, 0.9f, 0.02f, 5 + text};
+    return request;
+  }
+
+  std::vector<Request> requests(uint32_t count, float temperature) const {
+    std::vector<Request> all;
+    for (uint32_t i = 0; i < count; ++i)
+      all.push_back(
+          request(i, 2 + 5 * (i % 3), isCpu() ? 24 - i : 8, temperature));
+    return all;
+  }
+
+  /// Without drafts, one sequence after the other.
+  Outcome expectedOf(const std::vector<Request> &all, LogitsMode logits) const {
+    SessionOptions plain = single(/*k=*/0, /*slots=*/1);
+    plain.roundsPerLaunch = 1;
+    return generate(model, plain, all, logits);
+  }
+
+  /// A round takes the simulator a fiftieth of a second.
+  std::vector<float> temperatures() const {
+    return isCpu() ? std::vector<float>{0.0f, 0.8f} : std::vector<float>{0.8f};
+  }
+
+  /// The depths that a test runs.
+  std::vector<uint32_t> depths() const {
+    if (!isCpu())
+      return {envelope.maxK};
+    return {1, envelope.maxK / 2, envelope.maxK - 1, envelope.maxK};
+  }
+
+  std::shared_ptr<const Model> model;
+  EnvelopeInfo envelope;
+};
+
+using Trimmed = Rows;
+using ContextEnd = Rows;
+
+} // namespace
+
+TEST_P(Trimmed, RowsChangeNoBit) {
+  ASSERT_LT(envelope.maxRows, 4 * envelope.maxNodes);
+  for (float temperature : temperatures()) {
+    std::vector<Request> all = requests(4, temperature);
+    Outcome expected = expectedOf(all, LogitsMode::All);
+    for (uint32_t k : depths())
+      for (uint32_t slots : isCpu() ? std::vector<uint32_t>{1, 2, 3, 4}
+                                    : std::vector<uint32_t>{4}) {
+        SessionOptions options = single(k, slots);
+        Outcome run = generate(model, options, all);
+        expectSame(run, expected, options);
+        EXPECT_LE(run.statistics.roundRows,
+                  run.statistics.rounds * envelope.maxRows);
+      }
+  }
+}
+
+// Sequences come and go, launches have many rounds, pages are short, prompts
+// are read beside rounds where they can be.
+TEST_P(Trimmed, RowsChangeNoTokenOfManyRounds) {
+  uint64_t preempted = 0, beside = 0;
+  for (float temperature : temperatures()) {
+    uint32_t slots = isCpu() ? envelope.maxBatch : 4;
+    std::vector<Request> all = requests(slots + 2, temperature);
+    Outcome expected = expectedOf(all, LogitsMode::None);
+    for (uint32_t rounds : {3, 32}) {
+      SessionOptions options = single(envelope.maxK, slots);
+      options.roundsPerLaunch = rounds;
+      options.chunksPerStep = SessionOptions::kOneBesideRunning;
+      // Pages for half of a batch at its longest.
+      uint32_t pages = (39 + envelope.maxNodes) / envelope.pageTokens + 1;
+      options.kvPages = pages * envelope.maxBatch / 2 + 1;
+      Outcome run = generate(model, options, all, LogitsMode::None);
+      expectSame(run, expected, options);
+      preempted += run.statistics.preemptions;
+      beside += run.statistics.besideTokens;
+      // Statistics say what lived, and what could be accepted of that.
+      const Statistics &s = run.statistics;
+      EXPECT_LE(s.roundRows, s.rounds * envelope.maxRows);
+      EXPECT_LT(s.roundRows, s.roundCapacity);
+      for (size_t j = 0; j < s.drafted.size(); ++j)
+        EXPECT_LE(s.accepted[j], s.drafted[j]) << j;
+    }
+  }
+  // Where requests are long enough.
+  EXPECT_EQ(preempted > 0, isCpu());
+  EXPECT_EQ(beside > 0, GetParam().mixes);
+}
+
+// Requests of several k in one round: who wants fewer rows leaves them to the
+// others.
+TEST_P(Trimmed, EveryRequestsOwnKChangesNoToken) {
+  std::vector<Request> all = requests(4, 0.8f);
+  Outcome expected = expectedOf(all, LogitsMode::None);
+  all[0].k = 0;
+  all[1].k = 1;
+  all[3].k = Request::kAutomatic;
+  SessionOptions options = single(envelope.maxK, 4);
+  options.roundsPerLaunch = 4;
+  expectSame(generate(model, options, all, LogitsMode::None), expected,
+             options);
+}
+
+// Beside others, whatever their tokens, a sequence has the same rows.
+TEST_P(Trimmed, RowsDependOnNoOthersTokens) {
+  auto statisticsBeside = [&](uint32_t text, float temperature) {
+    uint32_t slots = isCpu() ? envelope.maxBatch : 4, tokens = isCpu() ? 12 : 6;
+    SessionOptions options = single(envelope.maxK, slots);
+    options.roundsPerLaunch = 4;
+    options.chunksPerStep = SessionOptions::kUnbounded;
+    auto session = Session::create(model, options);
+    EXPECT_TRUE(session.isOk()) << session.status().toString();
+    SequenceId first = *(*session)->add(request(0, 3, tokens, 0.8f));
+    // They run for longer than the first.
+    for (uint32_t i = 1; i < slots; ++i)
+      EXPECT_TRUE(
+          (*session)->add(request(text + i, 3, 70, temperature)).isOk());
+    while ((*session)->output(first)->size() < tokens)
+      EXPECT_TRUE((*session)->step().isOk());
+    return *(*session)->statistics(first);
+  };
+  Statistics one = statisticsBeside(/*text=*/100, 0.0f);
+  Statistics other = statisticsBeside(/*text=*/200, 1.5f);
+  EXPECT_EQ(one.rounds, other.rounds);
+  EXPECT_EQ(one.drafted, other.drafted);
+  EXPECT_EQ(one.accepted, other.accepted);
+}
+
+// To the last token of the context, at every k.
+TEST_P(ContextEnd, NeedsNoPagesBehind) {
+  uint32_t context = envelope.maxContext, slots = 2;
+  for (float temperature : temperatures()) {
+    std::vector<Request> all;
+    for (uint32_t rest : {1, 9, 2, isCpu() ? 30 : 14})
+      all.push_back(request(rest, context - rest, rest, temperature));
+    // A prompt that is short, so that launches are long.
+    if (isCpu())
+      all.push_back(request(50, 7, context - 7, temperature));
+    Outcome expected = expectedOf(all, LogitsMode::All);
+    for (uint32_t k = isCpu() ? 1 : envelope.maxK; k <= envelope.maxK; ++k)
+      for (LogitsMode logits : {LogitsMode::None, LogitsMode::All}) {
+        if (!isCpu() && logits == LogitsMode::All)
+          continue;
+        SessionOptions options = single(k, slots);
+        options.roundsPerLaunch = 32;
+        // Just what contexts have, and the dummy.
+        uint32_t pages =
+            (context + envelope.pageTokens - 1) / envelope.pageTokens;
+        options.kvPages = slots * pages + 1;
+        Outcome run = generate(model, options, all, logits);
+        EXPECT_EQ(run.statistics.preemptions, 0u);
+        for (size_t i = 0; i < all.size(); ++i) {
+          EXPECT_EQ(run.sequences[i].tokens, expected.sequences[i].tokens)
+              << describe(options) << ", request " << i;
+          if (logits == LogitsMode::All)
+            EXPECT_TRUE(
+                bitEqual(run.sequences[i].logits, expected.sequences[i].logits))
+                << describe(options) << ", request " << i;
+        }
+      }
+  }
+}
+
+static std::string nameOf(const testing::TestParamInfo<OnDevice> &info) {
+  return testName(info.param.artifact) +
+         (info.param.device == DeviceKind::Cpu ? "_cpu" : "_gpu");
+}
+
+static OnDevice onCpu(const char *artifact, bool mixes = false) {
+  return {artifact, DeviceKind::Cpu, mixes};
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, Trimmed,
+                         testing::Values(onCpu("eagle26.trimmed"),
+                                         onCpu("lookahead.trimmed"),
+                                         onCpu("topology.trimmed"),
+                                         onCpu("dsv3-chain-mtp2.trimmed",
+                                               /*mixes=*/true)),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, ContextEnd,
+                         testing::Values(onCpu("eagle26"), onCpu("lookahead"),
+                                         onCpu("topology"), onCpu("eagle2"),
+                                         onCpu("dsv3-chain-mtp2.trimmed")),
+                         nameOf);
+#ifdef MTP_E2E_CUDASIM
+static OnDevice onGpu(const char *artifact) {
+  return {artifact, DeviceKind::Cuda};
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, Trimmed,
+                         testing::Values(onGpu("eagle26.trimmed"),
+                                         onGpu("topology.trimmed")),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Gpu, ContextEnd, testing::Values(onGpu("eagle26")),
+                         nameOf);
+#endif
