@@ -479,7 +479,8 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
       /*drafts=*/isPrefill && op.getK() > 0, &arenaBytes, commands.placeVector,
       commands.actionVector, commands.commandVector, commands.cpuVector,
       inputVector, outputVector, uint32_t(op.getPositions().value_or(0)), cut,
-      uint32_t(op.getPrompts().value_or(0)));
+      uint32_t(op.getPrompts().value_or(0)),
+      uint32_t(op.getCatchUp().value_or(0)));
 }
 
 /// Null where there are none.

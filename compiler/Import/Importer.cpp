@@ -168,10 +168,11 @@ Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
                   const ImportOptions &options) {
   auto emitError = [&] { return module.emitError(); };
   auto isValid = [&](int64_t k, int64_t batch, int64_t context, int64_t chunk,
-                     int64_t page, int64_t promptRows = 0, int64_t rows = 0) {
+                     int64_t page, int64_t promptRows = 0, int64_t rows = 0,
+                     int64_t catchUpRows = 0) {
     return succeeded(mlir::mtp::EnvelopeAttr::verify(
         emitError, k, batch, context, chunk, page, /*max_nodes=*/0, promptRows,
-        rows));
+        rows, catchUpRows));
   };
   if (!isValid(maxK, 1, 2, 1, 1))
     return invalidArgument("-k");
@@ -187,6 +188,8 @@ Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
     return invalidArgument("--round-prompt-rows");
   if (!isValid(0, options.maxBatch, 2, 1, 1, 0, options.maxRows))
     return invalidArgument("--max-rows");
+  if (!isValid(0, 1, 2, 1, 1, 0, 0, options.catchUpRows))
+    return invalidArgument("--catch-up-rows");
   return okStatus();
 }
 
@@ -267,7 +270,7 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
       [&] { return module.emitError(); }, builder.getContext(),
       context.draft.maxK, options.maxBatch, maxContext, options.prefillChunk,
       options.page, /*max_nodes=*/int64_t(0), options.roundPromptRows,
-      options.maxRows);
+      options.maxRows, options.catchUpRows);
   if (!envelope)
     return invalidArgument("the envelope is not valid");
   module->setAttr(mlir::mtp::kEnvelopeAttr, envelope);

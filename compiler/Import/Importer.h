@@ -30,6 +30,7 @@ struct ImportOptions {
   int64_t roundPromptRows = 0;
   /// Rows of all slots that a round verifies; 0: all of their windows.
   int64_t maxRows = 0;
+  int64_t catchUpRows = 0;
   int64_t page = 16;
   DepthPolicy depthPolicy = DepthPolicy::PerDepth;
   /// Without weights only config.json is read; the module names no files.

@@ -134,8 +134,8 @@ void CallLibraryPass::runOnOperation() {
   for (auto program : module.getOps<ProgramOp>()) {
     Points points = program.getPoints();
     if (program.getKind() != ProgramKind::Prefill ||
-        program.getSequences() != 1 || points.least > most ||
-        points.most < most)
+        program.getSequences() != 1 || program.getCatchUp() ||
+        points.least > most || points.most < most)
       continue;
     programs.push_back(program);
     isUseful |= llvm::any_of(

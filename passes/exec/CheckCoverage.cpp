@@ -37,7 +37,7 @@ private:
 
   /// Programs by kind, k, sequences, the positions that they are below (0 for
   /// any), whether a library computes in them, and whether rows of prompts
-  /// stand beside theirs, in the order of their n.
+  /// stand beside theirs, or they are a catch-up, in the order of their n.
   std::map<std::tuple<ProgramKind, int64_t, int64_t, int64_t, bool, bool>,
            std::map<int64_t, ProgramOp>>
       programs;
@@ -65,7 +65,7 @@ LogicalResult CheckCoveragePass::collectPrograms() {
     auto &others = programs[{
         program.getKind(), program.getK(), program.getSequences(),
         program.getPositions().value_or(0), callsLibrary(program, symbols),
-        program.getPrompts().has_value()}];
+        program.getPrompts().has_value() || program.getCatchUp().has_value()}];
     Points points = program.getPoints();
     // The last one that begins at no larger n than this one ends.
     auto next = others.upper_bound(points.most);

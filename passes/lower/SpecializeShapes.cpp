@@ -48,6 +48,7 @@ private:
   LogicalResult writeRounds(EnvelopeAttr envelope);
   LogicalResult writePrefill(OpBuilder &builder, PrefillOp prefill,
                              int64_t sequences, exec::Points points);
+  LogicalResult writeCatchUp(OpBuilder &builder, PrefillOp prefill);
   LogicalResult writePrefills(EnvelopeAttr envelope);
   LogicalResult writeModel();
   LogicalResult writeFunctions();
@@ -101,7 +102,8 @@ static LogicalResult checkPrefills(ModuleOp module, EnvelopeAttr envelope) {
       return prefill.emitOpError("expected a prefill with a k, is "
                                  "mtp-instantiate-rounds missing before this "
                                  "pass?");
-    found.insert(*prefill.getK());
+    if (!prefill.getCatchUp())
+      found.insert(*prefill.getK());
   }
   int64_t ahead = placesAhead(module);
   for (int64_t k : {int64_t(0), ahead > 0 ? int64_t(envelope.getMaxK()) : 0}) {
@@ -303,6 +305,28 @@ LogicalResult SpecializeShapesPass::writePrefill(OpBuilder &builder,
   return writeProgram(prefill, program, {sequences, countOf(points, single)});
 }
 
+/// The program of a catch-up: of one sequence, for any number of rows that it
+/// may have and a chunk, too.
+LogicalResult SpecializeShapesPass::writeCatchUp(OpBuilder &builder,
+                                                 PrefillOp prefill) {
+  auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  int64_t reach = *prefill.getCatchUp();
+  int64_t most = std::min<int64_t>(reach, envelope.getPrefillChunk());
+  for (exec::Points points : pointsUpTo(most, single)) {
+    std::string name = "catch_up";
+    if (single)
+      name += "_c" + std::to_string(points.least);
+    auto program = exec::ProgramOp::create(builder, prefill.getLoc(), name,
+                                           exec::ProgramKind::Prefill,
+                                           *prefill.getK(), points);
+    program.setCatchUp(reach);
+    if (failed(writeProgram(prefill, program,
+                            {/*slots=*/1, countOf(points, single)})))
+      return failure();
+  }
+  return success();
+}
+
 /// One program for each number of sequences that a chunk may be of. The head
 /// runs on a row of each, and up to four rows cost it what one does, as weights
 /// are read once; so these numbers are exact, not ranges with dead rows.
@@ -318,9 +342,13 @@ LogicalResult SpecializeShapesPass::writePrefills(EnvelopeAttr envelope) {
         continue;
       points.least = std::max(points.least, sequences);
       for (PrefillOp prefill : prefills)
-        if (failed(writePrefill(builder, prefill, sequences, points)))
+        if (!prefill.getCatchUp() &&
+            failed(writePrefill(builder, prefill, sequences, points)))
           return failure();
     }
+  for (PrefillOp prefill : prefills)
+    if (prefill.getCatchUp() && failed(writeCatchUp(builder, prefill)))
+      return failure();
   return success();
 }
 

@@ -27,15 +27,28 @@ static Value carriedRow(Expansion &e, int64_t module) {
       .front();
 }
 
-LogicalResult mlir::mtp::expandDraftPrefill(Operation *op,
-                                            ArrayRef<Region *> steps,
-                                            Region *input) {
-  auto verifies = op->getBlock()->getOps<VerifyOp>();
+/// The target's hidden states of the rows that `op` of a prefill is for; null
+/// in a catch-up of a drafter that needs none.
+static FailureOr<Value> findHidden(Operation *op) {
+  Block *block = op->getBlock();
+  auto recents = block->getOps<RecentHiddenOp>();
+  auto verifies = block->getOps<VerifyOp>();
+  if (cast<PrefillOp>(op->getParentOp()).getCatchUp())
+    return recents.empty() ? Value() : (*recents.begin()).getResult();
   if (verifies.empty() || !(*verifies.begin())->isBeforeInBlock(op))
     return op->emitOpError("expected an mtp.verify before it, whose hidden "
                            "states fill the modules' caches");
+  return (*verifies.begin()).getHidden();
+}
+
+LogicalResult mlir::mtp::expandDraftPrefill(Operation *op,
+                                            ArrayRef<Region *> steps,
+                                            Region *input) {
+  FailureOr<Value> given = findHidden(op);
+  if (failed(given))
+    return failure();
   Expansion e(op);
-  Value hidden = (*verifies.begin()).getHidden();
+  Value hidden = *given;
   bool takesHidden = steps.front()->getNumArguments() == 3;
   auto tokens =
       RankedTensorType::get({ShapedType::kDynamic}, e.builder.getI32Type());

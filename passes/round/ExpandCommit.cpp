@@ -56,6 +56,100 @@ static void writeHidden(Expansion &e, Value hidden, Value index) {
                          e.slots());
 }
 
+//===----------------------------------------------------------------------===//
+// Hidden states for drafters that fall behind
+//===----------------------------------------------------------------------===//
+
+/// The declaration of the last hidden states; null where nobody needs them.
+static StateOp recentOf(ModuleOp module) {
+  return module.lookupSymbol<StateOp>(states::kRecentHidden);
+}
+
+static int64_t rowsOf(StateOp recent) {
+  return recent.getExtentSizes().front();
+}
+
+/// Keeps the hidden states of what a round commits. `rows` says of each slot
+/// where those of its path are; else they follow each other.
+static void keepRecent(Expansion &e, Value hidden, Value count, Value rows) {
+  StateOp recent = recentOf(e.module);
+  if (!recent)
+    return;
+  int64_t size = rowsOf(recent);
+  SmallVector<Value> inputs{count};
+  if (rows)
+    inputs.push_back(rows);
+  SlotBody body(e.builder, e.loc, "recent", e.slots(), inputs);
+  Value first = body.rem(body.load(states::kLength), size);
+  Value own = body.mul(body.index(), e.roundNodes());
+  Value index = body.vector(size, [&](Value place) {
+    Value row = body.rem(body.sub(body.add(place, size), first), size);
+    Value stays = body.compare(Predicate::sle, row, body.input(0));
+    Value at = rows ? body.element(body.input(1), row) : body.add(own, row);
+    return body.select(stays, at, body.constant(-1));
+  });
+  WriteStateOp::create(e.builder, e.loc, hidden, body.yield(index).front(),
+                       states::kRecentHidden, e.slots());
+}
+
+/// Keeps those of a prompt's last rows, from which a drafter may fall behind.
+static void keepRecentOfPrompt(Expansion &e, CommitOp op) {
+  StateOp recent = recentOf(e.module);
+  // Where drafting is off, nobody catches up.
+  if (!recent || cast<PrefillOp>(op->getParentOp()).getK() == 0)
+    return;
+  int64_t size = rowsOf(recent), last = recent.getRebuildRows();
+  SlotBody body(e.builder, e.loc, "recent", e.slots());
+  Value end = sequenceWord(body, SequenceWord::Total);
+  Value start = sequenceWord(body, SequenceWord::Start);
+  Value count = sequenceWord(body, SequenceWord::Rows);
+  Value first = sequenceWord(body, SequenceWord::FirstRow);
+  Value newest = body.rem(body.sub(end, 1), size);
+  Value index = body.vector(size, [&](Value place) {
+    Value behind = body.rem(body.sub(body.add(newest, size), place), size);
+    Value row = body.sub(body.sub(body.sub(end, 1), behind), start);
+    Value inChunk = body.both(body.compare(Predicate::sge, row, 0),
+                              body.compare(Predicate::slt, row, count));
+    Value isLast = body.compare(Predicate::slt, behind, last);
+    return body.select(body.both(inChunk, isLast), body.add(first, row),
+                       body.constant(-1));
+  });
+  WriteStateOp::create(e.builder, e.loc, op.getHidden(),
+                       body.yield(index).front(), states::kRecentHidden,
+                       e.slots());
+}
+
+/// Of each row of a catch-up the one that was kept of its position.
+static LogicalResult expand(RecentHiddenOp op) {
+  Expansion e(op);
+  StateOp recent = recentOf(e.module);
+  if (!recent || rowsOf(recent) < 1)
+    return op.emitOpError("expected a state @")
+           << states::kRecentHidden << ", found none";
+  int64_t size = rowsOf(recent);
+  auto tokens =
+      RankedTensorType::get({ShapedType::kDynamic}, e.builder.getI32Type());
+  auto prompt = PromptRowsOp::create(e.builder, e.loc, tokens,
+                                     RowsType::get(op.getContext()));
+  Value slots = RowSlotsOp::create(e.builder, e.loc, tokens, prompt.getRows());
+  useState(e.module, states::kSequences);
+  SlotBody body(e.builder, e.loc, "recent", slots);
+  Value start = body.load(
+      states::kSequences,
+      {body.constant(int64_t(SequenceWord::Start)), body.constant(0)});
+  Value place = body.rem(body.add(start, body.index()), size);
+  Value index = body.yield(place).front();
+  Value kept = ReadStateOp::create(e.builder, e.loc, op.getType(),
+                                   states::kRecentHidden, e.slots(), size);
+  op.replaceAllUsesWith(e.takeRows(kept, index));
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Paths of trees
+//===----------------------------------------------------------------------===//
+
 namespace {
 /// How a cache was given entries of a tree.
 struct TreeEntries {
@@ -178,6 +272,10 @@ static FailureOr<Value> movePath(Expansion &e, CommitOp op, Value places) {
   return moved[2];
 }
 
+//===----------------------------------------------------------------------===//
+// Commits
+//===----------------------------------------------------------------------===//
+
 /// A round commits a path: the anchor and as many drafts as it may accept.
 static LogicalResult checkWidths(CommitOp op, int64_t k) {
   for (Value grid : {op.getPicks(), op.getPath()})
@@ -208,6 +306,7 @@ static LogicalResult expandInRound(CommitOp op) {
     rows = *moved;
     e.output("path", op.getPath());
   }
+  keepRecent(e, hidden, op.getCount(), rows);
   SlotBody body(e.builder, e.loc, "commit", e.slots(),
                 {op.getCount(), op.getPicks()});
   Value count = body.input(0), picks = body.input(1);
@@ -253,6 +352,7 @@ static void expandInPrefill(CommitOp op) {
   Value last =
       body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow), rows), 1);
   writeHidden(e, op.getHidden(), body.yield(last).front());
+  keepRecentOfPrompt(e, op);
   op.erase();
 }
 
@@ -264,6 +364,10 @@ static LogicalResult expand(CommitOp op) {
 }
 
 void ExpandCommitPass::runOnOperation() {
-  if (failed(expandInstantiated<CommitOp>(getOperation(), numExpanded, expand)))
+  ModuleOp module = getOperation();
+  if (failed(expandInstantiated<CommitOp>(
+          module, numExpanded, [](CommitOp op) { return expand(op); })) ||
+      failed(expandInstantiated<RecentHiddenOp>(
+          module, numExpanded, [](RecentHiddenOp op) { return expand(op); })))
     signalPassFailure();
 }

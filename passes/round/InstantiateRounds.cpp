@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/Passes.h"
+#include "passes/round/CatchUp.h"
 #include "passes/round/CloneCaptures.h"
 #include "passes/round/DraftPrefill.h"
 #include "passes/round/RefineTypes.h"
@@ -46,6 +47,7 @@ private:
                                      const Twine &suffix = "");
   LogicalResult instantiateAll(RoundOp round, PrefillOp prefill);
   LogicalResult instantiateMixed(RoundOp round, PrefillOp prefill);
+  LogicalResult instantiateCatchUp(RoundOp round, PrefillOp prefill);
 };
 } // namespace
 
@@ -477,6 +479,19 @@ LogicalResult InstantiateRoundsPass::instantiateMixed(RoundOp round,
   return success();
 }
 
+/// What brings drafters up to date that fell behind, where that is wanted and
+/// some draft fewer than others.
+LogicalResult InstantiateRoundsPass::instantiateCatchUp(RoundOp round,
+                                                        PrefillOp prefill) {
+  auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  int64_t most = envelope.getMaxK(), rows = envelope.getCatchUpRows();
+  if (rows == 0 || most == 0 || !servesDrafting(prefill))
+    return success();
+  auto copy = instantiate(prefill, most, countNodes(round, envelope, most),
+                          "_catch_up");
+  return failed(copy) ? failure() : makeCatchUp(cast<PrefillOp>(*copy), rows);
+}
+
 LogicalResult InstantiateRoundsPass::instantiateAll(RoundOp round,
                                                     PrefillOp prefill) {
   auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -518,7 +533,8 @@ void InstantiateRoundsPass::runOnOperation() {
   for (auto verify : round.getBody()->getOps<VerifyOp>())
     if (failed(makePromptLogits(verify, envelope)))
       return signalPassFailure();
-  if (failed(instantiateAll(round, *prefill)))
+  if (failed(instantiateAll(round, *prefill)) ||
+      failed(instantiateCatchUp(round, *prefill)))
     return signalPassFailure();
   if (envelope.getRoundPromptRows() > 0 &&
       canMix(round, *prefill, isRoundsOwn) &&

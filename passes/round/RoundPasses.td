@@ -26,6 +26,10 @@ def InstantiateRoundsPass : Pass<"mtp-instantiate-rounds", "mlir::ModuleOp"> {
     `prompt_logits`, by which texts are scored; its rows are the chunk's, at
     most 32.
 
+    With `catch_up_rows` in the envelope the drafting prefill has a copy for
+    drafters that rounds without drafts have left behind, of which only what
+    fills their caches is left.
+
     An accept is told the verify's rows, and the path
     through a tree goes from accept to commit.
   }];

@@ -70,10 +70,8 @@ static Declaration declarationOf(llvm::StringRef name, int64_t width) {
   return {};
 }
 
-void mlir::mtp::useState(ModuleOp module, llvm::StringRef name, int64_t width) {
-  if (hasState(module, name))
-    return;
-  Declaration state = declarationOf(name, width);
+static void declare(ModuleOp module, llvm::StringRef name,
+                    const Declaration &state) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   SmallVector<Attribute> extents;
   for (auto [unit, offset] : state.extents)
@@ -86,6 +84,19 @@ void mlir::mtp::useState(ModuleOp module, llvm::StringRef name, int64_t width) {
                              : TypedAttr(),
                   state.hasTokens ? Rebuild::Tokens : Rebuild::Rows,
                   state.rebuildRows);
+}
+
+void mlir::mtp::useState(ModuleOp module, llvm::StringRef name, int64_t width) {
+  if (!hasState(module, name))
+    declare(module, name, declarationOf(name, width));
+}
+
+void mlir::mtp::declareRecent(ModuleOp module, int64_t width, int64_t rows,
+                              int64_t rebuildRows) {
+  declare(module, states::kRecentHidden,
+          {.extents = {{ExtentUnit::Fixed, rows}, {ExtentUnit::Fixed, width}},
+           .isFloat = true,
+           .rebuildRows = rebuildRows});
 }
 
 /// Whether `state` has what `wanted` has, or more of it: its first extent may

@@ -40,6 +40,8 @@ inline constexpr llvm::StringLiteral kWindow = "window";
 inline constexpr llvm::StringLiteral kKnown = "known";
 /// The target's hidden states of those rows.
 inline constexpr llvm::StringLiteral kHidden = "hidden";
+/// The last ones of the sequence, by position modulo their number.
+inline constexpr llvm::StringLiteral kRecentHidden = "recent_hidden";
 /// Of module d >= 2: the hidden state of module d - 1 before the window.
 std::string carry(int64_t module);
 } // namespace states
@@ -60,6 +62,11 @@ void useState(ModuleOp module, llvm::StringRef name, int64_t width = 0);
 inline bool hasState(ModuleOp module, llvm::StringRef name) {
   return module.lookupSymbol<SlotStateOpInterface>(name) != nullptr;
 }
+
+/// Declares `recent_hidden`: of each slot so many rows of `width`, of which a
+/// prefill writes the last `rebuildRows`.
+void declareRecent(ModuleOp module, int64_t width, int64_t rows,
+                   int64_t rebuildRows);
 
 /// Whether the host and the programs share the state of this name.
 bool isHostState(llvm::StringRef name);

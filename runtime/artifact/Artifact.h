@@ -113,6 +113,9 @@ struct Program {
   uint32_t cut = 0;
   /// Rows of prompts beside those of a round.
   uint32_t prompts = 0;
+  /// Of a Prefill for drafters that fell behind, how many positions in front of
+  /// the anchor it may begin; 0: it is for prompts.
+  uint32_t catchUp = 0;
   /// Whether a library of the GPU's vendor computes some of its products.
   bool callsLibrary = false;
   Count arenaBytes;

@@ -224,6 +224,12 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
     return dataLoss(strCat("expected rows of prompts beside those of a decode "
                            "program alone, got ",
                            program.prompts()));
+  if (program.catch_up() != 0 &&
+      (program.kind() != schema::ProgramKind::Prefill || !program.drafts() ||
+       program.sequences() != 1))
+    return dataLoss(strCat("expected catch_up of a prefill of one sequence "
+                           "that drafts alone, got ",
+                           program.catch_up()));
   if (!isAligned(program.places()))
     return dataLoss("places are not aligned to 8 bytes");
   result.name = program.name()->string_view();
@@ -237,6 +243,7 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
   result.prompts = program.prompts();
   if (result.prompts && result.sequences == 0)
     result.sequences = 1;
+  result.catchUp = program.catch_up();
   if (const schema::Count *bytes = program.arena_bytes())
     result.arenaBytes = countOf(*bytes);
   uint32_t count = vectorSize(program.commands());

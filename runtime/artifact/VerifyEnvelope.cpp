@@ -314,6 +314,9 @@ struct Coverage {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Ranges> decode;
   /// Of prefills that draft and that do not by their sequences.
   std::map<uint32_t, Ranges> plain, drafting;
+  /// Those of drafters that fell behind, and how far these may be.
+  Ranges catchUps;
+  uint32_t reach = 0;
   /// Prefills in which a library computes, for the same rows; 0: there are
   /// none.
   uint32_t libraryRows = 0;
@@ -329,8 +332,10 @@ struct Coverage {
   Status addDecode(const Artifact &artifact, const Program &program);
   Status addPrefill(const Artifact &artifact, const Program &program);
   Status addLibrary(const Artifact &artifact, const Program &program);
+  Status addCatchUp(const Program &program);
   Status verify(const schema::Envelope &e);
   Status verifyPrefills(const schema::Envelope &e);
+  Status verifyCatchUps(const schema::Envelope &e);
 };
 } // namespace
 
@@ -427,6 +432,25 @@ Status Coverage::addLibrary(const Artifact &artifact, const Program &program) {
   return verifyOutputs(artifact, program, {1, 0}, {1, 0});
 }
 
+/// A prefill that picks nothing.
+Status Coverage::addCatchUp(const Program &program) {
+  if (program.callsLibrary)
+    return dataLoss("expected no products of a library in a prefill for "
+                    "drafters that fell behind");
+  if (!program.outputs.empty())
+    return dataLoss(strCat("expected no outputs of a prefill for drafters that "
+                           "fell behind, got '",
+                           program.outputs.front().name, "'"));
+  if (reach != 0 && reach != program.catchUp)
+    return dataLoss(strCat("expected catch_up of ", reach,
+                           ", as in other programs, got ", program.catchUp));
+  reach = program.catchUp;
+  if (auto twice = catchUps.add(program.begin, program.end))
+    return dataLoss(strCat("a second prefill program for ", *twice,
+                           " rows of drafters that fell behind"));
+  return okStatus();
+}
+
 Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
   uint32_t most = artifact.envelope->prefill_chunk();
   if (program.begin < 1 || program.end - 1 > most)
@@ -438,6 +462,8 @@ Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
   if (sequences < 1 || sequences > mostSequences)
     return dataLoss(strCat("expected a chunk of 1 to ", mostSequences,
                            " sequences, got ", sequences));
+  if (program.catchUp)
+    return addCatchUp(program);
   if (program.callsLibrary)
     return addLibrary(artifact, program);
   Ranges &ranges = (program.drafts ? drafting : plain)[sequences];
@@ -503,6 +529,18 @@ Status Coverage::verifyPrefills(const schema::Envelope &e) {
   return okStatus();
 }
 
+/// A drafter may have to be refreshed over any number of rows up to those of a
+/// chunk, or those that it reaches back.
+Status Coverage::verifyCatchUps(const schema::Envelope &e) {
+  uint32_t most = std::min(reach, e.prefill_chunk());
+  if (uint32_t end = catchUps.endFrom(1); reach != 0 && end <= most)
+    return dataLoss(strCat("programs: expected a prefill program for every ",
+                           "number of rows up to ", most,
+                           " of drafters that fell behind, got none for ",
+                           end));
+  return okStatus();
+}
+
 Status Coverage::verify(const schema::Envelope &e) {
   for (uint32_t k = 0; k <= e.max_k(); ++k) {
     auto ranges = decode.find({k, 0, 0});
@@ -513,6 +551,7 @@ Status Coverage::verify(const schema::Envelope &e) {
                              e.max_batch(), " and every k up to ", e.max_k(),
                              ", got none for batch ", batch, ", k ", k));
   }
+  MTP_RETURN_IF_ERROR(verifyCatchUps(e));
   return verifyPrefills(e);
 }
 

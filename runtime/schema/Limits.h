@@ -27,6 +27,9 @@ inline constexpr uint32_t kMostSlots = 1024;
 inline constexpr uint32_t kLeastContext = 2, kMostContext = 1 << 22;
 /// Rows of a chunk. Activations grow with them, time hardly falls any more.
 inline constexpr uint32_t kMostChunk = 4096;
+/// Tokens that a drafter may fall behind and be refreshed. A slot keeps a
+/// hidden state for each.
+inline constexpr uint32_t kMostCatchUpRows = 4096;
 /// Tokens of a page, a power of two. What a sequence holds is rounded up to it.
 inline constexpr uint32_t kMostPageTokens = 1024;
 /// Tokens of a vocabulary, far more than any has.

@@ -284,3 +284,75 @@ mtp.round @deep k 2 nodes 5 {
   mtp.commit %count, %path, %e along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x3xi32>
 }
 }
+
+// -----
+
+// For drafters that fall behind the hidden states of what is committed are kept by
+// position modulo 5; of a prompt those of its last two rows.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @recent_hidden[5, 8] : f32 rebuild rows 2
+// CHECK-LABEL: mtp.round @keeps k 1 {
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %[[MADE:.*]]:3 = mtp.per_slot
+// CHECK: %[[INDEX:.*]] = mtp.per_slot %[[SLOTS]](%[[MADE]]#0) {
+// CHECK: mtp.load @length[]
+// CHECK: arith.remui
+// CHECK: arith.constant -1 : i32
+// CHECK: mtp.yield %{{.*}} : tensor<5xi32>
+// CHECK: mtp.write_state %[[MADE]]#2[%[[INDEX]]], @recent_hidden of %[[SLOTS]] :
+// CHECK: mtp.store %{{.*}}, @length[]
+mtp.round @keeps k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %f : i32, tensor<2xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, tensor<?x8xf32>)
+  mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x2xi32>, tensor<?x8xf32>
+}
+
+// CHECK-LABEL: mtp.prefill @prompt k 2 {
+// CHECK: mtp.write_state %{{.*}}, @recent_hidden of
+mtp.prefill @prompt k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<1xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %f : i32, tensor<1xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>)
+  mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>
+}
+
+// Nobody catches up where drafting is off.
+// CHECK-LABEL: mtp.prefill @plain k 0 {
+// CHECK-NOT: @recent_hidden
+// CHECK: mtp.prefill @behind
+mtp.prefill @plain k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<1xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %f : i32, tensor<1xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>)
+  mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>
+}
+
+// A row's hidden state is where its position says.
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %{{.*}}, %[[ROWS:.*]] = mtp.prompt_rows :
+// CHECK: %[[OF:.*]] = mtp.row_slots %[[ROWS]]
+// CHECK: %[[PLACE:.*]] = mtp.per_slot %[[OF]] {
+// CHECK: mtp.load @prompt_sequences[
+// CHECK: arith.remui
+// CHECK: %[[KEPT:.*]] = mtp.read_state @recent_hidden of %[[SLOTS]] rows 5
+// CHECK: mtp.take_rows %[[KEPT]], %[[PLACE]]
+// CHECK-NOT: mtp.recent_hidden
+mtp.prefill @behind k 2 catch_up 5 {
+  %h = mtp.recent_hidden : tensor<?x8xf32>
+  %w = mtp.weight "head" : tensor<16x8xf32>
+  %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+}
+}

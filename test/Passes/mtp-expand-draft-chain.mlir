@@ -425,3 +425,24 @@ mtp.round @paths k 2 {
   } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
 }
 }
+
+// -----
+
+// In a catch-up the hidden states are those that were kept.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.prefill @behind k 2 catch_up 9 {
+// CHECK: %[[H:.*]] = mtp.recent_hidden
+// CHECK: %{{.*}}, %[[ROWS:.*]] = mtp.prompt_rows ahead 1
+// CHECK: mtp.mask_first %[[H]], %[[ROWS]]
+// CHECK-NOT: mtp.draft_chain
+mtp.prefill @behind k 2 catch_up 9 {
+  %hidden = mtp.recent_hidden : tensor<?x8xf32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "m1" : tensor<16x8xf32>
+    %g = mtp.mask_first %h, %rows : tensor<?x8xf32>
+    %l = mtp.linear %g, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %g : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+}
+}

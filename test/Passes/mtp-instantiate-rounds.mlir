@@ -717,3 +717,116 @@ mtp.prefill @prompt {
   } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
 }
 }
+
+// -----
+
+// A drafter that fell behind is run over rows that were verified, of hidden states
+// that are kept: of 4 tokens, of those that the last round may have accepted, and of
+// one in front of them.
+// CHECK: mtp.state @recent_hidden[6, 8] : f32{{$}}
+// CHECK: mtp.prefill @generate_prompt_k1 k 1 {
+// CHECK: mtp.prefill @generate_prompt_k1_catch_up k 1 catch_up 6 {
+// CHECK-NEXT: mtp.recent_hidden : tensor<?x8xf32>
+// CHECK-NEXT: mtp.draft_chain {
+// CHECK: } : tensor<?x?xi32>
+// CHECK-NEXT: }
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, catch_up_rows = 4>} {
+mtp.round @generate {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %m = mtp.mask_first %h, %rows : tensor<?x8xf32>
+    %l = mtp.linear %m, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %m : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %x, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// The rows of an mtp.refresh in core ops make entries as well; its drafts are gone.
+// CHECK: mtp.state @recent_hidden[6, 8] : f32{{$}}
+// CHECK: mtp.prefill @generate_prompt_k1_catch_up k 1 catch_up 6 {
+// CHECK-NEXT: %[[H:.*]] = mtp.recent_hidden : tensor<?x8xf32>
+// CHECK-NEXT: %{{.*}}, %[[ROWS:.*]] = mtp.prompt_rows ahead 1
+// CHECK-NEXT: mtp.cache_append %[[H]], %[[ROWS]] into @kv[0] at 0
+// CHECK-NEXT: }
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, catch_up_rows = 4>} {
+mtp.cache @kv layers 1 entry 8 : f32
+mtp.round @generate {
+  %drafts = mtp.draft {
+    %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
+    mtp.cache_append %h, %rows into @kv[0] at 0 : tensor<?x8xf32>
+    %own = mtp.take_rows %h, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+    %d = mtp.argmax %own : tensor<?x8xf32> -> tensor<?xi32>
+    %slots = mtp.slots : tensor<?xi32>
+    %grid = mtp.per_slot %slots(%d) {
+    ^bb0(%index: index, %slot: i32, %own_d: i32):
+      %k = mtp.k
+      %all = tensor.splat %own_d[%k] : tensor<?xi32>
+      mtp.yield %all : tensor<?xi32>
+    } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x?xi32>
+    mtp.yield %grid : tensor<?x?xi32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %x, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// One that reads tokens alone needs no hidden states, and may be as far behind as a
+// slot is long.
+// CHECK-NOT: recent_hidden
+// CHECK: mtp.prefill @generate_prompt_k1_catch_up k 1 catch_up 64 {
+// CHECK-NEXT: mtp.draft_chain {
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, catch_up_rows = 4>} {
+mtp.round @generate {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %x, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}

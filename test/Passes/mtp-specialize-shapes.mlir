@@ -83,6 +83,9 @@
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<2xi32>
 // CHECK: mtp.take_rows %{{.*}}, %[[SLOTS]] : {{.*}} -> tensor<2x16xf32>
 // CHECK-LABEL: exec.program @prefill_s2_mtp prefill sequences 2 k 1 n 2 to 32 {
+// One that a drafter catches up with is of one sequence, and of as many rows at most.
+// CHECK-LABEL: exec.program @catch_up prefill catch_up 9 k 1 n 1 to 9 {
+// CHECK: mtp.prompt_rows ahead 1 : tensor<?xi32, #exec.count<n>>
 // CHECK-LABEL: exec.program @twice function
 // CHECK-NOT: exec.program
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 32, page = 16>} {
@@ -148,6 +151,10 @@ mtp.prefill @prompt_k1 k 1 {
   %slots = mtp.slots : tensor<?xi32>
   %own = mtp.take_rows %l, %slots : tensor<?x16xf32>, tensor<?xi32> -> tensor<?x16xf32>
   mtp.output "logits" %own : tensor<?x16xf32>
+}
+
+mtp.prefill @behind k 1 catch_up 9 {
+  %t, %rows = mtp.prompt_rows ahead 1 : tensor<?xi32>
 }
 
 func.func @twice(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {

@@ -75,6 +75,8 @@ public:
     uint32_t cut = 0;
     /// Of a decode program with so many rows of prompts.
     uint32_t prompts = 0;
+    /// Of a prefill for drafters that fell behind.
+    uint32_t catchUp = 0;
     uint64_t arenaBytes = 0;
     std::vector<Command> commands;
     std::vector<Port> inputs, outputs;

@@ -187,6 +187,50 @@ TEST(Plan, RoundsWithPromptsHaveTheirOutputs) {
             where + "output 'logits': expected");
 }
 
+TEST(Plan, DraftersCatchUpOverAnyNumberOfRows) {
+  // A copy of the prefill that drafts, which picks nothing.
+  auto with = [](uint32_t begin, uint32_t end, auto spoil) {
+    return messageFor([&](ArtifactBuilder &a) {
+      ArtifactBuilder::Program p = a.programs[kDrafting];
+      p.name = "catch_up";
+      p.catchUp = 12;
+      p.chunk = begin;
+      p.end = end;
+      p.outputs.clear();
+      spoil(a, p);
+      a.programs.push_back(p);
+    });
+  };
+  auto nothing = [](auto &, auto &) {};
+  EXPECT_EQ(with(1, 9, nothing), "");
+  std::string programs = "plans[0]: programs: ";
+  EXPECT_EQ(with(1, 8, nothing),
+            programs + "expected a prefill program for every number of rows up "
+                       "to 8 of drafters that fell behind, got none for 8");
+  size_t last = makeFakeModel(ranges()).programs.size();
+  std::string where = "plans[0].programs[" + std::to_string(last) + "]: ";
+  EXPECT_EQ(with(1, 9, [](auto &, auto &p) { p.drafts = false; }),
+            where + "expected catch_up of a prefill of one sequence that "
+                    "drafts alone, got 12");
+  EXPECT_EQ(
+      with(1, 9,
+           [](auto &a, auto &p) { p.outputs = a.programs[kDrafting].outputs; }),
+      where + "expected no outputs of a prefill for drafters that fell "
+              "behind, got 'logits'");
+  std::string second = "plans[0].programs[" + std::to_string(last + 1) + "]: ";
+  auto twice = [&](uint32_t reach) {
+    return with(1, 9, [&](auto &a, auto &p) {
+      a.programs.push_back(p);
+      p.name = "again";
+      p.catchUp = reach;
+    });
+  };
+  EXPECT_EQ(twice(12), second + "a second prefill program for 1 rows of "
+                                "drafters that fell behind");
+  EXPECT_EQ(twice(13), second + "expected catch_up of 12, as in other "
+                                "programs, got 13");
+}
+
 TEST(Plan, APromptComputesItsRowsAndNoMore) {
   auto model = loadFakeModel(ranges());
   EXPECT_EQ(model->envelope()->prefillChunks, (std::vector<uint32_t>{8}));

@@ -220,7 +220,7 @@ std::vector<std::string> bench::phasesOf(const Plan &plan,
   bool isLast = false;
   for (size_t i = 0; i < count; ++i) {
     if (isPrefill) {
-      phases.push_back(picked == 0 ? "target" : "drafter");
+      phases.push_back(picked == 0 && !program.catchUp ? "target" : "drafter");
       picked += picksTokens(kindAt(i));
       continue;
     }

@@ -304,6 +304,7 @@ static void writeProgram(JsonWriter &json, const Artifact &a, const Plan &plan,
   json.field("positions", p.positions);
   json.field("cut", p.cut);
   json.field("prompts", p.prompts);
+  json.field("catch_up", p.catchUp);
   json.key("arena_bytes");
   writeCount(json, p.arenaBytes);
   json.field("command_count", uint64_t(p.commands.size()));

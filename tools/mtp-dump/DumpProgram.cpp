@@ -99,7 +99,10 @@ std::string mtp::shapeText(const Program &program) {
                         : "");
   case schema::ProgramKind::Prefill:
     return strCat("rows ", rangeText(program), ", sequences ",
-                  program.sequences, program.drafts ? ", drafts" : "");
+                  program.sequences, program.drafts ? ", drafts" : "",
+                  program.catchUp ? strCat(", catches up over ",
+                                           program.catchUp, " positions")
+                                  : "");
   case schema::ProgramKind::Function:
     break;
   }

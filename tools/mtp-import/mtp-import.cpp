@@ -44,6 +44,13 @@ static cl::opt<int64_t> maxRows(
     cl::desc("rows of all slots together that a round verifies; drafts that "
              "are more are trimmed (default: 0, all of them)"),
     cl::value_desc("rows"), cl::cat(category));
+static cl::opt<int64_t> catchUpRows(
+    "catch-up-rows", cl::init(0),
+    cl::desc(
+        "tokens that drafters may fall behind in rounds without drafts and "
+        "be refreshed, for a hidden state each that a slot keeps (default: "
+        "0, none)"),
+    cl::value_desc("tokens"), cl::cat(category));
 static cl::opt<int64_t> page("page", cl::init(16),
                              cl::desc("tokens per cache page (default: 16)"),
                              cl::value_desc("tokens"), cl::cat(category));
@@ -82,6 +89,7 @@ static ImportOptions readOptions() {
   options.prefillChunk = prefillChunk;
   options.roundPromptRows = roundPromptRows;
   options.maxRows = maxRows;
+  options.catchUpRows = catchUpRows;
   options.page = page;
   options.depthPolicy = depthPolicy;
   options.hasWeights = !noWeights;

@@ -63,12 +63,29 @@ static LogicalResult verifyOfDecode(ProgramOp program,
          << what << ", got " << *number;
 }
 
+/// C7.
+static LogicalResult verifyCatchUp(ProgramOp program) {
+  std::optional<int64_t> reach = program.getCatchUp();
+  if (!reach)
+    return success();
+  if (program.getKind() != ProgramKind::Prefill ||
+      program.getSequences() != 1 || program.getK() == 0)
+    return program.emitOpError("expected a prefill of one sequence with k > 0 "
+                               "as a catch_up");
+  if (*reach >= 1 && *reach <= INT32_MAX)
+    return success();
+  return program.emitOpError("expected a catch_up of 1 to 2^31 - 1 positions, "
+                             "got ")
+         << *reach;
+}
+
 LogicalResult ProgramOp::verify() {
   constexpr int64_t kMost = INT32_MAX;
   if (failed(verifyOfDecode(*this, getPositions(), "below positions",
                             "positions")) ||
       failed(verifyOfDecode(*this, getPrompts(), "with rows of prompts",
-                            "rows of prompts")))
+                            "rows of prompts")) ||
+      failed(verifyCatchUp(*this)))
     return failure();
   int64_t k = getK();
   Points points = getPoints();

@@ -31,6 +31,10 @@ def Exec_ProgramOp : Exec_Op<"program", [
     rows of prompts beside the slots' own, dead ones among them; of one, or as
     many as `sequences` says.
 
+    A `prefill` that is a `catch_up` runs over rows that rounds have verified,
+    so many positions in front of the anchor at most, and fills the drafter's
+    caches alone.
+
     Example:
     ```mlir
     exec.program @decode_k2 decode k 2 n 1 to 256 { ... }
@@ -39,6 +43,7 @@ def Exec_ProgramOp : Exec_Op<"program", [
     exec.program @decode_k2_prompts_s2 decode sequences 2 prompts 64 k 2 n 1 to
         254 { ... }
     exec.program @prefill_s4 prefill sequences 4 k 0 n 4 to 128 { ... }
+    exec.program @catch_up prefill catch_up 65 k 2 n 1 to 65 { ... }
     exec.program @sum function { ... }
     ```
     - (C1) kind is decode, prefill or function.
@@ -48,6 +53,8 @@ def Exec_ProgramOp : Exec_Op<"program", [
       prompts, from 1 to these: each has a row.
     - (C5) only a decode is below positions: more than 0, and less than 2^31.
     - (C6) only a decode has rows of prompts, as many as positions (C5).
+    - (C7) only a prefill of one sequence with k > 0 is a catch_up, of 1 to
+      2^31 - 1 positions.
     - (C3) the schedules begin with least and ascend to most at the latest; each
       has a step for every call and dispatch, of which the first is not joined.
   }];
@@ -55,13 +62,14 @@ def Exec_ProgramOp : Exec_Op<"program", [
                        DefaultValuedOptionalAttr<I64Attr, "1">:$sequences,
                        OptionalAttr<I64Attr>:$positions,
                        OptionalAttr<I64Attr>:$prompts,
+                       OptionalAttr<I64Attr>:$catch_up,
                        DefaultValuedAttr<I64Attr, "0">:$k,
                        DefaultValuedAttr<I64Attr, "0">:$least,
                        DefaultValuedAttr<I64Attr, "0">:$most);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `` $kind (`sequences` $sequences^)? (`below` $positions^)?
-    (`prompts` $prompts^)? ``
+    (`prompts` $prompts^)? (`catch_up` $catch_up^)? ``
     custom<Points>($k, $least, $most)
     attr-dict-with-keyword $body
   }];

@@ -67,7 +67,7 @@ LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
                                    int64_t maxBatch, int64_t maxContext,
                                    int64_t prefillChunk, int64_t page,
                                    int64_t maxNodes, int64_t roundPromptRows,
-                                   int64_t maxRows) {
+                                   int64_t maxRows, int64_t catchUpRows) {
   if (failed(checkBounds(emitError, "max_k", maxK, 0, ::mtp::kMostK)) ||
       failed(checkBounds(emitError, "max_batch", maxBatch, 1,
                          ::mtp::kMostSlots)) ||
@@ -77,7 +77,9 @@ LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
                          ::mtp::kMostChunk)) ||
       failed(checkBounds(emitError, "page", page, 1, ::mtp::kMostPageTokens)) ||
       failed(checkBounds(emitError, "round_prompt_rows", roundPromptRows, 0,
-                         prefillChunk))) {
+                         prefillChunk)) ||
+      failed(checkBounds(emitError, "catch_up_rows", catchUpRows, 0,
+                         ::mtp::kMostCatchUpRows))) {
     return failure();
   }
   if (!llvm::isPowerOf2_64(page))

@@ -40,6 +40,7 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     - (C6) max_k + 1 <= max_nodes <= 64, where it is given.
     - (C7) 0 <= round_prompt_rows <= prefill_chunk.
     - (C8) max_batch <= max_rows <= max_batch * 64, where it is given.
+    - (C9) 0 <= catch_up_rows <= 4096.
   }];
   let parameters = (ins
     "int64_t":$max_k,          // drafts that a round may accept
@@ -53,7 +54,10 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     // target's weights; 0: prompts have passes of their own alone.
     DefaultValuedParameter<"int64_t", "0">:$round_prompt_rows,
     // Rows of all slots' windows together; 0: all that they have.
-    DefaultValuedParameter<"int64_t", "0">:$max_rows
+    DefaultValuedParameter<"int64_t", "0">:$max_rows,
+    // Tokens that a drafter may fall behind; a slot keeps what makes up for
+    // it. 0: nothing is kept.
+    DefaultValuedParameter<"int64_t", "0">:$catch_up_rows
   );
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{

@@ -199,6 +199,13 @@ LogicalResult DraftRegionOp::verify() {
   return success();
 }
 
+LogicalResult RecentHiddenOp::verify() {
+  if (!cast<PrefillOp>((*this)->getParentOp()).getCatchUp()) // recent_hidden_c1
+    return emitOpError("expected in a prefill that is a catch_up");
+  return success(
+      succeeded(staticWidth(*this, "the hidden state", getResult())));
+}
+
 LogicalResult RefreshOp::verify() {
   if (!getHidden())
     return success();

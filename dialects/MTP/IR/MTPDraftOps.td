@@ -91,7 +91,10 @@ def MTP_PrefillOp : MTP_Op<"prefill", [
 
     `k` is 0 where drafting is off, and `max_k` where it is on. A prefill that
     stands `beside` a round with `prompts` is of one sequence, and does not run
-    by itself: the round's `mtp.verify` computes what its own gives.
+    by itself: the round's `mtp.verify` computes what its own gives. One that is
+    a `catch_up` runs over rows of one sequence that rounds verified without a
+    drafter, so many positions in front of the anchor at most, and fills the
+    drafter's caches alone.
 
     ```mlir
     mtp.prefill @prompt {
@@ -102,19 +105,22 @@ def MTP_PrefillOp : MTP_Op<"prefill", [
     ```
 
     Constraints:
-    - (C1) at most one prefill per module, or one for each k, and one more
-      beside each round with `prompts`; the module has an envelope.
+    - (C1) at most one prefill per module, or one for each k, one more beside
+      each round with `prompts`, and a `catch_up`; the module has an envelope.
+    - (C2) a `catch_up` reaches back 1 to 2^31 - 1 positions.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k,
-                       OptionalAttr<FlatSymbolRefAttr>:$beside);
+                       OptionalAttr<FlatSymbolRefAttr>:$beside,
+                       OptionalAttr<I64Attr>:$catch_up);
   let regions = (region SizedRegion<1>:$bodyRegion);
   let assemblyFormat = [{
-    $sym_name (`k` $k^)? (`beside` $beside^)? attr-dict-with-keyword
-    $bodyRegion
+    $sym_name (`k` $k^)? (`beside` $beside^)? (`catch_up` $catch_up^)?
+    attr-dict-with-keyword $bodyRegion
   }];
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
                                  "::mlir::IntegerAttr":$k),
-    [{ build($_builder, $_state, name, k, ::mlir::FlatSymbolRefAttr()); }]>];
+    [{ build($_builder, $_state, name, k, ::mlir::FlatSymbolRefAttr(),
+              ::mlir::IntegerAttr()); }]>];
   let hasVerifier = 1;
 }
 
@@ -288,6 +294,28 @@ def MTP_DraftRegionOp : MTP_Op<"draft", [
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+}
+
+def MTP_RecentHiddenOp : MTP_Op<"recent_hidden", [
+    HasParent<"::mlir::mtp::PrefillOp">,
+    MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
+  let summary = "The target's hidden states of the rows of a catch-up";
+  let description = [{
+    In place of those that the `mtp.verify` of a prompt gives. The commits of a
+    module with a `catch_up` keep the last ones of each slot in the state
+    `recent_hidden`, by position modulo its rows. `mtp-instantiate-rounds`
+    writes it, and `mtp-expand-commit` says where they are.
+
+    ```mlir
+    %h = mtp.recent_hidden : tensor<?x192xf32>
+    ```
+
+    Constraints:
+    - (C1) the prefill is a `catch_up`.
+  }];
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def MTP_RefreshOp : MTP_Op<"refresh", [

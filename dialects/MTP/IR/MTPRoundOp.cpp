@@ -24,7 +24,11 @@ struct RoundParts {
 
 /// What tells rounds of one k apart, and prefills.
 static Attribute kindOf(RoundOp op) { return op.getPromptsAttr(); }
-static Attribute kindOf(PrefillOp op) { return op.getBesideAttr(); }
+static Attribute kindOf(PrefillOp op) {
+  if (op.getCatchUp())
+    return op.getCatchUpAttr();
+  return op.getBesideAttr();
+}
 
 /// round_c1 and prefill_c1: an envelope, and one op of the kind for a k, or one
 /// for all.
@@ -45,7 +49,14 @@ static LogicalResult verifyOnly(Op op) {
 }
 
 LogicalResult RoundOp::verify() { return verifyOnly(*this); }
-LogicalResult PrefillOp::verify() { return verifyOnly(*this); }
+
+LogicalResult PrefillOp::verify() {
+  std::optional<int64_t> reach = getCatchUp();
+  if (reach && (*reach < 1 || *reach > INT32_MAX)) // prefill_c2
+    return emitOpError("expected a catch_up of 1 to 2^31 - 1 positions, got ")
+           << *reach;
+  return verifyOnly(*this);
+}
 
 /// round_c2: which parts there are, each after the one before it.
 static FailureOr<RoundParts> collectParts(RoundOp round) {

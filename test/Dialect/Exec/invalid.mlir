@@ -293,6 +293,34 @@ exec.program @p decode prompts 0 k 0 n 2 to 4 {
 
 // -----
 
+// program_c7
+// expected-error @+1 {{'exec.program' op expected a prefill of one sequence with k > 0 as a catch_up}}
+exec.program @p decode catch_up 16 k 1 n 2 to 4 {
+}
+
+// -----
+
+// program_c7
+// expected-error @+1 {{'exec.program' op expected a prefill of one sequence with k > 0 as a catch_up}}
+exec.program @p prefill catch_up 16 k 0 n 2 to 4 {
+}
+
+// -----
+
+// program_c7
+// expected-error @+1 {{'exec.program' op expected a prefill of one sequence with k > 0 as a catch_up}}
+exec.program @p prefill sequences 2 catch_up 16 k 1 n 2 to 4 {
+}
+
+// -----
+
+// program_c7
+// expected-error @+1 {{'exec.program' op expected a catch_up of 1 to 2^31 - 1 positions, got 0}}
+exec.program @p prefill catch_up 0 k 1 n 2 to 4 {
+}
+
+// -----
+
 // program_c3, schedule_c1
 exec.program @p decode k 0 n 2 to 4 {
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 2 on, got 1}}

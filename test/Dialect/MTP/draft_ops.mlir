@@ -184,3 +184,13 @@ mtp.round @wide k 1 {
   } : tensor<?x?xi32>
 }
 }
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, catch_up_rows = 12>} {
+// CHECK-LABEL: mtp.prefill @behind k 2 catch_up 15 {
+mtp.prefill @behind k 2 catch_up 15 {
+  // CHECK: mtp.recent_hidden : tensor<?x8xf32>
+  %h = mtp.recent_hidden : tensor<?x8xf32>
+}
+}

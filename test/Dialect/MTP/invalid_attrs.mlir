@@ -60,6 +60,12 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 4, max_co
 
 // -----
 
+// envelope_c9
+// expected-error @+1 {{expected catch_up_rows in [0, 4096], got 4097}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16, catch_up_rows = 4097>} {}
+
+// -----
+
 // rope_attr_c1
 // expected-error @+1 {{expected an even dim in [2, 4096], got 3}}
 module attributes {mtp.rope = #mtp.rope<dim = 3, theta = 10000.0>} {}

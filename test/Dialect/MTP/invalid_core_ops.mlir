@@ -294,6 +294,28 @@ mtp.prefill @c k 2 beside @r {
 // -----
 
 // prefill_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.prefill @a k 2 {
+}
+mtp.prefill @b k 2 catch_up 9 {
+}
+// expected-error @+1 {{'mtp.prefill' op expected to stand once in a module, or once for each k}}
+mtp.prefill @c k 2 catch_up 9 {
+}
+}
+
+// -----
+
+// prefill_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.prefill' op expected a catch_up of 1 to 2^31 - 1 positions, got 0}}
+mtp.prefill @a k 2 catch_up 0 {
+}
+}
+
+// -----
+
+// prefill_c1
 // expected-error @+1 {{'mtp.prefill' op expected 'mtp.envelope' on the module}}
 mtp.prefill @a {
 }

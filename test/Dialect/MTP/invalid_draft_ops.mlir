@@ -509,3 +509,13 @@ mtp.round @r {
   %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// recent_hidden_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.prefill @r k 2 {
+  // expected-error @+1 {{'mtp.recent_hidden' op expected in a prefill that is a catch_up}}
+  %h = mtp.recent_hidden : tensor<?x8xf32>
+}
+}
