@@ -316,7 +316,7 @@ static Status giveStatistics(const Statistics &s, mtp_statistics *target) {
                    s.roundTokens, s.outputTokens, s.prefillTokens,
                    s.cachedTokens, s.preemptions, s.prefillSeconds,
                    s.decodeSeconds, s.decodeTokens, s.roundRows,
-                   s.roundCapacity, s.besideTokens},
+                   s.roundCapacity, s.besideTokens, s.caughtUpTokens},
                   target, "mtp_statistics");
 }
 

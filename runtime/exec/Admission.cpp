@@ -263,7 +263,7 @@ Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
   sequence.slot = slot;
   sequence.length = sequence.reused = reused;
   sequence.accepted = 0;
-  sequence.hasGap = false;
+  sequence.isTorn = false;
   sequence.statistics.cachedTokens += reused;
   statistics.cachedTokens += reused;
   std::vector<int32_t> known = sequence.context;

@@ -110,11 +110,12 @@ Status Session::Impl::writeRows(const RoundPlan &plan, uint32_t rounds) {
 
 Status Session::Impl::startFlight() {
   Flight next;
-  next.start = clock();
   RoundPlan plan = planRound();
   MTP_RETURN_IF_ERROR(makeRoom(plan));
   if (plan.rows.empty())
     return okStatus();
+  MTP_RETURN_IF_ERROR(catchUp(plan));
+  next.start = clock();
   uint32_t rounds = roundsFor(plan);
   for (auto [sequence, drafts] : plan.rows)
     lookAhead(*sequence, plan.k, rounds);
@@ -287,16 +288,23 @@ Status Session::Impl::readRow(const Flight &from, uint32_t row) {
   return readRound(sequence, output, from, row);
 }
 
-/// Shares the pages that a round has made final, see README.md. `anchor` is the
-/// position of the token that the round began with.
-void Session::Impl::publishRound(Sequence &sequence, uint64_t anchor) {
-  if (sequence.hasGap || sequence.hasNewInputs)
-    return;
+/// Lets the context of a sequence that runs have `count` tokens.
+void Session::Impl::learnTokens(Sequence &sequence, uint64_t count) const {
   std::vector<int32_t> &known = sequence.context;
   const std::vector<int32_t> &prompt = sequence.request.prompt;
-  while (known.size() <= anchor)
+  while (known.size() < count)
     known.push_back(sequence.output[known.size() - prompt.size()]);
-  kv->publish(sequence.slot, known);
+}
+
+/// Shares the pages that have become final, see README.md; none where drafters
+/// have fallen behind.
+void Session::Impl::publishRound(Sequence &sequence) {
+  uint64_t end = sequence.draftsFrom();
+  if (sequence.isTorn || sequence.draftedTo.back() != end ||
+      sequence.hasNewInputs)
+    return;
+  learnTokens(sequence, end);
+  kv->publish(sequence.slot, sequence.context);
 }
 
 /// What an output says of one of `batch` slots; nothing where it is not there.
@@ -369,7 +377,7 @@ Status Session::Impl::readRound(Sequence &sequence,
   sequence.length += tokens.size();
   kv->commit(sequence.slot, sequence.length);
   countRound(sequence, from, from.rows[row].drafts, output);
-  publishRound(sequence, anchor);
+  publishRound(sequence);
   size_t before = sequence.output.size();
   MTP_ASSIGN_OR_RETURN(SlotResults results, findResults(sequence, from, row));
   MTP_RETURN_IF_ERROR(emit(sequence, tokens, results));

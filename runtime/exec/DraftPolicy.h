@@ -70,6 +70,9 @@ public:
 
   /// What a round took.
   void addRound(const RoundCost::Work &work, double seconds);
+  /// What it took to bring drafters up to date that rounds without drafts had
+  /// left behind. It counts as lost by trials.
+  void addCatchUp(double seconds) { credit -= seconds; }
   /// What a slot that chooses had of a round of k: so many drafts to verify, of
   /// which so many were accepted.
   void addOutcome(DraftHistory &history, uint32_t k, uint32_t drafted,

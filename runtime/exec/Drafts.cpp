@@ -114,8 +114,7 @@ void Session::Impl::countRound(Sequence &sequence, const Flight &from,
       s->accepted[j] += j < accepted;
     }
   }
-  // Rounds may differ from what prefills leave in the drafters' caches.
-  sequence.hasGap |= !reuse.roundsFill[from.k] || sequence.accepted > from.k;
+  noteDrafters(sequence, from.k, sequence.length - output.tokens.size());
   sequence.accepted = accepted;
   // A draft that the drafter left out is as good as one that was rejected.
   draftPolicy.addOutcome(sequence.drafts, from.k, drafts, accepted);

@@ -246,6 +246,7 @@ Status Session::Impl::finishPrefill(Sequence &sequence,
                                     const SlotResults &results) {
   if (!sequence.hasNewInputs)
     kv->publish(sequence.slot, sequence.context);
+  sequence.draftedTo.assign(options.k + 2, sequence.length);
   std::erase(prefilling, sequence.id);
   sequence.phase = Sequence::Phase::Running;
   sequence.windowRows.clear();

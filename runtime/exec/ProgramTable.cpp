@@ -27,6 +27,12 @@ ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
              [program.begin] = i;
       break;
     case schema::ProgramKind::Prefill:
+      if (program.catchUp) {
+        catchUps[program.begin] = i;
+        mostCatchUpRows = std::max(mostCatchUpRows, program.end - 1);
+        reach = program.catchUp;
+        break;
+      }
       if (program.callsLibrary) {
         (program.drafts ? draftingLibrary : plainLibrary) = i;
         rowsOfLibrary = program.begin;

@@ -46,6 +46,13 @@ public:
   uint32_t libraryPrefill(bool drafts) const;
   uint32_t libraryRows() const { return rowsOfLibrary; }
 
+  /// The prefill that refreshes drafters over so many rows, 1 to catchUpRows(),
+  /// of one sequence, and how many positions in front of the anchor they may
+  /// begin; 0 where there is none.
+  uint32_t catchUp(uint32_t rows) const { return find(catchUps, rows); }
+  uint32_t catchUpRows() const { return mostCatchUpRows; }
+  uint32_t catchUpReach() const { return reach; }
+
   /// Whether prefills leave behind what drafts need only if asked.
   bool hasDraftingPrefill() const { return !drafting.empty(); }
 
@@ -102,6 +109,9 @@ private:
   std::map<uint32_t, std::map<uint32_t, Ranges>> mixes;
   /// By sequences.
   std::map<uint32_t, Ranges> plain, drafting;
+  /// Those of drafters that fell behind.
+  Ranges catchUps;
+  uint32_t mostCatchUpRows = 0, reach = 0;
   /// Prefills with products of a library, that do not draft and that do.
   uint32_t plainLibrary = kNone, draftingLibrary = kNone, rowsOfLibrary = 0;
   std::unordered_map<std::string_view, uint32_t> functions;

@@ -37,11 +37,14 @@ ReuseRule mtp::reuseRule(const Artifact &artifact, const ProgramTable &programs,
   std::set<uint32_t> states = prefill.states;
   for (uint32_t drafts = 0; drafts <= k; ++drafts) {
     Names round(programs.program(programs.decode(1, drafts)));
-    rule.roundsFill.push_back(
-        std::includes(round.layers.begin(), round.layers.end(),
-                      prefill.layers.begin(), prefill.layers.end()));
+    rule.layers.push_back(
+        size_t(std::ranges::count_if(prefill.layers, [&](const auto &layer) {
+          return round.layers.contains(layer);
+        })));
+    rule.roundsFill.push_back(rule.layers.back() == prefill.layers.size());
     states.insert(round.states.begin(), round.states.end());
   }
+  rule.layers.push_back(prefill.layers.size());
   for (uint32_t state : states) {
     const StateRule &of = artifact.states[state].rule;
     if (of.shared)

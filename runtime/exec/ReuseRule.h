@@ -21,8 +21,10 @@ struct ReuseRule {
   /// Tokens behind a page that its entries depend on.
   uint32_t lookahead = 0;
   /// By k: whether rounds write all that prefills write, so that their pages
-  /// are worth as much.
+  /// are worth as much; and how many of these layers they write, those of
+  /// prefills last. Who writes more writes those of the others, too.
   std::vector<bool> roundsFill;
+  std::vector<size_t> layers;
 };
 
 /// The rule for rounds of 0 to `k` drafts.

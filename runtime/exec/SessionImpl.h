@@ -6,6 +6,7 @@
 //   Admission.cpp   a sequence gets a slot and pages, or gives them up
 //   Prefill.cpp     passes over prompts of sequences that are Prefilling
 //   Drafts.cpp      how many drafts the sequences have that are Running
+//   CatchUp.cpp     drafters that rounds without them left behind
 //   Decode.cpp      a round of these
 //   Mixed.cpp       rows of a prompt beside a round's
 //   Step.cpp        what a program emitted goes to its sequence
@@ -104,9 +105,13 @@ struct Sequence {
   uint64_t tableCapacity = 0;
   /// Drafts that the last round accepted.
   uint32_t accepted = 0;
-  /// Whether entries of drafters are missing or made from drafts: a round had
-  /// fewer drafts than fill all caches, or than the one before had accepted.
-  bool hasGap = false;
+  /// By k, how far the drafters are true that a round of it runs, and last all
+  /// that a prefill runs: as a prefill of so many tokens leaves them. A round
+  /// with fewer drafts than fill all caches, or than the one before had
+  /// accepted, does not bring them on.
+  std::vector<uint64_t> draftedTo;
+  /// Whether entries of drafters are missing for good.
+  bool isTorn = false;
   /// Whether the device knows all tokens that end the sequence.
   bool endsOnDevice = false;
 
@@ -124,6 +129,9 @@ struct Sequence {
 
   /// Tokens of `context` that prefill has yet to compute.
   uint64_t rest() const { return context.size() - length; }
+  /// Where drafters are to be true between two rounds: the next one refreshes
+  /// them over what the last one verified.
+  uint64_t draftsFrom() const { return length - accepted; }
 };
 
 /// Where a program left what it computed of a sequence.
@@ -271,7 +279,8 @@ public:
   void lookAhead(Sequence &sequence, uint32_t k, uint32_t rounds);
   uint64_t nextPositions(const RoundPlan &plan) const;
   Status writeRows(const RoundPlan &plan, uint32_t rounds);
-  void publishRound(Sequence &sequence, uint64_t anchor);
+  void learnTokens(Sequence &sequence, uint64_t count) const;
+  void publishRound(Sequence &sequence);
   Result<std::vector<int32_t>> readSlot(Binding all, uint32_t batch,
                                         uint32_t row);
   Result<SlotResults> findResults(Sequence &sequence, const Flight &from,
@@ -303,6 +312,13 @@ public:
   RoundPlan planOfOneK(const std::vector<Sequence *> &running);
   void countRound(Sequence &sequence, const Flight &from, uint32_t drafts,
                   const HostState::RoundOutput &output);
+
+  // CatchUp.cpp
+  Status catchUp(RoundPlan &plan);
+  Status catchUp(Sequence &sequence);
+  bool isInReach(const Sequence &sequence, uint64_t draftedTo,
+                 uint64_t tokens = 0) const;
+  void noteDrafters(Sequence &sequence, uint32_t k, uint64_t anchor) const;
 
   // Step.cpp
   Status advance();
@@ -381,6 +397,8 @@ public:
   /// first half.
   double roundSeconds = 0, halfSeconds = 0;
   bool mixes = false;
+  /// For drafters that nobody waited for.
+  double keepUpSeconds = 0;
   DraftPolicy draftPolicy;
   /// Of the last rounds, where only sequences of one k share a round.
   uint32_t lastK = 0;
@@ -405,6 +423,7 @@ struct SessionAccess {
   static void setClock(Session &session, std::function<double()> clock) {
     session.impl->clock = std::move(clock);
   }
+  static Session::Impl &impl(Session &session) { return *session.impl; }
   /// What runs the session's programs, to put another in its place, which must
   /// own this one.
   static std::unique_ptr<Executable> &executable(Session &session) {

@@ -36,6 +36,8 @@ SHORT = ["--max-context=64", "--prefill-chunk=16"]
 ALONE, DRAFTED = SHORT + ["--max-batch=36"], SHORT + ["--max-batch=12", "-k=2"]
 TREE = "[-1, 0, 0, 1]"
 V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe".split()
+# With hidden states for drafters that fall behind.
+BEHIND = "eagle wide".split()
 METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle26 lookahead "
            "dflash").split()
 # Methods with a budget of rows, less than the windows of three slots have.
@@ -107,9 +109,16 @@ def jobs():
                ["--max-batch=2", "--max-context=2100", "--prefill-chunk=64", "-k=2"],
                [f"--workers={workers}"])
     yield from mixed_jobs()
+    # Drafters that fall behind, and catch up over 64 tokens.
+    behind = ["--max-batch=2", "--max-context=320", "--prefill-chunk=32", "--catch-up-rows=64"]
+    yield ("dsv3-chain-mtp2.behind", "dsv3-chain-mtp2", "f32", behind + ["-k=3"], [])
+    yield "mimo-mtp1.behind", "mimo-mtp1", "bf16", behind + ["-k=2"], []
+    yield "mimo-tree.behind", "mimo-mtp1", "f32", behind + ["-k=3"], [], {}, True
     yield from library_jobs()
     for name, options in (("bundled", []), ("bundled.v3", V3)):
         yield name, None, None, ["--max-batch=4", "--max-context=256", "-k=4"], options
+    yield ("bundled.behind", None, None,
+           ["--max-batch=4", "--max-context=320", "-k=4", "--catch-up-rows=64"], [])
 
 
 def mixed_jobs():
@@ -167,6 +176,9 @@ def gpu_jobs():
     tree = SHORT + ["--max-batch=9", "-k=3"]
     yield "mimo-tree.sim", "mimo-mtp1", "bf16", tree, sim, {}, True
     yield "kimi-tree.sim", "dsv3-mtp1", "bf16", tree, sim, {"model_type": "kimi_k2"}, True
+    behind = ["--max-batch=2", "--max-context=96", "--prefill-chunk=16", "--catch-up-rows=20"]
+    yield ("dsv3-chain.behindsim", "dsv3-chain-mtp2", "bf16", behind + ["-k=3"], sim)
+    yield "mimo-tree.behindsim", "mimo-mtp1", "bf16", behind + ["-k=3"], sim, {}, True
     yield "bundled.sim", None, None, SHORT + ["--max-batch=1", "-k=2"], sim
 
 
@@ -259,9 +271,9 @@ def build_single(args):
     run(compiler, calls, "-o", artifact)
 
 
-def build_module(args, name, parts, script, weights, rows=0):
+def build_module(args, name, parts, script, weights, envelope=""):
     """Compiles a module of the files `parts` of Inputs, with weights that a script there
-    writes and perhaps a budget of rows, for the CPU and the simulated GPU."""
+    writes and perhaps more keys of the envelope, for the CPU and the simulated GPU."""
     parts = [HERE / "Inputs" / part for part in parts]
     functions = [HERE / "Inputs" / "methods" / function for function in FUNCTIONS]
     script, artifact = HERE / "Inputs" / script, args.out / f"{name}.bin"
@@ -274,10 +286,7 @@ def build_module(args, name, parts, script, weights, rows=0):
     text = "".join(part.read_text() for part in parts)
     source = args.out / f"{name}.mlir"
     # Slots enough for windows of more than 32 rows.
-    text = text.replace("max_batch = 4,", "max_batch = 8,")
-    if rows:
-        text = text.replace("max_batch = 8,", f"max_batch = 8, max_rows = {rows},", 1)
-    source.write_text(text)
+    source.write_text(text.replace("max_batch = 4,", f"max_batch = 8, {envelope}"))
     run(compiler_for(args, BOTH), source, "-o", artifact, *BOTH)
 
 
@@ -289,7 +298,11 @@ def build_modules(args):
     for method, rows in TRIMMED.items():
         build_module(args, f"{method}.trimmed",
                      [f"methods/{method}.mlir", "methods/target.mlir.in"],
-                     "methods/weights.py", "methods.safetensors", rows)
+                     "methods/weights.py", "methods.safetensors", f"max_rows = {rows},")
+    for method in BEHIND:
+        build_module(args, f"{method}.behind",
+                     [f"methods/{method}.mlir", "methods/target.mlir.in"],
+                     "methods/weights.py", "methods.safetensors", "catch_up_rows = 20,")
 
 
 def jobs_for(chip):

@@ -121,6 +121,7 @@ std::string mtp::jsonReport(const Session &session, const RunReport &report) {
   json.field("rounds_by_k", s.roundsByK);
   json.field("output_tokens", s.outputTokens);
   json.field("preemptions", s.preemptions);
+  json.field("caught_up_tokens", s.caughtUpTokens);
   writeAcceptance(json, s);
   json.key("prefill");
   json.beginObject();

@@ -582,6 +582,8 @@ typedef struct mtp_statistics {
                              a GPU, and where a program does not say it, all */
   uint64_t round_capacity; /* rows that these rounds had room for */
   uint64_t beside_tokens;  /* prefill tokens whose rows ran beside a round's */
+  uint64_t caught_up_tokens; /* tokens that drafters had fallen behind, and for
+                                which they were refreshed */
 } mtp_statistics;
 
 /* Zeroes it and sets its size; call it before the next two, which give

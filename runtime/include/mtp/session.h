@@ -245,6 +245,9 @@ struct Statistics {
   uint64_t libraryTokens = 0;
   /// Of prefillTokens, those whose rows ran beside a round's.
   uint64_t besideTokens = 0;
+  /// Tokens that drafters had fallen behind, in rounds without them, and for
+  /// which they were refreshed.
+  uint64_t caughtUpTokens = 0;
   uint64_t preemptions = 0;
   /// Per draft position, in a tree per depth: rounds of a slot that had a draft
   /// there which could be accepted, and those that accepted one. A draft that

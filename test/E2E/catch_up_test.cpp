@@ -1,0 +1,435 @@
+//===- catch_up_test.cpp - Drafters that rounds without them left behind --===//
+//
+// Rounds without drafts, or with fewer than there are modules, leave drafters
+// behind. What they draft afterwards is, to the token, what they would have
+// drafted had they never paused: a sequence beside one that drafts all the time
+// shares its rounds, so that its drafters run though it has no drafts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generation.h"
+#include "runtime/exec/SessionImpl.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+/// Runs what it is given, and notes of each round what the first slot verified.
+class Watch : public Executable {
+public:
+  struct Round {
+    uint32_t k;
+    std::vector<int32_t> window;
+    friend bool operator==(const Round &, const Round &) = default;
+    friend void PrintTo(const Round &round, std::ostream *stream) {
+      *stream << "k " << round.k << ":";
+      for (int32_t token : round.window)
+        *stream << " " << token;
+    }
+  };
+
+  Watch(std::unique_ptr<Executable> inner, const Session::Impl &session)
+      : inner(std::move(inner)), session(session) {}
+
+  Status run(uint32_t program, uint32_t n) override {
+    MTP_RETURN_IF_ERROR(inner->run(program, n));
+    const Program &ran = session.inner.programs.program(program);
+    if (ran.kind != schema::ProgramKind::Decode) {
+      seconds += 1e-4 * n;
+      return okStatus();
+    }
+    // A draft costs next to nothing, and sometimes more than a round.
+    seconds += 1e-2 * (1 + (rowsAreDear ? 3 : 0.001) * ran.k);
+    Binding tokens = ran.output("tokens")->place.at(n);
+    Round round{ran.k, std::vector<int32_t>(ran.windowRows())};
+    MTP_RETURN_IF_ERROR(inner->read(tokens, round.window.data(),
+                                    round.window.size() * sizeof(int32_t)));
+    rounds.push_back(std::move(round));
+    return okStatus();
+  }
+  Status startRounds(uint32_t program, uint32_t n) override {
+    return inner->startRounds(program, n);
+  }
+  Result<Progress> awaitRounds(uint32_t seen) override {
+    return inner->awaitRounds(seen);
+  }
+  void stopRounds() override { inner->stopRounds(); }
+  Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override {
+    return inner->runTimed(program, n, times);
+  }
+  Status write(const Binding &binding, const void *source,
+               uint64_t bytes) override {
+    return inner->write(binding, source, bytes);
+  }
+  Status read(const Binding &binding, void *target, uint64_t bytes) override {
+    return inner->read(binding, target, bytes);
+  }
+  Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                   const void *source) override {
+    return inner->writePage(cache, layer, page, source);
+  }
+  uint64_t memoryBytes() const override { return inner->memoryBytes(); }
+  uint64_t hostBytes() const override { return inner->hostBytes(); }
+
+  std::vector<Round> rounds;
+  double seconds = 0;
+  bool rowsAreDear = false;
+
+private:
+  std::unique_ptr<Executable> inner;
+  const Session::Impl &session;
+};
+
+struct OnDevice {
+  const char *artifact;
+  DeviceKind device;
+
+  friend void PrintTo(const OnDevice &on, std::ostream *stream) {
+    *stream << on.artifact;
+  }
+};
+
+/// Who shares the rounds: nobody, a sequence that drafts all the time, or one
+/// that pauses as well.
+enum class Company { None, Drafts, Pauses };
+
+/// What a sequence does: tokens before the pause, and tokens and drafts in it.
+struct Pause {
+  uint32_t before = 6, gap = 0, k = 0;
+  Company company = Company::None;
+  bool isPreempted = false;
+  uint32_t text = 31;
+};
+
+class CatchUp : public testing::TestWithParam<OnDevice> {
+protected:
+  void SetUp() override {
+    model = loadArtifact(GetParam().artifact, GetParam().device);
+    ASSERT_TRUE(model);
+    envelope = *model->envelope();
+  }
+
+  Request request(uint32_t text, uint32_t length, float temperature) const {
+    Request request;
+    for (uint32_t i = 0; i < length; ++i)
+      request.prompt.push_back(textToken(text, i, envelope.vocab));
+    request.maxTokens = envelope.maxContext - length;
+    request.ignoreEos = true;
+    request.sampling = {temperature, 20, 0.9f, 0.02f, 7};
+    return request;
+  }
+
+  /// A session whose rounds are watched.
+  struct Watched {
+    std::unique_ptr<Session> session;
+    Session::Impl *impl = nullptr;
+    Watch *watch = nullptr;
+
+    /// Steps until a sequence has so many tokens.
+    void runTo(SequenceId id, size_t tokens) {
+      while (session->output(id)->size() < tokens) {
+        auto updates = session->step();
+        ASSERT_TRUE(updates.isOk()) << updates.status().toString();
+        ASSERT_EQ(*session->finishReason(id), FinishReason::None);
+        ASSERT_TRUE(session->checkInvariants().isOk());
+      }
+    }
+    Sequence &sequence(SequenceId id) { return impl->sequences.at(id); }
+  };
+  Watched open(SessionOptions options) const;
+
+  /// What was seen behind the pause.
+  struct Seen {
+    std::vector<Watch::Round> rounds;
+    std::vector<int32_t> tokens;
+    uint64_t caughtUp = 0;
+    bool isTorn = false;
+    /// Of all rounds behind the pause.
+    double tokensPerRound = 0;
+  };
+  Seen run(const Pause &pause, float temperature) const;
+  /// The gaps that a slot's hidden states cover in any case.
+  uint32_t leastReach() const { return isLong() ? 64 : 20; }
+  bool isLong() const { return envelope.maxContext >= 256; }
+
+  std::shared_ptr<const Model> model;
+  EnvelopeInfo envelope;
+};
+
+} // namespace
+
+CatchUp::Watched CatchUp::open(SessionOptions options) const {
+  options.roundsPerLaunch = 1;
+  Watched opened;
+  auto session = Session::create(model, options);
+  EXPECT_TRUE(session.isOk()) << session.status().toString();
+  if (!session.isOk())
+    return opened;
+  opened.session = std::move(*session);
+  opened.impl = &SessionAccess::impl(*opened.session);
+  auto &executable = SessionAccess::executable(*opened.session);
+  auto watch = std::make_unique<Watch>(std::move(executable), *opened.impl);
+  opened.watch = watch.get();
+  executable = std::move(watch);
+  return opened;
+}
+
+CatchUp::Seen CatchUp::run(const Pause &pause, float temperature) const {
+  constexpr uint32_t kRoundsBehind = 8;
+  Seen seen;
+  Watched on =
+      open(single(envelope.maxK, pause.company == Company::None ? 1 : 2));
+  if (!on.session)
+    return seen;
+  SequenceId id = *on.session->add(request(pause.text, 11, temperature));
+  std::optional<SequenceId> other;
+  if (pause.company != Company::None)
+    other = *on.session->add(request(/*text=*/32, 5, temperature));
+  auto setK = [&](uint32_t k) {
+    on.sequence(id).k = k;
+    if (pause.company == Company::Pauses)
+      on.sequence(*other).k = k;
+  };
+  if (on.runTo(id, pause.before); testing::Test::HasFatalFailure())
+    return seen;
+  size_t begin = on.session->output(id)->size();
+  setK(pause.k);
+  if (on.runTo(id, begin + pause.gap); testing::Test::HasFatalFailure())
+    return seen;
+  if (pause.isPreempted)
+    EXPECT_TRUE(on.impl->preemptYoungest().isOk());
+  setK(envelope.maxK);
+  on.watch->rounds.clear();
+  size_t paused = on.session->output(id)->size();
+  while (on.watch->rounds.size() < kRoundsBehind && !on.session->idle())
+    if (auto updates = on.session->step(); !updates.isOk()) {
+      ADD_FAILURE() << updates.status().toString();
+      return seen;
+    }
+  seen.rounds = on.watch->rounds;
+  auto tokens = *on.session->output(id);
+  seen.tokens.assign(tokens.begin(), tokens.end());
+  seen.tokensPerRound =
+      double(seen.tokens.size() - paused) / double(seen.rounds.size());
+  seen.caughtUp = on.sequence(id).statistics.caughtUpTokens;
+  seen.isTorn = on.sequence(id).isTorn;
+  return seen;
+}
+
+TEST_P(CatchUp, DraftsAreThoseOfNoPause) {
+  uint32_t reach = leastReach();
+  for (float temperature : {0.0f, 0.8f})
+    for (uint32_t before : {1u, 6u})
+      for (uint32_t gap : {1u, 5u, reach - 1, reach}) {
+        SCOPED_TRACE(testing::Message() << "gap " << gap << " after " << before
+                                        << ", temperature " << temperature);
+        Seen expected = run({before, gap, 0, Company::Drafts}, temperature);
+        EXPECT_EQ(expected.caughtUp, 0u);
+        for (Company company : {Company::None, Company::Pauses}) {
+          Seen seen = run({before, gap, 0, company}, temperature);
+          EXPECT_EQ(seen.rounds, expected.rounds);
+          EXPECT_EQ(seen.tokens, expected.tokens);
+          EXPECT_GE(seen.caughtUp, gap);
+          EXPECT_FALSE(seen.isTorn);
+        }
+      }
+}
+
+// Of a chain of modules the deeper ones are left behind.
+TEST_P(CatchUp, DraftsAreThoseOfNoPauseBehindFewerDrafts) {
+  for (uint32_t gap : {1u, 7u, 18u}) {
+    SCOPED_TRACE(gap);
+    Seen expected = run({6, gap, 1, Company::Drafts}, 0.0f);
+    Seen seen = run({6, gap, 1, Company::None}, 0.0f);
+    EXPECT_EQ(seen.rounds, expected.rounds);
+    EXPECT_EQ(seen.tokens, expected.tokens);
+    EXPECT_FALSE(seen.isTorn);
+  }
+}
+
+// Hidden states do not go back so far: what is missing stays so.
+TEST_P(CatchUp, LongPausesChangeNoToken) {
+  for (uint32_t gap : {leastReach() + 1, isLong() ? 200u : 40u}) {
+    SCOPED_TRACE(gap);
+    Seen expected = run({6, gap, 0, Company::Drafts}, 0.0f);
+    Seen seen = run({6, gap, 0, Company::None}, 0.0f);
+    size_t both = std::min(seen.tokens.size(), expected.tokens.size());
+    EXPECT_GT(both, gap);
+    EXPECT_TRUE(std::equal(seen.tokens.begin(), seen.tokens.begin() + both,
+                           expected.tokens.begin()));
+    EXPECT_GE(seen.caughtUp, leastReach());
+    EXPECT_LE(seen.caughtUp, gap + envelope.maxK);
+    // The last drafts that were accepted have room of their own.
+    if (gap > leastReach() + envelope.maxK)
+      EXPECT_TRUE(seen.isTorn);
+  }
+}
+
+TEST_P(CatchUp, PreemptionInAPauseLeavesNothingBehind) {
+  Seen expected = run({6, 9, 0, Company::Drafts}, 0.8f);
+  Pause pause{6, 9, 0, Company::None, /*isPreempted=*/true};
+  Seen seen = run(pause, 0.8f);
+  EXPECT_EQ(seen.rounds, expected.rounds);
+  EXPECT_EQ(seen.tokens, expected.tokens);
+  EXPECT_EQ(seen.caughtUp, 0u);
+}
+
+// Who never changes k never has drafters refreshed for it.
+TEST_P(CatchUp, CostsNothingWhereKStays) {
+  for (uint32_t k = 0; k <= envelope.maxK; ++k) {
+    SessionOptions options = single(envelope.maxK, 2);
+    Request one = request(33, 7, 0.0f), two = request(34, 3, 0.0f);
+    one.maxTokens = two.maxTokens = 40;
+    one.k = two.k = k;
+    Outcome outcome = generate(model, options, {one, two}, LogitsMode::None);
+    EXPECT_EQ(outcome.statistics.caughtUpTokens, 0u);
+  }
+}
+
+// Pages that were filled in a pause are shared once drafters have caught up.
+TEST_P(CatchUp, PagesArePublishedBehindAPause) {
+  SessionOptions options = single(envelope.maxK, 1);
+  options.prefixCache = true;
+  for (bool drafts : {false, true}) {
+    Watched on = open(options);
+    ASSERT_TRUE(on.session);
+    SequenceId id = *on.session->add(request(35, 5, 0.0f));
+    on.sequence(id).k = 0;
+    on.runTo(id, 20);
+    if (drafts) {
+      on.sequence(id).k = envelope.maxK;
+      on.runTo(id, 21);
+    }
+    Request next = request(35, 5, 0.0f);
+    auto said = *on.session->output(id);
+    next.prompt.insert(next.prompt.end(), said.begin(), said.end());
+    next.maxTokens = 12;
+    ASSERT_TRUE(on.session->cancel(id).isOk());
+    SequenceId second = *on.session->add(next);
+    while (!on.session->idle())
+      ASSERT_TRUE(on.session->step().isOk());
+    const Statistics &shared = on.sequence(second).statistics;
+    EXPECT_EQ(shared.cachedTokens > 0, drafts);
+    // What it drafts is what it would draft had it read all by itself.
+    SessionOptions alone = single(envelope.maxK, 1);
+    Outcome expected = generate(model, alone, {next}, LogitsMode::None);
+    EXPECT_EQ(shared.accepted, expected.statistics.accepted);
+    auto tokens = *on.session->output(second);
+    EXPECT_TRUE(std::ranges::equal(tokens, expected.sequences[0].tokens));
+  }
+}
+
+// The policy's own choices, by a clock on which drafts are cheap and dear in
+// turns.
+TEST_P(CatchUp, AutomaticKChangesNoToken) {
+  Request wanted = request(36, 5, 0.0f);
+  SessionOptions plain = single(0, 1);
+  Outcome expected = generate(model, plain, {wanted}, LogitsMode::None);
+  SessionOptions options = single(envelope.maxK, 1);
+  options.automaticK = true;
+  Watched on = open(options);
+  ASSERT_TRUE(on.session);
+  SessionAccess::setClock(*on.session, [&] { return on.watch->seconds; });
+  SequenceId id = *on.session->add(wanted);
+  for (size_t step = 0; !on.session->idle(); ++step) {
+    on.watch->rowsAreDear = step / 24 % 2 == 0;
+    ASSERT_TRUE(on.session->step().isOk());
+    ASSERT_TRUE(on.session->checkInvariants().isOk());
+  }
+  auto tokens = *on.session->output(id);
+  EXPECT_TRUE(std::ranges::equal(tokens, expected.sequences[0].tokens));
+  EXPECT_GT(on.session->statistics().caughtUpTokens, 0u);
+  const std::vector<uint64_t> &byK = on.session->statistics().roundsByK;
+  EXPECT_GT(byK[0], 0u);
+  EXPECT_GT(*std::max_element(byK.begin() + 1, byK.end()), 0u);
+}
+
+/// Artifacts that keep no hidden states.
+using CannotCatchUp = CatchUp;
+
+// The comparison above does tell drafters that have missed something.
+TEST_P(CannotCatchUp, DraftsAreOthersBehindAPause) {
+  Seen expected = run({6, 30, 0, Company::Drafts}, 0.0f);
+  Seen seen = run({6, 30, 0, Company::None}, 0.0f);
+  EXPECT_NE(seen.rounds, expected.rounds);
+  EXPECT_EQ(seen.caughtUp, 0u);
+}
+
+/// The simulator is slow, so it has one pause, which is compared with tokens
+/// that are read again.
+using OnGpu = CatchUp;
+
+TEST_P(OnGpu, DraftsAreThoseOfAPrefill) {
+  Pause pause{6, leastReach(), 0, Company::None};
+  Seen seen = run(pause, 0.8f);
+  EXPECT_GE(seen.caughtUp, pause.gap);
+  pause.isPreempted = true;
+  Seen expected = run(pause, 0.8f);
+  EXPECT_EQ(expected.caughtUp, 0u);
+  EXPECT_EQ(seen.rounds, expected.rounds);
+  EXPECT_EQ(seen.tokens, expected.tokens);
+}
+
+/// A model that was trained, and its artifact without hidden states.
+using OfBundled = CatchUp;
+
+// What it is for: acceptance in the rounds behind a pause.
+TEST_P(OfBundled, AcceptanceIsThatOfNoPause) {
+  constexpr uint32_t kTexts = 6;
+  auto with = model, without = loadArtifact("bundled", DeviceKind::Cpu);
+  ASSERT_TRUE(without);
+  envelope = *without->envelope();
+  for (uint32_t gap : {8u, 60u}) {
+    double never = 0, behind = 0, refreshed = 0;
+    for (uint32_t text = 0; text < kTexts; ++text) {
+      Pause pause{6, gap, 0, Company::Drafts, /*isPreempted=*/false, 40 + text};
+      model = with;
+      never += run(pause, 0.0f).tokensPerRound / kTexts;
+      pause.company = Company::None;
+      refreshed += run(pause, 0.0f).tokensPerRound / kTexts;
+      model = without;
+      behind += run(pause, 0.0f).tokensPerRound / kTexts;
+    }
+    EXPECT_EQ(refreshed, never);
+    EXPECT_LT(behind, never);
+    std::printf("tokens of a round behind %u without drafts: %.2f, left behind "
+                "%.2f, had they never paused %.2f\n",
+                gap, refreshed, behind, never);
+  }
+}
+
+static std::string nameOf(const testing::TestParamInfo<OnDevice> &info) {
+  return testName(info.param.artifact);
+}
+
+static constexpr DeviceKind kCpu = DeviceKind::Cpu;
+
+INSTANTIATE_TEST_SUITE_P(Cpu, CatchUp,
+                         testing::Values(OnDevice{"dsv3-chain-mtp2.behind",
+                                                  kCpu},
+                                         OnDevice{"mimo-mtp1.behind", kCpu},
+                                         OnDevice{"mimo-tree.behind", kCpu},
+                                         OnDevice{"bundled.behind", kCpu},
+                                         OnDevice{"eagle.behind", kCpu},
+                                         OnDevice{"wide.behind", kCpu}),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, CannotCatchUp,
+                         testing::Values(OnDevice{"bundled", kCpu}), nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, OfBundled,
+                         testing::Values(OnDevice{"bundled.behind", kCpu}),
+                         nameOf);
+#ifdef MTP_E2E_CUDASIM
+static constexpr DeviceKind kGpu = DeviceKind::Cuda;
+
+INSTANTIATE_TEST_SUITE_P(Gpu, OnGpu,
+                         testing::Values(OnDevice{"dsv3-chain.behindsim", kGpu},
+                                         OnDevice{"mimo-tree.behindsim", kGpu},
+                                         OnDevice{"wide.behind", kGpu}),
+                         [](const auto &info) {
+                           return nameOf(info) + "_gpu";
+                         });
+#endif
