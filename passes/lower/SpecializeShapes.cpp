@@ -43,8 +43,7 @@ private:
   LogicalResult writeProgram(Operation *round, exec::ProgramOp program,
                              const ProgramRows &rows);
   LogicalResult writeRound(OpBuilder &builder, RoundOp round, StringRef name,
-                           int64_t sequences,
-                           exec::Points points);
+                           int64_t sequences, exec::Points points);
   LogicalResult writeRounds(EnvelopeAttr envelope);
   LogicalResult writePrefill(OpBuilder &builder, PrefillOp prefill,
                              int64_t sequences, exec::Points points);
