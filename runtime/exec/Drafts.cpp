@@ -94,7 +94,7 @@ std::vector<uint32_t> Session::Impl::rowsOfSlots(const RoundPlan &plan) const {
   std::vector<uint32_t> wanted;
   for (const RoundPlan::Row &row : plan.rows)
     wanted.push_back(inner.programs.nodes(row.drafts));
-  return shareRows(wanted, inner.envelope->maxRows);
+  return trimRows(wanted, inner.envelope->maxRows);
 }
 
 /// Counts a round of a sequence, by what it was to have and what came of it.

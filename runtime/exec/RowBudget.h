@@ -14,7 +14,7 @@ namespace mtp {
 /// or more, as far as none that wants as many has fewer; what is left over then
 /// goes to the first of those. It follows from what slots may draft, and not
 /// from what they do, which the tokens say.
-std::vector<uint32_t> shareRows(std::span<const uint32_t> wanted,
+std::vector<uint32_t> trimRows(std::span<const uint32_t> wanted,
                                 uint64_t budget);
 
 } // namespace mtp

@@ -9,25 +9,25 @@ using namespace mtp;
 using Rows = std::vector<uint32_t>;
 
 TEST(RowBudget, GivesAllThatIsWantedWhereThereIsRoom) {
-  EXPECT_EQ(shareRows(Rows{5, 1, 3}, 9), (Rows{5, 1, 3}));
-  EXPECT_EQ(shareRows(Rows{5, 1, 3}, 1000), (Rows{5, 1, 3}));
-  EXPECT_EQ(shareRows(Rows{}, 4), Rows{});
+  EXPECT_EQ(trimRows(Rows{5, 1, 3}, 9), (Rows{5, 1, 3}));
+  EXPECT_EQ(trimRows(Rows{5, 1, 3}, 1000), (Rows{5, 1, 3}));
+  EXPECT_EQ(trimRows(Rows{}, 4), Rows{});
 }
 
 TEST(RowBudget, TrimsWhoWantsMost) {
   // Five each for those who want more, and what is left over to the first.
-  EXPECT_EQ(shareRows(Rows{64, 2, 64, 5, 64}, 23), (Rows{6, 2, 5, 5, 5}));
-  EXPECT_EQ(shareRows(Rows{1, 64}, 20), (Rows{1, 19}));
-  EXPECT_EQ(shareRows(Rows{8, 8, 8}, 11), (Rows{4, 4, 3}));
+  EXPECT_EQ(trimRows(Rows{64, 2, 64, 5, 64}, 23), (Rows{6, 2, 5, 5, 5}));
+  EXPECT_EQ(trimRows(Rows{1, 64}, 20), (Rows{1, 19}));
+  EXPECT_EQ(trimRows(Rows{8, 8, 8}, 11), (Rows{4, 4, 3}));
 }
 
 TEST(RowBudget, LeavesEachSlotItsAnchor) {
-  EXPECT_EQ(shareRows(Rows{64, 64, 64}, 3), (Rows{1, 1, 1}));
+  EXPECT_EQ(trimRows(Rows{64, 64, 64}, 3), (Rows{1, 1, 1}));
 }
 
 TEST(RowBudget, HasAsManyRowsAsItMay) {
   for (uint32_t budget = 4; budget < 90; ++budget) {
-    Rows shares = shareRows(Rows{26, 1, 40, 7}, budget);
+    Rows shares = trimRows(Rows{26, 1, 40, 7}, budget);
     EXPECT_EQ(std::accumulate(shares.begin(), shares.end(), 0u),
               std::min(budget, 74u));
   }
