@@ -15,7 +15,8 @@ static const llvm::StringMap<const RowKernel *> &catalogue() {
          {argmaxKernels(), cacheKernels(), distributionKernels(),
           elementwiseKernels(), embeddingKernels(), expertRowKernels(),
           moeRouteKernels(), normKernels(), packKernels(), ropeAppendKernels(),
-          ropeKernels(), stateRowsKernels(), vocabularyKernels()})
+          ropeKernels(), sampleKeyKernels(), stateRowsKernels(),
+          vocabularyKernels()})
       for (const RowKernel &kernel : family)
         made[kernel.kind] = &kernel;
     return made;

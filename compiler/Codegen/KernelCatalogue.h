@@ -126,6 +126,7 @@ llvm::ArrayRef<RowKernel> normKernels();
 llvm::ArrayRef<RowKernel> packKernels();
 llvm::ArrayRef<RowKernel> ropeAppendKernels();
 llvm::ArrayRef<RowKernel> ropeKernels();
+llvm::ArrayRef<RowKernel> sampleKeyKernels();
 llvm::ArrayRef<RowKernel> stateRowsKernels();
 llvm::ArrayRef<RowKernel> vocabularyKernels();
 

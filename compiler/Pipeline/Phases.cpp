@@ -58,12 +58,14 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     manager.addPass(passes::createExpandRefreshPass());
     manager.addPass(passes::createExpandDraftChainPass());
     manager.addPass(passes::createExpandDraftTreePass());
+    manager.addPass(passes::createExpandDraftHeadsPass());
     manager.addPass(passes::createExpandVerifyPass());
     manager.addPass(passes::createExpandAcceptPass());
     manager.addPass(passes::createExpandCommitPass());
     manager.addPass(passes::createRepeatRoundsPass());
     manager.addPass(passes::createExpandTreeRowsPass());
     manager.addPass(passes::createExpandUniformPass());
+    manager.addPass(passes::createExpandAnchoredPass());
     manager.addPass(passes::createFusePerSlotPass());
     manager.addPass(passes::createCheckUpkeepPass());
     manager.addPass(passes::createMixPromptsPass());

@@ -11,9 +11,9 @@
 //
 // Drafts are the picks of a round that the host is not given. A sampled pick
 // needs the map itself: the noise of a column is that of the token which it
-// stands for. An `argmax` is followed by a look-up. Siblings are picked from
-// what an `exclude` leaves, which is told the column of the token that was
-// picked before.
+// stands for. An `argmax` is followed by a look-up. Siblings are the best of a
+// row's keys, or are picked from what an `exclude` leaves, which is told the
+// column of the token that was picked before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +39,8 @@ struct DraftHead {
   LinearOp linear;
   SmallVector<Operation *> picks;
   SmallVector<ExcludeOp> excludes;
+  /// Those of which some of the best are drafts.
+  SmallVector<SampleKeysOp> keys;
   RefOp ref;
   exec::WeightOp weight;
   /// Why it is not shrunk, and by whom; null where it is.
@@ -59,6 +61,7 @@ private:
   exec::WeightOp smallHead(exec::WeightOp head);
   void mapPick(Operation *pick);
   void mapExclude(ExcludeOp exclude);
+  void mapKeys(SampleKeysOp keys);
   LogicalResult shrink(const DraftHead &head);
   void warn(const DraftHead &head);
 
@@ -83,6 +86,27 @@ static bool isPick(Operation *user, Value logits) {
   return sample && !sample.getTokens() && sample.getLogits() == logits;
 }
 
+/// The keys of `logits` that `user` makes, or what it makes them of; null where
+/// they are read by more than the choice of their best.
+static SampleKeysOp findKeys(Operation *user, Value logits) {
+  if (auto p = dyn_cast<ProbabilitiesOp>(user); p && p.getY().hasOneUse())
+    user = *p.getY().user_begin();
+  auto keys = dyn_cast<SampleKeysOp>(user);
+  bool isOwn = keys && keys.getX() == logits && !keys.getTokens() &&
+               keys.getP().hasOneUse() &&
+               keys.getP().getDefiningOp<ProbabilitiesOp>() &&
+               keys.getP().getDefiningOp<ProbabilitiesOp>().getX() == logits;
+  return isOwn && llvm::all_of(keys->getUsers(), llvm::IsaPred<TopKOp>)
+             ? keys
+             : SampleKeysOp();
+}
+
+static bool goesToHost(Operation *op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) {
+    return isa<OutputOp>(user) || (isa<RegroupOp>(user) && goesToHost(user));
+  });
+}
+
 /// Follows the logits of `head` to all that reads them, siblings' included, and
 /// through what makes other logits of them. Returns whether drafts are picked:
 /// nothing of that goes to the host.
@@ -97,6 +121,11 @@ static bool findPicks(DraftHead &head) {
         if (llvm::any_of(user->getUsers(), llvm::IsaPred<OutputOp>))
           return false;
         head.picks.push_back(user);
+      } else if (SampleKeysOp keys = findKeys(user, logits)) {
+        if (llvm::any_of(keys->getUsers(), goesToHost))
+          return false;
+        if (user == keys)
+          head.keys.push_back(keys);
       } else if (exclude) {
         head.excludes.push_back(exclude);
         pending.insert(exclude.getY());
@@ -111,7 +140,7 @@ static bool findPicks(DraftHead &head) {
       }
     }
   }
-  return !head.picks.empty();
+  return !head.picks.empty() || !head.keys.empty();
 }
 
 /// What drafts are picked from, if `linear` is a head of that kind.
@@ -217,6 +246,27 @@ static void setColumns(Value logits, int64_t count) {
   logits.setType(type.clone({type.getDimSize(0), count}));
 }
 
+// Their noise is that of tokens, which the best columns become.
+void ShrinkDraftHeadPass::mapKeys(SampleKeysOp keys) {
+  setColumns(keys.getP(), size());
+  setColumns(keys.getKeys(), size());
+  OpBuilder builder(keys);
+  Location loc = keys.getLoc();
+  Value table = refTable(builder, loc, vocabulary);
+  keys.getTokensMutable().assign(table);
+  llvm::SmallDenseSet<Operation *> users(keys->user_begin(), keys->user_end());
+  for (Operation *user : users) {
+    Value best = cast<TopKOp>(user).getColumns();
+    builder.setInsertionPointAfter(user);
+    auto numbers = RankedTensorType::get({0}, builder.getI32Type());
+    Value flat = RegroupOp::create(builder, loc,
+                                   withRows(numbers, *elementsOf(best)), best);
+    Value token = mlir::mtp::lookUpColumns(builder, loc, table, flat);
+    Value back = RegroupOp::create(builder, loc, best.getType(), token);
+    best.replaceAllUsesExcept(back, flat.getDefiningOp());
+  }
+}
+
 LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
   if (failed(checkTokens(head.weight)))
     return failure();
@@ -242,6 +292,8 @@ LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
   }
   for (Operation *pick : head.picks)
     mapPick(pick);
+  for (SampleKeysOp keys : head.keys)
+    mapKeys(keys);
   if (ref->use_empty())
     ref.erase();
   ++numHeads;

@@ -135,6 +135,20 @@ private:
       table;
 };
 
+/// What sampling would pick the largest of, column by column, and what is taken
+/// off for logarithms of probabilities: rows in a column. Of logits, which may
+/// be in groups, at `rows`; `number` may be null.
+struct SampleKeys {
+  Value keys, sums;
+};
+FailureOr<SampleKeys> lowerSampleKeys(Operation *op, Value logits, Value rows,
+                                      Value number,
+                                      std::optional<llvm::StringRef> tokens,
+                                      LoweringContext &context);
+/// The table of what columns stand for; null where that is themselves.
+Value tokenTable(std::optional<llvm::StringRef> name, Location loc,
+                 LoweringContext &context);
+
 void addAttentionLowerings(Lowerings &lowerings);
 void addExpertLowerings(Lowerings &lowerings);
 void addProductLowerings(Lowerings &lowerings);

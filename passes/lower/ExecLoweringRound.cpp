@@ -51,6 +51,12 @@ static LogicalResult lowerPromptRows(PromptRowsOp op,
   return success();
 }
 
+static LogicalResult lowerRowPositions(RowPositionsOp op,
+                                       LoweringContext &context) {
+  context.map(op.getResult(), context.rowsOf(op.getRows()).positions);
+  return success();
+}
+
 static LogicalResult lowerRowSlots(RowSlotsOp op, LoweringContext &context) {
   context.map(op.getResult(), context.rowsOf(op.getRows()).slots);
   return success();
@@ -196,6 +202,7 @@ void mlir::mtp::addRoundLowerings(Lowerings &lowerings) {
   lowerings.add(lowerConstant);
   lowerings.add(lowerSlots);
   lowerings.add(lowerPromptRows);
+  lowerings.add(lowerRowPositions);
   lowerings.add(lowerRowSlots);
   lowerings.add(lowerRegroup);
   lowerings.add(lowerPack);

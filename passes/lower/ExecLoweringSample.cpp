@@ -6,9 +6,8 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// The table of what columns stand for; null where that is themselves.
-static Value tokensOf(std::optional<llvm::StringRef> name, Location loc,
-                      LoweringContext &context) {
+Value mlir::mtp::tokenTable(std::optional<llvm::StringRef> name, Location loc,
+                            LoweringContext &context) {
   if (!name)
     return Value();
   VocabularyOp vocabulary = context.findVocabulary(*name);
@@ -32,7 +31,7 @@ static LogicalResult lowerArgmax(ArgmaxOp op, LoweringContext &context) {
   Location loc = op.getLoc();
   Value picks = context.call<exec::ArgmaxOp>(loc, op.getType(),
                                              context.lookup(op.getX()));
-  if (Value tokens = tokensOf(op.getTokens(), loc, context)) {
+  if (Value tokens = tokenTable(op.getTokens(), loc, context)) {
     picks = lookUpColumns(context.builder, loc, tokens, picks);
     ++context.numCalls;
   }
@@ -40,7 +39,38 @@ static LogicalResult lowerArgmax(ArgmaxOp op, LoweringContext &context) {
   return success();
 }
 
+/// Of noise that goes by more than a position: the largest key.
+static LogicalResult lowerNumbered(SampleOp op, LoweringContext &context) {
+  Location loc = op.getLoc();
+  FailureOr<SampleKeys> keys =
+      lowerSampleKeys(op, op.getLogits(), op.getRows(), op.getNumber(),
+                      op.getTokens(), context);
+  if (failed(keys))
+    return failure();
+  OpBuilder &builder = context.builder;
+  exec::Count rows = exec::rowsOf(keys->keys);
+  Value best = context
+                   .call<exec::TopKOp>(
+                       loc, exec::rowsType(rows, 1, builder.getI32Type()),
+                       exec::rowsType(rows, 1, builder.getF32Type()),
+                       keys->keys, keys->sums)
+                   .getColumns();
+  Value picks =
+      exec::RegroupOp::create(builder, loc, op.getResult().getType(), best);
+  if (Value tokens = tokenTable(op.getTokens(), loc, context)) {
+    picks = lookUpColumns(builder, loc, tokens, picks);
+    ++context.numCalls;
+  }
+  context.map(op.getResult(), picks);
+  return success();
+}
+
 static LogicalResult lowerSample(SampleOp op, LoweringContext &context) {
+  if (op.getAnchored())
+    return op.emitOpError("expected noise by a number, is mtp-expand-anchored "
+                          "missing before this pass?");
+  if (op.getNumber())
+    return lowerNumbered(op, context);
   Value sampling = context.state("sampling", op.getLoc());
   if (!sampling)
     return op.emitOpError("expected a round in the module: sampling parameters "
@@ -51,7 +81,7 @@ static LogicalResult lowerSample(SampleOp op, LoweringContext &context) {
               context.call<exec::SampleOp>(
                   op.getLoc(), op.getType(), /*best=*/none, /*columns=*/none,
                   context.whole(op.getLogits()),
-                  tokensOf(op.getTokens(), op.getLoc(), context), rows.slots,
+                  tokenTable(op.getTokens(), op.getLoc(), context), rows.slots,
                   rows.positions, sampling, /*found=*/none));
   return success();
 }

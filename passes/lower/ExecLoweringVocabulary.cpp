@@ -42,6 +42,16 @@ static LogicalResult lowerRowNumber(FromT op, LoweringContext &context) {
   return success();
 }
 
+static LogicalResult lowerLogSoftmax(LogSoftmaxOp op,
+                                     LoweringContext &context) {
+  Value x = rowsOfLogits(op.getX(), context);
+  Type type = exec::rowsType(exec::rowsOf(x), widthOf(op.getX()),
+                             context.builder.getF32Type());
+  mapInGroups(op.getResult(),
+              context.call<exec::LogSoftmaxOp>(op.getLoc(), type, x), context);
+  return success();
+}
+
 static LogicalResult lowerGather(GatherOp op, LoweringContext &context) {
   Value x = rowsOfLogits(op.getX(), context);
   auto result = cast<RankedTensorType>(op.getType());
@@ -57,32 +67,54 @@ static LogicalResult lowerGather(GatherOp op, LoweringContext &context) {
   return success();
 }
 
-/// What `columns` stand for.
-static Value tokensAt(Value columns, llvm::StringRef name, Location loc,
-                      LoweringContext &context) {
-  VocabularyOp vocabulary = context.findVocabulary(name);
-  SmallVector<int32_t> tokens(vocabulary.getTokens().getValues<int32_t>());
-  return lookUpColumns(
-      context.builder, loc,
-      context.constant(columnTable(loc.getContext(), tokens), loc), columns);
+FailureOr<SampleKeys>
+mlir::mtp::lowerSampleKeys(Operation *op, Value logits, Value rows,
+                           Value number, std::optional<llvm::StringRef> tokens,
+                           LoweringContext &context) {
+  Location loc = op->getLoc();
+  Value sampling = context.state("sampling", loc);
+  if (!sampling)
+    return op->emitOpError("expected a round in the module: sampling "
+                           "parameters belong to its slots");
+  Value x = inRows(logits, widthOf(logits), context);
+  const RowContext &places = context.rowsOf(rows);
+  Value p = context.call<exec::ProbabilitiesOp>(loc, x.getType(), x,
+                                                places.slots, sampling);
+  Type sums = exec::rowsType(exec::rowsOf(x), /*columns=*/1,
+                             context.builder.getF32Type());
+  auto call = context.call<exec::SampleKeysOp>(
+      loc, x.getType(), sums, x, p, tokenTable(tokens, loc, context),
+      places.slots, places.positions, number ? context.whole(number) : Value(),
+      sampling);
+  return SampleKeys{call.getKeys(), call.getSums()};
 }
 
 static LogicalResult lowerTopK(TopKOp op, LoweringContext &context) {
   Location loc = op.getLoc();
   OpBuilder &builder = context.builder;
-  Value x = rowsOfLogits(op.getX(), context);
-  exec::Count rows = exec::rowsOf(x);
+  SampleKeys keys;
+  if (op.getNoise()) {
+    FailureOr<SampleKeys> own = lowerSampleKeys(
+        op, op.getX(), op.getNoise(), op.getNumber(), op.getTokens(), context);
+    if (failed(own))
+      return failure();
+    keys = *own;
+  } else {
+    keys.keys = rowsOfLogits(op.getX(), context);
+  }
+  exec::Count rows = exec::rowsOf(keys.keys);
   int64_t k = op.getK();
   auto call = context.call<exec::TopKOp>(
       loc, exec::rowsType(rows, k, builder.getI32Type()),
-      exec::rowsType(rows, k, builder.getF32Type()), x);
+      exec::rowsType(rows, k, builder.getF32Type()), keys.keys, keys.sums);
   mapInGroups(op.getLogs(), call.getLogs(), context);
   Value best = call.getColumns();
   if (op.getTokens()) {
     auto numbers = RankedTensorType::get({0}, builder.getI32Type());
     Value columns = exec::RegroupOp::create(
         builder, loc, exec::withRows(numbers, rows * k), best);
-    best = tokensAt(columns, *op.getTokens(), loc, context);
+    best = lookUpColumns(builder, loc, tokenTable(op.getTokens(), loc, context),
+                         columns);
     ++context.numCalls;
   }
   mapInGroups(op.getBest(), best, context);
@@ -139,6 +171,7 @@ static LogicalResult lowerPickResidual(PickResidualOp op,
 void mlir::mtp::addVocabularyLowerings(Lowerings &lowerings) {
   lowerings.add(lowerRowNumber<LogSumExpOp, exec::LogSumExpOp>);
   lowerings.add(lowerRowNumber<EntropyOp, exec::EntropyOp>);
+  lowerings.add(lowerLogSoftmax);
   lowerings.add(lowerGather);
   lowerings.add(lowerTopK);
   lowerings.add(lowerMaskColumns);

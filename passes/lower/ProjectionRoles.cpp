@@ -51,6 +51,8 @@ void mlir::mtp::findRoles(exec::ProgramOp program) {
       setRoles(argmax.getX(), ProjectionRole::Head);
     else if (auto sample = dyn_cast<SampleOp>(op))
       setRoles(sample.getLogits(), ProjectionRole::Head);
+    else if (auto best = dyn_cast<TopKOp>(op); best && best.getNoise())
+      setRoles(best.getX(), ProjectionRole::Head);
     else if (auto output = dyn_cast<exec::OutputOp>(op);
              output && output.getName() == "logits")
       setRoles(output.getValue(), ProjectionRole::Head);

@@ -47,8 +47,9 @@ static int64_t widthOfAttention(AttentionOp op) {
 /// do not.
 static int64_t inferWidth(Operation *op) {
   return llvm::TypeSwitch<Operation *, int64_t>(op)
-      .Case<AddOp, ConcatRowsOp, ExcludeOp, MaskFirstOp, ProbabilitiesOp,
-            RegroupOp, RmsNormOp, RopeOp, SiluOp, SwigluOp, TakeRowsOp>(
+      .Case<AddOp, ConcatRowsOp, ExcludeOp, LogSoftmaxOp, MaskFirstOp,
+            ProbabilitiesOp, RegroupOp, RmsNormOp, RopeOp, SiluOp, SwigluOp,
+            TakeRowsOp>(
           [](Operation *op) { return widthOf(op->getOperand(0)); })
       .Case([](ConcatOp op) { return sumOfWidths(op.getInputs()); })
       .Case([](SliceOp op) -> int64_t { return op.getEnd() - op.getBegin(); })

@@ -65,7 +65,7 @@ static LogicalResult verifyVocabulary(RoundOp round,
   for (VerifyOp verify : round.getBody()->getOps<VerifyOp>())
     target = findEmbed(verify, symbols);
   for (Operation &op : *round.getBody()) {
-    if (!isa<DraftChainOp, DraftTreeOp>(op) || !target)
+    if (!isa<DraftChainOp, DraftTreeOp, DraftHeadsOp>(op) || !target)
       continue;
     EmbedOp drafter = findEmbed(&op, symbols);
     auto rows = [](EmbedOp embed) {
@@ -95,8 +95,8 @@ static Value getPlainRows(Value rows) {
 /// Whether the ops of `region` run on rows that they are given, perhaps for
 /// other rows again.
 static bool isGivenRows(Region *region) {
-  return isa_and_nonnull<DraftChainOp, DraftTreeOp, VerifyOp, AcceptOp>(
-      region->getParentOp());
+  return isa_and_nonnull<DraftChainOp, DraftTreeOp, DraftHeadsOp, VerifyOp,
+                         AcceptOp>(region->getParentOp());
 }
 
 /// W9: an op in such a region uses rows of the region.

@@ -160,7 +160,8 @@ static void placeDrafts(Block &body, int64_t k) {
     auto region = dyn_cast<DraftRegionOp>(op);
     if (k > 0 && region)
       inlineDraft(region);
-    else if (k == 0 && isa<DraftChainOp, DraftTreeOp, DraftRegionOp>(op))
+    else if (k == 0 &&
+             isa<DraftChainOp, DraftTreeOp, DraftHeadsOp, DraftRegionOp>(op))
       eraseDraft(&op);
   }
 }
@@ -193,6 +194,8 @@ static int64_t countNodes(RoundOp round, EnvelopeAttr envelope, int64_t k) {
   for (Operation &op : *round.getBody())
     if (auto draft = dyn_cast<DraftTreeOp>(op))
       tree = draft.getParents();
+    else if (auto heads = dyn_cast<DraftHeadsOp>(op))
+      tree = heads.getTree();
     else if (auto verify = dyn_cast<VerifyOp>(op))
       tree = verify.getTree();
     else if (auto accept = dyn_cast<AcceptOp>(op))
@@ -217,6 +220,17 @@ static LogicalResult isSameInPrefill(Operation *user, Operation *made) {
   return diag;
 }
 
+/// Whether a drafter has a cache that a prompt fills.
+static bool makesEntries(Operation &draft) {
+  return draft
+      .walk([](Operation *op) {
+        return isa<AttentionOp, MlaAttentionOp, CacheAppendOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Copies to a prefill the ops of `round` that say what a prompt does. The
 /// draft operation comes behind the target, whose hidden states its modules
 /// read.
@@ -238,7 +252,8 @@ static LogicalResult cloneForPrompt(RoundOp round, OpBuilder &builder,
     if (auto draft = dyn_cast<DraftRegionOp>(op)) {
       if (failed(cloneRefreshes(draft, commit.getHidden(), builder, mapping)))
         return failure();
-    } else if (isa<DraftChainOp, DraftTreeOp>(op)) {
+    } else if (isa<DraftChainOp, DraftTreeOp>(op) ||
+               (isa<DraftHeadsOp>(op) && makesEntries(op))) {
       builder.clone(op, mapping);
     }
   builder.clone(*commit, mapping);
@@ -413,8 +428,8 @@ static bool servesDrafting(PrefillOp prefill) {
   return prefill
       .walk([](Operation *op) {
         auto rows = dyn_cast<PromptRowsOp>(op);
-        return isa<DraftChainOp, DraftTreeOp, DraftRegionOp, KOp, NodesOp>(
-                   op) ||
+        return isa<DraftChainOp, DraftTreeOp, DraftHeadsOp, DraftRegionOp, KOp,
+                   NodesOp>(op) ||
                        (rows && rows.getAhead() > 0)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();

@@ -202,23 +202,39 @@ SmallVector<Value> Expansion::pickArguments(AcceptOp accept, Value logits,
   return arguments;
 }
 
-FailureOr<Value> Expansion::pick(Value logits, const PickedRows &picked,
-                                 FlatSymbolRefAttr tokens) {
+FailureOr<AcceptOp> Expansion::findAccept() {
   auto accepts = parent->getRegion(0).getOps<AcceptOp>();
-  if (accepts.empty()) {
-    op->emitOpError("expected an mtp.accept after it: drafts are picked by its "
-                    "region");
-    return failure();
-  }
-  AcceptOp accept = *accepts.begin();
+  if (!accepts.empty())
+    return *accepts.begin();
+  op->emitOpError("expected an mtp.accept after it: drafts are picked by its "
+                  "region");
+  return failure();
+}
+
+bool Expansion::picksByRow() {
+  auto accepts = parent->getRegion(0).getOps<AcceptOp>();
+  return llvm::any_of(accepts, [&](AcceptOp accept) {
+    return accept.seesPaths() ||
+           llvm::any_of(findCaptured(accept), [&](Value value) {
+             return hasRows(value) && rowsPerSlot(value, nodes) == nodes;
+           });
+  });
+}
+
+/// Clones the region in front of `last` for these rows.
+LogicalResult Expansion::cloneRegion(AcceptOp accept, Value logits,
+                                     const PickedRows &picked,
+                                     FlatSymbolRefAttr tokens, Operation *last,
+                                     IRMapping &mapping) {
   Block &body = accept.getBodyRegion().front();
-  IRMapping mapping;
   if (failed(selectCaptured(accept, picked, mapping)))
     return failure();
   mapping.map(body.getArguments(), pickArguments(accept, logits, picked));
   // Values over the vocabulary: the logits, and what is made of them.
   llvm::SmallDenseSet<Value> narrow{logits};
-  for (Operation &inner : body.without_terminator()) {
+  for (Operation &inner : body) {
+    if (&inner == last)
+      break;
     Operation *copy = builder.clone(inner, mapping);
     bool readsLogits = llvm::any_of(copy->getOperands(), [&](Value operand) {
       return narrow.contains(operand);
@@ -230,5 +246,42 @@ FailureOr<Value> Expansion::pick(Value logits, const PickedRows &picked,
     if (isa<ExcludeOp>(copy))
       narrow.insert(copy->getResult(0));
   }
-  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+  return success();
+}
+
+FailureOr<Value> Expansion::pick(Value logits, const PickedRows &picked,
+                                 FlatSymbolRefAttr tokens) {
+  FailureOr<AcceptOp> accept = findAccept();
+  if (failed(accept))
+    return failure();
+  IRMapping mapping;
+  Operation *yield = accept->getBodyRegion().front().getTerminator();
+  if (failed(cloneRegion(*accept, logits, picked, tokens, yield, mapping)))
+    return failure();
+  return mapping.lookupOrDefault(yield->getOperand(0));
+}
+
+FailureOr<Value> Expansion::pickBest(Value logits, const PickedRows &picked,
+                                     FlatSymbolRefAttr tokens, int64_t count) {
+  FailureOr<AcceptOp> accept = findAccept();
+  if (failed(accept))
+    return failure();
+  Block &body = accept->getBodyRegion().front();
+  Operation *yield = body.getTerminator();
+  auto sample = yield->getOperand(0).getDefiningOp<SampleOp>();
+  bool isLast = sample && sample->getNextNode() == yield &&
+                sample.getRows() == body.getArgument(1) &&
+                !sample.getAnchored() && !sample.getNumber() &&
+                !sample.getTokens();
+  if (!isLast)
+    return Value();
+  IRMapping mapping;
+  if (failed(cloneRegion(*accept, logits, picked, tokens, sample, mapping)))
+    return failure();
+  Value x = mapping.lookupOrDefault(sample.getLogits());
+  auto best = RankedTensorType::get({ShapedType::kDynamic, count},
+                                    builder.getI32Type());
+  return TopKOp::create(builder, loc, best, best.clone(builder.getF32Type()), x,
+                        count, tokens, picked.rows, /*number=*/Value())
+      .getBest();
 }

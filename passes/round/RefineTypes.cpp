@@ -262,9 +262,10 @@ void Refiner::refine(Block &body) {
       operand.set(peelCast(operand.get()));
     llvm::TypeSwitch<Operation *>(&op)
         .Case<PerSlotOp, AcceptOp, RegroupOp>([&](auto op) { refineOp(op); })
-        .Case<DraftChainOp, DraftTreeOp>([&](auto op) { refineDrafts(op); })
-        .Case<EntropyOp, GatherOp, LogSumExpOp, ProbabilitiesOp, TopKOp>(
-            [&](auto op) { refineGroups(op); });
+        .Case<DraftChainOp, DraftTreeOp, DraftHeadsOp>(
+            [&](auto op) { refineDrafts(op); })
+        .Case<EntropyOp, GatherOp, LogSoftmaxOp, LogSumExpOp, ProbabilitiesOp,
+              TopKOp>([&](auto op) { refineGroups(op); });
   }
   for (auto cast : llvm::to_vector(body.getOps<tensor::CastOp>()))
     if (cast->use_empty())

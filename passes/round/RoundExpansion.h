@@ -68,6 +68,12 @@ public:
   /// for these tokens, or for themselves.
   FailureOr<Value> pick(Value logits, const PickedRows &picked,
                         FlatSymbolRefAttr tokens);
+  /// The best `count` of each row in the order in which that would pick them,
+  /// those before taken out; null where the region is not a sample at its end.
+  FailureOr<Value> pickBest(Value logits, const PickedRows &picked,
+                            FlatSymbolRefAttr tokens, int64_t count);
+  /// Whether a pick depends on more of its row than logits and position.
+  bool picksByRow();
   /// The arguments of the region of `accept` for these rows.
   SmallVector<Value> pickArguments(AcceptOp accept, Value logits,
                                    const PickedRows &picked);
@@ -82,6 +88,10 @@ private:
                                IRMapping &mapping);
   Value takeNodes(Value x, ArrayRef<int64_t> of);
   Value pathsTo(const PickedRows &picked);
+  FailureOr<AcceptOp> findAccept();
+  LogicalResult cloneRegion(AcceptOp accept, Value logits,
+                            const PickedRows &picked, FlatSymbolRefAttr tokens,
+                            Operation *last, IRMapping &mapping);
 
   Operation *op;
   Operation *parent;

@@ -68,9 +68,21 @@ def ExpandDraftTreePass
     : MTP_ExpandPass<"mtp.draft_tree", "mtp-expand-draft-tree"> {
   let description = [{
     In a round: the module's refresh, then its runs over the nodes of each level
-    that have children, on their parents' hidden states; siblings are picked one
-    by one, each without those before it. A round of k drafts has the tree's
-    first k + 1 nodes. In a prefill as `mtp-expand-draft-chain`.
+    that have children, on their parents' hidden states. Where accept's region
+    ends with its sample, siblings are the best by an `mtp.top_k` with noise,
+    else they are picked one by one, each without those before it. A round of k
+    drafts has the tree's first k + 1 nodes. In a prefill as
+    `mtp-expand-draft-chain`.
+  }];
+}
+
+def ExpandDraftHeadsPass
+    : MTP_ExpandPass<"mtp.draft_heads", "mtp-expand-draft-heads"> {
+  let description = [{
+    In a round: as many heads as its tree, or chain, is deep, over the rows that
+    were verified last; drafts are picked from the anchor's row as those of an
+    `mtp.draft_tree` are. In a prefill: the heads over the prompt's rows, where
+    they have caches.
   }];
 }
 
@@ -119,6 +131,16 @@ def ExpandTreeRowsPass
 def ExpandUniformPass : MTP_ExpandPass<"mtp.uniform", "mtp-expand-uniform"> {
   let description = [{
     Loads of the slot's seed and the integer code of the generator.
+  }];
+}
+
+def ExpandAnchoredPass
+    : MTP_ExpandPass<"mtp.sample of anchored noise", "mtp-expand-anchored"> {
+  let description = [{
+    The noise of `anchored` rows as that of a number: their distance from the
+    slot's length, which is the position of the noise; in a prefill 0, at the
+    rows' own positions. Runs behind the expansions that clone the region of
+    accept.
   }];
 }
 

@@ -65,6 +65,10 @@ static std::optional<Count> resultRows(Operation *op, Value result,
         Value slots = slotsOf(op.getRows());
         return slots ? Rows(exec::rowsOf(slots)) : std::nullopt;
       })
+      .Case([](RowPositionsOp op) -> Rows {
+        Value slots = slotsOf(op.getRows());
+        return slots ? Rows(exec::rowsOf(slots)) : std::nullopt;
+      })
       .Case([](ReadStateOp op) {
         return exec::rowsOf(op.getSlots()) * int64_t(op.getRows());
       })

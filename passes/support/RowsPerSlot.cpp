@@ -41,24 +41,25 @@ std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t window) {
   while (Operation *op = value.getDefiningOp()) {
     bool isKnown = true;
     Value like;
-    Rows rows = llvm::TypeSwitch<Operation *, Rows>(op)
-                    .Case<SlotsOp, AcceptOp, DraftChainOp, DraftTreeOp>(
-                        [](auto) { return 1; })
-                    .Case([&](VerifyOp) { return window; })
-                    .Case([&](RegroupOp op) { return regrouped(op, window); })
-                    .Case([&](ReadStateOp op) -> Rows {
-                      Rows slots = rowsPerSlot(op.getSlots(), window);
-                      return slots && !op.getCount()
-                                 ? Rows(*slots * int64_t(op.getRows()))
-                                 : std::nullopt;
-                    })
-                    .Case([](ConcatRowsOp op) {
-                      return int64_t(op.getHeadRows() + op.getTailRows());
-                    })
-                    .Default([&](Operation *) -> Rows {
-                      isKnown = false;
-                      return std::nullopt;
-                    });
+    Rows rows =
+        llvm::TypeSwitch<Operation *, Rows>(op)
+            .Case<SlotsOp, AcceptOp, DraftChainOp, DraftTreeOp, DraftHeadsOp>(
+                [](auto) { return 1; })
+            .Case([&](VerifyOp) { return window; })
+            .Case([&](RegroupOp op) { return regrouped(op, window); })
+            .Case([&](ReadStateOp op) -> Rows {
+              Rows slots = rowsPerSlot(op.getSlots(), window);
+              return slots && !op.getCount()
+                         ? Rows(*slots * int64_t(op.getRows()))
+                         : std::nullopt;
+            })
+            .Case([](ConcatRowsOp op) {
+              return int64_t(op.getHeadRows() + op.getTailRows());
+            })
+            .Default([&](Operation *) -> Rows {
+              isKnown = false;
+              return std::nullopt;
+            });
     if (isKnown)
       return rows;
     if (auto take = dyn_cast<TakeRowsOp>(op))

@@ -120,6 +120,31 @@ TEST_P(RowNumbersOf, AreThoseOfDoublePrecision) {
   });
 }
 
+TEST(LogSoftmax, IsElementsLessTheSum) {
+  forTargets([](const TestTarget &target) {
+    for (int width : {1, 37, 300, 1031}) {
+      const int rows = 6;
+      Floats x = logitRows(rows, width);
+      Kernel kernel(target, "log_softmax", widthOf(width));
+      auto run = [&](int first, int count, Split split) {
+        Guarded<float> in(rowsOf(x, width, first, count));
+        Guarded<float> out(size_t(count) * width);
+        kernel.run({in.data(), out.data()}, {count}, split);
+        return out.values();
+      };
+      expectRowInvariant(rows, width, run, target.isGpu ? 5 : 1);
+      Floats y = run(0, rows, Split::Random);
+      for (int i = 0; i < rows * width; ++i) {
+        double sum = sumsOf(&x[i / width * width], width).logSum;
+        double want = !(x[i] > -kInf) ? -INFINITY
+                      : x[i] == sum   ? 0
+                                      : x[i] - sum;
+        expectClose(y[i], want);
+      }
+    }
+  });
+}
+
 TEST(GatherColumns, TakesTheNearestWhereThereIsNone) {
   forTargets([](const TestTarget &target) {
     const int width = 37, rows = 3;

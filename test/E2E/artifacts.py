@@ -39,7 +39,7 @@ V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe
 # With hidden states for drafters that fall behind.
 BEHIND = "eagle wide".split()
 METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle26 lookahead "
-           "dflash").split()
+           "dflash heads_tree head_layers block_drawn").split()
 # Methods with a budget of rows, less than the windows of three slots have.
 TRIMMED = {"eagle26": 70, "lookahead": 150, "topology": 11}
 # What methods import.

@@ -214,7 +214,8 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"siblings", kExact, true}, Plans{"topology", kExact, true},
         Plans{"eagle_tree", kExact}, Plans{"eagle2", kExact},
         Plans{"dflash", kExact}, Plans{"eagle26", kExact, true},
-        Plans{"lookahead", kExact}),
+        Plans{"lookahead", kExact}, Plans{"heads_tree", kExact},
+        Plans{"head_layers", kExact}),
     nameOf);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -250,11 +251,18 @@ TEST(GpuParts, DraftsBatchesAndRoundsChangeNoBit) {
 // A rule of acceptance that is code of the module, and not exact: its tokens
 // follow from the drafts. It is given probabilities, and so the devices' picks
 // are the same unless one is close to a bound.
-TEST(GpuRule, AcceptsWhatItDoesOnTheCpu) {
+namespace {
+class GpuRule : public testing::TestWithParam<const char *> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Models, GpuRule,
+                         testing::Values("rejection", "block_drawn"),
+                         testing::PrintToStringParamName());
+
+TEST_P(GpuRule, AcceptsWhatItDoesOnTheCpu) {
   setSchedule(0);
-  std::shared_ptr<const Model> gpu =
-      loadArtifact("rejection", DeviceKind::Cuda);
-  std::shared_ptr<const Model> cpu = loadArtifact("rejection", DeviceKind::Cpu);
+  std::shared_ptr<const Model> gpu = loadArtifact(GetParam(), DeviceKind::Cuda);
+  std::shared_ptr<const Model> cpu = loadArtifact(GetParam(), DeviceKind::Cpu);
   ASSERT_TRUE(gpu && cpu);
   uint64_t accepted = 0;
   for (uint32_t k : {1, 4})

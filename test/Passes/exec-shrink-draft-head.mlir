@@ -110,6 +110,40 @@ exec.program @round decode k 2 n 1 to 1 {
   %last = exec.exclude %rest, %p8 : (tensor<1x64xf32>, tensor<1xi32>) -> tensor<1x64xf32>
   %p9 = exec.sample %last slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
+  // The best of a row's keys are siblings, too: their noise is that of tokens, and
+  // columns become these.
+  // CHECK: %[[L8:.*]] = exec.linear {{.*}} -> tensor<1x3xf32>
+  // CHECK: %[[Q8:.*]] = exec.probabilities %[[L8]] of {{.*}} -> tensor<1x3xf32>
+  // CHECK: %[[V8:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
+  // CHECK: %[[K8:.*]], %[[S8:.*]] = exec.sample_keys %[[L8]] of %[[Q8]] tokens %[[V8]] slots {{.*}} -> (tensor<1x3xf32>, tensor<1x1xf32>)
+  // CHECK: %[[C8:.*]], %{{.*}} = exec.top_k %[[K8]] less %[[S8]]
+  // CHECK: %[[F8:.*]] = exec.regroup %[[C8]] : tensor<1x2xi32> -> tensor<2xi32>
+  // CHECK: %[[T8:.*]] = exec.gather_rows %[[V8]], %[[F8]]
+  // CHECK: %[[B8:.*]] = exec.regroup %[[T8]] : tensor<2xi32> -> tensor<1x2xi32>
+  // CHECK: exec.regroup %[[B8]] : tensor<1x2xi32> -> tensor<2xi32>
+  %l13 = exec.linear %x, %w as <f32> role head
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %q13 = exec.probabilities %l13 of %at by %sampling
+    : (tensor<1x64xf32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1x64xf32>
+  %k13, %s13 = exec.sample_keys %l13 of %q13 slots %at positions %at by %sampling
+    : (tensor<1x64xf32>, tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>)
+    -> (tensor<1x64xf32>, tensor<1x1xf32>)
+  %b13, %g13 = exec.top_k %k13 less %s13
+    : (tensor<1x64xf32>, tensor<1x1xf32>) -> (tensor<1x2xi32>, tensor<1x2xf32>)
+  %f13 = exec.regroup %b13 : tensor<1x2xi32> -> tensor<2xi32>
+  // Keys whose best are given to the host are no drafts'.
+  // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
+  %l14 = exec.linear %x, %w as <f32> role head
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %q14 = exec.probabilities %l14 of %at by %sampling
+    : (tensor<1x64xf32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1x64xf32>
+  %k14, %s14 = exec.sample_keys %l14 of %q14 slots %at positions %at by %sampling
+    : (tensor<1x64xf32>, tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>)
+    -> (tensor<1x64xf32>, tensor<1x1xf32>)
+  %b14, %g14 = exec.top_k %k14 less %s14
+    : (tensor<1x64xf32>, tensor<1x1xf32>) -> (tensor<1x1xi32>, tensor<1x1xf32>)
+  %f14 = exec.regroup %b14 : tensor<1x1xi32> -> tensor<1xi32>
+  exec.output "best" %f14 : tensor<1xi32>
   // Logits that somebody reads who does not pick stay whole.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
   %l10 = exec.linear %x, %w as <f32> role head

@@ -71,3 +71,56 @@ exec.program @masks decode k 2 n 2 to 2 {
   exec.output "y" %y : tensor<2x16xf32>
 }
 }
+
+// -----
+
+// Keys of sampling are made of what the filters leave; the best of them are those that
+// would be picked. A sample whose noise goes by a number is the best of its keys.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[1, 3]> : tensor<2xi32>
+exec.state @sampling : memref<4x8xi32>
+// CHECK-LABEL: exec.program @noise decode
+// CHECK: %[[X:.*]] = exec.regroup %{{.*}} : tensor<2x3x16xf32> -> tensor<6x16xf32>
+// CHECK: %[[LOGS:.*]] = exec.log_softmax %[[X]] : (tensor<6x16xf32>) -> tensor<6x16xf32>
+// CHECK: exec.regroup %[[LOGS]] : tensor<6x16xf32> -> tensor<2x3x16xf32>
+// CHECK: %[[P:.*]] = exec.probabilities %[[G:.*]] of %[[S:.*]] by %[[W:.*]] : (tensor<6x16xf32>, tensor<6xi32>, memref<4x8xi32>) -> tensor<6x16xf32>
+// CHECK: %[[K:.*]], %[[U:.*]] = exec.sample_keys %[[G]] of %[[P]] slots %[[S]] positions %[[AT:.*]] by %[[W]] : {{.*}} -> (tensor<6x16xf32>, tensor<6x1xf32>)
+// CHECK: exec.top_k %[[K]] less %[[U]] : (tensor<6x16xf32>, tensor<6x1xf32>) -> (tensor<6x2xi32>, tensor<6x2xf32>)
+// CHECK: %[[Q:.*]] = exec.probabilities %[[F:.*]] of %[[S]] by %[[W2:.*]] : (tensor<6x2xf32>
+// CHECK: %[[KF:.*]], %[[UF:.*]] = exec.sample_keys %[[F]] of %[[Q]] tokens %{{.*}} slots %[[S]] positions %[[AT]] numbers %{{.*}} by %[[W2]] :
+// CHECK: %[[C:.*]], %{{.*}} = exec.top_k %[[KF]] less %[[UF]] : (tensor<6x2xf32>, tensor<6x1xf32>) -> (tensor<6x1xi32>, tensor<6x1xf32>)
+// CHECK: %[[FLAT:.*]] = exec.regroup %[[C]] : tensor<6x1xi32> -> tensor<6xi32>
+// CHECK: %[[T:.*]] = exec.gather_rows %{{.*}}, %[[FLAT]]
+// CHECK: exec.output "t" %[[T]]
+// CHECK: exec.output "a" %[[AT]]
+exec.program @noise decode k 2 n 2 to 2 {
+  %l = exec.input "l" : tensor<2x3x16xf32>
+  %f = exec.input "f" : tensor<6x2xf32>
+  %s = exec.input "s" : tensor<6xi32>
+  %at = exec.input "at" : tensor<6xi32>
+  %n = exec.input "n" : tensor<6xi32>
+  %rows = mtp.make_rows %s, %at : tensor<6xi32>
+  %y = mtp.log_softmax %l : tensor<2x3x16xf32>
+  exec.output "y" %y : tensor<2x3x16xf32>
+  %b, %bl = mtp.top_k %l k 2 noise %rows : tensor<2x3x16xf32> -> tensor<2x3x2xi32>, tensor<2x3x2xf32>
+  exec.output "b" %b : tensor<2x3x2xi32>
+  %t = mtp.sample %f, %rows number %n tokens @few : tensor<6x2xf32>, tensor<6xi32> -> tensor<6xi32>
+  exec.output "t" %t : tensor<6xi32>
+  %a = mtp.row_positions %rows : tensor<6xi32>
+  exec.output "a" %a : tensor<6xi32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.state @sampling : memref<4x8xi32>
+exec.program @noise decode k 2 n 2 to 2 {
+  %l = exec.input "l" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<2xi32>
+  %rows = mtp.make_rows %s, %s : tensor<2xi32>
+  // expected-error @+1 {{'mtp.top_k' op expected 2 rows, as slots and positions have, got 'tensor<4x16xf32>'}}
+  %b, %bl = mtp.top_k %l k 2 noise %rows : tensor<4x16xf32> -> tensor<4x2xi32>, tensor<4x2xf32>
+  exec.output "b" %b : tensor<4x2xi32>
+}
+}

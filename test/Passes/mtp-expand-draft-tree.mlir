@@ -1,8 +1,7 @@
 // RUN: mtp-opt %s --mtp-expand-draft-tree --split-input-file | FileCheck %s
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // The module's refresh, as a chain's first one, over the rows that a path of depth two
-// may have; the anchor's row gives the two
-// children of node 0, each without the one before.
+// may have; the anchor's row gives the two children of node 0, its best.
 // CHECK-LABEL: mtp.round @generate_k4 k 4
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 3
@@ -11,9 +10,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_co
 // CHECK: %[[L0:.*]] = mtp.take_rows %[[L]]
 // CHECK: %[[H0:.*]] = mtp.take_rows %[[G]]
 // CHECK: %[[V0:.*]] = mtp.make_rows
-// CHECK: %[[D1:.*]] = mtp.sample %[[L0]], %[[V0]]
-// CHECK: %[[REST:.*]] = mtp.exclude %[[L0]], %[[D1]]
-// CHECK: %[[D2:.*]] = mtp.sample %[[REST]], %[[V0]]
+// CHECK: %[[D0:.*]], %{{.*}} = mtp.top_k %[[L0]] k 2 noise %[[V0]]
 // Node 1 alone has children: the module runs over it, on the anchor's hidden state.
 // CHECK: %[[PLACES:.*]]:6 = mtp.per_slot
 // CHECK: arith.constant 3 : i64
@@ -21,14 +18,14 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_co
 // CHECK: %[[H1:.*]] = mtp.take_rows %[[H0]]
 // CHECK: %[[G1:.*]] = mtp.mask_first %[[H1]], %[[TREE]]
 // CHECK: %[[L1:.*]] = mtp.linear %[[G1]]
-// CHECK: %[[D3:.*]] = mtp.sample %[[L1]], %[[V1:.*]] :
-// CHECK: %[[REST1:.*]] = mtp.exclude %[[L1]], %[[D3]]
-// CHECK: %[[D4:.*]] = mtp.sample %[[REST1]], %[[V1]] :
-// CHECK: %[[G1S:.*]] = mtp.regroup %[[D1]]
-// CHECK: %[[G2S:.*]] = mtp.regroup %[[D2]]
-// CHECK: %[[G3S:.*]] = mtp.regroup %[[D3]]
-// CHECK: %[[G4S:.*]] = mtp.regroup %[[D4]]
-// CHECK: %[[DRAFTS:.*]] = mtp.per_slot %[[SLOTS]](%[[G1S]], %[[G2S]], %[[G3S]], %[[G4S]])
+// CHECK: %[[D1:.*]], %{{.*}} = mtp.top_k %[[L1]] k 2 noise %{{.*}} :
+// CHECK: %[[DRAFTS:.*]] = mtp.per_slot %[[SLOTS]](%[[D0]], %[[D0]], %[[D1]], %[[D1]])
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK: %[[I0:.*]] = arith.index_cast %[[ZERO]]
+// CHECK: tensor.extract %{{.*}}[%[[I0]]] : tensor<2xi32>
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: %[[I1:.*]] = arith.index_cast %[[ONE]]
+// CHECK: tensor.extract %{{.*}}[%[[I1]]] : tensor<2xi32>
 // CHECK: mtp.verify %[[DRAFTS]] tree [-1, 0, 0, 1, 1]
 mtp.round @generate_k4 k 4 {
   %drafts = mtp.draft_tree [-1, 0, 0, 1, 1] {
@@ -59,11 +56,9 @@ mtp.round @generate_k4 k 4 {
 // A smaller k is the first nodes: none of them but node 0 has children here.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @generate_k2 k 2
-// CHECK: mtp.sample
-// CHECK: mtp.exclude
-// CHECK: mtp.sample
+// CHECK: mtp.top_k %{{.*}} k 2 noise
 // CHECK-NOT: mtp.make_tree_rows
-// CHECK-NOT: mtp.exclude
+// CHECK-NOT: mtp.top_k
 // CHECK: mtp.verify
 mtp.round @generate_k2 k 2 {
   %drafts = mtp.draft_tree [-1, 0, 0, 1, 1] {

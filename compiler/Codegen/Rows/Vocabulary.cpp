@@ -1,71 +1,44 @@
 //===- Vocabulary.cpp - Numbers and columns of rows of logits -------------===//
-//
-// Sums over a row are in lanes, joined in one order, which the width alone
-// decides: a row's number does not depend on the rows beside it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/KernelCatalogue.h"
 #include "compiler/Codegen/Rows/Argmax.h"
 #include "compiler/Codegen/Rows/MathApprox.h"
+#include "compiler/Codegen/Rows/RowSums.h"
 #include <limits>
 
 using namespace mtp::codegen;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-namespace {
-/// Sums over a row whose largest element is finite; uniform values.
-struct RowSums {
-  Value best;
-  /// Whether it is finite. Where it is not, the sums mean nothing.
-  Value isFinite;
-  /// Of e^y and e^y y, y being the distance from the best one, 0 or less.
-  Value powers, moments;
-};
-} // namespace
-
-static RowSums sumRow(KernelBuilder &kb, Value x, int64_t width) {
-  RowSums sums;
-  sums.best = kb.loadOne(kb.f32Type(), kb.at(x, emitArgmax(kb, x, width), 4));
-  sums.isFinite = kb.bitAnd(kb.cmp(Cmp::GT, sums.best, kb.f32(-kInfinity)),
-                            kb.cmp(Cmp::LT, sums.best, kb.f32(kInfinity)));
-  Value zero = kb.constant(kb.f32Lanes(), 0);
-  // e^x is 0 there; a NaN goes there, too.
-  Value least = kb.constant(kb.f32Lanes(), -104);
-  Value best = kb.splat(sums.best);
-  Values lanes = kb.forChunks(
-      width, {zero, zero}, [&](Value first, Value mask, ValueRange in) {
-        Value v = kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask);
-        Value y = kb.max(kb.sub(v, best), least);
-        Value power = emitExp(kb, y);
-        Values out{kb.add(in[0], power), kb.fma(power, y, in[1])};
-        if (mask)
-          out = {kb.select(mask, out[0], in[0]),
-                 kb.select(mask, out[1], in[1])};
-        return out;
-      });
-  sums.powers = kb.reduceAdd(lanes[0]);
-  sums.moments = kb.reduceAdd(lanes[1]);
-  return sums;
-}
-
-/// The best element where that is not finite.
-static Value emitLogSum(KernelBuilder &kb, const RowSums &sums) {
-  return kb.select(sums.isFinite, kb.add(sums.best, emitLog(kb, sums.powers)),
-                   sums.best);
-}
-
 /// buffers: x, y. params: M.
-static void emitLogSumExp(KernelBuilder &kb, exec::LogSumExpKernelAttr kernel) {
+static void emitLogSums(KernelBuilder &kb, exec::LogSumExpKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);
   kb.forTasks([&](Value row) {
-    RowSums sums = sumRow(kb, kb.at(kb.buffer(0), row, stride * 4), width);
-    // All are NaN: the best one is, too.
-    Value isNumber = kb.cmp(Cmp::EQ, sums.best, sums.best);
-    kb.storeOne(kb.select(isNumber, emitLogSum(kb, sums), kb.f32(-kInfinity)),
-                kb.at(kb.buffer(1), row, 4));
+    Value x = kb.at(kb.buffer(0), row, stride * 4);
+    kb.storeOne(emitLogSumExp(kb, x, width), kb.at(kb.buffer(1), row, 4));
+  });
+}
+
+/// buffers: x, y. params: M.
+static void emitLogSoftmax(KernelBuilder &kb,
+                           exec::LogSoftmaxKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
+  int64_t stride = strideOr(kernel.getXStride(), width);
+  kb.forTasks([&](Value row) {
+    Value x = kb.at(kb.buffer(0), row, stride * 4);
+    Value y = kb.at(kb.buffer(1), row, width * 4);
+    Value sum = kb.splat(emitLogSumExp(kb, x, width));
+    kb.mapChunks(
+        width,
+        [&](Value first, Value mask) {
+          return Values{kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask)};
+        },
+        [&](Value first, Value mask, ValueRange loaded) {
+          kb.storeLanes(emitLogShare(kb, loaded[0], sum), kb.at(y, first, 4),
+                        mask);
+        });
   });
 }
 
@@ -177,37 +150,37 @@ static Best nextBest(KernelBuilder &kb, Value x, int64_t width, Best before) {
   return bestLane(kb, {state[0], state[1]});
 }
 
-/// buffers: x, columns, logs. params: M.
+/// buffers: x, [sums], columns, logs. params: M.
 static void emitTopK(KernelBuilder &kb, exec::TopKKernelAttr kernel) {
   int64_t width = kernel.getWidth(), k = kernel.getK();
   int64_t stride = strideOr(kernel.getXStride(), width);
+  int64_t columns = kernel.getSummed() ? 2 : 1;
   kb.forTasks([&](Value row) {
     Value x = kb.at(kb.buffer(0), row, stride * 4);
-    Value sum = emitLogSum(kb, sumRow(kb, x, width));
+    Value sum = kernel.getSummed()
+                    ? kb.loadOne(kb.f32Type(), kb.at(kb.buffer(1), row, 4))
+                    : emitLogSum(kb, sumRow(kb, x, width));
     Value none = kb.f32(-kInfinity);
     kb.forRange(kb.integer(0), kb.integer(k), 1,
                 {kb.f32(kInfinity), kb.constant(kb.i32Type(), -1)},
                 [&](Value i, ValueRange before) {
                   Best best = nextBest(kb, x, width, {before[0], before[1]});
                   Value isThere = kb.cmp(Cmp::GT, best.value, none);
-                  // Of one element the sum is the element, infinity included.
-                  Value log = kb.select(kb.cmp(Cmp::EQ, best.value, sum),
-                                        kb.f32(0), kb.sub(best.value, sum));
                   Value place = kb.add(kb.mul(row, k), i);
                   kb.storeI32(kb.select(isThere,
                                         kb.extend(best.index, kb.i64Type()),
                                         kb.integer(-1)),
-                              kb.buffer(1), place);
-                  kb.storeOne(kb.select(isThere, log, none),
-                              kb.at(kb.buffer(2), place, 4));
+                              kb.buffer(columns), place);
+                  kb.storeOne(emitLogShare(kb, best.value, sum),
+                              kb.at(kb.buffer(columns + 1), place, 4));
                   return Values{best.value, best.index};
                 });
   });
 }
 
 static const RowKernel kinds[] = {
-    rowKernel(emitLogSumExp), rowKernel(emitEntropy),
-    rowKernel(emitGatherColumns), rowKernel(emitMaskColumns),
-    rowKernel(emitTopK)};
+    rowKernel(emitLogSums),     rowKernel(emitLogSoftmax),
+    rowKernel(emitEntropy),     rowKernel(emitGatherColumns),
+    rowKernel(emitMaskColumns), rowKernel(emitTopK)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::vocabularyKernels() { return kinds; }

@@ -20,6 +20,26 @@ void EntropyKernelAttr::describe(ContractWriter &w) const {
   describeRowNumber(w, *this);
 }
 
+void LogSoftmaxKernelAttr::describe(ContractWriter &w) const {
+  w.rows(w.p0, getXStride(), getWidth()); // x
+  w.words(w.p0 * getWidth()).result();    // y
+}
+
+void SampleKeysKernelAttr::describe(ContractWriter &w) const {
+  w.words(w.p0 * getWidth()); // x
+  w.words(w.p0 * getWidth()); // p
+  if (getMapped())
+    w.words(getWidth()); // tokens
+  w.words(w.p0);         // slots
+  w.words(w.p0);         // positions
+  if (getNumbered())
+    w.words(w.p0); // numbers
+  w.words(Extent(w.limitOf("slots", getSlots())) *
+          ::mtp::kSamplingWords);      // sampling
+  w.words(w.p0 * getWidth()).result(); // keys
+  w.words(w.p0).result();              // sums
+}
+
 void GatherColumnsKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p0, getXStride(), getWidth()); // x
   w.words(w.p0 * getCount());             // columns
@@ -28,8 +48,10 @@ void GatherColumnsKernelAttr::describe(ContractWriter &w) const {
 
 void TopKKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p0, getXStride(), getWidth()); // x
-  w.words(w.p0 * getK()).result();        // columns
-  w.words(w.p0 * getK()).result();        // logs
+  if (getSummed())
+    w.words(w.p0);                 // sums
+  w.words(w.p0 * getK()).result(); // columns
+  w.words(w.p0 * getK()).result(); // logs
 }
 
 void ProbabilitiesKernelAttr::describe(ContractWriter &w) const {

@@ -19,6 +19,23 @@ def Exec_EntropyKernel : Exec_RowNumber<"Entropy", "entropy"> {
   let description = "Buffers: x, y. A NaN counts as -infinity.";
 }
 
+def Exec_LogSoftmaxKernel : Exec_RowNumber<"LogSoftmax", "log_softmax"> {
+  let summary = "the logarithms of a row's softmax";
+  let description = "Buffers: x, y. A NaN counts as -infinity.";
+}
+
+def Exec_SampleKeysKernel
+    : Exec_Kernel<"SampleKeys", "sample_keys", 1, "Rows", (ins
+        Exec_Size:$width, Exec_Flag:$mapped, Exec_Flag:$numbered,
+        Exec_RowLimit:$slots)> {
+  let summary = "what sampling picks the largest of";
+  let description = [{
+    Buffers: x, p, [tokens], slots, positions, [numbers], sampling, keys, sums.
+    There are tokens where columns are `mapped` to them, and a number for each
+    row with `numbered`. Columns of which p is 0 have -infinity.
+  }];
+}
+
 def Exec_GatherColumnsKernel
     : Exec_Kernel<"GatherColumns", "gather_columns", 1, "Rows", (ins
         Exec_Size:$width, Exec_Size:$count, Exec_Stride:$x_stride)> {
@@ -30,11 +47,14 @@ def Exec_GatherColumnsKernel
 }
 
 def Exec_TopKKernel : Exec_Kernel<"TopK", "top_k", 1, "Rows", (ins
-    Exec_Size:$width, Exec_Size:$k, Exec_Stride:$x_stride)> {
+    Exec_Size:$width, Exec_Size:$k, Exec_Stride:$x_stride,
+    Exec_Flag:$summed)> {
   let summary = "a row's best columns and the logarithms of their shares";
   let description = [{
-    Buffers: x, columns, logs. Ties go to the lower column. A NaN or -infinity
-    is no candidate; behind the last one columns are -1, logs -infinity.
+    Buffers: x, [sums], columns, logs. There are sums with `summed`, of which a
+    logarithm is less than its element; else that is the row's own. Ties go to
+    the lower column. A NaN or -infinity is no candidate; behind the last one
+    columns are -1, logs -infinity.
   }];
 }
 

@@ -34,6 +34,34 @@ KernelAttrInterface EntropyOp::makeKernel() {
   return rowNumberOf<EntropyKernelAttr>(*this, getX());
 }
 
+KernelAttrInterface LogSoftmaxOp::makeKernel() {
+  return rowNumberOf<LogSoftmaxKernelAttr>(*this, getX());
+}
+
+//===----------------------------------------------------------------------===//
+// Keys of sampling
+//===----------------------------------------------------------------------===//
+
+LogicalResult SampleKeysOp::verify() {
+  if (getNumbers() && rowsOf(getNumbers()) != rowsOf(getX())) // C4
+    return emitOpError("expected a number for each row, got ")
+           << getNumbers().getType();
+  return verifyColumn(*this, getSums()); // C4
+}
+
+KernelAttrInterface SampleKeysOp::makeKernel() {
+  return SampleKeysKernelAttr::get(getContext(),
+                                   {.width = columnsOf(getX()),
+                                    .mapped = bool(getTokens()),
+                                    .numbered = bool(getNumbers()),
+                                    .slots = rowLimitOf(getSampling())});
+}
+
+bool SampleKeysOp::readsAnyRow(size_t index) {
+  Value operand = getOperand(index);
+  return operand == getTokens() || operand == getSampling();
+}
+
 //===----------------------------------------------------------------------===//
 // Some columns
 //===----------------------------------------------------------------------===//
@@ -45,11 +73,21 @@ KernelAttrInterface GatherColumnsOp::makeKernel() {
       {.width = x.width, .count = columnsOf(getY()), .x_stride = x.stride});
 }
 
+LogicalResult TopKOp::verify() {
+  Value sums = getSums();
+  if (!sums || (rowsOf(sums) == rowsOf(getX()) && columnsOf(sums) == 1 &&
+                viewOf(sums).stride <= 1)) // C3
+    return success();
+  return emitOpError("expected a sum for each row, side by side, got ")
+         << sums.getType();
+}
+
 KernelAttrInterface TopKOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  return TopKKernelAttr::get(
-      getContext(),
-      {.width = x.width, .k = columnsOf(getLogs()), .x_stride = x.stride});
+  return TopKKernelAttr::get(getContext(), {.width = x.width,
+                                            .k = columnsOf(getLogs()),
+                                            .x_stride = x.stride,
+                                            .summed = bool(getSums())});
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,61 @@ def Exec_LogSumExpOp : Exec_RowNumberOp<"log_sum_exp"> {
   }];
 }
 
+def Exec_LogSoftmaxOp
+    : Exec_CallOp<"log_softmax", [Exec_SameShape<["x", "y"]>]> {
+  let summary = "The logarithms of each row's softmax";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.log_softmax %logits : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    ```
+    - (C1) y has x's shape.
+  }];
+  let inputs = (ins Exec_Rows:$x);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x";
+}
+
+def Exec_SampleKeysOp : Exec_CallOp<"sample_keys", [
+    AttrSizedOperandSegments, Exec_SameShape<["x", "p", "keys"]>,
+    Exec_SameRows<["x", "slots", "positions", "sums"]>, Exec_Whole<"x">,
+    Exec_Whole<"p">]> {
+  let summary = "What sampling picks the largest of, column by column";
+  let description = [{
+    The noise of each column less its distance from the best logit, -infinity
+    where `p`, what `exec.probabilities` makes of the row, is 0. `sums` are what
+    is taken off to have the logarithm of p plus the noise. Of a row that is not
+    drawn, as its slot is greedy, keys are the logits, and the sum is that of
+    `exec.log_sum_exp`. With `tokens` a column stands for the token that this
+    lists; `numbers` tell the noises of one position apart, -1 is the
+    position's own.
+
+    Example:
+    ```mlir
+    %k, %s = exec.sample_keys %x of %p slots %slots positions %at numbers %n
+        by %sampling
+        : (tensor<2x64xf32>, tensor<2x64xf32>, tensor<2xi32>, tensor<2xi32>,
+           tensor<2xi32>, memref<2x8xi32>)
+        -> (tensor<2x64xf32>, tensor<2x1xf32>)
+    ```
+    - (C1) p and keys have x's shape.
+    - (C2) there are a slot, a position and a sum for each row.
+    - (C3) x and p are no views.
+    - (C4) a sum is one column, and numbers are given for each row.
+  }];
+  let inputs = (ins Exec_Rows:$x, Exec_Rows:$p,
+                    Optional<Exec_NumberRows>:$tokens, Exec_Numbers:$slots,
+                    Exec_Numbers:$positions, Optional<Exec_Numbers>:$numbers,
+                    Exec_NumberRows:$sampling);
+  let results = (outs Exec_RowsResult:$keys, Exec_RowsResult:$sums);
+  let syntax = [{
+    $x `of` $p (`tokens` $tokens^)? `slots` $slots `positions` $positions
+    (`numbers` $numbers^)? `by` $sampling
+  }];
+  let methods = "bool readsAnyRow(size_t index);";
+  let hasVerifier = 1;
+}
+
 def Exec_EntropyOp : Exec_RowNumberOp<"entropy"> {
   let summary = "The entropy of each row's softmax";
   let description = [{
@@ -66,6 +121,9 @@ def Exec_TopKOp : Exec_CallOp<"top_k", [
     Exec_SameRows<["x", "columns"]>, Exec_SameShape<["columns", "logs"]>]> {
   let summary = "The best columns of each row";
   let description = [{
+    The logarithms are elements less the row's `exec.log_sum_exp`, or less the
+    sums that are given.
+
     Example:
     ```mlir
     %c, %l = exec.top_k %logits
@@ -73,10 +131,12 @@ def Exec_TopKOp : Exec_CallOp<"top_k", [
     ```
     - (C1) each row has as many of the best columns.
     - (C2) there is a logarithm for each.
+    - (C3) sums are a column, no view, with one for each row.
   }];
-  let inputs = (ins Exec_Rows:$x);
+  let inputs = (ins Exec_Rows:$x, Optional<Exec_Rows>:$sums);
   let results = (outs Exec_NumberRowsResult:$columns, Exec_RowsResult:$logs);
-  let syntax = "$x";
+  let syntax = "$x (`less` $sums^)?";
+  let hasVerifier = 1;
 }
 
 def Exec_ProbabilitiesOp : Exec_CallOp<"probabilities", [

@@ -99,6 +99,20 @@ def MTP_RowSlotsOp : MTP_Op<"row_slots", [Pure]> {
   let assemblyFormat = "$rows attr-dict `:` type($result)";
 }
 
+def MTP_RowPositionsOp : MTP_Op<"row_positions", [Pure]> {
+  let summary = "The position of each row";
+  let description = [{
+    That of its rotation, -1 of a dead row.
+
+    ```mlir
+    %at = mtp.row_positions %rows : tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins MTP_Rows:$rows);
+  let results = (outs MTP_Tokens:$result);
+  let assemblyFormat = "$rows attr-dict `:` type($result)";
+}
+
 def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
   let summary = "The same numbers in other groups";
   let description = [{

@@ -93,6 +93,14 @@ LogicalResult DraftTreeOp::verifySymbolUses(SymbolTableCollection &symbols) {
                        getDraftLogits());
 }
 
+LogicalResult DraftHeadsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (getHeads().empty())
+    return success(); // reported by draft_heads_c1
+  return verifyColumns(*this, getHeads().front(), symbols,
+                       getVocabularyAttr(), // draft_heads_c5
+                       getDraftLogits());
+}
+
 /// draft_chain_c8
 static LogicalResult verifyInput(DraftChainOp op) {
   Region &input = op.getInputRegion();
@@ -139,17 +147,74 @@ LogicalResult DraftChainOp::verifyRegions() {
   return verifyInput(*this);
 }
 
+/// draft_tree_c3 and draft_heads_c4
+static LogicalResult verifyNodeDrafts(Operation *op, Value drafts,
+                                      int64_t nodes) {
+  auto round = dyn_cast<RoundOp>(op->getParentOp());
+  if (round && round.getK() && widthOf(drafts) == round.getWindow() - 1)
+    return success();
+  return expectWidth(op, "the drafts", drafts, nodes - 1);
+}
+
 LogicalResult DraftTreeOp::verifyRegions() {
   if (failed(verifyParents(*this, getParents())) || // draft_tree_c1
       failed(verifyStep(*this, getBodyRegion()))) { // draft_tree_c2
     return failure();
   }
-  int64_t nodes = getParents().size();
-  auto round = dyn_cast<RoundOp>((*this)->getParentOp());
-  if (round && round.getK() && widthOf(getDrafts()) == round.getWindow() - 1)
+  return verifyNodeDrafts(*this, getDrafts(), getParents().size());
+}
+
+//===----------------------------------------------------------------------===//
+// Heads
+//===----------------------------------------------------------------------===//
+
+/// A head: (hidden, rows) -> logits; draft_heads_c2.
+static LogicalResult verifyHead(DraftHeadsOp op, Region &head) {
+  auto isRows = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == 2 && tensor.getElementType().isF32() &&
+           !tensor.isDynamicDim(1);
+  };
+  auto arguments = head.getArgumentTypes();
+  if (arguments.size() != 2 || !isRows(arguments[0]) ||
+      !isa<RowsType>(arguments[1]))
+    return op.emitOpError("expected a head to take hidden and rows, got (")
+           << TypeRange(arguments) << ")";
+  auto yield = dyn_cast<YieldOp>(head.front().getTerminator());
+  if (!yield || yield.getValues().size() != 1 ||
+      !isRows(yield.getValues()[0].getType()))
+    return op.emitOpError("expected a head to yield logits");
+  Region &first = op.getHeads().front();
+  if (arguments[0] == first.getArgument(0).getType() &&
+      vocabularyOf(head) == vocabularyOf(first))
     return success();
-  return expectWidth(*this, "the drafts", getDrafts(),
-                     nodes - 1); // draft_tree_c3
+  return op.emitOpError("expected all heads to agree in hidden width and "
+                        "vocabulary");
+}
+
+/// How deep a tree is.
+static int64_t depthOf(ArrayRef<int64_t> parents) {
+  SmallVector<int64_t> depths{0};
+  for (int64_t parent : parents.drop_front())
+    depths.push_back(depths[parent] + 1);
+  return *llvm::max_element(depths);
+}
+
+LogicalResult DraftHeadsOp::verifyRegions() {
+  int64_t heads = getHeads().size();
+  if (heads < 1 || heads > 16) // draft_heads_c1
+    return emitOpError("expected 1 to 16 heads, got ") << heads;
+  for (Region &head : getHeads())
+    if (failed(verifyHead(*this, head)))
+      return failure();
+  if (!getTree())
+    return success();
+  if (failed(verifyParents(*this, *getTree()))) // draft_heads_c3
+    return failure();
+  if (int64_t depth = depthOf(*getTree()); depth > heads) // draft_heads_c3
+    return emitOpError("expected a head for each depth of the tree, ")
+           << depth << ", got " << heads;
+  return verifyNodeDrafts(*this, getDrafts(), getTree()->size());
 }
 
 LogicalResult TreeRowsOp::verify() {

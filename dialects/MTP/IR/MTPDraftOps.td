@@ -261,6 +261,55 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
   let hasRegionVerifier = 1;
 }
 
+def MTP_DraftHeadsOp : MTP_DraftOp<"draft_heads"> {
+  let summary = "Draft by heads that do not feed each other";
+  let description = [{
+    A region for each depth, a head (Medusa, arXiv:2401.10774; the independent
+    heads of arXiv:2404.19737): from hidden states to logits. Head d gives the
+    candidates of depth d, of the target's hidden state in front of the anchor,
+    whatever the drafts before are; the draft is what `mtp.accept`'s region
+    picks from them, and with `tree` the siblings of depth d are its candidates
+    in the order of their rank, the lowest node the best: all nodes of a depth
+    have the same ones. Heads deeper than the round's drafts are not run.
+
+    The rows are those that the last round verified, at the positions of their
+    hidden states, so that a head may have a layer with a cache: its entries are
+    of true hidden states, and a prompt's are made by its prefill. What is
+    computed row by row runs on the anchor's row alone.
+
+    ```mlir
+    %drafts = mtp.draft_heads tree [-1, 0, 0, 0, 1, 1] {
+    ^bb0(%h: tensor<?x192xf32>, %rows: !mtp.rows):
+      %l = mtp.apply @head(%h) weights "heads.0." : ...
+      mtp.yield %l : tensor<?x4096xf32>
+    }, {
+    ^bb0(%h: tensor<?x192xf32>, %rows: !mtp.rows):
+      %l = mtp.apply @head(%h) weights "heads.1." : ...
+      mtp.yield %l : tensor<?x4096xf32>
+    } : tensor<?x5xi32>
+    ```
+
+    Constraints:
+    - (C1) 1 to 16 regions; without a tree as many as max_k.
+    - (C2) every region takes (hidden state, rows) and yields logits, and all
+      agree in width and vocabulary.
+    - (C3) tree: parents as in draft_tree (C1), no deeper than there are heads.
+    - (C4) the result of a tree is as draft_tree's (C3).
+    - (C5) vocabulary and draft logits are as a chain's (C6, C7). Those of a
+      node lack its siblings before it.
+  }];
+  let arguments = (ins OptionalAttr<DenseI64ArrayAttr>:$tree,
+                       OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$heads);
+  let results = (outs MTP_TokenGrid:$drafts,
+                      Optional<MTP_LogitsGrid>:$draft_logits);
+  let assemblyFormat = [{
+    (`tree` $tree^)? (`vocabulary` $vocabulary^)? attr-dict-with-keyword $heads
+    `:` type($drafts) (`,` type($draft_logits)^)?
+  }];
+  let hasRegionVerifier = 1;
+}
+
 def MTP_DraftRegionOp : MTP_Op<"draft", [
     ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>,
     SingleBlockImplicitTerminator<"::mlir::mtp::YieldOp">,
@@ -386,7 +435,8 @@ def MTP_YieldOp : MTP_Op<"yield", [Pure, Terminator, ReturnLike,
     MTP_InControlBody,
     ParentOneOf<["::mlir::mtp::DraftChainOp", "::mlir::mtp::DraftTreeOp",
                  "::mlir::mtp::VerifyOp", "::mlir::mtp::AcceptOp",
-                 "::mlir::mtp::DraftRegionOp", "::mlir::mtp::PerSlotOp"]>]> {
+                 "::mlir::mtp::DraftRegionOp", "::mlir::mtp::PerSlotOp",
+                 "::mlir::mtp::DraftHeadsOp"]>]> {
   let summary = "End a region with its values";
   let description = [{
     ```mlir

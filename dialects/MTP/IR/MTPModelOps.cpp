@@ -232,6 +232,11 @@ LogicalResult ExcludeOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult SampleOp::verify() {
+  if (getNumber() && getAnchored()) // sample_c3
+    return emitOpError("expected a number or anchored, got both");
+  if (getNumber() && failed(expectRows(*this, "a number", getNumber(),
+                                       getLogits()))) // sample_c3
+    return failure();
   if (hasOpenWidths(*this))
     return success();
   if (failed(staticWidth(*this, "the logits", getLogits())))

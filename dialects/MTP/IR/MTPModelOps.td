@@ -411,22 +411,40 @@ def MTP_SampleOp : MTP_PickOp<"sample"> {
     position alone; at temperature 0 it is argmax. With `tokens` a column stands
     for a token, whose noise it has.
 
+    Rows at one position have one noise, in whatever round they are picked. A
+    rule that looks at drafts behind the last one that stays must not find the
+    same drafts again in the next round, which is at these positions: its drafts
+    have noise by the position of the anchor and an index. With `number` the
+    rows are at the position that the noise goes by, and each row's number tells
+    its noise from the others of that position; -1 is the noise of the position
+    itself. With `anchored` position and number follow from the row: in a round
+    the anchor's position and how far the row is behind it, in a prefill, whose
+    last row picks as the anchor's does, its own position and 0.
+
     ```mlir
     %t = mtp.sample %logits, %rows : tensor<?x4096xf32> -> tensor<?xi32>
     %t = mtp.sample %few, %rows tokens @frequent
          : tensor<?x64xf32> -> tensor<?xi32>
+    %t = mtp.sample %logits, %rows anchored
+         : tensor<?x4096xf32> -> tensor<?xi32>
+    %t = mtp.sample %logits, %anchors number %i
+         : tensor<?x4096xf32>, tensor<?xi32> -> tensor<?xi32>
     ```
 
     Constraints:
     - (C1) one result per row.
     - (C2) as of argmax (C2).
+    - (C3) number is of each row, and not given with anchored.
   }];
   let arguments = (ins MTP_Activation:$logits, MTP_Rows:$rows,
-                       OptionalAttr<FlatSymbolRefAttr>:$tokens);
+                       Optional<MTP_Tokens>:$number,
+                       OptionalAttr<FlatSymbolRefAttr>:$tokens,
+                       UnitAttr:$anchored);
   let results = (outs MTP_Tokens:$result);
   let assemblyFormat = [{
-    $logits `,` $rows (`tokens` $tokens^)? attr-dict
-    `:` type($logits) `->` type($result)
+    $logits `,` $rows (`anchored` $anchored^)? (`number` $number^)?
+    (`tokens` $tokens^)? attr-dict
+    `:` type($logits) (`,` type($number)^)? `->` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -73,7 +73,7 @@ static FailureOr<RoundParts> collectParts(RoundOp round) {
   };
   for (Operation &op : *round.getBody()) {
     LogicalResult placed = success();
-    if (isa<DraftChainOp, DraftTreeOp>(op)) {
+    if (isa<DraftChainOp, DraftTreeOp, DraftHeadsOp>(op)) {
       parts.draft = &op;
       placed = advance(op, 1);
       if (isCut) // await_host_c1
@@ -118,6 +118,8 @@ static LogicalResult verifyDataflow(RoundParts parts) {
 static bool hasVocabulary(Operation *draft) {
   if (auto chain = dyn_cast<DraftChainOp>(draft))
     return chain.getVocabulary().has_value();
+  if (auto heads = dyn_cast<DraftHeadsOp>(draft))
+    return heads.getVocabulary().has_value();
   return cast<DraftTreeOp>(draft).getVocabulary().has_value();
 }
 
@@ -125,18 +127,34 @@ static bool hasVocabulary(Operation *draft) {
 static MutableArrayRef<Region> stepsOf(Operation *draft) {
   if (auto chain = dyn_cast<DraftChainOp>(draft))
     return chain.getSteps();
-  return cast<DraftTreeOp>(draft)->getRegions();
+  return draft->getRegions();
+}
+
+/// The parents of the tree that is drafted, where it is one.
+static std::optional<ArrayRef<int64_t>> treeOf(Operation *draft) {
+  if (auto tree = dyn_cast_or_null<DraftTreeOp>(draft))
+    return tree.getParents();
+  auto heads = dyn_cast_or_null<DraftHeadsOp>(draft);
+  return heads ? heads.getTree() : std::nullopt;
+}
+
+/// The width of the target's hidden states that a step takes; of one that takes
+/// none nothing.
+static std::optional<int64_t> hiddenWidth(Operation *draft, Region &step) {
+  if (isa<DraftHeadsOp>(draft))
+    return widthOf(step.getArgument(0));
+  if (step.getNumArguments() != 3)
+    return std::nullopt;
+  auto chain = dyn_cast<DraftChainOp>(draft);
+  return chain ? chain.getInputWidth() : widthOf(step.getArgument(1));
 }
 
 /// round_c4: one hidden width and one vocabulary for drafter and target.
 static LogicalResult verifyWidths(const RoundParts &parts) {
   VerifyOp verify = parts.verify;
-  auto chain = dyn_cast<DraftChainOp>(parts.draft);
   for (Region &step : stepsOf(parts.draft)) {
-    bool takesHidden = step.getNumArguments() == 3;
-    int64_t hidden = !takesHidden ? widthOf(verify.getHidden())
-                     : chain      ? chain.getInputWidth()
-                                  : widthOf(step.getArgument(1));
+    int64_t hidden =
+        hiddenWidth(parts.draft, step).value_or(widthOf(verify.getHidden()));
     int64_t vocabulary = widthOf(step.front().getTerminator()->getOperand(0));
     if (hidden == widthOf(verify.getHidden()) &&
         (vocabulary == widthOf(verify.getLogits()) ||
@@ -156,9 +174,7 @@ static LogicalResult verifyWidths(const RoundParts &parts) {
 
 /// round_c5: the tree of the drafts is the one verified and accepted.
 static LogicalResult verifySameTree(const RoundParts &parts) {
-  std::optional<ArrayRef<int64_t>> parents;
-  if (auto tree = dyn_cast_or_null<DraftTreeOp>(parts.draft))
-    parents = tree.getParents();
+  std::optional<ArrayRef<int64_t>> parents = treeOf(parts.draft);
   VerifyOp verify = parts.verify;
   AcceptOp accept = parts.accept;
   Value own; // where they are numbers of a slot
@@ -201,8 +217,12 @@ static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
     return round.emitOpError("expected at most max_k = ")
            << maxK << " draft modules, got " << modules;
   }
-  auto tree = dyn_cast<DraftTreeOp>(parts.draft);
-  int64_t nodes = tree ? tree.getParents().size() : 0;
+  std::optional<ArrayRef<int64_t>> tree = treeOf(parts.draft);
+  if (isa<DraftHeadsOp>(parts.draft) && !tree && modules != maxK)
+    return parts.draft->emitOpError( // draft_heads_c1
+               "expected a head for each draft, max_k = ")
+           << maxK << ", got " << modules;
+  int64_t nodes = tree ? tree->size() : 0;
   int64_t most = envelope.getNodes(maxK);
   if (nodes > most) {
     return round.emitOpError("expected at most ")
@@ -217,7 +237,7 @@ static LogicalResult verifyShape(RoundOp round, const RoundParts &parts) {
   auto envelope =
       round->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   VerifyOp verify = parts.verify;
-  bool isChain = isa_and_nonnull<DraftChainOp>(parts.draft) ||
+  bool isChain = (parts.draft && !treeOf(parts.draft)) ||
                  (verify && verify.getDrafts() && !verify.getTree() &&
                   !verify.getParents());
   if (!envelope || !isChain ||

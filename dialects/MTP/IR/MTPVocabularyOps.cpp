@@ -43,6 +43,12 @@ LogicalResult EntropyOp::verify() {
   return verifyRowNumber(*this, getX(), getResult());
 }
 
+LogicalResult LogSoftmaxOp::verify() {
+  if (hasOpenWidths(*this))
+    return success();
+  return staticWidth(*this, "the operand", getX()); // log_softmax_c1
+}
+
 LogicalResult GatherOp::verify() {
   if (hasOpenWidths(*this))
     return success();
@@ -64,6 +70,11 @@ LogicalResult GatherOp::verify() {
 }
 
 LogicalResult TopKOp::verify() {
+  if (getNumber() && !getNoise()) // top_k_c4
+    return emitOpError("expected a number with noise alone");
+  if (getNumber() && !isInGroups(getX()) &&
+      failed(expectRows(*this, "a number", getNumber(), getX()))) // top_k_c4
+    return failure();
   if (hasOpenWidths(*this))
     return success();
   FailureOr<int64_t> width = staticWidth(*this, "the operand", getX());

@@ -41,6 +41,28 @@ def MTP_LogSumExpOp : MTP_RowNumberOp<"log_sum_exp"> {
   }];
 }
 
+def MTP_LogSoftmaxOp
+    : MTP_ModelOp<"log_softmax", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "The logarithms of the softmax of each row";
+  let description = [{
+    Each element less the row's `mtp.log_sum_exp`. A NaN has -infinity, as all
+    of a row without anything larger; the elements of a row that are infinity
+    have 0, and its others -infinity.
+
+    ```mlir
+    %y = mtp.log_softmax %logits : tensor<?x4096xf32>
+    %y = mtp.log_softmax %groups : tensor<?x3x4096xf32>
+    ```
+
+    Constraints:
+    - (C1) the width is static.
+  }];
+  let arguments = (ins MTP_RowsOrGroups:$x);
+  let results = (outs MTP_RowsOrGroups:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
 def MTP_EntropyOp : MTP_RowNumberOp<"entropy"> {
   let summary = "The entropy of the softmax of each row";
   let description = [{
@@ -86,7 +108,7 @@ def MTP_GatherOp : MTP_ModelOp<"gather"> {
   let hasVerifier = 1;
 }
 
-def MTP_TopKOp : MTP_PickOp<"top_k"> {
+def MTP_TopKOp : MTP_PickOp<"top_k", [AttrSizedOperandSegments]> {
   let summary = "The best columns of each row";
   let description = [{
     The `k` columns with the largest values, the largest first, and the
@@ -95,25 +117,39 @@ def MTP_TopKOp : MTP_PickOp<"top_k"> {
     few, the column is -1 and the logarithm -infinity. With `tokens` columns
     stand for tokens, the missing ones for the first.
 
+    With `noise` the order is that in which `mtp.sample` would pick at these
+    rows, each column with those before it taken out: by the logit over the
+    slot's temperature plus the noise of the row's position (or of `number`,
+    as of `mtp.sample`) and the column's token. What the slot's filters drop is
+    no candidate. So the first column is the one that `mtp.sample` picks, and
+    others are the likeliest siblings of it in a tree of drafts. The logarithms
+    are those of the slot's distribution (`mtp.probabilities`) plus the noise.
+    At temperature 0 all is as without `noise`.
+
     ```mlir
     %best, %logs = mtp.top_k %logits k 8
                    : tensor<?x4096xf32> -> tensor<?x8xi32>, tensor<?x8xf32>
     %best, %logs = mtp.top_k %groups k 2 : tensor<?x3x4096xf32>
                    -> tensor<?x3x2xi32>, tensor<?x3x2xf32>
+    %best, %keys = mtp.top_k %logits k 4 noise %rows
+                   : tensor<?x4096xf32> -> tensor<?x4xi32>, tensor<?x4xf32>
     ```
 
     Constraints:
     - (C1) 1 <= k <= 64, and a row has as many columns.
     - (C2) the results have x's rows or groups, and k columns.
     - (C3) as of argmax (C2).
+    - (C4) number is given with noise alone, and of rows one for each.
   }];
   let arguments = (ins MTP_RowsOrGroups:$x, I64Attr:$k,
-                       OptionalAttr<FlatSymbolRefAttr>:$tokens);
+                       OptionalAttr<FlatSymbolRefAttr>:$tokens,
+                       Optional<MTP_Rows>:$noise, Optional<MTP_Tokens>:$number);
   let results = (outs TensorRankOf<[I32], [2, 3]>:$best,
                       MTP_RowsOrGroups:$logs);
   let assemblyFormat = [{
-    $x `k` $k (`tokens` $tokens^)? attr-dict
-    `:` type($x) `->` type($best) `,` type($logs)
+    $x `k` $k (`noise` $noise^ (`number` $number^)?)? (`tokens` $tokens^)?
+    attr-dict `:` type($x) (`,` type($number)^)? `->` type($best) `,`
+    type($logs)
   }];
   let hasVerifier = 1;
 }

@@ -74,6 +74,91 @@ exec.program @p function {
 
 // -----
 
+// log_softmax_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.log_softmax' op failed to verify that all of {x, y} have same shape}}
+  %r = exec.log_softmax %x : (tensor<4x16xf32>) -> tensor<4x8xf32>
+}
+
+// -----
+
+// sample_keys_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %p = exec.input "p" : tensor<4x8xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %n = exec.input "n" : tensor<2xi32>
+  %w = exec.input "w" : tensor<2x8xi32>
+  // expected-error @+1 {{'exec.sample_keys' op failed to verify that all of {x, p, keys} have same shape}}
+  %r, %u = exec.sample_keys %x of %p slots %s positions %s by %w : (tensor<4x16xf32>, tensor<4x8xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2x8xi32>) -> (tensor<4x16xf32>, tensor<4x1xf32>)
+}
+
+// -----
+
+// sample_keys_c2
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %p = exec.input "p" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<3xi32>
+  %n = exec.input "n" : tensor<2xi32>
+  %w = exec.input "w" : tensor<2x8xi32>
+  // expected-error @+1 {{'exec.sample_keys' op failed to verify that all of {x, slots, positions, sums} have same rows}}
+  %r, %u = exec.sample_keys %x of %p slots %s positions %s by %w : (tensor<4x16xf32>, tensor<4x16xf32>, tensor<3xi32>, tensor<3xi32>, tensor<2x8xi32>) -> (tensor<4x16xf32>, tensor<4x1xf32>)
+}
+
+// -----
+
+// sample_keys_c3
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %p = exec.input "p" : tensor<4x8xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %n = exec.input "n" : tensor<2xi32>
+  %w = exec.input "w" : tensor<2x8xi32>
+  %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.sample_keys' op failed to verify that x to be no view}}
+  %r, %u = exec.sample_keys %v of %p slots %s positions %s by %w : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2x8xi32>) -> (tensor<4x8xf32>, tensor<4x1xf32>)
+}
+
+// -----
+
+// sample_keys_c4
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %p = exec.input "p" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %n = exec.input "n" : tensor<2xi32>
+  %w = exec.input "w" : tensor<2x8xi32>
+  // expected-error @+1 {{'exec.sample_keys' op expected a number for each row, got 'tensor<2xi32>'}}
+  %r, %u = exec.sample_keys %x of %p slots %s positions %s numbers %n by %w : (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2xi32>, tensor<2x8xi32>) -> (tensor<4x16xf32>, tensor<4x1xf32>)
+}
+
+// -----
+
+// sample_keys_c4
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %p = exec.input "p" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %n = exec.input "n" : tensor<2xi32>
+  %w = exec.input "w" : tensor<2x8xi32>
+  // expected-error @+1 {{'exec.sample_keys' op expected one column, got 'tensor<4x2xf32>'}}
+  %r, %u = exec.sample_keys %x of %p slots %s positions %s by %w : (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2x8xi32>) -> (tensor<4x16xf32>, tensor<4x2xf32>)
+}
+
+// -----
+
+// top_k_c3
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<2x1xf32>
+  // expected-error @+1 {{'exec.top_k' op expected a sum for each row, side by side, got 'tensor<2x1xf32>'}}
+  %c, %l = exec.top_k %x less %s : (tensor<4x16xf32>, tensor<2x1xf32>) -> (tensor<4x3xi32>, tensor<4x3xf32>)
+}
+
+// -----
+
 // probabilities_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>

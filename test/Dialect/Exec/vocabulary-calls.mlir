@@ -22,6 +22,23 @@ exec.program @p function {
   %5 = exec.pick_residual %p less %q at %s by %u : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 }
 
+// CHECK-LABEL: exec.program @keys
+exec.program @keys function {
+  %x = exec.input "x" : tensor<6x64xf32>
+  %p = exec.input "p" : tensor<6x64xf32>
+  %s = exec.input "s" : tensor<6xi32>
+  %t = exec.input "t" : tensor<64x1xi32>
+  %w = exec.input "w" : tensor<2x8xi32>
+  // CHECK: exec.log_softmax %{{.*}} : (tensor<6x64xf32>) -> tensor<6x64xf32>
+  %0 = exec.log_softmax %x : (tensor<6x64xf32>) -> tensor<6x64xf32>
+  // CHECK: %[[K:.*]], %[[S:.*]] = exec.sample_keys %{{.*}} of %{{.*}} slots %{{.*}} positions %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<6x64xf32>, tensor<6xi32>, tensor<6xi32>, tensor<2x8xi32>) -> (tensor<6x64xf32>, tensor<6x1xf32>)
+  %k, %sums = exec.sample_keys %x of %p slots %s positions %s by %w : (tensor<6x64xf32>, tensor<6x64xf32>, tensor<6xi32>, tensor<6xi32>, tensor<2x8xi32>) -> (tensor<6x64xf32>, tensor<6x1xf32>)
+  // CHECK: exec.top_k %[[K]] less %[[S]] : (tensor<6x64xf32>, tensor<6x1xf32>) -> (tensor<6x2xi32>, tensor<6x2xf32>)
+  %1, %2 = exec.top_k %k less %sums : (tensor<6x64xf32>, tensor<6x1xf32>) -> (tensor<6x2xi32>, tensor<6x2xf32>)
+  // CHECK: exec.sample_keys %{{.*}} of %{{.*}} tokens %{{.*}} slots %{{.*}} positions %{{.*}} numbers %{{.*}} by %{{.*}} :
+  %3, %4 = exec.sample_keys %x of %p tokens %t slots %s positions %s numbers %s by %w : (tensor<6x64xf32>, tensor<6x64xf32>, tensor<64x1xi32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<2x8xi32>) -> (tensor<6x64xf32>, tensor<6x1xf32>)
+}
+
 exec.state @allowed : memref<4x3x2xi32>
 exec.state @allowed_all : memref<4x2xi32>
 

@@ -94,6 +94,8 @@ mtp.prefill @prompt {
   %t, %rows = mtp.prompt_rows : tensor<?xi32>
   // CHECK: mtp.row_slots %{{.*}} : tensor<?xi32>
   %of = mtp.row_slots %rows : tensor<?xi32>
+  // CHECK: mtp.row_positions %{{.*}} : tensor<?xi32>
+  %at = mtp.row_positions %rows : tensor<?xi32>
   // CHECK: %{{.*}}, %{{.*}} = mtp.prompt_rows ahead 2 : tensor<?xi32>
   %u, %later = mtp.prompt_rows ahead 2 : tensor<?xi32>
 }

@@ -194,3 +194,42 @@ mtp.prefill @behind k 2 catch_up 15 {
   %h = mtp.recent_hidden : tensor<?x8xf32>
 }
 }
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @heads {
+mtp.round @heads {
+  // CHECK: mtp.draft_heads tree [-1, 0, 0, 1, 1] {
+  // CHECK: }, {
+  // CHECK: } : tensor<?x4xi32>
+  %drafts = mtp.draft_heads tree [-1, 0, 0, 1, 1] {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x4xi32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
+// CHECK-LABEL: mtp.round @head {
+mtp.round @head {
+  // CHECK: mtp.draft_heads vocabulary @few {
+  // CHECK: } : tensor<?x?xi32>, tensor<?x?x4xf32>
+  %drafts, %from = mtp.draft_heads vocabulary @few {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<4x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+    mtp.yield %l : tensor<?x4xf32>
+  } : tensor<?x?xi32>, tensor<?x?x4xf32>
+}
+}

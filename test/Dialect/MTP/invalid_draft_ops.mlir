@@ -519,3 +519,224 @@ mtp.prefill @r k 2 {
   %h = mtp.recent_hidden : tensor<?x8xf32>
 }
 }
+
+// -----
+
+// draft_heads_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_heads' op expected 1 to 16 heads, got 17}}
+  %drafts = mtp.draft_heads {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_heads_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  // expected-error @+1 {{'mtp.draft_heads' op expected a head for each draft, max_k = 2, got 1}}
+  %drafts = mtp.draft_heads {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_heads_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_heads' op expected a head to take hidden and rows, got ('tensor<?xi32>', 'tensor<?x8xf32>', '!mtp.rows')}}
+  %drafts = mtp.draft_heads {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_heads_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_heads' op expected a head to yield logits}}
+  %drafts = mtp.draft_heads {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_heads_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_heads' op expected all heads to agree in hidden width and vocabulary}}
+  %drafts = mtp.draft_heads {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<12x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<12x8xf32> -> tensor<?x12xf32>
+    mtp.yield %l : tensor<?x12xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_heads_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_heads' op expected the parent of node 1 before it, got 1}}
+  %drafts = mtp.draft_heads tree [-1, 1] {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x1xi32>
+}
+}
+
+// -----
+
+// draft_heads_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_heads' op expected a head for each depth of the tree, 2, got 1}}
+  %drafts = mtp.draft_heads tree [-1, 0, 1] {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x2xi32>
+}
+}
+
+// -----
+
+// draft_heads_c4
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_heads' op expected width 2 of the drafts, got 'tensor<?x3xi32>'}}
+  %drafts = mtp.draft_heads tree [-1, 0, 0] {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x3xi32>
+}
+}
+
+// -----
+
+// draft_heads_c5
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[3, 5, 8]> : tensor<3xi32>
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_heads' op expected a token of @few for each of 16 columns, got 3}}
+  %drafts = mtp.draft_heads vocabulary @few {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}

@@ -351,6 +351,23 @@ func.func @take_rows_c1(%x: tensor<8x16xf32>, %i: tensor<4xi32>) {
 
 // -----
 
+func.func @sample_c3(%x: tensor<4x8xf32>, %n: tensor<4xi32>, %rows: !mtp.rows) {
+  // expected-error @+1 {{'mtp.sample' op expected a number or anchored, got both}}
+  %0 = mtp.sample %x, %rows anchored number %n : tensor<4x8xf32>, tensor<4xi32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// sample_c3
+func.func @sample_numbers(%x: tensor<4x8xf32>, %n: tensor<2xi32>, %rows: !mtp.rows) {
+  // expected-error @+1 {{'mtp.sample' op expected a number with the rows of 'tensor<4x8xf32>', got 'tensor<2xi32>'}}
+  %0 = mtp.sample %x, %rows number %n : tensor<4x8xf32>, tensor<2xi32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
 func.func @sample_c1(%x: tensor<4x8xf32>, %rows: !mtp.rows) {
   // expected-error @+1 {{'mtp.sample' op expected a result with the rows of 'tensor<4x8xf32>', got 'tensor<2xi32>'}}
   %0 = mtp.sample %x, %rows : tensor<4x8xf32> -> tensor<2xi32>

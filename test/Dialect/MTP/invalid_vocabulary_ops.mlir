@@ -75,6 +75,31 @@ func.func @top_k_c3(%x: tensor<4x8xf32>) {
 
 // -----
 
+func.func @top_k_c4(%x: tensor<4x8xf32>, %n: tensor<4xi32>) {
+  // expected-error @+1 {{'mtp.top_k' op expected a number with noise alone}}
+  %0, %1 = "mtp.top_k"(%x, %n) <{k = 3 : i64, operandSegmentSizes = array<i32: 1, 0, 1>}> : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<4x3xi32>, tensor<4x3xf32>)
+  return
+}
+
+// -----
+
+// top_k_c4
+func.func @top_k_numbers(%x: tensor<4x8xf32>, %n: tensor<2xi32>, %rows: !mtp.rows) {
+  // expected-error @+1 {{'mtp.top_k' op expected a number with the rows of 'tensor<4x8xf32>', got 'tensor<2xi32>'}}
+  %0, %1 = mtp.top_k %x k 3 noise %rows number %n : tensor<4x8xf32>, tensor<2xi32> -> tensor<4x3xi32>, tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @log_softmax_c1(%x: tensor<4x?xf32>) {
+  // expected-error @+1 {{'mtp.log_softmax' op expected a static width of the operand, got 'tensor<4x?xf32>'}}
+  %0 = mtp.log_softmax %x : tensor<4x?xf32>
+  return
+}
+
+// -----
+
 func.func @probabilities_c1(%x: tensor<4x?xf32>, %s: tensor<2xi32>) {
   // expected-error @+1 {{'mtp.probabilities' op expected a static width of the operand, got 'tensor<4x?xf32>'}}
   %0 = mtp.probabilities %x of %s : tensor<4x?xf32>, tensor<2xi32>

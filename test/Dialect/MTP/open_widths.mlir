@@ -29,7 +29,8 @@ func.func private @any(%t: tensor<?xi32>, %x: tensor<?x?xf32>, %table: tensor<?x
   %cr = mtp.concat_rows %tr rows 1, %tr rows 1 : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
   %best, %logs = mtp.top_k %cr k 4 : tensor<?x?xf32> -> tensor<?x4xi32>, tensor<?x4xf32>
   // CHECK: mtp.log_sum_exp {{.*}} : tensor<?x?xf32> -> tensor<?x1xf32>
-  %lse = mtp.log_sum_exp %cr : tensor<?x?xf32> -> tensor<?x1xf32>
+  %lsm = mtp.log_softmax %cr : tensor<?x?xf32>
+  %lse = mtp.log_sum_exp %lsm : tensor<?x?xf32> -> tensor<?x1xf32>
   return %cr, %i, %lse : tensor<?x?xf32>, tensor<?xi32>, tensor<?x1xf32>
 }
 }

@@ -41,6 +41,23 @@ func.func @groups(%x: tensor<?x3x16xf32>, %q: tensor<?x2x16xf32>, %t: tensor<?x3
   return
 }
 
+// CHECK-LABEL: func.func @noise
+func.func @noise(%x: tensor<?x16xf32>, %f: tensor<?x4xf32>, %g: tensor<?x3x16xf32>, %n: tensor<?xi32>, %rows: !mtp.rows) {
+  // CHECK: mtp.log_softmax %{{.*}} : tensor<?x16xf32>
+  %0 = mtp.log_softmax %x : tensor<?x16xf32>
+  // CHECK: mtp.log_softmax %{{.*}} : tensor<?x3x16xf32>
+  %1 = mtp.log_softmax %g : tensor<?x3x16xf32>
+  // CHECK: mtp.top_k %{{.*}} k 3 noise %[[R:.*]] : tensor<?x16xf32> -> tensor<?x3xi32>, tensor<?x3xf32>
+  %b, %l = mtp.top_k %x k 3 noise %rows : tensor<?x16xf32> -> tensor<?x3xi32>, tensor<?x3xf32>
+  // CHECK: mtp.top_k %{{.*}} k 2 noise %[[R]] number %[[N:.*]] tokens @few : tensor<?x4xf32>, tensor<?xi32> -> tensor<?x2xi32>, tensor<?x2xf32>
+  %c, %m = mtp.top_k %f k 2 noise %rows number %n tokens @few : tensor<?x4xf32>, tensor<?xi32> -> tensor<?x2xi32>, tensor<?x2xf32>
+  // CHECK: mtp.sample %{{.*}}, %[[R]] anchored : tensor<?x16xf32> -> tensor<?xi32>
+  %2 = mtp.sample %x, %rows anchored : tensor<?x16xf32> -> tensor<?xi32>
+  // CHECK: mtp.sample %{{.*}}, %[[R]] number %[[N]] tokens @few : tensor<?x4xf32>, tensor<?xi32> -> tensor<?xi32>
+  %3 = mtp.sample %f, %rows number %n tokens @few : tensor<?x4xf32>, tensor<?xi32> -> tensor<?xi32>
+  return
+}
+
 mtp.state @allowed[2] : i32 init -1 input
 mtp.state @allowed_rows[3, 1] : i32 init -1 input
 

@@ -78,11 +78,6 @@ public:
   Value smallestOf(Value value);
 
 private:
-  Value minusLogOfRest(Value t);
-  Value significandOf(Value bits);
-  /// Horner's rule, the highest coefficient first.
-  Value polynomial(llvm::ArrayRef<double> coefficients, Value x);
-
   GpuBuilder &kb;
 };
 

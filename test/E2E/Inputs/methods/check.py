@@ -17,6 +17,7 @@ import weights
 
 MAX_K = {"lookup": 4, "ngram": 4, "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
          "eagle": 4, "eagle26": 4, "eagle_tree": 10, "eagle2": 16, "dflash": 5, "heads": 3,
+         "heads_tree": 3, "head_layers": 2,
          "early": 4, "between": 4, "wide": 3, "topology": 4, "lookahead": 10}
 # Of a deep tree not every k.
 SOME_K = {"lookahead": (1, 4, 10)}
@@ -209,6 +210,14 @@ def tree_round(draft):
     return play
 
 
+def tree_of_depth(draft):
+    """The same of a tree of which k is the depth."""
+    def play(tokens, n, k, temperature):
+        drafts, parents = draft(tuple(tokens[:n + 1]), k, temperature)
+        return deepest(drafts, parents, tokens, n), k
+    return play
+
+
 SHAPES = [[-1, 0, 1, 2, 3], [-1, 0, 0, 0, 0], [-1] * 5, [-1, 0, 0, 1, 2]]
 
 
@@ -258,6 +267,8 @@ def check(name, artifact):
               "eagle_tree": tree_round(drafters.eagle_tree),
               "eagle2": tree_round(drafters.eagle2),
               "heads": chain_round(drafters.heads),
+              "heads_tree": tree_of_depth(drafters.heads_tree),
+              "head_layers": chain_round(drafters.head_layers),
               "dflash": chain_round(drafters.dflash),
               "wide": chain_round(drafters.wide),
               "early": chain_round(drafters.early_exit),

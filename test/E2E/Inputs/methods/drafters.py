@@ -163,15 +163,54 @@ def dflash(known, k, temperature):
 wide = Chain(lambda made: product(WEIGHTS["fuse"], made[0] + made[1])).draft
 
 
+def logits_of_head(known, d):
+    """Of the state in front of the anchor."""
+    hidden = target.hidden_behind(known[:-1])
+    gates = product(WEIGHTS[f"heads.{d}.up"], hidden)
+    state = [h + u / (1 + math.exp(-u)) for h, u in zip(hidden, gates)]
+    return product(WEIGHTS["head"], state)
+
+
 def heads(known, k, temperature):
-    """Of the state in front of the anchor, a head for each draft."""
-    hidden, drafts = target.hidden_behind(known[:-1]), []
-    for d in range(k):
-        gates = product(WEIGHTS[f"heads.{d}.up"], hidden)
-        state = [h + u / (1 + math.exp(-u)) for h, u in zip(hidden, gates)]
-        drafts.append(target.pick(product(WEIGHTS["head"], state), temperature,
-                                  len(known) - 1 + d))
-    return drafts
+    """A head for each draft."""
+    return [target.pick(logits_of_head(known, d), temperature, len(known) - 1 + d)
+            for d in range(k)]
+
+
+@functools.lru_cache(maxsize=None)
+def candidates(known, d, temperature, count):
+    """The best of head d, the best first."""
+    found = []
+    for _ in range(count):
+        found.append(target.pick(logits_of_head(known, d), temperature, len(known) - 1 + d,
+                                 without=found))
+    return found
+
+
+HEADS_TREE = [-1, 0, 0, 0, 1, 1, 2, 4]
+
+
+def heads_tree(known, k, temperature):
+    """Drafts and parents of the nodes that are at most k deep."""
+    depths, ranks = [0], [0]
+    for node, parent in enumerate(HEADS_TREE[1:], start=1):
+        depths.append(depths[parent] + 1)
+        ranks.append(HEADS_TREE[1:node].count(parent))
+    nodes = sum(depth <= k for depth in depths)
+    return [None] + [candidates(known, depths[node] - 1, temperature, 3)[ranks[node]]
+                     for node in range(1, nodes)], HEADS_TREE[:nodes]
+
+
+@functools.lru_cache(maxsize=None)
+def head_layer(tokens, d):
+    """What head d makes of the state behind `tokens`, and the entries of its layer."""
+    entries = head_layer(tokens[:-1], d)[1] if len(tokens) > 1 else []
+    return target.layer(target.hidden_behind(tokens), len(tokens) - 1, entries, d)
+
+
+def head_layers(known, k, temperature):
+    return [target.pick(product(WEIGHTS["head"], head_layer(known[:-1], d)[0]), temperature,
+                        len(known) - 1 + d) for d in range(k)]
 
 
 def early_exit(known, k, temperature):

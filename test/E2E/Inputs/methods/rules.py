@@ -135,15 +135,54 @@ def block(tokens, k, temperature, state):
     return drafts[:kept] + [token]
 
 
+def drawn_block_rule(p, q, drafts, number, sure=decided):
+    """The same of drafts that are drawn from the rows of q."""
+    kept, part, before = 0, 1.0, 1.0
+    for i, x in enumerate(drafts, start=1):
+        before = min(before * p[i - 1][x] / q[i - 1][x], 1.0)
+        chance = before
+        if i < len(drafts):
+            more = sum(max(before * a - b, 0) for a, b in zip(p[i], q[i]))
+            both = more + 1 - before
+            chance = more / both if both > 0 else 1.0
+        sure(chance - number(i), "a length")
+        if number(i) < chance:
+            kept, part = i, before
+    rest = p[kept]
+    if kept < len(drafts):
+        rest = [max(part * a - b, 0) for a, b in zip(p[kept], q[kept])]
+    return kept, drawn(rest if sum(rest) else p[kept], number(0), sure)
+
+
+def distribution(logits, temperature):
+    if temperature:
+        return softmax(logits, temperature)
+    best = pick(logits, 0, 0)
+    return [float(x == best) for x in range(len(logits))]
+
+
+def block_drawn(tokens, k, temperature, state):
+    row, drafts, q = len(tokens) - 1, [], []
+    for j in range(k):
+        logits = WEIGHTS["bigrams"][(tokens + drafts)[-1]]
+        q.append(distribution(logits, temperature))
+        drafts.append(pick(logits, temperature, row, number=j))
+    p = [distribution(logits_behind(tokens + drafts[:j]), temperature) for j in range(k + 1)]
+    kept, token = drawn_block_rule(p, q, drafts, lambda i: uniform(row, i))
+    return drafts[:kept] + [token]
+
+
 def expected(method, prompt, k, temperature):
     """Output, rounds and accepted drafts of a sequence."""
-    # Where no rule decides, the region of accept does: that of block takes the best.
+    # Where no rule decides, the region of accept does: that of block takes the best, and
+    # that of block_drawn has the noise of an anchor.
     plain = 0 if method is block else temperature
-    tokens = prompt + [pick(logits_behind(prompt), plain, len(prompt) - 1)]
+    number = 0 if method is block_drawn else -1
+    tokens = prompt + [pick(logits_behind(prompt), plain, len(prompt) - 1, number=number)]
     rounds, kept, state = 0, 0, {}
     while len(tokens) < len(prompt) + LENGTH:
         given = (method(tokens, k, temperature, state) if k
-                 else [pick(logits_behind(tokens), plain, len(tokens) - 1)])
+                 else [pick(logits_behind(tokens), plain, len(tokens) - 1, number=number)])
         tokens += given
         rounds, kept = rounds + 1, kept + len(given) - 1
     return tokens[len(prompt):][:LENGTH], rounds, kept
@@ -176,28 +215,57 @@ def outputs_of_chain(is_by_anchor):
     return counts
 
 
-def distance_from_law(counts):
+# The same of drafts that are drawn: the target says either token, the drafter mostly one.
+EVEN, UNEVEN = [[0.5, 0.5]] * 2, [0.15, 0.85]
+
+
+def outputs_of_drawn(is_by_anchor):
+    """Numbers go by the anchor's position; the noise of drafts does, or by their own."""
+    counts = collections.Counter()
+    for seed in range(2 * SEEDS):
+        tokens = [0]
+        while len(tokens) <= STEPS:
+            row, drafts = len(tokens) - 1, []
+            for j in range(DRAFTS):
+                counter = (row + 1, 1, 0, j + 1) if is_by_anchor else (row + 1 + j, 1, 0, 0)
+                words = philox(counter, (seed, 1))
+                keys = [math.log(share) - math.log(-math.log((word + 0.5) / 2 ** 32))
+                        for share, word in zip(UNEVEN, words)]
+                drafts.append(keys.index(max(keys)))
+            kept, token = drawn_block_rule(
+                EVEN[:1] * (DRAFTS + 1), [UNEVEN] * DRAFTS, drafts,
+                lambda i: (philox((row, 2, i, 0), (seed, 1))[0] >> 8) / 2 ** 24,
+                sure=lambda *_: None)
+            tokens += drafts[:kept] + [token]
+        counts[tuple(tokens[1:STEPS + 1])] += 1
+    return counts
+
+
+def distance_from_law(counts, chain):
     """Chi square of seven degrees: above 24.4 in one of a thousand."""
-    distance = 0
-    for output in itertools.product(range(len(CHAIN)), repeat=STEPS):
-        share, last = SEEDS, 0
+    distance, total = 0, sum(counts.values())
+    for output in itertools.product(range(len(chain)), repeat=STEPS):
+        share, last = total, 0
         for token in output:
-            share, last = share * CHAIN[last][token], token
+            share, last = share * chain[last][token], token
         distance += (counts[output] - share) ** 2 / share
     return distance
 
 
-def check_laws():
-    good, bad = (distance_from_law(outputs_of_chain(by_anchor)) for by_anchor in (True, False))
+def check_laws(outputs, chain, least):
+    """By the anchor the law is the target's; by the position it is not."""
+    good, bad = (distance_from_law(outputs(by_anchor), chain) for by_anchor in (True, False))
     assert good < 24.4, f"by the anchor: {good}"
-    assert bad > 100, f"by the position: {bad}"
+    assert bad > least, f"by the position: {bad}"
 
 
 def check(name, artifact):
     method = {"typical": typical, "credit": credit, "rejection": rejection,
-              "block": block}[name]
+              "block": block, "block_drawn": block_drawn}[name]
     if name == "block":
-        check_laws()
+        check_laws(outputs_of_chain, CHAIN, least=100)
+    if name == "block_drawn":
+        check_laws(outputs_of_drawn, EVEN, least=80)
     total = differing = 0
     for temperature, k in itertools.product((0, 1), range(MAX_K + 1)):
         model = [expected(method, prompt, k, temperature) for prompt in PROMPTS]

@@ -116,8 +116,8 @@ def philox(counter, key):
     return c
 
 
-def gumbel(position, token):
-    word = philox((position, 1, token // 4, 0), (SEED, 0))[token % 4]
+def gumbel(position, token, number=-1):
+    word = philox((position, 1, token // 4, number + 1), (SEED, 0))[token % 4]
     return -math.log(-math.log((word + 0.5) / 2 ** 32))
 
 
@@ -126,12 +126,13 @@ def uniform(position, number):
     return (philox((position, 2, number, 0), (SEED, 0))[0] >> 8) / 2 ** 24
 
 
-def pick(logits, temperature, row, tokens=None, without=()):
-    """The token that a row at position `row` picks, of all or of `tokens`."""
+def pick(logits, temperature, row, tokens=None, without=(), number=-1):
+    """The token that a row at position `row` picks, of all or of `tokens`; or with a
+    number, one of several that go by this position."""
     keys = {}
     for token in range(len(logits)) if tokens is None else tokens:
         if token not in without:
-            noise = gumbel(row + 1, token) if temperature else 0
+            noise = gumbel(row + 1, token, number) if temperature else 0
             keys[token] = logits[token] / (temperature or 1) + noise
     first, second = sorted(keys, key=keys.get)[-1:-3:-1]
     decided(keys[first] - keys[second], "a pick")

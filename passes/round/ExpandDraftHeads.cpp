@@ -1,0 +1,93 @@
+//===- ExpandDraftHeads.cpp - mtp.draft_heads as core ops -----------------===//
+//
+// In a round the heads that the tree is deep run over the rows that were
+// verified last; the anchor's row of each gives the candidates of its depth. In
+// a prefill all run over the prompt's rows, for what they leave in caches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/round/Refresh.h"
+#include "passes/round/TreePicks.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_EXPANDDRAFTHEADSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+struct ExpandDraftHeadsPass
+    : public mlir::mtp::impl::ExpandDraftHeadsPassBase<ExpandDraftHeadsPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+} // namespace
+
+/// The first nodes of the tree, as many as the round has; a chain without one.
+static SmallVector<int64_t> parentsOf(DraftHeadsOp op, const Expansion &e) {
+  if (op.getTree())
+    return llvm::to_vector(op.getTree()->take_front(e.roundNodes()));
+  return llvm::to_vector(llvm::seq<int64_t>(-1, e.roundNodes() - 1));
+}
+
+static FailureOr<SmallVector<Value>> expandInRound(DraftHeadsOp op) {
+  Expansion e(op);
+  if (op.getTree() && failed(checkTree(op, e, *op.getTree())))
+    return failure();
+  SmallVector<int64_t> parents = parentsOf(op, e);
+  TreePicks picks(e, parents, op.getVocabularyAttr(),
+                  op.getDraftLogits() && !op.getDraftLogits().use_empty());
+  Refresh refresh(e, /*takesHidden=*/true);
+  refresh.writePlaces([](SlotBody &, Value) { return SmallVector<Value>(); });
+  Value rows = refresh.makeRows(1);
+  Value hidden =
+      refresh.readHidden(widthOf(op.getHeads().front().getArgument(0)));
+  for (size_t depth = 0; depth < picks.levels().size(); ++depth) {
+    Value logits = e.inlineRegion(op.getHeads()[depth], {hidden, rows})[0];
+    if (failed(picks.rank(e.takeRows(logits, refresh.anchor(1)), depth,
+                          /*isShared=*/true)))
+      return failure();
+  }
+  return picks.results();
+}
+
+/// The row of a position has the hidden state there, whose next token belongs
+/// to the prompt; the first round has the last row.
+static LogicalResult expandInPrefill(DraftHeadsOp op) {
+  auto verifies = op->getBlock()->getOps<VerifyOp>();
+  if (verifies.empty() || !(*verifies.begin())->isBeforeInBlock(op))
+    return op->emitOpError("expected an mtp.verify before it, whose hidden "
+                           "states fill the heads' caches");
+  Expansion e(op);
+  auto tokens =
+      RankedTensorType::get({ShapedType::kDynamic}, e.builder.getI32Type());
+  auto prompt = PromptRowsOp::create(e.builder, e.loc, tokens,
+                                     RowsType::get(op->getContext()),
+                                     /*ahead=*/1);
+  for (Region &head : op.getHeads())
+    e.inlineRegion(head, {(*verifies.begin()).getHidden(), prompt.getRows()});
+  op->erase();
+  return success();
+}
+
+static LogicalResult expand(DraftHeadsOp op) {
+  if (isa<PrefillOp>(op->getParentOp()))
+    return expandInPrefill(op);
+  FailureOr<SmallVector<Value>> results = expandInRound(op);
+  if (failed(results))
+    return failure();
+  for (auto [result, value] : llvm::zip(op->getResults(), *results))
+    result.replaceAllUsesWith(value);
+  op.erase();
+  return success();
+}
+
+void ExpandDraftHeadsPass::runOnOperation() {
+  if (failed(expandInstantiated<DraftHeadsOp>(getOperation(), numExpanded,
+                                              expand)))
+    signalPassFailure();
+}
