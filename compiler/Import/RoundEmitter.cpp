@@ -76,7 +76,7 @@ mlir::mtp::AcceptOp emitAccept(ModelContext &context, mlir::Value drafts,
             {{"logits", context.logits()}, {"rows", context.rows()}});
   mlir::Value picks = mlir::mtp::SampleOp::create(
       builder, context.name("picks"), context.tokens(), block->getArgument(0),
-      block->getArgument(1), /*tokens=*/nullptr);
+      block->getArgument(1), /*number=*/mlir::Value(), /*tokens=*/nullptr);
   yield(context, picks);
   return accept;
 }

@@ -150,7 +150,7 @@ void Rig::setLoops(uint32_t slots, uint32_t rounds) {
   limits.positions = uint64_t(pagesPerSlot) * loaded->envelope()->pageTokens;
   const EnvelopeInfo &e = *loaded->envelope();
   std::vector<uint32_t> rows =
-      shareRows(std::vector<uint32_t>(slots, e.maxNodes), e.maxRows);
+      trimRows(std::vector<uint32_t>(slots, e.maxNodes), e.maxRows);
   for (uint32_t slot = 0; host->hasRing() && slot < slots; ++slot) {
     limits.mostRows = rows[slot];
     note(host->setLoop(slot, limits));
