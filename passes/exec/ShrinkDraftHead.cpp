@@ -96,7 +96,8 @@ static SampleKeysOp findKeys(Operation *user, Value logits) {
                keys.getP().hasOneUse() &&
                keys.getP().getDefiningOp<ProbabilitiesOp>() &&
                keys.getP().getDefiningOp<ProbabilitiesOp>().getX() == logits;
-  return isOwn && llvm::all_of(keys->getUsers(), llvm::IsaPred<TopKOp>)
+  return isOwn &&
+                 llvm::all_of(keys->getUsers(), llvm::IsaPred<TopKOp, ArgmaxOp>)
              ? keys
              : SampleKeysOp();
 }
@@ -216,6 +217,16 @@ static Value refTable(OpBuilder &builder, Location loc, ConstantOp table) {
                        table.getSymName(), /*layer=*/0);
 }
 
+/// What the columns of a pick stand for takes its place.
+static void lookUpPick(Operation *pick, Value table) {
+  OpBuilder builder(pick->getContext());
+  builder.setInsertionPointAfter(pick);
+  Value picked = pick->getResult(0);
+  Value token =
+      mlir::mtp::lookUpColumns(builder, pick->getLoc(), table, picked);
+  picked.replaceAllUsesExcept(token, token.getDefiningOp());
+}
+
 // The pick sees columns of the small head, which are rows of the vocabulary.
 void ShrinkDraftHeadPass::mapPick(Operation *pick) {
   OpBuilder builder(pick);
@@ -225,10 +236,7 @@ void ShrinkDraftHeadPass::mapPick(Operation *pick) {
     sample.getTokensMutable().assign(table);
     return;
   }
-  builder.setInsertionPointAfter(pick);
-  Value picked = pick->getResult(0);
-  Value token = mlir::mtp::lookUpColumns(builder, loc, table, picked);
-  picked.replaceAllUsesExcept(token, token.getDefiningOp());
+  lookUpPick(pick, table);
 }
 
 // It is told a token, and takes out a column.
@@ -256,6 +264,10 @@ void ShrinkDraftHeadPass::mapKeys(SampleKeysOp keys) {
   keys.getTokensMutable().assign(table);
   llvm::SmallDenseSet<Operation *> users(keys->user_begin(), keys->user_end());
   for (Operation *user : users) {
+    if (isa<ArgmaxOp>(user)) {
+      lookUpPick(user, table);
+      continue;
+    }
     Value best = cast<TopKOp>(user).getColumns();
     builder.setInsertionPointAfter(user);
     auto numbers = RankedTensorType::get({0}, builder.getI32Type());

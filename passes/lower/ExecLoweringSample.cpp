@@ -47,18 +47,10 @@ static LogicalResult lowerNumbered(SampleOp op, LoweringContext &context) {
                       op.getTokens(), context);
   if (failed(keys))
     return failure();
-  OpBuilder &builder = context.builder;
-  exec::Count rows = exec::rowsOf(keys->keys);
-  Value best = context
-                   .call<exec::TopKOp>(
-                       loc, exec::rowsType(rows, 1, builder.getI32Type()),
-                       exec::rowsType(rows, 1, builder.getF32Type()),
-                       keys->keys, keys->sums)
-                   .getColumns();
   Value picks =
-      exec::RegroupOp::create(builder, loc, op.getResult().getType(), best);
+      context.call<exec::ArgmaxOp>(loc, op.getResult().getType(), keys->keys);
   if (Value tokens = tokenTable(op.getTokens(), loc, context)) {
-    picks = lookUpColumns(builder, loc, tokens, picks);
+    picks = lookUpColumns(context.builder, loc, tokens, picks);
     ++context.numCalls;
   }
   context.map(op.getResult(), picks);

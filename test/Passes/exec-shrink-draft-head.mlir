@@ -131,6 +131,19 @@ exec.program @round decode k 2 n 1 to 1 {
   %b13, %g13 = exec.top_k %k13 less %s13
     : (tensor<1x64xf32>, tensor<1x1xf32>) -> (tensor<1x2xi32>, tensor<1x2xf32>)
   %f13 = exec.regroup %b13 : tensor<1x2xi32> -> tensor<2xi32>
+  // So is the largest key alone.
+  // CHECK: %[[V9:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
+  // CHECK: %[[K9:.*]], %{{.*}} = exec.sample_keys %{{.*}} tokens %[[V9]] {{.*}} numbers {{.*}} -> (tensor<1x3xf32>, tensor<1x1xf32>)
+  // CHECK: %[[C9:.*]] = exec.argmax %[[K9]] : (tensor<1x3xf32>) -> tensor<1xi32>
+  // CHECK: exec.gather_rows %[[V9]], %[[C9]]
+  %l15 = exec.linear %x, %w as <f32> role head
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %q15 = exec.probabilities %l15 of %at by %sampling
+    : (tensor<1x64xf32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1x64xf32>
+  %k15, %s15 = exec.sample_keys %l15 of %q15 slots %at positions %at numbers %at by %sampling
+    : (tensor<1x64xf32>, tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>)
+    -> (tensor<1x64xf32>, tensor<1x1xf32>)
+  %p15 = exec.argmax %k15 : (tensor<1x64xf32>) -> tensor<1xi32>
   // Keys whose best are given to the host are no drafts'.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
   %l14 = exec.linear %x, %w as <f32> role head

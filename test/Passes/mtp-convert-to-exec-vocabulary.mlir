@@ -88,9 +88,8 @@ exec.state @sampling : memref<4x8xi32>
 // CHECK: exec.top_k %[[K]] less %[[U]] : (tensor<6x16xf32>, tensor<6x1xf32>) -> (tensor<6x2xi32>, tensor<6x2xf32>)
 // CHECK: %[[Q:.*]] = exec.probabilities %[[F:.*]] of %[[S]] by %[[W2:.*]] : (tensor<6x2xf32>
 // CHECK: %[[KF:.*]], %[[UF:.*]] = exec.sample_keys %[[F]] of %[[Q]] tokens %{{.*}} slots %[[S]] positions %[[AT]] numbers %{{.*}} by %[[W2]] :
-// CHECK: %[[C:.*]], %{{.*}} = exec.top_k %[[KF]] less %[[UF]] : (tensor<6x2xf32>, tensor<6x1xf32>) -> (tensor<6x1xi32>, tensor<6x1xf32>)
-// CHECK: %[[FLAT:.*]] = exec.regroup %[[C]] : tensor<6x1xi32> -> tensor<6xi32>
-// CHECK: %[[T:.*]] = exec.gather_rows %{{.*}}, %[[FLAT]]
+// CHECK: %[[C:.*]] = exec.argmax %[[KF]] : (tensor<6x2xf32>) -> tensor<6xi32>
+// CHECK: %[[T:.*]] = exec.gather_rows %{{.*}}, %[[C]]
 // CHECK: exec.output "t" %[[T]]
 // CHECK: exec.output "a" %[[AT]]
 exec.program @noise decode k 2 n 2 to 2 {
