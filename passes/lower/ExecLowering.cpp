@@ -262,9 +262,8 @@ static LogicalResult checkRows(Operation *op, const LoweringContext &lowering) {
     exec::Count rows = exec::rowsOf(context->positions);
     auto activation = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
     // Rows may be in groups.
-    int64_t each = activation && activation.getRank() == 3
-                       ? activation.getDimSize(1)
-                       : 1;
+    int64_t each =
+        activation && activation.getRank() == 3 ? activation.getDimSize(1) : 1;
     if (activation && exec::rowsOf(op->getOperand(0)) * each != rows) {
       return op->emitOpError("expected ")
              << rows << " rows, as slots and positions have, got "

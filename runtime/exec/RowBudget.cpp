@@ -7,7 +7,7 @@
 using namespace mtp;
 
 std::vector<uint32_t> mtp::trimRows(std::span<const uint32_t> wanted,
-                                     uint64_t budget) {
+                                    uint64_t budget) {
   std::vector<uint32_t> shares(wanted.size(), 0);
   // Windows have few rows: a row more for each that wants it, in turns.
   for (bool isAny = true; isAny && budget > 0;) {

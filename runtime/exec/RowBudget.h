@@ -15,7 +15,7 @@ namespace mtp {
 /// goes to the first of those. It follows from what slots may draft, and not
 /// from what they do, which the tokens say.
 std::vector<uint32_t> trimRows(std::span<const uint32_t> wanted,
-                                uint64_t budget);
+                               uint64_t budget);
 
 } // namespace mtp
 
