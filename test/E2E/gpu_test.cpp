@@ -257,7 +257,9 @@ class GpuRule : public testing::TestWithParam<const char *> {};
 
 INSTANTIATE_TEST_SUITE_P(Models, GpuRule,
                          testing::Values("rejection", "block_drawn"),
-                         testing::PrintToStringParamName());
+                         [](const auto &info) {
+                           return std::string(info.param);
+                         });
 
 TEST_P(GpuRule, AcceptsWhatItDoesOnTheCpu) {
   setSchedule(0);
