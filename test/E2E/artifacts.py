@@ -40,6 +40,8 @@ V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe
 BEHIND = "eagle wide".split()
 METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle26 lookahead "
            "dflash heads_tree head_layers block_drawn").split()
+# Methods whose windows have three rows.
+FEW_ROWS = {"head_layers"}
 # Methods with a budget of rows, less than the windows of three slots have.
 TRIMMED = {"eagle26": 70, "lookahead": 150, "topology": 11}
 # What methods import.
@@ -271,7 +273,7 @@ def build_single(args):
     run(compiler, calls, "-o", artifact)
 
 
-def build_module(args, name, parts, script, weights, envelope=""):
+def build_module(args, name, parts, script, weights, envelope="", slots=8):
     """Compiles a module of the files `parts` of Inputs, with weights that a script there
     writes and perhaps more keys of the envelope, for the CPU and the simulated GPU."""
     parts = [HERE / "Inputs" / part for part in parts]
@@ -286,7 +288,7 @@ def build_module(args, name, parts, script, weights, envelope=""):
     text = "".join(part.read_text() for part in parts)
     source = args.out / f"{name}.mlir"
     # Slots enough for windows of more than 32 rows.
-    source.write_text(text.replace("max_batch = 4,", f"max_batch = 8, {envelope}"))
+    source.write_text(text.replace("max_batch = 4,", f"max_batch = {slots}, {envelope}"))
     run(compiler_for(args, BOTH), source, "-o", artifact, *BOTH)
 
 
@@ -294,7 +296,8 @@ def build_modules(args):
     build_module(args, "tree", ["tree.mlir"], "weights.py", "tree.safetensors")
     for method in METHODS:
         build_module(args, method, [f"methods/{method}.mlir", "methods/target.mlir.in"],
-                     "methods/weights.py", "methods.safetensors")
+                     "methods/weights.py", "methods.safetensors",
+                     slots=12 if method in FEW_ROWS else 8)
     for method, rows in TRIMMED.items():
         build_module(args, f"{method}.trimmed",
                      [f"methods/{method}.mlir", "methods/target.mlir.in"],
