@@ -27,10 +27,12 @@ static Value columnsOf(llvm::StringRef name, Location loc,
   return context.constant(columnTable(loc.getContext(), columns), loc);
 }
 
-static LogicalResult lowerArgmax(ArgmaxOp op, LoweringContext &context) {
+/// Picks the largest of each row of `x`: its column, or the token for which
+/// that stands.
+template <typename Op>
+static LogicalResult lowerLargest(Op op, Value x, LoweringContext &context) {
   Location loc = op.getLoc();
-  Value picks = context.call<exec::ArgmaxOp>(loc, op.getType(),
-                                             context.lookup(op.getX()));
+  Value picks = context.call<exec::ArgmaxOp>(loc, op.getResult().getType(), x);
   if (Value tokens = tokenTable(op.getTokens(), loc, context)) {
     picks = lookUpColumns(context.builder, loc, tokens, picks);
     ++context.numCalls;
@@ -39,22 +41,18 @@ static LogicalResult lowerArgmax(ArgmaxOp op, LoweringContext &context) {
   return success();
 }
 
+static LogicalResult lowerArgmax(ArgmaxOp op, LoweringContext &context) {
+  return lowerLargest(op, context.lookup(op.getX()), context);
+}
+
 /// Of noise that goes by more than a position: the largest key.
 static LogicalResult lowerNumbered(SampleOp op, LoweringContext &context) {
-  Location loc = op.getLoc();
   FailureOr<SampleKeys> keys =
       lowerSampleKeys(op, op.getLogits(), op.getRows(), op.getNumber(),
                       op.getTokens(), context);
   if (failed(keys))
     return failure();
-  Value picks =
-      context.call<exec::ArgmaxOp>(loc, op.getResult().getType(), keys->keys);
-  if (Value tokens = tokenTable(op.getTokens(), loc, context)) {
-    picks = lookUpColumns(context.builder, loc, tokens, picks);
-    ++context.numCalls;
-  }
-  context.map(op.getResult(), picks);
-  return success();
+  return lowerLargest(op, keys->keys, context);
 }
 
 static LogicalResult lowerSample(SampleOp op, LoweringContext &context) {

@@ -80,8 +80,7 @@ static LogicalResult expand(DraftHeadsOp op) {
   FailureOr<SmallVector<Value>> results = expandInRound(op);
   if (failed(results))
     return failure();
-  for (auto [result, value] : llvm::zip(op->getResults(), *results))
-    result.replaceAllUsesWith(value);
+  op->replaceAllUsesWith(*results);
   op.erase();
   return success();
 }

@@ -125,8 +125,7 @@ static LogicalResult expand(DraftTreeOp op) {
   FailureOr<SmallVector<Value>> results = TreeWriter(op).write();
   if (failed(results))
     return failure();
-  for (auto [result, value] : llvm::zip(op->getResults(), *results))
-    result.replaceAllUsesWith(value);
+  op->replaceAllUsesWith(*results);
   op.erase();
   return success();
 }
