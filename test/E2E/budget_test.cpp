@@ -7,35 +7,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
+#include "OnDevice.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 
 using namespace mtp;
 using namespace mtp::test;
 
 namespace {
 
-struct OnDevice {
-  const char *artifact;
-  DeviceKind device;
-  /// Prompts are read beside rounds.
-  bool mixes = false;
-
-  friend void PrintTo(const OnDevice &on, std::ostream *stream) {
-    *stream << on.artifact;
-  }
-};
-
-class Rows : public testing::TestWithParam<OnDevice> {
+class Rows : public OnDeviceTest {
 protected:
-  void SetUp() override {
-    model = loadArtifact(GetParam().artifact, GetParam().device);
-    ASSERT_TRUE(model);
-    envelope = *model->envelope();
-  }
-
   bool isCpu() const { return GetParam().device == DeviceKind::Cpu; }
 
   Request request(uint32_t text, uint32_t prompt, uint32_t tokens,
@@ -75,9 +57,6 @@ protected:
       return {envelope.maxK};
     return {1, envelope.maxK / 2, envelope.maxK - 1, envelope.maxK};
   }
-
-  std::shared_ptr<const Model> model;
-  EnvelopeInfo envelope;
 };
 
 using Trimmed = Rows;
@@ -208,7 +187,7 @@ TEST_P(ContextEnd, NeedsNoPagesBehind) {
   }
 }
 
-static std::string nameOf(const testing::TestParamInfo<OnDevice> &info) {
+static std::string nameOnDevice(const testing::TestParamInfo<OnDevice> &info) {
   return testName(info.param.artifact) +
          (info.param.device == DeviceKind::Cpu ? "_cpu" : "_gpu");
 }
@@ -223,12 +202,12 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Trimmed,
                                          onCpu("topology.trimmed"),
                                          onCpu("dsv3-chain-mtp2.trimmed",
                                                /*mixes=*/true)),
-                         nameOf);
+                         nameOnDevice);
 INSTANTIATE_TEST_SUITE_P(Cpu, ContextEnd,
                          testing::Values(onCpu("eagle26"), onCpu("lookahead"),
                                          onCpu("topology"), onCpu("eagle2"),
                                          onCpu("dsv3-chain-mtp2.trimmed")),
-                         nameOf);
+                         nameOnDevice);
 #ifdef MTP_E2E_CUDASIM
 static OnDevice onGpu(const char *artifact) {
   return {artifact, DeviceKind::Cuda};
@@ -237,7 +216,7 @@ static OnDevice onGpu(const char *artifact) {
 INSTANTIATE_TEST_SUITE_P(Gpu, Trimmed,
                          testing::Values(onGpu("eagle26.trimmed"),
                                          onGpu("topology.trimmed")),
-                         nameOf);
+                         nameOnDevice);
 INSTANTIATE_TEST_SUITE_P(Gpu, ContextEnd, testing::Values(onGpu("eagle26")),
-                         nameOf);
+                         nameOnDevice);
 #endif

@@ -7,11 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
+#include "OnDevice.h"
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -84,15 +83,6 @@ private:
   const Session::Impl &session;
 };
 
-struct OnDevice {
-  const char *artifact;
-  DeviceKind device;
-
-  friend void PrintTo(const OnDevice &on, std::ostream *stream) {
-    *stream << on.artifact;
-  }
-};
-
 /// Who shares the rounds: nobody, a sequence that drafts all the time, or one
 /// that pauses as well.
 enum class Company { None, Drafts, Pauses };
@@ -105,14 +95,8 @@ struct Pause {
   uint32_t text = 31;
 };
 
-class CatchUp : public testing::TestWithParam<OnDevice> {
+class CatchUp : public OnDeviceTest {
 protected:
-  void SetUp() override {
-    model = loadArtifact(GetParam().artifact, GetParam().device);
-    ASSERT_TRUE(model);
-    envelope = *model->envelope();
-  }
-
   Request request(uint32_t text, uint32_t length, float temperature) const {
     Request request;
     for (uint32_t i = 0; i < length; ++i)
@@ -155,9 +139,6 @@ protected:
   /// The gaps that a slot's hidden states cover in any case.
   uint32_t leastReach() const { return isLong() ? 64 : 20; }
   bool isLong() const { return envelope.maxContext >= 256; }
-
-  std::shared_ptr<const Model> model;
-  EnvelopeInfo envelope;
 };
 
 } // namespace
@@ -400,10 +381,6 @@ TEST_P(OfBundled, AcceptanceIsThatOfNoPause) {
                 "%.2f, had they never paused %.2f\n",
                 gap, refreshed, behind, never);
   }
-}
-
-static std::string nameOf(const testing::TestParamInfo<OnDevice> &info) {
-  return testName(info.param.artifact);
 }
 
 static constexpr DeviceKind kCpu = DeviceKind::Cpu;

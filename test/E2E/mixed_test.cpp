@@ -7,33 +7,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
+#include "OnDevice.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 
 using namespace mtp;
 using namespace mtp::test;
 
 namespace {
 
-struct OnDevice {
-  const char *artifact;
-  DeviceKind device;
-
-  friend void PrintTo(const OnDevice &on, std::ostream *stream) {
-    *stream << on.artifact;
-  }
-};
-
-class Mixed : public testing::TestWithParam<OnDevice> {
+class Mixed : public OnDeviceTest {
 protected:
-  void SetUp() override {
-    model = loadArtifact(GetParam().artifact, GetParam().device);
-    ASSERT_TRUE(model);
-    envelope = *model->envelope();
-  }
-
   bool isSimulated() const { return GetParam().device == DeviceKind::Cuda; }
 
   /// Prompts that are shorter and longer than the rows beside a round, one that
@@ -63,9 +47,6 @@ protected:
   Outcome run(const SessionOptions &options,
               const std::vector<Request> &requests,
               LogitsMode logits = LogitsMode::All) const;
-
-  std::shared_ptr<const Model> model;
-  EnvelopeInfo envelope;
 };
 
 } // namespace
@@ -284,10 +265,6 @@ TEST_P(Mixed, AreLeftByWhoIsCancelled) {
   EXPECT_TRUE(std::ranges::equal(*session->output(third),
                                  expected.sequences[1].tokens));
   EXPECT_TRUE(session->checkInvariants().isOk());
-}
-
-static std::string nameOf(const testing::TestParamInfo<OnDevice> &info) {
-  return testName(info.param.artifact);
 }
 
 static const auto onCpu =

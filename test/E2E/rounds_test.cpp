@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
+#include "OnDevice.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 #include <numeric>
 
 using namespace mtp;
@@ -16,23 +15,8 @@ using namespace mtp::test;
 
 namespace {
 
-struct OnDevice {
-  const char *artifact;
-  DeviceKind device;
-
-  friend void PrintTo(const OnDevice &on, std::ostream *stream) {
-    *stream << on.artifact;
-  }
-};
-
-class Rounds : public testing::TestWithParam<OnDevice> {
+class Rounds : public OnDeviceTest {
 protected:
-  void SetUp() override {
-    model = loadArtifact(GetParam().artifact, GetParam().device);
-    ASSERT_TRUE(model);
-    envelope = *model->envelope();
-  }
-
   /// Prompts of a few lengths, each with another budget.
   std::vector<Request> requests(float temperature = 0.8f) const {
     std::vector<Request> all;
@@ -65,9 +49,6 @@ protected:
     EXPECT_TRUE(session.isOk()) << session.status().toString();
     return session.isOk() ? std::move(*session) : nullptr;
   }
-
-  std::shared_ptr<const Model> model;
-  EnvelopeInfo envelope;
 };
 
 } // namespace
@@ -256,10 +237,6 @@ TEST_P(Rounds, AreAsManyAsTheRingHas) {
   EXPECT_EQ(session.status().message(),
             "expected rounds_per_launch of at most 32, which the artifact has "
             "room for, got 33");
-}
-
-static std::string nameOf(const testing::TestParamInfo<OnDevice> &info) {
-  return testName(info.param.artifact);
 }
 
 INSTANTIATE_TEST_SUITE_P(
