@@ -28,8 +28,11 @@ mlir::Value emitGqa(FunctionEmitter &emitter, mlir::Value x, mlir::Value rows,
   mlir::Value k = project("self_attn.k_proj", kvHeads);
   mlir::Value v = project("self_attn.v_proj", kvHeads);
   if (gqa.hasQkNorm) {
-    q = emitter.norm(q, "self_attn.q_norm", config.normEps, heads);
-    k = emitter.norm(k, "self_attn.k_norm", config.normEps, kvHeads);
+    bool isWhole = gqa.isQkNormWhole;
+    q = emitter.norm(q, "self_attn.q_norm", config.normEps,
+                     isWhole ? 1 : heads);
+    k = emitter.norm(k, "self_attn.k_norm", config.normEps,
+                     isWhole ? 1 : kvHeads);
   }
   q = emitter.rope(q, rows, heads, dim, 0);
   k = emitter.rope(k, rows, kvHeads, dim, 0);

@@ -31,6 +31,8 @@ struct RopeRules {
   std::optional<double> partial;
   /// Attention is scaled by `mscale_all_dim`.
   bool scalesAttention = false;
+  /// `rope_theta` where none is given.
+  double theta = 10000.0;
 };
 
 /// Reads rotary parameters in the old spelling (`rope_theta`, `rope_scaling`)
@@ -53,18 +55,30 @@ void readDeepSeek(ConfigFields &fields, ModelConfig &config,
 /// dots1.
 void readDots1(ConfigFields &fields, ModelConfig &config,
                const FamilyDefaults &defaults);
+/// ernie4_5.
+void readErnie(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults);
+/// ernie4_5_moe.
+void readErnieMoe(ConfigFields &fields, ModelConfig &config,
+                  const FamilyDefaults &defaults);
 /// glm4_moe.
 void readGlm4Moe(ConfigFields &fields, ModelConfig &config,
                  const FamilyDefaults &defaults);
 /// glm4_moe_lite.
 void readGlm4MoeLite(ConfigFields &fields, ModelConfig &config,
                      const FamilyDefaults &defaults);
+/// hy_v3.
+void readHy3(ConfigFields &fields, ModelConfig &config,
+             const FamilyDefaults &defaults);
 /// llama.
 void readLlama(ConfigFields &fields, ModelConfig &config,
                const FamilyDefaults &defaults);
 /// ministral3.
 void readMinistral3(ConfigFields &fields, ModelConfig &config,
                     const FamilyDefaults &defaults);
+/// minimax_m2.
+void readMiniMaxM2(ConfigFields &fields, ModelConfig &config,
+                   const FamilyDefaults &defaults);
 /// mistral.
 void readMistral(ConfigFields &fields, ModelConfig &config,
                  const FamilyDefaults &defaults);

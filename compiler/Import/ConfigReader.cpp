@@ -8,6 +8,7 @@
 #include "compiler/Weights/InputFile.h"
 #include "runtime/schema/Limits.h"
 
+#include <array>
 #include <limits>
 #include <span>
 
@@ -40,6 +41,12 @@ constexpr Family kFamilies[] = {
     {"dots1",
      readDots1,
      {152064, 4608, 10944, 62, 32, 32, 2048, 1e-6, std::nullopt, std::nullopt}},
+    {"ernie4_5",
+     readErnie,
+     {103424, 1024, 3072, 18, 16, 2, 131072, 1e-5, 1, 2, /*isTied=*/true}},
+    {"ernie4_5_moe",
+     readErnieMoe,
+     {103424, 2560, 12288, 28, 20, 4, 131072, 1e-5, 1, 2, /*isTied=*/true}},
     {"glm4_moe",
      readGlm4Moe,
      {151552, 4096, 10944, 46, 96, 8, 131072, 1e-5, std::nullopt,
@@ -47,9 +54,16 @@ constexpr Family kFamilies[] = {
     {"glm4_moe_lite",
      readGlm4MoeLite,
      {154880, 2048, 10240, 47, 20, 20, 202752, 1e-5, 0, 1}},
+    {"hy_v3",
+     readHy3,
+     {120832, 4096, 13312, 80, 64, 8, 131072, 1e-5, std::nullopt,
+      std::nullopt}},
     {"kimi_k2", readDeepSeek, kDeepSeekDefaults},
     {"llama", readLlama, {32000, 4096, 11008, 32, 32, 0, 2048, 1e-6, 1, 2}},
     {"mimo", readMiMo, kQwenDefaults},
+    {"minimax_m2",
+     readMiniMaxM2,
+     {200064, 3072, 1536, 62, 48, 8, 196608, 1e-6, 200034, 200020}},
     {"ministral3",
      readMinistral3,
      {131072, 4096, 14336, 34, 32, 8, 262144, 1e-5, 1, 2}},
@@ -68,6 +82,23 @@ constexpr Family kFamilies[] = {
      readYoutu,
      {128256, 2048, 6144, 32, 16, 16, 131072, 1e-6, 128000, 128001,
       /*isTied=*/true}},
+};
+
+/// A family whose text model, under "text_config", is one of those above.
+struct Wrapper {
+  std::string_view name;
+  /// The text model's family where "text_config" does not say.
+  std::string_view inner;
+  /// As published, and as transformers 5 writes it.
+  std::array<KeyLayout, 2> layouts;
+};
+
+/// The images' part of the model is not read.
+const Wrapper kWrappers[] = {
+    {"kimi_k25",
+     "deepseek_v3",
+     {KeyLayout{"language_model.model.", "language_model.lm_head.weight"},
+      KeyLayout{"model.language_model.", "lm_head.weight"}}},
 };
 
 /// A family that is not supported, and why not.
@@ -101,7 +132,9 @@ WeightType readStoredType(ConfigFields &fields) {
     return type;
   quantization->text("quant_method");
   quantization->expectText("quant_method", "fp8");
-  quantization->expectText("fmt", "e4m3");
+  // PyTorch's name, which MiniMax's configs have, and DeepSeek's.
+  if (quantization->textOr("fmt", "e4m3") != "float8_e4m3fn")
+    quantization->expectText("fmt", "e4m3");
   std::vector<int64_t> block =
       quantization->integers("weight_block_size", 1, 1 << 16);
   // Absent: these, as transformers has it. Null: one scale for all.
@@ -204,6 +237,8 @@ const Family *findFamily(ConfigFields &fields, std::string_view name) {
       return &family;
     known += (known.empty() ? "" : ", ") + std::string(family.name);
   }
+  for (const Wrapper &wrapper : kWrappers)
+    known += ", " + std::string(wrapper.name);
   for (const Refusal &refusal : kRefusals)
     if (refusal.name == name)
       fields.failAs("model_type", unimplemented("\"" + std::string(name) +
@@ -216,10 +251,7 @@ const Family *findFamily(ConfigFields &fields, std::string_view name) {
   return nullptr;
 }
 
-Status readConfig(ConfigFields &fields, ModelConfig &config) {
-  refuseDrafter(fields);
-  MTP_RETURN_IF_ERROR(fields.status());
-  config.family = fields.text("model_type");
+Status readTextConfig(ConfigFields &fields, ModelConfig &config) {
   const Family *family = findFamily(fields, config.family);
   MTP_RETURN_IF_ERROR(fields.status());
   readCommon(fields, config, family->defaults);
@@ -230,6 +262,34 @@ Status readConfig(ConfigFields &fields, ModelConfig &config) {
   applyTokenDefaults(fields, family->defaults, config.generation);
   checkHeads(fields, config);
   return fields.status();
+}
+
+/// Reads the text model's config within another one. The outer one outranks it
+/// where both say something of the whole.
+Status readWrapped(ConfigFields &fields, const Wrapper &wrapper,
+                   ModelConfig &config) {
+  std::optional<ConfigFields> inner = fields.child("text_config");
+  if (!inner)
+    fields.fail("text_config", "an object");
+  MTP_RETURN_IF_ERROR(fields.status());
+  config.layouts.assign(wrapper.layouts.begin(), wrapper.layouts.end());
+  config.family = inner->textOr("model_type", wrapper.inner);
+  MTP_RETURN_IF_ERROR(readTextConfig(*inner, config));
+  config.isTied = fields.flagOr("tie_word_embeddings", config.isTied);
+  if (fields.has("quantization_config"))
+    config.storedType = readStoredType(fields);
+  readTokens(fields, config.generation);
+  return fields.status();
+}
+
+Status readConfig(ConfigFields &fields, ModelConfig &config) {
+  refuseDrafter(fields);
+  MTP_RETURN_IF_ERROR(fields.status());
+  config.family = fields.text("model_type");
+  for (const Wrapper &wrapper : kWrappers)
+    if (wrapper.name == config.family)
+      return readWrapped(fields, wrapper, config);
+  return readTextConfig(fields, config);
 }
 
 Result<StrictJson> parseObject(std::string_view text) {

@@ -1,4 +1,4 @@
-//===- DeepSeekReader.cpp - deepseek_v3, glm4_moe and their aliases -------===//
+//===- DeepSeekReader.cpp - deepseek_v3, glm4_moe and what is near them ---===//
 //
 // The two families share the mixture of experts and the wiring of MTP modules,
 // and differ in attention.
@@ -36,12 +36,16 @@ struct LatentDefaults {
   int64_t queryRank, latent, nope, rope, value;
 };
 
+constexpr ExpertKeys kHy3Keys = {.router = "mlp.router.gate.weight",
+                                 .bias = "mlp.expert_bias",
+                                 .shared = "mlp.shared_mlp."};
+
 constexpr LatentDefaults kDeepSeekLatent = {1536, 512, 128, 64, 128};
 constexpr LatentDefaults kGlmLiteLatent = {768, 512, 192, 64, 256};
 
 MoeConfig readExperts(ConfigFields &fields, const ExpertDefaults &defaults) {
   MoeConfig moe;
-  moe.isSigmoid = true;
+  moe.isSigmoid = moe.hasBias = true;
   // transformers keeps the number under the second name and reads the first as
   // another spelling, which wins.
   const char *experts = fields.has("num_local_experts") ? "num_local_experts"
@@ -92,16 +96,22 @@ DrafterConfig readDrafter(ConfigFields &fields) {
   return drafter;
 }
 
+constexpr int64_t kMost = int64_t(1) << 31;
+
+/// Of how many layers the feed-forward part is dense before experts begin.
+void readFirstDense(ConfigFields &fields, ModelConfig &config, int64_t absent) {
+  int64_t dense = fields.integerOr("first_k_dense_replace", 0, kMost, absent);
+  for (int64_t i = dense; i < int64_t(config.layers.size()); ++i)
+    config.layers[size_t(i)].isMoe = true;
+}
+
 /// Reads the experts, and which layers have them.
 void readLayers(ConfigFields &fields, ModelConfig &config,
                 const ExpertDefaults &defaults) {
-  constexpr int64_t kMost = int64_t(1) << 31;
-  int64_t count = int64_t(config.layers.size());
-  int64_t dense =
-      fields.integerOr("first_k_dense_replace", 0, kMost, defaults.firstDense);
+  readFirstDense(fields, config, defaults.firstDense);
   int64_t every = fields.integerOr("moe_layer_freq", 1, kMost, 1);
-  for (int64_t i = dense; i < count; ++i)
-    config.layers[size_t(i)].isMoe = i % every == 0;
+  for (size_t i = 0; i < config.layers.size(); ++i)
+    config.layers[i].isMoe &= int64_t(i) % every == 0;
   config.moe = readExperts(fields, defaults);
   config.drafter = readDrafter(fields);
   // A module's block is that of the layer after the last.
@@ -128,8 +138,8 @@ void readLatent(ConfigFields &fields, ModelConfig &config,
       fields.flagOr("rope_interleave", !fields.isNull("rope_interleave"));
 }
 
-/// glm4_moe_lite says per layer what is dense; vLLM reads the number of the
-/// first ones beside it, which then has to say the same.
+/// glm4_moe_lite and hy_v3 say per layer what is dense; vLLM reads the number
+/// of the first ones beside it, which then has to say the same.
 void readLayerTypes(ConfigFields &fields, ModelConfig &config) {
   std::vector<std::string> types = fields.texts("mlp_layer_types");
   if (!types.empty() && types.size() != config.layers.size()) {
@@ -149,7 +159,48 @@ void readLayerTypes(ConfigFields &fields, ModelConfig &config) {
   }
 }
 
+/// hy_v3's names for what `readExperts` reads.
+MoeConfig readHy3Experts(ConfigFields &fields) {
+  MoeConfig moe;
+  moe.isSigmoid = moe.hasBias = moe.isNormalized = true;
+  const char *experts =
+      fields.has("num_local_experts") ? "num_local_experts" : "num_experts";
+  moe.experts = fields.integerOr(experts, 1, kMostExperts, 192);
+  moe.topK = fields.integerOr("num_experts_per_tok", 1, moe.experts, 8);
+  // vLLM reads the second name.
+  const char *width = fields.has("moe_intermediate_size")
+                          ? "moe_intermediate_size"
+                          : "expert_hidden_dim";
+  moe.width = fields.dimensionOr(width, 1536);
+  moe.sharedWidth =
+      moe.width * fields.integerOr("num_shared_experts", 1, kMostExperts, 1);
+  moe.scale = fields.positiveOr("router_scaling_factor", 2.826);
+  moe.keys = kHy3Keys;
+  // The authors' code reads these; transformers' class does as they say here.
+  fields.expectFlag("route_norm", true);
+  fields.expectFlag("qk_norm", true);
+  return moe;
+}
+
 } // namespace
+
+void readHy3(ConfigFields &fields, ModelConfig &config,
+             const FamilyDefaults &defaults) {
+  GqaConfig gqa;
+  gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
+  gqa.headDim = fields.dimensionOr("head_dim", 128);
+  gqa.hasQkvBias = gqa.hasOutputBias = fields.flagOr("attention_bias", false);
+  gqa.hasQkNorm = true;
+  config.gqa = gqa;
+  config.rope = readRope(fields, config, gqa.headDim, {.theta = 11158840.0});
+  fields.expectFlag("mlp_bias", false);
+  config.moe = readHy3Experts(fields);
+  config.drafter = readDrafter(fields);
+  config.drafter.style = DrafterStyle::Hy3;
+  config.drafterLayer.isMoe = true;
+  readFirstDense(fields, config, /*absent=*/1);
+  readLayerTypes(fields, config);
+}
 
 void readDeepSeek(ConfigFields &fields, ModelConfig &config,
                   const FamilyDefaults &defaults) {

@@ -13,6 +13,8 @@ struct ModuleKeys {
 
 constexpr ModuleKeys kDeepSeekKeys = {"enorm", "hnorm", "eh_proj",
                                       "shared_head.norm"};
+constexpr ModuleKeys kHy3Keys = {"enorm", "hnorm", "eh_proj",
+                                 "final_layernorm"};
 constexpr ModuleKeys kMiMoKeys = {"token_layernorm", "hidden_layernorm",
                                   "input_proj", "final_layernorm"};
 
@@ -25,6 +27,12 @@ mlir::mtp::WiringAttr wiringOf(ModelContext &context) {
       isMiMo ? FusionOrder::HiddenEmbedding : FusionOrder::EmbeddingHidden,
       /*mask_first=*/true,
       drafter.carriesNormed ? CarryPoint::PostNorm : CarryPoint::PreNorm);
+}
+
+const ModuleKeys &keysOf(DrafterStyle style) {
+  if (style == DrafterStyle::MiMo)
+    return kMiMoKeys;
+  return style == DrafterStyle::Hy3 ? kHy3Keys : kDeepSeekKeys;
 }
 
 /// Joins the next token's embedding and the hidden state.
@@ -51,8 +59,7 @@ mlir::Value emitFusion(ModelContext &context, FunctionEmitter &emitter,
 
 void emitModule(ModelContext &context) {
   const ModelConfig &config = context.config;
-  bool isMiMo = config.drafter.style == DrafterStyle::MiMo;
-  const ModuleKeys &keys = isMiMo ? kMiMoKeys : kDeepSeekKeys;
+  const ModuleKeys &keys = keysOf(config.drafter.style);
   std::vector<std::string> prefixes;
   for (int64_t d = 0; d < context.draft.modules; ++d)
     prefixes.push_back(modulePrefix(context.config, d));

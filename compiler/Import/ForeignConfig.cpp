@@ -2,8 +2,6 @@
 
 #include "compiler/Import/ForeignConfig.h"
 
-#include "compiler/Import/ModelConfig.h"
-
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -190,8 +188,10 @@ void refuseDrafter(ConfigFields &fields) {
       failAsDrafter(fields, sign.text, sign.method);
 }
 
-Status refuseDrafterWeights(const WeightTable &weights) {
-  if (weights.contains(layerPrefix(0) + "post_attention_layernorm.weight"))
+Status refuseDrafterWeights(const WeightTable &weights,
+                            const ModelConfig &config) {
+  if (weights.contains(layerPrefix(config, 0) +
+                       "post_attention_layernorm.weight"))
     return okStatus();
   for (const Sign &sign : kWeights)
     if (weights.contains(std::string(sign.text)))

@@ -9,6 +9,7 @@
 #define MTP_COMPILER_IMPORT_FOREIGNCONFIG_H
 
 #include "compiler/Import/ConfigFields.h"
+#include "compiler/Import/ModelConfig.h"
 #include "compiler/Import/WeightTable.h"
 
 #include <string>
@@ -22,7 +23,8 @@ void refuseDrafter(ConfigFields &fields);
 
 /// The same for a checkpoint, whose config may say nothing: EAGLE's first
 /// drafters have that of a llama of one layer.
-Status refuseDrafterWeights(const WeightTable &weights);
+Status refuseDrafterWeights(const WeightTable &weights,
+                            const ModelConfig &config);
 
 /// Fails at a key that changes a model's results and that no imported family
 /// has, unless its value asks for nothing. Their classes in transformers do not

@@ -293,9 +293,16 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
 Result<SharedKeys> consultWeights(ModelConfig &config,
                                   const WeightTable &weights,
                                   const ImportOptions &options) {
+  auto isThere = [&](const KeyLayout &layout) {
+    return weights.contains(layout.embedding()) ||
+           weights.contains(layout.head);
+  };
+  auto found = std::ranges::find_if(config.layouts, isThere);
+  if (found != config.layouts.end())
+    config.layouts = {*found};
   if (config.drafter.isUnsaid && weights.contains(moduleMark(config, 0)))
     config.drafter.modules = 1;
-  SharedKeys keys;
+  SharedKeys keys = {config.keys().embedding(), config.keys().head};
   if (!config.isTied)
     return keys;
   SharedKeys tied = {keys.embedding, keys.embedding};
@@ -344,7 +351,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   WeightTable weights(config->storedType, options.matrixType);
   if (options.hasWeights)
     MTP_RETURN_IF_ERROR(weights.open(folder));
-  MTP_RETURN_IF_ERROR(refuseDrafterWeights(weights));
+  MTP_RETURN_IF_ERROR(refuseDrafterWeights(weights, *config));
   if (!options.hasWeights && config->layers.size() == 1)
     warn(options, "config.json describes a model of one layer; that of an "
                   "EAGLE drafter reads the same, and without weights nothing "

@@ -23,7 +23,7 @@ emitRoute(ModelContext &context, FunctionEmitter &emitter, mlir::Value normed) {
   // Which experts are best may hang on the last bits: the reference code of
   // DeepSeek and GLM computes this product in f32 whatever the weights are in.
   mlir::Value matrix =
-      emitter.weight("mlp.gate.weight", {moe.experts, context.config.hidden});
+      emitter.weight(moe.keys.router, {moe.experts, context.config.hidden});
   matrix.setType(mlir::RankedTensorType::get(
       {moe.experts, context.config.hidden}, builder.getF32Type()));
   mlir::Value logits = mlir::mtp::LinearOp::create(
@@ -32,8 +32,8 @@ emitRoute(ModelContext &context, FunctionEmitter &emitter, mlir::Value normed) {
       mlir::mtp::ProjectionRoleAttr::get(builder.getContext(),
                                          mlir::mtp::ProjectionRole::Router));
   mlir::Value bias;
-  if (moe.isSigmoid)
-    bias = emitter.weight("mlp.gate.e_score_correction_bias", {moe.experts});
+  if (moe.hasBias)
+    bias = emitter.weight(moe.keys.bias, {moe.experts});
   mlir::Type experts = mlir::RankedTensorType::get(
       {mlir::ShapedType::kDynamic, moe.topK}, builder.getI32Type());
   return mlir::mtp::MoeRouteOp::create(
@@ -55,16 +55,16 @@ void emitExperts(ModelContext &context) {
   mlir::Value normed =
       emitter.norm(x, "post_attention_layernorm", context.config.normEps);
   auto route = emitRoute(context, emitter, normed);
-  auto stack = [&](llvm::StringRef name, int64_t outputs, int64_t inputs) {
-    return emitter.weight(("mlp.experts.{}." + name + ".weight").str(),
-                          {outputs, inputs}, moe.experts);
+  auto stack = [&](std::string_view name, int64_t outputs, int64_t inputs) {
+    std::string key = std::string(moe.keys.expert) + std::string(name);
+    return emitter.weight(key + ".weight", {outputs, inputs}, moe.experts);
   };
-  mlir::Value gate = stack("gate_proj", moe.width, hidden);
-  mlir::Value up = stack("up_proj", moe.width, hidden);
-  mlir::Value down = stack("down_proj", hidden, moe.width);
+  mlir::Value gate = stack(moe.keys.gate, moe.width, hidden);
+  mlir::Value up = stack(moe.keys.up, moe.width, hidden);
+  mlir::Value down = stack(moe.keys.down, hidden, moe.width);
   mlir::Value shared;
   if (moe.sharedWidth > 0)
-    shared = emitter.gated(normed, "mlp.shared_experts.", moe.sharedWidth);
+    shared = emitter.gated(normed, moe.keys.shared, moe.sharedWidth);
   mlir::Value out = mlir::mtp::MoeExpertsOp::create(
       context.builder, emitter.name("y"), context.hidden(), normed,
       route.getExperts(), route.getWeights(), rows, gate, up, down, shared, x);
@@ -100,12 +100,13 @@ void emitTarget(ModelContext &context) {
   mlir::Value rows = emitter.argument(1);
   const std::vector<LayerKind> &layers = context.config.layers;
   for (size_t i = 0; i < layers.size(); ++i)
-    x = emitApply(context, layerFunction(layers[i]), {x, rows},
-                  context.hidden(), "x", layerPrefix(int64_t(i)), kTargetCache,
-                  int64_t(i))
+    x = emitApply(
+            context, layerFunction(layers[i]), {x, rows}, context.hidden(), "x",
+            layerPrefix(context.config, int64_t(i)), kTargetCache, int64_t(i))
             ->getResult(0);
   // All supported drafters take the state after the final norm.
-  mlir::Value hidden = emitter.norm(x, "model.norm", context.config.normEps);
+  mlir::Value hidden = emitter.norm(x, context.config.keys().trunk + "norm",
+                                    context.config.normEps);
   emitter.finish({emitter.head(hidden), hidden});
 }
 

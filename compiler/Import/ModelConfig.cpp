@@ -4,14 +4,14 @@
 
 namespace mtp::importer {
 
-std::string layerPrefix(int64_t layer) {
-  return "model.layers." + std::to_string(layer) + ".";
+std::string layerPrefix(const ModelConfig &config, int64_t layer) {
+  return config.keys().trunk + "layers." + std::to_string(layer) + ".";
 }
 
 std::string modulePrefix(const ModelConfig &config, int64_t module) {
   if (config.drafter.style == DrafterStyle::MiMo)
-    return "model.mtp_layers." + std::to_string(module) + ".";
-  return layerPrefix(int64_t(config.layers.size()) + module);
+    return config.keys().trunk + "mtp_layers." + std::to_string(module) + ".";
+  return layerPrefix(config, int64_t(config.layers.size()) + module);
 }
 
 std::string moduleMark(const ModelConfig &config, int64_t module) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mtp::importer {
@@ -42,6 +43,8 @@ struct GqaConfig {
   int64_t headDim = 0;
   bool hasQkvBias = false, hasOutputBias = false;
   bool hasQkNorm = false;
+  /// The norms of queries and keys are of all heads together.
+  bool isQkNormWhole = false;
 };
 
 /// Multi-head latent attention.
@@ -51,21 +54,34 @@ struct MlaConfig {
   int64_t nope = 0, rope = 0, value = 0;
 };
 
+/// The keys of a mixture of experts' weights, behind a layer's prefix.
+struct ExpertKeys {
+  std::string_view router = "mlp.gate.weight";
+  std::string_view bias = "mlp.gate.e_score_correction_bias";
+  std::string_view shared = "mlp.shared_experts.";
+  /// Of one expert, whose number "{}" is; then its projections.
+  std::string_view expert = "mlp.experts.{}.";
+  std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";
+};
+
 struct MoeConfig {
   int64_t experts = 0;
   int64_t topK = 0;
   int64_t width = 0;       ///< Of one expert.
   int64_t sharedWidth = 0; ///< Of all shared experts together; 0: none.
-  bool isSigmoid = false;  ///< With a correction bias; otherwise softmax.
+  bool isSigmoid = false;  ///< Otherwise softmax.
+  bool hasBias = false;    ///< Added to scores for the choice alone.
   int64_t groups = 1, keptGroups = 1;
   bool isNormalized = false;
   double scale = 1.0;
+  ExpertKeys keys;
 };
 
 /// How a family wires its MTP modules.
 enum class DrafterStyle {
   None,     ///< The family has no modules.
   DeepSeek, ///< eh_proj [e, h]
+  Hy3,      ///< As DeepSeek's, with another name of the final norm.
   MiMo,     ///< input_proj [h, e]
 };
 
@@ -77,6 +93,14 @@ struct DrafterConfig {
   bool isUnsaid = false;
   /// The hidden state handed on is the one after the module's final norm.
   bool carriesNormed = true;
+};
+
+/// The keys of what is not in a layer.
+struct KeyLayout {
+  std::string trunk = "model."; ///< Before the layers, embedding and norm.
+  std::string head = "lm_head.weight";
+
+  std::string embedding() const { return trunk + "embed_tokens.weight"; }
 };
 
 /// The kinds of a layer; layers of one kind share a function.
@@ -96,7 +120,10 @@ struct GenerationConfig {
 };
 
 struct ModelConfig {
-  std::string family; ///< config.json's model_type.
+  std::string family; ///< model_type, of the text model's config.
+  /// Where the weights stand. More than one if the text model is part of
+  /// another one, whose checkpoints differ: the first that is there is meant.
+  std::vector<KeyLayout> layouts = {KeyLayout()};
   int64_t vocab = 0, hidden = 0;
   int64_t heads = 0;
   int64_t intermediate = 0; ///< Of dense layers.
@@ -114,13 +141,16 @@ struct ModelConfig {
   std::vector<LayerKind> layers;
   DrafterConfig drafter;
   LayerKind drafterLayer;
+
+  const KeyLayout &keys() const { return layouts.front(); }
+
   /// The type that the config says the weights have.
   WeightType storedType = WeightType::BF16;
   GenerationConfig generation;
 };
 
 /// The prefix of the keys of a layer's weights.
-std::string layerPrefix(int64_t layer);
+std::string layerPrefix(const ModelConfig &config, int64_t layer);
 /// The same for MTP module `module`, of a family that has them.
 std::string modulePrefix(const ModelConfig &config, int64_t module);
 /// A weight that every MTP module of the family has and no layer.

@@ -34,7 +34,7 @@ ModelContext::prefixesOf(llvm::function_ref<bool(LayerKind)> matches) const {
   std::vector<std::string> prefixes;
   for (size_t i = 0; i < config.layers.size(); ++i)
     if (matches(config.layers[i]))
-      prefixes.push_back(layerPrefix(int64_t(i)));
+      prefixes.push_back(layerPrefix(config, int64_t(i)));
   for (int64_t d = 0; d < draft.modules; ++d)
     if (matches(config.drafterLayer))
       prefixes.push_back(modulePrefix(config, d));

@@ -27,8 +27,7 @@ inline constexpr llvm::StringLiteral kDrafterCache = "drafter_cache";
 /// The matrices that the target and the modules share; one key where they are
 /// tied.
 struct SharedKeys {
-  std::string embedding = "model.embed_tokens.weight";
-  std::string head = "lm_head.weight";
+  std::string embedding, head;
 };
 
 /// How many of the model's modules draft, and how many drafts a round has.

@@ -123,7 +123,7 @@ void readParameters(ConfigFields &fields, ConfigFields &scaling,
 RopeConfig readRope(ConfigFields &fields, const ModelConfig &config,
                     int64_t headDim, const RopeRules &rules) {
   RopeConfig rope;
-  rope.theta = fields.positiveOr("rope_theta", 10000.0);
+  rope.theta = fields.positiveOr("rope_theta", rules.theta);
   double partial =
       fields.positiveOr("partial_rotary_factor", rules.partial.value_or(1.0));
   // The old spelling outranks the new one; an empty object counts as none.

@@ -32,7 +32,7 @@ bool isHarmless(std::string_view key, const ModelConfig &config) {
     return true;
   // A copy of the embedding: were it another, the head would not be tied.
   return config.isTied &&
-         (key == "lm_head.weight" || key == "model.embed_tokens.weight");
+         (key == config.keys().head || key == config.keys().embedding());
 }
 
 /// The MTP module that a key belongs to. A checkpoint may have more modules
@@ -55,6 +55,12 @@ bool isSharedCopy(std::string_view key) {
          key.ends_with(".shared_head.head.weight");
 }
 
+/// Whether a key is of another part of a model that has the text model as one
+/// of its own: of images, say.
+bool isOtherPart(std::string_view key, const KeyLayout &layout) {
+  return layout.trunk != KeyLayout().trunk && !key.starts_with(layout.trunk);
+}
+
 } // namespace
 
 UnusedWeights findUnusedWeights(const WeightTable &weights,
@@ -70,8 +76,8 @@ UnusedWeights findUnusedWeights(const WeightTable &weights,
                      (choice.isAsked || *module < config.drafter.modules);
     if (isLeftOut || (module && isSharedCopy(key)))
       continue;
-    (isInLayer(key) ? unused.inLayers : unused.elsewhere)
-        .push_back(std::move(key));
+    bool isInModel = isInLayer(key) && !isOtherPart(key, config.keys());
+    (isInModel ? unused.inLayers : unused.elsewhere).push_back(std::move(key));
   }
   return unused;
 }

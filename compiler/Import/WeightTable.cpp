@@ -92,7 +92,7 @@ Result<WeightType> WeightTable::keptType(WeightType stored, size_t rank) const {
 
 WeightType WeightTable::impliedType(const std::string &key, size_t rank) const {
   // All families keep this bias in f32, whatever their other weights are.
-  if (key.ends_with("e_score_correction_bias"))
+  if (key.ends_with("e_score_correction_bias") || key.ends_with("expert_bias"))
     return WeightType::F32;
   // Only matrices are stored as FP8.
   if (rank == 1 && storedType == WeightType::F8E4M3)
@@ -103,6 +103,7 @@ WeightType WeightTable::impliedType(const std::string &key, size_t rank) const {
 Result<WeightType> WeightTable::check(const std::string &key,
                                       std::span<const int64_t> shape) {
   MTP_ASSIGN_OR_RETURN(TensorView tensor, weights->get(key));
+  tensor = tensor.withRank(shape.size());
   used.insert(key);
   if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(),
                   tensor.shape.end()))

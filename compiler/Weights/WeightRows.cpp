@@ -60,6 +60,8 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
                                        int64_t stack) {
   std::string key = expandKey(source.keyPattern, stack);
   MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(key));
+  if (!source.shape.empty())
+    tensor = tensor.withRank(source.shape.size());
   WeightRows rows;
   auto check = [&]() -> Status {
     if (!isReadable(tensor.type))

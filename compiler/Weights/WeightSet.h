@@ -21,6 +21,15 @@ struct TensorView {
   std::span<const int64_t> shape;
   std::span<const uint8_t> bytes;
   const InputFile *file = nullptr;
+
+  /// The tensor without the leading extents of 1 that it has beyond `rank`, as
+  /// where a vector is stored as [1, n].
+  TensorView withRank(size_t rank) const {
+    TensorView view = *this;
+    while (view.shape.size() > rank && view.shape.front() == 1)
+      view.shape = view.shape.subspan(1);
+    return view;
+  }
 };
 
 /// The tensors of one or many safetensors files under one set of keys.

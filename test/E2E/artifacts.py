@@ -23,6 +23,7 @@ TINY = "dsv3-mtp1 dsv3-yarn-mtp2 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 glm4moe-
 PLAIN = "llama-gqa llama-tied qwen2 qwen3 qwen3moe".split()
 # What only the choice of experts tells apart.
 ROUTED = "dsv3-negative glm4moe-negative".split()
+NAMED = "ernie-moe minimax-m2 hy3-mtp1".split()
 HERE = pathlib.Path(__file__).parent
 # Code for processors without AVX-512, which any other runs, too.
 V3 = ["--target-cpu=x86-64-v3"]
@@ -74,6 +75,9 @@ def jobs():
         for dtype in ("f32", "bf16"):
             yield (f"{model}.{dtype}", model, dtype,
                    ["--max-batch=2", "--max-context=128", "--prefill-chunk=32"], [])
+    # Names, norms and routing of their own.
+    for model in NAMED:
+        yield f"{model}.f32", model, "f32", SMALL + (["-k=3"] if "mtp" in model else []), []
     # One module at all depths though there are two; other pages and chunks.
     yield ("dsv3-chain-mtp2.reuse", "dsv3-chain-mtp2", "f32",
            SMALL + ["-k=4", "--draft-depth-policy=reuse"], [])
@@ -160,6 +164,8 @@ def gpu_jobs():
     yield "qwen2.sim", "qwen2", "f32", ALONE, sim
     yield "qwen3.sim", "qwen3", "f32", ALONE, sim + ["--quantize=int8,group=128"]
     yield "qwen3moe.sim", "qwen3moe", "bf16", ALONE, sim
+    yield "ernie-moe.sim", "ernie-moe", "bf16", ALONE, sim
+    yield "minimax-m2.sim", "minimax-m2", "f32", ALONE, sim
     yield ("llama-tied.sim", "llama-tied", "f32", ALONE,
            sim + ["--quantize-embedding=int8,group=32"])
     yield "mimo-mtp1.sim", "mimo-mtp1", "bf16", DRAFTED, sim

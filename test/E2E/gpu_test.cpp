@@ -204,6 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"llama-gqa.sim", kRounded}, Plans{"llama-tied.sim", kExact},
         Plans{"mistral.sim", kExact}, Plans{"qwen2.sim", kExact},
         Plans{"qwen3.sim", kExact}, Plans{"qwen3moe.sim", kRounded},
+        Plans{"ernie-moe.sim", kRounded}, Plans{"minimax-m2.sim", kExact},
         Plans{"mimo-mtp1.sim", kRounded}, Plans{"mimo-tree.sim", kRounded},
         Plans{"glm4moe-mtp1.sim", kRounded},
         Plans{"dsv3-chain-mtp2.sim", kRounded, true},

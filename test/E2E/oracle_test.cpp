@@ -128,8 +128,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "glm4moe-negative.f32", "glm4moe-negative.bf16",
                     "llama-gqa.f32", "llama-gqa.bf16", "llama-tied.f32",
                     "llama-tied.bf16", "qwen2.f32", "qwen2.bf16", "qwen3.f32",
-                    "qwen3.bf16", "qwen3moe.f32", "qwen3moe.bf16", "bundled",
-                    "dsv3-mtp1.bf16v3", "dsv3-chain-mtp2.bf16v3",
+                    "qwen3.bf16", "qwen3moe.f32", "qwen3moe.bf16",
+                    "ernie-moe.f32", "minimax-m2.f32", "hy3-mtp1.f32",
+                    "bundled", "dsv3-mtp1.bf16v3", "dsv3-chain-mtp2.bf16v3",
                     "mimo-mtp1.bf16v3", "glm4moe-mtp1.bf16v3",
                     "llama-gqa.bf16v3", "qwen3moe.bf16v3", "bundled.v3"),
     [](const testing::TestParamInfo<const char *> &info) {

@@ -435,9 +435,9 @@ TEST(Config, RefusesBadRopes) {
 TEST(Config, RefusesFamilies) {
   expectError(kLlama.with("model_type", "\"gpt2\""),
               "config key \"model_type\": expected one of deepseek_v3, dots1, "
-              "glm4_moe, glm4_moe_lite, kimi_k2, llama, mimo, ministral3, "
-              "mistral, qwen2, qwen3, qwen3_moe, seed_oss, youtu, got "
-              "\"gpt2\"");
+              "ernie4_5, ernie4_5_moe, glm4_moe, glm4_moe_lite, hy_v3, "
+              "kimi_k2, llama, mimo, minimax_m2, ministral3, mistral, qwen2, "
+              "qwen3, qwen3_moe, seed_oss, youtu, kimi_k25, got \"gpt2\"");
   expectError(kLlama.without("model_type"), "\"model_type\"");
   expectError(kDeepSeek.with("model_type", "\"deepseek_v32\""),
               "\"deepseek_v32\" is not supported: its attention selects "
@@ -455,7 +455,7 @@ TEST(Config, NamesTheNearestFamily) {
   expectError(named(kDeepSeek, "glm_moe_dsa").with("index_topk", "2048"),
               "nearest is \"glm4_moe_lite\", which has no indexer that selects "
               "positions (\"index_topk\")");
-  expectError(named(kGlm.without("kv_lora_rank"), "hy_v3"),
+  expectError(named(kGlm.without("kv_lora_rank"), "hy_v9"),
               "nearest is \"glm4_moe\"");
   expectError(named(kQwen3Moe, "mixtral"), "nearest is \"qwen3_moe\"");
   expectError(named(kLlama, "olmo"), "nearest is \"llama\"");
@@ -472,6 +472,31 @@ TEST(Config, NamesTheNearestFamily) {
           .with("text_config", "{\"model_type\":\"ministral3\"}"),
       "its \"text_config\" is of \"ministral3\"; a model within another one is "
       "not read");
+}
+
+/// A text model within another one: its config, the keys of its weights, and
+/// what the outer config says of the whole.
+TEST(Config, ReadsTextModelsOfWrappers) {
+  Config outer({{"model_type", "\"kimi_k25\""},
+                {"text_config", "{\"num_hidden_layers\":3}"}});
+  ModelConfig config = read(outer);
+  EXPECT_EQ(config.family, "deepseek_v3");
+  EXPECT_EQ(config.layers.size(), 3u);
+  EXPECT_EQ(config.keys().trunk, "language_model.model.");
+  EXPECT_EQ(config.layouts.at(1).trunk, "model.language_model.");
+  EXPECT_EQ(layerPrefix(config, 2), "language_model.model.layers.2.");
+  EXPECT_FALSE(config.isTied);
+  EXPECT_TRUE(read(outer.with("tie_word_embeddings", "true")).isTied);
+  EXPECT_EQ(read(outer.with("eos_token_id", "7")).generation.eos,
+            std::vector<int32_t>{7});
+  expectError(outer.without("text_config"),
+              "\"text_config\": expected an object");
+  expectError(outer.with("text_config", "{\"model_type\":\"gpt2\"}"),
+              "\"text_config.model_type\": expected one of");
+  expectError(outer.with("text_config", "{\"hidden_size\":0}"),
+              "\"text_config.hidden_size\"");
+  expectError(outer.with("quantization_config", "{\"quant_method\":\"awq\"}"),
+              "\"quantization_config.quant_method\": expected \"fp8\"");
 }
 
 /// Configs of drafters, most of which call themselves a llama or a qwen3 of one
@@ -544,6 +569,47 @@ TEST(Config, ReadsNearFamilies) {
   EXPECT_EQ(dots.rope.dim, 144);
   EXPECT_EQ(dots.layers[61].window, 0);
   EXPECT_EQ(dots.drafter.style, DrafterStyle::None);
+}
+
+/// Families with names of their own for what others have.
+TEST(Config, ReadsNamedExperts) {
+  ModelConfig hy = read(Config({{"model_type", "\"hy_v3\""}}));
+  EXPECT_FALSE(hy.layers[0].isMoe);
+  EXPECT_TRUE(hy.layers[1].isMoe && hy.gqa->hasQkNorm);
+  EXPECT_EQ(hy.rope.theta, 11158840.0);
+  EXPECT_EQ(hy.moe->keys.bias, "mlp.expert_bias");
+  EXPECT_EQ(hy.drafter.style, DrafterStyle::Hy3);
+  ModelConfig m2 =
+      read(Config({{"model_type", "\"minimax_m2\""}, {"rotary_dim", "64"}}));
+  EXPECT_TRUE(m2.layers[0].isMoe && m2.gqa->isQkNormWhole);
+  EXPECT_EQ(m2.rope.dim, 64);
+  EXPECT_EQ(m2.rope.theta, 5000000.0);
+  EXPECT_EQ(m2.moe->width, 1536);
+  ModelConfig dense = read(Config({{"model_type", "\"ernie4_5\""}}));
+  EXPECT_TRUE(dense.isTied && dense.rope.isInterleaved && !dense.moe);
+  EXPECT_EQ(dense.gqa->headDim, 128);
+  Config ernie({{"model_type", "\"ernie4_5_moe\""}});
+  ModelConfig moe = read(ernie.with("moe_layer_end_index", "20"));
+  EXPECT_TRUE(moe.moe->hasBias && !moe.moe->isSigmoid);
+  EXPECT_TRUE(moe.layers[1].isMoe && moe.layers[20].isMoe);
+  EXPECT_FALSE(moe.layers[0].isMoe || moe.layers[21].isMoe);
+  EXPECT_FALSE(read(ernie.with("moe_layer_start_index", "28")).moe);
+}
+
+TEST(Config, RefusesVariantsOfNamedFamilies) {
+  Config m2({{"model_type", "\"minimax_m2\""}});
+  expectError(m2.with("attn_type_list", "[0]"), "\"attn_type_list\"");
+  expectError(m2.with("attn_type_list", "[1]"), "one kind for each");
+  expectError(m2.with("scoring_func", "\"softmax\""), "\"sigmoid\"");
+  expectError(m2.with("shared_intermediate_size", "8"), "expected 0, got 8");
+  expectError(m2.with("rotary_dim", "129"), "\"rotary_dim\"");
+  Config hy({{"model_type", "\"hy_v3\""}});
+  expectError(hy.with("route_norm", "false"), "\"route_norm\"");
+  expectError(hy.with("first_k_dense_replace", "2"), "\"mlp_layer_types\"");
+  for (const char *family : {"ernie4_5", "ernie4_5_moe"})
+    expectError(Config({{"model_type", '"' + std::string(family) + '"'},
+                        {"use_bias", "true"}}),
+                "\"use_bias\": expected false");
 }
 
 const char *const kScaledYarn =

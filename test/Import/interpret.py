@@ -87,8 +87,13 @@ def rms_norm(text, x, weight):
     return out
 
 
+def parse_float(text):
+    """MLIR writes the bits of what it cannot write in few digits."""
+    return struct.unpack(">d", bytes.fromhex(text[2:]))[0] if text.startswith("0x") else float(text)
+
+
 def frequencies(p):
-    dim, theta = int(p["dim"]), float(p["theta"])
+    dim, theta = int(p["dim"]), parse_float(p["theta"])
     factor, old = float(p.get("factor", 1)), int(p.get("original_max_position", 0))
     out = [theta ** (-2 * i / dim) for i in range(dim // 2)]
     kind = p.get("scaling", "none")
@@ -243,6 +248,7 @@ class Module:
 
     def tensor(self, key, shape):
         found, values = self.weights[key]
+        found = found[max(0, len(found) - len(shape)):] if found[0] == 1 else found
         assert found == shape, f"{key}: expected {shape}, got {found}"
         return values if len(shape) == 1 else split(values, shape[0])
 

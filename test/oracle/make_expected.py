@@ -75,7 +75,8 @@ def modules_of(m, net, c, folder):
     """The function that runs a module: transformers' class where it can, else the reference's. Both agree."""
     if not c.get("num_nextn_predict_layers"):
         return None
-    if c["model_type"] == "mimo" or not c.get("mtp_hidden_states_post_norm", True):
+    # transformers does not read hy_v3's module, whose names vLLM's class has.
+    if c["model_type"] in ("mimo", "hy_v3") or not c.get("mtp_hidden_states_post_norm", True):
         return net.module
     modules = Modules(m, c, folder)
 

@@ -26,7 +26,7 @@ def rms(x, weight, eps):
 
 def inv_freq(c, dim):
     """Rotary frequencies and the factor on cos and sin."""
-    f = 1.0 / float(c["rope_theta"]) ** (torch.arange(0, dim, 2, dtype=torch.float32) / dim)
+    f = 1.0 / float(c.get("rope_theta", 11158840.0)) ** (torch.arange(0, dim, 2, dtype=torch.float32) / dim)
     s = c.get("rope_scaling")
     if not s:
         return f, 1.0
@@ -130,11 +130,15 @@ class Net:
 
     def moe(self, p, x):
         c, w = self.c, self.w
-        logits = x @ w[p + "gate.weight"].t()
+        isHy3 = self.mt == "hy_v3"
+        logits = x @ w[p + ("router.gate.weight" if isHy3 else "gate.weight")].t()
         k = c["num_experts_per_tok"]
         if self.mt == "qwen3_moe":
             scores = choice = torch.softmax(logits, -1)
             scaling = 1.0
+        elif isHy3:
+            scores, scaling = logits.sigmoid(), c["router_scaling_factor"]
+            choice = scores + w[p + "expert_bias"]
         else:
             scores = logits.sigmoid()
             choice = scores + w[p + "gate.e_score_correction_bias"]
@@ -153,10 +157,12 @@ class Net:
         for t in range(len(x)):
             idx = choice[t].topk(k)[1]
             wt = scores[t, idx]
-            if c["norm_topk_prob"]:
+            if c.get("norm_topk_prob") or isHy3:
                 wt = wt / (wt.sum() + (0 if self.mt == "qwen3_moe" else 1e-20))
             for e, a in zip(idx.tolist(), wt * scaling):
                 out[t] += a * self.swiglu(f"{p}experts.{e}.", x[t:t + 1])[0]
+        if isHy3:
+            return out + self.swiglu(p + "shared_mlp.", x)
         if c.get("n_shared_experts"):
             out = out + self.swiglu(p + "shared_experts.", x)
         return out
@@ -164,7 +170,7 @@ class Net:
     def block(self, p, x, pos):
         x = x + self.attention(p + "self_attn.", rms(x, self.w[p + "input_layernorm.weight"], self.eps), pos)
         y = rms(x, self.w[p + "post_attention_layernorm.weight"], self.eps)
-        return x + (self.moe if p + "mlp.gate.weight" in self.w else self.swiglu)(p + "mlp.", y)
+        return x + (self.swiglu if p + "mlp.gate_proj.weight" in self.w else self.moe)(p + "mlp.", y)
 
     def head(self, h):
         return h @ self.w["model.embed_tokens.weight" if self.c["tie_word_embeddings"] else "lm_head.weight"].t()
@@ -195,5 +201,6 @@ class Net:
         p = f"model.layers.{self.c['num_hidden_layers'] + d - 1}."
         x = torch.cat((rms(e, w[p + "enorm.weight"], self.eps), rms(h, w[p + "hnorm.weight"], self.eps)), -1)
         x = self.block(p, self.lin(x, p + "eh_proj"), pos)
-        y = rms(x, w[p + "shared_head.norm.weight"], self.eps)
+        norm = "final_layernorm.weight" if self.mt == "hy_v3" else "shared_head.norm.weight"
+        y = rms(x, w[p + norm], self.eps)
         return self.head(y), y if self.c.get("mtp_hidden_states_post_norm", True) else x

@@ -51,7 +51,7 @@ def fill(name, count, offset, amplitude, seed):
 
 def kind(name, shape, tied=False):
     """(offset, amplitude) of a tensor's uniform distribution."""
-    if name.endswith("e_score_correction_bias"):
+    if name.endswith(("e_score_correction_bias", "expert_bias")):
         return 0.0, 0.25
     if name.endswith(".bias"):
         return 0.0, 0.2
@@ -62,7 +62,7 @@ def kind(name, shape, tied=False):
         std = 0.3 if tied else 1.0
     elif "lm_head" in name or "shared_head.head" in name:
         std *= 2.5
-    elif name.endswith("mlp.gate.weight"):
+    elif name.endswith(("mlp.gate.weight", "moe.gate.weight", "router.gate.weight")):
         std *= 2.0
     elif any(k in name for k in ("q_proj", "k_proj", "q_b_proj", "kv_b_proj")):
         std *= 1.5
@@ -203,6 +203,26 @@ MODELS["ministral3"] = without(
                          "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1,
                          "original_max_position_embeddings": 64}), "rope_theta", "rms_norm_eps")
 NEAR = {"glm4lite-mtp1", "youtu", "dots1", "seed-oss", "ministral3"}
+# Names and rotations of their own: neighbours rotate; softmax routing with a bias, stored as [1, n]; one norm for
+# all heads of a row, a part of a head rotates, Mixtral's names; the router's own names, an MTP module
+MODELS["ernie"] = without(
+    cfg("Ernie4_5ForCausalLM", "ernie4_5", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=24, intermediate_size=96, use_bias=False), "rope_theta", "rms_norm_eps", "tie_word_embeddings")
+MODELS["ernie"]["tie_word_embeddings"] = True
+MODELS["ernie-moe"] = cfg("Ernie4_5_MoeForCausalLM", "ernie4_5_moe", num_hidden_layers=4, num_attention_heads=4,
+                          num_key_value_heads=2, intermediate_size=96, moe_intermediate_size=40, moe_num_experts=8,
+                          moe_k=3, moe_num_shared_experts=2, moe_layer_start_index=1, moe_layer_end_index=2,
+                          moe_layer_interval=1, use_bias=False)
+MODELS["minimax-m2"] = without(
+    cfg("MiniMaxM2ForCausalLM", "minimax_m2", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=24, rotary_dim=12, intermediate_size=40, num_local_experts=8, num_experts_per_tok=3,
+        scoring_func="sigmoid", use_qk_norm=True, attn_type_list=[1, 1]), "rope_theta")
+MODELS["hy3-mtp1"] = without(
+    cfg("HYV3ForCausalLM", "hy_v3", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=24,
+        intermediate_size=96, moe_intermediate_size=40, num_experts=8, num_experts_per_tok=2, num_shared_experts=1,
+        router_scaling_factor=1.7, qk_norm=True, route_norm=True, first_k_dense_replace=1,
+        num_nextn_predict_layers=1), "rope_theta")
+NEAR |= {"ernie", "ernie-moe", "minimax-m2"}
 # as Kimi-K2 has it: YaRN's two bounds are one, apart by rounding alone, and here not even by that
 MODELS["dsv3-beta"] = {**MODELS["dsv3-yarn-mtp2"], "num_nextn_predict_layers": 0}
 MODELS["dsv3-beta"]["rope_scaling"] = {**MODELS["dsv3-yarn-mtp2"]["rope_scaling"], "beta_fast": 1.0,
@@ -214,7 +234,8 @@ STORED_HEADS = {"llama-keys"}  # stores a head of other values though the config
 SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
          "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 3, "glm4moe-negative": 10,
          "dsv3-keys": 1, "llama-partial": 1, "qwen3moe-keys": 3, "glm4lite-mtp1": 11, "youtu": 8, "dots1": 7,
-         "seed-oss": 2, "ministral3": 2, "dsv3-beta": 1}
+         "seed-oss": 2, "ministral3": 2, "dsv3-beta": 1, "ernie": 10, "ernie-moe": 2, "minimax-m2": 3,
+         "hy3-mtp1": 12}
 
 SHARDED = {"qwen2"}          # written as two shards with an index
 DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the MTP layer too, as GLM does
@@ -259,9 +280,37 @@ def tensors(name, c):
         w(p + "o_proj.weight", H, nh * d)
         if c.get("attention_out_bias") or (mt == "dots1" and bias):
             w(p + "o_proj.bias", H)
-        if mt in ("qwen3", "qwen3_moe", "dots1") or c.get("use_qk_norm"):
+        if mt == "minimax_m2":
+            w(p + "q_norm.weight", nh * d)
+            w(p + "k_norm.weight", kvh * d)
+        elif mt in ("qwen3", "qwen3_moe", "dots1", "hy_v3") or c.get("use_qk_norm"):
             w(p + "q_norm.weight", d)
             w(p + "k_norm.weight", d)
+
+    def named_experts(p):
+        """The experts of families that give them names of their own."""
+        n = c.get("moe_num_experts") or c.get("num_local_experts") or c["num_experts"]
+        if mt == "minimax_m2":
+            p += "block_sparse_moe."
+            w(p + "gate.weight", n, H)
+            w(p + "e_score_correction_bias", n)
+            for e in range(n):
+                w(p + f"experts.{e}.w1.weight", c["intermediate_size"], H)
+                w(p + f"experts.{e}.w2.weight", H, c["intermediate_size"])
+                w(p + f"experts.{e}.w3.weight", c["intermediate_size"], H)
+            return
+        p += "mlp."
+        width = c["moe_intermediate_size"]
+        if mt == "hy_v3":
+            w(p + "router.gate.weight", n, H)
+            w(p + "expert_bias", n)
+            mlp(p + "shared_mlp.", width * c["num_shared_experts"])
+        else:
+            w(p + "gate.weight", n, H)
+            w(p + "moe_statics.e_score_correction_bias", 1, n)
+            mlp(p + "shared_experts.", width * c["moe_num_shared_experts"])
+        for e in range(n):
+            mlp(p + f"experts.{e}.", width)
 
     def block(p, dense):
         w(p + "input_layernorm.weight", H)
@@ -270,6 +319,8 @@ def tensors(name, c):
         if dense:
             mlp(p + "mlp.", c["intermediate_size"])
             return
+        if mt in ("ernie4_5_moe", "minimax_m2", "hy_v3"):
+            return named_experts(p)
         n = c.get("num_local_experts") or c.get("n_routed_experts") or c["num_experts"]
         w(p + "mlp.gate.weight", n, H)
         if mt != "qwen3_moe":
@@ -279,10 +330,12 @@ def tensors(name, c):
             mlp(p + f"mlp.experts.{e}.", c["moe_intermediate_size"])
 
     dense_layers = {"deepseek_v3": c.get("first_k_dense_replace"), "glm4_moe": c.get("first_k_dense_replace"),
-                    "dots1": c.get("first_k_dense_replace"), "glm4_moe_lite": 1, "qwen3_moe": 0}.get(mt, 1 << 30)
+                    "dots1": c.get("first_k_dense_replace"), "glm4_moe_lite": 1, "qwen3_moe": 0, "minimax_m2": 0,
+                    "hy_v3": 1, "ernie4_5_moe": 1}.get(mt, 1 << 30)
+    last_moe = c.get("moe_layer_end_index", 1 << 30)
     w("model.embed_tokens.weight", V, H)
     for i in range(c["num_hidden_layers"]):
-        block(f"model.layers.{i}.", i < dense_layers)
+        block(f"model.layers.{i}.", i < dense_layers or i > last_moe)
     w("model.norm.weight", H)
     if not c["tie_word_embeddings"] or name in STORED_HEADS:
         w("lm_head.weight", V, H)
@@ -299,7 +352,7 @@ def tensors(name, c):
             w(p + "enorm.weight", H)
             w(p + "hnorm.weight", H)
             w(p + "eh_proj.weight", H, 2 * H)
-            w(p + "shared_head.norm.weight", H)
+            w(p + ("final_layernorm.weight" if mt == "hy_v3" else "shared_head.norm.weight"), H)
             if name in DUPLICATES:
                 w(p + "embed_tokens.weight", V, H)
                 w(p + "shared_head.head.weight", V, H)
@@ -396,7 +449,7 @@ def write(name, folder, dtype="f32", seed=None):
     entries = []
     for n, shape in tensors(name, c):
         data = values(name, c, n, shape, seed)
-        if dtype == "bf16" and not n.endswith("e_score_correction_bias"):
+        if dtype == "bf16" and not n.endswith(("e_score_correction_bias", "expert_bias")):
             entries.append((n, "BF16", shape, bf16(data)))
         else:
             entries.append((n, "F32", shape, data))
