@@ -45,7 +45,8 @@ static Status checkKind(StringRef source) {
 
 OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
                                            llvm::SourceMgr &sources,
-                                           const std::string &path) {
+                                           const std::string &path,
+                                           const std::string &libraryFolder) {
   auto report = [&](const llvm::Twine &message) {
     emitError(UnknownLoc::get(&context)) << message;
     return OwningOpRef<ModuleOp>();
@@ -55,7 +56,8 @@ OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
     return report("cannot read '" + path + "': " + buffer.getError().message());
   if (Status status = checkKind((*buffer)->getBuffer()); !status.isOk())
     return report(path + ": " + std::string(status.message()));
-  return parseWithImports(context, sources, std::move(*buffer), path);
+  return parseWithImports(context, sources, std::move(*buffer), path,
+                          libraryFolder);
 }
 
 /// Where the fault lies in a flag or a path, no line of the module is named.

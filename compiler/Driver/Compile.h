@@ -40,10 +40,11 @@ void registerCompilerDialects(mlir::DialectRegistry &registry);
 
 /// Parses the model at `path` ("-" for standard input), whose text `sources`
 /// holds from then on: with an mlir::SourceMgrDiagnosticHandler on it, errors
-/// of all phases point at lines. Errors go to the context's diagnostics.
-mlir::OwningOpRef<mlir::ModuleOp> parseModel(mlir::MLIRContext &context,
-                                             llvm::SourceMgr &sources,
-                                             const std::string &path);
+/// of all phases point at lines. `libraryFolder` is as in parseWithImports.
+/// Errors go to the context's diagnostics.
+mlir::OwningOpRef<mlir::ModuleOp>
+parseModel(mlir::MLIRContext &context, llvm::SourceMgr &sources,
+           const std::string &path, const std::string &libraryFolder = "");
 
 /// Takes `module` through the phases, with one target in place; several targets
 /// leave it as it is for all of them. Paths of weights and tokenizer in it are

@@ -10,6 +10,7 @@
 
 #include "compiler/Driver/Imports.h"
 #include "compiler/Driver/SourceCheck.h"
+#include "compiler/Import/DrafterLibrary.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -23,36 +24,53 @@ using namespace mtp;
 using namespace mlir;
 using mlir::mtp::ImportOp;
 
+/// The folder of the files that the tools bring, in which no path leads on.
+static constexpr llvm::StringLiteral kNoFolder = "<>";
+
 /// More than any library has; files that import each other over and over would
 /// only exhaust the machine.
 static constexpr size_t kMaxImported = 4096;
 
 namespace {
 
+/// The text of a file, or why there is none.
+using Text = llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>;
+
 /// The symbols of a module that imports; null for functions that it will have.
 using Names = llvm::StringMap<Operation *>;
 
 class Importer {
 public:
-  Importer(MLIRContext &context, llvm::SourceMgr &sources)
-      : context(context), sources(sources) {}
+  Importer(MLIRContext &context, llvm::SourceMgr &sources,
+           const std::string &libraryFolder)
+      : context(context), sources(sources), libraryFolder(libraryFolder) {}
 
   /// Says that the file is being read, so that none may import it.
   void begin(llvm::StringRef path) { files[path.str()] = {}; }
 
-  /// Parses and verifies a file with what it imports.
+  /// Parses and verifies a file with what it imports, whose paths are relative
+  /// to `folder`.
   OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> text,
-                              const std::string &path);
+                              const std::string &path,
+                              const std::string &folder);
 
 private:
   LogicalResult resolve(ModuleOp module, const std::string &folder);
   FailureOr<ModuleOp> open(ImportOp import, const std::string &folder);
+  FailureOr<ModuleOp> openFile(ImportOp import, llvm::StringRef path);
+  FailureOr<ModuleOp> openLibrary(ImportOp import, llvm::StringRef name);
+  /// Parses a file unless that has been done; `real` tells files apart.
+  FailureOr<ModuleOp> parseOnce(ImportOp import, llvm::StringRef real,
+                                const std::string &path,
+                                const std::string &folder,
+                                llvm::function_ref<Text()> read);
   FailureOr<llvm::SetVector<Operation *>> findNeeded(ImportOp import,
                                                      ModuleOp library);
   LogicalResult take(ImportOp import, ModuleOp library, Names &names);
 
   MLIRContext &context;
   llvm::SourceMgr &sources;
+  const std::string &libraryFolder;
   /// The files by their real paths; null while they are read.
   std::map<std::string, OwningOpRef<ModuleOp>> files;
   size_t numImported = 0;
@@ -67,7 +85,8 @@ std::string compiler::folderOf(llvm::StringRef path) {
 }
 
 OwningOpRef<ModuleOp> Importer::parse(std::unique_ptr<llvm::MemoryBuffer> text,
-                                      const std::string &path) {
+                                      const std::string &path,
+                                      const std::string &folder) {
   if (Status status = compiler::checkSource(text->getBuffer());
       !status.isOk()) {
     emitError(UnknownLoc::get(&context)) << path << ": " << status.message();
@@ -80,40 +99,80 @@ OwningOpRef<ModuleOp> Importer::parse(std::unique_ptr<llvm::MemoryBuffer> text,
   sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
   ParserConfig config(&context, /*verifyAfterParse=*/false);
   auto module = parseSourceFile<ModuleOp>(own, config);
-  if (!module || failed(resolve(*module, compiler::folderOf(path))) ||
-      failed(verify(*module)))
+  if (!module || failed(resolve(*module, folder)) || failed(verify(*module)))
     return {};
   return module;
 }
 
-/// Reads the file that `import` names, unless that has been done.
-FailureOr<ModuleOp> Importer::open(ImportOp import, const std::string &folder) {
-  llvm::SmallString<256> path(folder == "." ? "" : folder), real;
-  llvm::sys::path::append(path, import.getFile());
-  auto fail = [&](const std::string &reason) {
-    import.emitOpError("cannot read '") << path << "': " << reason;
-    return failure();
-  };
-  if (std::error_code error = llvm::sys::fs::real_path(path, real))
-    return fail(error.message());
-  if (!llvm::sys::fs::is_regular_file(real))
-    return fail("expected a file");
-  auto [at, isNew] = files.try_emplace(real.str().str());
+static InFlightDiagnostic cannotRead(ImportOp import, llvm::StringRef path) {
+  return import.emitOpError("cannot read '") << path << "': ";
+}
+
+FailureOr<ModuleOp> Importer::parseOnce(ImportOp import, llvm::StringRef real,
+                                        const std::string &path,
+                                        const std::string &folder,
+                                        llvm::function_ref<Text()> read) {
+  auto [at, isNew] = files.try_emplace(real.str());
   if (!isNew) {
     if (at->second)
       return *at->second;
     return import.emitOpError("expected no cycle of files, got '")
            << path << "' again";
   }
-  auto text = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  Text text = read();
   if (!text)
-    return fail(text.getError().message());
-  at->second = parse(std::move(*text), path.str().str());
+    return cannotRead(import, path) << text.getError().message();
+  at->second = parse(std::move(*text), path, folder);
   if (!at->second) {
     files.erase(at);
     return failure();
   }
   return *at->second;
+}
+
+FailureOr<ModuleOp> Importer::openFile(ImportOp import, llvm::StringRef path) {
+  llvm::SmallString<256> real;
+  if (std::error_code error = llvm::sys::fs::real_path(path, real))
+    return cannotRead(import, path) << error.message();
+  if (!llvm::sys::fs::is_regular_file(real))
+    return cannotRead(import, path) << "expected a file";
+  return parseOnce(import, real, path.str(), compiler::folderOf(path), [&] {
+    return llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  });
+}
+
+/// Reads a file of the library: a folder of one's own first, then what the
+/// tools bring.
+FailureOr<ModuleOp> Importer::openLibrary(ImportOp import,
+                                          llvm::StringRef name) {
+  llvm::SmallString<256> path(libraryFolder);
+  llvm::sys::path::append(path, name);
+  if (!libraryFolder.empty() && llvm::sys::fs::exists(path))
+    return openFile(import, path);
+  auto text = drafters::findLibraryFile(name);
+  if (!text) {
+    return import.emitOpError("expected a file of the drafter library (")
+           << drafters::listLibraryFiles() << "), got '" << import.getFile()
+           << "'";
+  }
+  std::string own = import.getFile().str();
+  return parseOnce(import, own, own, kNoFolder.str(), [&] {
+    return Text(llvm::MemoryBuffer::getMemBuffer(*text, own));
+  });
+}
+
+/// Reads the file that `import` names, unless that has been done.
+FailureOr<ModuleOp> Importer::open(ImportOp import, const std::string &folder) {
+  if (std::optional<llvm::StringRef> name = import.getLibraryName())
+    return openLibrary(import, *name);
+  if (folder == kNoFolder) {
+    return import.emitOpError("expected a name in angle brackets in a file "
+                              "that the tools bring, got '")
+           << import.getFile() << "'";
+  }
+  llvm::SmallString<256> path(folder == "." ? "" : folder);
+  llvm::sys::path::append(path, import.getFile());
+  return openFile(import, path);
 }
 
 /// The functions that are named and all that they use, in the order in which it
@@ -154,7 +213,8 @@ static bool isSame(Operation *a, Operation *b) {
 /// A name that neither the module nor `copy` has, by the file's.
 static StringAttr freeName(ImportOp import, StringAttr name, const Names &names,
                            ModuleOp copy) {
-  std::string stem = llvm::sys::path::stem(import.getFile()).str();
+  llvm::StringRef file = import.getLibraryName().value_or(import.getFile());
+  std::string stem = llvm::sys::path::stem(file).str();
   std::string base = stem + "." + name.str(), own = base;
   for (size_t i = 0; names.contains(own) || copy.lookupSymbol(own); ++i)
     own = base + "." + std::to_string(i);
@@ -239,10 +299,11 @@ LogicalResult Importer::resolve(ModuleOp module, const std::string &folder) {
 OwningOpRef<ModuleOp>
 compiler::parseWithImports(MLIRContext &context, llvm::SourceMgr &sources,
                            std::unique_ptr<llvm::MemoryBuffer> text,
-                           const std::string &path) {
-  Importer importer(context, sources);
+                           const std::string &path,
+                           const std::string &libraryFolder) {
+  Importer importer(context, sources, libraryFolder);
   llvm::SmallString<256> real;
   if (!llvm::sys::fs::real_path(path, real))
     importer.begin(real);
-  return importer.parse(std::move(text), path);
+  return importer.parse(std::move(text), path, folderOf(path));
 }

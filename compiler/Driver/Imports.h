@@ -15,13 +15,15 @@ namespace mtp::compiler {
 std::string folderOf(llvm::StringRef path);
 
 /// Parses the text of the model at `path`, takes what its mtp.import ops name
-/// from the files there, and verifies the whole. `sources` holds the text of
-/// all files from then on, this one's first. Errors go to the context's
-/// diagnostics.
+/// from the files there, and verifies the whole. A name in angle brackets is a
+/// file of `libraryFolder`, or where that is empty or has none, of the library
+/// that the tools bring. `sources` holds the text of all files from then on,
+/// this one's first. Errors go to the context's diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp>
 parseWithImports(mlir::MLIRContext &context, llvm::SourceMgr &sources,
                  std::unique_ptr<llvm::MemoryBuffer> text,
-                 const std::string &path);
+                 const std::string &path,
+                 const std::string &libraryFolder = "");
 
 } // namespace mtp::compiler
 

@@ -79,4 +79,25 @@ void emitModule(ModelContext &context) {
   emitter.finish({emitter.head(normed), carried});
 }
 
+Drafts emitModuleDrafts(ModelContext &context) {
+  mlir::OpBuilder &builder = context.builder;
+  auto draft = mlir::mtp::DraftChainOp::create(
+      builder, context.name("drafts"), context.grid(),
+      /*draft_logits=*/mlir::Type(), /*vocabulary=*/nullptr,
+      unsigned(context.draft.modules));
+  for (int64_t d = 0; d < context.draft.modules; ++d) {
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    mlir::Block *block = enterRegion(context, draft.getSteps()[unsigned(d)],
+                                     {{"tokens", context.tokens()},
+                                      {"hidden", context.hidden()},
+                                      {"rows", context.rows()}});
+    mlir::Operation *step =
+        emitApply(context, kModule, block->getArguments(),
+                  {context.logits(), context.hidden()}, "step",
+                  modulePrefix(context.config, d), kDrafterCache, d);
+    emitYield(context, step->getResults());
+  }
+  return {draft.getDrafts(), mlir::Value()};
+}
+
 } // namespace mtp::importer

@@ -2,6 +2,7 @@
 
 #include "compiler/Import/Importer.h"
 
+#include "compiler/Driver/Imports.h"
 #include "compiler/Import/ConfigReader.h"
 #include "compiler/Import/ForeignConfig.h"
 #include "compiler/Import/ModelEmitter.h"
@@ -26,19 +27,31 @@ constexpr int64_t kDefaultK = 3;
 constexpr int64_t kDefaultContext = 4096;
 constexpr const char *kIdsOnly = "the model will take and give token ids only";
 
+/// How many of the model's modules draft.
+int64_t planModules(const ModelConfig &config, const ImportOptions &options,
+                    int64_t maxK) {
+  if (options.drafter.kind != DrafterKind::Modules)
+    return 0;
+  int64_t modules = config.drafter.modules;
+  if (options.depthPolicy == DepthPolicy::Reuse)
+    modules = std::min<int64_t>(modules, 1);
+  return std::min(modules, maxK);
+}
+
 Result<DraftPlan> planDrafts(const ModelConfig &config,
                              const ImportOptions &options) {
-  int64_t modules = config.drafter.modules;
-  DraftPlan plan;
-  plan.maxK = options.maxK.value_or(modules > 0 ? kDefaultK : 0);
-  if (plan.maxK > 0 && modules == 0)
-    return invalidArgument("-k: expected 0 for a model without MTP modules, "
-                           "got " +
+  DraftPlan plan{options.drafter};
+  bool drafts = options.drafter.kind != DrafterKind::Modules ||
+                config.drafter.modules > 0;
+  plan.maxK = options.maxK.value_or(drafts ? kDefaultK : 0);
+  if (plan.maxK > 0 && !drafts)
+    return invalidArgument("-k: expected 0 for a model without MTP modules and "
+                           "--drafter, got " +
                            std::to_string(plan.maxK));
-  plan.modules = options.depthPolicy == DepthPolicy::Reuse
-                     ? std::min<int64_t>(modules, 1)
-                     : modules;
-  plan.modules = std::min(plan.modules, plan.maxK);
+  if (plan.maxK < 1 && options.drafter.kind != DrafterKind::Modules)
+    return invalidArgument("-k: expected at least 1 with --drafter, got " +
+                           std::to_string(plan.maxK));
+  plan.modules = planModules(config, options, plan.maxK);
   return plan;
 }
 
@@ -259,6 +272,31 @@ Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
   return okStatus();
 }
 
+/// How the module drafts, for people.
+std::string methodOf(const ModelContext &context,
+                     const ImportOptions &options) {
+  std::string name = methodName(context.draft.drafter);
+  bool reuses =
+      context.draft.modules > 0 && options.depthPolicy == DepthPolicy::Reuse;
+  return reuses ? name + ":reuse" : name;
+}
+
+/// Verifies the module with what it takes from the drafter library.
+Status verifyModule(mlir::ModuleOp module, const ImportOptions &options) {
+  Status invalid = internalError("the imported module is not valid");
+  if (module.getOps<mlir::mtp::ImportOp>().empty())
+    return succeeded(mlir::verify(module)) ? okStatus() : invalid;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, mlir::OpPrintingFlags().assumeVerified());
+  llvm::SourceMgr sources;
+  auto whole = compiler::parseWithImports(
+      *module.getContext(), sources,
+      llvm::MemoryBuffer::getMemBufferCopy(text, "the imported module"),
+      "the imported module", options.libraryFolder);
+  return whole ? okStatus() : invalid;
+}
+
 /// The module's attributes, and the files that it names.
 Status emitHeader(ModelContext &context, mlir::ModuleOp module,
                   const std::string &folder, int64_t maxContext,
@@ -276,6 +314,9 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
   module->setAttr(mlir::mtp::kEnvelopeAttr, envelope);
   module->setAttr(mlir::mtp::kGenerationAttr,
                   generationAttr(builder, context.config.generation));
+  if (context.draft.maxK > 0)
+    module->setAttr(mlir::mtp::kMethodAttr,
+                    builder.getStringAttr(methodOf(context, options)));
   llvm::SmallVector<std::string> files;
   for (const std::string &path : context.weights.sources()) {
     MTP_ASSIGN_OR_RETURN(std::string relative, relativePath(path, options));
@@ -375,8 +416,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   emitFunctions(context);
   emitRound(context);
   MTP_RETURN_IF_ERROR(context.failure);
-  if (failed(mlir::verify(*module)))
-    return internalError("the imported module is not valid");
+  MTP_RETURN_IF_ERROR(verifyModule(*module, options));
   MTP_RETURN_IF_ERROR(reportUnused(context, options));
   return module;
 }
@@ -386,7 +426,11 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const std::string &folder,
             const ImportOptions &options) {
-  context.loadDialect<mlir::mtp::MTPDialect, mlir::func::FuncDialect>();
+  mlir::DialectRegistry registry;
+  mlir::mtp::registerControlDialects(registry);
+  registry.insert<mlir::mtp::MTPDialect, mlir::func::FuncDialect>();
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
   // What the dialect objects to becomes part of the status.
   std::string objections;
   mlir::ScopedDiagnosticHandler handler(

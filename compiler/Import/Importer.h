@@ -3,6 +3,7 @@
 #ifndef MTP_COMPILER_IMPORT_IMPORTER_H
 #define MTP_COMPILER_IMPORT_IMPORTER_H
 
+#include "compiler/Import/DrafterSpec.h"
 #include "compiler/Import/ModelConfig.h"
 #include "runtime/core/Result.h"
 
@@ -22,8 +23,8 @@ enum class DepthPolicy {
 };
 
 struct ImportOptions {
-  /// The envelope. What is absent follows from the model: 3 drafts if it has
-  /// MTP modules, and a context of 4096 or of what the model was made for.
+  /// The envelope. What is absent follows from the model: 3 drafts if something
+  /// drafts, and a context of 4096 or of what the model was made for.
   std::optional<int64_t> maxK, maxContext;
   int64_t maxBatch = 4;
   int64_t prefillChunk = 128;
@@ -32,7 +33,13 @@ struct ImportOptions {
   int64_t maxRows = 0;
   int64_t catchUpRows = 0;
   int64_t page = 16;
+  /// What drafts.
+  DrafterSpec drafter;
+  /// Of the model's own modules.
   DepthPolicy depthPolicy = DepthPolicy::PerDepth;
+  /// A folder whose files come before those of the drafter library; empty for
+  /// none.
+  std::string libraryFolder;
   /// Without weights only config.json is read; the module names no files.
   bool hasWeights = true;
   /// What matrices are kept in (F32 or BF16), if not what the files hold.
@@ -46,8 +53,8 @@ struct ImportOptions {
   std::function<void(const std::string &)> onWarning;
 };
 
-/// Imports the checkpoint in `folder` and verifies the module. Loads the
-/// dialects it needs into `context`.
+/// Imports the checkpoint in `folder` and verifies the module, with what it
+/// takes from the drafter library. Loads the dialects it needs into `context`.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const std::string &folder,
             const ImportOptions &options = {});

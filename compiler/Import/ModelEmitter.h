@@ -8,6 +8,7 @@
 #ifndef MTP_COMPILER_IMPORT_MODELEMITTER_H
 #define MTP_COMPILER_IMPORT_MODELEMITTER_H
 
+#include "compiler/Import/DrafterSpec.h"
 #include "compiler/Import/Importer.h"
 #include "compiler/Import/ModelConfig.h"
 #include "compiler/Import/WeightTable.h"
@@ -30,8 +31,10 @@ struct SharedKeys {
   std::string embedding, head;
 };
 
-/// How many of the model's modules draft, and how many drafts a round has.
+/// What drafts, how many of the model's modules, and how many drafts a round
+/// has.
 struct DraftPlan {
+  DrafterSpec drafter;
   int64_t maxK = 0;
   int64_t modules = 0;
 };
@@ -136,6 +139,37 @@ void emitTarget(ModelContext &context);
 void emitModule(ModelContext &context);
 /// The round that drafts, verifies, accepts and commits.
 void emitRound(ModelContext &context);
+
+/// What a drafter gives to a round: its drafts, and of a tree whose shape it
+/// computes the parents.
+struct Drafts {
+  mlir::Value drafts, parents;
+};
+
+// How each kind of drafter takes part: what it imports from the library stands
+// in front of the round, and its drafts are the first thing in it.
+void importLookup(ModelContext &context);
+Drafts emitLookup(ModelContext &context);
+Drafts emitModuleDrafts(ModelContext &context);
+
+/// Takes functions from a file of the drafter library.
+void emitImport(ModelContext &context, llvm::StringRef file,
+                llvm::ArrayRef<llvm::StringRef> functions);
+/// Gives a region one block with named arguments and goes into it.
+mlir::Block *enterRegion(ModelContext &context, mlir::Region &region,
+                         llvm::ArrayRef<Argument> arguments);
+void emitYield(ModelContext &context, mlir::ValueRange values);
+/// The slots of a round.
+mlir::Value emitSlots(ModelContext &context);
+/// Runs `body` for every slot, which gives what the slot has of `results`.
+mlir::mtp::PerSlotOp emitPerSlot(
+    ModelContext &context, llvm::StringRef name, mlir::Value slots,
+    mlir::ValueRange inputs, mlir::TypeRange results,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> body);
+/// Calls a function in a body.
+mlir::Operation *emitCall(ModelContext &context, llvm::StringRef callee,
+                          mlir::ValueRange inputs, mlir::TypeRange results,
+                          llvm::StringRef name);
 
 /// An apply of a function of the module, with a prefix and a cache's layer.
 mlir::Operation *emitApply(ModelContext &context, llvm::StringRef callee,

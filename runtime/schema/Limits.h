@@ -37,6 +37,9 @@ inline constexpr uint32_t kMostTokens = 1 << 24;
 /// Ids of a tokenizer. No model has a tenth of that.
 inline constexpr uint32_t kMostIds = 1 << 22;
 
+/// Bytes of the line that names a method of drafting.
+inline constexpr uint32_t kMostMethodBytes = 256;
+
 /// Layers of a KV cache, and elements of an entry.
 inline constexpr uint32_t kMostLayers = 4096, kMostEntry = 1 << 20;
 /// Experts of a mixture.

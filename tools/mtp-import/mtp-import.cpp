@@ -1,5 +1,6 @@
 //===- mtp-import.cpp - Hugging Face folder to MLIR -----------------------===//
 
+#include "compiler/Import/DrafterLibrary.h"
 #include "compiler/Import/Importer.h"
 #include "tools/compiler-support/CompilerTool.h"
 
@@ -14,8 +15,7 @@ using mtp::importer::ImportOptions;
 
 static cl::OptionCategory category("mtp-import options");
 
-static cl::opt<std::string> folder(cl::Positional, cl::Required,
-                                   cl::desc("<model folder>"),
+static cl::opt<std::string> folder(cl::Positional, cl::desc("<model folder>"),
                                    cl::cat(category));
 static cl::opt<std::string> output("o", cl::init("-"),
                                    cl::desc("output file (default: stdout)"),
@@ -54,6 +54,21 @@ static cl::opt<int64_t> catchUpRows(
 static cl::opt<int64_t> page("page", cl::init(16),
                              cl::desc("tokens per cache page (default: 16)"),
                              cl::value_desc("tokens"), cl::cat(category));
+static cl::opt<std::string>
+    drafter("drafter",
+            cl::desc("what drafts: lookup[:min,max], n-grams of min to max "
+                     "tokens that stood before (default: the model's own MTP "
+                     "modules)"),
+            cl::value_desc("spec"), cl::cat(category));
+static cl::opt<std::string> drafterLibrary(
+    "drafter-library",
+    cl::desc("a folder whose files come before those of the drafter library; "
+             "mtpc takes the same flag"),
+    cl::value_desc("dir"), cl::cat(category));
+static cl::opt<std::string> printLibrary(
+    "print-library",
+    cl::desc("print a file of the drafter library, or their names"),
+    cl::value_desc("file"), cl::ValueOptional, cl::cat(category));
 static cl::opt<DepthPolicy> depthPolicy(
     "draft-depth-policy", cl::desc("which module drafts at which depth:"),
     cl::init(DepthPolicy::PerDepth),
@@ -77,8 +92,13 @@ static cl::opt<bool> allowUnusedWeights(
     cl::desc("import though weights under a layer would not be used"),
     cl::cat(category));
 
-static ImportOptions readOptions() {
+static mtp::Result<ImportOptions> readOptions() {
   ImportOptions options;
+  if (drafter.getNumOccurrences()) {
+    MTP_ASSIGN_OR_RETURN(options.drafter,
+                         mtp::importer::parseDrafterSpec(drafter));
+  }
+  options.libraryFolder = drafterLibrary;
   if (maxK.getNumOccurrences())
     options.maxK = maxK;
   if (maxContext.getNumOccurrences())
@@ -107,11 +127,30 @@ static cl::extrahelp examples(R"(
 Examples:
   mtp-import Qwen3-8B -o Qwen3-8B/model.mlir --max-batch 4 --max-context 8192
   mtp-import ./DeepSeek-V3 -o v3.mlir --no-weights -k 2
+  mtp-import Qwen3-8B -o Qwen3-8B/lookup.mlir --drafter lookup:2,5 -k 4
+  mtp-import --print-library=lookup.mlir
 )");
 
 static int fail(const llvm::Twine &message,
                 mtp::ExitCode code = mtp::kFailure) {
   return mtp::toolError("mtp-import", message, code);
+}
+
+/// Prints what --print-library names.
+static int printFiles() {
+  namespace drafters = mtp::drafters;
+  auto text = drafters::findLibraryFile(printLibrary);
+  if (text) {
+    llvm::outs() << *text;
+  } else if (printLibrary.empty()) {
+    for (const drafters::LibraryFile &file : drafters::libraryFiles())
+      llvm::outs() << file.name << '\n';
+  } else {
+    return fail("--print-library: expected " + drafters::listLibraryFiles() +
+                    ", got '" + printLibrary + "'",
+                mtp::kWrongFlags);
+  }
+  return mtp::kSuccess;
 }
 
 int main(int argc, char **argv) {
@@ -121,6 +160,10 @@ int main(int argc, char **argv) {
                       [](const cl::Option &option) {
                         return llvm::is_contained(option.Categories, &category);
                       });
+  if (printLibrary.getNumOccurrences())
+    return printFiles();
+  if (folder.empty())
+    return fail("expected a model's folder", mtp::kWrongFlags);
   // Checkpoints are large, and slow to come by again.
   llvm::StringRef extension = llvm::sys::path::extension(output);
   if (extension == ".json" || extension == ".safetensors")
@@ -129,14 +172,20 @@ int main(int argc, char **argv) {
                 mtp::kWrongFlags);
   if (llvm::sys::fs::is_directory(output))
     return fail("cannot write '" + output + "': Is a directory");
+  mtp::Result<ImportOptions> options = readOptions();
+  if (!options)
+    return fail(llvm::StringRef(options.status().message()), mtp::kWrongFlags);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto module = mtp::importer::importModel(context, folder, readOptions());
+  auto module = mtp::importer::importModel(context, folder, *options);
   if (!module)
     return fail(llvm::StringRef(module.status().message()));
   llvm::Error error =
       mtp::writeWholeFile(output, [&](llvm::raw_ostream &stream) {
-        (*module)->print(stream,
-                         mlir::OpPrintingFlags().printNameLocAsPrefix());
+        // With functions of the library it verifies when these are there, as
+        // importModel has seen.
+        (*module)->print(
+            stream,
+            mlir::OpPrintingFlags().printNameLocAsPrefix().assumeVerified());
       });
   return error ? fail(llvm::toString(std::move(error))) : mtp::kSuccess;
 }

@@ -27,6 +27,11 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("<model.mlir>"),
                                   cl::init("-"));
 static cl::opt<std::string> output("o", cl::desc("Where to print the module"),
                                    cl::value_desc("file"), cl::init("-"));
+static cl::opt<std::string> drafterLibrary(
+    "drafter-library",
+    cl::desc("A folder whose files come before those of the drafter library "
+             "that mtp-opt brings"),
+    cl::value_desc("DIR"));
 static cl::extrahelp examples(R"(
 The other options of MLIR and LLVM are taken too: --help-hidden lists them.
 
@@ -40,8 +45,9 @@ Examples:
 /// needs to run them.
 static bool isOurs(const cl::Option &option) {
   for (const char *name :
-       {"", "o", "pass-pipeline", "split-input-file", "verify-diagnostics",
-        "mlir-print-ir-after-all", "mlir-timing", "mlir-pass-statistics"}) {
+       {"", "o", "drafter-library", "pass-pipeline", "split-input-file",
+        "verify-diagnostics", "mlir-print-ir-after-all", "mlir-timing",
+        "mlir-pass-statistics"}) {
     if (option.ArgStr == name)
       return true;
   }
@@ -81,8 +87,8 @@ resolveImports(const mlir::DialectRegistry &registry,
   mlir::MLIRContext context(registry);
   llvm::SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler handler(sources, &context);
-  auto module = mtp::compiler::parseWithImports(context, sources,
-                                                std::move(buffer), input);
+  auto module = mtp::compiler::parseWithImports(
+      context, sources, std::move(buffer), input, drafterLibrary);
   if (!module)
     return nullptr;
   std::string text;

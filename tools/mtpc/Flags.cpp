@@ -94,6 +94,11 @@ cl::opt<std::string> draftVocabulary(
     cl::desc("Draft only the most frequent tokens of a list (lines of a token "
              "id and a count); the output stays the same"),
     cl::value_desc("FILE[,size=N]"), cl::cat(category));
+cl::opt<std::string> drafterLibrary(
+    "drafter-library",
+    cl::desc("A folder whose files come before those of the drafter library "
+             "that mtpc brings (mtp-import --print-library)"),
+    cl::value_desc("DIR"), cl::cat(category));
 cl::opt<unsigned> runThreads(
     "run-threads",
     cl::desc("Threads that mtp-run will have: long contexts are shared out "
@@ -263,6 +268,7 @@ mtp::Result<Invocation> readFlags(const TargetRegistry &registry) {
   invocation.input = inputPath;
   invocation.output = outputPath;
   invocation.dumpFolder = dumpPhasesTo;
+  invocation.drafterLibrary = drafterLibrary;
   invocation.report = planReport;
   MTP_ASSIGN_OR_RETURN(invocation.stopAfter, readPhase());
   MTP_RETURN_IF_ERROR(checkThreads());

@@ -17,6 +17,8 @@ struct Invocation {
   std::string output;
   mtp::compiler::Phase stopAfter = mtp::compiler::Phase::Artifact;
   std::string dumpFolder;
+  /// Where names in angle brackets are looked for first; empty for nowhere.
+  std::string drafterLibrary;
   Report report = Report::None;
   mtp::compiler::Targets targets;
   mtp::compiler::LoweringOptions lowering;

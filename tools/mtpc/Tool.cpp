@@ -169,7 +169,7 @@ mlir::LogicalResult Run::run() {
   if (failed(checkPrintable({invocation.input})))
     return mlir::failure();
   mlir::OwningOpRef<mlir::ModuleOp> module =
-      parseModel(context, sources, invocation.input);
+      parseModel(context, sources, invocation.input, invocation.drafterLibrary);
   if (!module || failed(checkPrintable(readFiles())) ||
       failed(compile(*module)))
     return mlir::failure();

@@ -20,6 +20,8 @@ inline constexpr llvm::StringLiteral kGenerationAttr = "mtp.generation";
 inline constexpr llvm::StringLiteral kTokenizerAttr = "mtp.tokenizer";
 inline constexpr llvm::StringLiteral kWiringAttr = "mtp.wiring";
 inline constexpr llvm::StringLiteral kNameAttr = "mtp.name";
+/// On a module: how it drafts, for people and for the artifact.
+inline constexpr llvm::StringLiteral kMethodAttr = "mtp.method";
 /// On a module whose rule is not known to be exact: output may depend on k.
 inline constexpr llvm::StringLiteral kCustomRuleAttr = "mtp.custom_rule";
 

@@ -12,6 +12,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "runtime/schema/Limits.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -122,6 +124,21 @@ static LogicalResult verifyTokenizer(Operation *op, NamedAttribute attr) {
   return success();
 }
 
+/// `mtp.method`: a line that people read.
+static LogicalResult verifyMethod(Operation *op, NamedAttribute attr) {
+  if (failed(verifyModuleAttr<StringAttr>(op, attr, "a string")))
+    return failure();
+  StringRef text = cast<StringAttr>(attr.getValue()).getValue();
+  bool isLine = !text.empty() && text.size() <= ::mtp::kMostMethodBytes &&
+                llvm::all_of(text, llvm::isPrint);
+  if (!isLine) { // module_c6
+    return op->emitError("'mtp.method' expected 1 to ")
+           << ::mtp::kMostMethodBytes << " printable characters, got "
+           << text.size() << " bytes";
+  }
+  return success();
+}
+
 LogicalResult MTPDialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attr) {
   StringRef name = attr.getName().strref();
@@ -129,6 +146,8 @@ LogicalResult MTPDialect::verifyOperationAttribute(Operation *op,
     return verifyModuleAttr<EnvelopeAttr>(op, attr, "#mtp.envelope");
   if (name == kTokenizerAttr)
     return verifyTokenizer(op, attr);
+  if (name == kMethodAttr)
+    return verifyMethod(op, attr);
   if (name == kGenerationAttr) {
     if (failed(verifyModuleAttr<DictionaryAttr>(op, attr, "a dictionary")))
       return failure();

@@ -25,14 +25,15 @@ def MTP_Dialect : Dialect {
     - (shapes_c1) every operation: a tensor has at most 2^46 elements.
     - (shapes_c2) every operation but `mtp.per_slot` and its yield: no extent is
       zero.
-    - (module_c1) `mtp.envelope`, `mtp.generation` and `mtp.tokenizer` stand on
-      a module and have their kind.
+    - (module_c1) `mtp.envelope`, `mtp.generation`, `mtp.tokenizer` and
+      `mtp.method` stand on a module and have their kind.
     - (module_c2) `mtp.generation`: bos and eos are token ids, not negative.
     - (module_c3) `mtp.wiring` is `#mtp.wiring` and stands on a function.
     - (module_c4) `mtp.generation`: temperature in [0, 100], top_p and min_p in
       [0, 1], top_k not negative.
     - (module_c5) `mtp.tokenizer` is a relative path, not empty, that does not
       climb with "..".
+    - (module_c6) `mtp.method` has 1 to 256 characters that can be printed.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;

@@ -28,8 +28,20 @@ LogicalResult WeightsOp::verify() {
   return success();
 }
 
+std::optional<StringRef> ImportOp::getLibraryName() {
+  StringRef name = getFile();
+  if (!name.consume_front("<") || !name.consume_back(">"))
+    return std::nullopt;
+  return name;
+}
+
 LogicalResult ImportOp::verify() {
-  if (!isContainedPath(getFile())) { // import_c1
+  std::optional<StringRef> name = getLibraryName();
+  if (name && (name->empty() || name->contains('/'))) { // import_c1
+    return emitOpError("expected the name of a file in angle brackets, got '")
+           << getFile() << "'";
+  }
+  if (!name && !isContainedPath(getFile())) { // import_c1
     return emitOpError("expected a relative path that does not climb, got '")
            << getFile() << "'";
   }

@@ -45,19 +45,26 @@ def MTP_ImportOp : MTP_Op<"import", [HasParent<"::mlir::ModuleOp">]> {
     what they name: functions, which get another name where theirs is taken, and
     caches, states and vocabularies, which the module may declare in the same
     form. Nothing else of the file is read. Who reads a file resolves this op:
-    passes never see it.
+    passes never see it. A name in angle brackets is that of a file of the
+    library that the tools bring (`compiler/Import/Drafters`).
 
     ```mlir
     mtp.import "drafters/eagle.mlir" [@step, @keep]
+    mtp.import "<lookup.mlir>" [@lookup]
     ```
 
     Constraints:
-    - (C1) the path is relative, not empty, and does not climb with "..".
+    - (C1) the path is relative, not empty, and does not climb with ".."; a name
+      in angle brackets is not empty and has no "/".
     - (C2) at least one function is named, and each once.
   }];
   let arguments = (ins StrAttr:$file, FlatSymbolRefArrayAttr:$functions);
   let assemblyFormat = "$file $functions attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The name that stands in angle brackets, if one does.
+    std::optional<::llvm::StringRef> getLibraryName();
+  }];
 }
 
 def MTP_WeightOp : MTP_ModelOp<"weight"> {

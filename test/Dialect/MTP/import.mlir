@@ -3,3 +3,5 @@
 
 // CHECK: mtp.import "drafters/eagle.mlir" [@step, @keep]
 mtp.import "drafters/eagle.mlir" [@step, @keep]
+// CHECK: mtp.import "<lookup.mlir>" [@lookup]
+mtp.import "<lookup.mlir>" [@lookup]

@@ -168,3 +168,21 @@ module attributes {mtp.tokenizer = "../hf"} {}
 // module_c5
 // expected-error @+1 {{'mtp.tokenizer' expected a relative path that does not climb, got '/hf'}}
 module attributes {mtp.tokenizer = "/hf"} {}
+
+// -----
+
+// module_c1
+// expected-error @+1 {{'mtp.method' expected a string, got 1 : i32}}
+module attributes {mtp.method = 1 : i32} {}
+
+// -----
+
+// module_c6
+// expected-error @+1 {{'mtp.method' expected 1 to 256 printable characters, got 0 bytes}}
+module attributes {mtp.method = ""} {}
+
+// -----
+
+// module_c6
+// expected-error @+1 {{'mtp.method' expected 1 to 256 printable characters, got 7 bytes}}
+module attributes {mtp.method = "lookup\n"} {}

@@ -43,6 +43,18 @@ mtp.import "../eagle.mlir" [@step]
 
 // -----
 
+// import_c1
+// expected-error @+1 {{'mtp.import' op expected the name of a file in angle brackets, got '<../eagle.mlir>'}}
+mtp.import "<../eagle.mlir>" [@step]
+
+// -----
+
+// import_c1
+// expected-error @+1 {{'mtp.import' op expected the name of a file in angle brackets, got '<>'}}
+mtp.import "<>" [@step]
+
+// -----
+
 // import_c2
 // expected-error @+1 {{'mtp.import' op expected a function at least}}
 mtp.import "eagle.mlir" []
