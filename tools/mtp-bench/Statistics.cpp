@@ -16,8 +16,7 @@ static constexpr double kNoise = 0.10;
 /// Runs within this share of the fastest agree with it.
 static constexpr double kAgreement = 0.02;
 
-/// The value at a share of the sorted values, between two of them if need be.
-static double quantile(const std::vector<double> &sorted, double share) {
+double bench::quantile(const std::vector<double> &sorted, double share) {
   if (sorted.empty())
     return std::numeric_limits<double>::quiet_NaN();
   double at = share * double(sorted.size() - 1);

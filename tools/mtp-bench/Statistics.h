@@ -37,6 +37,9 @@ struct Summary {
 /// "median" or "fastest".
 const char *nameOf(Estimate estimate);
 
+/// The value at a share of the sorted values, between two of them if need be;
+/// NaN when there is nothing.
+double quantile(const std::vector<double> &sorted, double share);
 /// NaN when there is nothing.
 double median(std::vector<double> values);
 Summary summarize(const std::vector<double> &values);

@@ -8,6 +8,7 @@
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-bench/Measure.h"
 #include "tools/mtp-bench/Reports.h"
+#include "tools/mtp-bench/ServeFlags.h"
 #include "tools/support/Flags.h"
 #include "tools/support/Output.h"
 
@@ -22,6 +23,8 @@ static const char *const kExamples = R"(Examples:
   mtp-bench model.bin --measure speculative --ids 1,2,3 --max-tokens 200 --json
   mtp-bench model.bin --measure sessions --ids 1,2,3 -b 1,4,16 --max-tokens 200
   mtp-bench model.bin --estimate fastest --svg round.svg --profile round.json
+  mtp-bench --serve http://127.0.0.1:8080 --clients 16 --prompt-ids 32-512
+  mtp-bench --serve http://127.0.0.1:8080 --rate 2.5 --requests 200 --json
 )";
 
 static void addMeasureFlags(CLI::App &app, Options &o) {
@@ -56,12 +59,15 @@ static void addMeasureFlags(CLI::App &app, Options &o) {
   addNumbers(app, "--ids", o.ids, "Prompt whose true acceptance to measure");
   CLI::Option *tokens =
       addNumber(app, "--max-tokens,-n", o.tokens,
-                "Tokens to generate from --ids in each turn (default: 64)");
+                "Tokens to generate from --ids in each turn, or for a request "
+                "of --serve (default: 64)");
   addAlias(app, "--tokens", tokens);
 }
 
-static void addFlags(CLI::App &app, Options &o) {
+static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
   addArtifact(app, o.artifact);
+  // --serve needs none.
+  app.get_option("artifact")->required(false);
   addMeasureFlags(app, o);
   addNumber(app, "--turns", o.turns,
             "How often all points take their turn (default: 5)");
@@ -93,10 +99,17 @@ static void addFlags(CLI::App &app, Options &o) {
           "Write a round as a Chrome trace to this file");
   addText(app, "--svg", o.svg, "FILE",
           "Write a picture of a round, and of how time grows, to this file");
+  addServeFlags(app, serve);
 }
 
 /// Flags that no measurement of the run has a use for.
-static Status checkFlags(CLI::App &app, const Options &o) {
+static Status checkFlags(CLI::App &app, const Options &o,
+                         const ServeFlags &serve) {
+  MTP_RETURN_IF_ERROR(checkServeFlags(app, serve));
+  if (serve.isGiven())
+    return okStatus();
+  if (o.artifact.empty())
+    return invalidArgument("expected an artifact, or --serve, got neither");
   bool rounds = o.wants("speculative"), sessions = o.wantsSessions();
   struct Need {
     const char *flag;
@@ -166,9 +179,12 @@ int main(int argc, char **argv) {
   CLI::App app("Measure an artifact of mtpc on this machine", "mtp-bench");
   app.footer(kExamples);
   Options options;
+  ServeFlags serve;
   options.progress = ::isatty(STDERR_FILENO);
-  addFlags(app, options);
+  addFlags(app, options, serve);
   return toolMain(
-      app, argc, argv, [&] { return checkFlags(app, options); },
-      [&] { return run(options); });
+      app, argc, argv, [&] { return checkFlags(app, options, serve); },
+      [&] {
+        return serve.isGiven() ? runServe(serve, options) : run(options);
+      });
 }

@@ -1,0 +1,65 @@
+//===- HttpReader.h - Read replies of HTTP/1.1 piece by piece ---*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_BENCH_SERVE_HTTPREADER_H
+#define MTP_TOOLS_MTP_BENCH_SERVE_HTTPREADER_H
+
+#include "runtime/core/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mtp::bench {
+
+/// One reply, in whatever pieces it comes. What the server says is not trusted:
+/// lines have a limit, and lengths are checked.
+class HttpReader {
+public:
+  /// Reads on; what of it is body goes behind `body`.
+  Status take(std::string_view bytes, std::string &body);
+  /// The server has closed its side: the end of a body without a length, and an
+  /// error anywhere else.
+  Status takeEnd();
+
+  bool hasBegun() const { return begun; }
+  bool isComplete() const { return state == State::Complete; }
+  /// Zero before it has come.
+  int status() const { return code; }
+  /// Whether the connection can have another request, once this is complete.
+  bool keepsAlive() const { return persists; }
+
+private:
+  enum class State : uint8_t {
+    StatusLine,
+    Header,
+    /// `left` bytes, until the end, or chunks.
+    Sized,
+    Unsized,
+    ChunkSize,
+    Chunk,
+    ChunkEnd,
+    Trailer,
+    Complete,
+  };
+
+  Status takeLine(std::string_view text);
+  Status takeStatusLine(std::string_view text);
+  Status takeField(std::string_view text);
+  Status takeChunkSize(std::string_view text);
+  void beginBody();
+  bool readsLines() const;
+
+  State state = State::StatusLine;
+  /// A line that has not ended.
+  std::string line;
+  uint64_t left = 0;
+  int code = 0;
+  bool begun = false;
+  bool hasLength = false;
+  bool isChunked = false;
+  bool persists = true;
+};
+
+} // namespace mtp::bench
+
+#endif // MTP_TOOLS_MTP_BENCH_SERVE_HTTPREADER_H
