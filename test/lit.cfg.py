@@ -26,8 +26,10 @@ if config.build_compiler:
     config.available_features.add("compiler")
 if config.build_server:
     config.available_features.add("server")
-# How many streams the server's test has at once.
-config.environment["MTP_SERVE_STREAMS"] = os.environ.get("MTP_SERVE_STREAMS", "20")
+# How many streams the server's test has at once and for how long, and how many idle
+# connections.
+for name, value in [("STREAMS", "20"), ("SECONDS", "5"), ("IDLE", "500")]:
+    config.environment[f"MTP_SERVE_{name}"] = os.environ.get(f"MTP_SERVE_{name}", value)
 
 # What assembles PTX, if it is here; a test that needs it says so.
 cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
@@ -57,3 +59,15 @@ torch = os.environ.get("MTP_TORCH_PYTHON")
 if torch or importlib.util.find_spec("torch"):
     config.available_features.add("torch")
 config.substitutions.append(("%{torch}", torch or sys.executable))
+
+# The openai package, whose client mtp-serve is tried with.
+openai = os.environ.get("MTP_OPENAI_PYTHON")
+if openai or importlib.util.find_spec("openai"):
+    config.available_features.add("openai")
+config.substitutions.append(("%{openai}", openai or sys.executable))
+
+# Ray Serve, which takes a minute and 2 GB of memory: where tools/check --long asks for it.
+ray = os.environ.get("MTP_RAY_PYTHON")
+if os.environ.get("MTP_SERVE_RAY") and (ray or importlib.util.find_spec("ray")):
+    config.available_features.add("ray")
+config.substitutions.append(("%{ray}", ray or sys.executable))
