@@ -1,5 +1,5 @@
 """faults.py ARTIFACT: clients that are wrong, slow or gone, and how a server ends."""
-import json, signal, socket, subprocess, sys, time
+import json, os, resource, signal, socket, subprocess, sys, time
 
 from serving import Server, check, texts
 
@@ -75,6 +75,24 @@ def check_slow(server):
         except (BrokenPipeError, ConnectionResetError):
             pass
     check(time.monotonic() - began < 30, True, "an end of waiting")
+    # Many who send a byte of their header now and then hold nobody up.
+    clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
+    before = time.monotonic()
+    while clients and time.monotonic() - before < 30:
+        clients = [client for client in clients if drips(client)]
+        check(server.complete(prompt=[1], max_tokens=2)["usage"]["completion_tokens"], 2,
+              "an answer beside slow headers")
+    check(len(clients), 0, "slow headers that are still read")
+
+
+def drips(client):
+    """Sends a byte; false where the server has closed the connection."""
+    try:
+        client.sendall(b"G")
+        return True
+    except (BrokenPipeError, ConnectionResetError):
+        client.close()
+        return False
 
 
 def check_sides(server):
@@ -84,6 +102,11 @@ def check_sides(server):
     one = b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n"
     answer = say(server, one * 50 + one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
     check(answer.count(b'{"version"'), 51, "requests at once")
+    # Generations, too, one behind the other.
+    body = b'{"prompt": [1], "max_tokens": 3, "k": 0, "ignore_eos": true, "temperature": 0}'
+    two = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    check(say(server, two + two + sized(body)).count(b'"finish_reason": "length"'), 3,
+          "generations at once")
     last = one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
     check(say(server, last + b"x" * 200000).count(b'{"version"'), 1, "bytes behind the last")
     body = b'{"prompt": [1], "max_tokens": 3, "stream": true}'
@@ -95,11 +118,32 @@ def check_sides(server):
 
 def check_idle(server):
     """Many connections that say nothing."""
-    clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(500)]
+    count = int(os.environ["MTP_SERVE_IDLE"])
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    before = server.descriptors()
+    clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(count)]
     check(server.complete(prompt=[1], max_tokens=3)["usage"]["completion_tokens"], 3, "an answer")
-    check(server.descriptors() > 500, True, "their descriptors")
+    check(server.descriptors() >= before + count, True, "their descriptors")
     for client in clients:
         client.close()
+    check(server.descriptors_after(before), before, "descriptors behind them")
+
+
+def check_context(server):
+    """A prompt and its answer fill the context to its last token, and no more."""
+    for size in (1, 100, 190, 191):
+        body = {"prompt": [1 + i % 50 for i in range(size)], "ignore_eos": True}
+        for k in (0, 1, 2, "auto"):
+            choice = server.complete(**body, max_tokens=192 - size, k=k, return_token_ids=True)
+            ids = choice["choices"][0]["token_ids"]
+            check((len(ids), choice["choices"][0]["finish_reason"]), (192 - size, "length"),
+                  f"a context that is full behind {size} tokens at k = {k}")
+        check(server.refuse(**body, max_tokens=193 - size)[1]["param"], "max_tokens",
+              f"a token too many behind {size}")
+    check(server.refuse(prompt=[1] * 192, max_tokens=1)[1]["code"], "context_length_exceeded",
+          "a prompt as long as the context")
+    check(server.refuse(prompt=[1], k=3)[1]["param"], "k", "more drafts than there can be")
 
 
 def check_slow_reader(server):
@@ -139,7 +183,8 @@ def check_end():
 
 
 with Server(ARTIFACT, "--header-timeout", "1", "--max-body-bytes", "1048576") as server:
-    for part in (check_bytes, check_slow, check_sides, check_idle, check_slow_reader):
+    for part in (check_bytes, check_slow, check_sides, check_idle, check_context,
+                 check_slow_reader):
         part(server)
     check(server.ask("GET", "/health")[0], 200, "/health behind all that")
     check(texts(server.stream(prompt=[1], max_tokens=3))[1], ["length"], "a stream behind it")

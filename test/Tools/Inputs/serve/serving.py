@@ -1,5 +1,5 @@
 """A server under test, and a client of it that needs the standard library alone."""
-import contextlib, http.client, json, os, re, signal, subprocess, sys, threading
+import contextlib, http.client, json, os, re, signal, subprocess, sys, threading, time
 
 
 class Server:
@@ -45,6 +45,19 @@ class Server:
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def descriptors_after(self, expected):
+        """Their number, once it is as expected or has had time to be."""
+        for _ in range(200):
+            if self.descriptors() == expected:
+                break
+            time.sleep(0.05)
+        return self.descriptors()
+
+    def resident(self):
+        """Bytes of memory that are its own: not those of files that it maps."""
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return int(re.search(r"RssAnon:\s+(\d+) kB", status.read())[1]) << 10
 
     def switches(self):
         """How often its threads have slept or been put to sleep."""

@@ -1,0 +1,169 @@
+"""load.py ARTIFACT [DEVICE]: readers, slow readers and such that go away, as many at a time as
+MTP_SERVE_STREAMS says, for MTP_SERVE_SECONDS. Each answer that is read to its end is what
+mtp-run writes for it alone; pages, descriptors and memory return to what they were, and a
+server without work sleeps."""
+import asyncio, json, os, random, socket, sys, time
+from concurrent.futures import ThreadPoolExecutor
+
+from serving import Server, alone, check, texts
+
+ARTIFACT = sys.argv[1]
+DEVICE = sys.argv[2] if len(sys.argv) > 2 else "cpu"
+STREAMS, SECONDS = int(os.environ["MTP_SERVE_STREAMS"]), float(os.environ["MTP_SERVE_SECONDS"])
+WORDS = ["the", "one", "and", "a", "house", "was", "great", "day", "b"]
+KINDS = ["reads"] * 6 + ["whole", "slow", "leaves", "leaves at once", "resets", "half"]
+# What memory may grow by: 1 MiB an hour. What an allocator keeps in pieces differs by a MiB
+# from one quiet moment to the next, so the least of several counts.
+PER_HOUR, SLACK = 1 << 20, 1 << 20
+MOMENTS = 5
+
+
+def make(number):
+    """A request: its prompt may have another's beginning, and its answer any length."""
+    rng = random.Random(number)
+    words = WORDS[:rng.randint(1, 8)] + [rng.choice(WORDS)]
+    body = {"temperature": rng.choice([0, 0.7, 1.2]), "seed": number, "ignore_eos": True,
+            "top_p": rng.choice([1, 0.9]), "top_k": rng.choice([0, 40]),
+            "max_tokens": rng.choice([1, 5, 20, 60, 120])}
+    body["prompt"] = " ".join(words) if number % 3 else [rng.randint(1, 90) for _ in words]
+    return body
+
+
+def request_bytes(body):
+    data = json.dumps(body).encode()
+    return (b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(data)) + data
+
+
+def body_of(reply):
+    """The body of a reply, out of its chunks if there are any."""
+    head, rest = reply.split(b"\r\n\r\n", 1)
+    check(head.split(b"\r\n")[0], b"HTTP/1.1 200 OK", f"a status of {reply[:300]}")
+    if b"chunked" not in head:
+        return rest
+    body = b""
+    while (size := int((line := rest.split(b"\r\n", 1))[0], 16)):
+        body += line[1][:size]
+        rest = line[1][size + 2:]
+    return body
+
+
+def text_of(reply, streamed):
+    body = body_of(reply).decode()
+    if not streamed:
+        return json.loads(body)["choices"][0]["text"]
+    lines = [line[len("data: "):] for line in body.splitlines() if line]
+    check(lines[-1], "[DONE]", "the end of a stream")
+    return texts([json.loads(line) for line in lines[:-1]])[0][0]
+
+
+async def ask(port, body, kind, rng):
+    """The whole reply; nothing of one that the client did not stay for."""
+    client = socket.socket()
+    client.setblocking(False)
+    if kind == "slow":
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    loop, reply = asyncio.get_running_loop(), b""
+    try:
+        await loop.sock_connect(client, ("127.0.0.1", port))
+        await loop.sock_sendall(client, request_bytes(body))
+        if kind == "leaves at once":
+            return None
+        if kind == "half":
+            client.shutdown(socket.SHUT_WR)
+        if kind == "resets":
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        while block := await loop.sock_recv(client, 300 if kind == "slow" else 1 << 16):
+            reply += block
+            if kind in ("leaves", "resets") and len(reply) > 300:
+                return None
+            if kind == "slow":
+                await asyncio.sleep(rng.random() * 0.02)
+        # A side that is closed is a client that is gone, unless it was quicker.
+        return None if kind == "half" else reply
+    except ConnectionResetError:
+        check(kind, "half", "who is reset")
+        return None
+    finally:
+        client.close()
+
+
+class Load:
+    """Clients that ask again and again, until it is time."""
+
+    def __init__(self, server, bodies, expected):
+        self.server, self.bodies, self.expected = server, bodies, expected
+        self.counts = {}
+
+    async def client(self, number, until):
+        rng = random.Random(number)
+        while time.monotonic() < until:
+            which, kind = rng.randrange(len(self.bodies)), rng.choice(KINDS)
+            body = dict(self.bodies[which], k=rng.choice([0, 1, 2, "auto"]), stream=kind != "whole")
+            reply = await ask(self.server.port, body, kind, rng)
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+            if reply is not None:
+                check(text_of(reply, body["stream"]), self.expected[which], f"{kind}: {body}")
+
+    async def clients(self, count, seconds, seed):
+        until = time.monotonic() + seconds
+        await asyncio.gather(*(self.client(seed + i, until) for i in range(count)))
+
+    def run(self, count, seconds, seed):
+        asyncio.run(self.clients(count, seconds, seed))
+        self.settle()
+
+    def settle(self):
+        """Waits until nobody is left."""
+        for _ in range(400):
+            if not any(self.server.metric(f"vllm:num_requests_{state}")
+                       for state in ("running", "waiting")):
+                break
+            time.sleep(0.05)
+        check(self.server.metric("vllm:num_requests_running"), 0, "who runs still")
+        check(self.server.metric("vllm:num_requests_waiting"), 0, "who waits still")
+        check(self.server.metric("vllm:kv_cache_usage_perc"), 0, "pages that are held")
+
+
+def run_load(server, bodies, expected):
+    load = Load(server, bodies, expected)
+    descriptors = server.descriptors()
+    # Until all that is made once has been: pages, buffers of as many clients.
+    warm = max(SECONDS / 5, 1)
+    load.run(STREAMS, warm, seed=0)
+    floors = []
+    for half in range(2):
+        residents = []
+        for moment in range(MOMENTS):
+            seed = 10000 * (1 + half * MOMENTS + moment)
+            load.run(STREAMS, (SECONDS - warm) / (2 * MOMENTS), seed)
+            residents.append(server.resident())
+        floors.append(min(residents))
+    most = SLACK + PER_HOUR * SECONDS / 3600
+    check(floors[1] - floors[0] <= most, True, f"memory that grew from {floors[0]} to {floors[1]}")
+    check(server.descriptors_after(descriptors), descriptors, "descriptors")
+    check(server.metric("vllm:request_success_total", finished_reason="error"), 0, "errors")
+    missing = set(KINDS) - set(load.counts)
+    check(missing, set(), f"kinds of clients that there were none of ({load.counts})")
+    return load.counts
+
+
+def check_sleeps(server):
+    switches = [server.switches()]
+    for _ in range(20):
+        time.sleep(0.2)
+        switches.append(server.switches())
+        if switches[-1] == switches[-2]:
+            break
+    check(switches[-1], switches[-2], "switches of an idle server")
+
+
+BODIES = [make(number) for number in range(40)]
+with ThreadPoolExecutor(2) as pool:
+    EXPECTED = list(pool.map(lambda body: alone(ARTIFACT, device=DEVICE, **body)["text"], BODIES))
+# Few slots and pages: sequences wait for both, and lose them to each other.
+with Server(ARTIFACT, "--no-request-log", f"--device={DEVICE}", "--max-waiting",
+            str(2 * STREAMS), "--kv-pages", "60") as server:
+    COUNTS = run_load(server, BODIES, EXPECTED)
+    check_sleeps(server)
+print(f"{STREAMS} streams at a time leave nothing: {dict(sorted(COUNTS.items()))}")
