@@ -10,6 +10,9 @@ static_assert(MTP_FAILED == int(FinishReason::Failed) &&
               MTP_LENGTH == int(FinishReason::Length));
 static_assert(MTP_LOGITS_LAST == int(LogitsMode::Last) &&
               MTP_LOGITS_ALL == int(LogitsMode::All));
+static_assert(MTP_SEQUENCE_WAITING == int(SequenceState::Waiting) &&
+              MTP_SEQUENCE_PAUSED == int(SequenceState::Paused) &&
+              MTP_SEQUENCE_ENDED == int(SequenceState::Finished));
 
 extern "C" {
 
@@ -263,6 +266,47 @@ mtp_status mtp_session_get_unfinished(const mtp_session *session, uint64_t *ids,
     std::copy_n(all.begin(), std::min(capacity, all.size()), ids);
   *count = all.size();
   return MTP_OK;
+}
+
+int mtp_session_wait(mtp_session *session, double seconds) {
+  return session && session->session->wait(seconds);
+}
+
+void mtp_session_wake(mtp_session *session) {
+  if (session)
+    session->session->wake();
+}
+
+mtp_status mtp_session_pause(mtp_session *session, uint64_t id) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  return report(session->session->pause(id));
+}
+
+mtp_status mtp_session_resume(mtp_session *session, uint64_t id) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  return report(session->session->resume(id));
+}
+
+mtp_status mtp_session_get_state(const mtp_session *session, uint64_t id,
+                                 mtp_sequence_state *state) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(need(state, "room for a state"));
+  auto found = session->session->state(id);
+  if (!found)
+    return report(found.status());
+  *state = mtp_sequence_state(*found);
+  return MTP_OK;
+}
+
+void mtp_sequence_counts_init(mtp_sequence_counts *counts) { clear(counts); }
+
+mtp_status mtp_session_get_counts(const mtp_session *session,
+                                  mtp_sequence_counts *counts) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  SequenceCounts c = session->session->counts();
+  return report(toCaller({sizeof(mtp_sequence_counts), c.waiting, c.prefilling,
+                          c.running, c.paused, c.finished},
+                         counts, "mtp_sequence_counts"));
 }
 
 mtp_status mtp_session_cancel(mtp_session *session, uint64_t id) {

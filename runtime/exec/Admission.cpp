@@ -92,21 +92,19 @@ Result<SequenceId> Session::Impl::add(Request request) {
   setK(sequence);
   waiting.insert(id);
   // A slot may be free for it.
-  if (flight && !flight->isStopped)
-    executable->stopRounds();
+  endFlightSoon();
   return id;
 }
 
 Status Session::Impl::cancel(SequenceId id) {
-  auto found = sequences.find(id);
-  if (found == sequences.end())
-    return notFound(strCat("no sequence has the id ", id));
-  Sequence &sequence = found->second;
+  MTP_ASSIGN_OR_RETURN(Sequence * found, find(id));
+  Sequence &sequence = *found;
   if (sequence.phase == Sequence::Phase::Done)
     return okStatus();
   giveUpSlot(sequence);
   sequence.giveBackMemory();
   waiting.erase(id);
+  paused.erase(id);
   if (flight && admitted.empty() && failure.isOk()) {
     // Nobody is left for whom a round that has stopped would go on.
     if (flight->isStopped)
@@ -132,10 +130,8 @@ Status Session::Impl::release(SequenceId id) {
 /// its own are one per launch.
 Status Session::Impl::setInput(SequenceId id, RequestInput input) {
   MTP_RETURN_IF_ERROR(checkUsable());
-  auto found = sequences.find(id);
-  if (found == sequences.end())
-    return notFound(strCat("no sequence has the id ", id));
-  Sequence &sequence = found->second;
+  MTP_ASSIGN_OR_RETURN(Sequence * found, find(id));
+  Sequence &sequence = *found;
   if (!sequence.request.seesDrafts)
     return failedPrecondition(
         strCat("expected a sequence that sees drafts, which ", id,
@@ -147,7 +143,7 @@ Status Session::Impl::setInput(SequenceId id, RequestInput input) {
   MTP_ASSIGN_OR_RETURN(InputBytes given,
                        readInputs(inner.artifact(), std::move(inputs)));
   auto &[state, bytes] = *given.begin();
-  if (sequence.phase != Sequence::Phase::Waiting)
+  if (sequence.hasSlot())
     MTP_RETURN_IF_ERROR(slotStates->setInput(sequence.slot, state, bytes));
   sequence.inputs.insert_or_assign(state, std::move(bytes));
   sequence.hasNewInputs = true;
@@ -280,13 +276,9 @@ Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
 /// Takes slot and pages from the sequence that came last. It will be prefilled
 /// again, output included, and goes on with the same tokens: what a row
 /// computes does not depend on the rows beside it, and who multiplies it stays.
-/// What rounds alone can have made of its states is saved. A sequence that has
-/// not run since it was preempted last has that still.
 Status Session::Impl::preemptYoungest() {
   Sequence &sequence = sequences.at(*admitted.rbegin());
-  if (sequence.phase == Sequence::Phase::Running && slotStates->savedBytes())
-    MTP_RETURN_IF_ERROR(slotStates->save(sequence.slot, sequence.saved));
-  giveUpSlot(sequence);
+  MTP_RETURN_IF_ERROR(leaveSlot(sequence));
   sequence.phase = Sequence::Phase::Waiting;
   waiting.insert(sequence.id);
   ++sequence.statistics.preemptions;

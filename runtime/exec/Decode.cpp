@@ -238,7 +238,7 @@ Status Session::Impl::readFlight() {
   MTP_RETURN_IF_ERROR(countRows(*flight));
   MTP_RETURN_IF_ERROR(readBeside(*flight));
   flight.reset();
-  return okStatus();
+  return applyPauses();
 }
 
 /// Counts the rows of a launch that is over and has been read.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 using namespace mtp;
 
@@ -152,57 +153,112 @@ Result<const Sequence *> Session::Impl::find(SequenceId id) const {
   return &found->second;
 }
 
+Result<Sequence *> Session::Impl::find(SequenceId id) {
+  MTP_ASSIGN_OR_RETURN(const Sequence *found, std::as_const(*this).find(id));
+  return const_cast<Sequence *>(found);
+}
+
 bool Session::Impl::isRunning(SequenceId id) const {
   auto found = sequences.find(id);
   return found != sequences.end() &&
          found->second.phase == Sequence::Phase::Running;
 }
 
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
 Result<SequenceId> Session::add(Request request) {
+  CallGate::Hold hold = impl->gate.enter();
   return impl->add(std::move(request));
 }
 
-Result<std::vector<SequenceUpdate>> Session::step() { return impl->step(); }
+Result<std::vector<SequenceUpdate>> Session::step() {
+  CallGate::Hold hold = impl->gate.enterStep();
+  return impl->step();
+}
 
 Status Session::setInput(SequenceId id, RequestInput input) {
+  CallGate::Hold hold = impl->gate.enter();
   return impl->setInput(id, std::move(input));
 }
 
 bool Session::awaitsHost() const {
+  CallGate::Hold hold = impl->gate.enter();
   return impl->flight && impl->flight->isStopped;
 }
 
 bool Session::idle() const {
-  return impl->waiting.empty() && impl->admitted.empty();
+  CallGate::Hold hold = impl->gate.enter();
+  return impl->isIdle();
 }
 
+bool Session::wait(double seconds) {
+  return impl->gate.sleep(seconds, [this] { return !impl->isIdle(); });
+}
+
+void Session::wake() { impl->gate.wake(); }
+
 std::vector<SequenceId> Session::unfinished() const {
-  std::vector<SequenceId> ids(impl->waiting.begin(), impl->waiting.end());
-  ids.insert(ids.end(), impl->admitted.begin(), impl->admitted.end());
-  std::ranges::sort(ids);
+  CallGate::Hold hold = impl->gate.enter();
+  std::vector<SequenceId> ids;
+  for (const auto &[id, sequence] : impl->sequences)
+    if (sequence.phase != Sequence::Phase::Done)
+      ids.push_back(id);
   return ids;
 }
 
-Status Session::cancel(SequenceId id) { return impl->cancel(id); }
-Status Session::release(SequenceId id) { return impl->release(id); }
+Status Session::pause(SequenceId id) {
+  CallGate::Hold hold = impl->gate.enter();
+  return impl->pause(id);
+}
+
+Status Session::resume(SequenceId id) {
+  CallGate::Hold hold = impl->gate.enter();
+  return impl->resume(id);
+}
+
+Status Session::cancel(SequenceId id) {
+  CallGate::Hold hold = impl->gate.enter();
+  return impl->cancel(id);
+}
+
+Status Session::release(SequenceId id) {
+  CallGate::Hold hold = impl->gate.enter();
+  return impl->release(id);
+}
+
+Result<SequenceState> Session::state(SequenceId id) const {
+  CallGate::Hold hold = impl->gate.enter();
+  return impl->state(id);
+}
+
+SequenceCounts Session::counts() const {
+  CallGate::Hold hold = impl->gate.enter();
+  return impl->counts();
+}
 
 Result<std::span<const int32_t>> Session::output(SequenceId id) const {
+  CallGate::Hold hold = impl->gate.enter();
   MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
   return std::span<const int32_t>(sequence->output);
 }
 
 Result<FinishReason> Session::finishReason(SequenceId id) const {
+  CallGate::Hold hold = impl->gate.enter();
   MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
   return sequence->finish;
 }
 
 Result<Statistics> Session::statistics(SequenceId id) const {
+  CallGate::Hold hold = impl->gate.enter();
   MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
   return sequence->statistics;
 }
 
 Result<std::span<const float>> Session::logits(SequenceId id,
                                                size_t index) const {
+  CallGate::Hold hold = impl->gate.enter();
   MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
   size_t count = sequence->output.size();
   if (index >= count)
@@ -218,6 +274,7 @@ Result<std::span<const float>> Session::logits(SequenceId id,
 const Statistics &Session::statistics() const { return impl->statistics; }
 
 KvUsage Session::kvUsage() const {
+  CallGate::Hold hold = impl->gate.enter();
   if (!impl->kv)
     return {};
   return {impl->kv->freePages(), impl->kv->cachedPages(),
@@ -225,6 +282,7 @@ KvUsage Session::kvUsage() const {
 }
 
 Status Session::checkInvariants() const {
+  CallGate::Hold hold = impl->gate.enter();
   return impl->kv ? impl->kv->checkInvariant() : okStatus();
 }
 
@@ -242,6 +300,7 @@ uint64_t Session::memoryBytes() const {
 
 Result<std::vector<Tensor>>
 Session::runFunction(std::string_view name, std::span<const Tensor> inputs) {
+  CallGate::Hold hold = impl->gate.enter();
   MTP_RETURN_IF_ERROR(impl->checkUsable());
   return impl->runFunction(name, inputs);
 }

@@ -4,6 +4,7 @@
 // then decodes (Step.cpp):
 //
 //   Admission.cpp   a sequence gets a slot and pages, or gives them up
+//   Pause.cpp       a sequence is set aside, and goes on
 //   Prefill.cpp     passes over prompts of sequences that are Prefilling
 //   Drafts.cpp      how many drafts the sequences have that are Running
 //   CatchUp.cpp     drafters that rounds without them left behind
@@ -20,7 +21,10 @@
 //   Waiting       waiting
 //   Prefilling    admitted, prefilling; has a slot and pages
 //   Running       admitted; has a slot and pages
+//   Paused        paused
 //   Done          none
+//
+// Calls come one at a time (CallGate); all below is for who holds the gate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +34,7 @@
 #include "mtp/session.h"
 #include "runtime/core/MemoryAccount.h"
 #include "runtime/device/Device.h"
+#include "runtime/exec/CallGate.h"
 #include "runtime/exec/DraftPolicy.h"
 #include "runtime/exec/HostState.h"
 #include "runtime/exec/KeptLogits.h"
@@ -52,8 +57,10 @@ namespace mtp {
 ///
 ///   Waiting -> Prefilling -> Running -> Done
 ///      ^------------+-----------+   (preempted: pages given up)
+///
+/// From each but Done to Paused, and from there to Waiting.
 struct Sequence {
-  enum class Phase : uint8_t { Waiting, Prefilling, Running, Done };
+  enum class Phase : uint8_t { Waiting, Prefilling, Running, Paused, Done };
 
   SequenceId id = 0;
   /// Without its inputs.
@@ -75,6 +82,8 @@ struct Sequence {
   /// first admitted: after a preemption they are computed in the same way.
   std::vector<PageMaker> makers;
   bool wasAdmitted = false;
+  /// Is to be paused when the rounds are over that are under way.
+  bool isPausing = false;
   /// Drafts of a round at most, and whether there may be fewer where these are
   /// not worth it.
   uint32_t k = 0;
@@ -127,6 +136,9 @@ struct Sequence {
     savedMemory.shrinkTo(0);
   }
 
+  bool hasSlot() const {
+    return phase == Phase::Prefilling || phase == Phase::Running;
+  }
   /// Tokens of `context` that prefill has yet to compute.
   uint64_t rest() const { return context.size() - length; }
   /// Where drafters are to be true between two rounds: the next one refreshes
@@ -247,6 +259,16 @@ public:
   Status admitWaiting();
   Status preemptYoungest();
 
+  // Pause.cpp
+  Status pause(SequenceId id);
+  Status resume(SequenceId id);
+  Status leaveSlot(Sequence &sequence);
+  Status setAside(Sequence &sequence);
+  Status applyPauses();
+  void endFlightSoon();
+  Result<SequenceState> state(SequenceId id) const;
+  SequenceCounts counts() const;
+
   // Prefill.cpp
   Status prefillPhase();
   bool isAnyRunning() const;
@@ -337,8 +359,12 @@ public:
   Status checkPages() const;
 
   Result<const Sequence *> find(SequenceId id) const;
+  Result<Sequence *> find(SequenceId id);
+  bool isIdle() const { return waiting.empty() && admitted.empty(); }
   /// A sequence that has been released does not run.
   bool isRunning(SequenceId id) const;
+
+  CallGate gate;
 
   // The model and the machine; nothing here changes after start().
 
@@ -372,6 +398,7 @@ public:
   /// Sequences that are Prefilling, in the order in which they were admitted.
   std::vector<SequenceId> prefilling;
   std::vector<bool> slotUsed;
+  std::set<SequenceId> paused;
 
   /// Present from the start of a round until its last results are read: no
   /// program runs and no sequence gets a slot meanwhile.

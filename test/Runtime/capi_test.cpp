@@ -4,6 +4,7 @@
 #include "mtp/mtp.h"
 #include "runtime/schema/mtp_tokenizer_generated.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -440,6 +441,54 @@ TEST(CApi, NamesTheSequencesThatHaveNotEnded) {
     ASSERT_EQ(mtp_session_step(session, nullptr, nullptr), MTP_OK);
   EXPECT_EQ(mtp_session_get_unfinished(session, left, 3, &count), MTP_OK);
   EXPECT_EQ(count, 0u);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
+TEST(CApi, PausesAndCounts) {
+  mtp_model *model = load();
+  mtp_session *session = create(model);
+  mtp_request request;
+  mtp_request_init(&request);
+  int32_t prompt[] = {3, 1, 4};
+  request.prompt = prompt;
+  request.prompt_count = 3;
+  uint64_t ids[2] = {};
+  for (uint64_t &id : ids)
+    ASSERT_EQ(mtp_session_add(session, &request, &id), MTP_OK);
+  EXPECT_EQ(mtp_session_wait(session, 0), 1);
+  EXPECT_EQ(mtp_session_wait(nullptr, 0), 0);
+  EXPECT_EQ(mtp_session_pause(session, ids[0]), MTP_OK);
+  EXPECT_EQ(mtp_session_pause(session, 99), MTP_NOT_FOUND);
+  EXPECT_EQ(mtp_session_resume(session, 99), MTP_NOT_FOUND);
+  mtp_sequence_state state = MTP_SEQUENCE_ENDED;
+  EXPECT_EQ(mtp_session_get_state(session, ids[0], &state), MTP_OK);
+  EXPECT_EQ(state, MTP_SEQUENCE_PAUSED);
+  EXPECT_EQ(mtp_session_get_state(session, 99, &state), MTP_NOT_FOUND);
+  while (mtp_session_wait(session, 0))
+    ASSERT_EQ(mtp_session_step(session, nullptr, nullptr), MTP_OK);
+  mtp_sequence_counts counts = {};
+  EXPECT_EQ(mtp_session_get_counts(session, &counts), MTP_INVALID_ARGUMENT);
+  mtp_sequence_counts_init(&counts);
+  EXPECT_EQ(mtp_session_get_counts(session, &counts), MTP_OK);
+  EXPECT_EQ(counts.waiting + counts.prefilling + counts.running, 0u);
+  EXPECT_EQ(counts.paused, 1u);
+  EXPECT_EQ(counts.ended, 1u);
+  mtp_session_wake(session);
+  mtp_session_wake(nullptr);
+  EXPECT_EQ(mtp_session_wait(session, HUGE_VAL), 0);
+  EXPECT_EQ(mtp_session_resume(session, ids[0]), MTP_OK);
+  while (!mtp_session_idle(session))
+    ASSERT_EQ(mtp_session_step(session, nullptr, nullptr), MTP_OK);
+  const int32_t *first = nullptr, *second = nullptr;
+  size_t size = 0;
+  mtp_finish finish;
+  ASSERT_EQ(mtp_session_get_output(session, ids[0], &first, &size, &finish),
+            MTP_OK);
+  ASSERT_EQ(mtp_session_get_output(session, ids[1], &second, &size, &finish),
+            MTP_OK);
+  EXPECT_EQ(std::vector<int32_t>(first, first + size),
+            std::vector<int32_t>(second, second + size));
   mtp_session_free(session);
   mtp_model_free(model);
 }

@@ -24,9 +24,13 @@ points
 |* over the process, used or not. Where the system has no memory for small
 |* things (a string, a list), the process ends.
 |*
-|* Threads: a model is immutable and may be shared. A session, a decoder and
-|* results must not be used by two threads at once; different ones are
-|* independent.
+|* Threads: a model is immutable and may be shared. A session may be used by
+|* several threads: calls run one at a time, and one that comes during a step
+|* waits for its end, before the next step. What a session gives by pointer
+|* changes with later calls: it is for the thread that steps, or while none
+|* does. A decoder and results must not be used by two threads at once;
+different
+|* ones are independent.
 |*
 |* Units: lengths and positions are in tokens, times in seconds, memory and text
 |* in bytes. Text is UTF-8.
@@ -527,14 +531,62 @@ mtp_status mtp_session_set_input(mtp_session *session, uint64_t id,
 /* 1 while a round has stopped, whose second half the next step runs. */
 int mtp_session_awaits_host(const mtp_session *session); /* of null: 0 */
 
-/* 1 when no sequence waits or runs. */
+/* 1 when no sequence waits or runs: a step has nothing to do. */
 int mtp_session_idle(const mtp_session *session); /* of null: 1 */
 
-/* The sequences that wait or run, in order of id. Writes up to `capacity` ids
-   (null: not wanted) and sets `count` to how many there are. Fails for null
-   alone. */
+/* Sleeps until a step has something to do, until mtp_session_wake is called, or
+   for so many seconds (INFINITY: for ever; 0: does not sleep). Returns 1 where
+   a step has something to do. A wake that nobody was waiting for ends the next
+   wait. */
+int mtp_session_wait(mtp_session *session, double seconds); /* of null: 0 */
+void mtp_session_wake(mtp_session *session);                /* null is fine */
+
+/* The sequences that wait, run or are paused, in order of id. Writes up to
+   `capacity` ids (null: not wanted) and sets `count` to how many there are.
+   Fails for null alone. */
 mtp_status mtp_session_get_unfinished(const mtp_session *session, uint64_t *ids,
                                       size_t capacity, size_t *count);
+
+/* Sets a sequence aside: its slot and pages are for others, and it waits for
+   none until mtp_session_resume, from when on it goes on with the same tokens.
+   While rounds are under way it gets their tokens first, and is paused by the
+   step that finds their end. No effect on one that is paused or has ended.
+   MTP_NOT_FOUND for an unknown id, MTP_INTERNAL where the device fails, and the
+   error of a step that failed. */
+mtp_status mtp_session_pause(mtp_session *session, uint64_t id);
+
+/* Lets a sequence wait for a slot again, before all that came after it. No
+   effect on one that is not paused. MTP_NOT_FOUND for an unknown id, and the
+   error of a step that failed. */
+mtp_status mtp_session_resume(mtp_session *session, uint64_t id);
+
+typedef enum mtp_sequence_state {
+  MTP_SEQUENCE_WAITING = 0,    /* for a slot and pages */
+  MTP_SEQUENCE_PREFILLING = 1, /* its tokens so far are being computed */
+  MTP_SEQUENCE_RUNNING = 2,    /* in the rounds */
+  MTP_SEQUENCE_PAUSED = 3,
+  MTP_SEQUENCE_ENDED = 4,
+} mtp_sequence_state;
+
+/* Where a sequence is. MTP_NOT_FOUND for an unknown id. */
+mtp_status mtp_session_get_state(const mtp_session *session, uint64_t id,
+                                 mtp_sequence_state *state);
+
+/* How many sequences are in each state. */
+typedef struct mtp_sequence_counts {
+  size_t size;
+  uint32_t waiting;
+  uint32_t prefilling;
+  uint32_t running;
+  uint32_t paused;
+  uint32_t ended; /* and not released */
+} mtp_sequence_counts;
+
+/* Zeroes it and sets its size; call it before mtp_session_get_counts, which
+   gives MTP_INVALID_ARGUMENT where it was not. */
+void mtp_sequence_counts_init(mtp_sequence_counts *counts);
+mtp_status mtp_session_get_counts(const mtp_session *session,
+                                  mtp_sequence_counts *counts);
 
 /* Ends a sequence now. Ended ones are left as they are. MTP_NOT_FOUND for an
    unknown id. */

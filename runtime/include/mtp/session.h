@@ -7,8 +7,12 @@
 // belongs to the session and says how long it is valid; what is returned by
 // reference lives as long as the session, and its content changes with it.
 //
-// Threads: a session is for one thread at a time; it runs threads of its own
-// inside of step() and runFunction(). Different sessions are independent.
+// Threads: any function of a session may be called by any thread; calls run one
+// at a time, and one that comes during a step() waits for its end, before the
+// next step(). What is returned by reference or as a span changes with later
+// calls: it is for the thread that calls step(), or while nobody does. A
+// session runs threads of its own inside of step() and runFunction(). Different
+// sessions are independent. None may be in a call when a session is destroyed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -263,6 +267,30 @@ struct Statistics {
   double decodeSeconds = 0;
 };
 
+/// Where a sequence is.
+enum class SequenceState : uint8_t {
+  /// For a slot and pages.
+  Waiting,
+  /// Its prompt is being computed, after a preemption or a pause its output
+  /// too.
+  Prefilling,
+  /// In the rounds, also while it is about to be paused.
+  Running,
+  Paused,
+  /// FinishReason says why.
+  Finished,
+};
+
+/// Sequences of a session by their state.
+struct SequenceCounts {
+  uint32_t waiting = 0;
+  uint32_t prefilling = 0;
+  uint32_t running = 0;
+  uint32_t paused = 0;
+  /// Those that have not been released.
+  uint32_t finished = 0;
+};
+
 /// How the KV pages are used; the dummy page counts nowhere.
 struct KvUsage {
   uint32_t freePages = 0;
@@ -271,9 +299,9 @@ struct KvUsage {
   uint32_t heldPages = 0;
 };
 
-/// Runs sequences on one model: memory, KV pages and threads. Not for use by
-/// two threads at once; different sessions are independent of one another, but
-/// for the memory of the machine, which they share.
+/// Runs sequences on one model: memory, KV pages and threads. Different
+/// sessions are independent of one another, but for the memory of the machine,
+/// which they share.
 class Session {
 public:
   /// Makes a session that keeps `model` alive.
@@ -346,11 +374,41 @@ public:
   /// the round gives a cancelled sequence is dropped.
   bool awaitsHost() const;
 
-  /// Whether no sequence is waiting or running; unfinished() is empty then.
+  /// Whether no sequence is waiting or running, and step() has nothing to do:
+  /// those of unfinished() are paused then.
   bool idle() const;
 
-  /// The sequences that wait or run, in order of id.
+  /// Sleeps until step() has something to do, until wake() is called, or for so
+  /// many seconds (infinity: for ever; none at all: does not sleep). Returns
+  /// whether step() has something to do. A wake() that nobody was waiting for
+  /// ends the next wait().
+  bool wait(double seconds);
+  void wake();
+
+  /// The sequences that wait, run or are paused, in order of id.
   std::vector<SequenceId> unfinished() const;
+
+  /// Sets a sequence aside: its slot and pages are for others, and it waits for
+  /// none until resume(). It goes on with the same tokens then, as after a
+  /// preemption: what the prefix index still has of its pages is taken, the
+  /// rest computed again. While rounds are under way it gets their tokens first
+  /// (those of a launch end behind the round that runs), and is paused behind
+  /// them, by the step() that finds their end. No effect on a sequence that is
+  /// paused or finished; cancel() works.
+  ///
+  /// Errors: NotFound for an unknown id, the error of a step() that failed, and
+  /// Internal where the device fails.
+  Status pause(SequenceId id);
+
+  /// Lets a sequence wait for a slot again, before all that came after it. No
+  /// effect on one that is not paused. NotFound for an unknown id, and the
+  /// error of a step() that failed.
+  Status resume(SequenceId id);
+
+  /// Where a sequence is; NotFound for an unknown id.
+  Result<SequenceState> state(SequenceId id) const;
+  /// How many sequences are in each state.
+  SequenceCounts counts() const;
 
   /// Ends a sequence now and frees its pages. NotFound for an unknown id; no
   /// effect on a finished one.

@@ -1,0 +1,247 @@
+//===- pause_test.cpp - Sequences that are set aside and go on ------------===//
+
+#include "FakeModel.h"
+
+#include <atomic>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+Request request(int32_t number, uint32_t maxTokens) {
+  Request r;
+  for (int32_t i = 0; i < 6 + 5 * (number % 3); ++i)
+    r.prompt.push_back((number * 11 + i * 7) % 64);
+  r.maxTokens = maxTokens;
+  r.sampling.temperature = number % 2 ? 0.9f : 0;
+  r.sampling.seed = uint64_t(number);
+  return r;
+}
+
+std::unique_ptr<Session> open(const FakeOptions &fake,
+                              const SessionOptions &options) {
+  auto session = Session::create(loadFakeModel(fake), options);
+  EXPECT_TRUE(session.isOk()) << session.status().toString();
+  return std::move(*session);
+}
+
+std::vector<int32_t> outputOf(const Session &session, SequenceId id) {
+  auto output = session.output(id);
+  return {output->begin(), output->end()};
+}
+
+void step(Session &session) {
+  auto updates = session.step();
+  ASSERT_TRUE(updates.isOk()) << updates.status().toString();
+  for (const SequenceUpdate &update : *updates)
+    EXPECT_TRUE(update.error.isOk()) << update.error.toString();
+  EXPECT_TRUE(session.checkInvariants().isOk());
+}
+
+/// Runs five sequences of which one is paused behind so many steps, until the
+/// others have ended. Returns whether it had ended before.
+bool pauseBehind(Session &session, int steps, size_t which) {
+  std::vector<Request> requests;
+  std::vector<SequenceId> ids;
+  for (int32_t i = 0; i < 5; ++i) {
+    requests.push_back(request(i, 24 + uint32_t(i)));
+    ids.push_back(*session.add(requests.back()));
+  }
+  for (int i = 0; i < steps; ++i)
+    step(session);
+  bool hadEnded = *session.state(ids[which]) == SequenceState::Finished;
+  EXPECT_TRUE(session.pause(ids[which]).isOk());
+  size_t before = outputOf(session, ids[which]).size();
+  while (!session.idle())
+    step(session);
+  EXPECT_EQ(session.kvUsage().heldPages, 0u);
+  EXPECT_EQ(outputOf(session, ids[which]).size(), before);
+  EXPECT_EQ(*session.state(ids[which]),
+            hadEnded ? SequenceState::Finished : SequenceState::Paused);
+  EXPECT_EQ(session.counts().paused, hadEnded ? 0u : 1u);
+  EXPECT_EQ(session.counts().finished, hadEnded ? 5u : 4u);
+  EXPECT_TRUE(session.resume(ids[which]).isOk());
+  while (!session.idle())
+    step(session);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    EXPECT_EQ(outputOf(session, ids[i]), expectedOutput(requests[i]).tokens)
+        << "request " << i << ", paused " << which << " behind " << steps;
+    EXPECT_TRUE(session.release(ids[i]).isOk());
+  }
+  EXPECT_EQ(session.kvUsage().heldPages, 0u);
+  return hadEnded;
+}
+
+/// Modules, k, pages, and whether prefixes are kept.
+using Pool = std::tuple<uint32_t, uint32_t, uint32_t, bool>;
+class Pause : public testing::TestWithParam<Pool> {};
+
+} // namespace
+
+// First, one in the middle, and one that waits for a slot.
+TEST_P(Pause, BehindAnyStepChangesNoToken) {
+  auto [modules, k, pages, prefix] = GetParam();
+  FakeOptions fake;
+  fake.modules = modules;
+  SessionOptions options;
+  options.k = k;
+  options.kvPages = pages;
+  options.prefixCache = prefix;
+  options.threads = 1;
+  options.chunksPerStep = 1;
+  auto session = open(fake, options);
+  for (size_t which : {0, 2, 4})
+    for (int steps = 0; !pauseBehind(*session, steps, which); ++steps)
+      ASSERT_LT(steps, 200);
+  if (pages < 30)
+    EXPECT_GT(session->statistics().preemptions, 0u);
+}
+
+static std::string nameOfPool(const testing::TestParamInfo<Pool> &info) {
+  auto [modules, k, pages, prefix] = info.param;
+  return "modules" + std::to_string(modules) + "_k" + std::to_string(k) +
+         "_pages" + std::to_string(pages) + (prefix ? "_prefixes" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Pause,
+                         testing::Combine(testing::Values(1u, 2u),
+                                          testing::Values(0u, 1u, 4u),
+                                          testing::Values(17u, 60u),
+                                          testing::Bool()),
+                         nameOfPool);
+
+// What rounds alone make of a state is saved, and the history is there again.
+TEST(PauseStates, AreKept) {
+  for (schema::Rebuild rebuild :
+       {schema::Rebuild::Never, schema::Rebuild::Save})
+    for (uint32_t k : {0u, 2u, 4u}) {
+      FakeOptions fake;
+      fake.hasAudit = fake.hasRanges = true;
+      fake.hasFold = true;
+      fake.foldRebuild = rebuild;
+      SessionOptions options;
+      options.k = k;
+      options.threads = 1;
+      // The audit's model has no rows of what was taken from others.
+      options.prefixCache = false;
+      auto session = open(fake, options);
+      for (int steps = 0; !pauseBehind(*session, steps, 1); ++steps)
+        ASSERT_LT(steps, 200);
+    }
+}
+
+TEST(PauseRounds, OneThatHasStoppedEndsFirst) {
+  FakeOptions fake;
+  fake.hasRanges = fake.showsDrafts = fake.hasLimit = true;
+  auto session = open(fake, {});
+  Request seeing = request(2, 20);
+  seeing.seesDrafts = true;
+  SequenceId id = *session->add(seeing), other = *session->add(request(1, 20));
+  while (!session->awaitsHost())
+    step(*session);
+  ASSERT_TRUE(session->pause(id).isOk());
+  ASSERT_TRUE(session->pause(other).isOk());
+  EXPECT_EQ(*session->state(id), SequenceState::Running);
+  EXPECT_TRUE(session->awaitsHost());
+  step(*session);
+  EXPECT_EQ(session->counts().paused, 2u);
+  EXPECT_TRUE(session->idle());
+  EXPECT_EQ(session->unfinished(), (std::vector<SequenceId>{id, other}));
+  EXPECT_EQ(session->kvUsage().heldPages, 0u);
+  // Back before the pause has come.
+  ASSERT_TRUE(session->resume(id).isOk());
+  while (!session->awaitsHost())
+    step(*session);
+  ASSERT_TRUE(session->pause(id).isOk());
+  ASSERT_TRUE(session->resume(id).isOk());
+  while (!session->idle())
+    step(*session);
+  EXPECT_EQ(outputOf(*session, id), expectedOutput(seeing).tokens);
+  EXPECT_EQ(*session->state(other), SequenceState::Paused);
+  EXPECT_TRUE(session->cancel(other).isOk());
+  EXPECT_EQ(session->counts().finished, 2u);
+  EXPECT_TRUE(session->unfinished().empty());
+}
+
+TEST(PauseQueue, OthersGetTheSlotAndTheOldPlaceIsKept) {
+  SessionOptions options;
+  options.maxSlots = 1;
+  auto session = open({}, options);
+  std::vector<SequenceId> ids;
+  for (int32_t i = 0; i < 3; ++i)
+    ids.push_back(*session->add(request(i, 12)));
+  step(*session);
+  EXPECT_EQ(*session->state(ids[0]), SequenceState::Running);
+  EXPECT_EQ(session->counts().waiting, 2u);
+  ASSERT_TRUE(session->pause(ids[0]).isOk());
+  ASSERT_TRUE(session->pause(ids[1]).isOk());
+  step(*session);
+  EXPECT_EQ(*session->state(ids[2]), SequenceState::Running);
+  ASSERT_TRUE(session->resume(ids[0]).isOk());
+  ASSERT_TRUE(session->resume(ids[1]).isOk());
+  std::vector<SequenceId> ended;
+  for (const SequenceUpdate &update : drain(*session))
+    if (update.finish != FinishReason::None)
+      ended.push_back(update.id);
+  EXPECT_EQ(ended, (std::vector<SequenceId>{ids[2], ids[0], ids[1]}));
+  EXPECT_EQ(session->pause(99).code(), StatusCode::NotFound);
+  EXPECT_EQ(session->resume(99).code(), StatusCode::NotFound);
+  EXPECT_EQ(session->state(99).status().code(), StatusCode::NotFound);
+}
+
+// One thread steps, others add, pause and resume; the first sleeps while there
+// is nothing to do.
+TEST(PauseThreads, CallsComeFromAnyThread) {
+  SessionOptions options;
+  options.threads = 1;
+  options.kvPages = 30;
+  auto session = open({}, options);
+  std::atomic<bool> ends = false;
+  std::thread runner([&] {
+    while (!ends) {
+      session->wait(INFINITY);
+      EXPECT_TRUE(session->step().isOk());
+    }
+  });
+  auto client = [&](int32_t number) {
+    for (int32_t turn = 0; turn < 20; ++turn) {
+      Request r = request(number * 20 + turn, 20);
+      SequenceId id = *session->add(r);
+      EXPECT_TRUE(session->pause(id).isOk());
+      EXPECT_TRUE(session->resume(id).isOk());
+      for (int i = 0; *session->state(id) != SequenceState::Finished; ++i)
+        EXPECT_TRUE((i % 2 ? session->resume(id) : session->pause(id)).isOk());
+      EXPECT_EQ(outputOf(*session, id), expectedOutput(r).tokens);
+      EXPECT_TRUE(session->release(id).isOk());
+    }
+  };
+  std::vector<std::thread> clients;
+  for (int32_t i = 0; i < 3; ++i)
+    clients.emplace_back(client, i);
+  for (std::thread &thread : clients)
+    thread.join();
+  ends = true;
+  session->wake();
+  runner.join();
+  EXPECT_TRUE(session->idle());
+  EXPECT_EQ(session->kvUsage().heldPages, 0u);
+}
+
+TEST(PauseThreads, WaitSaysWhetherThereIsWork) {
+  auto session = open({}, {});
+  EXPECT_FALSE(session->wait(0));
+  session->wake();
+  // The second would sleep for ever.
+  EXPECT_FALSE(session->wait(INFINITY));
+  SequenceId id = *session->add(request(1, 4));
+  EXPECT_TRUE(session->wait(INFINITY));
+  ASSERT_TRUE(session->pause(id).isOk());
+  EXPECT_FALSE(session->wait(0));
+  std::thread other([&] { EXPECT_TRUE(session->resume(id).isOk()); });
+  EXPECT_TRUE(session->wait(INFINITY));
+  other.join();
+}
