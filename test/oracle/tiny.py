@@ -138,7 +138,11 @@ MODELS["glm4moe-qknorm-mtp1"] = {**MODELS["glm4moe-mtp1"], "use_qk_norm": True, 
 # lm_head row j gets 0.5 x embedding row j - 7 (mod vocabulary) added, and eh_proj twice the identity
 # on its embedding half, so that both mostly continue t with t + 7
 MODELS["dsv3-chain-mtp2"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 2, "n_group": 1}
-CHAINED = {"dsv3-chain-mtp2"}
+# the same of lm_head: the target of tiny_drafters.py, with as many layers as make EAGLE-3's three default taps differ
+MODELS["llama-chain"] = cfg("LlamaForCausalLM", "llama", num_hidden_layers=8, num_attention_heads=4,
+                            num_key_value_heads=2, head_dim=16, intermediate_size=96, attention_bias=False,
+                            mlp_bias=False, rms_norm_eps=1e-5, rope_scaling=None)
+CHAINED = {"dsv3-chain-mtp2", "llama-chain"}
 CHAIN_HEAD, CHAIN_PROJ = 0.5, 2.0
 # groups of experts whose biased scores are all below 0 (see BIAS): a dropped group counts less than
 # any of them, not as 0

@@ -1,0 +1,110 @@
+"""Rounds of drafting and greedy verification by drafters.py, one after the other.
+
+Topologies are built from one question to the drafter, its logits behind a path:
+  chain:K                    the likeliest token, K times
+  static                     paths of ranks, as the authors' lists: [0, 1] is the second likeliest child of the
+                             likeliest token
+  dynamic:DEPTH,WIDTH,NODES  EAGLE-2 (arXiv 2406.16858): a beam of WIDTH, DEPTH times; of all children ever
+                             looked at the NODES likeliest stay
+
+Node 0 is the anchor, nodes stand behind their parents. Ties go to the lower token, then to the candidate
+that came first. The target's own text decides what is accepted, so verification needs no second forward.
+"""
+import torch
+
+
+class Margin:
+    """The least distance of a choice from the next one: below it, other arithmetic may choose otherwise."""
+
+    def __init__(self):
+        self.least = float("inf")
+
+    def best(self, scores, count):
+        """Indices of the `count` largest, ties to the lower index."""
+        order = torch.sort(scores, descending=True, stable=True)
+        count = min(count, len(scores))
+        gaps = (order[0][:count] - order[0][1:count + 1]) if count < len(scores) else order[0][:count - 1] - order[0][1:count]
+        if len(gaps):
+            self.least = min(self.least, float(gaps.min()))
+        return order[1][:count].tolist()
+
+
+def chain(drafter, n, anchor, margin, k):
+    tokens, parents = [anchor], [-1]
+    for i in range(k):
+        tokens.append(margin.best(drafter.logits(n, tokens[1:]), 1)[0])
+        parents.append(i)
+    return tokens, parents
+
+
+def static(drafter, n, anchor, margin, paths):
+    """paths: lists of ranks; nodes by depth, then by ranks."""
+    paths = sorted((tuple(p) for p in paths), key=lambda p: (len(p), p))
+    width = {}   # how many children of each node are asked for
+    for p in paths:
+        width[p[:-1]] = max(width.get(p[:-1], 0), p[-1] + 1)
+    tokens, parents, index, drafted, children = [anchor], [-1], {(): 0}, {(): ()}, {}
+    for p in paths:
+        up = p[:-1]
+        if up not in children:
+            children[up] = margin.best(drafter.logits(n, list(drafted[up])), width[up])
+        token = children[up][p[-1]]
+        index[p], drafted[p] = len(tokens), drafted[up] + (token,)
+        tokens.append(token)
+        parents.append(index[up])
+    return tokens, parents
+
+
+def dynamic(drafter, n, anchor, margin, depth, width, nodes):
+    """depth: how often the beam goes on; nodes: drafted nodes that stay."""
+    def children(path, score, parent):
+        p = torch.log_softmax(drafter.logits(n, list(path)), -1)
+        return [(path + (t,), score + float(p[t]), parent) for t in margin.best(p, width)]
+
+    all_ = children((), 0.0, -1)
+    beam = list(range(len(all_)))
+    for _ in range(depth):
+        level = []
+        for i in beam:
+            level += children(all_[i][0], all_[i][1], i)
+        first = len(all_)
+        all_ += level
+        scores = torch.tensor([s for _, s, _ in level], dtype=torch.float64)
+        beam = [first + i for i in margin.best(scores, width)]
+    scores = torch.tensor([s for _, s, _ in all_], dtype=torch.float64)
+    kept = sorted(margin.best(scores, nodes))
+    at = {i: k + 1 for k, i in enumerate(kept)}
+    return [anchor] + [all_[i][0][-1] for i in kept], [-1] + [0 if all_[i][2] < 0 else at[all_[i][2]] for i in kept]
+
+
+def build(drafter, n, anchor, margin, topology):
+    if isinstance(topology, list):
+        return static(drafter, n, anchor, margin, topology)
+    kind, numbers = topology.split(":")
+    numbers = [int(i) for i in numbers.split(",")]
+    return {"chain": chain, "dynamic": dynamic}[kind](drafter, n, anchor, margin, *numbers)
+
+
+def walk(tokens, parents, following):
+    """The nodes that agree with the target's own text `following`, from the anchor on."""
+    path, node = [], 0
+    for wanted in following:
+        node = next((i for i, p in enumerate(parents) if p == node and tokens[i] == wanted), None)
+        if node is None:
+            break
+        path.append(node)
+    return path
+
+
+def rounds(drafter, ids, prompt, end, topology, margin):
+    """Rounds on the target's text ids (more than `end` by the topology's depth) from a prompt of `prompt`
+    tokens on, until `end` tokens are known. The target's states of all rows stand in drafter.target."""
+    drafter.begin()
+    n, out = prompt, []
+    while n < end - 1:
+        tokens, parents = build(drafter, n, ids[n], margin, topology)
+        path = walk(tokens, parents, ids[n + 1:])
+        emitted = ids[n + 1:n + 2 + len(path)]
+        out.append({"position": n, "tokens": tokens, "parents": parents, "path": path, "emitted": emitted})
+        n += len(emitted)
+    return out

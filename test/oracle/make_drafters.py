@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Writes expected/drafters/NAME.{f32,bf16}.json by drafters.py and drafting.py (see README.md).
+
+  python3 make_drafters.py            all tiny drafters
+  python3 make_drafters.py NAME...
+  python3 make_drafters.py NAME --search N     tries seeds 0..N-1, prints margin and acceptance, writes nothing
+"""
+import argparse, json, os, sys, tempfile
+
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import tiny, tiny_drafters
+from drafters import KINDS, Target
+from drafting import Margin, rounds
+
+PROMPT = "Once upon a time the hen\nran into the pond."   # as make_expected.py
+COUNT, SPARE = 28, 8
+STATIC = [[0], [1], [2], [0, 0], [0, 1], [1, 0], [2, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0, 0]]
+TOPOLOGIES = {
+    "eagle1": ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:2,3,8"],
+    "eagle3": ["chain:4", STATIC, "dynamic:3,4,12"],
+    "eagle3-speculators": ["chain:3", STATIC],
+    "p-eagle": ["chain:4"],
+    "medusa": ["chain:4", STATIC],
+    "heads": ["chain:3"],
+    "draft-model": ["chain:4", STATIC],
+    "pard": ["chain:4"],
+    "dflash": ["chain:4"],
+    "dspark": ["chain:5"],
+}
+KIND = {"eagle3-speculators": "eagle3"}
+
+
+def digits(row):
+    return [float("%.9g" % v) if v > float("-inf") else None for v in row.tolist()]
+
+
+def run(name, target, ids, prompt, folder):
+    """The expected results of every topology, and their least margin."""
+    drafter = KINDS[KIND.get(name, name)](folder, target)
+    runs, least = [], float("inf")
+    for topology in TOPOLOGIES[name]:
+        margin = Margin()
+        found = rounds(drafter, ids, prompt, prompt + COUNT, topology, margin)
+        runs.append({"topology": topology, "min_margin": round(margin.least, 7), "rounds": found})
+        least = min(least, margin.least)
+    drafted = runs[0]["rounds"][0]["tokens"][1:]   # of a chain
+    first = [digits(drafter.logits(prompt, drafted[:i])) for i in range(len(drafted))]
+    if hasattr(drafter, "dspark") and drafter.dspark:
+        for r in runs[0]["rounds"]:
+            r["confidence"] = digits(torch.stack([drafter.confidence(r["position"], r["tokens"][1:i])
+                                                  for i in range(1, len(r["tokens"]))]))
+    return first, runs, least
+
+
+def text(folder):
+    from tokenizers import Tokenizer
+    target = Target(folder)
+    prompt = Tokenizer.from_file(os.path.join(folder, "tokenizer.json")).encode(PROMPT).ids[:24]
+    ids, margin = target.greedy(prompt, COUNT + SPARE)
+    target.run(ids)
+    return target, ids, len(prompt), margin
+
+
+def lengths(run):
+    return f"{run['topology'] if isinstance(run['topology'], str) else 'static'} " + \
+        "".join(str(len(r["path"])) for r in run["rounds"]) + f" margin {run['min_margin']}"
+
+
+@torch.no_grad()
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("names", nargs="*", metavar="NAME", help=", ".join(TOPOLOGIES))
+    ap.add_argument("--search", type=int)
+    a = ap.parse_args()
+    torch.set_num_threads(1)
+    out = os.path.join(HERE, "expected", "drafters")
+    os.makedirs(out, exist_ok=True)
+    with tempfile.TemporaryDirectory() as t:
+        for dtype in ("f32", "bf16"):
+            folder = os.path.join(t, "target." + dtype)
+            tiny.write(tiny_drafters.TARGET, folder, dtype)
+            target, ids, prompt, margin = text(folder)
+            for name in a.names or TOPOLOGIES:
+                for seed in range(a.search) if a.search else [None]:
+                    drafter = os.path.join(t, name)
+                    tiny_drafters.write(name, drafter, dtype, seed)
+                    first, runs, least = run(name, target, ids, prompt, drafter)
+                    print(name, dtype, "" if seed is None else seed, f"margin {least:.6f};", "; ".join(map(lengths, runs)),
+                          flush=True)
+                    if a.search:
+                        continue
+                    x = {"target": tiny_drafters.TARGET, "drafter": name, "dtype": dtype, "prompt": ids[:prompt],
+                         "greedy": ids[prompt:], "greedy_min_margin": round(margin, 6), "first": first, "runs": runs}
+                    with open(os.path.join(out, f"{name}.{dtype}.json"), "w") as f:
+                        json.dump(x, f, separators=(",", ":"))
+                        f.write("\n")
+
+
+if __name__ == "__main__":
+    main()
