@@ -2,6 +2,8 @@
 """Writes expected/drafters/NAME.{f32,bf16}.json by drafters.py and drafting.py (see README.md).
 
   python3 make_drafters.py            all tiny drafters
+  python3 make_drafters.py bundled    the trained ones of models/drafters: expected/drafters/bundled-NAME.json
+  python3 make_drafters.py bundled-NAME...
   python3 make_drafters.py NAME...
   python3 make_drafters.py NAME --search N     tries seeds 0..N-1, prints margin and acceptance, writes nothing
 """
@@ -31,19 +33,24 @@ TOPOLOGIES = {
     "dspark": ["chain:5"],
 }
 KIND = {"eagle3-speculators": "eagle3"}
+TREES = [STATIC, "dynamic:3,8,16"]
+BUNDLED_TOPOLOGIES = {"eagle1": ["chain:4", *TREES], "hass": ["chain:4", *TREES], "eagle3": ["chain:4", *TREES],
+                      "medusa": ["chain:4", STATIC], "heads": ["chain:3"], "draft-model": ["chain:4", STATIC],
+                      "pard": ["chain:6"], "p-eagle": ["chain:5"], "dflash": ["chain:6"], "dspark": ["chain:6"]}
+MODELS = os.path.join(HERE, "..", "..", "models")
 
 
 def digits(row):
     return [float("%.9g" % v) if v > float("-inf") else None for v in row.tolist()]
 
 
-def run(name, target, ids, prompt, folder):
+def run(name, target, ids, prompt, folder, topologies=TOPOLOGIES, count=COUNT):
     """The expected results of every topology, and their least margin."""
     drafter = KINDS[KIND.get(name, name)](folder, target)
     runs, least = [], float("inf")
-    for topology in TOPOLOGIES[name]:
+    for topology in topologies[name]:
         margin = Margin()
-        found = rounds(drafter, ids, prompt, prompt + COUNT, topology, margin)
+        found = rounds(drafter, ids, prompt, prompt + count, topology, margin)
         runs.append({"topology": topology, "min_margin": round(margin.least, 7), "rounds": found})
         least = min(least, margin.least)
     drafted = runs[0]["rounds"][0]["tokens"][1:]   # of a chain
@@ -64,6 +71,29 @@ def text(folder):
     return target, ids, len(prompt), margin
 
 
+def dump(x, name):
+    with open(os.path.join(HERE, "expected", "drafters", name + ".json"), "w") as f:
+        json.dump(x, f, separators=(",", ":"))
+        f.write("\n")
+
+
+def bundled(names):
+    """The trained drafters on the texts of expected/bundled.json, whose greedy tokens are known."""
+    with open(os.path.join(HERE, "expected", "bundled.json")) as f:
+        texts = json.load(f)["results"][:2]
+    target = Target(os.path.join(MODELS, "bundled", "hf"))
+    for name in names:
+        folder, prompts = os.path.join(MODELS, "drafters", name), []
+        for t in texts if os.path.isdir(folder) else []:
+            target.run(t["prompt"] + t["greedy"])
+            _, runs, least = run(name, target, target.ids, len(t["prompt"]), folder, BUNDLED_TOPOLOGIES,
+                                 len(t["greedy"]) - SPARE)
+            print("bundled", name, f"margin {least:.6f};", "; ".join(map(lengths, runs)), flush=True)
+            prompts.append({"prompt": t["prompt"], "greedy": t["greedy"], "runs": runs})
+        if prompts:
+            dump({"target": "bundled", "drafter": name, "dtype": "bf16", "prompts": prompts}, "bundled-" + name)
+
+
 def lengths(run):
     return f"{run['topology'] if isinstance(run['topology'], str) else 'static'} " + \
         "".join(str(len(r["path"])) for r in run["rounds"]) + f" margin {run['min_margin']}"
@@ -76,8 +106,13 @@ def main():
     ap.add_argument("--search", type=int)
     a = ap.parse_args()
     torch.set_num_threads(1)
-    out = os.path.join(HERE, "expected", "drafters")
-    os.makedirs(out, exist_ok=True)
+    os.makedirs(os.path.join(HERE, "expected", "drafters"), exist_ok=True)
+    trained = [n.removeprefix("bundled-") for n in a.names if n.startswith("bundled-")]
+    if trained or "bundled" in a.names:
+        bundled(trained or BUNDLED_TOPOLOGIES)
+    a.names = [n for n in a.names if not n.startswith("bundled")]
+    if len(sys.argv) > 1 and not a.names:
+        return
     with tempfile.TemporaryDirectory() as t:
         for dtype in ("f32", "bf16"):
             folder = os.path.join(t, "target." + dtype)
@@ -94,9 +129,7 @@ def main():
                         continue
                     x = {"target": tiny_drafters.TARGET, "drafter": name, "dtype": dtype, "prompt": ids[:prompt],
                          "greedy": ids[prompt:], "greedy_min_margin": round(margin, 6), "first": first, "runs": runs}
-                    with open(os.path.join(out, f"{name}.{dtype}.json"), "w") as f:
-                        json.dump(x, f, separators=(",", ":"))
-                        f.write("\n")
+                    dump(x, f"{name}.{dtype}")
 
 
 if __name__ == "__main__":
