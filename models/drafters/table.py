@@ -72,6 +72,9 @@ class Target:
 def topologies(method, trees):
     """(name, what drafting.build takes) of a method's rows."""
     out = [(f"chain {k}", f"chain:{k}") for k in [CHAINS.get(method, 4)]]
+    if method == "dspark":
+        out.append(("chain 6, no Markov head", "chain:6"))
+        out.append(("chain 6, confidence over 50 %", "confident:6,50"))
     if method in TREES:
         static = [("static", STATIC)]
         if trees:
@@ -160,17 +163,18 @@ def main():
             continue
         drafter = drafters.KINDS[method](folder, target)
         for name, topology in topologies(method, trees):
+            drafter.markov = method == "dspark" and "no Markov" not in name
             found = measure(drafter, texts, prompt, prompt + a.tokens, topology)
             flat = [r for rounds in found for r in rounds]
             row = {
                 "method": method,
                 "topology": name,
-                "nodes": len(flat[0]["tokens"]) - 1,
+                "nodes": round(sum(len(r["tokens"]) - 1 for r in flat) / len(flat), 1),
                 "acceptance_length": 1 + sum(len(r["path"]) for r in flat) / len(flat),
                 "accepted": accepted_by_depth(flat),
                 "rounds": len(flat),
             }
-            if a.check and name.startswith("chain"):
+            if a.check and name == f"chain {CHAINS.get(method, 4)}":
                 k = int(name.split()[1])
                 row["same_as_training_code"] = check(method, folder, target, texts, found, k)
             rows.append(row)

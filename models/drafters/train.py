@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Trains one drafter of the bundled model and writes its folder.
 
-  python3 train.py METHOD WORK --minutes M [-o DIR]     CPU minutes in all; a larger M goes on
+  python3 train.py METHOD WORK --minutes M [--start OTHER] [-o DIR]
   python3 train.py METHOD WORK --write-only [-o DIR]    the folder from WORK/METHOD.pt
+
+M: CPU minutes in all; a larger M goes on. --start begins with those weights of WORK/OTHER.pt that
+have the same names: HASS with EAGLE-1's, P-EAGLE with EAGLE-3's, PARD with a draft model's.
 
 WORK is prepare.py's folder. DIR (./METHOD) gets config.json, model.safetensors and loss.csv.
 """
@@ -79,12 +82,18 @@ def main():
     ap.add_argument("--minutes", type=float, default=8)
     ap.add_argument("--batch", type=int, default=8, help="rows of 256 tokens per step")
     ap.add_argument("--lr", type=float, default=4e-3)
+    ap.add_argument("--start", choices=METHODS)
     ap.add_argument("--write-only", action="store_true")
     ap.add_argument("-o", "--out")
     a = ap.parse_args()
     if not a.write_only:
         torch.manual_seed(1)
-        fit.fit(*build(a.method, fit.Target()), a.work, a.method, a.minutes, a.batch, a.lr)
+        module, net = build(a.method, fit.Target())
+        if a.start:
+            other = torch.load(os.path.join(a.work, a.start + ".pt"))["net"]
+            if net.load_state_dict(other, strict=False).unexpected_keys:
+                ap.error(f"--start: expected weights of {a.method}, got those of {a.start}")
+        fit.fit(module, net, a.work, a.method, a.minutes, a.batch, a.lr)
     write(a.method, a.work, a.out or os.path.join(HERE, a.method))
 
 

@@ -276,7 +276,7 @@ class DFlash(Drafter):
         super().__init__(folder, target)
         c = {**self.c, **self.c.get("dflash_config", {})}
         self.taps, self.mask, self.block = [i + 1 for i in c["target_layer_ids"]], c["mask_token_id"], c["block_size"]
-        self.dspark = "markov_head.markov_w1.weight" in self.w
+        self.dspark = self.markov = "markov_head.markov_w1.weight" in self.w
 
     def states(self, n):
         if n not in self.memory:
@@ -298,7 +298,7 @@ class DFlash(Drafter):
     def logits(self, n, path):
         h = self.states(n)[len(path) + (0 if self.dspark else 1)]
         z = h @ self.own_table("lm_head.weight", self.target.head).t()
-        if self.dspark:
+        if self.markov:   # without it what the backbone alone drafts, to see the head's gain
             before = path[-1] if path else self.target.ids[n]
             z = z + self.w["markov_head.markov_w2.weight"] @ self.w["markov_head.markov_w1.weight"][before]
         return z

@@ -2,6 +2,7 @@
 
 Topologies are built from one question to the drafter, its logits behind a path:
   chain:K                    the likeliest token, K times
+  confident:K,PERCENT        a chain that ends before the first draft whose confidence is below (DSpark)
   static                     paths of ranks, as the authors' lists: [0, 1] is the second likeliest child of the
                              likeliest token
   dynamic:DEPTH,WIDTH,NODES  EAGLE-2 (arXiv 2406.16858): a beam of WIDTH, DEPTH times; of all children ever
@@ -34,6 +35,16 @@ def chain(drafter, n, anchor, margin, k):
     for i in range(k):
         tokens.append(margin.best(drafter.logits(n, tokens[1:]), 1)[0])
         parents.append(i)
+    return tokens, parents
+
+
+def confident(drafter, n, anchor, margin, k, percent):
+    tokens, parents = chain(drafter, n, anchor, margin, k)
+    for i in range(k):
+        above = float(torch.sigmoid(drafter.confidence(n, tokens[1:i + 1]))) - percent / 100
+        margin.least = min(margin.least, abs(above))
+        if above < 0:
+            return tokens[:i + 1], parents[:i + 1]
     return tokens, parents
 
 
@@ -82,7 +93,7 @@ def build(drafter, n, anchor, margin, topology):
         return static(drafter, n, anchor, margin, topology)
     kind, numbers = topology.split(":")
     numbers = [int(i) for i in numbers.split(",")]
-    return {"chain": chain, "dynamic": dynamic}[kind](drafter, n, anchor, margin, *numbers)
+    return {"chain": chain, "confident": confident, "dynamic": dynamic}[kind](drafter, n, anchor, margin, *numbers)
 
 
 def walk(tokens, parents, following):

@@ -30,13 +30,13 @@ TOPOLOGIES = {
     "draft-model": ["chain:4", STATIC],
     "pard": ["chain:4"],
     "dflash": ["chain:4"],
-    "dspark": ["chain:5"],
+    "dspark": ["chain:5", "confident:5,50"],
 }
 KIND = {"eagle3-speculators": "eagle3"}
 TREES = [STATIC, "dynamic:3,8,16"]
 BUNDLED_TOPOLOGIES = {"eagle1": ["chain:4", *TREES], "hass": ["chain:4", *TREES], "eagle3": ["chain:4", *TREES],
                       "medusa": ["chain:4", STATIC], "heads": ["chain:3"], "draft-model": ["chain:4", STATIC],
-                      "pard": ["chain:6"], "p-eagle": ["chain:5"], "dflash": ["chain:6"], "dspark": ["chain:6"]}
+                      "pard": ["chain:6"], "p-eagle": ["chain:5"], "dflash": ["chain:6"], "dspark": ["chain:6", "confident:6,50"]}
 MODELS = os.path.join(HERE, "..", "..", "models")
 
 
