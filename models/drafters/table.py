@@ -3,13 +3,14 @@
 be compared with.
 
   python3 table.py WORK [METHOD...] [--prompts 12] [--tokens 64] [--trees static_trees.json]
-                   [--json FILE] [--rounds DIR] [--check]
+                   [--json FILE] [--rounds DIR] [--check] [--temperature T]
 
-Greedy, on prepare.py's held-out prompts. A row: method, topology, drafted nodes, tokens per
-round and sequence (AL), and of all rounds the share that accepts one token, two, .. . --rounds
-writes each row's rounds for draw.py. --trees adds the authors' static trees. --check asserts
-that the training code, which drafts all positions of a text at once, gives the same drafts from
-the same folder.
+On prepare.py's held-out prompts, greedily, or drawn at temperature T, where drafts are picked and
+ranked with the noise that the target draws with at their position. A row: method, topology,
+drafted nodes, tokens per round and sequence (AL), and of all rounds the share that accepts one
+token, two, .. . --rounds writes each row's rounds for draw.py. --trees adds the authors' static
+trees. --check asserts that the training code, which drafts all positions of a text at once,
+gives the same drafts from the same folder.
 """
 
 import argparse
@@ -92,10 +93,37 @@ def accepted_by_depth(rounds):
     return [sum(len(r["path"]) > d for r in rounds) / len(rounds) for d in range(deepest)]
 
 
-def measure(drafter, texts, prompt, end, topology):
-    out = []
-    for ids in texts:
-        drafter.target.run(ids)
+class Coupled:
+    """A drafter whose logits have the target's temperature and its noise of that position."""
+
+    def __init__(self, drafter, temperature, noise, prompt):
+        self.drafter, self.target = drafter, drafter.target
+        self.temperature, self.noise, self.prompt = temperature, noise, prompt
+        self.begin = drafter.begin
+
+    def logits(self, n, path):
+        noise = self.noise[n + 1 + len(path) - self.prompt]
+        return self.drafter.logits(n, path) / self.temperature + noise
+
+    def confidence(self, n, path):
+        return self.drafter.confidence(n, path)
+
+
+def drawn(target, texts, prompt, temperature):
+    """Texts of the same prompts drawn at a temperature, and their noise [tokens, texts, V]."""
+    shape = (len(texts[0]) - prompt, len(texts), len(target.embed))
+    noise = bundled.gumbel(shape, torch.Generator().manual_seed(1))
+    ids = torch.tensor([t[:prompt] for t in texts])
+    t = torch.full((len(texts),), temperature)
+    return target.fast.extend(ids, shape[0], t, noise=noise).tolist(), noise
+
+
+def measure(drafter, texts, prompt, end, topology, temperature=0.0, noise=None):
+    out, plain = [], drafter
+    for i, ids in enumerate(texts):
+        plain.target.run(ids)
+        if temperature:
+            drafter = Coupled(plain, temperature, noise[:, i], prompt)
         out.append(drafting.rounds(drafter, ids, prompt, end, topology, drafting.Margin()))
     return out
 
@@ -148,6 +176,7 @@ def main():
     ap.add_argument("--trees")
     ap.add_argument("--json")
     ap.add_argument("--rounds", metavar="DIR")
+    ap.add_argument("--temperature", type=float, default=0.0)
     ap.add_argument("--check", action="store_true")
     a = ap.parse_args()
     torch.set_num_threads(1)
@@ -155,7 +184,9 @@ def main():
         p = json.load(f)
     prompt, texts = p["prompt"], p["ids"][: a.prompts]
     trees = json.load(open(a.trees)) if a.trees else None
-    target, rows = Target(), []
+    target, rows, noise = Target(), [], None
+    if a.temperature:
+        texts, noise = drawn(target, texts, prompt, a.temperature)
     print("| method | topology | nodes | AL | accepted by depth |\n|---|---|---|---|---|")
     for method in a.methods or drafters.KINDS:
         folder = os.path.join(a.folder, method)
@@ -164,7 +195,8 @@ def main():
         drafter = drafters.KINDS[method](folder, target)
         for name, topology in topologies(method, trees):
             drafter.markov = method == "dspark" and "no Markov" not in name
-            found = measure(drafter, texts, prompt, prompt + a.tokens, topology)
+            end = prompt + a.tokens
+            found = measure(drafter, texts, prompt, end, topology, a.temperature, noise)
             flat = [r for rounds in found for r in rounds]
             row = {
                 "method": method,
@@ -174,7 +206,7 @@ def main():
                 "accepted": accepted_by_depth(flat),
                 "rounds": len(flat),
             }
-            if a.check and name == f"chain {CHAINS.get(method, 4)}":
+            if a.check and not a.temperature and name == f"chain {CHAINS.get(method, 4)}":
                 k = int(name.split()[1])
                 row["same_as_training_code"] = check(method, folder, target, texts, found, k)
             rows.append(row)

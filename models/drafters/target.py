@@ -15,6 +15,12 @@ sys.path.append(BUNDLED)
 from model import Model, rope  # noqa: E402
 
 
+def gumbel(shape, generator):
+    """Noise whose addition to logits makes the largest a draw from their distribution."""
+    u = torch.rand(shape, generator=generator).clamp(1e-20, 1 - 1e-7)
+    return -torch.log(-torch.log(u))
+
+
 class Target:
     def __init__(self, folder=os.path.join(BUNDLED, "hf")):
         self.m = Model.load(folder).eval().requires_grad_(False)
@@ -35,16 +41,16 @@ class Target:
         return [out[i] for i in taps], m.norm(x)
 
     @torch.no_grad()
-    def extend(self, ids, n, temperature, generator=None):
+    def extend(self, ids, n, temperature, generator=None, noise=None):
         """Continues prompts ids [B, T] by n tokens with a KV cache; temperature [B], 0 is
         greedy."""
         m, cache = self.m, [None] * len(self.m.layers)
         greedy, t = temperature == 0, temperature.clamp_min(1e-3)[:, None]
         x = ids
-        for _ in range(n):
+        for i in range(n):
             z = self._rows(x, cache) @ m.head.t()
-            u = torch.rand(z.shape, generator=generator).clamp_min(1e-20)
-            drawn = (z / t - torch.log(-torch.log(u))).argmax(-1)
+            g = gumbel(z.shape, generator) if noise is None else noise[i]
+            drawn = (z / t + g).argmax(-1)
             x = torch.where(greedy, z.argmax(-1), drawn)[:, None]
             ids = torch.cat((ids, x), 1)
         return ids

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Compares a run with what drafters.py expects of it. Standard library only.
+
+  compare_run.py EXPECTED.json TOPOLOGY ARTIFACT [mtp-run's flags...]
+
+TOPOLOGY is one of the file's: chain:4, dynamic:3,4,12, or `static` for a list of paths. Runs
+mtp-run on the prompt until the rounds of the file have emitted their tokens, and compares the
+tokens, the number of rounds and how many drafts were accepted at each depth.
+"""
+import json
+import subprocess
+import sys
+
+
+def expected_run(expected, topology):
+    for run in expected["runs"]:
+        if run["topology"] == topology or topology == "static" and isinstance(run["topology"], list):
+            return run
+    sys.exit(f"expected a topology of {[r['topology'] for r in expected['runs']]}, got {topology}")
+
+
+def by_depth(rounds, depths):
+    return [sum(len(r["path"]) > d for r in rounds) for d in range(depths)]
+
+
+def compare(prompt, run, artifact, flags):
+    """What differs, as lines; none where all is equal."""
+    emitted = [t for r in run["rounds"] for t in r["emitted"]]
+    count = 1 + len(emitted)   # the prompt's own token comes first
+    command = ["mtp-run", artifact, "--json", "--temperature", "0", "-n", str(count), "--ids",
+               ",".join(map(str, prompt["prompt"])), *flags]
+    result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    got = json.loads(result.stdout)["sequences"][0]
+    wanted = {"output_ids": prompt["greedy"][:count], "slot_rounds": len(run["rounds"]),
+              "accepted": by_depth(run["rounds"], len(got["accepted"]))}
+    assert wanted["output_ids"][1:] == emitted
+    return [f"{key}: expected {value}, got {got[key]}" for key, value in wanted.items()
+            if got[key] != value]
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    with open(sys.argv[1], encoding="utf8") as f:
+        x = json.load(f)
+    differences = []
+    for prompt in x.get("prompts", [x]):
+        differences += compare(prompt, expected_run(prompt, sys.argv[2]), sys.argv[3], sys.argv[4:])
+    if differences:
+        sys.exit("\n".join(differences))
+
+
+if __name__ == "__main__":
+    main()
