@@ -12,8 +12,9 @@ static const llvm::StringMap<const RowKernel *> &catalogue() {
   static const llvm::StringMap<const RowKernel *> kinds = [] {
     llvm::StringMap<const RowKernel *> made;
     for (ArrayRef<RowKernel> family :
-         {argmaxKernels(), cacheKernels(), distributionKernels(),
-          elementwiseKernels(), embeddingKernels(), expertRowKernels(),
+         {argmaxKernels(), cacheKernels(), causalConvKernels(),
+          deltaRuleKernels(), distributionKernels(), elementwiseKernels(),
+          embeddingKernels(), expertRowKernels(), gateKernels(),
           moeRouteKernels(), normKernels(), packKernels(), ropeAppendKernels(),
           ropeKernels(), sampleKeyKernels(), stateRowsKernels(),
           vocabularyKernels()})

@@ -117,10 +117,13 @@ mlir::LogicalResult verifyKernel(mlir::Location loc, const KernelSpec &spec);
 // One array per family, beside the emitters of a row kernel.
 llvm::ArrayRef<RowKernel> argmaxKernels();
 llvm::ArrayRef<RowKernel> cacheKernels();
+llvm::ArrayRef<RowKernel> causalConvKernels();
+llvm::ArrayRef<RowKernel> deltaRuleKernels();
 llvm::ArrayRef<RowKernel> elementwiseKernels();
 llvm::ArrayRef<RowKernel> distributionKernels();
 llvm::ArrayRef<RowKernel> embeddingKernels();
 llvm::ArrayRef<RowKernel> expertRowKernels();
+llvm::ArrayRef<RowKernel> gateKernels();
 llvm::ArrayRef<RowKernel> moeRouteKernels();
 llvm::ArrayRef<RowKernel> normKernels();
 llvm::ArrayRef<RowKernel> packKernels();

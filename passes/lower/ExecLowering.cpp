@@ -232,6 +232,9 @@ static SmallVector<Value> weightOperands(Operation *op) {
       .Case([](EmbedOp o) { return SmallVector<Value>{o.getTable()}; })
       .Case([](RmsNormOp o) { return SmallVector<Value>{o.getWeight()}; })
       .Case([](HeadLinearOp o) { return SmallVector<Value>{o.getWeight()}; })
+      .Case([](DecayOp o) {
+        return SmallVector<Value>{o.getRate(), o.getBias()};
+      })
       .Case([](MoeRouteOp o) { return SmallVector<Value>{o.getBias()}; })
       .Case([](LinearOp o) {
         return SmallVector<Value>{o.getWeight(), o.getBias()};

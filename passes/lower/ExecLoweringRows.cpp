@@ -77,6 +77,32 @@ static LogicalResult lowerSilu(SiluOp op, LoweringContext &context) {
   return success();
 }
 
+static LogicalResult lowerSigmoid(SigmoidOp op, LoweringContext &context) {
+  context.map(op.getResult(),
+              context.call<exec::SigmoidOp>(op.getLoc(), op.getType(),
+                                            context.lookup(op.getX())));
+  return success();
+}
+
+static LogicalResult lowerL2Norm(L2NormOp op, LoweringContext &context) {
+  context.map(op.getResult(),
+              context.call<exec::L2NormOp>(
+                  op.getLoc(), op.getType(), context.lookup(op.getX()),
+                  op.getGroups(), toSingle(op.getEps())));
+  return success();
+}
+
+static LogicalResult lowerDecay(DecayOp op, LoweringContext &context) {
+  auto vector = [&](Value weight) {
+    return context.packedRaw(weight, context.singles(), op.getLoc());
+  };
+  context.map(op.getResult(),
+              context.call<exec::DecayOp>(
+                  op.getLoc(), op.getType(), context.lookup(op.getX()),
+                  vector(op.getRate()), vector(op.getBias())));
+  return success();
+}
+
 static LogicalResult lowerTakeRows(TakeRowsOp op, LoweringContext &context) {
   context.map(op.getResult(),
               context.call<exec::GatherRowsOp>(op.getLoc(), op.getType(),
@@ -95,5 +121,9 @@ void mlir::mtp::addRowLowerings(Lowerings &lowerings) {
   lowerings.add(lowerPair<AddOp, exec::AddOp>);
   lowerings.add(lowerPair<SwigluOp, exec::SwigluOp>);
   lowerings.add(lowerSilu);
+  lowerings.add(lowerSigmoid);
+  lowerings.add(lowerPair<SigmoidGateOp, exec::SigmoidGateOp>);
+  lowerings.add(lowerL2Norm);
+  lowerings.add(lowerDecay);
   lowerings.add(lowerTakeRows);
 }

@@ -32,7 +32,8 @@ struct SinkRowSelectionPass
 /// Row-wise ops: a row of the result needs that row of the operands alone.
 static bool isRowWise(Operation *op) {
   return isa<LinearOp, FusedLinearOp, RmsNormOp, AddOp, SwigluOp, SiluOp,
-             SliceOp, ConcatOp>(op);
+             SliceOp, ConcatOp, SigmoidOp, SigmoidGateOp, L2NormOp, DecayOp>(
+      op);
 }
 
 /// Returns whether `operand` has a row per row of the op, unlike a weight.

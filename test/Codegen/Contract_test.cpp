@@ -174,6 +174,23 @@ const Case cases[] = {
     {"write_state_at", "width = 9, rows = 4, slots = 5", {3, 1, 7}},
     {"write_state_at", "width = 9, rows = 4, slots = 5", {3, 4, 2}},
     {"concat_rows", "width = 9", {3, 1, 4}},
+    {"sigmoid", "width = 21, x_stride = 23, y_stride = 25", {3}},
+    {"sigmoid_gate",
+     "width = 21, gates = 3, x_stride = 22, gate_stride = 4, y_stride = 23",
+     {3}},
+    {"l2_norm",
+     "width = 7, groups = 3, eps = 1.0e-6 : f32, x_stride = 22, y_stride = 23",
+     {3}},
+    {"decay", "width = 21, x_stride = 23, y_stride = 25", {3}},
+    {"causal_conv",
+     "width = 21, window = 4, kept = 3, slots = 2, x_stride = 23, "
+     "y_stride = 25",
+     {6}},
+    {"delta_rule",
+     "heads = 4, key_heads = 2, dk = 5, dv = 9, kept = 3, slots = 2, "
+     "scale = 0.5 : f32, q_stride = 11, k_stride = 12, v_stride = 37, "
+     "y_stride = 38",
+     {6}},
     {"kv_move",
      "page = 8, entry_width = 50, dtype = bf16, slots = 3",
      {3, 2, 5}},

@@ -49,6 +49,8 @@ TEST(RowPtx, LoadsChunksBeforeItStores) {
       {"round_rows", "width = 4096, norm = true, eps = 1.0e-5 : f32", 1, 16},
       {"swiglu", "width = 14336", 14, 16},
       {"silu", "width = 14336", 14, 8},
+      {"sigmoid", "width = 14336", 14, 8},
+      {"decay", "width = 14336", 14, 8},
       {"add", "width = 4096", 4, 16},
       {"concat", "a_width = 7168, b_width = 7168", 7, 8},
       {"moe_combine", "width = 7168, top_k = 8, residual = true, shared = true",

@@ -87,3 +87,15 @@ Value mtp::codegen::emitSigmoid(KernelBuilder &kb, Value x) {
 Value mtp::codegen::emitSilu(KernelBuilder &kb, Value x) {
   return kb.div(x, onePlusExpMinus(kb, x));
 }
+
+Value mtp::codegen::emitSoftplus(KernelBuilder &kb, Value x) {
+  mlir::Type type = x.getType();
+  Value zero = kb.constant(type, 0), one = kb.constant(type, 1);
+  // log(1 + e) of what 1 + e is rounded to, and by how much it is off.
+  Value e = emitExp(kb, kb.neg(kb.max(x, kb.neg(x))));
+  Value sum = kb.add(one, e), added = kb.sub(sum, one);
+  Value isTiny = kb.cmp(Cmp::EQ, added, zero);
+  Value factor = kb.div(e, kb.select(isTiny, one, added));
+  Value log = kb.select(isTiny, e, kb.mul(emitLog(kb, sum), factor));
+  return kb.add(kb.max(x, zero), log);
+}

@@ -19,6 +19,8 @@ Value emitExp(KernelBuilder &kb, Value x);
 Value emitLog(KernelBuilder &kb, Value x);
 /// 1 / (1 + e^-x).
 Value emitSigmoid(KernelBuilder &kb, Value x);
+/// log(1 + e^x), within a few ulp also where it is nearly 0.
+Value emitSoftplus(KernelBuilder &kb, Value x);
 /// x / (1 + e^-x).
 Value emitSilu(KernelBuilder &kb, Value x);
 

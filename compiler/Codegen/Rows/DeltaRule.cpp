@@ -1,0 +1,207 @@
+//===- DeltaRule.cpp - The gated delta rule, row by row -------------------===//
+//
+// Of one head the columns of its state need nothing of each other, but for the
+// keys. A task takes some of them at a time: loads them, folds the kept rows
+// that stay, stores them in front of the rows that are kept, and goes on
+// without storing. So memory is read and written once, whatever the rows are,
+// and a row's operations and their order are the same in every run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/KernelCatalogue.h"
+#include "compiler/Codegen/Rows/SlotRun.h"
+
+using namespace mtp::codegen;
+
+namespace {
+
+enum Buffer : int64_t { kQ, kK, kV, kDecay, kBeta, kMemory, kKept, kSlots };
+constexpr RunBuffers kRunBuffers = {kSlots, kSlots + 1, kSlots + 2, kSlots + 3};
+constexpr int64_t kY = kSlots + 4;
+
+class DeltaRule {
+public:
+  DeltaRule(KernelBuilder &kb, exec::DeltaRuleKernelAttr kernel)
+      : kb(kb), kernel(kernel), heads(kernel.getHeads()), dk(kernel.getDk()),
+        dv(kernel.getDv()), pitch(std::min(kb.lanes(), columns(kernel)) * 4) {}
+
+  /// Columns of the state that are in scratch memory at once.
+  static int64_t columns(exec::DeltaRuleKernelAttr kernel) {
+    return kernel.getTileColumns();
+  }
+  static int64_t scratch(exec::DeltaRuleKernelAttr kernel) {
+    return kernel.getDk() * columns(kernel) * 4;
+  }
+
+  void emit() {
+    kb.forTasks([&](Value task) {
+      Value row = kb.div(task, heads);
+      head = kb.rem(task, heads);
+      forRunAt(kb, row, kRunBuffers, kernel.getKept(), kernel.getSlots(),
+               [&](const SlotRun &run) { emitRun(run); });
+    });
+  }
+
+private:
+  void emitRun(const SlotRun &run) {
+    int64_t count = columns(kernel);
+    kb.forRange(kb.integer(0), kb.integer(dv), count, [&](Value begin) {
+      kb.forChunks(count, [&](Value first, Value mask) {
+        tile = kb.scratch();
+        column = kb.add(begin, first);
+        lanes = mask;
+        emitColumns(run);
+      });
+    });
+    // Until here the old keys were read.
+    kb.sync();
+    kb.forRange(run.lead, run.count, 1, [&](Value i) {
+      Value row = kb.add(run.first, i), index = kb.sub(i, run.lead);
+      kb.copy(keyAt(kK, kernel.getKStride(), row), keptKey(run, index), dk);
+      kb.storeOne(kb.loadOne(kb.f32Type(), numberAt(kDecay, row)),
+                  keptDecay(run, index));
+    });
+  }
+
+  void emitColumns(const SlotRun &run) {
+    load(run);
+    kb.forRange(kb.integer(0), run.pending, 1, [&](Value i) {
+      Value u = loadLanes(kb.at(keptUpdate(run, i), column, 4));
+      advance(keptKey(run, i), u, loadNumber(keptDecay(run, i)));
+    });
+    kb.forRange(kb.integer(0), run.lead, 1,
+                [&](Value i) { step(kb.add(run.first, i)); });
+    store(run);
+    kb.forRange(run.lead, run.count, 1, [&](Value i) {
+      Value u = step(kb.add(run.first, i));
+      kb.storeLanes(u, kb.at(keptUpdate(run, kb.sub(i, run.lead)), column, 4),
+                    lanes);
+    });
+  }
+
+  /// One row: its output, and what it leaves. Returns its update.
+  Value step(Value row) {
+    Value key = keyAt(kK, kernel.getKStride(), row);
+    Value query = keyAt(kQ, kernel.getQStride(), row);
+    Value decay = loadNumber(numberAt(kDecay, row));
+    Value v = loadLanes(valueAt(kV, kernel.getVStride(), row));
+    Value seen =
+        kb.forRange(kb.integer(0), kb.integer(dk), 1, {zero()},
+                    [&](Value i, ValueRange sum) {
+                      return Values{kb.fma(loadNumber(kb.at(key, i, 4)),
+                                           loadLanes(tileAt(i)), sum[0])};
+                    })[0];
+    Value u = kb.mul(loadNumber(numberAt(kBeta, row)),
+                     kb.sub(v, kb.mul(decay, seen)));
+    Value y = advance(key, u, decay, query);
+    kb.storeLanes(kb.mul(y, scale()), valueAt(kY, kernel.getYStride(), row),
+                  lanes);
+    return u;
+  }
+
+  /// S = decay * S + key u^T; with a query also S^T query.
+  Value advance(Value key, Value u, Value decay, Value query = {}) {
+    Values sums = kb.forRange(
+        kb.integer(0), kb.integer(dk), 1, query ? Values{zero()} : Values{},
+        [&](Value i, ValueRange sum) {
+          Value place = tileAt(i);
+          Value s = kb.fma(loadNumber(kb.at(key, i, 4)), u,
+                           kb.mul(decay, loadLanes(place)));
+          kb.storeLanes(s, place, lanes);
+          if (!query)
+            return Values{};
+          return Values{kb.fma(loadNumber(kb.at(query, i, 4)), s, sum[0])};
+        });
+    return query ? sums[0] : Value();
+  }
+
+  void load(const SlotRun &run) {
+    forKeyColumns([&](Value i) {
+      Value s = kb.choose(
+          run.isFresh, [&] { return Values{zero()}; },
+          [&] { return Values{loadLanes(memoryAt(run, i))}; })[0];
+      kb.storeLanes(s, tileAt(i), lanes);
+    });
+  }
+
+  void store(const SlotRun &run) {
+    forKeyColumns([&](Value i) {
+      kb.storeLanes(loadLanes(tileAt(i)), memoryAt(run, i), lanes);
+    });
+  }
+
+  void forKeyColumns(llvm::function_ref<void(Value)> body) {
+    kb.forRange(kb.integer(0), kb.integer(dk), 1, body);
+  }
+
+  //===--- Addresses ------------------------------------------------------===//
+
+  /// Row i of the tile: what the lanes hold of it.
+  Value tileAt(Value i) { return kb.at(tile, i, pitch); }
+  Value memoryAt(const SlotRun &run, Value i) {
+    Value row = kb.add(kb.mul(kb.add(kb.mul(run.slot, heads), head), dk), i);
+    return kb.at(kb.at(kb.buffer(kMemory), row, dv * 4), column, 4);
+  }
+  Value keptRow(const SlotRun &run, Value i) {
+    Value row = kb.add(kb.mul(run.slot, kernel.getKept()), i);
+    return kb.at(kb.buffer(kKept), row, kernel.getKeptWidth() * 4);
+  }
+  Value keptKey(const SlotRun &run, Value i) {
+    return kb.at(keptRow(run, i), head, dk * 4);
+  }
+  Value keptUpdate(const SlotRun &run, Value i) {
+    return kb.at(kb.at(keptRow(run, i), heads * dk * 4), head, dv * 4);
+  }
+  Value keptDecay(const SlotRun &run, Value i) {
+    return kb.at(kb.at(keptRow(run, i), heads * (dk + dv) * 4), head, 4);
+  }
+  /// The head's columns of a row of q or k, which heads may share.
+  Value keyAt(int64_t buffer, int64_t stride, Value row) {
+    int64_t keyHeads = kernel.getKeyHeads();
+    Value start =
+        kb.at(kb.buffer(buffer), row, strideOr(stride, keyHeads * dk) * 4);
+    return kb.at(start, kb.div(head, heads / keyHeads), dk * 4);
+  }
+  /// The lanes' columns of a row of v or y.
+  Value valueAt(int64_t buffer, int64_t stride, Value row) {
+    Value start =
+        kb.at(kb.buffer(buffer), row, strideOr(stride, heads * dv) * 4);
+    return kb.at(kb.at(start, head, dv * 4), column, 4);
+  }
+  Value numberAt(int64_t buffer, Value row) {
+    return kb.at(kb.at(kb.buffer(buffer), row, heads * 4), head, 4);
+  }
+
+  //===--- Values ---------------------------------------------------------===//
+
+  Value zero() { return kb.constant(kb.f32Lanes(), 0); }
+  Value scale() {
+    return kb.constant(kb.f32Lanes(), valueOf(kernel.getScale()));
+  }
+  /// A number in every lane.
+  Value loadNumber(Value pointer) {
+    return kb.splat(kb.loadOne(kb.f32Type(), pointer));
+  }
+  Value loadLanes(Value pointer) {
+    return kb.loadLanes(kb.f32Type(), pointer, lanes);
+  }
+
+  KernelBuilder &kb;
+  exec::DeltaRuleKernelAttr kernel;
+  int64_t heads, dk, dv;
+  /// Bytes from one row of the tile to the next.
+  int64_t pitch;
+  Value head, tile, column, lanes;
+};
+
+} // namespace
+
+/// buffers: q, k, v, decays, betas, memory, kept, slots, positions, pending,
+/// keeps, y. params: M.
+static void emitDeltaRule(KernelBuilder &kb, exec::DeltaRuleKernelAttr kernel) {
+  DeltaRule(kb, kernel).emit();
+}
+
+static const RowKernel kinds[] = {rowKernel(emitDeltaRule, DeltaRule::scratch)};
+
+llvm::ArrayRef<RowKernel> mtp::codegen::deltaRuleKernels() { return kinds; }
