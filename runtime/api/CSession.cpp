@@ -166,6 +166,12 @@ static Result<Request> readRequest(const mtp_request *request,
   r.stopTokens.assign(given.stop_tokens, given.stop_tokens + given.stop_count);
   r.ignoreEos = given.ignore_eos != 0;
   r.seesDrafts = given.sees_drafts != 0;
+  r.minTokens = given.min_tokens;
+  r.priority = given.priority;
+  r.group = given.group;
+  if (given.cache_salt)
+    r.cacheSalt.assign(given.cache_salt,
+                       strnlen(given.cache_salt, Request::kMaxSalt + 1));
   MTP_ASSIGN_OR_RETURN(r.k, readK(given.k, session));
   MTP_RETURN_IF_ERROR(readInputs(given, session, r));
   MTP_RETURN_IF_ERROR(needArray(given.outputs, given.output_count, "outputs"));

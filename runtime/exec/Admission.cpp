@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 using namespace mtp;
@@ -38,6 +39,14 @@ Status Session::Impl::checkRequest(const Request &request) const {
                                     ", outside the vocabulary of ", e.vocab));
   if (request.maxTokens < 1)
     return invalidArgument("expected max tokens of at least 1");
+  if (request.minTokens > request.maxTokens)
+    return invalidArgument(strCat("expected min tokens of at most the ",
+                                  request.maxTokens, " max tokens, got ",
+                                  request.minTokens));
+  if (request.cacheSalt.size() > Request::kMaxSalt)
+    return invalidArgument(strCat("expected a cache salt of at most ",
+                                  Request::kMaxSalt, " bytes, got ",
+                                  request.cacheSalt.size()));
   MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
   MTP_RETURN_IF_ERROR(checkK(request));
   if (request.seesDrafts && !inner.programs.canStop())
@@ -64,6 +73,17 @@ Status Session::Impl::checkRequest(const Request &request) const {
   return okStatus();
 }
 
+/// The bytes of a salt as words, its length in front; of none no words.
+static std::vector<int32_t> saltWords(const std::string &salt) {
+  std::vector<int32_t> words;
+  if (salt.empty())
+    return words;
+  words.resize(1 + (salt.size() + 3) / 4);
+  words[0] = int32_t(salt.size());
+  std::memcpy(words.data() + 1, salt.data(), salt.size());
+  return words;
+}
+
 Result<SequenceId> Session::Impl::add(Request request) {
   MTP_RETURN_IF_ERROR(checkUsable());
   MTP_RETURN_IF_ERROR(checkRequest(request));
@@ -83,13 +103,16 @@ Result<SequenceId> Session::Impl::add(Request request) {
   Sequence &sequence = sequences[id];
   sequence.id = id;
   sequence.request = std::move(request);
-  sequence.inputHash = hashInputs(inputs);
+  sequence.salt = saltWords(sequence.request.cacheSalt);
+  sequence.inputHash =
+      PrefixIndex::hashTokens(hashInputs(inputs), sequence.salt);
   sequence.inputs = std::move(inputs);
   sequence.outputs = std::move(outputs);
   sequence.logits = std::move(logits);
   sequence.savedMemory = std::move(savedMemory);
   sequence.arrival = statistics.prefillTokens;
   setK(sequence);
+  shares.enter(sequence.request.group);
   waiting.insert(id);
   // A slot may be free for it.
   endFlightSoon();
@@ -103,6 +126,7 @@ Status Session::Impl::cancel(SequenceId id) {
     return okStatus();
   giveUpSlot(sequence);
   sequence.giveBackMemory();
+  shares.leave(sequence.request.group);
   waiting.erase(id);
   paused.erase(id);
   if (flight && admitted.empty() && failure.isOk()) {
@@ -201,9 +225,10 @@ int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot,
   giveBackAhead();
   if (!sequence.wasAdmitted)
     sequence.makers = planPages(sequence.request.prompt.size());
-  int64_t reused = kv->begin(
-      slot, sequence.context, endOfRound(sequence.context.size(), options.k),
-      {sequence.makers, sequence.wasAdmitted, sequence.inputHash});
+  int64_t reused = kv->begin(slot, sequence.context,
+                             endOfRound(sequence.context.size(), options.k),
+                             {sequence.makers, sequence.wasAdmitted,
+                              sequence.inputHash, sequence.salt});
   if (reused < 0)
     return -1;
   // A page is left for everyone who runs: else the newcomer would be the first
@@ -214,27 +239,50 @@ int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot,
   }
   std::span<const PageMaker> makers = kv->makers(slot);
   sequence.makers.assign(makers.begin(), makers.end());
+  // What a preemption costs is nobody's.
+  if (!sequence.wasAdmitted)
+    shares.charge(sequence.request.group,
+                  sequence.context.size() - uint64_t(reused));
   sequence.wasAdmitted = true;
   return reused;
 }
 
+/// Whose turn it is of those that wait and have not been passed by; null where
+/// there is none.
+Sequence *Session::Impl::nextWaiting(const std::set<SequenceId> &passed) {
+  Sequence *first = nullptr;
+  auto turn = [&](const Sequence &sequence) {
+    return std::pair(sequence.request.priority,
+                     shares.had(sequence.request.group));
+  };
+  for (SequenceId id : waiting) {
+    Sequence &sequence = sequences.at(id);
+    if (!passed.contains(id) && (!first || turn(sequence) < turn(*first)))
+      first = &sequence;
+  }
+  return first;
+}
+
 /// Gives sequences slots and the pages for their prefill and first round, in
-/// order of arrival. Nobody overtakes one that cannot have them. One that waits
-/// for pages to share is overtaken by those that leave it what it needs.
+/// their turn. Nobody overtakes one that cannot have them. One that waits for
+/// pages to share is overtaken by those that leave it what it needs.
 Status Session::Impl::admitWaiting() {
-  size_t keptSlots = 0;
+  std::set<SequenceId> kept;
   uint64_t keptPages = 0;
-  for (auto next = waiting.begin(); next != waiting.end();) {
+  for (;;) {
     size_t freeSlots = size_t(std::ranges::count(slotUsed, false));
-    if (freeSlots <= keptSlots)
+    if (freeSlots <= kept.size())
       return okStatus();
-    Sequence &sequence = sequences.at(*next++);
+    Sequence *next = nextWaiting(kept);
+    if (!next)
+      return okStatus();
+    Sequence &sequence = *next;
     sequence.context = sequence.request.prompt;
     if (!sequence.output.empty())
       sequence.context.insert(sequence.context.end(), sequence.output.begin(),
                               sequence.output.end() - 1);
     if (isWorthWaiting(sequence)) {
-      ++keptSlots;
+      kept.insert(sequence.id);
       keptPages += kv->pagesFor(endOfRound(sequence.context.size(), options.k));
       continue;
     }
@@ -245,7 +293,6 @@ Status Session::Impl::admitWaiting() {
       return okStatus();
     MTP_RETURN_IF_ERROR(admit(sequence, slot, uint64_t(reused)));
   }
-  return okStatus();
 }
 
 /// The sequence has the slot and its pages, `reused` tokens of them filled.
@@ -268,16 +315,28 @@ Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
   MTP_RETURN_IF_ERROR(slotStates->admit(slot, known, sequence.inputs));
   MTP_RETURN_IF_ERROR(host->setSampling(
       slot, samplingRow(sequence.request.sampling, options.logits)));
-  std::vector<int32_t> stops = stopTokensOf(sequence.request);
-  sequence.endsOnDevice = stops.size() <= kStopTokens;
-  return host->setStopTokens(slot, stops);
+  return writeStops(sequence);
 }
 
-/// Takes slot and pages from the sequence that came last. It will be prefilled
-/// again, output included, and goes on with the same tokens: what a row
-/// computes does not depend on the rows beside it, and who multiplies it stays.
+/// Tells the device which tokens end a sequence, as far as they do already.
+Status Session::Impl::writeStops(Sequence &sequence) {
+  std::vector<int32_t> stops;
+  if (sequence.mayStop())
+    stops = stopTokensOf(sequence.request);
+  sequence.endsOnDevice = sequence.mayStop() && stops.size() <= kStopTokens;
+  return host->setStopTokens(sequence.slot, stops);
+}
+
+/// Takes slot and pages from the least urgent sequence that came last. It will
+/// be prefilled again, output included, and goes on with the same tokens: what
+/// a row computes does not depend on the rows beside it, and who multiplies it
+/// stays.
 Status Session::Impl::preemptYoungest() {
-  Sequence &sequence = sequences.at(*admitted.rbegin());
+  auto urgency = [&](SequenceId id) {
+    return std::pair(sequences.at(id).request.priority, id);
+  };
+  Sequence &sequence =
+      sequences.at(*std::ranges::max_element(admitted, {}, urgency));
   MTP_RETURN_IF_ERROR(leaveSlot(sequence));
   sequence.phase = Sequence::Phase::Waiting;
   waiting.insert(sequence.id);

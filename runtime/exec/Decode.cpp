@@ -116,6 +116,10 @@ Status Session::Impl::startFlight() {
     return okStatus();
   MTP_RETURN_IF_ERROR(catchUp(plan));
   next.start = clock();
+  for (auto [sequence, drafts] : plan.rows)
+    if (!sequence->endsOnDevice && sequence->request.minTokens > 0 &&
+        sequence->mayStop())
+      MTP_RETURN_IF_ERROR(writeStops(*sequence));
   uint32_t rounds = roundsFor(plan);
   for (auto [sequence, drafts] : plan.rows)
     lookAhead(*sequence, plan.k, rounds);

@@ -70,13 +70,16 @@ void KvCacheManager::append(uint32_t slot, uint32_t page) {
 //===----------------------------------------------------------------------===//
 
 /// What the index knows the page of tokens from `begin` on by: its maker is the
-/// first of its tokens, and so of all pages behind it.
-std::vector<int32_t> KvCacheManager::keyOf(std::span<const int32_t> tokens,
-                                           uint64_t begin,
-                                           PageMaker maker) const {
+/// first of its tokens, and so of all pages behind it. A salt stands behind
+/// those of the first page, to which all others hang on.
+std::vector<int32_t>
+KvCacheManager::keyOf(std::span<const int32_t> tokens, uint64_t begin,
+                      PageMaker maker, std::span<const int32_t> salt) const {
   std::vector<int32_t> key = {int32_t(maker)};
   auto first = tokens.begin() + int64_t(begin);
   key.insert(key.end(), first, first + config.pageTokens + config.lookahead);
+  if (begin == 0)
+    key.insert(key.end(), salt.begin(), salt.end());
   return key;
 }
 
@@ -92,7 +95,8 @@ KvCacheManager::match(std::span<const int32_t> tokens,
   for (uint64_t end = config.pageTokens; end + behind <= tokens.size();
        end += config.pageTokens) {
     auto find = [&](PageMaker maker) {
-      return index.find(place, keyOf(tokens, end - config.pageTokens, maker));
+      return index.find(
+          place, keyOf(tokens, end - config.pageTokens, maker, making.salt));
     };
     PageMaker maker = making.of(chain.size());
     const PrefixIndex::Entry *entry = find(maker);
@@ -129,6 +133,7 @@ int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
   }
   slots[slot].length = uint64_t(chain.size()) * config.pageTokens;
   slots[slot].place.chain = making.inputs;
+  slots[slot].salt.assign(making.salt.begin(), making.salt.end());
   grow(slot, capacity);
   return int64_t(slots[slot].length);
 }
@@ -171,7 +176,7 @@ void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
     uint32_t page = s.pages[s.published];
     PageMaker maker = Making{s.makers}.of(s.published);
     const PrefixIndex::Entry *entry =
-        index.insert(s.place, keyOf(tokens, begin, maker), page);
+        index.insert(s.place, keyOf(tokens, begin, maker, s.salt), page);
     // Behind another slot's page the chain would outlive its start, which this
     // slot does not hold.
     s.isChainOver = !entry || entry->page != page;

@@ -60,6 +60,9 @@ public:
     std::span<const PageMaker> pages;
     bool isExact = false;
     Hash128 inputs;
+    /// Tells pages apart whose hashes are the same by chance. Valid during the
+    /// call.
+    std::span<const int32_t> salt;
 
     PageMaker of(size_t page) const {
       return page < pages.size() ? pages[page] : PageMaker::Plan;
@@ -71,7 +74,7 @@ public:
   /// nothing, when pages are short. What is taken is a whole number of pages,
   /// and leaves the last `rerun` tokens to prefill.
   int64_t begin(uint32_t slot, std::span<const int32_t> tokens,
-                uint64_t capacity, Making making = {{}, false, {}});
+                uint64_t capacity, Making making = {{}, false, {}, {}});
 
   /// Who made, or is to make, the first pages of a slot: what begin() was told,
   /// but for the pages that it took.
@@ -135,6 +138,7 @@ private:
     std::vector<uint32_t> pages;
     /// Of the first pages; the others are the plan's.
     std::vector<PageMaker> makers;
+    std::vector<int32_t> salt;
     uint64_t length = 0;
     /// Pages in the index, and where the chain goes on.
     uint32_t published = 0;
@@ -151,7 +155,8 @@ private:
   std::vector<Match> match(std::span<const int32_t> tokens,
                            const Making &making) const;
   std::vector<int32_t> keyOf(std::span<const int32_t> tokens, uint64_t begin,
-                             PageMaker maker) const;
+                             PageMaker maker,
+                             std::span<const int32_t> salt) const;
   uint32_t take();
   void hold(uint32_t page);
   void drop(uint32_t page);

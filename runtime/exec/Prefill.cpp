@@ -15,6 +15,7 @@
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace mtp;
 
@@ -120,15 +121,17 @@ PrefillPass Session::Impl::libraryPass(Sequence &sequence, uint64_t tokens,
   return {{{&sequence, uint32_t(std::min(tokens, room))}}, library.rows, true};
 }
 
-/// Who is being prefilled, in the order in which they get rows: those with few
-/// tokens left and those that came early. An age is counted in tokens that the
-/// session computed, so the order does not depend on any clock.
+/// Who is being prefilled, in the order in which they get rows: of the same
+/// priority those with few tokens left and those that came early. An age is
+/// counted in tokens that the session computed, so the order does not depend on
+/// any clock.
 std::vector<Sequence *> Session::Impl::prefillOrder() {
   std::vector<Sequence *> order;
   for (SequenceId id : prefilling)
     order.push_back(&sequences.at(id));
   std::ranges::stable_sort(order, {}, [](const Sequence *sequence) {
-    return sequence->arrival + kPatience * sequence->rest();
+    return std::pair(sequence->request.priority,
+                     sequence->arrival + kPatience * sequence->rest());
   });
   return order;
 }

@@ -36,6 +36,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/exec/CallGate.h"
 #include "runtime/exec/DraftPolicy.h"
+#include "runtime/exec/FairShare.h"
 #include "runtime/exec/HostState.h"
 #include "runtime/exec/KeptLogits.h"
 #include "runtime/exec/KvCacheManager.h"
@@ -66,8 +67,10 @@ struct Sequence {
   /// Without its inputs.
   Request request;
   InputBytes inputs;
-  /// Of those that the request brought.
+  /// Of those that the request brought, and its salt.
   Hash128 inputHash;
+  /// What tells its pages from those of others, beside that.
+  std::vector<int32_t> salt;
   /// Whether the host has written one anew: what rounds compute need not be
   /// what the hash stands for.
   bool hasNewInputs = false;
@@ -129,6 +132,8 @@ struct Sequence {
   /// of logits; else they are from the first ones.
   std::vector<uint32_t> windowRows, logitsRows;
 
+  /// Whether end and stop tokens end it already.
+  bool mayStop() const { return output.size() >= request.minTokens; }
   /// Gives back what was reserved for what will not come.
   void giveBackMemory() {
     logits.finish();
@@ -256,8 +261,10 @@ public:
   Status release(SequenceId id);
   Status setInput(SequenceId id, RequestInput input);
   int64_t takePages(Sequence &sequence, uint32_t slot, uint64_t keptPages);
+  Sequence *nextWaiting(const std::set<SequenceId> &passed);
   Status admitWaiting();
   Status preemptYoungest();
+  Status writeStops(Sequence &sequence);
 
   // Pause.cpp
   Status pause(SequenceId id);
@@ -393,6 +400,8 @@ public:
   SequenceId nextId = 1;
   /// In order of arrival, which preempted sequences keep.
   std::set<SequenceId> waiting;
+  /// Of the groups of requests.
+  FairShare shares;
   /// Sequences that hold a slot, by id; the last is the youngest.
   std::set<SequenceId> admitted;
   /// Sequences that are Prefilling, in the order in which they were admitted.

@@ -82,7 +82,8 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
                         ": its logits are all NaN or -inf")));
       break;
     }
-    if (std::find(stops.begin(), stops.end(), token) != stops.end()) {
+    if (sequence.mayStop() &&
+        std::find(stops.begin(), stops.end(), token) != stops.end()) {
       finish(sequence, FinishReason::Stop);
       break;
     }
@@ -92,6 +93,7 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
     sequence.output.push_back(token);
     ++sequence.statistics.outputTokens;
     ++statistics.outputTokens;
+    shares.charge(request.group, 1);
     SequenceUpdate &update = updates[sequence.id];
     update.id = sequence.id;
     update.tokens.push_back(token);
@@ -141,6 +143,7 @@ void Session::Impl::finish(Sequence &sequence, FinishReason reason,
                            Status error) {
   giveUpSlot(sequence);
   sequence.giveBackMemory();
+  shares.leave(sequence.request.group);
   sequence.phase = Sequence::Phase::Done;
   sequence.finish = reason;
   SequenceUpdate &update = updates[sequence.id];

@@ -445,6 +445,46 @@ TEST(CApi, NamesTheSequencesThatHaveNotEnded) {
   mtp_model_free(model);
 }
 
+TEST(CApi, RequestsSayHowTheyAreScheduled) {
+  mtp_model *model = load();
+  mtp_session *session = create(model);
+  mtp_request request;
+  mtp_request_init(&request);
+  int32_t prompt[] = {3, 1, 4, 1, 5, 9, 2, 6, 5};
+  request.prompt = prompt;
+  request.prompt_count = 9;
+  request.max_tokens = 6;
+  uint64_t id = 0;
+  request.min_tokens = 7;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  request.min_tokens = 6;
+  std::string salt(1025, 'x');
+  request.cache_salt = salt.c_str();
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  salt.pop_back();
+  request.cache_salt = salt.c_str();
+  request.priority = -3;
+  request.group = UINT64_MAX;
+  auto cached = [&] {
+    EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK) << mtp_message();
+    while (!mtp_session_idle(session))
+      EXPECT_EQ(mtp_session_step(session, nullptr, nullptr), MTP_OK);
+    mtp_statistics statistics;
+    mtp_statistics_init(&statistics);
+    EXPECT_EQ(mtp_session_get_sequence_statistics(session, id, &statistics),
+              MTP_OK);
+    return statistics.cached_tokens;
+  };
+  EXPECT_EQ(cached(), 0u);
+  EXPECT_EQ(cached(), 8u);
+  request.cache_salt = "other";
+  EXPECT_EQ(cached(), 0u);
+  request.cache_salt = nullptr;
+  EXPECT_EQ(cached(), 0u);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
 TEST(CApi, PausesAndCounts) {
   mtp_model *model = load();
   mtp_session *session = create(model);

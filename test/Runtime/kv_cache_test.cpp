@@ -129,6 +129,20 @@ TEST(KvCache, EqualHashesOfDifferentTokensAreNoHit) {
   EXPECT_TRUE(kv.checkInvariant().isOk());
 }
 
+TEST(KvCache, EqualHashesOfDifferentSaltsAreNoHit) {
+  KvConfig c = config(12);
+  c.hash = constantHash;
+  KvCacheManager kv(c);
+  const std::vector<int32_t> salt = {1, 7}, other = {1, 8};
+  ASSERT_EQ(kv.begin(0, tokens(9), 9, {{}, false, {}, salt}), 0);
+  kv.commit(0, 9);
+  kv.publish(0, tokens(9));
+  EXPECT_EQ(kv.begin(1, tokens(9), 9, {{}, false, {}, other}), 0);
+  EXPECT_EQ(kv.begin(2, tokens(9), 9), 0);
+  EXPECT_EQ(kv.begin(3, tokens(9), 9, {{}, false, {}, salt}), 4);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
 TEST(KvCache, InvariantHoldsUnderRandomUse) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     std::mt19937 random(seed);

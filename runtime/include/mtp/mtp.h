@@ -449,13 +449,24 @@ typedef struct mtp_request {
                       host sees the drafts and may write inputs
                       (mtp_session_set_input) before they are verified. For
                       models with mtp_model_shows_drafts */
+  uint32_t min_tokens; /* until there are so many output tokens nothing ends the
+                          sequence: end and stop tokens are output like others;
+                          at most max_tokens */
+  int32_t priority; /* those of the lowest number come first, for slots, pages
+                       and rows of prompts; those of the highest lose their
+                       pages first */
+  uint64_t group;   /* who asks: of one priority that group comes first whose
+                       sequences have had the fewest tokens */
+  const char *cache_salt; /* KV pages are shared only where it is equal; at most
+                             1024 bytes; null: none */
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION, all
    else 0. */
 void mtp_request_init(mtp_request *request);
 
-/* Queues a sequence and sets `id`, which is never 0. First come, first served.
+/* Queues a sequence and sets `id`, which is never 0. Of one priority and group
+   first come, first served.
    MTP_INVALID_ARGUMENT for a bad request, MTP_OUT_OF_RANGE when prompt and
    max_tokens exceed the context, MTP_RESOURCE_EXHAUSTED when they can never fit
    into the KV pages, or the logits that the session keeps of max_tokens tokens
@@ -555,8 +566,8 @@ mtp_status mtp_session_get_unfinished(const mtp_session *session, uint64_t *ids,
    error of a step that failed. */
 mtp_status mtp_session_pause(mtp_session *session, uint64_t id);
 
-/* Lets a sequence wait for a slot again, before all that came after it. No
-   effect on one that is not paused. MTP_NOT_FOUND for an unknown id, and the
+/* Lets a sequence wait for a slot again, in the place that it had. No effect on
+   one that is not paused. MTP_NOT_FOUND for an unknown id, and the
    error of a step that failed. */
 mtp_status mtp_session_resume(mtp_session *session, uint64_t id);
 

@@ -67,6 +67,23 @@ struct Request {
   std::vector<int32_t> stopTokens;
   /// Goes on behind the model's end tokens (not behind `stopTokens`).
   bool ignoreEos = false;
+  /// Until there are so many output tokens nothing ends the sequence: end and
+  /// stop tokens are output like others. At most `maxTokens`.
+  uint32_t minTokens = 0;
+  /// Who comes first for a slot, pages and rows of prompts: those of the lowest
+  /// number. Where pages are short those of the highest lose theirs, of these
+  /// the youngest. One that is never behind may keep those behind it waiting
+  /// for ever.
+  int32_t priority = 0;
+  /// Who asks. Of one priority that group comes first for a slot whose
+  /// sequences have had the fewest tokens, prompts included, while they and
+  /// others were there; of one group who came first.
+  uint64_t group = 0;
+  /// Sequences share KV pages only where this is equal: else the time that a
+  /// prompt takes tells whether somebody had one that begins like it. At most
+  /// `kMaxSalt` bytes.
+  static constexpr size_t kMaxSalt = 1024;
+  std::string cacheSalt;
   /// Drafts in a round, at most the session's k; or as the session has it
   /// (`SessionOptions::k` and `automaticK`); or as many as are worth it, up to
   /// the session's k. The output is the same at any. Where the artifact's rule
@@ -323,8 +340,9 @@ public:
   /// fewer where a control group's quota gives it less time.
   static uint32_t usableProcessors();
 
-  /// Queues a sequence. It is admitted by a later step(), first come, first
-  /// served, when a slot and pages are free.
+  /// Queues a sequence. It is admitted by a later step() when a slot and pages
+  /// are free: by priority and group, and of one group first come, first
+  /// served.
   ///
   /// Errors: InvalidArgument for a bad request, a k above the session's among
   /// others, OutOfRange when it can never
@@ -400,8 +418,8 @@ public:
   /// Internal where the device fails.
   Status pause(SequenceId id);
 
-  /// Lets a sequence wait for a slot again, before all that came after it. No
-  /// effect on one that is not paused. NotFound for an unknown id, and the
+  /// Lets a sequence wait for a slot again, in the place that it had. No effect
+  /// on one that is not paused. NotFound for an unknown id, and the
   /// error of a step() that failed.
   Status resume(SequenceId id);
 
