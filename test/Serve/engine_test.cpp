@@ -123,6 +123,33 @@ TEST(Engine, CancelsOneAndNoOther) {
   EXPECT_EQ(reports.state.pages.heldPages, 0u);
 }
 
+TEST(Engine, PausesOneAndNoOther) {
+  Reports reports;
+  FakeOptions options;
+  options.maxContext = 2048;
+  Engine engine(*Session::create(loadFakeModel(options)), reports.sink());
+  for (Handle handle : {1, 2})
+    engine.submit(handle, request(uint32_t(handle), 2000));
+  reports.awaitToken(1);
+  engine.pause(1);
+  engine.pause(99);
+  reports.awaitEnds(1);
+  EXPECT_EQ(reports.ended.count(2), 1u);
+  EXPECT_EQ(reports.state.paused, 1u);
+  EXPECT_EQ(reports.state.pages.heldPages, 0u);
+  engine.resume(1);
+  reports.awaitEnds(2);
+  for (uint32_t handle : {1, 2})
+    EXPECT_EQ(reports.tokens[handle],
+              expectedOutput(request(handle, 2000)).tokens);
+  engine.submit(3, request(3, 2000));
+  reports.awaitToken(3);
+  engine.pause(3);
+  engine.cancel(3);
+  reports.awaitEnds(3);
+  EXPECT_NE(reports.ended.at(3).finish, FinishReason::Failed);
+}
+
 TEST(Engine, AFailedStepFailsAllAtHandAndAllThatComes) {
   Reports reports;
   Engine engine(openLosing(loadFakeModel(), {}, /*runs=*/6), reports.sink());

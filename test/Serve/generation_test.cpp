@@ -3,6 +3,7 @@
 #include "tools/mtp-serve/Generation.h"
 
 #include <gtest/gtest.h>
+#include <set>
 #include <simdjson.h>
 
 using namespace mtp;
@@ -21,9 +22,13 @@ struct Rig {
     EXPECT_FALSE(error) << error->message;
     std::vector<PreparedPrompt> prompts;
     EXPECT_FALSE(preparePrompts(request, facts, prompts));
-    generation = std::make_unique<Generation>(
-        request, prompts, facts, "cmpl-1", 1000, 5,
-        [this](Handle handle) { cancelled.push_back(handle); });
+    SequenceControls controls = {
+        [this](Handle handle) { cancelled.push_back(handle); },
+        [this](Handle handle) { paused.insert(handle); },
+        [this](Handle handle) { paused.erase(handle); }};
+    generation = std::make_unique<Generation>(request, facts, "cmpl-1", 1000, 5,
+                                              controls, /*mostPending=*/64);
+    generation->begin(prompts);
   }
 
   void give(Handle handle, std::vector<int32_t> tokens,
@@ -54,6 +59,7 @@ struct Rig {
 
   ModelFacts facts;
   std::vector<Handle> cancelled;
+  std::set<Handle> paused;
   std::unique_ptr<Generation> generation;
 };
 
@@ -205,4 +211,48 @@ TEST(Generation, AbortCancelsWhatRuns) {
   rig.generation->abandon();
   rig.generation->abort();
   EXPECT_EQ(rig.cancelled.size(), 2u);
+}
+
+// 64 bytes are 16 ids.
+TEST(Generation, PausesWhileMuchWaitsForTheReader) {
+  Rig rig(R"({"prompt": [1], "n": 2, "max_tokens": 60, "stream": true})");
+  rig.accept(5);
+  rig.accept(6);
+  rig.give(5, std::vector<int32_t>(10, 3));
+  EXPECT_TRUE(rig.paused.empty());
+  rig.give(6, std::vector<int32_t>(6, 3));
+  EXPECT_EQ(rig.paused, (std::set<Handle>{5, 6}));
+  // What was under way comes still.
+  rig.give(5, {3, 3});
+  EXPECT_FALSE(rig.generation->takeEvents().empty());
+  EXPECT_TRUE(rig.paused.empty());
+  EXPECT_TRUE(rig.cancelled.empty());
+  rig.give(5, std::vector<int32_t>(20, 3), FinishReason::Length);
+  EXPECT_EQ(rig.paused, (std::set<Handle>{6}));
+  rig.generation->takeEvents();
+  EXPECT_TRUE(rig.paused.empty());
+}
+
+TEST(Generation, DoesNotPauseWhatIsNoStream) {
+  Rig rig(R"({"prompt": [1], "max_tokens": 60})");
+  rig.accept(5);
+  rig.give(5, std::vector<int32_t>(50, 3));
+  EXPECT_TRUE(rig.paused.empty());
+}
+
+TEST(Generation, EndsWithAnErrorWhenItIsToldTo) {
+  Rig rig(R"({"prompt": [1], "max_tokens": 60, "stream": true})");
+  rig.accept(5);
+  rig.give(5, {1, 2});
+  rig.generation->takeEvents();
+  ApiError error;
+  error.status = 504;
+  error.message = "too late";
+  rig.generation->fail(error);
+  EXPECT_EQ(rig.cancelled, (std::vector<Handle>{5}));
+  std::vector<std::string> events = dataOf(rig.generation->takeEvents());
+  ASSERT_EQ(events.size(), 1u);
+  simdjson::dom::parser parser;
+  EXPECT_EQ(at(parser, events[0], "/error/message"), "\"too late\"");
+  EXPECT_TRUE(rig.generation->isFinished());
 }

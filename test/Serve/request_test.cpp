@@ -64,7 +64,8 @@ TEST(Request, TakesAllItsFields) {
     "min_p": 0.125, "seed": 18446744073709551615, "stop_token_ids": [4],
     "n": 3, "k": 2, "echo": true, "ignore_eos": true, "stream": true,
     "stream_options": {"include_usage": true}, "return_token_ids": true,
-    "return_round_tokens": true,
+    "return_round_tokens": true, "min_tokens": 6, "priority": -4,
+    "cache_salt": "salt", "timeout": 2.5,
     "skip_special_tokens": false, "add_special_tokens": false, "user": "u"})");
   EXPECT_EQ(r.model, "other");
   ASSERT_EQ(r.prompts.size(), 2u);
@@ -81,6 +82,14 @@ TEST(Request, TakesAllItsFields) {
   EXPECT_EQ(r.k, 2u);
   EXPECT_TRUE(r.echo && r.ignoreEos && r.streams && r.includesUsage);
   EXPECT_TRUE(r.returnsIds && r.returnsRounds);
+  EXPECT_EQ(r.minTokens, 6u);
+  EXPECT_EQ(r.priority, -4);
+  EXPECT_EQ(r.cacheSalt, "salt");
+  EXPECT_EQ(r.timeout, 2.5f);
+  Request sequence = sequenceOf(r, facts(), {{1}, ""}, 0, 0);
+  EXPECT_EQ(sequence.minTokens, 6u);
+  EXPECT_EQ(sequence.priority, -4);
+  EXPECT_EQ(sequence.cacheSalt, "salt");
   EXPECT_FALSE(r.skipSpecialTokens || r.addSpecialTokens);
   EXPECT_EQ(parsed(with(R"("k": "auto")")).k, Request::kAutomatic);
   EXPECT_EQ(parsed(with(R"("seed": -1)")).sampling.seed, UINT64_MAX);
@@ -111,6 +120,12 @@ TEST(Request, NamesTheFieldThatIsWrong) {
            {R"("stream_options": {"include_usage": true})", "stream_options"},
            {R"("stream_options": {"other": 1})", "stream_options.other"},
            {R"("echo": "yes")", "echo"},
+           {R"("min_tokens": -1)", "min_tokens"},
+           {R"("priority": 2147483648)", "priority"},
+           {R"("cache_salt": "")", "cache_salt"},
+           {R"("cache_salt": 5)", "cache_salt"},
+           {R"("timeout": 0)", "timeout"},
+           {R"("timeout": "soon")", "timeout"},
            {R"("n": 1, "n": 2)", "n"},
            {R"("nonsense": 1)", "nonsense"}}) {
     ApiError error = refused(with(field));
@@ -136,11 +151,10 @@ TEST(Request, TakesTextWithATokenizerAlone) {
 TEST(Request, RefusesWhatItCannotDoUnlessItChangesNothing) {
   for (const char *field :
        {R"("logit_bias": {"1": 5})", R"("logprobs": 3)", R"("logprobs": true)",
-        R"("min_tokens": 2)", R"("frequency_penalty": 0.5)",
+        R"("logprobs": true)", R"("frequency_penalty": 0.5)",
         R"("presence_penalty": -1)", R"("repetition_penalty": 1.1)",
         R"("response_format": {"type": "json_object"})", R"("best_of": 2)",
-        R"("suffix": "x")", R"("cache_salt": "x")",
-        R"("use_beam_search": true)"}) {
+        R"("suffix": "x")", R"("use_beam_search": true)"}) {
     ApiError error = refused(with(field));
     std::string name(field + 1, std::strchr(field + 1, '"'));
     EXPECT_EQ(error.param, name) << error.message;

@@ -18,7 +18,8 @@ public:
   explicit Rig(uint32_t waiting = 64, ServerOptions given = {})
       : options(std::move(given)),
         dispatcher(
-            *Session::create(loadFakeModel()), makeFacts(facts), waiting,
+            *Session::create(loadFakeModel()), makeFacts(facts),
+            limitsOf(options, waiting),
             [this](std::function<void()> call) { calls.put(std::move(call)); }),
         routes(dispatcher, options) {}
 
@@ -32,7 +33,10 @@ public:
     request.contentType = std::move(type);
     request.authorization = std::move(authorization);
     request.id = "id";
-    return routes.answer(request);
+    RouteAnswer answer = routes.answer(request);
+    if (answer.work)
+      answer.reply = answer.work();
+    return answer;
   }
   /// The answer to a body of completions.
   std::string complete(const std::string &body) {
@@ -56,6 +60,12 @@ public:
     facts.maxK = 4;
     facts.slots = 4;
     return facts;
+  }
+
+  static Limits limitsOf(const ServerOptions &options, uint32_t waiting) {
+    Limits limits = options.limits;
+    limits.waiting = waiting;
+    return limits;
   }
 
   ServerOptions options;
@@ -159,6 +169,39 @@ TEST(Routes, RefusesWhenTooManyWait) {
   EXPECT_NE(rig.ask("GET", "/metrics")
                 .reply.body.find("mtp:requests_refused_total{model_name="
                                  "\"fake\"} 1"),
+            std::string::npos);
+}
+
+TEST(Routes, RefusesWhenAKeyHasTooMany) {
+  ServerOptions options;
+  options.keys = {"first", "second"};
+  options.limits.perKey = 3;
+  Rig rig(64, options);
+  auto ask = [&](const char *key, const char *body) {
+    return rig.ask("POST", "/v1/completions", body, "application/json", key);
+  };
+  const char *two = R"({"prompt": [1], "n": 2, "max_tokens": 60})";
+  RouteAnswer first = ask("Bearer first", two);
+  ASSERT_TRUE(first.generation);
+  EXPECT_EQ(first.generation->asked().client, 1u);
+  RouteAnswer second = ask("Bearer first", two);
+  EXPECT_EQ(second.reply.status, 429u);
+  EXPECT_NE(second.reply.body.find("3 sequences of one key"),
+            std::string::npos);
+  RouteAnswer other = ask("Bearer second", two);
+  ASSERT_TRUE(other.generation);
+  EXPECT_EQ(other.generation->asked().client, 2u);
+  while (!first.generation->hasEnded() || !other.generation->hasEnded())
+    rig.pump();
+  EXPECT_TRUE(ask("Bearer first", two).generation);
+}
+
+TEST(Routes, MinTokensOfMoreThanThereAreIsRefused) {
+  Rig rig;
+  RouteAnswer answer = rig.ask("POST", "/v1/completions",
+                               R"({"prompt": [1], "min_tokens": 17})");
+  EXPECT_EQ(answer.reply.status, 400u);
+  EXPECT_NE(answer.reply.body.find("\"param\": \"min_tokens\""),
             std::string::npos);
 }
 

@@ -53,8 +53,11 @@ public:
 /// A client that says and reads bytes.
 class Client {
 public:
-  explicit Client(const Running &running)
+  /// `buffer`: bytes that the kernel keeps for it; 0: what it likes.
+  explicit Client(const Running &running, int buffer = 0)
       : socket(::socket(AF_INET, SOCK_STREAM, 0)) {
+    if (buffer > 0)
+      ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     struct sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_port = htons(running.server->port());
@@ -171,6 +174,94 @@ TEST(Server, AClientThatClosesIsCancelled) {
   }
   EXPECT_TRUE(contains(metrics, "\"abort\",model_name=\"fake\"} 3"));
   EXPECT_TRUE(contains(metrics, "\"length\",model_name=\"fake\"} 0"));
+}
+
+namespace {
+
+std::string metricsOf(const Running &running) {
+  Client client(running);
+  client.say("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  return client.read();
+}
+
+/// Until the metrics have a line.
+bool awaitMetric(const Running &running, const char *line) {
+  for (int turn = 0; turn < 3000; ++turn) {
+    if (contains(metricsOf(running), line))
+      return true;
+    ::usleep(10000);
+  }
+  return false;
+}
+
+/// The ids in the events of a stream.
+std::vector<int32_t> idsOf(const std::string &text) {
+  constexpr std::string_view kIds = "\"token_ids\": [";
+  std::vector<int32_t> ids;
+  for (size_t at = text.find(kIds); at != text.npos; at = text.find(kIds, at)) {
+    const char *next = text.c_str() + at + kIds.size();
+    for (char *end = nullptr; *next != ']'; next = end + (*end == ','))
+      ids.push_back(int32_t(std::strtol(next, &end, 10)));
+    at += kIds.size();
+  }
+  return ids;
+}
+
+} // namespace
+
+TEST(Server, ASlowReaderIsPausedAndHoldsUpNobody) {
+  ServerOptions options;
+  options.limits.streamBytes = 1 << 10;
+  options.limits.kernelBytes = 8 << 10;
+  FakeOptions fake;
+  fake.maxContext = 16 << 10;
+  SessionOptions one;
+  one.maxSlots = 1;
+  Running running(*Session::create(loadFakeModel(fake), one), options);
+  Client slow(running, /*buffer=*/4 << 10);
+  slow.complete(R"({"prompt": [1], "max_tokens": 12000, "stream": true})");
+  ASSERT_TRUE(awaitMetric(running, "mtp:num_requests_paused{model_name=\"fake\""
+                                   "} 1\n"));
+  EXPECT_TRUE(awaitMetric(running, "vllm:kv_cache_usage_perc{model_name="
+                                   "\"fake\"} 0\n"));
+  // The only slot is free.
+  Client other(running);
+  other.complete(R"({"prompt": [2], "max_tokens": 500})");
+  EXPECT_EQ(idsOf(other.read("usage")).size(), 500u);
+  EXPECT_TRUE(contains(metricsOf(running),
+                       "mtp:num_requests_paused{model_name=\"fake\"} 1\n"));
+  std::string text = slow.read("[DONE]");
+  Request request;
+  request.prompt = {1};
+  request.maxTokens = 12000;
+  // The ids of the prompt come first.
+  std::vector<int32_t> expected = expectedOutput(request).tokens;
+  EXPECT_EQ(idsOf(text).size(), expected.size());
+  EXPECT_EQ(idsOf(text), expected);
+}
+
+TEST(Server, AnAnswerThatIsLateIsAnError) {
+  Running running(open(kLong));
+  Client whole(running), stream(running);
+  whole.complete(R"({"prompt": [2], "max_tokens": 60000, "timeout": 0.2})");
+  stream.complete(R"({"prompt": [1], "max_tokens": 60000, "stream": true,
+                      "timeout": 0.2})");
+  std::string answered = whole.read("timeout"),
+              streamed = stream.read("0\r\n\r\n");
+  EXPECT_TRUE(contains(answered, "HTTP/1.1 504 ")) << answered;
+  EXPECT_TRUE(contains(streamed, "\"code\": \"timeout\""));
+  EXPECT_FALSE(contains(streamed, "[DONE]"));
+  EXPECT_TRUE(awaitMetric(running, "vllm:kv_cache_usage_perc{model_name="
+                                   "\"fake\"} 0\n"));
+}
+
+TEST(Server, NoAnswerMayTakeLongerThanTheServersTime) {
+  ServerOptions options;
+  options.limits.requestSeconds = 1;
+  Running running(open(kLong), options);
+  Client client(running);
+  client.complete(R"({"prompt": [2], "max_tokens": 60000, "timeout": 600})");
+  EXPECT_TRUE(contains(client.read("timeout"), "HTTP/1.1 504 "));
 }
 
 TEST(Server, AFailedStepIsAnsweredAndEndsIt) {

@@ -9,7 +9,8 @@ using namespace mtp::serve;
 
 Choice::Choice(ChoiceOptions options)
     : stops(std::move(options.stops)), tokenizer(options.tokenizer),
-      keepsIds(options.keepsIds), keepsRounds(options.keepsRounds) {
+      keepsIds(options.keepsIds), keepsRounds(options.keepsRounds),
+      minTokens(options.minTokens) {
   DecodeOptions decode;
   decode.skipSpecial = options.skipsSpecial;
   // The output goes on a text that the prompt has begun.
@@ -51,6 +52,10 @@ Status Choice::take(std::span<const int32_t> tokens) {
       continue;
     }
     MTP_ASSIGN_OR_RETURN(std::string piece, decoder->append(token));
+    if (count <= minTokens) {
+      add(piece);
+      continue;
+    }
     add(stops.append(piece));
     if (stops.stopped()) {
       finish = FinishReason::Stop;

@@ -22,6 +22,8 @@ struct ChoiceOptions {
   bool keepsIds = false;
   bool keepsRounds = false;
   std::vector<std::string> stops;
+  /// Tokens whose text is not searched for these.
+  uint32_t minTokens = 0;
   /// Of a conversation's answer: how reasoning is marked, and the text of the
   /// prompt, which may have begun it.
   ReasoningFormat reasoning = ReasoningFormat::None;
@@ -62,6 +64,11 @@ public:
   std::vector<int32_t> takeIds();
   /// How many tokens each take() brought.
   std::vector<int32_t> takeRounds();
+  /// Bytes that nobody has taken.
+  size_t pendingBytes() const {
+    return pending.text.size() + pending.reasoning.size() +
+           (ids.size() + rounds.size()) * sizeof(int32_t);
+  }
   /// Whether something has come; ids count too.
   bool hasNews() const {
     return !pending.text.empty() || !pending.reasoning.empty() || !ids.empty();
@@ -83,6 +90,7 @@ private:
   std::optional<ReasoningSplitter> splitter;
   const Tokenizer *tokenizer;
   bool keepsIds, keepsRounds;
+  uint32_t minTokens;
   Pending pending;
   std::vector<int32_t> ids, rounds;
   size_t count = 0;

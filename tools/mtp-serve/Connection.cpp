@@ -1,6 +1,7 @@
 //===- Connection.cpp - One client's requests -----------------------------===//
 
 #include "tools/mtp-serve/Connection.h"
+#include "runtime/core/StrCat.h"
 #include "tools/mtp-serve/ReplyHeader.h"
 #include "tools/mtp-serve/Sse.h"
 
@@ -46,6 +47,10 @@ Connection::Connection(asio::ip::tcp::socket socket, Dispatcher &dispatcher,
     peer = end.address().to_string();
   // An event is to leave at once.
   tcp.socket().set_option(asio::ip::tcp::no_delay(true), error);
+  // What a client does not read is the kernel's to keep, up to here.
+  tcp.socket().set_option(
+      asio::socket_base::send_buffer_size(int(options.limits.kernelBytes)),
+      error);
 }
 
 void Connection::retire() {
@@ -83,6 +88,8 @@ awaitable<bool> Connection::serveOne() {
   }
   Exchange exchange = exchangeOf(parser.release());
   RouteAnswer answer = routes.answer(exchange.request);
+  if (answer.work)
+    answer.reply = co_await later(std::move(answer.work));
   if (answer.generation) {
     co_await generate(exchange, answer.generation);
   } else {
@@ -247,10 +254,53 @@ private:
 };
 } // namespace
 
+awaitable<HttpReply> Connection::later(std::function<HttpReply()> work) {
+  auto made = std::make_shared<HttpReply>();
+  auto isThere = std::make_shared<bool>(false);
+  MaybeError error =
+      dispatcher.runLater([made, work = std::move(work)] { *made = work(); },
+                          [this, isThere] {
+                            *isThere = true;
+                            news.cancel();
+                          });
+  if (error)
+    co_return Routes::replyOf(*error);
+  while (!*isThere)
+    co_await waitForNews();
+  co_return std::move(*made);
+}
+
+double Connection::secondsFor(const Generation &generation) const {
+  double asked = generation.asked().timeout;
+  double most = options.limits.requestSeconds;
+  return asked > 0 && most > 0 ? std::min(asked, most) : std::max(asked, most);
+}
+
+/// What a generation is answered whose time is over.
+static ApiError lateError(double seconds) {
+  ApiError error;
+  error.status = 504;
+  error.code = "timeout";
+  error.message = strCat("expected an answer within ", seconds,
+                         " seconds ('timeout', --request-timeout), which are "
+                         "over");
+  return error;
+}
+
 awaitable<void> Connection::generate(Exchange &exchange,
                                      std::shared_ptr<Generation> generation) {
   {
     Reader reader(*generation, news);
+    asio::steady_timer deadline(tcp.get_executor());
+    if (double seconds = secondsFor(*generation)) {
+      std::chrono::duration<double> time(seconds);
+      deadline.expires_at(exchange.began +
+                          std::chrono::duration_cast<Clock::duration>(time));
+      deadline.async_wait([generation, seconds](error_code error) {
+        if (!error && !generation->hasEnded())
+          generation->fail(lateError(seconds));
+      });
+    }
     co_await (produce(exchange, *generation) || watch());
   }
   if (!generation->isFinished())

@@ -54,9 +54,13 @@ private:
   boost::asio::awaitable<boost::system::error_code> read(Parser &parser);
   boost::asio::awaitable<void> refuse(boost::system::error_code error);
   Exchange exchangeOf(Request request);
+  /// Seconds that a generation may take; zero: as many as it likes.
+  double secondsFor(const Generation &generation) const;
 
   boost::asio::awaitable<void> reply(Exchange &exchange,
                                      const HttpReply &reply);
+  /// Waits for the reply that the worker makes.
+  boost::asio::awaitable<HttpReply> later(std::function<HttpReply()> work);
   boost::asio::awaitable<void> generate(Exchange &exchange,
                                         std::shared_ptr<Generation> generation);
   boost::asio::awaitable<void> produce(Exchange &exchange,

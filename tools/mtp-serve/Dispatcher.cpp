@@ -18,10 +18,11 @@ static std::mt19937_64 seededRandom() {
 }
 
 Dispatcher::Dispatcher(std::unique_ptr<Session> session,
-                       const ModelFacts &facts, uint32_t maxWaiting, Post post)
-    : facts(facts), maxWaiting(maxWaiting), numbers(facts.names.front()),
-      random(seededRandom()),
-      engine(std::move(session), [this, post](EngineReport report) {
+                       const ModelFacts &facts, const Limits &limits,
+                       Post given)
+    : facts(facts), limits(limits), post(std::move(given)),
+      numbers(facts.names.front()), random(seededRandom()),
+      engine(std::move(session), [this](EngineReport report) {
         post([this, report = std::move(report)] { deliver(report); });
       }) {}
 
@@ -39,21 +40,18 @@ std::string Dispatcher::makeId() {
   return text;
 }
 
-ApiError Dispatcher::tooMany() const {
+ApiError Dispatcher::tooMany(std::string what) const {
   ApiError error;
   error.status = 429;
   error.code = "queue_full";
-  error.message = strCat("expected at most ", maxWaiting,
-                         " sequences that wait, got more; try again later");
+  error.message = strCat("expected at most ", what, ", got more; try later");
   // Until about so many have ended as wait for a slot.
-  double seconds =
-      secondsEach * double(running.size()) / std::max(1u, facts.slots);
+  double seconds = secondsEach * double(atHand) / std::max(1u, facts.slots);
   error.retryAfter = unsigned(std::clamp(std::ceil(seconds), 1.0, 60.0));
   return error;
 }
 
-MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
-                             std::shared_ptr<Generation> &generation) {
+MaybeError Dispatcher::checkRoom(const GenerationRequest &request) const {
   if (refuses) {
     ApiError error;
     error.status = 503;
@@ -62,25 +60,88 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
     return error;
   }
   size_t count = request.promptCount() * request.n;
-  if (running.size() + count > size_t(facts.slots) + maxWaiting) {
-    numbers.refused();
-    return tooMany();
-  }
-  std::vector<PreparedPrompt> prompts;
-  if (MaybeError error = preparePrompts(request, facts, prompts))
+  if (atHand + count > size_t(facts.slots) + limits.waiting)
+    return tooMany(strCat(limits.waiting, " sequences that wait"));
+  auto own = ofClient.find(request.client);
+  size_t others = own == ofClient.end() ? 0 : own->second;
+  if (limits.perKey > 0 && others + count > limits.perKey)
+    return tooMany(strCat(limits.perKey, " sequences of one key"));
+  return std::nullopt;
+}
+
+MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
+                             std::shared_ptr<Generation> &generation) {
+  if (MaybeError error = checkRoom(request)) {
+    if (error->status == 429)
+      numbers.refused();
     return error;
-  generation = std::make_shared<Generation>(
-      std::move(request), std::move(prompts), facts, id,
-      uint64_t(std::time(nullptr)), next,
-      [this](Handle handle) { engine.cancel(handle); });
+  }
+  SequenceControls controls = {[this](Handle h) { engine.cancel(h); },
+                               [this](Handle h) { engine.pause(h); },
+                               [this](Handle h) { engine.resume(h); }};
+  bool isQuick = !hasTexts(request);
+  auto begun = std::make_shared<Generation>(
+      std::move(request), facts, id, uint64_t(std::time(nullptr)), next,
+      std::move(controls), limits.streamBytes);
+  std::vector<PreparedPrompt> prompts;
+  if (isQuick)
+    if (MaybeError error = preparePrompts(begun->asked(), facts, prompts))
+      return error;
+  generation = begun;
+  next += generation->size();
+  atHand += generation->size();
+  ofClient[generation->asked().client] += generation->size();
+  if (isQuick) {
+    submit(generation, std::move(prompts), std::nullopt);
+    return std::nullopt;
+  }
+  worker.put([this, generation] {
+    std::vector<PreparedPrompt> prompts;
+    MaybeError error = preparePrompts(generation->asked(), facts, prompts);
+    post([this, generation, prompts, error] {
+      submit(generation, prompts, error);
+    });
+  });
+  return std::nullopt;
+}
+
+void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
+                        std::vector<PreparedPrompt> prompts, MaybeError error) {
+  if (error || generation->isAborted()) {
+    forget(*generation, generation->size());
+    if (error)
+      generation->fail(std::move(*error));
+    return;
+  }
+  generation->begin(std::move(prompts));
   Clock::time_point now = Clock::now();
+  Handle handle = generation->firstHandle();
   for (Request &sequence : generation->sequences(random())) {
-    Handle handle = next++;
     running[handle] = generation;
     began[handle] = now;
     numbers.submitted(handle, sequence.prompt.size(), now);
-    engine.submit(handle, std::move(sequence));
+    engine.submit(handle++, std::move(sequence));
   }
+}
+
+void Dispatcher::forget(const Generation &generation, size_t count) {
+  atHand -= count;
+  auto own = ofClient.find(generation.asked().client);
+  own->second -= count;
+  if (own->second == 0)
+    ofClient.erase(own);
+}
+
+MaybeError Dispatcher::runLater(std::function<void()> work,
+                                std::function<void()> then) {
+  if (worker.waiting() > limits.waiting) {
+    numbers.refused();
+    return tooMany(strCat(limits.waiting, " texts that wait"));
+  }
+  worker.put([this, work = std::move(work), then = std::move(then)] {
+    work();
+    post(then);
+  });
   return std::nullopt;
 }
 
@@ -96,6 +157,7 @@ void Dispatcher::deliver(const EngineReport &report) {
     std::shared_ptr<Generation> generation = found->second;
     if (event.finish != FinishReason::None) {
       running.erase(found);
+      forget(*generation, 1);
       std::chrono::duration<double> took = now - began[event.handle];
       secondsEach += (took.count() - secondsEach) / 16;
       began.erase(event.handle);

@@ -5,6 +5,8 @@
 
 #include "tools/mtp-serve/Generation.h"
 #include "tools/mtp-serve/Metrics.h"
+#include "tools/mtp-serve/Options.h"
+#include "tools/mtp-serve/Worker.h"
 
 #include <functional>
 #include <memory>
@@ -19,15 +21,18 @@ class Dispatcher {
 public:
   using Post = std::function<void(std::function<void()>)>;
 
-  /// At most `maxWaiting` sequences wait for a slot.
   Dispatcher(std::unique_ptr<Session> session, const ModelFacts &facts,
-             uint32_t maxWaiting, Post post);
+             const Limits &limits, Post post);
   ~Dispatcher();
 
-  /// Encodes the prompts and submits the sequences. 429 where too many wait,
-  /// 503 where the server ends.
+  /// Encodes the prompts, texts on the worker's thread, and submits the
+  /// sequences. 429 where too many wait, 503 where the server ends.
   MaybeError start(GenerationRequest request, const std::string &id,
                    std::shared_ptr<Generation> &generation);
+
+  /// Does `work` on the worker's thread, and then `then` on the I/O thread. 429
+  /// where too much waits; neither is done then.
+  MaybeError runLater(std::function<void()> work, std::function<void()> then);
 
   /// No more generations; those at hand go on.
   void refuse() { refuses = true; }
@@ -48,23 +53,35 @@ public:
 
 private:
   void deliver(const EngineReport &report);
-  ApiError tooMany() const;
+  ApiError tooMany(std::string what) const;
+  MaybeError checkRoom(const GenerationRequest &request) const;
+  /// What start() began, when the prompts are there or cannot be had.
+  void submit(const std::shared_ptr<Generation> &generation,
+              std::vector<PreparedPrompt> prompts, MaybeError error);
+  /// Of a generation's sequences `count` are no more at hand.
+  void forget(const Generation &generation, size_t count);
 
   const ModelFacts &facts;
-  uint32_t maxWaiting;
+  Limits limits;
+  Post post;
   Metrics numbers;
   std::function<void(Status)> onFailure;
   /// By the handles of their sequences that have not ended.
   std::unordered_map<Handle, std::shared_ptr<Generation>> running;
   std::unordered_map<Handle, Clock::time_point> began;
+  /// Sequences at hand, those whose prompts are being encoded too: of all, and
+  /// of each key.
+  size_t atHand = 0;
+  std::unordered_map<uint64_t, size_t> ofClient;
   Handle next = 1;
   /// Mean of what a sequence took of late.
   double secondsEach = 1;
   bool refuses = false;
   EngineState lastState;
   std::mt19937_64 random;
-  // Last: its thread calls while the others live.
+  // Last: their threads call while the others live.
   Engine engine;
+  Worker worker;
 };
 
 } // namespace mtp::serve

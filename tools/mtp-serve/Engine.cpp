@@ -2,7 +2,7 @@
 
 #include "tools/mtp-serve/Engine.h"
 
-#include <algorithm>
+#include <utility>
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -21,6 +21,10 @@ void Engine::submit(Handle handle, Request request) {
 }
 
 void Engine::cancel(Handle handle) { inbox.put(Cancellation{handle}); }
+
+void Engine::pause(Handle handle) { inbox.put(Hold{handle, true}); }
+
+void Engine::resume(Handle handle) { inbox.put(Hold{handle, false}); }
 
 void Engine::close() { inbox.close(); }
 
@@ -65,6 +69,16 @@ void Engine::apply(Cancellation &cancellation) {
   SequenceId id = found->second;
   session->cancel(id).ignore();
   end(id, std::move(event));
+}
+
+void Engine::apply(Hold &hold) {
+  auto found = ids.find(hold.handle);
+  if (found == ids.end())
+    return;
+  Status status = hold.isPaused ? session->pause(found->second)
+                                : session->resume(found->second);
+  if (!status.isOk())
+    fail(status);
 }
 
 void Engine::step() {
@@ -118,9 +132,10 @@ EngineState Engine::state() const {
   EngineState state;
   state.statistics = session->statistics();
   state.pages = session->kvUsage();
-  uint32_t live = uint32_t(handles.size());
-  state.running = std::min(live, session->options().maxSlots);
-  state.waiting = live - state.running;
+  SequenceCounts counts = session->counts();
+  state.running = counts.prefilling + counts.running;
+  state.waiting = counts.waiting;
+  state.paused = counts.paused;
   return state;
 }
 

@@ -34,9 +34,10 @@ struct EngineEvent {
 struct EngineState {
   Statistics statistics;
   KvUsage pages;
-  /// Sequences, up to as many as there are slots, and the others, which wait.
+  /// Sequences in a slot, those that wait for one, and those that are paused.
   uint32_t running = 0;
   uint32_t waiting = 0;
+  uint32_t paused = 0;
 };
 
 struct EngineReport {
@@ -50,8 +51,8 @@ struct EngineReport {
 /// Owns a session and the one thread that works on it. The thread sleeps while
 /// there is nothing to do.
 ///
-/// submit(), cancel() and close() may be called by any thread; `sink` is called
-/// by the engine's, which waits for it.
+/// submit(), cancel(), pause(), resume() and close() may be called by any
+/// thread; `sink` is called by the engine's, which waits for it.
 class Engine {
 public:
   using Sink = std::function<void(EngineReport)>;
@@ -63,7 +64,10 @@ public:
   void submit(Handle handle, Request request);
   /// Ends it with Cancelled, as an event says. Nothing where it has ended.
   void cancel(Handle handle);
-  /// The thread ends when all that was submitted has.
+  /// Its slot is for others until resume(). Nothing where it has ended.
+  void pause(Handle handle);
+  void resume(Handle handle);
+  /// The thread ends when all that was submitted has, or is paused.
   void close();
 
 private:
@@ -74,11 +78,16 @@ private:
   struct Cancellation {
     Handle handle;
   };
-  using Command = std::variant<Submission, Cancellation>;
+  struct Hold {
+    Handle handle;
+    bool isPaused;
+  };
+  using Command = std::variant<Submission, Cancellation, Hold>;
 
   void run();
   void apply(Submission &submission);
   void apply(Cancellation &cancellation);
+  void apply(Hold &hold);
   /// One step; what it gave goes into `report`.
   void step();
   void take(const SequenceUpdate &update);

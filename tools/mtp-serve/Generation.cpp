@@ -8,20 +8,23 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-Generation::Generation(GenerationRequest request,
-                       std::vector<PreparedPrompt> prompts,
-                       const ModelFacts &facts, std::string id,
-                       uint64_t created, Handle first,
-                       std::function<void(Handle)> cancel)
-    : request(std::move(request)), prompts(std::move(prompts)), facts(facts),
-      id(std::move(id)), created(created), first(first),
-      cancel(std::move(cancel)) {
-  const GenerationRequest &r = this->request;
+Generation::Generation(GenerationRequest request, const ModelFacts &facts,
+                       std::string id, uint64_t created, Handle first,
+                       SequenceControls controls, size_t mostPending)
+    : request(std::move(request)), facts(facts), id(std::move(id)),
+      created(created), first(first), controls(std::move(controls)),
+      mostPending(mostPending) {}
+
+void Generation::begin(std::vector<PreparedPrompt> prepared) {
+  begun = true;
+  prompts = std::move(prepared);
+  const GenerationRequest &r = request;
   bool keepsIds = r.returnsIds || !facts.tokenizer;
-  for (const PreparedPrompt &prompt : this->prompts)
+  for (const PreparedPrompt &prompt : prompts)
     for (uint32_t i = 0; i < r.n; ++i) {
-      ChoiceOptions options = {facts.tokenizer, r.skipSpecialTokens, keepsIds,
-                               r.returnsRounds, r.stops};
+      ChoiceOptions options = {facts.tokenizer, r.skipSpecialTokens,
+                               keepsIds,        r.returnsRounds,
+                               r.stops,         r.minTokens};
       if (r.isChat) {
         options.reasoning = facts.reasoning;
         options.prompt = prompt.text;
@@ -44,6 +47,8 @@ void Generation::fail(ApiError error) {
   if (!failed)
     failed = std::move(error);
   abort();
+  if (listener)
+    listener();
 }
 
 void Generation::take(const EngineEvent &event) {
@@ -56,7 +61,7 @@ void Generation::take(const EngineEvent &event) {
   if (Status status = choice.take(event.tokens); !status.isOk())
     fail(errorOf(status));
   if (!wasComplete && choice.hasStopped())
-    cancel(event.handle);
+    controls.cancel(event.handle);
   if (event.finish != FinishReason::None) {
     choice.end(event.finish, event.statistics);
     ++ended;
@@ -68,14 +73,42 @@ void Generation::take(const EngineEvent &event) {
       error.status = 500;
     fail(std::move(error));
   }
+  holdIfMuchWaits();
   if (listener)
     listener();
 }
 
 void Generation::abort() {
+  aborted = true;
   for (size_t i = 0; i < choices.size(); ++i)
     if (!choices[i].choice.hasEnded())
-      cancel(first + i);
+      controls.cancel(first + i);
+}
+
+size_t Generation::pendingBytes() const {
+  size_t bytes = 0;
+  for (const Answer &answer : choices)
+    bytes += answer.choice.pendingBytes();
+  return bytes;
+}
+
+/// An answer that is no stream waits as a whole, and is as long as its context.
+void Generation::holdIfMuchWaits() {
+  if (!request.streams || holds || aborted || pendingBytes() < mostPending)
+    return;
+  holds = true;
+  for (size_t i = 0; i < choices.size(); ++i)
+    if (!choices[i].choice.isComplete())
+      controls.pause(first + i);
+}
+
+void Generation::goOnIfLittleWaits() {
+  if (!holds || aborted || pendingBytes() > mostPending / 4)
+    return;
+  holds = false;
+  for (size_t i = 0; i < choices.size(); ++i)
+    if (!choices[i].choice.isComplete())
+      controls.resume(first + i);
 }
 
 size_t Generation::promptTokens() const {
@@ -174,6 +207,7 @@ std::string Generation::takeEvents() {
       events += eventOf(i);
     isAllOut &= choices[i].isClosed;
   }
+  goOnIfLittleWaits();
   if (!hasEnded() || !isAllOut)
     return events;
   if (request.includesUsage)

@@ -14,25 +14,45 @@
 
 namespace mtp::serve {
 
+/// What a generation asks of who runs its sequences.
+struct SequenceControls {
+  /// Ends a sequence, as an event then says.
+  std::function<void(Handle)> cancel;
+  /// Its slot is for others until it is resumed.
+  std::function<void(Handle)> pause, resume;
+};
+
 /// The sequences of one request, and its answer as it grows: one JSON object,
-/// or a stream of events. For one thread.
+/// or a stream of events. A stream whose reader is slow pauses its sequences
+/// while much waits for it. For one thread.
 class Generation {
 public:
   /// Bytes of text in one event.
   static constexpr size_t kMostText = 8 << 10;
+  /// Bytes that wait for the reader of a stream when its sequences are paused,
+  /// where nothing else is said. They go on behind a quarter of it.
+  static constexpr size_t kMostPending = 64 << 10;
 
   /// The sequence of answer i to prompt p has the handle
   /// first + p * n + i. `id` and `created` (seconds since 1970) are told.
-  /// `cancel` ends a sequence, as an event then says.
-  Generation(GenerationRequest request, std::vector<PreparedPrompt> prompts,
-             const ModelFacts &facts, std::string id, uint64_t created,
-             Handle first, std::function<void(Handle)> cancel);
+  Generation(GenerationRequest request, const ModelFacts &facts, std::string id,
+             uint64_t created, Handle first, SequenceControls controls,
+             size_t mostPending = kMostPending);
+
+  const GenerationRequest &asked() const { return request; }
+  /// The prompts are there, before anything of the sequences comes. Not after
+  /// fail() or abort().
+  void begin(std::vector<PreparedPrompt> prepared);
+  /// Ends all with an error, which is the answer. The first one counts.
+  void fail(ApiError error);
+  /// Whether nobody wants it any more.
+  bool isAborted() const { return aborted; }
 
   /// What is to be submitted, in order of handles. `seed` is used where the
   /// request has none.
   std::vector<Request> sequences(uint64_t seed) const;
   Handle firstHandle() const { return first; }
-  size_t size() const { return choices.size(); }
+  size_t size() const { return request.promptCount() * request.n; }
 
   /// Of one of the sequences.
   void take(const EngineEvent &event);
@@ -42,13 +62,17 @@ public:
   void abort();
   /// Who runs the sequences is no more.
   void abandon() {
-    cancel = [](Handle) {};
+    controls.cancel = controls.pause = controls.resume = [](Handle) {};
   }
 
   /// All sequences were accepted, or one has failed (error()).
-  bool hasStarted() const { return accepted == choices.size() || failed; }
-  /// All sequences have ended.
-  bool hasEnded() const { return ended == choices.size(); }
+  bool hasStarted() const {
+    return failed || (begun && accepted == choices.size());
+  }
+  /// All sequences have ended, or there will be none.
+  bool hasEnded() const {
+    return begun ? ended == choices.size() : failed || aborted;
+  }
   const MaybeError &error() const { return failed; }
   bool streams() const { return request.streams; }
 
@@ -73,8 +97,10 @@ private:
     bool isAccepted = false;
   };
 
-  void fail(ApiError error);
   bool hasNews(const Answer &answer) const;
+  size_t pendingBytes() const;
+  void holdIfMuchWaits();
+  void goOnIfLittleWaits();
   AnswerHead head() const;
   /// What is new of an answer, of text at most `mostText` bytes.
   ChoicePart partOf(size_t index, size_t mostText);
@@ -87,12 +113,15 @@ private:
   std::string id;
   uint64_t created;
   Handle first;
-  std::function<void(Handle)> cancel;
+  SequenceControls controls;
+  size_t mostPending;
   std::function<void()> listener;
   std::vector<Answer> choices;
   size_t accepted = 0, ended = 0;
   MaybeError failed;
-  bool finished = false;
+  bool begun = false, aborted = false, finished = false;
+  /// Whether the sequences are paused.
+  bool holds = false;
 };
 
 } // namespace mtp::serve

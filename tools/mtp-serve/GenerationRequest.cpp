@@ -99,6 +99,47 @@ static MaybeError maxTokens(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
+static MaybeError minTokens(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  int64_t value = 0;
+  if (MaybeError error =
+          readInteger(field, element, 0, to.facts.maxContext, value))
+    return error;
+  to.request.minTokens = uint32_t(value);
+  return std::nullopt;
+}
+
+static MaybeError priority(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  int64_t value = 0;
+  if (MaybeError error =
+          readInteger(field, element, INT32_MIN, INT32_MAX, value))
+    return error;
+  to.request.priority = int32_t(value);
+  return std::nullopt;
+}
+
+static MaybeError cacheSalt(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  std::string &salt = to.request.cacheSalt;
+  if (MaybeError error = readText(field, element, salt))
+    return error;
+  if (salt.empty() || salt.size() > Request::kMaxSalt)
+    return wrongField(std::string(field),
+                      strCat("expected 'cache_salt' to have 1 to ",
+                             Request::kMaxSalt, " bytes, got ", salt.size()));
+  return std::nullopt;
+}
+
+static MaybeError timeout(std::string_view field, const JsonElement &element,
+                          Reading &to) {
+  if (MaybeError error = readNumber(field, element, 0, 1e6, to.request.timeout))
+    return error;
+  if (to.request.timeout == 0)
+    return expected(field, "seconds above 0", element);
+  return std::nullopt;
+}
+
 static MaybeError answers(std::string_view field, const JsonElement &element,
                           Reading &to) {
   int64_t value = 0;
@@ -231,7 +272,6 @@ static MaybeError unlessNeutral(std::string_view field,
 
 static bool isZero(const JsonElement &element) { return isNumber(element, 0); }
 static bool isOne(const JsonElement &element) { return isNumber(element, 1); }
-static bool isNever(const JsonElement &) { return false; }
 static bool isFalseOrZero(const JsonElement &element) {
   return isFalse(element) || isZero(element);
 }
@@ -262,7 +302,7 @@ static constexpr Field kCommonFields[] = {
     {"prompt_cache_key", ignored},
     {"service_tier", ignored},
     {"best_of", unlessNeutral<isOne>},
-    {"cache_salt", unlessNeutral<isNever>},
+    {"cache_salt", cacheSalt},
     {"frequency_penalty", unlessNeutral<isZero>},
     {"presence_penalty", unlessNeutral<isZero>},
     {"repetition_penalty", unlessNeutral<isOne>},
@@ -270,7 +310,9 @@ static constexpr Field kCommonFields[] = {
     {"use_beam_search", unlessNeutral<isFalse>},
     {"logit_bias", unlessNeutral<isEmpty>},
     {"logprobs", unlessNeutral<isFalse>},
-    {"min_tokens", unlessNeutral<isZero>},
+    {"min_tokens", minTokens},
+    {"priority", priority},
+    {"timeout", timeout},
     {"prompt_logprobs", unlessNeutral<isFalse>},
     {"response_format", unlessNeutral<isPlainFormat>},
     {"top_logprobs", unlessNeutral<isFalseOrZero>},

@@ -45,6 +45,16 @@ struct GenerationRequest {
   std::optional<uint32_t> maxTokens;
   std::vector<std::string> stops;
   std::vector<int32_t> stopTokens;
+  /// Output tokens before which nothing ends an answer.
+  uint32_t minTokens = 0;
+  /// Those of the lowest number come first.
+  int32_t priority = 0;
+  /// Pages of prompts are shared where it is the same.
+  std::string cacheSalt;
+  /// Seconds that the whole answer may take; zero: not said.
+  float timeout = 0;
+  /// Whose key it came with, from 1 on; zero: the server asks for none.
+  uint64_t client = 0;
   /// Answers to each prompt.
   uint32_t n = 1;
   uint32_t k = Request::kSessions;

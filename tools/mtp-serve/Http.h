@@ -16,6 +16,8 @@ struct HttpRequest {
   std::string path;
   std::string contentType;
   std::string authorization;
+  /// Whose key it has, from 1 on; zero: none is asked for.
+  uint64_t client = 0;
   /// Names it in answers and logs.
   std::string id;
   std::string body;

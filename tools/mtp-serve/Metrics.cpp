@@ -89,6 +89,8 @@ struct Metrics::Impl {
   Gauge &running = gauge("vllm:num_requests_running", "Sequences in a slot");
   Gauge &waiting =
       gauge("vllm:num_requests_waiting", "Sequences that wait for a slot");
+  Gauge &paused = gauge("mtp:num_requests_paused",
+                        "Sequences whose readers are slow, without a slot");
   Gauge &pages = gauge("vllm:kv_cache_usage_perc",
                        "Share of the KV pages that sequences hold, 0 to 1");
   Counter &promptTokens =
@@ -186,6 +188,7 @@ void Metrics::setState(const EngineState &state) {
   uint32_t all = pages.freePages + pages.cachedPages + pages.heldPages;
   impl->running.Set(state.running);
   impl->waiting.Set(state.waiting);
+  impl->paused.Set(state.paused);
   impl->pages.Set(all ? double(pages.heldPages) / all : 0);
   const Statistics &now = state.statistics;
   Statistics &then = impl->counted;

@@ -12,13 +12,21 @@ namespace mtp::serve {
 /// Bounds on what a client can make the server hold or wait for. Times are in
 /// seconds.
 struct Limits {
-  /// Zero: what a prompt of the whole context may need. Bodies are read and
-  /// their texts encoded on the I/O thread.
+  /// Zero: what a prompt of the whole context may need.
   uint64_t bodyBytes = 0;
   uint32_t headerBytes = 16 << 10;
   uint32_t connections = 8192;
   /// Sequences that wait for a slot; more are answered 429.
   uint32_t waiting = 256;
+  /// Sequences of one key at hand; more are answered 429. Zero: no limit.
+  uint32_t perKey = 0;
+  /// Seconds from a request to the end of its answer, which is 504 from then
+  /// on, or an error event; requests may ask for less. Zero: no limit.
+  uint32_t requestSeconds = 0;
+  /// Bytes that wait for the reader of a stream when its sequences are paused.
+  /// Beside it the kernel has so many for a connection.
+  uint32_t streamBytes = 64 << 10;
+  uint32_t kernelBytes = 256 << 10;
   /// A connection without a request, a header from its first byte on, a body,
   /// and one write to a client that does not read.
   uint32_t idleSeconds = 75;

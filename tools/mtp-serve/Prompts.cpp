@@ -18,6 +18,14 @@ static ApiError tooLong(std::string field, std::string message) {
   return error;
 }
 
+/// Output tokens at most, behind a prompt of so many.
+static uint32_t mostTokens(const GenerationRequest &request,
+                           const ModelFacts &facts, size_t promptTokens) {
+  uint32_t left = facts.maxContext - uint32_t(promptTokens);
+  return request.maxTokens.value_or(
+      request.isChat ? left : std::min(kCompletionTokens, left));
+}
+
 static MaybeError checkLength(const GenerationRequest &request,
                               const ModelFacts &facts, size_t tokens) {
   const char *field = request.isChat ? "messages" : "prompt";
@@ -33,6 +41,11 @@ static MaybeError checkLength(const GenerationRequest &request,
                           facts.maxContext - tokens, ", which a prompt of ",
                           tokens, " tokens leaves of the context, got ",
                           *request.maxTokens));
+  uint32_t most = mostTokens(request, facts, tokens);
+  if (request.minTokens > most)
+    return wrongField("min_tokens",
+                      strCat("expected 'min_tokens' of at most ", most,
+                             ", the 'max_tokens', got ", request.minTokens));
   return std::nullopt;
 }
 
@@ -80,6 +93,11 @@ static MaybeError prepareChat(const GenerationRequest &request,
   return checkLength(request, facts, prompt.ids.size());
 }
 
+bool serve::hasTexts(const GenerationRequest &request) {
+  return request.isChat ||
+         std::ranges::any_of(request.prompts, &PromptSource::isText);
+}
+
 MaybeError serve::preparePrompts(const GenerationRequest &request,
                                  const ModelFacts &facts,
                                  std::vector<PreparedPrompt> &prompts) {
@@ -100,9 +118,11 @@ Request serve::sequenceOf(const GenerationRequest &request,
   sequence.sampling = request.sampling;
   sequence.sampling.seed =
       (request.hasSeed ? request.sampling.seed : seed) + number;
-  uint32_t left = facts.maxContext - uint32_t(prompt.ids.size());
-  sequence.maxTokens = request.maxTokens.value_or(
-      request.isChat ? left : std::min(kCompletionTokens, left));
+  sequence.maxTokens = mostTokens(request, facts, prompt.ids.size());
+  sequence.minTokens = request.minTokens;
+  sequence.priority = request.priority;
+  sequence.group = request.client;
+  sequence.cacheSalt = request.cacheSalt;
   sequence.stopTokens = request.stopTokens;
   sequence.ignoreEos = request.ignoreEos;
   sequence.k = request.k;

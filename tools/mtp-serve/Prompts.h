@@ -14,6 +14,9 @@ struct PreparedPrompt {
   std::string text;
 };
 
+/// Whether prompts are texts, which take a while to encode.
+bool hasTexts(const GenerationRequest &request);
+
 /// Encodes the prompts and checks that they fit into the context together with
 /// what is to be generated.
 MaybeError preparePrompts(const GenerationRequest &request,

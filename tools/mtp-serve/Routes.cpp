@@ -40,15 +40,18 @@ bool serve::isSameKey(std::string_view key, std::string_view given) {
   return differs == 0;
 }
 
-bool Routes::isAllowed(const HttpRequest &request) const {
+bool Routes::isAllowed(HttpRequest &request) const {
   constexpr std::string_view kScheme = "Bearer ";
   std::string_view given = request.authorization;
   if (!given.starts_with(kScheme))
     return options.keys.empty();
   given.remove_prefix(kScheme.size());
   bool isOne = options.keys.empty();
-  for (const std::string &key : options.keys)
-    isOne |= isSameKey(key, given);
+  for (size_t i = 0; i < options.keys.size(); ++i) {
+    bool isThis = isSameKey(options.keys[i], given);
+    isOne |= isThis;
+    request.client += isThis * (i + 1 - request.client);
+  }
   return isOne;
 }
 
@@ -67,7 +70,7 @@ static RouteAnswer refusal(unsigned status, std::string message) {
   ApiError error;
   error.status = status;
   error.message = std::move(message);
-  return {Routes::replyOf(error), nullptr};
+  return {Routes::replyOf(error), nullptr, {}};
 }
 
 static bool isJson(std::string_view type) {
@@ -80,7 +83,7 @@ static bool isJson(std::string_view type) {
   return lower == kJson && (rest.empty() || rest[0] == ';' || rest[0] == ' ');
 }
 
-RouteAnswer Routes::answer(const HttpRequest &request) {
+RouteAnswer Routes::answer(HttpRequest &request) {
   std::string_view method = request.method;
   if (method == "HEAD")
     method = "GET";
@@ -100,7 +103,7 @@ RouteAnswer Routes::answer(const HttpRequest &request) {
   // What a page asks before it calls has no key.
   if (method == "OPTIONS" && !allowed.empty()) {
     HttpReply reply = {204, "", "", {{"Allow", allowed + ", OPTIONS"}}};
-    return {std::move(reply), nullptr};
+    return {std::move(reply), nullptr, {}};
   }
   if (!(found && found->isOpen) && !isAllowed(request))
     return refusal(401, "expected 'Authorization: Bearer' with a key of this "
@@ -140,6 +143,7 @@ RouteAnswer Routes::completions(const HttpRequest &request) {
   GenerationRequest parsed;
   RouteAnswer answer;
   MaybeError error = parseCompletion(request.body, dispatcher.model(), parsed);
+  parsed.client = request.client;
   if (!error)
     error = dispatcher.start(std::move(parsed), "cmpl-" + request.id,
                              answer.generation);
@@ -152,6 +156,7 @@ RouteAnswer Routes::chat(const HttpRequest &request) {
   GenerationRequest parsed;
   RouteAnswer answer;
   MaybeError error = parseChat(request.body, dispatcher.model(), parsed);
+  parsed.client = request.client;
   if (!error)
     error = dispatcher.start(std::move(parsed), "chatcmpl-" + request.id,
                              answer.generation);
@@ -212,20 +217,27 @@ RouteAnswer Routes::metrics(const HttpRequest &) {
   return answer;
 }
 
+/// What `answer` makes of a body, on another thread.
+static RouteAnswer textWork(const HttpRequest &request, const ModelFacts &facts,
+                            MaybeError (*answer)(std::string_view,
+                                                 const ModelFacts &,
+                                                 std::string &)) {
+  RouteAnswer later;
+  later.work = [body = request.body, &facts, answer] {
+    HttpReply reply;
+    if (MaybeError error = answer(body, facts, reply.body))
+      reply = Routes::replyOf(*error);
+    return reply;
+  };
+  return later;
+}
+
 RouteAnswer Routes::tokenize(const HttpRequest &request) {
-  RouteAnswer answer;
-  if (MaybeError error =
-          answerTokenize(request.body, dispatcher.model(), answer.reply.body))
-    answer.reply = replyOf(*error);
-  return answer;
+  return textWork(request, dispatcher.model(), answerTokenize);
 }
 
 RouteAnswer Routes::detokenize(const HttpRequest &request) {
-  RouteAnswer answer;
-  if (MaybeError error =
-          answerDetokenize(request.body, dispatcher.model(), answer.reply.body))
-    answer.reply = replyOf(*error);
-  return answer;
+  return textWork(request, dispatcher.model(), answerDetokenize);
 }
 
 RouteAnswer Routes::version(const HttpRequest &) {

@@ -9,10 +9,12 @@
 
 namespace mtp::serve {
 
-/// A reply, or a generation that will give one.
+/// A reply, or what will give one.
 struct RouteAnswer {
   HttpReply reply;
   std::shared_ptr<Generation> generation;
+  /// Takes a while: for another thread, which it is safe on.
+  std::function<HttpReply()> work;
 };
 
 /// Everything about the API but sockets. For one thread.
@@ -21,7 +23,8 @@ public:
   Routes(Dispatcher &dispatcher, const ServerOptions &options)
       : dispatcher(dispatcher), options(options) {}
 
-  RouteAnswer answer(const HttpRequest &request);
+  /// Sets whose key the request has.
+  RouteAnswer answer(HttpRequest &request);
 
   /// The reply that an error makes.
   static HttpReply replyOf(const ApiError &error);
@@ -30,7 +33,8 @@ private:
   struct Route;
   static const Route kRoutes[];
 
-  bool isAllowed(const HttpRequest &request) const;
+  /// Sets who it is that asks; false without one of the keys.
+  bool isAllowed(HttpRequest &request) const;
 
   RouteAnswer page(const HttpRequest &request);
   RouteAnswer completions(const HttpRequest &request);

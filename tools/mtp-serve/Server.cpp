@@ -65,7 +65,7 @@ Server::Impl::Impl(std::unique_ptr<Session> session, const ModelFacts &facts,
                    ServerOptions given)
     : options(settled(std::move(given), facts)), acceptor(context),
       signals(context), patience(context),
-      dispatcher(std::move(session), facts, options.limits.waiting,
+      dispatcher(std::move(session), facts, options.limits,
                  [this](std::function<void()> call) {
                    asio::post(context, std::move(call));
                  }),

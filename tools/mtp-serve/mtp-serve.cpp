@@ -73,6 +73,9 @@ static void addLimitFlags(CLI::App &app, Limits &l) {
   addNumber(app, "--max-waiting", l.waiting,
             "Sequences that may wait for a slot; more are answered 429 "
             "(default: 256)");
+  addNumber(app, "--max-per-key", l.perKey,
+            "Sequences of one key that may wait or run; more are answered 429 "
+            "(default: 0: no limit)");
   addNumber(app, "--max-connections", l.connections,
             "Connections at a time (default: 8192)");
   addNumber(app, "--max-body-bytes", l.bodyBytes,
@@ -82,6 +85,12 @@ static void addLimitFlags(CLI::App &app, Limits &l) {
             "Seconds that a request's header may take (default: 10)");
   addNumber(app, "--write-timeout", l.writeSeconds,
             "Seconds that a client may not read at all (default: 60)");
+  addNumber(app, "--request-timeout", l.requestSeconds,
+            "Seconds that an answer may take from its request on; it is 504 "
+            "then (default: 0: no limit)");
+  addNumber(app, "--stream-buffer", l.streamBytes,
+            "Bytes that may wait for the reader of a stream before its "
+            "sequences are paused (default: 65536)");
   addNumber(app, "--shutdown-timeout", l.shutdownSeconds,
             "Seconds for answers at hand when the server is told to end "
             "(default: 30)");

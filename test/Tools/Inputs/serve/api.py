@@ -83,8 +83,32 @@ def check_stops(server):
     check(answer["choices"][0]["token_ids"], ids[:ids.index(ids[7])], "a stop token")
 
 
+    # Behind so many tokens alone.
+    for least in (8, 12, 24):
+        tail = [i for i in range(least, len(ids)) if ids[i] == ids[7]]
+        answer = server.complete(**BODY, stop_token_ids=[ids[7]], min_tokens=least,
+                                 return_token_ids=True)
+        check(answer["choices"][0]["token_ids"], ids[:tail[0]] if tail else ids,
+              f"a stop token behind {least}")
+    answer = server.complete(**BODY, stop=whole[:2], min_tokens=24)
+    check(answer["choices"][0]["text"], whole, "a stop string behind all tokens")
+
+
+def check_schedule(server):
+    """Fields that change no token."""
+    expected = alone(ARTIFACT, **BODY)["text"]
+    answers = [server.complete(**BODY, priority=priority, cache_salt=salt, timeout=60)
+               for priority in (-1, 5) for salt in ("one salt", "another")]
+    check([a["choices"][0]["text"] for a in answers], [expected] * 4, "texts")
+    long = dict(BODY, prompt=" ".join(["the one"] * 10), max_tokens=2)
+    cached = [server.complete(**long, cache_salt=salt)["usage"]["prompt_tokens_details"]
+              ["cached_tokens"] > 0 for salt in ("x", "y", "x")]
+    check(cached, [False, False, True], "pages that are shared by salts")
+    check(server.refuse(**dict(BODY, max_tokens=160), timeout=1e-6)[0], 504, "no time")
+
+
 def check_refusals(server):
-    for field, value in [("logit_bias", {"5": 1}), ("logprobs", 2), ("min_tokens", 3),
+    for field, value in [("logit_bias", {"5": 1}), ("logprobs", 2), ("min_tokens", 25),
                          ("presence_penalty", 1), ("k", 3), ("max_tokens", 1000),
                          ("max_tokens", 190), ("temperature", "hot"), ("tools", [{}])]:
         status, error = server.refuse(**{**BODY, field: value})
@@ -191,8 +215,8 @@ with Server(ARTIFACT, "--chat-template", "think.jinja") as server:
 
 with Server(ARTIFACT, "--served-model-name", "one", "--served-model-name", "two",
             "--cors-origin", "http://page") as server:
-    for part in (check_completions, check_streams, check_several, check_stops, check_refusals,
-                 check_rest):
+    for part in (check_completions, check_streams, check_several, check_stops, check_schedule,
+                 check_refusals, check_rest):
         part(server)
     log = server.stop()
     check('"POST /v1/completions" 200 prompt=' in log and " mine-1 " in log, True, "the log")
