@@ -20,8 +20,9 @@ namespace {
 /// A server with a thread of its own.
 class Running {
 public:
-  explicit Running(std::unique_ptr<Session> session,
-                   ServerOptions options = {}) {
+  using MakeSession = std::function<Result<std::unique_ptr<Session>>()>;
+  explicit Running(std::unique_ptr<Session> session, ServerOptions options = {},
+                   MakeSession fallback = {}) {
     facts.names = {"fake"};
     facts.vocab = 64;
     facts.maxContext = session->model()->envelope()->maxContext;
@@ -30,6 +31,8 @@ public:
     options.port = 0;
     options.logsRequests = false;
     server = *Server::create(std::move(session), facts, options);
+    if (fallback)
+      server->setFallback(std::move(fallback));
     thread = std::thread([this] { status = server->run(); });
   }
   ~Running() { end().ignore(); }
@@ -276,6 +279,36 @@ TEST(Server, AFailedStepIsAnsweredAndEndsIt) {
   EXPECT_FALSE(contains(streamed, "[DONE]"));
   EXPECT_TRUE(contains(answered, "HTTP/1.1 500 ")) << answered;
   EXPECT_TRUE(contains(answered, "server_error"));
+  EXPECT_EQ(running.await().message(), "the device is lost");
+}
+
+TEST(Server, WhatHasBeenGivenNothingIsRetriedOnce) {
+  FakeOptions fake;
+  fake.maxContext = kLong;
+  Running running(openLosing(loadFakeModel(fake), {}, /*runs=*/2000), {},
+                  [fake] { return Session::create(loadFakeModel(fake)); });
+  Client whole(running), stream(running);
+  whole.complete(R"({"prompt": [2], "max_tokens": 20000, "n": 2})");
+  stream.complete(R"({"prompt": [1], "max_tokens": 60000, "stream": true})");
+  std::string streamed = stream.read(), answered = whole.read();
+  EXPECT_TRUE(contains(streamed, "the device is lost"));
+  EXPECT_TRUE(contains(answered, "HTTP/1.1 200 OK")) << answered.substr(0, 500);
+  EXPECT_EQ(idsOf(answered).size(), 40000u);
+  EXPECT_EQ(running.await().message(), "the device is lost");
+}
+
+TEST(Server, WhatCannotBeRetriedIsAnError) {
+  FakeOptions fake;
+  fake.maxContext = kLong;
+  Running running(openLosing(loadFakeModel(fake), {}, /*runs=*/2000), {},
+                  []() -> Result<std::unique_ptr<Session>> {
+                    return unavailable("no memory for another");
+                  });
+  Client whole(running);
+  whole.complete(R"({"prompt": [2], "max_tokens": 20000})");
+  std::string answered = whole.read();
+  EXPECT_TRUE(contains(answered, "HTTP/1.1 500 ")) << answered;
+  EXPECT_TRUE(contains(answered, "no memory for another"));
   EXPECT_EQ(running.await().message(), "the device is lost");
 }
 

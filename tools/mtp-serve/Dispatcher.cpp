@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -28,7 +29,7 @@ Dispatcher::Dispatcher(std::unique_ptr<Session> session,
 
 Dispatcher::~Dispatcher() {
   for (auto &[handle, generation] : running) {
-    engine.cancel(handle);
+    current().cancel(handle);
     generation->abandon();
   }
 }
@@ -76,9 +77,9 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
       numbers.refused();
     return error;
   }
-  SequenceControls controls = {[this](Handle h) { engine.cancel(h); },
-                               [this](Handle h) { engine.pause(h); },
-                               [this](Handle h) { engine.resume(h); }};
+  SequenceControls controls = {[this](Handle h) { current().cancel(h); },
+                               [this](Handle h) { current().pause(h); },
+                               [this](Handle h) { current().resume(h); }};
   bool isQuick = !hasTexts(request);
   auto begun = std::make_shared<Generation>(
       std::move(request), facts, id, uint64_t(std::time(nullptr)), next,
@@ -116,12 +117,19 @@ void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
   generation->begin(std::move(prompts));
   Clock::time_point now = Clock::now();
   Handle handle = generation->firstHandle();
-  for (Request &sequence : generation->sequences(random())) {
+  seeds[handle] = random();
+  for (const Request &sequence : generation->sequences(0)) {
     running[handle] = generation;
     began[handle] = now;
-    numbers.submitted(handle, sequence.prompt.size(), now);
-    engine.submit(handle++, std::move(sequence));
+    numbers.submitted(handle++, sequence.prompt.size(), now);
   }
+  submitAll(*generation);
+}
+
+void Dispatcher::submitAll(const Generation &generation) {
+  Handle handle = generation.firstHandle();
+  for (Request &sequence : generation.sequences(seeds.at(handle)))
+    current().submit(handle++, std::move(sequence));
 }
 
 void Dispatcher::forget(const Generation &generation, size_t count) {
@@ -146,26 +154,87 @@ MaybeError Dispatcher::runLater(std::function<void()> work,
 }
 
 void Dispatcher::deliver(const EngineReport &report) {
-  Clock::time_point now = Clock::now();
   numbers.setState(report.state);
   lastState = report.state;
-  for (const EngineEvent &event : report.events) {
-    numbers.taken(event, now);
-    auto found = running.find(event.handle);
-    if (found == running.end())
-      continue;
-    std::shared_ptr<Generation> generation = found->second;
-    if (event.finish != FinishReason::None) {
-      running.erase(found);
-      forget(*generation, 1);
-      std::chrono::duration<double> took = now - began[event.handle];
-      secondsEach += (took.count() - secondsEach) / 16;
-      began.erase(event.handle);
-    }
-    generation->take(event);
-  }
+  std::set<Handle> again;
+  if (!report.failure.isOk() && makeFallback)
+    again = retry(report);
+  Clock::time_point now = Clock::now();
+  for (const EngineEvent &event : report.events)
+    if (!again.contains(event.handle))
+      take(event, now);
   if (!report.failure.isOk() && onFailure)
     onFailure(report.failure);
+}
+
+void Dispatcher::take(const EngineEvent &event, Clock::time_point now) {
+  numbers.taken(event, now);
+  auto found = running.find(event.handle);
+  if (found == running.end())
+    return;
+  std::shared_ptr<Generation> generation = found->second;
+  if (event.finish != FinishReason::None) {
+    running.erase(found);
+    forget(*generation, 1);
+    std::chrono::duration<double> took = now - began[event.handle];
+    secondsEach += (took.count() - secondsEach) / 16;
+    began.erase(event.handle);
+    seeds.erase(event.handle);
+  }
+  generation->take(event);
+}
+
+/// What came of them in the report, and waits for a reader, is of a sequence
+/// that is no more.
+std::set<Handle> Dispatcher::retry(const EngineReport &report) {
+  auto makes = std::exchange(makeFallback, {});
+  std::vector<std::shared_ptr<Generation>> again;
+  std::set<Handle> handles;
+  for (const EngineEvent &event : report.events) {
+    auto found = running.find(event.handle);
+    if (event.finish != FinishReason::Failed || found == running.end() ||
+        handles.contains(event.handle) || !found->second->canRestart())
+      continue;
+    again.push_back(found->second);
+    for (size_t i = 0; i < again.back()->size(); ++i)
+      handles.insert(again.back()->firstHandle() + i);
+    again.back()->restart();
+  }
+  if (again.empty())
+    return handles;
+  retries = true;
+  worker.put([this, again, makes] {
+    auto made = std::make_shared<Result<std::unique_ptr<Session>>>(makes());
+    post([this, again, made] { resubmit(again, std::move(*made)); });
+  });
+  return handles;
+}
+
+void Dispatcher::resubmit(
+    const std::vector<std::shared_ptr<Generation>> &generations,
+    Result<std::unique_ptr<Session>> session) {
+  if (session)
+    fallback = std::make_unique<Engine>(
+        std::move(*session), [this](EngineReport report) {
+          post([this, report = std::move(report)] { deliver(report); });
+        });
+  for (const auto &generation : generations) {
+    if (fallback && !generation->isAborted()) {
+      submitAll(*generation);
+      continue;
+    }
+    // It ends as what was not retried did.
+    EngineEvent event;
+    event.finish = fallback ? FinishReason::Cancelled : FinishReason::Failed;
+    if (!fallback)
+      event.error =
+          internalError(strCat("a step failed, and no other device can go on: ",
+                               session.status().message()));
+    for (size_t i = 0; i < generation->size(); ++i) {
+      event.handle = generation->firstHandle() + i;
+      take(event, Clock::now());
+    }
+  }
 }
 
 void Dispatcher::abortAll() {

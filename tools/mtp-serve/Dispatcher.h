@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <set>
 #include <unordered_map>
 
 namespace mtp::serve {
@@ -40,6 +41,13 @@ public:
   /// Ends all at hand.
   void abortAll();
 
+  /// Where a step fails, generations of which nobody has been given anything
+  /// begin anew, once, on a session that this makes, on the worker's thread.
+  using MakeSession = std::function<Result<std::unique_ptr<Session>>()>;
+  void setFallback(MakeSession make) { makeFallback = std::move(make); }
+  /// Whether some have begun anew.
+  bool isRetrying() const { return retries; }
+
   /// Called with the first failure of a step.
   void setFailureListener(std::function<void(Status)> call) {
     onFailure = std::move(call);
@@ -53,6 +61,13 @@ public:
 
 private:
   void deliver(const EngineReport &report);
+  void take(const EngineEvent &event, Clock::time_point now);
+  /// Lets begin anew what can; returns its sequences.
+  std::set<Handle> retry(const EngineReport &report);
+  void resubmit(const std::vector<std::shared_ptr<Generation>> &generations,
+                Result<std::unique_ptr<Session>> session);
+  void submitAll(const Generation &generation);
+  Engine &current() { return fallback ? *fallback : engine; }
   ApiError tooMany(std::string what) const;
   MaybeError checkRoom(const GenerationRequest &request) const;
   /// What start() began, when the prompts are there or cannot be had.
@@ -66,9 +81,13 @@ private:
   Post post;
   Metrics numbers;
   std::function<void(Status)> onFailure;
+  MakeSession makeFallback;
+  bool retries = false;
   /// By the handles of their sequences that have not ended.
   std::unordered_map<Handle, std::shared_ptr<Generation>> running;
   std::unordered_map<Handle, Clock::time_point> began;
+  /// Seeds of those that say none, by the first handle of their generation.
+  std::unordered_map<Handle, uint64_t> seeds;
   /// Sequences at hand, those whose prompts are being encoded too: of all, and
   /// of each key.
   size_t atHand = 0;
@@ -81,6 +100,7 @@ private:
   std::mt19937_64 random;
   // Last: their threads call while the others live.
   Engine engine;
+  std::unique_ptr<Engine> fallback;
   Worker worker;
 };
 

@@ -18,6 +18,21 @@ Generation::Generation(GenerationRequest request, const ModelFacts &facts,
 void Generation::begin(std::vector<PreparedPrompt> prepared) {
   begun = true;
   prompts = std::move(prepared);
+  makeChoices();
+}
+
+bool Generation::canRestart() const {
+  return begun && !failed && !aborted && !wasRead && ended == 0;
+}
+
+void Generation::restart() {
+  choices.clear();
+  accepted = ended = 0;
+  holds = false;
+  makeChoices();
+}
+
+void Generation::makeChoices() {
   const GenerationRequest &r = request;
   bool keepsIds = r.returnsIds || !facts.tokenizer;
   for (const PreparedPrompt &prompt : prompts)
@@ -145,6 +160,7 @@ AnswerHead Generation::head() const {
 
 ChoicePart Generation::partOf(size_t index, size_t mostText) {
   Answer &answer = choices[index];
+  wasRead = true;
   ChoicePart part;
   part.index = index;
   part.text = answer.choice.takeText(mostText);

@@ -49,8 +49,12 @@ public:
   bool isAborted() const { return aborted; }
 
   /// What is to be submitted, in order of handles. `seed` is used where the
-  /// request has none.
+  /// request has none, the same each time.
   std::vector<Request> sequences(uint64_t seed) const;
+  /// Whether nobody has been given anything of it, and it may begin anew.
+  bool canRestart() const;
+  /// As begin() leaves it.
+  void restart();
   Handle firstHandle() const { return first; }
   size_t size() const { return request.promptCount() * request.n; }
 
@@ -99,6 +103,7 @@ private:
 
   bool hasNews(const Answer &answer) const;
   size_t pendingBytes() const;
+  void makeChoices();
   void holdIfMuchWaits();
   void goOnIfLittleWaits();
   AnswerHead head() const;
@@ -122,6 +127,8 @@ private:
   bool begun = false, aborted = false, finished = false;
   /// Whether the sequences are paused.
   bool holds = false;
+  /// Whether something has been taken of it.
+  bool wasRead = false;
 };
 
 } // namespace mtp::serve

@@ -197,12 +197,19 @@ static void raiseDescriptors() {
   }
 }
 
+void Server::setFallback(
+    std::function<Result<std::unique_ptr<Session>>()> make) {
+  impl->dispatcher.setFallback(std::move(make));
+}
+
 Status Server::run() {
   try {
     raiseDescriptors();
     impl->dispatcher.setFailureListener([this](Status status) {
       impl->failure = std::move(status);
-      impl->end(kFailureSeconds);
+      impl->end(impl->dispatcher.isRetrying()
+                    ? impl->options.limits.shutdownSeconds
+                    : kFailureSeconds);
     });
     if (impl->options.takesSignals) {
       impl->signals.add(SIGINT);

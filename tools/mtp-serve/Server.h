@@ -7,6 +7,7 @@
 #include "tools/mtp-serve/ModelFacts.h"
 #include "tools/mtp-serve/Options.h"
 
+#include <functional>
 #include <memory>
 
 namespace mtp::serve {
@@ -26,6 +27,11 @@ public:
 
   /// The port that it listens on.
   uint16_t port() const;
+
+  /// Where a step fails, requests that have been given nothing begin anew,
+  /// once, on a session that this makes, on another thread, which must not
+  /// throw; the server ends behind them. Before run().
+  void setFallback(std::function<Result<std::unique_ptr<Session>>()> make);
 
   /// Serves until stop() and the end of what was at hand. The error is that of
   /// a step that failed: what was at hand has then been answered with it.

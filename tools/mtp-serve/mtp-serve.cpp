@@ -25,6 +25,7 @@ struct ServeFlags {
   std::vector<std::string> names;
   std::string keyFile;
   std::string chatFile;
+  bool retriesOnCpu = false;
   std::optional<ReasoningFormat> reasoning;
   LoadOptions load;
   SessionOptions session;
@@ -65,6 +66,10 @@ static void addServerFlags(CLI::App &app, ServeFlags &o) {
   addTexts(app, "--cors-origin", o.server.origins, "ORIGIN",
            "Let pages of this origin call, e.g. http://localhost:3000; *: of "
            "all");
+  addFlag(app, "--retry-on-cpu", o.retriesOnCpu,
+          "When a GPU fails, run requests that have been given nothing once "
+          "more on the CPU, for which the artifact must have a plan, before "
+          "the process ends");
   addFlag(app, "--no-request-log", o.server.logsRequests,
           "Do not write a line for each request to standard error", false);
 }
@@ -199,6 +204,20 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
   return facts;
 }
 
+/// Lets the server run on the CPU what a GPU has failed.
+static Status addFallback(const ServeFlags &o, const Model &model,
+                          Server &server) {
+  if (!o.retriesOnCpu || model.device() == DeviceKind::Cpu)
+    return okStatus();
+  LoadOptions load = o.load;
+  load.device = DeviceKind::Cpu;
+  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> onCpu,
+                       Model::load(o.artifact, load));
+  server.setFallback(
+      [onCpu, options = o.session] { return Session::create(onCpu, options); });
+  return okStatus();
+}
+
 static Status run(ServeFlags &o) {
   // A client that is gone is an error of a write.
   std::signal(SIGPIPE, SIG_IGN);
@@ -223,6 +242,7 @@ static Status run(ServeFlags &o) {
   o.server.version = MTP_VERSION;
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Server> server,
                        Server::create(std::move(session), facts, o.server));
+  MTP_RETURN_IF_ERROR(addFallback(o, *model, *server));
   std::fprintf(stderr, "mtp-serve: %s on http://%s:%u\n",
                facts.names.front().c_str(), o.server.host.c_str(),
                unsigned(server->port()));

@@ -1,0 +1,29 @@
+"""retry.py ARTIFACT: a GPU is lost behind so many kernels. What had been given nothing is answered
+by the CPU, and the server ends with the status that its unit begins it anew on."""
+import os, sys
+
+from serving import Server, alone, check
+
+ARTIFACT, BODY = sys.argv[1], {"prompt": "the one", "max_tokens": 40, "seed": 3, "temperature": 1,
+                               "ignore_eos": True}
+
+
+def run(*flags):
+    """What a request is answered, and the server's log."""
+    os.environ["MTP_SIM_FAULT"] = "60"
+    with Server(ARTIFACT, "--device=cuda", *flags) as server:
+        del os.environ["MTP_SIM_FAULT"]
+        status, _, answer = server.ask("POST", "/v1/completions", dict(BODY, n=2))
+        return status, answer, server.wait(expected=1)
+
+
+status, answer, log = run()
+check(status, 500, "the status without another device")
+check("GPU is lost" in answer["error"]["message"], True, f"the error ({answer})")
+check("the GPU is lost" in log, True, f"the log ({log})")
+status, answer, log = run("--retry-on-cpu")
+check(status, 200, f"the status with another device ({answer})")
+check([choice["text"] for choice in answer["choices"]],
+      [alone(ARTIFACT, **dict(BODY, seed=3 + i))["text"] for i in range(2)], "texts of the CPU")
+check("the GPU is lost" in log, True, f"the log ({log})")
+print("what was given nothing is retried")
