@@ -112,6 +112,7 @@ Result<SequenceId> Session::Impl::add(Request request) {
   sequence.savedMemory = std::move(savedMemory);
   sequence.arrival = statistics.prefillTokens;
   setK(sequence);
+  hasPriorities |= sequence.request.priority != 0;
   shares.enter(sequence.request.group);
   waiting.insert(id);
   // A slot may be free for it.
@@ -263,20 +264,48 @@ Sequence *Session::Impl::nextWaiting(const std::set<SequenceId> &passed) {
   return first;
 }
 
+/// Who gives up its pages first: of the least urgent sequences the youngest.
+const Sequence *Session::Impl::lastAdmitted() const {
+  auto urgency = [&](SequenceId id) {
+    return std::pair(sequences.at(id).request.priority, id);
+  };
+  auto last = std::ranges::max_element(admitted, {}, urgency);
+  return last == admitted.end() ? nullptr : &sequences.at(*last);
+}
+
+/// Preempts one that is less urgent than a sequence which waits; false where
+/// there is none.
+Result<bool> Session::Impl::makeWayFor(const Sequence &sequence) {
+  if (!hasPriorities)
+    return false;
+  const Sequence *last = lastAdmitted();
+  if (!last || last->request.priority <= sequence.request.priority)
+    return false;
+  MTP_RETURN_IF_ERROR(preemptYoungest());
+  return true;
+}
+
 /// Gives sequences slots and the pages for their prefill and first round, in
-/// their turn. Nobody overtakes one that cannot have them. One that waits for
-/// pages to share is overtaken by those that leave it what it needs.
+/// their turn. Who is less urgent makes way. Nobody overtakes one that cannot
+/// have them. One that waits for pages to share is overtaken by those that
+/// leave it what it needs.
 Status Session::Impl::admitWaiting() {
   std::set<SequenceId> kept;
   uint64_t keptPages = 0;
   for (;;) {
     size_t freeSlots = size_t(std::ranges::count(slotUsed, false));
-    if (freeSlots <= kept.size())
+    if (freeSlots <= kept.size() && !hasPriorities)
       return okStatus();
     Sequence *next = nextWaiting(kept);
     if (!next)
       return okStatus();
     Sequence &sequence = *next;
+    if (freeSlots <= kept.size()) {
+      MTP_ASSIGN_OR_RETURN(bool isFree, makeWayFor(sequence));
+      if (!isFree)
+        return okStatus();
+      continue;
+    }
     sequence.context = sequence.request.prompt;
     if (!sequence.output.empty())
       sequence.context.insert(sequence.context.end(), sequence.output.begin(),
@@ -289,8 +318,12 @@ Status Session::Impl::admitWaiting() {
     uint32_t slot =
         uint32_t(std::ranges::find(slotUsed, false) - slotUsed.begin());
     int64_t reused = takePages(sequence, slot, keptPages);
-    if (reused < 0)
-      return okStatus();
+    if (reused < 0) {
+      MTP_ASSIGN_OR_RETURN(bool isFree, makeWayFor(sequence));
+      if (!isFree)
+        return okStatus();
+      continue;
+    }
     MTP_RETURN_IF_ERROR(admit(sequence, slot, uint64_t(reused)));
   }
 }
@@ -332,11 +365,7 @@ Status Session::Impl::writeStops(Sequence &sequence) {
 /// a row computes does not depend on the rows beside it, and who multiplies it
 /// stays.
 Status Session::Impl::preemptYoungest() {
-  auto urgency = [&](SequenceId id) {
-    return std::pair(sequences.at(id).request.priority, id);
-  };
-  Sequence &sequence =
-      sequences.at(*std::ranges::max_element(admitted, {}, urgency));
+  Sequence &sequence = sequences.at(lastAdmitted()->id);
   MTP_RETURN_IF_ERROR(leaveSlot(sequence));
   sequence.phase = Sequence::Phase::Waiting;
   waiting.insert(sequence.id);

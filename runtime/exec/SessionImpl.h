@@ -262,6 +262,8 @@ public:
   Status setInput(SequenceId id, RequestInput input);
   int64_t takePages(Sequence &sequence, uint32_t slot, uint64_t keptPages);
   Sequence *nextWaiting(const std::set<SequenceId> &passed);
+  Result<bool> makeWayFor(const Sequence &sequence);
+  const Sequence *lastAdmitted() const;
   Status admitWaiting();
   Status preemptYoungest();
   Status writeStops(Sequence &sequence);
@@ -400,6 +402,8 @@ public:
   SequenceId nextId = 1;
   /// In order of arrival, which preempted sequences keep.
   std::set<SequenceId> waiting;
+  /// Whether a request has had one that is not the usual.
+  bool hasPriorities = false;
   /// Of the groups of requests.
   FairShare shares;
   /// Sequences that hold a slot, by id; the last is the youngest.

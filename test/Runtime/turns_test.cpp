@@ -78,6 +78,53 @@ TEST(Priority, TheHighestLosesItsPages) {
   }
 }
 
+// For a slot, for pages, and while its prompt is being read.
+TEST(Priority, AHighOneMakesWayForANewcomer) {
+  for (bool isShort : {false, true})
+    for (int steps = 0; steps < 12; ++steps) {
+      SessionOptions options;
+      options.threads = 1;
+      options.chunksPerStep = 1;
+      options.maxSlots = isShort ? 4 : 1;
+      // All that one sequence needs, and a page.
+      options.kvPages = isShort ? 16 : 0;
+      auto session = open(options);
+      Request later = request(1, 30, 23), urgent = request(2, 30, 23);
+      later.priority = 1;
+      SequenceId first = *session->add(later);
+      for (int i = 0; i < steps; ++i)
+        ASSERT_TRUE(session->step().isOk());
+      bool wasRunning = *session->state(first) != SequenceState::Waiting &&
+                        *session->state(first) != SequenceState::Finished;
+      SequenceId second = *session->add(urgent);
+      EXPECT_EQ(endsOf(*session), (wasRunning || steps == 0)
+                                      ? (std::vector<SequenceId>{second, first})
+                                      : (std::vector<SequenceId>{second}));
+      // Behind it pages may be short once more.
+      if (wasRunning)
+        EXPECT_GE(session->statistics(first)->preemptions, 1u);
+      EXPECT_EQ(session->statistics(second)->preemptions, 0u);
+      EXPECT_EQ(outputOf(*session, first), expectedOutput(later).tokens);
+      EXPECT_EQ(outputOf(*session, second), expectedOutput(urgent).tokens);
+    }
+}
+
+// Others of the same number are left alone.
+TEST(Priority, EqualOnesDoNotMakeWay) {
+  SessionOptions options;
+  options.maxSlots = 1;
+  auto session = open(options);
+  std::vector<SequenceId> ids;
+  for (int32_t i = 0; i < 2; ++i) {
+    Request r = request(i, 12);
+    r.priority = -1;
+    ids.push_back(*session->add(r));
+    ASSERT_TRUE(session->step().isOk());
+  }
+  EXPECT_EQ(endsOf(*session), ids);
+  EXPECT_EQ(session->statistics().preemptions, 0u);
+}
+
 TEST(FairShare, AGroupWithManyDoesNotKeepOthersOut) {
   SessionOptions options;
   options.maxSlots = 1;

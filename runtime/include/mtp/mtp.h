@@ -453,8 +453,8 @@ typedef struct mtp_request {
                           sequence: end and stop tokens are output like others;
                           at most max_tokens */
   int32_t priority; /* those of the lowest number come first, for slots, pages
-                       and rows of prompts; those of the highest lose their
-                       pages first */
+                       and rows of prompts, and take them from those of higher
+                       ones, which go on later with the same tokens */
   uint64_t group;   /* who asks: of one priority that group comes first whose
                        sequences have had the fewest tokens */
   const char *cache_salt; /* KV pages are shared only where it is equal; at most

@@ -71,9 +71,9 @@ struct Request {
   /// stop tokens are output like others. At most `maxTokens`.
   uint32_t minTokens = 0;
   /// Who comes first for a slot, pages and rows of prompts: those of the lowest
-  /// number. Where pages are short those of the highest lose theirs, of these
-  /// the youngest. One that is never behind may keep those behind it waiting
-  /// for ever.
+  /// number. Where slots or pages are short those of the highest lose theirs to
+  /// those of lower ones, of these the youngest first, and go on later with the
+  /// same tokens. Those of one number may keep all behind it waiting for ever.
   int32_t priority = 0;
   /// Who asks. Of one priority that group comes first for a slot whose
   /// sequences have had the fewest tokens, prompts included, while they and
