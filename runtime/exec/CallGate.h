@@ -35,6 +35,9 @@ public:
     return hold;
   }
 
+  /// Whether a call waits; for who holds the gate.
+  bool isAwaited() const { return arrived.load() > served; }
+
   /// Sleeps until `hasWork()`, wake(), or for so many seconds; returns whether
   /// there is work.
   template <typename Condition>

@@ -1,6 +1,7 @@
 //===- pause_test.cpp - Sequences that are set aside and go on ------------===//
 
 #include "FakeModel.h"
+#include "runtime/exec/SessionImpl.h"
 
 #include <atomic>
 #include <cmath>
@@ -34,11 +35,18 @@ std::vector<int32_t> outputOf(const Session &session, SequenceId id) {
   return {output->begin(), output->end()};
 }
 
-void step(Session &session) {
+/// The tokens that updates brought.
+using Given = std::map<SequenceId, std::vector<int32_t>>;
+
+void step(Session &session, Given *given = nullptr) {
   auto updates = session.step();
   ASSERT_TRUE(updates.isOk()) << updates.status().toString();
-  for (const SequenceUpdate &update : *updates)
+  for (const SequenceUpdate &update : *updates) {
     EXPECT_TRUE(update.error.isOk()) << update.error.toString();
+    if (given)
+      (*given)[update.id].insert((*given)[update.id].end(),
+                                 update.tokens.begin(), update.tokens.end());
+  }
   EXPECT_TRUE(session.checkInvariants().isOk());
 }
 
@@ -51,13 +59,14 @@ bool pauseBehind(Session &session, int steps, size_t which) {
     requests.push_back(request(i, 24 + uint32_t(i)));
     ids.push_back(*session.add(requests.back()));
   }
+  Given given;
   for (int i = 0; i < steps; ++i)
-    step(session);
+    step(session, &given);
   bool hadEnded = *session.state(ids[which]) == SequenceState::Finished;
   EXPECT_TRUE(session.pause(ids[which]).isOk());
   size_t before = outputOf(session, ids[which]).size();
   while (!session.idle())
-    step(session);
+    step(session, &given);
   EXPECT_EQ(session.kvUsage().heldPages, 0u);
   EXPECT_EQ(outputOf(session, ids[which]).size(), before);
   EXPECT_EQ(*session.state(ids[which]),
@@ -66,8 +75,9 @@ bool pauseBehind(Session &session, int steps, size_t which) {
   EXPECT_EQ(session.counts().finished, hadEnded ? 5u : 4u);
   EXPECT_TRUE(session.resume(ids[which]).isOk());
   while (!session.idle())
-    step(session);
+    step(session, &given);
   for (size_t i = 0; i < ids.size(); ++i) {
+    EXPECT_EQ(given[ids[i]], outputOf(session, ids[i]));
     EXPECT_EQ(outputOf(session, ids[i]), expectedOutput(requests[i]).tokens)
         << "request " << i << ", paused " << which << " behind " << steps;
     EXPECT_TRUE(session.release(ids[i]).isOk());
@@ -132,6 +142,41 @@ TEST(PauseStates, AreKept) {
       for (int steps = 0; !pauseBehind(*session, steps, 1); ++steps)
         ASSERT_LT(steps, 200);
     }
+}
+
+// What a round wrote there by itself, no prefill could make again.
+TEST(PauseStates, AreSavedWhereRoundsAloneMakeThem) {
+  std::set<int32_t> ends;
+  for (int32_t own : {1234, 5678}) {
+    FakeOptions fake;
+    fake.hasAudit = fake.hasRanges = fake.hasFold = true;
+    fake.foldRebuild = schema::Rebuild::Save;
+    SessionOptions options;
+    options.prefixCache = false;
+    auto session = open(fake, options);
+    const Artifact &artifact = ModelAccess::file(*session->model())->artifact();
+    SequenceId id = *session->add(request(1, 20));
+    // Who has another slot later.
+    SequenceId other = *session->add(request(2, 8));
+    step(*session);
+    Executable &executable = *SessionAccess::executable(*session);
+    auto placeOf = [&](SequenceId sequence) {
+      uint32_t slot = SessionAccess::impl(*session).sequences.at(sequence).slot;
+      return Binding{schema::Space::State, *artifact.findState("fold"),
+                     slot * sizeof(own), sizeof(own)};
+    };
+    ASSERT_TRUE(executable.write(placeOf(id), &own, sizeof(own)).isOk());
+    ASSERT_TRUE(session->pause(id).isOk());
+    while (!session->idle())
+      step(*session);
+    EXPECT_EQ(*session->state(other), SequenceState::Finished);
+    ASSERT_TRUE(session->resume(id).isOk());
+    step(*session);
+    int32_t fold = 0;
+    ASSERT_TRUE(executable.read(placeOf(id), &fold, sizeof(fold)).isOk());
+    ends.insert(fold);
+  }
+  EXPECT_EQ(ends.size(), 2u);
 }
 
 TEST(PauseRounds, OneThatHasStoppedEndsFirst) {
@@ -229,6 +274,25 @@ TEST(PauseThreads, CallsComeFromAnyThread) {
   runner.join();
   EXPECT_TRUE(session->idle());
   EXPECT_EQ(session->kvUsage().heldPages, 0u);
+}
+
+TEST(PauseThreads, AStepLetsThoseInFirstThatWait) {
+  for (int turn = 0; turn < 20; ++turn) {
+    CallGate gate;
+    bool isServed = false;
+    CallGate::Hold step = gate.enterStep();
+    std::thread other([&] {
+      CallGate::Hold hold = gate.enter();
+      isServed = true;
+    });
+    while (!gate.isAwaited())
+      std::this_thread::yield();
+    step.unlock();
+    step = gate.enterStep();
+    EXPECT_TRUE(isServed);
+    step.unlock();
+    other.join();
+  }
 }
 
 TEST(PauseThreads, WaitSaysWhetherThereIsWork) {
