@@ -101,7 +101,7 @@ TEST_P(Pause, OfLaunchesAndShortPagesChangesNoToken) {
   uint64_t longest = 29 + requests()[1].maxTokens + envelope.maxK;
   options.kvPages = uint32_t(longest / envelope.pageTokens + 3);
   options.prefixCache = true;
-  pauseAtEach(options, LogitsMode::None, isSimulated() ? 5 : 2);
+  pauseAtEach(options, LogitsMode::None, isSimulated() ? 3 : 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(
