@@ -2,9 +2,10 @@
 
 #include "compiler/Import/DrafterSpec.h"
 
+#include "runtime/schema/Limits.h"
+
 #include <charconv>
 #include <filesystem>
-#include <optional>
 #include <vector>
 
 namespace mtp::importer {
@@ -14,8 +15,10 @@ namespace {
 /// What vLLM has without prompt_lookup_min and prompt_lookup_max.
 constexpr LookupSizes kLookupSizes = {5, 5};
 
-Status unexpected(std::string_view text, const std::string &what) {
-  return invalidArgument("--drafter: expected " + what + ", got '" +
+/// What is wrong with the value of a flag.
+Status unexpected(std::string_view flag, std::string_view text,
+                  const std::string &what) {
+  return invalidArgument(std::string(flag) + ": expected " + what + ", got '" +
                          std::string(text) + "'");
 }
 
@@ -37,41 +40,105 @@ std::optional<std::vector<int64_t>> parseNumbers(std::string_view text) {
   }
 }
 
-/// The numbers behind a method's name and a colon; empty without these.
-Result<std::vector<int64_t>> readNumbers(std::string_view text,
-                                         const std::string &form) {
+/// The numbers behind a method's name and a colon; empty without these, and
+/// nothing if there is something else.
+std::optional<std::vector<int64_t>> numbersOf(std::string_view text) {
   size_t colon = text.find(':');
   if (colon == text.npos)
     return std::vector<int64_t>();
-  auto numbers = parseNumbers(text.substr(colon + 1));
-  if (!numbers)
-    return unexpected(text, form);
-  return *numbers;
+  return parseNumbers(text.substr(colon + 1));
 }
 
-Result<DrafterSpec> parseLookup(std::string_view text) {
-  DrafterSpec spec{DrafterKind::Lookup, kLookupSizes, ""};
-  MTP_ASSIGN_OR_RETURN(auto numbers, readNumbers(text, "lookup[:min,max]"));
+std::string_view nameOf(std::string_view text) {
+  return text.substr(0, text.find(':'));
+}
+
+Result<LookupSizes> parseLookup(std::string_view flag, std::string_view text) {
+  auto numbers = numbersOf(text);
+  if (!numbers)
+    return unexpected(flag, text, "lookup[:min,max]");
+  LookupSizes sizes = kLookupSizes;
   // As in vLLM, of one number the other is as large.
-  if (!numbers.empty())
-    spec.lookup = {numbers.front(), numbers.back()};
-  if (numbers.size() > 2 || spec.lookup.least < 1 ||
-      spec.lookup.most < spec.lookup.least || spec.lookup.most > kMostLookup)
-    return unexpected(text, "lookup:min,max with 1 <= min <= max <= " +
-                                std::to_string(kMostLookup));
-  return spec;
+  if (!numbers->empty())
+    sizes = {numbers->front(), numbers->back()};
+  if (numbers->size() > 2 || sizes.least < 1 || sizes.most < sizes.least ||
+      sizes.most > kMostLookup)
+    return unexpected(flag, text,
+                      "lookup:min,max with 1 <= min <= max <= " +
+                          std::to_string(kMostLookup));
+  return sizes;
+}
+
+Result<LookaheadSizes> parseLookahead(std::string_view text) {
+  constexpr const char *kFlag = "--drafter";
+  // Beyond these there are more rows than any slot has.
+  constexpr int64_t kMost = kMostNodes;
+  auto numbers = numbersOf(text);
+  if (!numbers || numbers->size() != 3)
+    return unexpected(kFlag, text, "lookahead:W,N,G");
+  LookaheadSizes sizes{(*numbers)[0], (*numbers)[1], (*numbers)[2]};
+  bool isInRange = sizes.window >= 2 && sizes.window <= kMost &&
+                   sizes.ngram >= 3 && sizes.ngram <= kMost &&
+                   sizes.guesses >= 1 && sizes.guesses <= kMost;
+  if (!isInRange)
+    return unexpected(kFlag, text,
+                      "lookahead:W,N,G with W of 2, N of 3 and G of 1 to " +
+                          std::to_string(kMost));
+  if (sizes.rows() > kMost)
+    return outOfRange("--drafter: expected at most " + std::to_string(kMost) +
+                      " rows of a slot, (W + G) (N - 1), got " +
+                      std::to_string(sizes.rows()) + " with '" +
+                      std::string(text) + "'");
+  if (sizes.depth() > int64_t(kMostK))
+    return outOfRange("--drafter: expected at most " + std::to_string(kMostK) +
+                      " rows one behind the other, W + N - 3, got " +
+                      std::to_string(sizes.depth()) + " with '" +
+                      std::string(text) + "'");
+  return sizes;
+}
+
+std::string lookupName(const LookupSizes &sizes) {
+  return "lookup:" + std::to_string(sizes.least) + "," +
+         std::to_string(sizes.most);
 }
 
 } // namespace
 
 Result<DrafterSpec> parseDrafterSpec(std::string_view text) {
-  std::string_view name = text.substr(0, text.find(':'));
-  if (name == "lookup")
-    return parseLookup(text);
+  DrafterSpec spec;
+  if (nameOf(text) == "lookup") {
+    spec.kind = DrafterKind::Lookup;
+    MTP_ASSIGN_OR_RETURN(spec.lookup, parseLookup("--drafter", text));
+    return spec;
+  }
+  if (text == "suffix") {
+    spec.kind = DrafterKind::Suffix;
+    return spec;
+  }
+  if (nameOf(text) == "lookahead") {
+    spec.kind = DrafterKind::Lookahead;
+    MTP_ASSIGN_OR_RETURN(spec.lookahead, parseLookahead(text));
+    return spec;
+  }
   std::error_code error;
   if (!std::filesystem::is_directory(text, error))
-    return unexpected(text, "lookup[:min,max] or a folder");
-  return DrafterSpec{DrafterKind::Folder, {}, std::string(text)};
+    return unexpected("--drafter", text,
+                      "lookup[:min,max], suffix, lookahead:W,N,G or a folder");
+  spec.kind = DrafterKind::Folder;
+  spec.folder = text;
+  return spec;
+}
+
+Result<LookupSizes> parseBefore(std::string_view text) {
+  if (nameOf(text) != "lookup")
+    return unexpected("--before", text, "lookup[:min,max]");
+  return parseLookup("--before", text);
+}
+
+std::string methodName(const DrafterSpec &spec,
+                       const std::optional<LookupSizes> &before) {
+  std::string name = before ? lookupName(*before) + " before " : "";
+  return name + methodName(spec);
 }
 
 std::string methodName(const DrafterSpec &spec) {
@@ -79,8 +146,13 @@ std::string methodName(const DrafterSpec &spec) {
   case DrafterKind::Modules:
     return "mtp";
   case DrafterKind::Lookup:
-    return "lookup:" + std::to_string(spec.lookup.least) + "," +
-           std::to_string(spec.lookup.most);
+    return lookupName(spec.lookup);
+  case DrafterKind::Suffix:
+    return "suffix";
+  case DrafterKind::Lookahead:
+    return "lookahead:" + std::to_string(spec.lookahead.window) + "," +
+           std::to_string(spec.lookahead.ngram) + "," +
+           std::to_string(spec.lookahead.guesses);
   case DrafterKind::Folder:
     return "folder";
   }

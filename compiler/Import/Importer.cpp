@@ -38,20 +38,58 @@ int64_t planModules(const ModelConfig &config, const ImportOptions &options,
   return std::min(modules, maxK);
 }
 
+/// Whether something drafts.
+bool hasDrafter(const ModelConfig &config, const ImportOptions &options) {
+  return options.drafter.kind != DrafterKind::Modules ||
+         config.drafter.modules > 0;
+}
+
+/// A lookup may come before a drafter of chains that is none itself.
+Status checkBefore(const ModelConfig &config, const ImportOptions &options) {
+  if (!options.before)
+    return okStatus();
+  if (!hasDrafter(config, options))
+    return invalidArgument("--before: expected --drafter for a model without "
+                           "MTP modules, got none");
+  DrafterKind kind = options.drafter.kind;
+  if (kind == DrafterKind::Lookup || kind == DrafterKind::Lookahead)
+    return invalidArgument("--before: expected a drafter of chains other than "
+                           "a lookup, got '" +
+                           methodName(options.drafter) + "'");
+  return okStatus();
+}
+
+/// The most drafts of a round.
+Result<int64_t> planDepth(const ModelConfig &config,
+                          const ImportOptions &options) {
+  bool drafts = hasDrafter(config, options);
+  bool isFixed = options.drafter.kind == DrafterKind::Lookahead;
+  int64_t usual = isFixed ? options.drafter.lookahead.depth() : kDefaultK;
+  int64_t maxK = options.maxK.value_or(drafts ? usual : 0);
+  auto refuse = [&](const std::string &what) {
+    return invalidArgument("-k: expected " + what + ", got " +
+                           std::to_string(maxK));
+  };
+  if (maxK > 0 && !drafts)
+    return refuse("0 for a model without MTP modules and --drafter");
+  if (isFixed && maxK != usual)
+    return refuse(std::to_string(usual) + ", W + N - 3, with " +
+                  methodName(options.drafter));
+  bool isAsked = options.drafter.kind != DrafterKind::Modules;
+  if (maxK < 1 && (isAsked || options.before))
+    return refuse(std::string("at least 1 with ") +
+                  (isAsked ? "--drafter" : "--before"));
+  return maxK;
+}
+
 Result<DraftPlan> planDrafts(const ModelConfig &config,
                              const ImportOptions &options) {
-  DraftPlan plan{options.drafter};
-  bool drafts = options.drafter.kind != DrafterKind::Modules ||
-                config.drafter.modules > 0;
-  plan.maxK = options.maxK.value_or(drafts ? kDefaultK : 0);
-  if (plan.maxK > 0 && !drafts)
-    return invalidArgument("-k: expected 0 for a model without MTP modules and "
-                           "--drafter, got " +
-                           std::to_string(plan.maxK));
-  if (plan.maxK < 1 && options.drafter.kind != DrafterKind::Modules)
-    return invalidArgument("-k: expected at least 1 with --drafter, got " +
-                           std::to_string(plan.maxK));
+  MTP_RETURN_IF_ERROR(checkBefore(config, options));
+  DraftPlan plan{options.drafter, options.before};
+  MTP_ASSIGN_OR_RETURN(plan.maxK, planDepth(config, options));
   plan.modules = planModules(config, options, plan.maxK);
+  if (options.drafter.kind == DrafterKind::Lookahead)
+    plan.maxNodes = options.drafter.lookahead.rows();
   return plan;
 }
 
@@ -275,7 +313,7 @@ Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
 /// How the module drafts, for people.
 std::string methodOf(const ModelContext &context,
                      const ImportOptions &options) {
-  std::string name = methodName(context.draft.drafter);
+  std::string name = methodName(context.draft.drafter, context.draft.before);
   bool reuses =
       context.draft.modules > 0 && options.depthPolicy == DepthPolicy::Reuse;
   return reuses ? name + ":reuse" : name;
@@ -307,7 +345,7 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
   auto envelope = mlir::mtp::EnvelopeAttr::getChecked(
       [&] { return module.emitError(); }, builder.getContext(),
       context.draft.maxK, options.maxBatch, maxContext, options.prefillChunk,
-      options.page, /*max_nodes=*/int64_t(0), options.roundPromptRows,
+      options.page, context.draft.maxNodes, options.roundPromptRows,
       options.maxRows, options.catchUpRows);
   if (!envelope)
     return invalidArgument("the envelope is not valid");

@@ -33,8 +33,9 @@ struct ImportOptions {
   int64_t maxRows = 0;
   int64_t catchUpRows = 0;
   int64_t page = 16;
-  /// What drafts.
+  /// What drafts, and a lookup whose drafts come before its own, slot by slot.
   DrafterSpec drafter;
+  std::optional<LookupSizes> before;
   /// Of the model's own modules.
   DepthPolicy depthPolicy = DepthPolicy::PerDepth;
   /// A folder whose files come before those of the drafter library; empty for

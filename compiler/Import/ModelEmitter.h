@@ -35,8 +35,12 @@ struct SharedKeys {
 /// has.
 struct DraftPlan {
   DrafterSpec drafter;
+  /// A lookup whose drafts come before the drafter's.
+  std::optional<LookupSizes> before;
   int64_t maxK = 0;
   int64_t modules = 0;
+  /// Nodes of a tree; 0 for those of a chain.
+  int64_t maxNodes = 0;
 };
 
 /// What the functions of one module share.
@@ -148,9 +152,19 @@ struct Drafts {
 
 // How each kind of drafter takes part: what it imports from the library stands
 // in front of the round, and its drafts are the first thing in it.
-void importLookup(ModelContext &context);
-Drafts emitLookup(ModelContext &context);
 Drafts emitModuleDrafts(ModelContext &context);
+/// What lookup, suffix, lookahead and --before take from the library.
+void importTokenDrafters(ModelContext &context);
+/// Keeps the tokens so far, where a drafter reads them.
+void emitRemember(ModelContext &context, mlir::Value slots);
+Drafts emitLookup(ModelContext &context, mlir::Value slots);
+Drafts emitSuffix(ModelContext &context, mlir::Value slots);
+Drafts emitLookahead(ModelContext &context, mlir::Value slots);
+/// Puts a lookup's drafts in place of a drafter's, where it has some.
+Drafts emitBefore(ModelContext &context, mlir::Value slots, Drafts drafted);
+/// What a drafter learns of the logits of all rows that were verified.
+void emitLearning(ModelContext &context, mlir::Value slots, Drafts drafted,
+                  mlir::Value logits);
 
 /// Takes functions from a file of the drafter library.
 void emitImport(ModelContext &context, llvm::StringRef file,
@@ -161,6 +175,8 @@ mlir::Block *enterRegion(ModelContext &context, mlir::Region &region,
 void emitYield(ModelContext &context, mlir::ValueRange values);
 /// The slots of a round.
 mlir::Value emitSlots(ModelContext &context);
+mlir::Value emitIndex(ModelContext &context, int64_t value,
+                      llvm::StringRef name);
 /// Runs `body` for every slot, which gives what the slot has of `results`.
 mlir::mtp::PerSlotOp emitPerSlot(
     ModelContext &context, llvm::StringRef name, mlir::Value slots,

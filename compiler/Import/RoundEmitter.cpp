@@ -6,18 +6,22 @@ namespace mtp::importer {
 
 namespace {
 
-/// What the drafter takes from the library.
-void emitImports(ModelContext &context) {
-  if (context.draft.drafter.kind == DrafterKind::Lookup)
-    importLookup(context);
+/// The slots, where the round of a drafter names them.
+mlir::Value emitOwnSlots(ModelContext &context) {
+  bool isChain = context.draft.drafter.kind == DrafterKind::Modules;
+  return isChain && !context.draft.before ? mlir::Value() : emitSlots(context);
 }
 
-Drafts emitDrafts(ModelContext &context) {
+Drafts emitDrafts(ModelContext &context, mlir::Value slots) {
   switch (context.draft.drafter.kind) {
   case DrafterKind::Modules:
     return context.draft.modules > 0 ? emitModuleDrafts(context) : Drafts();
   case DrafterKind::Lookup:
-    return emitLookup(context);
+    return emitLookup(context, slots);
+  case DrafterKind::Suffix:
+    return emitSuffix(context, slots);
+  case DrafterKind::Lookahead:
+    return emitLookahead(context, slots);
   case DrafterKind::Folder:
     break;
   }
@@ -65,14 +69,17 @@ mlir::mtp::AcceptOp emitAccept(ModelContext &context, const Drafts &drafted,
 
 void emitRound(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
-  emitImports(context);
+  importTokenDrafters(context);
   auto round =
       mlir::mtp::RoundOp::create(builder, builder.getUnknownLoc(), "generate",
                                  /*k=*/mlir::IntegerAttr());
   mlir::OpBuilder::InsertionGuard guard(builder);
   enterRegion(context, round.getBodyRegion(), {});
-  Drafts drafted = emitDrafts(context);
+  mlir::Value slots = emitOwnSlots(context);
+  emitRemember(context, slots);
+  Drafts drafted = emitBefore(context, slots, emitDrafts(context, slots));
   auto verify = emitVerify(context, drafted);
+  emitLearning(context, slots, drafted, verify.getLogits());
   auto accept = emitAccept(context, drafted, verify.getLogits());
   mlir::mtp::CommitOp::create(builder, builder.getUnknownLoc(),
                               accept.getCount(), accept.getPicks(),

@@ -3,6 +3,7 @@
 #include "compiler/Import/ModelEmitter.h"
 
 #include "dialects/MTP/IR/SlotTypes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace mtp::importer {
 
@@ -36,6 +37,12 @@ void emitImport(ModelContext &context, llvm::StringRef file,
 mlir::Value emitSlots(ModelContext &context) {
   return mlir::mtp::SlotsOp::create(context.builder, context.name("slots"),
                                     context.tokens());
+}
+
+mlir::Value emitIndex(ModelContext &context, int64_t value,
+                      llvm::StringRef name) {
+  return mlir::arith::ConstantIndexOp::create(context.builder,
+                                              context.name(name), value);
 }
 
 mlir::mtp::PerSlotOp emitPerSlot(

@@ -57,9 +57,16 @@ static cl::opt<int64_t> page("page", cl::init(16),
 static cl::opt<std::string>
     drafter("drafter",
             cl::desc("what drafts: lookup[:min,max], n-grams of min to max "
-                     "tokens that stood before (default: the model's own MTP "
-                     "modules)"),
+                     "tokens that stood before; suffix, what followed the "
+                     "longest run most often; lookahead:W,N,G, a window of W "
+                     "columns, n-grams of N tokens and G guesses (default: the "
+                     "model's own MTP modules)"),
             cl::value_desc("spec"), cl::cat(category));
+static cl::opt<std::string>
+    before("before",
+           cl::desc("lookup[:min,max]: its drafts, in each slot where it has "
+                    "some, come before those of the drafter"),
+           cl::value_desc("spec"), cl::cat(category));
 static cl::opt<std::string> drafterLibrary(
     "drafter-library",
     cl::desc("a folder whose files come before those of the drafter library; "
@@ -98,6 +105,10 @@ static mtp::Result<ImportOptions> readOptions() {
     MTP_ASSIGN_OR_RETURN(options.drafter,
                          mtp::importer::parseDrafterSpec(drafter));
   }
+  if (before.getNumOccurrences()) {
+    // More than one statement.
+    MTP_ASSIGN_OR_RETURN(options.before, mtp::importer::parseBefore(before));
+  }
   options.libraryFolder = drafterLibrary;
   if (maxK.getNumOccurrences())
     options.maxK = maxK;
@@ -128,6 +139,7 @@ Examples:
   mtp-import Qwen3-8B -o Qwen3-8B/model.mlir --max-batch 4 --max-context 8192
   mtp-import ./DeepSeek-V3 -o v3.mlir --no-weights -k 2
   mtp-import Qwen3-8B -o Qwen3-8B/lookup.mlir --drafter lookup:2,5 -k 4
+  mtp-import MiMo-7B-Base -o MiMo-7B-Base/model.mlir --before lookup:3,5
   mtp-import --print-library=lookup.mlir
 )");
 

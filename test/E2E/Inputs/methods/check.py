@@ -14,8 +14,10 @@ import sys
 import drafters
 import target
 import weights
+import weightless
 
-MAX_K = {"lookup": 4, "ngram": 4, "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
+MAX_K = {"lookup": 4, "ngram": 4, "suffix": 5, "lookup_eagle": 4,
+         "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
          "eagle": 4, "eagle26": 4, "eagle_tree": 10, "eagle2": 16, "dflash": 5, "heads": 3,
          "heads_tree": 3, "head_layers": 2,
          "early": 4, "between": 4, "wide": 3, "topology": 4, "lookahead": 10}
@@ -52,20 +54,28 @@ def lookup_round(tokens, n, k, temperature):
     return kept, 0 if seen == n else k
 
 
-def ngram_round(tokens, n, k, temperature):
-    """What followed the first place of the longest of the last three or two tokens."""
+def kept_of(drafts, tokens, n):
+    """How many of a chain's drafts are what comes."""
+    kept = 0
+    while kept < min(len(drafts), len(tokens) - n - 1) and (
+            drafts[kept] == tokens[n + 1 + kept]):
+        kept += 1
+    return kept
+
+
+def found_round(draft):
+    """A round of as many drafts as `draft` finds behind the known tokens."""
+    def play(tokens, n, k, temperature):
+        drafts = draft(tokens[:n + 1], k)
+        return kept_of(drafts, tokens, n), len(drafts)
+    return play
+
+
+def lookup_eagle_round(tokens, n, k, temperature):
+    """EAGLE's chain where lookup finds nothing."""
     known = tokens[:n + 1]
-    for size in (3, 2):
-        own = known[max(n + 1 - size, 0):]
-        for p in range(size - 1, n):
-            if known[p + 1 - size:p + 1] == own:
-                drafts = known[p + 1:p + 1 + k]
-                kept = 0
-                while kept < min(len(drafts), len(tokens) - n - 1) and (
-                        drafts[kept] == tokens[n + 1 + kept]):
-                    kept += 1
-                return kept, len(drafts)
-    return 0, 0
+    drafts = weightless.lookup(known, k, 2, 3) or drafters.eagle(tuple(known), k, temperature)
+    return kept_of(drafts, tokens, n), len(drafts)
 
 
 def depths_of(parents):
@@ -149,48 +159,36 @@ def eagle26_round(tokens, n, k, temperature):
 
 
 class Lookahead:
-    """Goes with the rounds of one sequence after the other: what it guessed in a round it
-    needs in the next. Guess i is node 37 + i, twelve runs of three are before them."""
-    PARENTS = ([-1] + [parent for run in range(12) for parent in (0, 3 * run + 1, 3 * run + 2)]
-               + [0] + list(range(37, 44)) + list(range(37, 45)) + list(range(45, 53)))
+    """Goes with the rounds of one sequence after the other: what it learns in a round it
+    needs in the next."""
 
-    def __init__(self):
-        self.text = None
-
-    def begin(self, tokens):
-        self.text, self.guesses, self.runs, self.next = tokens, [-1] * 24, {}, {}
+    def __init__(self, window, size, guesses):
+        self.sizes, self.text = (window, size, guesses), None
+        self.most_k = window + size - 3
 
     def __call__(self, tokens, n, k, temperature):
         if self.text is not tokens:
-            self.begin(tokens)
-        guesses = [guess if guess >= 0 else (i * 13 + tokens[n]) % 64
-                   for i, guess in enumerate(self.guesses)]
-        drafts = [None] + self.runs.get(tokens[n], [-1] * 36) + guesses
-        kept, live = {0: 0}, {0: 0}
+            self.text, self.own = tokens, weightless.Lookahead(*self.sizes)
+        known, parents = tokens[:n + 1], self.own.parents
+        drafts = self.own.draft(known)
+        kept, live, paths = {0: 0}, {0: 0}, {0: known}
         # None has a place behind the context.
-        for node in range(1, min(51 + k, CONTEXT - n)):
-            parent = self.PARENTS[node]
+        for node in range(1, min(len(parents) - self.most_k + k, CONTEXT - n)):
+            parent = parents[node]
             if drafts[node] < 0 or live.get(parent, k) == k:
                 continue
             live[node] = live[parent] + 1
+            paths[node] = paths[parent] + [drafts[node]]
             position = n + live[node]
             if parent in kept and position < len(tokens) and drafts[node] == tokens[position]:
                 kept[node] = live[node]
-        self.move_up(tokens[:n + 1], guesses, k, temperature)
-        return max(kept.values()), max(live.values())
+        # The pick of a dead row is token 0.
+        self.own.learn(drafts, lambda node: target.pick(
+            target.logits_behind(paths[node]), 0, 0) if node in paths else 0, k)
+        self.own.accepted = max(kept.values())
+        return self.own.accepted, max(live.values())
 
-    def move_up(self, known, guesses, k, temperature):
-        for c in range(k - 2):
-            run = [guesses[c], guesses[8 + c], guesses[16 + c]]
-            row = known + guesses[:c] + run
-            # The pick of a dead row is token 0.
-            is_row = len(known) - 1 + 53 + c < CONTEXT
-            run.append(target.pick(target.logits_behind(row), temperature, len(row) - 1)
-                       if is_row else 0)
-            self.guesses[c], self.guesses[8 + c], self.guesses[16 + c] = run[1:]
-            own, at = self.runs.setdefault(run[0], [-1] * 36), self.next.get(run[0], 0)
-            own[3 * at:3 * at + 3] = run[1:]
-            self.next[run[0]] = (at + 1) % 12
+
 def deepest(drafts, parents, tokens, n):
     """How deep the deepest node is whose whole path is what comes."""
     kept = {0: 0}
@@ -257,13 +255,16 @@ def expected(method, prompt, output, k, temperature):
 
 def check(name, artifact):
     # What a module drafts takes a model to know.
-    method = {"lookup": lookup_round, "ngram": ngram_round,
+    method = {"lookup": lookup_round,
+              "ngram": found_round(lambda known, k: weightless.lookup(known, k, 2, 3)),
+              "suffix": found_round(lambda known, k: weightless.suffix(known, k, 6, 30)),
+              "lookup_eagle": lookup_eagle_round,
               "branches": branches_round, "siblings": None,
               "reduced": small_tree_round(weights.REDUCED),
               "walked": small_tree_round(None),
               "eagle": chain_round(drafters.eagle),
               "eagle26": eagle26_round,
-              "lookahead": Lookahead(),
+              "lookahead": Lookahead(8, 5, 8),
               "eagle_tree": tree_round(drafters.eagle_tree),
               "eagle2": tree_round(drafters.eagle2),
               "heads": chain_round(drafters.heads),

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Writes a file of the drafter library with a mistake in it: mistakes.py NAME LIBRARY FOLDER"""
+
+import pathlib
+import sys
+
+# Of each mistake the file, what is replaced, and what by.
+MISTAKES = {
+    # A lookup that matches itself.
+    "itself": ("lookup.mlir", "%best = scf.parallel (%p) = (%from) to (%to)",
+               "%past = arith.addi %to, %c1 : index\n"
+               "  %best = scf.parallel (%p) = (%from) to (%past)"),
+    # One that is content with a match that is too short.
+    "short": ("lookup.mlir", "arith.select %long_enough, %own", "arith.select %m0, %own"),
+    # The other drafter's drafts first.
+    "second": ("lookup.mlir", "%has = arith.cmpi sge", "%has = arith.cmpi slt"),
+    # Votes of those that have been voted down.
+    "live": ("suffix.mlir", "%stays = arith.andi %same, %is_draft",
+             "%stays = arith.ori %same, %is_draft"),
+    # Last tokens that are no match of themselves.
+    "counted": ("suffix.mlir", "iter_args(%so_far = %one)", "iter_args(%so_far = %zero)"),
+    # Runs under another token than that in front of them.
+    "key": ("lookahead.mlir", "%is_first, %anchor, %own", "%is_first, %own, %anchor"),
+    # Guesses that stand still when tokens are accepted.
+    "still": ("lookahead.mlir", "%moved = arith.addi %column, %a",
+              "%moved = arith.maxui %column, %column"),
+}
+
+
+def main():
+    name, library, folder = sys.argv[1:]
+    file, right, wrong = MISTAKES[name]
+    text = (pathlib.Path(library) / file).read_text()
+    assert text.count(right) == 1, (name, text.count(right))
+    folder = pathlib.Path(folder)
+    folder.mkdir()
+    (folder / file).write_text(text.replace(right, wrong))
+
+
+if __name__ == "__main__":
+    main()
