@@ -119,6 +119,16 @@ static std::vector<std::string> weightFiles(ModuleOp module,
   return files;
 }
 
+/// What stands in front of the keys of each weight file; empty for nothing.
+static std::vector<std::string> weightPrefixes(ModuleOp module) {
+  std::vector<std::string> prefixes;
+  for (auto weights : module.getOps<mlir::mtp::WeightsOp>())
+    if (std::optional<ArrayAttr> own = weights.getPrefixes())
+      for (auto prefix : own->getAsValueRange<StringAttr>())
+        prefixes.push_back(prefix.str());
+  return prefixes;
+}
+
 /// A round, a function that others can call, or what became of them.
 static bool hasProgram(ModuleOp module) {
   auto isExported = [](func::FuncOp func) {
@@ -150,7 +160,8 @@ static Status openInputs(ModuleOp module, const std::string &folder,
     inputs.producer +=
         ", random weights of seed " + std::to_string(*options.randomWeights);
   } else if (!files.empty()) {
-    MTP_ASSIGN_OR_RETURN(weights, WeightSet::openFiles(files));
+    MTP_ASSIGN_OR_RETURN(weights,
+                         WeightSet::openFiles(files, weightPrefixes(module)));
   }
   if (auto path =
           module->getAttrOfType<StringAttr>(mlir::mtp::kTokenizerAttr)) {

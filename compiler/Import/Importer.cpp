@@ -364,7 +364,8 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
     MTP_RETURN_IF_ERROR(emitTokenizer(context, module, folder, options));
   llvm::SmallVector<llvm::StringRef> names(files.begin(), files.end());
   mlir::mtp::WeightsOp::create(builder, builder.getUnknownLoc(),
-                               builder.getStrArrayAttr(names));
+                               builder.getStrArrayAttr(names),
+                               /*prefixes=*/nullptr);
   return okStatus();
 }
 

@@ -75,9 +75,16 @@ Result<WeightSet> WeightSet::openFolder(const std::string &folder) {
                   inQuotes(folder));
 }
 
-Result<WeightSet> WeightSet::openFiles(std::span<const std::string> paths) {
+Result<WeightSet> WeightSet::openFiles(std::span<const std::string> paths,
+                                       std::span<const std::string> prefixes) {
+  if (!prefixes.empty() && prefixes.size() != paths.size())
+    return invalidArgument("expected a prefix for each of " +
+                           std::to_string(paths.size()) + " files, got " +
+                           std::to_string(prefixes.size()));
   WeightSet set;
-  for (const std::string &path : paths) {
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const std::string &path = paths[i];
+    set.prefix = prefixes.empty() ? "" : prefixes[i];
     MTP_RETURN_IF_ERROR(path.ends_with(".json") ? set.addIndex(path)
                                                 : set.addFile(path));
     set.paths.push_back(path);
@@ -134,10 +141,12 @@ Status WeightSet::addIndex(const std::string &path) {
 Result<size_t> WeightSet::openShard(const std::string &path) {
   MTP_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(path));
   files.push_back(std::move(file));
+  prefixes.push_back(prefix);
   return files.size() - 1;
 }
 
-Status WeightSet::addKey(const std::string &key, size_t file) {
+Status WeightSet::addKey(const std::string &own, size_t file) {
+  std::string key = prefixes[file] + own;
   auto [entry, isNew] = index.emplace(key, file);
   if (isNew)
     return okStatus();
@@ -150,7 +159,8 @@ Result<TensorView> WeightSet::get(std::string_view key) const {
   auto found = index.find(key);
   if (found != index.end()) {
     const SafetensorsFile &file = files[found->second];
-    const TensorEntry &entry = file.tensors().find(key)->second;
+    std::string_view own = key.substr(prefixes[found->second].size());
+    const TensorEntry &entry = file.tensors().find(own)->second;
     return TensorView{entry.type, entry.shape, file.bytes(entry), &file.file()};
   }
   std::string message = "no weight " + inQuotes(key);

@@ -40,9 +40,12 @@ public:
   /// `model.safetensors.index.json` and the shards it names.
   static Result<WeightSet> openFolder(const std::string &folder);
 
-  /// Opens files by path, each a `.safetensors` file or an index (`.json`). A
-  /// key may be in one file only.
-  static Result<WeightSet> openFiles(std::span<const std::string> paths);
+  /// Opens files by path, each a `.safetensors` file or an index (`.json`).
+  /// With `prefixes`, one for each path, the keys of a file begin with its
+  /// prefix. A key may be in one file only.
+  static Result<WeightSet>
+  openFiles(std::span<const std::string> paths,
+            std::span<const std::string> prefixes = {});
 
   /// A set without files, from which every recipe gets random values; see
   /// RandomWeights.h.
@@ -76,6 +79,10 @@ private:
   Status addKey(const std::string &key, size_t file);
 
   std::vector<SafetensorsFile> files;
+  /// Of each file, what stands in front of its keys.
+  std::vector<std::string> prefixes;
+  /// What stands in front of the keys of files that are opened next.
+  std::string prefix;
   std::map<std::string, size_t, std::less<>> index;
   std::vector<std::string> paths;
   std::optional<uint64_t> seed;

@@ -151,6 +151,24 @@ TEST(WeightSet, RefusesAKeyInTwoFiles) {
   expectError(WeightSet::openFiles(both), "key \"a\" is both in");
 }
 
+TEST(WeightSet, TellsFilesApartByTheirPrefixes) {
+  TemporaryFolder folder;
+  std::string both[] = {folder.write("one.safetensors", shard("a")),
+                        folder.write("two.safetensors", shard("a"))};
+  std::string prefixes[] = {"", "drafter."};
+  auto set = WeightSet::openFiles(both, prefixes);
+  ASSERT_TRUE(set.isOk()) << set.status().toString();
+  EXPECT_EQ(set->get("a")->file->path(), both[0]);
+  EXPECT_EQ(set->get("drafter.a")->file->path(), both[1]);
+  EXPECT_NE(set->get("drafter.b")
+                .status()
+                .message()
+                .find("the nearest is \"drafter.a\""),
+            std::string_view::npos);
+  expectError(WeightSet::openFiles(both, {prefixes, 1}),
+              "expected a prefix for each of 2 files, got 1");
+}
+
 TEST(WeightSet, RefusesAFolderWithoutWeights) {
   TemporaryFolder folder;
   expectError(WeightSet::openFolder(folder.path()),

@@ -25,6 +25,10 @@ LogicalResult WeightsOp::verify() {
              << file << "'"; // weights_c2
     }
   }
+  if (getPrefixes() && getPrefixes()->size() != getFiles().size()) {
+    return emitOpError("expected a prefix for each of ")
+           << getFiles().size() << " files, got " << getPrefixes()->size();
+  } // weights_c3
   return success();
 }
 

@@ -22,18 +22,24 @@ def MTP_WeightsOp : MTP_Op<"weights", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "Name the files that hold the weights";
   let description = [{
     Paths are relative to the file that holds the module. An empty list means
-    structure only: such a module compiles up to code generation.
+    structure only: such a module compiles up to code generation. With
+    `prefixes` the keys of a file begin with its prefix, so that a drafter's may
+    be called as the target's are.
 
     ```mlir
     mtp.weights files ["hf/model.safetensors"]
+    mtp.weights files ["hf/model.safetensors", "eagle/model.safetensors"]
+                prefixes ["", "drafter."]
     ```
 
     Constraints:
     - (C1) at most one per module.
     - (C2) paths are relative, not empty, and do not climb with "..".
+    - (C3) there is a prefix for each file.
   }];
-  let arguments = (ins StrArrayAttr:$files);
-  let assemblyFormat = "`files` $files attr-dict";
+  let arguments = (ins StrArrayAttr:$files,
+                       OptionalAttr<StrArrayAttr>:$prefixes);
+  let assemblyFormat = "`files` $files (`prefixes` $prefixes^)? attr-dict";
   let hasVerifier = 1;
 }
 

@@ -37,6 +37,12 @@ mtp.weights files ["/a.safetensors"]
 
 // -----
 
+// weights_c3
+// expected-error @+1 {{'mtp.weights' op expected a prefix for each of 2 files, got 1}}
+mtp.weights files ["a.safetensors", "b.safetensors"] prefixes [""]
+
+// -----
+
 // import_c1
 // expected-error @+1 {{'mtp.import' op expected a relative path that does not climb, got '../eagle.mlir'}}
 mtp.import "../eagle.mlir" [@step]
