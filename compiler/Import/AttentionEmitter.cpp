@@ -85,6 +85,12 @@ mlir::Value emitMla(FunctionEmitter &emitter, mlir::Value x, mlir::Value rows,
 
 } // namespace
 
+mlir::Value emitAttended(FunctionEmitter &emitter, mlir::Value normed,
+                         mlir::Value rows, int64_t window) {
+  return emitter.config().mla ? emitMla(emitter, normed, rows, window)
+                              : emitGqa(emitter, normed, rows, window);
+}
+
 void emitAttention(ModelContext &context, int64_t window) {
   FunctionEmitter emitter(
       context, window > 0 ? "attention_window" : "attention",
@@ -94,8 +100,7 @@ void emitAttention(ModelContext &context, int64_t window) {
   mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
   mlir::Value normed =
       emitter.norm(x, "input_layernorm", context.config.normEps);
-  mlir::Value out = context.config.mla ? emitMla(emitter, normed, rows, window)
-                                       : emitGqa(emitter, normed, rows, window);
+  mlir::Value out = emitAttended(emitter, normed, rows, window);
   emitter.finish(emitter.add(x, out, "y"));
 }
 

@@ -101,6 +101,12 @@ void readSeedOss(ConfigFields &fields, ModelConfig &config,
 void readYoutu(ConfigFields &fields, ModelConfig &config,
                const FamilyDefaults &defaults);
 
+/// Parses a config's text, whose root must be an object.
+Result<StrictJson> parseObject(std::string_view text);
+/// Reads what the family `modelType` reads; the first failure of `fields`.
+Status readFamily(ConfigFields &fields, const std::string &modelType,
+                  ModelConfig &config);
+
 /// The window of the layers that see one, where a family reads `layer_types`
 /// or, without it, windows all from `max_window_layers` on. `window` 0: none.
 void readWindowedLayers(ConfigFields &fields, ModelConfig &config,

@@ -251,19 +251,6 @@ const Family *findFamily(ConfigFields &fields, std::string_view name) {
   return nullptr;
 }
 
-Status readTextConfig(ConfigFields &fields, ModelConfig &config) {
-  const Family *family = findFamily(fields, config.family);
-  MTP_RETURN_IF_ERROR(fields.status());
-  readCommon(fields, config, family->defaults);
-  MTP_RETURN_IF_ERROR(fields.status());
-  family->read(fields, config, family->defaults);
-  refuseForeignKeys(fields);
-  readTokens(fields, config.generation);
-  applyTokenDefaults(fields, family->defaults, config.generation);
-  checkHeads(fields, config);
-  return fields.status();
-}
-
 /// Reads the text model's config within another one. The outer one outranks it
 /// where both say something of the whole.
 Status readWrapped(ConfigFields &fields, const Wrapper &wrapper,
@@ -273,8 +260,8 @@ Status readWrapped(ConfigFields &fields, const Wrapper &wrapper,
     fields.fail("text_config", "an object");
   MTP_RETURN_IF_ERROR(fields.status());
   config.layouts.assign(wrapper.layouts.begin(), wrapper.layouts.end());
-  config.family = inner->textOr("model_type", wrapper.inner);
-  MTP_RETURN_IF_ERROR(readTextConfig(*inner, config));
+  MTP_RETURN_IF_ERROR(
+      readFamily(*inner, inner->textOr("model_type", wrapper.inner), config));
   config.isTied = fields.flagOr("tie_word_embeddings", config.isTied);
   if (fields.has("quantization_config"))
     config.storedType = readStoredType(fields);
@@ -285,21 +272,11 @@ Status readWrapped(ConfigFields &fields, const Wrapper &wrapper,
 Status readConfig(ConfigFields &fields, ModelConfig &config) {
   refuseDrafter(fields);
   MTP_RETURN_IF_ERROR(fields.status());
-  config.family = fields.text("model_type");
+  std::string name = fields.text("model_type");
   for (const Wrapper &wrapper : kWrappers)
-    if (wrapper.name == config.family)
+    if (wrapper.name == name)
       return readWrapped(fields, wrapper, config);
-  return readTextConfig(fields, config);
-}
-
-Result<StrictJson> parseObject(std::string_view text) {
-  MTP_ASSIGN_OR_RETURN(
-      StrictJson document,
-      StrictJson::parse(quoteNonFinite(text), kMaxConfigDepth));
-  if (!document.root().is_object())
-    return invalidArgument(std::string("expected an object, got ") +
-                           describe(document.root()));
-  return document;
+  return readFamily(fields, name, config);
 }
 
 ConfigFields fieldsOf(const StrictJson &document) {
@@ -343,6 +320,31 @@ Result<std::string> readOptional(const std::string &path) {
 }
 
 } // namespace
+
+Result<StrictJson> parseObject(std::string_view text) {
+  MTP_ASSIGN_OR_RETURN(
+      StrictJson document,
+      StrictJson::parse(quoteNonFinite(text), kMaxConfigDepth));
+  if (!document.root().is_object())
+    return invalidArgument(std::string("expected an object, got ") +
+                           describe(document.root()));
+  return document;
+}
+
+Status readFamily(ConfigFields &fields, const std::string &modelType,
+                  ModelConfig &config) {
+  config.family = modelType;
+  const Family *family = findFamily(fields, config.family);
+  MTP_RETURN_IF_ERROR(fields.status());
+  readCommon(fields, config, family->defaults);
+  MTP_RETURN_IF_ERROR(fields.status());
+  family->read(fields, config, family->defaults);
+  refuseForeignKeys(fields);
+  readTokens(fields, config.generation);
+  applyTokenDefaults(fields, family->defaults, config.generation);
+  checkHeads(fields, config);
+  return fields.status();
+}
 
 Result<ModelConfig> parseModelConfig(std::string_view text,
                                      std::string_view generation,

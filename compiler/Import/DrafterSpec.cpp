@@ -97,11 +97,6 @@ Result<LookaheadSizes> parseLookahead(std::string_view text) {
   return sizes;
 }
 
-std::string lookupName(const LookupSizes &sizes) {
-  return "lookup:" + std::to_string(sizes.least) + "," +
-         std::to_string(sizes.most);
-}
-
 } // namespace
 
 Result<DrafterSpec> parseDrafterSpec(std::string_view text) {
@@ -135,10 +130,9 @@ Result<LookupSizes> parseBefore(std::string_view text) {
   return parseLookup("--before", text);
 }
 
-std::string methodName(const DrafterSpec &spec,
-                       const std::optional<LookupSizes> &before) {
-  std::string name = before ? lookupName(*before) + " before " : "";
-  return name + methodName(spec);
+std::string lookupName(const LookupSizes &sizes) {
+  return "lookup:" + std::to_string(sizes.least) + "," +
+         std::to_string(sizes.most);
 }
 
 std::string methodName(const DrafterSpec &spec) {

@@ -65,9 +65,8 @@ Result<LookupSizes> parseBefore(std::string_view text);
 
 /// The name of the method with its numbers, for people: "lookup:2,5".
 std::string methodName(const DrafterSpec &spec);
-/// The same with the lookup that comes first, if one does.
-std::string methodName(const DrafterSpec &spec,
-                       const std::optional<LookupSizes> &before);
+/// The same of a lookup alone.
+std::string lookupName(const LookupSizes &sizes);
 
 } // namespace mtp::importer
 

@@ -66,8 +66,7 @@ constexpr Sign kWeights[] = {
 };
 
 constexpr const char *kInstead =
-    "drafters in folders of their own are not read: import the model that it "
-    "drafts for";
+    "import the model that it drafts for, with --drafter and this folder";
 
 std::string lower(std::string text) {
   for (char &c : text)

@@ -56,7 +56,8 @@ FunctionEmitter::FunctionEmitter(ModelContext &context, llvm::StringRef name,
     types.push_back(argument.type);
     names.push_back(context.name(argument.name));
   }
-  func = mlir::func::FuncOp::create(builder(), builder().getUnknownLoc(), name,
+  func = mlir::func::FuncOp::create(builder(), builder().getUnknownLoc(),
+                                    context.functions + name.str(),
                                     builder().getFunctionType(types, results));
   func.setPrivate();
   mlir::Block *block = builder().createBlock(&func.getBody(), {}, types, names);
@@ -151,11 +152,13 @@ mlir::Value FunctionEmitter::gated(mlir::Value x, llvm::StringRef key,
   return linear(inner, key.str() + "down_proj", widthOf(x));
 }
 
-mlir::Value FunctionEmitter::head(mlir::Value x) {
+mlir::Value FunctionEmitter::head(mlir::Value x, int64_t columns) {
+  if (columns == 0)
+    columns = config().vocab;
   mlir::Value matrix =
-      weight("/" + context.keys.head, {config().vocab, config().hidden});
+      weight("/" + context.keys.head, {columns, config().hidden});
   return mlir::mtp::LinearOp::create(
-      builder(), name("logits"), context.logits(), x, matrix, mlir::Value(),
+      builder(), name("logits"), activation(columns), x, matrix, mlir::Value(),
       mlir::mtp::ProjectionRoleAttr::get(builder().getContext(),
                                          mlir::mtp::ProjectionRole::Head));
 }
@@ -172,8 +175,8 @@ mlir::Operation *emitApply(ModelContext &context, llvm::StringRef callee,
     cacheLayer = builder.getI64IntegerAttr(layer);
   }
   return mlir::mtp::ApplyOp::create(builder, context.name(name), results,
-                                    callee, inputs, prefix, cacheName,
-                                    cacheLayer);
+                                    context.functions + callee.str(), inputs,
+                                    prefix, cacheName, cacheLayer);
 }
 
 } // namespace mtp::importer

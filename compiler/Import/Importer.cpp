@@ -56,7 +56,45 @@ Status checkBefore(const ModelConfig &config, const ImportOptions &options) {
     return invalidArgument("--before: expected a drafter of chains other than "
                            "a lookup, got '" +
                            methodName(options.drafter) + "'");
+  if (options.tree.kind != DraftTreeKind::Chain)
+    return invalidArgument("--before: expected --draft-tree=chain, got " +
+                           describeTree(options.tree));
   return okStatus();
+}
+
+/// How many drafts in a row a drafter in a folder has.
+Result<int64_t> planFolderDrafts(const DrafterFolder &folder,
+                                 const ImportOptions &options) {
+  bool isMedusa = folder.method == FolderMethod::Medusa;
+  if (options.tree.kind == DraftTreeKind::Chain) {
+    int64_t most = isMedusa ? folder.medusa.heads : kMostDepth;
+    int64_t k = options.maxK.value_or(isMedusa ? most : kDefaultK);
+    if (k < 1)
+      return invalidArgument("-k: expected at least 1 with --drafter, got " +
+                             std::to_string(k));
+    if (k > most)
+      return outOfRange("-k: expected at most the drafter's " +
+                        std::to_string(most) + " heads, got " +
+                        std::to_string(k));
+    return k;
+  }
+  if (options.maxK && *options.maxK != options.tree.depth)
+    return invalidArgument("-k: expected the tree's depth " +
+                           std::to_string(options.tree.depth) + ", got " +
+                           std::to_string(*options.maxK));
+  if (isMedusa && options.tree.depth > folder.medusa.heads)
+    return outOfRange("--draft-tree: expected a depth of at most the "
+                      "drafter's " +
+                      std::to_string(folder.medusa.heads) + " heads, got " +
+                      std::to_string(options.tree.depth));
+  bool isEagle = folder.method == FolderMethod::Eagle ||
+                 folder.method == FolderMethod::Eagle3;
+  if (options.tree.kind == DraftTreeKind::Dynamic && !isEagle)
+    return unimplemented("--draft-tree: expected chain or a file with a "
+                         "drafter of the method " +
+                         std::string(toString(folder.method)) +
+                         ", got a dynamic tree");
+  return options.tree.depth;
 }
 
 /// The most drafts of a round.
@@ -83,13 +121,22 @@ Result<int64_t> planDepth(const ModelConfig &config,
 }
 
 Result<DraftPlan> planDrafts(const ModelConfig &config,
+                             const DrafterFolder *folder,
                              const ImportOptions &options) {
   MTP_RETURN_IF_ERROR(checkBefore(config, options));
+  if (options.tree.kind != DraftTreeKind::Chain && !folder)
+    return invalidArgument("--draft-tree: expected chain without a folder in "
+                           "--drafter, got " +
+                           describeTree(options.tree));
   DraftPlan plan{options.drafter, options.before};
-  MTP_ASSIGN_OR_RETURN(plan.maxK, planDepth(config, options));
+  plan.folder = folder;
+  plan.tree = options.tree;
+  MTP_ASSIGN_OR_RETURN(plan.maxK, folder ? planFolderDrafts(*folder, options)
+                                         : planDepth(config, options));
   plan.modules = planModules(config, options, plan.maxK);
-  if (options.drafter.kind == DrafterKind::Lookahead)
-    plan.maxNodes = options.drafter.lookahead.rows();
+  plan.maxNodes = options.drafter.kind == DrafterKind::Lookahead
+                      ? options.drafter.lookahead.rows()
+                      : plan.tree.window();
   return plan;
 }
 
@@ -171,46 +218,27 @@ void emitCaches(ModelContext &context) {
   mlir::Type element = type && *type == WeightType::F32
                            ? mlir::Type(builder.getF32Type())
                            : mlir::Type(builder.getBF16Type());
-  auto emit = [&](llvm::StringRef name, int64_t layers) {
+  auto emit = [&](llvm::StringRef name, int64_t layers, const ModelConfig &of) {
     mlir::mtp::CacheOp::create(builder, builder.getUnknownLoc(), name, layers,
-                               entryWidth(config), element);
+                               entryWidth(of), element);
   };
-  emit(kTargetCache, int64_t(config.layers.size()));
+  emit(kTargetCache, int64_t(config.layers.size()), config);
   if (context.draft.modules > 0)
-    emit(kDrafterCache, context.draft.modules);
+    emit(kDrafterCache, context.draft.modules, config);
+  if (const DrafterFolder *folder = context.draft.folder)
+    if (!folder->layerPrefixes.empty())
+      emit(kDrafterCache, int64_t(folder->layerPrefixes.size()),
+           folder->layers);
 }
 
 /// Emits a function before the functions that apply it, so that the module can
 /// be read from top to bottom.
 void emitFunctions(ModelContext &context) {
-  const ModelConfig &config = context.config;
-  std::vector<LayerKind> kinds;
-  auto note = [&](LayerKind kind) {
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
-      kinds.push_back(kind);
-  };
-  std::for_each(config.layers.begin(), config.layers.end(), note);
-  if (context.draft.modules > 0)
-    note(config.drafterLayer);
-  auto any = [&](auto matches) {
-    return std::any_of(kinds.begin(), kinds.end(), matches);
-  };
-  if (any([](LayerKind kind) { return kind.window == 0; }))
-    emitAttention(context, 0);
-  // A config has one window width at most.
-  auto windowed = std::find_if(kinds.begin(), kinds.end(),
-                               [](LayerKind kind) { return kind.window > 0; });
-  if (windowed != kinds.end())
-    emitAttention(context, windowed->window);
-  if (any([](LayerKind kind) { return !kind.isMoe; }))
-    emitMlp(context);
-  if (any([](LayerKind kind) { return kind.isMoe; }))
-    emitExperts(context);
-  for (LayerKind kind : kinds)
-    emitLayer(context, kind);
-  emitTarget(context);
+  emitModelFunctions(context);
   if (context.draft.modules > 0)
     emitModule(context);
+  if (context.draft.folder)
+    emitFolderFunctions(context);
 }
 
 /// Names the flag of a size that the dialect refuses, which says why: each is
@@ -313,9 +341,15 @@ Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
 /// How the module drafts, for people.
 std::string methodOf(const ModelContext &context,
                      const ImportOptions &options) {
-  std::string name = methodName(context.draft.drafter, context.draft.before);
+  const DraftPlan &draft = context.draft;
+  std::string name = draft.folder
+                         ? std::string(toString(draft.folder->method)) + ":" +
+                               describeTree(draft.tree)
+                         : methodName(draft.drafter);
+  if (draft.before)
+    name = lookupName(*draft.before) + " before " + name;
   bool reuses =
-      context.draft.modules > 0 && options.depthPolicy == DepthPolicy::Reuse;
+      draft.modules > 0 && options.depthPolicy == DepthPolicy::Reuse;
   return reuses ? name + ":reuse" : name;
 }
 
@@ -363,9 +397,13 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
   if (options.hasWeights)
     MTP_RETURN_IF_ERROR(emitTokenizer(context, module, folder, options));
   llvm::SmallVector<llvm::StringRef> names(files.begin(), files.end());
+  mlir::ArrayAttr prefixes;
+  const std::vector<std::string> &fronts = context.weights.prefixes();
+  if (!fronts.empty())
+    prefixes = builder.getStrArrayAttr(
+        llvm::SmallVector<llvm::StringRef>(fronts.begin(), fronts.end()));
   mlir::mtp::WeightsOp::create(builder, builder.getUnknownLoc(),
-                               builder.getStrArrayAttr(names),
-                               /*prefixes=*/nullptr);
+                               builder.getStrArrayAttr(names), prefixes);
   return okStatus();
 }
 
@@ -402,6 +440,42 @@ Result<SharedKeys> consultWeights(ModelConfig &config,
   return keys;
 }
 
+/// Takes what of a drafter nothing uses out of `unused`, and reports it. Copies
+/// of the target's matrices and maps that were checked are without meaning.
+Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
+                           const ImportOptions &options) {
+  std::vector<std::string> own;
+  auto isOwn = [&](const std::string &key) {
+    if (!key.starts_with(kDrafterRoot.str()))
+      return false;
+    std::string_view rest = std::string_view(key).substr(kDrafterRoot.size());
+    bool isKnown = rest == "d2t" || rest == "t2d" ||
+                   rest.ends_with("embed_tokens.weight") ||
+                   rest.ends_with("rotary_emb.inv_freq");
+    if (rest.ends_with("lm_head.weight")) {
+      Result<bool> isCopy = context.weights.areEqual(key, context.keys.head);
+      isKnown = isCopy && *isCopy;
+    }
+    if (!isKnown)
+      own.push_back(std::string(rest));
+    return true;
+  };
+  if (!context.draft.folder)
+    return okStatus();
+  std::erase_if(unused.inLayers, isOwn);
+  std::erase_if(unused.elsewhere, isOwn);
+  if (own.empty())
+    return okStatus();
+  if (!options.allowsUnusedWeights)
+    return invalidArgument("expected every weight of the drafter to be used, "
+                           "got " +
+                           listKeys(own) +
+                           " that are not; say with --method what it is, or "
+                           "go on without them with --allow-unused-weights");
+  warn(options, "weights of the drafter that nothing uses, " + listKeys(own));
+  return okStatus();
+}
+
 /// Reports what of the checkpoint nothing uses.
 Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   ModuleChoice choice{context.draft.modules,
@@ -409,6 +483,7 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
                           options.depthPolicy == DepthPolicy::Reuse};
   UnusedWeights unused =
       findUnusedWeights(context.weights, context.config, choice);
+  MTP_RETURN_IF_ERROR(reportUnusedDrafter(context, unused, options));
   std::string text = "expected every weight under a layer to be used, got ";
   if (!unused.inLayers.empty() && !options.allowsUnusedWeights)
     return invalidArgument(text + listKeys(unused.inLayers) +
@@ -420,6 +495,62 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   if (!unused.elsewhere.empty())
     warn(options, "weights that nothing uses, " + listKeys(unused.elsewhere));
   return okStatus();
+}
+
+/// Copies of the target's matrices are not read twice.
+Status dropCopies(DrafterFolder &folder, const SharedKeys &keys,
+                  const WeightTable &weights) {
+  bool isEagle = folder.method == FolderMethod::Eagle ||
+                 folder.method == FolderMethod::Eagle3;
+  if (!isEagle || folder.embedding.empty())
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(
+      bool isCopy,
+      weights.areEqual(kDrafterRoot.str() + folder.embedding, keys.embedding));
+  if (isCopy)
+    folder.embedding.clear();
+  return okStatus();
+}
+
+/// The drafter's tokenizer, where it has one, should be the target's.
+void compareTokenizers(const std::string &drafter, const std::string &target,
+                       const ImportOptions &options) {
+  constexpr size_t kMostBytes = 64 << 20;
+  auto read = [&](const std::string &folder) {
+    return readTextFile((fs::path(folder) / "tokenizer.json").string(),
+                        kMostBytes);
+  };
+  Result<std::string> own = read(drafter), other = read(target);
+  if (own && other && *own != *other)
+    warn(options, "the tokenizer in \"" + drafter +
+                      "\" is written otherwise than the target's; a drafter "
+                      "of another vocabulary drafts nothing of use");
+}
+
+/// Reads the drafter that --drafter names, and its weights beside the target's.
+Result<std::optional<DrafterFolder>> readFolder(const std::string &target,
+                                                const ModelConfig &config,
+                                                const ImportOptions &options,
+                                                WeightTable &weights,
+                                                const SharedKeys &keys) {
+  if (options.drafter.kind != DrafterKind::Folder)
+    return std::optional<DrafterFolder>();
+  MTP_ASSIGN_OR_RETURN(DrafterFolder folder,
+                       readDrafterFolder(options.drafter.folder, config,
+                                         options.method, options.hasWeights));
+  if (options.hasWeights) {
+    MTP_RETURN_IF_ERROR(weights.addDrafter(folder.files, kDrafterRoot.str()));
+    MTP_RETURN_IF_ERROR(dropCopies(folder, keys, weights));
+    compareTokenizers(folder.path, target, options);
+  }
+  if (options.onNote) {
+    options.onNote("\"" + folder.path + "\" is a drafter of the method " +
+                   std::string(toString(folder.method)) + " in " +
+                   folder.format);
+    for (const std::string &note : folder.notes)
+      options.onNote(note);
+  }
+  return std::optional(std::move(folder));
 }
 
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
@@ -438,7 +569,11 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
                   "tells them apart");
   MTP_ASSIGN_OR_RETURN(SharedKeys keys,
                        consultWeights(*config, weights, options));
-  MTP_ASSIGN_OR_RETURN(DraftPlan draft, planDrafts(*config, options));
+  MTP_ASSIGN_OR_RETURN(std::optional<DrafterFolder> drafter,
+                       readFolder(folder, *config, options, weights, keys));
+  MTP_ASSIGN_OR_RETURN(
+      DraftPlan draft,
+      planDrafts(*config, drafter ? &*drafter : nullptr, options));
   MTP_ASSIGN_OR_RETURN(int64_t maxContext, planContext(*config, options));
 
   mlir::OwningOpRef<mlir::ModuleOp> module =

@@ -3,6 +3,8 @@
 #ifndef MTP_COMPILER_IMPORT_IMPORTER_H
 #define MTP_COMPILER_IMPORT_IMPORTER_H
 
+#include "compiler/Import/DraftTree.h"
+#include "compiler/Import/DrafterFolder.h"
 #include "compiler/Import/DrafterSpec.h"
 #include "compiler/Import/ModelConfig.h"
 #include "runtime/core/Result.h"
@@ -36,6 +38,10 @@ struct ImportOptions {
   /// What drafts, and a lookup whose drafts come before its own, slot by slot.
   DrafterSpec drafter;
   std::optional<LookupSizes> before;
+  /// Of a drafter in a folder: what it is if not what it looks like, and how
+  /// its drafts are arranged.
+  std::optional<FolderMethod> method;
+  DraftTree tree;
   /// Of the model's own modules.
   DepthPolicy depthPolicy = DepthPolicy::PerDepth;
   /// A folder whose files come before those of the drafter library; empty for
@@ -52,6 +58,8 @@ struct ImportOptions {
   bool allowsUnusedWeights = false;
   /// Gets what is worth saying though the import goes on; may be empty.
   std::function<void(const std::string &)> onWarning;
+  /// Gets what a drafter was taken for, and by which conventions; may be empty.
+  std::function<void(const std::string &)> onNote;
 };
 
 /// Imports the checkpoint in `folder` and verifies the module, with what it

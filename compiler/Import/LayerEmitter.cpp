@@ -2,6 +2,8 @@
 
 #include "compiler/Import/ModelEmitter.h"
 
+#include <algorithm>
+
 namespace mtp::importer {
 
 void emitMlp(ModelContext &context) {
@@ -91,23 +93,71 @@ void emitLayer(ModelContext &context, LayerKind kind) {
   emitter.finish(x);
 }
 
+/// The residual streams that a drafter taps, side by side in its order; the
+/// last of `streams` is in front of the final norm.
+static mlir::Value emitTaps(ModelContext &context, FunctionEmitter &emitter,
+                            llvm::ArrayRef<mlir::Value> streams) {
+  llvm::SmallVector<mlir::Value> taps;
+  for (int64_t tap : context.draft.folder->eagle.taps)
+    taps.push_back(streams[size_t(tap)]);
+  if (taps.size() == 1)
+    return taps.front();
+  return mlir::mtp::ConcatOp::create(context.builder, emitter.name("taps"),
+                                     context.handedOn(), taps);
+}
+
 void emitTarget(ModelContext &context) {
+  bool hasTaps =
+      context.draft.folder && !context.draft.folder->eagle.taps.empty();
   FunctionEmitter emitter(
       context, kTarget,
       {{"tokens", context.tokens()}, {"rows", context.rows()}},
-      {context.logits(), context.hidden()}, {""});
+      {context.logits(), context.handedOn()}, {context.root});
   mlir::Value x = emitter.embed(emitter.argument(0));
   mlir::Value rows = emitter.argument(1);
   const std::vector<LayerKind> &layers = context.config.layers;
-  for (size_t i = 0; i < layers.size(); ++i)
-    x = emitApply(
-            context, layerFunction(layers[i]), {x, rows}, context.hidden(), "x",
-            layerPrefix(context.config, int64_t(i)), kTargetCache, int64_t(i))
+  llvm::SmallVector<mlir::Value> streams = {x};
+  for (size_t i = 0; i < layers.size(); ++i) {
+    x = emitApply(context, layerFunction(layers[i]), {x, rows},
+                  context.hidden(), "x", context.prefixOf(i), context.cache,
+                  int64_t(i))
             ->getResult(0);
-  // All supported drafters take the state after the final norm.
+    streams.push_back(x);
+  }
+  // Drafters without taps take the state after the final norm.
   mlir::Value hidden = emitter.norm(x, context.config.keys().trunk + "norm",
                                     context.config.normEps);
-  emitter.finish({emitter.head(hidden), hidden});
+  emitter.finish({emitter.head(hidden),
+                  hasTaps ? emitTaps(context, emitter, streams) : hidden});
+}
+
+void emitModelFunctions(ModelContext &context) {
+  const ModelConfig &config = context.config;
+  std::vector<LayerKind> kinds;
+  auto note = [&](LayerKind kind) {
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+      kinds.push_back(kind);
+  };
+  std::for_each(config.layers.begin(), config.layers.end(), note);
+  if (context.draft.modules > 0)
+    note(config.drafterLayer);
+  auto any = [&](auto matches) {
+    return std::any_of(kinds.begin(), kinds.end(), matches);
+  };
+  if (any([](LayerKind kind) { return kind.window == 0; }))
+    emitAttention(context, 0);
+  // A config has one window width at most.
+  auto windowed = std::find_if(kinds.begin(), kinds.end(),
+                               [](LayerKind kind) { return kind.window > 0; });
+  if (windowed != kinds.end())
+    emitAttention(context, windowed->window);
+  if (any([](LayerKind kind) { return !kind.isMoe; }))
+    emitMlp(context);
+  if (any([](LayerKind kind) { return kind.isMoe; }))
+    emitExperts(context);
+  for (LayerKind kind : kinds)
+    emitLayer(context, kind);
+  emitTarget(context);
 }
 
 } // namespace mtp::importer

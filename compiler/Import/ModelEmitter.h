@@ -8,6 +8,8 @@
 #ifndef MTP_COMPILER_IMPORT_MODELEMITTER_H
 #define MTP_COMPILER_IMPORT_MODELEMITTER_H
 
+#include "compiler/Import/DraftTree.h"
+#include "compiler/Import/DrafterFolder.h"
 #include "compiler/Import/DrafterSpec.h"
 #include "compiler/Import/Importer.h"
 #include "compiler/Import/ModelConfig.h"
@@ -24,6 +26,10 @@ inline constexpr llvm::StringLiteral kTarget = "target";
 inline constexpr llvm::StringLiteral kModule = "module";
 inline constexpr llvm::StringLiteral kTargetCache = "target_cache";
 inline constexpr llvm::StringLiteral kDrafterCache = "drafter_cache";
+/// The tokens of a drafter's head that has few columns.
+inline constexpr llvm::StringLiteral kDrafterVocabulary = "drafter_tokens";
+/// In front of the keys of a drafter in a folder of its own.
+inline constexpr llvm::StringLiteral kDrafterRoot = "drafter.";
 
 /// The matrices that the target and the modules share; one key where they are
 /// tied.
@@ -41,6 +47,9 @@ struct DraftPlan {
   int64_t modules = 0;
   /// Nodes of a tree; 0 for those of a chain.
   int64_t maxNodes = 0;
+  /// Of a drafter in a folder of its own; else null.
+  const DrafterFolder *folder = nullptr;
+  DraftTree tree;
 };
 
 /// What the functions of one module share.
@@ -52,6 +61,12 @@ struct ModelContext {
   mlir::OpBuilder builder;
   /// The first failure. Emission goes on after it, and its result is dropped.
   Status failure;
+  /// In front of the names of functions, and of the keys of weights that are
+  /// not those of the embedding and the head.
+  std::string functions, root;
+  /// In front of each layer's keys, behind the root; empty for a model's own.
+  std::vector<std::string> layerPrefixes;
+  llvm::StringRef cache = kTargetCache;
 
   /// Keeps the first failure.
   void fail(const Status &status) {
@@ -63,11 +78,16 @@ struct ModelContext {
   mlir::Type grid();
   mlir::Type activation(int64_t width);
   mlir::Type hidden() { return activation(config.hidden); }
+  /// What @target hands on: its last state, or the taps of a drafter in a row.
+  mlir::Type handedOn();
   mlir::Type logits() { return activation(config.vocab); }
   mlir::Type rows();
   mlir::Location name(llvm::StringRef text);
 
-  /// The prefixes of all layers of a kind, those of MTP modules included.
+  /// The prefix of a layer's keys behind the root.
+  std::string prefixOf(size_t layer) const;
+  /// The prefixes of all layers of a kind with the root, those of MTP modules
+  /// included.
   std::vector<std::string>
       prefixesOf(llvm::function_ref<bool(LayerKind)>) const;
 
@@ -109,8 +129,9 @@ public:
   mlir::Value add(mlir::Value a, mlir::Value b, llvm::StringRef name);
   /// down(silu(gate x) * up x), of the weights `KEYgate_proj` and so on.
   mlir::Value gated(mlir::Value x, llvm::StringRef key, int64_t width);
-  /// Logits of normalised hidden states.
-  mlir::Value head(mlir::Value x);
+  /// Logits of normalised hidden states, of so many columns if not one for each
+  /// token.
+  mlir::Value head(mlir::Value x, int64_t columns = 0);
   /// A weight of `shape`, or `stack` of them for the "{}" in the key.
   mlir::Value weight(llvm::StringRef key, llvm::ArrayRef<int64_t> shape,
                      int64_t stack = 0);
@@ -129,6 +150,10 @@ private:
 /// Attention with its norm and its residual: @attention, or with a window
 /// @attention_window.
 void emitAttention(ModelContext &context, int64_t window);
+/// What attention makes of normalised rows, of any width, with the projections
+/// around it. `window` 0: it sees all earlier positions.
+mlir::Value emitAttended(FunctionEmitter &emitter, mlir::Value normed,
+                         mlir::Value rows, int64_t window);
 /// The feed-forward part with its norm and its residual: @mlp.
 void emitMlp(ModelContext &context);
 /// The same as a mixture of experts: @experts.
@@ -139,15 +164,19 @@ void emitLayer(ModelContext &context, LayerKind kind);
 std::string layerFunction(LayerKind kind);
 /// @target: tokens to logits and the hidden state for the drafter.
 void emitTarget(ModelContext &context);
+/// @target, and the functions that it applies; those of MTP modules' layers,
+/// too.
+void emitModelFunctions(ModelContext &context);
 /// @module: one MTP module.
 void emitModule(ModelContext &context);
 /// The round that drafts, verifies, accepts and commits.
 void emitRound(ModelContext &context);
 
-/// What a drafter gives to a round: its drafts, and of a tree whose shape it
-/// computes the parents.
+/// What a drafter gives to a round: its drafts, of a tree whose shape it
+/// computes the parents, and of another tree its shape.
 struct Drafts {
   mlir::Value drafts, parents;
+  mlir::DenseI64ArrayAttr tree;
 };
 
 // How each kind of drafter takes part: what it imports from the library stands
@@ -165,6 +194,14 @@ Drafts emitBefore(ModelContext &context, mlir::Value slots, Drafts drafted);
 /// What a drafter learns of the logits of all rows that were verified.
 void emitLearning(ModelContext &context, mlir::Value slots, Drafts drafted,
                   mlir::Value logits);
+void importFolder(ModelContext &context);
+Drafts emitFolderDrafts(ModelContext &context);
+/// The functions, the cache and the vocabulary of a drafter in a folder.
+void emitFolderFunctions(ModelContext &context);
+/// What the verified rows hand on to a drafter, and how it is made of what
+/// @target hands on.
+mlir::Type verifiedHidden(ModelContext &context);
+mlir::Value emitHandedOn(ModelContext &context, mlir::Value hidden);
 
 /// Takes functions from a file of the drafter library.
 void emitImport(ModelContext &context, llvm::StringRef file,

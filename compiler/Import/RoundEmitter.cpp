@@ -6,10 +6,19 @@ namespace mtp::importer {
 
 namespace {
 
-/// The slots, where the round of a drafter names them.
+/// What the drafter takes from the library.
+void emitImports(ModelContext &context) {
+  importTokenDrafters(context);
+  if (context.draft.folder)
+    importFolder(context);
+}
+
+/// The slots, where something in the round names them that does not stand in a
+/// drafter's own region.
 mlir::Value emitOwnSlots(ModelContext &context) {
-  bool isChain = context.draft.drafter.kind == DrafterKind::Modules;
-  return isChain && !context.draft.before ? mlir::Value() : emitSlots(context);
+  DrafterKind kind = context.draft.drafter.kind;
+  bool isOwn = kind == DrafterKind::Modules || kind == DrafterKind::Folder;
+  return isOwn && !context.draft.before ? mlir::Value() : emitSlots(context);
 }
 
 Drafts emitDrafts(ModelContext &context, mlir::Value slots) {
@@ -23,26 +32,26 @@ Drafts emitDrafts(ModelContext &context, mlir::Value slots) {
   case DrafterKind::Lookahead:
     return emitLookahead(context, slots);
   case DrafterKind::Folder:
-    break;
+    return emitFolderDrafts(context);
   }
-  context.fail(unimplemented("no drafter in a folder is read"));
   return {};
 }
 
 mlir::mtp::VerifyOp emitVerify(ModelContext &context, const Drafts &drafted) {
   mlir::OpBuilder &builder = context.builder;
   auto verify = mlir::mtp::VerifyOp::create(
-      builder, context.name("verified"), context.logits(), context.hidden(),
-      /*more=*/mlir::TypeRange(), drafted.drafts, drafted.parents,
-      /*tree=*/nullptr);
+      builder, context.name("verified"), context.logits(),
+      verifiedHidden(context), /*more=*/mlir::TypeRange(), drafted.drafts,
+      drafted.parents, drafted.tree);
   mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block *block =
       enterRegion(context, verify.getBodyRegion(),
                   {{"tokens", context.tokens()}, {"rows", context.rows()}});
   mlir::Operation *step =
       emitApply(context, kTarget, block->getArguments(),
-                {context.logits(), context.hidden()}, "step");
-  emitYield(context, step->getResults());
+                {context.logits(), context.handedOn()}, "step");
+  emitYield(context,
+            {step->getResult(0), emitHandedOn(context, step->getResult(1))});
   return verify;
 }
 
@@ -53,7 +62,7 @@ mlir::mtp::AcceptOp emitAccept(ModelContext &context, const Drafts &drafted,
       builder, context.name("accepted"), context.tokens(), context.grid(),
       /*path=*/mlir::Type(), drafted.drafts, logits,
       /*draft_logits=*/mlir::Value(), /*rows=*/mlir::Value(), drafted.parents,
-      mlir::mtp::AcceptRule::Exact, /*tree=*/nullptr, /*rule_args=*/nullptr);
+      mlir::mtp::AcceptRule::Exact, drafted.tree, /*rule_args=*/nullptr);
   mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block *block =
       enterRegion(context, accept.getBodyRegion(),
@@ -69,7 +78,7 @@ mlir::mtp::AcceptOp emitAccept(ModelContext &context, const Drafts &drafted,
 
 void emitRound(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
-  importTokenDrafters(context);
+  emitImports(context);
   auto round =
       mlir::mtp::RoundOp::create(builder, builder.getUnknownLoc(), "generate",
                                  /*k=*/mlir::IntegerAttr());

@@ -26,6 +26,17 @@ Status WeightTable::open(const std::string &folder) {
   return okStatus();
 }
 
+Status WeightTable::addDrafter(const std::vector<std::string> &files,
+                               const std::string &prefix) {
+  std::vector<std::string> all = sources();
+  filePrefixes.assign(all.size(), "");
+  all.insert(all.end(), files.begin(), files.end());
+  filePrefixes.resize(all.size(), prefix);
+  drafterPrefix = prefix;
+  MTP_ASSIGN_OR_RETURN(weights, WeightSet::openFiles(all, filePrefixes));
+  return okStatus();
+}
+
 std::vector<std::string> WeightTable::sources() const {
   return weights ? weights->sources() : std::vector<std::string>();
 }
@@ -115,7 +126,11 @@ Result<WeightType> WeightTable::check(const std::string &key,
   WeightSource source;
   source.keyPattern = key;
   MTP_RETURN_IF_ERROR(WeightRows::resolve(*weights, source, 0).status());
-  Result<WeightType> type = keptType(tensor.type, shape.size());
+  bool isDrafters = !drafterPrefix.empty() && key.starts_with(drafterPrefix);
+  WeightType stored = isDrafters && tensor.type == WeightType::F16
+                          ? WeightType::BF16
+                          : tensor.type;
+  Result<WeightType> type = keptType(stored, shape.size());
   if (!type)
     return type.status().withContext("weight \"" + key + "\"");
   return type;

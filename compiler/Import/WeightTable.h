@@ -28,6 +28,11 @@ public:
   /// Opens the checkpoint in a folder; from now on weights must exist.
   Status open(const std::string &folder);
 
+  /// Opens a drafter's files beside it, whose keys begin with `prefix`. F16
+  /// matrices of theirs are kept as BF16: drafts decide no token.
+  Status addDrafter(const std::vector<std::string> &files,
+                    const std::string &prefix);
+
   /// The type (BF16 or F32) to keep a weight in. It must be there with `shape`
   /// under every prefix and, with `stack` > 0, for every number in place of
   /// "{}", and all of these must be kept in one type.
@@ -37,6 +42,8 @@ public:
 
   /// The files to name in the module: paths as given to open().
   std::vector<std::string> sources() const;
+  /// What stands in front of the keys of each; empty where all have nothing.
+  const std::vector<std::string> &prefixes() const { return filePrefixes; }
 
   /// Whether the checkpoint has a key; without a checkpoint none is there.
   bool contains(const std::string &key) const;
@@ -57,6 +64,8 @@ private:
   WeightType storedType;
   std::optional<WeightType> matrixType;
   std::optional<WeightSet> weights;
+  std::vector<std::string> filePrefixes;
+  std::string drafterPrefix;
   std::set<std::string, std::less<>> used;
 };
 

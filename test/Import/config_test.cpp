@@ -502,8 +502,8 @@ TEST(Config, ReadsTextModelsOfWrappers) {
 /// Configs of drafters, most of which call themselves a llama or a qwen3 of one
 /// layer.
 TEST(Config, RefusesDrafters) {
-  const char *instead = "drafters in folders of their own are not read: import "
-                        "the model that it drafts for";
+  const char *instead = "import the model that it drafts for, with --drafter "
+                        "and this folder";
   auto expect = [&](const char *key, const char *value, const char *method) {
     expectError(kLlama.with(key, value), "config key \"" + std::string(key) +
                                              "\": expected a model, got " +

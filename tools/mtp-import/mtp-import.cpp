@@ -67,6 +67,16 @@ static cl::opt<std::string>
            cl::desc("lookup[:min,max]: its drafts, in each slot where it has "
                     "some, come before those of the drafter"),
            cl::value_desc("spec"), cl::cat(category));
+    method("method",
+           cl::desc("what the drafter in a folder is, if not what it looks "
+                    "like: eagle, hass, eagle3, medusa or model"),
+           cl::value_desc("name"), cl::cat(category));
+static cl::opt<std::string> draftTree(
+    "draft-tree", cl::init("chain"),
+    cl::desc("how the drafts of a drafter in a folder are arranged: chain "
+             "(default), dynamic:depth,width,nodes, or a file with a list of "
+             "paths, as medusa_choices"),
+    cl::value_desc("tree"), cl::cat(category));
 static cl::opt<std::string> drafterLibrary(
     "drafter-library",
     cl::desc("a folder whose files come before those of the drafter library; "
@@ -109,6 +119,15 @@ static mtp::Result<ImportOptions> readOptions() {
     // More than one statement.
     MTP_ASSIGN_OR_RETURN(options.before, mtp::importer::parseBefore(before));
   }
+  if (method.getNumOccurrences()) {
+    options.method = mtp::importer::parseFolderMethod(method);
+    if (!options.method)
+      return mtp::invalidArgument("--method: expected " +
+                                  mtp::importer::listFolderMethods() +
+                                  ", got '" + method + "'");
+  }
+  MTP_ASSIGN_OR_RETURN(options.tree,
+                       mtp::importer::parseDraftTree(std::string(draftTree)));
   options.libraryFolder = drafterLibrary;
   if (maxK.getNumOccurrences())
     options.maxK = maxK;
@@ -128,6 +147,9 @@ static mtp::Result<ImportOptions> readOptions() {
   options.onWarning = [](const std::string &text) {
     llvm::errs() << "mtp-import: warning: " << text << '\n';
   };
+  options.onNote = [](const std::string &text) {
+    llvm::errs() << "mtp-import: note: " << text << '\n';
+  };
   llvm::StringRef parent = llvm::sys::path::parent_path(output);
   if (output != "-" && !parent.empty())
     options.outputFolder = parent.str();
@@ -141,6 +163,8 @@ Examples:
   mtp-import Qwen3-8B -o Qwen3-8B/lookup.mlir --drafter lookup:2,5 -k 4
   mtp-import MiMo-7B-Base -o MiMo-7B-Base/model.mlir --before lookup:3,5
   mtp-import --print-library=lookup.mlir
+  mtp-import Llama-3.1-8B --drafter EAGLE3-Llama-3.1-8B -o e3.mlir -k 5
+  mtp-import Vicuna-7B --drafter medusa --draft-tree choices.json -o m.mlir
 )");
 
 static int fail(const llvm::Twine &message,

@@ -1,0 +1,235 @@
+//===- DrafterFolder.cpp - What a folder with a drafter holds -------------===//
+
+#include "compiler/Import/DrafterFolder.h"
+
+#include "compiler/Import/ConfigFamilies.h"
+#include "compiler/Import/DrafterReaders.h"
+#include "compiler/Weights/InputFile.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace mtp::importer {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMaxConfigBytes = 16 << 20;
+
+struct MethodName {
+  std::string_view name;
+  FolderMethod method;
+};
+
+constexpr MethodName kMethods[] = {
+    {"eagle", FolderMethod::Eagle},   {"hass", FolderMethod::Eagle},
+    {"eagle3", FolderMethod::Eagle3}, {"medusa", FolderMethod::Medusa},
+    {"model", FolderMethod::Model},
+};
+
+/// Signs of drafters that are not read, in lower case: parts of the names in
+/// "architectures", "model_type" and "speculators_model_type".
+constexpr std::string_view kUnread[] = {"peagle",   "dflash", "dspark",
+                                        "lilicorr", "domino", "mlp_specul",
+                                        "pard",     "gemma4", "mtp"};
+
+std::string lower(std::string text) {
+  for (char &c : text)
+    c = c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
+  return text;
+}
+
+/// All names by which a config says what it is.
+std::vector<std::string> namesOf(ConfigFields &fields) {
+  std::vector<std::string> names = fields.texts("architectures");
+  for (const char *key : {"speculators_model_type", "model_type"})
+    names.push_back(fields.textOr(key, ""));
+  for (std::string &name : names)
+    name = lower(name);
+  return names;
+}
+
+bool anyHas(const std::vector<std::string> &names, std::string_view part) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
+    return name.find(part) != name.npos;
+  });
+}
+
+bool hasAny(const ConfigFields &fields,
+            std::initializer_list<std::string_view> keys) {
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](std::string_view key) { return fields.has(key); });
+}
+
+bool isThere(const WeightSet *weights,
+             std::initializer_list<std::string_view> keys) {
+  return weights &&
+         std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+           return weights->contains(key);
+         });
+}
+
+/// What the config says, or nothing.
+std::optional<FolderMethod>
+recogniseConfig(ConfigFields &fields, const std::vector<std::string> &names) {
+  if (anyHas(names, "medusa") ||
+      hasAny(fields, {"medusa_num_heads", "medusa_num_layers"}))
+    return FolderMethod::Medusa;
+  if (anyHas(names, "eagle3") ||
+      hasAny(fields, {"draft_vocab_size", "norm_before_residual",
+                      "eagle_config", "eagle_aux_hidden_state_layer_ids"}))
+    return FolderMethod::Eagle3;
+  if (anyHas(names, "eagle"))
+    return FolderMethod::Eagle;
+  return std::nullopt;
+}
+
+/// What the tensors say, or nothing. EAGLE's first drafters have no norm behind
+/// their layers.
+std::optional<FolderMethod> recogniseTensors(const WeightSet *weights) {
+  if (isThere(weights, {"0.0.linear.weight", "medusa_head.0.0.linear.weight",
+                        "blocks.0.layers.0.weight"}))
+    return FolderMethod::Medusa;
+  for (const std::string root : {"", "model."}) {
+    if (isThere(weights, {root + "midlayer.self_attn.q_proj.weight",
+                          root + "layers.0.hidden_norm.weight"}))
+      return FolderMethod::Eagle3;
+    if (isThere(weights, {root + "fc.weight", root + "fusion_fc.weight"}))
+      return isThere(weights, {root + "norm.weight"}) ? FolderMethod::Eagle3
+                                                      : FolderMethod::Eagle;
+  }
+  if (isThere(weights, {"model.layers.0.input_layernorm.weight"}))
+    return FolderMethod::Model;
+  return std::nullopt;
+}
+
+Result<FolderMethod> recognise(ConfigFields &fields, const WeightSet *weights) {
+  std::vector<std::string> names = namesOf(fields);
+  MTP_RETURN_IF_ERROR(fields.status());
+  for (std::string_view sign : kUnread)
+    if (anyHas(names, sign))
+      return unimplemented("expected a drafter of the methods " +
+                           listFolderMethods() + ", got one of \"" +
+                           std::string(sign) + "\"");
+  if (hasAny(fields, {"pard_token", "dflash_config", "markov_rank",
+                      "dspark_target_layer_ids"}) ||
+      isThere(weights, {"mask_hidden"}))
+    return unimplemented("expected a drafter of the methods " +
+                         listFolderMethods() +
+                         ", got one that fills several places in one pass");
+  std::optional<FolderMethod> method = recogniseTensors(weights);
+  if (!method)
+    method = recogniseConfig(fields, names);
+  if (method)
+    return *method;
+  if (weights)
+    return invalidArgument("expected the tensors of a drafter, got none of "
+                           "those that tell " +
+                           listFolderMethods());
+  // The config of EAGLE's first drafters is that of a llama of one layer.
+  return invalidArgument("expected a config that says what it is, got none of "
+                         "the keys that do; say so with --method (" +
+                         listFolderMethods() + ")");
+}
+
+/// The files that hold a drafter's weights.
+Result<std::vector<std::string>> findFiles(const std::string &folder) {
+  std::error_code error;
+  for (const char *name : {"model.safetensors", "model.safetensors.index.json",
+                           "medusa_lm_head.safetensors"})
+    if (fs::exists(fs::path(folder) / name, error))
+      return std::vector{(fs::path(folder) / name).string()};
+  for (const char *name : {"pytorch_model.bin", "medusa_lm_head.pt",
+                           "pytorch_model.bin.index.json"})
+    if (fs::exists(fs::path(folder) / name, error))
+      return unimplemented(
+          "expected safetensors in \"" + folder + "\", got " + name +
+          ", which is not read since it may hold code; convert it with "
+          "tools/mtp-import/convert_torch.py " +
+          folder);
+  return notFound("expected model.safetensors, model.safetensors.index.json or "
+                  "medusa_lm_head.safetensors in \"" +
+                  folder + "\"");
+}
+
+} // namespace
+
+std::string_view toString(FolderMethod method) {
+  for (const MethodName &entry : kMethods)
+    if (entry.method == method)
+      return entry.name;
+  return "";
+}
+
+std::optional<FolderMethod> parseFolderMethod(std::string_view name) {
+  for (const MethodName &entry : kMethods)
+    if (entry.name == name)
+      return entry.method;
+  return std::nullopt;
+}
+
+std::string listFolderMethods() {
+  std::string text;
+  for (size_t i = 0; i < std::size(kMethods); ++i) {
+    const char *separator = i + 1 == std::size(kMethods) ? " or " : ", ";
+    text += (i == 0 ? "" : separator) + std::string(kMethods[i].name);
+  }
+  return text;
+}
+
+Result<DrafterFolder> parseDrafter(std::string_view config,
+                                   const WeightSet *weights,
+                                   const ModelConfig &target,
+                                   std::optional<FolderMethod> method) {
+  MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(config));
+  // parseObject() has seen to it that the root is an object.
+  ConfigFields fields(document.root().get_object().value_unsafe());
+  DrafterFolder drafter;
+  MTP_ASSIGN_OR_RETURN(drafter.method, method ? Result<FolderMethod>(*method)
+                                              : recognise(fields, weights));
+  DrafterSource source{fields, weights, target};
+  switch (drafter.method) {
+  case FolderMethod::Eagle:
+    MTP_RETURN_IF_ERROR(readEagle(source, drafter));
+    break;
+  case FolderMethod::Eagle3:
+    MTP_RETURN_IF_ERROR(readEagle3(source, drafter));
+    break;
+  case FolderMethod::Medusa:
+    MTP_RETURN_IF_ERROR(readMedusa(source, drafter));
+    break;
+  case FolderMethod::Model:
+    MTP_RETURN_IF_ERROR(readDraftModel(source, drafter));
+    break;
+  }
+  return drafter;
+}
+
+Result<DrafterFolder> readDrafterFolder(const std::string &folder,
+                                        const ModelConfig &target,
+                                        std::optional<FolderMethod> method,
+                                        bool hasWeights) {
+  MTP_ASSIGN_OR_RETURN(std::string config,
+                       readTextFile(folder + "/config.json", kMaxConfigBytes));
+  std::string where = "--drafter \"" + folder + "\"";
+  std::vector<std::string> files;
+  std::optional<WeightSet> weights;
+  if (hasWeights) {
+    Result<std::vector<std::string>> found = findFiles(folder);
+    if (!found)
+      return found.status().withContext(where);
+    files = std::move(*found);
+    MTP_ASSIGN_OR_RETURN(weights, WeightSet::openFiles(files));
+  }
+  Result<DrafterFolder> drafter =
+      parseDrafter(config, weights ? &*weights : nullptr, target, method);
+  if (!drafter)
+    return drafter.status().withContext(where);
+  drafter->path = folder;
+  drafter->files = std::move(files);
+  return drafter;
+}
+
+} // namespace mtp::importer

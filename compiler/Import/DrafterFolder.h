@@ -1,0 +1,102 @@
+//===- DrafterFolder.h - What a folder with a drafter holds -----*- C++ -*-===//
+//
+// Drafters are published in folders of their own, in their authors' format, in
+// that of the speculators library, or as engines convert them. They are told by
+// their tensors and what config.json says, never by a folder's name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_COMPILER_IMPORT_DRAFTERFOLDER_H
+#define MTP_COMPILER_IMPORT_DRAFTERFOLDER_H
+
+#include "compiler/Import/ModelConfig.h"
+#include "compiler/Weights/WeightSet.h"
+#include "runtime/core/Result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mtp::importer {
+
+enum class FolderMethod {
+  Eagle,  ///< EAGLE-1 and HASS (arXiv:2401.15077, 2408.15766).
+  Eagle3, ///< arXiv:2503.01840, and EAGLE-3.1's norms.
+  Medusa, ///< arXiv:2401.10774.
+  Model,  ///< A model of its own with the target's vocabulary.
+};
+
+/// "eagle" and so on, as --method takes them; "hass" is "eagle", too.
+std::string_view toString(FolderMethod method);
+std::optional<FolderMethod> parseFolderMethod(std::string_view name);
+/// "eagle, hass, eagle3, medusa or model", for a message.
+std::string listFolderMethods();
+
+/// What of EAGLE's drafters the plain config of their layers does not say.
+struct EagleConfig {
+  std::string fuse; ///< Projects embedding and hidden state, or the taps.
+  bool hasFuseBias = false;
+  // EAGLE-3 alone.
+  /// Residual streams of the target, each by the layer that it enters; the
+  /// number of layers is the stream in front of the final norm.
+  std::vector<int64_t> taps;
+  bool normBeforeResidual = false, normBeforeFuse = false;
+  bool hasFuseNorms = false; ///< One for each tap.
+  bool normOutput = false;   ///< What is fed back is normalised.
+  /// Columns of the drafter's head, which stand for these tokens; empty where
+  /// they are the target's.
+  int64_t draftVocab = 0;
+  std::vector<int32_t> tokens;
+};
+
+/// A pattern with a number in place of "{i}" or another name in brackets.
+std::string numbered(std::string pattern, std::string_view name, int64_t i);
+
+struct MedusaConfig {
+  int64_t heads = 0, blocks = 0;
+  /// Prefixes of head {i}'s blocks and of its output, and the key of block {l}
+  /// in the first, without ".weight".
+  std::string blocksPrefix, outputPrefix, block;
+  bool hasBias = true;
+};
+
+struct DrafterFolder {
+  FolderMethod method = FolderMethod::Eagle;
+  /// "the authors' format" and so on, for people.
+  std::string format;
+  /// The folder, and its weight files by path; none without weights.
+  std::string path;
+  std::vector<std::string> files;
+  /// The layers; of Medusa the vocabulary and the hidden width alone.
+  ModelConfig layers;
+  /// What stands in front of all keys but the next two, and of each layer's.
+  std::string root;
+  std::vector<std::string> layerPrefixes;
+  /// Tensors of the embedding and of the head, empty where the target's are
+  /// taken.
+  std::string embedding, head;
+  EagleConfig eagle;
+  MedusaConfig medusa;
+  /// What is worth saying: conventions, defaults.
+  std::vector<std::string> notes;
+};
+
+/// Reads the drafter in `folder` for a target, and checks its widths,
+/// vocabulary and taps. `method` overrides what it is recognised as. Without
+/// weights config.json alone tells.
+Result<DrafterFolder> readDrafterFolder(const std::string &folder,
+                                        const ModelConfig &target,
+                                        std::optional<FolderMethod> method,
+                                        bool hasWeights);
+
+/// The same from a config's text and its weights, which may be null.
+Result<DrafterFolder> parseDrafter(std::string_view config,
+                                   const WeightSet *weights,
+                                   const ModelConfig &target,
+                                   std::optional<FolderMethod> method);
+
+} // namespace mtp::importer
+
+#endif // MTP_COMPILER_IMPORT_DRAFTERFOLDER_H

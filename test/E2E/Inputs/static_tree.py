@@ -1,0 +1,8 @@
+#!/usr/bin/env python3
+"""Prints the list of paths that a file of the oracle has: static_tree.py EXPECTED.json"""
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf8") as file:
+    runs = json.load(file)["runs"]
+print(json.dumps(next(run["topology"] for run in runs if isinstance(run["topology"], list))))

@@ -1,0 +1,201 @@
+//===- drafter_folder_test.cpp - Drafters in folders, and their trees -----===//
+
+#include "compiler/Import/ConfigReader.h"
+#include "compiler/Import/DraftTree.h"
+#include "compiler/Import/DrafterFolder.h"
+#include "test/Weights/TestFiles.h"
+
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::importer;
+using namespace mtp::test;
+
+namespace {
+
+template <typename T>
+void expectError(const Result<T> &result, const std::string &text) {
+  ASSERT_FALSE(result.isOk()) << "expected: " << text;
+  EXPECT_NE(result.status().message().find(text), std::string_view::npos)
+      << result.status().toString();
+}
+
+const std::string kLayers =
+    R"("hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 96,
+       "vocab_size": 127, "num_hidden_layers": 1)";
+
+/// A target of `layers` layers.
+ModelConfig target(const std::string &layers = "32") {
+  return *parseModelConfig(R"({"model_type": "llama", "hidden_size": 64,
+      "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 127,
+      "num_hidden_layers": )" + layers +
+                               "}",
+                           "{}");
+}
+
+Result<DrafterFolder> parse(const std::string &keys,
+                            const ModelConfig &model = target(),
+                            std::optional<FolderMethod> method = {}) {
+  return parseDrafter("{" + keys + "}", nullptr, model, method);
+}
+
+/// The method that the tensors of a file tell, whatever the config says.
+std::string methodOf(std::initializer_list<const char *> tensors) {
+  TemporaryFolder folder;
+  FileBuilder builder;
+  for (const char *tensor : tensors)
+    builder.addF32(tensor, {1}, {1});
+  std::string path = folder.write("model.safetensors", builder.build());
+  auto weights = WeightSet::openFiles({&path, 1});
+  EXPECT_TRUE(weights.isOk()) << weights.status().toString();
+  auto drafter = parseDrafter("{" + kLayers + "}", &*weights, target(), {});
+  return drafter ? std::string(toString(drafter->method))
+                 : drafter.status().toString();
+}
+
+TEST(DrafterFolder, IsToldByItsTensors) {
+  EXPECT_EQ(methodOf({"fc.weight", "layers.0.self_attn.q_proj.weight"}),
+            "eagle");
+  EXPECT_EQ(methodOf({"0.0.linear.weight", "0.1.weight"}), "medusa");
+  EXPECT_EQ(methodOf({"blocks.0.layers.0.weight", "lm_heads.0.weight"}),
+            "medusa");
+  // One that goes on to be read as EAGLE-3 misses its projection there.
+  EXPECT_NE(methodOf({"midlayer.self_attn.q_proj.weight"}).find("fc.weight"),
+            std::string::npos);
+  EXPECT_NE(
+      methodOf({"other.weight"}).find("expected the tensors of a drafter"),
+      std::string::npos);
+  EXPECT_NE(methodOf({"mask_hidden"}).find("several places in one pass"),
+            std::string::npos);
+}
+
+TEST(DrafterFolder, IsToldByItsConfigWithoutTensors) {
+  auto method = [](const std::string &keys) {
+    auto drafter = parse(keys + ", " + kLayers);
+    return drafter ? std::string(toString(drafter->method))
+                   : drafter.status().toString();
+  };
+  EXPECT_EQ(method(R"("architectures": ["LlamaForCausalLMEagle3"])"), "eagle3");
+  EXPECT_EQ(method(R"("draft_vocab_size": 100)"), "eagle3");
+  EXPECT_EQ(method(R"("architectures": ["EagleLlamaForCausalLM"])"), "eagle");
+  EXPECT_EQ(method(R"("medusa_num_heads": 3)"), "medusa");
+  expectError(parse(kLayers), "say so with --method");
+  expectError(parse(R"("architectures": ["DFlashDraftModel"], )" + kLayers),
+              "got one of \"dflash\"");
+  auto said = parse(kLayers, target(), FolderMethod::Eagle);
+  EXPECT_TRUE(said.isOk()) << said.status().toString();
+}
+
+TEST(DrafterFolder, TapsByDefaultAndByEachConvention) {
+  auto taps = [](const std::string &keys, const std::string &layers) {
+    auto drafter = parse(R"("architectures": ["X-Eagle3"], )" + keys + kLayers,
+                         target(layers));
+    EXPECT_TRUE(drafter.isOk()) << drafter.status().toString();
+    return drafter->eagle.taps;
+  };
+  using Taps = std::vector<int64_t>;
+  EXPECT_EQ(taps("", "32"), (Taps{2, 16, 29}));
+  EXPECT_EQ(taps("", "36"), (Taps{2, 18, 33}));
+  EXPECT_EQ(taps("", "80"), (Taps{2, 40, 77}));
+  EXPECT_EQ(taps(R"("eagle_aux_hidden_state_layer_ids": [1, 32], )", "32"),
+            (Taps{1, 32}));
+  EXPECT_EQ(
+      taps(R"("eagle_config": {"eagle_aux_hidden_state_layer_ids": [4]}, )",
+           "32"),
+      (Taps{4}));
+  // DeepSpec names layers by what they put out, -1 for the embedding.
+  EXPECT_EQ(taps(R"("target_layer_ids": [-1, 9, 31], )", "32"),
+            (Taps{0, 10, 32}));
+  for (const char *ids : {"[33]", "[-1]"})
+    expectError(parse(R"("eagle_aux_hidden_state_layer_ids": )" +
+                      std::string(ids) + ", " + kLayers),
+                "of a target of 32 layers");
+}
+
+TEST(DrafterFolder, DefaultsOfTheResidualDifferByFormat) {
+  auto authors = parse(R"("draft_vocab_size": 100, )" + kLayers);
+  auto speculators = parse(
+      R"("speculators_model_type": "eagle3", "transformer_layer_config": {)" +
+      kLayers + "}");
+  ASSERT_TRUE(authors.isOk()) << authors.status().toString();
+  ASSERT_TRUE(speculators.isOk()) << speculators.status().toString();
+  EXPECT_FALSE(authors->eagle.normBeforeResidual);
+  EXPECT_TRUE(speculators->eagle.normBeforeResidual);
+  EXPECT_EQ(authors->eagle.tokens.size(), 100u);
+  EXPECT_TRUE(speculators->eagle.tokens.empty());
+}
+
+TEST(DrafterFolder, ChecksItsWidthsAgainstTheTarget) {
+  auto with = [](std::string from, const std::string &to) {
+    std::string keys = R"("architectures": ["Eagle"], )" + kLayers;
+    return parse(keys.replace(keys.find(from), from.size(), to));
+  };
+  expectError(with("\"hidden_size\": 64", "\"hidden_size\": 32"),
+              "\"hidden_size\": expected the target's 64, got 32");
+  expectError(with("\"vocab_size\": 127", "\"vocab_size\": 126"),
+              "\"vocab_size\": expected the target's 127, got 126");
+  expectError(parse(R"("draft_vocab_size": 128, )" + kLayers),
+              "draft_vocab_size");
+  expectError(parse(R"("medusa_num_heads": 17, )" + kLayers),
+              "medusa_num_heads");
+}
+
+TEST(DraftTree, ReadsPathsInAnyOrder) {
+  auto tree = parseChoices("mc_sim = [[1], (0, 0), [0],\n [0, 1], [0, 0, 0],]");
+  ASSERT_TRUE(tree.isOk()) << tree.status().toString();
+  EXPECT_EQ(tree->parents, (std::vector<int64_t>{-1, 0, 0, 1, 1, 3}));
+  EXPECT_EQ(tree->depth, 3);
+  EXPECT_EQ(tree->nodes, 6);
+}
+
+/// The static tree of EAGLE-1's code.
+TEST(DraftTree, ReadsTheAuthorsTree) {
+  auto tree = parseChoices(
+      "[[0],[1],[2],[3],[0,0],[0,1],[0,2],[1,0],[1,1],[2,0],[2,1],[3,0],"
+      "[0,0,0],[0,0,1],[0,0,2],[0,1,0],[0,1,1],[0,2,0],[0,2,1],[1,0,0],"
+      "[0,0,0,0],[0,0,0,1],[0,0,0,2],[0,0,0,0,0],[0,0,0,0,1]]");
+  ASSERT_TRUE(tree.isOk()) << tree.status().toString();
+  EXPECT_EQ(tree->nodes, 26);
+  EXPECT_EQ(tree->depth, 5);
+}
+
+TEST(DraftTree, RefusesWhatIsNoTree) {
+  expectError(parseChoices("[[0], [0, 0, 0]]"),
+              "expected the path [0, 0], which [0, 0, 0] continues, got none");
+  expectError(parseChoices("[[0], [2]]"),
+              "expected the path [1] beside the next rank's [2], got none");
+  expectError(parseChoices("[[0], [0]]"), "expected every path once, got [0]");
+  expectError(parseChoices("[]"), "expected a path at least");
+  expectError(parseChoices("[[]]"), "expected paths of 1 to 16 ranks, got []");
+  expectError(parseChoices("[[0],\n [-1]]"),
+              "line 2: expected a rank, 0 or more, got '-'");
+  expectError(parseChoices("[[0]"), "expected ',' or ']', got the end");
+  expectError(parseChoices("[[0]] x"), "expected the end, got 'x'");
+  std::string deep = "[", wide = "[";
+  for (int i = 0; i < 17; ++i)
+    deep += i == 0 ? "[0" : ",0";
+  expectError(parseChoices(deep + "]]"), "expected paths of 1 to 16 ranks");
+  for (int i = 0; i < 64; ++i)
+    wide += "[" + std::to_string(i) + "],";
+  expectError(parseChoices(wide + "]"), "expected at most 63 paths, got 64");
+}
+
+TEST(DraftTree, ReadsDynamicTrees) {
+  auto tree = parseDraftTree("dynamic:6,8,60");
+  ASSERT_TRUE(tree.isOk()) << tree.status().toString();
+  EXPECT_EQ(tree->kind, DraftTreeKind::Dynamic);
+  EXPECT_EQ(describeTree(*tree), "dynamic:6,8,60");
+  expectError(parseDraftTree("dynamic:6,8"), "dynamic:depth,width,nodes");
+  expectError(parseDraftTree("dynamic:0,8,60"), "a depth of 1 to 16");
+  expectError(parseDraftTree("dynamic:17,2,60"), "a depth of 1 to 16");
+  expectError(parseDraftTree("dynamic:2,11,60"), "a width of 2 to 10");
+  expectError(parseDraftTree("dynamic:8,10,60"),
+              "(depth - 1) * width below 64");
+  expectError(parseDraftTree("dynamic:5,8,5"), "6 to 64 nodes");
+  // The drafter's rows have places where the nodes have theirs.
+  EXPECT_EQ(parseDraftTree("dynamic:4,8,17")->window(), 24);
+  expectError(parseDraftTree("dynamic:2,2,8"), "3 to 7 nodes");
+  expectError(parseDraftTree("no/such/file"), "no/such/file");
+}
+
+} // namespace
