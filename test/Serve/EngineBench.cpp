@@ -1,0 +1,183 @@
+//===- EngineBench.cpp - What a step costs beside the model's programs ----===//
+//
+//   mtp_engine_bench ARTIFACT [SLOTS [K]]
+//
+// Prints the processor time of the engine's thread between two reports, without
+// that of programs: taking commands, scheduling, pages, drafts, updates, the
+// report. As many sequences run as there are slots, and for each that ends
+// another comes, so that steps admit, prefill and end as a server's do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/exec/SessionImpl.h"
+#include "tools/mtp-serve/Engine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <future>
+
+using namespace mtp;
+using namespace mtp::serve;
+
+static constexpr size_t kSteps = 4000, kWarmUp = 500;
+
+static double threadSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
+template <typename T>
+static T get(Result<T> result) {
+  if (result)
+    return std::move(*result);
+  std::fprintf(stderr, "mtp_engine_bench: error: %s\n",
+               result.status().toString().c_str());
+  std::exit(1);
+}
+
+namespace {
+
+/// Counts the time of the thread that is spent in programs.
+class CountedExecutable : public Executable {
+public:
+  CountedExecutable(std::unique_ptr<Executable> inner, double &seconds)
+      : inner(std::move(inner)), seconds(seconds) {}
+
+  Status run(uint32_t program, uint32_t n) override {
+    return counted([&] { return inner->run(program, n); });
+  }
+  Status runHalf(uint32_t program, uint32_t n, Half half) override {
+    return counted([&] { return inner->runHalf(program, n, half); });
+  }
+  Result<std::string> useLibrary() override { return inner->useLibrary(); }
+  Status startRounds(uint32_t program, uint32_t n) override {
+    return counted([&] { return inner->startRounds(program, n); });
+  }
+  Result<Progress> awaitRounds(uint32_t seen) override {
+    return counted([&] { return inner->awaitRounds(seen); });
+  }
+  void stopRounds() override { inner->stopRounds(); }
+  Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override {
+    return inner->runTimed(program, n, times);
+  }
+  Status write(const Binding &binding, const void *source,
+               uint64_t bytes) override {
+    return inner->write(binding, source, bytes);
+  }
+  Status read(const Binding &binding, void *target, uint64_t bytes) override {
+    return inner->read(binding, target, bytes);
+  }
+  Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                   const void *source) override {
+    return inner->writePage(cache, layer, page, source);
+  }
+  uint64_t memoryBytes() const override { return inner->memoryBytes(); }
+  uint64_t hostBytes() const override { return inner->hostBytes(); }
+
+private:
+  template <typename Call>
+  auto counted(Call call) -> decltype(call()) {
+    double begin = threadSeconds();
+    auto result = call();
+    seconds += threadSeconds() - begin;
+    return result;
+  }
+
+  std::unique_ptr<Executable> inner;
+  double &seconds;
+};
+
+/// Keeps an engine busy, and notes what each of its steps took.
+class Bench {
+public:
+  Bench(std::unique_ptr<Session> session, uint32_t vocab, uint32_t maxContext)
+      : vocab(vocab), maxContext(maxContext) {
+    std::unique_ptr<Executable> &executable =
+        SessionAccess::executable(*session);
+    executable =
+        std::make_unique<CountedExecutable>(std::move(executable), programs);
+    engine.emplace(std::move(session),
+                   [this](EngineReport report) { take(report); });
+  }
+
+  std::vector<double> run(uint32_t slots) {
+    for (uint32_t i = 0; i < slots; ++i)
+      submit();
+    done.get_future().wait();
+    engine.reset();
+    return std::move(times);
+  }
+
+private:
+  void submit() {
+    Request request;
+    // Lengths and tokens that differ, the same in each run.
+    uint64_t number = next++;
+    uint32_t length = 8 + uint32_t(number * 7 % 25);
+    for (uint32_t t = 0; t < length; ++t)
+      request.prompt.push_back(int32_t((number * 31 + t * t) % vocab));
+    uint32_t most = std::min(maxContext - length, 100u);
+    request.maxTokens = most / 2 + uint32_t(number * 13 % (most / 2));
+    request.ignoreEos = true;
+    request.sampling.temperature = number % 2 ? 0.8f : 0;
+    request.sampling.seed = number;
+    engine->submit(number, std::move(request));
+  }
+
+  /// On the engine's thread.
+  void take(const EngineReport &report) {
+    double now = threadSeconds();
+    if (++steps > kWarmUp && times.size() < kSteps)
+      times.push_back(now - last - (programs - counted));
+    bool isOver = times.size() == kSteps;
+    for (const EngineEvent &event : report.events)
+      if (event.finish != FinishReason::None && !isOver)
+        submit();
+    if (isOver && !std::exchange(said, true))
+      done.set_value();
+    // What this took is the bench's.
+    last = threadSeconds();
+    counted = programs;
+  }
+
+  uint32_t vocab, maxContext;
+  double programs = 0, counted = 0, last = 0;
+  uint64_t next = 1, steps = 0;
+  bool said = false;
+  std::vector<double> times;
+  std::promise<void> done;
+  std::optional<Engine> engine;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc < 2 || argc > 4)
+    return std::fprintf(stderr, "usage: mtp_engine_bench ARTIFACT [SLOTS "
+                                "[K]]\n"),
+           2;
+  std::shared_ptr<const Model> model = get(Model::load(argv[1]));
+  const EnvelopeInfo &envelope = *model->envelope();
+  SessionOptions options;
+  options.maxSlots = argc > 2 ? uint32_t(std::atoi(argv[2])) : 32;
+  if (argc > 3)
+    options.k = uint32_t(std::atoi(argv[3]));
+  options.threads = 1;
+  std::unique_ptr<Session> session = get(Session::create(model, options));
+  uint32_t k = session->options().k, slots = session->options().maxSlots;
+  std::vector<double> times =
+      Bench(std::move(session), envelope.vocab, envelope.maxContext).run(slots);
+  std::ranges::sort(times);
+  auto share = [&](double part) {
+    return times[size_t(part * double(times.size() - 1))] * 1e6;
+  };
+  std::printf("%u slots, k = %u, %zu steps: processor time beside programs, "
+              "microseconds: p50 %.1f, p90 %.1f, p99 %.1f, most %.1f\n",
+              slots, k, times.size(), share(0.5), share(0.9), share(0.99),
+              share(1));
+  return 0;
+}
