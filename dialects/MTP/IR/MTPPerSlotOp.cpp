@@ -329,8 +329,9 @@ LogicalResult SimplifyInputs::matchAndRewrite(PerSlotOp op,
 Value SimplifyOutputs::knownValue(PerSlotOp op, size_t i) {
   OperandRange values = op.getYield().getValues();
   Type type = op.getResult(i).getType();
+  // A result without uses is dropped itself.
   for (size_t j = 0; j < i; ++j)
-    if (values[j] == values[i])
+    if (values[j] == values[i] && !op.getResult(j).use_empty())
       return op.getResult(j);
   if (values[i] == op.getSlotArgument())
     return op.getSlots();

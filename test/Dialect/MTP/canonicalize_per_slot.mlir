@@ -97,3 +97,19 @@ func.func @empty(%slots: tensor<2xi32>, %drafts: tensor<2x0xi32>) -> tensor<2x1x
   } : (tensor<2xi32>, tensor<2x0xi32>) -> tensor<2x1xi32>
   return %r : tensor<2x1xi32>
 }
+
+// -----
+
+// Of results that are the same the first may have no uses.
+// CHECK-LABEL: func.func @first_unused
+// CHECK-SAME: (%[[SLOTS:.*]]: tensor<?xi32>, %[[A:.*]]: tensor<?xi32>)
+func.func @first_unused(%slots: tensor<?xi32>, %a: tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>) {
+  // CHECK: %[[SUM:.*]] = mtp.per_slot %[[SLOTS]](%[[A]])
+  %r:3 = mtp.per_slot %slots(%a) {
+  ^bb0(%i: index, %slot: i32, %x: i32):
+    %sum = arith.addi %x, %slot : i32
+    mtp.yield %sum, %sum, %sum : i32, i32, i32
+  } : (tensor<?xi32>, tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>)
+  // CHECK: return %[[SUM]], %[[SUM]]
+  return %r#1, %r#2 : tensor<?xi32>, tensor<?xi32>
+}
