@@ -10,7 +10,9 @@
 
 #include "passes/model/OpenWidths.h"
 #include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/SlotTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/support/RefineBody.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -83,6 +85,43 @@ static void refineResult(Operation *op) {
   op->getResult(0).setType(type.clone(shape));
 }
 
+/// Says how many rows `value` has, where that was open.
+static void setRows(Value value, int64_t rows) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  if (ShapedType::isDynamic(shape[0]))
+    shape[0] = rows;
+  value.setType(type.clone(shape));
+}
+
+static int64_t rowsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getDimSize(0);
+}
+
+/// A body sees the rows of its operands, and has a row for each slot. Where all
+/// is known, as in a function that is exported, its results have their types;
+/// in a round they follow from k.
+static void refineSlots(PerSlotOp op) {
+  for (auto [argument, input] :
+       llvm::zip_equal(op.getInputArguments(), op.getInputs()))
+    argument.setType(typeOfRow(input.getType()));
+  for (Value result : op.getResults())
+    setRows(result, rowsOf(op.getSlots()));
+  auto isStatic = [](Type type) {
+    return cast<RankedTensorType>(type).hasStaticShape();
+  };
+  if (llvm::all_of(op->getOperandTypes(), isStatic))
+    refineBody(op);
+}
+
+/// Groups side by side: as many rows as they have together.
+static void refineRows(RegroupOp op) {
+  auto from = cast<RankedTensorType>(op.getX().getType());
+  if (from.getRank() == op.getType().getRank() + 1 && !from.isDynamicDim(0) &&
+      !from.isDynamicDim(1))
+    setRows(op.getResult(), from.getDimSize(0) * from.getDimSize(1));
+}
+
 /// Of a value that was open: it has the type of what it stands for.
 static void follow(Value value, Value source) {
   if (isOpen(value))
@@ -133,6 +172,8 @@ LogicalResult Refiner::refineOp(Operation &op) {
     for (auto [carried, init] :
          llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
       follow(carried, init);
+  if (auto body = dyn_cast<PerSlotOp>(op))
+    refineSlots(body);
   if (failed(refineRegions(op)))
     return failure();
   if (loop) {
@@ -146,6 +187,10 @@ LogicalResult Refiner::refineOp(Operation &op) {
       follow(result, yielded);
   }
   refineResult(&op);
+  if (auto regroup = dyn_cast<RegroupOp>(op))
+    refineRows(regroup);
+  else if (auto pick = dyn_cast<PickResidualOp>(op))
+    setRows(pick.getResult(), rowsOf(pick.getUniform()));
   return success();
 }
 

@@ -3,12 +3,9 @@
 #ifndef MTP_PASSES_ROUND_REFINETYPES_H
 #define MTP_PASSES_ROUND_REFINETYPES_H
 
-#include "mlir/IR/Operation.h"
+#include "passes/support/RefineBody.h"
 
 namespace mlir::mtp {
-
-/// Folds what stands in `op`.
-void fold(Operation *op);
 
 /// Gives the ops of `instance`, a round or a prefill with a k, the types that
 /// follow from it and from the nodes of the round.

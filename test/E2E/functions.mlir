@@ -89,6 +89,29 @@ func.func @gates(%x: tensor<1x2xf32>, %z: tensor<1x1xf32>) -> (tensor<1x2xf32>, 
   return %a, %b : tensor<1x2xf32>, tensor<1x1xf32>
 }
 
+// One body for all extents: those of the results follow.
+// RUN: mtp-run %t/m.bin --function=@doubles --input="2x3xi32=[[1,2,3],[4,5,6]]" --expected-output="2x3xi32=[[2,4,6],[8,10,12]]"
+func.func private @doubled(%slots: tensor<?xi32>, %x: tensor<?x?xi32>) -> tensor<?x?xi32> {
+  %y = mtp.per_slot %slots(%x) {
+  ^bb0(%index: index, %slot: i32, %row: tensor<?xi32>):
+    %c0 = arith.constant 0 : index
+    %n = tensor.dim %row, %c0 : tensor<?xi32>
+    %twice = tensor.generate %n {
+    ^bb0(%j: index):
+      %a = tensor.extract %row[%j] : tensor<?xi32>
+      %b = arith.addi %a, %a : i32
+      tensor.yield %b : i32
+    } : tensor<?xi32>
+    mtp.yield %twice : tensor<?xi32>
+  } : (tensor<?xi32>, tensor<?x?xi32>) -> tensor<?x?xi32>
+  return %y : tensor<?x?xi32>
+}
+func.func @doubles(%x: tensor<2x3xi32>) -> tensor<2x3xi32> {
+  %slots = arith.constant dense<0> : tensor<2xi32>
+  %y = mtp.apply @doubled(%slots, %x) : (tensor<2xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>
+  return %y : tensor<2x3xi32>
+}
+
 // RUN: mtp-run %t/m.bin --function=@swiglu --input="1x2xf32=[[0,1]]" --input="1x2xf32=[[5,2]]" --expected-output="1x2xf32=[[0,1.46211716]]" --tolerance=1e-6
 func.func @swiglu(%gate: tensor<1x2xf32>, %up: tensor<1x2xf32>) -> tensor<1x2xf32> {
   %y = mtp.swiglu %gate, %up : tensor<1x2xf32>

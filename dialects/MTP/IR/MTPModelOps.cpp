@@ -281,7 +281,7 @@ LogicalResult TakeRowsOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// Whether a call may say `actual` of what its callee has as `expected`: the
-/// same, but for widths of rows and weights that are open there.
+/// same, but for extents that are open there.
 static bool fits(TypeRange expected, TypeRange actual) {
   if (expected.size() != actual.size())
     return false;
@@ -290,10 +290,8 @@ static bool fits(TypeRange expected, TypeRange actual) {
     auto open = dyn_cast<RankedTensorType>(want);
     auto known = dyn_cast<RankedTensorType>(got);
     return want == got ||
-           (open && known && isa<FloatType>(open.getElementType()) &&
-            open.getElementType() == known.getElementType() &&
-            open.getRank() == known.getRank() && open.getRank() > 0 &&
-            ShapedType::isDynamic(open.getShape().back()) &&
+           (open && known && open.getElementType() == known.getElementType() &&
+            open.getRank() == known.getRank() &&
             llvm::all_of(llvm::zip_equal(open.getShape(), known.getShape()),
                          [](auto extents) {
                            auto [a, b] = extents;
