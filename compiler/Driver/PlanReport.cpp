@@ -2,6 +2,7 @@
 
 #include "compiler/Driver/PlanReport.h"
 #include "compiler/Artifact/PlanLayout.h"
+#include "dialects/MTP/IR/RuleAttrs.h"
 #include "passes/support/Envelope.h"
 #include "runtime/schema/DeviceLoop.h"
 #include "runtime/schema/LoopWords.h"
@@ -52,6 +53,10 @@ struct Plan {
   int64_t kvTokens = 0;
   /// Whether every k is known to put out what k = 0 does.
   bool exact = true;
+  /// Whether it says that output has not the model's distribution, and its
+  /// name, empty where it has none.
+  bool lossy = false;
+  std::string rule;
   llvm::ArrayRef<QuantizedWeight> quantized;
   llvm::ArrayRef<KernelResources> resources;
   bool hasGraphs = false;
@@ -118,6 +123,9 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
   }
   plan.kvTokens = poolTokens(module);
   plan.exact = !module->hasAttr(mlir::mtp::kCustomRuleAttr);
+  plan.lossy = module->hasAttr(mlir::mtp::kLossyAttr);
+  if (auto rule = module->getAttrOfType<StringAttr>(mlir::mtp::kRuleAttr))
+    plan.rule = rule.getValue().str();
   plan.arenaBytes =
       exec::moduleNumber(module, exec::kPlanAttr, exec::kArenaBytes);
   plan.stateBytes =
@@ -212,6 +220,8 @@ static void printJson(const Plan &plan, llvm::raw_ostream &os) {
     json.attribute("kv_bytes_per_token", plan.kvBytesPerToken);
     json.attribute("kv_bytes", plan.kvBytesPerToken * plan.kvTokens);
     json.attribute("exact", plan.exact);
+    json.attribute("lossy", plan.lossy);
+    json.attribute("rule", plan.exact ? "exact" : plan.rule);
     json.attributeObject("kernels", [&] {
       for (const auto &[kind, count] : plan.kernelsOfKind)
         json.attribute(kind, count);
@@ -319,7 +329,11 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
   line("state", plan.stateBytes);
   line("kv per token", plan.kvBytesPerToken);
   line("kv in all", plan.kvBytesPerToken * plan.kvTokens);
-  if (!plan.exact)
+  std::string rule = plan.rule.empty() ? "" : " " + plan.rule;
+  if (plan.lossy)
+    os << "\nthe accept rule" << rule
+       << " is lossy: output has not the model's distribution\n";
+  else if (!plan.exact)
     os << "\nthe accept rule is not known to be exact: output may depend on "
           "k\n";
   os << "\nkernels\n";

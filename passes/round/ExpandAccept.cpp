@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/MTP/IR/RuleAttrs.h"
 #include "passes/Passes.h"
 #include "passes/round/NodeWalk.h"
 #include "passes/round/RoundExpansion.h"
@@ -217,6 +218,9 @@ static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
   int64_t vocabulary = widthOf(op.getLogits());
   useState(e.module, states::kKnown); // for the commit of a prefill
   e.module->setAttr(kCustomRuleAttr, e.builder.getUnitAttr());
+  for (llvm::StringRef name : {kRuleAttr, kLossyAttr})
+    if (Attribute says = op->getAttr(name))
+      e.module->setAttr(name, says);
   SmallVector<Value> decided = inlineRule(e, op, picks);
   if (decided.empty())
     return failure();

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/MTP/IR/RuleAttrs.h"
 #include "passes/round/RoundExpansion.h"
 #include "passes/support/RowsPerSlot.h"
 #include "llvm/ADT/SetVector.h"
@@ -254,6 +255,12 @@ FailureOr<Value> Expansion::pick(Value logits, const PickedRows &picked,
   FailureOr<AcceptOp> accept = findAccept();
   if (failed(accept))
     return failure();
+  if ((*accept)->hasAttr(kBestDraftsAttr)) {
+    auto type = RankedTensorType::get(
+        cast<RankedTensorType>(logits.getType()).getDimSize(0),
+        builder.getI32Type());
+    return ArgmaxOp::create(builder, loc, type, logits, tokens).getResult();
+  }
   IRMapping mapping;
   Operation *yield = accept->getBodyRegion().front().getTerminator();
   if (failed(cloneRegion(*accept, logits, picked, tokens, yield, mapping)))
@@ -266,6 +273,13 @@ FailureOr<Value> Expansion::pickBest(Value logits, const PickedRows &picked,
   FailureOr<AcceptOp> accept = findAccept();
   if (failed(accept))
     return failure();
+  auto best = RankedTensorType::get({ShapedType::kDynamic, count},
+                                    builder.getI32Type());
+  Type logs = best.clone(builder.getF32Type());
+  if ((*accept)->hasAttr(kBestDraftsAttr))
+    return TopKOp::create(builder, loc, best, logs, logits, count, tokens,
+                          /*noise=*/Value(), /*number=*/Value())
+        .getBest();
   Block &body = accept->getBodyRegion().front();
   Operation *yield = body.getTerminator();
   auto sample = yield->getOperand(0).getDefiningOp<SampleOp>();
@@ -279,9 +293,7 @@ FailureOr<Value> Expansion::pickBest(Value logits, const PickedRows &picked,
   if (failed(cloneRegion(*accept, logits, picked, tokens, sample, mapping)))
     return failure();
   Value x = mapping.lookupOrDefault(sample.getLogits());
-  auto best = RankedTensorType::get({ShapedType::kDynamic, count},
-                                    builder.getI32Type());
-  return TopKOp::create(builder, loc, best, best.clone(builder.getF32Type()), x,
-                        count, tokens, picked.rows, /*number=*/Value())
+  return TopKOp::create(builder, loc, best, logs, x, count, tokens, picked.rows,
+                        /*number=*/Value())
       .getBest();
 }

@@ -8,6 +8,7 @@
 #include "dialects/MTP/IR/MTPDialect.h"
 
 #include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/RuleAttrs.h"
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -158,6 +159,8 @@ LogicalResult MTPDialect::verifyOperationAttribute(Operation *op,
       return op->emitError("'mtp.wiring' expected #mtp.wiring on a function");
     return success();
   }
+  if (name == kRuleAttr || name == kLossyAttr || name == kBestDraftsAttr)
+    return verifyRuleAttr(op, attr);
   // Other names are left to whoever annotates the module further.
   return success();
 }

@@ -186,3 +186,26 @@ module attributes {mtp.method = ""} {}
 // module_c6
 // expected-error @+1 {{'mtp.method' expected 1 to 256 printable characters, got 7 bytes}}
 module attributes {mtp.method = "lookup\n"} {}
+
+// -----
+
+// expected-error @below {{'mtp.rule' expected a string of 1 to 64 printable characters, got ""}}
+module attributes {mtp.rule = ""} {
+}
+
+// -----
+
+// expected-error @below {{'mtp.lossy' expected no value, got 1 : i64}}
+module attributes {mtp.lossy = 1} {
+}
+
+// -----
+
+// expected-error @below {{'mtp.best_drafts' expected on an mtp.accept}}
+module attributes {mtp.best_drafts} {
+}
+
+// -----
+
+// expected-error @below {{'mtp.rule' expected on an mtp.accept}}
+func.func private @rule() attributes {mtp.rule = "block"}

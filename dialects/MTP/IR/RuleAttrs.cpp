@@ -1,0 +1,27 @@
+//===- RuleAttrs.cpp - What a custom rule says of itself ------------------===//
+
+#include "dialects/MTP/IR/RuleAttrs.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+LogicalResult mlir::mtp::verifyRuleAttr(Operation *op, NamedAttribute attr) {
+  StringRef name = attr.getName().strref();
+  bool isHandedOn = isa<ModuleOp>(op) && name != kBestDraftsAttr;
+  if (!isa<AcceptOp>(op) && !isHandedOn)
+    return op->emitError("'") << name << "' expected on an mtp.accept";
+  if (name != kRuleAttr) {
+    if (isa<UnitAttr>(attr.getValue()))
+      return success();
+    return op->emitError("'")
+           << name << "' expected no value, got " << attr.getValue();
+  }
+  auto text = dyn_cast<StringAttr>(attr.getValue());
+  bool isLine = text && !text.empty() && text.size() <= kMostRuleBytes &&
+                llvm::all_of(text.getValue(), llvm::isPrint);
+  if (isLine)
+    return success();
+  return op->emitError("'mtp.rule' expected a string of 1 to ")
+         << kMostRuleBytes << " printable characters, got " << attr.getValue();
+}
