@@ -81,10 +81,14 @@ void emitModule(ModelContext &context) {
 
 Drafts emitModuleDrafts(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
+  constexpr int64_t open = mlir::ShapedType::kDynamic;
+  mlir::Type logits;
+  if (context.draft.accept.kind == AcceptKind::Rejection)
+    logits = mlir::RankedTensorType::get({open, open, context.config.vocab},
+                                         builder.getF32Type());
   auto draft = mlir::mtp::DraftChainOp::create(
-      builder, context.name("drafts"), context.grid(),
-      /*draft_logits=*/mlir::Type(), /*vocabulary=*/nullptr,
-      unsigned(context.draft.modules));
+      builder, context.name("drafts"), context.grid(), logits,
+      /*vocabulary=*/nullptr, unsigned(context.draft.modules));
   for (int64_t d = 0; d < context.draft.modules; ++d) {
     mlir::OpBuilder::InsertionGuard guard(builder);
     mlir::Block *block = enterRegion(context, draft.getSteps()[unsigned(d)],
@@ -97,7 +101,7 @@ Drafts emitModuleDrafts(ModelContext &context) {
                   modulePrefix(context.config, d), kDrafterCache, d);
     emitYield(context, step->getResults());
   }
-  return {draft.getDrafts(), mlir::Value()};
+  return {draft.getDrafts(), mlir::Value(), nullptr, draft.getDraftLogits()};
 }
 
 } // namespace mtp::importer

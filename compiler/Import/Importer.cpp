@@ -128,7 +128,7 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
     return invalidArgument("--draft-tree: expected chain without a folder in "
                            "--drafter, got " +
                            describeTree(options.tree));
-  DraftPlan plan{options.drafter, options.before};
+  DraftPlan plan{options.drafter, options.before, options.accept};
   plan.folder = folder;
   plan.tree = options.tree;
   MTP_ASSIGN_OR_RETURN(plan.maxK, folder ? planFolderDrafts(*folder, options)

@@ -3,6 +3,7 @@
 #ifndef MTP_COMPILER_IMPORT_IMPORTER_H
 #define MTP_COMPILER_IMPORT_IMPORTER_H
 
+#include "compiler/Import/AcceptSpec.h"
 #include "compiler/Import/DraftTree.h"
 #include "compiler/Import/DrafterFolder.h"
 #include "compiler/Import/DrafterSpec.h"
@@ -42,6 +43,8 @@ struct ImportOptions {
   /// its drafts are arranged.
   std::optional<FolderMethod> method;
   DraftTree tree;
+  /// Which drafts stay.
+  AcceptSpec accept;
   /// Of the model's own modules.
   DepthPolicy depthPolicy = DepthPolicy::PerDepth;
   /// A folder whose files come before those of the drafter library; empty for

@@ -8,6 +8,7 @@
 #ifndef MTP_COMPILER_IMPORT_MODELEMITTER_H
 #define MTP_COMPILER_IMPORT_MODELEMITTER_H
 
+#include "compiler/Import/AcceptSpec.h"
 #include "compiler/Import/DraftTree.h"
 #include "compiler/Import/DrafterFolder.h"
 #include "compiler/Import/DrafterSpec.h"
@@ -43,6 +44,7 @@ struct DraftPlan {
   DrafterSpec drafter;
   /// A lookup whose drafts come before the drafter's.
   std::optional<LookupSizes> before;
+  AcceptSpec accept;
   int64_t maxK = 0;
   int64_t modules = 0;
   /// Nodes of a tree; 0 for those of a chain.
@@ -173,10 +175,14 @@ void emitModule(ModelContext &context);
 void emitRound(ModelContext &context);
 
 /// What a drafter gives to a round: its drafts, of a tree whose shape it
-/// computes the parents, and of another tree its shape.
+/// computes the parents, and of another tree its shape; the logits that drafts
+/// were drawn from, where a rule wants them.
 struct Drafts {
   mlir::Value drafts, parents;
   mlir::DenseI64ArrayAttr tree;
+  mlir::Value logits;
+
+  bool isTree() const { return parents || tree; }
 };
 
 // How each kind of drafter takes part: what it imports from the library stands
@@ -202,6 +208,11 @@ void emitFolderFunctions(ModelContext &context);
 /// @target hands on.
 mlir::Type verifiedHidden(ModelContext &context);
 mlir::Value emitHandedOn(ModelContext &context, mlir::Value hidden);
+
+/// Accepts the drafts by the rule of the plan, which the module takes from the
+/// library; fails where it does not take them.
+mlir::mtp::AcceptOp emitAccept(ModelContext &context, const Drafts &drafted,
+                               mlir::Value logits);
 
 /// Takes functions from a file of the drafter library.
 void emitImport(ModelContext &context, llvm::StringRef file,

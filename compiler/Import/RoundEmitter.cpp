@@ -55,25 +55,6 @@ mlir::mtp::VerifyOp emitVerify(ModelContext &context, const Drafts &drafted) {
   return verify;
 }
 
-mlir::mtp::AcceptOp emitAccept(ModelContext &context, const Drafts &drafted,
-                               mlir::Value logits) {
-  mlir::OpBuilder &builder = context.builder;
-  auto accept = mlir::mtp::AcceptOp::create(
-      builder, context.name("accepted"), context.tokens(), context.grid(),
-      /*path=*/mlir::Type(), drafted.drafts, logits,
-      /*draft_logits=*/mlir::Value(), /*rows=*/mlir::Value(), drafted.parents,
-      mlir::mtp::AcceptRule::Exact, drafted.tree, /*rule_args=*/nullptr);
-  mlir::OpBuilder::InsertionGuard guard(builder);
-  mlir::Block *block =
-      enterRegion(context, accept.getBodyRegion(),
-                  {{"logits", context.logits()}, {"rows", context.rows()}});
-  mlir::Value picks = mlir::mtp::SampleOp::create(
-      builder, context.name("picks"), context.tokens(), block->getArgument(0),
-      block->getArgument(1), /*number=*/mlir::Value(), /*tokens=*/nullptr);
-  emitYield(context, picks);
-  return accept;
-}
-
 } // namespace
 
 void emitRound(ModelContext &context) {
@@ -92,7 +73,7 @@ void emitRound(ModelContext &context) {
   auto accept = emitAccept(context, drafted, verify.getLogits());
   mlir::mtp::CommitOp::create(builder, builder.getUnknownLoc(),
                               accept.getCount(), accept.getPicks(),
-                              verify.getHidden(), /*path=*/mlir::Value());
+                              verify.getHidden(), accept.getPath());
 }
 
 } // namespace mtp::importer

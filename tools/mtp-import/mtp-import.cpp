@@ -67,6 +67,7 @@ static cl::opt<std::string>
            cl::desc("lookup[:min,max]: its drafts, in each slot where it has "
                     "some, come before those of the drafter"),
            cl::value_desc("spec"), cl::cat(category));
+static cl::opt<std::string>
     method("method",
            cl::desc("what the drafter in a folder is, if not what it looks "
                     "like: eagle, hass, eagle3, medusa or model"),
@@ -77,6 +78,12 @@ static cl::opt<std::string> draftTree(
              "(default), dynamic:depth,width,nodes, or a file with a list of "
              "paths, as medusa_choices"),
     cl::value_desc("tree"), cl::cat(category));
+static cl::opt<std::string> acceptRule(
+    "accept", cl::init("exact"),
+    cl::desc("which drafts stay: exact (default), rejection[:best] or block, "
+             "lossless in distribution; typical[:epsilon,delta] or "
+             "relaxed:N,delta, lossy"),
+    cl::value_desc("rule"), cl::cat(category));
 static cl::opt<std::string> drafterLibrary(
     "drafter-library",
     cl::desc("a folder whose files come before those of the drafter library; "
@@ -128,6 +135,8 @@ static mtp::Result<ImportOptions> readOptions() {
   }
   MTP_ASSIGN_OR_RETURN(options.tree,
                        mtp::importer::parseDraftTree(std::string(draftTree)));
+  MTP_ASSIGN_OR_RETURN(options.accept,
+                       mtp::importer::parseAcceptSpec(acceptRule));
   options.libraryFolder = drafterLibrary;
   if (maxK.getNumOccurrences())
     options.maxK = maxK;

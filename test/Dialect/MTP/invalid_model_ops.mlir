@@ -322,12 +322,12 @@ func.func @apply_c2(%x: tensor<?x16xf32>) {
 
 // -----
 
-// A width that the callee says is no other one, and rows are the callee's.
+// An extent that the callee says is no other one.
 // expected-note @+1 {{the callee is here}}
 func.func private @layer(tensor<?x8xf32>, tensor<?x?xf32>)
-func.func @apply_c2_open(%x: tensor<4x8xf32>, %y: tensor<4x16xf32>) {
-  // expected-error @+1 {{'mtp.apply' op expected type '(tensor<?x8xf32>, tensor<?x?xf32>) -> ()', got '(tensor<4x8xf32>, tensor<4x16xf32>) -> ()'}}
-  mtp.apply @layer(%x, %y) : (tensor<4x8xf32>, tensor<4x16xf32>) -> ()
+func.func @apply_c2_open(%x: tensor<4x9xf32>, %y: tensor<4x16xf32>) {
+  // expected-error @+1 {{'mtp.apply' op expected type '(tensor<?x8xf32>, tensor<?x?xf32>) -> ()', got '(tensor<4x9xf32>, tensor<4x16xf32>) -> ()'}}
+  mtp.apply @layer(%x, %y) : (tensor<4x9xf32>, tensor<4x16xf32>) -> ()
   return
 }
 

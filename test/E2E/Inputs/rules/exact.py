@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Every outcome of the rules of acceptance, with exact fractions:
+exact.py ARTIFACT [FLAGS..], or exact.py --write FILE for the module of it.
+
+The distributions are fractions, which follow from the path to a node. The numbers that
+decide lie between breakpoints, which the model here knows; of each interval two points
+near its ends are run by the compiled rule, whose results must be the model's, and the
+measure of what they put out, summed up over all drafts, numbers and tokens, must be the
+target's law to the last digit.
+"""
+
+import collections
+import itertools
+import random
+import sys
+from fractions import Fraction as F
+
+import functions
+
+ONE = F(1)
+
+
+# Distributions.
+
+
+def fractions(seed, columns, least=0):
+    """A distribution of eighths (or sevenths, of three columns) that `seed` decides."""
+    source = random.Random(repr(seed))
+    total = 8 if columns == 2 else 7
+    while True:
+        parts = [source.randint(least, total) for _ in range(columns - 1)]
+        if sum(parts) <= total - least:
+            return [F(part, total) for part in (*parts, total - sum(parts))]
+
+
+class Chance:
+    """Target and drafter of one case: distributions behind a path."""
+
+    def __init__(self, seed, columns):
+        self.seed, self.columns = seed, columns
+
+    def p(self, path):
+        return fractions((self.seed, "p", path), self.columns)
+
+    def q(self, path):
+        return fractions((self.seed, "q", path), self.columns)
+
+
+def paths_of(drafts, parents):
+    """The tokens that lead to each node; None where one is none."""
+    paths = [()]
+    for i, parent in enumerate(parents[1:], start=1):
+        above = paths[parent]
+        paths.append(None if above is None or drafts[i - 1] < 0 else above + (drafts[i - 1],))
+    return paths
+
+
+def rows_of(distribution, paths, columns):
+    """Behind a node that is none there may be anything."""
+    return [distribution(path) if path is not None else [F(1, columns)] * columns
+            for path in paths]
+
+
+# The rules: who stays, by numbers between 0 and 1; drawn tokens by cumulative shares.
+
+
+def scaled(parts):
+    return [part / sum(parts) for part in parts]
+
+
+def drawn(shares, number):
+    reached = F(0)
+    for token, share in enumerate(shares):
+        reached += share
+        if reached > number:
+            return token
+    raise AssertionError("no token")
+
+
+class Rejection:
+    """Children that are fixed, one by one."""
+
+    def __init__(self, drafts, parents, p, q=None):
+        self.ends = {}   # of a last node what its token is drawn from
+        self.bars = {}   # of a node the number below which it stays, if it is asked
+        self.parents = parents
+        for node in range(len(parents)):
+            left, tried = list(p[node]), set()
+            for child in range(node + 1, len(parents)):
+                token = drafts[child - 1]
+                if parents[child] != node or token < 0 or token in tried:
+                    continue
+                # Nothing is left where what was tried before has it all.
+                self.bars[child] = left[token] / sum(left) if sum(left) else F(0)
+                tried.add(token)
+                left[token] = F(0)
+            self.ends[node] = scaled(left) if sum(left) else None
+
+    def walk(self, u):
+        node = 0
+        for child in range(1, len(self.parents)):
+            if self.parents[child] == node and child in self.bars and u[child] < self.bars[child]:
+                node = child
+        return node
+
+
+class Drawn:
+    """A chain whose drafts are drawn from q."""
+
+    def __init__(self, drafts, parents, p, q):
+        self.bars, self.ends, self.parents = {}, {}, parents
+        for i, token in enumerate(drafts):
+            self.bars[i + 1] = min(ONE, p[i][token] / q[i][token])
+            rest = [max(a - b, F(0)) for a, b in zip(p[i], q[i])]
+            self.ends[i] = scaled(rest) if sum(rest) else None
+        self.ends[len(drafts)] = p[len(drafts)]
+
+    def walk(self, u):
+        node = 0
+        while node + 1 in self.bars and u[node + 1] < self.bars[node + 1]:
+            node += 1
+        return node
+
+
+class Block:
+    """A chain of fixed drafts, the longest prefix whose number says so."""
+
+    def __init__(self, drafts, parents, p, q=None):
+        self.bars, self.ends, self.parents = {}, {}, parents
+        live = next((i for i, token in enumerate(drafts) if token < 0), len(drafts))
+        share = ONE
+        for i in range(1, live + 1):
+            share *= p[i - 1][drafts[i - 1]]
+            self.bars[i] = share
+            if i < live:
+                more = share * (1 - p[i][drafts[i]])
+                self.bars[i] = more / (more + 1 - share) if more + 1 - share else ONE
+        for i in range(live + 1):
+            rest = list(p[i])
+            if i < live:
+                rest[drafts[i]] = F(0)
+            self.ends[i] = scaled(rest) if sum(rest) else None
+
+    def walk(self, u):
+        return max([i for i, bar in self.bars.items() if u[i] < bar], default=0)
+
+
+# Cells of numbers.
+
+
+def cells(breakpoints):
+    """Points near both ends of each interval, each with half of its measure."""
+    marks = sorted({F(0), ONE, *breakpoints})
+    for low, high in zip(marks, marks[1:]):
+        width = high - low
+        yield low + width / 64, width / 2
+        yield high - width / 64, width / 2
+
+
+def numbers_of(rule):
+    """Numbers for each node and the draw, with their measure."""
+    nodes = len(rule.parents)
+    per_node = [[(F(1, 2), ONE)]] + [
+        list(cells([rule.bars[i]])) if i in rule.bars else [(F(1, 2), ONE)]
+        for i in range(1, nodes)]
+    sums = [sum(shares[:i]) for shares in rule.ends.values() if shares
+            for i in range(1, len(shares))]
+    for choice in itertools.product(*per_node):
+        measure = ONE
+        for _, part in choice:
+            measure *= part
+        u = [number for number, _ in choice]
+        for w, part in cells(sums):
+            yield u, w, measure * part
+
+
+# Cases.
+
+CHAIN = {k: tuple(range(-1, k)) for k in (1, 2, 3)}
+TREES = {2: [(-1, 0, 0)],
+         3: [(-1, 0, 0, 0), (-1, 0, 0, 1), (-1, 0, 0, 2), (-1, 0, 1, 1)]}
+
+
+def law(chance, length):
+    """Of all outputs of so many tokens."""
+    out = {}
+    for output in itertools.product(range(chance.columns), repeat=length):
+        share = ONE
+        for i, token in enumerate(output):
+            share *= chance.p(output[:i])[token]
+        if share:
+            out[output] = share
+    return out
+
+
+def continued(chance, output, share, length, into):
+    """What stands behind it is the target's: of the rounds that follow."""
+    if not share:
+        return
+    if len(output) == length:
+        into[output] += share
+        return
+    for token, part in enumerate(chance.p(output)):
+        continued(chance, output + (token,), share * part, length, into)
+
+
+def row_of(function, drafts, parents, p, q, u, w):
+    """The function's arguments, in their order."""
+    values = {"d": drafts, "parents": parents, "p": p, "q": q, "u": u, "v": [w] * len(u)}
+    return [[float(x) if element == "f32" else x for x in functions.flat(list(values[name]))]
+            for name, _, element in function.arguments]
+
+
+class Case:
+    """A law: of some drafts, each with its measure, in one topology."""
+
+    def __init__(self, function, rule_of, chance, all_drafts, parents):
+        self.function, self.chance, self.parents = function, chance, parents
+        self.rows, self.wanted, self.length = [], [], 1
+        for drafts, measure in all_drafts:
+            self.add(rule_of, drafts, measure)
+
+    def add(self, rule_of, drafts, measure):
+        paths = paths_of(drafts, self.parents)
+        p = rows_of(self.chance.p, paths, self.chance.columns)
+        q = rows_of(self.chance.q, paths[:-1], self.chance.columns)
+        rule = rule_of(drafts, self.parents, p, q)
+        for u, w, part in numbers_of(rule):
+            end = rule.walk(u)
+            self.rows.append(row_of(self.function, drafts, self.parents, p, q, u, w))
+            self.wanted.append((paths, end, drawn(rule.ends[end], w), measure * part))
+        self.length = max(self.length, *(1 + len(path) for path in paths if path is not None))
+
+    def compare(self, results):
+        found = collections.defaultdict(F)
+        for row, result, (paths, end, token, measure) in zip(self.rows, results, self.wanted):
+            expected = (len(paths[end]), end, token)
+            if self.function.results == 2:
+                expected = (end, token)
+            assert result == expected, (self.function.name, row, result, expected)
+            path = paths[result[-2]]
+            continued(self.chance, path + (result[-1],), measure, self.length, found)
+        found = {output: share for output, share in found.items() if share}
+        assert found == law(self.chance, self.length), (self.function.name, self.parents)
+
+
+def draft_share(chance, drafts):
+    share = ONE
+    for i, token in enumerate(drafts):
+        share *= chance.q(drafts[:i])[token]
+    return share
+
+
+def cases_of(columns, k, seed, few):
+    every = list(itertools.product(range(columns), repeat=k))
+    chance = Chance(seed, columns)
+    possible = [(d, draft_share(chance, d)) for d in every if draft_share(chance, d)]
+    yield Case(FUNCTIONS["rejection_drawn", k, columns], Drawn, chance, possible, CHAIN[k])
+    # Each choice of fixed drafts has the law by itself. One that is none ends a chain.
+    fixed = every[::5] if few else every
+    fixed = fixed + [(0,) * i + (-1,) + (1,) * (k - i - 1) for i in range(k)]
+    for drafts in fixed:
+        some = [(drafts, ONE)]
+        for parents in [CHAIN[k], *TREES.get(k, [])]:
+            yield Case(FUNCTIONS["rejection", k, columns], Rejection, chance, some, parents)
+        yield Case(FUNCTIONS["block", k, columns], Block, chance, some, CHAIN[k])
+
+
+def check(artifact, flags, few):
+    jobs = collections.defaultdict(list)
+    for columns, k, seed in itertools.product((2, 3), (1, 2, 3), range(1 if few else 3)):
+        for case in cases_of(columns, k, seed, few):
+            jobs[case.function].append(case)
+    total = 0
+    for function, cases in jobs.items():
+        rows = [row for case in cases for row in case.rows]
+        results = iter(functions.run(artifact, function, rows, flags))
+        for case in cases:
+            case.compare(list(itertools.islice(results, len(case.rows))))
+        total += len(rows)
+    return total
+
+
+def all_functions():
+    made = {}
+    for k, columns in itertools.product((1, 2, 3), (2, 3)):
+        for rule, arguments, results in (
+                ("rejection_drawn", functions.drawn_arguments, 2),
+                ("rejection", functions.node_arguments, 3),
+                ("block", functions.chain_arguments, 2)):
+            made[rule, k, columns] = functions.Function(
+                f"{rule}_{k}_{columns}", rule, arguments(k + 1, columns), results)
+    return made
+
+
+FUNCTIONS = all_functions()
+
+
+def main(artifact, *flags):
+    if artifact == "--write":
+        with open(flags[0], "w", encoding="utf-8") as file:
+            file.write(functions.module(FUNCTIONS.values(), flags[1]))
+        return
+    few = "--few" in flags
+    total = check(artifact, [flag for flag in flags if flag != "--few"], few)
+    print(f"{total} outcomes, and the law is the target's")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Whole runs of the models of models.py: law.py RULE ARTIFACT [FLAGS..]
+
+A rule without loss must put out the target's law: of 200,000 tokens, by the two before
+each, by chi-square. A mistake must fail that. Every rule must put out one text for a seed,
+in whatever batch, by whatever threads and chunks, and when it was preempted.
+"""
+
+import collections
+import itertools
+import json
+import os
+import subprocess
+import sys
+
+import models
+
+DRAWS, LENGTH = 200_000, 25_000
+# The square's distribution is close to normal in its cube root; 4 deviations.
+DEVIATIONS = 4.0
+SETTINGS = [(1.0, 0, 1.0, 0.0), (0.7, 5, 0.9, 0.05)]
+MISTAKES = ("block_by_position", "softmax_of_best")
+
+
+def run(artifact, prompts, k, setting, seed, *flags, count=LENGTH):
+    temperature, top_k, top_p, min_p = setting
+    command = ["mtp-run", artifact, "--json", "-k", str(k), "-n", str(count), "--seed", str(seed),
+               "--temperature", str(temperature), "--top-k", str(top_k), "--top-p", str(top_p),
+               "--min-p", str(min_p), *flags]
+    for prompt in prompts:
+        command += ["--ids", ",".join(map(str, prompt))]
+    result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(result.stdout)
+
+
+def deviations(artifact, setting, flags, count=DRAWS):
+    """How far the tokens are from the target's law, in deviations; AL as well."""
+    counts, before = collections.Counter(), collections.Counter()
+    rounds = tokens = 0
+    for seed in range(count // LENGTH):
+        got = run(artifact, [[seed % models.COLUMNS]], 3, setting, seed, *flags)["sequences"][0]
+        ids = [seed % models.COLUMNS] + got["output_ids"]
+        rounds, tokens = rounds + got["rounds"], tokens + len(ids) - 2
+        for triple in zip(ids, ids[1:], ids[2:]):
+            counts[triple] += 1
+            before[triple[:2]] += 1
+    law = [models.distribution(row, *setting) for row in models.TARGET]
+    square = degrees = 0
+    for (a, b), total in before.items():
+        parts = [(total * share, counts[a, b, c]) for c, share in enumerate(law[b])]
+        assert all(n == 0 for share, n in parts if share == 0), (a, b, "a token that is filtered")
+        # What is rare counts together.
+        some = [(share, n) for share, n in parts if share >= 5]
+        rest = [part for part in parts if part[0] < 5]
+        if sum(share for share, _ in rest) >= 5:
+            some.append((sum(share for share, _ in rest), sum(n for _, n in rest)))
+        square += sum((n - share) ** 2 / share for share, n in some)
+        degrees += max(len(some) - 1, 0)
+    spread = 2 / (9 * degrees)
+    return ((square / degrees) ** (1 / 3) - (1 - spread)) / spread ** 0.5, tokens / rounds
+
+
+def check_law(name, artifact, flags):
+    lengths = []
+    for setting in SETTINGS:
+        far, length = deviations(artifact, setting, flags)
+        lengths.append(length)
+        if name not in MISTAKES:
+            assert far < DEVIATIONS, (name, setting, far)
+    if name in MISTAKES:
+        assert far > 3 * DEVIATIONS, (name, "expected to be found out", far)
+        return f"{name}: found out"
+    assert min(lengths) > 1.2, (name, lengths)
+    # At temperature 0 all rules but the lossy ones are the target's.
+    for k in range(4):
+        ids = [1] + run(artifact, [[1]], k, (0, 0, 1.0, 0.0), 1, *flags,
+                        count=50)["sequences"][0]["output_ids"]
+        for a, b in zip(ids, ids[1:]):
+            assert b == models.TARGET[a].index(max(models.TARGET[a])), (name, k, ids)
+    return f"{name}: the law is the target's"
+
+
+PROMPTS = [[1, 2, 3, 4, 5], [6] * 40, [2, 7, 1], [5, 3] * 10]
+
+
+def check_lossy(name, artifact, flags):
+    """A rule with loss is named so; it keeps more than the target's law would."""
+    far, _ = deviations(artifact, SETTINGS[0], flags, count=LENGTH)
+    assert far > DEVIATIONS, (name, far)
+    return f"{name}: not the target's law"
+
+
+def check_same(name, artifact, flags):
+    """One text for a seed, whatever runs beside it and however. Of a simulated GPU a part."""
+    is_device = any("device" in flag for flag in flags)
+    count = 16 if is_device else 120
+    settings = [SETTINGS[1]] if is_device else [(0, 0, 1.0, 0.0), SETTINGS[1]]
+    ways = [["--rounds-per-launch", "5"]]
+    if not is_device:
+        ways += [["--threads", "2"], ["--max-batch", "2"]]
+    for k, setting in itertools.product((3,) if is_device else range(4), settings):
+        def texts(prompts, *more):
+            got = run(artifact, prompts, k, setting, 9, *flags, *more, count=count)
+            return [s["output_ids"] for s in got["sequences"]], got
+
+        alone = [texts([prompt])[0][0] for prompt in PROMPTS]
+        for batch in (4,) if is_device else (2, 3, 4):
+            assert texts(PROMPTS[:batch])[0] == alone[:batch], (name, k, batch)
+        for way in ways:
+            assert texts(PROMPTS, *way)[0] == alone, (name, k, way)
+        tight, got = texts(PROMPTS, "--kv-pages", "8" if is_device else "24")
+        assert tight == alone, (name, k, "preempted")
+        assert got["preemptions"] > 0, (name, k)
+
+
+def main(name, artifact, *flags):
+    flags = list(flags)
+    only_same = "--same" in flags
+    if only_same:
+        flags.remove("--same")
+    is_lossy = "mtp.lossy" in models.RULES[name][1]
+    said = "" if only_same else (check_lossy if is_lossy else check_law)(name, artifact, flags)
+    if name not in MISTAKES:
+        check_same(name, artifact, flags)
+    print(said or f"{name}: the same")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--write":
+        models.write_weights(os.path.join(sys.argv[2], "tables.safetensors"))
+        for rule in models.RULES:
+            with open(os.path.join(sys.argv[2], f"{rule}.mlir"), "w", encoding="utf-8") as out:
+                out.write(models.text(rule, *sys.argv[3:]))
+    else:
+        main(*sys.argv[1:])
