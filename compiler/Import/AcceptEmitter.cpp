@@ -261,7 +261,8 @@ mlir::mtp::AcceptOp emitAccept(ModelContext &context, const Drafts &drafted,
         mlir::mtp::RuleArgumentAttr::get(builder.getContext(), name));
   auto accept = mlir::mtp::AcceptOp::create(
       builder, context.name("accepted"), context.tokens(), context.grid(),
-      drafted.isTree() ? context.grid() : mlir::Type(), drafted.drafts, logits,
+      drafted.isTree() && !isExact ? context.grid() : mlir::Type(),
+      drafted.drafts, logits,
       seesDrawn(context, drafted) ? drafted.logits : mlir::Value(),
       /*rows=*/mlir::Value(), drafted.parents,
       isExact ? mlir::mtp::AcceptRule::Exact : mlir::mtp::AcceptRule::Custom,
