@@ -3,6 +3,7 @@
 #include "compiler/Artifact/ArtifactTables.h"
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
+#include "dialects/MTP/IR/RuleAttrs.h"
 
 #include <map>
 
@@ -559,6 +560,30 @@ static Offset<schema::Chat> makeChat(flatbuffers::FlatBufferBuilder &fbb,
   return schema::CreateChat(fbb, templateVector, fbb.CreateVector(tokens));
 }
 
+namespace {
+/// What a module says of its rounds, for people; empty where it says nothing.
+struct DraftingTexts {
+  StringRef method, rule;
+  bool isLossy;
+};
+} // namespace
+
+static DraftingTexts draftingOf(ModuleOp module) {
+  auto text = [&](StringRef name) {
+    auto attr = module->getAttrOfType<StringAttr>(name);
+    return attr ? attr.getValue() : StringRef();
+  };
+  DraftingTexts texts = {text(mlir::mtp::kMethodAttr),
+                         text(mlir::mtp::kRuleAttr),
+                         module->hasAttr(mlir::mtp::kLossyAttr)};
+  // Of a rule that is code only its author can say more.
+  bool hasRounds = module->hasAttr(mlir::mtp::kEnvelopeAttr);
+  if (texts.rule.empty() && hasRounds &&
+      !module->hasAttr(mlir::mtp::kCustomRuleAttr))
+    texts.rule = "exact";
+  return texts;
+}
+
 flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
                                                   const FileLayout &layout) {
   flatbuffers::FlatBufferBuilder fbb;
@@ -585,6 +610,12 @@ flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
     plans.push_back(builder.makePlan());
   auto planVector = fbb.CreateVector(plans);
   auto chat = makeChat(fbb, inputs.chat);
+  const DraftingTexts drafting = draftingOf(inputs.plans.front().module);
+  auto text = [&](StringRef value) {
+    return value.empty() ? Offset<flatbuffers::String>()
+                         : fbb.CreateString(value.data(), value.size());
+  };
+  auto method = text(drafting.method), rule = text(drafting.rule);
 
   schema::ArtifactBuilder artifact(fbb);
   artifact.add_producer(producer);
@@ -600,6 +631,11 @@ flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
   artifact.add_plans(planVector);
   if (!chat.IsNull())
     artifact.add_chat(chat);
+  if (!method.IsNull())
+    artifact.add_method(method);
+  if (!rule.IsNull())
+    artifact.add_rule(rule);
+  artifact.add_lossy(drafting.isLossy);
   schema::FinishArtifactBuffer(fbb, artifact.Finish());
   return fbb.Release();
 }

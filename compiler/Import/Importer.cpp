@@ -348,8 +348,7 @@ std::string methodOf(const ModelContext &context,
                          : methodName(draft.drafter);
   if (draft.before)
     name = lookupName(*draft.before) + " before " + name;
-  bool reuses =
-      draft.modules > 0 && options.depthPolicy == DepthPolicy::Reuse;
+  bool reuses = draft.modules > 0 && options.depthPolicy == DepthPolicy::Reuse;
   return reuses ? name + ":reuse" : name;
 }
 

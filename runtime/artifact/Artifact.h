@@ -199,6 +199,10 @@ struct Artifact {
   int32_t tokenizer = -1;
   /// Null: no chat template.
   const schema::Chat *chat = nullptr;
+  /// How rounds draft and accept, for people; empty where nothing is said.
+  std::string_view method, rule;
+  /// Texts have not the target's distribution.
+  bool isLossy = false;
   std::vector<State> states;
   /// One at least.
   std::vector<Plan> plans;

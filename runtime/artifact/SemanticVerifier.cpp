@@ -3,7 +3,9 @@
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/Limits.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
@@ -122,6 +124,22 @@ static Status readPlans(const schema::Artifact &root, uint64_t tableBytes,
   return okStatus();
 }
 
+/// A text that tools print as it is.
+static Status readLine(std::string_view name, const flatbuffers::String *text,
+                       std::string_view &line) {
+  if (!text)
+    return okStatus();
+  line = text->string_view();
+  bool isLine =
+      !line.empty() && line.size() <= kMostMethodBytes &&
+      std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; });
+  if (!isLine)
+    return dataLoss(strCat(name, ": expected 1 to ", kMostMethodBytes,
+                           " printable characters, got ", line.size(),
+                           " bytes"));
+  return okStatus();
+}
+
 static Status readRoot(const schema::Artifact &root, uint64_t tableBytes,
                        uint64_t segmentBytes, Artifact &artifact) {
   artifact.producer = root.producer()->string_view();
@@ -132,6 +150,9 @@ static Status readRoot(const schema::Artifact &root, uint64_t tableBytes,
   artifact.segments = root.segments();
   artifact.tokenizer = root.tokenizer();
   artifact.chat = root.chat();
+  artifact.isLossy = root.lossy();
+  MTP_RETURN_IF_ERROR(readLine("method", root.method(), artifact.method));
+  MTP_RETURN_IF_ERROR(readLine("rule", root.rule(), artifact.rule));
   MTP_RETURN_IF_ERROR(verifyNames(
       "caches", namesOf(root.caches(), [](auto *c) { return c->name(); })));
   MTP_RETURN_IF_ERROR(verifyShared(artifact, segmentBytes));

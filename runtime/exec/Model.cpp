@@ -101,6 +101,12 @@ const ChatSource *Model::chatTemplate() const {
 
 std::string_view Model::producer() const { return impl->artifact().producer; }
 
+std::string_view Model::method() const { return impl->artifact().method; }
+
+std::string_view Model::rule() const { return impl->artifact().rule; }
+
+bool Model::isLossy() const { return impl->artifact().isLossy; }
+
 std::string_view Model::name() const {
   const flatbuffers::String *name = impl->artifact().model;
   return name ? name->string_view() : std::string_view();

@@ -368,10 +368,16 @@ std::vector<uint8_t> ArtifactBuilder::program() const {
                                  hashBytes(s.bytes.data(), s.bytes.size()));
   });
   auto planList = plans(fbb, *this);
+  auto line = [&](const std::optional<std::string> &text) {
+    return text ? fbb.CreateString(*text)
+                : flatbuffers::Offset<flatbuffers::String>();
+  };
+  auto methodLine = line(method), ruleLine = line(rule);
   schema::FinishArtifactBuffer(
-      fbb, schema::CreateArtifact(fbb, producer, model, env, generation,
-                                  cacheList, stateList, segmentList, tokenizer,
-                                  planList, chat(fbb, *this)));
+      fbb,
+      schema::CreateArtifact(fbb, producer, model, env, generation, cacheList,
+                             stateList, segmentList, tokenizer, planList,
+                             chat(fbb, *this), methodLine, ruleLine, isLossy));
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 

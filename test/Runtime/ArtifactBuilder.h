@@ -177,6 +177,9 @@ public:
   /// Names and sources of chat templates, and their tokens; none of the first:
   /// no chat.
   std::vector<std::pair<std::string, std::string>> chatTemplates, chatTokens;
+  /// How rounds draft and accept; empty: not said.
+  std::optional<std::string> method, rule;
+  bool isLossy = false;
 };
 
 /// One program out of two of the same commands, for the least and the largest

@@ -281,6 +281,29 @@ TEST(Artifact, ChecksChatTemplates) {
             "chat.tokens[0]: expected 0 to 1024 bytes, got 1025");
 }
 
+TEST(Artifact, SaysHowItDraftsAndAccepts) {
+  std::shared_ptr<const Model> silent = loadFakeModel();
+  EXPECT_EQ(silent->method(), "");
+  EXPECT_EQ(silent->rule(), "");
+  EXPECT_FALSE(silent->isLossy());
+  ArtifactBuilder a = makeFakeModel();
+  a.method = "lookup:2,5 before mtp";
+  a.rule = "relaxed:4,0.1";
+  a.isLossy = true;
+  auto model = Model::load(writeFile("drafting.bin", a.finish()));
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  EXPECT_EQ((*model)->method(), *a.method);
+  EXPECT_EQ((*model)->rule(), *a.rule);
+  EXPECT_TRUE((*model)->isLossy());
+  // Tools print these as they are.
+  EXPECT_EQ(messageFor([](auto &a) { a.method = "a\nb"; }),
+            "method: expected 1 to 256 printable characters, got 3 bytes");
+  EXPECT_EQ(messageFor([](auto &a) { a.rule = ""; }),
+            "rule: expected 1 to 256 printable characters, got 0 bytes");
+  EXPECT_EQ(messageFor([](auto &a) { a.rule = std::string(257, 'x'); }),
+            "rule: expected 1 to 256 printable characters, got 257 bytes");
+}
+
 TEST(Artifact, ChecksStorage) {
   EXPECT_EQ(messageFor([](auto &a) { a.states[1].offset = 8; }),
             "plans[0].states[1]: offset 8 is no multiple of 64");

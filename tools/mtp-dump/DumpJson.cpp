@@ -50,6 +50,9 @@ static void writeHead(JsonWriter &json, const ArtifactFile &file) {
   json.field("producer", a.producer);
   json.field("model", a.model ? a.model->string_view() : "");
   json.field("tokenizer_segment", a.tokenizer);
+  json.field("method", a.method);
+  json.field("rule", a.rule);
+  json.field("lossy", a.isLossy);
 }
 
 static void writeTarget(JsonWriter &json, const schema::Target &target) {

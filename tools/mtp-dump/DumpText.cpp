@@ -19,6 +19,15 @@ static std::string headText(const ArtifactFile &file) {
                 "\nmodel ", orNone(file.artifact().model), "\n");
 }
 
+/// How rounds draft and accept, so far as the file says it.
+static std::string draftingText(const Artifact &a) {
+  auto orUnsaid = [](std::string_view text) {
+    return text.empty() ? std::string_view("not said") : text;
+  };
+  return strCat("method ", orUnsaid(a.method), ", rule ", orUnsaid(a.rule),
+                a.isLossy ? ", lossy" : "", "\n");
+}
+
 static std::string targetText(const Plan &plan) {
   std::string text = strCat("target ", plan.target->arch()->string_view(),
                             ", cpu ", orNone(plan.target->cpu()), ", features");
@@ -195,8 +204,8 @@ static std::string programsText(const Plan &plan) {
 
 std::string mtp::dumpText(const ArtifactFile &file) {
   const Artifact &a = file.artifact();
-  std::string text =
-      headText(file) + envelopeText(a) + chatText(a) + sharedText(a);
+  std::string text = headText(file) + envelopeText(a) + draftingText(a) +
+                     chatText(a) + sharedText(a);
   for (const Plan &plan : a.plans)
     text += targetText(plan) + memoryText(plan) + codeText(plan) +
             blobsText("weight", plan.weights) +

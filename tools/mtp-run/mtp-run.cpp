@@ -272,6 +272,7 @@ static Status run(const RunOptions &options) {
   if (model->device() == DeviceKind::Cpu)
     warnAboutThreads("mtp-run", session->options().threads,
                      Session::usableProcessors());
+  warnAboutRule("mtp-run", *model);
   if (options.chat)
     return chat(*session, options);
   if (scores)

@@ -237,6 +237,7 @@ static Status run(ServeFlags &o) {
   if (model->device() == DeviceKind::Cpu)
     warnAboutThreads("mtp-serve", session->options().threads,
                      Session::usableProcessors());
+  warnAboutRule("mtp-serve", *model);
   ModelFacts facts = factsOf(*session, o, tokenizer.get(), chat.get());
   o.server.takesSignals = true;
   o.server.version = MTP_VERSION;

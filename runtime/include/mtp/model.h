@@ -157,6 +157,15 @@ public:
   std::string_view producer() const;
   std::string_view name() const;
 
+  /// How rounds draft ("mtp", "lookup:2,5") and the rule by which drafts are
+  /// accepted ("exact", "typical:0.09,0.3"), one line each, for people; empty
+  /// where the artifact does not say.
+  std::string_view method() const;
+  std::string_view rule() const;
+  /// Whether texts with drafts have another distribution than those without, by
+  /// the rule: a lossy one was asked for.
+  bool isLossy() const;
+
   /// The bytes of the tokenizer segment; empty without one. They live as long
   /// as this object and start at a multiple of 4096.
   std::span<const uint8_t> tokenizer() const;
