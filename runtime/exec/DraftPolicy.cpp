@@ -40,15 +40,20 @@ static constexpr uint32_t kTrialRounds = 4, kPause = 4, kRecovery = 10;
 /// The share of all time that trials may lose; what they may lose at once, in
 /// rounds, and what is theirs at the beginning. What a gap loses, in rounds.
 static constexpr double kTrialShare = 0.005;
-static constexpr double kMostCredit = 24, kFirstCredit = 4, kGapLoss = 1.5;
+static constexpr double kMostCredit = 24, kFirstCredit = 2, kGapLoss = 1.5;
+
+/// Behind a round of more drafts may come one that refreshes as many rows and
+/// has fewer: what part of the difference a trial loses by that.
+static constexpr double kRefreshLoss = 0.5;
 
 /// How often the worth of a row is told anew, and what part of it a draft must
 /// bring: what rows cost is less sure than what rounds do.
 static constexpr int kTurns = 4;
 static constexpr double kWorth = 0.9;
 
-/// The first k, before anything is known.
-static constexpr uint32_t kStart = 4;
+/// The first k, before anything is known. Of many slots that compute from the
+/// first row on a round with more takes several times what one should.
+static constexpr uint32_t kStart = 1;
 
 //===----------------------------------------------------------------------===//
 // What is accepted
@@ -91,10 +96,10 @@ void DraftPolicy::addOutcome(DraftHistory &history, uint32_t k,
   history.gap -= history.gap > 0;
   history.add(drafted, accepted);
   all.add(drafted, accepted);
-  if (fresh.size() < drafted)
-    fresh.resize(drafted);
+  if (reached.size() < drafted)
+    reached.resize(drafted);
   for (uint32_t j = 0; j < drafted && j <= accepted; ++j)
-    fresh[j] = std::min(fresh[j] + 1, kMostFresh);
+    ++reached[j];
 }
 
 void DraftPolicy::addRound(const RoundCost::Work &work, double seconds) {
@@ -107,8 +112,11 @@ void DraftPolicy::addRound(const RoundCost::Work &work, double seconds) {
   credit = std::min(credit + kTrialShare * seconds,
                     kMostCredit * cost.seconds(work));
   all.age();
-  for (double &count : fresh)
-    count *= kFreshness;
+  fresh.resize(reached.size());
+  for (size_t j = 0; j < fresh.size(); ++j) {
+    double seen = double(std::exchange(reached[j], 0)) / work.batch;
+    fresh[j] = std::min(fresh[j] * kFreshness + seen, kMostFresh);
+  }
   if (trialRounds > 0)
     --trialRounds;
   else if (pause > 0)
@@ -206,7 +214,9 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
     }
     work.rows = std::min(work.rows, mostRows);
     next.rate = tokens / cost.seconds(work);
-    if (next.rate <= best.rate)
+    // A round that makes drafts for nobody is worse than one that makes none.
+    bool isIdle = std::ranges::all_of(next.drafts, [](auto n) { return !n; });
+    if (next.rate <= best.rate || isIdle)
       break;
     best = std::move(next);
   }
@@ -238,6 +248,28 @@ bool DraftPolicy::move(const Candidates &of) {
   return std::exchange(current, best) != best;
 }
 
+/// Whether nothing near it ran that could say what so many drafts would take:
+/// what is told from fewer errs with the distance, and so would the trial's
+/// price.
+bool DraftPolicy::isFarAway(const Candidates &of, uint32_t k) const {
+  return k > current + 1 && !cost.isMeasured(of.batch, k) &&
+         !cost.isMeasured(of.batch, k - 1);
+}
+
+/// What rounds of a trial should lose, in seconds, beside rounds of now, which
+/// bring `rate` tokens per second.
+double DraftPolicy::priceOfTrial(const Candidates &of, uint32_t k,
+                                 double rate) const {
+  double seconds = cost.seconds(fullRound(of.batch, k));
+  double now = cost.seconds(fullRound(of.batch, current));
+  double loss = kTrialRounds * (seconds - of.tokens[k] / rate);
+  if (k == 0)
+    loss += kGapLoss * now;
+  if (k > current)
+    loss += kRefreshLoss * std::max(seconds - now, 0.0);
+  return loss;
+}
+
 /// Begins to try the k that would be the best at best, of those that trials can
 /// pay for.
 bool DraftPolicy::startTrial(const Candidates &of) {
@@ -245,12 +277,9 @@ bool DraftPolicy::startTrial(const Candidates &of) {
   double most = now * kMargin, price = 0;
   bool isFound = false;
   for (uint32_t k = of.least; k <= of.most; ++k) {
-    if (k == current || bestRate(of, k) <= most)
+    if (k == current || isFarAway(of, k) || bestRate(of, k) <= most)
       continue;
-    double seconds = cost.seconds(fullRound(of.batch, k));
-    double loss = kTrialRounds * (seconds - of.tokens[k] / now);
-    if (k == 0)
-      loss += kGapLoss * cost.seconds(fullRound(of.batch, current));
+    double loss = priceOfTrial(of, k, now);
     if (loss > credit)
       continue;
     most = bestRate(of, k);

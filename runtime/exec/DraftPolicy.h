@@ -101,6 +101,8 @@ private:
   Shares worthwhileDrafts(const Candidates &of, uint32_t k) const;
   double bestRate(const Candidates &of, uint32_t k) const;
   bool move(const Candidates &of);
+  bool isFarAway(const Candidates &of, uint32_t k) const;
+  double priceOfTrial(const Candidates &of, uint32_t k, double rate) const;
   bool startTrial(const Candidates &of);
   uint32_t rowsOf(uint32_t drafts) const;
   RoundCost::Work fullRound(uint32_t batch, uint32_t k) const;
@@ -110,8 +112,11 @@ private:
   RoundCost cost;
   /// Of all slots; what new ones begin with.
   DraftHistory all;
-  /// By position, drafts that were tried not long ago.
+  /// By position, drafts of a slot that were tried not long ago: what several
+  /// slots have at one time says no more of another time.
   std::vector<double> fresh;
+  /// By position, drafts of all slots that were tried since the last round.
+  std::vector<uint32_t> reached;
   /// Whether a round ran, and whether one was measured.
   bool isWarm = false, hasStarted = false;
   uint32_t current = 0;

@@ -23,7 +23,7 @@ static constexpr double kCommon = 0.04;
 
 /// The doubt about a shape that hardly ran, about one with few rounds for each
 /// of them, and about one that did not run for so many.
-static constexpr double kNeverRan = 0.3, kFew = 0.25, kLongAgo = 0.06,
+static constexpr double kNeverRan = 0.2, kFew = 0.25, kLongAgo = 0.06,
                         kLong = 2000;
 
 /// Rounds between two fits.
