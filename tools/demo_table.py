@@ -28,10 +28,10 @@ POINTS = [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (1, 0), (1, 2)]
 SEED = 1
 
 
-def generate(options, temperature, k, prompt):
+def generate(options, temperature, k, prompt, tokens=TOKENS):
     command = [options.run, options.model, "--prompt", prompt, "-k", str(k),
                "--temperature", str(temperature), "--seed", str(SEED),
-               "-n", str(TOKENS), "--threads", str(options.threads),
+               "-n", str(tokens), "--threads", str(options.threads),
                "--ignore-eos", "--json"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:

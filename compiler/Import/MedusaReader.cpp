@@ -98,7 +98,7 @@ Status readDraftModel(DrafterSource &source, DrafterFolder &drafter) {
       source.fields, source.fields.text("model_type"), drafter.layers));
   drafter.format = "a model's format";
   for (size_t i = 0; i < drafter.layers.layers.size(); ++i)
-    drafter.layerPrefixes.push_back(layerPrefix(int64_t(i)));
+    drafter.layerPrefixes.push_back(layerPrefix(drafter.layers, int64_t(i)));
   drafter.embedding = "model.embed_tokens.weight";
   drafter.head = drafter.layers.isTied ||
                          !(source.contains("lm_head.weight") || !source.weights)
