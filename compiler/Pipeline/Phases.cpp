@@ -66,6 +66,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     manager.addPass(passes::createExpandTreeRowsPass());
     manager.addPass(passes::createExpandUniformPass());
     manager.addPass(passes::createExpandAnchoredPass());
+    manager.addPass(passes::createPlaceDraftersPass());
     manager.addPass(passes::createFusePerSlotPass());
     manager.addPass(passes::createCheckUpkeepPass());
     manager.addPass(passes::createMixPromptsPass());

@@ -304,13 +304,16 @@ LogicalResult SpecializeShapesPass::writePrefill(OpBuilder &builder,
   return writeProgram(prefill, program, {sequences, countOf(points, single)});
 }
 
-/// The program of a catch-up: of one sequence, for any number of rows that it
-/// may have and a chunk, too.
+/// The program of a catch-up: for any number of rows that a chunk may have.
+/// There is no head, so that one is for any number of sequences up to some:
+/// others have no rows.
 LogicalResult SpecializeShapesPass::writeCatchUp(OpBuilder &builder,
                                                  PrefillOp prefill) {
   auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   int64_t reach = *prefill.getCatchUp();
-  int64_t most = std::min<int64_t>(reach, envelope.getPrefillChunk());
+  int64_t sequences = catchUpSequences(getOperation());
+  int64_t most =
+      std::min<int64_t>(reach * sequences, envelope.getPrefillChunk());
   for (exec::Points points : pointsUpTo(most, single)) {
     std::string name = "catch_up";
     if (single)
@@ -319,8 +322,10 @@ LogicalResult SpecializeShapesPass::writeCatchUp(OpBuilder &builder,
                                            exec::ProgramKind::Prefill,
                                            *prefill.getK(), points);
     program.setCatchUp(reach);
+    if (sequences > 1)
+      program.setSequences(sequences);
     if (failed(writeProgram(prefill, program,
-                            {/*slots=*/1, countOf(points, single)})))
+                            {sequences, countOf(points, single)})))
       return failure();
   }
   return success();

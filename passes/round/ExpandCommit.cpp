@@ -119,6 +119,25 @@ static void keepRecentOfPrompt(Expansion &e, CommitOp op) {
                        e.slots());
 }
 
+/// Where the row is that was kept of the position of a row of a catch-up, among
+/// `size` of each of its sequences. Rows of none have any.
+static Value keptRow(SlotBody &body, int64_t sequences, int64_t size) {
+  Value row = body.index(), kept = body.constant(0);
+  for (int64_t i = 0; i < sequences; ++i) {
+    auto word = [&](SequenceWord which) {
+      return body.load(states::kSequences,
+                       {body.constant(int64_t(which)), body.constant(i)});
+    };
+    Value own = body.sub(row, word(SequenceWord::FirstRow));
+    Value isOwn =
+        body.both(body.compare(Predicate::sge, own, 0),
+                  body.compare(Predicate::slt, own, word(SequenceWord::Rows)));
+    Value place = body.rem(body.add(word(SequenceWord::Start), own), size);
+    kept = body.select(isOwn, body.add(place, i * size), kept);
+  }
+  return kept;
+}
+
 /// Of each row of a catch-up the one that was kept of its position.
 static LogicalResult expand(RecentHiddenOp op) {
   Expansion e(op);
@@ -134,11 +153,8 @@ static LogicalResult expand(RecentHiddenOp op) {
   Value slots = RowSlotsOp::create(e.builder, e.loc, tokens, prompt.getRows());
   useState(e.module, states::kSequences);
   SlotBody body(e.builder, e.loc, "recent", slots);
-  Value start = body.load(
-      states::kSequences,
-      {body.constant(int64_t(SequenceWord::Start)), body.constant(0)});
-  Value place = body.rem(body.add(start, body.index()), size);
-  Value index = body.yield(place).front();
+  Value index =
+      body.yield(keptRow(body, catchUpSequences(e.module), size)).front();
   Value kept = ReadStateOp::create(e.builder, e.loc, op.getType(),
                                    states::kRecentHidden, e.slots(), size);
   op.replaceAllUsesWith(e.takeRows(kept, index));

@@ -144,6 +144,24 @@ def ExpandAnchoredPass
   }];
 }
 
+def PlaceDraftersPass : Pass<"mtp-place-drafters", "mlir::ModuleOp"> {
+  let summary = "Let entries of drafters follow each other";
+  let description = [{
+    In rounds, and in the prefill for drafters that fell behind, rows that go
+    into layers which rounds without drafts do not use get places of their own:
+    a row's position less the positions that have no entry, as the host says in
+    `drafter_places`. Rows in front of what it says are dead. There are words
+    for each k: for the layers that rounds of less do not use.
+
+    Runs behind the expansions, since it looks for who makes rows, and in front
+    of `mtp-fuse-per-slot`, which joins its code with theirs.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [Statistic<"numPlaced", "rows", "rows with new places">];
+}
+
 def RepeatRoundsPass : Pass<"mtp-repeat-rounds", "mlir::ModuleOp"> {
   let summary = "Let rounds say whether another one shall follow";
   let description = [{

@@ -2,6 +2,7 @@
 
 #include "passes/support/RoundStates.h"
 #include "runtime/schema/LoopWords.h"
+#include "runtime/schema/PlaceWords.h"
 #include "runtime/schema/SamplingWords.h"
 
 using namespace mlir;
@@ -38,6 +39,8 @@ static Declaration declarationOf(llvm::StringRef name, int64_t width) {
     return {false, {window}};
   if (name == kPageTable)
     return {false, {{ExtentUnit::MaxPages, 0}}};
+  if (name == kDrafterPlaces)
+    return {false, {{ExtentUnit::MaxK, 0}, fixed(::mtp::kPlaceWords)}};
   if (name == kSampling)
     return {false, {fixed(::mtp::kSamplingWords)}};
   if (name == kLoop)
@@ -99,6 +102,11 @@ void mlir::mtp::declareRecent(ModuleOp module, int64_t width, int64_t rows,
            .rebuildRows = rebuildRows});
 }
 
+int64_t mlir::mtp::catchUpSequences(ModuleOp module) {
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  return std::min<int64_t>(kMostSequences, envelope.getMaxBatch());
+}
+
 /// Whether `state` has what `wanted` has, or more of it: its first extent may
 /// be larger.
 static bool hasRoom(StateOp state, const Declaration &wanted,
@@ -148,9 +156,9 @@ LogicalResult mlir::mtp::verifyRoundStates(ModuleOp module) {
 bool mlir::mtp::isHostState(llvm::StringRef name) {
   using namespace states;
   constexpr llvm::StringLiteral kNames[] = {
-      kActive,     kLength,          kOutTokens,   kOutCount,  kPageTable,
-      kSampling,   kPromptTokens,    kPromptSlots, kSequences, kLoop,
-      kStopTokens, kPromptPositions, kRing,        kDraftLimit};
+      kActive,     kLength,          kOutTokens,   kOutCount,   kPageTable,
+      kSampling,   kPromptTokens,    kPromptSlots, kSequences,  kLoop,
+      kStopTokens, kPromptPositions, kRing,        kDraftLimit, kDrafterPlaces};
   return llvm::is_contained(kNames, name);
 }
 

@@ -30,6 +30,7 @@ inline constexpr llvm::StringLiteral kLoop = "loop";
 inline constexpr llvm::StringLiteral kStopTokens = "stop_tokens";
 inline constexpr llvm::StringLiteral kRing = "ring";
 inline constexpr llvm::StringLiteral kDraftLimit = "draft_limit";
+inline constexpr llvm::StringLiteral kDrafterPlaces = "drafter_places";
 
 // The readable ops'. Drafts accepted in the last round, and the tokens that
 // followed the rows that it verified.
@@ -51,6 +52,9 @@ enum class SequenceWord { Slot, FirstRow, Rows, Start, Total };
 inline constexpr int64_t kSequenceWords = 5;
 /// The most sequences of a chunk, or beside a round.
 inline constexpr int64_t kMostSequences = 4;
+
+/// The sequences of a catch-up, those without rows included.
+int64_t catchUpSequences(ModuleOp module);
 
 /// Checks that states of the readable ops that `module` declares itself have
 /// room for what the ops of its round keep.

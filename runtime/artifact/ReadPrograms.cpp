@@ -225,10 +225,9 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
                            "program alone, got ",
                            program.prompts()));
   if (program.catch_up() != 0 &&
-      (program.kind() != schema::ProgramKind::Prefill || !program.drafts() ||
-       program.sequences() != 1))
-    return dataLoss(strCat("expected catch_up of a prefill of one sequence "
-                           "that drafts alone, got ",
+      (program.kind() != schema::ProgramKind::Prefill || !program.drafts()))
+    return dataLoss(strCat("expected catch_up of a prefill that drafts alone, "
+                           "got ",
                            program.catch_up()));
   if (!isAligned(program.places()))
     return dataLoss("places are not aligned to 8 bytes");

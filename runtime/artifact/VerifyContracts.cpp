@@ -66,9 +66,9 @@ Status mtp::verifyContract(const Plan &plan, const schema::Kernel &kernel) {
 /// The states that the host writes, and nobody else.
 static bool isHostState(std::string_view name) {
   constexpr std::string_view kNames[] = {
-      "active",       "page_table",       "sampling",
-      "stop_tokens",  "prompt_tokens",    "prompt_positions",
-      "prompt_slots", "prompt_sequences", "draft_limit"};
+      "active",        "page_table",       "sampling",     "stop_tokens",
+      "prompt_tokens", "prompt_positions", "prompt_slots", "prompt_sequences",
+      "draft_limit",   "drafter_places"};
   return std::find(std::begin(kNames), std::end(kNames), name) !=
          std::end(kNames);
 }

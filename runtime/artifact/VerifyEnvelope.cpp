@@ -7,6 +7,7 @@
 #include "runtime/schema/KvPage.h"
 #include "runtime/schema/Limits.h"
 #include "runtime/schema/LoopWords.h"
+#include "runtime/schema/PlaceWords.h"
 #include "runtime/schema/PromptWords.h"
 #include "runtime/schema/SamplingWords.h"
 
@@ -157,6 +158,8 @@ static Status verifyStates(Artifact &artifact) {
   needs.push_back({"page_table", DType::I32, {s, pages}, true});
   needs.push_back({"sampling", DType::I32, {s, kSamplingWords}, true});
   needs.push_back({"draft_limit", DType::I32, {s}, true});
+  needs.push_back(
+      {"drafter_places", DType::I32, {s, e.max_k(), kPlaceWords}, true});
   needs.push_back({"out_tokens", DType::I32, {s, tokens}});
   needs.push_back({"out_count", DType::I32, {s}});
   for (const Need &need : needs)
@@ -314,9 +317,10 @@ struct Coverage {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Ranges> decode;
   /// Of prefills that draft and that do not by their sequences.
   std::map<uint32_t, Ranges> plain, drafting;
-  /// Those of drafters that fell behind, and how far these may be.
+  /// Those of drafters that fell behind, how far these may be, and of how many
+  /// sequences.
   Ranges catchUps;
-  uint32_t reach = 0;
+  uint32_t reach = 0, catchUpSequences = 0;
   /// Prefills in which a library computes, for the same rows; 0: there are
   /// none.
   uint32_t libraryRows = 0;
@@ -445,6 +449,11 @@ Status Coverage::addCatchUp(const Program &program) {
     return dataLoss(strCat("expected catch_up of ", reach,
                            ", as in other programs, got ", program.catchUp));
   reach = program.catchUp;
+  if (catchUpSequences != 0 && catchUpSequences != program.sequences)
+    return dataLoss(strCat("expected catch_up of ", catchUpSequences,
+                           " sequences, as in other programs, got ",
+                           program.sequences));
+  catchUpSequences = program.sequences;
   if (auto twice = catchUps.add(program.begin, program.end))
     return dataLoss(strCat("a second prefill program for ", *twice,
                            " rows of drafters that fell behind"));
@@ -457,8 +466,10 @@ Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
     return dataLoss(strCat("expected a chunk of 1 to ", most, " rows, got ",
                            rangeText("rows", program)));
   uint32_t sequences = program.sequences;
-  uint32_t mostSequences =
-      std::min(artifact.envelope->max_batch(), program.begin);
+  // Of a catch-up some may have no row.
+  uint32_t mostSequences = artifact.envelope->max_batch();
+  if (!program.catchUp)
+    mostSequences = std::min(mostSequences, program.begin);
   if (sequences < 1 || sequences > mostSequences)
     return dataLoss(strCat("expected a chunk of 1 to ", mostSequences,
                            " sequences, got ", sequences));
@@ -532,7 +543,8 @@ Status Coverage::verifyPrefills(const schema::Envelope &e) {
 /// A drafter may have to be refreshed over any number of rows up to those of a
 /// chunk, or those that it reaches back.
 Status Coverage::verifyCatchUps(const schema::Envelope &e) {
-  uint32_t most = std::min(reach, e.prefill_chunk());
+  uint32_t most = uint32_t(std::min<uint64_t>(
+      uint64_t(reach) * catchUpSequences, e.prefill_chunk()));
   if (uint32_t end = catchUps.endFrom(1); reach != 0 && end <= most)
     return dataLoss(strCat("programs: expected a prefill program for every ",
                            "number of rows up to ", most,

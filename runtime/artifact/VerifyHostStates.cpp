@@ -174,7 +174,7 @@ Status mtp::verifyHostStates(const Artifact &artifact, const Plan &plan) {
   }
   for (std::string_view name :
        {"length", "page_table", "out_tokens", "out_count", "loop",
-        "stop_tokens", "ring", "draft_limit"})
+        "stop_tokens", "ring", "draft_limit", "drafter_places"})
     MTP_RETURN_IF_ERROR(verifyReach(artifact, plan, name));
   return okStatus();
 }

@@ -340,6 +340,8 @@ Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
   sequence.length = sequence.reused = reused;
   sequence.accepted = 0;
   sequence.isTorn = false;
+  sequence.places.assign(host->mostPlaced(), {});
+  sequence.placeWords.assign(host->mostPlaced() * kPlaceWords, 0);
   sequence.statistics.cachedTokens += reused;
   statistics.cachedTokens += reused;
   std::vector<int32_t> known = sequence.context;

@@ -114,7 +114,7 @@ Status Session::Impl::startFlight() {
   MTP_RETURN_IF_ERROR(makeRoom(plan));
   if (plan.rows.empty())
     return okStatus();
-  MTP_RETURN_IF_ERROR(catchUp(plan));
+  MTP_RETURN_IF_ERROR(prepareDrafters(plan));
   next.start = clock();
   for (auto [sequence, drafts] : plan.rows)
     if (!sequence->endsOnDevice && sequence->request.minTokens > 0 &&

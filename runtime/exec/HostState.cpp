@@ -14,7 +14,8 @@ HostState::HostState(const Artifact &artifact, Executable &executable)
       pageTable(find("page_table")), sampling(find("sampling")),
       outTokens(find("out_tokens")), outCount(find("out_count")),
       loop(find("loop")), stopTokens(find("stop_tokens")), ring(find("ring")),
-      draftLimit(find("draft_limit")), promptTokens(find("prompt_tokens")),
+      draftLimit(find("draft_limit")), drafterPlaces(find("drafter_places")),
+      promptTokens(find("prompt_tokens")),
       promptPositions(find("prompt_positions")),
       promptSlots(find("prompt_slots")),
       promptSequences(find("prompt_sequences")) {}
@@ -83,6 +84,11 @@ Status HostState::setStopTokens(uint32_t slot,
 Status HostState::setDraftLimit(uint32_t slot, uint32_t drafts) {
   int32_t word = int32_t(std::min<uint32_t>(drafts, INT32_MAX));
   return writeRow(draftLimit, slot, &word, sizeof(word));
+}
+
+Status HostState::setDrafterPlaces(uint32_t slot,
+                                   std::span<const int32_t> words) {
+  return writeRow(drafterPlaces, slot, words.data(), words.size_bytes());
 }
 
 /// Row d of tokens and positions is what the rows have d places on.

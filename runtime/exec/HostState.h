@@ -5,6 +5,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/device/SamplingRow.h"
+#include "runtime/schema/PlaceWords.h"
 
 #include <cstdint>
 #include <optional>
@@ -65,6 +66,14 @@ public:
   bool hasDraftLimit() const { return draftLimit.state.has_value(); }
   Status setDraftLimit(uint32_t slot, uint32_t drafts);
 
+  /// Whether entries of drafters may be missing, and the most k for which it is
+  /// said which: of each two numbers (PlaceWords.h).
+  bool hasDrafterPlaces() const { return drafterPlaces.state.has_value(); }
+  uint32_t mostPlaced() const {
+    return uint32_t(drafterPlaces.width / kPlaceWords);
+  }
+  Status setDrafterPlaces(uint32_t slot, std::span<const int32_t> words);
+
   /// The rows of a chunk, one part's after the other's; all others are dead.
   /// More than one part needs a program for as many sequences.
   Status setPrefill(std::span<const PromptPart> parts);
@@ -105,7 +114,7 @@ private:
   const Artifact &artifact;
   Executable &executable;
   Table active, pageTable, sampling, outTokens, outCount;
-  Table loop, stopTokens, ring, draftLimit;
+  Table loop, stopTokens, ring, draftLimit, drafterPlaces;
   Table promptTokens, promptPositions, promptSlots, promptSequences;
   std::vector<int32_t> buffer;
 };

@@ -30,6 +30,7 @@ ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
       if (program.catchUp) {
         catchUps[program.begin] = i;
         mostCatchUpRows = std::max(mostCatchUpRows, program.end - 1);
+        mostCatchUpSequences = program.sequences;
         reach = program.catchUp;
         break;
       }

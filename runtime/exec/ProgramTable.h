@@ -47,10 +47,11 @@ public:
   uint32_t libraryRows() const { return rowsOfLibrary; }
 
   /// The prefill that refreshes drafters over so many rows, 1 to catchUpRows(),
-  /// of one sequence, and how many positions in front of the anchor they may
-  /// begin; 0 where there is none.
+  /// of at most catchUpSequences() sequences, and how many positions in front
+  /// of the anchor they may begin; 0 where there is none.
   uint32_t catchUp(uint32_t rows) const { return find(catchUps, rows); }
   uint32_t catchUpRows() const { return mostCatchUpRows; }
+  uint32_t catchUpSequences() const { return mostCatchUpSequences; }
   uint32_t catchUpReach() const { return reach; }
 
   /// Whether prefills leave behind what drafts need only if asked.
@@ -111,7 +112,7 @@ private:
   std::map<uint32_t, Ranges> plain, drafting;
   /// Those of drafters that fell behind.
   Ranges catchUps;
-  uint32_t mostCatchUpRows = 0, reach = 0;
+  uint32_t mostCatchUpRows = 0, mostCatchUpSequences = 0, reach = 0;
   /// Prefills with products of a library, that do not draft and that do.
   uint32_t plainLibrary = kNone, draftingLibrary = kNone, rowsOfLibrary = 0;
   std::unordered_map<std::string_view, uint32_t> functions;

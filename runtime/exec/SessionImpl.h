@@ -124,6 +124,15 @@ struct Sequence {
   std::vector<uint64_t> draftedTo;
   /// Whether entries of drafters are missing for good.
   bool isTorn = false;
+  /// Of drafters whose entries are not at the places of their positions: how
+  /// many of these were left out, and the first place behind the last gap.
+  struct DrafterPlaces {
+    uint64_t skipped = 0, first = 0;
+  };
+  /// By k - 1, of those that rounds of less do not run.
+  std::vector<DrafterPlaces> places;
+  /// What the device knows of them.
+  std::vector<int32_t> placeWords;
   /// Whether the device knows all tokens that end the sequence.
   bool endsOnDevice = false;
 
@@ -345,8 +354,22 @@ public:
                   const HostState::RoundOutput &output);
 
   // CatchUp.cpp
+  struct CatchUp {
+    Sequence *sequence;
+    /// Positions of the rows that are left.
+    uint64_t first, last;
+  };
+  Status prepareDrafters(RoundPlan &plan);
   Status catchUp(RoundPlan &plan);
-  Status catchUp(Sequence &sequence);
+  Status catchUp(std::span<Sequence *const> behind);
+  Status keepUp(RoundPlan &plan);
+  void goOnBehindGaps(const RoundPlan &plan) const;
+  Result<CatchUp> beginCatchUp(Sequence &sequence);
+  Status runCatchUps(std::vector<CatchUp> runs);
+  void leaveOut(Sequence &sequence, uint32_t k, uint64_t begin) const;
+  void noteCaughtUp(Sequence &sequence, uint32_t k) const;
+  Status writePlaces(Sequence &sequence,
+                     const std::function<bool(uint32_t)> &runs);
   bool isInReach(const Sequence &sequence, uint64_t draftedTo,
                  uint64_t tokens = 0) const;
   void noteDrafters(Sequence &sequence, uint32_t k, uint64_t anchor) const;

@@ -125,6 +125,12 @@ def jobs():
         yield name, None, None, ["--max-batch=4", "--max-context=256", "-k=4"], options
     yield ("bundled.behind", None, None,
            ["--max-batch=4", "--max-context=320", "-k=4", "--catch-up-rows=64"], [])
+    # Those that cannot.
+    never = ["--catch-up-rows=0", "--max-context=96", "--prefill-chunk=16", "-k=3"]
+    yield "dsv3-chain.gap", "dsv3-chain-mtp2", "bf16", never, BOTH + V3
+    yield "mimo-tree.gap", "mimo-mtp1", "bf16", never, BOTH + V3, {}, True
+    yield ("bundled.gap", None, None,
+           ["--max-batch=4", "--max-context=320", "-k=4", "--catch-up-rows=0"], [])
 
 
 def mixed_jobs():

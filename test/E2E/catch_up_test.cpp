@@ -5,6 +5,10 @@
 // drafted had they never paused: a sequence beside one that drafts all the time
 // shares its rounds, so that its drafters run though it has no drafts.
 //
+// What is missing for good nobody reads. So what is drafted behind it follows
+// from what came since, whatever stood in front of it; and the simulated GPU,
+// which knows what was never written, does not complain.
+//
 //===----------------------------------------------------------------------===//
 
 #include "OnDevice.h"
@@ -37,6 +41,7 @@ public:
   Status run(uint32_t program, uint32_t n) override {
     MTP_RETURN_IF_ERROR(inner->run(program, n));
     const Program &ran = session.inner.programs.program(program);
+    catchUps += ran.catchUp != 0;
     if (ran.kind != schema::ProgramKind::Decode) {
       seconds += 1e-4 * n;
       return okStatus();
@@ -75,6 +80,7 @@ public:
   uint64_t hostBytes() const override { return inner->hostBytes(); }
 
   std::vector<Round> rounds;
+  uint32_t catchUps = 0;
   double seconds = 0;
   bool rowsAreDear = false;
 
@@ -93,6 +99,8 @@ struct Pause {
   Company company = Company::None;
   bool isPreempted = false;
   uint32_t text = 31;
+  /// Up to where drafters are true then, by k, whatever they have seen.
+  std::vector<uint64_t> draftedTo = {};
 };
 
 class CatchUp : public OnDeviceTest {
@@ -132,6 +140,8 @@ protected:
     std::vector<int32_t> tokens;
     uint64_t caughtUp = 0;
     bool isTorn = false;
+    std::vector<uint64_t> draftedTo;
+    uint64_t skipped = 0;
     /// Of all rounds behind the pause.
     double tokensPerRound = 0;
   };
@@ -183,6 +193,9 @@ CatchUp::Seen CatchUp::run(const Pause &pause, float temperature) const {
     return seen;
   if (pause.isPreempted)
     EXPECT_TRUE(on.impl->preemptYoungest().isOk());
+  if (!pause.draftedTo.empty())
+    on.sequence(id).draftedTo = pause.draftedTo;
+  seen.draftedTo = on.sequence(id).draftedTo;
   setK(envelope.maxK);
   on.watch->rounds.clear();
   size_t paused = on.session->output(id)->size();
@@ -198,6 +211,7 @@ CatchUp::Seen CatchUp::run(const Pause &pause, float temperature) const {
       double(seen.tokens.size() - paused) / double(seen.rounds.size());
   seen.caughtUp = on.sequence(id).statistics.caughtUpTokens;
   seen.isTorn = on.sequence(id).isTorn;
+  seen.skipped = on.sequence(id).places[0].skipped;
   return seen;
 }
 
@@ -329,6 +343,75 @@ TEST_P(CatchUp, AutomaticKChangesNoToken) {
   EXPECT_GT(*std::max_element(byK.begin() + 1, byK.end()), 0u);
 }
 
+// Sequences that fall behind together read the drafters' weights once.
+TEST_P(CatchUp, SeveralShareAPass) {
+  Watched on = open(single(envelope.maxK, envelope.maxBatch));
+  ASSERT_TRUE(on.session);
+  std::vector<SequenceId> ids;
+  for (uint32_t i = 0; i < envelope.maxBatch; ++i) {
+    ids.push_back(*on.session->add(request(41 + i, 5 + i, 0.0f)));
+    on.sequence(ids.back()).k = 0;
+  }
+  on.runTo(ids.back(), 5);
+  for (SequenceId id : ids)
+    on.sequence(id).k = envelope.maxK;
+  on.runTo(ids.back(), 6);
+  EXPECT_LE(on.watch->catchUps, (envelope.maxBatch + 1) / 2);
+  for (SequenceId id : ids)
+    EXPECT_GE(on.sequence(id).statistics.caughtUpTokens, 4u);
+}
+
+/// What drafters miss they do not see, whether or not they can catch up.
+class Gaps : public CatchUp {
+protected:
+  /// A gap that is not made up for.
+  uint32_t tornGap() const {
+    uint32_t reach =
+        open(single(envelope.maxK, 1)).impl->inner.programs.catchUpReach();
+    return reach > 0 ? reach + 2 : 9;
+  }
+};
+
+// Whether or not there is something in a gap is nothing to what follows.
+TEST_P(Gaps, DraftsFollowFromWhatIsAround) {
+  for (float temperature : {0.0f, 0.8f}) {
+    Pause pause{6, tornGap(), 0, Company::None};
+    Seen seen = run(pause, temperature);
+    EXPECT_TRUE(seen.isTorn);
+    EXPECT_GT(seen.skipped, 0u);
+    // These drafters have all entries, and give up those of the gap.
+    pause.company = Company::Drafts;
+    pause.draftedTo = seen.draftedTo;
+    Seen expected = run(pause, temperature);
+    EXPECT_EQ(seen.skipped, expected.skipped);
+    EXPECT_EQ(seen.rounds, expected.rounds);
+    EXPECT_EQ(seen.tokens, expected.tokens);
+  }
+}
+
+// In turns a sequence drafts nothing alone and beside one that drafts, all that
+// there is, and less.
+TEST_P(Gaps, NothingThatIsMissingIsRead) {
+  Request wanted = request(/*text=*/37, 11, 0.8f);
+  Outcome expected = generate(model, single(0, 1), {wanted}, LogitsMode::None);
+  Watched on = open(single(envelope.maxK, 2));
+  ASSERT_TRUE(on.session);
+  SequenceId id = *on.session->add(wanted);
+  on.sequence(id).k = 0;
+  on.runTo(id, 8);
+  SequenceId other = *on.session->add(request(/*text=*/38, 5, 0.0f));
+  on.runTo(id, 16);
+  for (uint32_t k : {envelope.maxK, 1u, 0u, envelope.maxK}) {
+    on.sequence(id).k = k;
+    on.sequence(other).k = k == 1 ? 1 : envelope.maxK;
+    on.runTo(id, on.session->output(id)->size() + 6);
+  }
+  auto tokens = *on.session->output(id);
+  ASSERT_LE(tokens.size(), expected.sequences[0].tokens.size());
+  EXPECT_TRUE(std::equal(tokens.begin(), tokens.end(),
+                         expected.sequences[0].tokens.begin()));
+}
+
 /// Artifacts that keep no hidden states.
 using CannotCatchUp = CatchUp;
 
@@ -361,7 +444,7 @@ using OfBundled = CatchUp;
 // What it is for: acceptance in the rounds behind a pause.
 TEST_P(OfBundled, AcceptanceIsThatOfNoPause) {
   constexpr uint32_t kTexts = 6;
-  auto with = model, without = loadArtifact("bundled", DeviceKind::Cpu);
+  auto with = model, without = loadArtifact("bundled.gap", DeviceKind::Cpu);
   ASSERT_TRUE(without);
   envelope = *without->envelope();
   for (uint32_t gap : {8u, 60u}) {
@@ -395,12 +478,30 @@ INSTANTIATE_TEST_SUITE_P(Cpu, CatchUp,
                                          OnDevice{"wide.behind", kCpu}),
                          nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, CannotCatchUp,
-                         testing::Values(OnDevice{"bundled", kCpu}), nameOf);
+                         testing::Values(OnDevice{"bundled.gap", kCpu}),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, Gaps,
+                         testing::Values(OnDevice{"dsv3-chain.gap", kCpu},
+                                         OnDevice{"mimo-tree.gap", kCpu},
+                                         OnDevice{"bundled.gap", kCpu},
+                                         OnDevice{"dsv3-chain-mtp2.behind",
+                                                  kCpu},
+                                         OnDevice{"mimo-tree.behind", kCpu},
+                                         OnDevice{"eagle.behind", kCpu},
+                                         OnDevice{"wide.behind", kCpu}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, OfBundled,
                          testing::Values(OnDevice{"bundled.behind", kCpu}),
                          nameOf);
 #ifdef MTP_E2E_CUDASIM
 static constexpr DeviceKind kGpu = DeviceKind::Cuda;
+
+INSTANTIATE_TEST_SUITE_P(
+    Gpu, Gaps,
+    testing::Values(OnDevice{"dsv3-chain.gap", kGpu},
+                    OnDevice{"mimo-tree.gap", kGpu},
+                    OnDevice{"dsv3-chain.behindsim", kGpu}),
+    [](const auto &info) { return nameOf(info) + "_gpu"; });
 
 INSTANTIATE_TEST_SUITE_P(Gpu, OnGpu,
                          testing::Values(OnDevice{"dsv3-chain.behindsim", kGpu},

@@ -194,12 +194,6 @@ TEST_P(Mixed, EveryRequestsOwnKChangesNoBit) {
   all[0].k = 0;
   all[1].k = Request::kAutomatic;
   all[2].k = envelope.maxK / 2;
-  // The simulator lets nobody read entries of drafters that a round of fewer
-  // drafts did not make: here one always has all.
-  if (isSimulated()) {
-    all[0].k = envelope.maxK;
-    all[1].k = 0;
-  }
   Outcome outcome = run(mixed, all);
   expectSame(outcome, expected, mixed);
   EXPECT_GT(outcome.statistics.besideTokens, 0u);

@@ -83,8 +83,8 @@
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<2xi32>
 // CHECK: mtp.take_rows %{{.*}}, %[[SLOTS]] : {{.*}} -> tensor<2x16xf32>
 // CHECK-LABEL: exec.program @prefill_s2_mtp prefill sequences 2 k 1 n 2 to 32 {
-// One that a drafter catches up with is of one sequence, and of as many rows at most.
-// CHECK-LABEL: exec.program @catch_up prefill catch_up 9 k 1 n 1 to 9 {
+// One that drafters catch up with is of any number of sequences, and of as many rows of each.
+// CHECK-LABEL: exec.program @catch_up prefill sequences 2 catch_up 9 k 1 n 1 to 18 {
 // CHECK: mtp.prompt_rows ahead 1 : tensor<?xi32, #exec.count<n>>
 // CHECK-LABEL: exec.program @twice function
 // CHECK-NOT: exec.program

@@ -210,8 +210,12 @@ TEST(Plan, DraftersCatchUpOverAnyNumberOfRows) {
   size_t last = makeFakeModel(ranges()).programs.size();
   std::string where = "plans[0].programs[" + std::to_string(last) + "]: ";
   EXPECT_EQ(with(1, 9, [](auto &, auto &p) { p.drafts = false; }),
-            where + "expected catch_up of a prefill of one sequence that "
-                    "drafts alone, got 12");
+            where + "expected catch_up of a prefill that drafts alone, "
+                    "got 12");
+  // Of several sequences some may have no rows.
+  EXPECT_EQ(with(1, 9, [](auto &, auto &p) { p.sequences = 5; }), "");
+  EXPECT_EQ(with(1, 9, [](auto &, auto &p) { p.sequences = 6; }),
+            where + "expected a chunk of 1 to 5 sequences, got 6");
   EXPECT_EQ(
       with(1, 9,
            [](auto &a, auto &p) { p.outputs = a.programs[kDrafting].outputs; }),
@@ -227,6 +231,14 @@ TEST(Plan, DraftersCatchUpOverAnyNumberOfRows) {
   };
   EXPECT_EQ(twice(12), second + "a second prefill program for 1 rows of "
                                 "drafters that fell behind");
+  EXPECT_EQ(with(1, 9,
+                 [](auto &a, auto &p) {
+                   a.programs.push_back(p);
+                   p.name = "again";
+                   p.sequences = 2;
+                 }),
+            second + "expected catch_up of 1 sequences, as in other programs, "
+                     "got 2");
   EXPECT_EQ(twice(13), second + "expected catch_up of 12, as in other "
                                 "programs, got 13");
 }

@@ -271,6 +271,22 @@ TEST(SlotState, TheLimitOfDraftsIsChecked) {
             std::string::npos);
 }
 
+TEST(SlotState, ThePlacesOfDraftersAreChecked) {
+  auto message = [](std::vector<uint64_t> shape) {
+    ArtifactBuilder a = makeFakeModel(rows());
+    a.addState("drafter_places", std::move(shape), schema::DType::I32,
+               ArtifactBuilder::Upkeep());
+    return openError(a);
+  };
+  uint64_t slots = makeFakeModel(rows()).envelope.maxBatch;
+  uint64_t maxK = makeFakeModel(rows()).envelope.maxK;
+  EXPECT_EQ(message({slots, maxK, 2}), "");
+  EXPECT_NE(message({slots, maxK, 3}).find("'drafter_places': expected 4x"),
+            std::string::npos);
+  EXPECT_NE(message({slots, maxK + 1, 2}).find("'drafter_places': expected 4x"),
+            std::string::npos);
+}
+
 TEST(SlotState, TheContractOfRoundsIsChecked) {
   auto message = [](auto spoil) {
     ArtifactBuilder a = makeFakeModel(rows());

@@ -36,8 +36,9 @@ static LogicalResult verifySequences(ProgramOp program) {
     return program.emitOpError("expected at least one prompt and a row of "
                                "each, got ")
            << sequences << " sequences and " << *prompts << " rows";
+  int64_t most = program.getCatchUp() ? INT32_MAX : program.getLeast();
   if (program.getKind() == ProgramKind::Prefill &&
-      (sequences < 1 || sequences > int64_t(program.getLeast())))
+      (sequences < 1 || sequences > most))
     return program.emitOpError("expected at least one sequence and a row of "
                                "each, got ")
            << sequences << " sequences and n from " << program.getLeast()
@@ -68,10 +69,8 @@ static LogicalResult verifyCatchUp(ProgramOp program) {
   std::optional<int64_t> reach = program.getCatchUp();
   if (!reach)
     return success();
-  if (program.getKind() != ProgramKind::Prefill ||
-      program.getSequences() != 1 || program.getK() == 0)
-    return program.emitOpError("expected a prefill of one sequence with k > 0 "
-                               "as a catch_up");
+  if (program.getKind() != ProgramKind::Prefill || program.getK() == 0)
+    return program.emitOpError("expected a prefill with k > 0 as a catch_up");
   if (*reach >= 1 && *reach <= INT32_MAX)
     return success();
   return program.emitOpError("expected a catch_up of 1 to 2^31 - 1 positions, "

@@ -33,7 +33,7 @@ def Exec_ProgramOp : Exec_Op<"program", [
 
     A `prefill` that is a `catch_up` runs over rows that rounds have verified,
     so many positions in front of the anchor at most, and fills the drafter's
-    caches alone.
+    caches alone; of any number of sequences up to `sequences`.
 
     Example:
     ```mlir
@@ -43,18 +43,18 @@ def Exec_ProgramOp : Exec_Op<"program", [
     exec.program @decode_k2_prompts_s2 decode sequences 2 prompts 64 k 2 n 1 to
         254 { ... }
     exec.program @prefill_s4 prefill sequences 4 k 0 n 4 to 128 { ... }
-    exec.program @catch_up prefill catch_up 65 k 2 n 1 to 65 { ... }
+    exec.program @catch_up prefill sequences 4 catch_up 65 k 2 n 1 to 99 { ... }
     exec.program @sum function { ... }
     ```
     - (C1) kind is decode, prefill or function.
     - (C2) decode and prefill: k >= 0 and 1 <= least <= most < 2^31; function: k
       and n 0.
     - (C4) only a prefill has sequences, from 1 to least, or a decode with
-      prompts, from 1 to these: each has a row.
+      prompts, from 1 to these: each has a row. In a catch_up they may be any
+      number.
     - (C5) only a decode is below positions: more than 0, and less than 2^31.
     - (C6) only a decode has rows of prompts, as many as positions (C5).
-    - (C7) only a prefill of one sequence with k > 0 is a catch_up, of 1 to
-      2^31 - 1 positions.
+    - (C7) only a prefill with k > 0 is a catch_up, of 1 to 2^31 - 1 positions.
     - (C3) the schedules begin with least and ascend to most at the latest; each
       has a step for every call and dispatch, of which the first is not joined.
   }];

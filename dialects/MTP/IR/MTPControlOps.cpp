@@ -54,6 +54,7 @@ static constexpr HostState kHostStates[] = {
      {{ExtentUnit::Fixed, ::mtp::kRingRounds}, {ExtentUnit::MaxK, 2}}},
     {"draft_limit", false, 0, {}},
     {"page_table", false, 1, {{ExtentUnit::MaxPages}}},
+    {"drafter_places", false, 2, {{ExtentUnit::MaxK}, {ExtentUnit::Fixed, 2}}},
     {"active", true, 1, {{ExtentUnit::MaxBatch}}},
     {"prompt_tokens", true, 2, {kAnyNumber, {ExtentUnit::PrefillChunk}}},
     {"prompt_positions", true, 2, {kAnyNumber, {ExtentUnit::PrefillChunk}}},

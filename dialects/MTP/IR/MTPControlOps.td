@@ -59,7 +59,8 @@ def MTP_StateOp : MTP_Op<"state", [
     States with these names are what the host and the programs share, and are
     declared as follows: `length`, `out_tokens[max_k + 1]`, `out_count`,
     `sampling[8]`, `loop[8]`, `stop_tokens[8]`, `ring[32, max_k + 2]`,
-    `draft_limit`, `page_table[max_pages]`; shared `active[max_batch]`,
+    `draft_limit`, `drafter_places[max_k, 2]`, `page_table[max_pages]`; shared
+    `active[max_batch]`,
     `prompt_tokens[n, prefill_chunk]`, `prompt_positions[n, prefill_chunk]`,
     `prompt_slots[prefill_chunk]`, `prompt_sequences[5, max_batch]`, for any n;
     all of i32. `dialects/MTP/README.md` says what is in them.

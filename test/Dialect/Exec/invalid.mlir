@@ -294,22 +294,22 @@ exec.program @p decode prompts 0 k 0 n 2 to 4 {
 // -----
 
 // program_c7
-// expected-error @+1 {{'exec.program' op expected a prefill of one sequence with k > 0 as a catch_up}}
+// expected-error @+1 {{'exec.program' op expected a prefill with k > 0 as a catch_up}}
 exec.program @p decode catch_up 16 k 1 n 2 to 4 {
 }
 
 // -----
 
 // program_c7
-// expected-error @+1 {{'exec.program' op expected a prefill of one sequence with k > 0 as a catch_up}}
+// expected-error @+1 {{'exec.program' op expected a prefill with k > 0 as a catch_up}}
 exec.program @p prefill catch_up 16 k 0 n 2 to 4 {
 }
 
 // -----
 
-// program_c7
-// expected-error @+1 {{'exec.program' op expected a prefill of one sequence with k > 0 as a catch_up}}
-exec.program @p prefill sequences 2 catch_up 16 k 1 n 2 to 4 {
+// program_c4
+// expected-error @+1 {{'exec.program' op expected at least one sequence and a row of each, got 0 sequences and n from 2 on}}
+exec.program @p prefill sequences 0 catch_up 16 k 1 n 2 to 4 {
 }
 
 // -----

@@ -102,8 +102,8 @@ exec.program @decode_k2_prompts_s2 decode sequences 2 prompts 16 k 2 n 1 to 2 {
 exec.program @decode_k2_below640 decode below 640 k 2 n 1 to 4 {
 }
 
-// CHECK-LABEL: exec.program @catch_up prefill catch_up 65 k 2 n 1 to 65 {
-exec.program @catch_up prefill catch_up 65 k 2 n 1 to 65 {
+// CHECK-LABEL: exec.program @catch_up prefill sequences 4 catch_up 65 k 2 n 1 to 65 {
+exec.program @catch_up prefill sequences 4 catch_up 65 k 2 n 1 to 65 {
 }
 
 // CHECK-LABEL: exec.program @prefill_c8 prefill k 0 n 8 to 8 {

@@ -1,0 +1,346 @@
+//===- PlaceDrafters.cpp - Entries of drafters without gaps ---------------===//
+//
+// Rounds without drafts, or with fewer than a chain has modules, write nothing
+// to the caches of drafters. Attention goes over all places of a cache up to
+// the row's own, so what is missing must have no place. Hence a drafter's
+// entries follow each other: behind a gap a row's place is its position less
+// the positions that were left out (`drafter_places`, which the host writes).
+// Its position, and with it rotation and noise, stays what it is. So a drafter
+// sees all that it has, each entry as far away as it is, and nothing of a gap.
+// Where nothing is missing places are positions.
+//
+// A round may have more drafts than one of its slots, whose drafters then stay
+// as they are: where no row has a place, all are dead. Which drafters run
+// follows from k, so the host says it for each k: for the layers that rounds of
+// this k use and rounds of less do not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/round/RoundExpansion.h"
+#include "runtime/schema/PlaceWords.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_PLACEDRAFTERSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+using Predicate = SlotBody::Predicate;
+
+namespace {
+/// A cache and a layer.
+using LayerKey = std::pair<Attribute, int64_t>;
+
+/// The least k whose rounds use each layer for slots' own rows.
+using LeastK = llvm::MapVector<LayerKey, int64_t>;
+
+struct PlaceDraftersPass
+    : public mlir::mtp::impl::PlaceDraftersPassBase<PlaceDraftersPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult place(Operation &around, const LeastK &least);
+};
+
+/// A use of a layer by an op: which it is, and the operand with its rows.
+struct LayerUse {
+  LayerKey layer;
+  OpOperand *rows;
+};
+
+/// Writes the places of rows in one round or prefill.
+class RowPlacer {
+public:
+  explicit RowPlacer(Operation *around)
+      : module(around->getParentOfType<ModuleOp>()), builder(around) {}
+
+  /// Rows for the caches of layers that rounds of `k` and more use.
+  FailureOr<Value> place(Value rows, int64_t k, Operation *user);
+  void place(CacheMoveOp move, int64_t k);
+
+  int64_t numPlaced = 0;
+
+private:
+  FailureOr<Value> make(Value rows, int64_t k, Operation *user);
+  SmallVector<Value> placesOf(Operation *user, Value slots,
+                              ArrayRef<Value> numbers, int64_t k);
+  SmallVector<Value> placeNumbers(Location loc, Value slots,
+                                  ArrayRef<Value> numbers, int64_t k);
+
+  ModuleOp module;
+  OpBuilder builder;
+  llvm::MapVector<std::pair<Value, int64_t>, Value> known;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Who uses a layer
+//===----------------------------------------------------------------------===//
+
+static std::optional<LayerUse> useOf(Operation *op) {
+  using Use = std::optional<LayerUse>;
+  return llvm::TypeSwitch<Operation *, Use>(op)
+      .Case([](AttentionOp op) -> Use {
+        if (!op.getCache())
+          return std::nullopt;
+        return LayerUse{{op.getCacheAttr(), int64_t(*op.getLayer())},
+                        &op.getRowsMutable()};
+      })
+      .Case<CacheAppendOp, CachedAttentionOp>([](auto op) -> Use {
+        return LayerUse{{op.getCacheAttr(), int64_t(op.getLayer())},
+                        &op.getRowsMutable()};
+      })
+      .Default([](Operation *) -> Use { return std::nullopt; });
+}
+
+/// Whether rows, or their slots, are a prompt's.
+static bool isOfPrompt(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<PromptRowsOp>(op))
+      return true;
+    if (auto slots = dyn_cast<SlotsOp>(op))
+      return slots.getPrompts();
+    if (op->getNumOperands() == 0)
+      return false;
+    // Of all that makes rows the first operand says whose they are.
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+static LeastK findLeastK(ModuleOp module) {
+  LeastK least;
+  for (RoundOp round : module.getOps<RoundOp>())
+    for (Operation &op : *round.getBody())
+      if (std::optional<LayerUse> use = useOf(&op);
+          use && !isOfPrompt(use->rows->get())) {
+        int64_t k = *round.getK();
+        auto [it, isNew] = least.insert({use->layer, k});
+        if (!isNew)
+          it->second = std::min(it->second, k);
+      }
+  return least;
+}
+
+/// The k of the drafters' layers of a cache; none where the target uses it.
+static std::optional<int64_t> leastOf(const LeastK &least, Attribute cache) {
+  std::optional<int64_t> found;
+  for (auto [layer, k] : least)
+    if (layer.first == cache)
+      found = std::min(found.value_or(k), k);
+  return found && *found > 0 ? found : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Numbers of rows as the body of a slot made them.
+struct Made {
+  PerSlotOp body;
+  SmallVector<Value> grids;
+};
+} // namespace
+
+/// The last of the bodies that made `numbers`, if all are of the same slots.
+static std::optional<Made> findBody(ArrayRef<Value> numbers, Block *block) {
+  Made made;
+  for (Value each : numbers) {
+    auto regroup = each.getDefiningOp<RegroupOp>();
+    Value grid = regroup ? regroup.getX() : each;
+    auto body = grid.getDefiningOp<PerSlotOp>();
+    auto type = cast<RankedTensorType>(grid.getType());
+    if (!body || body->getBlock() != block || type.getRank() > 2 ||
+        type.getNumDynamicDims() > 1 ||
+        (made.body && made.body.getSlots() != body.getSlots()))
+      return std::nullopt;
+    if (!made.body || made.body->isBeforeInBlock(body))
+      made.body = body;
+    made.grids.push_back(grid);
+  }
+  return made;
+}
+
+/// What a slot has in `numbers` at `index`; without one it has just that.
+static Value at(SlotBody &body, Value numbers, Value index) {
+  return index ? body.element(numbers, index) : numbers;
+}
+
+/// As many numbers as a slot has in `like`, each as `number` says.
+static Value eachLike(SlotBody &body, Value like,
+                      llvm::function_ref<Value(Value index)> number) {
+  auto type = dyn_cast<RankedTensorType>(like.getType());
+  if (!type)
+    return number(Value());
+  return type.getElementType().isInteger(64)
+             ? body.wideVector(type.getDimSize(0), number)
+             : body.vector(type.getDimSize(0), number);
+}
+
+/// The places of these positions, -1 where they have none. A mask comes behind
+/// its row's place, and is 0 where that is -1.
+SmallVector<Value> RowPlacer::placeNumbers(Location loc, Value slots,
+                                           ArrayRef<Value> numbers, int64_t k) {
+  useState(module, states::kDrafterPlaces);
+  auto named = dyn_cast<NameLoc>(loc);
+  SlotBody body(builder, loc, named ? named.getName().getValue() : "places",
+                slots, numbers);
+  auto word = [&](::mtp::PlaceWord which) {
+    return body.load(states::kDrafterPlaces,
+                     {body.constant(k - 1), body.constant(which)});
+  };
+  Value skipped = word(::mtp::kPlaceSkipped), first = word(::mtp::kPlaceFirst);
+  Value dead = body.constant(-1), blind = body.wideConstant(0);
+  SmallVector<Value> values;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    Value given = body.input(int64_t(i));
+    bool isMask = getElementTypeOrSelf(given).isInteger(64);
+    Value places = isMask ? values.back() : Value();
+    values.push_back(eachLike(body, given, [&](Value index) -> Value {
+      Value number = at(body, given, index);
+      if (isMask)
+        return body.select(
+            body.compare(Predicate::sgt, at(body, places, index), dead), number,
+            blind);
+      Value place = body.sub(number, skipped);
+      return body.select(body.compare(Predicate::sge, place, first), place,
+                         dead);
+    }));
+  }
+  return SmallVector<Value>(body.yield(values));
+}
+
+/// The same of numbers of rows. Where the body of a slot made them, its code is
+/// beside that body's, which it is joined with; else it runs for each row.
+SmallVector<Value> RowPlacer::placesOf(Operation *user, Value slots,
+                                       ArrayRef<Value> numbers, int64_t k) {
+  OpBuilder::InsertionGuard guard(builder);
+  std::optional<Made> made = findBody(numbers, user->getBlock());
+  if (!made)
+    return placeNumbers(user->getLoc(), slots, numbers, k);
+  builder.setInsertionPointAfter(made->body);
+  SmallVector<Value> places =
+      placeNumbers(made->body.getLoc(), made->body.getSlots(), made->grids, k);
+  builder.setInsertionPoint(user);
+  for (auto [grid, number] : llvm::zip(places, numbers))
+    if (grid.getType() != number.getType())
+      grid = RegroupOp::create(builder, user->getLoc(), number.getType(), grid);
+  return places;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows and moves
+//===----------------------------------------------------------------------===//
+
+FailureOr<Value> RowPlacer::make(Value rows, int64_t k, Operation *user) {
+  Operation *made = rows.getDefiningOp();
+  Location loc = user->getLoc();
+  if (auto tree = dyn_cast_or_null<MakeTreeRowsOp>(made)) {
+    builder.setInsertionPointAfter(tree);
+    SmallVector<Value> numbers =
+        placesOf(tree, tree.getSlots(),
+                 {tree.getRoots(), tree.getPlaces(), tree.getMasks()}, k);
+    return Value(MakeTreeRowsOp::create(
+        builder, loc, tree.getSlots(), tree.getPositions(), numbers[0],
+        numbers[1], numbers[2], tree.getRefreshed()));
+  }
+  Value slots, positions;
+  if (auto plain = dyn_cast_or_null<MakeRowsOp>(made)) {
+    slots = plain.getSlots();
+    positions = plain.getPositions();
+  } else if (auto pack = dyn_cast_or_null<PackOp>(made);
+             pack && pack.getRows().getDefiningOp<MakeTreeRowsOp>()) {
+    // Those live that lived before, whatever their places.
+    FailureOr<Value> tree = place(pack.getRows(), k, user);
+    if (failed(tree))
+      return failure();
+    builder.setInsertionPointAfter(pack);
+    auto copy = cast<PackOp>(builder.clone(*pack));
+    copy.getRowsMutable().set(*tree);
+    return Value(copy.getPacked());
+  } else if (isa_and_nonnull<PromptRowsOp, PackOp>(made)) {
+    builder.setInsertionPointAfter(made);
+    auto type =
+        RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+    slots = RowSlotsOp::create(builder, loc, type, rows);
+    positions = RowPositionsOp::create(builder, loc, type, rows);
+    made = positions.getDefiningOp();
+  } else {
+    return user->emitOpError("expected rows that mtp.make_rows or "
+                             "mtp.tree_rows made, for a drafter's cache");
+  }
+  builder.setInsertionPointAfter(made);
+  Value places = placesOf(made, slots, positions, k).front();
+  return Value(MakeRowsOp::create(builder, loc, slots, places));
+}
+
+FailureOr<Value> RowPlacer::place(Value rows, int64_t k, Operation *user) {
+  if (Value placed = known.lookup({rows, k}))
+    return placed;
+  FailureOr<Value> made = make(rows, k, user);
+  if (failed(made))
+    return failure();
+  ++numPlaced;
+  // Others may have been made meanwhile.
+  return known[{rows, k}] = *made;
+}
+
+void RowPlacer::place(CacheMoveOp move, int64_t k) {
+  builder.setInsertionPoint(move);
+  SmallVector<Value> numbers =
+      placesOf(move, move.getSlots(), {move.getFrom(), move.getTo()}, k);
+  move.getFromMutable().set(numbers[0]);
+  move.getToMutable().set(numbers[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// Rows of drafters in a round, and in the prefill for those that fell behind:
+/// what a prompt fills has no gap.
+static bool hasGaps(Operation &op) {
+  if (auto round = dyn_cast<RoundOp>(op))
+    return *round.getK() > 0;
+  auto prefill = dyn_cast<PrefillOp>(op);
+  return prefill && prefill.getCatchUp();
+}
+
+LogicalResult PlaceDraftersPass::place(Operation &around, const LeastK &least) {
+  RowPlacer placer(&around);
+  bool isRound = isa<RoundOp>(around);
+  for (Operation &op :
+       llvm::make_early_inc_range(around.getRegion(0).front())) {
+    if (auto move = dyn_cast<CacheMoveOp>(op)) {
+      if (std::optional<int64_t> k = leastOf(least, move.getCacheAttr()))
+        placer.place(move, *k);
+      continue;
+    }
+    std::optional<LayerUse> use = useOf(&op);
+    if (!use || (isRound && isOfPrompt(use->rows->get())))
+      continue;
+    auto k = least.find(use->layer);
+    if (k == least.end() || k->second == 0)
+      continue;
+    FailureOr<Value> rows = placer.place(use->rows->get(), k->second, &op);
+    if (failed(rows))
+      return failure();
+    use->rows->set(*rows);
+  }
+  numPlaced += placer.numPlaced;
+  return success();
+}
+
+void PlaceDraftersPass::runOnOperation() {
+  LeastK least = findLeastK(getOperation());
+  for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+    if (hasGaps(op) && failed(place(op, least)))
+      return signalPassFailure();
+}
