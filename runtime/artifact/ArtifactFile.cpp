@@ -61,7 +61,7 @@ Status ArtifactFile::check(HashCheck hashes) {
   return okStatus();
 }
 
-/// Prints "1.3".
+/// Prints "1.4".
 static std::string versionName(uint32_t version) {
   return strCat(version >> 16, ".", version & 0xffff);
 }

@@ -22,7 +22,7 @@ namespace mtp {
 /// Major in the high half, minor in the low half. A reader takes this version
 /// alone; README.md says what becomes of versions once one is released.
 inline constexpr uint32_t kFormatMajor = 1;
-inline constexpr uint32_t kFormatMinor = 3;
+inline constexpr uint32_t kFormatMinor = 4;
 inline constexpr uint32_t kFormatVersion = kFormatMajor << 16 | kFormatMinor;
 
 inline constexpr char kFileMagic[4] = {'M', 'T', 'P', 'C'};

@@ -16,7 +16,7 @@ def write(target, name, data):
 
 
 # A fake model, and a compiled one.
-plans = os.path.join(ROOT, "..", "Artifact", "golden_v1_3.bin")
+plans = os.path.join(ROOT, "..", "Artifact", "golden_v1_4.bin")
 for name, path in (("", artifact), ("_plans", plans)):
     data = open(path, "rb").read()
     offset, size = struct.unpack_from("<QQ", data, 8)

@@ -621,13 +621,13 @@ TEST(ArtifactFile, RefusesOtherVersionsAndSchemas) {
     return openMessage(writeFile("version", changed));
   };
   EXPECT_EQ(with(6, 2),
-            "expected format version 1.3, got 2.3; compile the model "
+            "expected format version 1.4, got 2.4; compile the model "
             "again");
-  EXPECT_EQ(with(4, 4),
-            "expected format version 1.3, got 1.4; compile the model "
+  EXPECT_EQ(with(4, 5),
+            "expected format version 1.4, got 1.5; compile the model "
             "again");
-  EXPECT_EQ(with(4, 2),
-            "expected format version 1.3, got 1.2; compile the model "
+  EXPECT_EQ(with(4, 3),
+            "expected format version 1.4, got 1.3; compile the model "
             "again");
   EXPECT_EQ(with(40, uint8_t(file[40] ^ 1)),
             "written with another schema of the same format version; compile "

@@ -274,9 +274,8 @@ constexpr Recorded kRecorded[] = {
     {16, {616, 1316, 2280, 2981, 3686}, {2162, 3370, 4596, 5568, 6708}}};
 
 /// Three texts that it wrote.
-const std::vector<Rates> kWritten = {{0.8, 0.72, 0.85, 0.82},
-                                     {0.69, 0.78, 0.3, 0.5},
-                                     {0.93, 0.95, 0.9, 0.92}};
+const std::vector<Rates> kWritten = {
+    {0.8, 0.72, 0.85, 0.82}, {0.69, 0.78, 0.3, 0.5}, {0.93, 0.95, 0.9, 0.92}};
 
 class DraftPolicyOnRecord : public testing::TestWithParam<Recorded> {};
 

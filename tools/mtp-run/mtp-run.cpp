@@ -11,6 +11,7 @@
 #include "tools/mtp-run/Perplexity.h"
 #include "tools/mtp-run/RunFunction.h"
 #include "tools/support/Flags.h"
+#include "tools/support/ModelWarnings.h"
 
 using namespace mtp;
 

@@ -10,6 +10,7 @@
 #include "tools/mtp-serve/Server.h"
 #include "tools/support/ChatText.h"
 #include "tools/support/Flags.h"
+#include "tools/support/ModelWarnings.h"
 #include "tools/support/PromptText.h"
 
 #include <csignal>

@@ -217,15 +217,6 @@ void mtp::warnAboutThreads(const std::string &tool, uint32_t threads,
                  tool.c_str(), usable, threads);
 }
 
-void mtp::warnAboutRule(const std::string &tool, const Model &model) {
-  if (model.isLossy())
-    std::fprintf(stderr,
-                 "%s: warning: the artifact accepts drafts by the lossy rule "
-                 "\"%s\": texts with drafts have not the model's "
-                 "distribution\n",
-                 tool.c_str(), std::string(model.rule()).c_str());
-}
-
 void mtp::addCopyFlag(CLI::App &app, bool &copy) {
   addFlag(app, "--no-mmap", copy,
           "Read the file into memory of large pages, do not map it");

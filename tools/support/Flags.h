@@ -147,8 +147,6 @@ void addVerifyFlag(CLI::App &app, bool &verify);
 /// Says once where more threads were asked for than can run.
 void warnAboutThreads(const std::string &tool, uint32_t threads,
                       uint32_t usable);
-/// Says once where a model's rule of acceptance is lossy.
-void warnAboutRule(const std::string &tool, const Model &model);
 
 } // namespace mtp
 

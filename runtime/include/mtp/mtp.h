@@ -98,7 +98,7 @@ const char *mtp_message(void);
 /* The version of the library, "0.1.0". Never freed. */
 const char *mtp_version(void);
 
-/* The version of the artifact format that the library reads, "1.3".
+/* The version of the artifact format that the library reads, "1.4".
    Never freed. */
 const char *mtp_format_version(void);
 

@@ -1,4 +1,4 @@
-// What golden_v1_3.bin was made of: README.md says how. A target of one
+// What golden_v1_4.bin was made of: README.md says how. A target of one
 // layer, two drafter modules of one, and an exported function.
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 32, page = 8>,
