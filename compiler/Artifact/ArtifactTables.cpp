@@ -584,6 +584,22 @@ static DraftingTexts draftingOf(ModuleOp module) {
   return texts;
 }
 
+/// A text; nothing for none.
+static Offset<flatbuffers::String> makeLine(flatbuffers::FlatBufferBuilder &fbb,
+                                            StringRef text) {
+  return text.empty() ? Offset<flatbuffers::String>()
+                      : fbb.CreateString(text.data(), text.size());
+}
+
+static Offset<flatbuffers::Vector<Offset<schema::Segment>>>
+makeSegments(flatbuffers::FlatBufferBuilder &fbb, const FileLayout &layout) {
+  std::vector<Offset<schema::Segment>> segments;
+  for (const SegmentLayout &segment : layout.segments)
+    segments.push_back(schema::CreateSegment(fbb, segment.kind, segment.offset,
+                                             segment.size, segment.hash));
+  return fbb.CreateVector(segments);
+}
+
 flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
                                                   const FileLayout &layout) {
   flatbuffers::FlatBufferBuilder fbb;
@@ -599,23 +615,15 @@ flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
   auto generation = root.makeGeneration();
   auto caches = root.makeCaches();
   auto states = root.makeStates();
-  std::vector<Offset<schema::Segment>> segments;
-  for (const SegmentLayout &segment : layout.segments) {
-    segments.push_back(schema::CreateSegment(fbb, segment.kind, segment.offset,
-                                             segment.size, segment.hash));
-  }
-  auto segmentVector = fbb.CreateVector(segments);
+  auto segmentVector = makeSegments(fbb, layout);
   std::vector<Offset<schema::Plan>> plans;
   for (TableBuilder &builder : builders)
     plans.push_back(builder.makePlan());
   auto planVector = fbb.CreateVector(plans);
   auto chat = makeChat(fbb, inputs.chat);
   const DraftingTexts drafting = draftingOf(inputs.plans.front().module);
-  auto text = [&](StringRef value) {
-    return value.empty() ? Offset<flatbuffers::String>()
-                         : fbb.CreateString(value.data(), value.size());
-  };
-  auto method = text(drafting.method), rule = text(drafting.rule);
+  auto method = makeLine(fbb, drafting.method);
+  auto rule = makeLine(fbb, drafting.rule);
 
   schema::ArtifactBuilder artifact(fbb);
   artifact.add_producer(producer);
