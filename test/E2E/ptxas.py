@@ -45,14 +45,16 @@ def choose(only):
 
 # Bodies that go along the paths of a tree whose numbers are a slot's: vectors that are indexed by
 # what is computed are memory of a thread's own, 24 bytes for each of at most 64 nodes. So are those
-# of bodies that a method writes itself ("control"). A slot has one thread.
-WALKS = ("accept_path", "window_tree_rows", "control")
-MOST_STACK = 24 * 64
+# of bodies that a method writes itself ("control"), and of those that give a drafter's rows their
+# places. A slot has one thread, and of 64 rows a body may want a few registers more than it has.
+WALKS = ("accept_path", "window_tree_rows", "control", "places")
+MOST_STACK, MOST_SPILL = 24 * 64, 64
 
 
 def is_wrong(kernel):
     if kernel["kernel"].startswith(WALKS):
-        return kernel["spill_bytes"] or is_large(kernel) or kernel["stack_bytes"] > MOST_STACK
+        return (kernel["spill_bytes"] > MOST_SPILL or is_large(kernel)
+                or kernel["stack_bytes"] > MOST_STACK)
     return is_faulty(kernel)
 
 
