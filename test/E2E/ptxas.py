@@ -48,7 +48,7 @@ def choose(only):
 # of bodies that a method writes itself ("control"), and of those that give a drafter's rows their
 # places. A slot has one thread, and of 64 rows a body may want a few registers more than it has.
 WALKS = ("accept_path", "window_tree_rows", "control", "places")
-MOST_STACK, MOST_SPILL = 24 * 64, 64
+MOST_STACK, MOST_SPILL = 24 * 64, 256
 
 
 def is_wrong(kernel):
