@@ -210,7 +210,9 @@ Status Session::Impl::runPrefill(const PrefillPass &pass) {
                      uint32_t(firstRow), sequence->context});
   }
   uint32_t count = uint32_t(parts.size());
-  bool drafts = options.k > 0;
+  // Rounds run drafters over rows of prompts beside theirs at any k, and these
+  // see what is in front of them.
+  bool drafts = options.k > 0 || mixes;
   uint32_t program = pass.byLibrary
                          ? inner.programs.libraryPrefill(drafts)
                          : inner.programs.prefill(pass.chunk, drafts, count);

@@ -199,6 +199,20 @@ TEST_P(Mixed, EveryRequestsOwnKChangesNoBit) {
   EXPECT_GT(outcome.statistics.besideTokens, 0u);
 }
 
+// Rounds without drafts run drafters over the rows of prompts beside theirs,
+// and these see what prefills have left.
+TEST_P(Mixed, SessionsWithoutDraftsChangeNoBit) {
+  std::vector<Request> all = requests(0.8f);
+  if (isSimulated())
+    all[0].maxTokens = 34;
+  SessionOptions apart = single(/*k=*/0, envelope.maxBatch);
+  SessionOptions mixed = apart;
+  apart.separatePrompts = true;
+  Outcome outcome = run(mixed, all);
+  expectSame(outcome, run(apart, all), mixed);
+  EXPECT_GT(outcome.statistics.besideTokens, 0u);
+}
+
 TEST_P(Mixed, SharedPagesChangeNoBit) {
   std::vector<Request> all = requests(0.8f);
   SessionOptions apart = single(envelope.maxK, envelope.maxBatch);
