@@ -473,19 +473,20 @@ def write(name, folder, dtype="f32", seed=None):
                {"metadata": {"total_size": total}, "weight_map": index})
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("name", nargs="?", choices=sorted(MODELS))
+def run(doc, names, write):
+    """The command line of a script that writes what has these names."""
+    ap = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("name", nargs="?", choices=sorted(names))
     ap.add_argument("-o", "--out")
     ap.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
-    ap.add_argument("--seed", type=int, help="another seed than the model's own")
+    ap.add_argument("--seed", type=int, help="another seed than its own")
     ap.add_argument("--list", action="store_true")
     ap.add_argument("--all", action="store_true")
     a = ap.parse_args()
     if a.list:
-        print("\n".join(MODELS))
+        print("\n".join(names))
     elif a.out and a.all:
-        for n in MODELS:
+        for n in names:
             for t in ("f32", "bf16"):
                 write(n, os.path.join(a.out, f"{n}.{t}"), t, a.seed)
     elif a.out and a.name:
@@ -495,4 +496,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, MODELS, write)

@@ -8,7 +8,7 @@
 Values are tiny.py's functions of seed, tensor name and index. To some tensors is added what makes the drafter
 continue t with t + 7, as the target mostly does (see `ADD`): the identity, or rows of the target's embedding.
 """
-import argparse, array, json, math, os, sys
+import array, math, os, sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tiny
@@ -194,26 +194,5 @@ def write(name, folder, dtype="f32", seed=None):
     tiny.write_safetensors(os.path.join(folder, FILES.get(name, "model.safetensors")), entries)
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("name", nargs="?", choices=sorted(DRAFTERS))
-    ap.add_argument("-o", "--out")
-    ap.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
-    ap.add_argument("--seed", type=int, help="another seed than the drafter's own")
-    ap.add_argument("--list", action="store_true")
-    ap.add_argument("--all", action="store_true")
-    a = ap.parse_args()
-    if a.list:
-        print("\n".join(DRAFTERS))
-    elif a.out and a.all:
-        for n in DRAFTERS:
-            for t in ("f32", "bf16"):
-                write(n, os.path.join(a.out, f"{n}.{t}"), t, a.seed)
-    elif a.out and a.name:
-        write(a.name, a.out, a.dtype, a.seed)
-    else:
-        ap.error("NAME and -o DIR, or --list")
-
-
 if __name__ == "__main__":
-    main()
+    tiny.run(__doc__, DRAFTERS, write)

@@ -89,34 +89,32 @@ static MaybeError seed(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
+/// A whole number of the range for a member of the request.
+template <typename T>
+static MaybeError readMember(std::string_view field, const JsonElement &element,
+                             int64_t least, int64_t most, T &member) {
+  int64_t value = 0;
+  if (MaybeError error = readInteger(field, element, least, most, value))
+    return error;
+  member = T(value);
+  return std::nullopt;
+}
+
 static MaybeError maxTokens(std::string_view field, const JsonElement &element,
                             Reading &to) {
-  int64_t value = 0;
-  if (MaybeError error =
-          readInteger(field, element, 1, to.facts.maxContext, value))
-    return error;
-  to.request.maxTokens = uint32_t(value);
-  return std::nullopt;
+  return readMember(field, element, 1, to.facts.maxContext,
+                    to.request.maxTokens);
 }
 
 static MaybeError minTokens(std::string_view field, const JsonElement &element,
                             Reading &to) {
-  int64_t value = 0;
-  if (MaybeError error =
-          readInteger(field, element, 0, to.facts.maxContext, value))
-    return error;
-  to.request.minTokens = uint32_t(value);
-  return std::nullopt;
+  return readMember(field, element, 0, to.facts.maxContext,
+                    to.request.minTokens);
 }
 
 static MaybeError priority(std::string_view field, const JsonElement &element,
                            Reading &to) {
-  int64_t value = 0;
-  if (MaybeError error =
-          readInteger(field, element, INT32_MIN, INT32_MAX, value))
-    return error;
-  to.request.priority = int32_t(value);
-  return std::nullopt;
+  return readMember(field, element, INT32_MIN, INT32_MAX, to.request.priority);
 }
 
 static MaybeError cacheSalt(std::string_view field, const JsonElement &element,

@@ -42,8 +42,10 @@ static void emitSwiglu(KernelBuilder &kb, exec::SwigluKernelAttr kernel) {
   });
 }
 
-/// y[r] = silu(x[r]). buffers: x, y. params: M.
-static void emitSiluRows(KernelBuilder &kb, exec::SiluKernelAttr kernel) {
+/// y[r] = apply(x[r]). buffers: x, y. params: M.
+template <typename KernelT>
+static void emitUnary(KernelBuilder &kb, KernelT kernel,
+                      llvm::function_ref<Value(Value)> apply) {
   int64_t width = kernel.getWidth();
   int64_t xStride = strideOr(kernel.getXStride(), width);
   int64_t yStride = strideOr(kernel.getYStride(), width);
@@ -56,9 +58,17 @@ static void emitSiluRows(KernelBuilder &kb, exec::SiluKernelAttr kernel) {
           return Values{kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask)};
         },
         [&](Value first, Value mask, ValueRange loaded) {
-          kb.storeLanes(emitSilu(kb, loaded[0]), kb.at(y, first, 4), mask);
+          kb.storeLanes(apply(loaded[0]), kb.at(y, first, 4), mask);
         });
   });
+}
+
+static void emitSiluRows(KernelBuilder &kb, exec::SiluKernelAttr kernel) {
+  emitUnary(kb, kernel, [&](Value x) { return emitSilu(kb, x); });
+}
+
+static void emitSigmoidRows(KernelBuilder &kb, exec::SigmoidKernelAttr kernel) {
+  emitUnary(kb, kernel, [&](Value x) { return emitSigmoid(kb, x); });
 }
 
 /// y[r] = x[r] + bias. buffers: x, bias, y. params: M.
@@ -130,6 +140,7 @@ static const RowKernel kinds[] = {
     elementKernel(emitAddBias),
     elementKernel(emitSwiglu),
     elementKernel(emitSiluRows),
+    elementKernel(emitSigmoidRows),
     rowKernel(emitConcat, /*scratch=*/nullptr, concatItems),
     elementKernel(emitCopyCols),
     elementKernel(emitTakeRows)};

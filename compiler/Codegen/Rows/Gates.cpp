@@ -5,25 +5,6 @@
 
 using namespace mtp::codegen;
 
-/// buffers: x, y. params: M.
-static void emitSigmoidRows(KernelBuilder &kb, exec::SigmoidKernelAttr kernel) {
-  int64_t width = kernel.getWidth();
-  int64_t xStride = strideOr(kernel.getXStride(), width);
-  int64_t yStride = strideOr(kernel.getYStride(), width);
-  kb.forTasks([&](Value row) {
-    Value x = kb.at(kb.buffer(0), row, xStride * 4);
-    Value y = kb.at(kb.buffer(1), row, yStride * 4);
-    kb.mapChunks(
-        width,
-        [&](Value first, Value mask) {
-          return Values{kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask)};
-        },
-        [&](Value first, Value mask, ValueRange loaded) {
-          kb.storeLanes(emitSigmoid(kb, loaded[0]), kb.at(y, first, 4), mask);
-        });
-  });
-}
-
 /// A group each, all columns of which have one gate.
 /// buffers: x, gates, y. params: M.
 static void emitSigmoidGate(KernelBuilder &kb,
@@ -132,7 +113,6 @@ static TaskItems l2NormItems(exec::L2NormKernelAttr kernel) {
 }
 
 static const RowKernel kinds[] = {
-    elementKernel(emitSigmoidRows),
     rowKernel(emitSigmoidGate, /*scratch=*/nullptr, sigmoidGateItems),
     rowKernel(emitL2Norm, /*scratch=*/nullptr, l2NormItems),
     elementKernel(emitDecay)};
