@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OnDevice.h"
-#include "runtime/exec/SessionImpl.h"
+#include "test/Runtime/ForwardingExecutable.h"
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ using namespace mtp::test;
 namespace {
 
 /// Runs what it is given, and notes of each round what the first slot verified.
-class Watch : public Executable {
+class Watch : public ForwardingExecutable {
 public:
   struct Round {
     uint32_t k;
@@ -36,7 +36,7 @@ public:
   };
 
   Watch(std::unique_ptr<Executable> inner, const Session::Impl &session)
-      : inner(std::move(inner)), session(session) {}
+      : ForwardingExecutable(std::move(inner)), session(session) {}
 
   Status run(uint32_t program, uint32_t n) override {
     MTP_RETURN_IF_ERROR(inner->run(program, n));
@@ -55,29 +55,6 @@ public:
     rounds.push_back(std::move(round));
     return okStatus();
   }
-  Status startRounds(uint32_t program, uint32_t n) override {
-    return inner->startRounds(program, n);
-  }
-  Result<Progress> awaitRounds(uint32_t seen) override {
-    return inner->awaitRounds(seen);
-  }
-  void stopRounds() override { inner->stopRounds(); }
-  Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override {
-    return inner->runTimed(program, n, times);
-  }
-  Status write(const Binding &binding, const void *source,
-               uint64_t bytes) override {
-    return inner->write(binding, source, bytes);
-  }
-  Status read(const Binding &binding, void *target, uint64_t bytes) override {
-    return inner->read(binding, target, bytes);
-  }
-  Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
-                   const void *source) override {
-    return inner->writePage(cache, layer, page, source);
-  }
-  uint64_t memoryBytes() const override { return inner->memoryBytes(); }
-  uint64_t hostBytes() const override { return inner->hostBytes(); }
 
   std::vector<Round> rounds;
   uint32_t catchUps = 0;
@@ -85,7 +62,6 @@ public:
   bool rowsAreDear = false;
 
 private:
-  std::unique_ptr<Executable> inner;
   const Session::Impl &session;
 };
 

@@ -3,7 +3,7 @@
 #ifndef MTP_TEST_RUNTIME_LOSINGEXECUTABLE_H
 #define MTP_TEST_RUNTIME_LOSINGEXECUTABLE_H
 
-#include "runtime/exec/SessionImpl.h"
+#include "ForwardingExecutable.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@ namespace mtp::test {
 
 /// A device that is lost at some call: at the n-th program that it is to run,
 /// or at the n-th copy that it is to read.
-class LosingExecutable : public Executable {
+class LosingExecutable : public ForwardingExecutable {
 public:
   LosingExecutable(std::unique_ptr<Executable> inner, int runs, int reads)
-      : inner(std::move(inner)), runs(runs), reads(reads) {}
+      : ForwardingExecutable(std::move(inner)), runs(runs), reads(reads) {}
 
   Status run(uint32_t program, uint32_t n) override {
     return lose(runs) ? lost() : inner->run(program, n);
@@ -28,9 +28,6 @@ public:
     return inner->awaitRounds(seen);
   }
   void stopRounds() override { EXPECT_FALSE(isLost); }
-  Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override {
-    return inner->runTimed(program, n, times);
-  }
   Status write(const Binding &binding, const void *source,
                uint64_t bytes) override {
     return isLost ? lost() : inner->write(binding, source, bytes);
@@ -38,12 +35,6 @@ public:
   Status read(const Binding &binding, void *target, uint64_t bytes) override {
     return lose(reads) ? lost() : inner->read(binding, target, bytes);
   }
-  Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
-                   const void *source) override {
-    return inner->writePage(cache, layer, page, source);
-  }
-  uint64_t memoryBytes() const override { return inner->memoryBytes(); }
-  uint64_t hostBytes() const override { return inner->hostBytes(); }
 
 private:
   bool lose(int &left) {
@@ -52,7 +43,6 @@ private:
   }
   static Status lost() { return internalError("the device is lost"); }
 
-  std::unique_ptr<Executable> inner;
   int runs, reads;
   bool isLost = false;
 };

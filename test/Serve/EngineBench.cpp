@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/exec/SessionImpl.h"
+#include "test/Runtime/ForwardingExecutable.h"
 #include "tools/mtp-serve/Engine.h"
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 
 using namespace mtp;
 using namespace mtp::serve;
+using namespace mtp::test;
 
 static constexpr size_t kSteps = 4000, kWarmUp = 500;
 
@@ -42,10 +43,10 @@ static T get(Result<T> result) {
 namespace {
 
 /// Counts the time of the thread that is spent in programs.
-class CountedExecutable : public Executable {
+class CountedExecutable : public ForwardingExecutable {
 public:
   CountedExecutable(std::unique_ptr<Executable> inner, double &seconds)
-      : inner(std::move(inner)), seconds(seconds) {}
+      : ForwardingExecutable(std::move(inner)), seconds(seconds) {}
 
   Status run(uint32_t program, uint32_t n) override {
     return counted([&] { return inner->run(program, n); });
@@ -53,30 +54,12 @@ public:
   Status runHalf(uint32_t program, uint32_t n, Half half) override {
     return counted([&] { return inner->runHalf(program, n, half); });
   }
-  Result<std::string> useLibrary() override { return inner->useLibrary(); }
   Status startRounds(uint32_t program, uint32_t n) override {
     return counted([&] { return inner->startRounds(program, n); });
   }
   Result<Progress> awaitRounds(uint32_t seen) override {
     return counted([&] { return inner->awaitRounds(seen); });
   }
-  void stopRounds() override { inner->stopRounds(); }
-  Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override {
-    return inner->runTimed(program, n, times);
-  }
-  Status write(const Binding &binding, const void *source,
-               uint64_t bytes) override {
-    return inner->write(binding, source, bytes);
-  }
-  Status read(const Binding &binding, void *target, uint64_t bytes) override {
-    return inner->read(binding, target, bytes);
-  }
-  Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
-                   const void *source) override {
-    return inner->writePage(cache, layer, page, source);
-  }
-  uint64_t memoryBytes() const override { return inner->memoryBytes(); }
-  uint64_t hostBytes() const override { return inner->hostBytes(); }
 
 private:
   template <typename Call>
@@ -87,7 +70,6 @@ private:
     return result;
   }
 
-  std::unique_ptr<Executable> inner;
   double &seconds;
 };
 

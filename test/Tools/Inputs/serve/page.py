@@ -70,6 +70,26 @@ def set_number(browser, name, value):
     browser.run(f"document.getElementById('{name}').value = '{value}'")
 
 
+def watch_affinity(browser):
+    """Notes the conversation that each completion names to a proxy."""
+    browser.run("const fetched = window.fetch; window.affinities = [];"
+                "window.fetch = (path, options) => {"
+                " if (options.method === 'POST')"
+                "  window.affinities.push(options.headers['X-Prefix-Affinity']);"
+                " return fetched(path, options); }")
+
+
+def check_affinity(browser):
+    """One conversation is one server's; a new one may be another's."""
+    browser.run("document.getElementById('clear').click()")
+    browser.keys("#input", "a day" + ENTER)
+    browser.wait("return document.querySelectorAll('.turn.assistant').length === 1"
+                 " && !document.getElementById('send').disabled", "an answer to something new")
+    *one, other = browser.run("return window.affinities")
+    check((len(one), len(set(one)), len(one[0]), other in one), (2, 1, 16, False),
+          f"the conversations that were named: {one}, {other}")
+
+
 def state_is(text):
     return f"return document.getElementById('state').textContent.startsWith('{text}')"
 
@@ -95,6 +115,7 @@ def check_page(browser, server):
     browser.open(f"http://127.0.0.1:{server.port}/")
     browser.wait(state_is("ready"), "a page that is ready again")
     check(browser.run(ANSWERS), [expected], "the answer behind a reload")
+    watch_affinity(browser)
     # Stop: the sequence has gone from the server. A refused request is said.
     set_number(browser, "max_tokens", 100000)
     browser.keys("#input", " a day" + ENTER)
@@ -111,6 +132,7 @@ def check_page(browser, server):
             break
         time.sleep(0.05)
     check(server.metric("vllm:num_requests_running"), 0, "who runs behind the stop")
+    check_affinity(browser)
     # Nothing failed to load, and nobody was asked for elsewhere.
     wrong = [entry["message"] for entry in browser.call("POST", "/se/log", type="browser")
              if " 400 " not in entry["message"]]

@@ -1,0 +1,54 @@
+//===- ForwardingExecutable.h - Hands calls on ------------------*- C++ -*-===//
+
+#ifndef MTP_TEST_RUNTIME_FORWARDINGEXECUTABLE_H
+#define MTP_TEST_RUNTIME_FORWARDINGEXECUTABLE_H
+
+#include "runtime/exec/SessionImpl.h"
+
+namespace mtp::test {
+
+/// Hands every call to the executable that it has taken the place of. Who
+/// watches or fails some calls overrides these.
+class ForwardingExecutable : public Executable {
+public:
+  explicit ForwardingExecutable(std::unique_ptr<Executable> inner)
+      : inner(std::move(inner)) {}
+
+  Status run(uint32_t program, uint32_t n) override {
+    return inner->run(program, n);
+  }
+  Status runHalf(uint32_t program, uint32_t n, Half half) override {
+    return inner->runHalf(program, n, half);
+  }
+  Result<std::string> useLibrary() override { return inner->useLibrary(); }
+  Status startRounds(uint32_t program, uint32_t n) override {
+    return inner->startRounds(program, n);
+  }
+  Result<Progress> awaitRounds(uint32_t seen) override {
+    return inner->awaitRounds(seen);
+  }
+  void stopRounds() override { inner->stopRounds(); }
+  Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override {
+    return inner->runTimed(program, n, times);
+  }
+  Status write(const Binding &binding, const void *source,
+               uint64_t bytes) override {
+    return inner->write(binding, source, bytes);
+  }
+  Status read(const Binding &binding, void *target, uint64_t bytes) override {
+    return inner->read(binding, target, bytes);
+  }
+  Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                   const void *source) override {
+    return inner->writePage(cache, layer, page, source);
+  }
+  uint64_t memoryBytes() const override { return inner->memoryBytes(); }
+  uint64_t hostBytes() const override { return inner->hostBytes(); }
+
+protected:
+  std::unique_ptr<Executable> inner;
+};
+
+} // namespace mtp::test
+
+#endif // MTP_TEST_RUNTIME_FORWARDINGEXECUTABLE_H
