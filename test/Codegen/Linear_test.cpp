@@ -23,22 +23,8 @@ struct Case {
   int outputs() const { return gated ? n / 2 : n; }
   int stride() const { return rowStride(k, fragments); }
   std::string config() const {
-    std::string text = "k = " + std::to_string(k) +
-                       ", n = " + std::to_string(n) + ", format = <" +
-                       (bf16 ? "bf16" : "f32") + ">";
-    if (norm)
-      text += ", norm = true, eps = 1.0e-5 : f32, offset = 1";
-    if (bias)
-      text += ", bias = true";
-    if (residual)
-      text += ", residual = true, residual_stride = " +
-              std::to_string(outputs() + 3);
-    if (gated)
-      text += ", activation = swiglu";
-    if (fragments)
-      text += ", fragments = true";
-    return text + ", x_stride = " + std::to_string(stride()) +
-           ", y_stride = " + std::to_string(outputs() + 1);
+    return projectionConfig(*this, std::string("format = <") +
+                                       (bf16 ? "bf16" : "f32") + ">");
   }
 };
 
@@ -97,23 +83,8 @@ struct Problem {
         inputs[size_t(r) * c.k + i] = input(r, i, rounded);
     // A normed value may fall on the other side of a rounding boundary.
     double relative = rounded && c.norm ? 1e-3 : 3e-6;
-    for (int r = 0; r < rows; ++r)
-      for (int n = 0; n < c.outputs(); ++n) {
-        auto [sum, magnitude] = dot(r, n, rounded);
-        if (c.gated) {
-          auto [up, upMagnitude] = dot(r, n + c.outputs(), rounded);
-          magnitude = 2 * magnitude * std::fabs(up) +
-                      std::fabs(silu(sum)) * upMagnitude;
-          sum = silu(sum) * up;
-        }
-        if (c.bias)
-          sum += bias[n];
-        if (c.residual)
-          sum += residual[size_t(r) * (c.outputs() + 3) + n];
-        ASSERT_NEAR(y[size_t(r) * c.outputs() + n], sum,
-                    relative * (magnitude + 1))
-            << "row " << r << ", output " << n;
-      }
+    checkProjection(*this, y, relative,
+                    [&](int row, int n) { return dot(row, n, rounded); });
   }
 
   Case c;

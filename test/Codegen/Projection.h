@@ -5,11 +5,61 @@
 
 #include "Harness.h"
 
+#include <cmath>
+#include <gtest/gtest.h>
+
 namespace mtp::codegen::test {
 
 /// From a row of k inputs to the next one. Tensor cores take rows at multiples
 /// of 16 bytes.
 inline int rowStride(int k, bool fragments) { return k + (fragments ? 8 : 5); }
+
+/// The attributes of a `linear` kernel of a case, with those of its format:
+/// Case says what it does beside the product (norm, bias, residual, gated,
+/// fragments).
+template <typename Case>
+std::string projectionConfig(const Case &c, const std::string &format) {
+  std::string text = "k = " + std::to_string(c.k) +
+                     ", n = " + std::to_string(c.n) + ", " + format;
+  if (c.norm)
+    text += ", norm = true, eps = 1.0e-5 : f32, offset = 1";
+  if (c.bias)
+    text += ", bias = true";
+  if (c.residual)
+    text += ", residual = true, residual_stride = " +
+            std::to_string(c.outputs() + 3);
+  if (c.gated)
+    text += ", activation = swiglu";
+  if (c.fragments)
+    text += ", fragments = true";
+  return text + ", x_stride = " + std::to_string(c.stride()) +
+         ", y_stride = " + std::to_string(c.outputs() + 1);
+}
+
+/// Compares results of a Problem, row after row, with the double precision
+/// reference. `dot` gives the sum of products of a row and a column of the
+/// weight, and the sum of their magnitudes, by which errors may grow.
+template <typename Problem, typename Dot>
+void checkProjection(const Problem &p, const std::vector<float> &y,
+                     double relative, Dot dot) {
+  int outputs = p.c.outputs();
+  for (int r = 0; r < p.rows; ++r)
+    for (int n = 0; n < outputs; ++n) {
+      auto [sum, magnitude] = dot(r, n);
+      if (p.c.gated) {
+        auto [up, upMagnitude] = dot(r, n + outputs);
+        magnitude =
+            2 * magnitude * std::fabs(up) + std::fabs(silu(sum)) * upMagnitude;
+        sum = silu(sum) * up;
+      }
+      if (p.c.bias)
+        sum += p.bias[n];
+      if (p.c.residual)
+        sum += p.residual[size_t(r) * (outputs + 3) + n];
+      ASSERT_NEAR(y[size_t(r) * outputs + n], sum, relative * (magnitude + 1))
+          << "row " << r << ", output " << n;
+    }
+}
 
 /// What a `linear` kernel reads. Rows of x are `stride` apart, those of the
 /// residual `outputs` + 3, those of the result `outputs` + 1. Null: not there.

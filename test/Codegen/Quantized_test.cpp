@@ -31,21 +31,7 @@ struct Case {
   int outputs() const { return gated ? n / 2 : n; }
   int stride() const { return rowStride(k, fragments); }
   std::string config() const {
-    std::string text = "k = " + std::to_string(k) +
-                       ", n = " + std::to_string(n) + ", " + format.config();
-    if (norm)
-      text += ", norm = true, eps = 1.0e-5 : f32, offset = 1";
-    if (bias)
-      text += ", bias = true";
-    if (residual)
-      text += ", residual = true, residual_stride = " +
-              std::to_string(outputs() + 3);
-    if (gated)
-      text += ", activation = swiglu";
-    if (fragments)
-      text += ", fragments = true";
-    return text + ", x_stride = " + std::to_string(stride()) +
-           ", y_stride = " + std::to_string(outputs() + 1);
+    return projectionConfig(*this, format.config());
   }
 };
 
@@ -111,23 +97,7 @@ struct Problem {
       }
       return std::pair(sum, magnitude);
     };
-    for (int r = 0; r < rows; ++r)
-      for (int n = 0; n < c.outputs(); ++n) {
-        auto [sum, magnitude] = dot(r, n);
-        if (c.gated) {
-          auto [up, upMagnitude] = dot(r, n + c.outputs());
-          magnitude = 2 * magnitude * std::fabs(up) +
-                      std::fabs(silu(sum)) * upMagnitude;
-          sum = silu(sum) * up;
-        }
-        if (c.bias)
-          sum += bias[n];
-        if (c.residual)
-          sum += residual[size_t(r) * (c.outputs() + 3) + n];
-        ASSERT_NEAR(y[size_t(r) * c.outputs() + n], sum,
-                    relative * (magnitude + 1))
-            << "row " << r << ", output " << n;
-      }
+    checkProjection(*this, y, relative, dot);
   }
 
   /// The exact reference, where there is neither a norm nor a gate.

@@ -1,49 +1,22 @@
 //===- CublasLt_test.cpp - Products of the simulated library --------------===//
 
 #include "Device.h"
+#include "runtime/device/cuda/LtApi.h"
 
 #include <cmath>
 #include <cstring>
-#include <cublasLt.h>
-#include <dlfcn.h>
 
 using namespace mtp::gpusim::test;
 
-#define MTP_LT_FUNCTIONS(X)                                                    \
-  X(cublasLtGetVersion)                                                        \
-  X(cublasLtCreate)                                                            \
-  X(cublasLtDestroy)                                                           \
-  X(cublasLtMatmulDescCreate)                                                  \
-  X(cublasLtMatmulDescDestroy)                                                 \
-  X(cublasLtMatmulDescSetAttribute)                                            \
-  X(cublasLtMatrixLayoutCreate)                                                \
-  X(cublasLtMatrixLayoutDestroy)                                               \
-  X(cublasLtMatmulPreferenceCreate)                                            \
-  X(cublasLtMatmulPreferenceDestroy)                                           \
-  X(cublasLtMatmulPreferenceSetAttribute)                                      \
-  X(cublasLtMatmulAlgoGetHeuristic)                                            \
-  X(cublasLtMatmulAlgoCheck)                                                   \
-  X(cublasLtMatmul)
-
 namespace {
 
-struct LtTable {
-#define MTP_MEMBER(name) decltype(&::name) name;
-  MTP_LT_FUNCTIONS(MTP_MEMBER)
-#undef MTP_MEMBER
-};
-
-const LtTable &lt() {
-  static const LtTable table = [] {
-    LtTable made;
-    void *library = dlopen(MTP_CUDASIM, RTLD_NOW | RTLD_LOCAL);
-#define MTP_FIND(name)                                                         \
-  made.name = reinterpret_cast<decltype(made.name)>(dlsym(library, #name));
-    MTP_LT_FUNCTIONS(MTP_FIND)
-#undef MTP_FIND
-    return made;
+const mtp::LtApi &lt() {
+  static const mtp::LtApi api = [] {
+    mtp::LtApi found;
+    found.find(dlopen(MTP_CUDASIM, RTLD_NOW | RTLD_LOCAL));
+    return found;
   }();
-  return table;
+  return api;
 }
 
 constexpr size_t kRows = 8, kOutputs = 16, kInputs = 64, kSpace = 4096;

@@ -20,33 +20,21 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BenchSupport.h"
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <numeric>
 #include <string>
 
 using namespace mtp;
+using namespace mtp::test;
 
 static constexpr int kTurns = 4;
 
-static double cpuSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
-}
-
-template <typename T>
-static T get(Result<T> result) {
-  if (result)
-    return std::move(*result);
-  std::fprintf(stderr, "mtp_schedule_bench: error: %s\n",
-               result.status().toString().c_str());
-  std::exit(1);
-}
+static double cpuSeconds() { return secondsOf(CLOCK_PROCESS_CPUTIME_ID); }
 
 namespace {
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Runtime/BenchSupport.h"
 #include "test/Runtime/ForwardingExecutable.h"
 #include "tools/mtp-serve/Engine.h"
 
@@ -16,7 +17,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <future>
 
 using namespace mtp;
@@ -25,20 +25,7 @@ using namespace mtp::test;
 
 static constexpr size_t kSteps = 4000, kWarmUp = 500;
 
-static double threadSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
-}
-
-template <typename T>
-static T get(Result<T> result) {
-  if (result)
-    return std::move(*result);
-  std::fprintf(stderr, "mtp_engine_bench: error: %s\n",
-               result.status().toString().c_str());
-  std::exit(1);
-}
+static double threadSeconds() { return secondsOf(CLOCK_THREAD_CPUTIME_ID); }
 
 namespace {
 

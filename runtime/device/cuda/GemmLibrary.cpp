@@ -16,36 +16,14 @@ GemmLibrary::open(std::shared_ptr<CudaContext>) {
 
 #else
 
+#include "runtime/device/cuda/LtApi.h"
+
 #include <cstdlib>
 #include <cstring>
-#include <cublasLt.h>
-#include <dlfcn.h>
 
 using namespace mtp;
 
-#define MTP_LT_FUNCTIONS(X)                                                    \
-  X(cublasLtGetVersion)                                                        \
-  X(cublasLtCreate)                                                            \
-  X(cublasLtDestroy)                                                           \
-  X(cublasLtMatmulDescCreate)                                                  \
-  X(cublasLtMatmulDescDestroy)                                                 \
-  X(cublasLtMatmulDescSetAttribute)                                            \
-  X(cublasLtMatrixLayoutCreate)                                                \
-  X(cublasLtMatrixLayoutDestroy)                                               \
-  X(cublasLtMatmulPreferenceCreate)                                            \
-  X(cublasLtMatmulPreferenceDestroy)                                           \
-  X(cublasLtMatmulPreferenceSetAttribute)                                      \
-  X(cublasLtMatmulAlgoGetHeuristic)                                            \
-  X(cublasLtMatmulAlgoCheck)                                                   \
-  X(cublasLtMatmul)
-
 namespace {
-
-struct LtApi {
-#define MTP_LT_MEMBER(name) decltype(&::name) name;
-  MTP_LT_FUNCTIONS(MTP_LT_MEMBER)
-#undef MTP_LT_MEMBER
-};
 
 Status check(cublasStatus_t status, const char *what) {
   if (status == CUBLAS_STATUS_SUCCESS)
@@ -156,13 +134,9 @@ Status Library::start() {
       path ? ::dlopen(path, RTLD_NOW | RTLD_LOCAL) : context->driver().library;
   if (!library)
     return failedPrecondition(strCat("no cuBLASLt: ", ::dlerror()));
-#define MTP_LT_FIND(name)                                                      \
-  api.name = reinterpret_cast<decltype(api.name)>(::dlsym(library, #name));    \
-  if (!api.name)                                                               \
-    return failedPrecondition(                                                 \
-        strCat("expected a cuBLASLt with ", #name, ", got one without it"));
-  MTP_LT_FUNCTIONS(MTP_LT_FIND)
-#undef MTP_LT_FIND
+  if (const char *missing = api.find(library))
+    return failedPrecondition(
+        strCat("expected a cuBLASLt with ", missing, ", got one without it"));
   if (version() / 10000 != CUBLAS_VER_MAJOR)
     return failedPrecondition(strCat("expected cuBLASLt ", CUBLAS_VER_MAJOR,
                                      ", got version ", version()));
