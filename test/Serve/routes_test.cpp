@@ -4,6 +4,7 @@
 #include "tools/mtp-serve/ReplyHeader.h"
 #include "tools/mtp-serve/Routes.h"
 
+#include <future>
 #include <gtest/gtest.h>
 
 using namespace mtp;
@@ -217,6 +218,39 @@ TEST(Routes, EndsGently) {
   while (!first.generation->hasEnded())
     rig.pump();
   EXPECT_EQ(first.generation->outputTokens(), 60u);
+}
+
+TEST(Routes, EndsWhatIsBeingEncoded) {
+  Rig rig(/*waiting=*/4);
+  // The worker is busy with somebody else's text.
+  std::promise<void> go;
+  EXPECT_FALSE(rig.dispatcher.runLater([&] { go.get_future().wait(); }, [] {}));
+  // A text is encoded by the worker, which looks at what is asked before it.
+  GenerationRequest request;
+  request.prompts = {{.text = "", .ids = {1}},
+                     {.text = "a text", .isText = true}};
+  request.minTokens = 17;
+  auto ask = [&] {
+    std::shared_ptr<Generation> generation;
+    EXPECT_FALSE(rig.dispatcher.start(request, "id", generation));
+    return generation;
+  };
+  std::shared_ptr<Generation> first = ask();
+  EXPECT_FALSE(first->hasEnded());
+  // Meanwhile all others are answered.
+  rig.complete(R"({"prompt": [1, 2], "max_tokens": 4})");
+  rig.dispatcher.abortAll();
+  ASSERT_TRUE(first->error());
+  EXPECT_EQ(first->error()->status, 503u);
+  // What was encoded for nobody is dropped, and holds no place in the queue.
+  go.set_value();
+  for (int turn = 0; turn < 5; ++turn) {
+    std::shared_ptr<Generation> next = ask();
+    while (!next->error())
+      rig.pump();
+    EXPECT_EQ(next->error()->status, 400u);
+  }
+  EXPECT_EQ(first->error()->status, 503u);
 }
 
 TEST(Routes, CountsForPrometheus) {

@@ -52,14 +52,17 @@ ApiError Dispatcher::tooMany(std::string what) const {
   return error;
 }
 
+ApiError Dispatcher::ending() {
+  ApiError error;
+  error.status = 503;
+  error.message = "expected requests before the server ends";
+  error.retryAfter = 1;
+  return error;
+}
+
 MaybeError Dispatcher::checkRoom(const GenerationRequest &request) const {
-  if (refuses) {
-    ApiError error;
-    error.status = 503;
-    error.message = "expected requests before the server ends";
-    error.retryAfter = 1;
-    return error;
-  }
+  if (refuses)
+    return ending();
   size_t count = request.promptCount() * request.n;
   if (atHand + count > size_t(facts.slots) + limits.waiting)
     return tooMany(strCat(limits.waiting, " sequences that wait"));
@@ -96,6 +99,7 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
     submit(generation, std::move(prompts), std::nullopt);
     return std::nullopt;
   }
+  encoding.insert(generation);
   worker.put([this, generation] {
     std::vector<PreparedPrompt> prompts;
     MaybeError error = preparePrompts(generation->asked(), facts, prompts);
@@ -108,6 +112,7 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
 
 void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
                         std::vector<PreparedPrompt> prompts, MaybeError error) {
+  encoding.erase(generation);
   if (error || generation->isAborted()) {
     forget(*generation, generation->size());
     if (error)
@@ -238,6 +243,9 @@ void Dispatcher::resubmit(
 }
 
 void Dispatcher::abortAll() {
+  // Nothing of these has begun: another server may answer.
+  for (auto &generation : encoding)
+    generation->fail(ending());
   std::vector<std::shared_ptr<Generation>> all;
   for (auto &[handle, generation] : running)
     all.push_back(generation);

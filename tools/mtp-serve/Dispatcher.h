@@ -69,6 +69,7 @@ private:
   void submitAll(const Generation &generation);
   Engine &current() { return fallback ? *fallback : engine; }
   ApiError tooMany(std::string what) const;
+  static ApiError ending();
   MaybeError checkRoom(const GenerationRequest &request) const;
   /// What start() began, when the prompts are there or cannot be had.
   void submit(const std::shared_ptr<Generation> &generation,
@@ -83,6 +84,8 @@ private:
   std::function<void(Status)> onFailure;
   MakeSession makeFallback;
   bool retries = false;
+  /// Those whose prompts are being encoded, which have no sequences yet.
+  std::set<std::shared_ptr<Generation>> encoding;
   /// By the handles of their sequences that have not ended.
   std::unordered_map<Handle, std::shared_ptr<Generation>> running;
   std::unordered_map<Handle, Clock::time_point> began;
