@@ -83,7 +83,7 @@ private:
   bool isTree() { return op.getParents() || !tree.empty(); }
   SmallVector<int64_t> leastK();
   SmallVector<Value> draftsOf(SlotBody &body, Value limit);
-  NodeLimits limitsOf(SlotBody &body, Value n, Value limit);
+  NodeLimits limitsOf(SlotBody &body, Value n, Value limit, Value runs);
   LiveNodes knownNodes(SlotBody &body, ArrayRef<Value> drafts,
                        const NodeLimits &limits);
   LiveNodes computedNodes(SlotBody &body, ArrayRef<Value> drafts,
@@ -155,8 +155,11 @@ SmallVector<Value> RoundWriter::draftsOf(SlotBody &body, Value limit) {
 }
 
 /// What the envelope and the host leave of the window at `n`. The host's
-/// `limit` of depth may be null.
-NodeLimits RoundWriter::limitsOf(SlotBody &body, Value n, Value limit) {
+/// `limit` of depth may be null. A slot that does not run has no drafts: with
+/// what a region picks of dead rows it would accept some, and move entries that
+/// nobody wrote.
+NodeLimits RoundWriter::limitsOf(SlotBody &body, Value n, Value limit,
+                                 Value runs) {
   NodeLimits limits;
   // Nodes are no deeper where there are as many as drafts.
   if (op.getParents() && nodes != k + 1) {
@@ -164,7 +167,8 @@ NodeLimits RoundWriter::limitsOf(SlotBody &body, Value n, Value limit) {
     if (limit)
       limits.depth = body.min(limits.depth, limit);
   }
-  limits.places = body.sub(body.constant(envelope.getMaxContext()), n);
+  Value places = body.sub(body.constant(envelope.getMaxContext()), n);
+  limits.places = body.select(runs, places, body.constant(1));
   if (envelope.trims(nodes))
     limits.rows = body.load(states::kLoop, body.constant(::mtp::kLoopMostRows));
   return limits;
@@ -300,9 +304,9 @@ TargetRows RoundWriter::writeWindow() {
                             })};
   if (drafts) {
     useState(e.module, states::kLoop);
-    LiveNodes live = findLive(body, own, limitsOf(body, n, limit));
     Value ended = body.load(states::kLoop, body.constant(::mtp::kLoopEnded));
     Value runs = body.compare(Predicate::eq, ended, 0);
+    LiveNodes live = findLive(body, own, limitsOf(body, n, limit, runs));
     addRows(body, live.count, runs);
     window.append({positionsOf(body, live, n, runs), live.longest});
     if (isTaken)

@@ -102,6 +102,32 @@ TEST_P(RoundsOfDrafters, TheirNumberChangesNoToken) {
   EXPECT_GT(outcome.statistics.slotRounds, 0u);
 }
 
+/// Whose region of accept picks from all rows, dead ones among them.
+using RoundsOfAllRows = Rounds;
+
+// A slot that has ended accepts nothing: what it would move nobody has written,
+// which the simulator reports.
+TEST_P(RoundsOfAllRows, MoveNoEntriesOfWhoHasEnded) {
+  std::vector<Request> all;
+  for (const std::vector<int32_t> &prompt :
+       std::vector<std::vector<int32_t>>{{5, 9, 2, 5, 9},
+                                         {1},
+                                         {7, 7, 7, 3, 7, 7, 7, 3, 7, 7, 7, 3},
+                                         {30, 31, 32, 33}}) {
+    Request request;
+    request.prompt = prompt;
+    request.maxTokens = 40;
+    request.ignoreEos = true;
+    request.sampling.temperature = 0.8f;
+    request.sampling.seed = 1;
+    all.push_back(request);
+  }
+  SessionOptions plain = single(/*k=*/0, /*slots=*/4);
+  SessionOptions many = single(/*k=*/4, /*slots=*/4);
+  many.roundsPerLaunch = 16;
+  expectSame(run(many, all), run(plain, all), many);
+}
+
 TEST_P(Rounds, EndWithTheBudget) {
   std::vector<Request> all = requests();
   all.resize(1);
@@ -256,6 +282,11 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"lookahead", DeviceKind::Cpu}),
     nameOf);
 
+INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfAllRows,
+                         testing::Values(OnDevice{"lookahead",
+                                                  DeviceKind::Cpu}),
+                         nameOf);
+
 #ifdef MTP_E2E_CUDASIM
 INSTANTIATE_TEST_SUITE_P(Gpu, Rounds,
                          testing::Values(OnDevice{"dsv3-chain-mtp2.sim",
@@ -273,4 +304,8 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"dflash", DeviceKind::Cuda},
                     OnDevice{"eagle26", DeviceKind::Cuda}),
     nameOf);
+INSTANTIATE_TEST_SUITE_P(Gpu, RoundsOfAllRows,
+                         testing::Values(OnDevice{"lookahead",
+                                                  DeviceKind::Cuda}),
+                         nameOf);
 #endif

@@ -26,8 +26,11 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: tensor.yield %[[SLOT]] : i32
 // How many drafts in a row are any; no vector, which a GPU would have in memory.
 // CHECK-NOT: tensor.generate
-// None has a place behind the context's last.
-// CHECK: %[[REST:.*]] = arith.subi %{{.*}}, %[[N]]
+// None has a place behind the context's last, or is of a slot that has ended.
+// CHECK: %[[ENDED:.*]] = mtp.load @loop[
+// CHECK: %[[RUNS:.*]] = arith.cmpi eq, %[[ENDED]]
+// CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %[[N]]
+// CHECK: %[[REST:.*]] = arith.select %[[RUNS]], %[[LEFT]]
 // CHECK: %[[IS1:.*]] = arith.cmpi sge, %[[D1]]
 // CHECK: %[[TOKEN1:.*]] = arith.andi %[[IS1]]
 // CHECK: %[[HAS1:.*]] = arith.cmpi sgt, %[[REST]]
@@ -41,8 +44,6 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[LONG2:.*]] = arith.select %[[LIVES2]]
 // CHECK: %[[DRAFTED:.*]] = arith.maxsi %[[LONG1]], %[[LONG2]]
 // CHECK: %[[LIVE:.*]] = arith.addi %[[DRAFTED]]
-// CHECK: %[[ENDED:.*]] = mtp.load @loop[
-// CHECK: %[[RUNS:.*]] = arith.cmpi eq, %[[ENDED]]
 // CHECK: %[[BEFORE:.*]] = mtp.load @loop[
 // CHECK: %[[ROWS:.*]] = arith.select %[[RUNS]], %[[LIVE]]
 // CHECK: %[[AFTER:.*]] = arith.addi %[[BEFORE]], %[[ROWS]]
@@ -574,7 +575,8 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_co
 // CHECK-LABEL: mtp.round @trimmed k 2 {
 // CHECK: %[[W:.*]]:5 = mtp.per_slot %{{.*}}(%{{.*}}) {
 // CHECK: %[[END:.*]] = arith.constant 64 : i32
-// CHECK: %[[PLACES:.*]] = arith.subi %[[END]], %{{.*}} : i32
+// CHECK: %[[LEFT:.*]] = arith.subi %[[END]], %{{.*}} : i32
+// CHECK: %[[PLACES:.*]] = arith.select %{{.*}}, %[[LEFT]]
 // CHECK: %[[SEVEN:.*]] = arith.constant 7 : i32
 // CHECK: %[[WORD:.*]] = arith.index_cast %[[SEVEN]] : i32 to index
 // CHECK: %[[MOST:.*]] = mtp.load @loop[%[[WORD]]] : i32
