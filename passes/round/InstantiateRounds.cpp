@@ -442,9 +442,7 @@ static bool servesDrafting(PrefillOp prefill) {
 static bool canMix(RoundOp round, PrefillOp prefill, bool isRoundsOwn) {
   auto verifies = round.getBody()->getOps<VerifyOp>();
   auto others = prefill.getBody()->getOps<VerifyOp>();
-  // Where a round may stop, no prompt waits for a host.
-  bool stops = !round.getBody()->getOps<AwaitHostOp>().empty();
-  if (verifies.empty() || others.empty() || stops)
+  if (verifies.empty() || others.empty())
     return false;
   VerifyOp own = *verifies.begin(), other = *others.begin();
   bool computesSame =

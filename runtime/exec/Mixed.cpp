@@ -7,7 +7,8 @@
 // a row computes does not depend on the rows beside it.
 //
 // Where nobody runs prompts go through passes of their own. So do rows that a
-// library makes, which never mix.
+// library makes, which never mix, and all while a sequence runs that sees its
+// drafts: a prompt does not wait for that one's host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +38,11 @@ bool Session::Impl::canMix() const {
 /// Whether the next round is to take the rows of prompts. Who has got a slot
 /// shares the prompts' turns.
 bool Session::Impl::mixesNext() {
-  if (!mixes || !isAnyRunning() || prefilling.empty())
+  auto stops = [&](SequenceId id) {
+    return isRunning(id) && sequences.at(id).request.seesDrafts;
+  };
+  if (!mixes || !isAnyRunning() || prefilling.empty() ||
+      std::ranges::any_of(admitted, stops))
     return false;
   return nextRun(*prefillOrder().front()).maker == PageMaker::Plan;
 }
@@ -72,8 +77,10 @@ std::vector<PrefillShare> Session::Impl::sharesBeside(const RoundPlan &plan) {
   uint32_t room = rowsBesideRound(plan, inner.programs.promptRows(*program));
   std::vector<PrefillShare> shares =
       shareRows(prefillOrder(), room, room, inner.programs.mostBeside());
-  while (shares.size() > 1 &&
-         !inner.programs.mixed(batch, plan.k, uint32_t(shares.size())))
+  auto prompts = [&] {
+    return inner.programs.promptsBeside(batch, plan.k, uint32_t(shares.size()));
+  };
+  while (shares.size() > 1 && !canFill(shares.size(), prompts()))
     shares.pop_back();
   return shares;
 }
@@ -89,8 +96,11 @@ Status Session::Impl::findBeside(const RoundPlan &plan, Flight &next) {
   }
   if (parts.empty())
     return okStatus();
-  next.program = *inner.programs.mixed(uint32_t(plan.rows.size()), plan.k,
-                                       uint32_t(parts.size()));
+  uint32_t batch = uint32_t(plan.rows.size());
+  uint32_t prompts =
+      inner.programs.promptsBeside(batch, plan.k, uint32_t(parts.size()));
+  MTP_RETURN_IF_ERROR(fillParts(parts, prompts));
+  next.program = *inner.programs.mixed(batch, plan.k, prompts);
   return host->setPrefill(parts);
 }
 
@@ -101,7 +111,8 @@ Status Session::Impl::readBeside(const Flight &over) {
   ++statistics.prefillChunks;
   uint32_t batch = uint32_t(over.rows.size());
   Binding logits = inner.programs.promptLogits(over.program, batch);
-  uint64_t bytes = logits.bytes / over.beside.size();
+  uint64_t bytes =
+      logits.bytes / inner.programs.program(over.program).sequences;
   for (size_t i = 0; i < over.beside.size(); ++i) {
     auto [id, rows] = over.beside[i];
     auto found = sequences.find(id);

@@ -15,6 +15,7 @@
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 using namespace mtp;
@@ -118,7 +119,8 @@ PrefillPass Session::Impl::libraryPass(Sequence &sequence, uint64_t tokens,
   if (library.rows > limits.budget && !limits.isFirst)
     return PrefillPass();
   uint64_t room = library.rows - sequence.length % library.rows;
-  return {{{&sequence, uint32_t(std::min(tokens, room))}}, library.rows, true};
+  return {
+      {{&sequence, uint32_t(std::min(tokens, room))}}, library.rows, 1, true};
 }
 
 /// Who is being prefilled, in the order in which they get rows: of the same
@@ -194,10 +196,35 @@ PrefillPass Session::Impl::nextPass(const PrefillLimits &limits) {
   std::vector<PrefillShare> shares =
       shareRows(order, chunk, room, programs.mostSequences());
   // Not every number of sequences has a program.
-  while (shares.size() > 1 &&
-         !programs.hasChunk(allRows(shares), uint32_t(shares.size())))
+  uint32_t sequences = 1;
+  while (shares.size() > 1) {
+    sequences = programs.sequencesOf(allRows(shares), uint32_t(shares.size()));
+    if (canFill(shares.size(), sequences))
+      break;
     shares.pop_back();
-  return PrefillPass{shares, shares.size() > 1 ? allRows(shares) : chunk};
+    sequences = 1;
+  }
+  return {shares, shares.size() > 1 ? allRows(shares) : chunk, sequences};
+}
+
+/// Whether a program for so many sequences can run with fewer prompts: what it
+/// does for one that is not there is done to a slot that nobody has.
+bool Session::Impl::canFill(size_t prompts, uint32_t sequences) const {
+  return sequences == prompts ||
+         (sequences > prompts && std::ranges::count(slotUsed, false) > 0);
+}
+
+/// Lets a chunk be of that many sequences: those that are not there have no
+/// rows, and no tokens that a program could take for a whole prompt. The slot
+/// that they name has no pages of others.
+Status Session::Impl::fillParts(std::vector<PromptPart> &parts,
+                                uint32_t sequences) {
+  if (parts.size() == sequences)
+    return okStatus();
+  static constexpr std::array<int32_t, 1> kOneToken = {};
+  auto slot = uint32_t(std::ranges::find(slotUsed, false) - slotUsed.begin());
+  parts.resize(sequences, {slot, 0, 0, 0, kOneToken});
+  return host->setPageTable(slot, kv->table(slot));
 }
 
 Status Session::Impl::runPrefill(const PrefillPass &pass) {
@@ -209,7 +236,8 @@ Status Session::Impl::runPrefill(const PrefillPass &pass) {
     parts.push_back({sequence->slot, uint32_t(sequence->length), rows,
                      uint32_t(firstRow), sequence->context});
   }
-  uint32_t count = uint32_t(parts.size());
+  uint32_t count = pass.sequences;
+  MTP_RETURN_IF_ERROR(fillParts(parts, count));
   // Rounds run drafters over rows of prompts beside theirs at any k, and these
   // see what is in front of them.
   bool drafts = options.k > 0 || mixes;
@@ -225,7 +253,7 @@ Status Session::Impl::runPrefill(const PrefillPass &pass) {
     if (pass.byLibrary)
       for (Statistics *of : {&statistics, &sequence->statistics})
         of->libraryTokens += rows;
-  for (uint32_t s = 0; s < count; ++s)
+  for (uint32_t s = 0; s < pass.shares.size(); ++s)
     MTP_RETURN_IF_ERROR(
         commitPrefill(pass.shares[s], {rowsOf(logits, s * rowBytes, rowBytes),
                                        program, pass.chunk, s, count}));

@@ -78,6 +78,14 @@ std::optional<uint32_t> ProgramTable::mixed(uint32_t batch, uint32_t k,
   return program == kNone ? std::nullopt : std::optional(program);
 }
 
+uint32_t ProgramTable::promptsBeside(uint32_t batch, uint32_t k,
+                                     uint32_t prompts) const {
+  for (auto next = mixes.lower_bound(prompts); next != mixes.end(); ++next)
+    if (mixed(batch, k, next->first))
+      return next->first;
+  return 0;
+}
+
 uint32_t ProgramTable::mostBeside() const {
   return mixes.empty() ? 0 : mixes.rbegin()->first;
 }
@@ -95,6 +103,13 @@ uint32_t ProgramTable::libraryPrefill(bool drafts) const {
 bool ProgramTable::hasChunk(uint32_t rows, uint32_t sequences) const {
   auto ranges = plain.find(sequences);
   return ranges != plain.end() && find(ranges->second, rows) != kNone;
+}
+
+uint32_t ProgramTable::sequencesOf(uint32_t rows, uint32_t sequences) const {
+  for (auto next = plain.lower_bound(sequences); next != plain.end(); ++next)
+    if (hasChunk(rows, next->first))
+      return next->first;
+  return 0;
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> ProgramTable::chunks() const {

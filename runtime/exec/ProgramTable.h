@@ -27,10 +27,13 @@ public:
   /// below `positions`. The verifier guarantees it within the envelope.
   uint32_t decode(uint32_t batch, uint32_t k,
                   uint64_t positions = kAnyPositions) const;
-  /// The program of that shape with rows of so many prompts beside its own, if
-  /// there is one, and how many these are.
+  /// The program of that shape with rows of just so many prompts beside its
+  /// own, if there is one.
   std::optional<uint32_t> mixed(uint32_t batch, uint32_t k,
                                 uint32_t prompts = 1) const;
+  /// The least number of prompts, `prompts` or more, for which there is one; 0
+  /// where there is none.
+  uint32_t promptsBeside(uint32_t batch, uint32_t k, uint32_t prompts) const;
   /// The most prompts of such a program; 0 where there is none.
   uint32_t mostBeside() const;
   uint32_t promptRows(uint32_t program) const {
@@ -60,6 +63,9 @@ public:
   /// Whether prompts can be cut into chunks of so many rows, which belong to so
   /// many sequences, each with a row at least.
   bool hasChunk(uint32_t rows, uint32_t sequences = 1) const;
+  /// The least number of sequences, `sequences` or more, for which there is a
+  /// chunk of so many rows; 0 where there is none.
+  uint32_t sequencesOf(uint32_t rows, uint32_t sequences) const;
   /// The most sequences of a chunk, at least 1.
   uint32_t mostSequences() const { return plain.rbegin()->first; }
   /// The sizes that a prompt can be cut into: the least and the most rows of

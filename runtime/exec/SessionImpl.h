@@ -202,6 +202,8 @@ struct PrefillPass {
   /// The rows of its program; more than those of the shares where a single
   /// prompt is short of the smallest chunk that covers it.
   uint32_t chunk = 0;
+  /// Its program's; those behind the shares have no rows.
+  uint32_t sequences = 1;
   /// Whether a library computes the products of a chunk of one prompt, whose
   /// rows stand at their positions modulo the chunk.
   bool byLibrary = false;
@@ -302,6 +304,8 @@ public:
   uint32_t rowsBesideEnd(const Sequence &sequence) const;
   PrefillRun nextRun(const Sequence &sequence) const;
   std::vector<PageMaker> planPages(uint64_t promptTokens) const;
+  bool canFill(size_t prompts, uint32_t sequences) const;
+  Status fillParts(std::vector<PromptPart> &parts, uint32_t sequences);
   Status runPrefill(const PrefillPass &pass);
   Status commitPrefill(PrefillShare share, const SlotResults &results);
   Status finishPrefill(Sequence &sequence, const SlotResults &results);

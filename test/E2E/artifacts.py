@@ -43,6 +43,8 @@ METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle2
            "dflash heads_tree head_layers block_drawn").split()
 # Methods whose windows have three rows.
 FEW_ROWS = {"head_layers"}
+# Methods beside whose rounds prompts are read.
+BESIDE = "eagle_tree eagle2 dflash lookahead".split()
 # Methods with a budget of rows, less than the windows of three slots have.
 TRIMMED = {"eagle26": 70, "lookahead": 150, "topology": 11}
 # What methods import.
@@ -314,6 +316,11 @@ def build_modules(args):
         build_module(args, f"{method}.trimmed",
                      [f"methods/{method}.mlir", "methods/target.mlir.in"],
                      "methods/weights.py", "methods.safetensors", f"max_rows = {rows},")
+    # The last one's rounds may stop.
+    for method in (*BESIDE, "grammar"):
+        build_module(args, f"{method}.mixed",
+                     [f"methods/{method}.mlir", "methods/target.mlir.in"],
+                     "methods/weights.py", "methods.safetensors", "round_prompt_rows = 12,")
     for method in BEHIND:
         build_module(args, f"{method}.behind",
                      [f"methods/{method}.mlir", "methods/target.mlir.in"],

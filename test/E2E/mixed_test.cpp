@@ -104,6 +104,13 @@ static void expectLikeApart(const Outcome &outcome, const Outcome &expected,
 /// On the simulator of more models.
 using MixedBits = Mixed;
 
+/// Of methods that are written as files.
+using MixedMethods = Mixed;
+
+/// Whose rounds may stop for a host; there are slots for four prompts beside
+/// rounds.
+using MixedHosts = Mixed;
+
 TEST_P(MixedBits, AreTheSame) {
   uint32_t leastSlots = isSimulated() ? envelope.maxBatch : 1;
   for (float temperature : {0.0f, 1.0f}) {
@@ -180,6 +187,121 @@ TEST_P(Mixed, SeveralShareARound) {
           << i;
     EXPECT_TRUE(session->checkInvariants().isOk());
   }
+}
+
+// Rounds of every depth, and several in a launch, with pages that are short and
+// pages that are shared. The simulator has the deepest.
+TEST_P(MixedMethods, ChangeNoToken) {
+  uint64_t preemptions = 0, cached = 0, beside = 0;
+  for (float temperature : {0.0f, 1.0f}) {
+    if (isSimulated() && temperature == 0)
+      continue;
+    std::vector<Request> all = requests(temperature);
+    // The simulator does all rounds of a launch at once.
+    all[0].maxTokens += isSimulated() ? 30 : 0;
+    SessionOptions plain = single(/*k=*/0, /*slots=*/1);
+    Outcome expected = run(plain, all, LogitsMode::None);
+    for (uint32_t slots = isSimulated() ? 4 : 1; slots <= 4; ++slots)
+      for (uint32_t k = isSimulated() ? envelope.maxK : 1; k <= envelope.maxK;
+           ++k)
+        // Enough; for one with few nodes and with many, and a little more; for
+        // two.
+        for (uint32_t pages : {0u, 14u, 22u, 26u}) {
+          if (isSimulated() != (pages == 26))
+            continue;
+          SessionOptions options = single(k, slots);
+          options.roundsPerLaunch = isSimulated() ? 2 : 3;
+          options.kvPages = pages;
+          options.prefixCache = pages > 0;
+          Outcome outcome = run(options, all, LogitsMode::None);
+          expectSame(outcome, expected, options);
+          preemptions += outcome.statistics.preemptions;
+          beside += outcome.statistics.besideTokens;
+          cached += outcome.statistics.cachedTokens;
+        }
+  }
+  EXPECT_TRUE(isSimulated() || (preemptions > 0 && cached > 0));
+  EXPECT_GT(beside, 0u);
+}
+
+// Where there is no program for so many, one for more prompts reads them, if a
+// slot is free to stand for those that it has not.
+TEST_P(MixedHosts, ThreePromptsTakeTheProgramOfFour) {
+  std::vector<Request> all = requests(0.8f);
+  all.resize(4);
+  all[0].maxTokens = 30;
+  all[1].prompt.resize(4);
+  all[3].prompt.resize(3);
+  SessionOptions options = single(envelope.maxK, envelope.maxBatch);
+  options.roundsPerLaunch = 1;
+  SessionOptions apart = options;
+  apart.separatePrompts = true;
+  apart.maxSlots = 1;
+  Outcome expected = run(apart, all, LogitsMode::None);
+  for (uint32_t slots : {4u, envelope.maxBatch}) {
+    options.maxSlots = slots;
+    auto session = *Session::create(model, options);
+    std::vector<SequenceId> ids = {*session->add(all[0])};
+    while (session->output(ids[0])->empty())
+      ASSERT_TRUE(session->step().isOk());
+    for (size_t i = 1; i < all.size(); ++i)
+      ids.push_back(*session->add(all[i]));
+    ASSERT_TRUE(session->step().isOk());
+    EXPECT_EQ(session->statistics().besideTokens, slots == 4 ? 4u : 8u);
+    while (!session->idle())
+      ASSERT_TRUE(session->step().isOk());
+    for (size_t i = 0; i < ids.size(); ++i)
+      EXPECT_TRUE(std::ranges::equal(*session->output(ids[i]),
+                                     expected.sequences[i].tokens))
+          << i << " of " << slots << " slots";
+    EXPECT_TRUE(session->checkInvariants().isOk());
+  }
+}
+
+TEST_P(MixedHosts, ThreePromptsShareAPass) {
+  std::vector<Request> all = requests(0.8f);
+  all.resize(3);
+  all[1].prompt.resize(4);
+  SessionOptions options = single(envelope.maxK, /*slots=*/1);
+  Outcome expected = run(options, all);
+  for (uint32_t slots : {3u, 4u}) {
+    options.maxSlots = slots;
+    auto session = *Session::create(model, options);
+    std::vector<SequenceId> ids;
+    for (const Request &request : all)
+      ids.push_back(*session->add(request));
+    ASSERT_TRUE(session->step().isOk());
+    // Those who have begun have a round behind the pass, which the third shares
+    // if it was not in it.
+    EXPECT_EQ(session->statistics().besideTokens, slots == 3 ? 5u : 0u);
+    while (!session->idle())
+      ASSERT_TRUE(session->step().isOk());
+    for (size_t i = 0; i < ids.size(); ++i)
+      EXPECT_TRUE(std::ranges::equal(*session->output(ids[i]),
+                                     expected.sequences[i].tokens))
+          << i << " of " << slots << " slots";
+  }
+}
+
+// While one that runs sees its drafts rounds stop, and take turns with prompts.
+TEST_P(MixedHosts, NoPromptWaitsForAHost) {
+  std::vector<Request> all = requests(0.8f);
+  SessionOptions mixed = single(envelope.maxK, envelope.maxBatch);
+  SessionOptions apart = mixed;
+  apart.separatePrompts = true;
+  Outcome expected = run(apart, all);
+  Outcome none = run(mixed, all);
+  expectSame(none, expected, mixed);
+  all[2].seesDrafts = true;
+  Outcome one = run(mixed, all);
+  expectSame(one, expected, mixed);
+  for (Request &request : all)
+    request.seesDrafts = true;
+  Outcome each = run(mixed, all);
+  expectSame(each, expected, mixed);
+  EXPECT_EQ(each.statistics.besideTokens, 0u);
+  EXPECT_LT(each.statistics.besideTokens, one.statistics.besideTokens);
+  EXPECT_LT(one.statistics.besideTokens, none.statistics.besideTokens);
 }
 
 // A prompt of 41 tokens does not fit into a round; k is each request's own.
@@ -283,8 +405,30 @@ static const auto onCpu =
 
 INSTANTIATE_TEST_SUITE_P(Cpu, Mixed, onCpu, nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, MixedBits, onCpu, nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Cpu, MixedMethods,
+    testing::Values(OnDevice{"eagle_tree.mixed", DeviceKind::Cpu},
+                    OnDevice{"eagle2.mixed", DeviceKind::Cpu},
+                    OnDevice{"dflash.mixed", DeviceKind::Cpu},
+                    OnDevice{"lookahead.mixed", DeviceKind::Cpu}),
+    nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, MixedHosts,
+                         testing::Values(OnDevice{"grammar.mixed",
+                                                  DeviceKind::Cpu}),
+                         nameOf);
 
 #ifdef MTP_E2E_CUDASIM
+INSTANTIATE_TEST_SUITE_P(
+    Gpu, MixedMethods,
+    testing::Values(OnDevice{"eagle_tree.mixed", DeviceKind::Cuda},
+                    OnDevice{"eagle2.mixed", DeviceKind::Cuda},
+                    OnDevice{"dflash.mixed", DeviceKind::Cuda},
+                    OnDevice{"lookahead.mixed", DeviceKind::Cuda}),
+    nameOf);
+INSTANTIATE_TEST_SUITE_P(Gpu, MixedHosts,
+                         testing::Values(OnDevice{"grammar.mixed",
+                                                  DeviceKind::Cuda}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(
     Gpu, Mixed,
     testing::Values(OnDevice{"dsv3-chain-mtp2.mixedsim", DeviceKind::Cuda},

@@ -327,10 +327,13 @@ TEST(Plan, PromptsShareTheRowsOfAChunk) {
   EXPECT_EQ(passesFor(**session, {promptOf(2, 3), promptOf(3, 4),
                                   promptOf(1, 5), promptOf(2, 6)}),
             1u);
-  // Three: two, and then one.
-  EXPECT_EQ(
-      passesFor(**session, {promptOf(2, 7), promptOf(3, 8), promptOf(1, 9)}),
-      2u);
+  // Three as four of which one is none, if there is a slot for it; else two,
+  // and then one.
+  std::vector<Request> three = {promptOf(2, 7), promptOf(3, 8), promptOf(1, 9)};
+  EXPECT_EQ(passesFor(**session, three), 1u);
+  auto full = Session::create(model, {.maxSlots = 3});
+  ASSERT_TRUE(full.isOk());
+  EXPECT_EQ(passesFor(**full, three), 2u);
   // 8, then 2 + 6, then 4.
   EXPECT_EQ(passesFor(**session, {promptOf(10, 10), promptOf(10, 11)}), 3u);
 }
