@@ -46,7 +46,9 @@ enum class Shape { Chain, Star, Nothing, Other };
 
 class RowCounter {
 public:
-  explicit RowCounter(const Model &model) {
+  /// Without `seesWindows` it takes no notice of what slots draft.
+  explicit RowCounter(const Model &model, bool seesWindows = true)
+      : seesWindows(seesWindows) {
     const Artifact &artifact = ModelAccess::file(model)->artifact();
     const Plan &plan = artifact.plans[ModelAccess::plan(model)];
     rowsOfSlot = artifact.envelope->max_k() + 1;
@@ -67,6 +69,8 @@ public:
   };
   /// By kernel, of calls that have a number.
   std::map<std::string, Count> counts;
+  /// By the number that they had, how many calls.
+  std::map<uint64_t, uint64_t> callsByRows;
   /// By round, of each slot.
   std::vector<std::vector<Shape>> rounds;
   uint64_t packedRows = 0;
@@ -86,6 +90,7 @@ private:
   uint64_t countRows(const schema::Kernel &kernel, const KernelRun &run,
                      uint64_t live, uint64_t all);
 
+  const bool seesWindows;
   uint64_t rowsOfSlot = 0;
   std::map<std::string, const schema::Kernel *, std::less<>> kernels;
 };
@@ -103,7 +108,7 @@ std::vector<T> valuesAt(uint64_t address, size_t count) {
 /// What the rows of a round are, as they stand before they are packed.
 void RowCounter::addPacked(const schema::Kernel &kernel, const KernelRun &run) {
   uint64_t rows = run.argument(kernel.buffers());
-  if (rows % rowsOfSlot)
+  if (!seesWindows || rows % rowsOfSlot)
     return; // Of fewer drafts.
   auto positions = valuesAt<int32_t>(run.argument(0), rows);
   // Masks are the last of what is packed: as many buffers before as behind.
@@ -142,8 +147,10 @@ uint64_t RowCounter::countRows(const schema::Kernel &kernel,
     uint64_t stride = strideOf(buffer), base = run.argument(i);
     if (stride == 0)
       continue;
+    // Of columns of a buffer the last row ends before the next one would begin.
     EXPECT_FALSE(all > live &&
-                 run.hasRead(base + live * stride, (all - live) * stride))
+                 run.hasRead(base + live * stride,
+                             (all - live - 1) * stride + sizeof(int32_t)))
         << "buffer " << i;
     hasRows |= buffer.written();
     for (uint64_t row = 0; row < all && buffer.written(); ++row)
@@ -169,6 +176,7 @@ void RowCounter::add(const KernelRun &run) {
   uint64_t live = std::min(uint64_t(std::max(number, 0)), all);
   uint64_t rows = countRows(kernel, run, live, all);
   EXPECT_EQ(rows, live) << "of " << all;
+  ++callsByRows[live];
   Count &count = counts[found->first];
   ++count.calls;
   count.rows += rows;
@@ -228,5 +236,80 @@ TEST(LiveRows, AreWhatKernelsCompute) {
     }
     EXPECT_TRUE(hasAll);
     EXPECT_TRUE(changes);
+  }
+}
+
+namespace {
+/// What rounds of a session have computed so far, and rows of prompts beside
+/// them.
+struct Computed {
+  explicit Computed(const Session &session, std::span<const SequenceId> ids)
+      : rounds(session.statistics().rounds),
+        rows(session.statistics().roundRows) {
+    for (SequenceId id : ids)
+      beside.push_back(session.statistics(id)->besideTokens);
+  }
+
+  uint64_t rounds, rows;
+  std::vector<uint64_t> beside;
+};
+} // namespace
+
+/// Checks what the kernels of a step had to compute that was one round with
+/// rows of prompts beside it.
+static void expectRows(const RowCounter &counter, const Computed &before,
+                       const Computed &now) {
+  uint64_t own = now.rows - before.rows, beside = 0, prompts = 0;
+  for (size_t i = 0; i < now.beside.size(); ++i) {
+    uint64_t first = i < before.beside.size() ? before.beside[i] : 0;
+    beside += now.beside[i] - first;
+    prompts += now.beside[i] > first;
+  }
+  // The target's, those that have logits, and the drafter's of the prompts.
+  uint64_t all = own + beside, scored = own + prompts;
+  EXPECT_GE(counter.callsByRows.count(all), 1u) << all;
+  EXPECT_GE(counter.callsByRows.count(scored), 1u) << scored;
+  EXPECT_GE(counter.callsByRows.count(beside), 1u) << beside;
+  for (auto [rows, calls] : counter.callsByRows)
+    EXPECT_TRUE(rows == all || rows == scored || rows == beside)
+        << calls << " calls of " << rows << " rows, beside " << own << " and "
+        << beside << " of " << prompts << " prompts";
+}
+
+// Rows of prompts beside those of rounds: each kernel computes what lives of
+// both, and nothing else.
+TEST(LiveRows, OfPromptsAreComputedBesideThoseOfRounds) {
+  for (const char *artifact :
+       {"dsv3-chain-mtp2.mixedsim", "mimo-tree.mixedsim"}) {
+    SCOPED_TRACE(artifact);
+    auto gpu = loadArtifact(artifact, DeviceKind::Cuda);
+    ASSERT_TRUE(gpu);
+    EnvelopeInfo envelope = *gpu->envelope();
+    SessionOptions options = single(envelope.maxK, envelope.maxBatch);
+    options.roundsPerLaunch = 1;
+    auto session = *Session::create(gpu, options);
+    RowCounter counter(*gpu, /*seesWindows=*/false);
+    std::vector<SequenceId> ids;
+    // Those of two prompts share a round, and before it those of one are cut.
+    std::vector<uint32_t> lengths = {3, 30, 2, 5}, arrivals = {0, 1, 4, 4};
+    uint32_t mixed = 0;
+    for (size_t step = 0; !session->idle() || ids.size() < lengths.size();
+         ++step) {
+      while (ids.size() < lengths.size() && arrivals[ids.size()] <= step)
+        ids.push_back(*session->add(requestOf(
+            uint32_t(ids.size()), lengths[ids.size()], envelope.vocab, 0.8f)));
+      Computed before(*session, ids);
+      counter.callsByRows.clear();
+      ASSERT_TRUE(session->step().isOk());
+      Computed now(*session, ids);
+      if (now.beside == before.beside)
+        continue;
+      ASSERT_EQ(now.rounds, before.rounds + 1);
+      expectRows(counter, before, now);
+      ++mixed;
+    }
+    EXPECT_GE(mixed, 3u);
+    EXPECT_LT(counter.counts.begin()->second.rows,
+              counter.counts.begin()->second.capacity);
   }
 }
