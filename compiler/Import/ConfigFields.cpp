@@ -217,6 +217,28 @@ std::optional<ConfigFields> ConfigFields::child(std::string_view key) {
   return ConfigFields(fields, context + std::string(key) + ".");
 }
 
+std::vector<ConfigFields> ConfigFields::children(std::string_view key) {
+  std::optional<element> value = find(key);
+  std::vector<ConfigFields> children;
+  if (!value)
+    return children;
+  simdjson::dom::array items;
+  if (value->get_array().get(items)) {
+    fail(key, "an array of objects");
+    return children;
+  }
+  for (element item : items) {
+    simdjson::dom::object fields;
+    if (item.get_object().get(fields)) {
+      fail(key, "an array of objects");
+      return {};
+    }
+    children.emplace_back(fields, context + std::string(key) + "[" +
+                                      std::to_string(children.size()) + "].");
+  }
+  return children;
+}
+
 void ConfigFields::expectFlag(std::string_view key, bool value) {
   if (flagOr(key, value) != value)
     fail(key, value ? "true" : "false");

@@ -57,6 +57,8 @@ public:
   std::vector<std::string> texts(std::string_view key);
   /// The object at a key; nothing if there is none.
   std::optional<ConfigFields> child(std::string_view key);
+  /// The objects of an array at a key. Absent: none.
+  std::vector<ConfigFields> children(std::string_view key);
 
   /// Fails unless the key is absent or has that value.
   void expectFlag(std::string_view key, bool value);

@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kMaxConfigBytes = 16 << 20;
+constexpr int64_t kMostProposed = 1024;
 
 struct MethodName {
   std::string_view name;
@@ -134,6 +135,30 @@ Result<FolderMethod> recognise(ConfigFields &fields, const WeightSet *weights) {
                          listFolderMethods() + ")");
 }
 
+/// What speculators' config proposes: the number of drafts of its default
+/// method, or of the first.
+Status readProposal(ConfigFields &fields, DrafterFolder &drafter) {
+  std::optional<ConfigFields> inner = fields.child("speculators_config");
+  if (!inner)
+    return fields.status();
+  std::string chosen = inner->textOr("default_proposal_method", "");
+  for (ConfigFields &method : inner->children("proposal_methods")) {
+    bool isChosen = method.textOr("proposal_type", "") == chosen;
+    if (drafter.proposed == 0 || isChosen)
+      drafter.proposed =
+          method.integerOr("speculative_tokens", 0, kMostProposed, 0);
+    inner->adopt(method);
+    if (isChosen)
+      break;
+  }
+  fields.adopt(*inner);
+  if (drafter.proposed > 0)
+    drafter.notes.push_back("its config proposes " +
+                            std::to_string(drafter.proposed) +
+                            " drafts in a round (speculative_tokens)");
+  return fields.status();
+}
+
 /// The files that hold a drafter's weights.
 Result<std::vector<std::string>> findFiles(const std::string &folder) {
   std::error_code error;
@@ -204,6 +229,7 @@ Result<DrafterFolder> parseDrafter(std::string_view config,
     MTP_RETURN_IF_ERROR(readDraftModel(source, drafter));
     break;
   }
+  MTP_RETURN_IF_ERROR(readProposal(fields, drafter));
   return drafter;
 }
 

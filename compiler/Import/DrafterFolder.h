@@ -79,6 +79,8 @@ struct DrafterFolder {
   std::string embedding, head;
   EagleConfig eagle;
   MedusaConfig medusa;
+  /// The drafts of a round that its config proposes; 0 where it does not say.
+  int64_t proposed = 0;
   /// What is worth saying: conventions, defaults.
   std::vector<std::string> notes;
 };

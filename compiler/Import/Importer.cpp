@@ -68,7 +68,10 @@ Result<int64_t> planFolderDrafts(const DrafterFolder &folder,
   bool isMedusa = folder.method == FolderMethod::Medusa;
   if (options.tree.kind == DraftTreeKind::Chain) {
     int64_t most = isMedusa ? folder.medusa.heads : kMostDepth;
-    int64_t k = options.maxK.value_or(isMedusa ? most : kDefaultK);
+    int64_t usual = isMedusa ? most : kDefaultK;
+    if (folder.proposed > 0)
+      usual = std::min(folder.proposed, most);
+    int64_t k = options.maxK.value_or(usual);
     if (k < 1)
       return invalidArgument("-k: expected at least 1 with --drafter, got " +
                              std::to_string(k));

@@ -125,6 +125,35 @@ TEST(DrafterFolder, DefaultsOfTheResidualDifferByFormat) {
   EXPECT_TRUE(speculators->eagle.tokens.empty());
 }
 
+TEST(DrafterFolder, ProposesWhatSpeculatorsConfigSays) {
+  auto proposed = [](const std::string &config) {
+    return parse(R"("speculators_model_type": "eagle3",
+                    "transformer_layer_config": {)" +
+                 kLayers + "}, \"speculators_config\": " + config);
+  };
+  auto drafts = [&](const std::string &config) {
+    auto drafter = proposed(config);
+    EXPECT_TRUE(drafter.isOk()) << drafter.status().toString();
+    return drafter ? drafter->proposed : -1;
+  };
+  EXPECT_EQ(drafts(R"({"proposal_methods": [{"proposal_type": "greedy",
+      "speculative_tokens": 5}]})"),
+            5);
+  EXPECT_EQ(drafts(R"({"default_proposal_method": "b", "proposal_methods": [
+      {"proposal_type": "a", "speculative_tokens": 5},
+      {"proposal_type": "b", "speculative_tokens": 7},
+      {"proposal_type": "c", "speculative_tokens": 2}]})"),
+            7);
+  EXPECT_EQ(drafts(R"({"algorithm": "eagle3"})"), 0);
+  expectError(
+      proposed(R"({"proposal_methods": [{"speculative_tokens": "3"}]})"),
+      "\"speculators_config.proposal_methods[0].speculative_tokens\": "
+      "expected an integer of 0 to 1024, got \"3\"");
+  expectError(proposed(R"({"proposal_methods": [3]})"),
+              "\"speculators_config.proposal_methods\": expected an array of "
+              "objects");
+}
+
 TEST(DrafterFolder, ChecksItsWidthsAgainstTheTarget) {
   auto with = [](std::string from, const std::string &to) {
     std::string keys = R"("architectures": ["Eagle"], )" + kLayers;
