@@ -69,13 +69,13 @@ Result<AcceptSpec> parseRelaxed(std::string_view text,
   return spec;
 }
 
+} // namespace
+
 std::string shortest(double x) {
   std::array<char, 32> text;
   auto end = std::to_chars(text.data(), text.data() + text.size(), x).ptr;
   return std::string(text.data(), end);
 }
-
-} // namespace
 
 Result<AcceptSpec> parseAcceptSpec(std::string_view text) {
   std::string_view name = text.substr(0, text.find(':'));

@@ -44,6 +44,9 @@ struct AcceptSpec {
 /// relaxed:N,delta. An error says what is known, or what a number may be.
 Result<AcceptSpec> parseAcceptSpec(std::string_view text);
 
+/// The shortest text that reads as the number.
+std::string shortest(double x);
+
 /// The rule with its numbers, for people: "typical:0.09,0.3".
 std::string ruleName(const AcceptSpec &spec);
 

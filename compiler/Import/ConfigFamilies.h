@@ -103,9 +103,10 @@ void readYoutu(ConfigFields &fields, ModelConfig &config,
 
 /// Parses a config's text, whose root must be an object.
 Result<StrictJson> parseObject(std::string_view text);
-/// Reads what the family `modelType` reads; the first failure of `fields`.
+/// Reads what the family `modelType` reads; the first failure of `fields`. A
+/// model whose rows see later ones is an error unless it `seesAhead`.
 Status readFamily(ConfigFields &fields, const std::string &modelType,
-                  ModelConfig &config);
+                  ModelConfig &config, bool seesAhead = false);
 
 /// The window of the layers that see one, where a family reads `layer_types`
 /// or, without it, windows all from `max_window_layers` on. `window` 0: none.

@@ -332,7 +332,7 @@ Result<StrictJson> parseObject(std::string_view text) {
 }
 
 Status readFamily(ConfigFields &fields, const std::string &modelType,
-                  ModelConfig &config) {
+                  ModelConfig &config, bool seesAhead) {
   config.family = modelType;
   const Family *family = findFamily(fields, config.family);
   MTP_RETURN_IF_ERROR(fields.status());
@@ -340,6 +340,8 @@ Status readFamily(ConfigFields &fields, const std::string &modelType,
   MTP_RETURN_IF_ERROR(fields.status());
   family->read(fields, config, family->defaults);
   refuseForeignKeys(fields);
+  if (!seesAhead)
+    fields.expectFlag("is_causal", true);
   readTokens(fields, config.generation);
   applyTokenDefaults(fields, family->defaults, config.generation);
   checkHeads(fields, config);

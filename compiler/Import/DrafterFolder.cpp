@@ -25,6 +25,7 @@ struct MethodName {
 };
 
 constexpr MethodName kMethods[] = {
+    {"dflash", FolderMethod::DFlash}, {"dspark", FolderMethod::DSpark},
     {"eagle", FolderMethod::Eagle},   {"hass", FolderMethod::Eagle},
     {"eagle3", FolderMethod::Eagle3}, {"medusa", FolderMethod::Medusa},
     {"model", FolderMethod::Model},
@@ -32,9 +33,9 @@ constexpr MethodName kMethods[] = {
 
 /// Signs of drafters that are not read, in lower case: parts of the names in
 /// "architectures", "model_type" and "speculators_model_type".
-constexpr std::string_view kUnread[] = {"peagle",   "dflash", "dspark",
-                                        "lilicorr", "domino", "mlp_specul",
-                                        "pard",     "gemma4", "mtp"};
+constexpr std::string_view kUnread[] = {"peagle",   "dflash2", "dfly",
+                                        "lilicorr", "domino",  "mlp_specul",
+                                        "pard",     "gemma4",  "mtp"};
 
 std::string lower(std::string text) {
   for (char &c : text)
@@ -75,6 +76,10 @@ bool isThere(const WeightSet *weights,
 /// What the config says, or nothing.
 std::optional<FolderMethod>
 recogniseConfig(ConfigFields &fields, const std::vector<std::string> &names) {
+  if (anyHas(names, "dspark") || fields.has("markov_rank"))
+    return FolderMethod::DSpark;
+  if (anyHas(names, "dflash") || fields.has("dflash_config"))
+    return FolderMethod::DFlash;
   if (anyHas(names, "medusa") ||
       hasAny(fields, {"medusa_num_heads", "medusa_num_layers"}))
     return FolderMethod::Medusa;
@@ -89,7 +94,9 @@ recogniseConfig(ConfigFields &fields, const std::vector<std::string> &names) {
 
 /// What the tensors say, or nothing. EAGLE's first drafters have no norm behind
 /// their layers.
-std::optional<FolderMethod> recogniseTensors(const WeightSet *weights) {
+std::optional<FolderMethod>
+recogniseTensors(const WeightSet *weights,
+                 const std::vector<std::string> &names) {
   if (isThere(weights, {"0.0.linear.weight", "medusa_head.0.0.linear.weight",
                         "blocks.0.layers.0.weight"}))
     return FolderMethod::Medusa;
@@ -97,6 +104,14 @@ std::optional<FolderMethod> recogniseTensors(const WeightSet *weights) {
     if (isThere(weights, {root + "midlayer.self_attn.q_proj.weight",
                           root + "layers.0.hidden_norm.weight"}))
       return FolderMethod::Eagle3;
+    // Without heads DeepSpec's DSpark and DFlash have the same tensors; the
+    // config tells them apart.
+    if (isThere(weights, {root + "hidden_norm.weight"}))
+      return isThere(weights, {root + "markov_head.markov_w1.weight",
+                               root + "confidence_head.proj.weight"}) ||
+                     anyHas(names, "dspark")
+                 ? FolderMethod::DSpark
+                 : FolderMethod::DFlash;
     if (isThere(weights, {root + "fc.weight", root + "fusion_fc.weight"}))
       return isThere(weights, {root + "norm.weight"}) ? FolderMethod::Eagle3
                                                       : FolderMethod::Eagle;
@@ -114,13 +129,12 @@ Result<FolderMethod> recognise(ConfigFields &fields, const WeightSet *weights) {
       return unimplemented("expected a drafter of the methods " +
                            listFolderMethods() + ", got one of \"" +
                            std::string(sign) + "\"");
-  if (hasAny(fields, {"pard_token", "dflash_config", "markov_rank",
-                      "dspark_target_layer_ids"}) ||
+  if (hasAny(fields, {"pard_token", "dspark_target_layer_ids"}) ||
       isThere(weights, {"mask_hidden"}))
     return unimplemented("expected a drafter of the methods " +
                          listFolderMethods() +
                          ", got one that fills several places in one pass");
-  std::optional<FolderMethod> method = recogniseTensors(weights);
+  std::optional<FolderMethod> method = recogniseTensors(weights, names);
   if (!method)
     method = recogniseConfig(fields, names);
   if (method)
@@ -228,6 +242,10 @@ Result<DrafterFolder> parseDrafter(std::string_view config,
   case FolderMethod::Model:
     MTP_RETURN_IF_ERROR(readDraftModel(source, drafter));
     break;
+  case FolderMethod::DFlash:
+  case FolderMethod::DSpark:
+    MTP_RETURN_IF_ERROR(readBlock(source, drafter));
+    break;
   }
   MTP_RETURN_IF_ERROR(readProposal(fields, drafter));
   return drafter;
@@ -253,6 +271,13 @@ Result<DrafterFolder> readDrafterFolder(const std::string &folder,
       parseDrafter(config, weights ? &*weights : nullptr, target, method);
   if (!drafter)
     return drafter.status().withContext(where);
+  std::error_code error;
+  constexpr const char *kMaskFile = "mask_embedding.pt";
+  if (drafter->isBlock() && fs::exists(fs::path(folder) / kMaskFile, error))
+    return unimplemented(where +
+                         ": expected the mask's row in the embedding, "
+                         "got " +
+                         kMaskFile + " beside it");
   drafter->path = folder;
   drafter->files = std::move(files);
   return drafter;

@@ -26,19 +26,21 @@ enum class FolderMethod {
   Eagle3, ///< arXiv:2503.01840, and EAGLE-3.1's norms.
   Medusa, ///< arXiv:2401.10774.
   Model,  ///< A model of its own with the target's vocabulary.
+  DFlash, ///< arXiv:2602.06036.
+  DSpark, ///< arXiv:2607.05147.
 };
 
 /// "eagle" and so on, as --method takes them; "hass" is "eagle", too.
 std::string_view toString(FolderMethod method);
 std::optional<FolderMethod> parseFolderMethod(std::string_view name);
-/// "eagle, hass, eagle3, medusa or model", for a message.
+/// "dflash, dspark, eagle, ... or model", for a message.
 std::string listFolderMethods();
 
 /// What of EAGLE's drafters the plain config of their layers does not say.
 struct EagleConfig {
   std::string fuse; ///< Projects embedding and hidden state, or the taps.
   bool hasFuseBias = false;
-  // EAGLE-3 alone.
+  // EAGLE-3 alone, and of taps, columns and tokens blocks, too.
   /// Residual streams of the target, each by the layer that it enters; the
   /// number of layers is the stream in front of the final norm.
   std::vector<int64_t> taps;
@@ -62,6 +64,21 @@ struct MedusaConfig {
   bool hasBias = true;
 };
 
+/// What of DFlash and DSpark the plain config of their layers does not say.
+struct BlockConfig {
+  /// Rows of a block as it was trained, and how many tokens it drafts.
+  int64_t rows = 0, drafts = 0;
+  /// The token of all rows but the anchor's.
+  int32_t mask = 0;
+  /// Whether a row drafts the token behind it, not the one at its position.
+  bool fromAnchor = false;
+  /// Of the Markov head; 0: there is none.
+  int64_t markovRank = 0;
+  bool hasConfidence = false, hasConfidenceBias = false;
+  /// The confidence head reads the Markov head's embedding of the token before.
+  bool confidenceSeesMarkov = false;
+};
+
 struct DrafterFolder {
   FolderMethod method = FolderMethod::Eagle;
   /// "the authors' format" and so on, for people.
@@ -81,8 +98,14 @@ struct DrafterFolder {
   MedusaConfig medusa;
   /// The drafts of a round that its config proposes; 0 where it does not say.
   int64_t proposed = 0;
+  BlockConfig block;
   /// What is worth saying: conventions, defaults.
   std::vector<std::string> notes;
+
+  /// Whether one pass fills a block of drafts whose rows see each other.
+  bool isBlock() const {
+    return method == FolderMethod::DFlash || method == FolderMethod::DSpark;
+  }
 };
 
 /// Reads the drafter in `folder` for a target, and checks its widths,

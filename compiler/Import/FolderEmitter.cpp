@@ -158,17 +158,6 @@ void emitFuse(ModelContext &own, ModelContext &context,
       emitter.linear(taps, eagle.fuse, own.config.hidden, eagle.hasFuseBias));
 }
 
-void emitVocabulary(ModelContext &context, const EagleConfig &eagle) {
-  if (eagle.tokens.empty())
-    return;
-  mlir::OpBuilder &builder = context.builder;
-  auto type = mlir::RankedTensorType::get({int64_t(eagle.tokens.size())},
-                                          builder.getI32Type());
-  mlir::mtp::VocabularyOp::create(
-      builder, builder.getUnknownLoc(), kDrafterVocabulary,
-      mlir::DenseIntElementsAttr::get(type, llvm::ArrayRef(eagle.tokens)));
-}
-
 void emitEagle(ModelContext &context, ModelContext &own) {
   const DrafterFolder &folder = *context.draft.folder;
   emitMlp(own);
@@ -217,6 +206,17 @@ void emitMedusa(ModelContext &own, const MedusaConfig &medusa) {
 
 } // namespace
 
+void emitVocabulary(ModelContext &context, const EagleConfig &eagle) {
+  if (eagle.tokens.empty())
+    return;
+  mlir::OpBuilder &builder = context.builder;
+  auto type = mlir::RankedTensorType::get({int64_t(eagle.tokens.size())},
+                                          builder.getI32Type());
+  mlir::mtp::VocabularyOp::create(
+      builder, builder.getUnknownLoc(), kDrafterVocabulary,
+      mlir::DenseIntElementsAttr::get(type, llvm::ArrayRef(eagle.tokens)));
+}
+
 ModelContext folderContext(ModelContext &context) {
   const DrafterFolder &folder = *context.draft.folder;
   ModelContext own{folder.layers,   DraftPlan(),     keysOf(context),
@@ -241,6 +241,10 @@ void emitFolderFunctions(ModelContext &context) {
     break;
   case FolderMethod::Model:
     emitModelFunctions(own);
+    break;
+  case FolderMethod::DFlash:
+  case FolderMethod::DSpark:
+    emitBlock(context, own);
     break;
   }
   context.fail(own.failure);

@@ -22,6 +22,26 @@ ModelContext folderContext(ModelContext &context);
 /// Applies @draft_fuse to taps.
 mlir::Value emitFused(ModelContext &context, mlir::Value taps);
 
+/// Applies a function of the drafter with the root of its keys.
+mlir::Operation *emitOwn(ModelContext &context, llvm::StringRef callee,
+                         mlir::ValueRange inputs, mlir::TypeRange results,
+                         llvm::StringRef name, const std::string &prefix = "");
+
+/// The tokens of the drafter's head, null where they are the target's; its
+/// logits and states.
+mlir::FlatSymbolRefAttr vocabularyOf(ModelContext &context);
+mlir::Type draftLogits(ModelContext &context);
+mlir::Type draftHidden(ModelContext &context);
+
+/// Declares the tokens of the drafter's head, where they are not the target's.
+void emitVocabulary(ModelContext &context, const EagleConfig &eagle);
+
+/// The functions of a drafter that fills a block, what it takes from the
+/// library, and its part of a round.
+void emitBlock(ModelContext &context, ModelContext &own);
+void importBlock(ModelContext &context);
+Drafts emitBlockDrafts(ModelContext &context);
+
 } // namespace mtp::importer
 
 #endif // MTP_COMPILER_IMPORT_FOLDEREMITTER_H

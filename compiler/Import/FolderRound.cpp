@@ -13,31 +13,6 @@ bool isEagle3(ModelContext &context) {
   return context.draft.folder->method == FolderMethod::Eagle3;
 }
 
-mlir::FlatSymbolRefAttr vocabularyOf(ModelContext &context) {
-  if (context.draft.folder->eagle.tokens.empty())
-    return {};
-  return mlir::FlatSymbolRefAttr::get(context.builder.getContext(),
-                                      kDrafterVocabulary);
-}
-
-mlir::Type draftLogits(ModelContext &context) {
-  int64_t columns = context.draft.folder->eagle.draftVocab;
-  return columns > 0 ? context.activation(columns) : context.logits();
-}
-
-mlir::Type draftHidden(ModelContext &context) {
-  return context.activation(context.draft.folder->layers.hidden);
-}
-
-/// Applies a function of the drafter with the root of its keys.
-mlir::Operation *emitOwn(ModelContext &context, llvm::StringRef callee,
-                         mlir::ValueRange inputs, mlir::TypeRange results,
-                         llvm::StringRef name, const std::string &prefix = "") {
-  std::string root = kDrafterRoot.str() + context.draft.folder->root;
-  return emitApply(context, (kDrafterFunctions + callee).str(), inputs, results,
-                   name, root + prefix);
-}
-
 mlir::Operation *emitStep(ModelContext &context, mlir::ValueRange inputs) {
   return emitOwn(context, "step", inputs,
                  {draftLogits(context), draftHidden(context)}, "step");
@@ -239,12 +214,38 @@ Drafts emitBeam(ModelContext &context) {
 
 } // namespace
 
+mlir::FlatSymbolRefAttr vocabularyOf(ModelContext &context) {
+  if (context.draft.folder->eagle.tokens.empty())
+    return {};
+  return mlir::FlatSymbolRefAttr::get(context.builder.getContext(),
+                                      kDrafterVocabulary);
+}
+
+mlir::Type draftLogits(ModelContext &context) {
+  int64_t columns = context.draft.folder->eagle.draftVocab;
+  return columns > 0 ? context.activation(columns) : context.logits();
+}
+
+mlir::Type draftHidden(ModelContext &context) {
+  return context.activation(context.draft.folder->layers.hidden);
+}
+
+mlir::Operation *emitOwn(ModelContext &context, llvm::StringRef callee,
+                         mlir::ValueRange inputs, mlir::TypeRange results,
+                         llvm::StringRef name, const std::string &prefix) {
+  std::string root = kDrafterRoot.str() + context.draft.folder->root;
+  return emitApply(context, (kDrafterFunctions + callee).str(), inputs, results,
+                   name, root + prefix);
+}
+
 mlir::Value emitFused(ModelContext &context, mlir::Value taps) {
   return emitOwn(context, "fuse", taps, draftHidden(context), "fused")
       ->getResult(0);
 }
 
 void importFolder(ModelContext &context) {
+  if (context.draft.folder->isBlock())
+    return importBlock(context);
   if (context.draft.tree.kind != DraftTreeKind::Dynamic)
     return;
   std::string file =
@@ -255,6 +256,8 @@ void importFolder(ModelContext &context) {
 Drafts emitFolderDrafts(ModelContext &context) {
   if (context.draft.folder->method == FolderMethod::Medusa)
     return emitHeads(context);
+  if (context.draft.folder->isBlock())
+    return emitBlockDrafts(context);
   switch (context.draft.tree.kind) {
   case DraftTreeKind::Chain:
     return emitChain(context);

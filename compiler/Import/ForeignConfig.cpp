@@ -59,6 +59,8 @@ constexpr Sign kKeys[] = {
 constexpr Sign kWeights[] = {
     {"midlayer.self_attn.q_proj.weight", "an EAGLE-3 drafter"},
     {"d2t", "a drafter of fewer tokens than its target"},
+    {"markov_head.markov_w1.weight", "a DSpark drafter"},
+    {"hidden_norm.weight", "a DFlash drafter"},
     {"fc.weight", "an EAGLE drafter"},
     {"0.0.linear.weight", "Medusa heads"},
     {"medusa_head.0.0.linear.weight", "Medusa heads"},
@@ -207,7 +209,6 @@ void refuseForeignKeys(ConfigFields &fields) {
       fields.fail(key.name, "no such key in this family");
   for (std::string_view key : kForeignFlags)
     fields.expectFlag(key, false);
-  fields.expectFlag("is_causal", true);
 }
 
 std::string describeNearest(ConfigFields &fields, std::string_view name) {

@@ -62,10 +62,42 @@ Status checkBefore(const ModelConfig &config, const ImportOptions &options) {
   return okStatus();
 }
 
+/// A drafter that fills a block has all its drafts if nothing else is asked
+/// for.
+Result<int64_t> planBlockDrafts(const DrafterFolder &folder,
+                                const ImportOptions &options) {
+  std::string method(toString(folder.method));
+  if (options.tree.kind != DraftTreeKind::Chain)
+    return unimplemented("--draft-tree: expected chain with a drafter of the "
+                         "method " +
+                         method + ", got " + describeTree(options.tree));
+  int64_t most = std::min(folder.block.drafts, kMostDepth);
+  int64_t k = options.maxK.value_or(most);
+  if (k < 1 || k > most)
+    return outOfRange("-k: expected 1 to the " + std::to_string(most) +
+                      " drafts of a block, got " + std::to_string(k));
+  return k;
+}
+
+/// How sure drafts must be, which a drafter must have a head for.
+Status checkConfidence(const DrafterFolder *folder,
+                       const ImportOptions &options) {
+  if (!options.confidence || (folder && folder->block.hasConfidence))
+    return okStatus();
+  return invalidArgument("--confidence: expected a drafter with a confidence "
+                         "head, got " +
+                         (folder ? "one of the method " +
+                                       std::string(toString(folder->method)) +
+                                       " without"
+                                 : std::string("no folder in --drafter")));
+}
+
 /// How many drafts in a row a drafter in a folder has.
 Result<int64_t> planFolderDrafts(const DrafterFolder &folder,
                                  const ImportOptions &options) {
   bool isMedusa = folder.method == FolderMethod::Medusa;
+  if (folder.isBlock())
+    return planBlockDrafts(folder, options);
   if (options.tree.kind == DraftTreeKind::Chain) {
     int64_t most = isMedusa ? folder.medusa.heads : kMostDepth;
     int64_t usual = isMedusa ? most : kDefaultK;
@@ -131,9 +163,11 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
     return invalidArgument("--draft-tree: expected chain without a folder in "
                            "--drafter, got " +
                            describeTree(options.tree));
+  MTP_RETURN_IF_ERROR(checkConfidence(folder, options));
   DraftPlan plan{options.drafter, options.before, options.accept};
   plan.folder = folder;
   plan.tree = options.tree;
+  plan.confidence = options.confidence;
   MTP_ASSIGN_OR_RETURN(plan.maxK, folder ? planFolderDrafts(*folder, options)
                                          : planDepth(config, options));
   plan.modules = planModules(config, options, plan.maxK);
@@ -341,14 +375,20 @@ Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
   return okStatus();
 }
 
+std::string describeConfidence(const DraftPlan &draft) {
+  if (!draft.confidence)
+    return "";
+  return ":confidence:" + shortest(*draft.confidence);
+}
+
 /// How the module drafts, for people.
 std::string methodOf(const ModelContext &context,
                      const ImportOptions &options) {
   const DraftPlan &draft = context.draft;
-  std::string name = draft.folder
-                         ? std::string(toString(draft.folder->method)) + ":" +
-                               describeTree(draft.tree)
-                         : methodName(draft.drafter);
+  std::string name =
+      draft.folder ? std::string(toString(draft.folder->method)) + ":" +
+                         describeTree(draft.tree) + describeConfidence(draft)
+                   : methodName(draft.drafter);
   if (draft.before)
     name = lookupName(*draft.before) + " before " + name;
   bool reuses = draft.modules > 0 && options.depthPolicy == DepthPolicy::Reuse;
@@ -451,7 +491,11 @@ Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
     if (!key.starts_with(kDrafterRoot.str()))
       return false;
     std::string_view rest = std::string_view(key).substr(kDrafterRoot.size());
-    bool isKnown = rest == "d2t" || rest == "t2d" ||
+    // What --confidence would read.
+    bool isChosen = context.draft.folder->block.hasConfidence &&
+                    !context.draft.confidence &&
+                    rest.find("confidence_head.proj.") != rest.npos;
+    bool isKnown = isChosen || rest == "d2t" || rest == "t2d" ||
                    rest.ends_with("embed_tokens.weight") ||
                    rest.ends_with("rotary_emb.inv_freq");
     if (rest.ends_with("lm_head.weight")) {
@@ -504,13 +548,19 @@ Status dropCopies(DrafterFolder &folder, const SharedKeys &keys,
                   const WeightTable &weights) {
   bool isEagle = folder.method == FolderMethod::Eagle ||
                  folder.method == FolderMethod::Eagle3;
-  if (!isEagle || folder.embedding.empty())
+  auto drop = [&](std::string &own, const std::string &other) -> Status {
+    if (own.empty())
+      return okStatus();
+    MTP_ASSIGN_OR_RETURN(bool isCopy,
+                         weights.areEqual(kDrafterRoot.str() + own, other));
+    if (isCopy)
+      own.clear();
     return okStatus();
-  MTP_ASSIGN_OR_RETURN(
-      bool isCopy,
-      weights.areEqual(kDrafterRoot.str() + folder.embedding, keys.embedding));
-  if (isCopy)
-    folder.embedding.clear();
+  };
+  if (isEagle || folder.isBlock())
+    MTP_RETURN_IF_ERROR(drop(folder.embedding, keys.embedding));
+  if (folder.isBlock())
+    MTP_RETURN_IF_ERROR(drop(folder.head, keys.head));
   return okStatus();
 }
 
@@ -576,7 +626,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   MTP_ASSIGN_OR_RETURN(
       DraftPlan draft,
       planDrafts(*config, drafter ? &*drafter : nullptr, options));
-  MTP_ASSIGN_OR_RETURN(int64_t maxContext, planContext(*config, options));
+  MTP_ASSIGN_OR_RETURN(draft.maxContext, planContext(*config, options));
 
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(mlir::UnknownLoc::get(&mlirContext));
@@ -587,7 +637,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
                        mlir::OpBuilder::atBlockBegin(module->getBody()),
                        okStatus()};
   MTP_RETURN_IF_ERROR(
-      emitHeader(context, *module, folder, maxContext, options));
+      emitHeader(context, *module, folder, draft.maxContext, options));
   emitCaches(context);
   emitFunctions(context);
   emitRound(context);

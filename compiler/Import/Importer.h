@@ -43,6 +43,9 @@ struct ImportOptions {
   /// its drafts are arranged.
   std::optional<FolderMethod> method;
   DraftTree tree;
+  /// Drafts end before the first one whose confidence is less, of a drafter
+  /// that has a head for it: between 0 and 1.
+  std::optional<double> confidence;
   /// Which drafts stay.
   AcceptSpec accept;
   /// Of the model's own modules.

@@ -52,6 +52,10 @@ struct DraftPlan {
   /// Of a drafter in a folder of its own; else null.
   const DrafterFolder *folder = nullptr;
   DraftTree tree;
+  /// Of a drafter with a confidence head: the least confidence of a draft, if
+  /// one ends the drafts of a round.
+  std::optional<double> confidence;
+  int64_t maxContext = 0;
 };
 
 /// What the functions of one module share.

@@ -62,6 +62,8 @@ class Job(typing.NamedTuple):
     config: dict = {}
     # Whether the module drafts the tree TREE, and not a chain.
     is_tree: bool = False
+    # Of oracle/tiny_drafters.py, in a folder of its own.
+    drafter: typing.Optional[str] = None
 
 
 def jobs():
@@ -123,6 +125,7 @@ def jobs():
     yield "mimo-mtp1.behind", "mimo-mtp1", "bf16", behind + ["-k=2"], []
     yield "mimo-tree.behind", "mimo-mtp1", "f32", behind + ["-k=3"], [], {}, True
     yield from library_jobs()
+    yield from block_jobs()
     for name, options in (("bundled", []), ("bundled.v3", V3)):
         yield name, None, None, ["--max-batch=4", "--max-context=256", "-k=4"], options
     yield ("bundled.behind", None, None,
@@ -153,6 +156,19 @@ def mixed_jobs():
     yield "mimo-tree.mixedsim", "mimo-mtp1", "bf16", SMALL + few + ["-k=3"], sim, {}, True
     yield ("mimo-mtp1.mixedlibrary", "mimo-mtp1", "bf16", SMALL + few + ["-k=2"],
            sim + ["--library-rows=32"])
+
+
+def block_jobs():
+    """Drafters in folders that fill a block, on the CPU and on the simulator: with 16 rows,
+    prompts beside rounds, trimmed, and in integers."""
+    sizes = ["--max-context=128", "--prefill-chunk=32"]
+    for drafter, batch, options, flags in (
+            ("dflash-wide", 4, [], []), ("dspark", 8, ["--confidence=0.5"], []),
+            ("dflash-speculators", 8, ["--round-prompt-rows=12"], []),
+            ("dspark-speculators", 4, ["--max-rows=9"], ["--quantize=int8"]),
+            ("dflash-deepspec", 4, ["-k=3"], ["--quantize=int4,group=32"])):
+        yield (f"{drafter}.block", "llama-chain", "f32",
+               sizes + [f"--max-batch={batch}"] + options, BOTH + V3 + flags, {}, False, drafter)
 
 
 def library_jobs():
@@ -243,6 +259,7 @@ def build(args, job):
     oracle = args.source / "test/oracle"
     checkpoint = args.source / "models/bundled/hf"
     inputs = [__file__, args.tools / "mtp-import", compiler_for(args, job.compiling)]
+    inputs += [oracle / "tiny_drafters.py"] if job.drafter else []
     inputs += [oracle / "tiny.py"] if job.model else checkpoint.iterdir()
     artifact = args.out / f"{job.name}.bin"
     if artifact.exists() and artifact.stat().st_mtime > newest(inputs):
@@ -256,7 +273,13 @@ def build(args, job):
             "--dtype", job.dtype)
         adapt(checkpoint, job)
     source = args.out / f"{job.name}.mlir"
-    run(args.tools / "mtp-import", checkpoint, "-o", source, *job.importing)
+    drafter = []
+    if job.drafter:
+        folder = args.out / f"{job.name}.drafter"
+        run(sys.executable, oracle / "tiny_drafters.py", job.drafter, "-o", folder,
+            "--dtype", job.dtype)
+        drafter = ["--drafter", folder]
+    run(args.tools / "mtp-import", checkpoint, "-o", source, *job.importing, *drafter)
     if job.is_tree:
         draft_tree(source)
     run(compiler_for(args, job.compiling), source, "-o", artifact, *job.compiling)

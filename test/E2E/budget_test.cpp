@@ -200,12 +200,14 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Trimmed,
                          testing::Values(onCpu("eagle26.trimmed"),
                                          onCpu("lookahead.trimmed"),
                                          onCpu("topology.trimmed"),
+                                         onCpu("dspark-speculators.block"),
                                          onCpu("dsv3-chain-mtp2.trimmed",
                                                /*mixes=*/true)),
                          nameOnDevice);
 INSTANTIATE_TEST_SUITE_P(Cpu, ContextEnd,
                          testing::Values(onCpu("eagle26"), onCpu("lookahead"),
                                          onCpu("topology"), onCpu("eagle2"),
+                                         onCpu("dspark.block"),
                                          onCpu("dsv3-chain-mtp2.trimmed")),
                          nameOnDevice);
 #ifdef MTP_E2E_CUDASIM

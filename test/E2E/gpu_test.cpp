@@ -216,14 +216,16 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"eagle_tree", kExact}, Plans{"eagle2", kExact},
         Plans{"dflash", kExact}, Plans{"eagle26", kExact, true},
         Plans{"lookahead", kExact}, Plans{"heads_tree", kExact},
-        Plans{"head_layers", kExact}),
+        Plans{"head_layers", kExact}, Plans{"dflash-speculators.block", kExact},
+        Plans{"dspark.block", kExact, true}),
     nameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Models, GpuPages,
     testing::Values(Plans{"llama-gqa.sim", 0}, Plans{"mimo-tree.sim", 0},
                     Plans{"dsv3-chain-mtp2.sim", 0}, Plans{"lookup", 0},
-                    Plans{"topology", 0}, Plans{"dflash", 0}),
+                    Plans{"topology", 0}, Plans{"dflash", 0},
+                    Plans{"dspark.block", 0}, Plans{"dflash-wide.block", 0}),
     nameOf);
 
 // A context that grows from rounds for short rows to those in which blocks

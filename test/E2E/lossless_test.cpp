@@ -424,7 +424,8 @@ INSTANTIATE_TEST_SUITE_P(
         "qwen2.bf16", "qwen3.f32", "qwen3.bf16", "qwen3.int8", "qwen3moe.f32",
         "qwen3moe.bf16", "qwen3moe.bf16v3", "qwen3moe.int4v3", "hy3-mtp1.f32",
         "bundled", "dsv3-chain-mtp2.bf16v3", "dsv3-chain-mtp2.int8v3",
-        "mimo-mtp1.bf16v3", "llama-gqa.bf16v3"),
+        "mimo-mtp1.bf16v3", "llama-gqa.bf16v3", "dflash-wide.block",
+        "dspark.block", "dspark-speculators.block", "dflash-deepspec.block"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });

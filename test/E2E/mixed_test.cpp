@@ -401,7 +401,8 @@ static const auto onCpu =
     testing::Values(OnDevice{"dsv3-chain-mtp2.mixed", DeviceKind::Cpu},
                     OnDevice{"mimo-mtp1.mixed", DeviceKind::Cpu},
                     OnDevice{"mimo-tree.mixed", DeviceKind::Cpu},
-                    OnDevice{"llama-gqa.mixed", DeviceKind::Cpu});
+                    OnDevice{"llama-gqa.mixed", DeviceKind::Cpu},
+                    OnDevice{"dflash-speculators.block", DeviceKind::Cpu});
 
 INSTANTIATE_TEST_SUITE_P(Cpu, Mixed, onCpu, nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, MixedBits, onCpu, nameOf);

@@ -128,6 +128,31 @@ TEST_P(RoundsOfAllRows, MoveNoEntriesOfWhoHasEnded) {
   expectSame(run(many, all), run(plain, all), many);
 }
 
+/// Drafters whose rows of a round see each other.
+using RoundsOfBlocks = Rounds;
+
+// A slot that drafts less has a block of its own size, also beside others.
+TEST_P(RoundsOfBlocks, DraftTheSameBesideOthers) {
+  std::vector<Request> all = requests(/*temperature=*/0.0f);
+  all[0].k = 2;
+  all[0].maxTokens = all[1].maxTokens = 40;
+  all[1].k = envelope.maxK;
+  auto statisticsOf = [&](size_t count) {
+    std::unique_ptr<Session> session = open(options(1));
+    SequenceId first = *session->add(all[0]);
+    for (size_t i = 1; i < count; ++i)
+      EXPECT_TRUE(session->add(all[i]).isOk());
+    while (!session->idle())
+      EXPECT_TRUE(session->step().isOk());
+    return *session->statistics(first);
+  };
+  Statistics alone = statisticsOf(1), beside = statisticsOf(2);
+  EXPECT_EQ(alone.drafted, beside.drafted);
+  EXPECT_EQ(alone.accepted, beside.accepted);
+  EXPECT_EQ(alone.rounds, beside.rounds);
+  EXPECT_GT(alone.accepted[0], 0u);
+}
+
 TEST_P(Rounds, EndWithTheBudget) {
   std::vector<Request> all = requests();
   all.resize(1);
@@ -278,9 +303,14 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"eagle_tree", DeviceKind::Cpu},
                     OnDevice{"eagle2", DeviceKind::Cpu},
                     OnDevice{"dflash", DeviceKind::Cpu},
+                    OnDevice{"dspark.block", DeviceKind::Cpu},
                     OnDevice{"eagle26", DeviceKind::Cpu},
                     OnDevice{"lookahead", DeviceKind::Cpu}),
     nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfBlocks,
+                         testing::Values(OnDevice{"dspark.block",
+                                                  DeviceKind::Cpu}),
+                         nameOf);
 
 INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfAllRows,
                          testing::Values(OnDevice{"lookahead",
@@ -302,6 +332,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"eagle_tree", DeviceKind::Cuda},
                     OnDevice{"eagle2", DeviceKind::Cuda},
                     OnDevice{"dflash", DeviceKind::Cuda},
+                    OnDevice{"dspark.block", DeviceKind::Cuda},
                     OnDevice{"eagle26", DeviceKind::Cuda}),
     nameOf);
 INSTANTIATE_TEST_SUITE_P(Gpu, RoundsOfAllRows,

@@ -21,7 +21,8 @@ void expectError(const Result<T> &result, const std::string &text) {
 }
 
 const std::string kLayers =
-    R"("hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 96,
+    R"("hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4,
+       "head_dim": 16, "intermediate_size": 96,
        "vocab_size": 127, "num_hidden_layers": 1)";
 
 /// A target of `layers` layers.
@@ -59,6 +60,10 @@ TEST(DrafterFolder, IsToldByItsTensors) {
   EXPECT_EQ(methodOf({"0.0.linear.weight", "0.1.weight"}), "medusa");
   EXPECT_EQ(methodOf({"blocks.0.layers.0.weight", "lm_heads.0.weight"}),
             "medusa");
+  // Read as what fills a block it misses its size.
+  EXPECT_NE(methodOf({"fc.weight", "hidden_norm.weight", "norm.weight"})
+                .find("block_size"),
+            std::string::npos);
   // One that goes on to be read as EAGLE-3 misses its projection there.
   EXPECT_NE(methodOf({"midlayer.self_attn.q_proj.weight"}).find("fc.weight"),
             std::string::npos);
@@ -80,8 +85,14 @@ TEST(DrafterFolder, IsToldByItsConfigWithoutTensors) {
   EXPECT_EQ(method(R"("architectures": ["EagleLlamaForCausalLM"])"), "eagle");
   EXPECT_EQ(method(R"("medusa_num_heads": 3)"), "medusa");
   expectError(parse(kLayers), "say so with --method");
-  expectError(parse(R"("architectures": ["DFlashDraftModel"], )" + kLayers),
-              "got one of \"dflash\"");
+  expectError(parse(R"("architectures": ["DFlash2DraftModel"], )" + kLayers),
+              "got one of \"dflash2\"");
+  EXPECT_EQ(method(R"("architectures": ["DFlashDraftModel"], "block_size": 4,
+                      "mask_token_id": 1)"),
+            "dflash");
+  EXPECT_EQ(method(R"("architectures": ["Qwen3DSparkModel"], "block_size": 4,
+                      "mask_token_id": 1, "markov_rank": 0)"),
+            "dspark");
   auto said = parse(kLayers, target(), FolderMethod::Eagle);
   EXPECT_TRUE(said.isOk()) << said.status().toString();
 }
@@ -152,6 +163,106 @@ TEST(DrafterFolder, ProposesWhatSpeculatorsConfigSays) {
   expectError(proposed(R"({"proposal_methods": [3]})"),
               "\"speculators_config.proposal_methods\": expected an array of "
               "objects");
+}
+
+/// What is read of a drafter that fills a block, with these keys more.
+Result<DrafterFolder> parseBlock(const std::string &keys,
+                                 const ModelConfig &model = target("36")) {
+  return parse(keys + R"(, "mask_token_id": 5, )" + kLayers, model);
+}
+
+TEST(DrafterFolder, LayoutsOfBlocksDifferByMethod) {
+  struct Case {
+    const char *keys;
+    int64_t rows, drafts;
+    bool fromAnchor;
+  };
+  for (const Case &expected : {
+           Case{R"("speculators_model_type": "dflash", "block_size": 8)", 8, 7,
+                false},
+           Case{R"("speculators_model_type": "dflash", "block_size": 8,
+                   "sample_from_anchor": true)",
+                8, 8, true},
+           Case{R"("speculators_model_type": "dspark", "block_size": 7)", 7, 7,
+                true},
+           Case{R"("speculators_model_type": "dspark", "block_size": 7,
+                   "sample_from_anchor": false)",
+                7, 7, false},
+           // The object's own size outranks the one around it.
+           Case{R"("block_size": 16, "dflash_config": {"block_size": 8})", 8, 7,
+                false},
+       }) {
+    auto drafter = parseBlock(expected.keys);
+    ASSERT_TRUE(drafter.isOk()) << drafter.status().toString();
+    EXPECT_EQ(drafter->block.rows, expected.rows) << expected.keys;
+    EXPECT_EQ(drafter->block.drafts, expected.drafts) << expected.keys;
+    EXPECT_EQ(drafter->block.fromAnchor, expected.fromAnchor) << expected.keys;
+    EXPECT_EQ(drafter->block.mask, 5);
+  }
+}
+
+TEST(DrafterFolder, TapsOfBlocksByDefaultAndByEachConvention) {
+  auto taps = [](const std::string &keys, const std::string &layers,
+                 int count) {
+    std::string inner = kLayers;
+    inner.replace(inner.rfind('1'), 1, std::to_string(count));
+    auto drafter = parse(R"("architectures": ["DFlashDraftModel"],
+        "block_size": 4, "mask_token_id": 5, )" +
+                             keys + inner,
+                         target(layers));
+    EXPECT_TRUE(drafter.isOk()) << drafter.status().toString();
+    return drafter->eagle.taps;
+  };
+  using Taps = std::vector<int64_t>;
+  EXPECT_EQ(taps("", "36", 5), (Taps{2, 10, 18, 26, 34}));
+  EXPECT_EQ(taps("", "64", 5), (Taps{2, 17, 32, 47, 62}));
+  EXPECT_EQ(taps("", "48", 8), (Taps{2, 8, 15, 21, 27, 33, 40, 46}));
+  EXPECT_EQ(taps("", "61", 5), (Taps{2, 16, 31, 45, 59}));
+  EXPECT_EQ(taps("", "28", 1), (Taps{15}));
+  EXPECT_EQ(
+      taps(R"("dflash_config": {"target_layer_ids": [1, 35]}, )", "36", 1),
+      (Taps{2, 36}));
+  EXPECT_EQ(taps(R"("dflash_config": {"layer_ids": [1, 36]}, )", "36", 1),
+            (Taps{1, 36}));
+  EXPECT_EQ(taps(R"("target_layer_ids": [-1, 4], )", "36", 1), (Taps{0, 5}));
+  EXPECT_EQ(taps(R"("aux_hidden_state_layer_ids": [2, 36], )", "36", 1),
+            (Taps{2, 36}));
+}
+
+TEST(DrafterFolder, RefusesBlocksThatItCannotRun) {
+  const std::string dspark =
+      R"("architectures": ["Qwen3DSparkModel"], "block_size": 4)";
+  auto with = [&](const std::string &keys) {
+    return parseBlock(dspark + ", " + keys);
+  };
+  ASSERT_TRUE(parseBlock(dspark).isOk());
+  expectError(with(R"("markov_head_type": "gated")"),
+              "\"markov_head_type\": expected \"vanilla\", got \"gated\"");
+  expectError(with(R"("markov_head_type": "rnn")"), "got \"rnn\"");
+  expectError(with(R"("is_causal": true)"), "\"is_causal\": expected none");
+  expectError(with(R"("dflash_config": {"projector_type": "domino"})"),
+              "dflash_config.projector_type\": expected none");
+  expectError(with(R"("dflash_config": {"use_swa": true})"),
+              "dflash_config.use_swa\": expected none");
+  expectError(with(R"("dflash_config": {"output_multiplier": 0.5})"),
+              "dflash_config.output_multiplier\": expected 1");
+  expectError(with(R"("num_target_layers": 35)"),
+              "\"num_target_layers\": expected the target's 36, got 35");
+  expectError(with(R"("target_layer_ids": [36])"),
+              "got the one that enters layer 37");
+  expectError(with(R"("model_type": "qwen3", "use_sliding_window": true,
+                      "sliding_window": 8, "max_window_layers": 0)"),
+              "\"layer_types\": expected a drafter whose layers all see the "
+              "whole text, got windows");
+  expectError(parse(dspark + R"(, "mask_token_id": 127, )" + kLayers),
+              "mask_token_id");
+  expectError(parse(dspark + ", " + kLayers), "mask_token_id");
+  expectError(parseBlock(R"("architectures": ["DFlashDraftModel"],
+                            "block_size": 1)"),
+              "block_size");
+  expectError(parseBlock(R"("architectures": ["DFlashDraftModel"])"),
+              "block_size");
+  EXPECT_TRUE(with(R"("is_causal": false)").isOk());
 }
 
 TEST(DrafterFolder, ChecksItsWidthsAgainstTheTarget) {

@@ -5,7 +5,9 @@
 
 TOPOLOGY is one of the file's: chain:4, dynamic:3,4,12, or `static` for a list of paths. Runs
 mtp-run on the prompt until the rounds of the file have emitted their tokens, and compares the
-tokens, the number of rounds and how many drafts were accepted at each depth.
+tokens, the number of rounds and how many drafts were accepted at each depth. With the flag
+`--request-output seen` it compares every round's drafts, too, of a module that puts them out
+(test/E2E/Inputs/show_drafts.py).
 """
 import json
 import subprocess
@@ -34,6 +36,10 @@ def compare(prompt, run, artifact, flags):
     wanted = {"output_ids": prompt["greedy"][:count], "slot_rounds": len(run["rounds"]),
               "accepted": by_depth(run["rounds"], len(got["accepted"]))}
     assert wanted["output_ids"][1:] == emitted
+    if "seen" in flags:
+        got["drafts"] = next(o["rows"] for o in got["outputs"] if o["name"] == "seen")
+        most = len(got["drafts"][0])
+        wanted["drafts"] = [(r["tokens"][1:] + [-1] * most)[:most] for r in run["rounds"]]
     return [f"{key}: expected {value}, got {got[key]}" for key, value in wanted.items()
             if got[key] != value]
 

@@ -101,6 +101,14 @@ class Drafter:
     def own_table(self, name, fallback):
         return self.w.get(name, fallback)
 
+    def spread(self, z):
+        """Logits of the drafter's tokens among those of the target's."""
+        if "d2t" not in self.w:
+            return z
+        out = torch.full((len(self.target.embed),), float("-inf"))
+        out[torch.arange(len(z)) + self.w["d2t"].long()] = z   # d2t holds differences
+        return out
+
 
 def causal(n):
     return torch.ones(n, n, dtype=torch.bool).tril()
@@ -176,12 +184,7 @@ class Eagle3(Recurrent):
         return self.mixed(e, states, torch.arange(len(e)), causal(len(e)))[-1]
 
     def read_out(self, h):
-        z = self.rms(h, "norm") @ self.w["lm_head.weight"].t()
-        if "d2t" not in self.w:
-            return z
-        out = torch.full((len(self.target.embed),), float("-inf"))
-        out[torch.arange(len(z)) + self.w["d2t"].long()] = z   # d2t holds differences
-        return out
+        return self.spread(self.rms(h, "norm") @ self.w["lm_head.weight"].t())
 
 
 class PEagle(Eagle3):
@@ -269,23 +272,35 @@ class DFlash(Drafter):
 
     The taps' outputs of layers `target_layer_ids`, through fc and hidden_norm, are keys and values of
     every layer at their own positions. The block [anchor, mask, ..] at n, n + 1, .. sees those before n and
-    itself wholly. DFlash's row j >= 1 stands for its own position; DSpark's row j for the next one, and its
-    logits get W2 W1[token before]."""
+    itself wholly. DFlash's row j >= 1 stands for its own position; DSpark's row j for the next one
+    (`sample_from_anchor`), and its logits get W2 W1[token before]. Speculators' files count taps by the layers
+    that they enter (`aux_hidden_state_layer_ids`)."""
 
     def __init__(self, folder, target):
         super().__init__(folder, target)
         c = {**self.c, **self.c.get("dflash_config", {})}
-        self.taps, self.mask, self.block = [i + 1 for i in c["target_layer_ids"]], c["mask_token_id"], c["block_size"]
+        self.taps = c.get("aux_hidden_state_layer_ids") or [i + 1 for i in c["target_layer_ids"]]
+        self.mask, self.block = c["mask_token_id"], c["block_size"]
+        self.count = self.c.get("transformer_layer_config", self.c)["num_hidden_layers"]
+        names = c["architectures"] + [c.get("speculators_model_type", "")]
+        self.from_anchor = c.get("sample_from_anchor", any("dspark" in n.lower() for n in names))
+        self.drafts = None   # as many as the block has, or fewer
         self.dspark = self.markov = "markov_head.markov_w1.weight" in self.w
+
+    def begin(self):
+        super().begin()
+        self.drafts = None
 
     def states(self, n):
         if n not in self.memory:
             t, B = self.target, self.block
+            if self.drafts:   # a block of a round of fewer drafts
+                B = self.drafts + (0 if self.from_anchor else 1)
             c = self.rms(self.lin(torch.cat([t.streams[i][:n] for i in self.taps], -1), "fc"), "hidden_norm")
             x = self.own_table("embed_tokens.weight", t.embed)[torch.tensor([t.ids[n]] + [self.mask] * (B - 1))]
             at, pos = torch.arange(n), torch.arange(n, n + B)
             seen = torch.ones(B, n + B, dtype=torch.bool)
-            for i in range(self.c["num_hidden_layers"]):
+            for i in range(self.count):
                 p = f"layers.{i}."
                 y, a = self.rms(x, p + "input_layernorm"), p + "self_attn."
                 q, k, v = self.qkv(a, y, pos)
@@ -296,17 +311,19 @@ class DFlash(Drafter):
         return self.memory[n]
 
     def logits(self, n, path):
-        h = self.states(n)[len(path) + (0 if self.dspark else 1)]
+        h = self.states(n)[len(path) + (0 if self.from_anchor else 1)]
         z = h @ self.own_table("lm_head.weight", self.target.head).t()
         if self.markov:   # without it what the backbone alone drafts, to see the head's gain
             before = path[-1] if path else self.target.ids[n]
             z = z + self.w["markov_head.markov_w2.weight"] @ self.w["markov_head.markov_w1.weight"][before]
-        return z
+        return self.spread(z)
 
     def confidence(self, n, path):
         """The logit that the draft behind `path` is accepted."""
         before = path[-1] if path else self.target.ids[n]
-        x = torch.cat((self.states(n)[len(path)], self.w["markov_head.markov_w1.weight"][before]))
+        x = self.states(n)[len(path) + (0 if self.from_anchor else 1)]
+        if self.c.get("confidence_head_with_markov", True):
+            x = torch.cat((x, self.w["markov_head.markov_w1.weight"][before]))
         return self.lin(x, "confidence_head.proj")[0]
 
 

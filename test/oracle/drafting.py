@@ -3,6 +3,7 @@
 Topologies are built from one question to the drafter, its logits behind a path:
   chain:K                    the likeliest token, K times
   confident:K,PERCENT        a chain that ends before the first draft whose confidence is below (DSpark)
+  block:K                    a chain of a block that has no more rows than K drafts take (DFlash, DSpark)
   static                     paths of ranks, as the authors' lists: [0, 1] is the second likeliest child of the
                              likeliest token
   dynamic:DEPTH,WIDTH,NODES  EAGLE-2 (arXiv 2406.16858): a beam of WIDTH, DEPTH times; of all children ever
@@ -46,6 +47,11 @@ def confident(drafter, n, anchor, margin, k, percent):
         if above < 0:
             return tokens[:i + 1], parents[:i + 1]
     return tokens, parents
+
+
+def block(drafter, n, anchor, margin, k):
+    drafter.drafts = k
+    return chain(drafter, n, anchor, margin, k)
 
 
 def static(drafter, n, anchor, margin, paths):
@@ -93,7 +99,7 @@ def build(drafter, n, anchor, margin, topology):
         return static(drafter, n, anchor, margin, topology)
     kind, numbers = topology.split(":")
     numbers = [int(i) for i in numbers.split(",")]
-    return {"chain": chain, "confident": confident, "dynamic": dynamic}[kind](drafter, n, anchor, margin, *numbers)
+    return {"chain": chain, "confident": confident, "block": block, "dynamic": dynamic}[kind](drafter, n, anchor, margin, *numbers)
 
 
 def walk(tokens, parents, following):

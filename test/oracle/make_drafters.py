@@ -29,10 +29,14 @@ TOPOLOGIES = {
     "heads": ["chain:3"],
     "draft-model": ["chain:4", STATIC],
     "pard": ["chain:4"],
-    "dflash": ["chain:4"],
-    "dspark": ["chain:5", "confident:5,50"],
+    "dflash": ["chain:4", "block:2"],
+    "dspark": ["chain:5", "confident:5,50", "block:3"],
+    "dflash-deepspec": ["chain:5"],
+    "dflash-speculators": ["chain:4"],
+    "dspark-speculators": ["chain:4", "confident:4,50"],
 }
-KIND = {"eagle3-speculators": "eagle3"}
+KIND = {"eagle3-speculators": "eagle3", "dflash-deepspec": "dflash", "dflash-speculators": "dflash",
+        "dspark-speculators": "dspark"}
 TREES = [STATIC, "dynamic:3,8,16"]
 BUNDLED_TOPOLOGIES = {"eagle1": ["chain:4", *TREES], "hass": ["chain:4", *TREES], "eagle3": ["chain:4", *TREES],
                       "medusa": ["chain:4", STATIC], "heads": ["chain:3"], "draft-model": ["chain:4", STATIC],
@@ -53,6 +57,7 @@ def run(name, target, ids, prompt, folder, topologies=TOPOLOGIES, count=COUNT):
         found = rounds(drafter, ids, prompt, prompt + count, topology, margin)
         runs.append({"topology": topology, "min_margin": round(margin.least, 7), "rounds": found})
         least = min(least, margin.least)
+    drafter.begin()
     drafted = runs[0]["rounds"][0]["tokens"][1:]   # of a chain
     first = [digits(drafter.logits(prompt, drafted[:i])) for i in range(len(drafted))]
     if hasattr(drafter, "dspark") and drafter.dspark:

@@ -27,13 +27,14 @@ LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_a
          "bos_token_id": 0, "eos_token_id": 0}
 LM = {**LLAMA, "mlp_bias": False, "num_hidden_layers": 2, "tie_word_embeddings": False}
 QWEN = {**LLAMA, "model_type": "qwen3", "num_hidden_layers": 2, "block_size": BLOCK, "num_target_layers": L}
+BLOCK_LLAMA = {**LLAMA, "num_hidden_layers": 2}
 EAGLE3 = {**LLAMA, "architectures": ["LlamaForCausalLMEagle3"], "draft_vocab_size": len(KEPT)}
 
 
-def speculators(kind, arch, **kw):
+def speculators(kind, arch, layers=LLAMA, **kw):
     return {"architectures": [arch], "speculators_model_type": kind, "speculators_version": "0.5.0",
             "draft_vocab_size": len(KEPT), "target_hidden_size": H, **kw,
-            "transformer_layer_config": {k: v for k, v in LLAMA.items()},
+            "transformer_layer_config": {k: v for k, v in layers.items()},
             "speculators_config": {"algorithm": kind, "default_proposal_method": "greedy", "proposal_methods": [
                 {"proposal_type": "greedy", "speculative_tokens": 3, "verifier_accept_k": 1, "accept_tolerance": 0.0}],
                 "verifier": {"name_or_path": TARGET, "architectures": T["architectures"]}}}
@@ -59,9 +60,22 @@ DRAFTERS = {
     "dspark": {**QWEN, "architectures": ["Qwen3DSparkModel"], "target_layer_ids": [0, 3, 7], "mask_token_id": MASK,
                "markov_rank": RANK, "markov_head_type": "vanilla", "enable_confidence_head": True,
                "confidence_head_with_markov": True},
+    # as many rows as a round may have
+    "dflash-wide": {**QWEN, "architectures": ["DFlashDraftModel"], "block_size": 16,
+                    "dflash_config": {"target_layer_ids": [1, 3, 6], "mask_token_id": MASK}},
+    # DeepSpec's own DFlash: its DSpark without the two heads
+    "dflash-deepspec": {**QWEN, "architectures": ["Qwen3DSparkModel"], "target_layer_ids": [-1, 4], "mask_token_id": MASK,
+                        "markov_rank": 0, "enable_confidence_head": False},
+    # speculators' files: taps by the layers that they enter, 84 tokens drafted, a Llama's layers without head norms
+    "dflash-speculators": speculators("dflash", "DFlashDraftModel", BLOCK_LLAMA, block_size=BLOCK, mask_token_id=MASK,
+                                      aux_hidden_state_layer_ids=[2, 4, 8]),
+    "dspark-speculators": speculators("dspark", "DSparkDraftModel", BLOCK_LLAMA, block_size=4, mask_token_id=MASK,
+                                      aux_hidden_state_layer_ids=[1, 5], markov_rank=RANK, markov_head_type="vanilla",
+                                      enable_confidence_head=True, confidence_head_with_markov=False),
 }
 # chosen so that no choice is nearly a tie and some drafts are accepted
-SEEDS = {"eagle1": 0, "eagle3": 2, "eagle3-speculators": 6, "p-eagle": 3, "medusa": 3, "heads": 2, "dspark": 2}
+SEEDS = {"eagle1": 0, "eagle3": 2, "eagle3-speculators": 6, "p-eagle": 3, "medusa": 3, "heads": 2, "dflash": 9, "dspark": 2, "dflash-wide": 9,
+         "dflash-deepspec": 5, "dspark-speculators": 5}
 FILES = {"medusa": "medusa_lm_head.safetensors"}
 CONFIGS = {"heads": "params.json"}
 
@@ -102,12 +116,18 @@ def tensors(name):
     if name in ("draft-model", "pard"):
         body = [t for i in range(2) for t in layer(f"model.layers.{i}.")]
         return [("model.embed_tokens.weight", [V, H])] + body + [("model.norm.weight", [H]), ("lm_head.weight", [V, H])]
-    out = [("fc.weight", [H, 3 * H]), ("hidden_norm.weight", [H]), ("norm.weight", [H])]
-    out += [t for i in range(2) for t in layer(f"layers.{i}.", head_norms=True)]
-    if name == "dspark":
-        out += [("embed_tokens.weight", [V, H]), ("lm_head.weight", [V, H]), ("markov_head.markov_w1.weight", [V, RANK]),
-                ("markov_head.markov_w2.weight", [V, RANK]), ("confidence_head.proj.weight", [1, H + RANK]),
-                ("confidence_head.proj.bias", [1])]
+    own, taps = c.get("dflash_config", c), ("target_layer_ids", "aux_hidden_state_layer_ids")
+    width = next(len(own[k]) for k in taps if k in own) * H
+    out = [("fc.weight", [H, width]), ("hidden_norm.weight", [H]), ("norm.weight", [H])]
+    out += [t for i in range(2) for t in layer(f"layers.{i}.", head_norms="speculators" not in name)]
+    size = c.get("draft_vocab_size", V)
+    if name not in ("dflash", "dflash-wide"):
+        out += [("embed_tokens.weight", [V, H]), ("lm_head.weight", [size, H])]
+    out += [("d2t", [size]), ("t2d", [V])] if size < V else []
+    if name.startswith("dspark"):
+        read = H + RANK if c["confidence_head_with_markov"] else H
+        out += [("markov_head.markov_w1.weight", [V, RANK]), ("markov_head.markov_w2.weight", [size, RANK]),
+                ("confidence_head.proj.weight", [1, read]), ("confidence_head.proj.bias", [1])]
     return out
 
 
@@ -146,8 +166,9 @@ def values(name, n, shape, seed):
         if name == "p-eagle":   # the mask's row is trained
             e[MASK * H:(MASK + 1) * H] = tiny.fill("mask", H, 0.0, 1.0, seed)
         return e
-    if name == "dspark" and n == "lm_head.weight":
-        return target_values(n)
+    if name.startswith(("dflash", "dspark")) and n == "lm_head.weight":   # a copy of the target's rows
+        z = target_values(n)
+        return z if shape[0] == V else array.array("f", [x for t in KEPT for x in z[t * H:(t + 1) * H]])
     count, columns = math.prod(shape), shape[-1]
     offset, amplitude = tiny.kind(n, shape)
     data = tiny.fill(n, count, offset, amplitude, seed)
@@ -164,14 +185,14 @@ def values(name, n, shape, seed):
         add_rows(data, columns, embed(), 0.5, 7, ids)
     elif name == "medusa" and n.endswith(".1.weight"):
         add_rows(data, columns, embed(), 0.8, 7 * (2 + int(n[0])))
-    elif name in ("dflash", "dspark") and n.endswith("o_proj.weight"):
+    elif name.startswith(("dflash", "dspark")) and n.endswith("o_proj.weight"):
         for i in range(count):   # else the mask's own embedding decides alone
             data[i] *= 4.0
     elif name in ("draft-model", "pard") and n == "lm_head.weight":
         add_rows(data, columns, embed(), 0.5, 7)
     elif n == "markov_head.markov_w2.weight":
-        w1 = values(name, "markov_head.markov_w1.weight", shape, seed)
-        add_rows(data, columns, w1, 1.5, 7)
+        w1 = values(name, "markov_head.markov_w1.weight", [V, columns], seed)
+        add_rows(data, columns, w1, 1.5, 7, KEPT if shape[0] < V else range(V))
     return data
 
 

@@ -67,17 +67,23 @@ static cl::opt<std::string>
            cl::desc("lookup[:min,max]: its drafts, in each slot where it has "
                     "some, come before those of the drafter"),
            cl::value_desc("spec"), cl::cat(category));
-static cl::opt<std::string>
-    method("method",
-           cl::desc("what the drafter in a folder is, if not what it looks "
-                    "like: eagle, hass, eagle3, medusa or model"),
-           cl::value_desc("name"), cl::cat(category));
+static cl::opt<std::string> method(
+    "method",
+    cl::desc("what the drafter in a folder is, if not what it looks "
+             "like: dflash, dspark, eagle, hass, eagle3, medusa or model"),
+    cl::value_desc("name"), cl::cat(category));
 static cl::opt<std::string> draftTree(
     "draft-tree", cl::init("chain"),
     cl::desc("how the drafts of a drafter in a folder are arranged: chain "
              "(default), dynamic:depth,width,nodes, or a file with a list of "
              "paths, as medusa_choices"),
     cl::value_desc("tree"), cl::cat(category));
+static cl::opt<double> confidence(
+    "confidence",
+    cl::desc("between 0 and 1: drafts of a block end before the first one that "
+             "the drafter's confidence head is less sure of (default: none "
+             "does)"),
+    cl::value_desc("least"), cl::cat(category));
 static cl::opt<std::string> acceptRule(
     "accept", cl::init("exact"),
     cl::desc("which drafts stay: exact (default), rejection[:best] or block, "
@@ -116,6 +122,16 @@ static cl::opt<bool> allowUnusedWeights(
     cl::desc("import though weights under a layer would not be used"),
     cl::cat(category));
 
+static mtp::Result<std::optional<double>> readConfidence() {
+  if (!confidence.getNumOccurrences())
+    return std::optional<double>();
+  if (!(confidence > 0 && confidence < 1))
+    return mtp::invalidArgument(
+        "--confidence: expected a number between 0 and 1, got " +
+        mtp::importer::shortest(confidence));
+  return std::optional<double>(confidence);
+}
+
 static mtp::Result<ImportOptions> readOptions() {
   ImportOptions options;
   if (drafter.getNumOccurrences()) {
@@ -135,6 +151,7 @@ static mtp::Result<ImportOptions> readOptions() {
   }
   MTP_ASSIGN_OR_RETURN(options.tree,
                        mtp::importer::parseDraftTree(std::string(draftTree)));
+  MTP_ASSIGN_OR_RETURN(options.confidence, readConfidence());
   MTP_ASSIGN_OR_RETURN(options.accept,
                        mtp::importer::parseAcceptSpec(acceptRule));
   options.libraryFolder = drafterLibrary;
@@ -173,6 +190,7 @@ Examples:
   mtp-import MiMo-7B-Base -o MiMo-7B-Base/model.mlir --before lookup:3,5
   mtp-import --print-library=lookup.mlir
   mtp-import Llama-3.1-8B --drafter EAGLE3-Llama-3.1-8B -o e3.mlir -k 5
+  mtp-import Qwen3-8B --drafter dspark_block7 --confidence 0.5 -o d.mlir
   mtp-import Vicuna-7B --drafter medusa --draft-tree choices.json -o m.mlir
 )");
 

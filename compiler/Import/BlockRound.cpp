@@ -1,0 +1,223 @@
+//===- BlockRound.cpp - A round's part of drafters that fill a block ------===//
+//
+// The drafter's cache gets entries of what was accepted last, made of the
+// target's states; then one pass fills the block. Its functions stand in
+// Drafters/block.mlir.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/FolderEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <cmath>
+
+namespace mtp::importer {
+
+namespace {
+
+using Values = llvm::SmallVector<mlir::Value>;
+
+const BlockConfig &blockOf(ModelContext &context) {
+  return context.draft.folder->block;
+}
+
+/// Whether drafts are picked one after the other.
+bool isSequential(ModelContext &context) {
+  return blockOf(context).markovRank > 0 || context.draft.confidence;
+}
+
+bool isExact(ModelContext &context) {
+  return context.draft.accept.kind == AcceptKind::Exact;
+}
+
+/// The function that says how many drafts a slot has. Only where the rule is
+/// exact may that be less than its round's.
+llvm::StringRef limitFunction(ModelContext &context) {
+  return isExact(context) ? "drafts_of_slot" : "drafts_of_round";
+}
+
+/// Of every slot how many drafts it has, the mask, and how sure a draft must
+/// be.
+mlir::mtp::PerSlotOp emitNumbers(ModelContext &context, mlir::Value slots) {
+  mlir::OpBuilder &builder = context.builder;
+  llvm::SmallVector<mlir::Type> types(2, context.tokens());
+  std::optional<double> least = context.draft.confidence;
+  if (least)
+    types.push_back(mlir::RankedTensorType::get({mlir::ShapedType::kDynamic},
+                                                builder.getF32Type()));
+  auto body = [&](mlir::ValueRange) -> Values {
+    mlir::Value last = mlir::arith::ConstantIntOp::create(
+        builder, context.name("last"), builder.getI32Type(),
+        context.draft.maxContext - 1);
+    mlir::Value mask = mlir::arith::ConstantIntOp::create(
+        builder, context.name("mask"), builder.getI32Type(),
+        blockOf(context).mask);
+    Values values = {emitCall(context, limitFunction(context), last,
+                              builder.getI32Type(), "drafts")
+                         ->getResult(0),
+                     mask};
+    if (least)
+      values.push_back(mlir::arith::ConstantOp::create(
+          builder, context.name("least"),
+          builder.getF32FloatAttr(float(std::log(*least / (1 - *least))))));
+    return values;
+  };
+  return emitPerSlot(context, "numbers", slots, {}, types, body);
+}
+
+/// Picks drafts of logits as the target will, or the best where the rule wants
+/// them so.
+mlir::Value emitPick(ModelContext &context, mlir::Value logits,
+                     mlir::Value rows) {
+  const AcceptSpec &accept = context.draft.accept;
+  if (!isExact(context) && !accept.isLossy())
+    return mlir::mtp::ArgmaxOp::create(context.builder, context.name("picked"),
+                                       context.tokens(), logits,
+                                       vocabularyOf(context));
+  return mlir::mtp::SampleOp::create(
+      context.builder, context.name("picked"), context.tokens(), logits, rows,
+      /*number=*/mlir::Value(), vocabularyOf(context));
+}
+
+mlir::Value emitTake(ModelContext &context, mlir::Value x, mlir::Value which,
+                     llvm::StringRef name) {
+  return mlir::mtp::TakeRowsOp::create(context.builder, context.name(name),
+                                       x.getType(), x, which);
+}
+
+/// Runs the block's rows; the states of those that draft, of each slot one for
+/// each draft.
+mlir::Value emitStates(ModelContext &context, mlir::Value slots,
+                       mlir::ValueRange numbers) {
+  bool fromAnchor = blockOf(context).fromAnchor;
+  llvm::SmallVector<mlir::Type> types = {context.tokens(), context.rows()};
+  if (!fromAnchor)
+    types.push_back(context.tokens());
+  mlir::Operation *block =
+      emitApply(context, fromAnchor ? "block_from_anchor" : "block",
+                {slots, numbers[0], numbers[1]}, types, "block");
+  mlir::Value states =
+      emitOwn(context, "states", {block->getResult(0), block->getResult(1)},
+              draftHidden(context), "states")
+          ->getResult(0);
+  if (fromAnchor)
+    return states;
+  return emitTake(context, states, block->getResult(2), "drafting");
+}
+
+/// All drafts at once.
+mlir::Value emitAll(ModelContext &context, mlir::Value slots,
+                    mlir::Value logits) {
+  mlir::Value rows =
+      emitApply(context, "verifying", slots, context.rows(), "verifying")
+          ->getResult(0);
+  mlir::Value picked = emitPick(context, logits, rows);
+  return mlir::mtp::RegroupOp::create(context.builder, context.name("chain"),
+                                      context.grid(), picked);
+}
+
+/// Writes a draft: its logits with what the token before adds, and how sure it
+/// is. `carried` is the token before, the drafts so far and the position.
+Values emitDraft(ModelContext &context, mlir::Value slots, mlir::Value states,
+                 mlir::Value logits, mlir::Value least,
+                 mlir::ValueRange carried) {
+  const BlockConfig &block = blockOf(context);
+  mlir::Operation *at = emitApply(context, "at_draft", {slots, carried[2]},
+                                  {context.tokens(), context.rows()}, "at");
+  mlir::Value sum = emitTake(context, logits, at->getResult(0), "own");
+  mlir::Value before;
+  if (block.markovRank > 0) {
+    mlir::Operation *markov = emitOwn(
+        context, "markov", carried[0],
+        {sum.getType(), context.activation(block.markovRank)}, "markov");
+    before = markov->getResult(1);
+    sum = mlir::mtp::AddOp::create(context.builder, context.name("sum"),
+                                   sum.getType(), sum, markov->getResult(0));
+  }
+  mlir::Value token = emitPick(context, sum, at->getResult(1));
+  Values put = {slots, carried[2], token, carried[1]};
+  if (least) {
+    Values inputs = {emitTake(context, states, at->getResult(0), "state")};
+    if (block.confidenceSeesMarkov)
+      inputs.push_back(before);
+    put.push_back(
+        emitOwn(context, "confidence", inputs, context.activation(1), "sure")
+            ->getResult(0));
+    put.push_back(least);
+  }
+  mlir::Operation *more =
+      emitApply(context, least ? "put_sure" : "put_draft", put,
+                {context.grid(), context.tokens()}, "more");
+  return {token, more->getResult(0), more->getResult(1)};
+}
+
+/// Drafts one after the other.
+mlir::Value emitSequence(ModelContext &context, mlir::Value slots,
+                         mlir::Value states, mlir::Value logits,
+                         mlir::Value least, mlir::Value next) {
+  mlir::OpBuilder &builder = context.builder;
+  mlir::Operation *begin =
+      emitApply(context, "begin_drafts", slots,
+                {context.tokens(), context.grid()}, "begin");
+  mlir::Value none = emitIndex(context, 0, "c0"),
+              one = emitIndex(context, 1, "c1");
+  mlir::Value k = mlir::mtp::KOp::create(builder, context.name("k"),
+                                         builder.getIndexType());
+  auto loop = mlir::scf::ForOp::create(
+      builder, context.name("drafted"), none, k, one,
+      Values{begin->getResult(0), begin->getResult(1), next},
+      [&](mlir::OpBuilder &inner, mlir::Location location, mlir::Value,
+          mlir::ValueRange carried) {
+        mlir::OpBuilder outer = builder;
+        builder = inner;
+        mlir::scf::YieldOp::create(
+            builder, location,
+            emitDraft(context, slots, states, logits, least, carried));
+        builder = outer;
+      });
+  return loop.getResult(1);
+}
+
+} // namespace
+
+void importBlock(ModelContext &context) {
+  llvm::SmallVector<llvm::StringRef> functions = {
+      limitFunction(context),
+      blockOf(context).fromAnchor ? "block_from_anchor" : "block"};
+  if (isSequential(context))
+    functions.append({"begin_drafts", "at_draft",
+                      context.draft.confidence ? "put_sure" : "put_draft"});
+  else
+    functions.push_back("verifying");
+  emitImport(context, "<block.mlir>", functions);
+}
+
+Drafts emitBlockDrafts(ModelContext &context) {
+  mlir::OpBuilder &builder = context.builder;
+  mlir::Value slots = emitSlots(context);
+  auto numbers = emitNumbers(context, slots);
+  auto draft = mlir::mtp::DraftRegionOp::create(
+      builder, context.name("drafts"), mlir::TypeRange{context.grid()});
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  enterRegion(context, draft.getBodyRegion(), {});
+  auto refresh = mlir::mtp::RefreshOp::create(
+      builder, context.name("refreshed"), context.tokens(), context.rows(),
+      context.tokens(), context.tokens(), context.handedOn());
+  emitOwn(context, "context", {refresh.getHidden(), refresh.getRows()}, {},
+          "context");
+  mlir::Value states = emitStates(context, slots, numbers->getResults());
+  mlir::Value logits =
+      emitOwn(context, "logits", states, draftLogits(context), "logits")
+          ->getResult(0);
+  mlir::Value least =
+      context.draft.confidence ? numbers->getResult(2) : mlir::Value();
+  emitYield(context, isSequential(context)
+                         ? emitSequence(context, slots, states, logits, least,
+                                        refresh.getNext())
+                         : emitAll(context, slots, logits));
+  return {draft.getResult(0), mlir::Value(), {}};
+}
+
+} // namespace mtp::importer

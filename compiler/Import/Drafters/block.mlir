@@ -1,0 +1,227 @@
+// Drafts of a block that is filled in one pass (DFlash, arXiv:2602.06036; DSpark,
+// arXiv:2607.05147). Its rows are the anchor and masks, at the slot's next positions; each sees
+// what is committed and all rows of the block. A row drafts the token at its own position
+// (@block, of whose rows the anchor's drafts nothing) or the one behind it (@block_from_anchor).
+// A slot that drafts less than its round has a block of a smaller round, so that its drafts do
+// not depend on who is beside it. With a Markov head drafts are picked one after the other:
+// @begin_drafts, then @at_draft and @put_draft or @put_sure for each.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 16, prefill_chunk = 1, page = 1>} {
+mtp.state @length : i32
+mtp.state @accepted : i32
+mtp.state @window[max_k + 1] : i32
+mtp.state @draft_limit : i32
+
+// How many drafts a slot has: those of its round, and none behind position %last.
+func.func private @drafts_of_round(%last: i32) -> i32 {
+  %k = mtp.k
+  %zero = arith.constant 0 : i32
+  %n = mtp.load @length[] : i32
+  %drafts = arith.index_cast %k : index to i32
+  %room = arith.subi %last, %n : i32
+  %fit = arith.minsi %drafts, %room : i32
+  %some = arith.maxsi %fit, %zero : i32
+  return %some : i32
+}
+
+// The same where slots may have less than their round.
+func.func private @drafts_of_slot(%last: i32) -> i32 {
+  %most = func.call @drafts_of_round(%last) : (i32) -> i32
+  %own = mtp.load @draft_limit[] : i32
+  %fit = arith.minsi %most, %own : i32
+  return %fit : i32
+}
+
+// %count rows of a slot, of which the first %live are some: tokens, slots, positions, where the
+// block begins, and whom each sees.
+func.func private @fill(%slot: i32, %count: index, %live: i32, %mask: i32) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>) {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant -1 : i32
+  %blind = arith.constant 0 : i64
+  %bit = arith.constant 1 : i64
+  %n = mtp.load @length[] : i32
+  %a = mtp.load @accepted[] : i32
+  %last = arith.index_cast %a : i32 to index
+  %anchor = mtp.load @window[%last] : i32
+  %end = arith.index_cast %live : i32 to index
+  %wide = arith.extui %live : i32 to i64
+  %above = arith.shli %bit, %wide : i64
+  %all = arith.subi %above, %bit : i64
+  %tokens = tensor.generate %count {
+  ^bb0(%j: index):
+    %is_anchor = arith.cmpi eq, %j, %c0 : index
+    %token = arith.select %is_anchor, %anchor, %mask : i32
+    tensor.yield %token : i32
+  } : tensor<?xi32>
+  %slots = tensor.splat %slot[%count] : tensor<?xi32>
+  %positions = tensor.generate %count {
+  ^bb0(%j: index):
+    %far = arith.index_cast %j : index to i32
+    %p = arith.addi %n, %far : i32
+    %lives = arith.cmpi slt, %j, %end : index
+    %own = arith.select %lives, %p, %none : i32
+    tensor.yield %own : i32
+  } : tensor<?xi32>
+  %roots = tensor.generate %count {
+  ^bb0(%j: index):
+    %lives = arith.cmpi slt, %j, %end : index
+    %own = arith.select %lives, %n, %none : i32
+    tensor.yield %own : i32
+  } : tensor<?xi32>
+  %sees = tensor.generate %count {
+  ^bb0(%j: index):
+    %lives = arith.cmpi slt, %j, %end : index
+    %own = arith.select %lives, %all, %blind : i64
+    tensor.yield %own : i64
+  } : tensor<?xi64>
+  return %tokens, %slots, %positions, %roots, %sees : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>
+}
+
+// The rows of all slots, of what @fill gives of each.
+func.func private @block_rows(%of: tensor<?x?xi32>, %at: tensor<?x?xi32>, %from: tensor<?x?xi32>, %sees: tensor<?x?xi64>) -> !mtp.rows {
+  %slots = mtp.regroup %of : tensor<?x?xi32> -> tensor<?xi32>
+  %positions = mtp.regroup %at : tensor<?x?xi32> -> tensor<?xi32>
+  %roots = mtp.regroup %from : tensor<?x?xi32> -> tensor<?xi32>
+  %masks = mtp.regroup %sees : tensor<?x?xi64> -> tensor<?xi64>
+  %rows = mtp.make_tree_rows %slots, %positions from %roots at %positions seeing %masks refreshed : tensor<?xi32>, tensor<?xi64>
+  return %rows : !mtp.rows
+}
+
+// Blocks of the anchor and a mask for each draft, of as many drafts as %limits says: tokens and
+// rows, and which of them draft.
+func.func private @block(%slots: tensor<?xi32>, %limits: tensor<?xi32>, %masks: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows, tensor<?xi32>) {
+  %t, %s, %p, %r, %m, %d = mtp.per_slot %slots(%limits, %masks) {
+  ^bb0(%index: index, %slot: i32, %limit: i32, %mask: i32):
+    %k = mtp.k
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %count = arith.addi %k, %c1 : index
+    %wide = arith.addi %limit, %one : i32
+    %drafts = arith.cmpi sgt, %limit, %zero : i32
+    %live = arith.select %drafts, %wide, %zero : i32
+    %all:5 = func.call @fill(%slot, %count, %live, %mask) : (i32, index, i32, i32) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>)
+    %first = arith.muli %index, %count : index
+    %drafting = tensor.generate %k {
+    ^bb0(%j: index):
+      %row = arith.addi %first, %j : index
+      %behind = arith.addi %row, %c1 : index
+      %i = arith.index_cast %behind : index to i32
+      tensor.yield %i : i32
+    } : tensor<?xi32>
+    mtp.yield %all#0, %all#1, %all#2, %all#3, %all#4, %drafting : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>, tensor<?xi32>
+  } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi64>, tensor<?x?xi32>)
+  %tokens = mtp.regroup %t : tensor<?x?xi32> -> tensor<?xi32>
+  %drafting = mtp.regroup %d : tensor<?x?xi32> -> tensor<?xi32>
+  %rows = func.call @block_rows(%s, %p, %r, %m) : (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi64>) -> !mtp.rows
+  return %tokens, %rows, %drafting : tensor<?xi32>, !mtp.rows, tensor<?xi32>
+}
+
+// Blocks of the anchor and masks, all of which draft: as many rows as drafts.
+func.func private @block_from_anchor(%slots: tensor<?xi32>, %limits: tensor<?xi32>, %masks: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows) {
+  %t, %s, %p, %r, %m = mtp.per_slot %slots(%limits, %masks) {
+  ^bb0(%index: index, %slot: i32, %limit: i32, %mask: i32):
+    %k = mtp.k
+    %all:5 = func.call @fill(%slot, %k, %limit, %mask) : (i32, index, i32, i32) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>)
+    mtp.yield %all#0, %all#1, %all#2, %all#3, %all#4 : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>
+  } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi64>)
+  %tokens = mtp.regroup %t : tensor<?x?xi32> -> tensor<?xi32>
+  %rows = func.call @block_rows(%s, %p, %r, %m) : (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi64>) -> !mtp.rows
+  return %tokens, %rows : tensor<?xi32>, !mtp.rows
+}
+
+// The rows that will verify the drafts: of draft j the one before it.
+func.func private @verifying(%slots: tensor<?xi32>) -> !mtp.rows {
+  %s, %p = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %k = mtp.k
+    %n = mtp.load @length[] : i32
+    %of = tensor.splat %slot[%k] : tensor<?xi32>
+    %at = tensor.generate %k {
+    ^bb0(%j: index):
+      %far = arith.index_cast %j : index to i32
+      %own = arith.addi %n, %far : i32
+      tensor.yield %own : i32
+    } : tensor<?xi32>
+    mtp.yield %of, %at : tensor<?xi32>, tensor<?xi32>
+  } : (tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>)
+  %of = mtp.regroup %s : tensor<?x?xi32> -> tensor<?xi32>
+  %at = mtp.regroup %p : tensor<?x?xi32> -> tensor<?xi32>
+  %rows = mtp.make_rows %of, %at : tensor<?xi32>
+  return %rows : !mtp.rows
+}
+
+// The anchors, which the first drafts follow, and drafts of which there are none yet.
+func.func private @begin_drafts(%slots: tensor<?xi32>) -> (tensor<?xi32>, tensor<?x?xi32>) {
+  %anchors, %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %k = mtp.k
+    %none = arith.constant -1 : i32
+    %a = mtp.load @accepted[] : i32
+    %last = arith.index_cast %a : i32 to index
+    %anchor = mtp.load @window[%last] : i32
+    %d = tensor.splat %none[%k] : tensor<?xi32>
+    mtp.yield %anchor, %d : i32, tensor<?xi32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  return %anchors, %drafts : tensor<?xi32>, tensor<?x?xi32>
+}
+
+// Of the draft that the row at position %at verifies: which of the drafting rows it is of, and
+// that row.
+func.func private @at_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows) {
+  %own = mtp.per_slot %slots(%at) {
+  ^bb0(%index: index, %slot: i32, %position: i32):
+    %k = mtp.k
+    %n = mtp.load @length[] : i32
+    %far = arith.subi %position, %n : i32
+    %j = arith.index_cast %far : i32 to index
+    %first = arith.muli %index, %k : index
+    %row = arith.addi %first, %j : index
+    %i = arith.index_cast %row : index to i32
+    mtp.yield %i : i32
+  } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
+  %rows = mtp.make_rows %slots, %at : tensor<?xi32>
+  return %own, %rows : tensor<?xi32>, !mtp.rows
+}
+
+// Puts a draft in its place, and goes on to the next.
+func.func private @put_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>, %tokens: tensor<?xi32>, %drafts: tensor<?x?xi32>) -> (tensor<?x?xi32>, tensor<?xi32>) {
+  %more, %next = mtp.per_slot %slots(%at, %tokens, %drafts) {
+  ^bb0(%index: index, %slot: i32, %position: i32, %token: i32, %d: tensor<?xi32>):
+    %one = arith.constant 1 : i32
+    %n = mtp.load @length[] : i32
+    %far = arith.subi %position, %n : i32
+    %j = arith.index_cast %far : i32 to index
+    %own = tensor.insert %token into %d[%j] : tensor<?xi32>
+    %behind = arith.addi %position, %one : i32
+    mtp.yield %own, %behind : tensor<?xi32>, i32
+  } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>) -> (tensor<?x?xi32>, tensor<?xi32>)
+  return %more, %next : tensor<?x?xi32>, tensor<?xi32>
+}
+
+// The same of a draft whose confidence, a logit, is at least %least; from the first one on that
+// is less sure there are none.
+func.func private @put_sure(%slots: tensor<?xi32>, %at: tensor<?xi32>, %tokens: tensor<?xi32>, %drafts: tensor<?x?xi32>, %sure: tensor<?x1xf32>, %least: tensor<?xf32>) -> (tensor<?x?xi32>, tensor<?xi32>) {
+  %kept = mtp.per_slot %slots(%at, %tokens, %drafts, %sure, %least) {
+  ^bb0(%index: index, %slot: i32, %position: i32, %token: i32, %d: tensor<?xi32>, %own: tensor<1xf32>, %bound: f32):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0 : i32
+    %none = arith.constant -1 : i32
+    %n = mtp.load @length[] : i32
+    %far = arith.subi %position, %n : i32
+    %j = arith.index_cast %far : i32 to index
+    %up = arith.subi %j, %c1 : index
+    %before = tensor.extract %d[%up] : tensor<?xi32>
+    %is_first = arith.cmpi eq, %j, %c0 : index
+    %was_one = arith.cmpi sge, %before, %zero : i32
+    %goes_on = arith.ori %is_first, %was_one : i1
+    %logit = tensor.extract %own[%c0] : tensor<1xf32>
+    %is_sure = arith.cmpf oge, %logit, %bound : f32
+    %stays = arith.andi %goes_on, %is_sure : i1
+    %draft = arith.select %stays, %token, %none : i32
+    mtp.yield %draft : i32
+  } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>, tensor<?x1xf32>, tensor<?xf32>) -> tensor<?xi32>
+  %more, %next = func.call @put_draft(%slots, %at, %kept, %drafts) : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>) -> (tensor<?x?xi32>, tensor<?xi32>)
+  return %more, %next : tensor<?x?xi32>, tensor<?xi32>
+}
+}
