@@ -28,14 +28,14 @@ constexpr MethodName kMethods[] = {
     {"dflash", FolderMethod::DFlash}, {"dspark", FolderMethod::DSpark},
     {"eagle", FolderMethod::Eagle},   {"hass", FolderMethod::Eagle},
     {"eagle3", FolderMethod::Eagle3}, {"medusa", FolderMethod::Medusa},
-    {"model", FolderMethod::Model},
+    {"model", FolderMethod::Model},   {"pard", FolderMethod::Pard},
+    {"heads", FolderMethod::Heads},   {"p-eagle", FolderMethod::PEagle},
 };
 
 /// Signs of drafters that are not read, in lower case: parts of the names in
 /// "architectures", "model_type" and "speculators_model_type".
-constexpr std::string_view kUnread[] = {"peagle",   "dflash2", "dfly",
-                                        "lilicorr", "domino",  "mlp_specul",
-                                        "pard",     "gemma4",  "mtp"};
+constexpr std::string_view kUnread[] = {
+    "dflash2", "dfly", "lilicorr", "domino", "mlp_specul", "gemma4", "mtp"};
 
 std::string lower(std::string text) {
   for (char &c : text)
@@ -83,12 +83,17 @@ recogniseConfig(ConfigFields &fields, const std::vector<std::string> &names) {
   if (anyHas(names, "medusa") ||
       hasAny(fields, {"medusa_num_heads", "medusa_num_layers"}))
     return FolderMethod::Medusa;
+  if (anyHas(names, "peagle") || fields.has("ptd_token_id"))
+    return FolderMethod::PEagle;
   if (anyHas(names, "eagle3") ||
       hasAny(fields, {"draft_vocab_size", "norm_before_residual",
                       "eagle_config", "eagle_aux_hidden_state_layer_ids"}))
     return FolderMethod::Eagle3;
   if (anyHas(names, "eagle"))
     return FolderMethod::Eagle;
+  // The keys of Meta's params.json.
+  if (fields.has("dim") && fields.has("n_heads"))
+    return FolderMethod::Heads;
   return std::nullopt;
 }
 
@@ -100,6 +105,10 @@ recogniseTensors(const WeightSet *weights,
   if (isThere(weights, {"0.0.linear.weight", "medusa_head.0.0.linear.weight",
                         "blocks.0.layers.0.weight"}))
     return FolderMethod::Medusa;
+  if (isThere(weights, {"mask_hidden", "model.mask_hidden"}))
+    return FolderMethod::PEagle;
+  if (isThere(weights, {"extra_heads.0.attention.wq.weight"}))
+    return FolderMethod::Heads;
   for (const std::string root : {"", "model."}) {
     if (isThere(weights, {root + "midlayer.self_attn.q_proj.weight",
                           root + "layers.0.hidden_norm.weight"}))
@@ -129,14 +138,16 @@ Result<FolderMethod> recognise(ConfigFields &fields, const WeightSet *weights) {
       return unimplemented("expected a drafter of the methods " +
                            listFolderMethods() + ", got one of \"" +
                            std::string(sign) + "\"");
-  if (hasAny(fields, {"pard_token", "dspark_target_layer_ids"}) ||
-      isThere(weights, {"mask_hidden"}))
+  if (hasAny(fields, {"dspark_target_layer_ids"}))
     return unimplemented("expected a drafter of the methods " +
                          listFolderMethods() +
                          ", got one that fills several places in one pass");
   std::optional<FolderMethod> method = recogniseTensors(weights, names);
   if (!method)
     method = recogniseConfig(fields, names);
+  // A model like others, but for what it was trained to fill.
+  if (fields.has("pard_token") && (!method || method == FolderMethod::Model))
+    return FolderMethod::Pard;
   if (method)
     return *method;
   if (weights)
@@ -180,8 +191,9 @@ Result<std::vector<std::string>> findFiles(const std::string &folder) {
                            "medusa_lm_head.safetensors"})
     if (fs::exists(fs::path(folder) / name, error))
       return std::vector{(fs::path(folder) / name).string()};
-  for (const char *name : {"pytorch_model.bin", "medusa_lm_head.pt",
-                           "pytorch_model.bin.index.json"})
+  for (const char *name :
+       {"pytorch_model.bin", "medusa_lm_head.pt", "consolidated.00.pth",
+        "pytorch_model.bin.index.json"})
     if (fs::exists(fs::path(folder) / name, error))
       return unimplemented(
           "expected safetensors in \"" + folder + "\", got " + name +
@@ -246,6 +258,15 @@ Result<DrafterFolder> parseDrafter(std::string_view config,
   case FolderMethod::DSpark:
     MTP_RETURN_IF_ERROR(readBlock(source, drafter));
     break;
+  case FolderMethod::Pard:
+    MTP_RETURN_IF_ERROR(readPard(source, drafter));
+    break;
+  case FolderMethod::Heads:
+    MTP_RETURN_IF_ERROR(readHeads(source, drafter));
+    break;
+  case FolderMethod::PEagle:
+    MTP_RETURN_IF_ERROR(readPEagle(source, drafter));
+    break;
   }
   MTP_RETURN_IF_ERROR(readProposal(fields, drafter));
   return drafter;
@@ -255,8 +276,14 @@ Result<DrafterFolder> readDrafterFolder(const std::string &folder,
                                         const ModelConfig &target,
                                         std::optional<FolderMethod> method,
                                         bool hasWeights) {
+  // Meta's checkpoints have another file.
+  std::error_code error;
+  fs::path path = fs::path(folder) / "config.json";
+  if (!fs::exists(path, error) &&
+      fs::exists(fs::path(folder) / "params.json", error))
+    path.replace_filename("params.json");
   MTP_ASSIGN_OR_RETURN(std::string config,
-                       readTextFile(folder + "/config.json", kMaxConfigBytes));
+                       readTextFile(path.string(), kMaxConfigBytes));
   std::string where = "--drafter \"" + folder + "\"";
   std::vector<std::string> files;
   std::optional<WeightSet> weights;

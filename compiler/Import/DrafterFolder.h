@@ -28,12 +28,15 @@ enum class FolderMethod {
   Model,  ///< A model of its own with the target's vocabulary.
   DFlash, ///< arXiv:2602.06036.
   DSpark, ///< arXiv:2607.05147.
+  Pard,   ///< A model that fills masks (arXiv:2504.18583).
+  Heads,  ///< Heads of a layer each (arXiv:2404.19737).
+  PEagle, ///< EAGLE-3 in one pass (arXiv:2602.01469).
 };
 
 /// "eagle" and so on, as --method takes them; "hass" is "eagle", too.
 std::string_view toString(FolderMethod method);
 std::optional<FolderMethod> parseFolderMethod(std::string_view name);
-/// "dflash, dspark, eagle, ... or model", for a message.
+/// "dflash, dspark, eagle, .. or p-eagle", for a message.
 std::string listFolderMethods();
 
 /// What of EAGLE's drafters the plain config of their layers does not say.
@@ -79,6 +82,16 @@ struct BlockConfig {
   bool confidenceSeesMarkov = false;
 };
 
+/// What of drafters that draft all places in one pass their layers do not say.
+struct ParallelConfig {
+  /// What stands where drafts would.
+  int32_t maskToken = 0;
+  /// Of P-EAGLE the key of what stands where the target's taps would, and how
+  /// many places it was trained for, 0 if that is not said.
+  std::string maskHidden;
+  int64_t depths = 0;
+};
+
 struct DrafterFolder {
   FolderMethod method = FolderMethod::Eagle;
   /// "the authors' format" and so on, for people.
@@ -99,6 +112,16 @@ struct DrafterFolder {
   /// The drafts of a round that its config proposes; 0 where it does not say.
   int64_t proposed = 0;
   BlockConfig block;
+  ParallelConfig parallel;
+  /// How many heads there are that do not feed each other; 0 of other methods.
+  int64_t heads() const {
+    if (method == FolderMethod::Heads)
+      return int64_t(layerPrefixes.size());
+    return method == FolderMethod::Medusa ? medusa.heads : 0;
+  }
+  /// Whether the folder has its target's weights, too, under `key`.
+  bool isTargets(std::string_view key) const;
+
   /// What is worth saying: conventions, defaults.
   std::vector<std::string> notes;
 

@@ -29,6 +29,9 @@ Status readEagle3(DrafterSource &source, DrafterFolder &drafter);
 Status readMedusa(DrafterSource &source, DrafterFolder &drafter);
 Status readDraftModel(DrafterSource &source, DrafterFolder &drafter);
 Status readBlock(DrafterSource &source, DrafterFolder &drafter);
+Status readPard(DrafterSource &source, DrafterFolder &drafter);
+Status readHeads(DrafterSource &source, DrafterFolder &drafter);
+Status readPEagle(DrafterSource &source, DrafterFolder &drafter);
 
 /// Whether it is in the speculators' format.
 bool isSpeculators(const DrafterSource &source);

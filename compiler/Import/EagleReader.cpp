@@ -25,7 +25,7 @@ void findKeys(const DrafterSource &source, DrafterFolder &drafter) {
     first = "transformer.";
   }
   bool isMiddle =
-      drafter.method == FolderMethod::Eagle3 &&
+      drafter.method != FolderMethod::Eagle &&
       (source.weights ? source.contains(root + "midlayer.mlp.up_proj.weight")
                       : !isSpeculators(source));
   if (isMiddle)
@@ -50,9 +50,11 @@ Status refuseNorms(const DrafterSource &source) {
 void readNorms(DrafterSource &source, DrafterFolder &drafter) {
   EagleConfig &eagle = drafter.eagle;
   // The authors' code adds to the state as it is, and has no such key;
-  // speculators' class says true where its config is silent.
-  eagle.normBeforeResidual =
-      source.fields.flagOr("norm_before_residual", isSpeculators(source));
+  // speculators' class says true where its config is silent; of P-EAGLE vLLM
+  // says false.
+  eagle.normBeforeResidual = source.fields.flagOr(
+      "norm_before_residual",
+      isSpeculators(source) && drafter.method == FolderMethod::Eagle3);
   eagle.normBeforeFuse = source.fields.flagOr(
       "norm_before_fc", source.contains(drafter.root + "input_norm.weight"));
   eagle.hasFuseNorms = source.fields.flagOr(

@@ -240,11 +240,19 @@ void emitFolderFunctions(ModelContext &context) {
     emitMedusa(own, folder.medusa);
     break;
   case FolderMethod::Model:
+  case FolderMethod::Pard:
     emitModelFunctions(own);
     break;
   case FolderMethod::DFlash:
   case FolderMethod::DSpark:
     emitBlock(context, own);
+    break;
+  case FolderMethod::Heads:
+    emitHeadFunctions(context, own);
+    break;
+  case FolderMethod::PEagle:
+    emitEagle(context, own);
+    emitMaskFunction(context, own);
     break;
   }
   context.fail(own.failure);

@@ -42,6 +42,23 @@ void emitBlock(ModelContext &context, ModelContext &own);
 void importBlock(ModelContext &context);
 Drafts emitBlockDrafts(ModelContext &context);
 
+/// @draft_step: logits, and the state that it hands on.
+mlir::Operation *emitStep(ModelContext &context, mlir::ValueRange inputs);
+
+/// The functions of heads that are layers.
+void emitHeadFunctions(ModelContext &context, ModelContext &own);
+/// The logits of one of them, of the rows that it reads.
+mlir::Value emitHeadLayer(ModelContext &context, mlir::Value hidden,
+                          mlir::Value rows, int64_t head);
+
+/// Whether a drafter drafts all places in one pass, with rows of masks.
+bool isParallel(const ModelContext &context);
+/// @draft_mask: what a mask has in place of taps.
+void emitMaskFunction(ModelContext &context, ModelContext &own);
+/// What drafters of all places in one pass take from the library.
+void importParallel(ModelContext &context);
+Drafts emitParallelDrafts(ModelContext &context);
+
 } // namespace mtp::importer
 
 #endif // MTP_COMPILER_IMPORT_FOLDEREMITTER_H

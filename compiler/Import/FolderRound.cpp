@@ -13,11 +13,6 @@ bool isEagle3(ModelContext &context) {
   return context.draft.folder->method == FolderMethod::Eagle3;
 }
 
-mlir::Operation *emitStep(ModelContext &context, mlir::ValueRange inputs) {
-  return emitOwn(context, "step", inputs,
-                 {draftLogits(context), draftHidden(context)}, "step");
-}
-
 /// The drafter's step in a region; a model takes no hidden state.
 void emitStepRegion(ModelContext &context, mlir::Region &region) {
   mlir::OpBuilder::InsertionGuard guard(context.builder);
@@ -72,9 +67,20 @@ Drafts emitTree(ModelContext &context) {
   return {draft.getDrafts(), mlir::Value(), tree};
 }
 
+/// The logits of Medusa's head `i`.
+mlir::Value emitMedusaHead(ModelContext &context, mlir::Value hidden,
+                           int64_t i) {
+  const MedusaConfig &medusa = context.draft.folder->medusa;
+  mlir::Operation *x = emitOwn(context, "blocks", hidden, context.hidden(), "x",
+                               numbered(medusa.blocksPrefix, "{i}", i));
+  return emitOwn(context, "output", x->getResult(0), context.logits(), "logits",
+                 numbered(medusa.outputPrefix, "{i}", i))
+      ->getResult(0);
+}
+
 Drafts emitHeads(ModelContext &context) {
   mlir::DenseI64ArrayAttr tree = treeOf(context);
-  const MedusaConfig &medusa = context.draft.folder->medusa;
+  bool isMedusa = context.draft.folder->method == FolderMethod::Medusa;
   auto draft = mlir::mtp::DraftHeadsOp::create(
       context.builder, context.name("drafts"),
       tree ? nodesType(context) : context.grid(),
@@ -85,13 +91,10 @@ Drafts emitHeads(ModelContext &context) {
     mlir::Block *block =
         enterRegion(context, draft.getHeads()[unsigned(i)],
                     {{"hidden", context.hidden()}, {"rows", context.rows()}});
-    mlir::Operation *x =
-        emitOwn(context, "blocks", block->getArgument(0), context.hidden(), "x",
-                numbered(medusa.blocksPrefix, "{i}", i));
-    mlir::Operation *logits =
-        emitOwn(context, "output", x->getResult(0), context.logits(), "logits",
-                numbered(medusa.outputPrefix, "{i}", i));
-    emitYield(context, logits->getResults());
+    mlir::Value hidden = block->getArgument(0);
+    emitYield(context, isMedusa ? emitMedusaHead(context, hidden, i)
+                                : emitHeadLayer(context, hidden,
+                                                block->getArgument(1), i));
   }
   return {draft.getDrafts(), mlir::Value(), tree};
 }
@@ -230,6 +233,11 @@ mlir::Type draftHidden(ModelContext &context) {
   return context.activation(context.draft.folder->layers.hidden);
 }
 
+mlir::Operation *emitStep(ModelContext &context, mlir::ValueRange inputs) {
+  return emitOwn(context, "step", inputs,
+                 {draftLogits(context), draftHidden(context)}, "step");
+}
+
 mlir::Operation *emitOwn(ModelContext &context, llvm::StringRef callee,
                          mlir::ValueRange inputs, mlir::TypeRange results,
                          llvm::StringRef name, const std::string &prefix) {
@@ -246,6 +254,8 @@ mlir::Value emitFused(ModelContext &context, mlir::Value taps) {
 void importFolder(ModelContext &context) {
   if (context.draft.folder->isBlock())
     return importBlock(context);
+  if (isParallel(context))
+    return importParallel(context);
   if (context.draft.tree.kind != DraftTreeKind::Dynamic)
     return;
   std::string file =
@@ -254,10 +264,12 @@ void importFolder(ModelContext &context) {
 }
 
 Drafts emitFolderDrafts(ModelContext &context) {
-  if (context.draft.folder->method == FolderMethod::Medusa)
+  if (context.draft.folder->heads() > 0)
     return emitHeads(context);
   if (context.draft.folder->isBlock())
     return emitBlockDrafts(context);
+  if (isParallel(context))
+    return emitParallelDrafts(context);
   switch (context.draft.tree.kind) {
   case DraftTreeKind::Chain:
     return emitChain(context);

@@ -64,6 +64,7 @@ constexpr Sign kWeights[] = {
     {"fc.weight", "an EAGLE drafter"},
     {"0.0.linear.weight", "Medusa heads"},
     {"medusa_head.0.0.linear.weight", "Medusa heads"},
+    {"extra_heads.0.attention.wq.weight", "heads of a layer each"},
     {"layers.0.self_attn.q_proj.weight", "a drafter of one layer"},
 };
 

@@ -72,8 +72,9 @@ void FunctionEmitter::finish(mlir::ValueRange results) {
 mlir::Value FunctionEmitter::weight(llvm::StringRef key,
                                     llvm::ArrayRef<int64_t> shape,
                                     int64_t stack) {
+  std::string own = config().named(key);
   Result<WeightType> type =
-      context.weights.resolve(prefixes, key.str(), shape, stack);
+      context.weights.resolve(prefixes, own, shape, stack);
   context.fail(type.status());
   mlir::Type element = type && *type == WeightType::F32
                            ? mlir::Type(builder().getF32Type())
@@ -90,7 +91,7 @@ mlir::Value FunctionEmitter::weight(llvm::StringRef key,
     suffix = base.consume_back(".bias") ? "_b" : "";
   return mlir::mtp::WeightOp::create(
       builder(), name(lastPart(base).str() + suffix),
-      mlir::RankedTensorType::get(dims, element), key, nullptr, nullptr,
+      mlir::RankedTensorType::get(dims, element), own, nullptr, nullptr,
       nullptr, nullptr, nullptr, nullptr, count);
 }
 

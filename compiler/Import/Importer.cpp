@@ -95,32 +95,44 @@ Status checkConfidence(const DrafterFolder *folder,
 /// How many drafts in a row a drafter in a folder has.
 Result<int64_t> planFolderDrafts(const DrafterFolder &folder,
                                  const ImportOptions &options) {
-  bool isMedusa = folder.method == FolderMethod::Medusa;
   if (folder.isBlock())
     return planBlockDrafts(folder, options);
+  int64_t heads = folder.heads();
   if (options.tree.kind == DraftTreeKind::Chain) {
-    int64_t most = isMedusa ? folder.medusa.heads : kMostDepth;
-    int64_t usual = isMedusa ? most : kDefaultK;
+    int64_t most = heads > 0 ? heads : kMostDepth;
+    int64_t usual = heads > 0 ? most : kDefaultK;
     if (folder.proposed > 0)
       usual = std::min(folder.proposed, most);
     int64_t k = options.maxK.value_or(usual);
     if (k < 1)
       return invalidArgument("-k: expected at least 1 with --drafter, got " +
                              std::to_string(k));
+    if (folder.parallel.depths > 0 && k > folder.parallel.depths)
+      return outOfRange(
+          "-k: expected at most the " + std::to_string(folder.parallel.depths) +
+          " places that the drafter was trained for, got " + std::to_string(k));
     if (k > most)
-      return outOfRange("-k: expected at most the drafter's " +
-                        std::to_string(most) + " heads, got " +
-                        std::to_string(k));
+      return outOfRange(
+          "-k: expected at most " +
+          (heads > 0 ? "the drafter's " + std::to_string(most) + " heads"
+                     : std::to_string(most) + " drafts") +
+          ", got " + std::to_string(k));
     return k;
   }
+  if (folder.method == FolderMethod::Pard ||
+      folder.method == FolderMethod::PEagle)
+    return invalidArgument("--draft-tree: expected chain with a drafter of "
+                           "the method " +
+                           std::string(toString(folder.method)) + ", got " +
+                           describeTree(options.tree));
   if (options.maxK && *options.maxK != options.tree.depth)
     return invalidArgument("-k: expected the tree's depth " +
                            std::to_string(options.tree.depth) + ", got " +
                            std::to_string(*options.maxK));
-  if (isMedusa && options.tree.depth > folder.medusa.heads)
+  if (heads > 0 && options.tree.depth > heads)
     return outOfRange("--draft-tree: expected a depth of at most the "
                       "drafter's " +
-                      std::to_string(folder.medusa.heads) + " heads, got " +
+                      std::to_string(heads) + " heads, got " +
                       std::to_string(options.tree.depth));
   bool isEagle = folder.method == FolderMethod::Eagle ||
                  folder.method == FolderMethod::Eagle3;
@@ -486,7 +498,7 @@ Result<SharedKeys> consultWeights(ModelConfig &config,
 /// of the target's matrices and maps that were checked are without meaning.
 Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
                            const ImportOptions &options) {
-  std::vector<std::string> own;
+  std::vector<std::string> own, targets;
   auto isOwn = [&](const std::string &key) {
     if (!key.starts_with(kDrafterRoot.str()))
       return false;
@@ -502,14 +514,19 @@ Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
       Result<bool> isCopy = context.weights.areEqual(key, context.keys.head);
       isKnown = isCopy && *isCopy;
     }
+    bool isTargets = context.draft.folder->isTargets(rest);
     if (!isKnown)
-      own.push_back(std::string(rest));
+      (isTargets ? targets : own).push_back(std::string(rest));
     return true;
   };
   if (!context.draft.folder)
     return okStatus();
   std::erase_if(unused.inLayers, isOwn);
   std::erase_if(unused.elsewhere, isOwn);
+  if (!targets.empty())
+    warn(options, "weights of the drafter that are its target's, whose own "
+                  "are read, " +
+                      listKeys(targets));
   if (own.empty())
     return okStatus();
   if (!options.allowsUnusedWeights)
@@ -547,7 +564,8 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
 Status dropCopies(DrafterFolder &folder, const SharedKeys &keys,
                   const WeightTable &weights) {
   bool isEagle = folder.method == FolderMethod::Eagle ||
-                 folder.method == FolderMethod::Eagle3;
+                 folder.method == FolderMethod::Eagle3 ||
+                 folder.method == FolderMethod::PEagle;
   auto drop = [&](std::string &own, const std::string &other) -> Status {
     if (own.empty())
       return okStatus();
@@ -641,6 +659,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   emitCaches(context);
   emitFunctions(context);
   emitRound(context);
+  emitFolderPrefill(context);
   MTP_RETURN_IF_ERROR(context.failure);
   MTP_RETURN_IF_ERROR(verifyModule(*module, options));
   MTP_RETURN_IF_ERROR(reportUnused(context, options));

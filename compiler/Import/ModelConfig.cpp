@@ -4,6 +4,18 @@
 
 namespace mtp::importer {
 
+std::string ModelConfig::named(std::string_view key) const {
+  for (const KeyName &name : names) {
+    std::string_view suffix = key;
+    if (!key.starts_with(name.usual))
+      continue;
+    suffix.remove_prefix(name.usual.size());
+    if (suffix == ".weight" || suffix == ".bias")
+      return std::string(name.own) + std::string(suffix);
+  }
+  return std::string(key);
+}
+
 std::string layerPrefix(const ModelConfig &config, int64_t layer) {
   return config.keys().trunk + "layers." + std::to_string(layer) + ".";
 }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,6 +104,11 @@ struct KeyLayout {
   std::string embedding() const { return trunk + "embed_tokens.weight"; }
 };
 
+/// What a family calls a part of a layer that others call `usual`.
+struct KeyName {
+  std::string_view usual, own;
+};
+
 /// The kinds of a layer; layers of one kind share a function.
 struct LayerKind {
   bool isMoe = false;
@@ -142,7 +148,13 @@ struct ModelConfig {
   DrafterConfig drafter;
   LayerKind drafterLayer;
 
+  /// Names of a layer's weights, without ".weight", that are not the usual
+  /// ones.
+  std::span<const KeyName> names;
+
   const KeyLayout &keys() const { return layouts.front(); }
+  /// The key of what is usually called `key`, ".weight" and all.
+  std::string named(std::string_view key) const;
 
   /// The type that the config says the weights have.
   WeightType storedType = WeightType::BF16;

@@ -189,6 +189,10 @@ struct Drafts {
   bool isTree() const { return parents || tree; }
 };
 
+/// Runs the target on the rows of the drafts, or of a prompt where there are
+/// none.
+mlir::mtp::VerifyOp emitVerify(ModelContext &context, const Drafts &drafted);
+
 // How each kind of drafter takes part: what it imports from the library stands
 // in front of the round, and its drafts are the first thing in it.
 Drafts emitModuleDrafts(ModelContext &context);
@@ -206,6 +210,8 @@ void emitLearning(ModelContext &context, mlir::Value slots, Drafts drafted,
                   mlir::Value logits);
 void importFolder(ModelContext &context);
 Drafts emitFolderDrafts(ModelContext &context);
+/// What a prompt does, where the round of such a drafter does not say it.
+void emitFolderPrefill(ModelContext &context);
 /// The functions, the cache and the vocabulary of a drafter in a folder.
 void emitFolderFunctions(ModelContext &context);
 /// What the verified rows hand on to a drafter, and how it is made of what

@@ -37,6 +37,8 @@ Drafts emitDrafts(ModelContext &context, mlir::Value slots) {
   return {};
 }
 
+} // namespace
+
 mlir::mtp::VerifyOp emitVerify(ModelContext &context, const Drafts &drafted) {
   mlir::OpBuilder &builder = context.builder;
   auto verify = mlir::mtp::VerifyOp::create(
@@ -54,8 +56,6 @@ mlir::mtp::VerifyOp emitVerify(ModelContext &context, const Drafts &drafted) {
             {step->getResult(0), emitHandedOn(context, step->getResult(1))});
   return verify;
 }
-
-} // namespace
 
 void emitRound(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;

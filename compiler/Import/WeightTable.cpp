@@ -125,6 +125,7 @@ Result<WeightType> WeightTable::check(const std::string &key,
   // Also finds out whether the type is readable and has its scales.
   WeightSource source;
   source.keyPattern = key;
+  source.shape.assign(shape.begin(), shape.end());
   MTP_RETURN_IF_ERROR(WeightRows::resolve(*weights, source, 0).status());
   bool isDrafters = !drafterPrefix.empty() && key.starts_with(drafterPrefix);
   WeightType stored = isDrafters && tensor.type == WeightType::F16

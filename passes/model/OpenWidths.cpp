@@ -51,7 +51,7 @@ static int64_t inferWidth(Operation *op) {
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case<AddOp, ConcatRowsOp, ExcludeOp, LogSoftmaxOp, MaskFirstOp,
             ProbabilitiesOp, RegroupOp, RmsNormOp, RopeOp, SiluOp, SwigluOp,
-            TakeRowsOp>(
+            TakeRowsOp, UnpackOp>(
           [](Operation *op) { return widthOf(op->getOperand(0)); })
       .Case([](ConcatOp op) { return sumOfWidths(op.getInputs()); })
       .Case([](SliceOp op) -> int64_t { return op.getEnd() - op.getBegin(); })
@@ -68,6 +68,8 @@ static int64_t inferWidth(Operation *op) {
 static Value operandOfRows(Operation *op) {
   if (auto take = dyn_cast<TakeRowsOp>(op))
     return take.getIndex();
+  if (auto unpack = dyn_cast<UnpackOp>(op))
+    return unpack.getPlaces();
   return isa<ConcatRowsOp, RegroupOp>(op) ? Value() : op->getOperand(0);
 }
 

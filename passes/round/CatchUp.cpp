@@ -65,8 +65,8 @@ static LogicalResult eraseTarget(PrefillOp prefill, Block &body,
 /// had when the prompt was read, would not be.
 static bool mayRepeat(Operation *op) {
   return isMemoryEffectFree(op) ||
-         isa<DraftChainOp, DraftTreeOp, RecentHiddenOp, AttentionOp,
-             MlaAttentionOp, CachedAttentionOp, CacheAppendOp>(op);
+         isa<DraftChainOp, DraftTreeOp, DraftHeadsOp, RecentHiddenOp,
+             AttentionOp, MlaAttentionOp, CachedAttentionOp, CacheAppendOp>(op);
 }
 
 /// The places ahead at which the drafter reads tokens.
@@ -79,6 +79,8 @@ static int64_t placesAheadOf(Block &body) {
     else if (auto tree = dyn_cast<DraftTreeOp>(op))
       ahead =
           std::max<int64_t>(ahead, tree.getBodyRegion().getNumArguments() == 3);
+    else if (isa<DraftHeadsOp>(op))
+      ahead = std::max<int64_t>(ahead, 1);
     else if (auto rows = dyn_cast<PromptRowsOp>(op))
       ahead = std::max<int64_t>(ahead, rows.getAhead());
   return ahead;
@@ -86,8 +88,8 @@ static int64_t placesAheadOf(Block &body) {
 
 static bool makesEntries(Block &body) {
   return llvm::any_of(body, [](Operation &op) {
-    return isa<DraftChainOp, DraftTreeOp, AttentionOp, MlaAttentionOp,
-               CacheAppendOp>(op);
+    return isa<DraftChainOp, DraftTreeOp, DraftHeadsOp, AttentionOp,
+               MlaAttentionOp, CacheAppendOp>(op);
   });
 }
 

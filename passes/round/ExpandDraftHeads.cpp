@@ -59,7 +59,9 @@ static FailureOr<SmallVector<Value>> expandInRound(DraftHeadsOp op) {
 /// to the prompt; the first round has the last row.
 static LogicalResult expandInPrefill(DraftHeadsOp op) {
   auto verifies = op->getBlock()->getOps<VerifyOp>();
-  if (verifies.empty() || !(*verifies.begin())->isBeforeInBlock(op))
+  auto recents = op->getBlock()->getOps<RecentHiddenOp>();
+  bool isBehind = !verifies.empty() && (*verifies.begin())->isBeforeInBlock(op);
+  if (recents.empty() && !isBehind)
     return op->emitOpError("expected an mtp.verify before it, whose hidden "
                            "states fill the heads' caches");
   Expansion e(op);
@@ -68,8 +70,11 @@ static LogicalResult expandInPrefill(DraftHeadsOp op) {
   auto prompt = PromptRowsOp::create(e.builder, e.loc, tokens,
                                      RowsType::get(op->getContext()),
                                      /*ahead=*/1);
+  // In a catch-up, what commits have kept of the target's.
+  Value hidden = recents.empty() ? (*verifies.begin()).getHidden()
+                                 : (*recents.begin()).getResult();
   for (Region &head : op.getHeads())
-    e.inlineRegion(head, {(*verifies.begin()).getHidden(), prompt.getRows()});
+    e.inlineRegion(head, {hidden, prompt.getRows()});
   op->erase();
   return success();
 }

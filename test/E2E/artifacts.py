@@ -45,6 +45,8 @@ METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle2
 FEW_ROWS = {"head_layers"}
 # Methods beside whose rounds prompts are read.
 BESIDE = "eagle_tree eagle2 dflash lookahead".split()
+# Drafters in folders that draft all places at once, and how many.
+PARALLEL = {"pard": 4, "heads": 3, "p-eagle": 4}
 # Methods with a budget of rows, less than the windows of three slots have.
 TRIMMED = {"eagle26": 70, "lookahead": 150, "topology": 11}
 # What methods import.
@@ -124,8 +126,14 @@ def jobs():
     yield ("dsv3-chain-mtp2.behind", "dsv3-chain-mtp2", "f32", behind + ["-k=3"], [])
     yield "mimo-mtp1.behind", "mimo-mtp1", "bf16", behind + ["-k=2"], []
     yield "mimo-tree.behind", "mimo-mtp1", "f32", behind + ["-k=3"], [], {}, True
+    for drafter in ("heads", "p-eagle"):
+        yield (f"{drafter}.behind", "llama-chain", "f32", behind + [f"-k={PARALLEL[drafter]}"],
+               [], {}, False, drafter)
     yield from library_jobs()
     yield from block_jobs()
+    for drafter, k in PARALLEL.items():
+        yield (f"{drafter}.f32", "llama-chain", "f32", SMALL + [f"-k={k}"], [], {}, False,
+               drafter)
     for name, options in (("bundled", []), ("bundled.v3", V3)):
         yield name, None, None, ["--max-batch=4", "--max-context=256", "-k=4"], options
     yield ("bundled.behind", None, None,
@@ -211,6 +219,9 @@ def gpu_jobs():
     behind = ["--max-batch=2", "--max-context=96", "--prefill-chunk=16", "--catch-up-rows=20"]
     yield ("dsv3-chain.behindsim", "dsv3-chain-mtp2", "bf16", behind + ["-k=3"], sim)
     yield "mimo-tree.behindsim", "mimo-mtp1", "bf16", behind + ["-k=3"], sim, {}, True
+    for drafter, k in PARALLEL.items():
+        yield (f"{drafter}.sim", "llama-chain", "f32", SHORT + ["--max-batch=9", f"-k={k}"],
+               sim, {}, False, drafter)
     yield "bundled.sim", None, None, SHORT + ["--max-batch=1", "-k=2"], sim
 
 

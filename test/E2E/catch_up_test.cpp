@@ -453,6 +453,11 @@ INSTANTIATE_TEST_SUITE_P(Cpu, CatchUp,
                                          OnDevice{"eagle.behind", kCpu},
                                          OnDevice{"wide.behind", kCpu}),
                          nameOf);
+// Drafters in folders that draft all places at once, of the target's states.
+INSTANTIATE_TEST_SUITE_P(Parallel, CatchUp,
+                         testing::Values(OnDevice{"heads.behind", kCpu},
+                                         OnDevice{"p-eagle.behind", kCpu}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, CannotCatchUp,
                          testing::Values(OnDevice{"bundled.gap", kCpu}),
                          nameOf);

@@ -220,6 +220,13 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"dspark.block", kExact, true}),
     nameOf);
 
+// Drafters in folders that draft all places at once.
+INSTANTIATE_TEST_SUITE_P(Parallel, Gpu,
+                         testing::Values(Plans{"pard.sim", kExact},
+                                         Plans{"heads.sim", kExact},
+                                         Plans{"p-eagle.sim", kExact}),
+                         nameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     Models, GpuPages,
     testing::Values(Plans{"llama-gqa.sim", 0}, Plans{"mimo-tree.sim", 0},

@@ -70,7 +70,11 @@ TEST(DrafterFolder, IsToldByItsTensors) {
   EXPECT_NE(
       methodOf({"other.weight"}).find("expected the tensors of a drafter"),
       std::string::npos);
-  EXPECT_NE(methodOf({"mask_hidden"}).find("several places in one pass"),
+  EXPECT_NE(methodOf({"extra_heads.0.attention.wq.weight"}).find("\"dim\""),
+            std::string::npos);
+  // So does P-EAGLE, which is told by what its masks have.
+  EXPECT_NE(methodOf({"mask_hidden", "fc.weight", "norm.weight"})
+                .find("\"fc.weight\": expected a matrix"),
             std::string::npos);
 }
 
@@ -84,6 +88,11 @@ TEST(DrafterFolder, IsToldByItsConfigWithoutTensors) {
   EXPECT_EQ(method(R"("draft_vocab_size": 100)"), "eagle3");
   EXPECT_EQ(method(R"("architectures": ["EagleLlamaForCausalLM"])"), "eagle");
   EXPECT_EQ(method(R"("medusa_num_heads": 3)"), "medusa");
+  EXPECT_EQ(method(R"("pard_token": 5, "model_type": "llama")"), "pard");
+  EXPECT_EQ(method(R"("architectures": ["PeagleLlamaForCausalLM"],
+                      "ptd_token_id": 5)"),
+            "p-eagle");
+  EXPECT_EQ(method(R"("dim": 64, "n_heads": 4)"), "heads");
   expectError(parse(kLayers), "say so with --method");
   expectError(parse(R"("architectures": ["DFlash2DraftModel"], )" + kLayers),
               "got one of \"dflash2\"");
@@ -278,6 +287,56 @@ TEST(DrafterFolder, ChecksItsWidthsAgainstTheTarget) {
               "draft_vocab_size");
   expectError(parse(R"("medusa_num_heads": 17, )" + kLayers),
               "medusa_num_heads");
+}
+
+TEST(DrafterFolder, ReadsWhatStandsWhereDraftsWould) {
+  const std::string model = R"("model_type": "llama", )" + kLayers;
+  auto pard = parse(R"("pard_token": 126, "spd_type": "pard", )" + model);
+  ASSERT_TRUE(pard.isOk()) << pard.status().toString();
+  EXPECT_EQ(pard->parallel.maskToken, 126);
+  expectError(parse(R"("pard_token": 127, )" + model),
+              "\"pard_token\": expected an integer of 0 to 126, got 127");
+  expectError(parse(R"("pard_token": 5, "spd_type": "pard2", )" + model),
+              "\"spd_type\": expected \"pard\", got \"pard2\"");
+  auto eagle = [](const std::string &keys) {
+    return parse(R"("architectures": ["PEagle"], )" + keys + kLayers);
+  };
+  auto known = eagle(R"("mask_token_id": 3, "pard_token": 4,
+                        "num_depths": 8, )");
+  ASSERT_TRUE(known.isOk()) << known.status().toString();
+  EXPECT_EQ(known->parallel.maskToken, 3);
+  EXPECT_EQ(known->parallel.depths, 8);
+  EXPECT_FALSE(known->eagle.normBeforeResidual);
+  EXPECT_EQ(eagle(R"("pard_token": 4, )")->parallel.maskToken, 4);
+  expectError(eagle(""), "\"mask_token_id\"");
+}
+
+TEST(DrafterFolder, ReadsHeadsThatAreLayers) {
+  auto heads = [](const std::string &keys) {
+    return parse(R"("dim": 64, "n_heads": 4, )" + keys + R"("norm_eps": 1e-5)");
+  };
+  auto known = heads(R"("n_future_tokens": 3, "n_kv_heads": 2,
+                        "vocab_size": -1, "n_layers": 34, )");
+  ASSERT_TRUE(known.isOk()) << known.status().toString();
+  EXPECT_EQ(known->heads(), 2);
+  EXPECT_EQ(known->eagle.taps, std::vector<int64_t>{31});
+  EXPECT_TRUE(known->layers.rope.isInterleaved);
+  // int(2 / 3 * 4 * 64) = 170, rounded up.
+  EXPECT_EQ(known->layers.intermediate, 256);
+  EXPECT_EQ(heads(R"("multiple_of": 16, )")->layers.intermediate, 176);
+  EXPECT_EQ(heads(R"("ffn_dim_multiplier": 2, "multiple_of": 1, )")
+                ->layers.intermediate,
+            340);
+  expectError(heads(R"("n_layers": 33, )"),
+              "\"n_layers\": expected the target's 32 layers, or 35 with the "
+              "heads, got 33");
+  expectError(heads(R"("n_future_tokens": 1, )"), "n_future_tokens");
+  expectError(heads(R"("n_kv_heads": 3, )"),
+              "\"n_kv_heads\": expected a divisor of \"n_heads\" 4, got 3");
+  expectError(heads(R"("vocab_size": 126, )"),
+              "\"vocab_size\": expected the target's 127, got 126");
+  expectError(parse(R"("dim": 32, "n_heads": 4)"),
+              "\"dim\": expected the target's 64, got 32");
 }
 
 TEST(DraftTree, ReadsPathsInAnyOrder) {

@@ -3,9 +3,9 @@
 
   convert_torch.py FOLDER [-o FOLDER]
 
-Reads pytorch_model.bin, the shards of pytorch_model.bin.index.json, or
-medusa_lm_head.pt, and writes model.safetensors beside it, or to the folder that -o
-names, with config.json. Files are read with weights_only=True, which runs no code of
+Reads pytorch_model.bin, the shards of pytorch_model.bin.index.json, medusa_lm_head.pt
+or consolidated.00.pth, and writes model.safetensors beside it, or to the folder that -o
+names, with config.json or params.json. Files are read with weights_only=True, which runs no code of
 theirs; what is no tensor is an error. Needs torch, and nothing else.
 """
 
@@ -16,7 +16,8 @@ import shutil
 import struct
 import sys
 
-NAMES = ["pytorch_model.bin", "medusa_lm_head.pt"]
+NAMES = ["pytorch_model.bin", "medusa_lm_head.pt", "consolidated.00.pth"]
+CONFIGS = ["config.json", "params.json"]
 INDEX = "pytorch_model.bin.index.json"
 
 
@@ -25,6 +26,9 @@ def fail(text):
 
 
 def find_files(folder):
+    if (folder / "consolidated.01.pth").is_file():
+        fail(f"expected one consolidated file in '{folder}', got consolidated.01.pth, a part "
+             "of each tensor")
     for name in NAMES:
         if (folder / name).is_file():
             return [folder / name]
@@ -90,8 +94,9 @@ def main():
         fail("expected the Python package torch, got none; pip install torch")
     out.mkdir(parents=True, exist_ok=True)
     write(torch, out / "model.safetensors", load(torch, files))
-    if out != options.folder and (options.folder / "config.json").is_file():
-        shutil.copy(options.folder / "config.json", out)
+    for name in CONFIGS:
+        if out != options.folder and (options.folder / name).is_file():
+            shutil.copy(options.folder / name, out)
     print(out / "model.safetensors")
 
 

@@ -67,11 +67,12 @@ static cl::opt<std::string>
            cl::desc("lookup[:min,max]: its drafts, in each slot where it has "
                     "some, come before those of the drafter"),
            cl::value_desc("spec"), cl::cat(category));
-static cl::opt<std::string> method(
-    "method",
-    cl::desc("what the drafter in a folder is, if not what it looks "
-             "like: dflash, dspark, eagle, hass, eagle3, medusa or model"),
-    cl::value_desc("name"), cl::cat(category));
+static cl::opt<std::string>
+    method("method",
+           cl::desc("what the drafter in a folder is, if not what it looks "
+                    "like: dflash, dspark, eagle, hass, eagle3, medusa, model, "
+                    "pard, heads or p-eagle"),
+           cl::value_desc("name"), cl::cat(category));
 static cl::opt<std::string> draftTree(
     "draft-tree", cl::init("chain"),
     cl::desc("how the drafts of a drafter in a folder are arranged: chain "

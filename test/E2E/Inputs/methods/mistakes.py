@@ -24,6 +24,19 @@ MISTAKES = {
     # Guesses that stand still when tokens are accepted.
     "still": ("lookahead.mlir", "%moved = arith.addi %column, %a",
               "%moved = arith.maxui %column, %column"),
+    # A mask where the anchor stands.
+    "masked-anchor": ("parallel.mlir", "%is_known = arith.cmpi sle, %far, %a : i32",
+                      "%is_known = arith.cmpi slt, %far, %a : i32"),
+    # Masks' entries that stay, as accepted tokens are not run again.
+    "kept-masks": ("parallel.mlir", "%lives = arith.andi %is_row, %is_there : i1",
+                   "%is_late = arith.cmpi sge, %far, %a : i32\n"
+                   "      %lives = arith.andi %is_row, %is_late : i1"),
+    # Features of the token itself, and not of that in front of it.
+    "late-features": ("parallel.mlir", "%at = arith.addi %begin, %j : index",
+                      "%after = arith.addi %j, %one : index\n"
+                      "      %at = arith.addi %begin, %after : index"),
+    # Masks that have zeros in place of the learned row.
+    "empty-masks": ("parallel.mlir", "%is_mask = arith.cmpi sgt", "%is_mask = arith.cmpi slt"),
 }
 
 

@@ -1,0 +1,162 @@
+//===- HeadsReader.cpp - Heads that are layers ----------------------------===//
+//
+// Meta's multi-token prediction (arXiv:2404.19737; the model card of
+// facebook/multi-token-prediction): `layers.*` are the trunk and the head of
+// the next token, `extra_heads.{i}.*` the layers of those of the tokens behind
+// it. Each reads what enters the last of `layers`, and ends in the model's own
+// norm and output matrix.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/ConfigFamilies.h"
+#include "compiler/Import/DrafterReaders.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mtp::importer {
+
+namespace {
+
+constexpr int64_t kMostHeads = 16, kMostNumber = int64_t(1) << 24;
+
+constexpr KeyName kMetaNames[] = {
+    {"self_attn.q_proj", "attention.wq"},
+    {"self_attn.k_proj", "attention.wk"},
+    {"self_attn.v_proj", "attention.wv"},
+    {"self_attn.o_proj", "attention.wo"},
+    {"input_layernorm", "attention_norm"},
+    {"post_attention_layernorm", "ffn_norm"},
+    {"mlp.gate_proj", "feed_forward.w1"},
+    {"mlp.up_proj", "feed_forward.w3"},
+    {"mlp.down_proj", "feed_forward.w2"},
+};
+
+std::string headPrefix(int64_t head) {
+  return "extra_heads." + std::to_string(head) + ".";
+}
+
+/// The width of the feed-forward part: what the file has, or what the config
+/// says, or what Llama's code makes of its other keys.
+Result<int64_t> readWidth(DrafterSource &source, int64_t dim) {
+  if (source.weights) {
+    MTP_ASSIGN_OR_RETURN(
+        TensorView w1,
+        source.weights->get(headPrefix(0) + "feed_forward.w1.weight"));
+    return w1.shape.empty() ? 0 : w1.shape.front();
+  }
+  ConfigFields &fields = source.fields;
+  if (fields.has("hidden_dim"))
+    return fields.integer("hidden_dim", 1, kMostNumber);
+  double factor = fields.positiveOr("ffn_dim_multiplier", 1.0);
+  int64_t multiple = fields.integerOr("multiple_of", 1, kMostNumber, 256);
+  double width = std::floor(factor * double(int64_t(8.0 * double(dim) / 3.0)));
+  if (!(width >= 1 && width <= double(kMostNumber))) {
+    fields.fail("ffn_dim_multiplier", "a width of the feed-forward part of 1 "
+                                      "to 16777216 by it");
+    return 1;
+  }
+  return (int64_t(width) + multiple - 1) / multiple * multiple;
+}
+
+/// How many heads there are beside the target's own.
+Result<int64_t> countHeads(DrafterSource &source) {
+  ConfigFields &fields = source.fields;
+  int64_t said = fields.integerOr("n_future_tokens", 2, kMostHeads + 1, 4) - 1;
+  MTP_RETURN_IF_ERROR(fields.status());
+  if (!source.weights)
+    return said;
+  int64_t count = 0;
+  while (count <= kMostHeads &&
+         source.contains(headPrefix(count) + "attention.wq.weight"))
+    ++count;
+  if (count < 1 || count > kMostHeads)
+    return outOfRange("expected 1 to " + std::to_string(kMostHeads) +
+                      " heads \"extra_heads.{i}.\", got " +
+                      (count < 1 ? "none" : "more"));
+  if (fields.has("n_future_tokens") && count != said)
+    fields.fail("n_future_tokens",
+                std::to_string(count + 1) + ", one more than the " +
+                    std::to_string(count) + " heads of the file");
+  return count;
+}
+
+/// The target may be counted without the heads, or with them: a trunk and n
+/// heads have as many layers as a model without.
+void checkLayers(DrafterSource &source, int64_t heads) {
+  int64_t own = int64_t(source.target.layers.size());
+  int64_t said = source.fields.integerOr("n_layers", 1, kMostNumber, own);
+  if (source.fields.status().isOk() && said != own && said != own + heads)
+    source.fields.fail("n_layers",
+                       "the target's " + std::to_string(own) + " layers, or " +
+                           std::to_string(own + heads) + " with the heads");
+}
+
+void readAttention(DrafterSource &source, ModelConfig &layers) {
+  ConfigFields &fields = source.fields;
+  layers.heads = fields.integer("n_heads", 1, kMostNumber);
+  GqaConfig gqa;
+  gqa.kvHeads = fields.integerOr("n_kv_heads", 1, kMostNumber, layers.heads);
+  if (!fields.status().isOk())
+    return;
+  if (layers.hidden % layers.heads != 0)
+    return fields.fail("n_heads",
+                       "a divisor of \"dim\" " + std::to_string(layers.hidden));
+  if (layers.heads % gqa.kvHeads != 0)
+    return fields.fail("n_kv_heads", "a divisor of \"n_heads\" " +
+                                         std::to_string(layers.heads));
+  gqa.headDim = layers.hidden / layers.heads;
+  layers.gqa = gqa;
+  layers.rope.dim = gqa.headDim;
+  layers.rope.theta = fields.positiveOr("rope_theta", 10000.0);
+  // Neighbours rotate, as in Llama's own code.
+  layers.rope.isInterleaved = true;
+  fields.expectFlag("use_scaled_rope", false);
+}
+
+} // namespace
+
+bool DrafterFolder::isTargets(std::string_view key) const {
+  if (method != FolderMethod::Heads)
+    return false;
+  constexpr std::string_view kTrunk[] = {"tok_embeddings.weight", "norm.weight",
+                                         "output.weight", "rope.freqs"};
+  return key.starts_with("layers.") ||
+         std::find(std::begin(kTrunk), std::end(kTrunk), key) !=
+             std::end(kTrunk);
+}
+
+Status readHeads(DrafterSource &source, DrafterFolder &drafter) {
+  ConfigFields &fields = source.fields;
+  const ModelConfig &target = source.target;
+  ModelConfig &layers = drafter.layers;
+  drafter.format = "Meta's format";
+  layers.hidden = fields.integer("dim", 1, kMostNumber);
+  MTP_RETURN_IF_ERROR(fields.status());
+  MTP_RETURN_IF_ERROR(checkEqual("dim", layers.hidden, target.hidden));
+  // Llama's files leave it to the tokenizer, and say -1.
+  layers.vocab = target.vocab;
+  if (int64_t vocab =
+          fields.integerOr("vocab_size", -1, kMostNumber, target.vocab);
+      fields.status().isOk() && vocab != -1)
+    MTP_RETURN_IF_ERROR(checkEqual("vocab_size", vocab, target.vocab));
+  layers.normEps = fields.positiveOr("norm_eps", 1e-5);
+  layers.storedType = target.storedType;
+  layers.names = kMetaNames;
+  readAttention(source, layers);
+  MTP_RETURN_IF_ERROR(fields.status());
+  MTP_ASSIGN_OR_RETURN(layers.intermediate, readWidth(source, layers.hidden));
+  MTP_ASSIGN_OR_RETURN(int64_t heads, countHeads(source));
+  checkLayers(source, heads);
+  layers.layers.resize(size_t(heads));
+  for (int64_t i = 0; i < heads; ++i)
+    drafter.layerPrefixes.push_back(headPrefix(i));
+  int64_t last = int64_t(target.layers.size()) - 1;
+  drafter.eagle.taps = {last};
+  drafter.notes.push_back(
+      "heads read what enters layer " + std::to_string(last) +
+      ", the target's last; head 1 drafts the token behind the anchor");
+  return fields.status();
+}
+
+} // namespace mtp::importer

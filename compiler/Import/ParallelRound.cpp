@@ -1,0 +1,169 @@
+//===- ParallelRound.cpp - Drafts of all places in one pass ---------------===//
+//
+// The rows of a pass are those of the library's parallel.mlir: tokens that are
+// known, and masks. They are no refresh's, so that the module says itself what
+// a prompt does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/FolderEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <utility>
+
+namespace mtp::importer {
+
+namespace {
+
+constexpr llvm::StringLiteral kLibrary = "<parallel.mlir>";
+
+/// The same number for every slot.
+mlir::Value emitNumber(ModelContext &context, mlir::Value slots, int32_t number,
+                       llvm::StringRef name) {
+  auto body = [&](mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
+    return {mlir::arith::ConstantIntOp::create(
+        context.builder, context.name(name), context.builder.getI32Type(),
+        number)};
+  };
+  return emitPerSlot(context, name, slots, {}, context.tokens(), body)
+      ->getResult(0);
+}
+
+/// A rule that is lossless in distribution alone wants the best drafts, others
+/// what the target would pick.
+mlir::Value emitPicks(ModelContext &context, mlir::Value logits,
+                      mlir::Value rows) {
+  const AcceptSpec &rule = context.draft.accept;
+  if (rule.kind == AcceptKind::Exact || rule.isLossy())
+    return mlir::mtp::SampleOp::create(
+        context.builder, context.name("picks"), context.tokens(), logits, rows,
+        /*number=*/mlir::Value(), vocabularyOf(context));
+  return mlir::mtp::ArgmaxOp::create(context.builder, context.name("best"),
+                                     context.tokens(), logits,
+                                     vocabularyOf(context));
+}
+
+bool readsTaps(const ModelContext &context) {
+  return context.draft.folder->method == FolderMethod::PEagle;
+}
+
+/// The drafter on rows: logits. `taps` are null where it reads tokens alone.
+mlir::Value emitPass(ModelContext &context, mlir::Value tokens,
+                     mlir::Value taps, mlir::Value rows) {
+  if (taps)
+    return emitStep(context, {tokens, emitFused(context, taps), rows})
+        ->getResult(0);
+  mlir::Type hidden = context.activation(context.draft.folder->layers.hidden);
+  return emitOwn(context, kTarget, {tokens, rows}, {context.logits(), hidden},
+                 "step")
+      ->getResult(0);
+}
+
+/// The taps of the rows that were verified last, and what masks have.
+mlir::Value emitFeatures(ModelContext &context, mlir::Value slots) {
+  auto refresh = mlir::mtp::RefreshOp::create(
+      context.builder, context.name("refreshed"), context.tokens(),
+      context.rows(), context.tokens(), context.tokens(), context.handedOn());
+  mlir::Value first = emitNumber(context, slots, 0, "first");
+  mlir::Value filler =
+      emitOwn(context, "mask", first, context.handedOn(), "filler")
+          ->getResult(0);
+  return emitApply(context, "features", {slots, refresh.getHidden(), filler},
+                   context.handedOn(), "taps")
+      ->getResult(0);
+}
+
+/// Fills the drafter's cache with the rows of a prompt, whose states are
+/// `hidden`.
+void emitPromptRows(ModelContext &context, mlir::Value hidden) {
+  mlir::OpBuilder &builder = context.builder;
+  auto draft = mlir::mtp::DraftRegionOp::create(
+      builder, builder.getUnknownLoc(), mlir::TypeRange());
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  enterRegion(context, draft.getBodyRegion(), {});
+  auto prompt = mlir::mtp::PromptRowsOp::create(
+      builder, context.name("prompt"), context.tokens(), context.rows(),
+      /*ahead=*/readsTaps(context) ? 1 : 0);
+  emitPass(context, prompt.getTokens(),
+           readsTaps(context) ? hidden : mlir::Value(), prompt.getRows());
+  emitYield(context, {});
+}
+
+} // namespace
+
+bool isParallel(const ModelContext &context) {
+  const DrafterFolder *folder = context.draft.folder;
+  return folder && (folder->method == FolderMethod::Pard ||
+                    folder->method == FolderMethod::PEagle);
+}
+
+void importParallel(ModelContext &context) {
+  llvm::SmallVector<llvm::StringRef> functions = {"masked"};
+  if (readsTaps(context))
+    functions.push_back("features");
+  emitImport(context, kLibrary, functions);
+}
+
+void emitMaskFunction(ModelContext &context, ModelContext &own) {
+  auto width = llvm::cast<mlir::RankedTensorType>(context.handedOn());
+  FunctionEmitter emitter(own, "mask", {{"first", own.tokens()}}, {width},
+                          {own.root});
+  mlir::Value row = emitter.weight(
+      "/" + kDrafterRoot.str() + context.draft.folder->parallel.maskHidden,
+      {1, width.getDimSize(1)});
+  mlir::Value mask = mlir::mtp::EmbedOp::create(
+      own.builder, emitter.name("mask"), width, emitter.argument(0), row);
+  emitter.finish(mask);
+}
+
+Drafts emitParallelDrafts(ModelContext &context) {
+  mlir::OpBuilder &builder = context.builder;
+  mlir::Value slots = emitSlots(context);
+  auto draft = mlir::mtp::DraftRegionOp::create(
+      builder, context.name("drafts"), mlir::TypeRange{context.grid()});
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  enterRegion(context, draft.getBodyRegion(), {});
+  bool isPaired = readsTaps(context);
+  mlir::Value mask = emitNumber(
+      context, slots, context.draft.folder->parallel.maskToken, "mask");
+  mlir::Value behind = emitNumber(context, slots, isPaired ? 1 : 0, "behind");
+  mlir::Operation *masked = emitCall(
+      context, "masked", {slots, mask, behind},
+      {context.tokens(), context.rows(), context.tokens(), context.rows()},
+      "masked");
+  mlir::Value taps;
+  if (isPaired)
+    taps = emitFeatures(context, slots);
+  mlir::Value all =
+      emitPass(context, masked->getResult(0), taps, masked->getResult(1));
+  mlir::Value logits =
+      mlir::mtp::TakeRowsOp::create(builder, context.name("logits"),
+                                    all.getType(), all, masked->getResult(2));
+  mlir::Value picks = emitPicks(context, logits, masked->getResult(3));
+  mlir::Value own = mlir::mtp::RegroupOp::create(builder, context.name("own"),
+                                                 context.grid(), picks);
+  emitYield(context, own);
+  return {draft.getResult(0), mlir::Value(), {}};
+}
+
+void emitFolderPrefill(ModelContext &context) {
+  if (!isParallel(context))
+    return;
+  mlir::OpBuilder &builder = context.builder;
+  auto prefill = mlir::mtp::PrefillOp::create(builder, builder.getUnknownLoc(),
+                                              "prompt", mlir::IntegerAttr());
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  enterRegion(context, prefill.getBodyRegion(), {});
+  auto verify = emitVerify(context, Drafts());
+  emitPromptRows(context, verify.getHidden());
+  // Of a prompt there is nothing to accept.
+  AcceptSpec rule = std::exchange(context.draft.accept, AcceptSpec());
+  auto accept = emitAccept(context, Drafts(), verify.getLogits());
+  context.draft.accept = rule;
+  mlir::mtp::CommitOp::create(builder, builder.getUnknownLoc(),
+                              accept.getCount(), accept.getPicks(),
+                              verify.getHidden(), accept.getPath());
+}
+
+} // namespace mtp::importer
