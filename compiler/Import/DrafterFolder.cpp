@@ -298,7 +298,6 @@ Result<DrafterFolder> readDrafterFolder(const std::string &folder,
       parseDrafter(config, weights ? &*weights : nullptr, target, method);
   if (!drafter)
     return drafter.status().withContext(where);
-  std::error_code error;
   constexpr const char *kMaskFile = "mask_embedding.pt";
   if (drafter->isBlock() && fs::exists(fs::path(folder) / kMaskFile, error))
     return unimplemented(where +
