@@ -128,8 +128,10 @@ Status Session::Impl::startFlight() {
   next.program = inner.programs.decode(batch, plan.k, nextPositions(plan));
   MTP_RETURN_IF_ERROR(findBeside(plan, next));
   uint32_t program = next.program;
-  for (auto [sequence, drafts] : plan.rows)
+  for (auto [sequence, drafts] : plan.rows) {
     next.rows.push_back({sequence->id, sequence->slot, drafts});
+    next.positions += sequence->length;
+  }
   next.k = plan.k;
   next.logits = inner.programs.logits(program, batch);
   auto seesDrafts = [](const RoundPlan::Row &row) {

@@ -134,6 +134,7 @@ DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
   of.slots = slots;
   for (const Slot &slot : slots) {
     of.most = std::max(of.most, slot.most);
+    of.positions += slot.positions;
     if (!slot.history)
       of.least = std::max(of.least, slot.most);
   }
@@ -171,15 +172,15 @@ uint32_t DraftPolicy::rowsOf(uint32_t drafts) const {
   return drafts < rowsByK.size() ? rowsByK[drafts] : drafts + 1;
 }
 
-RoundCost::Work DraftPolicy::fullRound(uint32_t batch, uint32_t k) const {
-  return {batch, k, std::min(batch * rowsOf(k), mostRows)};
+RoundCost::Work DraftPolicy::fullRound(const Candidates &of, uint32_t k) const {
+  return {of.batch, k, std::min(of.batch * rowsOf(k), mostRows), of.positions};
 }
 
 /// Every slot verifies all drafts that it may have.
 DraftPolicy::Shares DraftPolicy::allDrafts(const Candidates &of,
                                            uint32_t k) const {
   Shares all;
-  RoundCost::Work work{of.batch, k, 0};
+  RoundCost::Work work{of.batch, k, 0, of.positions};
   for (const Slot &slot : of.slots) {
     all.drafts.push_back(std::min(slot.most, k));
     work.rows += rowsOf(all.drafts.back());
@@ -198,9 +199,9 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
   if (of.batch == 1)
     return best;
   for (int turn = 0; turn < kTurns; ++turn) {
-    double least = kWorth * best.rate * cost.secondsOfRow();
+    RoundCost::Work work{of.batch, k, 0, of.positions};
+    double least = kWorth * best.rate * cost.secondsOfRow(work);
     Shares next;
-    RoundCost::Work work{of.batch, k, 0};
     double tokens = of.batch;
     for (uint32_t s = 0; s < of.batch; ++s) {
       uint32_t drafts = 0, most = std::min(of.slots[s].most, k);
@@ -225,7 +226,7 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
 
 /// Tokens per second that there may be at best.
 double DraftPolicy::bestRate(const Candidates &of, uint32_t k) const {
-  RoundCost::Work work = fullRound(of.batch, k);
+  RoundCost::Work work = fullRound(of, k);
   double least = cost.seconds(work) * (1 - cost.doubt(of.batch, k));
   return of.bestTokens[k] / least;
 }
@@ -260,8 +261,8 @@ bool DraftPolicy::isFarAway(const Candidates &of, uint32_t k) const {
 /// bring `rate` tokens per second.
 double DraftPolicy::priceOfTrial(const Candidates &of, uint32_t k,
                                  double rate) const {
-  double seconds = cost.seconds(fullRound(of.batch, k));
-  double now = cost.seconds(fullRound(of.batch, current));
+  double seconds = cost.seconds(fullRound(of, k));
+  double now = cost.seconds(fullRound(of, current));
   double loss = kTrialRounds * (seconds - of.tokens[k] / rate);
   if (k == 0)
     loss += kGapLoss * now;

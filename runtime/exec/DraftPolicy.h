@@ -55,6 +55,8 @@ public:
     /// Null where the request says how many drafts it has, which are `most`.
     const DraftHistory *history = nullptr;
     uint32_t most = 0;
+    /// Those that the caches have of it.
+    uint64_t positions = 0;
   };
   struct Choice {
     /// Drafts of the round.
@@ -82,6 +84,8 @@ private:
   /// What there is to choose from for a batch.
   struct Candidates {
     uint32_t batch = 0, least = 0, most = 0;
+    /// Of all slots.
+    uint64_t positions = 0;
     std::span<const Slot> slots;
     /// By slot and draft, the probability that all drafts up to this one are
     /// accepted.
@@ -105,7 +109,7 @@ private:
   double priceOfTrial(const Candidates &of, uint32_t k, double rate) const;
   bool startTrial(const Candidates &of);
   uint32_t rowsOf(uint32_t drafts) const;
-  RoundCost::Work fullRound(uint32_t batch, uint32_t k) const;
+  RoundCost::Work fullRound(const Candidates &of, uint32_t k) const;
 
   std::vector<uint32_t> rowsByK;
   uint32_t mostRows;

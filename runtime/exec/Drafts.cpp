@@ -69,8 +69,8 @@ RoundPlan Session::Impl::planRound() {
     return planOfOneK(running);
   std::vector<DraftPolicy::Slot> slots;
   for (const Sequence *sequence : running)
-    slots.push_back(
-        {sequence->choosesK ? &sequence->drafts : nullptr, sequence->k});
+    slots.push_back({sequence->choosesK ? &sequence->drafts : nullptr,
+                     sequence->k, sequence->length});
   DraftPolicy::Choice choice = draftPolicy.choose(slots);
   RoundPlan plan;
   plan.k = choice.k;

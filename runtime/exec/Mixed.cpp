@@ -132,7 +132,7 @@ Status Session::Impl::readBeside(const Flight &over) {
 /// Notes what a round cost. What one with rows of a prompt took says nothing of
 /// its drafts.
 void Session::Impl::countSeconds(const Flight &over, double seconds) {
-  RoundCost::Work work{uint32_t(over.rows.size()), over.k, 0};
+  RoundCost::Work work{uint32_t(over.rows.size()), over.k, 0, over.positions};
   for (const Flight::Row &row : over.rows)
     work.rows += inner.programs.nodes(row.drafts);
   work.rows = std::min(work.rows, inner.envelope->maxRows);

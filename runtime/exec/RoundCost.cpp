@@ -19,7 +19,7 @@ static constexpr double kFirstMemory = 8, kMemory = 24;
 static constexpr double kOutlier = 1.4;
 
 /// What of a deviation all shapes share.
-static constexpr double kCommon = 0.04;
+static constexpr double kCommon = 0.02;
 
 /// The doubt about a shape that hardly ran, about one with few rounds for each
 /// of them, and about one that did not run for so many.
@@ -30,52 +30,112 @@ static constexpr double kNeverRan = 0.2, kFew = 0.25, kLongAgo = 0.06,
 static constexpr uint32_t kFitEvery = 16;
 
 /// What is assumed as long as nothing else is known, in times of the round: a
-/// row, the first draft, each draft. How much one assumption weighs, in rounds.
-static constexpr std::array<double, 4> kAssumed = {1, 0.02, 0.05, 0.05};
+/// row, the first draft, each draft, a position, each row's of one. How much
+/// one assumption weighs, in rounds.
+static constexpr std::array<double, 6> kAssumed = {1,    0.02, 0.05,
+                                                   0.05, 2e-5, 2e-5};
 static constexpr double kTrust = 0.0005;
+
+/// What a change within a shape counts, in rounds of a shape, and for a round
+/// later: it is of one round alone, which may have been disturbed.
+static constexpr double kChange = 0.1, kChangeMemory = 0.998,
+                        kChangeOutlier = 1.1;
+/// Rounds that a change is told against.
+static constexpr double kLongMemory = 400;
 
 /// Of what a shape takes at all rows, the least that fewer leave of it.
 static constexpr double kLeastShare = 0.2;
 
-static std::array<double, 4> termsOf(uint32_t k, double rows) {
-  return {1, rows, k > 0 ? 1.0 : 0.0, double(k)};
+RoundCost::Terms RoundCost::termsOf(const Work &work) {
+  double rows = work.rows, positions = double(work.positions);
+  return {1,
+          rows,
+          work.k > 0 ? 1.0 : 0.0,
+          double(work.k),
+          positions,
+          positions * rows / std::max(work.batch, 1u)};
 }
 
-static double product(const std::array<double, 4> &a,
-                      const std::array<double, 4> &b) {
+template <typename T>
+static double product(const T &a, const T &b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i)
     sum += a[i] * b[i];
   return sum;
 }
 
-/// What a shape takes at so many rows, by what it took at others.
-double RoundCost::at(const Cell &cell, double rows) const {
-  double other = cell.seconds + terms[kRowTerm] * (rows - cell.rows);
+/// What a shape takes with that, by what it took with other rows and positions.
+double RoundCost::at(const Cell &cell, const Terms &has) const {
+  double other = cell.seconds + fitted(has) - fitted(cell.has);
   return std::max(other, kLeastShare * cell.seconds);
 }
 
-double RoundCost::secondsOfRow() const { return terms[kRowTerm] * slowness; }
+double RoundCost::secondsOfRow(const Work &work) const {
+  Terms less = termsOf(work);
+  Work more = work;
+  ++more.rows;
+  return (fitted(termsOf(more)) - fitted(less)) * slowness;
+}
+
+/// The same for another number of rows.
+RoundCost::Terms RoundCost::withRows(const Terms &has, double rows) {
+  Terms other = has;
+  other[kRowTerm] = rows;
+  other[kPositionTerm + 1] *= rows / has[kRowTerm];
+  return other;
+}
+
+/// Notes what positions more have cost since rounds of the shape before: there
+/// the terms that grow are told apart from those that stay. What rows cost is
+/// not told so, but taken as known: up to some number they may be free.
+void RoundCost::learnChange(Cell &cell, const Terms &has, double seconds) {
+  for (size_t i = 0; i < kTerms; ++i) {
+    slower[i] *= kChangeMemory;
+    for (double &value : changes[i])
+      value *= kChangeMemory;
+  }
+  double normal = at(cell, has);
+  seconds =
+      std::clamp(seconds, normal / kChangeOutlier, normal * kChangeOutlier);
+  Terms same = withRows(has, cell.longHas[kRowTerm]);
+  double ratio = (seconds + fitted(same) - fitted(has)) / cell.longSeconds - 1;
+  Terms more = {};
+  for (size_t i = kPositionTerm; i < kTerms; ++i)
+    more[i] = (same[i] - cell.longHas[i]) / cell.longSeconds;
+  for (size_t i = kPositionTerm; i < kTerms; ++i) {
+    slower[i] += kChange * more[i] * ratio;
+    for (size_t j = 0; j < kTerms; ++j)
+      changes[i][j] += kChange * more[i] * more[j];
+  }
+  double memory = std::clamp<double>(cell.count, kFirstMemory, kLongMemory);
+  cell.longSeconds += (seconds - cell.longSeconds) / memory;
+  for (size_t i = 0; i < kTerms; ++i)
+    cell.longHas[i] += (has[i] - cell.longHas[i]) / memory;
+}
 
 /// Takes in a round more of a shape.
-void RoundCost::learn(Cell &cell, double rows, double seconds) {
+void RoundCost::learn(Cell &cell, const Terms &has, double seconds) {
   if (cell.count == 0) {
-    cell.seconds = seconds;
-    cell.rows = rows;
+    cell.seconds = cell.longSeconds = seconds;
+    cell.has = cell.longHas = has;
     return;
   }
-  double ratio = seconds / at(cell, rows);
+  double ratio = seconds / at(cell, has);
   if (cell.count < kSettling) {
     cell.seconds *= std::min(ratio, 1.0);
+    cell.longSeconds = cell.seconds;
     return;
   }
+  learnChange(cell, has, seconds);
   ratio = std::clamp(ratio, 1 / kOutlier, kOutlier);
   slowness *= std::pow(ratio, kCommon);
   double memory = std::clamp<double>(cell.count, kFirstMemory, kMemory);
   cell.seconds *= std::pow(ratio, 1 / memory);
-  double moved = cell.rows + (rows - cell.rows) / memory;
+  Terms moved = cell.has;
+  for (size_t i = 0; i < kTerms; ++i)
+    moved[i] += (has[i] - moved[i]) / memory;
   cell.seconds = at(cell, moved);
-  cell.rows = moved;
+  cell.has = moved;
 }
 
 void RoundCost::add(const Work &work, double measured) {
@@ -83,7 +143,7 @@ void RoundCost::add(const Work &work, double measured) {
     return;
   Cell &cell = cells[{work.batch, work.k}];
   bool isNew = cell.count < kSettling;
-  learn(cell, work.rows, measured / slowness);
+  learn(cell, termsOf(work), measured / slowness);
   ++cell.count;
   cell.last = ++rounds;
   if (isNew || rounds - lastFit >= kFitEvery)
@@ -95,14 +155,19 @@ void RoundCost::fit() {
   lastFit = rounds;
   double scale = 0;
   for (const auto &[shape, cell] : cells)
-    scale += cell.seconds / product(kAssumed, termsOf(shape.second, cell.rows));
+    scale += cell.seconds / product(kAssumed, cell.has);
   scale /= double(cells.size());
   // In units of what is assumed of each term, the unknowns are about 1.
   double matrix[kTerms][kTerms + 1] = {};
-  for (size_t i = 0; i < kTerms; ++i)
-    matrix[i][i] = matrix[i][kTerms] = kTrust;
+  for (size_t i = 0; i < kTerms; ++i) {
+    double unit = kAssumed[i] * scale;
+    for (size_t j = 0; j < kTerms; ++j)
+      matrix[i][j] = changes[i][j] * unit * kAssumed[j] * scale;
+    matrix[i][i] += kTrust;
+    matrix[i][kTerms] = slower[i] * unit + (i < kPositionTerm ? kTrust : 0);
+  }
   for (const auto &[shape, cell] : cells) {
-    std::array<double, kTerms> of = termsOf(shape.second, cell.rows);
+    Terms of = cell.has;
     for (size_t i = 0; i < kTerms; ++i)
       of[i] *= kAssumed[i] * scale / cell.seconds;
     for (size_t i = 0; i < kTerms; ++i) {
@@ -123,9 +188,7 @@ void RoundCost::fit() {
         std::max(matrix[i][kTerms] / matrix[i][i], 0.0) * kAssumed[i] * scale;
 }
 
-double RoundCost::fitted(uint32_t k, double rows) const {
-  return product(terms, termsOf(k, rows));
-}
+double RoundCost::fitted(const Terms &has) const { return product(terms, has); }
 
 /// What the nearest shape that ran takes over what the fit says of it: those of
 /// the same batch first.
@@ -139,7 +202,7 @@ double RoundCost::nearby(uint32_t batch, uint32_t k) const {
     if (distance >= least)
       continue;
     least = distance;
-    ratio = cell.seconds / std::max(fitted(shape.second, cell.rows), 1e-12);
+    ratio = cell.seconds / std::max(fitted(cell.has), 1e-12);
   }
   return ratio;
 }
@@ -147,18 +210,23 @@ double RoundCost::nearby(uint32_t batch, uint32_t k) const {
 double RoundCost::seconds(const Work &work) const {
   auto found = cells.find({work.batch, work.k});
   bool hasRun = found != cells.end();
+  Terms has = termsOf(work);
   if (hasRun && found->second.count >= kSettling)
-    return at(found->second, work.rows) * slowness;
+    return at(found->second, has) * slowness;
   if (cells.empty())
     return 0;
-  double seconds = fitted(work.k, work.rows) * nearby(work.batch, work.k);
+  double seconds = fitted(has) * nearby(work.batch, work.k);
   if (hasRun)
-    seconds = std::min(seconds, at(found->second, work.rows));
+    seconds = std::min(seconds, at(found->second, has));
   // Fewer slots and drafts take no longer, whatever a few rounds say.
-  for (const auto &[shape, cell] : cells)
-    if (shape.first >= work.batch && shape.second >= work.k &&
-        cell.rows >= work.rows)
-      seconds = std::min(seconds, cell.seconds);
+  for (const auto &[shape, cell] : cells) {
+    if (shape.first < work.batch || shape.second < work.k ||
+        cell.has[kRowTerm] < has[kRowTerm])
+      continue;
+    Work whole{shape.first, shape.second, uint32_t(cell.has[kRowTerm]),
+               work.positions};
+    seconds = std::min(seconds, at(cell, termsOf(whole)));
+  }
   return seconds * slowness;
 }
 

@@ -13,14 +13,17 @@ namespace mtp {
 
 /// Learns from the rounds of a session what a round of so many slots and of k
 /// takes. Shapes that ran stand for themselves; others are told from them by a
-/// time for a round, one for each row and one for each draft. A shape may have
+/// time for a round, one for each row and one for each draft, and times for the
+/// positions in the caches, which grow from round to round. A shape may have
 /// fewer rows than its slots could have. Knows nothing of clocks and machines,
 /// and decides no result.
 class RoundCost {
 public:
-  /// What a round had to do: `rows` is how many rows may live, of all slots.
+  /// What a round had to do: `rows` is how many rows may live, and `positions`
+  /// how many the caches have, of all slots together.
   struct Work {
     uint32_t batch = 0, k = 0, rows = 0;
+    uint64_t positions = 0;
   };
 
   /// A round took so long, more than 0.
@@ -29,7 +32,7 @@ public:
   /// How long one should take; 0 before anything was measured.
   double seconds(const Work &work) const;
   /// By how much a row more should make a round longer.
-  double secondsOfRow() const;
+  double secondsOfRow(const Work &work) const;
 
   bool isMeasured(uint32_t batch, uint32_t k) const;
   /// The share of it by which it may be less: more where the shape never ran,
@@ -37,28 +40,41 @@ public:
   double doubt(uint32_t batch, uint32_t k) const;
 
 private:
+  /// Of a round, a row, the first draft, each draft, a position, and a position
+  /// for each row of its slot.
+  static constexpr size_t kTerms = 6, kRowTerm = 1, kPositionTerm = 4;
+  using Terms = std::array<double, kTerms>;
+
   struct Cell {
-    /// As of a machine of speed 1, and of how many rows.
-    double seconds = 0, rows = 0;
+    /// As of a machine of speed 1, with so much of each term.
+    double seconds = 0;
+    Terms has = {};
+    /// The same of many more rounds.
+    double longSeconds = 0;
+    Terms longHas = {};
     uint32_t count = 0;
     /// The last round of this shape.
     uint64_t last = 0;
   };
   using Shape = std::pair<uint32_t, uint32_t>;
 
-  void learn(Cell &cell, double rows, double seconds);
+  static Terms termsOf(const Work &work);
+  static Terms withRows(const Terms &has, double rows);
+  void learn(Cell &cell, const Terms &has, double seconds);
+  void learnChange(Cell &cell, const Terms &has, double seconds);
   void fit();
-  double fitted(uint32_t k, double rows) const;
+  double fitted(const Terms &has) const;
   double nearby(uint32_t batch, uint32_t k) const;
-  double at(const Cell &cell, double rows) const;
+  double at(const Cell &cell, const Terms &has) const;
 
   std::map<Shape, Cell> cells;
-  /// By what all shapes have become slower together: contexts grow, and others
-  /// use the machine.
+  /// By what all shapes have become slower together: others use the machine.
   double slowness = 1;
-  /// Of a round, a row, the first draft and each draft.
-  static constexpr size_t kTerms = 4, kRowTerm = 1;
-  std::array<double, kTerms> terms = {};
+  Terms terms = {};
+  /// Products of what a shape had more than before with that, and with what it
+  /// took more, in shares of what it took; the last rounds most.
+  std::array<Terms, kTerms> changes = {};
+  Terms slower = {};
   uint64_t rounds = 0, lastFit = 0;
 };
 

@@ -234,6 +234,8 @@ struct Flight {
   std::vector<Row> rows;
   uint32_t program = 0;
   uint32_t k = 0;
+  /// What the caches have of all of them, before the first round.
+  uint64_t positions = 0;
   /// When they started, by the session's clock.
   double start = 0;
   /// The rows of logits of the only round; of several nobody reads them.
