@@ -41,6 +41,20 @@ void findMedusaKeys(DrafterSource &source, DrafterFolder &drafter) {
   medusa.outputPrefix = "{i}." + std::to_string(medusa.blocks) + ".";
 }
 
+/// What vLLM's files may have beyond the authors': outputs for some tokens
+/// alone, which `token_map` lists, and one output for all heads.
+Status refuseTokenMap(DrafterSource &source) {
+  ConfigFields &fields = source.fields;
+  if (source.contains("token_map"))
+    return unimplemented("expected heads for all tokens, got the weight "
+                         "\"token_map\", which lists some");
+  int64_t vocab = source.target.vocab;
+  int64_t few = fields.integerOr("truncated_vocab_size", 1, kMostWidth, vocab);
+  fields.expectFlag("original_lm_head", false);
+  MTP_RETURN_IF_ERROR(fields.status());
+  return checkEqual("truncated_vocab_size", few, vocab);
+}
+
 /// The heads that files have, or else those of the config.
 Status countHeads(DrafterSource &source, DrafterFolder &drafter) {
   MedusaConfig &medusa = drafter.medusa;
@@ -72,6 +86,7 @@ Status readMedusa(DrafterSource &source, DrafterFolder &drafter) {
   const char *headsKey = isConverted ? "num_heads" : "medusa_num_heads";
   const char *blocksKey =
       isConverted ? "num_hidden_layers" : "medusa_num_layers";
+  MTP_RETURN_IF_ERROR(refuseTokenMap(source));
   medusa.heads = fields.integerOr(headsKey, 1, kMostHeads, 5);
   medusa.blocks = fields.integerOr(blocksKey, 1, kMostBlocks, 1);
   MTP_RETURN_IF_ERROR(fields.status());

@@ -339,6 +339,21 @@ TEST(DrafterFolder, ReadsHeadsThatAreLayers) {
               "\"dim\": expected the target's 64, got 32");
 }
 
+TEST(DrafterFolder, RefusesMedusaHeadsOfSomeTokens) {
+  auto with = [](const std::string &keys) {
+    return parse(R"("model_type": "medusa", "num_heads": 2, )" + keys);
+  };
+  expectError(with(R"("truncated_vocab_size": 100)"),
+              "\"truncated_vocab_size\": expected the target's 127, got 100");
+  expectError(with(R"("original_lm_head": true)"),
+              "\"original_lm_head\": expected false, got true");
+  auto whole = with(R"("truncated_vocab_size": 127)");
+  EXPECT_TRUE(whole.isOk()) << whole.status().toString();
+  EXPECT_NE(methodOf({"blocks.0.layers.0.weight", "token_map"})
+                .find("got the weight \"token_map\""),
+            std::string::npos);
+}
+
 TEST(DraftTree, ReadsPathsInAnyOrder) {
   auto tree = parseChoices("mc_sim = [[1], (0, 0), [0],\n [0, 1], [0, 0, 0],]");
   ASSERT_TRUE(tree.isOk()) << tree.status().toString();
