@@ -40,7 +40,7 @@ V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe
 # With hidden states for drafters that fall behind.
 BEHIND = "eagle wide".split()
 METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle26 lookahead "
-           "dflash heads_tree head_layers block_drawn").split()
+           "dflash heads_tree head_layers block_drawn suffix lookup_eagle").split()
 # Methods whose windows have three rows.
 FEW_ROWS = {"head_layers"}
 # Methods beside whose rounds prompts are read.

@@ -217,7 +217,8 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"dflash", kExact}, Plans{"eagle26", kExact, true},
         Plans{"lookahead", kExact}, Plans{"heads_tree", kExact},
         Plans{"head_layers", kExact}, Plans{"dflash-speculators.block", kExact},
-        Plans{"dspark.block", kExact, true}),
+        Plans{"dspark.block", kExact, true},
+        Plans{"suffix", kExact}, Plans{"lookup_eagle", kExact}),
     nameOf);
 
 // Drafters in folders that draft all places at once.

@@ -305,7 +305,9 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"dflash", DeviceKind::Cpu},
                     OnDevice{"dspark.block", DeviceKind::Cpu},
                     OnDevice{"eagle26", DeviceKind::Cpu},
-                    OnDevice{"lookahead", DeviceKind::Cpu}),
+                    OnDevice{"lookahead", DeviceKind::Cpu},
+                    OnDevice{"suffix", DeviceKind::Cpu},
+                    OnDevice{"lookup_eagle", DeviceKind::Cpu}),
     nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfBlocks,
                          testing::Values(OnDevice{"dspark.block",
@@ -333,7 +335,9 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"eagle2", DeviceKind::Cuda},
                     OnDevice{"dflash", DeviceKind::Cuda},
                     OnDevice{"dspark.block", DeviceKind::Cuda},
-                    OnDevice{"eagle26", DeviceKind::Cuda}),
+                    OnDevice{"eagle26", DeviceKind::Cuda},
+                    OnDevice{"suffix", DeviceKind::Cuda},
+                    OnDevice{"lookup_eagle", DeviceKind::Cuda}),
     nameOf);
 INSTANTIATE_TEST_SUITE_P(Gpu, RoundsOfAllRows,
                          testing::Values(OnDevice{"lookahead",
