@@ -233,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Plans{"llama-gqa.sim", 0}, Plans{"mimo-tree.sim", 0},
                     Plans{"dsv3-chain-mtp2.sim", 0}, Plans{"lookup", 0},
                     Plans{"topology", 0}, Plans{"dflash", 0},
-                    Plans{"dspark.block", 0}, Plans{"dflash-wide.block", 0}),
+                    Plans{"dspark.block", 0}),
     nameOf);
 
 // A context that grows from rounds for short rows to those in which blocks

@@ -335,6 +335,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"eagle2", DeviceKind::Cuda},
                     OnDevice{"dflash", DeviceKind::Cuda},
                     OnDevice{"dspark.block", DeviceKind::Cuda},
+                    OnDevice{"dflash-wide.block", DeviceKind::Cuda},
                     OnDevice{"eagle26", DeviceKind::Cuda},
                     OnDevice{"suffix", DeviceKind::Cuda},
                     OnDevice{"lookup_eagle", DeviceKind::Cuda}),
