@@ -168,7 +168,7 @@ def mixed_jobs():
 
 def block_jobs():
     """Drafters in folders that fill a block, on the CPU and on the simulator: with 16 rows,
-    prompts beside rounds, trimmed, and in integers."""
+    prompts beside rounds, trimmed, in integers, and one that falls behind and catches up."""
     sizes = ["--max-context=128", "--prefill-chunk=32"]
     for drafter, batch, options, flags in (
             ("dflash-wide", 4, [], []), ("dspark", 8, ["--confidence=0.5"], []),
@@ -177,6 +177,9 @@ def block_jobs():
             ("dflash-deepspec", 4, ["-k=3"], ["--quantize=int4,group=32"])):
         yield (f"{drafter}.block", "llama-chain", "f32",
                sizes + [f"--max-batch={batch}"] + options, BOTH + V3 + flags, {}, False, drafter)
+    yield ("dspark.behind", "llama-chain", "f32",
+           ["--max-batch=2", "--max-context=320", "--prefill-chunk=32", "--catch-up-rows=64"], [],
+           {}, False, "dspark")
 
 
 def library_jobs():

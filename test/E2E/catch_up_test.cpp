@@ -451,6 +451,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, CatchUp,
                                          OnDevice{"mimo-tree.behind", kCpu},
                                          OnDevice{"bundled.behind", kCpu},
                                          OnDevice{"eagle.behind", kCpu},
+                                         OnDevice{"dspark.behind", kCpu},
                                          OnDevice{"wide.behind", kCpu}),
                          nameOf);
 // Drafters in folders that draft all places at once, of the target's states.
@@ -469,6 +470,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Gaps,
                                                   kCpu},
                                          OnDevice{"mimo-tree.behind", kCpu},
                                          OnDevice{"eagle.behind", kCpu},
+                                         OnDevice{"dspark.behind", kCpu},
                                          OnDevice{"wide.behind", kCpu}),
                          nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, OfBundled,

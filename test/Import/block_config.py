@@ -9,8 +9,9 @@ import json
 import os
 import sys
 
-QWEN = {"model_type": "qwen3", "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 12288,
-        "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
+QWEN = {"model_type": "qwen3", "hidden_act": "silu", "hidden_size": 4096,
+        "intermediate_size": 12288, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "head_dim": 128, "vocab_size": 151936,
         "max_position_embeddings": 40960, "rms_norm_eps": 1e-6, "rope_theta": 1000000,
         "rope_scaling": None, "attention_bias": False, "tie_word_embeddings": False,
         "use_sliding_window": False, "sliding_window": None, "max_window_layers": 36,
