@@ -75,7 +75,10 @@ def topologies(method, trees):
     out = [(f"chain {k}", f"chain:{k}") for k in [CHAINS.get(method, 4)]]
     if method == "dspark":
         out.append(("chain 6, no Markov head", "chain:6"))
-        out.append(("chain 6, confidence over 50 %", "confident:6,50"))
+        for percent in (20, 30, 50, 70):
+            out.append((f"chain 6, confidence over {percent} %", f"confident:6,{percent}"))
+    if method in ("dflash", "dspark"):  # a shorter block, beside the first drafts of a whole one
+        out += [("block of 3", "block:3"), ("chain 3", "chain:3")]
     if method in TREES:
         static = [("static", STATIC)]
         if trees:

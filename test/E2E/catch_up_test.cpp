@@ -462,17 +462,14 @@ INSTANTIATE_TEST_SUITE_P(Parallel, CatchUp,
 INSTANTIATE_TEST_SUITE_P(Cpu, CannotCatchUp,
                          testing::Values(OnDevice{"bundled.gap", kCpu}),
                          nameOf);
-INSTANTIATE_TEST_SUITE_P(Cpu, Gaps,
-                         testing::Values(OnDevice{"dsv3-chain.gap", kCpu},
-                                         OnDevice{"mimo-tree.gap", kCpu},
-                                         OnDevice{"bundled.gap", kCpu},
-                                         OnDevice{"dsv3-chain-mtp2.behind",
-                                                  kCpu},
-                                         OnDevice{"mimo-tree.behind", kCpu},
-                                         OnDevice{"eagle.behind", kCpu},
-                                         OnDevice{"dspark.behind", kCpu},
-                                         OnDevice{"wide.behind", kCpu}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Cpu, Gaps,
+    testing::Values(
+        OnDevice{"dsv3-chain.gap", kCpu}, OnDevice{"mimo-tree.gap", kCpu},
+        OnDevice{"bundled.gap", kCpu}, OnDevice{"dsv3-chain-mtp2.behind", kCpu},
+        OnDevice{"mimo-tree.behind", kCpu}, OnDevice{"eagle.behind", kCpu},
+        OnDevice{"dspark.behind", kCpu}, OnDevice{"wide.behind", kCpu}),
+    nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, OfBundled,
                          testing::Values(OnDevice{"bundled.behind", kCpu}),
                          nameOf);
