@@ -4,6 +4,7 @@
 
 #include "compiler/Import/ConfigFamilies.h"
 #include "compiler/Import/ForeignConfig.h"
+#include "compiler/Import/MetaConfig.h"
 #include "compiler/Import/PythonJson.h"
 #include "compiler/Weights/InputFile.h"
 #include "runtime/schema/Limits.h"
@@ -270,6 +271,8 @@ Status readWrapped(ConfigFields &fields, const Wrapper &wrapper,
 }
 
 Status readConfig(ConfigFields &fields, ModelConfig &config) {
+  if (isMetaConfig(fields))
+    return readMetaModel(fields, config);
   refuseDrafter(fields);
   MTP_RETURN_IF_ERROR(fields.status());
   std::string name = fields.text("model_type");
@@ -368,8 +371,15 @@ Result<ModelConfig> parseModelConfig(std::string_view text,
 }
 
 Result<ModelConfig> readModelConfig(const std::string &folder) {
-  MTP_ASSIGN_OR_RETURN(std::string config,
-                       readTextFile(folder + "/config.json", kMaxConfigBytes));
+  // Meta's checkpoints have another file.
+  MTP_ASSIGN_OR_RETURN(std::string params,
+                       readOptional(folder + "/params.json"));
+  Result<std::string> own =
+      readTextFile(folder + "/config.json", kMaxConfigBytes);
+  bool isMissing = !own && own.status().code() == StatusCode::NotFound;
+  if (!own && !(isMissing && !params.empty()))
+    return own.status();
+  std::string config = own ? *own : params;
   MTP_ASSIGN_OR_RETURN(std::string generation,
                        readOptional(folder + "/generation_config.json"));
   MTP_ASSIGN_OR_RETURN(std::string modelOpt,

@@ -122,6 +122,8 @@ struct DrafterFolder {
   /// Whether the folder has its target's weights, too, under `key`.
   bool isTargets(std::string_view key) const;
 
+  /// Whether it is the target's own folder.
+  bool isInline = false;
   /// What is worth saying: conventions, defaults.
   std::vector<std::string> notes;
 

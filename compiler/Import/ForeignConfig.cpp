@@ -193,7 +193,7 @@ void refuseDrafter(ConfigFields &fields) {
 Status refuseDrafterWeights(const WeightTable &weights,
                             const ModelConfig &config) {
   if (weights.contains(layerPrefix(config, 0) +
-                       "post_attention_layernorm.weight"))
+                       config.named("post_attention_layernorm.weight")))
     return okStatus();
   for (const Sign &sign : kWeights)
     if (weights.contains(std::string(sign.text)))

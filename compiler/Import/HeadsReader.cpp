@@ -8,11 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Import/ConfigFamilies.h"
 #include "compiler/Import/DrafterReaders.h"
+#include "compiler/Import/MetaConfig.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace mtp::importer {
 
@@ -20,43 +19,19 @@ namespace {
 
 constexpr int64_t kMostHeads = 16, kMostNumber = int64_t(1) << 24;
 
-constexpr KeyName kMetaNames[] = {
-    {"self_attn.q_proj", "attention.wq"},
-    {"self_attn.k_proj", "attention.wk"},
-    {"self_attn.v_proj", "attention.wv"},
-    {"self_attn.o_proj", "attention.wo"},
-    {"input_layernorm", "attention_norm"},
-    {"post_attention_layernorm", "ffn_norm"},
-    {"mlp.gate_proj", "feed_forward.w1"},
-    {"mlp.up_proj", "feed_forward.w3"},
-    {"mlp.down_proj", "feed_forward.w2"},
-};
-
 std::string headPrefix(int64_t head) {
   return "extra_heads." + std::to_string(head) + ".";
 }
 
-/// The width of the feed-forward part: what the file has, or what the config
-/// says, or what Llama's code makes of its other keys.
+/// The width of the feed-forward part that the file has, or else that its
+/// config says.
 Result<int64_t> readWidth(DrafterSource &source, int64_t dim) {
-  if (source.weights) {
-    MTP_ASSIGN_OR_RETURN(
-        TensorView w1,
-        source.weights->get(headPrefix(0) + "feed_forward.w1.weight"));
-    return w1.shape.empty() ? 0 : w1.shape.front();
-  }
-  ConfigFields &fields = source.fields;
-  if (fields.has("hidden_dim"))
-    return fields.integer("hidden_dim", 1, kMostNumber);
-  double factor = fields.positiveOr("ffn_dim_multiplier", 1.0);
-  int64_t multiple = fields.integerOr("multiple_of", 1, kMostNumber, 256);
-  double width = std::floor(factor * double(int64_t(8.0 * double(dim) / 3.0)));
-  if (!(width >= 1 && width <= double(kMostNumber))) {
-    fields.fail("ffn_dim_multiplier", "a width of the feed-forward part of 1 "
-                                      "to 16777216 by it");
-    return 1;
-  }
-  return (int64_t(width) + multiple - 1) / multiple * multiple;
+  if (!source.weights)
+    return readMetaWidth(source.fields, dim);
+  MTP_ASSIGN_OR_RETURN(
+      TensorView w1,
+      source.weights->get(headPrefix(0) + "feed_forward.w1.weight"));
+  return w1.shape.empty() ? 0 : w1.shape.front();
 }
 
 /// How many heads there are beside the target's own.
@@ -92,28 +67,6 @@ void checkLayers(DrafterSource &source, int64_t heads) {
                            std::to_string(own + heads) + " with the heads");
 }
 
-void readAttention(DrafterSource &source, ModelConfig &layers) {
-  ConfigFields &fields = source.fields;
-  layers.heads = fields.integer("n_heads", 1, kMostNumber);
-  GqaConfig gqa;
-  gqa.kvHeads = fields.integerOr("n_kv_heads", 1, kMostNumber, layers.heads);
-  if (!fields.status().isOk())
-    return;
-  if (layers.hidden % layers.heads != 0)
-    return fields.fail("n_heads",
-                       "a divisor of \"dim\" " + std::to_string(layers.hidden));
-  if (layers.heads % gqa.kvHeads != 0)
-    return fields.fail("n_kv_heads", "a divisor of \"n_heads\" " +
-                                         std::to_string(layers.heads));
-  gqa.headDim = layers.hidden / layers.heads;
-  layers.gqa = gqa;
-  layers.rope.dim = gqa.headDim;
-  layers.rope.theta = fields.positiveOr("rope_theta", 10000.0);
-  // Neighbours rotate, as in Llama's own code.
-  layers.rope.isInterleaved = true;
-  fields.expectFlag("use_scaled_rope", false);
-}
-
 } // namespace
 
 bool DrafterFolder::isTargets(std::string_view key) const {
@@ -140,10 +93,8 @@ Status readHeads(DrafterSource &source, DrafterFolder &drafter) {
           fields.integerOr("vocab_size", -1, kMostNumber, target.vocab);
       fields.status().isOk() && vocab != -1)
     MTP_RETURN_IF_ERROR(checkEqual("vocab_size", vocab, target.vocab));
-  layers.normEps = fields.positiveOr("norm_eps", 1e-5);
   layers.storedType = target.storedType;
-  layers.names = kMetaNames;
-  readAttention(source, layers);
+  readMetaLayers(fields, layers);
   MTP_RETURN_IF_ERROR(fields.status());
   MTP_ASSIGN_OR_RETURN(layers.intermediate, readWidth(source, layers.hidden));
   MTP_ASSIGN_OR_RETURN(int64_t heads, countHeads(source));

@@ -25,6 +25,8 @@ namespace {
 
 constexpr int64_t kDefaultK = 3;
 constexpr int64_t kDefaultContext = 4096;
+/// A weight of the first of heads that are layers.
+constexpr const char *kHeadMark = "extra_heads.0.attention.wq.weight";
 constexpr const char *kIdsOnly = "the model will take and give token ids only";
 
 /// How many of the model's modules draft.
@@ -461,6 +463,20 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
   return okStatus();
 }
 
+/// Of Meta's checkpoints the file tells which layers and heads there are.
+void countMetaLayers(ModelConfig &config, const WeightTable &weights) {
+  if (config.keys().table == KeyLayout().table)
+    return;
+  std::string mark = config.named("input_layernorm.weight");
+  int64_t count = 0;
+  while (weights.contains(layerPrefix(config, count) + mark))
+    ++count;
+  if (count > 0)
+    config.layers.resize(size_t(count));
+  if (weights.contains(kHeadMark))
+    config.hasHeads = true;
+}
+
 /// Settles what a config leaves to the checkpoint, as transformers does.
 Result<SharedKeys> consultWeights(ModelConfig &config,
                                   const WeightTable &weights,
@@ -515,7 +531,7 @@ Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
       isKnown = isCopy && *isCopy;
     }
     bool isTargets = context.draft.folder->isTargets(rest);
-    if (!isKnown)
+    if (!isKnown && !(isTargets && context.draft.folder->isInline))
       (isTargets ? targets : own).push_back(std::string(rest));
     return true;
   };
@@ -523,6 +539,11 @@ Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
     return okStatus();
   std::erase_if(unused.inLayers, isOwn);
   std::erase_if(unused.elsewhere, isOwn);
+  // Heads of the target's own folder are read as the drafter's.
+  if (context.draft.folder->isInline)
+    std::erase_if(unused.elsewhere, [&](const std::string &key) {
+      return key.starts_with("extra_heads.");
+    });
   if (!targets.empty())
     warn(options, "weights of the drafter that are its target's, whose own "
                   "are read, " +
@@ -608,6 +629,8 @@ Result<std::optional<DrafterFolder>> readFolder(const std::string &target,
   MTP_ASSIGN_OR_RETURN(DrafterFolder folder,
                        readDrafterFolder(options.drafter.folder, config,
                                          options.method, options.hasWeights));
+  std::error_code error;
+  folder.isInline = fs::equivalent(folder.path, target, error);
   if (options.hasWeights) {
     MTP_RETURN_IF_ERROR(weights.addDrafter(folder.files, kDrafterRoot.str()));
     MTP_RETURN_IF_ERROR(dropCopies(folder, keys, weights));
@@ -625,13 +648,18 @@ Result<std::optional<DrafterFolder>> readFolder(const std::string &target,
 
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
-          const ImportOptions &options) {
+          ImportOptions options) {
   Result<ModelConfig> config = readModelConfig(folder);
   if (!config)
     return config.status().withContext("\"" + folder + "\"");
   WeightTable weights(config->storedType, options.matrixType);
   if (options.hasWeights)
     MTP_RETURN_IF_ERROR(weights.open(folder));
+  countMetaLayers(*config, weights);
+  // A model that was trained so drafts by its own heads.
+  if (config->hasHeads && options.drafter.kind == DrafterKind::Modules &&
+      options.maxK.value_or(1) > 0)
+    options.drafter = {DrafterKind::Folder, {}, {}, folder};
   MTP_RETURN_IF_ERROR(refuseDrafterWeights(weights, *config));
   if (!options.hasWeights && config->layers.size() == 1)
     warn(options, "config.json describes a model of one layer; that of an "

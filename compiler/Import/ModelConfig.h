@@ -100,8 +100,9 @@ struct DrafterConfig {
 struct KeyLayout {
   std::string trunk = "model."; ///< Before the layers, embedding and norm.
   std::string head = "lm_head.weight";
+  std::string table = "embed_tokens.weight"; ///< Behind the trunk.
 
-  std::string embedding() const { return trunk + "embed_tokens.weight"; }
+  std::string embedding() const { return trunk + table; }
 };
 
 /// What a family calls a part of a layer that others call `usual`.
@@ -147,6 +148,9 @@ struct ModelConfig {
   std::vector<LayerKind> layers;
   DrafterConfig drafter;
   LayerKind drafterLayer;
+  /// Whether the checkpoint has heads of a layer each, as a drafter's folder
+  /// has them.
+  bool hasHeads = false;
 
   /// Names of a layer's weights, without ".weight", that are not the usual
   /// ones.

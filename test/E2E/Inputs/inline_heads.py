@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Makes one folder in Meta's format of a model and its heads: inline_heads.py MODEL HEADS OUT
+
+MODEL is a Llama in Hugging Face's format, of f32, HEADS has extra_heads. Names are Llama's own
+then, and rows of q and k stand so that neighbours rotate. Standard library only.
+"""
+import json
+import os
+import struct
+import sys
+
+NAMES = {"self_attn.q_proj": "attention.wq", "self_attn.k_proj": "attention.wk",
+         "self_attn.v_proj": "attention.wv", "self_attn.o_proj": "attention.wo",
+         "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
+         "mlp.gate_proj": "feed_forward.w1", "mlp.up_proj": "feed_forward.w3",
+         "mlp.down_proj": "feed_forward.w2"}
+WHOLE = {"model.embed_tokens.weight": "tok_embeddings.weight", "model.norm.weight": "norm.weight",
+         "lm_head.weight": "output.weight"}
+
+
+def read(folder):
+    with open(os.path.join(folder, "model.safetensors"), "rb") as file:
+        data = file.read()
+    size, = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + size])
+    header.pop("__metadata__", None)
+    return {key: (e["dtype"], e["shape"],
+                  data[8 + size + e["data_offsets"][0]:8 + size + e["data_offsets"][1]])
+            for key, e in header.items()}
+
+
+def write(folder, tensors):
+    header, at = {}, 0
+    for key, (dtype, shape, data) in tensors.items():
+        header[key] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(os.path.join(folder, "model.safetensors"), "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(t[2] for t in tensors.values()))
+
+
+def side_by_side(tensor, dim):
+    """Rows i and dim / 2 + i of a head become 2 i and 2 i + 1."""
+    dtype, shape, data = tensor
+    width = len(data) // shape[0]
+    rows = [data[i * width:(i + 1) * width] for i in range(shape[0])]
+    order = [head * dim + half * dim // 2 + i for head in range(shape[0] // dim)
+             for i in range(dim // 2) for half in (0, 1)]
+    return dtype, shape, b"".join(rows[i] for i in order)
+
+
+def main():
+    model, heads, out = sys.argv[1:]
+    with open(os.path.join(model, "config.json"), encoding="utf8") as file:
+        config = json.load(file)
+    dim = config["hidden_size"] // config["num_attention_heads"]
+    tensors = read(heads)
+    for key, tensor in read(model).items():
+        part = key.removeprefix("model.layers.").partition(".")
+        if key in WHOLE:
+            tensors[WHOLE[key]] = tensor
+            continue
+        usual = part[2].removesuffix(".weight")
+        if usual.endswith(("q_proj", "k_proj")):
+            tensor = side_by_side(tensor, dim)
+        tensors[f"layers.{part[0]}.{NAMES[usual]}.weight"] = tensor
+    os.makedirs(out)
+    write(out, tensors)
+    with open(os.path.join(heads, "params.json"), encoding="utf8") as file:
+        params = json.load(file)
+    params["hidden_dim"] = config["intermediate_size"]
+    params["n_layers"] += params["n_future_tokens"] - 1
+    with open(os.path.join(out, "params.json"), "w", encoding="utf8") as file:
+        json.dump(params, file)
+
+
+if __name__ == "__main__":
+    main()
