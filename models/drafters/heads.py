@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from fit import sample_rows, soft_cross_entropy
 from nets import Norm, attend, causal, linear, rotate
 
-HIDDEN, INTER, HEADS, VOCAB, EXTRA, TAP = 192, 384, 4, 4096, 3, 10
+HIDDEN, INTER, HEADS, VOCAB, EXTRA, TAP = 192, 192, 4, 4096, 3, 10
 
 
 class Attention(nn.Module):
