@@ -167,6 +167,8 @@ static schema::Rebuild rebuildOf(mlir::mtp::Rebuild rebuild) {
     return schema::Rebuild::Never;
   case mlir::mtp::Rebuild::Save:
     return schema::Rebuild::Save;
+  case mlir::mtp::Rebuild::Run:
+    return schema::Rebuild::Run;
   }
   llvm_unreachable("all rebuilds have a case");
 }

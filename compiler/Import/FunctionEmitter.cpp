@@ -175,9 +175,10 @@ mlir::Operation *emitApply(ModelContext &context, llvm::StringRef callee,
     cacheName = mlir::FlatSymbolRefAttr::get(builder.getContext(), cache);
     cacheLayer = builder.getI64IntegerAttr(layer);
   }
-  return mlir::mtp::ApplyOp::create(builder, context.name(name), results,
-                                    context.functions + callee.str(), inputs,
-                                    prefix, cacheName, cacheLayer);
+  return mlir::mtp::ApplyOp::create(
+      builder, context.name(name), results, context.functions + callee.str(),
+      inputs, prefix, cacheName, cacheLayer, mlir::FlatSymbolRefAttr(),
+      mlir::IntegerAttr());
 }
 
 } // namespace mtp::importer

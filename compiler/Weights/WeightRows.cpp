@@ -32,6 +32,20 @@ bool hasShape(std::span<const int64_t> shape,
                     });
 }
 
+/// Leaves out extents of 1 that the source does not have: leading ones, and the
+/// one input of a depthwise convolution, whose matrix has the extents `matrix`.
+void dropOnes(TensorView &tensor, const WeightSource &source,
+              std::array<int64_t, 2> &matrix) {
+  if (source.shape.empty())
+    return;
+  tensor = tensor.withRank(source.shape.size());
+  if (source.shape.size() != 2 || tensor.shape.size() != 3 ||
+      tensor.shape[1] != 1)
+    return;
+  matrix = {tensor.shape[0], tensor.shape[2]};
+  tensor.shape = matrix;
+}
+
 std::string formatExpected(std::span<const int64_t> shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i)
@@ -60,8 +74,8 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
                                        int64_t stack) {
   std::string key = expandKey(source.keyPattern, stack);
   MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(key));
-  if (!source.shape.empty())
-    tensor = tensor.withRank(source.shape.size());
+  std::array<int64_t, 2> matrix;
+  dropOnes(tensor, source, matrix);
   WeightRows rows;
   auto check = [&]() -> Status {
     if (!isReadable(tensor.type))

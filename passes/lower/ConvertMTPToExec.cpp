@@ -58,13 +58,14 @@ void ConvertMTPToExecPass::runOnOperation() {
   ModuleOp module = getOperation();
   auto emitError = [&] { return module.emitError("panel-width: "); };
   if (failed(exec::PanelsAttr::verify(emitError, panelWidth, false)) ||
-      failed(convertCaches(module)))
+      failed(convertCaches(module)) || failed(convertRecurrences(module)))
     return signalPassFailure();
   Lowerings lowerings;
   addRoundLowerings(lowerings);
   addAttentionLowerings(lowerings);
   addExpertLowerings(lowerings);
   addProductLowerings(lowerings);
+  addRecurrenceLowerings(lowerings);
   addRowLowerings(lowerings);
   addSampleLowerings(lowerings);
   addVocabularyLowerings(lowerings);

@@ -235,6 +235,7 @@ static SmallVector<Value> weightOperands(Operation *op) {
       .Case([](DecayOp o) {
         return SmallVector<Value>{o.getRate(), o.getBias()};
       })
+      .Case([](CausalConvOp o) { return SmallVector<Value>{o.getWeight()}; })
       .Case([](MoeRouteOp o) { return SmallVector<Value>{o.getBias()}; })
       .Case([](LinearOp o) {
         return SmallVector<Value>{o.getWeight(), o.getBias()};

@@ -21,6 +21,9 @@ struct RowContext {
   /// Rows with a window only: the place of its first row, each row's own, which
   /// is not its rotary position, and what it sees of the window.
   Value roots, places, masks;
+  /// Of runs only: what a recurrence folds in front of a slot's rows, and how
+  /// many of these it keeps.
+  Value pending, keeps;
 };
 
 /// How a matrix product reads its weight.
@@ -91,6 +94,7 @@ public:
   Value numbers(llvm::StringRef name, std::optional<int64_t> row,
                 exec::Count count, Location loc);
   bool isDecode() { return program.getKind() == exec::ProgramKind::Decode; }
+  bool isFunction() { return program.getKind() == exec::ProgramKind::Function; }
   VocabularyOp findVocabulary(llvm::StringRef name) {
     return symbols.lookup<VocabularyOp>(name);
   }
@@ -152,10 +156,15 @@ Value tokenTable(std::optional<llvm::StringRef> name, Location loc,
 void addAttentionLowerings(Lowerings &lowerings);
 void addExpertLowerings(Lowerings &lowerings);
 void addProductLowerings(Lowerings &lowerings);
+void addRecurrenceLowerings(Lowerings &lowerings);
 void addRoundLowerings(Lowerings &lowerings);
 void addRowLowerings(Lowerings &lowerings);
 void addSampleLowerings(Lowerings &lowerings);
 void addVocabularyLowerings(Lowerings &lowerings);
+
+/// Makes the states of every mtp.recurrence of `module`, a layer's by itself,
+/// and erases the declarations.
+LogicalResult convertRecurrences(ModuleOp module);
 
 /// Lowers all mtp ops of `program` and erases them.
 LogicalResult lowerProgram(exec::ProgramOp program, const Lowerings &lowerings,

@@ -72,6 +72,8 @@ static LogicalResult lowerRegroup(RegroupOp op, LoweringContext &context) {
 /// What tells rows apart, positions and tokens first.
 static SmallVector<Value *> numbersOf(RowContext &rows, Value &tokens) {
   SmallVector<Value *> numbers{&rows.positions, &tokens, &rows.slots};
+  if (rows.pending)
+    numbers.append({&rows.pending, &rows.keeps});
   if (rows.masks)
     numbers.append({&rows.roots, &rows.places, &rows.masks});
   return numbers;
@@ -84,6 +86,9 @@ static LogicalResult lowerPackPrompts(PackOp op, LoweringContext &context) {
   if (bool(rows.masks) != bool(prompts.masks))
     return op.emitOpError("expected rows of prompts that are of a tree where "
                           "the others are, and only there");
+  if (bool(rows.pending) != bool(prompts.pending))
+    return op.emitOpError("expected rows of prompts that say what a recurrence "
+                          "does with them where the others do, and only there");
   Value tokens = context.lookup(op.getTokens());
   Value promptTokens = context.lookup(op.getPromptTokens());
   auto lookup = [](Value *number) { return *number; };
@@ -114,9 +119,9 @@ static LogicalResult lowerPack(PackOp op, LoweringContext &context) {
     return lowerPackPrompts(op, context);
   RowContext rows = context.rowsOf(op.getRows());
   Value tokens = context.lookup(op.getTokens());
-  SmallVector<Value *> numbers{&tokens, &rows.slots};
-  if (rows.masks)
-    numbers.append({&rows.roots, &rows.places, &rows.masks});
+  // Positions are an operand of their own.
+  SmallVector<Value *> numbers = numbersOf(rows, tokens);
+  numbers.erase(numbers.begin());
   auto operands =
       llvm::map_to_vector(numbers, [](Value *number) { return *number; });
   auto type = cast<RankedTensorType>(op.getPackedTokens().getType());

@@ -1,10 +1,11 @@
 //===- InlineLayers.cpp - Inline layer functions into the round -----------===//
 //
-// Applications carry a context (weight prefix, cache, layer) that the callee's
-// body needs. Inlining is by context, not by symbol: the body is cloned and the
-// clone's weights, attentions and further applications get the context at once,
-// so a work list of applications is all the state there is. Functions that
-// leave widths open get them when all is inlined (OpenWidths.h).
+// Applications carry a context (weight prefix, layers of a cache and of a
+// recurrence) that the callee's body needs. Inlining is by context, not by
+// symbol: the body is cloned and the clone's weights, attentions and further
+// applications get the context at once, so a work list of applications is all
+// the state there is. Functions that leave widths open get them when all is
+// inlined (OpenWidths.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,12 +43,15 @@ struct Context {
   StringRef prefix;
   FlatSymbolRefAttr cache;
   IntegerAttr layer;
+  FlatSymbolRefAttr memory;
+  IntegerAttr memoryLayer;
 };
 } // namespace
 
 static Context getContext(Operation *call) {
   if (auto apply = dyn_cast<ApplyOp>(call))
-    return {apply.getPrefix(), apply.getCacheAttr(), apply.getLayerAttr()};
+    return {apply.getPrefix(), apply.getCacheAttr(), apply.getLayerAttr(),
+            apply.getMemoryAttr(), apply.getMemoryLayerAttr()};
   return {};
 }
 
@@ -115,11 +119,14 @@ static ApplyOp makeApply(Operation *call, const Context &context) {
   Context inner = getContext(call);
   FlatSymbolRefAttr cache = inner.cache ? inner.cache : context.cache;
   IntegerAttr layer = inner.cache ? inner.layer : context.layer;
+  FlatSymbolRefAttr memory = inner.memory ? inner.memory : context.memory;
+  IntegerAttr memoryLayer =
+      inner.memory ? inner.memoryLayer : context.memoryLayer;
   auto apply = ApplyOp::create(
       builder, call->getLoc(), call->getResultTypes(), getCallee(call),
       call->getOperands(),
       builder.getStringAttr(resolveWeightKey(context.prefix, inner.prefix)),
-      cache, layer);
+      cache, layer, memory, memoryLayer);
   call->replaceAllUsesWith(apply);
   call->erase();
   return apply;
@@ -134,6 +141,15 @@ static void setCache(AttentionT attention, const Context &context) {
   }
 }
 
+/// The same of a recurrent op.
+template <typename RecurrentT>
+static void setMemory(RecurrentT recurrent, const Context &context) {
+  if (!recurrent.getMemoryAttr() && context.memory) {
+    recurrent.setMemoryAttr(context.memory);
+    recurrent.setLayerAttr(context.memoryLayer);
+  }
+}
+
 /// Puts `op`, a clone of a callee's, into the context of its application; calls
 /// become applications to inline next.
 static void specialize(Operation *op, const Context &context,
@@ -144,6 +160,10 @@ static void specialize(Operation *op, const Context &context,
     setCache(attention, context);
   else if (auto attention = dyn_cast<MlaAttentionOp>(op))
     setCache(attention, context);
+  else if (auto conv = dyn_cast<CausalConvOp>(op))
+    setMemory(conv, context);
+  else if (auto rule = dyn_cast<DeltaRuleOp>(op))
+    setMemory(rule, context);
   else if (getCallee(op))
     worklist.push_back(makeApply(op, context));
 }
@@ -219,19 +239,23 @@ static void stripSlashes(Operation *root) {
   });
 }
 
-/// Every attention of a program has a cache.
+/// Every attention of a program has a cache, and every recurrent op its memory.
 static LogicalResult checkCaches(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
-    bool lacks = false;
+    StringRef lacking;
     if (auto attention = dyn_cast<AttentionOp>(op))
-      lacks = !attention.getCache();
+      lacking = attention.getCache() ? "" : "cache";
     else if (auto attention = dyn_cast<MlaAttentionOp>(op))
-      lacks = !attention.getCache();
-    if (lacks) {
-      op->emitOpError("expected a cache, got none from the mtp.apply ops "
-                      "around it");
-    }
-    return lacks ? WalkResult::interrupt() : WalkResult::advance();
+      lacking = attention.getCache() ? "" : "cache";
+    else if (auto conv = dyn_cast<CausalConvOp>(op))
+      lacking = conv.getMemory() ? "" : "memory";
+    else if (auto rule = dyn_cast<DeltaRuleOp>(op))
+      lacking = rule.getMemory() ? "" : "memory";
+    if (lacking.empty())
+      return WalkResult::advance();
+    op->emitOpError("expected a ")
+        << lacking << ", got none from the mtp.apply ops around it";
+    return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
 }

@@ -58,6 +58,15 @@ def VerifyEntriesPass : Pass<"mtp-verify-entries", "mlir::ModuleOp"> {
 
     A round without `mtp.verify` does not say what its target is, and is not
     checked for E2.
+
+    Of recurrent layers it is checked that
+
+    - (E3) a round or prefill uses each layer once;
+    - (E4) its rows are those of `mtp.verify`, or of `mtp.run_rows`: rows that
+      are run again, as a drafter's, would be in the state twice;
+    - (E5) these are no tree;
+    - (E6) every round and prefill runs all layers that are declared: one that
+      left some out would leave them behind.
   }];
   let statistics = [
     Statistic<"numShared", "layers-shared",
@@ -70,9 +79,10 @@ def InlineLayersPass : Pass<"mtp-inline-layers", "mlir::ModuleOp"> {
   let description = [{
     Inlines every `mtp.apply` and `func.call` of the round and of exported
     functions. Weight keys become absolute, without the slash; attention gets
-    the cache and layer of the innermost application that names one. Private
-    functions are erased. Afterwards the round's regions are flat. Widths that a
-    function leaves open follow from the operands of its call.
+    the cache and layer of the innermost application that names one, and
+    recurrent ops get their memory so. Private functions are erased. Afterwards
+    the round's regions are flat. Widths that a function leaves open follow from
+    the operands of its call.
   }];
   let statistics = [
     Statistic<"numInlined", "layers-inlined", "applications inlined">,

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
+#include "passes/model/RecurrenceUses.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_VERIFYENTRIESPASS
@@ -291,5 +292,7 @@ void VerifyEntriesPass::runOnOperation() {
   for (Operation &op : *getOperation().getBody())
     if (isa<RoundOp, PrefillOp>(op) && failed(verify(&op)))
       return signalPassFailure();
+  if (failed(verifyRecurrences(getOperation())))
+    return signalPassFailure();
   markAllAnalysesPreserved();
 }

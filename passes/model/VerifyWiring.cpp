@@ -187,12 +187,12 @@ static LogicalResult verifyRotations(ModuleOp module) {
 /// W1: nothing stands in the module that no pass reads.
 static LogicalResult verifyMembers(ModuleOp module) {
   for (Operation &op : *module.getBody()) {
-    if (!isa<WeightsOp, CacheOp, StateOp, VocabularyOp, RoundOp, PrefillOp,
-             func::FuncOp>(op) &&
+    if (!isa<WeightsOp, CacheOp, RecurrenceOp, StateOp, VocabularyOp, RoundOp,
+             PrefillOp, func::FuncOp>(op) &&
         !isa_and_nonnull<exec::ExecDialect>(op.getDialect())) {
-      return op.emitOpError("expected a round, functions, caches, states, "
-                            "vocabularies and the names of weight files in a "
-                            "module");
+      return op.emitOpError("expected a round, functions, caches, recurrences, "
+                            "states, vocabularies and the names of weight "
+                            "files in a module");
     }
   }
   return success();

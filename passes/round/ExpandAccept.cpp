@@ -93,7 +93,10 @@ static void expandTree(Expansion &e, AcceptOp op, Value picks) {
 /// Rows as they were before they were packed, if they were.
 static Value windowOf(Value rows) {
   auto pack = rows.getDefiningOp<PackOp>();
-  return pack ? pack.getRows() : rows;
+  if (pack)
+    rows = pack.getRows();
+  auto runs = rows.getDefiningOp<RunRowsOp>();
+  return runs ? runs.getRows() : rows;
 }
 
 /// What packed rows have where the window has them.

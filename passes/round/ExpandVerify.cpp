@@ -15,6 +15,11 @@
 // slot may have, and its nodes behind the first ones that live are none. So are
 // those whose places are behind the context's last.
 //
+// Where the region has recurrent layers its rows say what they do with those
+// that their slots ran last: a round folds the anchor of the one before and the
+// drafts that were accepted, and keeps all of its own rows; a prompt's chunk
+// folds the row in front of it and keeps its last one.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
@@ -45,6 +50,8 @@ struct ExpandVerifyPass
 /// limit and how many of them could be accepted; null where there are none.
 struct TargetRows {
   Value tokens, rows, drafts, drafted;
+  /// The rows as the region gets them, unless it gets them packed.
+  Value runs;
 };
 
 /// Of the nodes of a slot those that can be accepted: behind a draft that is
@@ -91,6 +98,8 @@ private:
   LiveNodes findLive(SlotBody &body, MutableArrayRef<Value> drafts,
                      const NodeLimits &limits);
   Value positionsOf(SlotBody &body, const LiveNodes &live, Value n, Value runs);
+  SmallVector<Value> runOf(SlotBody &body, Value accepted);
+  Value runsOfWindow(Value rows, ValueRange run);
   TargetRows writeWindow();
   bool feedsAccept(AcceptOp accept);
   void replaceResults(const TargetRows &target, PackOp pack, PackOp scored,
@@ -275,6 +284,42 @@ Value RoundWriter::positionsOf(SlotBody &body, const LiveNodes &live, Value n,
   return body.vector(positions);
 }
 
+/// Whether a region has layers whose rows depend on those before them.
+static bool isRecurrent(Region &region) {
+  return region
+      .walk([](Operation *inner) {
+        return isa<CausalConvOp, DeltaRuleOp>(inner) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Of each row of a window what a recurrence does with it: how many of those
+/// before are folded, and how many of these are kept.
+SmallVector<Value> RoundWriter::runOf(SlotBody &body, Value accepted) {
+  auto each = [&](Value number) {
+    return body.vector(nodes, [&](Value) { return number; });
+  };
+  return {each(body.add(accepted, 1)), each(body.constant(nodes))};
+}
+
+/// The rows of prompts as recurrent layers want them.
+static Value runsOfPrompt(Expansion &e, PromptRowsOp prompt, Value rows) {
+  Value slots = RowSlotsOp::create(
+      e.builder, e.loc, prompt.getTokens().getType(), prompt.getRows());
+  SlotBody body(e.builder, e.loc, "prompt_run", slots);
+  Value one = body.yield(body.constant(1)).front();
+  return RunRowsOp::create(e.builder, e.loc, rows, one, one);
+}
+
+/// The window's rows with what runOf() gave of them, if it did.
+Value RoundWriter::runsOfWindow(Value rows, ValueRange run) {
+  if (run.empty())
+    return rows;
+  return RunRowsOp::create(e.builder, e.loc, rows, e.byRow(run[0]),
+                           e.byRow(run[1]));
+}
+
 TargetRows RoundWriter::writeWindow() {
   for (llvm::StringRef state :
        {states::kLength, states::kAccepted, states::kWindow})
@@ -296,8 +341,8 @@ TargetRows RoundWriter::writeWindow() {
   SmallVector<Value> own;
   if (drafts)
     own = draftsOf(body, limit);
-  SmallVector<Value> tokens{
-      body.load(states::kWindow, body.load(states::kAccepted))};
+  Value accepted = body.load(states::kAccepted);
+  SmallVector<Value> tokens{body.load(states::kWindow, accepted)};
   llvm::append_range(tokens, own);
   SmallVector<Value> window{body.vector(tokens), body.vector(nodes, [&](Value) {
                               return body.slot();
@@ -314,9 +359,15 @@ TargetRows RoundWriter::writeWindow() {
   } else {
     window.push_back(body.vector(n));
   }
+  size_t numbers = window.size();
+  if (isRecurrent(op.getBodyRegion()))
+    llvm::append_range(window, runOf(body, accepted));
   ValueRange made = body.yield(window);
-  return {e.byRow(made[0]), e.makeRows(e.byRow(made[1]), e.byRow(made[2])),
-          isTaken ? Value(made[4]) : drafts, drafts ? Value(made[3]) : Value()};
+  Value text = e.byRow(made[0]);
+  Value rows = e.makeRows(e.byRow(made[1]), e.byRow(made[2]));
+  return {text, rows, isTaken ? Value(made[4]) : drafts,
+          drafts ? Value(made[3]) : Value(),
+          runsOfWindow(rows, made.drop_front(numbers))};
 }
 
 bool mlir::mtp::goesByRows(Region &region) {
@@ -439,8 +490,10 @@ void RoundWriter::writeWithPrompt(const TargetRows &target) {
   auto prompt = PromptRowsOp::create(e.builder, e.loc, target.tokens.getType(),
                                      RowsType::get(op.getContext()));
   Value rows = isTree() ? chainOfPrompt(prompt) : prompt.getRows();
+  if (isRecurrent(op.getBodyRegion()))
+    rows = runsOfPrompt(e, prompt, rows);
   PackOp pack = limited(PackOp::create(
-      e.builder, e.loc, target.rows, target.tokens, rows, prompt.getTokens()));
+      e.builder, e.loc, target.runs, target.tokens, rows, prompt.getTokens()));
   PackOp scored = packScored(target, pack);
   SmallVector<Value> results = e.inlineRegion(
       op.getBodyRegion(), {pack.getPackedTokens(), pack.getPacked()});
@@ -466,14 +519,14 @@ void RoundWriter::write() {
   if (target.drafted)
     e.output(kDraftedOutput, target.drafted);
   if (isTree())
-    target.rows =
+    target.runs = target.rows =
         TreeRowsOp::create(e.builder, e.loc, target.rows, op.getParents(),
                            tree.empty() ? DenseI64ArrayAttr()
                                         : e.builder.getDenseI64ArrayAttr(tree));
   if (cast<RoundOp>(op->getParentOp()).getPrompts())
     return writeWithPrompt(target);
   PackOp pack;
-  Value tokens = target.tokens, rows = target.rows;
+  Value tokens = target.tokens, rows = target.runs;
   if (target.drafted && goesByRows(op.getBodyRegion())) {
     pack = limited(PackOp::create(e.builder, e.loc, rows, tokens));
     rows = pack.getPacked();
@@ -486,7 +539,7 @@ void RoundWriter::write() {
   if (pack)
     return replaceResults(target, pack, pack, results);
   if (op.getRows())
-    results.push_back(rows);
+    results.push_back(target.rows);
   op.replaceAllUsesWith(results);
 }
 
@@ -539,8 +592,11 @@ static void expandInPrefill(VerifyOp op) {
       cast<RankedTensorType>(op.getBodyRegion().getArgument(0).getType());
   auto prompt = PromptRowsOp::create(e.builder, e.loc, type,
                                      RowsType::get(op.getContext()));
-  SmallVector<Value> results = e.inlineRegion(
-      op.getBodyRegion(), {prompt.getTokens(), prompt.getRows()});
+  Value rows = prompt.getRows();
+  if (isRecurrent(op.getBodyRegion()))
+    rows = runsOfPrompt(e, prompt, rows);
+  SmallVector<Value> results =
+      e.inlineRegion(op.getBodyRegion(), {prompt.getTokens(), rows});
   if (op.getRows())
     results.push_back(prompt.getRows());
   op.replaceAllUsesWith(results);

@@ -34,6 +34,7 @@ static Value slotsOf(Value rows) {
       .Case([](MakeTreeRowsOp op) { return op.getSlots(); })
       .Case([](PromptRowsOp op) { return op.getTokens(); })
       .Case([](PackOp op) { return op.getPackedTokens(); })
+      .Case([](RunRowsOp op) { return op.getPending(); })
       .Default(Value());
 }
 

@@ -68,6 +68,12 @@ static Status verifySlots(const schema::Artifact &artifact,
     return okStatus();
   case schema::Rebuild::Save:
     return verifySaved(state, e->max_batch());
+  case schema::Rebuild::Run:
+    if (upkeep.init() != 0)
+      return dataLoss(strCat("upkeep.init: expected 0 of a state that programs "
+                             "begin, got ",
+                             upkeep.init()));
+    return okStatus();
   }
   return dataLoss(
       strCat("upkeep.rebuild: unknown value ", unsigned(upkeep.rebuild())));

@@ -49,7 +49,8 @@ ReuseRule mtp::reuseRule(const Artifact &artifact, const ProgramTable &programs,
     const StateRule &of = artifact.states[state].rule;
     if (of.shared)
       continue;
-    if (of.rebuild == schema::Rebuild::Never)
+    if (of.rebuild == schema::Rebuild::Never ||
+        of.rebuild == schema::Rebuild::Run)
       rule.isAllowed = false;
     if (of.rebuild == schema::Rebuild::Rows)
       rule.rerun = std::max(rule.rerun, of.rows);

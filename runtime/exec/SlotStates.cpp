@@ -44,6 +44,9 @@ Status SlotStates::start(const Artifact &artifact) {
   for (uint32_t i = 0; i < artifact.states.size(); ++i) {
     const State &state = artifact.states[i];
     const StateRule &rule = state.rule;
+    // Programs begin it, and it may be large.
+    if (rule.rebuild == schema::Rebuild::Run)
+      continue;
     if (!rule.shared) {
       bool isSaved = rule.rebuild == schema::Rebuild::Save;
       states.push_back({i, filled(state.bytes / slots, state.dtype, rule.init),

@@ -49,6 +49,14 @@ BESIDE = "eagle_tree eagle2 dflash lookahead".split()
 PARALLEL = {"pard": 4, "heads": 3, "p-eagle": 4}
 # Methods with a budget of rows, less than the windows of three slots have.
 TRIMMED = {"eagle26": 70, "lookahead": 150, "topology": 11}
+# Recurrent layers beside attention.
+HYBRIDS = {
+    "hybrid": {},
+    "hybrid.int8": {"flags": ["--quantize=int8"]},
+    "hybrid.int4": {"flags": ["--quantize=int4", "--quantize-head=int8"]},
+    "hybrid.mixed": {"envelope": "round_prompt_rows = 12, catch_up_rows = 20,"},
+    "hybrid.trimmed": {"envelope": "max_rows = 14,"},
+}
 # What methods import.
 FUNCTIONS = ["two_branches.mlir", "beam.mlir"]
 
@@ -324,7 +332,7 @@ def build_single(args):
     run(compiler, calls, "-o", artifact)
 
 
-def build_module(args, name, parts, script, weights, envelope="", slots=8):
+def build_module(args, name, parts, script, weights, envelope="", slots=8, flags=()):
     """Compiles a module of the files `parts` of Inputs, with weights that a script there
     writes and perhaps more keys of the envelope, for the CPU and the simulated GPU."""
     parts = [HERE / "Inputs" / part for part in parts]
@@ -340,10 +348,13 @@ def build_module(args, name, parts, script, weights, envelope="", slots=8):
     source = args.out / f"{name}.mlir"
     # Slots enough for windows of more than 32 rows.
     source.write_text(text.replace("max_batch = 4,", f"max_batch = {slots}, {envelope}"))
-    run(compiler_for(args, BOTH), source, "-o", artifact, *BOTH)
+    run(compiler_for(args, BOTH), source, "-o", artifact, *BOTH, *flags)
 
 
 def build_modules(args):
+    for name, options in HYBRIDS.items():
+        build_module(args, name, ["hybrid.mlir"], "hybrid.py", "hybrid.safetensors",
+                     slots=4, **options)
     build_module(args, "tree", ["tree.mlir"], "weights.py", "tree.safetensors")
     for method in METHODS:
         build_module(args, method, [f"methods/{method}.mlir", "methods/target.mlir.in"],

@@ -201,6 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Trimmed,
                                          onCpu("lookahead.trimmed"),
                                          onCpu("topology.trimmed"),
                                          onCpu("dspark-speculators.block"),
+                                         onCpu("hybrid.trimmed"),
                                          onCpu("dsv3-chain-mtp2.trimmed",
                                                /*mixes=*/true)),
                          nameOnDevice);

@@ -217,8 +217,9 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"dflash", kExact}, Plans{"eagle26", kExact, true},
         Plans{"lookahead", kExact}, Plans{"heads_tree", kExact},
         Plans{"head_layers", kExact}, Plans{"dflash-speculators.block", kExact},
-        Plans{"dspark.block", kExact, true},
-        Plans{"suffix", kExact}, Plans{"lookup_eagle", kExact}),
+        Plans{"dspark.block", kExact, true}, Plans{"suffix", kExact},
+        Plans{"lookup_eagle", kExact}, Plans{"hybrid", kExact, true},
+        Plans{"hybrid.int8", kQuantised}),
     nameOf);
 
 // Drafters in folders that draft all places at once.

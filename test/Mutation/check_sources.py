@@ -7,7 +7,7 @@ that each is caught. Minutes; `tools/check --long` runs it.
 import os, shutil, subprocess, sys, time
 
 from check_wirings import ORACLE, choose, compile_model
-from checks import Caught, Oracle, check, run
+from checks import Caught, Oracle, check, check_lossless, run
 from sources import SOURCES
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -75,6 +75,22 @@ class Case:
         return check(self.tools, artifact, self.oracle, self.right)
 
 
+class Hybrid:
+    """A model with recurrent layers, whose state goes from round to round."""
+
+    def __init__(self, tools, work):
+        self.tools, self.work, self.right = tools, work, None
+        inputs = f"{ROOT}/test/E2E/Inputs"
+        subprocess.run([sys.executable, inputs + "/hybrid.py", work + "/hybrid.safetensors"],
+                       check=True)
+        shutil.copy(inputs + "/hybrid.mlir", work)
+
+    def rounds(self):
+        artifact = self.work + "/hybrid.bin"
+        run(self.tools + "/mtpc", self.work + "/hybrid.mlir", "-o", artifact)
+        check_lossless(self.tools, artifact, vocabulary=96)
+
+
 def judge(cases):
     for case in cases:
         try:
@@ -92,6 +108,7 @@ def main():
     copy_tree(tree)
     build(tree)
     cases = [Case(tree + "/build/bin", work, name) for name in MODELS]
+    cases.append(Hybrid(tree + "/build/bin", work))
     for case in cases:
         case.right = case.rounds()
     missed, start = 0, time.time()

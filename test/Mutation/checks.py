@@ -115,15 +115,20 @@ def check_drafts(tools, artifact, oracle):
             anchor += len(emitted)
 
 
-def check(tools, artifact, oracle, right=None):
-    """Raises Caught, or returns the rounds of the fixed prompts."""
-    check_forward(tools, artifact, oracle)
-    check_target(tools, artifact, oracle)
-    lists = prompts(len(oracle.result["target"]["logits"][0]))
+def check_lossless(tools, artifact, vocabulary):
+    lists = prompts(vocabulary)
     plain = generate(tools, artifact, 0, lists, 24)
     drafted = generate(tools, artifact, MAX_K, lists, 24)
     if plain != drafted:
         raise Caught(f"lossless: tokens at k = {MAX_K} are not those at k = 0")
+    return lists
+
+
+def check(tools, artifact, oracle, right=None):
+    """Raises Caught, or returns the rounds of the fixed prompts."""
+    check_forward(tools, artifact, oracle)
+    check_target(tools, artifact, oracle)
+    lists = check_lossless(tools, artifact, len(oracle.result["target"]["logits"][0]))
     check_drafts(tools, artifact, oracle)
     rounds = list(rounds_of(tools, artifact, MAX_K, lists, ROUNDS))
     if right is not None and rounds != right:

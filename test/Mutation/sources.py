@@ -11,6 +11,8 @@ REFRESH = "passes/round/Refresh.cpp"
 CHAIN = "passes/round/ExpandDraftChain.cpp"
 PREFILL = "passes/round/DraftPrefill.cpp"
 DECODE = "runtime/exec/Decode.cpp"
+CONVOLUTION = "compiler/Codegen/Rows/CausalConv.cpp"
+RUN = "compiler/Codegen/Rows/SlotRun.cpp"
 
 SOURCES = {
     "verify one position too far": (
@@ -29,7 +31,7 @@ SOURCES = {
         REFRESH, "body.max(body.min(a, body.constant(count - 2)), body.constant(0));",
         "body.constant(0);"),
     "anchor from the first row of the window": (
-        VERIFY, "body.load(states::kWindow, body.load(states::kAccepted))};",
+        VERIFY, "body.load(states::kWindow, accepted)};",
         "body.load(states::kWindow, body.constant(0))};"),
     "one draft too many accepted": (
         ACCEPT, "Value count = k > 0 ? walkChain(body, k, body.input(0), body.input(1))",
@@ -48,6 +50,13 @@ SOURCES = {
     "prefill leaves the first row's hidden state": (
         COMMIT, "body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow), rows), 1);",
         "sequenceWord(body, SequenceWord::FirstRow);"),
+    "a recurrence folds a row too many": (
+        VERIFY, "each(body.add(accepted, 1))", "each(body.add(accepted, 2))"),
+    "rows of a convolution are not rolled": (
+        CONVOLUTION, "kb.cmp(Cmp::EQ, i, run.lead)", "kb.cmp(Cmp::LT, i, 0)"),
+    "a recurrence has a neighbour's state": (
+        RUN, "kb.clampIndex(walk.ownSlot(), slots)",
+        "kb.clampIndex(kb.max(kb.sub(walk.ownSlot(), 1), kb.integer(0)), slots)"),
     "no pages for the drafts": (
         DECODE, "endOfRound(sequence->length, plan.k)", "sequence->length"),
 }

@@ -204,6 +204,11 @@ TEST(SlotState, UpkeepIsChecked) {
         stateOf(a, "fold").shape = {4, 16385};
       }),
       "upkeep: expected at most 65536 bytes of a slot to save, got 65540");
+  EXPECT_EQ(message([](auto &a) {
+              stateOf(a, "fold").upkeep.rebuild = schema::Rebuild::Run;
+            }),
+            "upkeep.init: expected 0 of a state that programs begin, got "
+            "5.000000");
   EXPECT_EQ(message([](auto &a) { stateOf(a, "history").upkeep.input = true; }),
             "upkeep.input: expected nothing to rebuild of an input");
   EXPECT_EQ(message([](auto &a) {

@@ -419,6 +419,21 @@ TEST_F(Packing, ScalesFP8Blocks) {
       << status.toString();
 }
 
+// The columns of the oldest row first, of a file's [columns, 1, window].
+TEST_F(Packing, RawOfADepthwiseConvolution) {
+  builder.addF32("c", {5, 1, 4}, matrix(5, 4));
+  WeightSource source{"c"};
+  source.transpose = true;
+  source.shape = {5, 4};
+  expectPacked({"w", WeightLayout::Raw, kF32, 5, 4, 1, {source}},
+               [](int64_t, int64_t n, int64_t k) { return valueAt(k, n); });
+  source.shape = {5, 3};
+  Status status = packError({"w", WeightLayout::Raw, kF32, 5, 3, 1, {source}});
+  EXPECT_NE(status.message().find("expected shape [5, 3], got [5, 4]"),
+            std::string_view::npos)
+      << status.toString();
+}
+
 TEST_F(Packing, NamesWhatDoesNotFit) {
   builder.addF32("a", {4, 6}, matrix(4, 6));
   builder.addF32("v", {3}, matrix(3, 1));

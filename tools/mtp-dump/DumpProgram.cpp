@@ -52,6 +52,8 @@ const char *mtp::rebuildName(schema::Rebuild rebuild) {
     return "never";
   case schema::Rebuild::Save:
     return "save";
+  case schema::Rebuild::Run:
+    return "run";
   }
   return "unknown";
 }

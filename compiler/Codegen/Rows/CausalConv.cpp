@@ -27,8 +27,9 @@ public:
   void emit() {
     int64_t columns = kernel.getTaskColumns();
     kb.forTasks([&](Value task) {
-      Value row = kb.div(task, width / columns);
-      Value begin = kb.mul(kb.rem(task, width / columns), columns);
+      // Parts of a row side by side, for who shares the tasks of one row.
+      Value rows = kb.param(0), row = kb.rem(task, rows);
+      Value begin = kb.mul(kb.div(task, rows), columns);
       forRunAt(kb, row, kRunBuffers, kernel.getKept(), kernel.getSlots(),
                [&](const SlotRun &run) {
                  kb.forChunks(columns, [&](Value first, Value mask) {

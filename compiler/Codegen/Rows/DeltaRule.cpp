@@ -35,8 +35,10 @@ public:
 
   void emit() {
     kb.forTasks([&](Value task) {
-      Value row = kb.div(task, heads);
-      head = kb.rem(task, heads);
+      // Heads side by side: threads share the tasks of the row that a run
+      // begins with, which do all of its work.
+      Value rows = kb.param(0), row = kb.rem(task, rows);
+      head = kb.div(task, rows);
       forRunAt(kb, row, kRunBuffers, kernel.getKept(), kernel.getSlots(),
                [&](const SlotRun &run) { emitRun(run); });
     });

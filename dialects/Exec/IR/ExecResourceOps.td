@@ -176,7 +176,8 @@ def Exec_StateOp : Exec_ResourceOp<"state", [
     State is all that lives on between programs. Its first extent is the slots,
     but for a `shared` one, which is one for all. `init`, `rebuild` and `input`
     are those of `mtp.state`: what the host makes of a slot when a sequence gets
-    it.
+    it. With `rebuild run` it makes nothing: programs begin the state with zeros
+    at position 0, and what brings it back is to run all rows again.
     `offset` is the place in the state region, set by `exec-plan-memory`.
 
     Example:

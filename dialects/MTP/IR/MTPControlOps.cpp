@@ -150,7 +150,7 @@ static LogicalResult verifySizes(StateOp op) {
   return success();
 }
 
-/// state_c4 to state_c6
+/// state_c4 to state_c6, state_c10
 static LogicalResult verifyRebuild(StateOp op) {
   int64_t rows = op.getRebuildRows();
   if (rows < 1 || rows > ::mtp::kMostRebuildRows)
@@ -158,6 +158,9 @@ static LogicalResult verifyRebuild(StateOp op) {
            << ::mtp::kMostRebuildRows << " rows, got " << rows;
   if (op.getShared() && (op.getRebuild() != Rebuild::Rows || rows != 1))
     return op.emitOpError("expected no rebuild of a shared state");
+  if (op.getRebuild() == Rebuild::Run) // state_c10
+    return op.emitOpError("expected rebuild rows, tokens, never or save, got "
+                          "run, which is for what mtp.recurrence declares");
   if (op.getRebuild() != Rebuild::Tokens)
     return success();
   auto extents = op.getExtents().getAsRange<ExtentAttr>();

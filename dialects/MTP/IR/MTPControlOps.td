@@ -77,6 +77,7 @@ def MTP_StateOp : MTP_Op<"state", [
     - (C8) rebuild save: at most 64 KiB of a slot within the envelope.
     - (C9) an input is per slot, of i32 or f32, without a rebuild, and no state
       that the host shares.
+    - (C10) rebuild run is for what `mtp.recurrence` declares.
   }];
   let arguments = (ins UnitAttr:$shared, SymbolNameAttr:$sym_name,
                        MTP_ExtentArrayAttr:$extents,

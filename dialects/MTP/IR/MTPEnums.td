@@ -97,7 +97,8 @@ def MTP_Rebuild : MTP_Enum<"Rebuild",
   I32EnumCase<"Rows", 0, "rows">,      // by a prefill of the last rows
   I32EnumCase<"Tokens", 1, "tokens">,  // it is the tokens that the host knows
   I32EnumCase<"Never", 2, "never">,
-  I32EnumCase<"Save", 3, "save">       // the host keeps it over a preemption
+  I32EnumCase<"Save", 3, "save">,      // the host keeps it over a preemption
+  I32EnumCase<"Run", 4, "run">         // by running all rows from position 0 on
 ]>;
 def MTP_RebuildAttr : MTP_EnumAttr<MTP_Rebuild, "rebuild">;
 

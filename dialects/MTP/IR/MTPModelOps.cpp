@@ -317,5 +317,9 @@ LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
     diag.attachNote(callee.getLoc()) << "the callee is here";
     return diag;
   }
-  return verifyCacheUse(*this, symbols, getCacheAttr(), getLayer(), 0);
+  if (failed(verifyCacheUse(*this, symbols, getCacheAttr(), getLayer(), 0)) ||
+      failed(findRecurrence(*this, symbols, getMemoryAttr(),
+                            getMemoryLayer()))) // apply_c4
+    return failure();
+  return success();
 }

@@ -315,15 +315,18 @@ def MTP_ApplyOp : MTP_Op<"apply",
     [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Call a function with a weight prefix and a cache layer";
   let description = [{
-    Like `func.call`, and it says where the callee's relative weight keys start
-    and which layer of which cache its attention uses. Prefixes nest: an apply
-    inside the callee adds its own after this one, unless it starts with `/`.
-    An apply without a cache uses its caller's. Where the callee leaves a width
-    open (`tensor<?x?xf32>`) the types here may say it.
+    Like `func.call`, and it says where the callee's relative weight keys start,
+    which layer of which cache its attention uses, and which layer of which
+    recurrence its recurrent ops do. Prefixes nest: an apply inside the callee
+    adds its own after this one, unless it starts with `/`. An apply without a
+    cache uses its caller's, and so for the memory. Where the callee leaves a
+    width open (`tensor<?x?xf32>`) the types here may say it.
 
     ```mlir
     %y = mtp.apply @dense_layer(%x, %rows) weights "model.layers.0."
          cache @target[0] : (tensor<?x192xf32>, !mtp.rows) -> tensor<?x192xf32>
+    %z = mtp.apply @linear_layer(%y, %rows) weights "model.layers.1."
+         memory @memory[0] : (tensor<?x192xf32>, !mtp.rows) -> tensor<?x192xf32>
     ```
 
     Constraints:
@@ -331,16 +334,20 @@ def MTP_ApplyOp : MTP_Op<"apply",
     - (C2) operand and result types are the callee's, but for widths that it
       leaves open.
     - (C3) the cache is an mtp.cache of this module that has the layer.
+    - (C4) the memory is an mtp.recurrence of this module that has the layer.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee,
                        Variadic<AnyType>:$inputs,
                        DefaultValuedStrAttr<StrAttr, "">:$prefix,
                        OptionalAttr<FlatSymbolRefAttr>:$cache,
-                       OptionalAttr<I64Attr>:$layer);
+                       OptionalAttr<I64Attr>:$layer,
+                       OptionalAttr<FlatSymbolRefAttr>:$memory,
+                       OptionalAttr<I64Attr>:$memory_layer);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
     $callee `(` $inputs `)` (`weights` $prefix^)?
-    (`cache` $cache^ `[` $layer `]`)? attr-dict
+    (`cache` $cache^ `[` $layer `]`)?
+    (`memory` $memory^ `[` $memory_layer `]`)? attr-dict
     `:` functional-type($inputs, $outputs)
   }];
 }

@@ -30,6 +30,8 @@ def MTP_CacheResource : Resource<"::mlir::mtp::CacheResource">;
 /// The state that outlives a round: lengths, windows, hidden states, and what
 /// the host and the programs share. An effect may name the state.
 def MTP_SlotResource : Resource<"::mlir::mtp::SlotResource">;
+/// What recurrent layers carry from row to row.
+def MTP_RecurrenceResource : Resource<"::mlir::mtp::RecurrenceResource">;
 /// What the host reads of a program when it has run.
 def MTP_HostResource : Resource<"::mlir::mtp::HostResource">;
 

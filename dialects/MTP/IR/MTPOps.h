@@ -28,6 +28,11 @@ struct SlotResource : SideEffects::Resource::Base<SlotResource> {
   StringRef getName() final { return "mtp.slots"; }
 };
 
+/// What recurrent layers carry from row to row.
+struct RecurrenceResource : SideEffects::Resource::Base<RecurrenceResource> {
+  StringRef getName() final { return "mtp.recurrence"; }
+};
+
 /// What the host reads of a program when it has run.
 struct HostResource : SideEffects::Resource::Base<HostResource> {
   StringRef getName() final { return "mtp.host"; }

@@ -52,6 +52,13 @@ LogicalResult verifyCacheUse(Operation *op, SymbolTableCollection &symbols,
                              FlatSymbolRefAttr name,
                              std::optional<int64_t> layer, int64_t width);
 
+/// The mtp.recurrence of that name, which has the layer; null, without an
+/// error, where `name` is null.
+FailureOr<RecurrenceOp> findRecurrence(Operation *op,
+                                       SymbolTableCollection &symbols,
+                                       FlatSymbolRefAttr name,
+                                       std::optional<int64_t> layer);
+
 /// The symbol declares a state of such elements, with so many extents for one
 /// slot (for all of it where it is shared).
 LogicalResult verifyStateUse(Operation *op, SymbolTableCollection &symbols,

@@ -114,6 +114,12 @@ mtp.state @s : i32 rebuild keep
 
 // -----
 
+// state_c10
+// expected-error @+1 {{expected rebuild rows, tokens, never or save, got run, which is for what mtp.recurrence declares}}
+mtp.state @s : f32 rebuild run
+
+// -----
+
 // state_c9
 // expected-error @+1 {{'mtp.state' op expected an input of each slot's own, of i32 or f32, got a shared one of 'f32'}}
 mtp.state shared @s[8] : f32 input
