@@ -233,10 +233,6 @@ void CheckUpkeepPass::runOnOperation() {
       checkState(state);
     else if (auto cache = dyn_cast<CacheOp>(op))
       checkCache(cache);
-    else if (auto memory = dyn_cast<RecurrenceOp>(op))
-      memory.emitRemark("sessions reuse no prefix, and a preempted sequence "
-                        "runs all of its tokens again: no page holds what @")
-          << memory.getSymName() << " carries from row to row";
     else if (isa<VocabularyOp>(op))
       checkUses(&op, "names the vocabulary");
     else if (auto function = dyn_cast<func::FuncOp>(op);

@@ -193,8 +193,6 @@ def CheckUpkeepPass : Pass<"mtp-check-upkeep", "mlir::ModuleOp"> {
       keeps: it is lost at a preemption,
     - a state that is never written, or never read, or both; an input that is
       never read.
-
-    That a model with recurrent layers reuses no prefix is a remark.
   }];
   let statistics = [Statistic<"numWarnings", "warnings", "warnings">];
 }

@@ -348,6 +348,15 @@ Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
   if (!sequence.output.empty())
     known.push_back(sequence.output.back());
   MTP_RETURN_IF_ERROR(slotStates->admit(slot, known, sequence.inputs));
+  if (snapshots && reused > 0) {
+    uint64_t page = reused / inner.envelope->pageTokens - 1;
+    MTP_RETURN_IF_ERROR(
+        snapshots->restore(slot, uint32_t(kv->table(slot)[page])));
+    for (Statistics *of : {&statistics, &sequence.statistics}) {
+      ++of->restoredSnapshots;
+      of->restoredPreemptions += !sequence.output.empty();
+    }
+  }
   MTP_RETURN_IF_ERROR(host->setSampling(
       slot, samplingRow(sequence.request.sampling, options.logits)));
   return writeStops(sequence);

@@ -25,6 +25,11 @@ uint64_t KvCacheManager::memoryBytes(const KvConfig &config) {
 // Single pages
 //===----------------------------------------------------------------------===//
 
+void KvCacheManager::forget(uint32_t page) const {
+  if (config.onForget)
+    config.onForget(page);
+}
+
 /// A page without content: a free page, else the cached page that was released
 /// first. One of both must exist.
 uint32_t KvCacheManager::take() {
@@ -32,6 +37,7 @@ uint32_t KvCacheManager::take() {
     uint32_t page = lru.begin()->second;
     lru.erase(lru.begin());
     index.erase(page);
+    forget(page);
     return page;
   }
   uint32_t page = freeList.back();
@@ -56,6 +62,7 @@ void KvCacheManager::drop(uint32_t page) {
     lru.emplace(pages[page].tick, page);
   } else {
     freeList.push_back(page);
+    forget(page);
   }
 }
 
@@ -109,6 +116,8 @@ KvCacheManager::match(std::span<const int32_t> tokens,
     chain.push_back({entry->page, maker});
     place = index.next(place, *entry, config.pageTokens + 1);
   }
+  while (config.mayEnd && !chain.empty() && !config.mayEnd(chain.back().page))
+    chain.pop_back();
   return chain;
 }
 

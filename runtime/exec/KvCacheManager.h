@@ -13,6 +13,7 @@
 #include "runtime/exec/PrefixIndex.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <vector>
@@ -37,6 +38,11 @@ struct KvConfig {
   uint32_t rerun = 1;
   bool prefixCache = true;
   PrefixIndex::HashFunction hash = PrefixIndex::hashTokens;
+  /// Where pages alone do not stand for a prefix: whether one may end with this
+  /// page. Null: with any.
+  std::function<bool(uint32_t page)> mayEnd;
+  /// Called when what a page holds is worth nothing any more. May be null.
+  std::function<void(uint32_t page)> onForget;
 };
 
 /// Hands out pages to slots and shares those of equal prompt prefixes.
@@ -158,6 +164,7 @@ private:
                              PageMaker maker,
                              std::span<const int32_t> salt) const;
   uint32_t take();
+  void forget(uint32_t page) const;
   void hold(uint32_t page);
   void drop(uint32_t page);
   void append(uint32_t slot, uint32_t page);

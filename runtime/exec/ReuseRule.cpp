@@ -49,9 +49,10 @@ ReuseRule mtp::reuseRule(const Artifact &artifact, const ProgramTable &programs,
     const StateRule &of = artifact.states[state].rule;
     if (of.shared)
       continue;
-    if (of.rebuild == schema::Rebuild::Never ||
-        of.rebuild == schema::Rebuild::Run)
+    if (of.rebuild == schema::Rebuild::Never)
       rule.isAllowed = false;
+    if (of.rebuild == schema::Rebuild::Run)
+      rule.needsSnapshots = true;
     if (of.rebuild == schema::Rebuild::Rows)
       rule.rerun = std::max(rule.rerun, of.rows);
   }

@@ -15,6 +15,8 @@ namespace mtp {
 struct ReuseRule {
   /// False where a state cannot be rebuilt at all.
   bool isAllowed = true;
+  /// Whether a state comes back by running all rows, or by a copy of it.
+  bool needsSnapshots = false;
   /// The last tokens of a prefix that are run in any case: what they leave
   /// behind is in no page.
   uint32_t rerun = 1;

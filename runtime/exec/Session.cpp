@@ -77,6 +77,11 @@ KvConfig Session::Impl::kvConfig() const {
   config.lookahead = reuse.lookahead;
   config.rerun = reuse.rerun;
   config.prefixCache = options.prefixCache && reuse.isAllowed;
+  if (reuse.needsSnapshots) {
+    config.prefixCache &= snapshots && snapshots->isOn();
+    config.mayEnd = [this](uint32_t page) { return snapshots->has(page); };
+    config.onForget = [this](uint32_t page) { snapshots->forget(page); };
+  }
   return config;
 }
 
@@ -84,6 +89,9 @@ Status Session::Impl::startGeneration() {
   library = chooseLibrary(inner.programs, *executable, options.prefillChunk,
                           options.deterministic);
   reuse = reuseRule(inner.artifact(), inner.programs, options.k);
+  if (reuse.needsSnapshots)
+    snapshots = std::make_unique<Snapshots>(inner.artifact(), *executable,
+                                            options.snapshotBytes);
   KvConfig config = kvConfig();
   MTP_ASSIGN_OR_RETURN(
       tableMemory, hostMemory().reserve(KvCacheManager::memoryBytes(config),
@@ -293,6 +301,9 @@ const std::string &Session::promptKernels() const {
 const SessionOptions &Session::options() const { return impl->options; }
 const std::shared_ptr<const Model> &Session::model() const {
   return impl->model;
+}
+uint64_t Session::snapshotBytes() const {
+  return impl->snapshots ? impl->snapshots->bytes() : 0;
 }
 uint64_t Session::memoryBytes() const {
   return impl->executable->memoryBytes();

@@ -45,6 +45,7 @@
 #include "runtime/exec/PassCost.h"
 #include "runtime/exec/ReuseRule.h"
 #include "runtime/exec/SlotStates.h"
+#include "runtime/exec/Snapshots.h"
 #include "runtime/schema/KvPage.h"
 
 #include <functional>
@@ -305,6 +306,9 @@ public:
                           const PrefillLimits &limits) const;
   uint32_t rowsBesideEnd(const Sequence &sequence) const;
   PrefillRun nextRun(const Sequence &sequence) const;
+  uint64_t lastSnapshot(const Sequence &sequence) const;
+  bool isSnapshot(const Sequence &sequence, uint64_t length) const;
+  Status storeSnapshot(const Sequence &sequence);
   std::vector<PageMaker> planPages(uint64_t promptTokens) const;
   bool canFill(size_t prompts, uint32_t sequences) const;
   Status fillParts(std::vector<PromptPart> &parts, uint32_t sequences);
@@ -424,6 +428,9 @@ public:
   std::unique_ptr<KvCacheManager> kv;
   std::unique_ptr<HostState> host;
   std::unique_ptr<SlotStates> slotStates;
+  /// Of states that running all rows makes; it outlives `kv`, which tells it
+  /// of pages.
+  std::unique_ptr<Snapshots> snapshots;
 
   // The sequences, and who of them has a slot.
 

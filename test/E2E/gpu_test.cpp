@@ -218,8 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"lookahead", kExact}, Plans{"heads_tree", kExact},
         Plans{"head_layers", kExact}, Plans{"dflash-speculators.block", kExact},
         Plans{"dspark.block", kExact, true}, Plans{"suffix", kExact},
-        Plans{"lookup_eagle", kExact}, Plans{"hybrid", kExact, true},
-        Plans{"hybrid.int8", kQuantised}),
+        Plans{"lookup_eagle", kExact}, Plans{"hybrid", kExact, true}),
     nameOf);
 
 // Drafters in folders that draft all places at once.

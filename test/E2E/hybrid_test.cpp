@@ -30,9 +30,14 @@ protected:
     request.sampling = {temperature, 20, 0.9f, 0.02f, 5 + text};
     return request;
   }
+
+  uint64_t bytesOfSnapshot() const {
+    return (*Session::create(model, single(0, 1)))->snapshotBytes();
+  }
 };
 
 using HybridMemory = Hybrid;
+using HybridPrefix = Hybrid;
 
 } // namespace
 
@@ -78,14 +83,14 @@ TEST_P(HybridMemory, TheFirstTokenIsStillThere) {
 // number of rows.
 TEST_P(Hybrid, FoldsWhatStays) {
   std::vector<Request> all;
-  for (uint32_t i = 0; i < 4; ++i)
-    all.push_back(request(i, 3 + 9 * i, isCpu() ? 60 : 16, i % 2 ? 0.9f : 0));
+  for (uint32_t i = 0; i < (isCpu() ? 4u : 2u); ++i)
+    all.push_back(request(i, 3 + 9 * i, isCpu() ? 60 : 12, i % 2 ? 0.9f : 0));
   SessionOptions options = single(/*k=*/0, /*slots=*/1);
   Outcome expected = generate(model, options, all);
   options = single(envelope.maxK, envelope.maxBatch);
   Outcome run = generate(model, options, all);
   expectSame(run, expected, options);
-  for (uint32_t draft = 0; draft < (isCpu() ? envelope.maxK : 2); ++draft) {
+  for (uint32_t draft = 0; draft < (isCpu() ? envelope.maxK : 1); ++draft) {
     EXPECT_GT(run.statistics.accepted[draft], 0u) << draft;
     EXPECT_GT(run.statistics.drafted[draft], run.statistics.accepted[draft])
         << draft;
@@ -93,30 +98,111 @@ TEST_P(Hybrid, FoldsWhatStays) {
 }
 
 // A slot that another sequence had begins from nothing, and so does one that
-// was preempted: nothing is shared, whatever the session asks for.
+// was preempted, where the session has no memory for snapshots.
 TEST_P(Hybrid, SlotsBeginFromNothing) {
   std::vector<Request> all;
-  for (uint32_t i = 0; i < 5; ++i)
-    all.push_back(request(/*text=*/i / 2, 33, isCpu() ? 40 : 18));
+  uint32_t prompt = isCpu() ? 33 : 14;
+  for (uint32_t i = 0; i < (isCpu() ? 5u : 2u); ++i)
+    all.push_back(request(/*text=*/i / 2, prompt, isCpu() ? 40 : 22));
   Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
   SessionOptions options = single(envelope.maxK, /*slots=*/2);
   options.prefixCache = true;
-  // Two at a time of as many pages as one of them needs in the end, and one.
-  uint32_t pages =
-      uint32_t(33 + all[0].maxTokens + envelope.maxK) / envelope.pageTokens + 1;
-  options.kvPages = 1 + pages + 1;
+  options.snapshotBytes = 0;
+  // Two at a time of as many pages as one of them needs in the end, and a few.
+  uint32_t pages = uint32_t(prompt + all[0].maxTokens + envelope.maxK) /
+                       envelope.pageTokens +
+                   1;
+  options.kvPages = 1 + pages + (isCpu() ? 1 : 2);
   Outcome run = generate(model, options, all);
   expectSame(run, expected, options);
   EXPECT_GT(run.statistics.preemptions, 0u);
   EXPECT_EQ(run.statistics.cachedTokens, 0u);
+  EXPECT_EQ(run.statistics.snapshots, 0u);
+}
+
+// A prefix may be shared that ends with a snapshot: behind so many tokens, and
+// behind the last whole page of a prompt.
+TEST_P(HybridPrefix, PrefixesEndWithSnapshots) {
+  uint32_t page = envelope.pageTokens, tokens = isCpu() ? 12 : 2;
+  Request first = request(0, 6 * page + 5, tokens);
+  // The same again, one that leaves it behind five pages, and one before the
+  // first snapshot.
+  Request fork = first, early = first;
+  fork.prompt[5 * page + 3] = (fork.prompt[5 * page + 3] + 1) % 90;
+  early.prompt[page + 3] = (early.prompt[page + 3] + 1) % 90;
+  std::vector<Request> all = {first, first, fork, early};
+  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
+  for (uint32_t k : {0u, envelope.maxK}) {
+    if (!isCpu() && k == 0)
+      continue;
+    SessionOptions options = single(k, /*slots=*/1);
+    options.prefixCache = true;
+    options.snapshotTokens = 2 * page - 1; // rounded up
+    Outcome run = generate(model, options, all);
+    expectSame(run, expected, options);
+    // Six pages, and four of the five.
+    EXPECT_EQ(run.statistics.cachedTokens, (6 + 4) * page);
+    EXPECT_EQ(run.statistics.restoredSnapshots, 2u);
+    // Behind 2, 4 and 6 pages; then behind 6 of the fork's, and 2, 4 and 6.
+    EXPECT_EQ(run.statistics.snapshots, 3u + 1u + 3u);
+  }
+}
+
+// Memory for two copies: those of the prompt that came last stay.
+TEST_P(HybridPrefix, SnapshotsThatNobodyUsedGoFirst) {
+  uint32_t page = envelope.pageTokens, tokens = isCpu() ? 4 : 1;
+  std::vector<Request> all = {
+      request(0, 2 * page + 1, tokens), request(1, 2 * page + 1, tokens),
+      request(2, 2 * page + 1, tokens), request(2, 2 * page + 1, tokens),
+      request(0, 2 * page + 1, tokens)};
+  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
+  SessionOptions options = single(envelope.maxK, /*slots=*/1);
+  options.prefixCache = true;
+  options.snapshotBytes = 2 * bytesOfSnapshot();
+  Outcome run = generate(model, options, all);
+  expectSame(run, expected, options);
+  EXPECT_EQ(run.statistics.restoredSnapshots, 1u);
+  // Less than one copy is none.
+  options.snapshotBytes = bytesOfSnapshot() - 1;
+  run = generate(model, options, all);
+  expectSame(run, expected, options);
+  EXPECT_EQ(run.statistics.cachedTokens, 0u);
+}
+
+// Pages are short, prompts begin alike, sequences are preempted and go on from
+// snapshots, and drafts are rejected.
+TEST_P(HybridPrefix, StormsChangeNoBit) {
+  uint32_t page = envelope.pageTokens, tokens = isCpu() ? 50 : 24;
+  std::vector<Request> all;
+  for (uint32_t i = 0; i < (isCpu() ? 12u : 3u); ++i)
+    all.push_back(request(/*text=*/i % 3, 2 * page + i, tokens));
+  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
+  uint64_t restoredByPreempted = 0;
+  for (uint32_t k : {0u, 2u, envelope.maxK}) {
+    if (!isCpu() && k != envelope.maxK)
+      continue;
+    SessionOptions options = single(k, envelope.maxBatch);
+    options.prefixCache = true;
+    options.snapshotTokens = page;
+    options.prefillChunk = 13;
+    options.kvPages = 1 + 2 * (2 * page + 12 + tokens + 9) / page;
+    Outcome run = generate(model, options, all);
+    expectSame(run, expected, options);
+    EXPECT_GT(run.statistics.preemptions, 0u);
+    EXPECT_GT(run.statistics.restoredSnapshots, 0u);
+    restoredByPreempted += run.statistics.restoredPreemptions;
+    if (k > 0)
+      EXPECT_GT(run.statistics.drafted[0], run.statistics.accepted[0]);
+  }
+  EXPECT_GT(restoredByPreempted, 0u);
 }
 
 // Sequences come, are cancelled in their prompts and in their rounds, and their
 // slots are others' at once.
 TEST_P(Hybrid, CancelledSequencesLeaveNothing) {
-  uint32_t tokens = isCpu() ? 24 : 8;
+  uint32_t tokens = isCpu() ? 24 : 4;
   std::vector<Request> all;
-  for (uint32_t i = 0; i < 9; ++i)
+  for (uint32_t i = 0; i < (isCpu() ? 9u : 4u); ++i)
     all.push_back(request(i, 1 + 13 * (i % 4), tokens));
   Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
   SessionOptions options = single(envelope.maxK, envelope.maxBatch);
@@ -161,10 +247,16 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Hybrid,
                                          OnDevice{"hybrid.int8", kCpu},
                                          OnDevice{"hybrid.mixed", kCpu}),
                          nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, HybridPrefix,
+                         testing::Values(OnDevice{"hybrid", kCpu},
+                                         OnDevice{"hybrid.int4", kCpu},
+                                         OnDevice{"hybrid.mixed", kCpu}),
+                         nameOf);
 #ifdef MTP_E2E_CUDASIM
 INSTANTIATE_TEST_SUITE_P(Gpu, Hybrid,
-                         testing::Values(OnDevice{"hybrid", DeviceKind::Cuda},
-                                         OnDevice{"hybrid.mixed",
-                                                  DeviceKind::Cuda}),
+                         testing::Values(OnDevice{"hybrid", DeviceKind::Cuda}),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Gpu, HybridPrefix,
+                         testing::Values(OnDevice{"hybrid", DeviceKind::Cuda}),
                          nameOf);
 #endif

@@ -67,8 +67,8 @@ protected:
     return run;
   }
 
-  /// No page holds what recurrent layers carry on.
-  bool sharesPrefixes() const {
+  /// Of what recurrent layers carry there are copies behind prompts alone.
+  bool sharesGenerated() const {
     return !std::string_view(GetParam()).starts_with("hybrid");
   }
 
@@ -183,8 +183,7 @@ TEST_P(Lossless, PrefixReuse) {
     SessionOptions options = single(k, std::min(2u, envelope.maxBatch));
     options.prefixCache = true;
     Outcome run = check(options, all, expected);
-    EXPECT_EQ(run.statistics.cachedTokens > 0, sharesPrefixes())
-        << describe(options);
+    EXPECT_GT(run.statistics.cachedTokens, 0u) << describe(options);
   }
 }
 
@@ -216,7 +215,7 @@ TEST_P(Lossless, SecondTurn) {
     bool isComplete = k == 0 || k >= needed;
     uint64_t prompt = first.prompt.size();
     EXPECT_EQ(shared.statistics.cachedTokens > prompt,
-              isComplete && sharesPrefixes())
+              isComplete && sharesGenerated())
         << describe(options);
   }
 }

@@ -343,9 +343,7 @@ TEST_P(Mixed, SharedPagesChangeNoBit) {
   mixed.prefixCache = true;
   Outcome outcome = run(mixed, all);
   expectSame(outcome, run(apart, all), mixed);
-  // No page holds what recurrent layers carry on.
-  bool shares = !std::string_view(GetParam().artifact).starts_with("hybrid");
-  EXPECT_EQ(outcome.statistics.cachedTokens > 0, shares);
+  EXPECT_GT(outcome.statistics.cachedTokens, 0u);
   EXPECT_GT(outcome.statistics.besideTokens, 0u);
 }
 

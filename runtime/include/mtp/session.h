@@ -174,6 +174,15 @@ struct SessionOptions {
   uint32_t roundsPerLaunch = 0;
   /// Share the KV pages of equal prefixes, of prompts and of generated tokens.
   bool prefixCache = true;
+  /// Of a model with recurrent layers, whose states are in no page: bytes of
+  /// host memory for copies of them, by which a prefix may be shared. They are
+  /// made where prompts are read; those that nobody used for longest go first.
+  /// Less than one copy (Session::snapshotBytes), as zero: no prefix is shared,
+  /// and a preempted sequence runs all of its tokens again.
+  uint64_t snapshotBytes = uint64_t(1) << 30;
+  /// A copy is made behind every so many tokens of a prompt, rounded up to
+  /// whole pages, and behind its last whole page. Not zero.
+  uint32_t snapshotTokens = 512;
   LogitsMode logits = LogitsMode::None;
   /// Compute prompts on a GPU by the plan's kernels alone. Else a library of
   /// the GPU's vendor multiplies the rows of whole chunks where the artifact
@@ -270,6 +279,11 @@ struct Statistics {
   /// which they were refreshed.
   uint64_t caughtUpTokens = 0;
   uint64_t preemptions = 0;
+  /// Copies of recurrent states that were made, of sessions only, and those
+  /// that sequences began from; of the latter those after a preemption.
+  uint64_t snapshots = 0;
+  uint64_t restoredSnapshots = 0;
+  uint64_t restoredPreemptions = 0;
   /// Per draft position, in a tree per depth: rounds of a slot that had a draft
   /// there which could be accepted, and those that accepted one. A draft that
   /// the drafter leaves out (-1) counts as none, and so do those behind it.
@@ -471,6 +485,10 @@ public:
   /// Memory of arena, states, KV pages and scratch, in bytes, of the machine or
   /// of its GPU.
   uint64_t memoryBytes() const;
+
+  /// Bytes of one copy of what recurrent layers carry
+  /// (SessionOptions::snapshotBytes); 0 where the model has none.
+  uint64_t snapshotBytes() const;
 
   /// Runs an exported function. Sequences are not affected. The values of
   /// slots, positions, tokens and indices among the inputs are trusted, as the
