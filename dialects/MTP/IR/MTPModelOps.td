@@ -319,8 +319,8 @@ def MTP_ApplyOp : MTP_Op<"apply",
     which layer of which cache its attention uses, and which layer of which
     recurrence its recurrent ops do. Prefixes nest: an apply inside the callee
     adds its own after this one, unless it starts with `/`. An apply without a
-    cache uses its caller's, and so for the memory. Where the callee leaves a
-    width open (`tensor<?x?xf32>`) the types here may say it.
+    cache uses its caller's, and so for the memory. Where the callee leaves an
+    extent open (`tensor<?x?xf32>`) the types here may say it.
 
     ```mlir
     %y = mtp.apply @dense_layer(%x, %rows) weights "model.layers.0."
@@ -331,7 +331,7 @@ def MTP_ApplyOp : MTP_Op<"apply",
 
     Constraints:
     - (C1) the callee is a func.func of this module.
-    - (C2) operand and result types are the callee's, but for widths that it
+    - (C2) operand and result types are the callee's, but for extents that it
       leaves open.
     - (C3) the cache is an mtp.cache of this module that has the layer.
     - (C4) the memory is an mtp.recurrence of this module that has the layer.
@@ -429,7 +429,9 @@ def MTP_SampleOp : MTP_PickOp<"sample"> {
   let description = [{
     A function of the row's logits, the slot's parameters and seed, and the
     position alone; at temperature 0 it is argmax. With `tokens` a column stands
-    for a token, whose noise it has.
+    for a token, whose noise it has. A row without anything larger than
+    -infinity has no pick, which is -1; but where the noise goes by a number it
+    is column 0, as of argmax.
 
     Rows at one position have one noise, in whatever round they are picked. A
     rule that looks at drafts behind the last one that stays must not find the
