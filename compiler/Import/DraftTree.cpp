@@ -133,12 +133,22 @@ Status outOf(std::string_view text, const std::string &what) {
                     std::string(text) + "'");
 }
 
+/// Takes `,raw` off the end, which names the rank that is not the default.
+TreeRank takeRank(std::string_view &text) {
+  constexpr std::string_view kRaw = ",raw";
+  if (!text.ends_with(kRaw))
+    return TreeRank::Coupled;
+  text.remove_suffix(kRaw.size());
+  return TreeRank::Raw;
+}
+
 Result<DraftTree> parseDynamic(std::string_view text) {
-  std::optional<std::vector<int64_t>> numbers =
-      parseThree(text.substr(text.find(':') + 1));
-  if (!numbers)
-    return outOf(text, "dynamic:depth,width,nodes");
+  std::string_view given = text.substr(text.find(':') + 1);
   DraftTree tree;
+  tree.rank = takeRank(given);
+  std::optional<std::vector<int64_t>> numbers = parseThree(given);
+  if (!numbers)
+    return outOf(text, "dynamic:depth,width,nodes, and perhaps ,raw behind it");
   tree.kind = DraftTreeKind::Dynamic;
   tree.depth = (*numbers)[0];
   tree.width = (*numbers)[1];
@@ -148,10 +158,6 @@ Result<DraftTree> parseDynamic(std::string_view text) {
   if (tree.width < kLeastWidth || tree.width > kMostWidth)
     return outOf(text, "a width of " + std::to_string(kLeastWidth) + " to " +
                            std::to_string(kMostWidth));
-  // A drafter's rows of all depths are one window beside the anchor's.
-  if ((tree.depth - 1) * tree.width >= kMostNodes)
-    return outOf(text,
-                 "(depth - 1) * width below " + std::to_string(kMostNodes));
   int64_t most = 1 + tree.width + (tree.depth - 1) * tree.width * tree.width;
   most = std::min(most, kMostNodes);
   if (tree.nodes <= tree.depth || tree.nodes > most)
@@ -218,7 +224,8 @@ std::string describeTree(const DraftTree &tree) {
     return "tree:" + std::to_string(tree.nodes);
   case DraftTreeKind::Dynamic:
     return "dynamic:" + std::to_string(tree.depth) + "," +
-           std::to_string(tree.width) + "," + std::to_string(tree.nodes);
+           std::to_string(tree.width) + "," + std::to_string(tree.nodes) +
+           (tree.rank == TreeRank::Raw ? ",raw" : "");
   }
   return "";
 }

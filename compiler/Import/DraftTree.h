@@ -24,6 +24,12 @@ enum class DraftTreeKind {
   Dynamic, ///< EAGLE-2 (arXiv:2406.16858): the likeliest nodes of a beam.
 };
 
+/// By what the nodes of a dynamic tree are ranked.
+enum class TreeRank {
+  Coupled, ///< What the drafter says with the noise that the target picks with.
+  Raw,     ///< The softmax of its logits, as in EAGLE's code.
+};
+
 /// Nodes that a window may have, and what a beam may be wide.
 inline constexpr int64_t kMostNodes = 64, kMostDepth = 16;
 inline constexpr int64_t kLeastWidth = 2, kMostWidth = 10;
@@ -38,17 +44,18 @@ struct DraftTree {
   int64_t depth = 0, nodes = 0;
   /// Of a dynamic tree: the nodes of a depth that go on.
   int64_t width = 0;
+  TreeRank rank = TreeRank::Coupled;
 
   /// The places of the window that drafts and the rows of their drafter take; 0
   /// of a chain.
   int64_t window() const {
-    return kind == DraftTreeKind::Dynamic ? std::max(nodes, (depth - 1) * width)
-                                          : nodes;
+    int64_t rows = std::min((depth - 1) * width, kMostNodes);
+    return kind == DraftTreeKind::Dynamic ? std::max(nodes, rows) : nodes;
   }
 };
 
-/// Reads `chain`, `dynamic:depth,width,nodes`, or the path of a file that holds
-/// a static tree (parseChoices).
+/// Reads `chain`, `dynamic:depth,width,nodes[,rank]`, or the path of a file
+/// that holds a static tree (parseChoices).
 Result<DraftTree> parseDraftTree(std::string_view text);
 
 /// Reads a list of paths, as `medusa_choices` and EAGLE's `mc_sim_7b_63` are
@@ -58,7 +65,7 @@ Result<DraftTree> parseDraftTree(std::string_view text);
 /// begins with must be there, and so must be all better ranks.
 Result<DraftTree> parseChoices(std::string_view text);
 
-/// "chain", "tree of 26 nodes", "dynamic:6,8,60", for people.
+/// "chain", "tree:26", "dynamic:6,8,60", "dynamic:6,8,60,raw", for people.
 std::string describeTree(const DraftTree &tree);
 
 } // namespace mtp::importer

@@ -2,8 +2,11 @@
 
 #include "compiler/Import/FolderEmitter.h"
 
+#include "dialects/MTP/IR/RuleAttrs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <array>
 
 namespace mtp::importer {
 
@@ -111,24 +114,47 @@ llvm::SmallVector<mlir::Type> beamTypes(ModelContext &context) {
           of(builder.getI64Type())};
 }
 
-/// Candidates behind the beam's nodes, and the nodes that go on: tokens, rows,
-/// states, the next position, sums, numbers, masks. `beam` is logits, states,
-/// position, sums, numbers, masks.
-mlir::Operation *emitExpand(ModelContext &context, mlir::Value slots,
-                            mlir::ValueRange beam) {
+/// Whether candidates are what the region of accept picks, and ranked so.
+bool isCoupled(const ModelContext &context) {
+  const AcceptSpec &accept = context.draft.accept;
+  return context.draft.tree.rank == TreeRank::Coupled &&
+         (accept.kind == AcceptKind::Exact || accept.isLossy());
+}
+
+/// The best tokens behind the beam's nodes with their logarithms, of each slot
+/// a square. `beam` is as of emitExpand().
+std::array<mlir::Value, 2> emitBest(ModelContext &context, mlir::Value slots,
+                                    mlir::ValueRange beam) {
   mlir::OpBuilder &builder = context.builder;
   int64_t width = context.draft.tree.width, open = mlir::ShapedType::kDynamic;
   auto logits = llvm::cast<mlir::RankedTensorType>(beam[0].getType());
   mlir::Value groups = mlir::mtp::RegroupOp::create(
       builder, context.name("groups"),
       logits.clone({open, width, logits.getDimSize(1)}), beam[0]);
+  mlir::Value noise;
+  if (isCoupled(context))
+    noise = emitCall(context, "verifying", {slots, beam[2]}, context.rows(),
+                     "verifying")
+                ->getResult(0);
   auto best = mlir::mtp::TopKOp::create(
       builder, context.name("best"),
       mlir::RankedTensorType::get({open, width, width}, builder.getI32Type()),
       logits.clone({open, width, width}), groups, width, vocabularyOf(context),
-      /*noise=*/mlir::Value(), /*number=*/mlir::Value());
-  llvm::SmallVector<mlir::Value> inputs = {slots, best.getBest(),
-                                           best.getLogs()};
+      noise, /*number=*/mlir::Value());
+  // Sums along a path are of what picks have of each node, so that a node is
+  // never better than the one before it.
+  if (noise)
+    best->setAttr(mlir::mtp::kSharesAttr, builder.getUnitAttr());
+  return {best.getBest(), best.getLogs()};
+}
+
+/// Candidates behind the beam's nodes, and the nodes that go on: tokens, rows,
+/// states, the next position, sums, numbers, masks. `beam` is logits, states,
+/// position, sums, numbers, masks.
+mlir::Operation *emitExpand(ModelContext &context, mlir::Value slots,
+                            mlir::ValueRange beam) {
+  std::array<mlir::Value, 2> best = emitBest(context, slots, beam);
+  llvm::SmallVector<mlir::Value> inputs = {slots, best[0], best[1]};
   llvm::append_range(inputs, beam.drop_front());
   llvm::SmallVector<mlir::Type> results = {
       context.tokens(), context.rows(), draftHidden(context), context.tokens()};
@@ -260,7 +286,10 @@ void importFolder(ModelContext &context) {
     return;
   std::string file =
       "<beam" + std::to_string(context.draft.tree.width) + ".mlir>";
-  emitImport(context, file, {"begin", "expand", "rerank"});
+  llvm::SmallVector<llvm::StringRef> functions = {"begin", "expand", "rerank"};
+  if (isCoupled(context))
+    functions.push_back("verifying");
+  emitImport(context, file, functions);
 }
 
 Drafts emitFolderDrafts(ModelContext &context) {

@@ -1,5 +1,6 @@
 //===- ExecLoweringVocabulary.cpp - Kernels over rows of logits -----------===//
 
+#include "dialects/MTP/IR/RuleAttrs.h"
 #include "passes/lower/ExecLowering.h"
 #include "passes/support/DraftTokens.h"
 
@@ -99,6 +100,9 @@ static LogicalResult lowerTopK(TopKOp op, LoweringContext &context) {
     if (failed(own))
       return failure();
     keys = *own;
+    // Less the sum of the keys themselves.
+    if (op->hasAttr(kSharesAttr))
+      keys.sums = {};
   } else {
     keys.keys = rowsOfLogits(op.getX(), context);
   }

@@ -403,11 +403,19 @@ TEST(DraftTree, ReadsDynamicTrees) {
   expectError(parseDraftTree("dynamic:0,8,60"), "a depth of 1 to 16");
   expectError(parseDraftTree("dynamic:17,2,60"), "a depth of 1 to 16");
   expectError(parseDraftTree("dynamic:2,11,60"), "a width of 2 to 10");
-  expectError(parseDraftTree("dynamic:8,10,60"),
-              "(depth - 1) * width below 64");
   expectError(parseDraftTree("dynamic:5,8,5"), "6 to 64 nodes");
-  // The drafter's rows have places where the nodes have theirs.
+  // The drafter's rows have places where the nodes have theirs, those of deep
+  // and wide beams again.
   EXPECT_EQ(parseDraftTree("dynamic:4,8,17")->window(), 24);
+  EXPECT_EQ(parseDraftTree("dynamic:8,10,60")->window(), 64);
+  EXPECT_EQ(parseDraftTree("dynamic:16,10,64")->window(), 64);
+  EXPECT_EQ(tree->rank, TreeRank::Coupled);
+  auto raw = parseDraftTree("dynamic:6,8,60,raw");
+  ASSERT_TRUE(raw.isOk()) << raw.status().toString();
+  EXPECT_EQ(raw->rank, TreeRank::Raw);
+  EXPECT_EQ(describeTree(*raw), "dynamic:6,8,60,raw");
+  expectError(parseDraftTree("dynamic:6,8,60,row"), "and perhaps ,raw");
+  expectError(parseDraftTree("dynamic:6,8,60,raw,raw"), "and perhaps ,raw");
   expectError(parseDraftTree("dynamic:2,2,8"), "3 to 7 nodes");
   expectError(parseDraftTree("no/such/file"), "no/such/file");
 }

@@ -112,6 +112,24 @@ exec.program @noise decode k 2 n 2 to 2 {
 
 // -----
 
+// What picks have of their softmax: no sum is taken off but that of the keys.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.state @sampling : memref<4x8xi32>
+// CHECK-LABEL: exec.program @shares
+// CHECK: %[[K:.*]], %{{.*}} = exec.sample_keys
+// CHECK: exec.top_k %[[K]] : (tensor<6x16xf32>) -> (tensor<6x2xi32>, tensor<6x2xf32>)
+exec.program @shares decode k 2 n 2 to 2 {
+  %l = exec.input "l" : tensor<2x3x16xf32>
+  %s = exec.input "s" : tensor<6xi32>
+  %rows = mtp.make_rows %s, %s : tensor<6xi32>
+  %b, %bl = mtp.top_k %l k 2 noise %rows {mtp.shares} : tensor<2x3x16xf32> -> tensor<2x3x2xi32>, tensor<2x3x2xf32>
+  exec.output "b" %b : tensor<2x3x2xi32>
+  exec.output "l" %bl : tensor<2x3x2xf32>
+}
+}
+
+// -----
+
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.state @sampling : memref<4x8xi32>
 exec.program @noise decode k 2 n 2 to 2 {

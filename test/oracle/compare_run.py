@@ -3,7 +3,8 @@
 
   compare_run.py EXPECTED.json TOPOLOGY ARTIFACT [mtp-run's flags...]
 
-TOPOLOGY is one of the file's: chain:4, dynamic:3,4,12, or `static` for a list of paths. Runs
+TOPOLOGY is one of the file's: chain:4, dynamic:3,4,12, dynamic:3,4,12@0.8 at a temperature, or
+`static` for a list of paths. Runs
 mtp-run on the prompt until the rounds of the file have emitted their tokens, and compares the
 tokens, the number of rounds and how many drafts were accepted at each depth. With the flag
 `--request-output seen` it compares every round's drafts, too, of a module that puts them out
@@ -29,11 +30,15 @@ def compare(prompt, run, artifact, flags):
     """What differs, as lines; none where all is equal."""
     emitted = [t for r in run["rounds"] for t in r["emitted"]]
     count = 1 + len(emitted)   # the prompt's own token comes first
-    command = ["mtp-run", artifact, "--json", "--temperature", "0", "-n", str(count), "--ids",
+    sampling = ["--temperature", "0"]
+    if "temperature" in run:
+        sampling = ["--temperature", str(run["temperature"]), "--seed", str(run["seed"]),
+                    "--top-k", "0", "--top-p", "1", "--min-p", "0", "--ignore-eos"]
+    command = ["mtp-run", artifact, "--json", *sampling, "-n", str(count), "--ids",
                ",".join(map(str, prompt["prompt"])), *flags]
     result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     got = json.loads(result.stdout)["sequences"][0]
-    wanted = {"output_ids": prompt["greedy"][:count], "slot_rounds": len(run["rounds"]),
+    wanted = {"output_ids": run.get("text", prompt["greedy"])[:count], "slot_rounds": len(run["rounds"]),
               "accepted": by_depth(run["rounds"], len(got["accepted"]))}
     assert wanted["output_ids"][1:] == emitted
     if "seen" in flags:

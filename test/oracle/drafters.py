@@ -37,10 +37,12 @@ class Target:
         self.ids, self.f = list(ids), self.norm(x)
         return self.f @ self.head.t()
 
-    def greedy(self, prompt, count):
+    def greedy(self, prompt, count, keys=lambda z, position: z):
+        """The tokens of the largest logits, or of what `keys` makes of a row's logits and the position of the
+        token, and the least distance of one from the next."""
         ids, margin = list(prompt), float("inf")
         for _ in range(count):
-            z = self.run(ids)[-1]
+            z = keys(self.run(ids)[-1], len(ids))
             top = z.topk(2)[0]
             margin = min(margin, float(top[0] - top[1]))
             ids.append(int(z.argmax()))

@@ -9,10 +9,46 @@ Topologies are built from one question to the drafter, its logits behind a path:
   dynamic:DEPTH,WIDTH,NODES  EAGLE-2 (arXiv 2406.16858): a beam of WIDTH, DEPTH times; of all children ever
                              looked at the NODES likeliest stay
 
+A topology with @T behind it is that of a text drawn at temperature T: the target's token at a position has the
+largest logit over T plus the position's Gumbel noise, and so has the drafter's (`Drawn`).
+
 Node 0 is the anchor, nodes stand behind their parents. Ties go to the lower token, then to the candidate
 that came first. The target's own text decides what is accepted, so verification needs no second forward.
 """
+import functools, math
+
 import torch
+
+SEED = 11
+
+
+def philox(counter, key):
+    """Philox4x32-10 (Salmon et al., SC 2011)."""
+    c, k, mask = list(counter), list(key), 0xFFFFFFFF
+    for _ in range(10):
+        left, right = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(right >> 32) ^ c[1] ^ k[0], right & mask, (left >> 32) ^ c[3] ^ k[1], left & mask]
+        k = [(k[0] + 0x9E3779B9) & mask, (k[1] + 0xBB67AE85) & mask]
+    return c
+
+
+@functools.lru_cache(maxsize=None)
+def noise(position, vocab):
+    """Of all tokens at a position, as runtime/schema/FORMAT.md has it."""
+    words = [w for block in range((vocab + 3) // 4) for w in philox((position, 1, block, 0), (SEED, 0))]
+    return torch.tensor([-math.log(-math.log((w + 0.5) / 2 ** 32)) for w in words[:vocab]])
+
+
+class Drawn:
+    """A drafter whose logits are over the temperature and have the noise of the position that it drafts for."""
+
+    def __init__(self, drafter, temperature):
+        self.drafter, self.temperature = drafter, temperature
+        self.target, self.begin = drafter.target, drafter.begin
+
+    def logits(self, n, path):
+        z = self.drafter.logits(n, path)
+        return z / self.temperature + noise(n + 1 + len(path), len(z))
 
 
 class Margin:
@@ -97,7 +133,7 @@ def dynamic(drafter, n, anchor, margin, depth, width, nodes):
 def build(drafter, n, anchor, margin, topology):
     if isinstance(topology, list):
         return static(drafter, n, anchor, margin, topology)
-    kind, numbers = topology.split(":")
+    kind, numbers = topology.split("@")[0].split(":")
     numbers = [int(i) for i in numbers.split(",")]
     return {"chain": chain, "confident": confident, "block": block, "dynamic": dynamic}[kind](drafter, n, anchor, margin, *numbers)
 
@@ -113,10 +149,16 @@ def walk(tokens, parents, following):
     return path
 
 
+def temperature_of(topology):
+    return float(topology.split("@")[1]) if "@" in topology else 0.0
+
+
 def rounds(drafter, ids, prompt, end, topology, margin):
     """Rounds on the target's text ids (more than `end` by the topology's depth) from a prompt of `prompt`
     tokens on, until `end` tokens are known. The target's states of all rows stand in drafter.target."""
     drafter.begin()
+    if temperature_of(topology):
+        drafter = Drawn(drafter, temperature_of(topology))
     n, out = prompt, []
     while n < end - 1:
         tokens, parents = build(drafter, n, ids[n], margin, topology)

@@ -15,14 +15,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import tiny, tiny_drafters
 from drafters import KINDS, Target
-from drafting import Margin, rounds
+from drafting import SEED, Margin, noise, rounds, temperature_of
 
 PROMPT = "Once upon a time the hen\nran into the pond."   # as make_expected.py
 COUNT, SPARE = 28, 8
 STATIC = [[0], [1], [2], [0, 0], [0, 1], [1, 0], [2, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0, 0]]
 TOPOLOGIES = {
-    "eagle1": ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:2,3,8"],
-    "eagle3": ["chain:4", STATIC, "dynamic:3,4,12"],
+    "eagle1": ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:2,3,8", "dynamic:3,4,12@0.8", "dynamic:7,10,59"],
+    "eagle3": ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:3,4,12@0.8"],
     "eagle3-speculators": ["chain:3", STATIC],
     "p-eagle": ["chain:4"],
     "medusa": ["chain:4", STATIC],
@@ -53,9 +53,15 @@ def run(name, target, ids, prompt, folder, topologies=TOPOLOGIES, count=COUNT):
     drafter = KINDS[KIND.get(name, name)](folder, target)
     runs, least = [], float("inf")
     for topology in topologies[name]:
-        margin = Margin()
-        found = rounds(drafter, ids, prompt, prompt + count, topology, margin)
+        margin, T, text = Margin(), temperature_of(topology), ids
+        if T:
+            text, margin.least = target.greedy(ids[:prompt], len(ids) - prompt, lambda z, p: z / T + noise(p, len(z)))
+            target.run(text)
+        found = rounds(drafter, text, prompt, prompt + count, topology, margin)
         runs.append({"topology": topology, "min_margin": round(margin.least, 7), "rounds": found})
+        if T:
+            runs[-1].update({"temperature": T, "seed": SEED, "text": text[prompt:]})
+            target.run(ids)
         least = min(least, margin.least)
     drafter.begin()
     drafted = runs[0]["rounds"][0]["tokens"][1:]   # of a chain

@@ -76,8 +76,9 @@ static cl::opt<std::string>
 static cl::opt<std::string> draftTree(
     "draft-tree", cl::init("chain"),
     cl::desc("how the drafts of a drafter in a folder are arranged: chain "
-             "(default), dynamic:depth,width,nodes, or a file with a list of "
-             "paths, as medusa_choices"),
+             "(default), dynamic:depth,width,nodes, which ,raw behind it ranks "
+             "without noise, or a file with a list of paths, as "
+             "medusa_choices"),
     cl::value_desc("tree"), cl::cat(category));
 static cl::opt<double> confidence(
     "confidence",

@@ -159,7 +159,8 @@ LogicalResult MTPDialect::verifyOperationAttribute(Operation *op,
       return op->emitError("'mtp.wiring' expected #mtp.wiring on a function");
     return success();
   }
-  if (name == kRuleAttr || name == kLossyAttr || name == kBestDraftsAttr)
+  if (name == kRuleAttr || name == kLossyAttr || name == kBestDraftsAttr ||
+      name == kSharesAttr)
     return verifyRuleAttr(op, attr);
   // Other names are left to whoever annotates the module further.
   return success();

@@ -8,8 +8,12 @@ using namespace mlir::mtp;
 
 LogicalResult mlir::mtp::verifyRuleAttr(Operation *op, NamedAttribute attr) {
   StringRef name = attr.getName().strref();
+  auto ranked = dyn_cast<TopKOp>(op);
+  bool isShares = name == kSharesAttr;
+  if (isShares && !(ranked && ranked.getNoise()))
+    return op->emitError("'mtp.shares' expected on an mtp.top_k with noise");
   bool isHandedOn = isa<ModuleOp>(op) && name != kBestDraftsAttr;
-  if (!isa<AcceptOp>(op) && !isHandedOn)
+  if (!isShares && !isa<AcceptOp>(op) && !isHandedOn)
     return op->emitError("'") << name << "' expected on an mtp.accept";
   if (name != kRuleAttr) {
     if (isa<UnitAttr>(attr.getValue()))

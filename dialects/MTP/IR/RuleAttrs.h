@@ -25,6 +25,11 @@ inline constexpr llvm::StringLiteral kLossyAttr = "mtp.lossy";
 /// picks, for a rule that takes them for certain (q = 1).
 inline constexpr llvm::StringLiteral kBestDraftsAttr = "mtp.best_drafts";
 
+/// Unit, of an mtp.top_k with noise: its logarithms are those of the softmax of
+/// what it ranks by, logits over the temperature with their noise, so that sums
+/// of them rank nodes of a tree whose drafts are picked with that noise.
+inline constexpr llvm::StringLiteral kSharesAttr = "mtp.shares";
+
 /// Checks that one of these stands where it may and has its kind.
 LogicalResult verifyRuleAttr(Operation *op, NamedAttribute attr);
 

@@ -207,5 +207,13 @@ module attributes {mtp.best_drafts} {
 
 // -----
 
+func.func @shares(%l: tensor<2x16xf32>) -> tensor<2x2xf32> {
+  // expected-error @below {{'mtp.shares' expected on an mtp.top_k with noise}}
+  %b, %s = mtp.top_k %l k 2 {mtp.shares} : tensor<2x16xf32> -> tensor<2x2xi32>, tensor<2x2xf32>
+  return %s : tensor<2x2xf32>
+}
+
+// -----
+
 // expected-error @below {{'mtp.rule' expected on an mtp.accept}}
 func.func private @rule() attributes {mtp.rule = "block"}

@@ -9,7 +9,8 @@ import pathlib
 import subprocess
 
 ROWS = 1024
-TYPES = {"i32": "i", "f32": "f"}
+TYPES = {"i32": "i", "f32": "f", "i64": "q"}
+DESCRIPTIONS = {"i32": "<i4", "f32": "<f4", "i64": "<i8"}
 
 
 def tensor(shape, element):
@@ -83,7 +84,7 @@ def module(functions, library):
 
 
 def write_npy(path, values, shape, element):
-    header = repr({"descr": f"<{TYPES[element]}4", "fortran_order": False,
+    header = repr({"descr": DESCRIPTIONS[element], "fortran_order": False,
                    "shape": tuple(shape)}).encode()
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     data = array.array(TYPES[element], values)
@@ -94,7 +95,8 @@ def write_npy(path, values, shape, element):
 def read_npy(path):
     text = path.read_bytes()
     size = int.from_bytes(text[8:10], "little")
-    element = {"<i4": "i", "<f4": "f"}[eval(text[10:10 + size])["descr"]]
+    description = eval(text[10:10 + size])["descr"]
+    element = next(TYPES[e] for e, d in DESCRIPTIONS.items() if d == description)
     return array.array(element, text[10 + size:]).tolist()
 
 
