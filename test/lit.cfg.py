@@ -30,6 +30,8 @@ if config.build_server:
 # connections.
 for name, value in [("STREAMS", "20"), ("SECONDS", "5"), ("IDLE", "500")]:
     config.environment[f"MTP_SERVE_{name}"] = os.environ.get(f"MTP_SERVE_{name}", value)
+# Trees of every method with every number of nodes, or some of them.
+config.environment["MTP_TREES"] = os.environ.get("MTP_TREES", "some")
 
 # What assembles PTX, if it is here; a test that needs it says so.
 cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
