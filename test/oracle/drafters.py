@@ -286,6 +286,8 @@ class DFlash(Drafter):
         self.count = self.c.get("transformer_layer_config", self.c)["num_hidden_layers"]
         names = c["architectures"] + [c.get("speculators_model_type", "")]
         self.from_anchor = c.get("sample_from_anchor", any("dspark" in n.lower() for n in names))
+        if not self.from_anchor and any("dspark" in n.lower() for n in names):
+            self.block += 1   # the anchor's row comes on top
         self.drafts = None   # as many as the block has, or fewer
         self.dspark = self.markov = "markov_head.markov_w1.weight" in self.w
 

@@ -66,10 +66,12 @@ DRAFTERS = {
     # DeepSpec's own DFlash: its DSpark without the two heads
     "dflash-deepspec": {**QWEN, "architectures": ["Qwen3DSparkModel"], "target_layer_ids": [-1, 4], "mask_token_id": MASK,
                         "markov_rank": 0, "enable_confidence_head": False},
-    # speculators' files: taps by the layers that they enter, 84 tokens drafted, a Llama's layers without head norms
+    # speculators' files: taps by the layers that they enter, 84 tokens drafted, a Llama's layers without head norms;
+    # DSpark's rows draft their own positions, the anchor's none
     "dflash-speculators": speculators("dflash", "DFlashDraftModel", BLOCK_LLAMA, block_size=BLOCK, mask_token_id=MASK,
                                       aux_hidden_state_layer_ids=[2, 4, 8]),
     "dspark-speculators": speculators("dspark", "DSparkDraftModel", BLOCK_LLAMA, block_size=4, mask_token_id=MASK,
+                                      sample_from_anchor=False,
                                       aux_hidden_state_layer_ids=[1, 5], markov_rank=RANK, markov_head_type="vanilla",
                                       enable_confidence_head=True, confidence_head_with_markov=False),
 }
