@@ -198,8 +198,11 @@ class PEagle(Eagle3):
         tokens = self.target.ids[1:n + 1] + [self.c["mask_token_id"]] * k
         e = self.own_table("embed_tokens.weight", self.target.embed)[torch.tensor(tokens)]
         mask = self.lin(self.w["mask_hidden"].view(1, -1), "fc").expand(k, -1)
-        g = torch.cat((self.first(n), mask))
-        return self.read_out(self.mixed(e, g, torch.arange(n + k), causal(n + k))[-1])
+        g, at, seen = torch.cat((self.first(n), mask)), torch.arange(n + k), causal(n + k)
+        x = self.mixed(e, g, at, seen)
+        for i in range(1, self.c["transformer_layer_config"]["num_hidden_layers"]):   # plain layers
+            x = self.layer(f"layers.{i}.", x, at, seen)
+        return self.read_out(x[-1])
 
 
 class Medusa(Drafter):

@@ -47,8 +47,8 @@ DRAFTERS = {
     # speculators' file: taps of its own, residual from the normed state, names `layers.0.*`, all tokens drafted
     "eagle3-speculators": speculators("eagle3", "Eagle3Speculator", draft_vocab_size=V, norm_before_residual=True,
                                       eagle_aux_hidden_state_layer_ids=[1, 4, 8]),
-    "p-eagle": speculators("peagle", "PEagleSpeculator", norm_before_residual=False, mask_token_id=MASK, num_depths=4,
-                           eagle_aux_hidden_state_layer_ids=[2, 4, 5]),
+    "p-eagle": speculators("peagle", "PEagleSpeculator", {**LLAMA, "num_hidden_layers": 2}, norm_before_residual=False,
+                           mask_token_id=MASK, num_depths=4, eagle_aux_hidden_state_layer_ids=[2, 4, 5]),
     "medusa": {"model_type": "medusa", "medusa_num_heads": HEADS_COUNT, "medusa_num_layers": 1, "hidden_size": H,
                "vocab_size": V, "base_model_name_or_path": TARGET},
     "heads": {"dim": H, "n_layers": L, "n_heads": HEADS, "n_kv_heads": KV, "hidden_dim": INTER, "vocab_size": V,
@@ -102,6 +102,7 @@ def tensors(name):
         size, own = c["draft_vocab_size"], name != "eagle3"
         out = [("fc.weight", [H, 3 * H])] + layer("layers.0." if own else "midlayer.", 2 * H, (
             "hidden_norm", "input_layernorm", "post_attention_layernorm"))
+        out += layer("layers.1.") if name == "p-eagle" else []
         out += [("norm.weight", [H]), ("lm_head.weight", [size, H])]
         out += [("embed_tokens.weight", [V, H])] if own else []
         out += [("d2t", [size]), ("t2d", [V])] if size < V else []
@@ -180,7 +181,7 @@ def values(name, n, shape, seed):
     if name == "eagle1" and n.split(".")[-2] in ("fc", "o_proj", "down_proj"):
         for i in range(count):   # no norm stands before the head: else one token has all the probability
             data[i] *= 0.25
-    elif name.startswith(("eagle3", "p-eagle")) and "self_attn" in n:
+    elif name.startswith(("eagle3", "p-eagle")) and "self_attn" in n and not n.startswith("layers.1."):
         add_copy_of_token(n, data, columns)
     elif name.startswith(("eagle3", "p-eagle")) and n == "lm_head.weight":
         ids = KEPT if shape[0] < V else range(V)
