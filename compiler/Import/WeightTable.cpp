@@ -19,6 +19,19 @@ std::string expand(const std::string &prefix, const std::string &key,
                                  : full.replace(at, 2, std::to_string(number));
 }
 
+/// A shape without extents of 1 that it has beyond `rank`: vectors stored as
+/// [1, n], filters of a convolution that have one channel each.
+std::vector<int64_t> withoutOnes(std::span<const int64_t> shape, size_t rank) {
+  std::vector<int64_t> rest(shape.begin(), shape.end());
+  while (rest.size() > rank) {
+    auto one = std::ranges::find(rest, 1);
+    if (one == rest.end())
+      break;
+    rest.erase(one);
+  }
+  return rest;
+}
+
 } // namespace
 
 Status WeightTable::open(const std::string &folder) {
@@ -114,18 +127,20 @@ WeightType WeightTable::impliedType(const std::string &key, size_t rank) const {
 Result<WeightType> WeightTable::check(const std::string &key,
                                       std::span<const int64_t> shape) {
   MTP_ASSIGN_OR_RETURN(TensorView tensor, weights->get(key));
-  tensor = tensor.withRank(shape.size());
   used.insert(key);
-  if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(),
-                  tensor.shape.end()))
+  std::vector<int64_t> extents = withoutOnes(tensor.shape, shape.size());
+  if (!std::ranges::equal(shape, extents))
     return invalidArgument("weight \"" + key + "\": expected shape " +
                            formatShape(shape) + ", got " +
-                           formatShape(tensor.shape) + " in \"" +
+                           formatShape(extents) + " in \"" +
                            tensor.file->path() + "\"");
   // Also finds out whether the type is readable and has its scales.
   WeightSource source;
   source.keyPattern = key;
-  source.shape.assign(shape.begin(), shape.end());
+  if (shape.size() == 3)
+    source.headStride = source.rowEnd = shape[1];
+  else
+    source.shape.assign(shape.begin(), shape.end());
   MTP_RETURN_IF_ERROR(WeightRows::resolve(*weights, source, 0).status());
   bool isDrafters = !drafterPrefix.empty() && key.starts_with(drafterPrefix);
   WeightType stored = isDrafters && tensor.type == WeightType::F16

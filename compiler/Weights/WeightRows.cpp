@@ -53,6 +53,21 @@ std::string formatExpected(std::span<const int64_t> shape) {
   return text + "]";
 }
 
+/// Puts the matrices of a tensor behind each other, where a source goes from
+/// one to the next; `matrix` has the extents then.
+Status flattenStack(TensorView &tensor, const WeightSource &source,
+                    std::array<int64_t, 2> &matrix) {
+  if (tensor.shape.size() != 3 || source.headStride == 0)
+    return okStatus();
+  if (tensor.shape[1] != source.headStride)
+    return invalidArgument("expected matrices of " +
+                           std::to_string(source.headStride) +
+                           " rows, got shape " + formatShape(tensor.shape));
+  matrix = {tensor.shape[0] * tensor.shape[1], tensor.shape[2]};
+  tensor.shape = matrix;
+  return okStatus();
+}
+
 /// Resolves [begin, end) shifted by `shift` within a dimension.
 Status resolveRange(const char *what, int64_t begin, int64_t end, int64_t shift,
                     int64_t size, int64_t &first, int64_t &count) {
@@ -64,6 +79,14 @@ Status resolveRange(const char *what, int64_t begin, int64_t end, int64_t shift,
                       std::to_string(std::max(first, last)) + " " + what +
                       ", got " + std::to_string(size));
   count = last - first;
+  return okStatus();
+}
+
+Status checkPicks(std::span<const int32_t> picks, int64_t height) {
+  for (int32_t row : picks)
+    if (row < 0 || row >= height)
+      return outOfRange("expected picked rows below " + std::to_string(height) +
+                        ", got " + std::to_string(row));
   return okStatus();
 }
 
@@ -81,6 +104,7 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
     if (!isReadable(tensor.type))
       return unimplemented("expected BF16, F16, F32 or F8_E4M3, got " +
                            std::string(toString(tensor.type)));
+    MTP_RETURN_IF_ERROR(flattenStack(tensor, source, matrix));
     if (tensor.shape.empty() || tensor.shape.size() > 2)
       return invalidArgument("expected one or two dimensions, got shape " +
                              formatShape(tensor.shape));
@@ -100,11 +124,7 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
     MTP_RETURN_IF_ERROR(resolveRange("columns", source.colBegin, source.colEnd,
                                      0, rows.tensorCols, rows.colBegin,
                                      rows.width));
-    for (int32_t row : source.picks)
-      if (row < 0 || row >= rows.height)
-        return outOfRange("expected picked rows below " +
-                          std::to_string(rows.height) + ", got " +
-                          std::to_string(row));
+    MTP_RETURN_IF_ERROR(checkPicks(source.picks, rows.height));
     if (!source.picks.empty()) {
       rows.picks = source.picks;
       rows.height = int64_t(source.picks.size());

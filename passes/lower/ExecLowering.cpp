@@ -70,15 +70,46 @@ exec::SourceAttr LoweringContext::source(Value value) {
   auto type = cast<RankedTensorType>(weight.getResult().getType());
   SmallVector<int64_t> shape(
       type.getShape().take_back(weight.getStack() ? 2 : type.getRank()));
+  int64_t begin = weight.getRowBegin().value_or(0);
+  int64_t end = weight.getRowEnd().value_or(-1), stride = 0;
   if (weight.getRowBegin())
     shape.front() = weight.getRowCount().value_or(-1);
   if (weight.getColBegin())
     shape.back() = weight.getColCount().value_or(-1);
+  // The matrices of one tensor stand behind each other.
+  if (weight.getStack() && !weight.getKey().contains("{}")) {
+    stride = shape.front();
+    end = end < 0 ? stride : end;
+    shape.front() *= int64_t(*weight.getStack());
+  }
   return exec::SourceAttr::get(
-      builder.getContext(), weight.getKey(), weight.getRowBegin().value_or(0),
-      weight.getRowEnd().value_or(-1), /*row_stride=*/0,
+      builder.getContext(), weight.getKey(), begin, end, stride,
       weight.getColBegin().value_or(0), weight.getColEnd().value_or(-1),
       /*transpose=*/false, builder.getDenseI64ArrayAttr(shape));
+}
+
+/// How often a weight takes its range of rows: once in each of as many equal
+/// blocks of the tensor.
+static int64_t countBlocks(WeightOp weight) {
+  if (!weight.getRowBegin() || weight.getStack())
+    return 1;
+  auto type = cast<RankedTensorType>(weight.getResult().getType());
+  return type.getDimSize(0) / (*weight.getRowEnd() - *weight.getRowBegin());
+}
+
+void LoweringContext::addSources(Value value,
+                                 SmallVectorImpl<Attribute> &sources) {
+  auto weight = value.getDefiningOp<WeightOp>();
+  exec::SourceAttr first = source(value);
+  int64_t blocks = countBlocks(weight);
+  int64_t distance = blocks > 1 ? *weight.getRowCount() / blocks : 0;
+  for (int64_t i = 0; i < blocks; ++i)
+    sources.push_back(exec::SourceAttr::get(
+        builder.getContext(), first.getKey(),
+        first.getRowBegin() + i * distance,
+        blocks > 1 ? first.getRowEnd() + i * distance : first.getRowEnd(),
+        first.getRowStride(), first.getColBegin(), first.getColEnd(),
+        first.getTranspose(), first.getShape()));
 }
 
 exec::PanelsAttr LoweringContext::panels() {
@@ -131,7 +162,7 @@ Value LoweringContext::packedRaw(ValueRange weights, exec::FormatAttr format,
   Packing packing{rawLayout(), format, 0, 0, 1, {}};
   for (Value weight : weights) {
     auto type = cast<RankedTensorType>(weight.getType());
-    packing.sources.push_back(source(weight));
+    addSources(weight, packing.sources);
     if (type.getRank() == 1) {
       packing.k += type.getDimSize(0);
       packing.n = 1;
@@ -288,6 +319,9 @@ static LogicalResult checkOperands(Operation *op,
                              "are packed into the artifact");
     }
   }
+  auto heads = dyn_cast<HeadLinearOp>(op);
+  if (heads && countBlocks(heads.getWeight().getDefiningOp<WeightOp>()) != 1)
+    return op->emitOpError("expected the rows of a weight in one block");
   for (Value operand : op->getOperands()) {
     if (operand.getDefiningOp<mlir::mtp::WeightOp>() &&
         !llvm::is_contained(weights, operand)) {

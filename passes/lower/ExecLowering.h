@@ -80,8 +80,10 @@ public:
   exec::FormatAttr singles();
   /// The elements that a weight of the model has.
   static exec::FormatAttr formatOf(Value weight);
-  /// The source entry of a whole weight value, or of its row blocks.
+  /// The source entry of a weight, or of the first of its blocks of rows.
   exec::SourceAttr source(Value weight);
+  /// Appends the entries of all blocks.
+  void addSources(Value weight, SmallVectorImpl<Attribute> &sources);
   Value ropeTable(RopeAttr rope, Location loc);
   Value constant(DenseElementsAttr value, Location loc);
   /// Null, and an error at `loc`, where the module has none.

@@ -34,7 +34,7 @@ static Value callLinear(Operation *op, const Projection &projection,
     packing.layout = context.gatedPanels();
   for (Value weight : projection.weights) {
     packing.n += exec::shapeOf(weight).front();
-    packing.sources.push_back(context.source(weight));
+    context.addSources(weight, packing.sources);
   }
   Value norm, bias, residual;
   if (projection.norm)

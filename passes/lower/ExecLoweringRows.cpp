@@ -47,7 +47,25 @@ static LogicalResult lowerNorm(RmsNormOp op, LoweringContext &context) {
   return success();
 }
 
+/// Whether the inputs are columns of one value that follow each other.
+static bool areNeighbours(ConcatOp op, LoweringContext &context) {
+  exec::ColumnView last = exec::viewOf(context.lookup(op.getInputs().front()));
+  for (Value input : op.getInputs().drop_front()) {
+    exec::ColumnView next = exec::viewOf(context.lookup(input));
+    if (next.root != last.root || next.offset != last.offset + last.width)
+      return false;
+    last = next;
+  }
+  return true;
+}
+
 static LogicalResult lowerConcat(ConcatOp op, LoweringContext &context) {
+  if (areNeighbours(op, context)) {
+    context.map(op.getResult(),
+                context.columns(op.getInputs().front(), 0,
+                                exec::columnsOf(op.getResult()), op.getLoc()));
+    return success();
+  }
   auto type = cast<RankedTensorType>(op.getType());
   Value joined = context.whole(op.getInputs().front());
   for (Value input : op.getInputs().drop_front()) {

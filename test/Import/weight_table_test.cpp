@@ -67,6 +67,19 @@ TEST_F(Weights, MayBeAbsoluteOrStacked) {
               "no weight \"layers.0.e.2.w\"");
 }
 
+TEST_F(Weights, MayHaveThreeDimensions) {
+  builder.addBF16("filters", {2, 1, 3}, std::vector<float>(6));
+  builder.addBF16("experts", {4, 2, 3}, std::vector<float>(24));
+  WeightTable weights = table();
+  expectType(weights.resolve(layers, "/filters", matrix, 0), WeightType::BF16);
+  const int64_t stack[] = {4, 2, 3}, other[] = {4, 3, 3};
+  expectType(weights.resolve(layers, "/experts", stack, 0), WeightType::BF16);
+  expectError(weights.resolve(layers, "/experts", other, 0),
+              "expected shape [4, 3, 3], got [4, 2, 3]");
+  expectError(weights.resolve(layers, "/experts", matrix, 0),
+              "expected shape [2, 3], got [4, 2, 3]");
+}
+
 TEST_F(Weights, KeepTypes) {
   builder.add("half", "F16", {2, 3}, std::string(12, '\0'));
   builder.add("halves", "F16", {3}, std::string(6, '\0'));

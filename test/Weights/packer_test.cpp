@@ -269,6 +269,17 @@ TEST_F(Packing, PanelsPicksRows) {
                  });
 }
 
+/// The matrices of a stack in one tensor, of which each gives two parts.
+TEST_F(Packing, StacksInOneTensor) {
+  builder.addF32("e", {3, 8, 5}, matrix(24, 5));
+  WeightSource gate{"e", 0, 4}, up{"e", 4, 8};
+  gate.headStride = up.headStride = 8;
+  gate.shape = up.shape = {24, 5};
+  expectPacked(
+      {"w", WeightLayout::GatedPanels, kBF16, 5, 8, 3, {gate, up}},
+      [](int64_t s, int64_t n, int64_t k) { return valueAt(s * 8 + n, k); });
+}
+
 TEST_F(Packing, GatedPanelsOnRaggedShapes) {
   for (auto [inter, k] :
        {std::pair<int64_t, int64_t>{32, 8}, {33, 7}, {7, 70}}) {
@@ -438,7 +449,7 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
   builder.addF32("a", {4, 6}, matrix(4, 6));
   builder.addF32("v", {3}, matrix(3, 1));
   builder.add("i", "I64", {1}, std::string(8, '\0'));
-  builder.add("d", "F32", {1, 1, 1}, std::string(4, '\0'));
+  builder.add("d", "F32", {1, 2, 1}, std::string(8, '\0'));
   auto expectError = [&](const WeightRecipe &recipe, const std::string &text) {
     Status status = packError(recipe);
     EXPECT_FALSE(status.isOk()) << "expected: " << text;
@@ -457,7 +468,11 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
   expectError(linear(1, 1, {"i"}),
               "expected BF16, F16, F32 or F8_E4M3, got I64");
   expectError(linear(1, 1, {"d"}),
-              "one or two dimensions, got shape [1, 1, 1]");
+              "one or two dimensions, got shape [1, 2, 1]");
+  WeightSource stacked{"d", 0, 1};
+  stacked.headStride = 3;
+  expectError(linear(1, 1, stacked),
+              "expected matrices of 3 rows, got shape [1, 2, 1]");
   WeightSource picked{"a"};
   picked.picks = {3, 4};
   expectError(linear(6, 2, picked), "expected picked rows below 4, got 4");

@@ -59,12 +59,13 @@ LogicalResult ImportOp::verify() {
   return success();
 }
 
-/// The range is 0 <= begin < end and as wide as `extent`.
+/// The range is 0 <= begin < end and as wide as `extent`. Where there are
+/// several blocks, the range is taken again in each block of the tensor.
 static LogicalResult verifyWeightRange(WeightOp op, StringRef what,
                                        std::optional<int64_t> begin,
                                        std::optional<int64_t> end,
                                        std::optional<int64_t> count,
-                                       int64_t extent) {
+                                       int64_t extent, bool mayRepeat) {
   if (count && (!end || *count < *end)) { // weight_c6
     return op.emitOpError("expected a range within the ")
            << what << " of the tensor, got " << *count;
@@ -73,9 +74,17 @@ static LogicalResult verifyWeightRange(WeightOp op, StringRef what,
     return success();
   if (!begin || !end || *begin < 0 || *begin >= *end) // weight_c3
     return op.emitOpError("expected ") << what << " as an ascending range";
-  if (*end - *begin != extent) { // weight_c4
-    return op.emitOpError("expected ") << *end - *begin << " " << what
-                                       << ", got " << op.getResult().getType();
+  int64_t width = *end - *begin, blocks = extent / width;
+  bool isKnown = blocks == 1 || (blocks > 1 && mayRepeat && count);
+  if (extent % width != 0 || !isKnown) {
+    return op.emitOpError("expected ") << width << " " << what << ", got "
+                                       << op.getResult().getType(); // weight_c4
+  }
+  if (blocks > 1 && (*count % blocks != 0 || *end > *count / blocks)) {
+    return op.emitOpError("expected ")
+           << what << " within the first of " << blocks << " equal blocks, got "
+           << *count << " of which " << *begin << " to " << *end
+           << " are taken"; // weight_c4
   }
   return success();
 }
@@ -94,9 +103,11 @@ LogicalResult WeightOp::verify() {
   }
   if (matrix &&
       (failed(verifyWeightRange(*this, "rows", getRowBegin(), getRowEnd(),
-                                getRowCount(), type.getDimSize(rank - 2))) ||
+                                getRowCount(), type.getDimSize(rank - 2),
+                                /*mayRepeat=*/!getStack())) ||
        failed(verifyWeightRange(*this, "cols", getColBegin(), getColEnd(),
-                                getColCount(), type.getDimSize(rank - 1))))) {
+                                getColCount(), type.getDimSize(rank - 1),
+                                /*mayRepeat=*/false)))) {
     return failure();
   }
   size_t holes = getKey().count("{}"); // weight_c5
@@ -110,7 +121,7 @@ LogicalResult WeightOp::verify() {
     return emitOpError("expected a stack of ")
            << static_cast<int64_t>(*getStack()) << " matrices, got " << type;
   }
-  if (holes != 1) {
+  if (holes > 1) {
     return emitOpError("expected '{}' once in the key of a stack, got '")
            << getKey() << "'";
   }

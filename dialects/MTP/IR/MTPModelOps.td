@@ -78,10 +78,10 @@ def MTP_WeightOp : MTP_ModelOp<"weight"> {
   let description = [{
     The key is relative to the prefix of the `mtp.apply` that calls the
     function; one that starts with `/` is absolute. `rows` and `cols` select a
-    half-open range of a matrix, `of` as many as its tensor has, where that is
-    known. `stack n` reads n matrices, one per value of
-    the `{}` in the key, from 0. The result type says which type the weight is
-    kept in, whatever the file has.
+    half-open range of a matrix, `of` as many as its tensor has, if known; more
+    rows are the range of each of as many equal blocks. `stack n` reads n
+    matrices, by numbers in place of the `{}` in the key or of one tensor. The
+    result type says what type a weight is kept in, whatever the file has.
 
     ```mlir
     %w = mtp.weight "self_attn.o_proj.weight" : tensor<192x128xbf16>
@@ -95,9 +95,9 @@ def MTP_WeightOp : MTP_ModelOp<"weight"> {
     - (C1) the key is not empty and not just "/".
     - (C2) the result is static.
     - (C3) cols and rows are ranges of 0 <= begin < end.
-    - (C4) cols: the last dimension is end - begin; rows: the one before it.
-    - (C5) stack n: three dimensions, the first is n, and "{}" is in the key
-      exactly once; without a stack at most two dimensions and no "{}".
+    - (C4) cols: the last dimension is end - begin; rows: the one before it, or
+      b times that of a matrix whose `of` is b blocks, the first with the range.
+    - (C5) stack n: [n, N, K] and one "{}" at most; else at most [N, K], none.
     - (C6) of: with a range only, and not before its end.
   }];
   let arguments = (ins StrAttr:$key,

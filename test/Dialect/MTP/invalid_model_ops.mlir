@@ -130,8 +130,48 @@ func.func @weight_c5() {
 // -----
 
 func.func @weight_c5_key() {
-  // expected-error @+1 {{'mtp.weight' op expected '{}' once in the key of a stack, got 'w'}}
-  %0 = mtp.weight "w" stack 8 : tensor<8x4x2xf32>
+  // expected-error @+1 {{'mtp.weight' op expected '{}' once in the key of a stack, got 'w.{}.{}'}}
+  %0 = mtp.weight "w.{}.{}" stack 8 : tensor<8x4x2xf32>
+  return
+}
+
+// -----
+
+func.func @weight_c4_blocks() {
+  // expected-error @+1 {{'mtp.weight' op expected 4 rows, got 'tensor<6x8xf32>'}}
+  %0 = mtp.weight "w" rows 0 to 4 of 24 : tensor<6x8xf32>
+  return
+}
+
+// -----
+
+func.func @weight_c4_unknown() {
+  // expected-error @+1 {{'mtp.weight' op expected 4 rows, got 'tensor<8x8xf32>'}}
+  %0 = mtp.weight "w" rows 0 to 4 : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @weight_c4_stack() {
+  // expected-error @+1 {{'mtp.weight' op expected 4 rows, got 'tensor<2x8x8xf32>'}}
+  %0 = mtp.weight "w" rows 0 to 4 of 16 stack 2 : tensor<2x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @weight_c4_outside() {
+  // expected-error @+1 {{'mtp.weight' op expected rows within the first of 2 equal blocks, got 16 of which 6 to 10 are taken}}
+  %0 = mtp.weight "w" rows 6 to 10 of 16 : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @weight_c4_uneven() {
+  // expected-error @+1 {{'mtp.weight' op expected rows within the first of 3 equal blocks, got 16 of which 0 to 4 are taken}}
+  %0 = mtp.weight "w" rows 0 to 4 of 16 : tensor<12x8xf32>
   return
 }
 

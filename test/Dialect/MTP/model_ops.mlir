@@ -27,6 +27,10 @@ func.func private @weights() {
   %3 = mtp.weight "qkv.weight" rows 0 to 64 cols 0 to 96 : tensor<64x96xbf16>
   // CHECK: mtp.weight "experts.{}.up_proj.weight" stack 8 : tensor<8x64x192xbf16>
   %4 = mtp.weight "experts.{}.up_proj.weight" stack 8 : tensor<8x64x192xbf16>
+  // CHECK: mtp.weight "q_proj.weight" rows 32 to 64 of 256 : tensor<128x192xbf16>
+  %5 = mtp.weight "q_proj.weight" rows 32 to 64 of 256 : tensor<128x192xbf16>
+  // CHECK: mtp.weight "experts.gate_up_proj" rows 64 to 128 of 128 stack 8 : tensor<8x64x192xbf16>
+  %6 = mtp.weight "experts.gate_up_proj" rows 64 to 128 of 128 stack 8 : tensor<8x64x192xbf16>
   return
 }
 
