@@ -3,8 +3,8 @@
 
   shapes.py SHAPE DIR
 
-llama, mimo and deepseek have about a billion parameters; the others are those of
-released models.
+llama, mimo, deepseek and qwen35 have about a billion parameters; the others are those
+of released models.
 
 There are no weights: `mtp-import --no-weights` reads the config alone, and
 `mtpc --random-weights` makes the weights straight in the artifact.
@@ -22,6 +22,19 @@ COMMON = {"hidden_act": "silu", "vocab_size": 32000, "max_position_embeddings": 
 # Grouped-query attention, dense: 1.10 billion.
 DENSE = {"hidden_size": 2048, "num_hidden_layers": 16, "intermediate_size": 8192,
          "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64}
+
+# Of Qwen3.5 and its relatives: three layers of four have a recurrence.
+HYBRID = {"hidden_act": "silu", "full_attention_interval": 4, "head_dim": 256,
+          "attn_output_gate": True, "linear_conv_kernel_dim": 4,
+          "linear_key_head_dim": 128, "linear_value_head_dim": 128,
+          "linear_num_key_heads": 16, "max_position_embeddings": 262144,
+          "rms_norm_eps": 1e-6, "attention_bias": False}
+ROTARY = {"rope_type": "default", "rope_theta": 10000000,
+          "partial_rotary_factor": 0.25, "mrope_interleaved": True,
+          "mrope_section": [11, 11, 10]}
+QWEN35 = {**HYBRID, "rope_parameters": ROTARY, "vocab_size": 248320,
+          "mtp_num_hidden_layers": 1, "mtp_use_dedicated_embeddings": False,
+          "eos_token_id": 248044}
 
 SHAPES = {
     "llama": {"architectures": ["LlamaForCausalLM"], "model_type": "llama",
@@ -46,7 +59,16 @@ SHAPES = {
         "attention_bias": False, "rope_theta": 10000, "rope_scaling": None,
         "rope_interleave": True},
 
-    # Llama-3.2-1B, Llama-3.1-8B, MiMo-7B and DeepSeek-V3 as they were released.
+    # Twelve recurrent layers and four with attention, and an MTP module: 1.16 billion.
+    "qwen35": {
+        "architectures": ["Qwen3_5ForCausalLM"], "model_type": "qwen3_5_text",
+        **QWEN35, "vocab_size": 32000, "eos_token_id": 2, "hidden_size": 2048,
+        "num_hidden_layers": 16, "intermediate_size": 6656, "num_attention_heads": 8,
+        "num_key_value_heads": 2, "linear_num_value_heads": 16,
+        "max_position_embeddings": 8192},
+
+    # Llama-3.2-1B, Llama-3.1-8B, MiMo-7B, DeepSeek-V3, Qwen3.5-27B and -35B-A3B and
+    # Qwen3-Next-80B-A3B as they were released.
     "llama-1b": {
         "architectures": ["LlamaForCausalLM"], "model_type": "llama",
         "rope_theta": 500000, **DENSE, "vocab_size": 128256,
@@ -75,6 +97,32 @@ SHAPES = {
         "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
         "attention_bias": False, "rope_theta": 10000, "rope_scaling": None,
         "rope_interleave": True, "vocab_size": 129280},
+    "qwen3.5-27b": {
+        "architectures": ["Qwen3_5ForConditionalGeneration"], "model_type": "qwen3_5",
+        "text_config": {
+            "model_type": "qwen3_5_text", **QWEN35, "hidden_size": 5120,
+            "num_hidden_layers": 64, "intermediate_size": 17408,
+            "num_attention_heads": 24, "num_key_value_heads": 4,
+            "linear_num_value_heads": 48}},
+    "qwen3.5-35b-a3b": {
+        "architectures": ["Qwen3_5MoeForConditionalGeneration"],
+        "model_type": "qwen3_5_moe",
+        "text_config": {
+            "model_type": "qwen3_5_moe_text", **QWEN35, "hidden_size": 2048,
+            "num_hidden_layers": 40, "num_attention_heads": 16,
+            "num_key_value_heads": 2, "linear_num_value_heads": 32,
+            "num_experts": 256, "num_experts_per_tok": 8,
+            "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512}},
+    # Its config does not say that there is a module.
+    "qwen3-next-80b-a3b": {
+        "architectures": ["Qwen3NextForCausalLM"], "model_type": "qwen3_next",
+        **HYBRID, "rope_theta": 10000000, "partial_rotary_factor": 0.25,
+        "hidden_size": 2048, "num_hidden_layers": 48, "intermediate_size": 5120,
+        "num_attention_heads": 16, "num_key_value_heads": 2,
+        "linear_num_value_heads": 32, "num_experts": 512, "num_experts_per_tok": 10,
+        "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
+        "norm_topk_prob": True, "mtp_num_hidden_layers": 1, "vocab_size": 151936,
+        "eos_token_id": 151645},
 }
 
 
@@ -87,8 +135,13 @@ def main():
     if os.path.exists(path):
         sys.exit(f"shapes.py: error: expected a new file, {path} is there")
     os.makedirs(options.folder, exist_ok=True)
+    shape = dict(SHAPES[options.shape])
+    if "text_config" in shape:
+        shape["text_config"] = {**COMMON, **shape["text_config"]}
+    else:
+        shape = {**COMMON, **shape}
     with open(path, "w") as file:
-        json.dump({**COMMON, **SHAPES[options.shape]}, file, indent=1)
+        json.dump(shape, file, indent=1)
         file.write("\n")
 
 

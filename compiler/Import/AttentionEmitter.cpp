@@ -16,6 +16,23 @@ mlir::IntegerAttr windowAttr(mlir::OpBuilder &builder, int64_t window) {
   return window > 0 ? builder.getI64IntegerAttr(window) : mlir::IntegerAttr();
 }
 
+/// Queries, and the gates that stand behind each head's in the projection, or
+/// null.
+std::pair<mlir::Value, mlir::Value> emitQueries(FunctionEmitter &emitter,
+                                                mlir::Value x) {
+  const GqaConfig &gqa = *emitter.config().gqa;
+  int64_t heads = emitter.config().heads, dim = gqa.headDim;
+  constexpr const char *key = "self_attn.q_proj";
+  if (!gqa.hasOutputGate)
+    return {emitter.linear(x, key, heads * dim, gqa.hasQkvBias), mlir::Value()};
+  auto half = [&](int64_t begin, const char *name) {
+    return emitter.linearPart(x, key, 2 * heads * dim,
+                              {begin, begin + dim, 2 * dim}, name);
+  };
+  mlir::Value q = half(0, "q_proj");
+  return {q, half(dim, "output_gate")};
+}
+
 mlir::Value emitGqa(FunctionEmitter &emitter, mlir::Value x, mlir::Value rows,
                     int64_t window) {
   const ModelConfig &config = emitter.config();
@@ -24,7 +41,7 @@ mlir::Value emitGqa(FunctionEmitter &emitter, mlir::Value x, mlir::Value rows,
   auto project = [&](const char *key, int64_t count) {
     return emitter.linear(x, key, count * dim, gqa.hasQkvBias);
   };
-  mlir::Value q = project("self_attn.q_proj", heads);
+  auto [q, gate] = emitQueries(emitter, x);
   mlir::Value k = project("self_attn.k_proj", kvHeads);
   mlir::Value v = project("self_attn.v_proj", kvHeads);
   if (gqa.hasQkNorm) {
@@ -42,6 +59,10 @@ mlir::Value emitGqa(FunctionEmitter &emitter, mlir::Value x, mlir::Value rows,
       llvm::APFloat(1.0 / std::sqrt(double(dim))),
       windowAttr(emitter.builder(), window), /*cache=*/nullptr,
       /*layer=*/nullptr);
+  if (gate)
+    attended = mlir::mtp::SigmoidGateOp::create(
+        emitter.builder(), emitter.name("gated"), attended.getType(), attended,
+        gate);
   return emitter.linear(attended, "self_attn.o_proj", config.hidden,
                         gqa.hasOutputBias);
 }
@@ -95,8 +116,9 @@ void emitAttention(ModelContext &context, int64_t window) {
   FunctionEmitter emitter(
       context, window > 0 ? "attention_window" : "attention",
       {{"x", context.hidden()}, {"rows", context.rows()}}, {context.hidden()},
-      context.prefixesOf(
-          [&](LayerKind kind) { return kind.window == window; }));
+      context.prefixesOf([&](LayerKind kind) {
+        return !kind.isRecurrent && kind.window == window;
+      }));
   mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
   mlir::Value normed =
       emitter.norm(x, "input_layernorm", context.config.normEps);

@@ -94,6 +94,15 @@ void readQwen3Moe(ConfigFields &fields, ModelConfig &config,
 /// mimo.
 void readMiMo(ConfigFields &fields, ModelConfig &config,
               const FamilyDefaults &defaults);
+/// qwen3_next.
+void readQwen3Next(ConfigFields &fields, ModelConfig &config,
+                   const FamilyDefaults &defaults);
+/// qwen3_5_text, the text model of qwen3_5.
+void readQwen35(ConfigFields &fields, ModelConfig &config,
+                const FamilyDefaults &defaults);
+/// qwen3_5_moe_text, that of qwen3_5_moe.
+void readQwen35Moe(ConfigFields &fields, ModelConfig &config,
+                   const FamilyDefaults &defaults);
 /// seed_oss.
 void readSeedOss(ConfigFields &fields, ModelConfig &config,
                  const FamilyDefaults &defaults);
@@ -107,6 +116,17 @@ Result<StrictJson> parseObject(std::string_view text);
 /// model whose rows see later ones is an error unless it `seesAhead`.
 Status readFamily(ConfigFields &fields, const std::string &modelType,
                   ModelConfig &config, bool seesAhead = false);
+
+/// What Qwen's configuration classes give to absent keys of experts.
+struct SparseDefaults {
+  int64_t experts, topK, width;
+  bool isNormalized;
+};
+
+/// Qwen's experts, which some layers have: `decoder_sparse_step`,
+/// `mlp_only_layers`. No experts: all layers are dense.
+void readSparseLayers(ConfigFields &fields, ModelConfig &config,
+                      const SparseDefaults &defaults);
 
 /// The window of the layers that see one, where a family reads `layer_types`
 /// or, without it, windows all from `max_window_layers` on. `window` 0: none.

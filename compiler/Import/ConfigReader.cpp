@@ -76,6 +76,15 @@ constexpr Family kFamilies[] = {
     {"qwen3_moe",
      readQwen3Moe,
      {151936, 2048, 6144, 24, 32, 4, 32768, 1e-6, std::nullopt, std::nullopt}},
+    {"qwen3_next",
+     readQwen3Next,
+     {151936, 2048, 5632, 48, 16, 2, 32768, 1e-6, std::nullopt, std::nullopt}},
+    {"qwen3_5_text",
+     readQwen35,
+     {248320, 4096, 12288, 32, 16, 4, 32768, 1e-6, std::nullopt, std::nullopt}},
+    {"qwen3_5_moe_text",
+     readQwen35Moe,
+     {248320, 2048, 512, 40, 16, 2, 32768, 1e-6, std::nullopt, std::nullopt}},
     {"seed_oss",
      readSeedOss,
      {155136, 4096, 27648, 64, 80, 8, 524288, 1e-6, 0, 2}},
@@ -100,6 +109,14 @@ const Wrapper kWrappers[] = {
      "deepseek_v3",
      {KeyLayout{"language_model.model.", "language_model.lm_head.weight"},
       KeyLayout{"model.language_model.", "lm_head.weight"}}},
+    {"qwen3_5",
+     "qwen3_5_text",
+     {KeyLayout{"model.language_model.", "lm_head.weight"},
+      KeyLayout{"language_model.model.", "language_model.lm_head.weight"}}},
+    {"qwen3_5_moe",
+     "qwen3_5_moe_text",
+     {KeyLayout{"model.language_model.", "lm_head.weight"},
+      KeyLayout{"language_model.model.", "language_model.lm_head.weight"}}},
 };
 
 /// A family that is not supported, and why not.
@@ -110,9 +127,6 @@ struct Refusal {
 constexpr Refusal kRefusals[] = {
     {"deepseek_v32", "its attention selects positions with an indexer"},
     {"gpt_oss", "its attention has sinks"},
-    {"qwen3_next", "its layers have recurrent state"},
-    {"qwen3_5", "its layers have recurrent state"},
-    {"qwen3_5_moe", "its layers have recurrent state"},
 };
 
 /// The type of the file's weights. FP8 is said under quantization, beside the

@@ -15,8 +15,15 @@ constexpr ModuleKeys kDeepSeekKeys = {"enorm", "hnorm", "eh_proj",
                                       "shared_head.norm"};
 constexpr ModuleKeys kHy3Keys = {"enorm", "hnorm", "eh_proj",
                                  "final_layernorm"};
+constexpr ModuleKeys kQwenKeys = {"pre_fc_norm_embedding", "pre_fc_norm_hidden",
+                                  "fc", "norm"};
 constexpr ModuleKeys kMiMoKeys = {"token_layernorm", "hidden_layernorm",
                                   "input_proj", "final_layernorm"};
+
+/// Neither vLLM nor transformers zeroes the first embedding in Qwen's modules.
+bool masksFirst(const DrafterConfig &drafter) {
+  return drafter.style != DrafterStyle::Qwen;
+}
 
 mlir::mtp::WiringAttr wiringOf(ModelContext &context) {
   using mlir::mtp::CarryPoint, mlir::mtp::FusionOrder;
@@ -25,13 +32,15 @@ mlir::mtp::WiringAttr wiringOf(ModelContext &context) {
   return mlir::mtp::WiringAttr::get(
       context.builder.getContext(),
       isMiMo ? FusionOrder::HiddenEmbedding : FusionOrder::EmbeddingHidden,
-      /*mask_first=*/true,
+      masksFirst(drafter),
       drafter.carriesNormed ? CarryPoint::PostNorm : CarryPoint::PreNorm);
 }
 
 const ModuleKeys &keysOf(DrafterStyle style) {
   if (style == DrafterStyle::MiMo)
     return kMiMoKeys;
+  if (style == DrafterStyle::Qwen)
+    return kQwenKeys;
   return style == DrafterStyle::Hy3 ? kHy3Keys : kDeepSeekKeys;
 }
 
@@ -40,8 +49,9 @@ mlir::Value emitFusion(ModelContext &context, FunctionEmitter &emitter,
                        const ModuleKeys &keys) {
   const ModelConfig &config = context.config;
   mlir::Value e = emitter.embed(emitter.argument(0));
-  e = mlir::mtp::MaskFirstOp::create(context.builder, emitter.name("masked"),
-                                     e.getType(), e, emitter.argument(2));
+  if (masksFirst(config.drafter))
+    e = mlir::mtp::MaskFirstOp::create(context.builder, emitter.name("masked"),
+                                       e.getType(), e, emitter.argument(2));
   e = emitter.norm(e, keys.embeddingNorm, config.normEps);
   mlir::Value h =
       emitter.norm(emitter.argument(1), keys.hiddenNorm, config.normEps);
@@ -71,8 +81,11 @@ void emitModule(ModelContext &context) {
                           std::move(prefixes));
   emitter.function()->setAttr(mlir::mtp::kWiringAttr, wiringOf(context));
   mlir::Value x = emitFusion(context, emitter, keys);
+  // The layer's keys begin as the module's, or behind them.
+  std::string layer = moduleLayerPrefix(config, 0);
   x = emitApply(context, layerFunction(config.drafterLayer),
-                {x, emitter.argument(2)}, context.hidden(), "x")
+                {x, emitter.argument(2)}, context.hidden(), "x",
+                layer.substr(modulePrefix(config, 0).size()))
           ->getResult(0);
   mlir::Value normed = emitter.norm(x, keys.finalNorm, config.normEps);
   mlir::Value carried = config.drafter.carriesNormed ? normed : x;

@@ -69,16 +69,47 @@ void FunctionEmitter::finish(mlir::ValueRange results) {
   builder().setInsertionPointAfter(func);
 }
 
+mlir::Type FunctionEmitter::elementOf(llvm::StringRef key,
+                                      llvm::ArrayRef<int64_t> shape,
+                                      int64_t stack) {
+  Result<WeightType> type =
+      context.weights.resolve(prefixes, key.str(), shape, stack);
+  context.fail(type.status());
+  return type && *type == WeightType::F32 ? mlir::Type(builder().getF32Type())
+                                          : mlir::Type(builder().getBF16Type());
+}
+
+mlir::Value FunctionEmitter::part(llvm::StringRef key,
+                                  llvm::ArrayRef<int64_t> shape,
+                                  std::optional<RowRange> rows,
+                                  llvm::StringRef text) {
+  auto number = [&](int64_t value) {
+    return builder().getI64IntegerAttr(value);
+  };
+  llvm::SmallVector<int64_t> dims(shape);
+  int64_t &height = dims[dims.size() - 2];
+  mlir::IntegerAttr begin, end, count, stack;
+  if (shape.size() == 3)
+    stack = number(shape.front());
+  if (rows) {
+    begin = number(rows->begin);
+    end = number(rows->end);
+    count = number(height);
+    int64_t blocks = rows->every > 0 ? height / rows->every : 1;
+    height = blocks * (rows->end - rows->begin);
+  }
+  std::string own = config().named(key);
+  mlir::Type element = elementOf(own, shape, /*stack=*/0);
+  return mlir::mtp::WeightOp::create(
+      builder(), name(text), mlir::RankedTensorType::get(dims, element), own,
+      begin, end, count, nullptr, nullptr, nullptr, stack);
+}
+
 mlir::Value FunctionEmitter::weight(llvm::StringRef key,
                                     llvm::ArrayRef<int64_t> shape,
                                     int64_t stack) {
   std::string own = config().named(key);
-  Result<WeightType> type =
-      context.weights.resolve(prefixes, own, shape, stack);
-  context.fail(type.status());
-  mlir::Type element = type && *type == WeightType::F32
-                           ? mlir::Type(builder().getF32Type())
-                           : mlir::Type(builder().getBF16Type());
+  mlir::Type element = elementOf(own, shape, stack);
   llvm::SmallVector<int64_t> dims(shape);
   mlir::IntegerAttr count;
   if (stack > 0) {
@@ -113,12 +144,39 @@ mlir::Value FunctionEmitter::linear(mlir::Value x, llvm::StringRef key,
                                      mlir::mtp::ProjectionRoleAttr());
 }
 
+mlir::Value FunctionEmitter::linearPart(mlir::Value x, llvm::StringRef key,
+                                        int64_t outputs, RowRange rows,
+                                        llvm::StringRef text) {
+  mlir::Value matrix = part(key.str() + ".weight", {outputs, widthOf(x)}, rows,
+                            text.str() + "_w");
+  int64_t width =
+      llvm::cast<mlir::RankedTensorType>(matrix.getType()).getShape().front();
+  return mlir::mtp::LinearOp::create(builder(), name(text), activation(width),
+                                     x, matrix, mlir::Value(),
+                                     mlir::mtp::ProjectionRoleAttr());
+}
+
+mlir::Value FunctionEmitter::router(mlir::Value x, llvm::StringRef key,
+                                    int64_t outputs) {
+  mlir::Value matrix = weight(key, {outputs, widthOf(x)});
+  matrix.setType(mlir::RankedTensorType::get({outputs, widthOf(x)},
+                                             builder().getF32Type()));
+  llvm::StringRef base = key;
+  base.consume_back(".weight");
+  return mlir::mtp::LinearOp::create(
+      builder(), name(lastPart(base)), activation(outputs), x, matrix,
+      mlir::Value(),
+      mlir::mtp::ProjectionRoleAttr::get(builder().getContext(),
+                                         mlir::mtp::ProjectionRole::Router));
+}
+
 mlir::Value FunctionEmitter::norm(mlir::Value x, llvm::StringRef key,
-                                  double eps, int64_t groups) {
+                                  double eps, int64_t groups,
+                                  std::optional<int64_t> offset) {
   mlir::Value scale = weight(key.str() + ".weight", {widthOf(x) / groups});
-  return mlir::mtp::RmsNormOp::create(builder(), name(lastPart(key)),
-                                      x.getType(), x, scale, groups,
-                                      llvm::APFloat(eps), /*offset=*/0);
+  return mlir::mtp::RmsNormOp::create(
+      builder(), name(lastPart(key)), x.getType(), x, scale, groups,
+      llvm::APFloat(eps), offset.value_or(config().normOffset));
 }
 
 mlir::Value FunctionEmitter::rope(mlir::Value x, mlir::Value rows,
@@ -162,6 +220,26 @@ mlir::Value FunctionEmitter::head(mlir::Value x, int64_t columns) {
       builder(), name("logits"), activation(columns), x, matrix, mlir::Value(),
       mlir::mtp::ProjectionRoleAttr::get(builder().getContext(),
                                          mlir::mtp::ProjectionRole::Head));
+}
+
+mlir::Value applyLayer(ModelContext &context, size_t layer, mlir::Value x,
+                       mlir::Value rows) {
+  LayerKind kind = context.config.layers[layer];
+  std::string prefix = context.prefixOf(layer);
+  int64_t place = placeAmongAlike(context.config, layer);
+  if (!kind.isRecurrent)
+    return emitApply(context, layerFunction(kind), {x, rows}, context.hidden(),
+                     "x", prefix, context.cache, place)
+        ->getResult(0);
+  mlir::OpBuilder &builder = context.builder;
+  auto apply = mlir::mtp::ApplyOp::create(
+      builder, context.name("x"), mlir::TypeRange(context.hidden()),
+      context.functions + layerFunction(kind), mlir::ValueRange{x, rows},
+      prefix,
+      /*cache=*/nullptr, /*layer=*/nullptr,
+      mlir::FlatSymbolRefAttr::get(builder.getContext(), kTargetMemory),
+      builder.getI64IntegerAttr(place));
+  return apply->getResult(0);
 }
 
 mlir::Operation *emitApply(ModelContext &context, llvm::StringRef callee,

@@ -257,7 +257,7 @@ int64_t entryWidth(const ModelConfig &config) {
   return 2 * config.gqa->kvHeads * config.gqa->headDim;
 }
 
-/// Caches keep what matrices are kept in.
+/// Caches keep what matrices are kept in; recurrent states are of f32.
 void emitCaches(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
   const ModelConfig &config = context.config;
@@ -273,7 +273,15 @@ void emitCaches(ModelContext &context) {
     mlir::mtp::CacheOp::create(builder, builder.getUnknownLoc(), name, layers,
                                entryWidth(of), element);
   };
-  emit(kTargetCache, int64_t(config.layers.size()), config);
+  int64_t recurrent =
+      std::ranges::count_if(config.layers, &LayerKind::isRecurrent);
+  emit(kTargetCache, int64_t(config.layers.size()) - recurrent, config);
+  if (recurrent > 0) {
+    const RecurrenceConfig &of = *config.recurrence;
+    mlir::mtp::RecurrenceOp::create(builder, builder.getUnknownLoc(),
+                                    kTargetMemory, recurrent, of.heads, of.keys,
+                                    of.values, of.keyHeads, of.window);
+  }
   if (context.draft.modules > 0)
     emit(kDrafterCache, context.draft.modules, config);
   if (const DrafterFolder *folder = context.draft.folder)
@@ -477,6 +485,19 @@ void countMetaLayers(ModelConfig &config, const WeightTable &weights) {
     config.hasHeads = true;
 }
 
+/// Experts may be in one tensor each or in many, in layers and in modules,
+/// which only the checkpoint says.
+void findStackedExperts(ModelConfig &config, const WeightTable &weights) {
+  auto settle = [&](LayerKind &kind, const std::string &prefix) {
+    kind.isStacked =
+        kind.isMoe && config.moe->mayBeStacked &&
+        weights.contains(prefix + std::string(config.moe->keys.stackedGateUp));
+  };
+  for (size_t i = 0; i < config.layers.size(); ++i)
+    settle(config.layers[i], layerPrefix(config, int64_t(i)));
+  settle(config.drafterLayer, moduleLayerPrefix(config, 0));
+}
+
 /// Settles what a config leaves to the checkpoint, as transformers does.
 Result<SharedKeys> consultWeights(ModelConfig &config,
                                   const WeightTable &weights,
@@ -490,6 +511,8 @@ Result<SharedKeys> consultWeights(ModelConfig &config,
     config.layouts = {*found};
   if (config.drafter.isUnsaid && weights.contains(moduleMark(config, 0)))
     config.drafter.modules = 1;
+  if (options.hasWeights)
+    findStackedExperts(config, weights);
   SharedKeys keys = {config.keys().embedding(), config.keys().head};
   if (!config.isTied)
     return keys;

@@ -24,15 +24,7 @@ emitRoute(ModelContext &context, FunctionEmitter &emitter, mlir::Value normed) {
   mlir::OpBuilder &builder = context.builder;
   // Which experts are best may hang on the last bits: the reference code of
   // DeepSeek and GLM computes this product in f32 whatever the weights are in.
-  mlir::Value matrix =
-      emitter.weight(moe.keys.router, {moe.experts, context.config.hidden});
-  matrix.setType(mlir::RankedTensorType::get(
-      {moe.experts, context.config.hidden}, builder.getF32Type()));
-  mlir::Value logits = mlir::mtp::LinearOp::create(
-      builder, emitter.name("gate"), emitter.activation(moe.experts), normed,
-      matrix, mlir::Value(),
-      mlir::mtp::ProjectionRoleAttr::get(builder.getContext(),
-                                         mlir::mtp::ProjectionRole::Router));
+  mlir::Value logits = emitter.router(normed, moe.keys.router, moe.experts);
   mlir::Value bias;
   if (moe.hasBias)
     bias = emitter.weight(moe.keys.bias, {moe.experts});
@@ -46,36 +38,86 @@ emitRoute(ModelContext &context, FunctionEmitter &emitter, mlir::Value normed) {
       llvm::APFloat(moe.scale));
 }
 
-void emitExperts(ModelContext &context) {
-  const MoeConfig &moe = *context.config.moe;
-  int64_t hidden = context.config.hidden;
-  FunctionEmitter emitter(
-      context, "experts", {{"x", context.hidden()}, {"rows", context.rows()}},
-      {context.hidden()},
-      context.prefixesOf([](LayerKind kind) { return kind.isMoe; }));
-  mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
-  mlir::Value normed =
-      emitter.norm(x, "post_attention_layernorm", context.config.normEps);
-  auto route = emitRoute(context, emitter, normed);
+namespace {
+/// Stacks of all experts' matrices.
+struct ExpertWeights {
+  mlir::Value gate, up, down;
+};
+} // namespace
+
+static ExpertWeights emitExpertWeights(FunctionEmitter &emitter,
+                                       bool isStacked) {
+  const MoeConfig &moe = *emitter.config().moe;
+  int64_t hidden = emitter.config().hidden, width = moe.width;
+  if (isStacked) {
+    auto half = [&](int64_t begin, const char *name) {
+      return emitter.part(moe.keys.stackedGateUp,
+                          {moe.experts, 2 * width, hidden},
+                          RowRange{begin, begin + width}, name);
+    };
+    mlir::Value gate = half(0, "gate_proj_w"), up = half(width, "up_proj_w");
+    return {gate, up,
+            emitter.part(moe.keys.stackedDown, {moe.experts, hidden, width}, {},
+                         "down_proj_w")};
+  }
   auto stack = [&](std::string_view name, int64_t outputs, int64_t inputs) {
     std::string key = std::string(moe.keys.expert) + std::string(name);
     return emitter.weight(key + ".weight", {outputs, inputs}, moe.experts);
   };
-  mlir::Value gate = stack(moe.keys.gate, moe.width, hidden);
-  mlir::Value up = stack(moe.keys.up, moe.width, hidden);
-  mlir::Value down = stack(moe.keys.down, hidden, moe.width);
-  mlir::Value shared;
-  if (moe.sharedWidth > 0)
-    shared = emitter.gated(normed, moe.keys.shared, moe.sharedWidth);
+  mlir::Value gate = stack(moe.keys.gate, width, hidden);
+  mlir::Value up = stack(moe.keys.up, width, hidden);
+  return {gate, up, stack(moe.keys.down, hidden, width)};
+}
+
+/// The shared experts' result; null where there are none.
+static mlir::Value emitShared(FunctionEmitter &emitter, mlir::Value normed) {
+  const MoeConfig &moe = *emitter.config().moe;
+  if (moe.sharedWidth == 0)
+    return mlir::Value();
+  mlir::Value shared = emitter.gated(normed, moe.keys.shared, moe.sharedWidth);
+  if (!moe.hasSharedGate)
+    return shared;
+  // One row, which the router's can take along.
+  mlir::Value gate = emitter.router(normed, moe.keys.sharedGate, 1);
+  return mlir::mtp::SigmoidGateOp::create(emitter.builder(),
+                                          emitter.name("shared"),
+                                          shared.getType(), shared, gate);
+}
+
+void emitExperts(ModelContext &context, bool isStacked) {
+  FunctionEmitter emitter(context, isStacked ? "experts_stacked" : "experts",
+                          {{"x", context.hidden()}, {"rows", context.rows()}},
+                          {context.hidden()},
+                          context.prefixesOf([&](LayerKind kind) {
+                            return kind.isMoe && kind.isStacked == isStacked;
+                          }));
+  mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
+  mlir::Value normed =
+      emitter.norm(x, "post_attention_layernorm", context.config.normEps);
+  auto route = emitRoute(context, emitter, normed);
+  ExpertWeights weights = emitExpertWeights(emitter, isStacked);
+  mlir::Value shared = emitShared(emitter, normed);
   mlir::Value out = mlir::mtp::MoeExpertsOp::create(
       context.builder, emitter.name("y"), context.hidden(), normed,
-      route.getExperts(), route.getWeights(), rows, gate, up, down, shared, x);
+      route.getExperts(), route.getWeights(), rows, weights.gate, weights.up,
+      weights.down, shared, x);
   emitter.finish(out);
 }
 
 std::string layerFunction(LayerKind kind) {
   std::string name = kind.isMoe ? "moe_layer" : "dense_layer";
+  if (kind.isRecurrent)
+    name += "_recurrent";
+  if (kind.isStacked)
+    name += "_stacked";
   return kind.window > 0 ? name + "_window" : name;
+}
+
+/// What a layer's rows go through first.
+static llvm::StringRef mixerFunction(LayerKind kind) {
+  if (kind.isRecurrent)
+    return "recurrence";
+  return kind.window > 0 ? "attention_window" : "attention";
 }
 
 void emitLayer(ModelContext &context, LayerKind kind) {
@@ -83,11 +125,11 @@ void emitLayer(ModelContext &context, LayerKind kind) {
                           {{"x", context.hidden()}, {"rows", context.rows()}},
                           {context.hidden()}, {});
   mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
-  x = emitApply(context, kind.window > 0 ? "attention_window" : "attention",
-                {x, rows}, context.hidden(), "x")
+  x = emitApply(context, mixerFunction(kind), {x, rows}, context.hidden(), "x")
           ->getResult(0);
   x = kind.isMoe
-          ? emitApply(context, "experts", {x, rows}, context.hidden(), "y")
+          ? emitApply(context, kind.isStacked ? "experts_stacked" : "experts",
+                      {x, rows}, context.hidden(), "y")
                 ->getResult(0)
           : emitApply(context, "mlp", {x}, context.hidden(), "y")->getResult(0);
   emitter.finish(x);
@@ -115,13 +157,9 @@ void emitTarget(ModelContext &context) {
       {context.logits(), context.handedOn()}, {context.root});
   mlir::Value x = emitter.embed(emitter.argument(0));
   mlir::Value rows = emitter.argument(1);
-  const std::vector<LayerKind> &layers = context.config.layers;
   llvm::SmallVector<mlir::Value> streams = {x};
-  for (size_t i = 0; i < layers.size(); ++i) {
-    x = emitApply(context, layerFunction(layers[i]), {x, rows},
-                  context.hidden(), "x", context.prefixOf(i), context.cache,
-                  int64_t(i))
-            ->getResult(0);
+  for (size_t i = 0; i < context.config.layers.size(); ++i) {
+    x = applyLayer(context, i, x, rows);
     streams.push_back(x);
   }
   // Drafters without taps take the state after the final norm.
@@ -144,7 +182,9 @@ void emitModelFunctions(ModelContext &context) {
   auto any = [&](auto matches) {
     return std::any_of(kinds.begin(), kinds.end(), matches);
   };
-  if (any([](LayerKind kind) { return kind.window == 0; }))
+  if (any([](LayerKind kind) { return kind.isRecurrent; }))
+    emitRecurrence(context);
+  if (any([](LayerKind kind) { return !kind.isRecurrent && kind.window == 0; }))
     emitAttention(context, 0);
   // A config has one window width at most.
   auto windowed = std::find_if(kinds.begin(), kinds.end(),
@@ -153,8 +193,11 @@ void emitModelFunctions(ModelContext &context) {
     emitAttention(context, windowed->window);
   if (any([](LayerKind kind) { return !kind.isMoe; }))
     emitMlp(context);
-  if (any([](LayerKind kind) { return kind.isMoe; }))
-    emitExperts(context);
+  for (bool isStacked : {false, true})
+    if (any([&](LayerKind kind) {
+          return kind.isMoe && kind.isStacked == isStacked;
+        }))
+      emitExperts(context, isStacked);
   for (LayerKind kind : kinds)
     emitLayer(context, kind);
   emitTarget(context);

@@ -43,17 +43,21 @@ void setCommonWindow(ModelConfig &config, int64_t window) {
     layer.window = window;
 }
 
-void readExperts(ConfigFields &fields, ModelConfig &config) {
+} // namespace
+
+void readSparseLayers(ConfigFields &fields, ModelConfig &config,
+                      const SparseDefaults &defaults) {
   MoeConfig moe;
   // transformers 5 writes the number under the first name; of both, it wins.
   const char *experts =
       fields.has("num_local_experts") ? "num_local_experts" : "num_experts";
-  moe.experts = fields.integerOr(experts, 0, kMostExperts, 128);
+  moe.experts = fields.integerOr(experts, 0, kMostExperts, defaults.experts);
   if (moe.experts == 0)
     return;
-  moe.topK = fields.integerOr("num_experts_per_tok", 1, moe.experts, 8);
-  moe.width = fields.dimensionOr("moe_intermediate_size", 768);
-  moe.isNormalized = fields.flagOr("norm_topk_prob", false);
+  moe.topK =
+      fields.integerOr("num_experts_per_tok", 1, moe.experts, defaults.topK);
+  moe.width = fields.dimensionOr("moe_intermediate_size", defaults.width);
+  moe.isNormalized = fields.flagOr("norm_topk_prob", defaults.isNormalized);
   int64_t every = fields.integerOr("decoder_sparse_step", 1, kMaxWindow, 1);
   std::vector<int64_t> dense =
       fields.integers("mlp_only_layers", 0, kMaxWindow);
@@ -67,6 +71,8 @@ void readExperts(ConfigFields &fields, ModelConfig &config) {
   if (hasAny)
     config.moe = moe;
 }
+
+namespace {
 
 /// Up to how many positions queries are not scaled by their position: the scale
 /// is 1 + beta * ln(1 + floor(position / original)). 0: at all.
@@ -191,7 +197,7 @@ void readQwen3Moe(ConfigFields &fields, ModelConfig &config,
   readAttention(fields, config, defaults);
   readBias(fields, config);
   config.gqa->hasQkNorm = true;
-  readExperts(fields, config);
+  readSparseLayers(fields, config, {128, 8, 768, /*isNormalized=*/false});
   setCommonWindow(config, readOptionalWindow(fields));
 }
 

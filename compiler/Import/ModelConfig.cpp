@@ -2,6 +2,8 @@
 
 #include "compiler/Import/ModelConfig.h"
 
+#include <algorithm>
+
 namespace mtp::importer {
 
 std::string ModelConfig::named(std::string_view key) const {
@@ -23,10 +25,28 @@ std::string layerPrefix(const ModelConfig &config, int64_t layer) {
 std::string modulePrefix(const ModelConfig &config, int64_t module) {
   if (config.drafter.style == DrafterStyle::MiMo)
     return config.keys().trunk + "mtp_layers." + std::to_string(module) + ".";
+  // A checkpoint's second module would share all but the layer.
+  if (config.drafter.style == DrafterStyle::Qwen)
+    return module == 0 ? "mtp." : "mtp.layers." + std::to_string(module) + ".";
   return layerPrefix(config, int64_t(config.layers.size()) + module);
 }
 
+std::string moduleLayerPrefix(const ModelConfig &config, int64_t module) {
+  bool isQwen = config.drafter.style == DrafterStyle::Qwen;
+  return modulePrefix(config, module) + (isQwen ? "layers.0." : "");
+}
+
+int64_t placeAmongAlike(const ModelConfig &config, size_t layer) {
+  bool isRecurrent = config.layers[layer].isRecurrent;
+  return std::count_if(
+      config.layers.begin(), config.layers.begin() + std::ptrdiff_t(layer),
+      [&](LayerKind kind) { return kind.isRecurrent == isRecurrent; });
+}
+
 std::string moduleMark(const ModelConfig &config, int64_t module) {
+  if (config.drafter.style == DrafterStyle::Qwen)
+    return modulePrefix(config, module) +
+           (module == 0 ? "fc.weight" : "input_layernorm.weight");
   bool isMiMo = config.drafter.style == DrafterStyle::MiMo;
   return modulePrefix(config, module) +
          (isMiMo ? "input_proj.weight" : "eh_proj.weight");

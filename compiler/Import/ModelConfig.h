@@ -44,8 +44,24 @@ struct GqaConfig {
   int64_t headDim = 0;
   bool hasQkvBias = false, hasOutputBias = false;
   bool hasQkNorm = false;
+  /// A gate for each column of the result stands behind each head's queries in
+  /// one projection.
+  bool hasOutputGate = false;
   /// The norms of queries and keys are of all heads together.
   bool isQkNormWhole = false;
+};
+
+/// A gated delta rule (arXiv:2412.06464) behind a causal convolution.
+struct RecurrenceConfig {
+  int64_t heads = 0, keyHeads = 0; ///< The former are a multiple.
+  int64_t keys = 0, values = 0;    ///< Of one head.
+  int64_t window = 0;              ///< Rows that the convolution sees.
+  /// Projections are stored by key head: q, k, v, z and b, a of each.
+  bool isByKeyHead = false;
+
+  int64_t keyColumns() const { return keyHeads * keys; }
+  int64_t valueColumns() const { return heads * values; }
+  int64_t columns() const { return 2 * keyColumns() + valueColumns(); }
 };
 
 /// Multi-head latent attention.
@@ -60,18 +76,24 @@ struct ExpertKeys {
   std::string_view router = "mlp.gate.weight";
   std::string_view bias = "mlp.gate.e_score_correction_bias";
   std::string_view shared = "mlp.shared_experts.";
+  std::string_view sharedGate = "mlp.shared_expert_gate.weight";
   /// Of one expert, whose number "{}" is; then its projections.
   std::string_view expert = "mlp.experts.{}.";
   std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";
+  /// Of all experts in one tensor each: gate over up, and down.
+  std::string_view stackedGateUp = "mlp.experts.gate_up_proj";
+  std::string_view stackedDown = "mlp.experts.down_proj";
 };
 
 struct MoeConfig {
   int64_t experts = 0;
   int64_t topK = 0;
-  int64_t width = 0;       ///< Of one expert.
-  int64_t sharedWidth = 0; ///< Of all shared experts together; 0: none.
-  bool isSigmoid = false;  ///< Otherwise softmax.
-  bool hasBias = false;    ///< Added to scores for the choice alone.
+  int64_t width = 0;          ///< Of one expert.
+  int64_t sharedWidth = 0;    ///< Of all shared experts together; 0: none.
+  bool mayBeStacked = false;  ///< Checkpoints have one of two layouts.
+  bool hasSharedGate = false; ///< One logistic gate of the shared experts.
+  bool isSigmoid = false;     ///< Otherwise softmax.
+  bool hasBias = false;       ///< Added to scores for the choice alone.
   int64_t groups = 1, keptGroups = 1;
   bool isNormalized = false;
   double scale = 1.0;
@@ -84,6 +106,7 @@ enum class DrafterStyle {
   DeepSeek, ///< eh_proj [e, h]
   Hy3,      ///< As DeepSeek's, with another name of the final norm.
   MiMo,     ///< input_proj [h, e]
+  Qwen,     ///< fc [e, h], in front of all layers' keys; nothing is masked.
 };
 
 struct DrafterConfig {
@@ -113,6 +136,9 @@ struct KeyName {
 /// The kinds of a layer; layers of one kind share a function.
 struct LayerKind {
   bool isMoe = false;
+  bool isRecurrent = false; ///< In place of attention.
+  /// The experts are in one tensor each.
+  bool isStacked = false;
   int64_t window = 0; ///< 0: sees all earlier positions.
 
   bool operator==(const LayerKind &) const = default;
@@ -139,12 +165,16 @@ struct ModelConfig {
   /// which no op does. 0: it never does.
   int64_t plainPositions = 0;
   double normEps = 0.0;
+  /// Norms multiply by their weight and this; those of recurrent layers by the
+  /// weight alone.
+  int64_t normOffset = 0;
   bool isTied = false; ///< The head is the embedding.
   RopeConfig rope;
   /// Exactly one of the two.
   std::optional<GqaConfig> gqa;
   std::optional<MlaConfig> mla;
-  std::optional<MoeConfig> moe; ///< If any layer is one.
+  std::optional<MoeConfig> moe;               ///< If any layer is one.
+  std::optional<RecurrenceConfig> recurrence; ///< Likewise.
   std::vector<LayerKind> layers;
   DrafterConfig drafter;
   LayerKind drafterLayer;
@@ -169,6 +199,11 @@ struct ModelConfig {
 std::string layerPrefix(const ModelConfig &config, int64_t layer);
 /// The same for MTP module `module`, of a family that has them.
 std::string modulePrefix(const ModelConfig &config, int64_t module);
+/// The same of the layer in it.
+std::string moduleLayerPrefix(const ModelConfig &config, int64_t module);
+/// How many of the layers in front of `layer` are recurrent, or how many have
+/// attention: where the layer's state or entries are.
+int64_t placeAmongAlike(const ModelConfig &config, size_t layer);
 /// A weight that every MTP module of the family has and no layer.
 std::string moduleMark(const ModelConfig &config, int64_t module);
 

@@ -47,7 +47,7 @@ ModelContext::prefixesOf(llvm::function_ref<bool(LayerKind)> matches) const {
       prefixes.push_back(root + prefixOf(i));
   for (int64_t d = 0; d < draft.modules; ++d)
     if (matches(config.drafterLayer))
-      prefixes.push_back(modulePrefix(config, d));
+      prefixes.push_back(moduleLayerPrefix(config, d));
   return prefixes;
 }
 

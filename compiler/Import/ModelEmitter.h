@@ -27,6 +27,8 @@ inline constexpr llvm::StringLiteral kTarget = "target";
 inline constexpr llvm::StringLiteral kModule = "module";
 inline constexpr llvm::StringLiteral kTargetCache = "target_cache";
 inline constexpr llvm::StringLiteral kDrafterCache = "drafter_cache";
+/// What the target's recurrent layers carry.
+inline constexpr llvm::StringLiteral kTargetMemory = "target_memory";
 /// The tokens of a drafter's head that has few columns.
 inline constexpr llvm::StringLiteral kDrafterVocabulary = "drafter_tokens";
 /// In front of the keys of a drafter in a folder of its own.
@@ -107,6 +109,13 @@ struct Argument {
   mlir::Type type;
 };
 
+/// Rows of a matrix, or of each of a stack's matrices in one tensor.
+struct RowRange {
+  int64_t begin, end;
+  /// Of a matrix: the same again so many rows further on, to its end. 0: once.
+  int64_t every = 0;
+};
+
 /// Writes one function, from the first operation to the last.
 class FunctionEmitter {
 public:
@@ -125,9 +134,15 @@ public:
   /// Multiplies by `KEY.weight`, and adds `KEY.bias`.
   mlir::Value linear(mlir::Value x, llvm::StringRef key, int64_t outputs,
                      bool hasBias = false);
-  /// Normalises each of `groups` groups of columns with `KEY.weight`.
+  /// Multiplies by some rows of a `KEY.weight` of `outputs` rows in all.
+  mlir::Value linearPart(mlir::Value x, llvm::StringRef key, int64_t outputs,
+                         RowRange rows, llvm::StringRef name);
+  /// Normalises each of `groups` groups of columns with `KEY.weight`, to which
+  /// `offset` is added; absent: the config's.
   mlir::Value norm(mlir::Value x, llvm::StringRef key, double eps,
-                   int64_t groups = 1);
+                   int64_t groups = 1, std::optional<int64_t> offset = {});
+  /// Logits that are not rounded, whatever the model's weights are.
+  mlir::Value router(mlir::Value x, llvm::StringRef key, int64_t outputs);
   mlir::Value rope(mlir::Value x, mlir::Value rows, int64_t heads,
                    int64_t headDim, int64_t offset);
   mlir::Value slice(mlir::Value x, int64_t begin, int64_t end,
@@ -141,6 +156,10 @@ public:
   /// A weight of `shape`, or `stack` of them for the "{}" in the key.
   mlir::Value weight(llvm::StringRef key, llvm::ArrayRef<int64_t> shape,
                      int64_t stack = 0);
+  /// Some rows of a weight of `shape`; all of it, where it is of three
+  /// dimensions and `rows` is absent.
+  mlir::Value part(llvm::StringRef key, llvm::ArrayRef<int64_t> shape,
+                   std::optional<RowRange> rows, llvm::StringRef name);
 
   mlir::OpBuilder &builder() { return context.builder; }
   const ModelConfig &config() const { return context.config; }
@@ -148,6 +167,10 @@ public:
   mlir::Type activation(int64_t width) { return context.activation(width); }
 
 private:
+  /// What elements a weight is kept in.
+  mlir::Type elementOf(llvm::StringRef key, llvm::ArrayRef<int64_t> shape,
+                       int64_t stack);
+
   ModelContext &context;
   mlir::func::FuncOp func;
   std::vector<std::string> prefixes;
@@ -160,10 +183,13 @@ void emitAttention(ModelContext &context, int64_t window);
 /// around it. `window` 0: it sees all earlier positions.
 mlir::Value emitAttended(FunctionEmitter &emitter, mlir::Value normed,
                          mlir::Value rows, int64_t window);
+/// What stands in place of attention in recurrent layers: @recurrence.
+void emitRecurrence(ModelContext &context);
 /// The feed-forward part with its norm and its residual: @mlp.
 void emitMlp(ModelContext &context);
-/// The same as a mixture of experts: @experts.
-void emitExperts(ModelContext &context);
+/// The same as a mixture of experts: @experts, or @experts_stacked where they
+/// are in one tensor each.
+void emitExperts(ModelContext &context, bool isStacked);
 /// A layer: attention, then the feed-forward part.
 void emitLayer(ModelContext &context, LayerKind kind);
 /// The name of the function that emitLayer() makes.
@@ -245,6 +271,10 @@ mlir::Operation *emitCall(ModelContext &context, llvm::StringRef callee,
                           mlir::ValueRange inputs, mlir::TypeRange results,
                           llvm::StringRef name);
 
+/// The apply of a layer of the model, with its layer of the cache or of what
+/// recurrent layers carry.
+mlir::Value applyLayer(ModelContext &context, size_t layer, mlir::Value x,
+                       mlir::Value rows);
 /// An apply of a function of the module, with a prefix and a cache's layer.
 mlir::Operation *emitApply(ModelContext &context, llvm::StringRef callee,
                            mlir::ValueRange inputs, mlir::TypeRange results,

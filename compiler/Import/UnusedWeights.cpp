@@ -57,8 +57,11 @@ bool isSharedCopy(std::string_view key) {
 
 /// Whether a key is of another part of a model that has the text model as one
 /// of its own: of images, say.
-bool isOtherPart(std::string_view key, const KeyLayout &layout) {
-  return layout.trunk != KeyLayout().trunk && !key.starts_with(layout.trunk);
+bool isOtherPart(std::string_view key, const ModelConfig &config) {
+  const std::string &trunk = config.keys().trunk;
+  return trunk != KeyLayout().trunk && !key.starts_with(trunk) &&
+         (config.drafter.style == DrafterStyle::None ||
+          !key.starts_with(modulePrefix(config, 0)));
 }
 
 } // namespace
@@ -76,7 +79,7 @@ UnusedWeights findUnusedWeights(const WeightTable &weights,
                      (choice.isAsked || *module < config.drafter.modules);
     if (isLeftOut || (module && isSharedCopy(key)))
       continue;
-    bool isInModel = isInLayer(key) && !isOtherPart(key, config.keys());
+    bool isInModel = isInLayer(key) && !isOtherPart(key, config);
     (isInModel ? unused.inLayers : unused.elsewhere).push_back(std::move(key));
   }
   return unused;

@@ -99,6 +99,12 @@ std::vector<OracleResult> mtp::test::readOracle(const std::string &name) {
     result.target = forward(*object.getObject("target"));
     for (const json::Value &draft : *object.getArray("drafts"))
       result.drafts.push_back(forward(*draft.getAsObject()));
+    if (const json::Object *far = object.getObject("far")) {
+      result.far = integers(far->getArray("tokens"));
+      result.farFirst = int32_t(*far->getInteger("first"));
+      for (const json::Value &row : *far->getArray("logits"))
+        result.farLogits.push_back(numbers(*row.getAsArray()));
+    }
     if (const json::Object *chain = object.getObject("chain")) {
       result.chain = integers(chain->getArray("ids"));
       result.chainReuse = chain->getString("mode") == "reuse";

@@ -45,6 +45,12 @@ struct OracleResult {
   /// Whether one module drafts at every depth.
   bool chainReuse = false;
 
+  /// Of models with recurrent layers: a long text, another first token, and the
+  /// last row's logits with either. The two differ by what layers remember.
+  std::vector<int32_t> far;
+  int32_t farFirst = 0;
+  std::vector<std::vector<float>> farLogits;
+
   /// Prompt and greedy tokens.
   std::vector<int32_t> tokens() const;
 };

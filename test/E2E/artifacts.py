@@ -23,7 +23,7 @@ TINY = "dsv3-mtp1 dsv3-yarn-mtp2 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 glm4moe-
 PLAIN = "llama-gqa llama-tied qwen2 qwen3 qwen3moe".split()
 # What only the choice of experts tells apart.
 ROUTED = "dsv3-negative glm4moe-negative".split()
-NAMED = "ernie-moe minimax-m2 hy3-mtp1".split()
+NAMED = "ernie-moe minimax-m2 hy3-mtp1 qwen3next-mtp1 qwen35-mtp1 qwen35moe-mtp1".split()
 HERE = pathlib.Path(__file__).parent
 # Code for processors without AVX-512, which any other runs, too.
 V3 = ["--target-cpu=x86-64-v3"]
@@ -92,6 +92,11 @@ def jobs():
     # Names, norms and routing of their own.
     for model in NAMED:
         yield f"{model}.f32", model, "f32", SMALL + (["-k=3"] if "mtp" in model else []), []
+    # As long as the oracle's long text.
+    yield ("qwen3next-mtp1.long", "qwen3next-mtp1", "f32",
+           ["--max-batch=2", "--max-context=1088", "--prefill-chunk=64", "-k=2"], [])
+    # Whose drafts are accepted, mostly.
+    yield "qwen35-mtp1.bf16", "qwen35-mtp1", "bf16", SMALL + ["-k=4"], []
     # One module at all depths though there are two; other pages and chunks.
     yield ("dsv3-chain-mtp2.reuse", "dsv3-chain-mtp2", "f32",
            SMALL + ["-k=4", "--draft-depth-policy=reuse"], [])
@@ -253,7 +258,8 @@ def adapt(checkpoint, job):
     context = next(int(o.split("=")[1]) for o in job.importing if o.startswith("--max-context="))
     config = json.loads((checkpoint / "config.json").read_text())
     config.update(job.config)
-    config["max_position_embeddings"] = max(config["max_position_embeddings"], context)
+    text = config.get("text_config", config)
+    text["max_position_embeddings"] = max(text["max_position_embeddings"], context)
     (checkpoint / "config.json").write_text(json.dumps(config))
 
 

@@ -116,10 +116,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("dsv3-mtp1.f32", "dsv3-mtp1.bf16", "dsv3-yarn-mtp2.f32",
                     "dsv3-yarn-mtp2.bf16", "dsv3-chain-mtp2.f32",
                     "dsv3-chain-mtp2.bf16", "hy3-mtp1.f32", "mimo-mtp1.f32",
-                    "mimo-mtp1.bf16", "glm4moe-mtp1.f32", "glm4moe-mtp1.bf16",
-                    "glm4moe-qknorm-mtp1.f32", "glm4moe-qknorm-mtp1.bf16",
-                    "dsv3-mtp1.bf16v3", "dsv3-chain-mtp2.bf16v3",
-                    "mimo-mtp1.bf16v3", "glm4moe-mtp1.bf16v3", "bundled"),
+                    "qwen3next-mtp1.f32", "qwen35-mtp1.f32", "qwen35-mtp1.bf16",
+                    "qwen35moe-mtp1.f32", "mimo-mtp1.bf16", "glm4moe-mtp1.f32",
+                    "glm4moe-mtp1.bf16", "glm4moe-qknorm-mtp1.f32",
+                    "glm4moe-qknorm-mtp1.bf16", "dsv3-mtp1.bf16v3",
+                    "dsv3-chain-mtp2.bf16v3", "mimo-mtp1.bf16v3",
+                    "glm4moe-mtp1.bf16v3", "bundled"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });

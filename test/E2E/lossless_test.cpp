@@ -69,7 +69,9 @@ protected:
 
   /// Of what recurrent layers carry there are copies behind prompts alone.
   bool sharesGenerated() const {
-    return !std::string_view(GetParam()).starts_with("hybrid");
+    std::string_view name = GetParam();
+    return !name.starts_with("hybrid") && !name.starts_with("qwen35") &&
+           !name.starts_with("qwen3next");
   }
 
   std::shared_ptr<const Model> model;
@@ -434,11 +436,12 @@ INSTANTIATE_TEST_SUITE_P(
         "llama-tied.f32", "llama-tied.bf16", "llama-tied.embed8", "qwen2.f32",
         "qwen2.bf16", "qwen3.f32", "qwen3.bf16", "qwen3.int8", "qwen3moe.f32",
         "qwen3moe.bf16", "qwen3moe.bf16v3", "qwen3moe.int4v3", "hy3-mtp1.f32",
-        "bundled", "dsv3-chain-mtp2.bf16v3", "dsv3-chain-mtp2.int8v3",
-        "mimo-mtp1.bf16v3", "llama-gqa.bf16v3", "dflash-wide.block",
-        "dspark.block", "dspark-speculators.block", "dflash-deepspec.block",
-        "suffix", "lookup_eagle", "hybrid", "hybrid.int8", "hybrid.int4",
-        "hybrid.trimmed"),
+        "bundled", "qwen3next-mtp1.f32", "qwen35-mtp1.f32", "qwen35-mtp1.bf16",
+        "qwen35moe-mtp1.f32", "dsv3-chain-mtp2.bf16v3",
+        "dsv3-chain-mtp2.int8v3", "mimo-mtp1.bf16v3", "llama-gqa.bf16v3",
+        "dflash-wide.block", "dspark.block", "dspark-speculators.block",
+        "dflash-deepspec.block", "suffix", "lookup_eagle", "hybrid",
+        "hybrid.int8", "hybrid.int4", "hybrid.trimmed"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });

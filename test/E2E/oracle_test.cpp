@@ -116,23 +116,58 @@ TEST_P(Oracle, GreedyTokensAndLogits) {
   }
 }
 
+namespace {
+/// Artifacts of a context that holds the oracle's long text.
+class LongOracle : public Oracle {};
+} // namespace
+
+// The first of 1,025 tokens still counts in the last one's logits.
+TEST_P(LongOracle, RemembersTheFirstToken) {
+  for (const OracleResult &result : results) {
+    ASSERT_EQ(result.farLogits.size(), 2u);
+    std::vector<int32_t> other = result.far;
+    other[0] = result.farFirst;
+    SessionOptions options;
+    options.threads = 1;
+    Outcome run =
+        generate(model, options, {greedy(result.far, 1), greedy(other, 1)});
+    float apart = 0;
+    for (size_t i = 0; i < 2; ++i) {
+      const std::vector<float> &logits = run.sequences[i].logits;
+      for (size_t t = 0; t < result.farLogits[i].size(); ++t) {
+        EXPECT_NEAR(logits[t], result.farLogits[i][t], bound(logits));
+        apart = std::max(
+            apart, std::abs(result.farLogits[0][t] - result.farLogits[1][t]));
+      }
+    }
+    // Else the one would do for the other.
+    EXPECT_GT(apart, 4 * bound(run.sequences[0].logits));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LongOracle,
+                         testing::Values("qwen3next-mtp1.long"),
+                         [](const testing::TestParamInfo<const char *> &info) {
+                           return testName(info.param);
+                         });
+
 INSTANTIATE_TEST_SUITE_P(
     Models, Oracle,
-    testing::Values("dsv3-mtp1.f32", "dsv3-mtp1.bf16", "dsv3-yarn-mtp2.f32",
-                    "dsv3-yarn-mtp2.bf16", "dsv3-chain-mtp2.f32",
-                    "dsv3-chain-mtp2.bf16", "dsv3-chain-mtp2.page8",
-                    "dsv3-chain-mtp2.v3", "mimo-mtp1.f32", "mimo-mtp1.bf16",
-                    "glm4moe-mtp1.f32", "glm4moe-mtp1.bf16",
-                    "glm4moe-qknorm-mtp1.f32", "glm4moe-qknorm-mtp1.bf16",
-                    "dsv3-negative.f32", "dsv3-negative.bf16",
-                    "glm4moe-negative.f32", "glm4moe-negative.bf16",
-                    "llama-gqa.f32", "llama-gqa.bf16", "llama-tied.f32",
-                    "llama-tied.bf16", "qwen2.f32", "qwen2.bf16", "qwen3.f32",
-                    "qwen3.bf16", "qwen3moe.f32", "qwen3moe.bf16",
-                    "ernie-moe.f32", "minimax-m2.f32", "hy3-mtp1.f32",
-                    "bundled", "dsv3-mtp1.bf16v3", "dsv3-chain-mtp2.bf16v3",
-                    "mimo-mtp1.bf16v3", "glm4moe-mtp1.bf16v3",
-                    "llama-gqa.bf16v3", "qwen3moe.bf16v3", "bundled.v3"),
+    testing::Values(
+        "dsv3-mtp1.f32", "dsv3-mtp1.bf16", "dsv3-yarn-mtp2.f32",
+        "dsv3-yarn-mtp2.bf16", "dsv3-chain-mtp2.f32", "dsv3-chain-mtp2.bf16",
+        "dsv3-chain-mtp2.page8", "dsv3-chain-mtp2.v3", "mimo-mtp1.f32",
+        "mimo-mtp1.bf16", "glm4moe-mtp1.f32", "glm4moe-mtp1.bf16",
+        "glm4moe-qknorm-mtp1.f32", "glm4moe-qknorm-mtp1.bf16",
+        "dsv3-negative.f32", "dsv3-negative.bf16", "glm4moe-negative.f32",
+        "glm4moe-negative.bf16", "llama-gqa.f32", "llama-gqa.bf16",
+        "llama-tied.f32", "llama-tied.bf16", "qwen2.f32", "qwen2.bf16",
+        "qwen3.f32", "qwen3.bf16", "qwen3moe.f32", "qwen3moe.bf16",
+        "ernie-moe.f32", "minimax-m2.f32", "hy3-mtp1.f32", "qwen3next-mtp1.f32",
+        "qwen35-mtp1.f32", "qwen35-mtp1.bf16", "qwen35moe-mtp1.f32", "bundled",
+        "dsv3-mtp1.bf16v3", "dsv3-chain-mtp2.bf16v3", "mimo-mtp1.bf16v3",
+        "glm4moe-mtp1.bf16v3", "llama-gqa.bf16v3", "qwen3moe.bf16v3",
+        "bundled.v3"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });

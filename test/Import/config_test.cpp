@@ -437,7 +437,8 @@ TEST(Config, RefusesFamilies) {
               "config key \"model_type\": expected one of deepseek_v3, dots1, "
               "ernie4_5, ernie4_5_moe, glm4_moe, glm4_moe_lite, hy_v3, "
               "kimi_k2, llama, mimo, minimax_m2, ministral3, mistral, qwen2, "
-              "qwen3, qwen3_moe, seed_oss, youtu, kimi_k25, got \"gpt2\"");
+              "qwen3, qwen3_moe, qwen3_next, qwen3_5_text, qwen3_5_moe_text, "
+              "seed_oss, youtu, kimi_k25, qwen3_5, qwen3_5_moe, got \"gpt2\"");
   expectError(kLlama.without("model_type"), "\"model_type\"");
   expectError(kDeepSeek.with("model_type", "\"deepseek_v32\""),
               "\"deepseek_v32\" is not supported: its attention selects "
@@ -610,6 +611,100 @@ TEST(Config, RefusesVariantsOfNamedFamilies) {
     expectError(Config({{"model_type", '"' + std::string(family) + '"'},
                         {"use_bias", "true"}}),
                 "\"use_bias\": expected false");
+}
+
+const Config kNext({{"model_type", "\"qwen3_next\""}});
+
+/// What classes of hybrids give to absent keys.
+TEST(Config, ReadsHybrids) {
+  ModelConfig next = read(kNext);
+  ASSERT_TRUE(next.recurrence && next.gqa && next.moe);
+  EXPECT_EQ(next.normOffset, 1);
+  EXPECT_EQ(next.rope.dim, 64);
+  EXPECT_TRUE(next.gqa->hasQkNorm && next.gqa->hasOutputGate);
+  EXPECT_TRUE(next.recurrence->isByKeyHead);
+  EXPECT_EQ(next.recurrence->columns(), 2 * 16 * 128 + 32 * 128);
+  EXPECT_EQ(next.recurrence->window, 4);
+  EXPECT_TRUE(next.layers[2].isRecurrent && next.layers[2].isMoe);
+  EXPECT_FALSE(next.layers[3].isRecurrent || next.layers[3].isStacked);
+  EXPECT_TRUE(next.moe->hasSharedGate && next.moe->isNormalized);
+  EXPECT_EQ(next.moe->experts, 512);
+  EXPECT_EQ(next.moe->sharedWidth, 512);
+  EXPECT_TRUE(next.drafter.isUnsaid && next.drafterLayer.isMoe);
+  EXPECT_FALSE(next.drafterLayer.isRecurrent);
+  ModelConfig dense = read(Config({{"model_type", "\"qwen3_5_text\""}}));
+  EXPECT_FALSE(dense.moe || dense.recurrence->isByKeyHead);
+  EXPECT_EQ(dense.gqa->kvHeads, 4);
+  ModelConfig moe = read(Config({{"model_type", "\"qwen3_5_moe_text\""}}));
+  EXPECT_TRUE(moe.layers[0].isStacked && moe.drafterLayer.isStacked);
+  EXPECT_EQ(moe.moe->topK, 8);
+}
+
+/// Which layers have attention may be said as a list or as a distance.
+TEST(Config, ReadsBlockTypes) {
+  Config three = kNext.with("num_hidden_layers", "3");
+  ModelConfig config = read(three.with("full_attention_interval", "2"));
+  EXPECT_TRUE(config.layers[0].isRecurrent && config.layers[2].isRecurrent);
+  EXPECT_FALSE(config.layers[1].isRecurrent);
+  const char *types = "[\"full_attention\",\"linear_attention\","
+                      "\"linear_attention\"]";
+  config = read(three.with("layer_types", types));
+  EXPECT_FALSE(config.layers[0].isRecurrent);
+  EXPECT_EQ(placeAmongAlike(config, 2), 1);
+  EXPECT_EQ(placeAmongAlike(config, 0), 0);
+  EXPECT_FALSE(read(three.with("full_attention_interval", "1")).recurrence);
+  expectError(
+      three.with("layer_types", types).with("full_attention_interval", "2"),
+      "\"full_attention_interval\": expected the distance of the layers "
+      "of \"full_attention\" in \"layer_types\", or no such key, got 2");
+  expectError(kNext.with("layer_types", types),
+              "\"layer_types\": expected one type for each of the 48 "
+              "\"num_hidden_layers\"");
+  expectError(three.with("layer_types", "[\"full_attention\",\"mamba\","
+                                        "\"linear_attention\"]"),
+              "expected \"full_attention\" or \"linear_attention\"");
+  expectError(three, "\"full_attention_interval\": expected a layer of "
+                     "\"full_attention\" at least");
+}
+
+TEST(Config, RefusesVariantsOfHybrids) {
+  expectError(kNext.with("linear_num_key_heads", "12"),
+              "\"linear_num_key_heads\": expected a divisor of the 32 "
+              "\"linear_num_value_heads\", got 12");
+  expectError(kNext.with("num_key_value_heads", "3"),
+              "\"num_key_value_heads\": expected a divisor of the 16");
+  expectError(kNext.with("linear_conv_kernel_dim", "1"),
+              "\"linear_conv_kernel_dim\"");
+  expectError(kNext.with("attention_bias", "true"), "\"attention_bias\"");
+  expectError(kNext.with("attn_output_gate", "false"), "\"attn_output_gate\"");
+  expectError(kNext.with("mtp_num_hidden_layers", "2"),
+              "\"mtp_num_hidden_layers\": expected 0 or 1, got 2");
+  expectError(kNext.with("num_nextn_predict_layers", "2"), "expected 0 or 1");
+  expectError(kNext.with("mtp_use_dedicated_embeddings", "true"),
+              "\"mtp_use_dedicated_embeddings\"");
+  Config moe({{"model_type", "\"qwen3_5_moe_text\""}});
+  expectError(moe.with("mlp_only_layers", "[0]"), "\"mlp_only_layers\"");
+  expectError(moe.with("decoder_sparse_step", "2"), "\"decoder_sparse_step\"");
+  expectError(moe.with("norm_topk_prob", "false"), "\"norm_topk_prob\"");
+  expectError(moe.with("num_experts", "0"), "expected at least one expert");
+}
+
+/// A wrapper's keys stand behind its text model's prefix, its module's do not.
+TEST(Config, ReadsWrappedHybrids) {
+  ModelConfig config = read(Config(
+      {{"model_type", "\"qwen3_5\""},
+       {"tie_word_embeddings", "true"},
+       {"text_config",
+        "{\"model_type\":\"qwen3_5_text\",\"mtp_num_hidden_layers\":1}"}}));
+  EXPECT_TRUE(config.isTied && config.recurrence);
+  EXPECT_EQ(config.family, "qwen3_5_text");
+  EXPECT_EQ(layerPrefix(config, 3), "model.language_model.layers.3.");
+  EXPECT_EQ(modulePrefix(config, 0), "mtp.");
+  EXPECT_EQ(moduleLayerPrefix(config, 0), "mtp.layers.0.");
+  EXPECT_EQ(moduleMark(config, 0), "mtp.fc.weight");
+  EXPECT_EQ(config.drafter.modules, 1);
+  expectError(Config({{"model_type", "\"qwen3_5_moe\""}}),
+              "\"text_config\": expected an object");
 }
 
 const char *const kScaledYarn =

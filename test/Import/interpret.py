@@ -78,12 +78,61 @@ def join(parts):
 
 
 def rms_norm(text, x, weight):
-    eps = number(text, "eps")
+    eps, offset = number(text, "eps"), number(text, "offset", 0)
     out = []
     for row in x:
         groups = split(row, integer(text, "groups", 1))
         scales = [1 / math.sqrt(sum(map(mul, g, g)) / len(g) + eps) for g in groups]
-        out.append(join([v * s * w for v, w in zip(g, weight)] for g, s in zip(groups, scales)))
+        out.append(join([v * s * (w + offset) for v, w in zip(g, weight)]
+                        for g, s in zip(groups, scales)))
+    return out
+
+
+def l2_norm(text, x):
+    eps = number(text, "eps")
+    out = []
+    for row in x:
+        groups = split(row, integer(text, "groups", 1))
+        out.append(join([v / math.sqrt(sum(map(mul, g, g)) + eps) for v in g] for g in groups))
+    return out
+
+
+def sigmoid_gate(x, gate):
+    return [[v * sigmoid(g[i * len(g) // len(row)]) for i, v in enumerate(row)]
+            for row, g in zip(x, gate)]
+
+
+def decay(x, rate, bias):
+    return [[math.exp(-math.exp(r) * math.log1p(math.exp(v + b)))
+             for v, r, b in zip(row, rate, bias)] for row in x]
+
+
+def causal_conv(x, weight):
+    window, zeros = len(weight[0]), [0.0] * len(weight)
+    out = []
+    for t in range(len(x)):
+        past = [x[s] if s >= 0 else zeros for s in range(t - window + 1, t + 1)]
+        sums = [sum(map(mul, w, column)) for w, column in zip(weight, zip(*past))]
+        out.append([v * sigmoid(v) for v in sums])
+    return out
+
+
+def delta_rule(text, keys, q, k, v, forget, beta):
+    """A state [values][keys] per head, from zeros on."""
+    scale, heads = number(text, "scale"), len(forget[0])
+    share = heads * keys // len(q[0])   # heads of a key
+    states = [[[0.0] * keys for _ in range(len(v[0]) // heads)] for _ in range(heads)]
+    out = []
+    for t in range(len(q)):
+        qs, ks, vs = split(q[t], heads // share), split(k[t], heads // share), split(v[t], heads)
+        row = []
+        for h in range(heads):
+            key, query, g, b = ks[h // share], qs[h // share], forget[t][h], beta[t][h]
+            for i, s in enumerate(states[h]):
+                u = b * (vs[h][i] - g * sum(map(mul, s, key)))
+                states[h][i] = s = [g * a + u * c for a, c in zip(s, key)]
+                row.append(scale * sum(map(mul, s, query)))
+        out.append(row)
     return out
 
 
@@ -216,6 +265,7 @@ class Module:
         self.text = open(path).read()
         self.weights = read_weights(path, self.text)
         self.functions = {}
+        self.keys = integer(self.text, "keys")   # of the recurrence, where there is one
         for name, arguments, body in re.findall(
                 r"func.func private @(\w+)\((.*?)\) -> [^\n]*\{\n(.*?)\n  \}", self.text, re.S):
             self.functions[name] = (re.findall(r"(%\w+):", arguments), body.split("\n"))
@@ -234,6 +284,8 @@ class Module:
                 made = self.call(callee, used, prefix + (weights or ""))
             elif op == "weight":
                 made = [self.weight(text, prefix)]
+            elif op == "delta_rule":
+                made = [delta_rule(text, self.keys, *used[:5])]
             else:
                 made = evaluate(op, text, used)
             values.update(zip(results.split(", "), made))
@@ -242,15 +294,26 @@ class Module:
         key = re.match(r'"(.*?)"', text)[1]
         key = key[1:] if key[0] == "/" else prefix + key
         shape = [int(d) for d in re.search(r"tensor<([\dx]+)x\w+>", text)[1].split("x")]
-        if len(shape) == 3:
+        if len(shape) == 3 and "{}" in key:
             return [self.tensor(key.replace("{}", str(i)), shape[1:]) for i in range(shape[0])]
-        return self.tensor(key, shape)
+        rows = re.search(r"rows (\d+) to (\d+) of (\d+)", text)
+        if len(shape) == 3:   # matrices of one tensor
+            begin, end, count = map(int, rows.groups()) if rows else (0, shape[1], shape[1])
+            every = self.tensor(key, [shape[0], count, shape[2]])
+            return [every[i * count + begin:i * count + end] for i in range(shape[0])]
+        if not rows:
+            return self.tensor(key, shape)
+        begin, end, count = map(int, rows.groups())
+        step = count // (shape[0] // (end - begin))   # the range is taken in each of equal blocks
+        tensor = self.tensor(key, [count, shape[1]])
+        return [tensor[first + i] for first in range(0, count, step) for i in range(begin, end)]
 
     def tensor(self, key, shape):
         found, values = self.weights[key]
-        found = found[max(0, len(found) - len(shape)):] if found[0] == 1 else found
+        if len(found) > len(shape):   # vectors as [1, n], filters as [n, 1, taps]
+            found = found[1:] if found[0] == 1 else [found[0]] + found[2:]
         assert found == shape, f"{key}: expected {shape}, got {found}"
-        return values if len(shape) == 1 else split(values, shape[0])
+        return values if len(shape) == 1 else split(values, math.prod(shape[:-1]))
 
 
 def evaluate(op, text, a):
@@ -266,12 +329,22 @@ def evaluate(op, text, a):
     if op == "swiglu":
         return [[swiglu(x, y) for x, y in zip(*a)]]
     if op == "concat":
-        return [[x + y for x, y in zip(*a)]]
+        return [[join(parts) for parts in zip(*a)]]
     if op == "slice":
         begin, end = map(int, re.search(r"cols (\d+) to (\d+)", text).groups())
         return [[row[begin:end] for row in a[0]]]
     if op == "rms_norm":
         return [rms_norm(text, *a)]
+    if op == "l2_norm":
+        return [l2_norm(text, a[0])]
+    if op == "sigmoid":
+        return [[[sigmoid(v) for v in row] for row in a[0]]]
+    if op == "sigmoid_gate":
+        return [sigmoid_gate(*a)]
+    if op == "decay":
+        return [decay(*a)]
+    if op == "causal_conv":
+        return [causal_conv(*a[:2])]
     if op == "rope":
         return [rope(text, a[0])]
     if op == "attention":

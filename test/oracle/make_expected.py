@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import tiny
 from reference import Net, load
+from reference_hybrid import HybridNet
 
 BUNDLED = os.path.join(HERE, "..", "..", "models", "bundled", "hf")
 PROMPT = "Once upon a time the hen\nran into the pond."
@@ -26,14 +27,17 @@ def oracle(folder):
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     # What a config's keys mean is asked of transformers alone.
-    isKeys = os.path.basename(folder).split(".")[0] in tiny.KEYS
-    net = None if isKeys else Net(folder)
+    name = os.path.basename(folder).split(".")[0]
+    kind = HybridNet if name in tiny.HYBRIDS else Net
+    net = None if name in tiny.KEYS else kind(folder)
+    if name in tiny.HYBRIDS:
+        run_row_by_row()
     c, w = (net.c, net.w) if net else load(folder)
     c, mine = dict(c), c
     n = c["num_hidden_layers"]
     if c["model_type"] == "mimo":   # the body is Qwen2's
         c.update(model_type="qwen2", architectures=["Qwen2ForCausalLM"])
-    main = {k: v for k, v in w.items() if not k.startswith("model.mtp_layers.")
+    main = {k: v for k, v in w.items() if not k.startswith(("model.mtp_layers.", "mtp."))
             and not (k.startswith("model.layers.") and int(k.split(".")[2]) >= n)}
     with tempfile.TemporaryDirectory() as t:
         json.dump({**c, "torch_dtype": "float32"}, open(os.path.join(t, "config.json"), "w"))
@@ -45,6 +49,15 @@ def oracle(folder):
     return m.eval(), net, mine
 
 
+def run_row_by_row():
+    """Lets transformers run the recurrence as it decodes, without its chunks, whose sums have another order."""
+    from transformers.models.qwen3_5 import modeling_qwen3_5 as dense
+    from transformers.models.qwen3_5_moe import modeling_qwen3_5_moe as moe
+    from transformers.models.qwen3_next import modeling_qwen3_next as first
+    for file in (dense, moe, first):
+        file.torch_chunk_gated_delta_rule = file.torch_recurrent_gated_delta_rule
+
+
 class Modules:
     """transformers' own MTP modules for the model `m` of config `c`, loaded from `folder`."""
 
@@ -52,9 +65,14 @@ class Modules:
         from transformers.modeling_layers import MtpModel
         count = c["num_nextn_predict_layers"]
         first = c["num_hidden_layers"]
+        self.isHybrid = "linear_num_key_heads" in c
+        if self.isHybrid:   # whose class does not say that there is one
+            m.config.num_mtp_layers = 1
+            m.config.mtp_layer_types = ["full_attention"]
         # The class knows the modules' weights by the published models' numbers of layers.
         pattern = re.compile("|".join(rf"^model\.layers\.{first + d}\." for d in range(count)))
-        MtpModel.get_mtp_weights_regex = staticmethod(lambda main_model: pattern)
+        if not self.isHybrid:
+            MtpModel.get_mtp_weights_regex = staticmethod(lambda main_model: pattern)
         m.config.name_or_path = folder
         if c["model_type"] == "glm4_moe_lite":  # whose class does not know that there are modules
             m.config.num_mtp_layers = count
@@ -65,7 +83,8 @@ class Modules:
     def module(self, d, tokens, h):
         """As Net.module, with the class's positions, which begin d further on."""
         e = self.model.embed_tokens(torch.tensor([tokens])).clone()
-        e[0, 0] = 0  # as vLLM and the reports have it; the class leaves it
+        if not self.isHybrid:
+            e[0, 0] = 0  # as vLLM and the reports have it; the class leaves it
         x = self.model.forward_layer(d - 1, h[None], torch.arange(d, d + len(tokens))[None], None,
                                      inputs_embeds=e)
         return self.model.shared_head(x)[0], x[0]
@@ -102,6 +121,22 @@ def greedy(m, prompt, count):
         margin = min(margin, float(top[0] - top[1]))
         ids.append(int(l.argmax()))
     return ids, margin
+
+
+def far(m, net):
+    """Logits at position 1,024, and with another first token. Attention sees that one, too, so the recurrence alone
+    has to tell the two apart."""
+    ids = [tiny.splitmix64(i) % m.config.vocab_size for i in range(1025)]
+    other = [(ids[0] + 1) % m.config.vocab_size] + ids[1:]
+    logits = torch.stack([m(torch.tensor([i])).logits[0, -1] for i in (ids, other)])
+    margin = net.margin   # that of the texts, not of this
+    net.hides_first = True
+    carried = torch.stack([net.head(net.target(i))[-1] for i in (ids, other)])
+    net.hides_first, net.margin = False, margin
+    seen, kept = (float((x[0] - x[1]).abs().max()) for x in (logits, carried))
+    assert kept > 1e-3, kept
+    print(f"    token 0 at position 1024: {seen:.4f}, by the recurrence alone {kept:.4f}")
+    return {"tokens": ids, "first": other[0], "logits": digits(logits)}
 
 
 def summary(logits, rows, full=True):
@@ -160,6 +195,8 @@ def run(folder, name, dtype, prompts, count, full):
             r["chain"] = {"mode": "modules" if count_mtp > 1 else "reuse", "row": P - 1, "next": ids[P], "ids": chain}
             if full:
                 r["chain"]["logits"] = digits(l)
+        if isinstance(net, HybridNet):
+            r["far"] = far(m, net)
         router = net.margin if net else float("inf")
         r["router_min_margin"] = round(router, 6) if router < 1e9 else None
         results.append(r)

@@ -17,6 +17,12 @@ def load(folder):
     for f in sorted(os.listdir(folder)):
         if f.endswith(".safetensors"):
             w.update(load_file(os.path.join(folder, f)))
+    if "text_config" in c:   # the text model alone
+        c = c["text_config"]
+        w = {k.replace("model.language_model.", "model."): v for k, v in w.items() if ".visual." not in k}
+        c.update({k: v for k, v in c["rope_parameters"].items() if k in ("rope_theta", "partial_rotary_factor")})
+    if "mtp.fc.weight" in w:
+        c["num_nextn_predict_layers"] = 1
     return c, {k: v.float() for k, v in w.items()}
 
 

@@ -49,8 +49,16 @@ def fill(name, count, offset, amplitude, seed):
     return out
 
 
-def kind(name, shape, tied=False):
-    """(offset, amplitude) of a tensor's uniform distribution."""
+def kind(name, shape, tied=False, centred=False):
+    """(offset, amplitude) of a tensor's uniform distribution. centred: norms are added to 1."""
+    if name.endswith(("A_log", "dt_bias")):
+        return 0.0, 1.0   # of which gates() makes what they are
+    if name.endswith("conv1d.weight"):
+        return 0.0, 0.8
+    if name.endswith("linear_attn.norm.weight"):
+        return 1.0, 0.25
+    if "norm" in name and centred:
+        return 0.0, 0.25
     if name.endswith(("e_score_correction_bias", "expert_bias")):
         return 0.0, 0.25
     if name.endswith(".bias"):
@@ -62,6 +70,8 @@ def kind(name, shape, tied=False):
         std = 0.3 if tied else 1.0
     elif "lm_head" in name or "shared_head.head" in name:
         std *= 2.5
+    elif "in_proj_ba" in name or name.endswith(("in_proj_a.weight", "in_proj_b.weight")):
+        std *= 0.5
     elif name.endswith(("mlp.gate.weight", "moe.gate.weight", "router.gate.weight")):
         std *= 2.0
     elif any(k in name for k in ("q_proj", "k_proj", "q_b_proj", "kv_b_proj")):
@@ -231,6 +241,34 @@ NEAR |= {"ernie", "ernie-moe", "minimax-m2"}
 MODELS["dsv3-beta"] = {**MODELS["dsv3-yarn-mtp2"], "num_nextn_predict_layers": 0}
 MODELS["dsv3-beta"]["rope_scaling"] = {**MODELS["dsv3-yarn-mtp2"]["rope_scaling"], "beta_fast": 1.0,
                                        "beta_slow": 1.0, "truncate": False}
+# Three layers of four have a recurrence: projections by key head or apart, experts apart or in one tensor, text models
+# within others
+HYBRID = dict(num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, head_dim=16, intermediate_size=96,
+              full_attention_interval=4, linear_conv_kernel_dim=4, linear_key_head_dim=64, linear_value_head_dim=24,
+              linear_num_key_heads=2, linear_num_value_heads=4, max_position_embeddings=2048, attention_bias=False)
+HYBRID_MOE = dict(moe_intermediate_size=40, shared_expert_intermediate_size=48, num_experts=8, num_experts_per_tok=2)
+MROPE = {"mrope_interleaved": True, "mrope_section": [2, 1, 1], "rope_type": "default", "rope_theta": 10000000,
+         "partial_rotary_factor": 0.5}
+
+
+def wrapped(arch, model_type, **kw):
+    c = without(cfg(arch, model_type + "_text", **kw), "architectures", "rope_theta")
+    c.update(rope_parameters=MROPE, mtp_num_hidden_layers=1, mtp_use_dedicated_embeddings=False,
+             attn_output_gate=True, mamba_ssm_dtype="float32",
+             layer_types=["linear_attention"] * 3 + ["full_attention"])
+    return {"architectures": [arch], "model_type": model_type, "tie_word_embeddings": c["tie_word_embeddings"],
+            "text_config": c, "vision_config": {"hidden_size": 8, "depth": 1}}
+
+
+MODELS["qwen3next-mtp1"] = cfg("Qwen3NextForCausalLM", "qwen3_next", **HYBRID, **HYBRID_MOE, norm_topk_prob=True,
+                               decoder_sparse_step=1, mlp_only_layers=[], partial_rotary_factor=0.25,
+                               rope_scaling=None, use_sliding_window=False)
+MODELS["qwen3next-mtp1"]["rope_theta"] = 10000000
+MODELS["qwen35-mtp1"] = wrapped("Qwen3_5ForConditionalGeneration", "qwen3_5", **HYBRID)
+MODELS["qwen35moe-mtp1"] = wrapped("Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe",
+                                   **without(HYBRID, "intermediate_size"), **HYBRID_MOE, mlp_only_layers=[])
+HYBRIDS = {"qwen3next-mtp1", "qwen35-mtp1", "qwen35moe-mtp1"}
+CHAINED.add("qwen35-mtp1")
 KEYS = {"dsv3-beta", "mistral", "llama-keys", "llama-partial", "dsv3-keys", "qwen3moe-keys"} | NEAR
 STORED_HEADS = {"llama-keys"}  # stores a head of other values though the config ties it
 
@@ -239,7 +277,7 @@ SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa"
          "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 3, "glm4moe-negative": 10,
          "dsv3-keys": 1, "llama-partial": 1, "qwen3moe-keys": 3, "glm4lite-mtp1": 11, "youtu": 8, "dots1": 7,
          "seed-oss": 2, "ministral3": 2, "dsv3-beta": 1, "ernie": 10, "ernie-moe": 2, "minimax-m2": 3,
-         "hy3-mtp1": 12}
+         "hy3-mtp1": 12, "qwen35-mtp1": 1, "qwen3next-mtp1": 19, "qwen35moe-mtp1": 17}
 
 SHARDED = {"qwen2"}          # written as two shards with an index
 DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the MTP layer too, as GLM does
@@ -247,6 +285,10 @@ DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the
 
 def tensors(name, c):
     """[(tensor name, shape)] in file order."""
+    if "text_config" in c:
+        inner = tensors(name, c["text_config"])
+        return [(n.replace("model.", trunk_of(c), 1), s) for n, s in inner] + [
+            ("model.visual.blocks.0.attn.qkv.weight", [24, 8])]
     out = []
     H, V = c["hidden_size"], c["vocab_size"]
     mt = c["model_type"]
@@ -290,6 +332,51 @@ def tensors(name, c):
         elif mt in ("qwen3", "qwen3_moe", "dots1", "hy_v3") or c.get("use_qk_norm"):
             w(p + "q_norm.weight", d)
             w(p + "k_norm.weight", d)
+
+    def recurrence(p):
+        keys = c["linear_num_key_heads"] * c["linear_key_head_dim"]
+        heads = c["linear_num_value_heads"]
+        values = heads * c["linear_value_head_dim"]
+        if mt == "qwen3_next":
+            w(p + "in_proj_qkvz.weight", 2 * keys + 2 * values, H)
+            w(p + "in_proj_ba.weight", 2 * heads, H)
+        else:
+            w(p + "in_proj_qkv.weight", 2 * keys + values, H)
+            w(p + "in_proj_z.weight", values, H)
+            w(p + "in_proj_a.weight", heads, H)
+            w(p + "in_proj_b.weight", heads, H)
+        w(p + "conv1d.weight", 2 * keys + values, 1, c["linear_conv_kernel_dim"])
+        w(p + "A_log", heads)
+        w(p + "dt_bias", heads)
+        w(p + "norm.weight", c["linear_value_head_dim"])
+        w(p + "out_proj.weight", H, values)
+
+    def hybrid_block(p, recurrent):
+        nh, kvh, d = c["num_attention_heads"], c["num_key_value_heads"], c["head_dim"]
+        w(p + "input_layernorm.weight", H)
+        if recurrent:
+            recurrence(p + "linear_attn.")
+        else:
+            w(p + "self_attn.q_proj.weight", 2 * nh * d, H)
+            w(p + "self_attn.k_proj.weight", kvh * d, H)
+            w(p + "self_attn.v_proj.weight", kvh * d, H)
+            w(p + "self_attn.o_proj.weight", H, nh * d)
+            w(p + "self_attn.q_norm.weight", d)
+            w(p + "self_attn.k_norm.weight", d)
+        w(p + "post_attention_layernorm.weight", H)
+        p += "mlp."
+        if "num_experts" not in c:
+            return mlp(p, c["intermediate_size"])
+        n, width = c["num_experts"], c["moe_intermediate_size"]
+        w(p + "gate.weight", n, H)
+        if mt == "qwen3_next":
+            for e in range(n):
+                mlp(p + f"experts.{e}.", width)
+        else:
+            w(p + "experts.gate_up_proj", n, 2 * width, H)
+            w(p + "experts.down_proj", n, H, width)
+        mlp(p + "shared_expert.", c["shared_expert_intermediate_size"])
+        w(p + "shared_expert_gate.weight", 1, H)
 
     def named_experts(p):
         """The experts of families that give them names of their own."""
@@ -339,10 +426,18 @@ def tensors(name, c):
     last_moe = c.get("moe_layer_end_index", 1 << 30)
     w("model.embed_tokens.weight", V, H)
     for i in range(c["num_hidden_layers"]):
+        if name in HYBRIDS:
+            hybrid_block(f"model.layers.{i}.", (i + 1) % c["full_attention_interval"] != 0)
+            continue
         block(f"model.layers.{i}.", i < dense_layers or i > last_moe)
     w("model.norm.weight", H)
     if not c["tie_word_embeddings"] or name in STORED_HEADS:
         w("lm_head.weight", V, H)
+    if name in HYBRIDS:
+        w("mtp.fc.weight", H, 2 * H)
+        for n in ("pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm"):
+            w(f"mtp.{n}.weight", H)
+        hybrid_block("mtp.layers.0.", False)
     for d in range(c.get("num_nextn_predict_layers", 0)):
         if mt == "mimo":
             p = f"model.mtp_layers.{d}."
@@ -415,23 +510,42 @@ def write_json(path, x):
         f.write("\n")
 
 
+def trunk_of(c):
+    return "model.language_model." if "text_config" in c else "model."
+
+
+def gates(n, data):
+    """As Gated DeltaNet's are initialised: rates of decay up to 16, steps of 0.001 to 0.1 whose logarithms are
+    uniform. Some heads then remember a thousand tokens; steps of 1, as transformers has them, forget at once."""
+    out = array.array("f", data)
+    for i, u in enumerate(data):
+        if n.endswith("A_log"):
+            out[i] = math.log(0.01 + (u + 1) / 2 * 15.99)
+        else:
+            step = 0.001 * 100 ** ((u + 1) / 2)
+            out[i] = step + math.log(-math.expm1(-step))
+    return out
+
+
 def values(name, c, n, shape, seed):
     source = n   # stored copies of the shared embedding and head
     if n.endswith(".shared_head.head.weight"):
         source = "lm_head.weight"
-    elif n.endswith(".embed_tokens.weight") and n != "model.embed_tokens.weight":
-        source = "model.embed_tokens.weight"
-    offset, amplitude = kind(source, shape, c["tie_word_embeddings"])
+    elif n.endswith(".embed_tokens.weight") and n != trunk_of(c) + "embed_tokens.weight":
+        source = trunk_of(c) + "embed_tokens.weight"
+    offset, amplitude = kind(source, shape, c["tie_word_embeddings"], name in HYBRIDS)
     if n.endswith("e_score_correction_bias"):
         offset += BIAS.get(name, 0.0)
     data = fill(source, math.prod(shape), offset, amplitude, seed)
+    if n.endswith(("A_log", "dt_bias")):
+        return gates(n, data)
     if name in CHAINED and n == "lm_head.weight":
-        e = values(name, c, "model.embed_tokens.weight", shape, seed)
+        e = values(name, c, trunk_of(c) + "embed_tokens.weight", shape, seed)
         V, H = shape
         for j in range(V):
             for k in range(H):
                 data[j * H + k] += CHAIN_HEAD * e[(j - 7) % V * H + k]
-    if name in CHAINED and n.endswith("eh_proj.weight"):
+    if name in CHAINED and n.endswith(("eh_proj.weight", "mtp.fc.weight")):
         for k in range(shape[0]):
             data[k * shape[1] + k] += CHAIN_PROJ
     return data
@@ -441,19 +555,27 @@ def write(name, folder, dtype="f32", seed=None):
     c = MODELS[name]
     seed = SEEDS.get(name, 0) if seed is None else seed
     os.makedirs(folder, exist_ok=True)
-    write_json(os.path.join(folder, "config.json"),
-               {**c, "torch_dtype": "bfloat16" if dtype == "bf16" else "float32"})
+    stored = "bfloat16" if dtype == "bf16" else "float32"
+    if "text_config" in c:
+        c = {**c, "text_config": {**c["text_config"], "dtype": stored}}
+    else:
+        c = {**c, "torch_dtype": stored}
+    write_json(os.path.join(folder, "config.json"), c)
+    text = c.get("text_config", c)
     write_json(os.path.join(folder, "generation_config.json"),
                {"bos_token_id": 0, "eos_token_id": 0, "do_sample": False})
     write_json(os.path.join(folder, "tokenizer.json"), tokenizer())
     write_json(os.path.join(folder, "tokenizer_config.json"),
                {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<|endoftext|>",
                 "eos_token": "<|endoftext|>", "add_bos_token": False, "clean_up_tokenization_spaces": False,
-                "model_max_length": c["max_position_embeddings"]})
+                "model_max_length": text["max_position_embeddings"]})
     entries = []
     for n, shape in tensors(name, c):
         data = values(name, c, n, shape, seed)
-        if dtype == "bf16" and not n.endswith(("e_score_correction_bias", "expert_bias")):
+        stays = ("e_score_correction_bias", "expert_bias")
+        if "text_config" in c:   # as released Qwen3.5's
+            stays += ("A_log", "linear_attn.norm.weight")
+        if dtype == "bf16" and not n.endswith(stays):
             entries.append((n, "BF16", shape, bf16(data)))
         else:
             entries.append((n, "F32", shape, data))
