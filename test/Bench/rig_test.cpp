@@ -70,6 +70,18 @@ TEST(Rig, GeneratesWhatASessionDoes) {
   }
 }
 
+TEST(Rig, RepeatsTokens) {
+  std::unique_ptr<Rig> rig = makeRig(2);
+  rig->repeatTokens(7);
+  rig->activate(2);
+  rig->place(1, /*context=*/40, /*accepted=*/2);
+  // The anchor, the last of those that the round put out, is at position 39.
+  std::vector<int32_t> window = words(*rig, "window");
+  size_t row = rig->model().envelope()->maxK + 1;
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(window[row + i], int32_t((37 + i) % 7));
+}
+
 TEST(Rig, PlacesASlotBehindARound) {
   std::unique_ptr<Rig> rig = makeRig(3);
   rig->activate(3);

@@ -190,6 +190,7 @@ Result<Results> bench::measure(Options &options) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Rig> rig,
                        Rig::create(model, slots, options.threads, options.pin,
                                    options.seed, options.temperature));
+  rig->repeatTokens(options.period);
   results.machine.push_back(machine->measure(kMachineSeconds));
   MTP_RETURN_IF_ERROR(measurePoints(*rig, options, *machine, results));
   results.prefillKernels = rig->useLibrary(options.deterministic).kernels;

@@ -84,6 +84,8 @@ Status bench::settle(Options &o, const EnvelopeInfo *envelope) {
   MTP_RETURN_IF_ERROR(
       checkRange("--drafts", o.drafts, 0, e.maxK, "the envelope's k"));
   MTP_RETURN_IF_ERROR(
+      checkRange("--period", {o.period}, 0, e.vocab, "the vocabulary"));
+  MTP_RETURN_IF_ERROR(
       checkRange("--turns", {o.turns}, 1, 10000, "turns of all points"));
   MTP_RETURN_IF_ERROR(
       checkRange("--max-tokens", {o.tokens}, 1, e.maxContext, "the context"));

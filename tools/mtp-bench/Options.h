@@ -42,6 +42,8 @@ struct Options {
   uint32_t rounds = 0;
   /// Rounds that follow each other on the device; a time is one of theirs.
   uint32_t roundsPerLaunch = 1;
+  /// After how many positions the tokens of slots repeat; zero: never.
+  uint32_t period = 0;
   uint64_t seed = 1;
   /// Of all slots; zero: greedy, and nobody reads logits.
   float temperature = 0;

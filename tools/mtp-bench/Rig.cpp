@@ -164,7 +164,28 @@ void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts,
   writeRow(length, slot, {&anchor, 1});
   writeRow(accepted, slot, {&taken, 1});
   note(host->setDraftLimit(slot, std::min(limit, loaded->envelope()->maxK)));
-  writeRow(window, slot, randomTokens(loaded->envelope()->maxK + 1));
+  if (period)
+    writeTokens(slot, context, drafts);
+  else
+    writeRow(window, slot, randomTokens(loaded->envelope()->maxK + 1));
+}
+
+/// The last round's tokens, the last of them the anchor, and those before.
+void Rig::writeTokens(uint32_t slot, uint32_t context, uint32_t drafts) {
+  std::vector<int32_t> last(loaded->envelope()->maxK + 1);
+  for (size_t i = 0; i < last.size(); ++i)
+    last[i] = int32_t((context - 1 - drafts + i) % period);
+  writeRow(window, slot, last);
+  for (size_t i = 0; i < contents.states.size(); ++i) {
+    const State &state = contents.states[i];
+    if (state.rule.rebuild != schema::Rebuild::Tokens)
+      continue;
+    // What the last round put out the method has still to write.
+    std::vector<int32_t> known(state.shape[1], -1);
+    for (uint32_t p = 0; p + 1 + drafts < context; ++p)
+      known[p] = int32_t(p % period);
+    writeRow(int32_t(i), slot, known);
+  }
 }
 
 std::vector<int32_t> Rig::randomTokens(uint32_t count) {

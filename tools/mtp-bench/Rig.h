@@ -43,6 +43,10 @@ public:
   /// Makes `slots` the ones of the next round.
   void activate(uint32_t slots);
 
+  /// From now on the token of a position is the position modulo `period`, so
+  /// that lookups find something; 0: tokens are random.
+  void repeatTokens(uint32_t period) { this->period = period; }
+
   /// Puts a slot behind `context` tokens, with the anchor as the last of them
   /// and `accepted` drafts taken in the round before. Entries of the caches and
   /// tokens are random. Of its next drafts it verifies `limit` at most.
@@ -89,6 +93,7 @@ private:
   Binding wholeState(uint32_t index) const;
   void writeRow(int32_t state, uint64_t row, std::span<const int32_t> values);
   void fillHidden();
+  void writeTokens(uint32_t slot, uint32_t context, uint32_t drafts);
   void note(Status status);
   void fillPages(uint32_t slot, uint32_t tokens);
 
@@ -102,7 +107,7 @@ private:
   Status failure;
   std::mt19937_64 random;
   int32_t length, accepted, window;
-  uint32_t pagesPerSlot = 0;
+  uint32_t pagesPerSlot = 0, period = 0;
   /// For each cache, one page of random entries.
   std::vector<std::vector<uint8_t>> pages;
   /// Pages of each slot that are filled.

@@ -54,6 +54,9 @@ static void addMeasureFlags(CLI::App &app, Options &o) {
   addNumbers(app, "--k,-k", o.ks, "Drafts of a round (default: 0 to all)");
   addNumbers(app, "--drafts", o.drafts,
              "Drafts of a round that the slots verify, in turn (default: all)");
+  addNumber(app, "--period", o.period,
+            "Tokens in slots repeat after so many, which lookups find "
+            "(default: they are random)");
   addNumbers(app, "--acceptance", o.acceptance,
              "Simulate: share of rounds that accept draft 1, 2, ..");
   addNumbers(app, "--ids", o.ids, "Prompt whose true acceptance to measure");
@@ -122,6 +125,8 @@ static Status checkFlags(CLI::App &app, const Options &o,
       {"--k", rounds || sessions, "--measure=speculative or sessions"},
       {"--drafts", rounds && o.ids.empty(),
        "--measure=speculative without --ids"},
+      {"--period", o.hasPoints(),
+       "--measure=decode, rows or speculative without --ids"},
       {"--acceptance", rounds, "--measure=speculative"},
       {"--ids", rounds || sessions, "--measure=speculative or sessions"},
       {"--max-tokens", !o.ids.empty(), "--ids"},
