@@ -27,6 +27,8 @@ void mtp_session_options_init(mtp_session_options *options) {
   options->k = MTP_K_MAXIMUM;
   options->prefix_cache = 1;
   options->prompt_milliseconds = SessionOptions().promptMilliseconds;
+  options->snapshot_bytes = SessionOptions().snapshotBytes;
+  options->snapshot_tokens = SessionOptions().snapshotTokens;
 }
 
 static Result<SessionOptions> readOptions(const mtp_session_options *options) {
@@ -57,6 +59,8 @@ static Result<SessionOptions> readOptions(const mtp_session_options *options) {
   o.promptMilliseconds = given.prompt_milliseconds;
   o.stepMilliseconds = given.step_milliseconds;
   o.separatePrompts = given.separate_prompts != 0;
+  o.snapshotBytes = given.snapshot_bytes;
+  o.snapshotTokens = given.snapshot_tokens;
   return o;
 }
 

@@ -115,8 +115,7 @@ uint64_t Session::Impl::lastSnapshot(const Sequence &sequence) const {
 bool Session::Impl::isSnapshot(const Sequence &sequence,
                                uint64_t length) const {
   uint64_t page = inner.envelope->pageTokens;
-  uint64_t every = std::max<uint64_t>(options.snapshotTokens, 1);
-  every = (every + page - 1) / page * page;
+  uint64_t every = (uint64_t(options.snapshotTokens) + page - 1) / page * page;
   return snapshots && kv->sharesPrefixes() && length > 0 &&
          (length % every == 0 || length == lastSnapshot(sequence));
 }

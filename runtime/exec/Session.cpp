@@ -56,6 +56,8 @@ Status Session::Impl::checkOptions() {
     return invalidArgument(strCat(
         "expected rounds_per_launch of at most ", most,
         ", which the artifact has room for, got ", options.roundsPerLaunch));
+  if (options.snapshotTokens == 0)
+    return invalidArgument("expected snapshot_tokens of at least 1, got 0");
   if (options.kvPages == 1 || options.kvPages > INT32_MAX)
     return invalidArgument(strCat("expected kv_pages of 2 to ", INT32_MAX,
                                   " (0: the default), got ", options.kvPages));

@@ -546,6 +546,13 @@ TEST(CApi, StructsMustBeInitialised) {
   // An older caller's struct ends earlier.
   mtp_session_options_init(&options);
   EXPECT_EQ(options.prompt_milliseconds, 20u);
+  EXPECT_EQ(options.snapshot_bytes, SessionOptions().snapshotBytes);
+  options.snapshot_tokens = 0;
+  EXPECT_EQ(mtp_session_create(model, &options, &session),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_NE(std::string_view(mtp_message()).find("snapshot"),
+            std::string_view::npos);
+  mtp_session_options_init(&options);
   options.size = offsetof(mtp_session_options, logits);
   options.logits = 77;
   session = create(model, &options);

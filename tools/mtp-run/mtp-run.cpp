@@ -143,6 +143,13 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addFlag(app, "--no-prefix-cache", s.prefixCache,
           "Do not share pages of equal prompts", false)
       ->group(kGeneration);
+  addNumber(app, "--snapshot-bytes", s.snapshotBytes,
+            "Memory for copies of what recurrent layers carry, without which "
+            "a model that has some shares nothing (default: 1 GiB)")
+      ->group(kGeneration);
+  addNumber(app, "--snapshot-tokens", s.snapshotTokens,
+            "Tokens of a prompt from one copy to the next (default: 512)")
+      ->group(kGeneration);
 }
 
 static void addScoringFlags(CLI::App &app, RunOptions &o) {
@@ -274,6 +281,8 @@ static Status run(const RunOptions &options) {
     warnAboutThreads("mtp-run", session->options().threads,
                      Session::usableProcessors());
   warnAboutRule("mtp-run", *model);
+  if (!scores)
+    warnAboutSnapshots("mtp-run", *session);
   if (options.chat)
     return chat(*session, options);
   if (scores)

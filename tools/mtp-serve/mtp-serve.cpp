@@ -125,6 +125,11 @@ static void addSessionFlags(CLI::App &app, ServeFlags &o) {
             "(0: as long as one without, and --prompt-milliseconds)");
   addFlag(app, "--no-prefix-cache", s.prefixCache,
           "Do not share pages of equal prompts", false);
+  addNumber(app, "--snapshot-bytes", s.snapshotBytes,
+            "Memory for copies of what recurrent layers carry, without which "
+            "a model that has some shares nothing (default: 1 GiB)");
+  addNumber(app, "--snapshot-tokens", s.snapshotTokens,
+            "Tokens of a prompt from one copy to the next (default: 512)");
   addFlag(app, "--deterministic", s.deterministic,
           "Compute prompts on a GPU without its vendor's library");
   addDeviceFlag(app, o.load.device, o.load.gpu);
@@ -239,6 +244,7 @@ static Status run(ServeFlags &o) {
     warnAboutThreads("mtp-serve", session->options().threads,
                      Session::usableProcessors());
   warnAboutRule("mtp-serve", *model);
+  warnAboutSnapshots("mtp-serve", *session);
   ModelFacts facts = factsOf(*session, o, tokenizer.get(), chat.get());
   o.server.takesSignals = true;
   o.server.version = MTP_VERSION;

@@ -397,10 +397,16 @@ typedef struct mtp_session_options {
                                    as long as a round and prompt_milliseconds,
                                    with 16 rows at least */
   int separate_prompts; /* 1: no rows of prompts beside those of rounds */
+  /* Of a model with recurrent layers: bytes of host memory for copies of what
+     they carry, by which prefixes are shared (less than one copy: none is), and
+     the tokens of a prompt from one copy to the next, not 0 */
+  uint64_t snapshot_bytes;
+  uint32_t snapshot_tokens;
 } mtp_session_options;
 
 /* Fills in the defaults: k = MTP_K_MAXIMUM, prefix_cache = 1,
-   prompt_milliseconds = 20, all else 0. */
+   prompt_milliseconds = 20, snapshot_bytes = 2^30, snapshot_tokens = 512, all
+   else 0. */
 void mtp_session_options_init(mtp_session_options *options);
 
 /* Makes a session; null options are the defaults. MTP_INVALID_ARGUMENT when an
