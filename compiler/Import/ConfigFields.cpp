@@ -71,6 +71,9 @@ void ConfigFields::failAs(std::string_view key, Status status) {
 }
 
 void ConfigFields::fail(std::string_view key, const std::string &expected) {
+  // Values may be long, and the first failure is the one that counts.
+  if (!failure.isOk())
+    return;
   std::optional<element> value = find(key);
   failAs(key, invalidArgument("expected " + expected + ", got " +
                               (value ? show(*value) : "nothing")));

@@ -54,7 +54,7 @@ struct DraftTree {
   }
 };
 
-/// Reads `chain`, `dynamic:depth,width,nodes[,rank]`, or the path of a file
+/// Reads `chain`, `dynamic:depth,width,nodes[,raw]`, or the path of a file
 /// that holds a static tree (parseChoices).
 Result<DraftTree> parseDraftTree(std::string_view text);
 

@@ -141,7 +141,8 @@ Result<FolderMethod> recognise(ConfigFields &fields, const WeightSet *weights) {
   if (hasAny(fields, {"dspark_target_layer_ids"}))
     return unimplemented("expected a drafter of the methods " +
                          listFolderMethods() +
-                         ", got one that fills several places in one pass");
+                         ", got \"dspark_target_layer_ids\", DSpark within "
+                         "DeepSeek-V4");
   std::optional<FolderMethod> method = recogniseTensors(weights, names);
   if (!method)
     method = recogniseConfig(fields, names);

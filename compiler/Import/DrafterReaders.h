@@ -37,6 +37,8 @@ Status readPEagle(DrafterSource &source, DrafterFolder &drafter);
 bool isSpeculators(const DrafterSource &source);
 /// The plain config of the layers, which speculators has in one of its own.
 Status readLayers(DrafterSource &source, DrafterFolder &drafter);
+/// Fails where layers are recurrent.
+Status refuseRecurrence(const DrafterFolder &drafter);
 /// Biases and norms of attention, which configs leave out and files show.
 void findBiases(const DrafterSource &source, DrafterFolder &drafter);
 /// Says where the drafter's rotary embedding is not the target's.

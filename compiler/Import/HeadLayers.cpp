@@ -15,9 +15,9 @@ void emitHeadFunctions(ModelContext &context, ModelContext &own) {
   emitLayer(own, own.config.layers.front());
   FunctionEmitter output(own, "output", {{"x", own.hidden()}}, {own.logits()},
                          {own.root});
-  mlir::Value normed = output.norm(output.argument(0),
-                                   "/" + context.config.keys().trunk + "norm",
-                                   context.config.normEps);
+  mlir::Value normed = output.norm(
+      output.argument(0), "/" + context.config.keys().trunk + "norm",
+      context.config.normEps, /*groups=*/1, context.config.normOffset);
   output.finish(output.head(normed));
 }
 

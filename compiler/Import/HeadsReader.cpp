@@ -31,7 +31,12 @@ Result<int64_t> readWidth(DrafterSource &source, int64_t dim) {
   MTP_ASSIGN_OR_RETURN(
       TensorView w1,
       source.weights->get(headPrefix(0) + "feed_forward.w1.weight"));
-  return w1.shape.empty() ? 0 : w1.shape.front();
+  if (w1.shape.size() == 2 && w1.shape[0] >= 1 && w1.shape[0] <= kMostNumber)
+    return w1.shape[0];
+  return invalidArgument(
+      "weight \"" + headPrefix(0) +
+      "feed_forward.w1.weight\": expected a matrix of 1 to " +
+      std::to_string(kMostNumber) + " rows");
 }
 
 /// How many heads there are beside the target's own.

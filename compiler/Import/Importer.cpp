@@ -4,6 +4,7 @@
 
 #include "compiler/Driver/Imports.h"
 #include "compiler/Import/ConfigReader.h"
+#include "compiler/Import/DraftPlan.h"
 #include "compiler/Import/ForeignConfig.h"
 #include "compiler/Import/ModelEmitter.h"
 #include "compiler/Import/UnusedWeights.h"
@@ -23,173 +24,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int64_t kDefaultK = 3;
 constexpr int64_t kDefaultContext = 4096;
 /// A weight of the first of heads that are layers.
 constexpr const char *kHeadMark = "extra_heads.0.attention.wq.weight";
 constexpr const char *kIdsOnly = "the model will take and give token ids only";
-
-/// How many of the model's modules draft.
-int64_t planModules(const ModelConfig &config, const ImportOptions &options,
-                    int64_t maxK) {
-  if (options.drafter.kind != DrafterKind::Modules)
-    return 0;
-  int64_t modules = config.drafter.modules;
-  if (options.depthPolicy == DepthPolicy::Reuse)
-    modules = std::min<int64_t>(modules, 1);
-  return std::min(modules, maxK);
-}
-
-/// Whether something drafts.
-bool hasDrafter(const ModelConfig &config, const ImportOptions &options) {
-  return options.drafter.kind != DrafterKind::Modules ||
-         config.drafter.modules > 0;
-}
-
-/// A lookup may come before a drafter of chains that is none itself.
-Status checkBefore(const ModelConfig &config, const ImportOptions &options) {
-  if (!options.before)
-    return okStatus();
-  if (!hasDrafter(config, options))
-    return invalidArgument("--before: expected --drafter for a model without "
-                           "MTP modules, got none");
-  DrafterKind kind = options.drafter.kind;
-  if (kind == DrafterKind::Lookup || kind == DrafterKind::Lookahead)
-    return invalidArgument("--before: expected a drafter of chains other than "
-                           "a lookup, got '" +
-                           methodName(options.drafter) + "'");
-  if (options.tree.kind != DraftTreeKind::Chain)
-    return invalidArgument("--before: expected --draft-tree=chain, got " +
-                           describeTree(options.tree));
-  return okStatus();
-}
-
-/// A drafter that fills a block has all its drafts if nothing else is asked
-/// for.
-Result<int64_t> planBlockDrafts(const DrafterFolder &folder,
-                                const ImportOptions &options) {
-  std::string method(toString(folder.method));
-  if (options.tree.kind != DraftTreeKind::Chain)
-    return unimplemented("--draft-tree: expected chain with a drafter of the "
-                         "method " +
-                         method + ", got " + describeTree(options.tree));
-  int64_t most = std::min(folder.block.drafts, kMostDepth);
-  int64_t k = options.maxK.value_or(most);
-  if (k < 1 || k > most)
-    return outOfRange("-k: expected 1 to the " + std::to_string(most) +
-                      " drafts of a block, got " + std::to_string(k));
-  return k;
-}
-
-/// How sure drafts must be, which a drafter must have a head for.
-Status checkConfidence(const DrafterFolder *folder,
-                       const ImportOptions &options) {
-  if (!options.confidence || (folder && folder->block.hasConfidence))
-    return okStatus();
-  return invalidArgument("--confidence: expected a drafter with a confidence "
-                         "head, got " +
-                         (folder ? "one of the method " +
-                                       std::string(toString(folder->method)) +
-                                       " without"
-                                 : std::string("no folder in --drafter")));
-}
-
-/// How many drafts in a row a drafter in a folder has.
-Result<int64_t> planFolderDrafts(const DrafterFolder &folder,
-                                 const ImportOptions &options) {
-  if (folder.isBlock())
-    return planBlockDrafts(folder, options);
-  int64_t heads = folder.heads();
-  if (options.tree.kind == DraftTreeKind::Chain) {
-    int64_t most = heads > 0 ? heads : kMostDepth;
-    int64_t usual = heads > 0 ? most : kDefaultK;
-    if (folder.proposed > 0)
-      usual = std::min(folder.proposed, most);
-    int64_t k = options.maxK.value_or(usual);
-    if (k < 1)
-      return invalidArgument("-k: expected at least 1 with --drafter, got " +
-                             std::to_string(k));
-    if (folder.parallel.depths > 0 && k > folder.parallel.depths)
-      return outOfRange(
-          "-k: expected at most the " + std::to_string(folder.parallel.depths) +
-          " places that the drafter was trained for, got " + std::to_string(k));
-    if (k > most)
-      return outOfRange(
-          "-k: expected at most " +
-          (heads > 0 ? "the drafter's " + std::to_string(most) + " heads"
-                     : std::to_string(most) + " drafts") +
-          ", got " + std::to_string(k));
-    return k;
-  }
-  if (folder.method == FolderMethod::Pard ||
-      folder.method == FolderMethod::PEagle)
-    return invalidArgument("--draft-tree: expected chain with a drafter of "
-                           "the method " +
-                           std::string(toString(folder.method)) + ", got " +
-                           describeTree(options.tree));
-  if (options.maxK && *options.maxK != options.tree.depth)
-    return invalidArgument("-k: expected the tree's depth " +
-                           std::to_string(options.tree.depth) + ", got " +
-                           std::to_string(*options.maxK));
-  if (heads > 0 && options.tree.depth > heads)
-    return outOfRange("--draft-tree: expected a depth of at most the "
-                      "drafter's " +
-                      std::to_string(heads) + " heads, got " +
-                      std::to_string(options.tree.depth));
-  bool isEagle = folder.method == FolderMethod::Eagle ||
-                 folder.method == FolderMethod::Eagle3;
-  if (options.tree.kind == DraftTreeKind::Dynamic && !isEagle)
-    return unimplemented("--draft-tree: expected chain or a file with a "
-                         "drafter of the method " +
-                         std::string(toString(folder.method)) +
-                         ", got a dynamic tree");
-  return options.tree.depth;
-}
-
-/// The most drafts of a round.
-Result<int64_t> planDepth(const ModelConfig &config,
-                          const ImportOptions &options) {
-  bool drafts = hasDrafter(config, options);
-  bool isFixed = options.drafter.kind == DrafterKind::Lookahead;
-  int64_t usual = isFixed ? options.drafter.lookahead.depth() : kDefaultK;
-  int64_t maxK = options.maxK.value_or(drafts ? usual : 0);
-  auto refuse = [&](const std::string &what) {
-    return invalidArgument("-k: expected " + what + ", got " +
-                           std::to_string(maxK));
-  };
-  if (maxK > 0 && !drafts)
-    return refuse("0 for a model without MTP modules and --drafter");
-  if (isFixed && maxK != usual)
-    return refuse(std::to_string(usual) + ", W + N - 3, with " +
-                  methodName(options.drafter));
-  bool isAsked = options.drafter.kind != DrafterKind::Modules;
-  if (maxK < 1 && (isAsked || options.before))
-    return refuse(std::string("at least 1 with ") +
-                  (isAsked ? "--drafter" : "--before"));
-  return maxK;
-}
-
-Result<DraftPlan> planDrafts(const ModelConfig &config,
-                             const DrafterFolder *folder,
-                             const ImportOptions &options) {
-  MTP_RETURN_IF_ERROR(checkBefore(config, options));
-  if (options.tree.kind != DraftTreeKind::Chain && !folder)
-    return invalidArgument("--draft-tree: expected chain without a folder in "
-                           "--drafter, got " +
-                           describeTree(options.tree));
-  MTP_RETURN_IF_ERROR(checkConfidence(folder, options));
-  DraftPlan plan{options.drafter, options.before, options.accept};
-  plan.folder = folder;
-  plan.tree = options.tree;
-  plan.confidence = options.confidence;
-  MTP_ASSIGN_OR_RETURN(plan.maxK, folder ? planFolderDrafts(*folder, options)
-                                         : planDepth(config, options));
-  plan.modules = planModules(config, options, plan.maxK);
-  plan.maxNodes = options.drafter.kind == DrafterKind::Lookahead
-                      ? options.drafter.lookahead.rows()
-                      : plan.tree.window();
-  return plan;
-}
 
 Result<int64_t> planContext(const ModelConfig &config,
                             const ImportOptions &options) {

@@ -111,12 +111,7 @@ Status readMedusa(DrafterSource &source, DrafterFolder &drafter) {
 Status readDraftModel(DrafterSource &source, DrafterFolder &drafter) {
   MTP_RETURN_IF_ERROR(readFamily(
       source.fields, source.fields.text("model_type"), drafter.layers));
-  if (drafter.layers.recurrence)
-    return unimplemented(
-        "config key \"model_type\": expected a drafter without "
-        "recurrent layers, whose states only a target's rows "
-        "carry on, got \"" +
-        drafter.layers.family + "\"");
+  MTP_RETURN_IF_ERROR(refuseRecurrence(drafter));
   drafter.format = "a model's format";
   for (size_t i = 0; i < drafter.layers.layers.size(); ++i)
     drafter.layerPrefixes.push_back(layerPrefix(drafter.layers, int64_t(i)));

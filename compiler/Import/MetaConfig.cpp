@@ -71,6 +71,13 @@ void readMetaLayers(ConfigFields &fields, ModelConfig &layers) {
   // Neighbours rotate, as in Llama's own code.
   layers.rope.isInterleaved = true;
   fields.expectFlag("use_scaled_rope", false);
+  // Others' params.json looks alike.
+  if (fields.integerOr("head_dim", 1, kMostNumber, gqa.headDim) != gqa.headDim)
+    fields.fail("head_dim",
+                "\"dim\" / \"n_heads\", " + std::to_string(gqa.headDim));
+  for (const char *key : {"sliding_window", "yarn", "rope_scaling", "moe"})
+    if (!fields.isNeutral(key))
+      fields.fail(key, "no such key in Llama's own format");
 }
 
 Status readMetaModel(ConfigFields &fields, ModelConfig &config) {

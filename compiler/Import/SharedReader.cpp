@@ -100,6 +100,15 @@ bool isSpeculators(const DrafterSource &source) {
   return source.fields.has("transformer_layer_config");
 }
 
+Status refuseRecurrence(const DrafterFolder &drafter) {
+  if (!drafter.layers.recurrence)
+    return okStatus();
+  return unimplemented("config key \"model_type\": expected a drafter without "
+                       "recurrent layers, whose states only a target's rows "
+                       "carry on, got \"" +
+                       drafter.layers.family + "\"");
+}
+
 Status readLayers(DrafterSource &source, DrafterFolder &drafter) {
   std::optional<ConfigFields> inner =
       source.fields.child("transformer_layer_config");
@@ -113,6 +122,7 @@ Status readLayers(DrafterSource &source, DrafterFolder &drafter) {
       type = family;
   MTP_RETURN_IF_ERROR(
       readFamily(fields, type, drafter.layers, /*seesAhead=*/isBlock));
+  MTP_RETURN_IF_ERROR(refuseRecurrence(drafter));
   drafter.format = inner ? "the speculators' format" : "the authors' format";
   if (source.contains("model.fc.weight"))
     drafter.format = "an engine's conversion";

@@ -28,7 +28,7 @@ bool isInLayer(std::string_view key) {
 bool isHarmless(std::string_view key, const ModelConfig &config) {
   // Frequencies that older versions of transformers saved; they follow from the
   // config, and transformers ignores them too.
-  if (key.ends_with("rotary_emb.inv_freq"))
+  if (key.ends_with("rotary_emb.inv_freq") || key == "rope.freqs")
     return true;
   // A copy of the embedding: were it another, the head would not be tied.
   return config.isTied &&

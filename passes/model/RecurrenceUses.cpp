@@ -9,6 +9,8 @@
 
 #include "passes/model/RecurrenceUses.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 using namespace mlir::mtp;
 
@@ -34,6 +36,13 @@ static Value rowsOf(Operation *op) {
 
 /// E4 and E5
 static LogicalResult verifyPlace(Operation *op) {
+  if (auto loop = op->getParentOfType<scf::ForOp>()) {
+    InFlightDiagnostic diag =
+        op->emitOpError("expected no loop around it, which would run its rows "
+                        "again");
+    diag.attachNote(loop.getLoc()) << "the loop is here";
+    return diag;
+  }
   // What is written in core ops says itself what it does with its rows.
   if (rowsOf(op).getDefiningOp<RunRowsOp>())
     return success();

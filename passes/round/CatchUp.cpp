@@ -88,8 +88,17 @@ static int64_t placesAheadOf(Block &body) {
 
 static bool makesEntries(Block &body) {
   return llvm::any_of(body, [](Operation &op) {
-    return isa<DraftChainOp, DraftTreeOp, DraftHeadsOp, AttentionOp,
-               MlaAttentionOp, CacheAppendOp>(op);
+    // Heads have entries if they are layers.
+    if (isa<DraftHeadsOp>(op))
+      return op
+          .walk([](Operation *inner) {
+            return isa<AttentionOp, MlaAttentionOp, CacheAppendOp>(inner)
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          })
+          .wasInterrupted();
+    return isa<DraftChainOp, DraftTreeOp, AttentionOp, MlaAttentionOp,
+               CacheAppendOp>(op);
   });
 }
 

@@ -211,8 +211,11 @@ bool Session::Impl::isWorthWaiting(const Sequence &sequence) const {
     auto [end, otherEnd] =
         std::mismatch(context.begin(), context.end(), other.context.begin(),
                       other.context.end());
-    uint64_t same = uint64_t(end - context.begin());
-    return same / page * page > other.reused;
+    uint64_t same = uint64_t(end - context.begin()) / page * page;
+    // Recurrent layers go on behind a snapshot alone.
+    while (snapshots && same > other.reused && !isSnapshot(other, same))
+      same -= page;
+    return same > other.reused;
   };
   return std::any_of(prefilling.begin(), prefilling.end(), fillsPages);
 }

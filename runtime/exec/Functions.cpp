@@ -55,6 +55,22 @@ Status Session::Impl::checkPages() const {
   return okStatus();
 }
 
+/// A function with recurrent layers writes what they carry, of the slots that
+/// it is given.
+Status Session::Impl::checkSlots(const Program &program) const {
+  auto isCarried = [&](const Place &place) {
+    return place.space == schema::Space::State &&
+           inner.artifact().states[place.index].rule.rebuild ==
+               schema::Rebuild::Run;
+  };
+  if (admitted.empty() || std::ranges::none_of(program.places, isCarried))
+    return okStatus();
+  return failedPrecondition(
+      strCat("expected a session in which no sequence has a slot, as the "
+             "function writes what recurrent layers carry, got ",
+             admitted.size()));
+}
+
 /// Results may overlap in the arena, so that their sum has no bound in it. They
 /// are the caller's later on, and no more reserved.
 static Result<MemoryReservation> reserveOutputs(const Program &program,
@@ -73,6 +89,8 @@ Session::Impl::runFunction(std::string_view name,
   Status status = checkInputs(portTypes(program.inputs), inputs);
   if (status.isOk() && usesKv(program))
     status = checkPages();
+  if (status.isOk())
+    status = checkSlots(program);
   if (!status.isOk())
     return status.withContext(strCat("@", name));
   Result<MemoryReservation> reserved = reserveOutputs(program, memory);

@@ -66,6 +66,13 @@ void KvCacheManager::drop(uint32_t page) {
   }
 }
 
+void KvCacheManager::replace(uint32_t cached, uint32_t page) {
+  lru.erase(pages[cached].tick);
+  index.move(cached, page);
+  freeList.push_back(cached);
+  forget(cached);
+}
+
 void KvCacheManager::append(uint32_t slot, uint32_t page) {
   tables[size_t(slot) * config.tableWidth + slots[slot].pages.size()] =
       int32_t(page);
@@ -186,6 +193,11 @@ void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
     PageMaker maker = Making{s.makers}.of(s.published);
     const PrefixIndex::Entry *entry =
         index.insert(s.place, keyOf(tokens, begin, maker, s.salt), page);
+    // A page that nobody holds and no prefix may end with was of no use to this
+    // slot, and hides what comes behind: this slot's page stands for it.
+    if (entry && entry->page != page && config.mayEnd &&
+        pages[entry->page].references == 0 && !config.mayEnd(entry->page))
+      replace(entry->page, page);
     // Behind another slot's page the chain would outlive its start, which this
     // slot does not hold.
     s.isChainOver = !entry || entry->page != page;

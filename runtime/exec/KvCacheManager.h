@@ -167,6 +167,8 @@ private:
   void forget(uint32_t page) const;
   void hold(uint32_t page);
   void drop(uint32_t page);
+  /// Lets `page`, which is held, take the place of a cached page in the index.
+  void replace(uint32_t cached, uint32_t page);
   void append(uint32_t slot, uint32_t page);
   Status checkSlot(uint32_t slot, std::vector<uint32_t> &references) const;
 

@@ -111,13 +111,17 @@ uint64_t Session::Impl::lastSnapshot(const Sequence &sequence) const {
   return all < behind ? 0 : (all - behind) / page * page;
 }
 
-/// Whether what recurrent layers carry is copied behind so many tokens.
+/// Whether what recurrent layers carry is copied behind so many tokens. A copy
+/// at the end of a prompt costs a pass for what is behind it: behind less than
+/// a chunk it would save none.
 bool Session::Impl::isSnapshot(const Sequence &sequence,
                                uint64_t length) const {
   uint64_t page = inner.envelope->pageTokens;
   uint64_t every = (uint64_t(options.snapshotTokens) + page - 1) / page * page;
+  bool isLast = length == lastSnapshot(sequence) &&
+                length >= sequence.reused + options.prefillChunk;
   return snapshots && kv->sharesPrefixes() && length > 0 &&
-         (length % every == 0 || length == lastSnapshot(sequence));
+         (length % every == 0 || isLast);
 }
 
 Status Session::Impl::storeSnapshot(const Sequence &sequence) {

@@ -46,6 +46,13 @@ PrefixIndex::Place PrefixIndex::next(const Place &place, const Entry &entry,
   return {entry.id, hash(place.chain, own)};
 }
 
+void PrefixIndex::move(uint32_t from, uint32_t to) {
+  Hash128 key = keyOfPage.at(from);
+  keyOfPage.erase(from);
+  keyOfPage[to] = key;
+  entries.at(key).page = to;
+}
+
 void PrefixIndex::erase(uint32_t page) {
   auto found = keyOfPage.find(page);
   if (found == keyOfPage.end())

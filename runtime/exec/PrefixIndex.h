@@ -62,6 +62,10 @@ public:
   /// The place behind an entry; `pageTokens` of its tokens are the page's own.
   Place next(const Place &place, const Entry &entry, size_t pageTokens) const;
 
+  /// Lets the entry of page `from` stand for page `to`, which has none and
+  /// holds the same. Entries behind it are found as before.
+  void move(uint32_t from, uint32_t to);
+
   /// Forgets the entry of a page. Entries behind it are found no more.
   void erase(uint32_t page);
 

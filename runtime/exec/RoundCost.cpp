@@ -30,8 +30,9 @@ static constexpr double kNeverRan = 0.2, kFew = 0.25, kLongAgo = 0.06,
 static constexpr uint32_t kFitEvery = 16;
 
 /// What is assumed as long as nothing else is known, in times of the round: a
-/// row, the first draft, each draft, a position, each row's of one. How much
-/// one assumption weighs, in rounds.
+/// row, the first draft, each draft. A position and each row's of one are
+/// assumed to cost nothing, and have their unit here. How much one assumption
+/// weighs, in rounds.
 static constexpr std::array<double, 6> kAssumed = {1,    0.02, 0.05,
                                                    0.05, 2e-5, 2e-5};
 static constexpr double kTrust = 0.0005;

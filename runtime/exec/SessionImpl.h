@@ -399,6 +399,7 @@ public:
   Result<std::vector<Tensor>> runFunction(std::string_view name,
                                           std::span<const Tensor> inputs);
   Status checkPages() const;
+  Status checkSlots(const Program &program) const;
 
   Result<const Sequence *> find(SequenceId id) const;
   Result<Sequence *> find(SequenceId id);
@@ -425,12 +426,12 @@ public:
 
   // Pages and states of the slots; null without an envelope.
 
-  std::unique_ptr<KvCacheManager> kv;
-  std::unique_ptr<HostState> host;
-  std::unique_ptr<SlotStates> slotStates;
   /// Of states that running all rows makes; it outlives `kv`, which tells it
   /// of pages.
   std::unique_ptr<Snapshots> snapshots;
+  std::unique_ptr<KvCacheManager> kv;
+  std::unique_ptr<HostState> host;
+  std::unique_ptr<SlotStates> slotStates;
 
   // The sequences, and who of them has a slot.
 

@@ -39,8 +39,14 @@ Result<bool> Snapshots::store(uint32_t slot, uint32_t page,
   forget(page);
   while ((copies.size() + 1) * size > budget)
     forget(byUse.begin()->second);
-  Result<MemoryReservation> reserved =
-      hostMemory().reserve(size, "a snapshot of recurrent states", memory);
+  auto reserve = [&] {
+    return hostMemory().reserve(size, "a snapshot of recurrent states", memory);
+  };
+  Result<MemoryReservation> reserved = reserve();
+  if (!reserved.isOk() && !copies.empty()) {
+    forget(byUse.begin()->second);
+    reserved = reserve();
+  }
   if (!reserved.isOk())
     return false;
   Copy copy{std::vector<uint8_t>(size), std::move(*reserved), 0};

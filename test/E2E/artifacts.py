@@ -185,8 +185,8 @@ def block_jobs():
     sizes = ["--max-context=128", "--prefill-chunk=32"]
     for drafter, batch, options, flags in (
             ("dflash-wide", 4, [], []), ("dspark", 8, ["--confidence=0.5"], []),
-            ("dflash-speculators", 8, ["--round-prompt-rows=12"], []),
-            ("dspark-speculators", 4, ["--max-rows=9"], ["--quantize=int8"]),
+            ("dflash-speculators", 8, ["--round-prompt-rows=12", "-k=4"], []),
+            ("dspark-speculators", 4, ["--max-rows=9", "-k=4"], ["--quantize=int8"]),
             ("dflash-deepspec", 4, ["-k=3"], ["--quantize=int4,group=32"])):
         yield (f"{drafter}.block", "llama-chain", "f32",
                sizes + [f"--max-batch={batch}"] + options, BOTH + V3 + flags, {}, False, drafter)

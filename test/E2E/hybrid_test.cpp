@@ -149,6 +149,38 @@ TEST_P(HybridPrefix, PrefixesEndWithSnapshots) {
   }
 }
 
+// Turns of a chat: each begins behind the prompt of the one before, though
+// rounds have filled pages behind it. What was told otherwise once is found
+// again, too.
+TEST_P(HybridPrefix, TurnsGoOnFromTheOneBefore) {
+  uint32_t page = envelope.pageTokens, tokens = isCpu() ? page + 4 : 2;
+  std::vector<Request> all = {request(0, 6 * page + 5, tokens)};
+  SessionOptions plain = single(/*k=*/0, /*slots=*/1);
+  for (uint32_t turn = 1; turn < 3; ++turn) {
+    Request next = all.back();
+    const std::vector<int32_t> answer =
+        generate(model, plain, {next}).sequences[0].tokens;
+    next.prompt.insert(next.prompt.end(), answer.begin(), answer.end());
+    for (uint32_t i = 0; next.prompt.size() % page != 5 || i < page; ++i)
+      next.prompt.push_back(textToken(turn, i, envelope.vocab));
+    all.push_back(next);
+  }
+  Request fork = all[0];
+  fork.prompt[5 * page + 3] = (fork.prompt[5 * page + 3] + 1) % 90;
+  all.push_back(fork);
+  all.push_back(fork);
+  Outcome expected = generate(model, plain, all);
+  SessionOptions options = single(envelope.maxK, /*slots=*/1);
+  options.prefixCache = true;
+  options.snapshotTokens = 2 * page;
+  Outcome run = generate(model, options, all);
+  expectSame(run, expected, options);
+  // Behind six pages, behind all of the second turn's, and of the fork behind
+  // four and then six.
+  EXPECT_EQ(run.statistics.cachedTokens,
+            6 * page + all[1].prompt.size() / page * page + (4 + 6) * page);
+}
+
 // Memory for two copies: those of the prompt that came last stay.
 TEST_P(HybridPrefix, SnapshotsThatNobodyUsedGoFirst) {
   uint32_t page = envelope.pageTokens, tokens = isCpu() ? 4 : 1;

@@ -311,6 +311,32 @@ TEST(DrafterFolder, ReadsWhatStandsWhereDraftsWould) {
   expectError(eagle(""), "\"mask_token_id\"");
 }
 
+TEST(DrafterFolder, RefusesRecurrentLayers) {
+  const std::string layers =
+      R"("model_type": "qwen3_5_text", "hidden_size": 64, "vocab_size": 127,
+         "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16,
+         "intermediate_size": 96, "num_hidden_layers": 2,
+         "layer_types": ["full_attention", "linear_attention"],
+         "linear_num_value_heads": 4, "linear_num_key_heads": 2,
+         "linear_key_head_dim": 8, "linear_value_head_dim": 8,
+         "linear_conv_kernel_dim": 4)";
+  for (const char *method :
+       {R"("architectures": ["LlamaForCausalLMEagle3"], )",
+        R"("architectures": ["DFlashDraftModel"], "mask_token_id": 5, )"})
+    expectError(parse(method + layers),
+                "\"model_type\": expected a drafter without recurrent layers");
+}
+
+TEST(DrafterFolder, RefusesWhatLooksLikeMetas) {
+  auto heads = [](const std::string &keys) {
+    return parse(R"("dim": 64, "n_heads": 4, "norm_eps": 1e-5, )" + keys);
+  };
+  expectError(heads(R"("head_dim": 32)"),
+              "\"head_dim\": expected \"dim\" / \"n_heads\", 16, got 32");
+  expectError(heads(R"("sliding_window": 4096)"),
+              "\"sliding_window\": expected no such key in Llama's own format");
+}
+
 TEST(DrafterFolder, ReadsHeadsThatAreLayers) {
   auto heads = [](const std::string &keys) {
     return parse(R"("dim": 64, "n_heads": 4, )" + keys + R"("norm_eps": 1e-5)");

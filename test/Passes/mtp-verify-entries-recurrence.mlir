@@ -39,6 +39,29 @@ mtp.round @r {
 
 // -----
 
+// E3: a loop runs its body's rows more than once.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.recurrence @memory layers 1 heads 1 keys 8 values 8 key_heads 1 window 4
+mtp.prefill @p {
+  %t, %rows = mtp.prompt_rows : tensor<?xi32>
+  %runs = mtp.run_rows %rows pending %t keeps %t : tensor<?xi32>
+  %w = mtp.weight "head" : tensor<16x8xf32>
+  %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %g = mtp.slice %e cols 0 to 1 : tensor<?x8xf32> -> tensor<?x1xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  // expected-note @+1 {{the loop is here}}
+  %y = scf.for %i = %c0 to %c2 step %c1 iter_args(%v = %e) -> tensor<?x8xf32> {
+    // expected-error @+1 {{'mtp.delta_rule' op expected no loop around it, which would run its rows again}}
+    %o = mtp.delta_rule %e, %e, %v decay %g beta %g, %runs in @memory[0] scale 1.0 : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x1xf32>
+    scf.yield %o : tensor<?x8xf32>
+  }
+}
+}
+
+// -----
+
 // E5: branches would each need a state.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 3>} {
 mtp.recurrence @memory layers 1 heads 1 keys 2 values 4 key_heads 1 window 4

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 using namespace mtp;
 
@@ -98,6 +99,49 @@ TEST(KvCache, SharesPublishedPagesAndNeverTheLast) {
   kv.release(0);
   kv.release(1);
   EXPECT_EQ(kv.cachedPages(), 1u);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
+// Where a prefix may end behind some pages alone, others hide what is behind
+// them from whoever cannot begin there, and are replaced.
+TEST(KvCache, PagesThatEndNoPrefixGiveWayToNewOnes) {
+  std::set<uint32_t> ends, forgotten;
+  KvConfig c = config(24);
+  c.tableWidth = 8;
+  c.mayEnd = [&](uint32_t page) { return ends.contains(page); };
+  c.onForget = [&](uint32_t page) {
+    ends.erase(page);
+    forgotten.insert(page);
+  };
+  KvCacheManager kv(c);
+  auto turn = [&](uint32_t count, uint32_t endsAt) {
+    int64_t reused = kv.begin(0, tokens(count), count);
+    kv.commit(0, count);
+    ends.insert(uint32_t(kv.table(0)[endsAt - 1]));
+    kv.publish(0, tokens(count));
+    EXPECT_TRUE(kv.checkInvariant().isOk());
+    kv.release(0);
+    EXPECT_TRUE(kv.checkInvariant().isOk());
+    return reused;
+  };
+  // Of 13 tokens three pages are published, of which the second is an end.
+  EXPECT_EQ(turn(13, 2), 0);
+  EXPECT_EQ(kv.cachedPages(), 3u);
+  // The third is made anew, and what is behind it can be found.
+  EXPECT_EQ(turn(21, 4), 8);
+  EXPECT_EQ(kv.cachedPages(), 5u);
+  EXPECT_EQ(forgotten.size(), 2u);
+  EXPECT_EQ(turn(21, 4), 16);
+  // A page that somebody holds stays.
+  ASSERT_EQ(kv.begin(1, tokens(25), 25), 16);
+  kv.commit(1, 25);
+  kv.publish(1, tokens(25));
+  ASSERT_EQ(kv.begin(2, tokens(29), 29), 16);
+  kv.commit(2, 29);
+  kv.publish(2, tokens(29));
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+  kv.release(1);
+  kv.release(2);
   EXPECT_TRUE(kv.checkInvariant().isOk());
 }
 

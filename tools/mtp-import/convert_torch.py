@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Converts PyTorch's .bin and .pt files of a drafter to safetensors, for mtp-import.
+"""Converts PyTorch's .bin, .pt and .pth files to safetensors, for mtp-import.
 
   convert_torch.py FOLDER [-o FOLDER]
 

@@ -21,7 +21,10 @@ static cl::opt<std::string> output("o", cl::init("-"),
                                    cl::desc("output file (default: stdout)"),
                                    cl::value_desc("file"), cl::cat(category));
 static cl::opt<int64_t>
-    maxK("k", cl::desc("most drafts per round (default: 3 with MTP modules)"),
+    maxK("k",
+         cl::desc("most drafts per round (default: what the drafter's config "
+                  "proposes, or a block or heads have; else 3 if there is a "
+                  "drafter)"),
          cl::value_desc("drafts"), cl::cat(category));
 static cl::opt<int64_t> maxBatch("max-batch", cl::init(4),
                                  cl::desc("slots (default: 4)"),
@@ -54,14 +57,15 @@ static cl::opt<int64_t> catchUpRows(
 static cl::opt<int64_t> page("page", cl::init(16),
                              cl::desc("tokens per cache page (default: 16)"),
                              cl::value_desc("tokens"), cl::cat(category));
-static cl::opt<std::string>
-    drafter("drafter",
-            cl::desc("what drafts: lookup[:min,max], n-grams of min to max "
-                     "tokens that stood before; suffix, what followed the "
-                     "longest run most often; lookahead:W,N,G, a window of W "
-                     "columns, n-grams of N tokens and G guesses (default: the "
-                     "model's own MTP modules)"),
-            cl::value_desc("spec"), cl::cat(category));
+static cl::opt<std::string> drafter(
+    "drafter",
+    cl::desc("what drafts: lookup[:min,max], n-grams of min to max "
+             "tokens that stood before; suffix, what followed the "
+             "longest run most often; lookahead:W,N,G, a window of W "
+             "columns, n-grams of N tokens and G guesses; or the folder "
+             "of a drafter that is published for the model (default: "
+             "the model's own MTP modules)"),
+    cl::value_desc("spec"), cl::cat(category));
 static cl::opt<std::string>
     before("before",
            cl::desc("lookup[:min,max]: its drafts, in each slot where it has "

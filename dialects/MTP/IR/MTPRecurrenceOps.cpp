@@ -67,7 +67,11 @@ mlir::mtp::findRecurrence(Operation *op, SymbolTableCollection &symbols,
     return failure();
   }
   int64_t layers = memory.getLayers();
-  if (layer && (*layer < 0 || *layer >= layers)) {
+  if (!layer) {
+    op->emitOpError("expected a layer of ") << name << ", got none";
+    return failure();
+  }
+  if (*layer < 0 || *layer >= layers) {
     InFlightDiagnostic diag = op->emitOpError("expected a layer of ")
                               << name << " below " << layers << ", got "
                               << *layer;

@@ -280,7 +280,8 @@ struct Statistics {
   uint64_t caughtUpTokens = 0;
   uint64_t preemptions = 0;
   /// Copies of recurrent states that were made, of sessions only, and those
-  /// that sequences began from; of the latter those after a preemption.
+  /// that sequences began from; of the latter those of sequences that had
+  /// output, and were preempted or paused.
   uint64_t snapshots = 0;
   uint64_t restoredSnapshots = 0;
   uint64_t restoredPreemptions = 0;

@@ -83,7 +83,8 @@ def check_wrong_servers():
     check((report["answered"], report["output_tokens"]), (1, 3), "events without usage")
 
 
-with Server(ARTIFACT, "--no-request-log") as server:
+# Pages for all that the loads ask for.
+with Server(ARTIFACT, "--no-request-log", "--kv-pages", "400") as server:
     check_counts(server)
     check_fields(server)
 with Server(ARTIFACT, "--no-request-log", "--api-key", "secret") as server:
