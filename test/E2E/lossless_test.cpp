@@ -184,6 +184,8 @@ TEST_P(Lossless, PrefixReuse) {
   for (uint32_t k = 0; k <= envelope.maxK; ++k) {
     SessionOptions options = single(k, std::min(2u, envelope.maxBatch));
     options.prefixCache = true;
+    // These prompts are shorter than a chunk.
+    options.snapshotTokens = envelope.pageTokens;
     Outcome run = check(options, all, expected);
     EXPECT_GT(run.statistics.cachedTokens, 0u) << describe(options);
   }

@@ -320,9 +320,10 @@ TEST(DrafterFolder, RefusesRecurrentLayers) {
          "linear_num_value_heads": 4, "linear_num_key_heads": 2,
          "linear_key_head_dim": 8, "linear_value_head_dim": 8,
          "linear_conv_kernel_dim": 4)";
-  for (const char *method :
-       {R"("architectures": ["LlamaForCausalLMEagle3"], )",
-        R"("architectures": ["DFlashDraftModel"], "mask_token_id": 5, )"})
+  const std::string eagle = R"("architectures": ["LlamaForCausalLMEagle3"], )",
+                    block = R"("architectures": ["DFlashDraftModel"],
+                               "mask_token_id": 5, "block_size": 4, )";
+  for (const std::string &method : {eagle, block})
     expectError(parse(method + layers),
                 "\"model_type\": expected a drafter without recurrent layers");
 }
