@@ -67,20 +67,6 @@ mlir::mtp::PerSlotOp emitNumbers(ModelContext &context, mlir::Value slots) {
   return emitPerSlot(context, "numbers", slots, {}, types, body);
 }
 
-/// Picks drafts of logits as the target will, or the best where the rule wants
-/// them so.
-mlir::Value emitPick(ModelContext &context, mlir::Value logits,
-                     mlir::Value rows) {
-  const AcceptSpec &accept = context.draft.accept;
-  if (!isExact(context) && !accept.isLossy())
-    return mlir::mtp::ArgmaxOp::create(context.builder, context.name("picked"),
-                                       context.tokens(), logits,
-                                       vocabularyOf(context));
-  return mlir::mtp::SampleOp::create(
-      context.builder, context.name("picked"), context.tokens(), logits, rows,
-      /*number=*/mlir::Value(), vocabularyOf(context));
-}
-
 mlir::Value emitTake(ModelContext &context, mlir::Value x, mlir::Value which,
                      llvm::StringRef name) {
   return mlir::mtp::TakeRowsOp::create(context.builder, context.name(name),

@@ -27,6 +27,16 @@ mlir::Operation *emitOwn(ModelContext &context, llvm::StringRef callee,
                          mlir::ValueRange inputs, mlir::TypeRange results,
                          llvm::StringRef name, const std::string &prefix = "");
 
+/// Whether drafts are what the target would pick; a rule that is lossless in
+/// distribution alone wants the best ones.
+bool picksAsTarget(const AcceptSpec &rule);
+/// Picks drafts of logits so.
+mlir::Value emitPick(ModelContext &context, mlir::Value logits,
+                     mlir::Value rows);
+/// The same number for every slot.
+mlir::Value emitNumber(ModelContext &context, mlir::Value slots, int64_t number,
+                       llvm::StringRef name);
+
 /// The tokens of the drafter's head, null where they are the target's; its
 /// logits and states.
 mlir::FlatSymbolRefAttr vocabularyOf(ModelContext &context);

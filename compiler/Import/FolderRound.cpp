@@ -116,9 +116,8 @@ llvm::SmallVector<mlir::Type> beamTypes(ModelContext &context) {
 
 /// Whether candidates are what the region of accept picks, and ranked so.
 bool isCoupled(const ModelContext &context) {
-  const AcceptSpec &accept = context.draft.accept;
   return context.draft.tree.rank == TreeRank::Coupled &&
-         (accept.kind == AcceptKind::Exact || accept.isLossy());
+         picksAsTarget(context.draft.accept);
 }
 
 /// The best tokens behind the beam's nodes with their logarithms, of each slot
@@ -227,16 +226,11 @@ Drafts emitBeam(ModelContext &context) {
   llvm::SmallVector<mlir::Value> first = emitBegin(context, slots);
   mlir::scf::ForOp depths = emitDepths(context, slots, first);
   mlir::Operation *last = emitExpand(context, slots, depths.getResults());
-  auto most = emitPerSlot(
-      context, "most", slots, {}, context.tokens(), [&](mlir::ValueRange) {
-        mlir::Value drafts = mlir::arith::ConstantIntOp::create(
-            builder, context.name("drafts"), builder.getI32Type(),
-            context.draft.tree.nodes - 1);
-        return llvm::SmallVector<mlir::Value>{drafts};
-      });
-  mlir::Operation *kept = emitCall(
-      context, "rerank", {slots, last->getResult(3), most->getResult(0)},
-      {context.grid(), context.grid()}, "kept");
+  mlir::Value most =
+      emitNumber(context, slots, context.draft.tree.nodes - 1, "most");
+  mlir::Operation *kept =
+      emitCall(context, "rerank", {slots, last->getResult(3), most},
+               {context.grid(), context.grid()}, "kept");
   emitYield(context, kept->getResults());
   return {draft.getResult(0), draft.getResult(1), {}};
 }
@@ -257,6 +251,32 @@ mlir::Type draftLogits(ModelContext &context) {
 
 mlir::Type draftHidden(ModelContext &context) {
   return context.activation(context.draft.folder->layers.hidden);
+}
+
+bool picksAsTarget(const AcceptSpec &rule) {
+  return rule.kind == AcceptKind::Exact || rule.isLossy();
+}
+
+mlir::Value emitPick(ModelContext &context, mlir::Value logits,
+                     mlir::Value rows) {
+  if (!picksAsTarget(context.draft.accept))
+    return mlir::mtp::ArgmaxOp::create(context.builder, context.name("picked"),
+                                       context.tokens(), logits,
+                                       vocabularyOf(context));
+  return mlir::mtp::SampleOp::create(
+      context.builder, context.name("picked"), context.tokens(), logits, rows,
+      /*number=*/mlir::Value(), vocabularyOf(context));
+}
+
+mlir::Value emitNumber(ModelContext &context, mlir::Value slots, int64_t number,
+                       llvm::StringRef name) {
+  auto body = [&](mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
+    return {mlir::arith::ConstantIntOp::create(
+        context.builder, context.name(name), context.builder.getI32Type(),
+        number)};
+  };
+  return emitPerSlot(context, name, slots, {}, context.tokens(), body)
+      ->getResult(0);
 }
 
 mlir::Operation *emitStep(ModelContext &context, mlir::ValueRange inputs) {

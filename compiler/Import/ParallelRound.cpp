@@ -18,32 +18,6 @@ namespace {
 
 constexpr llvm::StringLiteral kLibrary = "<parallel.mlir>";
 
-/// The same number for every slot.
-mlir::Value emitNumber(ModelContext &context, mlir::Value slots, int32_t number,
-                       llvm::StringRef name) {
-  auto body = [&](mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
-    return {mlir::arith::ConstantIntOp::create(
-        context.builder, context.name(name), context.builder.getI32Type(),
-        number)};
-  };
-  return emitPerSlot(context, name, slots, {}, context.tokens(), body)
-      ->getResult(0);
-}
-
-/// A rule that is lossless in distribution alone wants the best drafts, others
-/// what the target would pick.
-mlir::Value emitPicks(ModelContext &context, mlir::Value logits,
-                      mlir::Value rows) {
-  const AcceptSpec &rule = context.draft.accept;
-  if (rule.kind == AcceptKind::Exact || rule.isLossy())
-    return mlir::mtp::SampleOp::create(
-        context.builder, context.name("picks"), context.tokens(), logits, rows,
-        /*number=*/mlir::Value(), vocabularyOf(context));
-  return mlir::mtp::ArgmaxOp::create(context.builder, context.name("best"),
-                                     context.tokens(), logits,
-                                     vocabularyOf(context));
-}
-
 bool readsTaps(const ModelContext &context) {
   return context.draft.folder->method == FolderMethod::PEagle;
 }
@@ -140,7 +114,7 @@ Drafts emitParallelDrafts(ModelContext &context) {
   mlir::Value logits =
       mlir::mtp::TakeRowsOp::create(builder, context.name("logits"),
                                     all.getType(), all, masked->getResult(2));
-  mlir::Value picks = emitPicks(context, logits, masked->getResult(3));
+  mlir::Value picks = emitPick(context, logits, masked->getResult(3));
   mlir::Value own = mlir::mtp::RegroupOp::create(builder, context.name("own"),
                                                  context.grid(), picks);
   emitYield(context, own);

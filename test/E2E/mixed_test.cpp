@@ -405,28 +405,23 @@ static const auto onCpu =
                     OnDevice{"dflash-speculators.block", DeviceKind::Cpu},
                     OnDevice{"hybrid.mixed", DeviceKind::Cpu});
 
+static auto methodsOn(DeviceKind device) {
+  return testing::Values(
+      OnDevice{"eagle_tree.mixed", device}, OnDevice{"eagle2.mixed", device},
+      OnDevice{"dflash.mixed", device}, OnDevice{"lookahead.mixed", device});
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpu, Mixed, onCpu, nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, MixedBits, onCpu, nameOf);
-INSTANTIATE_TEST_SUITE_P(
-    Cpu, MixedMethods,
-    testing::Values(OnDevice{"eagle_tree.mixed", DeviceKind::Cpu},
-                    OnDevice{"eagle2.mixed", DeviceKind::Cpu},
-                    OnDevice{"dflash.mixed", DeviceKind::Cpu},
-                    OnDevice{"lookahead.mixed", DeviceKind::Cpu}),
-    nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, MixedMethods, methodsOn(DeviceKind::Cpu), nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, MixedHosts,
                          testing::Values(OnDevice{"grammar.mixed",
                                                   DeviceKind::Cpu}),
                          nameOf);
 
 #ifdef MTP_E2E_CUDASIM
-INSTANTIATE_TEST_SUITE_P(
-    Gpu, MixedMethods,
-    testing::Values(OnDevice{"eagle_tree.mixed", DeviceKind::Cuda},
-                    OnDevice{"eagle2.mixed", DeviceKind::Cuda},
-                    OnDevice{"dflash.mixed", DeviceKind::Cuda},
-                    OnDevice{"lookahead.mixed", DeviceKind::Cuda}),
-    nameOf);
+INSTANTIATE_TEST_SUITE_P(Gpu, MixedMethods, methodsOn(DeviceKind::Cuda),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Gpu, MixedHosts,
                          testing::Values(OnDevice{"grammar.mixed",
                                                   DeviceKind::Cuda}),

@@ -6,8 +6,11 @@ then, and rows of q and k stand so that neighbours rotate. Standard library only
 """
 import json
 import os
-import struct
+import pathlib
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "Import"))
+from edit_weights import read, write  # noqa: E402
 
 NAMES = {"self_attn.q_proj": "attention.wq", "self_attn.k_proj": "attention.wk",
          "self_attn.v_proj": "attention.wv", "self_attn.o_proj": "attention.wo",
@@ -18,26 +21,8 @@ WHOLE = {"model.embed_tokens.weight": "tok_embeddings.weight", "model.norm.weigh
          "lm_head.weight": "output.weight"}
 
 
-def read(folder):
-    with open(os.path.join(folder, "model.safetensors"), "rb") as file:
-        data = file.read()
-    size, = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8:8 + size])
-    header.pop("__metadata__", None)
-    return {key: (e["dtype"], e["shape"],
-                  data[8 + size + e["data_offsets"][0]:8 + size + e["data_offsets"][1]])
-            for key, e in header.items()}
-
-
-def write(folder, tensors):
-    header, at = {}, 0
-    for key, (dtype, shape, data) in tensors.items():
-        header[key] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
-        at += len(data)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(os.path.join(folder, "model.safetensors"), "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + b"".join(t[2] for t in tensors.values()))
+def weights_of(folder):
+    return os.path.join(folder, "model.safetensors")
 
 
 def side_by_side(tensor, dim):
@@ -55,8 +40,8 @@ def main():
     with open(os.path.join(model, "config.json"), encoding="utf8") as file:
         config = json.load(file)
     dim = config["hidden_size"] // config["num_attention_heads"]
-    tensors = read(heads)
-    for key, tensor in read(model).items():
+    tensors = read(weights_of(heads))
+    for key, tensor in read(weights_of(model)).items():
         part = key.removeprefix("model.layers.").partition(".")
         if key in WHOLE:
             tensors[WHOLE[key]] = tensor
@@ -66,7 +51,7 @@ def main():
             tensor = side_by_side(tensor, dim)
         tensors[f"layers.{part[0]}.{NAMES[usual]}.weight"] = tensor
     os.makedirs(out)
-    write(out, tensors)
+    write(weights_of(out), tensors)
     with open(os.path.join(heads, "params.json"), encoding="utf8") as file:
         params = json.load(file)
     params["hidden_dim"] = config["intermediate_size"]
