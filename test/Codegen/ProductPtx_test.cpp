@@ -10,6 +10,9 @@
 
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <regex>
+#include <set>
+#include <sstream>
 
 using namespace mtp::codegen::test;
 
@@ -80,4 +83,41 @@ TEST(ProductPtx, RotatesBesideAProduct) {
       "rotation = <dim = 16, layout = interleaved>, keep_width = 16, "
       "positions = 67, x_stride = 216, x_head_stride = 40, y_stride = 224, "
       "y_head_stride = 56"));
+}
+
+/// How many bytes and halves of words are stored right from the registers of
+/// floats; `stores` counts all stores of such.
+static size_t floatsStoredInPart(const std::string &ptx, size_t &stores) {
+  static const std::regex ofFloat(R"(\S*\.f32\s+(%r\d+), .*)");
+  static const std::regex ofPart(R"(st\.\S*b(8|16)\s+\[.*\], (%\w+);)");
+  std::istringstream lines(ptx);
+  std::set<std::string> floats;
+  size_t found = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    line.erase(0, line.find_first_not_of('\t'));
+    if (std::regex_match(line, match, ofPart)) {
+      ++stores;
+      found += floats.count(match[2]);
+    } else if (std::regex_match(line, match, ofFloat)) {
+      floats.insert(match[1]);
+    }
+  }
+  return found;
+}
+
+// Such a store is right PTX, but ptxas makes a conversion of it.
+TEST(ProductPtx, StoresNoPartOfAFloat) {
+  for (const std::string format :
+       {"format = <int8, group = 64>", "format = <int4, group = 32>"}) {
+    for (const std::string config :
+         {"k = 70, n = 33, ",
+          "k = 33, n = 96, norm = true, eps = 1.0e-5 : f32, "}) {
+      SCOPED_TRACE(config + format);
+      size_t stores = 0;
+      std::string ptx = assembleKernel("linear", config + format).ptx;
+      EXPECT_EQ(floatsStoredInPart(ptx, stores), 0u);
+      EXPECT_GE(stores, 8u) << "rows' integers are no longer stored by bytes";
+    }
+  }
 }

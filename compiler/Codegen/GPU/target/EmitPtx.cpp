@@ -3,10 +3,9 @@
 #include "compiler/Codegen/GPU/target/EmitPtx.h"
 
 #include "compiler/Codegen/GPU/target/GpuModule.h"
+#include "compiler/Codegen/GPU/target/PrepareForPtxas.h"
 #include "compiler/Codegen/OptimizeModule.h"
 #include "compiler/Codegen/TemporaryFile.h"
-#include "llvm/Analysis/LoopInfo.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -22,7 +21,6 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
-#include "llvm/Transforms/Utils/LoopUtils.h"
 
 using namespace mtp::gpu;
 using namespace llvm;
@@ -125,19 +123,6 @@ static void expandLoadsOnce(Module &module) {
   }
 }
 
-/// Asks ptxas for no copies of loops in kernels that must leave registers to
-/// others: unrolled, their loads take what there is, and sums are spilled.
-static void keepLoopsRolled(Module &module) {
-  for (Function &function : module) {
-    if (function.isDeclaration() || !function.hasFnAttribute("nvvm.minctasm"))
-      continue;
-    DominatorTree tree(function);
-    LoopInfo loops(tree);
-    for (Loop *loop : loops.getLoopsInPreorder())
-      addStringMetadataToLoop(loop, "llvm.loop.unroll.disable");
-  }
-}
-
 Expected<std::string> mtp::gpu::emitPtx(Module &module, StringRef chip) {
   auto machine = makeMachine(chip);
   if (!machine)
@@ -146,7 +131,7 @@ Expected<std::string> mtp::gpu::emitPtx(Module &module, StringRef chip) {
   module.setDataLayout((*machine)->createDataLayout());
   expandLoadsOnce(module);
   mtp::codegen::optimizeModule(module, **machine);
-  keepLoopsRolled(module);
+  prepareForPtxas(module);
   SmallString<0> text;
   raw_svector_ostream stream(text);
   legacy::PassManager codegen;
