@@ -41,6 +41,10 @@ CudaDevice::load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
   return std::unique_ptr<Executable>(std::move(executable));
 }
 
+/// Copies in a row, of which the second half count: the first one maps its
+/// memory, and the second one of an idle H100 had 2.62 TB/s where it has 3.01.
+static constexpr size_t kCopies = 16;
+
 Result<double> CudaDevice::copyRate(uint64_t bytes) {
   bytes = std::min(bytes, context->driver().traits.longestCopy);
   MTP_RETURN_IF_ERROR(context->enter());
@@ -56,22 +60,23 @@ Result<double> CudaDevice::copyRate(uint64_t bytes) {
     if (status.isOk())
       status = context->check(result, "a copy within the GPU");
   };
-  float milliseconds = 0;
   for (CUevent &event : events)
     note(driver.cuEventCreate(&event, 0));
-  // The second copy counts: the first one maps its memory.
-  for (int turn = 0; turn < 2; ++turn) {
-    note(driver.cuEventRecord(events[0], nullptr));
+  for (size_t i = 0; i < kCopies; ++i) {
+    if (i == kCopies / 2)
+      note(driver.cuEventRecord(events[0], nullptr));
     note(
         driver.cuMemcpyDtoDAsync(to.address(), from.address(), bytes, nullptr));
-    note(driver.cuEventRecord(events[1], nullptr));
   }
+  note(driver.cuEventRecord(events[1], nullptr));
   note(driver.cuCtxSynchronize());
+  float milliseconds = 0;
   note(driver.cuEventElapsedTime(&milliseconds, events[0], events[1]));
   for (CUevent event : events)
     note(driver.cuEventDestroy(event));
   MTP_RETURN_IF_ERROR(status);
-  return 2 * double(bytes) / (double(milliseconds) * 1e-3);
+  return 2 * double(bytes) * double(kCopies - kCopies / 2) /
+         (double(milliseconds) * 1e-3);
 }
 
 Result<std::unique_ptr<Device>>

@@ -20,7 +20,7 @@ public:
   /// Bytes that a thread copies without asking for more.
   static constexpr uint64_t kSliceBytes = 1 << 20;
   /// Beyond so many threads memory is what limits them.
-  static constexpr uint32_t kMostThreads = 8;
+  static constexpr uint32_t kMostThreads = 16;
 
   /// `threads` are all that copy, the caller's included; zero: as many as there
   /// are usable processors, and no more than kMostThreads. Those beside the

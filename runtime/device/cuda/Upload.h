@@ -16,7 +16,7 @@ namespace mtp {
 class Upload {
 public:
   /// Bytes of a buffer: a transfer of so many is far longer than its launch.
-  static constexpr uint64_t kBufferBytes = 16 << 20;
+  static constexpr uint64_t kBufferBytes = 32 << 20;
 
   /// Allocates nothing: that is for the first add(), which may fail. `bytes` is
   /// a bound on all copies together: buffers are no larger. `threads` as in
