@@ -1,6 +1,7 @@
 //===- worker_pool_test.cpp - Threads that wait, sleep and stand in -------===//
 
 #include "runtime/core/Processors.h"
+#include "runtime/device/cpu/QuietTime.h"
 #include "runtime/device/cpu/WorkerPool.h"
 
 #include <chrono>
@@ -159,6 +160,86 @@ TEST(WorkerPool, TakesNoMoreThreadsThanItsLimit) {
   for (uint32_t workers : {0u, 1025u})
     EXPECT_EQ(WorkerPool::create(workers, false).status().message(),
               "expected 1 to 1024 threads, got " + std::to_string(workers));
+}
+
+//===----------------------------------------------------------------------===//
+// Quiet times
+//===----------------------------------------------------------------------===//
+
+static constexpr uint64_t kMs = 1'000'000;
+
+TEST(QuietTime, AThreadThatIsSeldomAwayStays) {
+  QuietTime two(2), many(16);
+  // An I/O thread's work, or another program's slice, now and then.
+  EXPECT_EQ(two.add(1000 * kMs, 1001 * kMs), 0u);
+  EXPECT_EQ(two.add(1030 * kMs, 1034 * kMs), 0u);
+  EXPECT_EQ(two.add(1050 * kMs, 1054 * kMs), 0u);
+  EXPECT_FALSE(two.isQuiet(1054 * kMs));
+  // The more threads wait, the dearer it is.
+  EXPECT_EQ(many.add(1000 * kMs, 1004 * kMs), 0u);
+  EXPECT_EQ(many.add(1244 * kMs, 1248 * kMs), 0u);
+  EXPECT_EQ(many.add(1487 * kMs, 1491 * kMs), 16 * kMs);
+}
+
+TEST(QuietTime, AThreadThatIsOftenAwayIsGivenUpForAWhile) {
+  QuietTime pool(2);
+  uint64_t time = 1000 * kMs;
+  EXPECT_EQ(pool.add(time - 4 * kMs, time), 0u);
+  // Behind each trial of 15 ms it is away for 4.
+  for (uint64_t times : {4, 8, 16, 16}) {
+    time += 19 * kMs;
+    EXPECT_EQ(pool.add(time - 4 * kMs, time), times * 4 * kMs);
+    EXPECT_TRUE(pool.isQuiet(time + times * 4 * kMs - 1));
+    time += times * 4 * kMs;
+    EXPECT_FALSE(pool.isQuiet(time));
+  }
+  EXPECT_EQ(pool.add(time, time + 13 * kMs), 200 * kMs);
+  // A trial that goes well begins it anew.
+  time += 300 * kMs;
+  EXPECT_EQ(pool.add(time, time + 4 * kMs), 0u);
+  EXPECT_EQ(pool.add(time + 5 * kMs, time + 9 * kMs), 16 * kMs);
+}
+
+TEST(QuietTime, TakesTimesThatStandStill) {
+  QuietTime pool(2);
+  EXPECT_EQ(pool.add(0, 0), 0u);
+  EXPECT_EQ(pool.add(5, 5), 0u);
+  // Of two threads that report at one time.
+  EXPECT_EQ(pool.add(3, 4), 4u);
+  EXPECT_EQ(pool.add(0, UINT64_MAX / 2), 200 * kMs);
+}
+
+/// Of the speed of a pool whose thread is put aside for `absence` behind each
+/// `ran`, what is left in the long run; `without` the thread there is less.
+static double speedBeside(uint64_t absence, uint64_t ran, uint32_t workers,
+                          double without) {
+  QuietTime pool(workers);
+  double work = 0, time = 0;
+  uint64_t now = 1000 * kMs;
+  for (int i = 0; i < 200; ++i) {
+    now += ran + absence;
+    uint64_t quiet = pool.add(now - absence, now);
+    now += quiet;
+    work += double(ran) + double(quiet) * without;
+    time += double(ran + absence) + double(quiet);
+  }
+  return work / time;
+}
+
+TEST(QuietTime, LosesLittleAgainstTheBetterWay) {
+  for (uint32_t workers : {2u, 4u, 16u})
+    for (uint64_t absence : {1 * kMs, 4 * kMs, 12 * kMs})
+      for (uint64_t ran = kMs / 8; ran < 4000 * kMs; ran *= 2) {
+        double with = double(ran) / double(ran + absence);
+        // Where a second thread makes it 1.25 times as fast, and twice.
+        double little = 1 - 1.0 / (4 * workers - 3), much = 1 - 1.0 / workers;
+        EXPECT_GE(speedBeside(absence, ran, workers, little),
+                  0.94 * std::max(with, little))
+            << workers << " threads, " << absence << " of " << ran;
+        EXPECT_GE(speedBeside(absence, ran, workers, much),
+                  0.65 * std::max(with, much))
+            << workers << " threads, " << absence << " of " << ran;
+      }
 }
 
 //===----------------------------------------------------------------------===//

@@ -31,11 +31,9 @@ static constexpr uint32_t kIdleSpins = 16384;
 /// do its shares. It is woken now and then, not at every stage.
 static constexpr uint64_t kWakeInterval = 200'000;
 /// A thread that the system puts aside in the middle of a share for longer than
-/// this holds up all others: the pool then goes on with fewer threads for some
-/// times as long, for there is no processor for that one.
+/// this holds up all others: where that comes often, the pool goes on with
+/// fewer threads for a while.
 static constexpr uint64_t kLongAbsence = 500'000;
-static constexpr uint64_t kQuietTimes = 16;
-static constexpr uint64_t kLongestQuiet = 200'000'000;
 
 /// Processor time that a thread which runs has had while another one spun.
 static constexpr uint64_t kLeastProgress = 10'000;
@@ -99,6 +97,7 @@ static void pinTo(pthread_t thread, uint32_t n, const cpu_set_t &allowed) {
 
 WorkerPool::WorkerPool(uint32_t workers, uint32_t processors)
     : workers(workers), processors(processors), each(workers),
+      quietTime(workers),
       remaining(workers <= kFewWorkers ? remainingNear : remainingFar) {}
 
 Result<std::unique_ptr<WorkerPool>>
@@ -201,9 +200,7 @@ void WorkerPool::run(const Job &newJob) {
   each[0].processor.store(::sched_getcpu(), std::memory_order_relaxed);
   noteClock(0);
   open(first, job.shares[0], std::memory_order_seq_cst);
-  if (sleepers.load(std::memory_order_seq_cst) &&
-      (quietUntil.load(std::memory_order_relaxed) == 0 ||
-       now() >= quietUntil.load(std::memory_order_relaxed)))
+  if (sleepers.load(std::memory_order_seq_cst) && !quietTime.isQuiet(now()))
     wakeSome();
   for (;;) {
     uint64_t seen = phase.load(std::memory_order_acquire);
@@ -310,15 +307,14 @@ void WorkerPool::complete(uint64_t stage, uint32_t self) {
   if (sleepers.load(std::memory_order_relaxed) == 0)
     return;
   uint64_t time = now();
-  if (uint64_t absence = wasPutAside(stage, self, time)) {
-    quietUntil.store(time + std::min(absence * kQuietTimes, kLongestQuiet),
-                     std::memory_order_relaxed);
+  uint64_t absence = wasPutAside(stage, self, time);
+  if (absence && quietTime.add(time - absence, time) > 0) {
     if (self != 0)
       rest(self);
     return;
   }
   if (time >= nextWake.load(std::memory_order_relaxed) &&
-      time >= quietUntil.load(std::memory_order_relaxed)) {
+      !quietTime.isQuiet(time)) {
     nextWake.store(time + kWakeInterval, std::memory_order_relaxed);
     wakeSome();
   }

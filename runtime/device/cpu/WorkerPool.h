@@ -4,6 +4,7 @@
 #define MTP_RUNTIME_DEVICE_CPU_WORKERPOOL_H
 
 #include "runtime/core/Result.h"
+#include "runtime/device/cpu/QuietTime.h"
 
 #include <atomic>
 #include <cstdint>
@@ -134,7 +135,7 @@ private:
   std::atomic<uint64_t> awaitedSince = 0;
   /// When a sleeper may be woken again, within a job and at all.
   std::atomic<uint64_t> nextWake = 0;
-  std::atomic<uint64_t> quietUntil = 0;
+  QuietTime quietTime;
 };
 
 } // namespace mtp

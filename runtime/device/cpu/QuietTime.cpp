@@ -1,0 +1,31 @@
+//===- QuietTime.cpp - When to go on without a thread ---------------------===//
+
+#include "runtime/device/cpu/QuietTime.h"
+
+#include <algorithm>
+
+using namespace mtp;
+
+/// How many times the absence at first and at most, and how long at most.
+static constexpr uint64_t kFirstTimes = 4, kMostTimes = 16;
+static constexpr uint64_t kLongest = 200'000'000;
+
+/// How much a thread less costs is not known: a second one makes small models
+/// 1.25 times as fast and large ones nearly twice. This is right for the
+/// former: a pool has between absences what it has without the thread, and a
+/// part in (4 (workers - 1) + 1) more.
+static constexpr uint64_t kLeastRan = 4;
+
+uint64_t QuietTime::add(uint64_t begin, uint64_t end) {
+  uint64_t absence = end - begin;
+  uint64_t ran = begin - std::min(until.load(std::memory_order_relaxed), begin);
+  uint64_t factor = 0, quiet = 0;
+  if (ran / (kLeastRan * (workers - 1)) < absence) {
+    factor = std::clamp(2 * times.load(std::memory_order_relaxed), kFirstTimes,
+                        kMostTimes);
+    quiet = absence > kLongest / factor ? kLongest : absence * factor;
+  }
+  times.store(factor, std::memory_order_relaxed);
+  until.store(end + quiet, std::memory_order_relaxed);
+  return quiet;
+}
