@@ -61,6 +61,7 @@ static Result<SessionOptions> readOptions(const mtp_session_options *options) {
   o.separatePrompts = given.separate_prompts != 0;
   o.snapshotBytes = given.snapshot_bytes;
   o.snapshotTokens = given.snapshot_tokens;
+  o.populateMemory = given.populate_memory != 0;
   return o;
 }
 

@@ -16,14 +16,20 @@ static std::optional<uint64_t> leadingNumber(std::string_view text) {
   return end.ec == std::errc() ? std::optional<uint64_t>(number) : std::nullopt;
 }
 
-static uint64_t physicalMemory(const SystemFiles &files) {
-  std::string text = readSmallFile(files.proc + "/meminfo").value_or("");
-  constexpr std::string_view key = "MemTotal:";
+/// The number behind a key in a file of such lines.
+static std::optional<uint64_t> numberBehind(std::string_view key,
+                                            const std::string &path) {
+  std::string text = readSmallFile(path).value_or("");
   size_t at = text.find(key);
   if (at == std::string::npos)
-    return UINT64_MAX;
+    return std::nullopt;
+  return leadingNumber(std::string_view(text).substr(at + key.size()));
+}
+
+/// Of the machine; as much as there can be where it does not say.
+static uint64_t machineMemory(std::string_view key, const SystemFiles &files) {
   std::optional<uint64_t> kilobytes =
-      leadingNumber(std::string_view(text).substr(at + key.size()));
+      numberBehind(key, files.proc + "/meminfo");
   return kilobytes ? multiplyBytes(*kilobytes, 1024) : UINT64_MAX;
 }
 
@@ -39,7 +45,7 @@ static uint64_t cgroupMemory(const SystemFiles &files) {
 }
 
 MemoryLimit mtp::memoryLimit(const SystemFiles &files) {
-  MemoryLimit limit{physicalMemory(files), "physical memory"};
+  MemoryLimit limit{machineMemory("MemTotal:", files), "physical memory"};
   if (uint64_t bytes = cgroupMemory(files); bytes < limit.bytes)
     limit = {bytes, "the cgroup's memory limit"};
   struct rlimit space;
@@ -56,4 +62,30 @@ Status mtp::checkMemory(uint64_t bytes, std::string_view what,
   return resourceExhausted(strCat(what, " need ", bytes,
                                   " bytes, more than the ", limit.bytes,
                                   " bytes of ", limit.source));
+}
+
+/// What a group may still take. Of what it has the system takes back what it
+/// keeps of files that nobody has read for long.
+static uint64_t leftOfGroup(const std::string &folder, const char *limit,
+                            const char *use) {
+  auto text = readSmallFile(folder + limit);
+  std::optional<uint64_t> most = text ? leadingNumber(*text) : std::nullopt;
+  if (!most)
+    return UINT64_MAX;
+  uint64_t used = numberBehind("", folder + use).value_or(0);
+  uint64_t kept =
+      numberBehind("inactive_file ", folder + "/memory.stat").value_or(0);
+  used -= std::min(kept, used);
+  return *most - std::min(used, *most);
+}
+
+uint64_t mtp::availableMemory(const SystemFiles &files) {
+  uint64_t least = machineMemory("MemAvailable:", files);
+  for (const std::string &folder : cgroupFolders("memory", files)) {
+    least =
+        std::min(least, leftOfGroup(folder, "/memory.max", "/memory.current"));
+    least = std::min(least, leftOfGroup(folder, "/memory.limit_in_bytes",
+                                        "/memory.usage_in_bytes"));
+  }
+  return least;
 }

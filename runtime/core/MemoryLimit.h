@@ -33,6 +33,11 @@ MemoryLimit memoryLimit(const SystemFiles &files = {});
 Status checkMemory(uint64_t bytes, std::string_view what,
                    const MemoryLimit &limit = memoryLimit());
 
+/// What could be taken beside all that is used now, by others too: the least of
+/// what the machine has available and of what each of the process's cgroups has
+/// left. Reads a few small files.
+uint64_t availableMemory(const SystemFiles &files = {});
+
 /// Sums and products that stop at the largest value instead of beginning anew.
 inline uint64_t addBytes(uint64_t a, uint64_t b) {
   uint64_t sum;

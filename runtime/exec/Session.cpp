@@ -123,7 +123,8 @@ Status Session::Impl::start() {
     MTP_RETURN_IF_ERROR(checkOptions());
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
                        openDevice(inner.device, inner.gpu,
-                                  {options.threads, options.pinThreads}));
+                                  {options.threads, options.pinThreads,
+                                   options.populateMemory}));
   if (options.roundsPerLaunch == 0)
     options.roundsPerLaunch =
         std::min(device->preferredRounds(), inner.artifact().maxRounds);

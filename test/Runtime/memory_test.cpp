@@ -3,12 +3,14 @@
 #include "FakeModel.h"
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/MemoryAccount.h"
+#include "runtime/device/cpu/HostMemory.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <thread>
 
@@ -50,6 +52,9 @@ protected:
   MemoryLimit limit() const {
     return memoryLimit({root / "proc", root / "cgroup"});
   }
+  uint64_t available() const {
+    return availableMemory({root / "proc", root / "cgroup"});
+  }
 
   fs::path root;
 };
@@ -90,6 +95,27 @@ TEST_F(MemoryLimitTest, NamesBothNumbers) {
   EXPECT_EQ(checkMemory(1024 * kMega + 1, "pages", limit()).toString(),
             "ResourceExhausted: pages need 1073741825 bytes, more than the "
             "1073741824 bytes of physical memory");
+}
+
+TEST_F(MemoryLimitTest, KnowsWhatNobodyUses) {
+  EXPECT_EQ(available(), UINT64_MAX);
+  write("proc/meminfo", "MemTotal: 1048576 kB\nMemAvailable:  524288 kB\n");
+  EXPECT_EQ(available(), 512 * kMega);
+  write("proc/self/cgroup", "0::/a/b\n");
+  write("cgroup/memory.max", "max\n");
+  write("cgroup/a/memory.max", std::to_string(400 * kMega) + "\n");
+  EXPECT_EQ(available(), 400 * kMega);
+  write("cgroup/a/memory.current", std::to_string(150 * kMega) + "\n");
+  EXPECT_EQ(available(), 250 * kMega);
+  write("cgroup/a/memory.stat", "active_file 7\ninactive_file " +
+                                    std::to_string(20 * kMega) + "\nslab 9\n");
+  EXPECT_EQ(available(), 270 * kMega);
+  write("cgroup/a/memory.current", std::to_string(500 * kMega) + "\n");
+  EXPECT_EQ(available(), 0u);
+  write("proc/self/cgroup", "4:memory:/m\n");
+  write("cgroup/memory/m/memory.limit_in_bytes", std::to_string(90 * kMega));
+  write("cgroup/memory/m/memory.usage_in_bytes", std::to_string(20 * kMega));
+  EXPECT_EQ(available(), 70 * kMega);
 }
 
 TEST(Memory, SumsAndProductsStopAtTheLargestValue) {
@@ -138,6 +164,54 @@ TEST(Memory, RefusesResultsThatAreLargerTogether) {
                                   " bytes, more than the "),
             0u)
       << status.toString();
+}
+
+//===----------------------------------------------------------------------===//
+// Taken before it is used
+//===----------------------------------------------------------------------===//
+
+TEST(HostMemory, IsThereOnceItIsPopulated) {
+  constexpr uint64_t kBytes = 3 * kMega, kPages = kBytes / 4096;
+  auto memory = HostMemory::allocate(kBytes, "pages");
+  ASSERT_TRUE(memory.isOk());
+  auto resident = [&] {
+    std::vector<unsigned char> pages(kPages);
+    EXPECT_EQ(::mincore(memory->data(), kBytes, pages.data()), 0);
+    return std::ranges::count_if(pages, [](auto page) { return page & 1; });
+  };
+  EXPECT_EQ(resident(), 0);
+  memory->populate();
+  EXPECT_EQ(resident(), int64_t(kPages));
+  EXPECT_EQ(memory->data()[kBytes - 1], 0);
+  HostMemory().populate();
+}
+
+/// By how much what this process has in memory grows with a session.
+static int64_t residentWith(uint64_t arenaBytes, bool populates) {
+  ArtifactBuilder a = makeFakeModel();
+  a.arenaBytes = a.programs.back().arenaBytes = arenaBytes;
+  auto model = Model::load(writeFile("resident.bin", a.finish()));
+  EXPECT_TRUE(model.isOk()) << model.status().toString();
+  auto resident = [] {
+    int64_t all = 0, pages = 0;
+    std::ifstream("/proc/self/statm") >> all >> pages;
+    return pages * ::sysconf(_SC_PAGESIZE);
+  };
+  SessionOptions options;
+  options.threads = 1;
+  options.populateMemory = populates;
+  int64_t before = resident();
+  auto session = Session::create(*model, options);
+  EXPECT_TRUE(session.isOk()) << session.status().toString();
+  return resident() - before;
+}
+
+TEST(Memory, IsTakenWhenASessionBeginsIfItIsAskedForAndFits) {
+  EXPECT_GE(residentWith(64 * kMega, true), int64_t(60 * kMega));
+  EXPECT_LE(residentWith(64 * kMega, false), int64_t(32 * kMega));
+  // More than half of what can be available.
+  uint64_t most = memoryLimit().bytes / 2 & ~uint64_t(4095);
+  EXPECT_LE(residentWith(most + 4096, true), int64_t(32 * kMega));
 }
 
 //===----------------------------------------------------------------------===//

@@ -123,6 +123,12 @@ static void addSessionFlags(CLI::App &app, ServeFlags &o) {
   addNumber(app, "--step-milliseconds", s.stepMilliseconds,
             "How long a round with rows of a prompt beside its own should take "
             "(0: as long as one without, and --prompt-milliseconds)");
+  addFlag(
+      app, "--lazy-memory", s.populateMemory,
+      "Take memory for KV pages when they are first used; else all of it is "
+      "taken before the server begins, if it is at most half of what is "
+      "available, so that no token waits for it",
+      false);
   addFlag(app, "--no-prefix-cache", s.prefixCache,
           "Do not share pages of equal prompts", false);
   addNumber(app, "--snapshot-bytes", s.snapshotBytes,
@@ -219,8 +225,11 @@ static Status addFallback(const ServeFlags &o, const Model &model,
   load.device = DeviceKind::Cpu;
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> onCpu,
                        Model::load(o.artifact, load));
+  SessionOptions options = o.session;
+  // Clients wait for what it goes on with.
+  options.populateMemory = false;
   server.setFallback(
-      [onCpu, options = o.session] { return Session::create(onCpu, options); });
+      [onCpu, options] { return Session::create(onCpu, options); });
   return okStatus();
 }
 
@@ -262,6 +271,7 @@ int main(int argc, char **argv) {
                "mtp-serve");
   app.footer(kExamples);
   ServeFlags options;
+  options.session.populateMemory = true;
   addArtifact(app, options.artifact);
   addServerFlags(app, options);
   addLimitFlags(app, options.server.limits);

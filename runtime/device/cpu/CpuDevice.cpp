@@ -28,6 +28,7 @@ public:
         plan(artifact.plans[index]), pool(std::move(pool)), kvPages(kvPages) {}
 
   Status load();
+  void populate();
   Status run(uint32_t program, uint32_t n) override;
   Status runHalf(uint32_t program, uint32_t n, Half half) override;
   Status startRounds(uint32_t program, uint32_t n) override;
@@ -80,8 +81,8 @@ private:
 
 class CpuDevice final : public Device {
 public:
-  explicit CpuDevice(std::shared_ptr<WorkerPool> pool)
-      : pool(std::move(pool)) {}
+  CpuDevice(std::shared_ptr<WorkerPool> pool, bool populates)
+      : pool(std::move(pool)), populates(populates) {}
 
   Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
@@ -94,6 +95,7 @@ public:
 
 private:
   std::shared_ptr<WorkerPool> pool;
+  bool populates;
 };
 
 } // namespace
@@ -178,6 +180,17 @@ Status CpuExecutable::load() {
   MTP_RETURN_IF_ERROR(checkTarget(*plan.target));
   MTP_RETURN_IF_ERROR(allocate());
   return loadKernels();
+}
+
+/// What a first touch costs is paid by whoever touches: all layers begin a page
+/// of the system in the same pass.
+void CpuExecutable::populate() {
+  if (memoryBytes() > availableMemory() / 2)
+    return;
+  for (HostMemory *memory : {&arena, &states, &scratch})
+    memory->populate();
+  for (HostMemory &cache : caches)
+    cache.populate();
 }
 
 //===----------------------------------------------------------------------===//
@@ -355,6 +368,8 @@ CpuDevice::load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
   auto executable =
       std::make_unique<CpuExecutable>(std::move(artifact), plan, pool, kvPages);
   MTP_RETURN_IF_ERROR(executable->load());
+  if (populates)
+    executable->populate();
   return std::unique_ptr<Executable>(std::move(executable));
 }
 
@@ -363,6 +378,6 @@ mtp::createCpuDevice(const CpuOptions &options) {
   uint32_t threads = options.threads ? options.threads : usableProcessors();
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<WorkerPool> pool,
                        WorkerPool::create(threads, options.pin));
-  return std::unique_ptr<Device>(
-      new CpuDevice(std::shared_ptr<WorkerPool>(std::move(pool))));
+  return std::unique_ptr<Device>(new CpuDevice(
+      std::shared_ptr<WorkerPool>(std::move(pool)), options.populate));
 }

@@ -13,6 +13,9 @@ struct CpuOptions {
   uint32_t threads = 0;
   /// Binds each thread, the caller's included, to a processor of its own.
   bool pin = false;
+  /// Take all memory when a plan is loaded, where that is at most half of what
+  /// is available, and else as it is used.
+  bool populate = false;
 };
 
 /// The processors of this machine. Executables that it has loaded may outlive

@@ -41,3 +41,19 @@ Result<HostMemory> HostMemory::allocate(uint64_t bytes, const char *what) {
   memory.length = bytes;
   return memory;
 }
+
+// Linux 5.14; the C library's headers may be older.
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+void HostMemory::populate() {
+  if (!bytes || ::madvise(bytes, length, MADV_POPULATE_WRITE) == 0 ||
+      errno != EINVAL)
+    return;
+  // An older kernel gives pages that are written.
+  for (uint64_t at = 0; at < length; at += 4096) {
+    volatile uint8_t *page = bytes + at;
+    *page = *page;
+  }
+}

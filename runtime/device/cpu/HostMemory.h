@@ -21,6 +21,10 @@ public:
   /// Zero bytes give a null pointer. `what` names the memory in the error.
   static Result<HostMemory> allocate(uint64_t bytes, const char *what);
 
+  /// Takes all pages from the system, so that nobody waits for one later. Where
+  /// it has none pages still come as they are touched.
+  void populate();
+
   uint8_t *data() const { return bytes; }
   uint64_t size() const { return length; }
 

@@ -402,6 +402,9 @@ typedef struct mtp_session_options {
      the tokens of a prompt from one copy to the next, not 0 */
   uint64_t snapshot_bytes;
   uint32_t snapshot_tokens;
+  int populate_memory; /* 1: take the memory of KV pages, arena and states from
+                          the system now, where that is at most half of what is
+                          available; 0: when it is first used */
 } mtp_session_options;
 
 /* Fills in the defaults: k = MTP_K_MAXIMUM, prefix_cache = 1,

@@ -134,6 +134,11 @@ struct SessionOptions {
   uint32_t threads = 0;
   /// Bind each thread to a processor of its own.
   bool pinThreads = false;
+  /// Take the memory of KV pages, arena and states from the system when the
+  /// session begins, where that is at most half of what is available then. Else
+  /// steps take it as they use it, and those that begin new pages of the system
+  /// in all layers wait for these. A GPU's is taken in any case.
+  bool populateMemory = false;
   /// KV pages, the dummy page included: 2 to 2^31 - 1. Zero: enough for every
   /// slot at full context.
   uint32_t kvPages = 0;
