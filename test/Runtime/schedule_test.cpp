@@ -7,6 +7,8 @@
 #include "FakeModel.h"
 #include "runtime/exec/SessionImpl.h"
 
+#include <algorithm>
+#include <functional>
 #include <gtest/gtest.h>
 
 using namespace mtp;
@@ -275,4 +277,39 @@ TEST(PassCost, FindsTheTimeOfAPassAndOfARow) {
   for (int i = 0; i < 40; ++i)
     cost.add(i % 2 ? 24 : 16, 0.010);
   EXPECT_NEAR(double(cost.rowsIn(0.020)), 60, 4);
+}
+
+/// How long the longest round takes while a prompt of 2,000 tokens is read
+/// beside `own` rows in rounds that should take `limit`.
+static double longestRound(double limit, uint32_t own,
+                           const std::function<double(uint32_t)> &cost) {
+  PassCost known;
+  for (int i = 0; i < 50; ++i)
+    known.add(own, cost(own));
+  double longest = 0;
+  for (uint32_t left = 2000; left > 0;) {
+    uint64_t fit = std::max<uint64_t>(known.rowsIn(limit), own + 1) - own;
+    auto rows = uint32_t(std::min<uint64_t>({fit, 128, left}));
+    known.add(own + rows, cost(own + rows));
+    longest = std::max(longest, cost(own + rows));
+    left -= rows;
+  }
+  return longest;
+}
+
+TEST(PassCost, ExceedsATimeByLittleWhereTheFirstRowsAreFree) {
+  // As long as weights are read, and from some number of rows on as long as
+  // these are computed; all that is known at first is a round without a prompt.
+  for (double reads : {5e-3, 10e-3, 20e-3, 28e-3})
+    for (double row : {0.1e-3, 0.2e-3, 0.4e-3, 0.7e-3, 1e-3, 1.5e-3, 2e-3})
+      for (double limit : {30e-3, 60e-3, 100e-3})
+        for (uint32_t own : {1u, 4u, 16u}) {
+          auto cost = [&](uint32_t rows) {
+            return std::max(reads, rows * row);
+          };
+          if (cost(own + 1) <= limit)
+            EXPECT_LE(longestRound(limit, own, cost), 1.2 * limit)
+                << reads << " or " << row << " a row, " << own << " of "
+                << limit;
+        }
 }
