@@ -21,6 +21,7 @@ constexpr size_t kMaxConfigBytes = 16 << 20;
 constexpr size_t kMaxConfigDepth = 32;
 constexpr int64_t kMaxPositions = int64_t(1) << 31;
 constexpr const char *kConfigFile = "config.json";
+constexpr const char *kMetaFile = "params.json";
 constexpr const char *kGenerationFile = "generation_config.json";
 constexpr int64_t kMaxToken = std::numeric_limits<int32_t>::max();
 
@@ -235,7 +236,7 @@ Status checkTokens(const ModelConfig &config, const ConfigFields &generation) {
                           "\": expected token ids below the \"vocab_size\" " +
                           std::to_string(config.vocab) + ", got " +
                           std::to_string(id))
-            .withContext(generation.has(key) ? kGenerationFile : kConfigFile);
+            .withContext(generation.has(key) ? kGenerationFile : config.file);
     return okStatus();
   };
   const GenerationConfig &tokens = config.generation;
@@ -367,9 +368,11 @@ Status readFamily(ConfigFields &fields, const std::string &modelType,
 
 Result<ModelConfig> parseModelConfig(std::string_view text,
                                      std::string_view generation,
-                                     std::string_view modelOpt) {
+                                     std::string_view modelOpt,
+                                     std::string file) {
   ModelConfig config;
-  MTP_RETURN_IF_ERROR(parseConfig(text, config).withContext(kConfigFile));
+  config.file = std::move(file);
+  MTP_RETURN_IF_ERROR(parseConfig(text, config).withContext(config.file));
   Result<StrictJson> document =
       parseObject(generation.empty() ? "{}" : generation);
   if (!document)
@@ -387,18 +390,18 @@ Result<ModelConfig> parseModelConfig(std::string_view text,
 Result<ModelConfig> readModelConfig(const std::string &folder) {
   // Meta's checkpoints have another file.
   MTP_ASSIGN_OR_RETURN(std::string params,
-                       readOptional(folder + "/params.json"));
+                       readOptional(folder + "/" + kMetaFile));
   Result<std::string> own =
-      readTextFile(folder + "/config.json", kMaxConfigBytes);
+      readTextFile(folder + "/" + kConfigFile, kMaxConfigBytes);
   bool isMissing = !own && own.status().code() == StatusCode::NotFound;
   if (!own && !(isMissing && !params.empty()))
     return own.status();
-  std::string config = own ? *own : params;
   MTP_ASSIGN_OR_RETURN(std::string generation,
                        readOptional(folder + "/generation_config.json"));
   MTP_ASSIGN_OR_RETURN(std::string modelOpt,
                        readOptional(folder + "/hf_quant_config.json"));
-  return parseModelConfig(config, generation, modelOpt);
+  return parseModelConfig(own ? *own : params, generation, modelOpt,
+                          own ? kConfigFile : kMetaFile);
 }
 
 } // namespace mtp::importer

@@ -11,15 +11,18 @@
 
 namespace mtp::importer {
 
-/// Reads `config.json` of a checkpoint's folder and, where they are there,
-/// `generation_config.json` and `hf_quant_config.json`. What the importer
-/// cannot express is refused with the key and the value that asks for it.
+/// Reads `config.json` of a checkpoint's folder, or in its place Meta's
+/// `params.json`, and, where they are there, `generation_config.json` and
+/// `hf_quant_config.json`. What the importer cannot express is refused with the
+/// key and the value that asks for it.
 Result<ModelConfig> readModelConfig(const std::string &folder);
 
-/// The same from text; all but `config` may be empty.
+/// The same from text; all but `config` may be empty. `file` is what messages
+/// call the first.
 Result<ModelConfig> parseModelConfig(std::string_view config,
                                      std::string_view generation,
-                                     std::string_view modelOpt = {});
+                                     std::string_view modelOpt = {},
+                                     std::string file = "config.json");
 
 } // namespace mtp::importer
 

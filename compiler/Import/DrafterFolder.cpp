@@ -4,6 +4,7 @@
 
 #include "compiler/Import/ConfigFamilies.h"
 #include "compiler/Import/DrafterReaders.h"
+#include "compiler/Import/MetaConfig.h"
 #include "compiler/Weights/InputFile.h"
 
 #include <algorithm>
@@ -107,7 +108,7 @@ recogniseTensors(const WeightSet *weights,
     return FolderMethod::Medusa;
   if (isThere(weights, {"mask_hidden", "model.mask_hidden"}))
     return FolderMethod::PEagle;
-  if (isThere(weights, {"extra_heads.0.attention.wq.weight"}))
+  if (isThere(weights, {kHeadMark}))
     return FolderMethod::Heads;
   for (const std::string root : {"", "model."}) {
     if (isThere(weights, {root + "midlayer.self_attn.q_proj.weight",

@@ -2,6 +2,8 @@
 
 #include "compiler/Import/ForeignConfig.h"
 
+#include "compiler/Import/MetaConfig.h"
+
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -64,7 +66,7 @@ constexpr Sign kWeights[] = {
     {"fc.weight", "an EAGLE drafter"},
     {"0.0.linear.weight", "Medusa heads"},
     {"medusa_head.0.0.linear.weight", "Medusa heads"},
-    {"extra_heads.0.attention.wq.weight", "heads of a layer each"},
+    {kHeadMark, "heads of a layer each"},
     {"layers.0.self_attn.q_proj.weight", "a drafter of one layer"},
 };
 

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kMostHeads = 16, kMostNumber = int64_t(1) << 24;
 
 std::string headPrefix(int64_t head) {
-  return "extra_heads." + std::to_string(head) + ".";
+  return std::string(kHeadsRoot) + std::to_string(head) + ".";
 }
 
 /// The width of the feed-forward part that the file has, or else that its
@@ -52,7 +52,7 @@ Result<int64_t> countHeads(DrafterSource &source) {
     ++count;
   if (count < 1 || count > kMostHeads)
     return outOfRange("expected 1 to " + std::to_string(kMostHeads) +
-                      " heads \"extra_heads.{i}.\", got " +
+                      " heads \"" + std::string(kHeadsRoot) + "{i}.\", got " +
                       (count < 1 ? "none" : "more"));
   if (fields.has("n_future_tokens") && count != said)
     fields.fail("n_future_tokens",

@@ -6,6 +6,7 @@
 #include "compiler/Import/ConfigReader.h"
 #include "compiler/Import/DraftPlan.h"
 #include "compiler/Import/ForeignConfig.h"
+#include "compiler/Import/MetaConfig.h"
 #include "compiler/Import/ModelEmitter.h"
 #include "compiler/Import/UnusedWeights.h"
 #include "compiler/Tokenizer/ChatFiles.h"
@@ -25,8 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kDefaultContext = 4096;
-/// A weight of the first of heads that are layers.
-constexpr const char *kHeadMark = "extra_heads.0.attention.wq.weight";
 constexpr const char *kIdsOnly = "the model will take and give token ids only";
 
 Result<int64_t> planContext(const ModelConfig &config,
@@ -37,8 +36,8 @@ Result<int64_t> planContext(const ModelConfig &config,
   if (!options.maxContext)
     return std::min(kDefaultContext, most);
   if (*options.maxContext > config.maxPositions)
-    return outOfRange("--max-context: expected at most the config's "
-                      "max_position_embeddings " +
+    return outOfRange("--max-context: expected at most the config's " +
+                      std::string(config.positionsKey) + " " +
                       std::to_string(config.maxPositions) + ", got " +
                       std::to_string(*options.maxContext));
   if (*options.maxContext > most)
@@ -124,7 +123,10 @@ void emitCaches(ModelContext &context) {
     emit(kDrafterCache, context.draft.modules, config);
   if (const DrafterFolder *folder = context.draft.folder)
     if (!folder->layerPrefixes.empty())
-      emit(kDrafterCache, int64_t(folder->layerPrefixes.size()),
+      // Heads deeper than k are not run.
+      emit(kDrafterCache,
+           folder->heads() > 0 ? context.draft.maxK
+                               : int64_t(folder->layerPrefixes.size()),
            folder->layers);
 }
 
@@ -319,7 +321,7 @@ void countMetaLayers(ModelConfig &config, const WeightTable &weights) {
     ++count;
   if (count > 0)
     config.layers.resize(size_t(count));
-  if (weights.contains(kHeadMark))
+  if (weights.contains(std::string(kHeadMark)))
     config.hasHeads = true;
 }
 
@@ -403,7 +405,7 @@ Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
   // Heads of the target's own folder are read as the drafter's.
   if (context.draft.folder->isInline)
     std::erase_if(unused.elsewhere, [&](const std::string &key) {
-      return key.starts_with("extra_heads.");
+      return key.starts_with(kHeadsRoot);
     });
   if (!targets.empty())
     warn(options, "weights of the drafter that are its target's, whose own "
@@ -432,8 +434,9 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   std::string text = "expected every weight under a layer to be used, got ";
   if (!unused.inLayers.empty() && !options.allowsUnusedWeights)
     return invalidArgument(text + listKeys(unused.inLayers) +
-                           " that are not; correct config.json, or go on "
-                           "without them with --allow-unused-weights");
+                           " that are not; correct " + context.config.file +
+                           ", or go on without them with "
+                           "--allow-unused-weights");
   if (!unused.inLayers.empty())
     warn(options, "weights under layers that nothing uses, " +
                       listKeys(unused.inLayers));

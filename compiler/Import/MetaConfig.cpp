@@ -94,8 +94,9 @@ Status readMetaModel(ConfigFields &fields, ModelConfig &config) {
   // The heads behind the first are layers, too, and counted with the others.
   int64_t heads = fields.integerOr("n_future_tokens", 1, 17, 1) - 1;
   int64_t layers = fields.integer("n_layers", heads + 1, kMostLayers) - heads;
+  config.positionsKey = "max_seq_len";
   config.maxPositions =
-      fields.integerOr("max_seq_len", 2, kMostPositions, kPositions);
+      fields.integerOr(config.positionsKey, 2, kMostPositions, kPositions);
   MTP_RETURN_IF_ERROR(fields.status());
   config.layers.resize(size_t(layers));
   config.hasHeads = heads > 0;

@@ -10,7 +10,15 @@
 #include "compiler/Import/ConfigFields.h"
 #include "compiler/Import/ModelConfig.h"
 
+#include <string_view>
+
 namespace mtp::importer {
+
+/// In front of the keys of heads of a layer each, and a weight that the first
+/// of them has.
+inline constexpr std::string_view kHeadsRoot = "extra_heads.";
+inline constexpr std::string_view kHeadMark =
+    "extra_heads.0.attention.wq.weight";
 
 /// Whether these are the keys of params.json.
 bool isMetaConfig(const ConfigFields &fields);

@@ -154,6 +154,9 @@ struct GenerationConfig {
 
 struct ModelConfig {
   std::string family; ///< model_type, of the text model's config.
+  /// The file that was read, and its key of `maxPositions`, for messages.
+  std::string file = "config.json";
+  std::string_view positionsKey = "max_position_embeddings";
   /// Where the weights stand. More than one if the text model is part of
   /// another one, whose checkpoints differ: the first that is there is meant.
   std::vector<KeyLayout> layouts = {KeyLayout()};

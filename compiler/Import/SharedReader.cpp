@@ -94,6 +94,22 @@ Status checkKeptTokens(const DrafterSource &source,
   return okStatus();
 }
 
+/// Whether a target of so many layers has the taps. `where` they are said
+/// stands before what is wrong, `meaning` is how they are counted.
+Status checkTaps(const std::vector<int64_t> &taps, int64_t layers,
+                 const std::string &where, const std::string &meaning) {
+  for (int64_t tap : taps)
+    if (tap < 0 || tap > layers)
+      return outOfRange(where + "streams of a target of " +
+                        std::to_string(layers) + " layers, " + meaning +
+                        ", got the one that enters layer " +
+                        std::to_string(tap));
+  if (taps.size() > size_t(kMostTaps))
+    return outOfRange(where + "at most " + std::to_string(kMostTaps) +
+                      " taps, got " + std::to_string(taps.size()));
+  return okStatus();
+}
+
 } // namespace
 
 bool isSpeculators(const DrafterSource &source) {
@@ -206,20 +222,14 @@ Status readTaps(DrafterSource &source, DrafterFolder &drafter,
   }
   read(fields, "target_layer_ids", "");
   MTP_RETURN_IF_ERROR(fields.status());
+  std::string where = "config key \"" + key + "\": expected ";
   if (taps.empty()) {
     taps = absent.taps;
     key = "none: " + std::string(absent.meaning);
+    where = "taps, which no key of the config names and are then " +
+            std::string(absent.meaning) + ": expected ";
   }
-  for (int64_t tap : taps)
-    if (tap < 0 || tap > layers)
-      return outOfRange(
-          "config key \"" + key + "\": expected streams of a target of " +
-          std::to_string(layers) + " layers, " + meaning +
-          ", got the one that enters layer " + std::to_string(tap));
-  if (taps.size() > size_t(kMostTaps))
-    return outOfRange("config key \"" + key + "\": expected at most " +
-                      std::to_string(kMostTaps) + " taps, got " +
-                      std::to_string(taps.size()));
+  MTP_RETURN_IF_ERROR(checkTaps(taps, layers, where, meaning));
   drafter.notes.push_back("taps: the residual streams that enter layers " +
                           list(taps) + " (" + key + ", " + meaning + ")");
   return okStatus();

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Changes the token of a column in d2t: edit_map.py FILE COLUMN=TOKEN"""
+"""Changes the token of a column in d2t, or writes all tokens in place of offsets:
+edit_map.py FILE COLUMN=TOKEN or edit_map.py FILE tokens"""
 import array, os, sys
 
 import edit_weights
 
-path, (column, token) = sys.argv[1], map(int, sys.argv[2].split("="))
+path, edit = sys.argv[1:]
 tensors = edit_weights.read(path)
 dtype, shape, data = tensors["d2t"]
 offsets = array.array("q", data)
-offsets[column] = token - column
+if edit == "tokens":
+    offsets = array.array("q", [column + offset for column, offset in enumerate(offsets)])
+else:
+    column, token = map(int, edit.split("="))
+    offsets[column] = token - column
 tensors["d2t"] = (dtype, shape, offsets.tobytes())
 edit_weights.write(path, tensors)
