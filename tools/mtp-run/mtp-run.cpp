@@ -143,13 +143,7 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addFlag(app, "--no-prefix-cache", s.prefixCache,
           "Do not share pages of equal prompts", false)
       ->group(kGeneration);
-  addNumber(app, "--snapshot-bytes", s.snapshotBytes,
-            "Memory for copies of what recurrent layers carry, without which "
-            "a model that has some shares nothing (default: 1 GiB)")
-      ->group(kGeneration);
-  addNumber(app, "--snapshot-tokens", s.snapshotTokens,
-            "Tokens of a prompt from one copy to the next (default: 512)")
-      ->group(kGeneration);
+  addSnapshotFlags(app, s, kGeneration);
 }
 
 static void addScoringFlags(CLI::App &app, RunOptions &o) {

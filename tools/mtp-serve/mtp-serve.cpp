@@ -131,11 +131,7 @@ static void addSessionFlags(CLI::App &app, ServeFlags &o) {
       false);
   addFlag(app, "--no-prefix-cache", s.prefixCache,
           "Do not share pages of equal prompts", false);
-  addNumber(app, "--snapshot-bytes", s.snapshotBytes,
-            "Memory for copies of what recurrent layers carry, without which "
-            "a model that has some shares nothing (default: 1 GiB)");
-  addNumber(app, "--snapshot-tokens", s.snapshotTokens,
-            "Tokens of a prompt from one copy to the next (default: 512)");
+  addSnapshotFlags(app, s);
   addFlag(app, "--deterministic", s.deterministic,
           "Compute prompts on a GPU without its vendor's library");
   addDeviceFlag(app, o.load.device, o.load.gpu);

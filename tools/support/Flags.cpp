@@ -208,6 +208,20 @@ void mtp::addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin) {
   addFlag(app, "--pin", pin, "Bind each thread to a processor");
 }
 
+void mtp::addSnapshotFlags(CLI::App &app, SessionOptions &session,
+                           const std::string &group) {
+  CLI::Option *flags[] = {
+      addNumber(app, "--snapshot-bytes", session.snapshotBytes,
+                "Memory for copies of what recurrent layers carry, without "
+                "which a model that has some shares nothing (default: 1 GiB)"),
+      addNumber(app, "--snapshot-tokens", session.snapshotTokens,
+                "Tokens of a prompt from one copy to the next "
+                "(default: 512)")};
+  if (!group.empty())
+    for (CLI::Option *flag : flags)
+      flag->group(group);
+}
+
 void mtp::warnAboutThreads(const std::string &tool, uint32_t threads,
                            uint32_t usable) {
   if (threads > usable)

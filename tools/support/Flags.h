@@ -10,6 +10,7 @@
 #define MTP_TOOLS_SUPPORT_FLAGS_H
 
 #include "mtp/model.h"
+#include "mtp/session.h"
 #include "runtime/core/Status.h"
 
 #include <CLI/CLI.hpp>
@@ -143,6 +144,11 @@ void addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin);
 /// hashes.
 void addCopyFlag(CLI::App &app, bool &copy);
 void addVerifyFlag(CLI::App &app, bool &verify);
+
+/// What copies of recurrent states may take, and how far they stand apart;
+/// listed in `group`, or where the tool's other flags are.
+void addSnapshotFlags(CLI::App &app, SessionOptions &session,
+                      const std::string &group = {});
 
 /// Says once where more threads were asked for than can run.
 void warnAboutThreads(const std::string &tool, uint32_t threads,
