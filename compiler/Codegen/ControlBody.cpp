@@ -4,6 +4,7 @@
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -35,7 +36,38 @@ Value codegen::asBuffer(OpBuilder &builder, Location loc, Value pointer,
       .getResult(0);
 }
 
+/// Operations of two results that are given indices work on i64: LLVM's
+/// lowering of them leaves an index where it takes the pair apart.
+static void replaceIndexPairs(Operation *function) {
+  function->walk([](Operation *op) {
+    if (!isa<arith::AddUIExtendedOp, arith::MulSIExtendedOp,
+             arith::MulUIExtendedOp>(op) ||
+        !op->getOperand(0).getType().isIndex())
+      return;
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    Type word = builder.getI64Type(), index = builder.getIndexType();
+    auto cast = [&](Type type, Value value) -> Value {
+      return arith::IndexCastOp::create(builder, loc, type, value);
+    };
+    SmallVector<Type> types =
+        llvm::map_to_vector(op->getResultTypes(), [&](Type type) {
+          return type.isIndex() ? word : type;
+        });
+    SmallVector<Value> operands = llvm::map_to_vector(
+        op->getOperands(), [&](Value value) { return cast(word, value); });
+    Operation *wide =
+        builder.create(loc, op->getName().getIdentifier(), operands, types);
+    for (auto [old, made] :
+         llvm::zip_equal(op->getResults(), wide->getResults()))
+      old.replaceAllUsesWith(old.getType().isIndex() ? cast(index, made)
+                                                     : made);
+    op->erase();
+  });
+}
+
 LogicalResult codegen::expandMath(Operation *function) {
+  replaceIndexPairs(function);
   auto needsLibrary = [](Operation *op) {
     return isa<math::CosOp, math::ExpOp, math::LogOp, math::Log2Op, math::SinOp,
                math::TanhOp>(op)

@@ -21,7 +21,8 @@ mlir::Value asBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value rows);
 
 /// Replaces functions of f32 by polynomials: no target has a library, and their
-/// bits are the same on all of them.
+/// bits are the same on all of them. Operations with a pair of indices as
+/// results become those of i64, which alone LLVM's lowering knows.
 mlir::LogicalResult expandMath(mlir::Operation *function);
 
 } // namespace mtp::codegen

@@ -104,13 +104,17 @@ AssembledKernel test::assembleKernel(const std::string &kind,
   mlir::MLIRContext context;
   mlir::exec::KernelAttrInterface kernel = parseKernel(kind, config, context);
   EXPECT_TRUE(kernel) << "cannot parse the kernel: " << config;
+  return assembleKernel({"kernel", kernel, nullptr, takesLive});
+}
+
+AssembledKernel test::assembleKernel(const KernelSpec &spec) {
   GpuLaunch launch;
   llvm::LLVMContext llvmContext;
   AssembledKernel result;
-  auto module = translateKernel({"kernel", kernel, nullptr, takesLive}, launch,
-                                llvmContext);
+  auto module = translateKernel(spec, launch, llvmContext);
   if (!module) {
-    ADD_FAILURE() << "cannot compile " << kind << " for sm_90";
+    ADD_FAILURE() << "cannot compile " << spec.kernel.getKind().str()
+                  << " for sm_90";
     return result;
   }
   result.threads = uint64_t(launch.threads);

@@ -44,6 +44,7 @@ struct AssembledKernel {
   uint64_t threads = 0, registers = 0, spillBytes = 0, stackBytes = 0;
   GpuLaunch launch;
 };
+AssembledKernel assembleKernel(const KernelSpec &spec);
 AssembledKernel assembleKernel(const std::string &kind,
                                const std::string &config,
                                bool takesLive = false);

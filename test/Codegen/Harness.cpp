@@ -204,6 +204,8 @@ int64_t Kernel::tasks(int64_t rows) const {
 
 Kernel::Entry Kernel::entry() const { return state->entry; }
 
+const KernelSpec &Kernel::spec() const { return state->spec; }
+
 int64_t Kernel::scratchBytes() const { return state->scratchBytes; }
 
 /// What a kernel may touch.

@@ -15,6 +15,10 @@
 #include <string>
 #include <vector>
 
+namespace mtp::codegen {
+struct KernelSpec;
+} // namespace mtp::codegen
+
 namespace mtp::codegen::test {
 
 /// Elements that end where the next page may not be touched, so that a kernel
@@ -117,6 +121,7 @@ public:
   using Entry = void (*)(void *const *, const int64_t *, int64_t, int64_t,
                          void *);
   Entry entry() const;
+  const KernelSpec &spec() const;
   int64_t scratchBytes() const;
 
   /// The bytes that the kernel may touch of each buffer.

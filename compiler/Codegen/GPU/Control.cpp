@@ -8,52 +8,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/ControlBody.h"
+#include "compiler/Codegen/GPU/ControlMath.h"
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "dialects/Exec/IR/ControlKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
-
-/// The intrinsic of LLVM for an operation of arith or math; empty where there
-/// is none.
-static StringRef intrinsicOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case([](arith::MaxNumFOp) { return "llvm.maxnum"; })
-      .Case([](arith::MinNumFOp) { return "llvm.minnum"; })
-      .Case([](math::AbsFOp) { return "llvm.fabs"; })
-      .Case([](math::CeilOp) { return "llvm.ceil"; })
-      .Case([](math::CopySignOp) { return "llvm.copysign"; })
-      .Case([](math::FloorOp) { return "llvm.floor"; })
-      .Case([](math::FmaOp) { return "llvm.fma"; })
-      .Case([](math::SqrtOp) { return "llvm.sqrt"; })
-      .Case([](math::TruncOp) { return "llvm.trunc"; })
-      .Default(StringRef());
-}
-
-/// LLVM's intrinsics in place of math's operations, which would become calls
-/// of a library. By name: the lowering to NVVM takes LLVM's own operations for
-/// math's.
-static void replaceMath(Operation *function) {
-  function->walk([](Operation *op) {
-    StringRef name = intrinsicOf(op);
-    if (name.empty())
-      return;
-    OpBuilder builder(op);
-    auto call = LLVM::CallIntrinsicOp::create(
-        builder, op->getLoc(), op->getResult(0).getType(),
-        builder.getStringAttr(name), op->getOperands());
-    op->replaceAllUsesWith(call);
-    op->erase();
-  });
-}
 
 //===----------------------------------------------------------------------===//
 // A body by a block
@@ -346,6 +312,6 @@ LogicalResult codegen::emitGpuControl(GpuBuilder &kb, Region &body) {
   Operation *function = builder.getInsertionBlock()->getParentOp();
   if (failed(expandMath(function)))
     return failure();
-  replaceMath(function);
+  replaceLibraryMath(function);
   return success();
 }

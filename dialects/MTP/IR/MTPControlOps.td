@@ -111,10 +111,10 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     once.
 
     A body ends whatever memory holds, and can run on any target: it holds
-    `arith`, `scf.for`, `scf.if`, `scf.parallel`, the `math` on scalars that
-    needs no library, of `tensor` what makes, reads and updates small tensors
-    (`isControlOp`), and until they are inlined calls of functions that hold no
-    more than that.
+    `arith` and, on scalars, `math` where they need no library (`arith.remf`
+    does), `scf.for`, `scf.if`, `scf.parallel`, of `tensor` what makes, reads
+    and updates small tensors (`isControlOp`), and until they are inlined calls
+    of functions that hold no more than that.
     All of it has a defined result: indices are those of the nearest element, a
     division by zero is one by 1, shifts count modulo the width, a number beyond
     an integer's range becomes its nearest, and an empty tensor holds zeros. Its

@@ -34,7 +34,7 @@ bool mtp::isControlOp(Operation *op) {
     return true;
   Dialect *dialect = op->getDialect();
   if (isa_and_nonnull<arith::ArithDialect>(dialect))
-    return true;
+    return !isa<arith::RemFOp>(op);
   if (isa_and_nonnull<math::MathDialect>(dialect))
     return isInlineMath(op) &&
            llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
@@ -185,9 +185,9 @@ LogicalResult PerSlotOp::verifyRegions() {
       getBody()->walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
         if (!isControlOp(op)) // per_slot_c4
           return op->emitOpError(
-              "expected arith, scf.for, scf.if, scf.parallel, scalar math, "
-              "operations on small tensors, loads and stores "
-              "in the body of mtp.per_slot");
+              "expected arith and scalar math that need no library, scf.for, "
+              "scf.if, scf.parallel, operations on small tensors, loads and "
+              "stores in the body of mtp.per_slot");
         if (auto loop = dyn_cast<scf::ForOp>(op); // per_slot_c6
             loop && (loop.getUnsignedCmp() ||
                      !matchPattern(loop.getStep(), m_Constant())))

@@ -185,7 +185,7 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
     %true = arith.constant true
-    // expected-error @+1 {{'scf.while' op expected arith, scf.for, scf.if, scf.parallel, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    // expected-error @+1 {{'scf.while' op expected arith and scalar math that need no library, scf.for, scf.if, scf.parallel, operations on small tensors, loads and stores in the body of mtp.per_slot}}
     scf.while : () -> () {
       scf.condition(%true)
     } do {
@@ -202,7 +202,7 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
 func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xf32>) {
   mtp.per_slot %slots(%x) {
   ^bb0(%i: index, %s: i32, %a: tensor<3xf32>):
-    // expected-error @+1 {{'math.sqrt' op expected arith, scf.for, scf.if, scf.parallel, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    // expected-error @+1 {{'math.sqrt' op expected arith and scalar math that need no library, scf.for, scf.if, scf.parallel, operations on small tensors, loads and stores in the body of mtp.per_slot}}
     %r = math.sqrt %a : tensor<3xf32>
     mtp.yield
   } : (tensor<2xi32>, tensor<2x3xf32>) -> ()
@@ -215,8 +215,21 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xf32>) {
 func.func private @f(%slots: tensor<2xi32>, %x: tensor<2xf32>) {
   mtp.per_slot %slots(%x) {
   ^bb0(%i: index, %s: i32, %a: f32):
-    // expected-error @+1 {{'math.erf' op expected arith, scf.for, scf.if, scf.parallel, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    // expected-error @+1 {{'math.erf' op expected arith and scalar math that need no library, scf.for, scf.if, scf.parallel, operations on small tensors, loads and stores in the body of mtp.per_slot}}
     %r = math.erf %a : f32
+    mtp.yield
+  } : (tensor<2xi32>, tensor<2xf32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c4
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2xf32>) {
+  mtp.per_slot %slots(%x) {
+  ^bb0(%i: index, %s: i32, %a: f32):
+    // expected-error @+1 {{'arith.remf' op expected arith and scalar math that need no library, scf.for, scf.if, scf.parallel, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    %r = arith.remf %a, %a : f32
     mtp.yield
   } : (tensor<2xi32>, tensor<2xf32>) -> ()
   return
