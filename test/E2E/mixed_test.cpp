@@ -10,6 +10,8 @@
 #include "OnDevice.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -189,38 +191,81 @@ TEST_P(Mixed, SeveralShareARound) {
   }
 }
 
-// Rounds of every depth, and several in a launch, with pages that are short and
-// pages that are shared. The simulator has the deepest.
+namespace {
+/// A session of `MixedMethods`; `pages` of 0: enough.
+struct Setting {
+  float temperature;
+  uint32_t slots, k, pages;
+  bool separatePrompts = false;
+};
+} // namespace
+
+static std::vector<Setting> settingsOnCpu(const EnvelopeInfo &envelope) {
+  // For one sequence with few nodes and with many, and a little more.
+  constexpr uint32_t kFewPages = 14, kMorePages = 22;
+  std::vector<Setting> all;
+  for (float temperature : {0.0f, 1.0f})
+    for (uint32_t slots = 1; slots <= 4; ++slots)
+      for (uint32_t k = 1; k <= envelope.maxK; ++k)
+        for (uint32_t pages : {0u, kFewPages, kMorePages})
+          all.push_back({temperature, slots, k, pages});
+  return all;
+}
+
+/// Every depth with MTP_TREES=all in the environment, or else the least, one
+/// between and the deepest.
+static std::vector<Setting> settingsOnSimulator(const EnvelopeInfo &envelope) {
+  // For two sequences that end, and so few that one of two gives way.
+  constexpr uint32_t kManyPages = 26, kSlots = 4;
+  uint32_t most = envelope.maxK, middle = most / 2;
+  uint32_t few = envelope.maxNodes > 32
+                     ? 23
+                     : 11 + envelope.maxNodes / envelope.pageTokens;
+  const char *trees = std::getenv("MTP_TREES");
+  if (!trees || std::string_view(trees) != "all")
+    return {{0, kSlots, 1, few},
+            {1, kSlots, middle, few, /*separatePrompts=*/true},
+            {0, kSlots, most, few},
+            {1, kSlots, most, kManyPages}};
+  std::vector<Setting> all;
+  for (float temperature : {0.0f, 1.0f})
+    for (uint32_t k = 1; k <= most; ++k) {
+      all.push_back({temperature, kSlots, k, few});
+      all.push_back({temperature, kSlots, k, few, /*separatePrompts=*/true});
+      all.push_back({temperature, kSlots, k, kManyPages});
+    }
+  return all;
+}
+
+// Several rounds in a launch, with pages that are short and pages that are
+// shared.
 TEST_P(MixedMethods, ChangeNoToken) {
   uint64_t preemptions = 0, cached = 0, beside = 0;
   for (float temperature : {0.0f, 1.0f}) {
-    if (isSimulated() && temperature == 0)
-      continue;
     std::vector<Request> all = requests(temperature);
     // The simulator does all rounds of a launch at once.
-    all[0].maxTokens += isSimulated() ? 30 : 0;
+    for (size_t i : {0, 2})
+      all[i].maxTokens += isSimulated() ? 30 : 0;
     SessionOptions plain = single(/*k=*/0, /*slots=*/1);
     Outcome expected = run(plain, all, LogitsMode::None);
-    for (uint32_t slots = isSimulated() ? 4 : 1; slots <= 4; ++slots)
-      for (uint32_t k = isSimulated() ? envelope.maxK : 1; k <= envelope.maxK;
-           ++k)
-        // Enough; for one with few nodes and with many, and a little more; for
-        // two.
-        for (uint32_t pages : {0u, 14u, 22u, 26u}) {
-          if (isSimulated() != (pages == 26))
-            continue;
-          SessionOptions options = single(k, slots);
-          options.roundsPerLaunch = isSimulated() ? 2 : 3;
-          options.kvPages = pages;
-          options.prefixCache = pages > 0;
-          Outcome outcome = run(options, all, LogitsMode::None);
-          expectSame(outcome, expected, options);
-          preemptions += outcome.statistics.preemptions;
-          beside += outcome.statistics.besideTokens;
-          cached += outcome.statistics.cachedTokens;
-        }
+    for (const Setting &setting : isSimulated() ? settingsOnSimulator(envelope)
+                                                : settingsOnCpu(envelope)) {
+      if (setting.temperature != temperature)
+        continue;
+      SessionOptions options = single(setting.k, setting.slots);
+      options.roundsPerLaunch = isSimulated() ? 2 : 3;
+      options.kvPages = setting.pages;
+      options.prefixCache = setting.pages > 0;
+      options.separatePrompts = setting.separatePrompts;
+      Outcome outcome = run(options, all, LogitsMode::None);
+      expectSame(outcome, expected, options);
+      preemptions += outcome.statistics.preemptions;
+      beside += outcome.statistics.besideTokens;
+      cached += outcome.statistics.cachedTokens;
+    }
   }
-  EXPECT_TRUE(isSimulated() || (preemptions > 0 && cached > 0));
+  EXPECT_GT(preemptions, 0u);
+  EXPECT_GT(cached, 0u);
   EXPECT_GT(beside, 0u);
 }
 
