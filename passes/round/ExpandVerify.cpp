@@ -18,7 +18,8 @@
 // Where the region has recurrent layers its rows say what they do with those
 // that their slots ran last: a round folds the anchor of the one before and the
 // drafts that were accepted, and keeps all of its own rows; a prompt's chunk
-// folds the row in front of it and keeps its last one.
+// folds as many, which is the row in front of it where another chunk ran
+// before, and keeps its last one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -303,13 +304,16 @@ SmallVector<Value> RoundWriter::runOf(SlotBody &body, Value accepted) {
   return {each(body.add(accepted, 1)), each(body.constant(nodes))};
 }
 
-/// The rows of prompts as recurrent layers want them.
+/// The rows of prompts as recurrent layers want them: a host that has put back
+/// what another slot carried says in `accepted` how many of its rows stay.
 static Value runsOfPrompt(Expansion &e, PromptRowsOp prompt, Value rows) {
+  useState(e.module, states::kAccepted);
   Value slots = RowSlotsOp::create(
       e.builder, e.loc, prompt.getTokens().getType(), prompt.getRows());
   SlotBody body(e.builder, e.loc, "prompt_run", slots);
-  Value one = body.yield(body.constant(1)).front();
-  return RunRowsOp::create(e.builder, e.loc, rows, one, one);
+  Value pending = body.add(body.load(states::kAccepted), 1);
+  ValueRange run = body.yield({pending, body.constant(1)});
+  return RunRowsOp::create(e.builder, e.loc, rows, run[0], run[1]);
 }
 
 /// The window's rows with what runOf() gave of them, if it did.

@@ -90,10 +90,14 @@ public:
                        uint64_t bytes) = 0;
   virtual Status read(const Binding &binding, void *target, uint64_t bytes) = 0;
 
-  /// Copies one page of one layer of a cache in, for measurements that begin at
-  /// a context without computing it.
+  /// Copies one page of one layer of a cache in, its entries without what pads
+  /// them.
   virtual Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
                            const void *source) = 0;
+  /// Copies the first entries of one out, to where they are in a whole page;
+  /// what is behind them in `target` may be written, too.
+  virtual Status readPage(uint32_t cache, uint32_t layer, uint32_t page,
+                          uint32_t entries, void *target) = 0;
 
   /// Memory that this executable holds, without the mapped file and without
   /// weights that it shares with others.

@@ -92,13 +92,17 @@ Result<SequenceId> Session::Impl::add(Request request) {
       readInputs(inner.artifact(), std::exchange(request.inputs, {})));
   MTP_ASSIGN_OR_RETURN(std::vector<RequestOutputType> outputs,
                        findOutputs(inner.plan(), request.outputs));
-  MTP_ASSIGN_OR_RETURN(KeptLogits logits,
-                       KeptLogits::reserve(options.logits, request.maxTokens,
-                                           inner.envelope->vocab, memory));
+  auto reserveLogits = [&] {
+    return KeptLogits::reserve(options.logits, request.maxTokens,
+                               inner.envelope->vocab, memory);
+  };
+  auto reserveSaved = [&] {
+    return hostMemory().reserve(slotStates->savedBytes(),
+                                "the saved states of a sequence", memory);
+  };
+  MTP_ASSIGN_OR_RETURN(KeptLogits logits, withoutSnapshots(reserveLogits));
   MTP_ASSIGN_OR_RETURN(MemoryReservation savedMemory,
-                       hostMemory().reserve(slotStates->savedBytes(),
-                                            "the saved states of a sequence",
-                                            memory));
+                       withoutSnapshots(reserveSaved));
   SequenceId id = nextId++;
   Sequence &sequence = sequences[id];
   sequence.id = id;
@@ -126,7 +130,7 @@ Status Session::Impl::cancel(SequenceId id) {
   if (sequence.phase == Sequence::Phase::Done)
     return okStatus();
   giveUpSlot(sequence);
-  sequence.giveBackMemory();
+  giveBackMemory(sequence);
   shares.leave(sequence.request.group);
   waiting.erase(id);
   paused.erase(id);
@@ -184,6 +188,15 @@ void Session::Impl::giveUpSlot(Sequence &sequence) {
   std::erase(prefilling, sequence.id);
 }
 
+/// Gives back what was reserved for what will not come.
+void Session::Impl::giveBackMemory(Sequence &sequence) {
+  sequence.logits.finish();
+  sequence.saved = {};
+  sequence.savedMemory.shrinkTo(0);
+  if (snapshots)
+    snapshots->drop(sequence.kept);
+}
+
 static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
   SamplingRow row = {};
   row.seedLow = uint32_t(s.seed);
@@ -229,11 +242,11 @@ int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot,
   giveBackAhead();
   if (!sequence.wasAdmitted)
     sequence.makers = planPages(sequence.request.prompt.size());
-  int64_t reused = kv->begin(slot, sequence.context,
-                             endOfRound(sequence.context.size(), options.k),
-                             {sequence.makers, sequence.wasAdmitted,
-                              sequence.inputHash, sequence.salt});
-  if (reused < 0)
+  int64_t taken = kv->begin(slot, sequence.context,
+                            endOfRound(sequence.context.size(), options.k),
+                            {sequence.makers, sequence.wasAdmitted,
+                             sequence.inputHash, sequence.salt});
+  if (taken < 0)
     return -1;
   // A page is left for everyone who runs: else the newcomer would be the first
   // to be preempted again.
@@ -241,14 +254,15 @@ int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot,
     kv->release(slot);
     return -1;
   }
+  const Snapshots::Copy *copy = copyFor(sequence, slot, uint64_t(taken));
   std::span<const PageMaker> makers = kv->makers(slot);
   sequence.makers.assign(makers.begin(), makers.end());
   // What a preemption costs is nobody's.
   if (!sequence.wasAdmitted)
     shares.charge(sequence.request.group,
-                  sequence.context.size() - uint64_t(reused));
-  sequence.wasAdmitted = true;
-  return reused;
+                  sequence.context.size() -
+                      (copy ? copy->position : uint64_t(taken)));
+  return taken;
 }
 
 /// Whose turn it is of those that wait and have not been passed by; null where
@@ -320,20 +334,22 @@ Status Session::Impl::admitWaiting() {
     }
     uint32_t slot =
         uint32_t(std::ranges::find(slotUsed, false) - slotUsed.begin());
-    int64_t reused = takePages(sequence, slot, keptPages);
-    if (reused < 0) {
+    int64_t taken = takePages(sequence, slot, keptPages);
+    if (taken < 0) {
       MTP_ASSIGN_OR_RETURN(bool isFree, makeWayFor(sequence));
       if (!isFree)
         return okStatus();
       continue;
     }
-    MTP_RETURN_IF_ERROR(admit(sequence, slot, uint64_t(reused)));
+    MTP_RETURN_IF_ERROR(admit(sequence, slot, uint64_t(taken)));
   }
 }
 
-/// The sequence has the slot and its pages, `reused` tokens of them filled.
-Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
-                            uint64_t reused) {
+/// The sequence has the slot and its pages, `taken` tokens of them filled.
+Status Session::Impl::admit(Sequence &sequence, uint32_t slot, uint64_t taken) {
+  const Snapshots::Copy *copy = copyFor(sequence, slot, taken);
+  uint64_t reused = copy ? copy->position : taken;
+  sequence.wasAdmitted = true;
   waiting.erase(sequence.id);
   admitted.insert(sequence.id);
   slotUsed[slot] = true;
@@ -351,15 +367,8 @@ Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
   if (!sequence.output.empty())
     known.push_back(sequence.output.back());
   MTP_RETURN_IF_ERROR(slotStates->admit(slot, known, sequence.inputs));
-  if (snapshots && reused > 0) {
-    uint64_t page = reused / inner.envelope->pageTokens - 1;
-    MTP_RETURN_IF_ERROR(
-        snapshots->restore(slot, uint32_t(kv->table(slot)[page])));
-    for (Statistics *of : {&statistics, &sequence.statistics}) {
-      ++of->restoredSnapshots;
-      of->restoredPreemptions += !sequence.output.empty();
-    }
-  }
+  if (copy)
+    MTP_RETURN_IF_ERROR(goOnFrom(*copy, sequence, taken));
   MTP_RETURN_IF_ERROR(host->setSampling(
       slot, samplingRow(sequence.request.sampling, options.logits)));
   return writeStops(sequence);

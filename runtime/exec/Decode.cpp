@@ -305,11 +305,9 @@ void Session::Impl::learnTokens(Sequence &sequence, uint64_t count) const {
 /// Shares the pages that have become final, see README.md; none where drafters
 /// have fallen behind.
 void Session::Impl::publishRound(Sequence &sequence) {
-  uint64_t end = sequence.draftsFrom();
-  if (sequence.isTorn || sequence.draftedTo.back() != end ||
-      sequence.hasNewInputs)
+  if (!isFinal(sequence))
     return;
-  learnTokens(sequence, end);
+  learnTokens(sequence, sequence.draftsFrom());
   kv->publish(sequence.slot, sequence.context);
 }
 

@@ -93,7 +93,8 @@ Session::Impl::runFunction(std::string_view name,
     status = checkSlots(program);
   if (!status.isOk())
     return status.withContext(strCat("@", name));
-  Result<MemoryReservation> reserved = reserveOutputs(program, memory);
+  auto reserved =
+      withoutSnapshots([&] { return reserveOutputs(program, memory); });
   if (!reserved)
     return reserved.status().withContext(strCat("@", name));
   MTP_RETURN_IF_ERROR(landFlight());

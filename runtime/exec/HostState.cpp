@@ -15,7 +15,7 @@ HostState::HostState(const Artifact &artifact, Executable &executable)
       outTokens(find("out_tokens")), outCount(find("out_count")),
       loop(find("loop")), stopTokens(find("stop_tokens")), ring(find("ring")),
       draftLimit(find("draft_limit")), drafterPlaces(find("drafter_places")),
-      promptTokens(find("prompt_tokens")),
+      accepted(find("accepted")), promptTokens(find("prompt_tokens")),
       promptPositions(find("prompt_positions")),
       promptSlots(find("prompt_slots")),
       promptSequences(find("prompt_sequences")) {}
@@ -84,6 +84,17 @@ Status HostState::setStopTokens(uint32_t slot,
 Status HostState::setDraftLimit(uint32_t slot, uint32_t drafts) {
   int32_t word = int32_t(std::min<uint32_t>(drafts, INT32_MAX));
   return writeRow(draftLimit, slot, &word, sizeof(word));
+}
+
+bool HostState::canSetAccepted() const {
+  // A method of one's own may have another state of this name.
+  return accepted.state && accepted.width == 1 &&
+         accepted.rows == artifact.envelope->max_batch() &&
+         artifact.states[*accepted.state].dtype == schema::DType::I32;
+}
+
+Status HostState::setAccepted(uint32_t slot, int32_t drafts) {
+  return writeRow(accepted, slot, &drafts, sizeof(drafts));
 }
 
 Status HostState::setDrafterPlaces(uint32_t slot,

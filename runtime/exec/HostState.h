@@ -66,6 +66,11 @@ public:
   bool hasDraftLimit() const { return draftLimit.state.has_value(); }
   Status setDraftLimit(uint32_t slot, uint32_t drafts);
 
+  /// Whether it can be said how many of the rows that a slot ran last stay, but
+  /// for the first: what recurrent layers take before a slot's next rows.
+  bool canSetAccepted() const;
+  Status setAccepted(uint32_t slot, int32_t drafts);
+
   /// Whether entries of drafters may be missing, and the most k for which it is
   /// said which: of each two numbers (PlaceWords.h).
   bool hasDrafterPlaces() const { return drafterPlaces.state.has_value(); }
@@ -114,7 +119,7 @@ private:
   const Artifact &artifact;
   Executable &executable;
   Table active, pageTable, sampling, outTokens, outCount;
-  Table loop, stopTokens, ring, draftLimit, drafterPlaces;
+  Table loop, stopTokens, ring, draftLimit, drafterPlaces, accepted;
   Table promptTokens, promptPositions, promptSlots, promptSequences;
   std::vector<int32_t> buffer;
 };

@@ -70,6 +70,7 @@ void KvCacheManager::replace(uint32_t cached, uint32_t page) {
   lru.erase(pages[cached].tick);
   index.move(cached, page);
   freeList.push_back(cached);
+  config.onMove(cached, page);
   forget(cached);
 }
 
@@ -97,14 +98,13 @@ KvCacheManager::keyOf(std::span<const int32_t> tokens, uint64_t begin,
   return key;
 }
 
+/// What the index has of the tokens, but for the last `behind` ones.
 std::vector<KvCacheManager::Match>
-KvCacheManager::match(std::span<const int32_t> tokens,
-                      const Making &making) const {
+KvCacheManager::chainOf(std::span<const int32_t> tokens, uint64_t behind,
+                        const Making &making) const {
   std::vector<Match> chain;
   if (!config.prefixCache)
     return chain;
-  // The tokens behind a page, which belong to its key, must be there, too.
-  uint64_t behind = std::max(config.lookahead, config.rerun);
   PrefixIndex::Place place{PrefixIndex::kRoot, making.inputs};
   for (uint64_t end = config.pageTokens; end + behind <= tokens.size();
        end += config.pageTokens) {
@@ -123,9 +123,30 @@ KvCacheManager::match(std::span<const int32_t> tokens,
     chain.push_back({entry->page, maker});
     place = index.next(place, *entry, config.pageTokens + 1);
   }
-  while (config.mayEnd && !chain.empty() && !config.mayEnd(chain.back().page))
+  return chain;
+}
+
+std::vector<KvCacheManager::Match>
+KvCacheManager::match(std::span<const int32_t> tokens,
+                      const Making &making) const {
+  // The tokens behind a page, which belong to its key, must be there, too.
+  uint64_t behind = std::max(config.lookahead, config.rerun);
+  std::vector<Match> chain = chainOf(tokens, behind, making);
+  auto mayEnd = [&] {
+    uint64_t end = uint64_t(chain.size()) * config.pageTokens;
+    return config.mayEnd({chain.back().page, end, tokens, making});
+  };
+  while (config.mayEnd && !chain.empty() && !mayEnd())
     chain.pop_back();
   return chain;
+}
+
+uint32_t KvCacheManager::find(std::span<const int32_t> tokens, uint64_t end,
+                              const Making &making) const {
+  tokens = tokens.first(std::min(tokens.size(), end + config.lookahead));
+  std::vector<Match> chain = chainOf(tokens, config.lookahead, making);
+  bool isWhole = end > 0 && chain.size() * config.pageTokens == end;
+  return isWhole ? chain.back().page : 0;
 }
 
 int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
@@ -180,6 +201,16 @@ void KvCacheManager::commit(uint32_t slot, uint64_t length) {
   slots[slot].length = length;
 }
 
+void KvCacheManager::fill(uint32_t slot, uint64_t length,
+                          std::span<const PageMaker> makers) {
+  Slot &s = slots[slot];
+  size_t first = s.length / config.pageTokens;
+  s.makers.resize(std::max(s.makers.size(), first + makers.size()),
+                  PageMaker::Plan);
+  std::ranges::copy(makers, s.makers.begin() + int64_t(first));
+  s.length = length;
+}
+
 void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
   if (!config.prefixCache)
     return;
@@ -193,10 +224,10 @@ void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
     PageMaker maker = Making{s.makers}.of(s.published);
     const PrefixIndex::Entry *entry =
         index.insert(s.place, keyOf(tokens, begin, maker, s.salt), page);
-    // A page that nobody holds and no prefix may end with was of no use to this
-    // slot, and hides what comes behind: this slot's page stands for it.
-    if (entry && entry->page != page && config.mayEnd &&
-        pages[entry->page].references == 0 && !config.mayEnd(entry->page))
+    // A page that nobody holds was of no use to this slot, as no prefix could
+    // end so, and hides what comes behind: this slot's page stands for it.
+    if (entry && entry->page != page && config.onMove &&
+        pages[entry->page].references == 0)
       replace(entry->page, page);
     // Behind another slot's page the chain would outlive its start, which this
     // slot does not hold.

@@ -24,6 +24,34 @@ namespace mtp {
 /// GPU's vendor with them, whose sums have another order.
 enum class PageMaker : uint8_t { Plan, Library };
 
+/// Who is to compute a slot's first pages; the plan's kernels compute what is
+/// behind these. `isExact`: pages of others are taken only if they were made
+/// so; else any are, the same where there is a choice. `inputs`: of what else
+/// entries may depend on; pages with others are not taken.
+struct Making {
+  std::span<const PageMaker> pages;
+  bool isExact = false;
+  Hash128 inputs;
+  /// Tells pages apart whose hashes are the same by chance. Valid during the
+  /// call.
+  std::span<const int32_t> salt;
+
+  PageMaker of(size_t page) const {
+    return page < pages.size() ? pages[page] : PageMaker::Plan;
+  }
+};
+
+/// What a sequence may begin with: whole pages of its tokens.
+struct Prefix {
+  /// The last one; 0, the dummy, where there is none.
+  uint32_t page = 0;
+  /// Tokens up to its end.
+  uint64_t end = 0;
+  /// All that the sequence has.
+  std::span<const int32_t> tokens;
+  Making making;
+};
+
 struct KvConfig {
   /// Pages of the pool; page 0 is the dummy and never handed out.
   uint32_t pages = 0;
@@ -38,11 +66,14 @@ struct KvConfig {
   uint32_t rerun = 1;
   bool prefixCache = true;
   PrefixIndex::HashFunction hash = PrefixIndex::hashTokens;
-  /// Where pages alone do not stand for a prefix: whether one may end with this
-  /// page. Null: with any.
-  std::function<bool(uint32_t page)> mayEnd;
+  /// Where pages alone do not stand for a prefix: whether a sequence may begin
+  /// behind this one. Null: behind any.
+  std::function<bool(const Prefix &prefix)> mayEnd;
   /// Called when what a page holds is worth nothing any more. May be null.
   std::function<void(uint32_t page)> onForget;
+  /// Called when `to` comes to stand for what `from` held, right before that is
+  /// forgotten. Null: no page does.
+  std::function<void(uint32_t from, uint32_t to)> onMove;
 };
 
 /// Hands out pages to slots and shares those of equal prompt prefixes.
@@ -58,22 +89,7 @@ public:
   /// Memory that the bookkeeping of a pool takes from the start, in bytes.
   static uint64_t memoryBytes(const KvConfig &config);
 
-  /// Who is to compute a slot's first pages; the plan's kernels compute what is
-  /// behind these. `isExact`: pages of others are taken only if they were made
-  /// so; else any are, the same where there is a choice. `inputs`: of what else
-  /// entries may depend on; pages with others are not taken.
-  struct Making {
-    std::span<const PageMaker> pages;
-    bool isExact = false;
-    Hash128 inputs;
-    /// Tells pages apart whose hashes are the same by chance. Valid during the
-    /// call.
-    std::span<const int32_t> salt;
-
-    PageMaker of(size_t page) const {
-      return page < pages.size() ? pages[page] : PageMaker::Plan;
-    }
-  };
+  using Making = mtp::Making;
 
   /// Starts an empty slot: takes what the index has of `tokens` and new pages
   /// for `capacity` tokens in all. Returns the tokens taken, or -1, changing
@@ -86,6 +102,22 @@ public:
   /// but for the pages that it took.
   std::span<const PageMaker> makers(uint32_t slot) const {
     return slots[slot].makers;
+  }
+
+  /// Records that positions behind what begin() took, up to `length`, are final
+  /// as well, in pages that `makers` made.
+  void fill(uint32_t slot, uint64_t length, std::span<const PageMaker> makers);
+
+  /// The page of the index that ends the first `end` tokens, a whole number of
+  /// pages made just as `making` says; 0 where there is none. The lookahead is
+  /// among the tokens.
+  uint32_t find(std::span<const int32_t> tokens, uint64_t end,
+                const Making &making) const;
+
+  /// Whether a slot holds the page, or the index has it.
+  bool isLive(uint32_t page) const {
+    return page < pages.size() &&
+           (pages[page].references > 0 || index.contains(page));
   }
 
   /// Makes room for positions 0 .. capacity-1. False, changing nothing, when
@@ -158,6 +190,8 @@ private:
     uint32_t page;
     PageMaker maker;
   };
+  std::vector<Match> chainOf(std::span<const int32_t> tokens, uint64_t behind,
+                             const Making &making) const;
   std::vector<Match> match(std::span<const int32_t> tokens,
                            const Making &making) const;
   std::vector<int32_t> keyOf(std::span<const int32_t> tokens, uint64_t begin,

@@ -17,11 +17,13 @@ void Session::Impl::endFlightSoon() {
 }
 
 /// Takes a sequence's slot and pages away. What rounds alone can have made of
-/// its states is saved. A sequence that has not run since that was saved last
-/// has it still.
+/// its states is saved, and what recurrent layers carry is copied. A sequence
+/// that has not run since that was saved last has it still.
 Status Session::Impl::leaveSlot(Sequence &sequence) {
   if (sequence.phase == Sequence::Phase::Running && slotStates->savedBytes())
     MTP_RETURN_IF_ERROR(slotStates->save(sequence.slot, sequence.saved));
+  MTP_RETURN_IF_ERROR(keepStates(sequence));
+  sequence.hasLeft |= sequence.hasSlot();
   giveUpSlot(sequence);
   return okStatus();
 }

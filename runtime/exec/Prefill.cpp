@@ -98,44 +98,6 @@ std::vector<PageMaker> Session::Impl::planPages(uint64_t promptTokens) const {
   return makers;
 }
 
-//===----------------------------------------------------------------------===//
-// Snapshots
-//===----------------------------------------------------------------------===//
-
-/// The last page of a prompt that the same prompt may be read behind of: what
-/// is said in answer to it comes behind.
-uint64_t Session::Impl::lastSnapshot(const Sequence &sequence) const {
-  uint64_t page = inner.envelope->pageTokens;
-  uint64_t behind = std::max(reuse.lookahead, reuse.rerun);
-  uint64_t all = sequence.context.size();
-  return all < behind ? 0 : (all - behind) / page * page;
-}
-
-/// Whether what recurrent layers carry is copied behind so many tokens. A copy
-/// at the end of a prompt costs a pass for what is behind it: behind less than
-/// a chunk it would save none.
-bool Session::Impl::isSnapshot(const Sequence &sequence,
-                               uint64_t length) const {
-  uint64_t page = inner.envelope->pageTokens;
-  uint64_t every = (uint64_t(options.snapshotTokens) + page - 1) / page * page;
-  bool isLast = length == lastSnapshot(sequence) &&
-                length >= sequence.reused + options.prefillChunk;
-  return snapshots && kv->sharesPrefixes() && length > 0 &&
-         (length % every == 0 || isLast);
-}
-
-Status Session::Impl::storeSnapshot(const Sequence &sequence) {
-  if (!isSnapshot(sequence, sequence.length) || sequence.hasNewInputs)
-    return okStatus();
-  uint64_t page = sequence.length / inner.envelope->pageTokens - 1;
-  MTP_ASSIGN_OR_RETURN(
-      bool isStored,
-      snapshots->store(sequence.slot, uint32_t(kv->table(sequence.slot)[page]),
-                       memory));
-  statistics.snapshots += isStored;
-  return okStatus();
-}
-
 /// The tokens from the sequence's length on up to the first that another is to
 /// compute, or up to where a snapshot is to be made.
 PrefillRun Session::Impl::nextRun(const Sequence &sequence) const {
@@ -311,6 +273,8 @@ Status Session::Impl::commitPrefill(PrefillShare share,
   statistics.prefillTokens += share.rows;
   ++sequence.statistics.prefillChunks;
   kv->commit(sequence.slot, sequence.length);
+  if (std::exchange(sequence.isBehindCopy, false))
+    MTP_RETURN_IF_ERROR(host->setAccepted(sequence.slot, 0));
   MTP_RETURN_IF_ERROR(storeSnapshot(sequence));
   return sequence.rest() == 0 ? finishPrefill(sequence, results) : okStatus();
 }

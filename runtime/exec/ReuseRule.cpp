@@ -34,6 +34,8 @@ ReuseRule mtp::reuseRule(const Artifact &artifact, const ProgramTable &programs,
   // A prefill that never drafts for itself reads ahead for all.
   bool readsAhead = k > 0 || !programs.hasDraftingPrefill();
   rule.lookahead = readsAhead ? artifact.ahead : 0;
+  for (auto [cache, layer] : prefill.layers)
+    rule.filled.emplace_back(cache, uint32_t(layer));
   std::set<uint32_t> states = prefill.states;
   for (uint32_t drafts = 0; drafts <= k; ++drafts) {
     Names round(programs.program(programs.decode(1, drafts)));

@@ -26,6 +26,8 @@ struct ReuseRule {
   /// are worth as much; and how many of these layers they write, those of
   /// prefills last. Who writes more writes those of the others, too.
   std::vector<bool> roundsFill;
+  /// Caches and layers that prefills write, and so rounds read.
+  std::vector<std::pair<uint32_t, uint32_t>> filled;
   std::vector<size_t> layers;
 };
 

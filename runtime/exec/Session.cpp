@@ -81,8 +81,13 @@ KvConfig Session::Impl::kvConfig() const {
   config.prefixCache = options.prefixCache && reuse.isAllowed;
   if (reuse.needsSnapshots) {
     config.prefixCache &= snapshots && snapshots->isOn();
-    config.mayEnd = [this](uint32_t page) { return snapshots->has(page); };
+    config.mayEnd = [this](const Prefix &prefix) {
+      return snapshots->find(prefix) != nullptr;
+    };
     config.onForget = [this](uint32_t page) { snapshots->forget(page); };
+    config.onMove = [this](uint32_t from, uint32_t to) {
+      snapshots->move(from, to);
+    };
   }
   return config;
 }
@@ -92,8 +97,11 @@ Status Session::Impl::startGeneration() {
                           options.deterministic);
   reuse = reuseRule(inner.artifact(), inner.programs, options.k);
   if (reuse.needsSnapshots)
-    snapshots = std::make_unique<Snapshots>(inner.artifact(), *executable,
-                                            options.snapshotBytes);
+    snapshots = std::make_unique<Snapshots>(
+        inner.artifact(), *executable,
+        SnapshotLimits{options.snapshotBytes, inner.envelope->pageTokens,
+                       reuse.lookahead, reuse.rerun, reuse.filled},
+        statistics);
   KvConfig config = kvConfig();
   MTP_ASSIGN_OR_RETURN(
       tableMemory, hostMemory().reserve(KvCacheManager::memoryBytes(config),
@@ -294,7 +302,11 @@ KvUsage Session::kvUsage() const {
 
 Status Session::checkInvariants() const {
   CallGate::Hold hold = impl->gate.enter();
-  return impl->kv ? impl->kv->checkInvariant() : okStatus();
+  if (!impl->kv)
+    return okStatus();
+  MTP_RETURN_IF_ERROR(impl->kv->checkInvariant());
+  return impl->snapshots ? impl->snapshots->checkInvariant(*impl->kv)
+                         : okStatus();
 }
 
 const std::string &Session::promptKernels() const {

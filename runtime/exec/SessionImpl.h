@@ -6,6 +6,7 @@
 //   Admission.cpp   a sequence gets a slot and pages, or gives them up
 //   Pause.cpp       a sequence is set aside, and goes on
 //   Prefill.cpp     passes over prompts of sequences that are Prefilling
+//   SessionSnapshots.cpp   copies of what recurrent layers carry
 //   Drafts.cpp      how many drafts the sequences have that are Running
 //   CatchUp.cpp     drafters that rounds without them left behind
 //   Decode.cpp      a round of these
@@ -98,6 +99,10 @@ struct Sequence {
   /// its first preemption on, and the memory for it.
   std::vector<uint8_t> saved;
   MemoryReservation savedMemory;
+  /// Whether it has lost a slot, and the copy of what recurrent layers carried
+  /// there; 0 where none was made.
+  bool hasLeft = false;
+  Snapshots::Id kept = 0;
   /// Prompt tokens that the session had computed when it came: its age, by
   /// which it gets its turn among shorter prompts.
   uint64_t arrival = 0;
@@ -118,6 +123,9 @@ struct Sequence {
   uint64_t tableCapacity = 0;
   /// Drafts that the last round accepted.
   uint32_t accepted = 0;
+  /// Whether nothing has run since it went on from a copy whose kept rows are
+  /// not those of a prompt's chunk.
+  bool isBehindCopy = false;
   /// By k, how far the drafters are true that a round of it runs, and last all
   /// that a prefill runs: as a prefill of so many tokens leaves them. A round
   /// with fewer drafts than fill all caches, or than the one before had
@@ -144,13 +152,6 @@ struct Sequence {
 
   /// Whether end and stop tokens end it already.
   bool mayStop() const { return output.size() >= request.minTokens; }
-  /// Gives back what was reserved for what will not come.
-  void giveBackMemory() {
-    logits.finish();
-    saved = {};
-    savedMemory.shrinkTo(0);
-  }
-
   bool hasSlot() const {
     return phase == Phase::Prefilling || phase == Phase::Running;
   }
@@ -306,15 +307,38 @@ public:
                           const PrefillLimits &limits) const;
   uint32_t rowsBesideEnd(const Sequence &sequence) const;
   PrefillRun nextRun(const Sequence &sequence) const;
-  uint64_t lastSnapshot(const Sequence &sequence) const;
-  bool isSnapshot(const Sequence &sequence, uint64_t length) const;
-  Status storeSnapshot(const Sequence &sequence);
   std::vector<PageMaker> planPages(uint64_t promptTokens) const;
   bool canFill(size_t prompts, uint32_t sequences) const;
   Status fillParts(std::vector<PromptPart> &parts, uint32_t sequences);
   Status runPrefill(const PrefillPass &pass);
   Status commitPrefill(PrefillShare share, const SlotResults &results);
   Status finishPrefill(Sequence &sequence, const SlotResults &results);
+
+  // SessionSnapshots.cpp
+  uint64_t lastSnapshot(const Sequence &sequence) const;
+  bool isSnapshot(const Sequence &sequence, uint64_t length) const;
+  Making makingOf(const Sequence &sequence) const;
+  Status storeSnapshot(const Sequence &sequence);
+  bool isFinal(const Sequence &sequence) const;
+  bool canKeep(const Sequence &sequence) const;
+  Result<Snapshots::Id> storeStates(Sequence &sequence, bool isWhole);
+  Status keepStates(Sequence &sequence);
+  Status keepEnd(Sequence &sequence);
+  const Snapshots::Copy *copyFor(const Sequence &sequence, uint32_t slot,
+                                 uint64_t taken) const;
+  Status goOnFrom(const Snapshots::Copy &copy, Sequence &sequence,
+                  uint64_t taken);
+  /// What `reserve` gives, which takes memory that copies have where there is
+  /// no other.
+  template <typename Reserve>
+  auto withoutSnapshots(Reserve reserve) {
+    auto reserved = reserve();
+    while (!reserved.isOk() &&
+           reserved.status().code() == StatusCode::ResourceExhausted &&
+           snapshots && snapshots->dropOldest())
+      reserved = reserve();
+    return reserved;
+  }
 
   // Decode.cpp
   Status decodePhase();
@@ -486,8 +510,9 @@ private:
   Status startGeneration();
   Status checkRequest(const Request &request) const;
   bool isWorthWaiting(const Sequence &sequence) const;
-  Status admit(Sequence &sequence, uint32_t slot, uint64_t reused);
+  Status admit(Sequence &sequence, uint32_t slot, uint64_t taken);
   void giveUpSlot(Sequence &sequence);
+  void giveBackMemory(Sequence &sequence);
   Status keepLogits(Sequence &sequence, Binding row);
   std::vector<int32_t> stopTokensOf(const Request &request) const;
 

@@ -84,6 +84,7 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
     }
     if (sequence.mayStop() &&
         std::find(stops.begin(), stops.end(), token) != stops.end()) {
+      MTP_RETURN_IF_ERROR(keepEnd(sequence));
       finish(sequence, FinishReason::Stop);
       break;
     }
@@ -98,6 +99,7 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
     update.id = sequence.id;
     update.tokens.push_back(token);
     if (sequence.output.size() == request.maxTokens) {
+      MTP_RETURN_IF_ERROR(keepEnd(sequence));
       finish(sequence, FinishReason::Length);
       break;
     }
@@ -142,7 +144,7 @@ Status Session::Impl::readOutputs(const Sequence &sequence, size_t tokens,
 void Session::Impl::finish(Sequence &sequence, FinishReason reason,
                            Status error) {
   giveUpSlot(sequence);
-  sequence.giveBackMemory();
+  giveBackMemory(sequence);
   shares.leave(sequence.request.group);
   sequence.phase = Sequence::Phase::Done;
   sequence.finish = reason;

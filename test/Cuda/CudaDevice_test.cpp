@@ -71,7 +71,7 @@ TEST_F(CudaDeviceTest, KeepsStatesAndPagesForSeveralN) {
   EXPECT_TRUE(executable->run(kPrefill, 2).isOk()) << "nothing to launch";
 }
 
-TEST_F(CudaDeviceTest, WritesPages) {
+TEST_F(CudaDeviceTest, WritesAndReadsPages) {
   auto file = fileOf(makeGpuModel());
   auto executable = load(file);
   writeTable(*executable, *file);
@@ -81,6 +81,12 @@ TEST_F(CudaDeviceTest, WritesPages) {
   ASSERT_TRUE(executable->writePage(0, 1, 9, page.data()).isOk());
   ASSERT_TRUE(executable->run(kDecode, 3).isOk());
   EXPECT_EQ(seen(*executable, 3), rowsOf({1, 1, 1}));
+  std::vector<int32_t> back(kPageElements), other = back;
+  ASSERT_TRUE(executable->readPage(0, 1, 9, 32, back.data()).isOk());
+  EXPECT_EQ(back, page);
+  // Whoever does not say how entries lie gives the page whole.
+  ASSERT_TRUE(executable->readPage(0, 0, 1, 1, other.data()).isOk());
+  EXPECT_EQ(other, page);
 }
 
 // No program runs here: what the host wrote is delivered for the read.

@@ -47,6 +47,8 @@ std::vector<int32_t> RoundDriver::emitted() {
 int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
   const EnvelopeInfo &e = *model->envelope();
   uint32_t program = programs.prefill(e.prefillChunk, /*drafts=*/true);
+  // What rounds of another prompt kept is none of this one's.
+  EXPECT_TRUE(!host->canSetAccepted() || host->setAccepted(0, 0).isOk());
   for (uint32_t start = 0; start < prompt.size(); start += e.prefillChunk) {
     uint32_t rest = uint32_t(prompt.size()) - start;
     PromptPart part = {/*slot=*/0, start, std::min(rest, e.prefillChunk),

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OnDevice.h"
+#include "runtime/core/MemoryAccount.h"
 
 #include <algorithm>
 #include <cmath>
@@ -144,14 +145,17 @@ TEST_P(HybridPrefix, PrefixesEndWithSnapshots) {
     // Six pages, and four of the five.
     EXPECT_EQ(run.statistics.cachedTokens, (6 + 4) * page);
     EXPECT_EQ(run.statistics.restoredSnapshots, 2u);
-    // Behind 2, 4 and 6 pages; then behind 6 of the fork's, and 2, 4 and 6.
-    EXPECT_EQ(run.statistics.snapshots, 3u + 1u + 3u);
+    // Behind 2, 4 and 6 pages; then behind 6 of the fork's, and 2, 4 and 6; and
+    // where each of the four ended.
+    EXPECT_EQ(run.statistics.snapshots, 3u + 1u + 3u + 4u);
+    // The second ended where the first did.
+    EXPECT_EQ(run.statistics.droppedSnapshots, 1u);
+    EXPECT_GE(run.statistics.snapshotBytes, 10 * bytesOfSnapshot());
   }
 }
 
-// Turns of a chat: each begins behind the prompt of the one before, though
-// rounds have filled pages behind it. What was told otherwise once is found
-// again, too.
+// Turns of a chat: each goes on where the one before ended, up to the rows that
+// its last round kept. What was told otherwise once is found again, too.
 TEST_P(HybridPrefix, TurnsGoOnFromTheOneBefore) {
   uint32_t page = envelope.pageTokens, tokens = isCpu() ? page + 4 : 2;
   std::vector<Request> all = {request(0, 6 * page + 5, tokens)};
@@ -170,18 +174,55 @@ TEST_P(HybridPrefix, TurnsGoOnFromTheOneBefore) {
   all.push_back(fork);
   all.push_back(fork);
   Outcome expected = generate(model, plain, all);
-  SessionOptions options = single(envelope.maxK, /*slots=*/1);
-  options.prefixCache = true;
-  options.snapshotTokens = 2 * page;
-  Outcome run = generate(model, options, all);
-  expectSame(run, expected, options);
-  // Behind six pages, behind all of the second turn's, and of the fork behind
-  // four and then six.
-  EXPECT_EQ(run.statistics.cachedTokens,
-            6 * page + all[1].prompt.size() / page * page + (4 + 6) * page);
+  for (uint32_t k : {0u, envelope.maxK}) {
+    if (!isCpu() && k == 0)
+      continue;
+    SessionOptions options = single(k, /*slots=*/1);
+    options.prefixCache = true;
+    options.snapshotTokens = 2 * page;
+    Outcome run = generate(model, options, all);
+    expectSame(run, expected, options);
+    // The last round began with a token of the answer, k + 1 in front of its
+    // end or less. Of the fork four pages and then six.
+    uint64_t most = (4 + 6) * page, least = most;
+    for (uint32_t turn : {0, 1}) {
+      uint64_t prompt = all[turn].prompt.size();
+      most += prompt + tokens - 2;
+      least += std::max(prompt, prompt + tokens - 2 - std::min(k, tokens - 2));
+    }
+    EXPECT_GE(run.statistics.cachedTokens, least) << k;
+    EXPECT_LE(run.statistics.cachedTokens, most) << k;
+    EXPECT_EQ(run.statistics.restoredSnapshots, 4u) << k;
+    EXPECT_EQ(run.statistics.restoredPreemptions, 0u) << k;
+  }
 }
 
-// Memory for two copies: those of the prompt that came last stay.
+// An answer shorter than a page, behind a prompt that is: no page is whole.
+TEST_P(HybridPrefix, AShortTurnGoesOn) {
+  SessionOptions options = single(envelope.maxK, /*slots=*/1);
+  Request first = request(0, 5, 4);
+  std::vector<int32_t> answer =
+      generate(model, options, {first}).sequences[0].tokens;
+  Request next = first;
+  next.prompt.insert(next.prompt.end(), answer.begin(), answer.end());
+  next.prompt.push_back(7);
+  // Another text, which goes on with nothing.
+  Request other = next;
+  other.prompt[0] = (other.prompt[0] + 1) % 90;
+  Request salted = next;
+  salted.cacheSalt = "other";
+  std::vector<Request> all = {first, next, other, salted};
+  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
+  options.prefixCache = true;
+  Outcome run = generate(model, options, all);
+  expectSame(run, expected, options);
+  EXPECT_EQ(run.statistics.restoredSnapshots, 1u);
+  EXPECT_GE(run.statistics.cachedTokens, 5u);
+  EXPECT_LE(run.statistics.cachedTokens, 7u);
+}
+
+// Memory for two copies, of which that at an end has a page's entries: those of
+// the prompt that came last stay.
 TEST_P(HybridPrefix, SnapshotsThatNobodyUsedGoFirst) {
   uint32_t page = envelope.pageTokens, tokens = isCpu() ? 4 : 1;
   std::vector<Request> all = {
@@ -191,15 +232,136 @@ TEST_P(HybridPrefix, SnapshotsThatNobodyUsedGoFirst) {
   Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
   SessionOptions options = single(envelope.maxK, /*slots=*/1);
   options.prefixCache = true;
-  options.snapshotBytes = 2 * bytesOfSnapshot();
+  options.snapshotBytes = bytesOfSnapshot() * 5 / 2;
   Outcome run = generate(model, options, all);
   expectSame(run, expected, options);
   EXPECT_EQ(run.statistics.restoredSnapshots, 1u);
+  EXPECT_GT(run.statistics.droppedSnapshots, 0u);
+  EXPECT_LE(run.statistics.snapshotBytes, options.snapshotBytes);
   // Less than one copy is none.
   options.snapshotBytes = bytesOfSnapshot() - 1;
   run = generate(model, options, all);
   expectSame(run, expected, options);
   EXPECT_EQ(run.statistics.cachedTokens, 0u);
+}
+
+// Who is preempted goes on where it stood, though its pages are gone: no token
+// runs again but those of its last round, whether prefixes are shared or not.
+TEST_P(HybridPrefix, PreemptionKeepsTheState) {
+  std::vector<Request> all;
+  uint32_t prompt = isCpu() ? 33 : 14, promptTokens = 0;
+  for (uint32_t i = 0; i < (isCpu() ? 5u : 2u); ++i) {
+    all.push_back(request(/*text=*/i, prompt + i, isCpu() ? 40 : 22));
+    promptTokens += prompt + i;
+  }
+  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
+  uint32_t whole =
+      uint32_t(prompt + all.size() + all[0].maxTokens + envelope.maxK) /
+          envelope.pageTokens +
+      1;
+  for (uint32_t k : {0u, envelope.maxK})
+    for (bool shares : {false, true}) {
+      if (!isCpu() && (k == 0 || shares))
+        continue;
+      SessionOptions options = single(k, /*slots=*/2);
+      options.prefixCache = shares;
+      options.kvPages = 1 + whole + (isCpu() ? 1 : 2);
+      Outcome run = generate(model, options, all);
+      expectSame(run, expected, options);
+      const Statistics &s = run.statistics;
+      EXPECT_GT(s.preemptions, 0u) << describe(options);
+      EXPECT_EQ(s.restoredPreemptions, s.preemptions) << describe(options);
+      EXPECT_LE(s.prefillTokens, promptTokens + s.preemptions * (k + 1))
+          << describe(options);
+      // Those of sequences that have ended are no one's.
+      if (!shares)
+        EXPECT_EQ(s.snapshotBytes, 0u) << describe(options);
+    }
+}
+
+// With memory for all entries, and with less: then those of the last page alone
+// are in the copy, and the others are where the prefix index has them.
+TEST_P(HybridPrefix, PausedSequencesGoOnWhereTheyStood) {
+  uint32_t page = envelope.pageTokens;
+  Request own = request(0, 2 * page + 3, isCpu() ? 40 : 12);
+  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), {own});
+  for (uint32_t k : {0u, envelope.maxK})
+    for (uint64_t percent : {400, 150, 100}) {
+      if (!isCpu() && (k == 0 || percent != 150))
+        continue;
+      SessionOptions options = single(k, /*slots=*/1);
+      options.prefixCache = true;
+      options.roundsPerLaunch = 1;
+      options.snapshotBytes = bytesOfSnapshot() * percent / 100;
+      auto session = Session::create(model, options);
+      ASSERT_TRUE(session.isOk()) << session.status().toString();
+      SequenceId id = *(*session)->add(own);
+      for (bool isPaused = false; !(*session)->idle();) {
+        auto updates = (*session)->step();
+        ASSERT_TRUE(updates.isOk()) << updates.status().toString();
+        for (const SequenceUpdate &update : *updates)
+          EXPECT_TRUE(update.error.isOk()) << update.error.toString();
+        Status invariants = (*session)->checkInvariants();
+        ASSERT_TRUE(invariants.isOk()) << invariants.toString();
+        if (isPaused || (*session)->output(id)->size() < own.maxTokens / 2)
+          continue;
+        isPaused = true;
+        ASSERT_TRUE((*session)->pause(id).isOk());
+        // Where rounds are under way, it is paused behind them.
+        while (*(*session)->state(id) == SequenceState::Running)
+          ASSERT_TRUE((*session)->step().isOk());
+        ASSERT_EQ(*(*session)->state(id), SequenceState::Paused);
+        ASSERT_TRUE((*session)->resume(id).isOk());
+      }
+      const Statistics &s = (*session)->statistics();
+      std::span<const int32_t> output = *(*session)->output(id);
+      EXPECT_TRUE(std::ranges::equal(output, expected.sequences[0].tokens))
+          << describe(options);
+      EXPECT_EQ(s.restoredPreemptions, 1u) << percent << describe(options);
+      // A copy with no entries is of the prompt alone.
+      if (percent > 100)
+        EXPECT_LE(s.prefillTokens, own.prompt.size() + k + 1)
+            << percent << describe(options);
+      else
+        EXPECT_GT(s.prefillTokens, own.prompt.size() + own.maxTokens / 2 - 4)
+            << describe(options);
+    }
+}
+
+// What copies hold is memory for requests, where there is no other.
+TEST_P(HybridPrefix, CopiesGiveWayToRequests) {
+  if (!isCpu())
+    GTEST_SKIP() << "the host's memory, whatever the device";
+  SessionOptions options = single(/*k=*/0, /*slots=*/1);
+  options.prefixCache = true;
+  options.logits = LogitsMode::All;
+  uint64_t logits = uint64_t(envelope.vocab) * sizeof(float) * 200;
+  uint64_t before = hostMemory().reserved(), own = 0;
+  {
+    auto session = Session::create(model, options);
+    ASSERT_TRUE(session.isOk());
+    own = hostMemory().reserved() - before;
+  }
+  setHostMemoryLimitForTests(
+      MemoryLimit{before + own + logits + bytesOfSnapshot(), "of a test"});
+  auto session = Session::create(model, options);
+  setHostMemoryLimitForTests(std::nullopt);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  auto run = [&](const Request &request) {
+    auto id = (*session)->add(request);
+    ASSERT_TRUE(id.isOk()) << id.status().toString();
+    while (!(*session)->idle())
+      ASSERT_TRUE((*session)->step().isOk());
+    ASSERT_TRUE((*session)->release(*id).isOk());
+    ASSERT_TRUE((*session)->checkInvariants().isOk());
+  };
+  for (uint32_t text = 0; text < 30; ++text)
+    run(request(text, 2 * envelope.pageTokens + 1, 2));
+  const Statistics &s = (*session)->statistics();
+  uint64_t held = s.snapshotBytes, dropped = s.droppedSnapshots;
+  EXPECT_GT(held, 2 * bytesOfSnapshot());
+  run(request(40, 5, 200));
+  EXPECT_GT(s.droppedSnapshots, dropped);
 }
 
 // Pages are short, prompts begin alike, sequences are preempted and go on from
@@ -210,7 +372,6 @@ TEST_P(HybridStorm, ChangesNoBit) {
   for (uint32_t i = 0; i < 12; ++i)
     all.push_back(request(/*text=*/i % 3, 2 * page + i, tokens));
   Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
-  uint64_t restoredByPreempted = 0;
   for (uint32_t k : {0u, 2u, envelope.maxK}) {
     SessionOptions options = single(k, envelope.maxBatch);
     options.prefixCache = true;
@@ -220,12 +381,71 @@ TEST_P(HybridStorm, ChangesNoBit) {
     Outcome run = generate(model, options, all);
     expectSame(run, expected, options);
     EXPECT_GT(run.statistics.preemptions, 0u);
-    EXPECT_GT(run.statistics.restoredSnapshots, 0u);
-    restoredByPreempted += run.statistics.restoredPreemptions;
+    EXPECT_GT(run.statistics.restoredPreemptions, 0u);
+    EXPECT_GT(run.statistics.restoredSnapshots,
+              run.statistics.restoredPreemptions);
     if (k > 0)
       EXPECT_GT(run.statistics.drafted[0], run.statistics.accepted[0]);
   }
-  EXPECT_GT(restoredByPreempted, 0u);
+}
+
+// Sequences come one by one, two of them for a text that another one has told
+// to its end, are preempted, and of every five one is cancelled: with memory
+// for all copies, and for few.
+TEST_P(HybridStorm, SequencesComeAndGo) {
+  uint32_t page = envelope.pageTokens, tokens = 44;
+  std::vector<Request> all;
+  for (uint32_t i = 0; i < 15; ++i)
+    all.push_back(request(/*text=*/i / 4, page + 3 * i, tokens));
+  Outcome first = generate(model, single(/*k=*/0, /*slots=*/1), all);
+  for (uint32_t i : {0, 1}) {
+    Request turn = all[i];
+    const std::vector<int32_t> &answer = first.sequences[i].tokens;
+    turn.prompt.insert(turn.prompt.end(), answer.begin(), answer.end());
+    turn.prompt.push_back(3);
+    all.push_back(turn);
+  }
+  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
+  for (uint32_t copies : {100, 6}) {
+    SessionOptions options = single(envelope.maxK, envelope.maxBatch);
+    options.prefixCache = true;
+    options.snapshotTokens = page;
+    options.prefillChunk = 13;
+    options.snapshotBytes = copies * bytesOfSnapshot();
+    options.kvPages = 1 + 11;
+    auto opened = Session::create(model, options);
+    ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+    Session &session = **opened;
+    std::vector<SequenceId> ids;
+    for (uint32_t step = 0; !session.idle() || ids.size() < all.size();
+         ++step) {
+      if (ids.size() < all.size() && step % 2 == 0)
+        ids.push_back(*session.add(all[ids.size()]));
+      if (ids.size() % 5 == 0 && step % 2 == 1)
+        ASSERT_TRUE(session.cancel(ids[ids.size() - 2]).isOk());
+      auto updates = session.step();
+      ASSERT_TRUE(updates.isOk()) << updates.status().toString();
+      for (const SequenceUpdate &update : *updates)
+        ASSERT_TRUE(update.error.isOk()) << update.error.toString();
+      Status invariants = session.checkInvariants();
+      ASSERT_TRUE(invariants.isOk()) << invariants.toString();
+    }
+    for (size_t i = 0; i < all.size(); ++i) {
+      std::span<const int32_t> output = *session.output(ids[i]);
+      const std::vector<int32_t> &whole = expected.sequences[i].tokens;
+      ASSERT_LE(output.size(), whole.size());
+      EXPECT_TRUE(std::equal(output.begin(), output.end(), whole.begin())) << i;
+      if (i % 5 != 3)
+        EXPECT_EQ(output.size(), whole.size()) << i;
+    }
+    const Statistics &s = session.statistics();
+    EXPECT_GT(s.preemptions, 0u);
+    EXPECT_GT(s.restoredPreemptions, 0u) << copies;
+    EXPECT_GT(s.restoredSnapshots, s.restoredPreemptions) << copies;
+    EXPECT_GT(s.drafted[0], s.accepted[0]);
+    EXPECT_GT(s.accepted[0], 0u);
+    EXPECT_GT(s.droppedSnapshots, 0u);
+  }
 }
 
 // Sequences come, are cancelled in their prompts and in their rounds, and their

@@ -53,13 +53,16 @@ mtp.round @plain k 0 {
   } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
 }
 
-// Rows of prompts beside a round fold one row and keep one.
+// Rows of prompts beside a round fold as many, and keep one.
 // CHECK-LABEL: mtp.round @mixed k 2 prompts 6 {
 // CHECK: %[[RUNS:.*]] = mtp.run_rows
 // CHECK: %{{.*}}, %[[PROMPT:.*]] = mtp.prompt_rows
-// CHECK: %[[ONE:.*]] = mtp.per_slot
-// CHECK: arith.constant 1 : i32
-// CHECK: %[[THEIRS:.*]] = mtp.run_rows %[[PROMPT]] pending %[[ONE]] keeps %[[ONE]]
+// CHECK: %[[N:.*]]:2 = mtp.per_slot
+// CHECK: %[[A:.*]] = mtp.load @accepted[] : i32
+// CHECK: %[[STAY:.*]] = arith.addi %[[A]], %{{.*}} : i32
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: mtp.yield %[[STAY]], %[[ONE]] : i32, i32
+// CHECK: %[[THEIRS:.*]] = mtp.run_rows %[[PROMPT]] pending %[[N]]#0 keeps %[[N]]#1
 // CHECK: %[[BOTH:.*]], %{{.*}}, %{{.*}}, %{{.*}} = mtp.pack %[[RUNS]], %{{.*}} prompts %[[THEIRS]],
 // CHECK: mtp.causal_conv %{{.*}}, %{{.*}}, %[[BOTH]] in @memory[0]
 mtp.round @mixed k 2 prompts 6 {
@@ -83,8 +86,9 @@ mtp.round @mixed k 2 prompts 6 {
 // And so do those of a chunk.
 // CHECK-LABEL: mtp.prefill @prompt k 0 {
 // CHECK: %{{.*}}, %[[PROMPT:.*]] = mtp.prompt_rows
-// CHECK: %[[ONE:.*]] = mtp.per_slot
-// CHECK: %[[RUNS:.*]] = mtp.run_rows %[[PROMPT]] pending %[[ONE]] keeps %[[ONE]]
+// CHECK: %[[N:.*]]:2 = mtp.per_slot
+// CHECK: mtp.load @accepted[] : i32
+// CHECK: %[[RUNS:.*]] = mtp.run_rows %[[PROMPT]] pending %[[N]]#0 keeps %[[N]]#1
 // CHECK: mtp.causal_conv %{{.*}}, %{{.*}}, %[[RUNS]] in @memory[0]
 mtp.prefill @prompt k 0 {
   %logits, %hidden = mtp.verify {

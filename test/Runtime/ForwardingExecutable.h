@@ -42,6 +42,10 @@ public:
                    const void *source) override {
     return inner->writePage(cache, layer, page, source);
   }
+  Status readPage(uint32_t cache, uint32_t layer, uint32_t page,
+                  uint32_t entries, void *target) override {
+    return inner->readPage(cache, layer, page, entries, target);
+  }
   uint64_t memoryBytes() const override { return inner->memoryBytes(); }
   uint64_t hostBytes() const override { return inner->hostBytes(); }
 

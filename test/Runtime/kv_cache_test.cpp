@@ -106,10 +106,15 @@ TEST(KvCache, SharesPublishedPagesAndNeverTheLast) {
 // them from whoever cannot begin there, and are replaced.
 TEST(KvCache, PagesThatEndNoPrefixGiveWayToNewOnes) {
   std::set<uint32_t> ends, forgotten;
+  std::vector<std::pair<uint32_t, uint32_t>> moved;
   uint32_t third = 0;
   KvConfig c = config(24);
   c.tableWidth = 8;
-  c.mayEnd = [&](uint32_t page) { return ends.contains(page); };
+  c.mayEnd = [&](const Prefix &prefix) {
+    EXPECT_EQ(prefix.end % 4, 0u);
+    return ends.contains(prefix.page);
+  };
+  c.onMove = [&](uint32_t from, uint32_t to) { moved.emplace_back(from, to); };
   c.onForget = [&](uint32_t page) {
     ends.erase(page);
     forgotten.insert(page);
@@ -136,6 +141,8 @@ TEST(KvCache, PagesThatEndNoPrefixGiveWayToNewOnes) {
   EXPECT_EQ(kv.cachedPages(), 5u);
   EXPECT_NE(third, hides);
   EXPECT_TRUE(forgotten.contains(hides));
+  EXPECT_EQ(moved,
+            (std::vector<std::pair<uint32_t, uint32_t>>{{hides, third}}));
   EXPECT_EQ(turn(21, 4), 16);
   // A page that somebody holds stays.
   ASSERT_EQ(kv.begin(1, tokens(25), 25), 16);
@@ -147,6 +154,41 @@ TEST(KvCache, PagesThatEndNoPrefixGiveWayToNewOnes) {
   EXPECT_TRUE(kv.checkInvariant().isOk());
   kv.release(1);
   kv.release(2);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
+// Who goes on from a copy of what is in no page says so, and its pages are
+// found under their makers.
+TEST(KvCache, PagesMayBeFilledByOthersMeans) {
+  KvCacheManager kv(config(24));
+  std::vector<int32_t> all = tokens(21);
+  Making plan;
+  ASSERT_EQ(kv.begin(0, tokens(9), 9), 0);
+  kv.commit(0, 9);
+  kv.publish(0, tokens(9));
+  uint32_t second = uint32_t(kv.table(0)[1]);
+  EXPECT_TRUE(kv.isLive(second));
+  kv.release(0);
+  EXPECT_TRUE(kv.isLive(second));
+  EXPECT_EQ(kv.find(all, 8, plan), second);
+  EXPECT_EQ(kv.find(tokens(8), 8, plan), 0u) << "the lookahead is missing";
+  EXPECT_EQ(kv.find(all, 12, plan), 0u);
+  EXPECT_EQ(kv.find(all, 0, plan), 0u);
+  ASSERT_EQ(kv.begin(1, all, 21), 8);
+  const PageMaker makers[] = {PageMaker::Library, PageMaker::Plan};
+  kv.fill(1, 15, makers);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+  kv.commit(1, 21);
+  kv.publish(1, all);
+  uint32_t third = uint32_t(kv.table(1)[2]), fourth = uint32_t(kv.table(1)[3]);
+  const PageMaker made[] = {PageMaker::Plan, PageMaker::Plan,
+                            PageMaker::Library, PageMaker::Plan};
+  EXPECT_EQ(kv.find(all, 12, {made, true, {}, {}}), third);
+  EXPECT_EQ(kv.find(all, 16, {made, true, {}, {}}), fourth);
+  EXPECT_EQ(kv.find(all, 12, {{}, true, {}, {}}), 0u);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+  kv.release(1);
+  EXPECT_FALSE(kv.isLive(uint32_t(kv.table(1)[5])));
   EXPECT_TRUE(kv.checkInvariant().isOk());
 }
 

@@ -40,6 +40,8 @@ public:
   Status read(const Binding &binding, void *target, uint64_t bytes) override;
   Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
                    const void *source) override;
+  Status readPage(uint32_t cache, uint32_t layer, uint32_t page,
+                  uint32_t entries, void *target) override;
   uint64_t memoryBytes() const override;
   uint64_t hostBytes() const override { return memoryBytes(); }
 
@@ -351,6 +353,13 @@ uint8_t *CpuExecutable::pageAddress(uint32_t cache, uint32_t layer,
 Status CpuExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
                                 const void *source) {
   std::memcpy(pageAddress(cache, layer, page), source,
+              artifact.pageBytes(cache));
+  return okStatus();
+}
+
+Status CpuExecutable::readPage(uint32_t cache, uint32_t layer, uint32_t page,
+                               uint32_t /*entries*/, void *target) {
+  std::memcpy(target, pageAddress(cache, layer, page),
               artifact.pageBytes(cache));
   return okStatus();
 }

@@ -50,6 +50,17 @@ Status CudaExecutable::write(const Binding &binding, const void *source,
                                           : upload(target, source, bytes);
 }
 
+Status CudaExecutable::download(void *target, CUdeviceptr source,
+                                uint64_t bytes) {
+  MTP_RETURN_IF_ERROR(deliver());
+  if (bytes == 0)
+    return okStatus();
+  MTP_RETURN_IF_ERROR(context->check(
+      context->driver().cuMemcpyDtoHAsync(target, source, bytes, stream),
+      "a read from the GPU"));
+  return wait("a read from the GPU");
+}
+
 Status CudaExecutable::read(const Binding &binding, void *target,
                             uint64_t bytes) {
   MTP_RETURN_IF_ERROR(context->enter());
@@ -57,14 +68,7 @@ Status CudaExecutable::read(const Binding &binding, void *target,
     std::memcpy(target, pinned[binding.index].data() + binding.offset, bytes);
     return okStatus();
   }
-  MTP_RETURN_IF_ERROR(deliver());
-  if (bytes == 0)
-    return okStatus();
-  MTP_RETURN_IF_ERROR(
-      context->check(context->driver().cuMemcpyDtoHAsync(
-                         target, address(binding), bytes, stream),
-                     "a read from the GPU"));
-  return wait("a read from the GPU");
+  return download(target, address(binding), bytes);
 }
 
 Status CudaExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
@@ -72,4 +76,23 @@ Status CudaExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
   return upload(caches[cache][layer].address() +
                     page * artifact.pageStride(cache),
                 source, artifact.pageBytes(cache));
+}
+
+/// Nobody may have written what is behind the entries.
+Status CudaExecutable::readPage(uint32_t cache, uint32_t layer, uint32_t page,
+                                uint32_t entries, void *target) {
+  MTP_RETURN_IF_ERROR(context->enter());
+  CUdeviceptr source =
+      caches[cache][layer].address() + page * artifact.pageStride(cache);
+  uint64_t bytes = artifact.pageBytes(cache);
+  uint32_t all = artifact.envelope ? artifact.envelope->page_tokens() : 1;
+  // A page has the first head's shares of all entries, then the second one's.
+  uint32_t heads = artifact.caches->Get(cache)->heads();
+  if (heads == 0 || entries >= all)
+    return download(target, source, bytes);
+  uint64_t share = bytes / heads;
+  for (uint64_t at = 0; at < bytes; at += share)
+    MTP_RETURN_IF_ERROR(download(static_cast<uint8_t *>(target) + at,
+                                 source + at, share / all * entries));
+  return okStatus();
 }

@@ -47,6 +47,8 @@ public:
   Status read(const Binding &binding, void *target, uint64_t bytes) override;
   Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
                    const void *source) override;
+  Status readPage(uint32_t cache, uint32_t layer, uint32_t page,
+                  uint32_t entries, void *target) override;
   uint64_t memoryBytes() const override;
   uint64_t hostBytes() const override;
 
@@ -84,6 +86,7 @@ private:
   Status makeEvents(size_t count);
   CUdeviceptr address(const Binding &binding) const;
   Status upload(CUdeviceptr target, const void *source, uint64_t bytes);
+  Status download(void *target, CUdeviceptr source, uint64_t bytes);
   Status wait(std::string_view what) const;
   std::chrono::nanoseconds patience() const;
 

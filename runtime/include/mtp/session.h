@@ -181,7 +181,9 @@ struct SessionOptions {
   bool prefixCache = true;
   /// Of a model with recurrent layers, whose states are in no page: bytes of
   /// host memory for copies of them, by which a prefix may be shared. They are
-  /// made where prompts are read; those that nobody used for longest go first.
+  /// made where prompts are read, behind sequences that end, and of those that
+  /// are preempted or paused, with the KV entries that are in no page of the
+  /// prefix cache. Those that nobody used for longest go first.
   /// Less than one copy (Session::snapshotBytes), as zero: no prefix is shared,
   /// and a preempted sequence runs all of its tokens again.
   uint64_t snapshotBytes = uint64_t(1) << 30;
@@ -284,10 +286,13 @@ struct Statistics {
   /// which they were refreshed.
   uint64_t caughtUpTokens = 0;
   uint64_t preemptions = 0;
-  /// Copies of recurrent states that were made, of sessions only, and those
-  /// that sequences began from; of the latter those of sequences that had
-  /// output, and were preempted or paused.
+  /// Copies of recurrent states that were made and that are there no more, and
+  /// bytes of those that are: of sessions only. Copies that sequences went on
+  /// from, and of these those of sequences that had lost a slot, preempted or
+  /// paused.
   uint64_t snapshots = 0;
+  uint64_t droppedSnapshots = 0;
+  uint64_t snapshotBytes = 0;
   uint64_t restoredSnapshots = 0;
   uint64_t restoredPreemptions = 0;
   /// Per draft position, in a tree per depth: rounds of a slot that had a draft
