@@ -367,11 +367,16 @@ mtp_status mtp_session_get_logits(const mtp_session *session, uint64_t id,
 void mtp_statistics_init(mtp_statistics *statistics) { clear(statistics); }
 
 static Status giveStatistics(const Statistics &s, mtp_statistics *target) {
-  return toCaller({sizeof(mtp_statistics), s.rounds, s.slotRounds,
-                   s.roundTokens, s.outputTokens, s.prefillTokens,
-                   s.cachedTokens, s.preemptions, s.prefillSeconds,
-                   s.decodeSeconds, s.decodeTokens, s.roundRows,
-                   s.roundCapacity, s.besideTokens, s.caughtUpTokens},
+  return toCaller({sizeof(mtp_statistics), s.rounds,
+                   s.slotRounds,           s.roundTokens,
+                   s.outputTokens,         s.prefillTokens,
+                   s.cachedTokens,         s.preemptions,
+                   s.prefillSeconds,       s.decodeSeconds,
+                   s.decodeTokens,         s.roundRows,
+                   s.roundCapacity,        s.besideTokens,
+                   s.caughtUpTokens,       s.snapshots,
+                   s.droppedSnapshots,     s.snapshotBytes,
+                   s.restoredSnapshots,    s.restoredPreemptions},
                   target, "mtp_statistics");
 }
 

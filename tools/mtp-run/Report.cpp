@@ -87,6 +87,7 @@ static void writeSequence(JsonWriter &json, const Session &session,
   json.field("rounds_by_k", s.roundsByK);
   json.field("cached_tokens", s.cachedTokens);
   json.field("preemptions", s.preemptions);
+  json.field("restored_preemptions", s.restoredPreemptions);
   writeAcceptance(json, s);
   writeOutputs(json, report.outputs);
   json.endObject();
@@ -122,6 +123,14 @@ std::string mtp::jsonReport(const Session &session, const RunReport &report) {
   json.field("output_tokens", s.outputTokens);
   json.field("preemptions", s.preemptions);
   json.field("caught_up_tokens", s.caughtUpTokens);
+  json.key("snapshots");
+  json.beginObject();
+  json.field("stored", s.snapshots);
+  json.field("dropped", s.droppedSnapshots);
+  json.field("bytes", s.snapshotBytes);
+  json.field("restored", s.restoredSnapshots);
+  json.field("restored_preemptions", s.restoredPreemptions);
+  json.endObject();
   writeAcceptance(json, s);
   json.key("prefill");
   json.beginObject();
@@ -176,6 +185,21 @@ static std::string roundsText(const Session &session) {
   return "rounds: " + text + "\n";
 }
 
+/// What became of copies of recurrent states, where there were any.
+static std::string snapshotsText(const Statistics &s) {
+  if (s.snapshots == 0)
+    return "";
+  char line[256];
+  std::snprintf(
+      line, sizeof(line),
+      "snapshots: %llu stored, %llu dropped, %.1f MB held, %llu "
+      "restored, %llu of them behind preemptions\n",
+      (unsigned long long)s.snapshots, (unsigned long long)s.droppedSnapshots,
+      double(s.snapshotBytes) / 1e6, (unsigned long long)s.restoredSnapshots,
+      (unsigned long long)s.restoredPreemptions);
+  return line;
+}
+
 std::string mtp::textReport(const Session &session, const RunReport &report) {
   const Statistics &s = session.statistics();
   char line[256];
@@ -192,6 +216,7 @@ std::string mtp::textReport(const Session &session, const RunReport &report) {
   // Where there is a choice.
   if (session.promptKernels() != "own kernels")
     text += "prompts: " + session.promptKernels() + "\n";
+  text += snapshotsText(s);
   if (s.rounds == 0)
     return text + "decode: 0 tokens in no round, prefill gives the first\n" +
            samplingText(report);

@@ -121,6 +121,19 @@ struct Metrics::Impl {
   Counter &besideTokens =
       counter("mtp:prompt_tokens_beside_rounds_total",
               "Tokens of prompts whose rows ran beside those of a round");
+  Counter &snapshots =
+      counter("mtp:snapshots_stored_total",
+              "Copies of what recurrent layers carry that were made");
+  Counter &droppedSnapshots = counter("mtp:snapshots_dropped_total",
+                                      "Of these, those that are there no more");
+  Counter &restoredSnapshots =
+      counter("mtp:snapshots_restored_total",
+              "Sequences that went on from such a copy");
+  Counter &restoredPreemptions =
+      counter("mtp:preemptions_restored_total",
+              "Of these, those that had lost a slot, preempted or paused");
+  Gauge &snapshotBytes =
+      gauge("mtp:snapshot_bytes", "Bytes of the copies that there are");
   Counter &refused =
       counter("mtp:requests_refused_total", "Requests that were answered 429");
   Histogram &firstToken = histogram("vllm:time_to_first_token_seconds",
@@ -203,6 +216,12 @@ void Metrics::setState(const EngineState &state) {
   count(impl->roundRows, now.roundRows, then.roundRows);
   count(impl->roundCapacity, now.roundCapacity, then.roundCapacity);
   count(impl->besideTokens, now.besideTokens, then.besideTokens);
+  count(impl->snapshots, now.snapshots, then.snapshots);
+  count(impl->droppedSnapshots, now.droppedSnapshots, then.droppedSnapshots);
+  count(impl->restoredSnapshots, now.restoredSnapshots, then.restoredSnapshots);
+  count(impl->restoredPreemptions, now.restoredPreemptions,
+        then.restoredPreemptions);
+  impl->snapshotBytes.Set(double(now.snapshotBytes));
   auto roundsOf = [](const Statistics &s) {
     return s.drafted.empty() ? 0 : s.drafted.front();
   };

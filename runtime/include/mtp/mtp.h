@@ -398,7 +398,8 @@ typedef struct mtp_session_options {
                                    with 16 rows at least */
   int separate_prompts; /* 1: no rows of prompts beside those of rounds */
   /* Of a model with recurrent layers: bytes of host memory for copies of what
-     they carry, by which prefixes are shared (less than one copy: none is), and
+     they carry, by which prefixes are shared and preempted sequences go on
+     (less than one copy: none is, and they run all of their tokens again), and
      the tokens of a prompt from one copy to the next, not 0 */
   uint64_t snapshot_bytes;
   uint32_t snapshot_tokens;
@@ -656,6 +657,15 @@ typedef struct mtp_statistics {
   uint64_t beside_tokens;  /* prefill tokens whose rows ran beside a round's */
   uint64_t caught_up_tokens; /* tokens that drafters had fallen behind, and for
                                 which they were refreshed */
+  /* Of a model with recurrent layers: copies of what they carry that were made,
+     those that are there no more, and bytes of those that are, of sessions
+     alone; copies that sequences went on from, and of these those of sequences
+     that had lost a slot, preempted or paused */
+  uint64_t snapshots;
+  uint64_t dropped_snapshots;
+  uint64_t snapshot_bytes;
+  uint64_t restored_snapshots;
+  uint64_t restored_preemptions;
 } mtp_statistics;
 
 /* Zeroes it and sets its size; call it before the next two, which give
