@@ -344,8 +344,9 @@ def build_module(args, name, parts, script, weights, envelope="", slots=8, flags
     parts = [HERE / "Inputs" / part for part in parts]
     functions = [HERE / "Inputs" / "methods" / function for function in FUNCTIONS]
     script, artifact = HERE / "Inputs" / script, args.out / f"{name}.bin"
+    writer = HERE / "Inputs" / "tensor_file.py"
     if artifact.exists() and artifact.stat().st_mtime > newest(
-            [__file__, *parts, *functions, script, compiler_for(args, BOTH)]):
+            [__file__, *parts, *functions, script, writer, compiler_for(args, BOTH)]):
         return
     for function in functions:
         (args.out / function.name).write_text(function.read_text())

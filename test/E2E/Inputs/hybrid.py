@@ -9,11 +9,11 @@ follows a token seen alone, as the embedding of the drafter's rows; what the lay
 decides now and then. Standard library only.
 """
 
-import json
 import math
 import random
-import struct
 import sys
+
+import tensor_file
 
 HIDDEN, VOCAB, HEADS, WINDOW = 64, 96, 4, 4
 COLUMNS = 2 * 2 * 16 + HEADS * 16
@@ -63,17 +63,4 @@ def tensors():
     yield "fuse", (shape, fuse)
 
 
-def main():
-    header, body = {}, b""
-    for name, (shape, values) in tensors():
-        data = struct.pack(f"<{len(values)}f", *values)
-        header[name] = {"dtype": "F32", "shape": shape,
-                        "data_offsets": [len(body), len(body) + len(data)]}
-        body += data
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(sys.argv[1], "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + body)
-
-
-main()
+tensor_file.write(sys.argv[1], ((name, *tensor) for name, tensor in tensors()))

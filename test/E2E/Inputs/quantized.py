@@ -6,11 +6,12 @@ and every group has the extreme that its scale is made of. So quantising changes
 nothing, and a projection's result is exact.
 """
 
-import json
 import math
 import random
 import struct
 import sys
+
+import tensor_file
 
 ROWS, K, N, INTER, EXPERTS, TOP = 5, 200, 70, 75, 3, 2
 STEP, X_STEP = 2.0 ** -8, 2.0 ** -5
@@ -76,17 +77,9 @@ def main():
         tensors[f"e.{e}.gate"] = weight(INTER, K)
         tensors[f"e.{e}.up"] = weight(INTER, K)
         tensors[f"e.{e}.down"] = weight(K, INTER)
-    header, body = {}, b""
-    for name, matrix in tensors.items():
-        flat = [v for row in matrix for v in row]
-        data = struct.pack(f"<{len(flat)}f", *flat)
-        header[name] = {"dtype": "F32", "shape": [len(matrix), len(matrix[0])],
-                        "data_offsets": [len(body), len(body) + len(data)]}
-        body += data
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(f"{FOLDER}/weights.safetensors", "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + body)
+    tensor_file.write(f"{FOLDER}/weights.safetensors",
+                      ((name, [len(matrix), len(matrix[0])], [v for row in matrix for v in row])
+                       for name, matrix in tensors.items()))
 
     x = scaled(integers(ROWS, K, -127, 127, 127), X_STEP)
     write_npy("x", x)

@@ -5,10 +5,10 @@ Those that results are computed from by hand are small integers, the rest is
 pseudo-random.
 """
 
-import json
 import random
-import struct
 import sys
+
+import tensor_file
 
 HIDDEN, VOCAB, HEADS, KV_HEADS, HEAD = 32, 64, 4, 2, 8
 
@@ -36,17 +36,4 @@ def tensors():
     yield noise("join", HIDDEN, 2 * HIDDEN)
 
 
-def main():
-    header, body = {}, b""
-    for name, shape, values in tensors():
-        data = struct.pack(f"<{len(values)}f", *values)
-        header[name] = {"dtype": "F32", "shape": list(shape),
-                        "data_offsets": [len(body), len(body) + len(data)]}
-        body += data
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(sys.argv[1], "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + body)
-
-
-main()
+tensor_file.write(sys.argv[1], tensors())

@@ -5,10 +5,12 @@ The table of bigrams is what the target would say if it saw one token alone, so
 that it is right often and not always. Standard library only.
 """
 
-import json
+import pathlib
 import random
-import struct
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+import tensor_file  # noqa: E402
 
 HIDDEN, VOCAB = 32, 64
 # What the drafter of reduced.mlir may say: its head has a row for each.
@@ -43,16 +45,9 @@ def tensors():
 
 
 def main():
-    header, body = {}, b""
-    for key, rows in tensors():
-        shape = [len(rows), len(rows[0])] if len(rows) > 1 else [len(rows[0])]
-        data = b"".join(struct.pack(f"<{len(row)}f", *row) for row in rows)
-        header[key] = {"dtype": "F32", "shape": shape,
-                       "data_offsets": [len(body), len(body) + len(data)]}
-        body += data
-    text = json.dumps(header).encode()
-    with open(sys.argv[1], "wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text + body)
+    tensor_file.write(sys.argv[1], (
+        (key, [len(rows), len(rows[0])] if len(rows) > 1 else [len(rows[0])],
+         [x for row in rows for x in row]) for key, rows in tensors()))
 
 
 if __name__ == "__main__":

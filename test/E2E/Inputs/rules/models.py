@@ -2,10 +2,14 @@
 last token alone, so that what it puts out must be a Markov chain. Standard library only.
 """
 
-import json
 import math
+import pathlib
 import random
 import struct
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+import tensor_file  # noqa: E402
 
 COLUMNS = 8
 TREE = (-1, 0, 0, 0, 1, 1, 2, 4)
@@ -26,16 +30,8 @@ TARGET, DRAFTER = tables()
 
 
 def write_weights(path):
-    header, data = {}, b""
-    for name, table in (("target", TARGET), ("drafter", DRAFTER)):
-        raw = b"".join(struct.pack(f"<{COLUMNS}f", *row) for row in table)
-        header[name] = {"dtype": "F32", "shape": [COLUMNS, COLUMNS],
-                        "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+    tensor_file.write(path, ((name, [COLUMNS, COLUMNS], [x for row in table for x in row])
+                             for name, table in (("target", TARGET), ("drafter", DRAFTER))))
 
 
 V = COLUMNS

@@ -1,0 +1,18 @@
+"""Writes a file of safetensors. Standard library only."""
+
+import json
+import struct
+
+
+def write(path, tensors):
+    """`tensors` are names, shapes and values, all of these in a row, as f32."""
+    header, body = {}, b""
+    for name, shape, values in tensors:
+        data = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": list(shape),
+                        "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + body)
