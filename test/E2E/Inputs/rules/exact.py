@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every outcome of the rules of acceptance, with exact fractions:
-exact.py ARTIFACT [FLAGS..], or exact.py --write FILE for the module of it.
+exact.py ARTIFACT [--only=RULE] [FLAGS..], or exact.py --write FILE LIBRARY [--only=RULE] for the
+module of it.
 
 The distributions are fractions, which follow from the path to a node. The numbers that
 decide lie between breakpoints, which the model here knows; of each interval two points
@@ -255,15 +256,18 @@ def cases_of(columns, k, seed, few):
     every = list(itertools.product(range(columns), repeat=k))
     chance = Chance(seed, columns)
     possible = [(d, draft_share(chance, d)) for d in every if draft_share(chance, d)]
-    yield Case(FUNCTIONS["rejection_drawn", k, columns], Drawn, chance, possible, CHAIN[k])
+    if ("rejection_drawn", k, columns) in FUNCTIONS:
+        yield Case(FUNCTIONS["rejection_drawn", k, columns], Drawn, chance, possible, CHAIN[k])
     # Each choice of fixed drafts has the law by itself. One that is none ends a chain.
     fixed = every[::5] if few else every
     fixed = fixed + [(0,) * i + (-1,) + (1,) * (k - i - 1) for i in range(k)]
     for drafts in fixed:
         some = [(drafts, ONE)]
-        for parents in [CHAIN[k], *TREES.get(k, [])]:
-            yield Case(FUNCTIONS["rejection", k, columns], Rejection, chance, some, parents)
-        yield Case(FUNCTIONS["block", k, columns], Block, chance, some, CHAIN[k])
+        if ("rejection", k, columns) in FUNCTIONS:
+            for parents in [CHAIN[k], *TREES.get(k, [])]:
+                yield Case(FUNCTIONS["rejection", k, columns], Rejection, chance, some, parents)
+        if ("block", k, columns) in FUNCTIONS:
+            yield Case(FUNCTIONS["block", k, columns], Block, chance, some, CHAIN[k])
 
 
 def check(artifact, flags, few):
@@ -297,6 +301,10 @@ FUNCTIONS = all_functions()
 
 
 def main(artifact, *flags):
+    for flag in [flag for flag in flags if flag.startswith("--only=")]:
+        for key in [key for key in FUNCTIONS if key[0] != flag.removeprefix("--only=")]:
+            del FUNCTIONS[key]
+        flags = [other for other in flags if other != flag]
     if artifact == "--write":
         with open(flags[0], "w", encoding="utf-8") as file:
             file.write(functions.module(FUNCTIONS.values(), flags[1]))
