@@ -14,6 +14,10 @@ MISTAKES = {
     "short": ("lookup.mlir", "arith.select %long_enough, %own", "arith.select %m0, %own"),
     # The other drafter's drafts first.
     "second": ("lookup.mlir", "%has = arith.cmpi sge", "%has = arith.cmpi slt"),
+    # Places that the first drafter leaves are the other's.
+    "mixed": ("lookup.mlir", "%draft = arith.select %has, %a, %b : i32",
+              "%is_own = arith.cmpi sge, %a, %none : i32\n"
+              "    %draft = arith.select %is_own, %a, %b : i32"),
     # Votes of those that have been voted down.
     "live": ("suffix.mlir", "%stays = arith.andi %same, %is_draft",
              "%stays = arith.ori %same, %is_draft"),
