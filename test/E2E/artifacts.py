@@ -218,6 +218,9 @@ def gpu_jobs():
            sim + ["--quantize-embedding=int8,group=32"])
     yield "mimo-mtp1.sim", "mimo-mtp1", "bf16", DRAFTED, sim
     yield "glm4moe-mtp1.sim", "glm4moe-mtp1", "bf16", DRAFTED, sim
+    # Recurrent layers, and experts beside those of the first.
+    yield "qwen3next-mtp1.sim", "qwen3next-mtp1", "f32", DRAFTED, sim
+    yield "qwen35-mtp1.sim", "qwen35-mtp1", "bf16", DRAFTED, sim
     yield "dsv3-chain-mtp2.sim", "dsv3-chain-mtp2", "bf16", DRAFTED, sim
     yield "dsv3-yarn-mtp2.sim", "dsv3-yarn-mtp2", "f32", DRAFTED, sim
     yield ("dsv3-int8.sim", "dsv3-chain-mtp2", "bf16", DRAFTED,

@@ -207,6 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"ernie-moe.sim", kRounded}, Plans{"minimax-m2.sim", kExact},
         Plans{"mimo-mtp1.sim", kRounded}, Plans{"mimo-tree.sim", kRounded},
         Plans{"glm4moe-mtp1.sim", kRounded},
+        Plans{"qwen3next-mtp1.sim", kExact}, Plans{"qwen35-mtp1.sim", kRounded},
         Plans{"dsv3-chain-mtp2.sim", kRounded, true},
         Plans{"dsv3-yarn-mtp2.sim", kExact},
         Plans{"dsv3-int8.sim", kQuantised, true},
