@@ -129,6 +129,10 @@ Status Session::Impl::cancel(SequenceId id) {
   Sequence &sequence = *found;
   if (sequence.phase == Sequence::Phase::Done)
     return okStatus();
+  // A text that a caller ends, by a string in it, is gone on with like others.
+  // That there is no copy is no failure of the call.
+  if (!flight && failure.isOk())
+    static_cast<void>(keepEnd(sequence));
   giveUpSlot(sequence);
   giveBackMemory(sequence);
   shares.leave(sequence.request.group);

@@ -221,6 +221,34 @@ TEST_P(HybridPrefix, AShortTurnGoesOn) {
   EXPECT_LE(run.statistics.cachedTokens, 7u);
 }
 
+// Who cancels what it has read enough of may go on with that.
+TEST_P(HybridPrefix, ACancelledTurnGoesOn) {
+  uint32_t page = envelope.pageTokens;
+  Request first = request(0, page + 5, 20);
+  SessionOptions options = single(envelope.maxK, /*slots=*/1);
+  options.prefixCache = true;
+  options.roundsPerLaunch = 1;
+  auto session = Session::create(model, options);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  SequenceId id = *(*session)->add(first);
+  while ((*session)->output(id)->size() < 4)
+    ASSERT_TRUE((*session)->step().isOk());
+  ASSERT_TRUE((*session)->cancel(id).isOk());
+  Request next = first;
+  std::span<const int32_t> answer = *(*session)->output(id);
+  next.prompt.insert(next.prompt.end(), answer.begin(), answer.end());
+  next.prompt.push_back(9);
+  next.maxTokens = 6;
+  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), {next});
+  id = *(*session)->add(next);
+  while (!(*session)->idle())
+    ASSERT_TRUE((*session)->step().isOk());
+  EXPECT_TRUE(std::ranges::equal(*(*session)->output(id),
+                                 expected.sequences[0].tokens));
+  EXPECT_EQ((*session)->statistics().restoredSnapshots, 1u);
+  EXPECT_GE((*session)->statistics(id)->cachedTokens, page + 5);
+}
+
 // Memory for two copies, of which that at an end has a page's entries: those of
 // the prompt that came last stay.
 TEST_P(HybridPrefix, SnapshotsThatNobodyUsedGoFirst) {
@@ -329,9 +357,7 @@ TEST_P(HybridPrefix, PausedSequencesGoOnWhereTheyStood) {
 }
 
 // What copies hold is memory for requests, where there is no other.
-TEST_P(HybridPrefix, CopiesGiveWayToRequests) {
-  if (!isCpu())
-    GTEST_SKIP() << "the host's memory, whatever the device";
+TEST_P(HybridStorm, CopiesGiveWayToRequests) {
   SessionOptions options = single(/*k=*/0, /*slots=*/1);
   options.prefixCache = true;
   options.logits = LogitsMode::All;
