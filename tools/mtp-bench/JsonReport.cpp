@@ -125,6 +125,16 @@ static void addMachine(JsonWriter &json, const Results &r, const Options &o) {
   json.endObject();
 }
 
+static void addSnapshot(JsonWriter &json, const Results &r, Estimate estimate) {
+  if (r.snapshotSeconds.empty())
+    return;
+  json.key("snapshot");
+  json.beginObject();
+  json.field("bytes", r.snapshotBytes);
+  addSummary(json, r.snapshotSeconds, estimate);
+  json.endObject();
+}
+
 std::string bench::jsonReport(const Results &r, const Options &o) {
   JsonWriter json;
   json.beginObject();
@@ -158,6 +168,7 @@ std::string bench::jsonReport(const Results &r, const Options &o) {
     json.endObject();
   }
   json.endArray();
+  addSnapshot(json, r, o.estimate);
   json.key("speculative");
   json.beginArray();
   for (const SpeculativeResult &s : r.speculative)

@@ -195,7 +195,7 @@ Result<Results> bench::measure(Options &options) {
   MTP_RETURN_IF_ERROR(measurePoints(*rig, options, *machine, results));
   results.prefillKernels = rig->useLibrary(options.deterministic).kernels;
   if (options.wants("prefill"))
-    MTP_RETURN_IF_ERROR(measurePrefills(*rig, options, results.prefills));
+    MTP_RETURN_IF_ERROR(measurePrefills(*rig, options, results));
   std::vector<SpeculativeResult> ofPrompt;
   if (options.wants("speculative") && !options.ids.empty())
     MTP_RETURN_IF_ERROR(measurePrompt(*rig, options, ofPrompt));

@@ -37,8 +37,7 @@ void reportTurn(const Options &options, uint32_t turn, std::string_view what,
                 double seconds);
 
 /// Prompts, once in a turn; for the fastest of them as often as steps.
-Status measurePrefills(Rig &rig, const Options &options,
-                       std::vector<PrefillResult> &results);
+Status measurePrefills(Rig &rig, const Options &options, Results &all);
 
 /// Acceptance of the user's prompt, in rounds that go on from one another.
 Status measurePrompt(Rig &rig, const Options &options,

@@ -9,8 +9,26 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-Status bench::measurePrefills(Rig &rig, const Options &options,
-                              std::vector<PrefillResult> &results) {
+/// Copies of recurrent states in a turn.
+static constexpr size_t kCopies = 5;
+
+/// One turn of copies of what a prompt has left.
+static Status measureCopies(Rig &rig, const Options &options,
+                            Results &results) {
+  std::vector<double> runs;
+  while (runs.size() < kCopies) {
+    MTP_ASSIGN_OR_RETURN(double seconds, rig.copyStates(0));
+    runs.push_back(seconds);
+  }
+  results.snapshotBytes = rig.bytesOfCopy();
+  if (results.snapshotBytes)
+    results.snapshotSeconds.push_back(
+        estimateSeconds(std::move(runs), options.estimate));
+  return okStatus();
+}
+
+Status bench::measurePrefills(Rig &rig, const Options &options, Results &all) {
+  std::vector<PrefillResult> &results = all.prefills;
   bool hasModules = rig.model().envelope()->modules > 0;
   for (uint32_t tokens : options.prefills)
     for (bool modules : {false, true})
@@ -28,7 +46,7 @@ Status bench::measurePrefills(Rig &rig, const Options &options,
     prompts.push_back(promptOf(result));
     MTP_RETURN_IF_ERROR(run(result, prompts.back()).status());
   }
-  for (uint32_t turn = 0; turn < options.turns; ++turn)
+  for (uint32_t turn = 0; turn < options.turns; ++turn) {
     for (size_t i = 0; i < results.size(); ++i) {
       PrefillResult &result = results[i];
       if (options.estimate == Estimate::Median)
@@ -48,6 +66,8 @@ Status bench::measurePrefills(Rig &rig, const Options &options,
                         result.modules ? " with the drafter" : ""),
                  result.seconds.back());
     }
+    MTP_RETURN_IF_ERROR(measureCopies(rig, options, all));
+  }
   return okStatus();
 }
 

@@ -148,6 +148,10 @@ struct Results {
   std::vector<PrefillResult> prefills;
   /// Who multiplied the rows of whole chunks there.
   std::string prefillKernels;
+  /// Of what recurrent layers carry of a slot: a copy's bytes, and of each turn
+  /// the seconds that it took, behind a prompt; none where there are none.
+  uint64_t snapshotBytes = 0;
+  std::vector<double> snapshotSeconds;
   std::vector<SpeculativeResult> speculative;
   std::vector<SessionResult> sessions;
 

@@ -252,6 +252,9 @@ Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
   fillPages(slot, behind);
   // What was random there is overwritten.
   filled[slot] = behind / e.pageTokens;
+  // What rounds kept is none of the prompt's.
+  if (host->canSetAccepted())
+    note(host->setAccepted(slot, 0));
   MTP_RETURN_IF_ERROR(failure);
   Clock::time_point begin = Clock::now();
   for (uint32_t start = behind, chunk; start < tokens.size(); start += chunk) {
@@ -265,6 +268,21 @@ Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
     MTP_RETURN_IF_ERROR(host->setPrefill({&part, 1}));
     MTP_RETURN_IF_ERROR(executable->run(program, chunk));
   }
+  return secondsSince(begin);
+}
+
+Result<double> Rig::copyStates(uint32_t slot) {
+  Statistics counts;
+  Snapshots snapshots(contents, *executable,
+                      {.bytes = UINT64_MAX, .pageTokens = 1}, counts);
+  snapshotBytes = snapshots.bytes();
+  if (!snapshotBytes)
+    return 0;
+  Clock::time_point begin = Clock::now();
+  MTP_RETURN_IF_ERROR(snapshots
+                          .store({.page = 1}, /*position=*/0, /*pending=*/1,
+                                 slot, {}, hostMemoryLimit())
+                          .status());
   return secondsSince(begin);
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/exec/HostState.h"
 #include "runtime/exec/LibraryChoice.h"
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/Snapshots.h"
 
 #include <memory>
 #include <random>
@@ -71,6 +72,11 @@ public:
   Result<double> prefill(uint32_t slot, std::span<const int32_t> tokens,
                          bool modules, uint32_t behind = 0);
 
+  /// Copies what recurrent layers carry of a slot, as a session does behind a
+  /// chunk; returns the seconds, 0 where there are none. And the copy's bytes.
+  Result<double> copyStates(uint32_t slot);
+  uint64_t bytesOfCopy() const { return snapshotBytes; }
+
   /// Rows of the first n slots that lived in the last launch, so many rounds of
   /// a program: all that it has where it does not say it.
   double liveRows(uint32_t index, uint32_t n, uint32_t rounds);
@@ -108,6 +114,7 @@ private:
   std::mt19937_64 random;
   int32_t length, accepted, window;
   uint32_t pagesPerSlot = 0, period = 0;
+  uint64_t snapshotBytes = 0;
   /// For each cache, one page of random entries.
   std::vector<std::vector<uint8_t>> pages;
   /// Pages of each slot that are filled.

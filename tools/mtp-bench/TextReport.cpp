@@ -118,6 +118,10 @@ static void addPrefill(Text &text, const Results &r, const Options &o) {
     text.add("%7u  %7s %8.2f %11.1f\n", p.tokens, p.modules ? "yes" : "no",
              seconds * 1e3, p.tokens / seconds);
   }
+  if (!r.snapshotSeconds.empty())
+    text.add("a copy of what recurrent layers carry: %.1f MB in %.2f ms\n",
+             double(r.snapshotBytes) / 1e6,
+             estimateSeconds(r.snapshotSeconds, o.estimate) * 1e3);
 }
 
 static void addSpeculative(Text &text, const Results &r, const Options &o) {
