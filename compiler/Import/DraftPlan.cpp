@@ -58,17 +58,45 @@ Result<int64_t> planBlockDrafts(const DrafterFolder &folder,
   return k;
 }
 
-/// How sure drafts must be, which a drafter must have a head for.
-Status checkConfidence(const DrafterFolder *folder,
+/// Whether drafts come step by step, each of the one before.
+bool draftsStepByStep(const ModelConfig &config, const DrafterFolder *folder,
+                      const ImportOptions &options) {
+  if (!folder)
+    return options.drafter.kind == DrafterKind::Modules &&
+           config.drafter.modules > 0;
+  return folder->method == FolderMethod::Eagle ||
+         folder->method == FolderMethod::Eagle3 ||
+         folder->method == FolderMethod::Model;
+}
+
+/// How sure drafts must be: by a head of the drafter, or in a chain by what the
+/// drafter finds its own drafts likely.
+Status checkConfidence(const ModelConfig &config, const DrafterFolder *folder,
                        const ImportOptions &options) {
   if (!options.confidence || (folder && folder->block.hasConfidence))
     return okStatus();
-  return invalidArgument("--confidence: expected a drafter with a confidence "
-                         "head, got " +
-                         (folder ? "one of the method " +
-                                       std::string(toString(folder->method)) +
-                                       " without"
-                                 : std::string("no folder in --drafter")));
+  auto refuse = [](const std::string &expected, const std::string &got) {
+    return invalidArgument("--confidence: expected " + expected + ", got " +
+                           got);
+  };
+  if (!draftsStepByStep(config, folder, options)) {
+    std::string got = "none";
+    if (folder)
+      got = "one of the method " + std::string(toString(folder->method)) +
+            " without either";
+    else if (options.drafter.kind != DrafterKind::Modules)
+      got = "'" + methodName(options.drafter) + "'";
+    return refuse("a drafter with a confidence head, or one that drafts a "
+                  "chain step by step",
+                  got);
+  }
+  if (options.tree.kind != DraftTreeKind::Chain)
+    return refuse("--draft-tree=chain", describeTree(options.tree));
+  // Of other rules it would change what is drawn: whether a draft is verified
+  // would depend on which token it is.
+  if (options.accept.kind != AcceptKind::Exact)
+    return refuse("--accept=exact with a chain", ruleName(options.accept));
+  return okStatus();
 }
 
 Result<int64_t> planChainDrafts(const DrafterFolder &folder,
@@ -152,9 +180,11 @@ Result<int64_t> planDepth(const ModelConfig &config,
     return refuse(std::to_string(usual) + ", W + N - 3, with " +
                   methodName(options.drafter));
   bool isAsked = options.drafter.kind != DrafterKind::Modules;
-  if (maxK < 1 && (isAsked || options.before))
-    return refuse(std::string("at least 1 with ") +
-                  (isAsked ? "--drafter" : "--before"));
+  if (maxK < 1 && (isAsked || options.before || options.confidence))
+    return refuse(std::string("at least 1 with ") + (isAsked ? "--drafter"
+                                                     : options.before
+                                                         ? "--before"
+                                                         : "--confidence"));
   return maxK;
 }
 
@@ -176,7 +206,7 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
     return unimplemented("--drafter: expected drafts in a chain with a model "
                          "that has recurrent layers, got '" +
                          methodName(options.drafter) + "'");
-  MTP_RETURN_IF_ERROR(checkConfidence(folder, options));
+  MTP_RETURN_IF_ERROR(checkConfidence(config, folder, options));
   DraftPlan plan{options.drafter, options.before, options.accept};
   plan.folder = folder;
   plan.tree = options.tree;

@@ -92,6 +92,12 @@ void emitModule(ModelContext &context) {
   emitter.finish({emitter.head(normed), carried});
 }
 
+mlir::FloatAttr leastProbability(ModelContext &context) {
+  if (!context.draft.confidence)
+    return {};
+  return context.builder.getF64FloatAttr(*context.draft.confidence);
+}
+
 Drafts emitModuleDrafts(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
   constexpr int64_t open = mlir::ShapedType::kDynamic;
@@ -101,7 +107,8 @@ Drafts emitModuleDrafts(ModelContext &context) {
                                          builder.getF32Type());
   auto draft = mlir::mtp::DraftChainOp::create(
       builder, context.name("drafts"), context.grid(), logits,
-      /*vocabulary=*/nullptr, unsigned(context.draft.modules));
+      /*vocabulary=*/nullptr, leastProbability(context),
+      unsigned(context.draft.modules));
   for (int64_t d = 0; d < context.draft.modules; ++d) {
     mlir::OpBuilder::InsertionGuard guard(builder);
     mlir::Block *block = enterRegion(context, draft.getSteps()[unsigned(d)],

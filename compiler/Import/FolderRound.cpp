@@ -50,7 +50,8 @@ mlir::DenseI64ArrayAttr treeOf(ModelContext &context) {
 Drafts emitChain(ModelContext &context) {
   auto draft = mlir::mtp::DraftChainOp::create(
       context.builder, context.name("drafts"), context.grid(),
-      /*draft_logits=*/mlir::Type(), vocabularyOf(context), 1u);
+      /*draft_logits=*/mlir::Type(), vocabularyOf(context),
+      leastProbability(context), 1u);
   if (isEagle3(context)) {
     mlir::OpBuilder::InsertionGuard guard(context.builder);
     mlir::Block *block = enterRegion(context, draft.getInputRegion(),

@@ -247,10 +247,11 @@ std::string describeConfidence(const DraftPlan &draft) {
 std::string methodOf(const ModelContext &context,
                      const ImportOptions &options) {
   const DraftPlan &draft = context.draft;
-  std::string name =
-      draft.folder ? std::string(toString(draft.folder->method)) + ":" +
-                         describeTree(draft.tree) + describeConfidence(draft)
-                   : methodName(draft.drafter);
+  std::string name = draft.folder
+                         ? std::string(toString(draft.folder->method)) + ":" +
+                               describeTree(draft.tree)
+                         : methodName(draft.drafter);
+  name += describeConfidence(draft);
   if (draft.before)
     name = lookupName(*draft.before) + " before " + name;
   bool reuses = draft.modules > 0 && options.depthPolicy == DepthPolicy::Reuse;

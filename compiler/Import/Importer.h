@@ -43,8 +43,9 @@ struct ImportOptions {
   /// its drafts are arranged.
   std::optional<FolderMethod> method;
   DraftTree tree;
-  /// Drafts end before the first one whose confidence is less, of a drafter
-  /// that has a head for it: between 0 and 1.
+  /// Drafts end before the first one whose confidence is less, between 0 and 1:
+  /// what the drafter's head for it says, or else, of a chain that is drafted
+  /// step by step, how likely the drafter finds the draft.
   std::optional<double> confidence;
   /// Which drafts stay.
   AcceptSpec accept;

@@ -54,8 +54,7 @@ struct DraftPlan {
   /// Of a drafter in a folder of its own; else null.
   const DrafterFolder *folder = nullptr;
   DraftTree tree;
-  /// Of a drafter with a confidence head: the least confidence of a draft, if
-  /// one ends the drafts of a round.
+  /// The least confidence of a draft, if one ends the drafts of a round.
   std::optional<double> confidence;
   int64_t maxContext = 0;
 };
@@ -229,6 +228,8 @@ void emitRemember(ModelContext &context, mlir::Value slots);
 Drafts emitLookup(ModelContext &context, mlir::Value slots);
 Drafts emitSuffix(ModelContext &context, mlir::Value slots);
 Drafts emitLookahead(ModelContext &context, mlir::Value slots);
+/// What ends a chain that is drafted step by step; null where nothing does.
+mlir::FloatAttr leastProbability(ModelContext &context);
 /// Puts a lookup's drafts in place of a drafter's, where it has some.
 Drafts emitBefore(ModelContext &context, mlir::Value slots, Drafts drafted);
 /// What a drafter learns of the logits of all rows that were verified.

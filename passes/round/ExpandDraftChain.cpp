@@ -8,6 +8,7 @@
 
 #include "passes/Passes.h"
 #include "passes/round/DraftPrefill.h"
+#include "passes/round/EndingChain.h"
 #include "passes/round/Refresh.h"
 
 namespace mlir::mtp {
@@ -104,7 +105,8 @@ static LogicalResult expand(DraftChainOp op) {
     return expandDraftPrefill(
         op, llvm::to_vector(llvm::make_pointer_range(op.getSteps())),
         inputOf(op));
-  FailureOr<SmallVector<Value>> results = expandInRound(op);
+  FailureOr<SmallVector<Value>> results =
+      mayEnd(op) ? writeEndingChain(op, inputOf(op)) : expandInRound(op);
   if (failed(results))
     return failure();
   for (auto [result, value] : llvm::zip_equal(op->getResults(), *results))

@@ -13,7 +13,8 @@
 // round of that k has no node for are none from here on. There a round may also
 // verify fewer rows than windows have (`max_rows`): the host says how many a
 // slot may have, and its nodes behind the first ones that live are none. So are
-// those whose places are behind the context's last.
+// those whose places are behind the context's last, and, whatever the rule,
+// those that a round of the k which the program wants (`want_k`) does not have.
 //
 // Where the region has recurrent layers its rows say what they do with those
 // that their slots ran last: a round folds the anchor of the one before and the
@@ -118,19 +119,6 @@ private:
   EnvelopeAttr envelope;
 };
 } // namespace
-
-/// Whether a slot may draft less than its round: where the rule is exact, and
-/// accepts the drafts that are verified. A host that finds no `draft_limit`
-/// runs each request in rounds of its own k.
-static bool isLimited(VerifyOp op) {
-  auto accepts = op->getBlock()->getOps<AcceptOp>();
-  return op.getDrafts() && !accepts.empty() &&
-         !op->getParentOfType<ModuleOp>()->hasAttr(kCustomRuleAttr) &&
-         llvm::all_of(accepts, [&](AcceptOp accept) {
-           return accept.getRule() == AcceptRule::Exact &&
-                  accept.getDrafts() == op.getDrafts();
-         });
-}
 
 /// Whether what is verified is what is accepted.
 static bool takesDrafts(VerifyOp op, AcceptOp accept) {
@@ -328,12 +316,9 @@ TargetRows RoundWriter::writeWindow() {
   for (llvm::StringRef state :
        {states::kLength, states::kAccepted, states::kWindow})
     useState(e.module, state);
-  bool limits = isLimited(op);
   bool isTaken =
       llvm::any_of(op->getBlock()->getOps<AcceptOp>(),
                    [&](AcceptOp accept) { return takesDrafts(op, accept); });
-  if (limits)
-    useState(e.module, states::kDraftLimit);
   Value drafts = op.getDrafts();
   SmallVector<Value> inputs;
   for (Value input : {drafts, Value(op.getParents())})
@@ -341,10 +326,12 @@ TargetRows RoundWriter::writeWindow() {
       inputs.push_back(input);
   SlotBody body(e.builder, e.loc, "window", e.slots(), inputs);
   Value n = body.load(states::kLength);
-  Value limit = limits ? body.load(states::kDraftLimit) : Value();
   SmallVector<Value> own;
-  if (drafts)
+  Value limit;
+  if (drafts) {
+    limit = loadLimit(body, e.module, followsLimit(op));
     own = draftsOf(body, limit);
+  }
   Value accepted = body.load(states::kAccepted);
   SmallVector<Value> tokens{body.load(states::kWindow, accepted)};
   llvm::append_range(tokens, own);
@@ -565,7 +552,7 @@ static LogicalResult checkBudget(RoundOp round) {
   if (verifies.empty())
     return emitBudget(round) << "without an mtp.verify all rows are computed";
   VerifyOp verify = *verifies.begin();
-  if (!isLimited(verify))
+  if (!followsLimit(verify))
     return emitBudget(verify) << "without an mtp.accept that is exact, and "
                                  "takes the drafts, output would depend on "
                                  "how many sequences run";

@@ -268,32 +268,73 @@ FailureOr<Value> Expansion::pick(Value logits, const PickedRows &picked,
   return mapping.lookupOrDefault(yield->getOperand(0));
 }
 
+/// What picks at the end of the region of an accept, for the region's rows and
+/// by nothing else; null where there is more to it.
+static Operation *findLastPick(AcceptOp accept) {
+  Block &body = accept.getBodyRegion().front();
+  Operation *yield = body.getTerminator();
+  Operation *last = yield->getOperand(0).getDefiningOp();
+  if (!last || last->getNextNode() != yield)
+    return nullptr;
+  auto sample = dyn_cast<SampleOp>(last);
+  bool isPlain = sample && sample.getRows() == body.getArgument(1) &&
+                 !sample.getAnchored() && !sample.getNumber() &&
+                 !sample.getTokens();
+  auto argmax = dyn_cast<ArgmaxOp>(last);
+  return isPlain || (argmax && !argmax.getTokens()) ? last : nullptr;
+}
+
+/// The best `count` columns by which `last` picks, or of the logits themselves
+/// where that is null.
+FailureOr<TopKOp> Expansion::rankPicks(AcceptOp accept, Value logits,
+                                       const PickedRows &picked,
+                                       FlatSymbolRefAttr tokens, int64_t count,
+                                       Operation *last) {
+  Value x = logits, noise;
+  if (last) {
+    IRMapping mapping;
+    if (failed(cloneRegion(accept, logits, picked, tokens, last, mapping)))
+      return failure();
+    x = mapping.lookupOrDefault(last->getOperand(0));
+    if (isa<SampleOp>(last))
+      noise = picked.rows;
+  }
+  auto best = RankedTensorType::get(
+      {cast<RankedTensorType>(x.getType()).getDimSize(0), count},
+      builder.getI32Type());
+  return TopKOp::create(builder, loc, best, best.clone(builder.getF32Type()), x,
+                        count, tokens, noise, /*number=*/Value());
+}
+
 FailureOr<Value> Expansion::pickBest(Value logits, const PickedRows &picked,
                                      FlatSymbolRefAttr tokens, int64_t count) {
   FailureOr<AcceptOp> accept = findAccept();
   if (failed(accept))
     return failure();
-  auto best = RankedTensorType::get({ShapedType::kDynamic, count},
-                                    builder.getI32Type());
-  Type logs = best.clone(builder.getF32Type());
-  if ((*accept)->hasAttr(kBestDraftsAttr))
-    return TopKOp::create(builder, loc, best, logs, logits, count, tokens,
-                          /*noise=*/Value(), /*number=*/Value())
-        .getBest();
-  Block &body = accept->getBodyRegion().front();
-  Operation *yield = body.getTerminator();
-  auto sample = yield->getOperand(0).getDefiningOp<SampleOp>();
-  bool isLast = sample && sample->getNextNode() == yield &&
-                sample.getRows() == body.getArgument(1) &&
-                !sample.getAnchored() && !sample.getNumber() &&
-                !sample.getTokens();
-  if (!isLast)
+  bool isBest = (*accept)->hasAttr(kBestDraftsAttr);
+  Operation *last = isBest ? nullptr : findLastPick(*accept);
+  if (!isBest && !isa_and_nonnull<SampleOp>(last))
     return Value();
-  IRMapping mapping;
-  if (failed(cloneRegion(*accept, logits, picked, tokens, sample, mapping)))
+  FailureOr<TopKOp> top =
+      rankPicks(*accept, logits, picked, tokens, count, last);
+  if (failed(top))
     return failure();
-  Value x = mapping.lookupOrDefault(sample.getLogits());
-  return TopKOp::create(builder, loc, best, logs, x, count, tokens, picked.rows,
-                        /*number=*/Value())
-      .getBest();
+  return Value(top->getBest());
+}
+
+FailureOr<TopKOp> Expansion::pickLikely(Value logits, const PickedRows &picked,
+                                        FlatSymbolRefAttr tokens) {
+  FailureOr<AcceptOp> accept = findAccept();
+  if (failed(accept))
+    return failure();
+  Operation *last = findLastPick(*accept);
+  if (!last)
+    return accept->emitOpError(
+        "expected a region that ends with an mtp.sample at its rows, or an "
+        "mtp.argmax, as p_min goes by the probability of what it picks");
+  FailureOr<TopKOp> top =
+      rankPicks(*accept, logits, picked, tokens, /*count=*/1, last);
+  if (succeeded(top) && top->getNoise())
+    (*top)->setAttr(kSharesAttr, builder.getUnitAttr());
+  return top;
 }

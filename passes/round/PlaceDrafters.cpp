@@ -68,6 +68,8 @@ public:
 
 private:
   FailureOr<Value> make(Value rows, int64_t k, Operation *user);
+  template <typename OpT>
+  Value numberOf(Operation *made, Value rows);
   SmallVector<Value> placesOf(Operation *user, Value slots,
                               ArrayRef<Value> numbers, int64_t k);
   SmallVector<Value> placeNumbers(Location loc, Value slots,
@@ -239,6 +241,22 @@ SmallVector<Value> RowPlacer::placesOf(Operation *user, Value slots,
 // Rows and moves
 //===----------------------------------------------------------------------===//
 
+/// What OpT says of each of `rows`, which `made` gives: behind it, and once, so
+/// that bodies of these rows are joined.
+template <typename OpT>
+Value RowPlacer::numberOf(Operation *made, Value rows) {
+  for (Operation *user : rows.getUsers())
+    if (auto known = dyn_cast<OpT>(user);
+        known && known->getBlock() == made->getBlock()) {
+      known->moveAfter(made);
+      return known;
+    }
+  builder.setInsertionPointAfter(made);
+  auto type =
+      RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  return OpT::create(builder, made->getLoc(), type, rows);
+}
+
 FailureOr<Value> RowPlacer::make(Value rows, int64_t k, Operation *user) {
   Operation *made = rows.getDefiningOp();
   Location loc = user->getLoc();
@@ -266,11 +284,8 @@ FailureOr<Value> RowPlacer::make(Value rows, int64_t k, Operation *user) {
     copy.getRowsMutable().set(*tree);
     return Value(copy.getPacked());
   } else if (isa_and_nonnull<PromptRowsOp, PackOp>(made)) {
-    builder.setInsertionPointAfter(made);
-    auto type =
-        RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
-    slots = RowSlotsOp::create(builder, loc, type, rows);
-    positions = RowPositionsOp::create(builder, loc, type, rows);
+    positions = numberOf<RowPositionsOp>(made, rows);
+    slots = numberOf<RowSlotsOp>(made, rows);
     made = positions.getDefiningOp();
   } else {
     return user->emitOpError("expected rows that mtp.make_rows or "

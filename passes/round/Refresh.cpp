@@ -136,16 +136,43 @@ ModuleOutputs Refresh::step(int64_t module, Value tokens, Value hidden,
   return {results[0], takesHidden() ? results[1] : Value()};
 }
 
-ModuleOutputs Refresh::run(int64_t module, Value before,
-                           ArrayRef<Value> drafts) {
+/// The tokens of a module's rows, drafts among them. Where these may be none,
+/// rows with such tokens have no position.
+void Refresh::writeTokens(int64_t module, ArrayRef<Value> drafts, bool mayEnd) {
   Rows &of = rows[module - 1];
-  if (module > 1) {
-    SlotBody body(e.builder, e.loc, "refresh", e.slots(), drafts);
-    SmallVector<Value> known;
-    for (size_t i = 0; i < drafts.size(); ++i)
-      known.push_back(body.input(i));
-    of.tokens = e.byRow(body.yield(tokensOf(body, module, known)).front());
+  SmallVector<Value> inputs(drafts);
+  if (mayEnd)
+    inputs.push_back(e.bySlot(of.positions, rowsOf(module)));
+  SlotBody body(e.builder, e.loc, "refresh", e.slots(), inputs);
+  SmallVector<Value> known;
+  for (size_t i = 0; i < drafts.size(); ++i)
+    known.push_back(body.input(i));
+  SmallVector<Value> written;
+  if (mayEnd) {
+    Value accepted = body.load(states::kAccepted), none = body.constant(-1);
+    Value later = body.vector(known);
+    written.push_back(body.vector(rowsOf(module), [&](Value j) {
+      Value draft = body.element(later, body.sub(body.sub(j, accepted), 1));
+      Value isNone = body.both(body.compare(Predicate::sgt, j, accepted),
+                               body.compare(Predicate::slt, draft, 0));
+      return body.select(isNone, none,
+                         body.element(body.input(drafts.size()), j));
+    }));
+    // Tokens of rows that are dead are not read.
+    for (Value &draft : known)
+      draft = body.max(draft, body.constant(0));
   }
+  written.push_back(tokensOf(body, module, known));
+  ValueRange grids = body.yield(written);
+  of.tokens = e.byRow(grids.back());
+  if (mayEnd)
+    of.positions = e.byRow(grids.front());
+}
+
+ModuleOutputs Refresh::run(int64_t module, Value before, ArrayRef<Value> drafts,
+                           bool mayEnd) {
+  if (module > 1)
+    writeTokens(module, drafts, mayEnd);
   Value hidden = takesHidden() ? hiddenOf(module, before) : Value();
-  return step(module, of.tokens, hidden, makeRows(module));
+  return step(module, rows[module - 1].tokens, hidden, makeRows(module));
 }

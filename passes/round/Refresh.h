@@ -39,8 +39,10 @@ public:
   writePlaces(llvm::function_ref<SmallVector<Value>(SlotBody &, Value n)> more);
 
   /// Runs `module` over its rows. `before` is what the module before gave, and
-  /// `drafts` are all so far.
-  ModuleOutputs run(int64_t module, Value before, ArrayRef<Value> drafts);
+  /// `drafts` are all so far. Where drafts may be none (-1) the rows behind the
+  /// anchor that such a draft leads to are dead.
+  ModuleOutputs run(int64_t module, Value before, ArrayRef<Value> drafts,
+                    bool mayEnd = false);
   /// Runs the step of a module on any rows.
   ModuleOutputs step(int64_t module, Value tokens, Value hidden, Value rows);
   /// The anchor's row among those of `module`, as an index of all rows.
@@ -63,6 +65,7 @@ private:
   int64_t rowsOf(int64_t module) { return most + module; }
   int64_t behind(int64_t module) { return takesHidden() ? module : 0; }
   Value tokensOf(SlotBody &body, int64_t module, ArrayRef<Value> known);
+  void writeTokens(int64_t module, ArrayRef<Value> drafts, bool mayEnd);
   Value hiddenOf(int64_t module, Value before);
 
   Expansion &e;

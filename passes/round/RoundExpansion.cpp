@@ -82,6 +82,28 @@ void Expansion::output(llvm::StringRef name, Value value) {
   OutputOp::create(builder, loc, name, value, /*of=*/OutputRowsAttr());
 }
 
+bool mlir::mtp::followsLimit(VerifyOp op) {
+  auto accepts = op->getBlock()->getOps<AcceptOp>();
+  return op.getDrafts() && !accepts.empty() &&
+         !op->getParentOfType<ModuleOp>()->hasAttr(kCustomRuleAttr) &&
+         llvm::all_of(accepts, [&](AcceptOp accept) {
+           return accept.getRule() == AcceptRule::Exact &&
+                  accept.getDrafts() == op.getDrafts();
+         });
+}
+
+Value mlir::mtp::loadLimit(SlotBody &body, ModuleOp module, bool isHosts) {
+  Value limit;
+  if (isHosts) {
+    useState(module, states::kDraftLimit);
+    limit = body.load(states::kDraftLimit);
+  }
+  if (!hasState(module, states::kWantK))
+    return limit;
+  Value wish = body.load(states::kWantK);
+  return limit ? body.min(limit, wish) : wish;
+}
+
 LogicalResult mlir::mtp::checkInstantiated(Operation *op) {
   Operation *parent = op->getParentOp();
   auto round = dyn_cast<RoundOp>(parent);

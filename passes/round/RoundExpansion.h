@@ -72,6 +72,10 @@ public:
   /// those before taken out; null where the region is not a sample at its end.
   FailureOr<Value> pickBest(Value logits, const PickedRows &picked,
                             FlatSymbolRefAttr tokens, int64_t count);
+  /// The best of each row, which that would pick, and the logarithm of its
+  /// probability: of its part in all that could be picked.
+  FailureOr<TopKOp> pickLikely(Value logits, const PickedRows &picked,
+                               FlatSymbolRefAttr tokens);
   /// Whether a pick depends on more of its row than logits and position.
   bool picksByRow();
   /// The arguments of the region of `accept` for these rows.
@@ -89,6 +93,10 @@ private:
   Value takeNodes(Value x, ArrayRef<int64_t> of);
   Value pathsTo(const PickedRows &picked);
   FailureOr<AcceptOp> findAccept();
+  FailureOr<TopKOp> rankPicks(AcceptOp accept, Value logits,
+                              const PickedRows &picked,
+                              FlatSymbolRefAttr tokens, int64_t count,
+                              Operation *last);
   LogicalResult cloneRegion(AcceptOp accept, Value logits,
                             const PickedRows &picked, FlatSymbolRefAttr tokens,
                             Operation *last, IRMapping &mapping);
@@ -103,6 +111,16 @@ private:
 /// these may be any rows: it captures nothing that has rows, and groups none by
 /// slots.
 bool goesByRows(Region &region);
+
+/// Whether the host may have slots draft less than their round: where the rule
+/// is exact, and accepts the drafts that are verified. A host that finds no
+/// `draft_limit` runs each request in rounds of its own k.
+bool followsLimit(VerifyOp op);
+
+/// How many drafts the slot of `body` has at most: by the host where it may say
+/// so, and by the program where the module has the state `want_k`. Null where
+/// neither does.
+Value loadLimit(SlotBody &body, ModuleOp module, bool isHosts);
 
 /// Checks that the round or prefill around `op` has a k.
 LogicalResult checkInstantiated(Operation *op);

@@ -61,6 +61,11 @@ def ExpandDraftChainPass
     `carry_d` for each module d >= 2). Runs before `mtp-expand-verify` and
     `mtp-expand-accept`, whose ops it looks at. Draft logits are put side by
     side where an op reads them.
+
+    With `p_min`, or in a module with the state `want_k`, a slot may end its
+    drafts: what it does not want is -1, and the anchor's rows and those of
+    further steps are packed, as far as the accept's region and the steps go by
+    rows. Else such rows are dead.
   }];
 }
 

@@ -36,6 +36,8 @@ inline constexpr llvm::StringLiteral kDrafterPlaces = "drafter_places";
 // followed the rows that it verified.
 inline constexpr llvm::StringLiteral kAccepted = "accepted";
 inline constexpr llvm::StringLiteral kWindow = "window";
+/// How many drafts the slot wants in its next round, where a module says so.
+inline constexpr llvm::StringLiteral kWantK = "want_k";
 /// The tokens that the host knew when the sequence got its slot, by position:
 /// after a preemption its anchor among them.
 inline constexpr llvm::StringLiteral kKnown = "known";

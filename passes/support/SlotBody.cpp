@@ -108,6 +108,13 @@ Value SlotBody::compare(Predicate predicate, Value a, Value b) {
   return arith::CmpIOp::create(builder, predicate, a, b);
 }
 
+Value SlotBody::isAtLeast(Value row, float least) {
+  Value bound =
+      arith::ConstantOp::create(builder, builder.getF32FloatAttr(least));
+  return arith::CmpFOp::create(builder, arith::CmpFPredicate::OGE,
+                               element(row, 0), bound);
+}
+
 Value SlotBody::select(Value condition, Value a, Value b) {
   return arith::SelectOp::create(builder, condition, a, b);
 }

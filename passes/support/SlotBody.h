@@ -57,6 +57,8 @@ public:
   Value compare(Predicate predicate, Value a, int64_t b) {
     return compare(predicate, a, constant(b));
   }
+  /// Whether a row of one f32 is at least so much.
+  Value isAtLeast(Value row, float least);
   Value select(Value condition, Value a, Value b);
   /// An i64 of which the bit `index` alone is set.
   Value bit(Value index);

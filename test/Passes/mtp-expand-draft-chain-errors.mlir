@@ -135,3 +135,32 @@ mtp.round @stops k 2 {
   } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
 }
 }
+
+// -----
+
+// How likely a draft is cannot be told of what is made of picks.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.draft_chain p_min 0.5 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x1xi32>
+  %logits, %hidden, %made = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x1xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  // expected-error @+1 {{'mtp.accept' op expected a region that ends with an mtp.sample at its rows, or an mtp.argmax, as p_min goes by the probability of what it picks}}
+  %count, %picks = mtp.accept %drafts, %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %p = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    %m = mtp.exclude %l, %p : tensor<?x16xf32>, tensor<?xi32>
+    %q = mtp.sample %m, %rows anchored : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %q : tensor<?xi32>
+  } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x2xi32>)
+}
+}

@@ -611,3 +611,84 @@ mtp.round @trimmed k 2 {
   mtp.output "count" %count : tensor<?xi32>
 }
 }
+
+// -----
+
+// What the program wants is a bound beside the host's. A tree has the nodes that a round of that k has.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 4>} {
+mtp.state @want_k : i32 init 2 rebuild save
+// CHECK-LABEL: mtp.round @wanted k 2 nodes 4 {
+// CHECK: %[[W:.*]]:5 = mtp.per_slot %{{.*}}(%{{.*}}) {
+// CHECK: %[[LIMIT:.*]] = mtp.load @draft_limit[] : i32
+// CHECK: %[[WISH:.*]] = mtp.load @want_k[] : i32
+// CHECK: %[[LEAST:.*]] = arith.minsi %[[LIMIT]], %[[WISH]] : i32
+// CHECK: tensor.extract
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK: arith.cmpi sgt, %[[LEAST]], %[[ZERO]] : i32
+// CHECK: tensor.extract
+// CHECK: tensor.extract
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: arith.cmpi sgt, %[[LEAST]], %[[ONE]] : i32
+// CHECK: mtp.accept %[[W]]#4, %
+mtp.round @wanted k 2 nodes 4 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<3xi32>
+    mtp.yield %d : tensor<3xi32>
+  } : (tensor<?xi32>) -> tensor<?x3xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts tree [-1, 0, 0, 1] {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks, %path = mtp.accept %drafts, %logits of %rows exact tree [-1, 0, 0, 1] {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %p = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x3xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x3xi32>)
+  mtp.output "count" %count : tensor<?xi32>
+}
+}
+
+// -----
+
+// Where the host has no say it is the bound.
+module attributes {mtp.custom_rule, mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @want_k : i32 init 1 rebuild save
+// CHECK-NOT: @draft_limit
+// CHECK-LABEL: mtp.round @asked k 1 {
+// CHECK: %[[W:.*]]:5 = mtp.per_slot
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[ALL:.*]]: tensor<1xi32>):
+// CHECK: %[[WISH:.*]] = mtp.load @want_k[] : i32
+// CHECK: %[[DRAFT:.*]] = tensor.extract %[[ALL]]
+// CHECK: %[[WANTS:.*]] = arith.cmpi sgt, %[[WISH]]
+// CHECK: arith.select %[[WANTS]], %[[DRAFT]], %{{.*}} : i32
+// CHECK: mtp.accept %[[W]]#4, %
+mtp.round @asked k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<1xi32>
+    mtp.yield %d : tensor<1xi32>
+  } : (tensor<?xi32>) -> tensor<?x1xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x1xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %rows custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %p = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } rule (slots, picks) {
+  ^bb0(%s: tensor<?xi32>, %p: tensor<?x2xi32>):
+    mtp.yield %s, %p : tensor<?xi32>, tensor<?x2xi32>
+  } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x2xi32>)
+  mtp.output "count" %count : tensor<?xi32>
+}
+}

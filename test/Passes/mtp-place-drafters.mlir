@@ -196,3 +196,41 @@ mtp.round @called k 1 {
   mtp.cache_append %x, %rows into @drafter[0] at 0 : tensor<?x16xf32>
 }
 }
+
+// -----
+
+// Of packed rows that somebody tells apart already the numbers are those that there are, so
+// that the bodies of these rows are joined.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @drafter layers 1 entry 16 : f32
+// CHECK-LABEL: mtp.round @told
+// CHECK: %[[PACKED:.*]], %{{.*}}, %{{.*}} = mtp.pack
+// CHECK-NEXT: %[[OF:.*]] = mtp.row_slots %[[PACKED]]
+// CHECK-NEXT: %[[AT:.*]] = mtp.row_positions %[[PACKED]]
+// CHECK-NEXT: %[[PLACES:.*]] = mtp.per_slot %[[OF]](%[[AT]]) {
+// CHECK: mtp.make_rows %[[OF]], %[[PLACES]]
+// CHECK-NOT: mtp.row_slots
+// CHECK: mtp.per_slot %[[OF]](%[[AT]]) {
+// JOINED-LABEL: mtp.round @told
+// JOINED: mtp.pack
+// JOINED: mtp.per_slot
+// JOINED: mtp.load @drafter_places
+// JOINED-NOT: mtp.per_slot
+mtp.round @told k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
+  %packed, %t, %p = mtp.pack %rows, %slots : tensor<?xi32>
+  %of = mtp.row_slots %packed : tensor<?xi32>
+  %at = mtp.row_positions %packed : tensor<?xi32>
+  %next = mtp.per_slot %of(%at) {
+  ^bb0(%index: index, %slot: i32, %n: i32):
+    %one = arith.constant 1 : i32
+    %m = arith.addi %n, %one : i32
+    mtp.yield %m : i32
+  } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x16xf32>
+  %x = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  mtp.cache_append %x, %packed into @drafter[0] at 0 : tensor<?x16xf32>
+  mtp.output "next" %next : tensor<?xi32>
+}
+}

@@ -3,6 +3,8 @@
 Topologies are built from one question to the drafter, its logits behind a path:
   chain:K                    the likeliest token, K times
   confident:K,PERCENT        a chain that ends before the first draft whose confidence is below (DSpark)
+  likely:K,PERCENT           one that ends before the first draft of a lower probability: its part of the softmax
+                             of what it is picked by
   block:K                    a chain of a block that has no more rows than K drafts take (DFlash, DSpark)
   static                     paths of ranks, as the authors' lists: [0, 1] is the second likeliest child of the
                              likeliest token
@@ -85,6 +87,17 @@ def confident(drafter, n, anchor, margin, k, percent):
     return tokens, parents
 
 
+def likely(drafter, n, anchor, margin, k, percent):
+    tokens, parents = chain(drafter, n, anchor, margin, k)
+    for i in range(k):
+        p = torch.softmax(drafter.logits(n, tokens[1:i + 1]).double(), -1)
+        above = float(p[tokens[i + 1]]) - percent / 100
+        margin.least = min(margin.least, abs(above))
+        if above < 0:
+            return tokens[:i + 1], parents[:i + 1]
+    return tokens, parents
+
+
 def block(drafter, n, anchor, margin, k):
     drafter.drafts = k
     return chain(drafter, n, anchor, margin, k)
@@ -135,7 +148,7 @@ def build(drafter, n, anchor, margin, topology):
         return static(drafter, n, anchor, margin, topology)
     kind, numbers = topology.split("@")[0].split(":")
     numbers = [int(i) for i in numbers.split(",")]
-    return {"chain": chain, "confident": confident, "block": block, "dynamic": dynamic}[kind](drafter, n, anchor, margin, *numbers)
+    return {"chain": chain, "confident": confident, "likely": likely, "block": block, "dynamic": dynamic}[kind](drafter, n, anchor, margin, *numbers)
 
 
 def walk(tokens, parents, following):

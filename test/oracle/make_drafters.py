@@ -21,13 +21,14 @@ PROMPT = "Once upon a time the hen\nran into the pond."   # as make_expected.py
 COUNT, SPARE = 28, 8
 STATIC = [[0], [1], [2], [0, 0], [0, 1], [1, 0], [2, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0, 0]]
 TOPOLOGIES = {
-    "eagle1": ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:2,3,8", "dynamic:3,4,12@0.8", "dynamic:7,10,59"],
-    "eagle3": ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:3,4,12@0.8"],
+    "eagle1": ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:2,3,8", "dynamic:3,4,12@0.8", "dynamic:7,10,59",
+               "likely:4,40", "likely:4,40@0.8"],
+    "eagle3": ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:3,4,12@0.8", "likely:4,50", "likely:4,50@0.8"],
     "eagle3-speculators": ["chain:3", STATIC],
     "p-eagle": ["chain:4"],
     "medusa": ["chain:4", STATIC],
     "heads": ["chain:3"],
-    "draft-model": ["chain:4", STATIC],
+    "draft-model": ["chain:4", STATIC, "likely:4,95"],
     "pard": ["chain:4"],
     "dflash": ["chain:4", "block:2"],
     "dspark": ["chain:5", "confident:5,50", "block:3"],
@@ -38,7 +39,7 @@ TOPOLOGIES = {
 KIND = {"eagle3-speculators": "eagle3", "dflash-deepspec": "dflash", "dflash-speculators": "dflash",
         "dspark-speculators": "dspark"}
 TREES = [STATIC, "dynamic:3,8,16"]
-BUNDLED_TOPOLOGIES = {"eagle1": ["chain:4", *TREES], "hass": ["chain:4", *TREES], "eagle3": ["chain:4", *TREES],
+BUNDLED_TOPOLOGIES = {"eagle1": ["chain:4", *TREES, "likely:4,50"], "hass": ["chain:4", *TREES], "eagle3": ["chain:4", *TREES],
                       "medusa": ["chain:4", STATIC], "heads": ["chain:3"], "draft-model": ["chain:4", STATIC],
                       "pard": ["chain:6"], "p-eagle": ["chain:5"], "dflash": ["chain:6"], "dspark": ["chain:6", "confident:6,50"]}
 MODELS = os.path.join(HERE, "..", "..", "models")

@@ -86,9 +86,10 @@ static cl::opt<std::string> draftTree(
     cl::value_desc("tree"), cl::cat(category));
 static cl::opt<double> confidence(
     "confidence",
-    cl::desc("between 0 and 1: drafts of a block end before the first one that "
-             "the drafter's confidence head is less sure of (default: none "
-             "does)"),
+    cl::desc("between 0 and 1: drafts end before the first one that the "
+             "drafter is less sure of, by its confidence head, or in a chain "
+             "that is drafted step by step by the draft's probability "
+             "(default: none does)"),
     cl::value_desc("least"), cl::cat(category));
 static cl::opt<std::string> acceptRule(
     "accept", cl::init("exact"),
@@ -194,6 +195,7 @@ Examples:
   mtp-import ./DeepSeek-V3 -o v3.mlir --no-weights -k 2
   mtp-import Qwen3-8B -o Qwen3-8B/lookup.mlir --drafter lookup:2,5 -k 4
   mtp-import MiMo-7B-Base -o MiMo-7B-Base/model.mlir --before lookup:3,5
+  mtp-import MiMo-7B-Base -o MiMo-7B-Base/model.mlir -k 4 --confidence 0.3
   mtp-import --print-library=lookup.mlir
   mtp-import Llama-3.1-8B --drafter EAGLE3-Llama-3.1-8B -o e3.mlir -k 5
   mtp-import Qwen3-8B --drafter dspark_block7 --confidence 0.5 -o d.mlir

@@ -205,6 +205,16 @@ static LogicalResult verifySaved(StateOp op) {
          << bytes;
 }
 
+/// state_c11
+static LogicalResult verifyWish(StateOp op) {
+  bool fits = !op.getShared() && op.getExtents().empty() &&
+              op.getElementType().isSignlessInteger(32);
+  if (op.getSymName() != "want_k" || fits)
+    return success();
+  return op.emitOpError("expected 'mtp.state @want_k : i32', as it says how "
+                        "many drafts a slot wants");
+}
+
 LogicalResult StateOp::verify() {
   if (TypedAttr init = getInitAttr();
       init && init.getType() != getElementType()) // state_c3
@@ -213,7 +223,7 @@ LogicalResult StateOp::verify() {
   return success(
       succeeded(verifySizes(*this)) && succeeded(verifyRebuild(*this)) &&
       succeeded(verifySaved(*this)) && succeeded(verifyInput(*this)) &&
-      succeeded(verifyHostState(*this)));
+      succeeded(verifyHostState(*this)) && succeeded(verifyWish(*this)));
 }
 
 //===----------------------------------------------------------------------===//

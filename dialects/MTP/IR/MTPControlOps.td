@@ -65,6 +65,13 @@ def MTP_StateOp : MTP_Op<"state", [
     `prompt_slots[prefill_chunk]`, `prompt_sequences[5, max_batch]`, for any n;
     all of i32. `dialects/MTP/README.md` says what is in them.
 
+    In `want_k` programs say how many drafts the slot wants in its next round at
+    most. Below 0 it is 0.
+
+    ```mlir
+    mtp.state @want_k : i32 init 16 rebuild save
+    ```
+
     Constraints:
     - (C1) at most three extents; within the module's envelope each is at least
       1, and all slots together have at most 2^46 elements.
@@ -78,6 +85,7 @@ def MTP_StateOp : MTP_Op<"state", [
     - (C9) an input is per slot, of i32 or f32, without a rebuild, and no state
       that the host shares.
     - (C10) rebuild run is for what `mtp.recurrence` declares.
+    - (C11) `want_k` is one i32 of each slot.
   }];
   let arguments = (ins UnitAttr:$shared, SymbolNameAttr:$sym_name,
                        MTP_ExtentArrayAttr:$extents,

@@ -127,6 +127,16 @@ int64_t DraftChainOp::getInputWidth() {
   return widthOf(getSteps().front().getArgument(1));
 }
 
+/// draft_chain_c9; the round looks at its rule.
+LogicalResult DraftChainOp::verify() {
+  if (!getPMin())
+    return success();
+  double least = getPMin()->convertToDouble();
+  if (least > 0 && least <= 1)
+    return success();
+  return emitOpError("expected p_min above 0 and at most 1, got ") << least;
+}
+
 LogicalResult DraftChainOp::verifyRegions() {
   if (getSteps().empty() || getSteps().size() > 16) // draft_chain_c1
     return emitOpError("expected 1 to 16 steps, got ") << getSteps().size();

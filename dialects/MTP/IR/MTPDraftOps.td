@@ -180,6 +180,13 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     result is the logits that each draft was picked from, which are kept only
     for it: of n drafts per slot `tensor<?xnxVxf32>`.
 
+    With `p_min` the drafts of a slot end before the first one whose probability
+    is less: its part of the softmax of what the region picks by, which is the
+    logits at temperature 0, and else the logits over the temperature plus the
+    noise, as far as the slot's filters leave them (`mtp.top_k`, `mtp.shares`).
+    From there on drafts are -1, and the slot's rows of further steps are dead.
+    The region must end with an `mtp.sample` at its rows, or an `mtp.argmax`.
+
     ```mlir
     %drafts = mtp.draft_chain {
     ^bb0(%t: tensor<?xi32>, %h: tensor<?x192xf32>, %rows: !mtp.rows):
@@ -201,14 +208,16 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     - (C7) draft logits have the logits' columns.
     - (C8) input: the region takes hidden states and yields those that the first
       step takes.
+    - (C9) 0 < p_min <= 1, and the mtp.accept of its round is exact.
   }];
-  let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
+  let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$vocabulary,
+                       OptionalAttr<F64Attr>:$p_min);
   let regions = (region AnyRegion:$inputRegion,
                         VariadicRegion<SizedRegion<1>>:$steps);
   let results = (outs MTP_TokenGrid:$drafts,
                       Optional<MTP_LogitsGrid>:$draft_logits);
   let assemblyFormat = [{
-    (`vocabulary` $vocabulary^)? attr-dict-with-keyword
+    (`vocabulary` $vocabulary^)? (`p_min` $p_min^)? attr-dict-with-keyword
     (`input` $inputRegion^ `step`)? $steps
     `:` type($drafts) (`,` type($draft_logits)^)?
   }];
@@ -221,6 +230,7 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     /// The width of the target's hidden states; there are such.
     int64_t getInputWidth();
   }];
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
 

@@ -190,6 +190,21 @@ static LogicalResult verifySameTree(const RoundParts &parts) {
   return success();
 }
 
+/// draft_chain_c9: where a rule goes by the distribution that drafts are drawn
+/// from, which of them are verified must not depend on what was drawn.
+static LogicalResult verifyEnd(const RoundParts &parts) {
+  auto chain = dyn_cast_or_null<DraftChainOp>(parts.draft);
+  AcceptOp accept = parts.accept;
+  if (!chain || !chain.getPMin() || !accept ||
+      accept.getRule() == AcceptRule::Exact)
+    return success();
+  InFlightDiagnostic diag =
+      chain.emitOpError("expected a rule that is exact with p_min, got ")
+      << stringifyAcceptRule(accept.getRule());
+  diag.attachNote(accept.getLoc()) << "the rule is here";
+  return diag;
+}
+
 /// round_c6: the envelope leaves room for what is drafted.
 static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
   auto envelope =
@@ -269,7 +284,8 @@ int64_t RoundOp::getWindow() { return getNodes().value_or(*getK() + 1); }
 LogicalResult RoundOp::verifyRegions() {
   FailureOr<RoundParts> parts = collectParts(*this);
   if (failed(parts) || failed(verifyDataflow(*parts)) ||
-      failed(verifySameTree(*parts)) || failed(verifyEnvelope(*this, *parts)) ||
+      failed(verifySameTree(*parts)) || failed(verifyEnd(*parts)) ||
+      failed(verifyEnvelope(*this, *parts)) ||
       failed(verifyShape(*this, *parts)) || failed(verifyNodes(*this))) {
     return failure();
   }

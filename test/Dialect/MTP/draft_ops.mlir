@@ -98,6 +98,23 @@ mtp.round @model k 1 {
 
 // -----
 
+// Drafts that end where they are unlikely.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
+// CHECK-LABEL: mtp.round @ending k 1 {
+mtp.round @ending k 1 {
+  // CHECK: mtp.draft_chain vocabulary @few p_min 2.500000e-01 {
+  %drafts = mtp.draft_chain vocabulary @few p_min 0.25 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x4xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
+    mtp.yield %l : tensor<?x4xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
 // A head of few tokens, and the logits that drafts are picked from.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK: mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>

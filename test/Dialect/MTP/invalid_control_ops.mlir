@@ -120,6 +120,24 @@ mtp.state @s : f32 rebuild run
 
 // -----
 
+// state_c11
+// expected-error @+1 {{'mtp.state' op expected 'mtp.state @want_k : i32', as it says how many drafts a slot wants}}
+mtp.state @want_k[2] : i32
+
+// -----
+
+// state_c11
+// expected-error @+1 {{'mtp.state' op expected 'mtp.state @want_k : i32', as it says how many drafts a slot wants}}
+mtp.state @want_k : f32
+
+// -----
+
+// state_c11
+// expected-error @+1 {{'mtp.state' op expected 'mtp.state @want_k : i32', as it says how many drafts a slot wants}}
+mtp.state shared @want_k : i32
+
+// -----
+
 // state_c9
 // expected-error @+1 {{'mtp.state' op expected an input of each slot's own, of i32 or f32, got a shared one of 'f32'}}
 mtp.state shared @s[8] : f32 input

@@ -468,6 +468,63 @@ mtp.round @r k 1 {
 
 // -----
 
+// draft_chain_c9
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_chain' op expected p_min above 0 and at most 1, got 0.0}}
+  %drafts = mtp.draft_chain p_min 0.0 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_chain_c9
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_chain' op expected p_min above 0 and at most 1, got 1.5}}
+  %drafts = mtp.draft_chain p_min 1.5 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_chain_c9
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  // expected-error @+1 {{'mtp.draft_chain' op expected a rule that is exact with p_min, got custom}}
+  %drafts = mtp.draft_chain p_min 0.5 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %logits = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  // expected-note @+1 {{the rule is here}}
+  %count, %tokens = mtp.accept %drafts, %logits custom {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, drafts) {
+  ^bb0(%s: tensor<?xi32>, %d: tensor<?x?xi32>):
+    mtp.yield %s, %d : tensor<?xi32>, tensor<?x?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
 // draft_c1
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {

@@ -1,0 +1,262 @@
+//===- EndingChain.cpp - Chains that end slot by slot ---------------------===//
+//
+// The modules run over all true rows whatever is drafted, so that their caches
+// have no gaps: only rows that a draft leads to may be dead, and the next round
+// runs over these again. What is left out are the head on the anchor's row, the
+// pick, and the rows of deeper steps. They are packed step by step: slots that
+// want a draft wanted the one before, so a step finds its inputs among the
+// packed rows of the last one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/round/EndingChain.h"
+#include "runtime/schema/LoopWords.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::mtp;
+using Predicate = SlotBody::Predicate;
+
+namespace {
+/// What a draft is picked from: a row of each slot, or of packed ones the first
+/// that live.
+struct DraftRows {
+  Value logits, hidden;
+  /// The rows that will verify the drafts.
+  Value verifying;
+  /// Null where rows are not packed.
+  PackOp pack;
+};
+
+/// What was picked of these rows.
+struct Picked {
+  Value tokens;
+  /// The logarithms of their probabilities, or null.
+  Value logs;
+};
+
+class ChainWriter {
+public:
+  ChainWriter(DraftChainOp op, Region *input)
+      : op(op), e(op),
+        steps(llvm::to_vector(llvm::make_pointer_range(op.getSteps()))),
+        k(*e.roundK()), modules(steps.size()),
+        refresh(e, steps, std::min(k, modules), /*most=*/k, input),
+        packs(!e.picksByRow() && goesByRows(*steps.back())) {
+    auto verifies = op->getBlock()->getOps<VerifyOp>();
+    isHosts = !verifies.empty() && followsLimit(*verifies.begin());
+  }
+
+  FailureOr<SmallVector<Value>> write();
+
+private:
+  Value loadLimit(SlotBody &body) {
+    return mlir::mtp::loadLimit(body, e.module, isHosts);
+  }
+  Value sideBySide();
+  Value inWindow(Value x);
+  void writeFirst();
+  DraftRows refreshModule(int64_t d);
+  DraftRows runStep(int64_t d);
+  Value verifyingRows(PackOp pack);
+  FailureOr<Picked> pick(int64_t d);
+  void writeDraft(int64_t d, const Picked &picked);
+
+  DraftChainOp op;
+  Expansion e;
+  SmallVector<Region *> steps;
+  int64_t k, modules;
+  Refresh refresh;
+  /// Whether what is computed row by row may be of packed rows.
+  bool packs;
+  /// Whether the host may have slots draft less.
+  bool isHosts = false;
+
+  /// So far, of each slot, -1 from the first on that it does not want.
+  SmallVector<Value> drafts;
+  SmallVector<std::pair<Value, int64_t>> draftLogits;
+  /// Of the next draft the position that verifies it, and behind the modules
+  /// that of the step's row and its token; -1 where a slot does not want it.
+  Value verified, stepped, token;
+  /// Of the last draft.
+  DraftRows last;
+  Value lastPicks;
+  /// What the last module handed on.
+  Value handedOn;
+};
+} // namespace
+
+bool mlir::mtp::mayEnd(DraftChainOp op) {
+  return op.getPMin() ||
+         hasState(op->getParentOfType<ModuleOp>(), states::kWantK);
+}
+
+/// All drafts so far, of each slot.
+Value ChainWriter::sideBySide() {
+  SlotBody body(e.builder, e.loc, "drafts", e.slots(), drafts);
+  SmallVector<Value> own;
+  for (size_t i = 0; i < drafts.size(); ++i)
+    own.push_back(body.input(i));
+  return body.yield(body.vector(own)).front();
+}
+
+/// What the last rows have, a row for each slot.
+Value ChainWriter::inWindow(Value x) {
+  return last.pack ? UnpackOp::create(e.builder, e.loc, x.getType(), x,
+                                      last.pack.getPlaces())
+                   : x;
+}
+
+/// What is known before the first draft. A slot that does not run wants none.
+void ChainWriter::writeFirst() {
+  useState(e.module, states::kLoop);
+  auto first = [&](SlotBody &body, Value n) -> SmallVector<Value> {
+    Value ended = body.load(states::kLoop, body.constant(::mtp::kLoopEnded));
+    Value wants = body.compare(Predicate::eq, ended, 0);
+    if (Value limit = loadLimit(body))
+      wants = body.both(wants, body.compare(Predicate::sgt, limit, 0));
+    return {body.select(wants, n, body.constant(-1))};
+  };
+  verified = refresh.writePlaces(first).front();
+}
+
+/// Runs module d over its rows, and takes the anchor's.
+DraftRows ChainWriter::refreshModule(int64_t d) {
+  ModuleOutputs out = refresh.run(d, handedOn, drafts, /*mayEnd=*/true);
+  handedOn = out.hidden;
+  DraftRows rows;
+  rows.verifying = e.makeRows(e.slots(), verified);
+  Value anchor = refresh.anchor(d);
+  if (packs) {
+    rows.pack = PackOp::create(e.builder, e.loc, rows.verifying, anchor);
+    rows.verifying = rows.pack.getPacked();
+    anchor = rows.pack.getPackedTokens();
+  }
+  rows.logits = e.takeRows(out.logits, anchor);
+  if (out.hidden && d == std::min(k, modules) && k > modules)
+    rows.hidden = e.takeRows(out.hidden, anchor);
+  return rows;
+}
+
+/// The rows that verify what packed rows of a step draft, at other positions.
+Value ChainWriter::verifyingRows(PackOp pack) {
+  int64_t ahead = modules + refresh.takesHidden() - 1;
+  if (ahead == 0)
+    return pack.getPacked();
+  Type type = pack.getPackedTokens().getType();
+  Value slots = RowSlotsOp::create(e.builder, e.loc, type, pack.getPacked());
+  Value positions =
+      RowPositionsOp::create(e.builder, e.loc, type, pack.getPacked());
+  SlotBody body(e.builder, e.loc, "verifying", slots, positions);
+  Value own = body.input(0);
+  Value lives = body.compare(Predicate::sge, own, 0);
+  return e.makeRows(
+      slots, body.yield(body.select(lives, body.add(own, ahead), own)).front());
+}
+
+/// Runs the last module on.
+DraftRows ChainWriter::runStep(int64_t d) {
+  Value rows = e.makeRows(e.slots(), stepped);
+  DraftRows next;
+  Value tokens = token, hidden = last.hidden;
+  if (packs) {
+    // Where the inputs are among the rows of the draft before.
+    next.pack = PackOp::create(e.builder, e.loc, rows, last.pack.getPlaces());
+    Value index = next.pack.getPackedTokens();
+    rows = next.pack.getPacked();
+    tokens =
+        UnpackOp::create(e.builder, e.loc, index.getType(), lastPicks, index);
+    if (hidden)
+      hidden = e.takeRows(hidden, index);
+    next.verifying = verifyingRows(next.pack);
+  } else {
+    next.verifying = e.makeRows(e.slots(), verified);
+  }
+  ModuleOutputs out = refresh.step(modules, tokens, hidden, rows);
+  next.logits = out.logits;
+  next.hidden = out.hidden;
+  return next;
+}
+
+FailureOr<Picked> ChainWriter::pick(int64_t d) {
+  auto drafted = [&] { return sideBySide(); };
+  PickedRows rows{last.verifying,
+                  {d - 1},
+                  drafted,
+                  {llvm::to_vector(llvm::seq<int64_t>(0, d - 1))}};
+  if (!op.getPMin()) {
+    FailureOr<Value> tokens = e.pick(last.logits, rows, op.getVocabularyAttr());
+    if (failed(tokens))
+      return failure();
+    return Picked{*tokens, Value()};
+  }
+  FailureOr<TopKOp> top =
+      e.pickLikely(last.logits, rows, op.getVocabularyAttr());
+  if (failed(top))
+    return failure();
+  return Picked{e.byRow(top->getBest()), top->getLogs()};
+}
+
+/// Keeps draft d where it is wanted and likely enough, and says who wants the
+/// next one.
+void ChainWriter::writeDraft(int64_t d, const Picked &picked) {
+  SmallVector<Value> inputs{verified, inWindow(picked.tokens)};
+  if (picked.logs)
+    inputs.push_back(inWindow(picked.logs));
+  SlotBody body(e.builder, e.loc, "draft", e.slots(), inputs);
+  Value none = body.constant(-1), at = body.input(0), own = body.input(1);
+  Value lives = body.both(body.compare(Predicate::sge, at, 0),
+                          body.compare(Predicate::sge, own, 0));
+  if (picked.logs) {
+    float least = float(std::log(op.getPMin()->convertToDouble()));
+    lives = body.both(lives, body.isAtLeast(body.input(2), least));
+  }
+  SmallVector<Value> values{body.select(lives, own, none)};
+  bool isLast = d == k, isStep = d >= modules;
+  if (!isLast) {
+    Value wants = lives;
+    if (Value limit = loadLimit(body))
+      wants = body.both(lives, body.compare(Predicate::sgt, limit, d));
+    values.push_back(body.select(wants, body.add(at, 1), none));
+    // A module's hidden state is behind the token that it is made with.
+    int64_t ahead = 2 - modules - refresh.takesHidden();
+    if (isStep)
+      values.append({body.select(wants, body.add(at, ahead), none),
+                     body.select(wants, own, body.constant(0))});
+  }
+  ValueRange made = body.yield(values);
+  drafts.push_back(made[0]);
+  if (isLast)
+    return;
+  verified = made[1];
+  if (!isStep)
+    return;
+  stepped = made[2];
+  token = made[3];
+}
+
+FailureOr<SmallVector<Value>> ChainWriter::write() {
+  writeFirst();
+  bool keepsLogits = op.getDraftLogits() && !op.getDraftLogits().use_empty();
+  for (int64_t d = 1; d <= k; ++d) {
+    last = d <= modules ? refreshModule(d) : runStep(d);
+    FailureOr<Picked> picked = pick(d);
+    if (failed(picked))
+      return failure();
+    lastPicks = picked->tokens;
+    if (keepsLogits)
+      draftLogits.push_back({inWindow(last.logits), 1});
+    writeDraft(d, *picked);
+  }
+  SmallVector<Value> results{sideBySide()};
+  if (op.getDraftLogits())
+    results.push_back(keepsLogits ? e.bySlot(e.concatRows(draftLogits), k)
+                                  : Value());
+  return results;
+}
+
+FailureOr<SmallVector<Value>> mlir::mtp::writeEndingChain(DraftChainOp op,
+                                                          Region *input) {
+  return ChainWriter(op, input).write();
+}
