@@ -106,7 +106,11 @@ def Exec_MoeDownOp : Exec_ExpertProductOp<"moe_down", [
   }];
   let inputs = !con(product, (ins I64Attr:$top_k));
   let syntax = productSyntax # " `top_k` $top_k";
-  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
+  let methods = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
+    // Without one that lives there is no plan either.
+    bool followsRowsOf(size_t index) { return getOperand(index) == getX(); }
+  }];
   let hasVerifier = 1;
 }
 
