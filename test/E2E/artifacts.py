@@ -14,6 +14,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,7 @@ V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe
 # With hidden states for drafters that fall behind.
 BEHIND = "eagle wide".split()
 METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle26 lookahead "
-           "dflash heads_tree head_layers block_drawn suffix lookup_eagle").split()
+           "dflash heads_tree head_layers block_drawn suffix lookup_eagle wish").split()
 # Methods whose windows have three rows.
 FEW_ROWS = {"head_layers"}
 # Methods beside whose rounds prompts are read.
@@ -144,6 +145,7 @@ def jobs():
                [], {}, False, drafter)
     yield from library_jobs()
     yield from block_jobs()
+    yield from ending_jobs()
     for drafter, k in PARALLEL.items():
         yield (f"{drafter}.f32", "llama-chain", "f32", SMALL + [f"-k={k}"], [], {}, False,
                drafter)
@@ -157,6 +159,25 @@ def jobs():
     yield "mimo-tree.gap", "mimo-mtp1", "bf16", never, BOTH + V3, {}, True
     yield ("bundled.gap", None, None,
            ["--max-batch=4", "--max-context=320", "-k=4", "--catch-up-rows=0"], [])
+
+
+def ending_jobs():
+    """Chains that end where the drafter finds its drafts unlikely, beside what it finds them in
+    one that does not end; with prompts beside rounds, and for the simulator."""
+    beside = ["--round-prompt-rows=12"]
+    for model, k, least in (("dsv3-chain-mtp2", 4, 0.99), ("mimo-mtp1", 3, 0.3)):
+        sure = ["--confidence", str(least)]
+        yield f"{model}.sure", model, "f32", SMALL + [f"-k={k}"] + sure, []
+        yield f"{model}.suremixed", model, "f32", SMALL + beside + [f"-k={k}"] + sure, []
+        yield f"{model}.chances", model, "f32", SMALL + [f"-k={k}"], []
+        yield (f"{model}.suresim", model, "bf16",
+               SHORT + beside + ["--max-batch=12", f"-k={k}"] + sure, BOTH + V3)
+    for drafter in ("eagle3", "draft-model"):
+        yield (f"{drafter}.sure", "llama-chain", "f32", SMALL + ["-k=4", "--confidence=0.5"], [],
+               {}, False, drafter)
+    yield ("dsv3-chain-mtp2.surebehind", "dsv3-chain-mtp2", "f32",
+           ["--max-batch=2", "--max-context=320", "--prefill-chunk=32", "--catch-up-rows=64",
+            "-k=3", "--confidence=0.99"], [])
 
 
 def mixed_jobs():
@@ -286,6 +307,48 @@ def compiler_for(args, flags):
     return args.tools / ("mtpc_sim" if BOTH[0] in flags else "mtpc")
 
 
+# Puts out of each round how likely the drafter finds each of its drafts.
+CHANCES = """  %most = mtp.k
+  %nothing = arith.constant 0 : index
+  %some = arith.cmpi ugt, %most, %nothing : index
+  scf.if %some {{
+    %logs = mtp.log_softmax %from : tensor<?x?x{0}xf32>
+    %each = mtp.gather %logs[%drafts] : tensor<?x?x{0}xf32>, tensor<?x?xi32> -> tensor<?x?xf32>
+    %asked = mtp.slots : tensor<?xi32>
+    %chances = mtp.per_slot %asked(%each) {{
+    ^bb0(%index: index, %slot: i32, %own: tensor<?xf32>):
+      %k = mtp.k
+      %none = arith.constant 1.0 : f32
+      %all = tensor.generate {{
+      ^bb0(%j: index):
+        %log = tensor.extract %own[%j] : tensor<?xf32>
+        %is_one = arith.cmpi slt, %j, %k : index
+        %chance = arith.select %is_one, %log, %none : f32
+        tensor.yield %chance : f32
+      }} : tensor<{1}xf32>
+      mtp.yield %all : tensor<{1}xf32>
+    }} : (tensor<?xi32>, tensor<?x?xf32>) -> tensor<?x{1}xf32>
+    mtp.output "chances" %chances for slots : tensor<?x{1}xf32>
+  }}
+"""
+
+
+def show_chances(source):
+    """Lets the chain of an imported round put out the logarithms of its drafts' probabilities,
+    1 where it has no draft."""
+    text = source.read_text()
+    columns = re.search(r"mtp\.accept .*\n *\^bb0\(%\w+: tensor<\?x(\d+)xf32>", text).group(1)
+    most = re.search(r"max_k = (\d+)", text).group(1)
+    for old, new in (("%drafts = mtp.draft_chain", "%drafts, %from = mtp.draft_chain"),
+                     ("  } : tensor<?x?xi32>\n",
+                      f"  }} : tensor<?x?xi32>, tensor<?x?x{columns}xf32>\n"
+                      + CHANCES.format(columns, most))):
+        if text.count(old) != 1:
+            raise RuntimeError(f"{source}: expected '{old}' once, got it {text.count(old)} times")
+        text = text.replace(old, new)
+    source.write_text(text)
+
+
 def build(args, job):
     oracle = args.source / "test/oracle"
     checkpoint = args.source / "models/bundled/hf"
@@ -313,6 +376,8 @@ def build(args, job):
     run(args.tools / "mtp-import", checkpoint, "-o", source, *job.importing, *drafter)
     if job.is_tree:
         draft_tree(source)
+    if job.name.endswith(".chances"):
+        show_chances(source)
     run(compiler_for(args, job.compiling), source, "-o", artifact, *job.compiling)
 
 

@@ -466,6 +466,7 @@ INSTANTIATE_TEST_SUITE_P(
     Cpu, Gaps,
     testing::Values(
         OnDevice{"dsv3-chain.gap", kCpu}, OnDevice{"mimo-tree.gap", kCpu},
+        OnDevice{"dsv3-chain-mtp2.surebehind", kCpu},
         OnDevice{"bundled.gap", kCpu}, OnDevice{"dsv3-chain-mtp2.behind", kCpu},
         OnDevice{"mimo-tree.behind", kCpu}, OnDevice{"eagle.behind", kCpu},
         OnDevice{"dspark.behind", kCpu}, OnDevice{"wide.behind", kCpu}),

@@ -219,7 +219,9 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"lookahead", kExact}, Plans{"heads_tree", kExact},
         Plans{"head_layers", kExact}, Plans{"dflash-speculators.block", kExact},
         Plans{"dspark.block", kExact, true}, Plans{"suffix", kExact},
-        Plans{"lookup_eagle", kExact}, Plans{"hybrid", kExact, true}),
+        Plans{"lookup_eagle", kExact}, Plans{"hybrid", kExact, true},
+        Plans{"dsv3-chain-mtp2.suresim", kRounded},
+        Plans{"mimo-mtp1.suresim", kRounded}, Plans{"wish", kExact}),
     nameOf);
 
 // Drafters in folders that draft all places at once.

@@ -74,6 +74,8 @@ public:
   /// By round, of each slot.
   std::vector<std::vector<Shape>> rounds;
   uint64_t packedRows = 0;
+  /// Rows that live of all that were packed, the drafter's among them.
+  uint64_t livePacked = 0;
 
 private:
   void install(gpusim::KernelHook hook) {
@@ -108,9 +110,11 @@ std::vector<T> valuesAt(uint64_t address, size_t count) {
 /// What the rows of a round are, as they stand before they are packed.
 void RowCounter::addPacked(const schema::Kernel &kernel, const KernelRun &run) {
   uint64_t rows = run.argument(kernel.buffers());
+  auto positions = valuesAt<int32_t>(run.argument(0), rows);
+  livePacked += uint64_t(
+      std::ranges::count_if(positions, [](int32_t at) { return at >= 0; }));
   if (!seesWindows || rows % rowsOfSlot)
     return; // Of fewer drafts.
-  auto positions = valuesAt<int32_t>(run.argument(0), rows);
   // Masks are the last of what is packed: as many buffers before as behind.
   uint64_t last = (kernel.buffers() - 2) / 2 - 1;
   auto masks = valuesAt<uint64_t>(run.argument(last), rows);
@@ -237,6 +241,39 @@ TEST(LiveRows, AreWhatKernelsCompute) {
     EXPECT_TRUE(hasAll);
     EXPECT_TRUE(changes);
   }
+}
+
+// Where slots end their drafts, what is behind is neither drafted nor verified.
+TEST(LiveRows, OfDraftsThatEndAreNotComputed) {
+  auto gpu = loadArtifact("dsv3-chain-mtp2.suresim", DeviceKind::Cuda);
+  ASSERT_TRUE(gpu);
+  EnvelopeInfo envelope = *gpu->envelope();
+  uint64_t none = 0;
+  for (float temperature : {0.0f, 0.8f}) {
+    std::vector<Request> requests;
+    for (uint32_t i = 0; i < 3; ++i) {
+      requests.push_back(requestOf(i, 2 + i, envelope.vocab, temperature));
+      requests.back().maxTokens = 20 + i;
+    }
+    SessionOptions options = single(envelope.maxK, /*slots=*/3);
+    options.chunksPerStep = SessionOptions::kUnbounded;
+    options.roundsPerLaunch = 32;
+    RowCounter counter(*gpu, /*seesWindows=*/false);
+    Outcome run = generate(gpu, options, requests, LogitsMode::None);
+    // The target's rows, the first draft of all, and each further one of those
+    // that have the one before it.
+    const Statistics &s = run.statistics;
+    uint64_t expected = 2 * s.roundRows;
+    for (uint64_t drafted : s.drafted)
+      expected -= drafted;
+    for (size_t d = 0; d + 1 < s.drafted.size(); ++d)
+      expected += s.drafted[d];
+    EXPECT_EQ(counter.livePacked, expected);
+    EXPECT_LT(s.drafted.back(), s.drafted.front());
+    EXPECT_GT(s.drafted.back(), 0u);
+    none += counter.callsByRows[0];
+  }
+  EXPECT_GT(none, 0u);
 }
 
 namespace {

@@ -435,7 +435,8 @@ INSTANTIATE_TEST_SUITE_P(
         "dsv3-chain-mtp2.int8v3", "mimo-mtp1.bf16v3", "llama-gqa.bf16v3",
         "dflash-wide.block", "dspark.block", "dspark-speculators.block",
         "dflash-deepspec.block", "suffix", "lookup_eagle", "hybrid",
-        "hybrid.int8", "hybrid.int4", "hybrid.trimmed"),
+        "hybrid.int8", "hybrid.int4", "hybrid.trimmed", "dsv3-chain-mtp2.sure",
+        "mimo-mtp1.sure", "eagle3.sure", "draft-model.sure", "wish"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });

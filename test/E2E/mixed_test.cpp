@@ -448,7 +448,9 @@ static const auto onCpu =
                     OnDevice{"mimo-tree.mixed", DeviceKind::Cpu},
                     OnDevice{"llama-gqa.mixed", DeviceKind::Cpu},
                     OnDevice{"dflash-speculators.block", DeviceKind::Cpu},
-                    OnDevice{"hybrid.mixed", DeviceKind::Cpu});
+                    OnDevice{"hybrid.mixed", DeviceKind::Cpu},
+                    OnDevice{"dsv3-chain-mtp2.suremixed", DeviceKind::Cpu},
+                    OnDevice{"mimo-mtp1.suremixed", DeviceKind::Cpu});
 
 static auto methodsOn(DeviceKind device) {
   return testing::Values(

@@ -1,0 +1,291 @@
+//===- ending_test.cpp - Slots that draft less than their round -----------===//
+//
+// Drafts of a slot end where the drafter finds them unlikely (`p_min`), or
+// where the program wants no more (`want_k`). What is drafted then follows from
+// the slot's own text: here from probabilities that a round without an end puts
+// out, and from a model of what the program wants. (Tokens of drafters in
+// folders are an oracle's, ending_chains.test.)
+//
+//===----------------------------------------------------------------------===//
+
+#include "OnDevice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+/// What a round drafted and accepted for a sequence.
+struct Drafted {
+  /// How many tokens there were when it began.
+  size_t known;
+  uint64_t drafted, accepted;
+};
+
+/// A sequence, round by round.
+struct Trace {
+  std::vector<int32_t> tokens;
+  std::vector<Drafted> rounds;
+};
+
+class Ending : public OnDeviceTest {
+protected:
+  bool isCpu() const { return GetParam().device == DeviceKind::Cpu; }
+
+  std::vector<Request> requests(uint32_t count, float temperature) const;
+  std::vector<Trace> trace(SessionOptions options,
+                           const std::vector<Request> &requests,
+                           Statistics *all = nullptr) const;
+};
+
+/// Of chains that end by probability; another artifact puts these out.
+using EndingChains = Ending;
+/// Of the method that says what it wants.
+using Wishes = Ending;
+
+uint64_t sumOf(const std::vector<uint64_t> &counts) {
+  return std::accumulate(counts.begin(), counts.end(), uint64_t(0));
+}
+
+} // namespace
+
+std::vector<Request> Ending::requests(uint32_t count, float temperature) const {
+  std::vector<Request> all;
+  for (uint32_t i = 0; i < count; ++i) {
+    Request request;
+    for (uint32_t j = 0; j < 3 + 7 * (i % 3); ++j)
+      request.prompt.push_back(textToken(i + 41, j, envelope.vocab));
+    request.maxTokens = isCpu() ? 40 - i : 16 - i;
+    request.ignoreEos = true;
+    request.sampling = {temperature, 20, 0.9f, 0.02f, 3 + i};
+    all.push_back(request);
+  }
+  return all;
+}
+
+/// Runs requests with one round to a launch, and looks after each one.
+std::vector<Trace> Ending::trace(SessionOptions options,
+                                 const std::vector<Request> &requests,
+                                 Statistics *all) const {
+  options.roundsPerLaunch = 1;
+  auto opened = Session::create(model, options);
+  EXPECT_TRUE(opened.isOk()) << opened.status().toString();
+  if (!opened.isOk())
+    return {};
+  Session &session = **opened;
+  std::vector<SequenceId> ids;
+  for (const Request &request : requests)
+    ids.push_back(*session.add(request));
+  std::vector<Trace> traces(ids.size());
+  std::vector<Statistics> before(ids.size());
+  bool goesOn = true;
+  while (goesOn) {
+    // What the last round counts is known a step later.
+    goesOn = !session.idle();
+    auto updates = session.step();
+    EXPECT_TRUE(updates.isOk()) << updates.status().toString();
+    if (!updates.isOk())
+      return {};
+    for (size_t i = 0; i < ids.size(); ++i) {
+      Statistics now = *session.statistics(ids[i]);
+      Trace &own = traces[i];
+      EXPECT_LE(now.rounds, before[i].rounds + 1);
+      // The prompt's own token may have come in the same step.
+      size_t put = std::max<size_t>(1, own.tokens.size());
+      if (now.rounds > before[i].rounds)
+        own.rounds.push_back({requests[i].prompt.size() + put,
+                              sumOf(now.drafted) - sumOf(before[i].drafted),
+                              sumOf(now.accepted) - sumOf(before[i].accepted)});
+      auto tokens = *session.output(ids[i]);
+      own.tokens.assign(tokens.begin(), tokens.end());
+      before[i] = std::move(now);
+    }
+  }
+  if (all)
+    *all = session.statistics();
+  return traces;
+}
+
+/// The logarithms of the probabilities of the first drafts behind a text, the
+/// last token of which is the one that is picked behind the others.
+static std::vector<float> chancesBehind(const std::shared_ptr<const Model> &to,
+                                        std::span<const int32_t> text) {
+  auto session = *Session::create(to, single(to->envelope()->maxK, 1));
+  Request request;
+  request.prompt.assign(text.begin(), text.end() - 1);
+  request.maxTokens = 2;
+  request.ignoreEos = true;
+  request.outputs = {"chances"};
+  EXPECT_TRUE(session->add(request).isOk());
+  std::vector<float> chances;
+  while (!session->idle()) {
+    auto updates = session->step();
+    EXPECT_TRUE(updates.isOk()) << updates.status().toString();
+    if (!updates.isOk())
+      break;
+    for (const SequenceUpdate &update : *updates) {
+      if (chances.empty() && !update.tokens.empty() && update.outputs.empty())
+        EXPECT_EQ(update.tokens.front(), text.back());
+      for (const OutputRows &rows : update.outputs)
+        if (!rows.tokens.empty() && chances.empty()) {
+          const float *first =
+              reinterpret_cast<const float *>(rows.rows.bytes.data());
+          chances.assign(first, first + to->envelope()->maxK);
+        }
+    }
+  }
+  return chances;
+}
+
+// What a round drafts is what comes before the first draft that an endless
+// chain at the same place finds too unlikely.
+TEST_P(EndingChains, EndByTheirProbabilities) {
+  std::string name = GetParam().artifact;
+  // As artifacts.py has it.
+  double least = name.starts_with("dsv3") ? 0.99 : 0.3;
+  auto endless = loadArtifact(name.substr(0, name.find('.')) + ".chances",
+                              DeviceKind::Cpu);
+  ASSERT_TRUE(endless);
+  std::vector<Request> all = requests(3, /*temperature=*/0);
+  std::vector<Trace> traces = trace(single(envelope.maxK, 1), all);
+  std::vector<uint64_t> lengths(envelope.maxK + 1);
+  for (size_t i = 0; i < all.size(); ++i) {
+    std::vector<int32_t> text = all[i].prompt;
+    text.insert(text.end(), traces[i].tokens.begin(), traces[i].tokens.end());
+    for (const Drafted &round : traces[i].rounds) {
+      std::vector<float> chances =
+          chancesBehind(endless, std::span(text).first(round.known));
+      ASSERT_EQ(chances.size(), envelope.maxK);
+      uint64_t expected = 0;
+      while (expected < chances.size() && chances[expected] >= std::log(least))
+        ++expected;
+      EXPECT_EQ(round.drafted, expected)
+          << "request " << i << ", " << round.known << " tokens known";
+      ++lengths[expected];
+    }
+  }
+  // Nothing, all and something in between.
+  EXPECT_GE(lengths.front(), 2u);
+  EXPECT_GE(lengths.back(), 2u);
+  EXPECT_GE(sumOf(lengths) - lengths.front() - lengths.back(), 2u);
+}
+
+// In one round one slot drafts all and another nothing. The target's rows are
+// those of the drafts alone.
+TEST_P(Ending, SlotsOfARoundDraftApart) {
+  std::vector<Request> all = requests(4, /*temperature=*/0);
+  Statistics statistics;
+  std::vector<Trace> traces = trace(single(envelope.maxK, 4), all, &statistics);
+  bool isApart = false;
+  uint64_t drafted = 0, rounds = 0;
+  size_t longest = 0;
+  for (const Trace &own : traces) {
+    rounds += own.rounds.size();
+    longest = std::max(longest, own.rounds.size());
+    for (const Drafted &round : own.rounds)
+      drafted += round.drafted;
+  }
+  // All begin together. The simulator, which takes a tenth of a second for a
+  // round, has too few to wait for one of all drafts.
+  uint64_t most = isCpu() ? envelope.maxK : 2;
+  for (size_t r = 0; r < longest; ++r) {
+    auto has = [&](uint64_t least, uint64_t most) {
+      return std::ranges::any_of(traces, [&](const Trace &own) {
+        return r < own.rounds.size() && own.rounds[r].drafted >= least &&
+               own.rounds[r].drafted <= most;
+      });
+    };
+    isApart |= has(0, 0) && has(most, envelope.maxK);
+  }
+  EXPECT_TRUE(isApart);
+  EXPECT_EQ(statistics.slotRounds, rounds);
+  EXPECT_EQ(statistics.roundRows, rounds + drafted);
+  EXPECT_LT(statistics.roundRows, statistics.roundCapacity);
+  EXPECT_EQ(sumOf(statistics.drafted), drafted);
+}
+
+/// What a sequence drafted and accepted in all, and its tokens.
+static std::string summary(const Trace &trace) {
+  std::string text;
+  for (const Drafted &round : trace.rounds)
+    text += std::to_string(round.known) + ":" + std::to_string(round.drafted) +
+            "/" + std::to_string(round.accepted) + " ";
+  return text;
+}
+
+// Whoever else runs, with threads, pages that are short, and shared ones: a
+// sequence has the same rounds, and the tokens of a round without drafts.
+TEST_P(Ending, RoundsAreTheSequencesOwn) {
+  for (float temperature : {0.0f, 0.8f}) {
+    std::vector<Request> all = requests(isCpu() ? 6 : 4, temperature);
+    SessionOptions plain = single(/*k=*/0, /*slots=*/1);
+    Outcome expected = generate(model, plain, all, LogitsMode::None);
+    std::vector<Trace> alone = trace(single(envelope.maxK, 1), all);
+    SessionOptions options = single(envelope.maxK, 4);
+    options.threads = isCpu() ? 2 : 1;
+    options.prefixCache = true;
+    uint32_t pages = (60 + envelope.maxNodes) / envelope.pageTokens + 1;
+    if (isCpu())
+      options.kvPages = 2 * pages + 1;
+    Statistics statistics;
+    std::vector<Trace> beside = trace(options, all, &statistics);
+    ASSERT_EQ(beside.size(), all.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(summary(beside[i]), summary(alone[i])) << "request " << i;
+      EXPECT_EQ(beside[i].tokens, expected.sequences[i].tokens);
+      EXPECT_EQ(alone[i].tokens, expected.sequences[i].tokens);
+    }
+    EXPECT_EQ(statistics.preemptions > 0, isCpu());
+  }
+}
+
+// A slot's own k and what its program wants are both bounds.
+TEST_P(Wishes, AreWhatSlotsDraft) {
+  uint64_t none = 0, most = 0;
+  for (float temperature : {0.0f, 0.8f}) {
+    std::vector<Request> all = requests(4, temperature);
+    all[1].k = 2;
+    all[2].k = 3;
+    std::vector<Trace> traces = trace(single(envelope.maxK, 4), all);
+    for (size_t i = 0; i < all.size(); ++i) {
+      uint64_t k = std::min(all[i].k, envelope.maxK), wanted = 1;
+      for (const Drafted &round : traces[i].rounds) {
+        EXPECT_EQ(round.drafted, std::min(k, wanted)) << "request " << i;
+        none += round.drafted == 0;
+        most += round.drafted == envelope.maxK;
+        wanted = round.accepted ? round.accepted + 1 : wanted == 0 ? 2 : 0;
+      }
+    }
+  }
+  EXPECT_GT(none, isCpu() ? 4u : 1u);
+  if (isCpu())
+    EXPECT_GT(most, 4u);
+}
+
+static constexpr DeviceKind kCpu = DeviceKind::Cpu, kGpu = DeviceKind::Cuda;
+
+INSTANTIATE_TEST_SUITE_P(Cpu, EndingChains,
+                         testing::Values(OnDevice{"dsv3-chain-mtp2.sure", kCpu},
+                                         OnDevice{"mimo-mtp1.sure", kCpu}),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, Ending,
+                         testing::Values(OnDevice{"dsv3-chain-mtp2.sure", kCpu},
+                                         OnDevice{"mimo-mtp1.sure", kCpu},
+                                         OnDevice{"eagle3.sure", kCpu},
+                                         OnDevice{"wish", kCpu}),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, Wishes, testing::Values(OnDevice{"wish", kCpu}),
+                         nameOf);
+#ifdef MTP_E2E_CUDASIM
+INSTANTIATE_TEST_SUITE_P(Simulated, Ending,
+                         testing::Values(OnDevice{"dsv3-chain-mtp2.suresim",
+                                                  kGpu},
+                                         OnDevice{"wish", kGpu}),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Simulated, Wishes,
+                         testing::Values(OnDevice{"wish", kGpu}), nameOf);
+#endif
