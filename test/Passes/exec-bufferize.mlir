@@ -120,12 +120,14 @@ exec.program @live decode k 1 n 1 to 4 {
 // A number counts the rows that were packed: what has several for each of them, such
 // as the pairs of rows and experts, has as many times more that live, and a call that
 // goes by those computes all; regrouped or not. One that goes by the packed rows does
-// not.
+// not. Products of experts go by rows, all of them: where none live there is no plan.
 // CHECK-LABEL: exec.program @several
 // CHECK: exec.dispatch @pack_rows_{{.*}} outputs 4 :
 // CHECK: exec.dispatch @embed_{{.*}} params [2 * n] {{.*}} outputs 1 live %{{.*}} :
 // CHECK: exec.dispatch @moe_route_{{.*}} outputs 2 live %{{.*}} :
-// CHECK: exec.dispatch @moe_plan_{{.*}} params [2 * n]
+// CHECK: exec.dispatch @moe_plan_{{.*}} params [2 * n] {{.*}} live
+// CHECK: exec.dispatch @moe_gate_up_{{.*}} params [2 * n] {{.*}} live
+// CHECK: exec.dispatch @moe_down_{{.*}} params [2 * n] {{.*}} live
 // CHECK: exec.dispatch @embed_{{.*}} params [4 * n] {{.*}} outputs 1 :
 // CHECK: exec.dispatch @embed_{{.*}} params [4 * n] {{.*}} outputs 1 :
 exec.state shared @active : memref<4xi32>
@@ -140,6 +142,11 @@ exec.program @several decode k 1 n 1 to 4 {
   %x = exec.embed %t in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<2 * n>>
   %e, %weights = exec.moe_route %x softmax groups 1 keep 1 scale 1.0 : (tensor<?x8xf32, #exec.count<2 * n>>) -> (tensor<?x2xi32, #exec.count<2 * n>>, tensor<?x2xf32, #exec.count<2 * n>>)
   %starts, %order = exec.moe_plan %e at %p : (tensor<?xi32, #exec.count<2 * n>>, tensor<?x2xi32, #exec.count<2 * n>>) -> (tensor<9xi32>, tensor<?xi32, #exec.count<4 * n>>)
+  %gu = exec.alloc : memref<16x8x32xf32>
+  %dw = exec.alloc : memref<8x32x32xf32>
+  %a = exec.moe_gate_up %x, %gu as <f32> rows (%starts, %order) : (tensor<?x8xf32, #exec.count<2 * n>>, memref<16x8x32xf32>, tensor<9xi32>, tensor<?xi32, #exec.count<4 * n>>) -> tensor<?x32xf32, #exec.count<4 * n>>
+  %b = exec.moe_down %a, %dw as <f32> rows (%starts, %order) top_k 2 : (tensor<?x32xf32, #exec.count<4 * n>>, memref<8x32x32xf32>, tensor<9xi32>, tensor<?xi32, #exec.count<4 * n>>) -> tensor<?x8xf32, #exec.count<4 * n>>
+  exec.output "b" %b : tensor<?x8xf32, #exec.count<4 * n>>
   %y = exec.embed %order in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<4 * n>>) -> tensor<?x8xf32, #exec.count<4 * n>>
   %same = exec.regroup %order : tensor<?xi32, #exec.count<4 * n>> -> tensor<?xi32, #exec.count<4 * n>>
   %z = exec.embed %same in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<4 * n>>) -> tensor<?x8xf32, #exec.count<4 * n>>
