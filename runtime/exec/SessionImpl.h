@@ -323,6 +323,7 @@ public:
   bool canKeep(const Sequence &sequence) const;
   Result<Snapshots::Id> storeStates(Sequence &sequence, bool isWhole);
   Status keepStates(Sequence &sequence);
+  Result<bool> isAtRest(const Sequence &last);
   Status keepEnd(Sequence &sequence);
   const Snapshots::Copy *copyFor(const Sequence &sequence, uint32_t slot,
                                  uint64_t taken) const;

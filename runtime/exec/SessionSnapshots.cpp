@@ -120,12 +120,29 @@ Status Session::Impl::keepStates(Sequence &sequence) {
   return okStatus();
 }
 
+/// Whether what slots carry is that of the round which is being read. Where
+/// nobody but `last` runs in it, it may be waited for to know: no other one
+/// follows then.
+Result<bool> Session::Impl::isAtRest(const Sequence &last) {
+  if (!flight)
+    return true;
+  auto goesOn = [&](const Flight::Row &row) {
+    return row.sequence != last.id && isRunning(row.sequence);
+  };
+  if (!flight->progress.isDone && std::ranges::none_of(flight->rows, goesOn)) {
+    MTP_ASSIGN_OR_RETURN(flight->progress,
+                         executable->awaitRounds(flight->read + 1));
+  }
+  return flight->progress.isDone && flight->read + 1 >= flight->progress.rounds;
+}
+
 /// Of a sequence that is about to end, for who goes on with what it has put
 /// out. Where other rounds have followed on the device, its states are gone.
 Status Session::Impl::keepEnd(Sequence &sequence) {
-  bool isLast = !flight || (flight->progress.isDone &&
-                            flight->read + 1 >= flight->progress.rounds);
-  if (!isLast || !canKeep(sequence) || !kv->sharesPrefixes())
+  if (!canKeep(sequence) || !kv->sharesPrefixes())
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(bool isStanding, isAtRest(sequence));
+  if (!isStanding)
     return okStatus();
   return storeStates(sequence, /*isWhole=*/false).status();
 }

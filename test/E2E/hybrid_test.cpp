@@ -221,6 +221,42 @@ TEST_P(HybridPrefix, AShortTurnGoesOn) {
   EXPECT_LE(run.statistics.cachedTokens, 7u);
 }
 
+// Rounds follow each other on the device. Of the sequences of a launch the last
+// one leaves what another turn goes on from.
+TEST_P(HybridPrefix, TurnsGoOnBehindLaunchesOfSeveralRounds) {
+  uint32_t page = envelope.pageTokens;
+  std::vector<Request> all = {request(0, page + 2, isCpu() ? 30 : 14),
+                              request(1, page + 5, isCpu() ? 17 : 5)};
+  SessionOptions plain = single(/*k=*/0, /*slots=*/1);
+  Outcome first = generate(model, plain, all, LogitsMode::None);
+  for (uint32_t i : {0, 1}) {
+    Request next = all[i];
+    const std::vector<int32_t> &answer = first.sequences[i].tokens;
+    next.prompt.insert(next.prompt.end(), answer.begin(), answer.end());
+    next.prompt.push_back(int32_t(3 + i));
+    next.maxTokens = 4;
+    all.push_back(next);
+  }
+  Outcome expected = generate(model, plain, all, LogitsMode::None);
+  SessionOptions options = single(/*k=*/1, /*slots=*/2);
+  options.prefixCache = true;
+  options.roundsPerLaunch = 4;
+  auto session = Session::create(model, options);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  for (uint32_t turn : {0, 2}) {
+    SequenceId ids[] = {*(*session)->add(all[turn]),
+                        *(*session)->add(all[turn + 1])};
+    while (!(*session)->idle())
+      ASSERT_TRUE((*session)->step().isOk());
+    for (uint32_t i : {0, 1})
+      EXPECT_TRUE(std::ranges::equal(*(*session)->output(ids[i]),
+                                     expected.sequences[turn + i].tokens))
+          << turn + i;
+  }
+  // The longer one ended alone.
+  EXPECT_GE((*session)->statistics().restoredSnapshots, 1u);
+}
+
 // Who cancels what it has read enough of may go on with that.
 TEST_P(HybridPrefix, ACancelledTurnGoesOn) {
   uint32_t page = envelope.pageTokens;
