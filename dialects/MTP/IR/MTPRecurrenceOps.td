@@ -144,9 +144,9 @@ def MTP_RunRowsOp
     Beside its slot and position a row has two numbers of its slot: `pending` of
     the rows that the slot kept last are folded into a recurrent state before
     the slot's rows here run, and of these the last `keeps` stay for the next
-    program. A round folds its anchor and the drafts that were accepted, and
-    keeps the whole window; a prompt folds one and keeps one. Rows of a slot
-    follow each other in order.
+    program. Both fold the anchor of the round before and the drafts that were
+    accepted, behind a prompt's chunk its last row; a round keeps the whole
+    window, a prompt one row. Rows of a slot follow each other in order.
 
     `mtp-expand-verify` writes it for the target's rows.
 
