@@ -92,17 +92,23 @@ Result<SequenceId> Session::Impl::add(Request request) {
       readInputs(inner.artifact(), std::exchange(request.inputs, {})));
   MTP_ASSIGN_OR_RETURN(std::vector<RequestOutputType> outputs,
                        findOutputs(inner.plan(), request.outputs));
+  uint32_t vocab = inner.envelope->vocab;
+  uint64_t saved = slotStates->savedBytes();
   auto reserveLogits = [&] {
-    return KeptLogits::reserve(options.logits, request.maxTokens,
-                               inner.envelope->vocab, memory);
+    return KeptLogits::reserve(options.logits, request.maxTokens, vocab,
+                               memory);
   };
   auto reserveSaved = [&] {
-    return hostMemory().reserve(slotStates->savedBytes(),
-                                "the saved states of a sequence", memory);
+    return hostMemory().reserve(saved, "the saved states of a sequence",
+                                memory);
   };
-  MTP_ASSIGN_OR_RETURN(KeptLogits logits, withoutSnapshots(reserveLogits));
+  MTP_ASSIGN_OR_RETURN(
+      KeptLogits logits,
+      withoutSnapshots(
+          KeptLogits::bytes(options.logits, request.maxTokens, vocab),
+          reserveLogits));
   MTP_ASSIGN_OR_RETURN(MemoryReservation savedMemory,
-                       withoutSnapshots(reserveSaved));
+                       withoutSnapshots(saved, reserveSaved));
   SequenceId id = nextId++;
   Sequence &sequence = sequences[id];
   sequence.id = id;
@@ -214,12 +220,12 @@ static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
 }
 
 /// Whether a prompt that is being prefilled fills pages that `sequence` can
-/// share once they are there: computing them twice would cost more than a later
-/// pass.
+/// share once they are there, and has not in its own copy: computing them twice
+/// would cost more than a later pass.
 bool Session::Impl::isWorthWaiting(const Sequence &sequence) const {
   if (!kv->sharesPrefixes())
     return false;
-  uint64_t page = inner.envelope->pageTokens;
+  uint64_t page = inner.envelope->pageTokens, kept = keptTokens(sequence);
   auto fillsPages = [&](SequenceId id) {
     const Sequence &other = sequences.at(id);
     if (other.inputHash != sequence.inputHash)
@@ -232,7 +238,7 @@ bool Session::Impl::isWorthWaiting(const Sequence &sequence) const {
     // Recurrent layers go on behind a snapshot alone.
     while (snapshots && same > other.reused && !isSnapshot(other, same))
       same -= page;
-    return same > other.reused;
+    return same > std::max(other.reused, kept);
   };
   return std::any_of(prefilling.begin(), prefilling.end(), fillsPages);
 }

@@ -73,12 +73,11 @@ Status Session::Impl::checkSlots(const Program &program) const {
 
 /// Results may overlap in the arena, so that their sum has no bound in it. They
 /// are the caller's later on, and no more reserved.
-static Result<MemoryReservation> reserveOutputs(const Program &program,
-                                                const MemoryLimit &memory) {
+static uint64_t outputBytes(const Program &program) {
   uint64_t bytes = 0;
   for (const Port &port : program.outputs)
     bytes = addBytes(bytes, port.place.at(0).bytes);
-  return hostMemory().reserve(bytes, "the results", memory);
+  return bytes;
 }
 
 Result<std::vector<Tensor>>
@@ -93,8 +92,10 @@ Session::Impl::runFunction(std::string_view name,
     status = checkSlots(program);
   if (!status.isOk())
     return status.withContext(strCat("@", name));
-  auto reserved =
-      withoutSnapshots([&] { return reserveOutputs(program, memory); });
+  uint64_t bytes = outputBytes(program);
+  auto reserved = withoutSnapshots(bytes, [&] {
+    return hostMemory().reserve(bytes, "the results", memory);
+  });
   if (!reserved)
     return reserved.status().withContext(strCat("@", name));
   MTP_RETURN_IF_ERROR(landFlight());

@@ -7,6 +7,14 @@
 
 using namespace mtp;
 
+uint64_t KeptLogits::bytes(LogitsMode mode, uint32_t maxTokens,
+                           uint32_t vocab) {
+  if (mode == LogitsMode::None)
+    return 0;
+  return multiplyBytes(uint64_t(vocab) * sizeof(float),
+                       mode == LogitsMode::Last ? 2 : maxTokens);
+}
+
 Result<KeptLogits> KeptLogits::reserve(LogitsMode mode, uint32_t maxTokens,
                                        uint32_t vocab,
                                        const MemoryLimit &limit) {
@@ -16,11 +24,11 @@ Result<KeptLogits> KeptLogits::reserve(LogitsMode mode, uint32_t maxTokens,
   kept.isLast = mode == LogitsMode::Last;
   kept.width = vocab;
   uint64_t row = uint64_t(vocab) * sizeof(float);
-  uint64_t bytes = multiplyBytes(row, kept.isLast ? 2 : maxTokens);
   std::string what = kept.isLast
                          ? std::string("the logits of a token")
                          : strCat("the logits of ", maxTokens, " max tokens");
-  Result<MemoryReservation> reserved = hostMemory().reserve(bytes, what, limit);
+  Result<MemoryReservation> reserved =
+      hostMemory().reserve(bytes(mode, maxTokens, vocab), what, limit);
   if (reserved) {
     kept.reservation = std::move(*reserved);
     return kept;

@@ -21,6 +21,9 @@ public:
   /// Keeps none.
   KeptLogits() = default;
 
+  /// The bytes that reserve() takes.
+  static uint64_t bytes(LogitsMode mode, uint32_t maxTokens, uint32_t vocab);
+
   /// For a sequence of up to `maxTokens` output tokens. ResourceExhausted when
   /// its rows, of `vocab` floats, do not fit beside what is reserved.
   static Result<KeptLogits> reserve(LogitsMode mode, uint32_t maxTokens,

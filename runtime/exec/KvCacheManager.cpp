@@ -132,9 +132,16 @@ KvCacheManager::match(std::span<const int32_t> tokens,
   // The tokens behind a page, which belong to its key, must be there, too.
   uint64_t behind = std::max(config.lookahead, config.rerun);
   std::vector<Match> chain = chainOf(tokens, behind, making);
+  std::vector<PageMaker> makers(making.pages.begin(), making.pages.end());
+  makers.resize(std::max(makers.size(), chain.size()), PageMaker::Plan);
+  std::ranges::transform(chain, makers.begin(), &Match::maker);
   auto mayEnd = [&] {
     uint64_t end = uint64_t(chain.size()) * config.pageTokens;
-    return config.mayEnd({chain.back().page, end, tokens, making});
+    return config.mayEnd(
+        {chain.back().page,
+         end,
+         tokens,
+         {makers, making.isExact, making.inputs, making.salt}});
   };
   while (config.mayEnd && !chain.empty() && !mayEnd())
     chain.pop_back();

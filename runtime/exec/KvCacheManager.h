@@ -67,7 +67,7 @@ struct KvConfig {
   bool prefixCache = true;
   PrefixIndex::HashFunction hash = PrefixIndex::hashTokens;
   /// Where pages alone do not stand for a prefix: whether a sequence may begin
-  /// behind this one. Null: behind any.
+  /// behind this one, whose making says who made its pages. Null: behind any.
   std::function<bool(const Prefix &prefix)> mayEnd;
   /// Called when what a page holds is worth nothing any more. May be null.
   std::function<void(uint32_t page)> onForget;

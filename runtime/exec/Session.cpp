@@ -100,8 +100,7 @@ Status Session::Impl::startGeneration() {
     snapshots = std::make_unique<Snapshots>(
         inner.artifact(), *executable,
         SnapshotLimits{options.snapshotBytes, inner.envelope->pageTokens,
-                       reuse.lookahead, reuse.rerun, reuse.filled},
-        statistics);
+                       reuse.lookahead, reuse.rerun, reuse.filled});
   KvConfig config = kvConfig();
   MTP_ASSIGN_OR_RETURN(
       tableMemory, hostMemory().reserve(KvCacheManager::memoryBytes(config),

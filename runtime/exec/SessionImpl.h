@@ -321,22 +321,26 @@ public:
   Status storeSnapshot(const Sequence &sequence);
   bool isFinal(const Sequence &sequence) const;
   bool canKeep(const Sequence &sequence) const;
-  Result<Snapshots::Id> storeStates(Sequence &sequence, bool isWhole);
+  Result<Snapshots::Id> storeStates(Sequence &sequence, bool isWhole,
+                                    bool isKept);
   Status keepStates(Sequence &sequence);
   Result<bool> isAtRest(const Sequence &last);
   Status keepEnd(Sequence &sequence);
   const Snapshots::Copy *copyFor(const Sequence &sequence, uint32_t slot,
                                  uint64_t taken) const;
+  uint64_t keptTokens(const Sequence &sequence) const;
   Status goOnFrom(const Snapshots::Copy &copy, Sequence &sequence,
                   uint64_t taken);
-  /// What `reserve` gives, which takes memory that copies have where there is
-  /// no other.
+  /// What `reserve` gives for so many bytes, which takes memory that copies
+  /// have where there is no other; what does not fit beside none takes none
+  /// away.
   template <typename Reserve>
-  auto withoutSnapshots(Reserve reserve) {
+  auto withoutSnapshots(uint64_t bytes, Reserve reserve) {
     auto reserved = reserve();
     while (!reserved.isOk() &&
            reserved.status().code() == StatusCode::ResourceExhausted &&
-           snapshots && snapshots->dropOldest())
+           snapshots && snapshots->canMakeRoom(bytes, memory) &&
+           snapshots->dropOldest())
       reserved = reserve();
     return reserved;
   }
@@ -411,6 +415,7 @@ public:
 
   // Step.cpp
   Status advance();
+  void countSnapshots();
   Status checkUsable() const;
   Result<std::vector<SequenceUpdate>> step();
   Status emit(Sequence &sequence, std::span<const int32_t> tokens,

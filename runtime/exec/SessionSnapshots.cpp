@@ -56,8 +56,8 @@ Status Session::Impl::storeSnapshot(const Sequence &sequence) {
   std::span<const int32_t> table = kv->table(sequence.slot);
   uint32_t page = uint32_t(table[end / inner.envelope->pageTokens - 1]);
   return snapshots
-      ->store({page, end, sequence.context, makingOf(sequence)}, end,
-              /*pending=*/1, sequence.slot, table, memory)
+      ->store({page, end, sequence.context, makingOf(sequence)},
+              {end, /*pending=*/1}, sequence.slot, table, memory)
       .status();
 }
 
@@ -71,13 +71,15 @@ bool Session::Impl::isFinal(const Sequence &sequence) const {
          sequence.draftedTo.back() == sequence.draftsFrom();
 }
 
-/// Whether what a sequence's slot carries can go on elsewhere. Where drafters
-/// read further ahead than one token, their entries in front of the rows that
-/// are kept are not all final.
+/// Whether what a sequence's slot carries can go on elsewhere: not beside a
+/// state that only running all tokens makes. Where drafters read further ahead
+/// than one token, their entries in front of the rows that are kept are not all
+/// final.
 bool Session::Impl::canKeep(const Sequence &sequence) const {
-  if (!snapshots || !snapshots->isOn() || !host->canSetAccepted() ||
-      reuse.lookahead > 1 || !sequence.hasSlot() || sequence.hasNewInputs ||
-      sequence.length <= sequence.reused || sequence.draftsFrom() <= 1)
+  if (!snapshots || !snapshots->isOn() || !reuse.isAllowed ||
+      !host->canSetAccepted() || reuse.lookahead > 1 || !sequence.hasSlot() ||
+      sequence.hasNewInputs || sequence.length <= sequence.reused ||
+      sequence.draftsFrom() <= 1)
     return false;
   return sequence.phase == Sequence::Phase::Prefilling || isFinal(sequence);
 }
@@ -85,7 +87,7 @@ bool Session::Impl::canKeep(const Sequence &sequence) const {
 /// Copies what the slot carries behind the pages of its tokens that the index
 /// has, or, where that `isWhole`, with all of its own.
 Result<Snapshots::Id> Session::Impl::storeStates(Sequence &sequence,
-                                                 bool isWhole) {
+                                                 bool isWhole, bool isKept) {
   uint64_t page = inner.envelope->pageTokens, known = sequence.draftsFrom();
   if (sequence.phase == Sequence::Phase::Running)
     learnTokens(sequence, known);
@@ -99,8 +101,8 @@ Result<Snapshots::Id> Session::Impl::storeStates(Sequence &sequence,
     if (prefix.end > 0 && prefix.page == 0)
       return Snapshots::Id(0);
   }
-  return snapshots->store(prefix, position, /*pending=*/0, sequence.slot,
-                          kv->table(sequence.slot), memory);
+  return snapshots->store(prefix, {position, /*pending=*/0, isKept},
+                          sequence.slot, kv->table(sequence.slot), memory);
 }
 
 /// Of a sequence that is about to lose slot and pages. No round is under way.
@@ -112,17 +114,18 @@ Status Session::Impl::keepStates(Sequence &sequence) {
     kv->publish(sequence.slot,
                 std::span(sequence.context).first(sequence.length));
   snapshots->drop(sequence.kept);
-  MTP_ASSIGN_OR_RETURN(sequence.kept, storeStates(sequence, /*isWhole=*/true));
+  MTP_ASSIGN_OR_RETURN(sequence.kept, storeStates(sequence, /*isWhole=*/true,
+                                                  /*isKept=*/true));
   if (sequence.kept == 0 && kv->sharesPrefixes()) {
-    MTP_ASSIGN_OR_RETURN(sequence.kept,
-                         storeStates(sequence, /*isWhole=*/false));
+    MTP_ASSIGN_OR_RETURN(sequence.kept, storeStates(sequence, /*isWhole=*/false,
+                                                    /*isKept=*/true));
   }
   return okStatus();
 }
 
 /// Whether what slots carry is that of the round which is being read. Where
-/// nobody but `last` runs in it, it may be waited for to know: no other one
-/// follows then.
+/// nobody but `last` runs in it, it may be waited for to know, and no other one
+/// is to follow.
 Result<bool> Session::Impl::isAtRest(const Sequence &last) {
   if (!flight)
     return true;
@@ -130,6 +133,7 @@ Result<bool> Session::Impl::isAtRest(const Sequence &last) {
     return row.sequence != last.id && isRunning(row.sequence);
   };
   if (!flight->progress.isDone && std::ranges::none_of(flight->rows, goesOn)) {
+    executable->stopRounds();
     MTP_ASSIGN_OR_RETURN(flight->progress,
                          executable->awaitRounds(flight->read + 1));
   }
@@ -144,7 +148,7 @@ Status Session::Impl::keepEnd(Sequence &sequence) {
   MTP_ASSIGN_OR_RETURN(bool isStanding, isAtRest(sequence));
   if (!isStanding)
     return okStatus();
-  return storeStates(sequence, /*isWhole=*/false).status();
+  return storeStates(sequence, /*isWhole=*/false, /*isKept=*/false).status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,13 +165,26 @@ const Snapshots::Copy *Session::Impl::copyFor(const Sequence &sequence,
   Prefix prefix{0,
                 taken,
                 sequence.context,
-                {sequence.makers, sequence.wasAdmitted, sequence.inputHash,
+                {kv->makers(slot), sequence.wasAdmitted, sequence.inputHash,
                  sequence.salt}};
   if (taken > 0)
     prefix.page =
         uint32_t(kv->table(slot)[taken / inner.envelope->pageTokens - 1]);
   return kv->sharesPrefixes() ? snapshots->find(prefix)
                               : snapshots->get(sequence.kept, prefix);
+}
+
+/// The tokens that a sequence has in its own copy, whoever has its pages.
+uint64_t Session::Impl::keptTokens(const Sequence &sequence) const {
+  if (!snapshots)
+    return 0;
+  Prefix prefix{0,
+                0,
+                sequence.context,
+                {sequence.makers, sequence.wasAdmitted, sequence.inputHash,
+                 sequence.salt}};
+  const Snapshots::Copy *copy = snapshots->get(sequence.kept, prefix);
+  return copy ? copy->position : 0;
 }
 
 /// Lets the slot, which has just been prepared, go on from a copy.

@@ -8,9 +8,8 @@
 using namespace mtp;
 
 Snapshots::Snapshots(const Artifact &artifact, Executable &executable,
-                     const SnapshotLimits &limits, Statistics &counts)
-    : artifact(artifact), executable(executable), limits(limits),
-      counts(counts) {
+                     const SnapshotLimits &limits)
+    : artifact(artifact), executable(executable), limits(limits) {
   if (!artifact.envelope)
     return;
   uint64_t slots = artifact.envelope->max_batch();
@@ -49,11 +48,15 @@ bool Snapshots::isOf(const Copy &copy, const Prefix &prefix) const {
       !std::ranges::equal(copy.tokens,
                           prefix.tokens.subspan(copy.end, copy.tokens.size())))
     return false;
+  // Pages that the sequence has must be those that the states came from.
   const Making &making = prefix.making;
-  if (making.isExact)
-    for (size_t i = 0; i < copy.makers.size(); ++i)
-      if (copy.makers[i] != making.of(copy.end / limits.pageTokens + i))
-        return false;
+  uint64_t first = copy.end / limits.pageTokens, pages = copy.makers.size();
+  if (!making.isExact)
+    pages = std::min(pages, (std::max(prefix.end, copy.end) - copy.end) /
+                                limits.pageTokens);
+  for (size_t i = 0; i < pages; ++i)
+    if (copy.makers[i] != making.of(first + i))
+      return false;
   return copy.page != 0 || (copy.inputs == making.inputs &&
                             std::ranges::equal(copy.salt, making.salt));
 }
@@ -83,13 +86,14 @@ const Snapshots::Copy *Snapshots::get(Id id, const Prefix &prefix) const {
   return isUsable ? &found->second : nullptr;
 }
 
-/// Drops a copy in the place of this one: of the same tokens.
+/// Drops a copy in the place of this one, of the same tokens, that no sequence
+/// keeps for itself.
 void Snapshots::dropSame(const Copy &copy) {
   auto isSame = [&](const auto &entry) {
     const Copy &other = copies.at(entry.second);
-    return other.position == copy.position && other.tokens == copy.tokens &&
-           other.inputs == copy.inputs && other.salt == copy.salt &&
-           other.makers == copy.makers;
+    return !other.isKept && other.position == copy.position &&
+           other.tokens == copy.tokens && other.inputs == copy.inputs &&
+           other.salt == copy.salt && other.makers == copy.makers;
   };
   auto [begin, end] = byPage.equal_range(copy.page);
   auto same = std::find_if(begin, end, isSame);
@@ -109,12 +113,16 @@ void Snapshots::use(Copy &copy, Id id) {
   byUse.emplace(copy.tick, id);
 }
 
+bool Snapshots::canMakeRoom(uint64_t bytes, const MemoryLimit &memory) const {
+  return bytes <= addBytes(hostMemory().left(memory), counted.bytes);
+}
+
 /// Lets older copies go until there is room for one.
 bool Snapshots::makeRoom(uint64_t bytes, const MemoryLimit &memory,
                          MemoryReservation &reserved) {
-  if (bytes > limits.bytes)
+  if (bytes > limits.bytes || !canMakeRoom(bytes, memory))
     return false;
-  while (counts.snapshotBytes + bytes > limits.bytes)
+  while (counted.bytes + bytes > limits.bytes)
     dropOldest();
   do {
     auto taken =
@@ -146,14 +154,14 @@ Status Snapshots::read(Copy &copy, uint32_t slot,
   return okStatus();
 }
 
-Result<Snapshots::Id> Snapshots::store(const Prefix &prefix, uint64_t position,
-                                       uint32_t pending, uint32_t slot,
+Result<Snapshots::Id> Snapshots::store(const Prefix &prefix, const Place &place,
+                                       uint32_t slot,
                                        std::span<const int32_t> table,
                                        const MemoryLimit &memory) {
-  Copy copy{prefix.page, prefix.end, position, pending};
-  if (position > prefix.end) {
+  Copy copy(place, prefix);
+  if (copy.position > prefix.end) {
     auto behind = prefix.tokens.subspan(
-        prefix.end, position + limits.lookahead - prefix.end);
+        prefix.end, copy.position + limits.lookahead - prefix.end);
     copy.tokens.assign(behind.begin(), behind.end());
   }
   for (uint64_t i = 0; i < pagesOf(copy); ++i)
@@ -163,17 +171,18 @@ Result<Snapshots::Id> Snapshots::store(const Prefix &prefix, uint64_t position,
     copy.salt.assign(prefix.making.salt.begin(), prefix.making.salt.end());
   }
   uint64_t bytes = size + pagesOf(copy) * pageSize;
-  dropSame(copy);
   if (!isOn() || !makeRoom(bytes, memory, copy.memory))
     return Id(0);
+  if (!copy.isKept)
+    dropSame(copy);
   copy.bytes.resize(bytes);
   MTP_RETURN_IF_ERROR(read(copy, slot, table));
   Id id = ++last;
   use(copy, id);
   byPage.emplace(copy.page, id);
   copies.emplace(id, std::move(copy));
-  counts.snapshotBytes += bytes;
-  ++counts.snapshots;
+  counted.bytes += bytes;
+  ++counted.made;
   return id;
 }
 
@@ -210,8 +219,8 @@ void Snapshots::drop(Id id) {
   byPage.erase(std::find_if(
       begin, end, [id](const auto &entry) { return entry.second == id; }));
   byUse.erase(found->second.tick);
-  counts.snapshotBytes -= found->second.bytes.size();
-  ++counts.droppedSnapshots;
+  counted.bytes -= found->second.bytes.size();
+  ++counted.dropped;
   copies.erase(found);
 }
 
@@ -253,11 +262,11 @@ Status Snapshots::checkInvariant(const KvCacheManager &kv) const {
                                   copy.memory.bytes()));
     bytes += copy.bytes.size();
   }
-  if (bytes != counts.snapshotBytes || bytes > limits.bytes ||
+  if (bytes != counted.bytes || bytes > limits.bytes ||
       byUse.size() != copies.size() || byPage.size() != copies.size() ||
-      counts.snapshots - counts.droppedSnapshots != copies.size())
+      counted.made - counted.dropped != copies.size())
     return internalError(strCat(copies.size(), " snapshots of ", bytes,
-                                " bytes are not the ", counts.snapshotBytes,
+                                " bytes are not the ", counted.bytes,
                                 " bytes that were counted"));
   return okStatus();
 }

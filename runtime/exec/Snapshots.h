@@ -45,15 +45,30 @@ class Snapshots {
 public:
   using Id = uint64_t;
 
-  /// A copy, and where it stands.
-  struct Copy {
-    /// Of whole pages; behind none, of no tokens.
-    uint32_t page = 0;
-    uint64_t end = 0;
+  /// Copies that were made and that are there no more, and bytes of those that
+  /// are.
+  struct Counts {
+    uint64_t made = 0, dropped = 0, bytes = 0;
+  };
+
+  /// Where a copy stands.
+  struct Place {
     /// Tokens that the states have seen when `pending` of the rows that are
     /// kept have gone into them.
     uint64_t position = 0;
     uint32_t pending = 0;
+    /// A sequence's own, which no other copy takes the place of.
+    bool isKept = false;
+  };
+
+  /// A copy, and the pages that it stands behind.
+  struct Copy : Place {
+    Copy(const Place &place, const Prefix &prefix)
+        : Place(place), page(prefix.page), end(prefix.end) {}
+
+    /// Of whole pages; behind none, of no tokens.
+    uint32_t page;
+    uint64_t end;
     /// Those behind the page, where there are any, and what the entries of
     /// drafters depend on behind these; and who made the pages.
     std::vector<int32_t> tokens;
@@ -70,31 +85,33 @@ public:
   };
 
   /// Keeps as many copies as fit; those that nobody used for longest go first.
-  /// The executable and `counts` must outlive it.
+  /// The executable must outlive it.
   Snapshots(const Artifact &artifact, Executable &executable,
-            const SnapshotLimits &limits, Statistics &counts);
+            const SnapshotLimits &limits);
 
   /// Bytes of one copy without pages; 0 where slots have no such states.
   uint64_t bytes() const { return size; }
   /// Whether there can be any.
   bool isOn() const { return size > 0 && size <= limits.bytes; }
+  const Counts &counts() const { return counted; }
 
   /// The copy that leaves the fewest tokens to run of those with which a
-  /// sequence may go on that has this prefix in its pages; null where there is
-  /// none. Valid until one is stored or forgotten.
+  /// sequence may go on that has this prefix in its pages, which were made just
+  /// as it says; null where there is none. Valid until one is stored or
+  /// forgotten.
   const Copy *find(const Prefix &prefix) const;
 
   /// That copy, where there still is one with which the sequence may go on.
   const Copy *get(Id id, const Prefix &prefix) const;
 
-  /// Copies what the slot's states hold: all tokens in front of `position` are
-  /// in them or in the first `pending` rows that are kept, and `table` has the
-  /// slot's pages. Of the prefix's tokens those up to `position` are there, and
-  /// the lookahead. The copy stands behind `prefix`. 0 where there is no memory
-  /// for it, which is no error.
-  Result<Id> store(const Prefix &prefix, uint64_t position, uint32_t pending,
-                   uint32_t slot, std::span<const int32_t> table,
-                   const MemoryLimit &memory);
+  /// Copies what the slot's states hold: all tokens in front of the place's
+  /// position are in them or in the first `pending` rows that are kept, and
+  /// `table` has the slot's pages. Of the prefix's tokens those up to the
+  /// position are there, and the lookahead. The copy stands behind `prefix`, in
+  /// place of one of the same tokens. 0 where there is no memory for it, which
+  /// is no error.
+  Result<Id> store(const Prefix &prefix, const Place &place, uint32_t slot,
+                   std::span<const int32_t> table, const MemoryLimit &memory);
 
   /// Writes a copy to the slot's states, and its entries to those of the slot's
   /// pages that are not among the first `taken`.
@@ -109,6 +126,8 @@ public:
   void drop(Id id);
   /// Drops the one that nobody used for longest; false where there is none.
   bool dropOldest();
+  /// Whether so many bytes of host memory are free, or are where copies go.
+  bool canMakeRoom(uint64_t bytes, const MemoryLimit &memory) const;
 
   /// Whether every copy stands behind a page that holds its prefix, and counts
   /// are right.
@@ -133,7 +152,7 @@ private:
   const Artifact &artifact;
   Executable &executable;
   SnapshotLimits limits;
-  Statistics &counts;
+  Counts counted;
   std::vector<Part> parts;
   uint64_t size = 0, pageSize = 0;
   std::unordered_map<Id, Copy> copies;

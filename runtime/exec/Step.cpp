@@ -32,6 +32,17 @@ Status Session::Impl::checkUsable() const {
       strCat("an earlier step of the session failed: ", failure.message()));
 }
 
+/// Other calls make and drop copies, too, while the caller of step() reads the
+/// statistics: they change in steps alone.
+void Session::Impl::countSnapshots() {
+  if (!snapshots)
+    return;
+  const Snapshots::Counts &counts = snapshots->counts();
+  statistics.snapshots = counts.made;
+  statistics.droppedSnapshots = counts.dropped;
+  statistics.snapshotBytes = counts.bytes;
+}
+
 /// Where a step has given tokens before it fails, the caller gets these, and
 /// the failure by the next call.
 Result<std::vector<SequenceUpdate>> Session::Impl::step() {
@@ -39,6 +50,7 @@ Result<std::vector<SequenceUpdate>> Session::Impl::step() {
   updates.clear();
   if (kv)
     failure = advance();
+  countSnapshots();
   if (!failure.isOk() && updates.empty())
     return failure;
   std::vector<SequenceUpdate> changed;

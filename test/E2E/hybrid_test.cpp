@@ -257,6 +257,42 @@ TEST_P(HybridPrefix, TurnsGoOnBehindLaunchesOfSeveralRounds) {
   EXPECT_GE((*session)->statistics().restoredSnapshots, 1u);
 }
 
+// The device would go on for one that has been cancelled: no round follows that
+// nobody reads, and the other one's copy is there.
+TEST_P(HybridPrefix, TheLastOneLeavesACopyBesideACancelledOne) {
+  uint32_t page = envelope.pageTokens;
+  Request cancelled = request(1, page + 5, isCpu() ? 40 : 12);
+  SessionOptions options = single(/*k=*/1, /*slots=*/2);
+  options.prefixCache = true;
+  options.roundsPerLaunch = 4;
+  for (uint32_t tokens = 5; tokens < (isCpu() ? 12u : 6u); ++tokens) {
+    Request first = request(0, page + 5, tokens);
+    auto session = Session::create(model, options);
+    ASSERT_TRUE(session.isOk()) << session.status().toString();
+    SequenceId id = *(*session)->add(first),
+               other = *(*session)->add(cancelled);
+    while ((*session)->output(id)->size() + 2 < tokens)
+      ASSERT_TRUE((*session)->step().isOk());
+    ASSERT_TRUE((*session)->cancel(other).isOk());
+    while (!(*session)->idle())
+      ASSERT_TRUE((*session)->step().isOk());
+    Request next = first;
+    std::span<const int32_t> output = *(*session)->output(id);
+    next.prompt.insert(next.prompt.end(), output.begin(), output.end());
+    next.prompt.push_back(9);
+    next.maxTokens = 4;
+    Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), {next});
+    id = *(*session)->add(next);
+    while (!(*session)->idle())
+      ASSERT_TRUE((*session)->step().isOk());
+    EXPECT_TRUE(std::ranges::equal(*(*session)->output(id),
+                                   expected.sequences[0].tokens));
+    // A GPU may have begun another round before.
+    if (isCpu())
+      EXPECT_EQ((*session)->statistics().restoredSnapshots, 1u) << tokens;
+  }
+}
+
 // Who cancels what it has read enough of may go on with that.
 TEST_P(HybridPrefix, ACancelledTurnGoesOn) {
   uint32_t page = envelope.pageTokens;

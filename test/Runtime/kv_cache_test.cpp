@@ -157,6 +157,25 @@ TEST(KvCache, PagesThatEndNoPrefixGiveWayToNewOnes) {
   EXPECT_TRUE(kv.checkInvariant().isOk());
 }
 
+// Who says where a prefix may end sees who made its pages.
+TEST(KvCache, PrefixesNameTheMakersOfTheirPages) {
+  KvConfig c = config(20, /*lookahead=*/0);
+  std::vector<PageMaker> seen;
+  c.mayEnd = [&](const Prefix &prefix) {
+    seen.assign(prefix.making.pages.begin(), prefix.making.pages.end());
+    return true;
+  };
+  KvCacheManager kv(c);
+  const std::vector<PageMaker> byLibrary(2, PageMaker::Library);
+  ASSERT_EQ(kv.begin(0, tokens(13), 13, {byLibrary}), 0);
+  kv.commit(0, 13);
+  kv.publish(0, tokens(13));
+  EXPECT_EQ(kv.begin(1, tokens(13), 13), 12);
+  EXPECT_EQ(seen,
+            (std::vector<PageMaker>{PageMaker::Library, PageMaker::Library,
+                                    PageMaker::Plan}));
+}
+
 // Who goes on from a copy of what is in no page says so, and its pages are
 // found under their makers.
 TEST(KvCache, PagesMayBeFilledByOthersMeans) {

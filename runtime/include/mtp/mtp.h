@@ -659,8 +659,9 @@ typedef struct mtp_statistics {
                                 which they were refreshed */
   /* Of a model with recurrent layers: copies of what they carry that were made,
      those that are there no more, and bytes of those that are, of sessions
-     alone; copies that sequences went on from, and of these those of sequences
-     that had lost a slot, preempted or paused */
+     alone, as they were when the last step ended; copies that sequences went on
+     from, and of these those of sequences that had lost a slot, preempted or
+     paused */
   uint64_t snapshots;
   uint64_t dropped_snapshots;
   uint64_t snapshot_bytes;

@@ -287,9 +287,10 @@ struct Statistics {
   uint64_t caughtUpTokens = 0;
   uint64_t preemptions = 0;
   /// Copies of recurrent states that were made and that are there no more, and
-  /// bytes of those that are: of sessions only. Copies that sequences went on
-  /// from, and of these those of sequences that had lost a slot, preempted or
-  /// paused.
+  /// bytes of those that are: of sessions only, as they were when the last
+  /// step() ended, whatever other calls have made and dropped since. Copies
+  /// that sequences went on from, and of these those of sequences that had lost
+  /// a slot, preempted or paused.
   uint64_t snapshots = 0;
   uint64_t droppedSnapshots = 0;
   uint64_t snapshotBytes = 0;
@@ -434,10 +435,15 @@ public:
   /// Sets a sequence aside: its slot and pages are for others, and it waits for
   /// none until resume(). It goes on with the same tokens then, as after a
   /// preemption: what the prefix index still has of its pages is taken, the
-  /// rest computed again. While rounds are under way it gets their tokens first
-  /// (those of a launch end behind the round that runs), and is paused behind
-  /// them, by the step() that finds their end. No effect on a sequence that is
-  /// paused or finished; cancel() works.
+  /// rest computed again. Of a model with recurrent layers it is what it
+  /// carries that counts: a copy of that is made, with its KV entries, where
+  /// there is memory for one (SessionOptions::snapshotBytes), and what stands
+  /// in front of it is taken from there and from pages; without one all its
+  /// tokens behind the last copy that there is run again. Nothing is copied of
+  /// a sequence whose input setInput() wrote anew. While rounds are under way
+  /// it gets their tokens first (those of a launch end behind the round that
+  /// runs), and is paused behind them, by the step() that finds their end. No
+  /// effect on a sequence that is paused or finished; cancel() works.
   ///
   /// Errors: NotFound for an unknown id, the error of a step() that failed, and
   /// Internal where the device fails.
