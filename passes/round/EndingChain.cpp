@@ -18,6 +18,15 @@ using namespace mlir;
 using namespace mlir::mtp;
 using Predicate = SlotBody::Predicate;
 
+/// Whether steps, and the picks behind them, may be of packed rows.
+static bool mayPack(Expansion &e, DraftChainOp op, Region &step) {
+  auto accepts = op->getBlock()->getOps<AcceptOp>();
+  return !e.picksByRow() && goesByRows(step) &&
+         llvm::all_of(accepts, [](AcceptOp accept) {
+           return goesByRows(accept.getBodyRegion());
+         });
+}
+
 namespace {
 /// What a draft is picked from: a row of each slot, or of packed ones the first
 /// that live.
@@ -43,7 +52,7 @@ public:
         steps(llvm::to_vector(llvm::make_pointer_range(op.getSteps()))),
         k(*e.roundK()), modules(steps.size()),
         refresh(e, steps, std::min(k, modules), /*most=*/k, input),
-        packs(!e.picksByRow() && goesByRows(*steps.back())) {
+        packs(mayPack(e, op, *steps.back())) {
     auto verifies = op->getBlock()->getOps<VerifyOp>();
     isHosts = !verifies.empty() && followsLimit(*verifies.begin());
   }

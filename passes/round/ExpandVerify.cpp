@@ -369,7 +369,10 @@ bool mlir::mtp::goesByRows(Region &region) {
            (tensor && tensor.getRank() > 0 && tensor.isDynamicDim(0));
   };
   WalkResult walked = region.walk([&](Operation *inner) {
-    bool isBySlot = isa<SlotsOp, RegroupOp, ProbabilitiesOp>(inner);
+    // A packed row that is dead names no slot of its own, so its stores would
+    // be another's.
+    bool isBySlot =
+        isa<SlotsOp, RegroupOp, ProbabilitiesOp, StoreOp, WriteStateOp>(inner);
     bool captures = llvm::any_of(inner->getOperands(), [&](Value operand) {
       return operand.getParentBlock() == around && hasRows(operand.getType());
     });

@@ -331,20 +331,22 @@ static bool hasGaps(Operation &op) {
 LogicalResult PlaceDraftersPass::place(Operation &around, const LeastK &least) {
   RowPlacer placer(&around);
   bool isRound = isa<RoundOp>(around);
-  for (Operation &op :
-       llvm::make_early_inc_range(around.getRegion(0).front())) {
+  // What is placed moves others, so that an iterator could meet it again.
+  auto ops =
+      llvm::to_vector(llvm::make_pointer_range(around.getRegion(0).front()));
+  for (Operation *op : ops) {
     if (auto move = dyn_cast<CacheMoveOp>(op)) {
       if (std::optional<int64_t> k = leastOf(least, move.getCacheAttr()))
         placer.place(move, *k);
       continue;
     }
-    std::optional<LayerUse> use = useOf(&op);
+    std::optional<LayerUse> use = useOf(op);
     if (!use || (isRound && isOfPrompt(use->rows->get())))
       continue;
     auto k = least.find(use->layer);
     if (k == least.end() || k->second == 0)
       continue;
-    FailureOr<Value> rows = placer.place(use->rows->get(), k->second, &op);
+    FailureOr<Value> rows = placer.place(use->rows->get(), k->second, op);
     if (failed(rows))
       return failure();
     use->rows->set(*rows);

@@ -108,8 +108,8 @@ private:
 };
 
 /// Whether a region makes what it yields of its arguments row by row, so that
-/// these may be any rows: it captures nothing that has rows, and groups none by
-/// slots.
+/// these may be any rows: it captures nothing that has rows, groups none by
+/// slots, and writes no state.
 bool goesByRows(Region &region);
 
 /// Whether the host may have slots draft less than their round: where the rule

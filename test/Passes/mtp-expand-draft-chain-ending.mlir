@@ -228,3 +228,150 @@ mtp.round @paths k 2 {
   } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
 }
 }
+
+// -----
+
+// A dead row that is packed names no slot, so what a step writes for each row needs those of
+// all slots.
+// CHECK-LABEL: mtp.round @stores k 2 {
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.store %{{.*}}, @seen[]
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.store %{{.*}}, @seen[]
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.verify
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @seen : i32
+mtp.state @last[16] : f32
+mtp.round @stores k 2 {
+  %drafts = mtp.draft_chain p_min 0.5 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    %of = mtp.row_slots %rows : tensor<?xi32>
+    mtp.per_slot %of {
+    ^bb0(%index: index, %slot: i32):
+      mtp.store %slot, @seen[] : i32
+      mtp.yield
+    } : (tensor<?xi32>) -> ()
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x2xi32>
+  %logits, %hidden, %made = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+}
+}
+
+// -----
+
+// CHECK-LABEL: mtp.round @writes k 2 {
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.write_state %{{.*}}, @last
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.write_state %{{.*}}, @last
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.verify
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @seen : i32
+mtp.state @last[16] : f32
+mtp.round @writes k 2 {
+  %drafts = mtp.draft_chain p_min 0.5 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    %of = mtp.row_slots %rows : tensor<?xi32>
+    mtp.write_state %l, @last of %of : tensor<?x16xf32>, tensor<?xi32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x2xi32>
+  %logits, %hidden, %made = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+}
+}
+
+// -----
+
+// So does a region of mtp.accept that writes, or groups its rows by slots.
+// CHECK-LABEL: mtp.round @picks_store k 2 {
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.store %{{.*}}, @seen[]
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.verify
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @seen : i32
+mtp.state @last[16] : f32
+mtp.round @picks_store k 2 {
+  %drafts = mtp.draft_chain p_min 0.5 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x2xi32>
+  %logits, %hidden, %made = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %of = mtp.row_slots %rows : tensor<?xi32>
+    mtp.per_slot %of {
+    ^bb0(%index: index, %slot: i32):
+      mtp.store %slot, @seen[] : i32
+      mtp.yield
+    } : (tensor<?xi32>) -> ()
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+}
+}
+
+// -----
+
+// CHECK-LABEL: mtp.round @groups k 2 {
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.probabilities
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.verify
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @seen : i32
+mtp.state @last[16] : f32
+mtp.round @groups k 2 {
+  %drafts = mtp.draft_chain p_min 0.5 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x2xi32>
+  %logits, %hidden, %made = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %of = mtp.slots : tensor<?xi32>
+    %p = mtp.probabilities %l of %of : tensor<?x16xf32>, tensor<?xi32>
+    %s = mtp.argmax %p : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+}
+}

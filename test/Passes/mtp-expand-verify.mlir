@@ -692,3 +692,38 @@ mtp.round @asked k 1 {
   mtp.output "count" %count : tensor<?xi32>
 }
 }
+
+// -----
+
+// A region that writes a state for each of its rows gets all of them: a dead one that is packed
+// names no slot.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @seen : i32
+// CHECK-LABEL: mtp.round @stores k 1 {
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.store %{{.*}}, @seen[]
+// CHECK-NOT: mtp.pack
+// CHECK: mtp.accept
+mtp.round @stores k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.regroup %slots : tensor<?xi32> -> tensor<?x1xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %of = mtp.row_slots %rows : tensor<?xi32>
+    mtp.per_slot %of {
+    ^bb0(%index: index, %slot: i32):
+      mtp.store %slot, @seen[] : i32
+      mtp.yield
+    } : (tensor<?xi32>) -> ()
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x1xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %p = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x1xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x2xi32>)
+  mtp.output "count" %count : tensor<?xi32>
+}
+}

@@ -234,3 +234,30 @@ mtp.round @told k 1 {
   mtp.output "next" %next : tensor<?xi32>
 }
 }
+
+// -----
+
+// Numbers that move from behind a use do not make it be placed twice.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @drafter layers 1 entry 16 : f32
+// CHECK-LABEL: mtp.round @told_behind
+// CHECK: %[[PACKED:.*]], %{{.*}}, %{{.*}} = mtp.pack
+// CHECK: %[[OF:.*]] = mtp.row_slots %[[PACKED]]
+// CHECK: %[[AT:.*]] = mtp.row_positions %[[PACKED]]
+// CHECK: %[[PLACES:.*]] = mtp.per_slot %[[OF]](%[[AT]]) {
+// CHECK: %[[PLACED:.*]] = mtp.make_rows %[[OF]], %[[PLACES]]
+// CHECK-NOT: mtp.per_slot
+// CHECK: mtp.cache_append %{{.*}}, %[[PLACED]] into @drafter
+// CHECK: mtp.output "at" %[[AT]]
+// JOINED-LABEL: mtp.round @told_behind
+mtp.round @told_behind k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
+  %packed, %t, %p = mtp.pack %rows, %slots : tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x16xf32>
+  %x = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  mtp.cache_append %x, %packed into @drafter[0] at 0 : tensor<?x16xf32>
+  %at = mtp.row_positions %packed : tensor<?xi32>
+  mtp.output "at" %at : tensor<?xi32>
+}
+}

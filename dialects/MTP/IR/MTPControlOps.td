@@ -66,7 +66,10 @@ def MTP_StateOp : MTP_Op<"state", [
     all of i32. `dialects/MTP/README.md` says what is in them.
 
     In `want_k` programs say how many drafts the slot wants in its next round at
-    most. Below 0 it is 0.
+    most. Below 0 it is 0. With a rule that is not exact it must follow from
+    accepted tokens alone: noise is that of positions, so a position that is
+    drafted again has the same draft, and a wish that goes by it would choose
+    among what is drawn.
 
     ```mlir
     mtp.state @want_k : i32 init 16 rebuild save

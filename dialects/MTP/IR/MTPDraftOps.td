@@ -55,6 +55,8 @@ def MTP_RoundOp : MTP_Op<"round", [
       from 0 to max_k.
     - (C7) nodes are given with k alone, and are from k + 1 to those that the
       envelope has for k.
+    - (C8) nothing stores to `want_k` from the draft operation up to mtp.verify,
+      nor in the region of mtp.accept, by which drafts are picked.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k,
                        OptionalAttr<I64Attr>:$nodes,

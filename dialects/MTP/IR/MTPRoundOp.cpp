@@ -205,6 +205,24 @@ static LogicalResult verifyEnd(const RoundParts &parts) {
   return diag;
 }
 
+/// round_c8: drafts and mtp.verify go by one wish. Drafts are picked by the
+/// region of accept, too.
+static LogicalResult verifyWish(const RoundParts &parts) {
+  if (!parts.draft || !parts.verify)
+    return success();
+  auto check = [](StoreOp store) -> WalkResult {
+    if (store.getState() != "want_k")
+      return WalkResult::advance();
+    return store.emitOpError("expected in front of the drafts or behind "
+                             "mtp.verify, which both go by @want_k");
+  };
+  for (Operation *op = parts.draft; op != parts.verify; op = op->getNextNode())
+    if (op->walk(check).wasInterrupted())
+      return failure();
+  AcceptOp accept = parts.accept;
+  return failure(accept && accept.getBodyRegion().walk(check).wasInterrupted());
+}
+
 /// round_c6: the envelope leaves room for what is drafted.
 static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
   auto envelope =
@@ -285,7 +303,7 @@ LogicalResult RoundOp::verifyRegions() {
   FailureOr<RoundParts> parts = collectParts(*this);
   if (failed(parts) || failed(verifyDataflow(*parts)) ||
       failed(verifySameTree(*parts)) || failed(verifyEnd(*parts)) ||
-      failed(verifyEnvelope(*this, *parts)) ||
+      failed(verifyWish(*parts)) || failed(verifyEnvelope(*this, *parts)) ||
       failed(verifyShape(*this, *parts)) || failed(verifyNodes(*this))) {
     return failure();
   }

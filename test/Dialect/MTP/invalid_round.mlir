@@ -580,3 +580,145 @@ mtp.round @r {
   mtp.await_host %drafts parents %parents : tensor<3x1xi32>, tensor<2x1xi32>
 }
 }
+
+// -----
+
+// round_c8: what goes by the wish of this round does so throughout.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @want_k : i32 init 2 rebuild save
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    // expected-error @+1 {{'mtp.store' op expected in front of the drafts or behind mtp.verify, which both go by @want_k}}
+    mtp.store %slot, @want_k[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
+}
+}
+
+// -----
+
+// round_c8
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @want_k : i32 init 2 rebuild save
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %of = mtp.row_slots %rows : tensor<?xi32>
+    mtp.per_slot %of {
+    ^bb0(%index: index, %slot: i32):
+      // expected-error @+1 {{'mtp.store' op expected in front of the drafts or behind mtp.verify, which both go by @want_k}}
+        mtp.store %slot, @want_k[] : i32
+      mtp.yield
+    } : (tensor<?xi32>) -> ()
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
+}
+}
+
+// -----
+
+// round_c8: drafts are picked by this region, too.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @want_k : i32 init 2 rebuild save
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %of = mtp.row_slots %rows : tensor<?xi32>
+    mtp.per_slot %of {
+    ^bb0(%index: index, %slot: i32):
+      // expected-error @+1 {{'mtp.store' op expected in front of the drafts or behind mtp.verify, which both go by @want_k}}
+        mtp.store %slot, @want_k[] : i32
+      mtp.yield
+    } : (tensor<?xi32>) -> ()
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
+}
+}
+
+// -----
+
+// In front of the drafts it is this round's wish, and behind mtp.verify the next one's.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @want_k : i32 init 2 rebuild save
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @want_k[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @want_k[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
+}
+}
