@@ -13,7 +13,9 @@
 // needs the map itself: the noise of a column is that of the token which it
 // stands for. An `argmax` is followed by a look-up. Siblings are the best of a
 // row's keys, or are picked from what an `exclude` leaves, which is told the
-// column of the token that was picked before.
+// column of the token that was picked before. Where a draft's probability is
+// asked for, too, an `argmax` is the best of the logits (`top_k`), and its
+// probability that among the columns that there are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,6 +84,8 @@ private:
 static bool isPick(Operation *user, Value logits) {
   if (isa<ArgmaxOp>(user))
     return true;
+  if (auto best = dyn_cast<TopKOp>(user))
+    return best.getX() == logits && !best.getSums();
   auto sample = dyn_cast<SampleOp>(user);
   return sample && !sample.getTokens() && sample.getLogits() == logits;
 }
@@ -119,7 +123,9 @@ static bool findPicks(DraftHead &head) {
     for (Operation *user : logits.getUsers()) {
       auto exclude = dyn_cast<ExcludeOp>(user);
       if (isPick(user, logits)) {
-        if (llvm::any_of(user->getUsers(), llvm::IsaPred<OutputOp>))
+        if (isa<TopKOp>(user)
+                ? goesToHost(user)
+                : llvm::any_of(user->getUsers(), llvm::IsaPred<OutputOp>))
           return false;
         head.picks.push_back(user);
       } else if (SampleKeysOp keys = findKeys(user, logits)) {
@@ -227,6 +233,20 @@ static void lookUpPick(Operation *pick, Value table) {
   picked.replaceAllUsesExcept(token, token.getDefiningOp());
 }
 
+/// The same of some of the best columns.
+static void lookUpBest(TopKOp top, Value table) {
+  OpBuilder builder(top->getContext());
+  builder.setInsertionPointAfter(top);
+  Location loc = top.getLoc();
+  Value best = top.getColumns();
+  auto numbers = RankedTensorType::get({0}, builder.getI32Type());
+  Value flat = RegroupOp::create(builder, loc,
+                                 withRows(numbers, *elementsOf(best)), best);
+  Value token = mlir::mtp::lookUpColumns(builder, loc, table, flat);
+  Value back = RegroupOp::create(builder, loc, best.getType(), token);
+  best.replaceAllUsesExcept(back, flat.getDefiningOp());
+}
+
 // The pick sees columns of the small head, which are rows of the vocabulary.
 void ShrinkDraftHeadPass::mapPick(Operation *pick) {
   OpBuilder builder(pick);
@@ -236,6 +256,8 @@ void ShrinkDraftHeadPass::mapPick(Operation *pick) {
     sample.getTokensMutable().assign(table);
     return;
   }
+  if (auto top = dyn_cast<TopKOp>(pick))
+    return lookUpBest(top, table);
   lookUpPick(pick, table);
 }
 
@@ -263,20 +285,11 @@ void ShrinkDraftHeadPass::mapKeys(SampleKeysOp keys) {
   Value table = refTable(builder, loc, vocabulary);
   keys.getTokensMutable().assign(table);
   llvm::SmallDenseSet<Operation *> users(keys->user_begin(), keys->user_end());
-  for (Operation *user : users) {
-    if (isa<ArgmaxOp>(user)) {
+  for (Operation *user : users)
+    if (auto top = dyn_cast<TopKOp>(user))
+      lookUpBest(top, table);
+    else
       lookUpPick(user, table);
-      continue;
-    }
-    Value best = cast<TopKOp>(user).getColumns();
-    builder.setInsertionPointAfter(user);
-    auto numbers = RankedTensorType::get({0}, builder.getI32Type());
-    Value flat = RegroupOp::create(builder, loc,
-                                   withRows(numbers, *elementsOf(best)), best);
-    Value token = mlir::mtp::lookUpColumns(builder, loc, table, flat);
-    Value back = RegroupOp::create(builder, loc, best.getType(), token);
-    best.replaceAllUsesExcept(back, flat.getDefiningOp());
-  }
 }
 
 LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {

@@ -42,6 +42,10 @@ static void setRoles(Value logits, ProjectionRole role) {
   }
 }
 
+/// Whether the best of some columns are tokens: with noise, or as an argmax
+/// whose probability is asked for.
+static bool isPick(TopKOp best) { return best.getNoise() || best.getK() == 1; }
+
 void mlir::mtp::findRoles(exec::ProgramOp program) {
   // Routers first: few rows of weights, which are not to become a head's.
   for (auto route : program.getBody().getOps<MoeRouteOp>())
@@ -51,7 +55,7 @@ void mlir::mtp::findRoles(exec::ProgramOp program) {
       setRoles(argmax.getX(), ProjectionRole::Head);
     else if (auto sample = dyn_cast<SampleOp>(op))
       setRoles(sample.getLogits(), ProjectionRole::Head);
-    else if (auto best = dyn_cast<TopKOp>(op); best && best.getNoise())
+    else if (auto best = dyn_cast<TopKOp>(op); best && isPick(best))
       setRoles(best.getX(), ProjectionRole::Head);
     else if (auto output = dyn_cast<exec::OutputOp>(op);
              output && output.getName() == "logits")

@@ -157,6 +157,28 @@ exec.program @round decode k 2 n 1 to 1 {
     : (tensor<1x64xf32>, tensor<1x1xf32>) -> (tensor<1x1xi32>, tensor<1x1xf32>)
   %f14 = exec.regroup %b14 : tensor<1x1xi32> -> tensor<1xi32>
   exec.output "best" %f14 : tensor<1xi32>
+  // A pick whose probability is asked for, too, is the best of the logits.
+  // CHECK: %[[L16:.*]] = exec.linear {{.*}} -> tensor<1x3xf32>
+  // CHECK: %[[V16:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
+  // CHECK: %[[C16:.*]], %[[LOG16:.*]] = exec.top_k %[[L16]] : (tensor<1x3xf32>)
+  // CHECK: %[[F16:.*]] = exec.regroup %[[C16]] : tensor<1x1xi32> -> tensor<1xi32>
+  // CHECK: %[[T16:.*]] = exec.gather_rows %[[V16]], %[[F16]]
+  // CHECK: %[[B16:.*]] = exec.regroup %[[T16]] : tensor<1xi32> -> tensor<1x1xi32>
+  // CHECK: exec.regroup %[[B16]] : tensor<1x1xi32> -> tensor<1xi32>
+  // CHECK: exec.copy %[[LOG16]]
+  %l16 = exec.linear %x, %w as <f32> role head
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %b16, %g16 = exec.top_k %l16 : (tensor<1x64xf32>) -> (tensor<1x1xi32>, tensor<1x1xf32>)
+  %f16 = exec.regroup %b16 : tensor<1x1xi32> -> tensor<1xi32>
+  %h16 = exec.copy %g16 : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  // One that is given to the host is no draft.
+  // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
+  // CHECK: exec.top_k {{.*}} : (tensor<1x64xf32>)
+  %l17 = exec.linear %x, %w as <f32> role head
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %b17, %g17 = exec.top_k %l17 : (tensor<1x64xf32>) -> (tensor<1x1xi32>, tensor<1x1xf32>)
+  %f17 = exec.regroup %b17 : tensor<1x1xi32> -> tensor<1xi32>
+  exec.output "likely" %f17 : tensor<1xi32>
   // Logits that somebody reads who does not pick stay whole.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
   %l10 = exec.linear %x, %w as <f32> role head

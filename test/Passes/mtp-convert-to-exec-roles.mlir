@@ -107,3 +107,19 @@ exec.program @scores function {
   %k = mtp.linear %h, %said role head : tensor<2x8xf32>, tensor<64x8xbf16> -> tensor<2x64xf32>
   exec.output "hidden" %k : tensor<2x64xf32>
 }
+
+// The best column alone is a pick like an argmax; the best of several may be of anything.
+// CHECK-LABEL: exec.program @likely
+// CHECK: exec.linear {{.*}} as <bf16> role head :
+// CHECK: exec.linear {{.*}} as <bf16> :
+exec.program @likely function {
+  %x = exec.input "x" : tensor<2x8xf32>
+  %few = mtp.weight "few" : tensor<64x8xbf16>
+  %l = mtp.linear %x, %few : tensor<2x8xf32>, tensor<64x8xbf16> -> tensor<2x64xf32>
+  %b, %g = mtp.top_k %l k 1 : tensor<2x64xf32> -> tensor<2x1xi32>, tensor<2x1xf32>
+  exec.output "logs" %g : tensor<2x1xf32>
+  %any = mtp.weight "any" : tensor<64x8xbf16>
+  %s = mtp.linear %x, %any : tensor<2x8xf32>, tensor<64x8xbf16> -> tensor<2x64xf32>
+  %c, %h = mtp.top_k %s k 2 : tensor<2x64xf32> -> tensor<2x2xi32>, tensor<2x2xf32>
+  exec.output "scores" %h : tensor<2x2xf32>
+}
