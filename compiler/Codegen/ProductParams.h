@@ -19,6 +19,8 @@ struct ProductParams {
   WeightFormat format;
   /// Whether panels are in the order of tensor cores.
   bool fragments;
+  /// Whether x is what `prepare_rows` made of rows.
+  bool prepared = false;
   /// Of a projection that norms its rows.
   bool norm = false;
   float eps = 0;
@@ -40,6 +42,8 @@ struct ProductParams {
       normOffset = kernel.getOffset();
       bias = kernel.getBias();
     }
+    if constexpr (requires { kernel.getPrepared(); })
+      prepared = kernel.getPrepared();
     if constexpr (requires { kernel.isGated(); })
       gated = kernel.isGated();
     if constexpr (requires { kernel.getXStride(); })

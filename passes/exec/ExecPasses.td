@@ -100,6 +100,34 @@ def CallLibraryPass : Pass<"exec-call-library", "mlir::ModuleOp"> {
   ];
 }
 
+def PrepareRowsPass : Pass<"exec-prepare-rows", "mlir::ModuleOp"> {
+  let summary = "Prepare rows once for all blocks of a product";
+  let description = [{
+    An `exec.linear` or `exec.linear_argmax` on fragments of `bf16`, or of
+    `int8` in groups of 64 or 128, that has more rows than an option says takes
+    them from an `exec.prepare_rows`, which norms and rounds or quantises them:
+    with a few rows every block of the product does so for itself, and one call
+    less is better. Products of the same rows with the same norm share it.
+    Results are the same to the bit.
+
+    A program of rounds is split in two where the first of its products comes to
+    so many rows; behind that all are prepared that have as many at the largest
+    n. Prefills are not split. It comes behind `exec-order-fragments` and
+    `exec-call-library`.
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let options = [
+    Option<"rows", "rows", "int64_t", "4",
+           "rows up to which blocks round them to bf16 for themselves">,
+    Option<"integerRows", "integer-rows", "int64_t", "1",
+           "rows up to which blocks quantise them for themselves">
+  ];
+  let statistics = [
+    Statistic<"numPrepared", "prepared", "rows prepared once">,
+    Statistic<"numProducts", "products", "products that take them">
+  ];
+}
+
 def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
   let summary = "Pick tokens where their logits are made";
   let description = [{

@@ -69,7 +69,7 @@ static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
       linear.getWeight(), linear.getBias(),
       sample ? sample.getSlots() : Value(),
       sample ? sample.getSampling() : Value(), n, linear.getFormat(),
-      linear.getEpsAttr(), linear.getOffset());
+      linear.getEpsAttr(), linear.getOffset(), linear.getPreparedAttr());
 }
 
 /// A pick stays that reads logits of no head that may be computed for it alone.

@@ -44,10 +44,10 @@ static Value callLinear(Operation *op, const Projection &projection,
     bias = context.packedRaw(projection.biases, context.singles(), loc);
   if (projection.residual)
     residual = context.lookup(projection.residual);
-  return context.call<exec::LinearOp>(loc, op->getResult(0).getType(), x, norm,
-                                      weight, bias, residual, packing.format,
-                                      projection.eps, projection.offset,
-                                      projection.activation, projection.role);
+  return context.call<exec::LinearOp>(
+      loc, op->getResult(0).getType(), x, norm, weight, bias, residual,
+      packing.format, projection.eps, projection.offset, projection.activation,
+      projection.role, IntegerAttr());
 }
 
 static LogicalResult lowerLinear(LinearOp op, LoweringContext &context) {

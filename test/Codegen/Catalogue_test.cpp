@@ -69,6 +69,17 @@ const Wrong wrong[] = {
      "k = 4, n = 4, format = <f32>, activation = swiglu, "
      "bias = true",
      "expected neither bias nor residual with swiglu"},
+    {"linear", "k = 64, n = 32, format = <bf16>, prepared = true",
+     "expected fragments where rows are prepared"},
+    {"linear_argmax",
+     "k = 64, n = 32, format = <bf16>, fragments = true, prepared = true, "
+     "x_stride = 64",
+     "expected neither norm nor x_stride where rows are prepared"},
+    {"prepare_rows", "k = 64, format = <int4, group = 64>",
+     "expected a format of bf16 or int8, got #exec.format<int4, group = 64>"},
+    {"prepare_rows", "k = 40, format = <bf16>",
+     "expected a format of bf16, or a group of 32, 64 or 128, and k to be a "
+     "multiple of 32 for fragments, got #exec.format<bf16> and 40"},
     {"attention",
      "q_heads = 3, kv_heads = 2, dk = 4, dv = 4, page = 4, "
      "entry_width = 64, dtype = f32, scale = 1.0 : f32",

@@ -70,6 +70,18 @@ const Case cases[] = {
     {"unpack",
      "k = 64, n = 80, format = <bf16>, fragments = true, gated = true",
      {80}},
+    {"linear",
+     "k = 160, n = 40, format = <int4, group = 64>, fragments = true, "
+     "prepared = true",
+     {3}},
+    {"linear_argmax",
+     "k = 64, n = 40, format = <bf16>, fragments = true, prepared = true",
+     {9}},
+    {"prepare_rows",
+     "k = 64, format = <bf16>, norm = true, eps = 1.0e-6 : f32, "
+     "x_stride = 68",
+     {3}},
+    {"prepare_rows", "k = 160, format = <int8, group = 64>", {3}},
     {"round_rows",
      "width = 21, x_stride = 23, norm = true, eps = 1.0e-6 : f32",
      {3}},
@@ -251,18 +263,21 @@ void ContractTest::run(const Kernel &kernel, const Case &c,
 
 /// Whether a target has code for a case, and the simulator can run it with
 /// anything in its buffers: where numbers may send two rows to one place, it
-/// reports the race. The CPU leaves sampling to the runtime.
+/// reports the race. The CPU leaves sampling to the runtime, and has nothing in
+/// the order of fragments.
 static bool runsOn(const TestTarget &target, const Case &c) {
   llvm::StringRef kind = c.kind;
   bool samples = kind.starts_with("sample");
   // A library's.
   if (kind == GemmKernelAttr::kKind)
     return false;
+  bool isOfFragments = kind == "unpack" || kind == "prepare_rows" ||
+                       llvm::StringRef(c.keys).contains("prepared");
   if (!target.isGpu)
-    return !samples && kind != "unpack";
+    return !samples && !isOfFragments;
   if (kind.starts_with("moe_"))
     return c.params[0] == 1;
-  return samples || kind == "unpack" || kind == "pack_rows" ||
+  return samples || isOfFragments || kind == "pack_rows" ||
          kind.contains("linear") || kind.starts_with("attention");
 }
 

@@ -75,6 +75,63 @@ TEST(ProductPtx, LoadsRowsInPieces) {
   GTEST_SKIP() << absence;
 }
 
+// What `prepare_rows` left is loaded in pieces of 16 bytes, by ordinary loads,
+// which the L1 cache keeps, and nothing stands between them and the sums: no
+// row is stored, and no barrier is for rows.
+TEST(ProductPtx, LoadsPreparedRows) {
+  std::string absence;
+  auto check = [&](const std::string &kind, const std::string &config,
+                   size_t words) {
+    for (bool takesLive : {false, true}) {
+      SCOPED_TRACE(kind + ": " + config + (takesLive ? ", live" : ""));
+      AssembledKernel kernel = assembleKernel(
+          kind, config + ", fragments = true, prepared = true", takesLive);
+      EXPECT_LE(count(kernel.ptx, "ld.global.b32"), words + 6 * takesLive);
+      bool isShort = config.find("group = 32") != std::string::npos;
+      EXPECT_GE(
+          count(kernel.ptx, isShort ? "ld.global.v2.b32" : "ld.global.v4.b32"),
+          7u);
+      EXPECT_EQ(count(kernel.ptx, "st.shared.v2"), 0u);
+      expectHalfOfProcessor(kernel);
+      absence = kernel.absence;
+    }
+  };
+  for (const std::string format :
+       {"format = <bf16>", "format = <int8, group = 64>",
+        "format = <int8, group = 128>"}) {
+    check("linear", "k = 14336, n = 4096, residual = true, " + format, 3);
+    check("linear", "k = 4096, n = 6144, bias = true, " + format, 3);
+    check("linear", "k = 4096, n = 28672, activation = swiglu, " + format, 0);
+    check("linear", "k = 11104, n = 4096, activation = swiglu, " + format, 0);
+    check("linear_argmax",
+          "k = 4096, n = 128256, logits = true, slots = 8, " + format, 6);
+  }
+  if (absence.empty())
+    return;
+  EXPECT_EQ(std::getenv("MTP_REQUIRE_CUDA"), nullptr) << absence;
+  GTEST_SKIP() << absence;
+}
+
+// A row's block loads all that a thread has before it stores any of it.
+TEST(ProductPtx, PreparesRowsInPieces) {
+  for (const std::string format :
+       {"format = <bf16>", "format = <int8, group = 64>"}) {
+    SCOPED_TRACE(format);
+    AssembledKernel normed = assembleKernel(
+        "prepare_rows", "k = 4096, norm = true, eps = 1.0e-5 : f32, " + format);
+    AssembledKernel plain =
+        assembleKernel("prepare_rows", "k = 14336, " + format);
+    // Four octets of a row and its norm's weights; one octet.
+    EXPECT_EQ(count(normed.ptx, "ld.global.v4.b32"), 16u);
+    EXPECT_EQ(count(plain.ptx, "ld.global.v4.b32"), 2u);
+    for (const AssembledKernel &kernel : {normed, plain}) {
+      EXPECT_LT(kernel.ptx.rfind("ld.global.v4.b32"),
+                kernel.ptx.find("st.global"));
+      expectHalfOfProcessor(kernel);
+    }
+  }
+}
+
 // Plain panels keep their sums while a head's other columns are rotated.
 TEST(ProductPtx, RotatesBesideAProduct) {
   expectHalfOfProcessor(assembleKernel(

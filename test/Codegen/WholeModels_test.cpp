@@ -481,7 +481,17 @@ protected:
   INSTANTIATE_TEST_SUITE_P(WholeModels, SUITE, testing::ValuesIn(__VA_ARGS__), \
                            NamedByConfig())
 
-WHOLE_MODELS(LinearOfModel, kernelsOfWholeModels("linear"));
+/// Those of a kind that prepare their rows, or do not.
+static std::vector<ModelKernel> productsOfWholeModels(const std::string &kind,
+                                                      bool arePrepared) {
+  std::vector<ModelKernel> kernels = kernelsOfWholeModels(kind);
+  std::erase_if(kernels, [&](const ModelKernel &kernel) {
+    return kernel.has("prepared", "true") != arePrepared;
+  });
+  return kernels;
+}
+
+WHOLE_MODELS(LinearOfModel, productsOfWholeModels("linear", false));
 
 TEST_P(LinearOfModel, IsTheSumOfProducts) {
   std::vector<Role> roles = productRoles(kernel);
@@ -498,7 +508,8 @@ TEST_P(LinearOfModel, IsTheSumOfProducts) {
   }
 }
 
-WHOLE_MODELS(LinearArgmaxOfModel, kernelsOfWholeModels("linear_argmax"));
+WHOLE_MODELS(LinearArgmaxOfModel,
+             productsOfWholeModels("linear_argmax", false));
 
 TEST_P(LinearArgmaxOfModel, HasTheLogitsAndTheirWinners) {
   ASSERT_TRUE(kernel.has("logits", "true"));
@@ -528,6 +539,90 @@ TEST_P(LinearArgmaxOfModel, HasTheLogitsAndTheirWinners) {
     EXPECT_EQ(buffers[values]->values(), bytesOf(best));
     EXPECT_EQ(buffers[values + 1]->values(), bytesOf(place));
   }
+}
+
+static std::vector<ModelKernel> preparedOfWholeModels() {
+  std::vector<ModelKernel> kernels = productsOfWholeModels("linear", true);
+  std::ranges::copy(productsOfWholeModels("linear_argmax", true),
+                    std::back_inserter(kernels));
+  return kernels;
+}
+
+/// What the kernel of such rows by itself is given.
+static std::string preparationOf(const ModelKernel &product) {
+  WeightFormat format = product.format();
+  std::string text =
+      "k = " + product.values.at("k") + ", format = <" +
+      (format.isQuantized() ? "int8, group = " + std::to_string(format.group)
+                            : "bf16");
+  return text + ">";
+}
+
+WHOLE_MODELS(PreparedOfModel, preparedOfWholeModels());
+
+TEST_P(PreparedOfModel, HaveTheBitsOfTheProduct) {
+  std::vector<Role> roles = productRoles(kernel);
+  if (kernel.has("residual", "true"))
+    roles.push_back(Role::Floats);
+  if (kernel.kind == "linear_argmax")
+    roles.insert(roles.end(),
+                 {Role::Slots, Role::Sampling, Role::Values, Role::Numbers});
+  roles.push_back(Role::Values);
+  Kernel whole(gpu(), kernel.kind, kernel.without({"prepared"}));
+  Kernel prepare(gpu(), "prepare_rows", preparationOf(kernel));
+  Kernel product(gpu(), kernel.kind, kernel.keys);
+  Problem problem(kernel, roles, {});
+  for (const std::vector<int64_t> &rows : manyRows) {
+    problem.params = rows;
+    std::vector<Buffer> buffers = problem.run(whole, true);
+    Guarded<uint8_t> prepared(size_t(prepare.contractBytes(rows).back()));
+    prepare.run({buffers[0]->data(), prepared.data()}, rows);
+    std::vector<void *> pointers{prepared.data()};
+    std::vector<Buffer> results;
+    for (size_t i = 1; i < roles.size(); ++i) {
+      pointers.push_back(buffers[i]->data());
+      if (!isResult(roles[i]))
+        continue;
+      results.push_back(std::make_unique<Guarded<uint8_t>>(
+          std::vector<uint8_t>(buffers[i]->size(), 0xff)));
+      pointers.back() = results.back()->data();
+    }
+    product.run(pointers, rows);
+    for (size_t i = 0; i < results.size(); ++i)
+      EXPECT_TRUE(results[i]->values() ==
+                  buffers[roles.size() - results.size() + i]->values());
+  }
+}
+
+WHOLE_MODELS(PreparationOfModel, kernelsOfWholeModels("prepare_rows"));
+
+// A norm gives what it gives by itself.
+TEST_P(PreparationOfModel, HasTheBitsOfItsParts) {
+  std::vector<int64_t> rows{5};
+  size_t k = size_t(kernel.number("k"));
+  std::vector<float> x = randomFloats(5 * k, 1), weights = randomFloats(k, 2);
+  std::vector<uint8_t> normed = bytesOf(x);
+  Kernel prepare(gpu(), kernel.kind, kernel.keys);
+  Guarded<uint8_t> from(bytesOf(x)), norm(bytesOf(weights));
+  size_t bytes = size_t(prepare.contractBytes(rows).back());
+  Guarded<uint8_t> got(std::vector<uint8_t>(bytes, 0xff));
+  Guarded<uint8_t> want(std::vector<uint8_t>(bytes, 0xff));
+  std::vector<void *> pointers{from.data(), got.data()};
+  if (kernel.has("norm", "true")) {
+    pointers.insert(pointers.begin() + 1, norm.data());
+    Guarded<uint8_t> y(x.size() * 4);
+    Kernel alone(gpu(), "rms_norm",
+                 "width = " + std::to_string(k) +
+                     ", eps = " + kernel.values.at("eps"));
+    ASSERT_FALSE(kernel.has("offset"));
+    alone.run({from.data(), norm.data(), y.data()}, rows);
+    normed = y.values();
+  }
+  prepare.run(pointers, rows);
+  Guarded<uint8_t> between(normed);
+  Kernel parts(gpu(), kernel.kind, kernel.without({"norm", "eps", "offset"}));
+  parts.run({between.data(), want.data()}, rows);
+  EXPECT_TRUE(got.values() == want.values());
 }
 
 WHOLE_MODELS(UnpackOfModel, kernelsOfWholeModels("unpack"));

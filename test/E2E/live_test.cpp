@@ -40,6 +40,19 @@ uint64_t strideOf(const schema::BufferContract &buffer) {
   return stride;
 }
 
+/// The same of a kernel's buffer. Of rows that are prepared for products it is
+/// a row's bytes of the first piece, of which all rows lie together.
+uint64_t strideOf(const schema::Kernel &kernel, uint32_t buffer) {
+  std::string_view config = kernel.config()->string_view();
+  bool isPrepared = kernel.kind()->string_view() == "prepare_rows"
+                        ? buffer + 1 == kernel.buffers()
+                        : buffer == 0 && config.find("prepared = true") !=
+                                             std::string_view::npos;
+  if (isPrepared)
+    return config.find("group = 32") == std::string_view::npos ? 64 : 32;
+  return strideOf(*kernel.contract()->buffers()->Get(buffer));
+}
+
 /// What drafts of a slot hang on: each on the one before, all on the anchor,
 /// or there are none.
 enum class Shape { Chain, Star, Nothing, Other };
@@ -148,7 +161,7 @@ uint64_t RowCounter::countRows(const schema::Kernel &kernel,
   for (uint32_t i = 0; i < kernel.buffers(); ++i) {
     const schema::BufferContract &buffer =
         *kernel.contract()->buffers()->Get(i);
-    uint64_t stride = strideOf(buffer), base = run.argument(i);
+    uint64_t stride = strideOf(kernel, i), base = run.argument(i);
     if (stride == 0)
       continue;
     // Of columns of a buffer the last row ends before the next one would begin.

@@ -48,6 +48,9 @@ def product_line(name, image, kernel):
     config = config_of(kernel)
     kind = config["format"]
     name = f"{name} {kernel['kind']} {config['n']} x {config['k']} {kind}".replace(" ", "_")
+    # Whose rows another kernel prepares.
+    if config.get("prepared") == "true":
+        name += "_prepared"
     fields = {"name": name, "image": image, "symbol": kernel["symbol"],
               "threads": kernel["threads"], "shared": kernel["shared_bytes"],
               "tasks": contract["tasks"], "group": contract["rows_per_group"],

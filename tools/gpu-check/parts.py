@@ -421,7 +421,8 @@ def products(kit):
             lines += [f"product {line}"
                       for line in artifact.products(path, dump, name, kit.scratch)]
             os.remove(path)
-    shapes = [line.replace("product", "shape", 1) for line in lines if "type=bf16" in line]
+    shapes = [line.replace("product", "shape", 1) for line in lines
+              if "type=bf16" in line and "_prepared" not in line]
     sizes = "chain pool=4194304 length=2" if kit.simulated else \
         "chain pool=6442450944 length=60"
     with open(os.path.join(kit.scratch, "manifest"), "w", encoding="utf-8") as file:

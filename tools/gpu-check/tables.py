@@ -173,7 +173,8 @@ class Tables:
                 continue
             name, tokens = match[1], match[2]
             us = self.value("products", f"{name}, rows {tokens}: us")
-            library = self.value("products", f"{name}, rows {tokens} us, best")
+            shape = name.removesuffix("_prepared")
+            library = self.value("products", f"{shape}, rows {tokens} us, best")
             if library and name.startswith(PRODUCT_SHAPES):
                 ratios.setdefault(tokens, []).append(library / us)
             rows.append([name, tokens, number(us, 1), number(entry["value"]),

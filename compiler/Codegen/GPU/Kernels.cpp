@@ -24,7 +24,7 @@ static const llvm::StringMap<const GpuEmitter *> &emitters() {
     for (ArrayRef<GpuEmitter> family :
          {gpuArgmaxKernels(), gpuAttentionKernels(), gpuExpertKernels(),
           gpuLinearKernels(), gpuPackKernels(), gpuPlanKernels(),
-          gpuSampleKernels(), gpuUnpackKernels()})
+          gpuPrepareKernels(), gpuSampleKernels(), gpuUnpackKernels()})
       for (const GpuEmitter &emitter : family)
         made[emitter.kind] = &emitter;
     return made;

@@ -70,6 +70,7 @@ llvm::ArrayRef<GpuEmitter> gpuExpertKernels();
 llvm::ArrayRef<GpuEmitter> gpuLinearKernels();
 llvm::ArrayRef<GpuEmitter> gpuPackKernels();
 llvm::ArrayRef<GpuEmitter> gpuPlanKernels();
+llvm::ArrayRef<GpuEmitter> gpuPrepareKernels();
 llvm::ArrayRef<GpuEmitter> gpuSampleKernels();
 llvm::ArrayRef<GpuEmitter> gpuUnpackKernels();
 

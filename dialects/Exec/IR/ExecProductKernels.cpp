@@ -1,6 +1,7 @@
 //===- ExecProductKernels.cpp - Kinds of products ------------------------===//
 
 #include "dialects/Exec/IR/KernelFamily.h"
+#include "dialects/Exec/IR/PreparedRows.h"
 #include "runtime/schema/Limits.h"
 #include "runtime/schema/SamplingWords.h"
 
@@ -11,17 +12,46 @@ using namespace mlir::exec;
 // Projections
 //===----------------------------------------------------------------------===//
 
+/// Prepared rows, in bytes that 31 bits count.
+static BufferContract &describePrepared(ContractWriter &w, FormatAttr format,
+                                        int64_t k) {
+  int64_t rowBytes = PreparedRows{format.getFormat(), k}.rowBytes();
+  w.limit(0, 1, std::clamp<int64_t>(INT32_MAX / rowBytes, 1, kMostParam));
+  BufferContract &buffer = w.bytes(w.p0 * rowBytes);
+  buffer.alignment = kPieceBytes;
+  return buffer;
+}
+
 /// The inputs of a projection.
 template <typename KernelT>
 static void describeInputs(ContractWriter &w, KernelT kernel, bool gated) {
   int64_t k = kernel.getK(), n = kernel.getN();
   bool fragments = kernel.getFragments();
-  w.multiplied(w.p0, kernel.getXStride(), k, fragments); // x
+  if (kernel.getPrepared())
+    describePrepared(w, kernel.getFormat(), k); // x
+  else
+    w.multiplied(w.p0, kernel.getXStride(), k, fragments); // x
   if (kernel.getNorm())
     w.multiplied(1, k, k, fragments); // the norm's weight
   w.weight(kernel.getFormat(), kernel.getPanel(), k, n, /*stack=*/1, gated);
   if (kernel.getBias())
     w.words(n); // bias
+}
+
+/// Reports parameters of a projection that do not go together.
+template <typename KernelT>
+static LogicalResult verifyInputs(KernelT kernel, KernelErrorFn emitError) {
+  if (failed(verifyFragments(emitError, kernel.getFormat(), kernel.getK(),
+                             kernel.getFragments())))
+    return failure();
+  if (!kernel.getPrepared())
+    return success();
+  if (!kernel.getFragments())
+    return emitError() << "expected fragments where rows are prepared";
+  if (kernel.getNorm() || kernel.getXStride() != 0)
+    return emitError() << "expected neither norm nor x_stride where rows are "
+                          "prepared";
+  return success();
 }
 
 void LinearKernelAttr::describe(ContractWriter &w) const {
@@ -37,7 +67,7 @@ TaskShape LinearKernelAttr::getTasks() const {
 }
 
 LogicalResult LinearKernelAttr::verifyRules(KernelErrorFn emitError) const {
-  if (failed(verifyFragments(emitError, getFormat(), getK(), getFragments())))
+  if (failed(verifyInputs(*this, emitError)))
     return failure();
   if (!isGated())
     return success();
@@ -69,7 +99,28 @@ TaskShape LinearArgmaxKernelAttr::getTasks() const {
 
 LogicalResult
 LinearArgmaxKernelAttr::verifyRules(KernelErrorFn emitError) const {
-  return verifyFragments(emitError, getFormat(), getK(), getFragments());
+  return verifyInputs(*this, emitError);
+}
+
+//===----------------------------------------------------------------------===//
+// PrepareRowsKernelAttr
+//===----------------------------------------------------------------------===//
+
+void PrepareRowsKernelAttr::describe(ContractWriter &w) const {
+  int64_t k = getK();
+  w.multiplied(w.p0, getXStride(), k, /*fragments=*/true); // x
+  if (getNorm())
+    w.multiplied(1, k, k, /*fragments=*/true);  // the norm's weight
+  describePrepared(w, getFormat(), k).result(); // y
+}
+
+LogicalResult
+PrepareRowsKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  ::mtp::WeightFormat format = getFormat().getFormat();
+  if (!PreparedRows::isFormat(format))
+    return emitError() << "expected a format of bf16 or int8, got "
+                       << getFormat();
+  return verifyFragments(emitError, getFormat(), getK(), /*fragments=*/true);
 }
 
 //===----------------------------------------------------------------------===//

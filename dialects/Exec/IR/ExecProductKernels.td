@@ -7,17 +7,19 @@ include "dialects/Exec/IR/ExecKernels.td"
 
 def Exec_LinearKernel : Exec_Kernel<"Linear", "linear", 1, "Other", (ins
     Exec_Size:$k, Exec_Size:$n, Exec_WeightFormat:$format,
-    Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Flag:$norm,
-    Exec_RealOrNone:$eps, Exec_NormOffset:$offset, Exec_Flag:$bias,
-    Exec_Flag:$residual, Exec_Activation:$activation, Exec_Stride:$x_stride,
-    Exec_Stride:$y_stride, Exec_Stride:$residual_stride)> {
+    Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Flag:$prepared,
+    Exec_Flag:$norm, Exec_RealOrNone:$eps, Exec_NormOffset:$offset,
+    Exec_Flag:$bias, Exec_Flag:$residual, Exec_Activation:$activation,
+    Exec_Stride:$x_stride, Exec_Stride:$y_stride,
+    Exec_Stride:$residual_stride)> {
   let summary = "rows times a packed weight";
   let description = [{
     `y = act(norm(x) W^T + bias) + residual`. Buffers: x, [norm], W, [bias],
     [residual], y. With `swiglu` the weight's `n` outputs are gates and ups, and
     y has half as many columns. y may be the residual, not x. Weights of bf16
     meet rows rounded to bf16, or are widened where the target has no such
-    product; integers meet rows of integers with a scale each.
+    product; integers meet rows of integers with a scale each. With `prepared`
+    x is what `prepare_rows` made of the rows, for a weight in fragments.
   }];
   let hasRules = true;
   let methods = [{
@@ -32,15 +34,30 @@ def Exec_LinearKernel : Exec_Kernel<"Linear", "linear", 1, "Other", (ins
 def Exec_LinearArgmaxKernel
     : Exec_Kernel<"LinearArgmax", "linear_argmax", 1, "Other", (ins
     Exec_Size:$k, Exec_Size:$n, Exec_WeightFormat:$format,
-    Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Flag:$norm,
-    Exec_RealOrNone:$eps, Exec_NormOffset:$offset, Exec_Flag:$bias,
-    Exec_Flag:$logits, Exec_Stride:$x_stride, Exec_RowLimit:$slots)> {
+    Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Flag:$prepared,
+    Exec_Flag:$norm, Exec_RealOrNone:$eps, Exec_NormOffset:$offset,
+    Exec_Flag:$bias, Exec_Flag:$logits, Exec_Stride:$x_stride,
+    Exec_RowLimit:$slots)> {
   let summary = "rows times a head, and the best of each panel";
   let description = [{
     Buffers: x, [norm], W, [bias], [slots, sampling], values, columns, [logits].
     Of every panel of outputs the best value and its column: -infinity and
     2^31 - 1 where all are NaN. With `logits` it writes the outputs too, of rows
     whose slot's word 6 of `sampling` is 0; of other rows nothing is written.
+    `prepared` is that of `linear`.
+  }];
+  let hasRules = true;
+}
+
+def Exec_PrepareRowsKernel
+    : Exec_Kernel<"PrepareRows", "prepare_rows", 1, "Rows", (ins
+        Exec_Size:$k, Exec_WeightFormat:$format, Exec_Flag:$norm,
+        Exec_RealOrNone:$eps, Exec_NormOffset:$offset,
+        Exec_Stride:$x_stride)> {
+  let summary = "rows as products on tensor cores take them, perhaps normed";
+  let description = [{
+    Buffers: x, [norm], y. Rows of bf16, or of int8 with a scale for each group,
+    in the order of PreparedRows.h. Code for it is a GPU's.
   }];
   let hasRules = true;
 }

@@ -1,28 +1,106 @@
 //===- ExecProductOps.cpp - Kernels of products ---------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/Exec/IR/PreparedRows.h"
 
 using namespace mlir;
 using namespace mlir::exec;
 
-KernelAttrInterface LinearOp::makeKernel() {
+//===----------------------------------------------------------------------===//
+// Prepared rows
+//===----------------------------------------------------------------------===//
+
+/// Columns and elements of rows of `k` inputs for weights of `format`.
+static std::pair<int64_t, Type> preparedColumns(int64_t k, FormatAttr format) {
+  MLIRContext *context = format.getContext();
+  int64_t bytes = PreparedRows{format.getFormat(), k}.rowBytes();
+  if (format.isQuantized())
+    return {bytes, IntegerType::get(context, 8)};
+  return {bytes / 2, BFloat16Type::get(context)};
+}
+
+RankedTensorType PrepareRowsOp::typeFor(Value x, FormatAttr format) {
+  auto [columns, element] = preparedColumns(columnsOf(x), format);
+  return rowsType(rowsOf(x), columns, element);
+}
+
+LogicalResult PrepareRowsOp::verify() {
+  if (getY().getType() != typeFor(getX(), getFormat())) // C3
+    return emitOpError("expected y of ")
+           << typeFor(getX(), getFormat()) << ", got " << getY().getType();
+  return success();
+}
+
+bool PrepareRowsOp::readsAnyRow(size_t index) {
+  return getOperand(index) == getNorm();
+}
+
+KernelAttrInterface PrepareRowsOp::makeKernel() {
   ColumnView x = viewOf(getX());
+  return PrepareRowsKernelAttr::get(getContext(),
+                                    {.k = x.width,
+                                     .format = getFormat(),
+                                     .norm = bool(getNorm()),
+                                     .eps = getEpsAttr(),
+                                     .offset = int64_t(getOffset()),
+                                     .x_stride = x.stride});
+}
+
+/// Reports unless rows of a product are of f32, or prepared where it says so.
+template <typename OpT>
+static LogicalResult verifyRows(OpT op) {
+  Type element = getElementTypeOrSelf(op.getX());
+  if (!op.getPrepared()) {
+    if (element.isF32())
+      return success();
+    return op.emitOpError("expected rows of f32, or 'prepared', got ")
+           << op.getX().getType();
+  }
+  auto [columns, wanted] = preparedColumns(*op.getPrepared(), op.getFormat());
+  if (element != wanted || columnsOf(op.getX()) != columns ||
+      !isWhole(op.getX()) || op.getNorm())
+    return op.emitOpError("expected ")
+           << columns << " prepared columns of " << wanted
+           << " and no norm, got " << op.getX().getType();
+  return success();
+}
+
+/// Inputs of a product's rows, and elements from one row to the next one.
+template <typename OpT>
+static std::pair<int64_t, int64_t> inputsOf(OpT op) {
+  if (op.getPrepared())
+    return {*op.getPrepared(), 0};
+  ColumnView x = viewOf(op.getX());
+  return {x.width, x.stride};
+}
+
+//===----------------------------------------------------------------------===//
+// LinearOp and LinearArgmaxOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult LinearOp::verify() { return verifyRows(*this); } // C4
+
+LogicalResult LinearArgmaxOp::verify() { return verifyRows(*this); } // C5
+
+KernelAttrInterface LinearOp::makeKernel() {
+  auto [k, stride] = inputsOf(*this);
   int64_t width = columnsOf(getY());
   Value residual = getResidual();
   return LinearKernelAttr::get(
       getContext(),
-      {.k = x.width,
+      {.k = k,
        .n = isGated() ? 2 * width : width,
        .format = getFormat(),
        .fragments = isInFragments(getWeight()),
        .panel = panelWidthOf(getWeight()),
+       .prepared = getPrepared().has_value(),
        .norm = bool(getNorm()),
        .eps = getEpsAttr(),
        .offset = int64_t(getOffset()),
        .bias = bool(getBias()),
        .residual = bool(residual),
        .activation = getActivation(),
-       .x_stride = x.stride,
+       .x_stride = stride,
        .y_stride = width,
        .residual_stride = residual ? viewOf(residual).stride : 0});
 }
@@ -30,19 +108,20 @@ KernelAttrInterface LinearOp::makeKernel() {
 Value LinearOp::getPackedWeight() { return getWeight(); }
 
 KernelAttrInterface LinearArgmaxOp::makeKernel() {
-  ColumnView x = viewOf(getX());
+  auto [k, stride] = inputsOf(*this);
   return LinearArgmaxKernelAttr::get(getContext(),
-                                     {.k = x.width,
+                                     {.k = k,
                                       .n = int64_t(getN()),
                                       .format = getFormat(),
                                       .fragments = isInFragments(getWeight()),
                                       .panel = panelWidthOf(getWeight()),
+                                      .prepared = getPrepared().has_value(),
                                       .norm = bool(getNorm()),
                                       .eps = getEpsAttr(),
                                       .offset = int64_t(getOffset()),
                                       .bias = bool(getBias()),
                                       .logits = bool(getLogits()),
-                                      .x_stride = x.stride,
+                                      .x_stride = stride,
                                       .slots = rowLimitOf(getSampling())});
 }
 

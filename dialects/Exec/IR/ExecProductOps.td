@@ -7,6 +7,47 @@ include "dialects/Exec/IR/ExecAttrs.td"
 include "dialects/Exec/IR/ExecCallOps.td"
 include "dialects/MTP/IR/MTPEnums.td"
 
+/// What a product multiplies: rows, or those of `exec.prepare_rows`.
+def Exec_MultipliedRows
+    : Exec_Operand<[F32, BF16, I8], [2], "rows of f32, or prepared ones">;
+def Exec_PreparedRowsResult
+    : Exec_CountedTensor<[BF16, I8], [2], "static rows of bf16 or bytes">;
+
+def Exec_PrepareRowsOp : Exec_CallOp<"prepare_rows", [
+    Exec_SameRows<["x", "y"]>, Exec_NormWithEpsilon]> {
+  let summary = "Make rows what products on tensor cores take, perhaps normed";
+  let description = [{
+    `y = norm(x)` in bf16, or in int8 with a scale per row and group, in the
+    order of PreparedRows.h: what `exec.linear` makes of its rows before it
+    multiplies them, made once for all of a GPU's blocks, to the bit.
+
+    Example:
+    ```mlir
+    %y = exec.prepare_rows %x as <bf16> norm %n eps 1.0e-6
+        : (tensor<4x192xf32>, memref<1x192xf32>) -> tensor<4x192xbf16>
+    %y = exec.prepare_rows %x as <int8, group = 64>
+        : (tensor<4x192xf32>) -> tensor<4x216xi8>
+    ```
+    - (C1) y has x's rows.
+    - (C2) eps is given with norm alone.
+    - (C3) y is of the format, and has the columns of PreparedRows.h.
+  }];
+  let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
+                    Exec_FormatAttr:$format, OptionalAttr<F32Attr>:$eps,
+                    DefaultValuedAttr<I64Attr, "0">:$offset);
+  let results = (outs Exec_PreparedRowsResult:$y);
+  let syntax = [{
+    $x `as` $format (`norm` $norm^)? (`eps` $eps^)? (`offset` $offset^)?
+  }];
+  let methods = [{
+    bool readsAnyRow(size_t index);
+    /// The type of `x`, prepared for weights of `format`.
+    static ::mlir::RankedTensorType typeFor(::mlir::Value x,
+                                            ::mlir::exec::FormatAttr format);
+  }];
+  let hasVerifier = 1;
+}
+
 def Exec_LinearOp : Exec_CallOp<"linear", [
     AttrSizedOperandSegments, Exec_SameRows<["x", "y"]>,
     Exec_OptionalLike<"residual", "y">, Exec_NormWithEpsilon,
@@ -17,28 +58,33 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
     columns and its outputs y's; with `swiglu` it has twice as many, gate and
     up. Rows are divided by their root mean square and multiplied by `norm +
     offset` first. `role` is that of `mtp.linear`, and changes no kernel.
+    `prepared` says how many inputs rows have that `exec.prepare_rows` made.
 
     Example:
     ```mlir
     %y = exec.linear %x, %w as <int4, group = 64> norm %n eps 1.0e-6 residual %r
         : (tensor<4x192xf32>, memref<1x192xf32>, memref<6x3456xi8>,
            tensor<4x192xf32>) -> tensor<4x192xf32>
+    %y = exec.linear %p, %w as <int4, group = 64> prepared 192
+        : (tensor<4x216xi8>, memref<6x3456xi8>) -> tensor<4x192xf32>
     ```
     - (C1) y has x's rows.
     - (C2) residual has y's shape.
     - (C3) eps is given with norm alone.
+    - (C4) x is of f32, or prepared for the weight, and has no norm then.
   }];
-  let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
+  let inputs = (ins Exec_MultipliedRows:$x, Optional<Exec_Vector>:$norm,
                     Exec_Packed:$weight, Optional<Exec_Vector>:$bias,
                     Optional<Exec_Rows>:$residual, Exec_FormatAttr:$format,
                     OptionalAttr<F32Attr>:$eps,
                     DefaultValuedAttr<I64Attr, "0">:$offset,
                     DefaultValuedAttr<MTP_ActivationKindAttr,
                         "::mlir::mtp::ActivationKind::None">:$activation,
-                    OptionalAttr<MTP_ProjectionRoleAttr>:$role);
+                    OptionalAttr<MTP_ProjectionRoleAttr>:$role,
+                    OptionalAttr<I64Attr>:$prepared);
   let results = (outs Exec_RowsResult:$y);
   let syntax = [{
-    $x `,` $weight `as` $format (`norm` $norm^)?
+    $x `,` $weight `as` $format (`prepared` $prepared^)? (`norm` $norm^)?
     (`eps` $eps^)? (`offset` $offset^)? (`bias` $bias^)?
     (`residual` $residual^)? (`activation` `` $activation^)?
     (`role` `` $role^)?
@@ -50,6 +96,7 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
     bool isHead() { return getRole() == ::mlir::mtp::ProjectionRole::Head; }
     bool isRouter() { return getRole() == ::mlir::mtp::ProjectionRole::Router; }
   }];
+  let hasVerifier = 1;
 }
 
 def Exec_LinearArgmaxOp : Exec_CallOp<"linear_argmax", [
@@ -74,21 +121,24 @@ def Exec_LinearArgmaxOp : Exec_CallOp<"linear_argmax", [
     - (C2) best and columns have one shape.
     - (C3) slots, sampling and logits are given together.
     - (C4) eps is given with norm alone.
+    - (C5) x is of f32, or prepared for the weight, and has no norm then.
   }];
-  let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
+  let inputs = (ins Exec_MultipliedRows:$x, Optional<Exec_Vector>:$norm,
                     Exec_Packed:$weight, Optional<Exec_Vector>:$bias,
                     Optional<Exec_Numbers>:$slots,
                     Optional<Exec_NumberRows>:$sampling, I64Attr:$n,
                     Exec_FormatAttr:$format,
                     OptionalAttr<F32Attr>:$eps,
-                    DefaultValuedAttr<I64Attr, "0">:$offset);
+                    DefaultValuedAttr<I64Attr, "0">:$offset,
+                    OptionalAttr<I64Attr>:$prepared);
   let results = (outs Exec_RowsResult:$best, Exec_NumberRowsResult:$columns,
                       Optional<Exec_RowsResult>:$logits);
   let syntax = [{
-    $x `,` $weight `n` $n `as` $format (`norm` $norm^)?
-    (`eps` $eps^)? (`offset` $offset^)? (`bias` $bias^)?
+    $x `,` $weight `n` $n `as` $format (`prepared` $prepared^)?
+    (`norm` $norm^)? (`eps` $eps^)? (`offset` $offset^)? (`bias` $bias^)?
     (`logits` `(` $slots^ `,` $sampling `)`)?
   }];
+  let hasVerifier = 1;
 }
 
 def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [

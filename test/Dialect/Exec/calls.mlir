@@ -29,6 +29,17 @@ exec.program @products function {
   %y2 = exec.linear %x, %w as <bf16> activation swiglu
     : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x32xf32>
   %fragments = exec.input "fragments" : tensor<2x6x32x32xbf16>
+  // CHECK: %[[PREPARED:.*]] = exec.prepare_rows %[[X]] as <int8, group = 64> norm %{{.*}} eps 9.99999997E-7 offset 1 : (tensor<4x192xf32>, tensor<192xf32>) -> tensor<4x216xi8>
+  %prepared = exec.prepare_rows %x as <int8, group = 64> norm %n eps 1.0e-6 offset 1
+    : (tensor<4x192xf32>, tensor<192xf32>) -> tensor<4x216xi8>
+  // CHECK: exec.linear %[[PREPARED]], %{{.*}} as <int4, group = 64> prepared 192 bias %{{.*}} : (tensor<4x216xi8>, tensor<2x3456xi8>, tensor<64xf32>) -> tensor<4x64xf32>
+  %yp = exec.linear %prepared, %q as <int4, group = 64> prepared 192 bias %b
+    : (tensor<4x216xi8>, tensor<2x3456xi8>, tensor<64xf32>) -> tensor<4x64xf32>
+  // CHECK: %[[HALVES:.*]] = exec.prepare_rows %[[X]] as <bf16> : (tensor<4x192xf32>) -> tensor<4x192xbf16>
+  %halves = exec.prepare_rows %x as <bf16> : (tensor<4x192xf32>) -> tensor<4x192xbf16>
+  // CHECK: exec.linear_argmax %[[HALVES]], %{{.*}} n 64 as <bf16> prepared 192 :
+  %bp, %cp = exec.linear_argmax %halves, %fragments n 64 as <bf16> prepared 192
+    : (tensor<4x192xbf16>, tensor<2x6x32x32xbf16>) -> (tensor<4x2xf32>, tensor<4x2xi32>)
   // CHECK: %[[ROWS:.*]] = exec.round_rows %[[X]] : (tensor<4x192xf32>) -> tensor<4x192xbf16>
   %rows = exec.round_rows %x : (tensor<4x192xf32>) -> tensor<4x192xbf16>
   // CHECK: exec.round_rows %[[X]] norm %{{.*}} eps 9.99999997E-7 offset 1 :

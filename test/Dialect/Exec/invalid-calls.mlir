@@ -105,6 +105,67 @@ exec.program @p function {
 
 // -----
 
+// linear_c4
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x64xbf16>
+  %w = exec.input "w" : tensor<2x2x32x32xbf16>
+  // expected-error @+1 {{expected rows of f32, or 'prepared', got 'tensor<4x64xbf16>'}}
+  %r = exec.linear %x, %w as <bf16>
+    : (tensor<4x64xbf16>, tensor<2x2x32x32xbf16>) -> tensor<4x64xf32>
+}
+
+// -----
+
+// linear_c4
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x64xi8>
+  %w = exec.input "w" : tensor<2x17x32x4xi8>
+  // expected-error @+1 {{expected 72 prepared columns of 'i8' and no norm, got 'tensor<4x64xi8>'}}
+  %r = exec.linear %x, %w as <int8, group = 64> prepared 64
+    : (tensor<4x64xi8>, tensor<2x17x32x4xi8>) -> tensor<4x64xf32>
+}
+
+// -----
+
+// linear_argmax_c5
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x64xf32>
+  %w = exec.input "w" : tensor<2x2x32x32xbf16>
+  // expected-error @+1 {{expected 64 prepared columns of 'bf16' and no norm, got 'tensor<4x64xf32>'}}
+  %b, %c = exec.linear_argmax %x, %w n 64 as <bf16> prepared 64
+    : (tensor<4x64xf32>, tensor<2x2x32x32xbf16>) -> (tensor<4x2xf32>, tensor<4x2xi32>)
+}
+
+// -----
+
+// prepare_rows_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x64xf32>
+  // expected-error @+1 {{failed to verify that all of {x, y} have same rows}}
+  %y = exec.prepare_rows %x as <bf16> : (tensor<4x64xf32>) -> tensor<3x64xbf16>
+}
+
+// -----
+
+// prepare_rows_c2
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x64xf32>
+  %n = exec.input "n" : tensor<64xf32>
+  // expected-error @+1 {{failed to verify that eps to be given with norm alone}}
+  %y = exec.prepare_rows %x as <bf16> norm %n : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xbf16>
+}
+
+// -----
+
+// prepare_rows_c3
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x160xf32>
+  // expected-error @+1 {{expected y of 'tensor<4x216xi8>', got 'tensor<4x192xi8>'}}
+  %y = exec.prepare_rows %x as <int8, group = 64> : (tensor<4x160xf32>) -> tensor<4x192xi8>
+}
+
+// -----
+
 // gemm_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xbf16>

@@ -28,6 +28,7 @@ KINDS = {
     "moe_gate_up": {"inter": "32", **EXPERTS},
     "moe_plan": {},
     "moe_route": {},
+    "prepare_rows": {**ROWS},
     "read_state": {},
     "rms_norm": {},
     "rope": {},

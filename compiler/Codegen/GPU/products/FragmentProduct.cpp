@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/GPU/products/FragmentProduct.h"
 
+#include "compiler/Codegen/GPU/products/PreparedInputs.h"
 #include "compiler/Codegen/Rows/MathApprox.h"
 
 using namespace mtp::codegen;
@@ -25,8 +26,9 @@ FragmentProduct::FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec,
   bool keepsTotals = false;
   for (int64_t rowTiles : kRowTiles) {
     FragmentPass pass = passOf(rowTiles);
-    areaBytes = std::max({areaBytes, FragmentRows::bytes(shape, pass),
-                          pass.height * rowTiles * kWarpSums});
+    int64_t rowBytes = spec.prepared ? 0 : FragmentRows::bytes(shape, pass);
+    areaBytes =
+        std::max({areaBytes, rowBytes, pass.height * rowTiles * kWarpSums});
     keepsTotals |= pass.height < height();
   }
   areaBytes = llvm::alignTo(areaBytes, 16);
@@ -91,17 +93,15 @@ Values FragmentProduct::loadFirst(const FragmentPass &pass, Value tile) {
 //===----------------------------------------------------------------------===//
 
 /// Adds the chunk whose rows are in `place` to the sums, [tile][row tile][4].
-Values FragmentProduct::addChunk(const FragmentPass &pass, FragmentRows &rows,
-                                 int64_t place, ValueRange held,
+Values FragmentProduct::addChunk(const FragmentPass &pass, RowSource &rows,
+                                 Value chunk, int64_t place, ValueRange held,
                                  ValueRange sums) {
   Values result(sums.begin(), sums.end());
   for (int64_t rowTile = 0; rowTile < pass.rowTiles; ++rowTile) {
-    llvm::SmallVector<Values> operands;
-    for (int64_t unit = 0; unit < shape.units(); ++unit)
-      operands.push_back(rows.operands(place, rowTile, unit));
+    llvm::SmallVector<Values> operands = rows.operands(chunk, place, rowTile);
     Values scales;
     if (shape.isInteger())
-      scales = rows.scales(place, rowTile);
+      scales = rows.scales(chunk, place, rowTile);
     for (int64_t tile = 0; tile < pass.height; ++tile) {
       int64_t at = 4 * (tile * pass.rowTiles + rowTile);
       Values next =
@@ -115,7 +115,7 @@ Values FragmentProduct::addChunk(const FragmentPass &pass, FragmentRows &rows,
 
 /// A warp's sums of the tiles from `tile` on.
 Values FragmentProduct::sumChunks(const FragmentPass &pass, Value tile,
-                                  FragmentRows &rows, Values held) {
+                                  RowSource &rows, Values held) {
   int64_t warps = kb.warps(), perStage = pass.height * weights.count();
   int64_t heldCount = perStage * pass.stages;
   Values state = held;
@@ -130,7 +130,9 @@ Values FragmentProduct::sumChunks(const FragmentPass &pass, Value tile,
       Values fragments(next.begin() + stage * perStage,
                        next.begin() + (stage + 1) * perStage);
       Values sums(next.begin() + heldCount, next.end());
-      auto add = [&] { return addChunk(pass, rows, place, fragments, sums); };
+      auto add = [&] {
+        return addChunk(pass, rows, chunk, place, fragments, sums);
+      };
       if (stage == 0 || isEven(pass))
         sums = add();
       else
@@ -244,7 +246,7 @@ void FragmentProduct::storeOutputs(const FragmentPass &pass, Value firstRow,
 
 /// Leaves the sums of all tiles, or their totals where tiles come one after
 /// another.
-void FragmentProduct::sumTiles(const FragmentPass &pass, FragmentRows &rows,
+void FragmentProduct::sumTiles(const FragmentPass &pass, RowSource &rows,
                                Values held) {
   auto sumTile = [&](Value tile, Values held) {
     storeSums(pass, sumChunks(pass, tile, rows, held));
@@ -263,17 +265,23 @@ void FragmentProduct::sumTiles(const FragmentPass &pass, FragmentRows &rows,
               });
 }
 
+std::unique_ptr<RowSource> FragmentProduct::rowsOf(const FragmentPass &pass) {
+  if (spec.prepared)
+    return std::make_unique<PreparedInputs>(kb, spec, pass);
+  return std::make_unique<FragmentRows>(kb, spec, shape, pass, places, ownArea);
+}
+
 void FragmentProduct::emitPass(const FragmentPass &pass, Value firstRow,
                                Wait wait) {
   Values held = loadFirst(pass, kb.integer(0));
   wait([&](Value all) {
-    FragmentRows rows(kb, spec, shape, pass, places, ownArea);
+    std::unique_ptr<RowSource> rows = rowsOf(pass);
     Value count =
         kb.min(kb.sub(all, firstRow), kb.integer(pass.rowTiles * kRowTile));
     if (readsLive())
       count = kb.extendUnsigned(kb.truncate(count, kb.i32Type()), kb.i64Type());
-    rows.find(firstRow, count);
-    sumTiles(pass, rows, held);
+    rows->find(firstRow, count);
+    sumTiles(pass, *rows, held);
     // Read again, the number needs no register meanwhile.
     storeOutputs(pass, firstRow, readsLive() ? kb.loadRows() : all);
   });

@@ -15,6 +15,7 @@
 
 #include "compiler/Codegen/GPU/products/FragmentRows.h"
 #include "compiler/Codegen/GPU/products/FragmentWeights.h"
+#include <memory>
 
 namespace mtp::codegen {
 
@@ -46,18 +47,22 @@ private:
   FragmentPass passOf(int64_t rowTiles) const {
     // Two tiles of integers leave no register for the number either.
     bool isTight = readsLive() && spec.gated && shape.isInteger();
-    return FragmentPass::get(shape, height(), rowTiles,
-                             spec.gathersRows || isTight);
+    FragmentPass pass = FragmentPass::get(shape, height(), rowTiles,
+                                          spec.gathersRows || isTight);
+    if (spec.prepared)
+      pass.prepared = 1;
+    return pass;
   }
 
   void emitPass(const FragmentPass &pass, Value firstRow, Wait wait);
   Values loadChunk(const FragmentPass &pass, Value tile, Value chunk);
   Values loadFirst(const FragmentPass &pass, Value tile);
-  Values sumChunks(const FragmentPass &pass, Value tile, FragmentRows &rows,
+  std::unique_ptr<RowSource> rowsOf(const FragmentPass &pass);
+  Values sumChunks(const FragmentPass &pass, Value tile, RowSource &rows,
                    Values held);
-  void sumTiles(const FragmentPass &pass, FragmentRows &rows, Values held);
-  Values addChunk(const FragmentPass &pass, FragmentRows &rows, int64_t place,
-                  ValueRange held, ValueRange sums);
+  void sumTiles(const FragmentPass &pass, RowSource &rows, Values held);
+  Values addChunk(const FragmentPass &pass, RowSource &rows, Value chunk,
+                  int64_t place, ValueRange held, ValueRange sums);
 
   void storeSums(const FragmentPass &pass, ValueRange sums);
   Value total(const FragmentPass &pass, Value tile, Value row, Value output);

@@ -329,7 +329,15 @@ void FragmentRows::prepare(Value first) {
 // Operands
 //===----------------------------------------------------------------------===//
 
-Values FragmentRows::operands(int64_t place, int64_t rowTile, int64_t unit) {
+llvm::SmallVector<Values> FragmentRows::operands(Value, int64_t place,
+                                                 int64_t rowTile) {
+  llvm::SmallVector<Values> units;
+  for (int64_t unit = 0; unit < shape.units(); ++unit)
+    units.push_back(operandsOf(place, rowTile, unit));
+  return units;
+}
+
+Values FragmentRows::operandsOf(int64_t place, int64_t rowTile, int64_t unit) {
   // A row tile's rows and a unit's octets follow each other as lanes do.
   int64_t bytes = shape.isInteger() ? kOctetBytes : 2 * kOctetBytes;
   Value from = kb.at(area, kb.laneOfWarp(), bytes);
@@ -339,7 +347,7 @@ Values FragmentRows::operands(int64_t place, int64_t rowTile, int64_t unit) {
   return kb.loadWords(from, bytes / 4);
 }
 
-Values FragmentRows::scales(int64_t place, int64_t rowTile) {
+Values FragmentRows::scales(Value, int64_t place, int64_t rowTile) {
   Value columns = kb.rem(kb.laneOfWarp(), kb.integer(4));
   Value from = kb.at(kb.at(scalePlace, columns, 8),
                      (place * rows() + rowTile * kRowTile) * 4);

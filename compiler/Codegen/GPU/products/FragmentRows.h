@@ -25,7 +25,26 @@ struct RowPlaces {
   static RowPlaces get(GpuBuilder &kb, const PanelProductSpec &spec);
 };
 
-class FragmentRows {
+/// Where a block's products take their rows from.
+class RowSource {
+public:
+  virtual ~RowSource() = default;
+
+  /// Finds the rows from `firstRow` on, `count` of them; all threads of the
+  /// block.
+  virtual void find(Value firstRow, Value count) = 0;
+  /// Prepares the chunks `first`, `first` + warps, ...: those of a pass's
+  /// places.
+  virtual void prepare(Value first) = 0;
+  /// Of each unit of a chunk, which was prepared in `place`: the words of B of
+  /// a row tile, two for each mma.sync.
+  virtual llvm::SmallVector<Values> operands(Value chunk, int64_t place,
+                                             int64_t rowTile) = 0;
+  /// The scales of the lane's two columns of a row tile's sums.
+  virtual Values scales(Value chunk, int64_t place, int64_t rowTile) = 0;
+};
+
+class FragmentRows : public RowSource {
 public:
   /// `area` is the warp's own.
   FragmentRows(GpuBuilder &kb, const PanelProductSpec &spec,
@@ -35,20 +54,15 @@ public:
   /// Bytes of a warp.
   static int64_t bytes(const FragmentShape &shape, const FragmentPass &pass);
 
-  /// Finds the rows from `firstRow` on, `count` of them; all threads of the
-  /// block.
-  void find(Value firstRow, Value count);
-  /// How many were found, in a warp that has had a barrier since.
-  Value found();
-  /// Prepares the chunks `first`, `first` + warps, ...: `prepared` of them.
-  void prepare(Value first);
-  /// Of a unit of the chunk prepared in a place: the words of B of a row tile,
-  /// two for each mma.sync.
-  Values operands(int64_t place, int64_t rowTile, int64_t unit);
-  /// The scales of the lane's two columns of a row tile's sums.
-  Values scales(int64_t place, int64_t rowTile);
+  void find(Value firstRow, Value count) override;
+  void prepare(Value first) override;
+  llvm::SmallVector<Values> operands(Value chunk, int64_t place,
+                                     int64_t rowTile) override;
+  Values scales(Value chunk, int64_t place, int64_t rowTile) override;
 
 private:
+  /// How many were found, in a warp that has had a barrier since.
+  Value found();
   /// So many inputs of a row that lie together, a lane's.
   struct Piece {
     int64_t inputs;
@@ -59,6 +73,7 @@ private:
     Value index;
   };
 
+  Values operandsOf(int64_t place, int64_t rowTile, int64_t unit);
   int64_t rows() const { return pass.rowTiles * kRowTile; }
   int64_t placeBytes() const { return rows() * shape.rowBytes(); }
   Value number(int64_t value);

@@ -11,6 +11,8 @@ PanelProductSpec codegen::productSpec(const ProjectionBuffers &buffers,
   PanelProductSpec spec = productSpec(params);
   spec.weights = buffers.weights;
   spec.normWeight = buffers.normWeight;
+  if (params.prepared)
+    spec.prepared = buffers.x;
   return spec;
 }
 

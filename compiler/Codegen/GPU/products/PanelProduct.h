@@ -46,6 +46,9 @@ struct PanelProductSpec {
   llvm::function_ref<Value(Value row)> rowPointer;
   /// Whether finding that takes loads.
   bool gathersRows = false;
+  /// Rows that `prepare_rows` made, all `rows` of them, in place of those that
+  /// `rowPointer` finds; null where there are none.
+  Value prepared;
   /// Takes an output of a row.
   llvm::function_ref<void(const ProductOutput &)> store;
 

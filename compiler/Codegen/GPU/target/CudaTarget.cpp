@@ -85,6 +85,7 @@ void CudaTarget::addSchedulePasses(OpPassManager &manager) const {
   library.rows = libraryRows;
   library.workspace = workspace();
   manager.addPass(mlir::mtp::createCallLibraryPass(library));
+  manager.addPass(mlir::mtp::createPrepareRowsPass());
 }
 
 /// The name of a kernel in its image: PTX has no other characters.

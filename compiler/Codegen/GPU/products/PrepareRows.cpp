@@ -1,0 +1,250 @@
+//===- PrepareRows.cpp - Rows for products on tensor cores ----------------===//
+//
+// A thread has eight inputs of a row that lie together, an octet. A row has a
+// block where it is normed, since the order of that sum is that of 128 lanes,
+// and else as many as it takes for an octet a thread. All is loaded before
+// anything is stored: a norm's weights, which never change and which nobody
+// else has read lately, ahead of the wait, and the row while its squares are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/GPU/Kernels.h"
+#include "compiler/Codegen/Rows/RowNorm.h"
+#include "compiler/Codegen/Rows/RowQuantization.h"
+#include "dialects/Exec/IR/PreparedRows.h"
+
+using namespace mtp::codegen;
+using exec::PreparedRows;
+
+/// Inputs of an octet; octets of each 32 inputs, which are a lane's each.
+static constexpr int64_t kOctet = 8, kLanes = 4;
+/// Octets that a thread has in registers, with those of a norm's weights.
+static constexpr int64_t kMostHeld = 8;
+
+namespace {
+class RowPreparation {
+public:
+  RowPreparation(GpuBuilder &kb, exec::PrepareRowsKernelAttr kernel);
+
+  static PreparedRows layoutOf(exec::PrepareRowsKernelAttr kernel) {
+    return {kernel.getFormat().getFormat(), kernel.getK()};
+  }
+  static int64_t blocksOf(exec::PrepareRowsKernelAttr kernel) {
+    return kernel.getNorm() ? 1
+                            : llvm::divideCeil(layoutOf(kernel).inputs(),
+                                               kOctet * kRowThreads);
+  }
+  void emit();
+
+private:
+  /// An octet of the row, and what was loaded of it.
+  struct Octet {
+    /// Its number, and whether there is one; null: surely.
+    Value index, isReal;
+    Values inputs, weights;
+  };
+
+  int64_t octets() const { return layout.inputs() / kOctet; }
+  Octet octetAt(Value first);
+  Values loadAll(Value base, const Octet &octet);
+  void store(const Octet &octet);
+  void storeBF16(const Octet &octet, ValueRange inputs);
+  void storeIntegers(const Octet &octet, ValueRange inputs);
+  Value placeOf(Value index);
+  Value begin();
+  void emitNormed();
+
+  GpuBuilder &kb;
+  exec::PrepareRowsKernelAttr kernel;
+  const PreparedRows layout;
+  /// All rows, and behind the wait those that live.
+  Value rows, liveRows;
+  Value row, from, norm, y, inverse;
+};
+} // namespace
+
+RowPreparation::RowPreparation(GpuBuilder &kb,
+                               exec::PrepareRowsKernelAttr kernel)
+    : kb(kb), kernel(kernel), layout(layoutOf(kernel)) {
+  // Where a row lies follows from all of them, dead ones, too.
+  rows = kb.param(0);
+  if (kernel.getNorm())
+    norm = kb.buffer(1);
+  y = kb.buffer(kernel.getNorm() ? 2 : 1);
+}
+
+/// The thread's octet of those from `first` on. Lanes of a warp quantise
+/// together: those without an octet have the last one, and store nothing.
+RowPreparation::Octet RowPreparation::octetAt(Value first) {
+  Octet octet{kb.add(first, kb.thread()), {}, {}, {}};
+  if (octets() % (blocksOf(kernel) * kRowThreads) == 0)
+    return octet;
+  Value last = kb.integer(octets() - 1);
+  octet.isReal = kb.cmp(Cmp::LE, octet.index, last);
+  octet.index = kb.min(octet.index, last);
+  return octet;
+}
+
+/// Behind the row's last input there are zeros.
+Values RowPreparation::loadAll(Value base, const Octet &octet) {
+  Value first = kb.mul(octet.index, kOctet);
+  Value mask =
+      layout.inputs() == layout.k ? Value() : kb.cmp(Cmp::LT, first, layout.k);
+  Values values;
+  for (int64_t i = 0; i < kOctet; i += 4) {
+    Value four = kb.loadOwn(kb.vectorType(kb.f32Type(), 4),
+                            kb.at(kb.at(base, first, 4), i * 4), mask);
+    for (int64_t j = 0; j < 4; ++j)
+      values.push_back(kb.element(four, j));
+  }
+  return values;
+}
+
+/// Where an octet lies.
+Value RowPreparation::placeOf(Value index) {
+  int64_t ofPiece = layout.pieceInputs() / kOctet;
+  int64_t bytes = layout.pieceBytes() / ofPiece, units = ofPiece / kLanes;
+  Value piece = kb.div(index, ofPiece);
+  Value inPiece = kb.rem(index, kb.integer(ofPiece));
+  Value unit = kb.div(inPiece, kLanes);
+  Value lane = kb.rem(inPiece, kb.integer(kLanes));
+  Value to = kb.at(y, kb.add(kb.mul(piece, rows), row), layout.pieceBytes());
+  return kb.at(kb.at(to, lane, units * bytes), unit, bytes);
+}
+
+void RowPreparation::storeBF16(const Octet &octet, ValueRange inputs) {
+  Values words;
+  for (int64_t i = 0; i < kOctet; i += 2)
+    words.push_back(kb.packBF16(inputs[i], inputs[i + 1]));
+  kb.storeOwn(kb.vectorOf(words), placeOf(octet.index), octet.isReal);
+}
+
+/// Quantises an octet with the others of its group, which neighbouring lanes
+/// have.
+void RowPreparation::storeIntegers(const Octet &octet, ValueRange inputs) {
+  int64_t ofGroup = layout.format.group / kOctet;
+  Value largest;
+  for (Value input : inputs) {
+    Value bits = emitMagnitudeBits(kb, input);
+    largest = largest ? kb.max(bits, largest) : bits;
+  }
+  for (int64_t distance = 1; distance < ofGroup; distance *= 2)
+    largest = kb.max(kb.shuffleXor(largest, distance), largest);
+  RowScale scale = emitRowScale(kb, largest);
+  Values words;
+  for (int64_t i = 0; i < kOctet; i += 4) {
+    Values four;
+    for (Value input : inputs.slice(i, 4))
+      four.push_back(emitRowInteger(kb, input, scale));
+    words.push_back(kb.packBytes(four));
+  }
+  kb.storeOwn(kb.vectorOf(words), placeOf(octet.index), octet.isReal);
+  Value isFirst = kb.cmp(Cmp::EQ, kb.rem(octet.index, kb.integer(ofGroup)), 0);
+  if (octet.isReal)
+    isFirst = kb.bitAnd(isFirst, octet.isReal);
+  Value even = kb.bitAnd(kb.add(rows, 1), kb.integer(-2));
+  Value scales = kb.at(y, kb.mul(rows, layout.inputs()), 1);
+  Value group = kb.div(octet.index, ofGroup);
+  Value to = kb.at(scales, kb.add(kb.mul(group, even), row), 4);
+  kb.storeOwn(scale.scale, to, isFirst);
+  // Products read the scales of two rows at once.
+  Value isLast = kb.bitAnd(kb.cmp(Cmp::EQ, kb.add(row, 1), liveRows),
+                           kb.cmp(Cmp::EQ, kb.rem(row, kb.integer(2)), 0));
+  kb.storeOwn(scale.scale, kb.at(to, 4), kb.bitAnd(isFirst, isLast));
+}
+
+void RowPreparation::store(const Octet &octet) {
+  Values inputs = octet.inputs;
+  if (norm)
+    for (auto [input, weight] : llvm::zip(inputs, octet.weights))
+      input = emitScaleByNorm(kb, input, inverse, weight, kernel.getOffset());
+  if (layout.isInteger())
+    storeIntegers(octet, inputs);
+  else
+    storeBF16(octet, inputs);
+}
+
+/// Waits, and finds the block's row; returns its number among the row's.
+Value RowPreparation::begin() {
+  kb.begin();
+  liveRows = kb.param(0);
+  Value block = kb.truncate(kb.block(), kb.i32Type());
+  Value perRow = kb.constant(kb.i32Type(), double(blocksOf(kernel)));
+  row = kb.extend(kb.div(block, perRow), kb.i64Type());
+  from = kb.at(kb.buffer(0), row, strideOr(kernel.getXStride(), layout.k) * 4);
+  return kb.extend(kb.rem(block, perRow), kb.i64Type());
+}
+
+void RowPreparation::emitNormed() {
+  auto findInverse = [&] {
+    inverse = emitInverseRms(kb, from, layout.k, valueOf(kernel.getEps()));
+  };
+  auto octetsFrom = [&](Value first, int64_t count) {
+    llvm::SmallVector<Octet> found;
+    for (int64_t i = 0; i < count; ++i)
+      found.push_back(octetAt(kb.add(first, i * kRowThreads)));
+    return found;
+  };
+  int64_t rounds = llvm::divideCeil(octets(), kRowThreads);
+  if (rounds <= kMostHeld) {
+    llvm::SmallVector<Octet> all = octetsFrom(kb.integer(0), rounds);
+    for (Octet &octet : all)
+      octet.weights = loadAll(norm, octet);
+    begin();
+    for (Octet &octet : all)
+      octet.inputs = loadAll(from, octet);
+    findInverse();
+    for (const Octet &octet : all)
+      store(octet);
+    return;
+  }
+  begin();
+  findInverse();
+  auto prepare = [&](Value first, int64_t count) {
+    llvm::SmallVector<Octet> some = octetsFrom(first, count);
+    for (Octet &octet : some) {
+      octet.weights = loadAll(norm, octet);
+      octet.inputs = loadAll(from, octet);
+    }
+    for (const Octet &octet : some)
+      store(octet);
+  };
+  int64_t whole = rounds / kMostHeld * kMostHeld;
+  kb.forRange(kb.integer(0), kb.integer(whole * kRowThreads),
+              kMostHeld * kRowThreads,
+              [&](Value first) { prepare(first, kMostHeld); });
+  if (rounds > whole)
+    prepare(kb.integer(whole * kRowThreads), rounds - whole);
+}
+
+void RowPreparation::emit() {
+  if (norm)
+    return emitNormed();
+  Octet octet = octetAt(kb.mul(begin(), kRowThreads));
+  octet.inputs = loadAll(from, octet);
+  store(octet);
+}
+
+static GpuLaunch prepareLaunch(exec::PrepareRowsKernelAttr kernel) {
+  return {RowPreparation::blocksOf(kernel), /*rowsPerGroup=*/1, kRowThreads};
+}
+
+/// buffers: x, (norm weight), y. params: M.
+static void emitPrepareRows(GpuBuilder &kb,
+                            exec::PrepareRowsKernelAttr kernel) {
+  RowPreparation(kb, kernel).emit();
+}
+
+/// Rows are loaded in pieces of 16 bytes, as products load them.
+static mlir::LogicalResult verifyPrepareRows(exec::PrepareRowsKernelAttr kernel,
+                                             EmitError emitError) {
+  if (kernel.getXStride() % 4 == 0)
+    return mlir::success();
+  return emitError() << "expected x_stride to be a multiple of 4, got "
+                     << kernel.getXStride();
+}
+
+static const GpuEmitter kinds[] = {
+    gpuEmitter(prepareLaunch, emitPrepareRows, verifyPrepareRows)};
+
+llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuPrepareKernels() { return kinds; }
