@@ -45,13 +45,12 @@ private:
   /// Whether a number in memory says which of the rows live.
   bool readsLive() const { return kb.takesLive() && !spec.gathersRows; }
   FragmentPass passOf(int64_t rowTiles) const {
-    // Two tiles of integers leave no register for the number either.
-    bool isTight = readsLive() && spec.gated && shape.isInteger();
-    FragmentPass pass = FragmentPass::get(shape, height(), rowTiles,
-                                          spec.gathersRows || isTight);
-    if (spec.prepared)
-      pass.prepared = 1;
-    return pass;
+    // Two tiles of integers leave no register for the number either, nor do
+    // more chunks of bf16 on the way.
+    bool isTight =
+        readsLive() && (shape.isInteger() ? spec.gated : bool(spec.prepared));
+    return FragmentPass::get(shape, height(), rowTiles,
+                             spec.gathersRows || isTight, bool(spec.prepared));
   }
 
   void emitPass(const FragmentPass &pass, Value firstRow, Wait wait);

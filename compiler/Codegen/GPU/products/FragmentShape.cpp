@@ -29,14 +29,18 @@ int64_t mtp::codegen::productThreads(const ProductParams &params) {
 }
 
 FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
-                               int64_t rowTiles, bool gathersRows) {
+                               int64_t rowTiles, bool gathersRows,
+                               bool arePrepared) {
   // Of 128 registers a thread, where there are 8 warps, or of 64.
   bool isRoomy = shape.warps() == kProductWarps;
   // Many rows' sums leave less of them to weights, four bits take some to be
-  // widened, and so do two tiles and rows that are gathered.
+  // widened, and so do two tiles and rows that are gathered. Rows that another
+  // kernel prepared take none while they wait for their weights.
   int64_t most = !isRoomy ? 24 : shape.format.bits() == 4 ? 40 : 48;
   if (rowTiles > 2)
-    most = !isRoomy ? 8 : height > 1 || gathersRows ? 10 : 20;
+    most = !isRoomy                    ? arePrepared && !gathersRows ? 16 : 8
+           : height > 1 || gathersRows ? 10
+                                       : 20;
   else if (height > 1 && shape.format.bits() == 4)
     most = rowTiles > 1 && gathersRows ? 20 : 24;
   else if (height > 1 && rowTiles > 1 && (gathersRows || !isRoomy))
@@ -47,6 +51,8 @@ FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
   while (pass.stages < 4 &&
          2 * pass.stages * pass.height * shape.registers() <= most)
     pass.stages *= 2;
+  if (arePrepared)
+    return pass;
   // As many rows as fit where the sums will lie.
   int64_t places = kFragmentRows / rowTiles / kRowTile * 64;
   int64_t room = isRoomy ? 2 * places : places;

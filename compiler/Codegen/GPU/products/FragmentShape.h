@@ -92,7 +92,8 @@ struct FragmentPass {
 
   /// The pass over a block of `height` tiles.
   static FragmentPass get(const FragmentShape &shape, int64_t height,
-                          int64_t rowTiles, bool gathersRows);
+                          int64_t rowTiles, bool gathersRows,
+                          bool arePrepared = false);
 };
 
 } // namespace mtp::codegen
