@@ -36,6 +36,7 @@ FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
   // Many rows' sums leave less of them to weights, four bits take some to be
   // widened, and so do two tiles and rows that are gathered. Rows that another
   // kernel prepared take none while they wait for their weights.
+  bool isEven = shape.chunks() % shape.warps() == 0;
   int64_t most = !isRoomy ? 24 : shape.format.bits() == 4 ? 40 : 48;
   if (rowTiles > 2)
     most = !isRoomy                    ? arePrepared && !gathersRows ? 16 : 8
@@ -43,7 +44,8 @@ FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
                                        : 20;
   else if (height > 1 && shape.format.bits() == 4)
     most = rowTiles > 1 && gathersRows ? 20 : 24;
-  else if (height > 1 && rowTiles > 1 && (gathersRows || !isRoomy))
+  else if (height > 1 && rowTiles > 1 &&
+           (gathersRows || (!isRoomy && !(arePrepared && isEven))))
     most /= 2;
   FragmentPass pass{rowTiles, height, 1, 1};
   if (rowTiles > 2 || height * shape.registers() > most)

@@ -52,6 +52,7 @@ private:
   void storeIntegers(const Octet &octet, ValueRange inputs);
   Value placeOf(Value index);
   Value begin();
+  void findInverse();
   void emitNormed();
 
   GpuBuilder &kb;
@@ -175,10 +176,33 @@ Value RowPreparation::begin() {
   return kb.extend(kb.rem(block, perRow), kb.i64Type());
 }
 
-void RowPreparation::emitNormed() {
-  auto findInverse = [&] {
-    inverse = emitInverseRms(kb, from, layout.k, valueOf(kernel.getEps()));
+/// What `emitInverseRms` gives, with many of a thread's terms loaded at once.
+void RowPreparation::findInverse() {
+  constexpr int64_t kAtOnce = 32;
+  Value own = kb.at(from, kb.thread(), 4);
+  auto add = [&](Value first, int64_t terms, Value mask, Value sum) {
+    Value begin = kb.at(own, first, kRowThreads * 4);
+    Values values;
+    for (int64_t i = 0; i < terms; ++i)
+      values.push_back(
+          kb.loadOwn(kb.f32Type(), kb.at(begin, i * kRowThreads * 4), mask));
+    for (Value value : values)
+      sum = kb.fma(value, value, sum);
+    return sum;
   };
+  int64_t terms = layout.k / kRowThreads, whole = terms / kAtOnce * kAtOnce;
+  Value sum = kb.forRange(kb.integer(0), kb.integer(whole), kAtOnce,
+                          {kb.f32(0)}, [&](Value first, ValueRange in) {
+                            return Values{add(first, kAtOnce, {}, in[0])};
+                          })[0];
+  sum = add(kb.integer(whole), terms - whole, {}, sum);
+  if (int64_t rest = layout.k % kRowThreads)
+    sum = add(kb.integer(terms), 1, kb.firstLanes(rest), sum);
+  inverse = emitInverseOfSquares(kb, kb.reduceAdd(sum), layout.k,
+                                 valueOf(kernel.getEps()));
+}
+
+void RowPreparation::emitNormed() {
   auto octetsFrom = [&](Value first, int64_t count) {
     llvm::SmallVector<Octet> found;
     for (int64_t i = 0; i < count; ++i)
