@@ -3,6 +3,7 @@
 // RUN: mtp-opt %s --exec-prepare-rows --exec-bufferize --exec-plan-memory | FileCheck %s --check-prefix=PLAN
 
 exec.weight @norm #exec.raw k 64 n 1 stack 1 [#exec.source<key = "n">] : <f32>
+exec.weight @other #exec.raw k 64 n 1 stack 1 [#exec.source<key = "o">] : <f32>
 exec.weight @q #exec.panels<32, fragments = true> k 64 n 40 stack 1 [#exec.source<key = "q">] : <bf16>
 exec.weight @up #exec.gated_panels<32, fragments = true> k 64 n 128 stack 1 [#exec.source<key = "gate">, #exec.source<key = "up">] : <bf16>
 exec.weight @int4 #exec.panels<32, fragments = true> k 64 n 64 stack 1 [#exec.source<key = "i">] : <int4, group = 64>
@@ -28,6 +29,8 @@ exec.state @rows : memref<32x64xf32>
 // CHECK-NEXT: exec.linear_argmax %[[P]], %{{.*}} n 40 as <bf16> prepared 64 :
 // CHECK: %[[E:.*]] = exec.prepare_rows %[[X]] as <bf16> norm %{{.*}} eps 9.99999974E-6 :
 // CHECK-NEXT: exec.linear %[[E]], %{{.*}} as <bf16> prepared 64 bias %{{.*}} residual
+// CHECK: %[[O:.*]] = exec.prepare_rows %[[X]] as <bf16> norm %{{.*}} eps 9.99999997E-7 offset 1 :
+// CHECK-NEXT: exec.linear %[[O]], %{{.*}} as <bf16> prepared 64 :
 // What is in no fragments prepares its rows itself.
 // CHECK-NOT: prepare_rows
 // CHECK: exec.linear %[[X]], %{{.*}} as <bf16> :
@@ -54,10 +57,14 @@ exec.program @step decode k 0 n 1 to 32 {
     : (tensor<?x64xf32, #exec.count<n>>, memref<2x2x32x32xbf16>) -> (tensor<?x2xf32, #exec.count<n>>, tensor<?x2xi32, #exec.count<n>>)
   %v = exec.linear %x, %q as <bf16> norm %n eps 1.0e-5 bias %b residual %y
     : (tensor<?x64xf32, #exec.count<n>>, memref<1x64xf32>, memref<2x2x32x32xbf16>, tensor<40xf32>, tensor<?x40xf32, #exec.count<n>>) -> tensor<?x40xf32, #exec.count<n>>
+  %other = exec.ref @other : memref<1x64xf32>
+  %o = exec.linear %x, %q as <bf16> norm %other eps 1.0e-6 offset 1
+    : (tensor<?x64xf32, #exec.count<n>>, memref<1x64xf32>, memref<2x2x32x32xbf16>) -> tensor<?x40xf32, #exec.count<n>>
   %p = exec.linear %x, %w as <bf16>
     : (tensor<?x64xf32, #exec.count<n>>, memref<2x32x32x2xbf16>) -> tensor<?x40xf32, #exec.count<n>>
   exec.output "v" %v : tensor<?x40xf32, #exec.count<n>>
   exec.output "z" %z : tensor<?x64xf32, #exec.count<n>>
+  exec.output "o" %o : tensor<?x40xf32, #exec.count<n>>
   exec.output "p" %p : tensor<?x40xf32, #exec.count<n>>
   exec.output "best" %best#0 : tensor<?x2xf32, #exec.count<n>>
 }
