@@ -51,6 +51,7 @@ static void maskFloatBits(Module &module) {
         "and.b32 $0, $1, " + std::to_string((uint64_t(1) << bits) - 1) + ";",
         "=r,r", /*hasSideEffects=*/false);
     low->setOperand(0, builder.CreateCall(text, {low->getOperand(0)}));
+    low->setHasNoSignedWrap(false);
   }
 }
 
