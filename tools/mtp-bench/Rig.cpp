@@ -272,17 +272,17 @@ Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
 }
 
 Result<double> Rig::copyStates(uint32_t slot) {
-  Statistics counts;
   Snapshots snapshots(contents, *executable,
-                      {.bytes = UINT64_MAX, .pageTokens = 1}, counts);
+                      {.bytes = UINT64_MAX, .pageTokens = 1});
   snapshotBytes = snapshots.bytes();
   if (!snapshotBytes)
     return 0;
   Clock::time_point begin = Clock::now();
-  MTP_RETURN_IF_ERROR(snapshots
-                          .store({.page = 1}, /*position=*/0, /*pending=*/1,
-                                 slot, {}, hostMemoryLimit())
-                          .status());
+  Snapshots::Place place;
+  place.pending = 1;
+  MTP_RETURN_IF_ERROR(
+      snapshots.store({.page = 1}, place, slot, {}, hostMemoryLimit())
+          .status());
   return secondsSince(begin);
 }
 
