@@ -20,7 +20,7 @@ SCRIPTS = ("gpu-check", "artifact.py", "models.py", "npy.py", "parts.py",
            "report.py", "tables.py", "baseline.py")
 # Found on every machine of today; all others that the tools load travel with them.
 SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread)\.so|ld-linux")
-MOST_BYTES = 48 << 20
+MOST_BYTES = 56 << 20
 SEED = 1
 
 
