@@ -92,6 +92,7 @@ Value LinearRewriter::write() {
 /// Whether a library may compute what every row of the chunk has of it.
 static bool isForLibrary(LinearOp linear, int64_t rows) {
   return linear.getFormat().isBF16() && isInFragments(linear.getWeight()) &&
+         !linear.getPrepared() &&
          outputsOf(linear) % ::mtp::kGemmMultiple == 0 &&
          rowsOf(linear.getY()).at(rows) == rows;
 }

@@ -63,6 +63,11 @@ bool PrepareRowsPass::isWorthIt(OpT op, int64_t n) const {
   if (!isInFragments(op.getWeight()) || op.getPrepared() ||
       (format.isQuantized() && (format.bits() == 4 || format.group == 32)))
     return false;
+  // More than a call's parameters count are left as they are, at every n.
+  PreparedRows prepared{PreparedRows::rowFormat(format), columnsOf(op.getX())};
+  int64_t most = op->template getParentOfType<ProgramOp>().getPoints().most;
+  if (rowsOf(op.getX()).at(most) > INT32_MAX / prepared.rowBytes())
+    return false;
   int64_t few = op.getFormat().isQuantized() ? integerRows : rows;
   return rowsOf(op.getX()).at(n) > few;
 }
@@ -87,9 +92,10 @@ void PrepareRowsPass::prepare(OpT op) {
                   op.getEpsAttr(), int64_t(op.getOffset()),
                   format,          Value()};
   auto found = llvm::find_if(made, [&](const Prepared &other) {
-    return other.x == wanted.x && isSame(other.norm, wanted.norm) &&
-           other.eps == wanted.eps && other.offset == wanted.offset &&
-           other.format == wanted.format;
+    // What memory holds may be other rows by now.
+    return isa<TensorType>(other.x.getType()) && other.x == wanted.x &&
+           isSame(other.norm, wanted.norm) && other.eps == wanted.eps &&
+           other.offset == wanted.offset && other.format == wanted.format;
   });
   if (found == made.end()) {
     OpBuilder builder(op);

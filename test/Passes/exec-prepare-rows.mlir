@@ -106,3 +106,20 @@ exec.program @prompt prefill k 0 n 1 to 32 {
     : (tensor<?x64xf32, #exec.count<n>>, memref<2x2x32x32xbf16>) -> tensor<?x40xf32, #exec.count<n>>
   exec.output "y" %y : tensor<?x40xf32, #exec.count<n>>
 }
+
+// More rows than a call's parameter counts are prepared by nobody.
+// CHECK-LABEL: exec.program @huge decode k 0 n 1 to 70000 {
+// CHECK-NOT: prepare_rows
+// CHECK: exec.linear
+exec.weight @wide #exec.panels<32, fragments = true> k 16384 n 40 stack 1 [#exec.source<key = "w">] : <bf16>
+exec.state @wide_rows : memref<32x16384xf32>
+exec.state @many : memref<70000xi32>
+exec.program @huge decode k 0 n 1 to 70000 {
+  %s = exec.ref @many first n : memref<?xi32>
+  %r = exec.ref @wide_rows : memref<32x16384xf32>
+  %q = exec.ref @wide : memref<2x512x32x32xbf16>
+  %x = exec.read_state %r of %s : (memref<?xi32>, memref<32x16384xf32>) -> tensor<?x16384xf32, #exec.count<n>>
+  %y = exec.linear %x, %q as <bf16>
+    : (tensor<?x16384xf32, #exec.count<n>>, memref<2x512x32x32xbf16>) -> tensor<?x40xf32, #exec.count<n>>
+  exec.output "y" %y : tensor<?x40xf32, #exec.count<n>>
+}
