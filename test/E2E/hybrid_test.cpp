@@ -257,6 +257,24 @@ TEST_P(HybridPrefix, TurnsGoOnBehindLaunchesOfSeveralRounds) {
   EXPECT_GE((*session)->statistics().restoredSnapshots, 1u);
 }
 
+/// Goes on from what `id` has answered to `first`, which gives what a session
+/// that reads all of it anew gives; `id` is the new sequence then.
+static void takeNextTurn(const std::shared_ptr<const Model> &model,
+                         Session &session, const Request &first,
+                         SequenceId &id) {
+  Request next = first;
+  std::span<const int32_t> answer = *session.output(id);
+  next.prompt.insert(next.prompt.end(), answer.begin(), answer.end());
+  next.prompt.push_back(9);
+  next.maxTokens = 6;
+  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), {next});
+  id = *session.add(next);
+  while (!session.idle())
+    ASSERT_TRUE(session.step().isOk());
+  EXPECT_TRUE(
+      std::ranges::equal(*session.output(id), expected.sequences[0].tokens));
+}
+
 // The device would go on for one that has been cancelled: no round follows that
 // nobody reads, and the other one's copy is there.
 TEST_P(HybridPrefix, TheLastOneLeavesACopyBesideACancelledOne) {
@@ -276,17 +294,7 @@ TEST_P(HybridPrefix, TheLastOneLeavesACopyBesideACancelledOne) {
     ASSERT_TRUE((*session)->cancel(other).isOk());
     while (!(*session)->idle())
       ASSERT_TRUE((*session)->step().isOk());
-    Request next = first;
-    std::span<const int32_t> output = *(*session)->output(id);
-    next.prompt.insert(next.prompt.end(), output.begin(), output.end());
-    next.prompt.push_back(9);
-    next.maxTokens = 4;
-    Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), {next});
-    id = *(*session)->add(next);
-    while (!(*session)->idle())
-      ASSERT_TRUE((*session)->step().isOk());
-    EXPECT_TRUE(std::ranges::equal(*(*session)->output(id),
-                                   expected.sequences[0].tokens));
+    takeNextTurn(model, **session, first, id);
     // A GPU may have begun another round before.
     if (isCpu())
       EXPECT_EQ((*session)->statistics().restoredSnapshots, 1u) << tokens;
@@ -306,17 +314,7 @@ TEST_P(HybridPrefix, ACancelledTurnGoesOn) {
   while ((*session)->output(id)->size() < 4)
     ASSERT_TRUE((*session)->step().isOk());
   ASSERT_TRUE((*session)->cancel(id).isOk());
-  Request next = first;
-  std::span<const int32_t> answer = *(*session)->output(id);
-  next.prompt.insert(next.prompt.end(), answer.begin(), answer.end());
-  next.prompt.push_back(9);
-  next.maxTokens = 6;
-  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), {next});
-  id = *(*session)->add(next);
-  while (!(*session)->idle())
-    ASSERT_TRUE((*session)->step().isOk());
-  EXPECT_TRUE(std::ranges::equal(*(*session)->output(id),
-                                 expected.sequences[0].tokens));
+  takeNextTurn(model, **session, first, id);
   EXPECT_EQ((*session)->statistics().restoredSnapshots, 1u);
   EXPECT_GE((*session)->statistics(id)->cachedTokens, page + 5);
 }
