@@ -174,17 +174,23 @@ TEST(QuietTime, AThreadThatIsSeldomAwayStays) {
   EXPECT_EQ(two.add(1000 * kMs, 1001 * kMs), 0u);
   EXPECT_EQ(two.add(1030 * kMs, 1034 * kMs), 0u);
   EXPECT_EQ(two.add(1050 * kMs, 1054 * kMs), 0u);
-  EXPECT_FALSE(two.isQuiet(1054 * kMs));
+  // Two in a row.
+  EXPECT_EQ(two.add(1058 * kMs, 1061 * kMs), 0u);
+  EXPECT_FALSE(two.isQuiet(1061 * kMs));
   // The more threads wait, the dearer it is.
   EXPECT_EQ(many.add(1000 * kMs, 1004 * kMs), 0u);
-  EXPECT_EQ(many.add(1244 * kMs, 1248 * kMs), 0u);
-  EXPECT_EQ(many.add(1487 * kMs, 1491 * kMs), 16 * kMs);
+  EXPECT_EQ(many.add(1004 * kMs, 1008 * kMs), 0u);
+  EXPECT_EQ(many.add(1008 * kMs, 1012 * kMs), 0u);
+  EXPECT_EQ(many.add(1252 * kMs, 1256 * kMs), 0u);
+  EXPECT_EQ(many.add(1495 * kMs, 1499 * kMs), 16 * kMs);
 }
 
 TEST(QuietTime, AThreadThatIsOftenAwayIsGivenUpForAWhile) {
   QuietTime pool(2);
   uint64_t time = 1000 * kMs;
-  EXPECT_EQ(pool.add(time - 4 * kMs, time), 0u);
+  EXPECT_EQ(pool.add(time, time), 0u);
+  EXPECT_EQ(pool.add(time, time + 8 * kMs), 0u);
+  time += 8 * kMs;
   // Behind each trial of 15 ms it is away for 4.
   for (uint64_t times : {4, 8, 16, 16}) {
     time += 19 * kMs;
@@ -197,7 +203,9 @@ TEST(QuietTime, AThreadThatIsOftenAwayIsGivenUpForAWhile) {
   // A trial that goes well begins it anew.
   time += 300 * kMs;
   EXPECT_EQ(pool.add(time, time + 4 * kMs), 0u);
-  EXPECT_EQ(pool.add(time + 5 * kMs, time + 9 * kMs), 16 * kMs);
+  EXPECT_EQ(pool.add(time + 4 * kMs, time + 8 * kMs), 0u);
+  EXPECT_EQ(pool.add(time + 9 * kMs, time + 13 * kMs), 0u);
+  EXPECT_EQ(pool.add(time + 13 * kMs, time + 17 * kMs), 16 * kMs);
 }
 
 TEST(QuietTime, TakesTimesThatStandStill) {
@@ -205,7 +213,7 @@ TEST(QuietTime, TakesTimesThatStandStill) {
   EXPECT_EQ(pool.add(0, 0), 0u);
   EXPECT_EQ(pool.add(5, 5), 0u);
   // Of two threads that report at one time.
-  EXPECT_EQ(pool.add(3, 4), 4u);
+  EXPECT_EQ(pool.add(3, 4), 0u);
   EXPECT_EQ(pool.add(0, UINT64_MAX / 2), 200 * kMs);
 }
 
@@ -216,10 +224,12 @@ static double speedBeside(uint64_t absence, uint64_t ran, uint32_t workers,
   QuietTime pool(workers);
   double work = 0, time = 0;
   uint64_t now = 1000 * kMs;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = -20; i < 200; ++i) {
     now += ran + absence;
     uint64_t quiet = pool.add(now - absence, now);
     now += quiet;
+    if (i < 0)
+      continue;
     work += double(ran) + double(quiet) * without;
     time += double(ran + absence) + double(quiet);
   }

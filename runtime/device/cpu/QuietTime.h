@@ -16,9 +16,9 @@ namespace mtp {
 /// With the thread the pool has all of its speed between absences and none in
 /// them, without it that of one thread less all the time. So a thread that is
 /// seldom put aside stays, and one that is away for more than a part in
-/// (4 (workers - 1) + 1) of the time is given up. It is tried again behind a
-/// few times the absence, and each time that was too early behind twice as
-/// many.
+/// (4 (workers - 1) + 1) of the time, and then for 8 milliseconds more, is
+/// given up. It is tried again behind a few times the absence, and each time
+/// that was too early behind twice as many.
 class QuietTime {
 public:
   /// Of a pool of so many threads, 2 or more.
@@ -37,6 +37,9 @@ private:
   const uint32_t workers;
   /// The end of the last absence, or of the time without the thread.
   std::atomic<uint64_t> until = 0;
+  /// Of all absences, what the time that the pool ran in between has not paid
+  /// for.
+  std::atomic<uint64_t> owed = 0;
   /// Of the last absence, how many times it took; 0: the thread stayed.
   std::atomic<uint64_t> times = 0;
 };

@@ -316,6 +316,7 @@ void WorkerPool::complete(uint64_t stage, uint32_t self) {
   if (time >= nextWake.load(std::memory_order_relaxed) &&
       !quietTime.isQuiet(time)) {
     nextWake.store(time + kWakeInterval, std::memory_order_relaxed);
+    each[self].processor.store(::sched_getcpu(), std::memory_order_relaxed);
     wakeSome();
   }
 }
@@ -458,9 +459,7 @@ void WorkerPool::sleep(uint64_t seen, uint32_t self) {
   // Whoever ends the job after this look sees a sleeper.
   if (phase.load(std::memory_order_seq_cst) == seen)
     futexWait(own.asleep, 1);
-  if (own.asleep.exchange(0, std::memory_order_acq_rel))
-    sleepers.fetch_sub(1, std::memory_order_relaxed);
-  own.processor.store(::sched_getcpu(), std::memory_order_relaxed);
+  awake(self);
 }
 
 /// Leaves the work to the others, thread 0 first, until somebody wakes this
@@ -474,8 +473,17 @@ void WorkerPool::rest(uint32_t self) {
   wake(0);
   if (!stopping.load(std::memory_order_seq_cst))
     futexWait(own.asleep, 1);
+  awake(self);
+}
+
+/// What a thread does that slept. The system likes to wake a thread where its
+/// waker runs, and neither gets on there.
+void WorkerPool::awake(uint32_t self) {
+  Worker &own = each[self];
   if (own.asleep.exchange(0, std::memory_order_acq_rel))
     sleepers.fetch_sub(1, std::memory_order_relaxed);
+  own.processor.store(::sched_getcpu(), std::memory_order_relaxed);
+  moveAway(self);
 }
 
 /// Wakes a thread if it sleeps.

@@ -78,6 +78,7 @@ private:
   uint32_t fairCount(uint64_t seen) const;
   void sleep(uint64_t seen, uint32_t self);
   void rest(uint32_t self);
+  void awake(uint32_t self);
   void wake(uint32_t worker);
   void wakeSome();
 
