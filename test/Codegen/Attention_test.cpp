@@ -466,6 +466,34 @@ TEST(Attention, PageTableDoesNotChangeBits) {
   }
 }
 
+TEST(Attention, EachOfTwoWorkersHasAKeyHeadOfAllGroups) {
+  // The first group's rows see much more than those of the second.
+  const Shape &s = shapes[0];
+  Kernel kernel(hostTargets().front().second, "attention", s.config());
+  Cache cache(s);
+  Rows rows;
+  for (int i = 0; i < 12; ++i)
+    addRow(s, rows, i % slots, i < 8 ? maxPages * s.page - 1 - i : i);
+  addQueries(s, rows);
+  int count = rows.count();
+  Inputs inputs(cache, rows, 0, count);
+  std::vector<int64_t> params{count, maxPages};
+  Guarded<uint8_t> scratch(kernel.scratchBytes());
+  int64_t tasks = kernel.tasks(count);
+  for (int worker : {0, 1}) {
+    Guarded<float> y(std::vector<float>(size_t(count * s.qHeads * s.dv), NAN));
+    std::vector<void *> buffers = inputs.buffers();
+    buffers.push_back(y.data());
+    kernel.entry()(buffers.data(), params.data(), tasks * worker / 2,
+                   tasks * (worker + 1) / 2, scratch.data());
+    for (int row = 0; row < count; ++row)
+      for (int head = 0; head < s.qHeads; ++head)
+        EXPECT_EQ(std::isnan(y[(row * s.qHeads + head) * s.dv]),
+                  head / (s.qHeads / s.kvHeads) != worker)
+            << "worker " << worker << ", row " << row << ", head " << head;
+  }
+}
+
 TEST_P(AttentionOfShares, HasTheBitsOfWholeEntries) {
   const Shape &s = GetParam();
   for (const auto &[name, target] : allTargets()) {

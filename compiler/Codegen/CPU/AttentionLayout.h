@@ -15,7 +15,9 @@ namespace mtp::codegen {
 
 /// How attention divides into tasks. The task of a worker is a group of
 /// consecutive rows and some query heads that share a key head; where positions
-/// are split, also every so many parts of the positions.
+/// are split, also every so many parts of the positions. Tasks are in the order
+/// of key heads, then groups, then the heads that share one; where positions
+/// are split, of splits, then groups, then heads.
 ///
 /// The code works on tiles: the heads of a row for which one state is kept. A
 /// tile is the heads of one task, or of several tasks that one worker has.

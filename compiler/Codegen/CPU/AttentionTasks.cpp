@@ -21,11 +21,11 @@ class TaskShare {
 public:
   TaskShare(CpuBuilder &kb, const AttentionDivision &division, int64_t parts)
       : begin(kb.taskBegin()), end(kb.taskEnd()) {
-    if (division.splits <= 1)
-      return;
     groups = kb.div(kb.add(kb.param(0), division.rowsPerTask - 1),
                     division.rowsPerTask);
     groups = kb.max(groups, kb.integer(1));
+    if (division.splits <= 1)
+      return;
     Value most = kb.integer(division.splits), wanted = kb.div(most, groups);
     splits = kb.min(kb.max(wanted, kb.integer(2)), kb.integer(parts));
     // Where there are less than two workers for a task, two tasks that read the
@@ -38,8 +38,8 @@ public:
   }
 
   Value begin, end;
-  /// Of a kernel that divides positions: groups of rows, and the tasks that
-  /// share the positions of each.
+  /// Groups of rows, and where positions are divided, the tasks that share
+  /// those of each.
   Value groups, splits;
 
 private:
@@ -58,19 +58,28 @@ private:
 struct TaskGroup {
   TaskGroup(CpuBuilder &kb, const AttentionDivision &division,
             const TaskShare &share, Value task) {
-    Value group = kb.div(task, division.tasksPerRow);
-    split = kb.integer(0);
-    if (share.groups) {
+    Value ofKeyHead = kb.integer(division.tasksPerGroup);
+    Value tile = kb.rem(task, ofKeyHead), group, keyHead;
+    if (share.splits) {
       // Neighbours share a split, so that they may share keys.
-      split = kb.div(group, share.groups);
-      group = kb.rem(group, share.groups);
+      Value row = kb.div(task, division.tasksPerRow);
+      split = kb.div(row, share.groups);
+      group = kb.rem(row, share.groups);
+      keyHead = kb.div(kb.rem(task, kb.integer(division.tasksPerRow)),
+                       division.tasksPerGroup);
+    } else {
+      // Slots differ in rows and positions: a worker has some key heads of all
+      // groups, not all key heads of some.
+      Value pair = kb.div(task, division.tasksPerGroup);
+      split = kb.integer(0);
+      group = kb.rem(pair, share.groups);
+      keyHead = kb.div(pair, share.groups);
     }
     firstRow = kb.mul(group, division.rowsPerTask);
     endRow = kb.min(kb.add(firstRow, division.rowsPerTask), kb.param(0));
-    Value ofRow = kb.rem(task, kb.integer(division.tasksPerRow));
-    Value ofKeyHead = kb.integer(division.tasksPerGroup);
-    Value left = kb.sub(ofKeyHead, kb.rem(ofRow, ofKeyHead));
-    head = kb.mul(ofRow, division.headsPerTask);
+    head = kb.mul(kb.add(kb.mul(keyHead, division.tasksPerGroup), tile),
+                  division.headsPerTask);
+    Value left = kb.sub(ofKeyHead, tile);
     tasks = kb.min(kb.min(kb.sub(share.end, task), left),
                    kb.integer(division.tasksAtOnce()));
   }
