@@ -155,6 +155,48 @@ static Status verifySource(const Artifact &artifact, const Plan &plan,
       " bytes that a kernel writes, got ", isPart ? "fewer" : "none"));
 }
 
+//===----------------------------------------------------------------------===//
+// What goes from rows into states
+//===----------------------------------------------------------------------===//
+
+/// The state by which the host says how many of the rows that a slot ran last
+/// go into its states of Run (HostState::canSetAccepted), if there is one.
+static std::optional<uint32_t> findAccepted(const Artifact &artifact) {
+  std::optional<uint32_t> index = artifact.findState("accepted");
+  if (!index)
+    return std::nullopt;
+  const State &state = artifact.states[*index];
+  bool isWords = state.dtype == schema::DType::I32 &&
+                 state.bytes == artifact.envelope->max_batch() * 4ull;
+  return isWords ? index : std::nullopt;
+}
+
+/// Checks that a prompt's program asks that state before it writes one of Run.
+/// Programs of compilers before this was in the format did not: they took one
+/// row, and would go on wrongly from copies.
+static Status verifyFold(const Artifact &artifact, const Plan &plan,
+                         const Program &program) {
+  std::optional<uint32_t> accepted = findAccepted(artifact);
+  if (!accepted || program.kind != schema::ProgramKind::Prefill)
+    return okStatus();
+  bool isAsked = false;
+  auto check = [&](const Use &use) -> Status {
+    if (use.place.space != schema::Space::State)
+      return okStatus();
+    isAsked |= use.place.index == *accepted;
+    const State &state = artifact.states[use.place.index];
+    bool isWritten = use.contract && use.contract->written();
+    if (isAsked || !isWritten || state.rule.rebuild != schema::Rebuild::Run)
+      return okStatus();
+    return failedPrecondition(
+        strCat("expected a program that reads 'accepted' before it writes '",
+               state.name,
+               "', got one of a compiler that took one row for "
+               "granted: compile the model again"));
+  };
+  return forUses(artifact, plan, program, check);
+}
+
 Status mtp::verifyHostStates(const Artifact &artifact, const Plan &plan) {
   if (!artifact.envelope)
     return okStatus();
@@ -167,6 +209,8 @@ Status mtp::verifyHostStates(const Artifact &artifact, const Plan &plan) {
           MTP_RETURN_IF_ERROR(verifyTableWidth(artifact, use));
           return verifyPromptRow(artifact, use);
         });
+    if (status.isOk())
+      status = verifyFold(artifact, plan, program);
     for (size_t o = 0; status.isOk() && o < program.outputs.size(); ++o)
       status = verifySource(artifact, plan, program, program.outputs[o]);
     if (!status.isOk())

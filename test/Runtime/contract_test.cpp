@@ -279,6 +279,50 @@ TEST(Contract, HoldsTheEnvelope) {
             std::string::npos);
 }
 
+/// Lets the first command of each prompt's program write a state of recurrent
+/// layers.
+static void carryState(Golden &g) {
+  constexpr int64_t kBytes = 1 << 16;
+  auto state = std::make_unique<schema::StateT>();
+  state->name = "carried";
+  state->shape = {2, kBytes / 8};
+  state->upkeep = std::make_unique<schema::UpkeepT>();
+  state->upkeep->rebuild = schema::Rebuild::Run;
+  uint32_t index = uint32_t(g.tables.states.size());
+  g.tables.states.push_back(std::move(state));
+  uint64_t begin = (g.plan().state_bytes + 63) / 64 * 64;
+  g.plan().state_offsets.push_back(begin);
+  g.plan().state_bytes = begin + kBytes;
+  for (auto &program : g.plan().programs) {
+    if (program->kind != schema::ProgramKind::Prefill)
+      continue;
+    schema::DispatchT &first = *program->commands[0].AsDispatch();
+    ASSERT_EQ(g.plan().kernels[first.kernel]->kind, "embed");
+    first.bindings[2] = uint32_t(program->places.size());
+    program->places.push_back(
+        schema::Place(schema::Space::State, index, fixed(0), fixed(kBytes)));
+  }
+}
+
+TEST(Contract, HoldsWhatPromptsFold) {
+  EXPECT_EQ(messageWith(carryState),
+            "expected a program that reads 'accepted' before it writes "
+            "'carried', got one of a compiler that took one row for granted: "
+            "compile the model again");
+  // Where nobody can be told, one row is what there always is.
+  EXPECT_EQ(messageWith([](Golden &g) {
+              carryState(g);
+              g.tables.states[g.state("accepted")]->name = "others";
+            }),
+            "");
+  // This one is written behind a command that has `accepted`.
+  EXPECT_EQ(messageWith([](Golden &g) {
+              g.tables.states[g.state("hidden")]->upkeep->rebuild =
+                  schema::Rebuild::Run;
+            }),
+            "");
+}
+
 /// A fake model whose contracts say nothing yet, and the first binding of a
 /// state from some byte on, with its kernel.
 struct FakeRows {
