@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,15 @@ struct Progress {
   uint32_t rounds = 0;
   /// No other one will follow.
   bool isDone = false;
+};
+
+/// One of several copies out of a device's memory.
+struct ReadPart {
+  /// What read() takes, whole; or in Space::Kv a cache, of which the first
+  /// entries of a page are taken, as by readPage().
+  Binding source;
+  uint32_t layer = 0, page = 0, entries = 0;
+  void *target = nullptr;
 };
 
 /// What stands before the cut of a program that may stop, and what stands
@@ -98,6 +108,18 @@ public:
   /// what is behind them in `target` may be written, too.
   virtual Status readPage(uint32_t cache, uint32_t layer, uint32_t page,
                           uint32_t entries, void *target) = 0;
+
+  /// Does what read() and readPage() do for each part. Waits for the device
+  /// once for all of them, or for many megabytes of them, where it can.
+  virtual Status readAll(std::span<const ReadPart> parts) {
+    for (const ReadPart &part : parts)
+      MTP_RETURN_IF_ERROR(
+          part.source.space == schema::Space::Kv
+              ? readPage(part.source.index, part.layer, part.page, part.entries,
+                         part.target)
+              : read(part.source, part.target, part.source.bytes));
+    return okStatus();
+  }
 
   /// Memory that this executable holds, without the mapped file and without
   /// weights that it shares with others.

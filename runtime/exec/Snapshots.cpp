@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace mtp;
 
@@ -137,21 +138,27 @@ bool Snapshots::makeRoom(uint64_t bytes, const MemoryLimit &memory,
 
 Status Snapshots::read(Copy &copy, uint32_t slot,
                        std::span<const int32_t> table) {
-  uint8_t *to = copy.bytes.data();
+  std::vector<ReadPart> reads;
+  uint8_t *to = copy.data.get();
   for (const Part &part : parts) {
-    MTP_RETURN_IF_ERROR(
-        executable.read(rangeOf(part.state, slot, part.bytes), to, part.bytes));
+    reads.push_back({rangeOf(part.state, slot, part.bytes), 0, 0, 0, to});
     to += part.bytes;
   }
   uint64_t all = limits.pageTokens, first = copy.end / all;
   for (uint64_t i = first; i < first + pagesOf(copy); ++i)
     for (auto [cache, layer] : limits.layers) {
       uint64_t entries = std::min(all, copy.position - i * all);
-      MTP_RETURN_IF_ERROR(executable.readPage(cache, layer, uint32_t(table[i]),
-                                              uint32_t(entries), to));
+      // What is behind them is written back, too.
+      if (entries < all)
+        std::memset(to, 0, artifact.pageBytes(cache));
+      reads.push_back({{schema::Space::Kv, cache},
+                       layer,
+                       uint32_t(table[i]),
+                       uint32_t(entries),
+                       to});
       to += artifact.pageBytes(cache);
     }
-  return okStatus();
+  return executable.readAll(reads);
 }
 
 Result<Snapshots::Id> Snapshots::store(const Prefix &prefix, const Place &place,
@@ -175,7 +182,8 @@ Result<Snapshots::Id> Snapshots::store(const Prefix &prefix, const Place &place,
     return Id(0);
   if (!copy.isKept)
     dropSame(copy);
-  copy.bytes.resize(bytes);
+  copy.data = std::make_unique_for_overwrite<uint8_t[]>(bytes);
+  copy.bytes = bytes;
   MTP_RETURN_IF_ERROR(read(copy, slot, table));
   Id id = ++last;
   use(copy, id);
@@ -188,7 +196,7 @@ Result<Snapshots::Id> Snapshots::store(const Prefix &prefix, const Place &place,
 
 Status Snapshots::restore(const Copy &copy, uint32_t slot,
                           std::span<const int32_t> table, uint64_t taken) {
-  const uint8_t *from = copy.bytes.data();
+  const uint8_t *from = copy.data.get();
   for (const Part &part : parts) {
     MTP_RETURN_IF_ERROR(executable.write(rangeOf(part.state, slot, part.bytes),
                                          from, part.bytes));
@@ -219,7 +227,7 @@ void Snapshots::drop(Id id) {
   byPage.erase(std::find_if(
       begin, end, [id](const auto &entry) { return entry.second == id; }));
   byUse.erase(found->second.tick);
-  counted.bytes -= found->second.bytes.size();
+  counted.bytes -= found->second.bytes;
   ++counted.dropped;
   copies.erase(found);
 }
@@ -256,11 +264,11 @@ Status Snapshots::checkInvariant(const KvCacheManager &kv) const {
     auto used = byUse.find(copy.tick);
     if (used == byUse.end() || used->second != id)
       return internalError(strCat("snapshot ", id, " has no use"));
-    if (copy.memory.bytes() != copy.bytes.size())
-      return internalError(strCat("snapshot ", id, " has ", copy.bytes.size(),
+    if (copy.memory.bytes() != copy.bytes)
+      return internalError(strCat("snapshot ", id, " has ", copy.bytes,
                                   " bytes, and reserved ",
                                   copy.memory.bytes()));
-    bytes += copy.bytes.size();
+    bytes += copy.bytes;
   }
   if (bytes != counted.bytes || bytes > limits.bytes ||
       byUse.size() != copies.size() || byPage.size() != copies.size() ||

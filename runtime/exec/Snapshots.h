@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -78,7 +79,8 @@ public:
     std::vector<int32_t> salt;
 
     /// The states, and then each page's entries.
-    std::vector<uint8_t> bytes;
+    std::unique_ptr<uint8_t[]> data;
+    uint64_t bytes = 0;
     MemoryReservation memory;
     /// Its key in `byUse`.
     uint64_t tick = 0;

@@ -114,6 +114,68 @@ TEST_F(CudaDeviceTest, ReadsFindWhatWasWritten) {
   EXPECT_EQ(read(*executable, count), (std::vector<int32_t>{1, 9, 5}));
 }
 
+// States, pages, and words that are on their way: the host waits once.
+TEST_F(CudaDeviceTest, ReadsAllWithOneWait) {
+  auto waits = simulatorFunction<uint64_t (*)()>("mtp_sim_waits");
+  auto file = fileOf(makeGpuModel());
+  auto executable = load(file);
+  std::vector<int32_t> pages[2];
+  for (uint32_t layer : {0, 1}) {
+    pages[layer].assign(kPageElements, int32_t(40 + layer));
+    ASSERT_TRUE(executable->writePage(0, layer, 7, pages[layer].data()).isOk());
+  }
+  const std::vector<int32_t> counts = {5, 6, 7};
+  Binding count = stateOf(*file, "count"), last = count;
+  last.offset = 8;
+  last.bytes = 4;
+  ASSERT_TRUE(executable->write(count, counts.data(), 12).isOk());
+  std::vector<int32_t> first(kPageElements), second = first, all(3), one(1);
+  const ReadPart parts[] = {{count, 0, 0, 0, all.data()},
+                            {{schema::Space::Kv, 0}, 0, 7, 32, first.data()},
+                            {{schema::Space::Kv, 0}, 1, 7, 32, second.data()},
+                            {last, 0, 0, 0, one.data()}};
+  uint64_t before = waits();
+  Status status = executable->readAll(parts);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  EXPECT_EQ(waits() - before, 1u);
+  EXPECT_EQ(all, counts);
+  EXPECT_EQ(first, pages[0]);
+  EXPECT_EQ(second, pages[1]);
+  EXPECT_EQ(one, (std::vector<int32_t>{7}));
+  // The words are where they belong, and go nowhere again.
+  EXPECT_EQ(read(*executable, count), counts);
+}
+
+// What is larger than the inbox waits for nothing where it covers none of its
+// words.
+TEST_F(CudaDeviceTest, LargeWritesWaitForNoOthers) {
+  constexpr uint64_t kWords = (5 << 20) / 4;
+  auto waits = simulatorFunction<uint64_t (*)()>("mtp_sim_waits");
+  ArtifactBuilder a = makeGpuModel();
+  a.addState("large", {kSlots, kWords}, schema::DType::I32, {});
+  auto file = fileOf(a);
+  auto executable = load(file);
+  Binding count = stateOf(*file, "count"), large = stateOf(*file, "large");
+  large.bytes /= kSlots;
+  const std::vector<int32_t> counts = {5, 6, 7};
+  std::vector<int32_t> words(kWords, 3);
+  uint64_t before = waits();
+  ASSERT_TRUE(executable->write(count, counts.data(), 12).isOk());
+  ASSERT_TRUE(executable->write(large, words.data(), large.bytes).isOk());
+  EXPECT_EQ(waits(), before);
+  // Words of the same place are written in their order.
+  const int32_t word = 9;
+  Binding part(schema::Space::State, large.index, 8, 4);
+  ASSERT_TRUE(executable->write(part, &word, 4).isOk());
+  words[2] = 9;
+  EXPECT_EQ(read(*executable, large), words);
+  EXPECT_EQ(read(*executable, count), counts);
+  ASSERT_TRUE(executable->write(part, &word, 4).isOk());
+  std::fill(words.begin(), words.end(), 4);
+  ASSERT_TRUE(executable->write(large, words.data(), large.bytes).isOk());
+  EXPECT_EQ(read(*executable, large), words);
+}
+
 TEST_F(CudaDeviceTest, TimesEveryCommand) {
   auto file = fileOf(makeGpuModel());
   auto executable = load(file);

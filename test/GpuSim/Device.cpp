@@ -55,6 +55,8 @@ static DriverTable loadTable() {
       find(library, "mtp_sim_on_kernel"));
   table.loadBatches = reinterpret_cast<decltype(table.loadBatches)>(
       find(library, "mtp_sim_load_batches"));
+  table.waits =
+      reinterpret_cast<decltype(table.waits)>(find(library, "mtp_sim_waits"));
   return table;
 }
 

@@ -90,6 +90,7 @@ struct DriverTable {
   CUresult (*keepScratch)(CUdeviceptr memory);
   void (*onKernel)(KernelHook hook, void *data);
   uint64_t (*loadBatches)();
+  uint64_t (*waits)();
 };
 
 /// The library's functions; ends the test program where one is missing.

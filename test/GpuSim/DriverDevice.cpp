@@ -225,6 +225,7 @@ MTP_API cuCtxGetDevice(CUdevice *device) {
 
 MTP_API cuCtxSynchronize() {
   Entry entry("cuCtxSynchronize");
+  ++simulator().waits;
   return entry.refused() ? entry.result() : drainAll();
 }
 
@@ -370,6 +371,13 @@ extern "C" __attribute__((visibility("default"))) uint64_t
 mtp_sim_load_batches() {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   return simulator().loadBatches;
+}
+
+/// How often a caller has waited for a device: for a stream, an event, a copy
+/// at once or one to memory that is not pinned.
+extern "C" __attribute__((visibility("default"))) uint64_t mtp_sim_waits() {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  return simulator().waits;
 }
 
 /// Makes a lost device usable again: what a new process would find.

@@ -158,6 +158,7 @@ static CUresult now(const char *name, const Work &work) {
   Entry entry(name);
   if (entry.refusedOrFull())
     return entry.result();
+  ++simulator().waits;
   if (CUresult failed = drainDefault())
     return failed;
   return work.run(nullptr);
@@ -210,6 +211,14 @@ MTP_API cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes,
 
 MTP_API cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
                           CUstream stream) {
+  Entry entry("cuMemcpyDtoHAsync");
+  if (entry.refused())
+    return entry.result();
+  // To memory that is not pinned a device's driver waits for the copy. Nobody
+  // may rely on that here, but it counts.
+  auto address = reinterpret_cast<uintptr_t>(to);
+  if (!simulator().memory.find(address, bytes))
+    ++simulator().waits;
   return later("cuMemcpyDtoHAsync", stream, Copy::toHost(to, from, bytes));
 }
 

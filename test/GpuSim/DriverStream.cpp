@@ -84,6 +84,7 @@ MTP_API cuStreamSynchronize(CUstream handle) {
   Entry entry("cuStreamSynchronize");
   if (entry.refused())
     return entry.result();
+  ++simulator().waits;
   Stream *stream = findStream(handle);
   if (stream && stream->capture)
     return refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
@@ -185,6 +186,7 @@ MTP_API cuEventSynchronize(CUevent handle) {
   Entry entry("cuEventSynchronize");
   if (entry.refused())
     return entry.result();
+  ++simulator().waits;
   Event *event = events().find(handle);
   if (!event)
     return noEvent("cuEventSynchronize");

@@ -68,6 +68,9 @@ public:
   /// Of the kernel that ran last the most batches of loads of a thread.
   uint64_t loadBatches = 0;
 
+  /// How often callers have waited for a device.
+  uint64_t waits = 0;
+
   /// The number of the graph's run, or of the loop's turn in it, that is under
   /// way; 0 outside of graphs.
   uint64_t graphRun = 0;

@@ -49,6 +49,33 @@ TEST_F(StreamTest, PinnedMemoryIsReadWhenTheCopyIsMade) {
   EXPECT_EQ(driver().cuStreamDestroy(s), CUDA_SUCCESS);
 }
 
+TEST_F(StreamTest, WaitsAreCounted) {
+  CUstream s = stream();
+  CUevent event = nullptr;
+  ASSERT_EQ(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
+            CUDA_SUCCESS);
+  void *pinned = nullptr;
+  ASSERT_EQ(driver().cuMemAllocHost(&pinned, 4), CUDA_SUCCESS);
+  int pageable = 0;
+  CUdeviceptr place = upload(std::vector<int>{7});
+  uint64_t before = driver().waits();
+  ASSERT_EQ(driver().cuMemcpyDtoHAsync(pinned, place, 4, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuMemcpyHtoDAsync(place, &pageable, 4, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuEventRecord(event, s), CUDA_SUCCESS);
+  EXPECT_EQ(driver().waits(), before);
+  ASSERT_EQ(driver().cuEventSynchronize(event), CUDA_SUCCESS);
+  EXPECT_EQ(driver().waits(), before + 1);
+  ASSERT_EQ(driver().cuMemcpyDtoHAsync(&pageable, place, 4, s), CUDA_SUCCESS);
+  EXPECT_EQ(driver().waits(), before + 2);
+  ASSERT_EQ(driver().cuStreamSynchronize(s), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuMemcpyDtoH(&pageable, place, 4), CUDA_SUCCESS);
+  EXPECT_EQ(driver().waits(), before + 4);
+  EXPECT_EQ(*static_cast<int *>(pinned), 7);
+  EXPECT_EQ(driver().cuEventDestroy(event), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMemFreeHost(pinned), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuStreamDestroy(s), CUDA_SUCCESS);
+}
+
 TEST_F(StreamTest, EventsOrderStreams) {
   CUevent event = nullptr;
   ASSERT_EQ(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),

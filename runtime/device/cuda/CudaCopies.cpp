@@ -22,13 +22,20 @@ Status CudaExecutable::upload(CUdeviceptr target, const void *source,
       "a write to the GPU");
 }
 
-/// Puts what is in the inbox in its place before anything else happens.
-Status CudaExecutable::deliver() {
+/// Puts what is in the inbox in its place before anything else in the stream.
+/// It must be cleared once that is waited for.
+Status CudaExecutable::launchInbox() {
   MTP_RETURN_IF_ERROR(checkIdle());
   if (inbox.isEmpty())
     return okStatus();
   KernelLaunch launch = inbox.launch();
-  MTP_RETURN_IF_ERROR(launchKernel(launch));
+  return launchKernel(launch);
+}
+
+Status CudaExecutable::deliver() {
+  MTP_RETURN_IF_ERROR(launchInbox());
+  if (inbox.isEmpty())
+    return okStatus();
   MTP_RETURN_IF_ERROR(wait("a write to the GPU"));
   inbox.clear();
   return okStatus();
@@ -45,6 +52,9 @@ Status CudaExecutable::write(const Binding &binding, const void *source,
   CUdeviceptr target = address(binding);
   if (inbox.add(target, source, bytes))
     return okStatus();
+  // What no inbox takes need not wait for others' words.
+  if (!Inbox::fits(target, bytes) && !inbox.overlaps(target, bytes))
+    return upload(target, source, bytes);
   MTP_RETURN_IF_ERROR(deliver());
   return inbox.add(target, source, bytes) ? okStatus()
                                           : upload(target, source, bytes);
@@ -79,20 +89,46 @@ Status CudaExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
 }
 
 /// Nobody may have written what is behind the entries.
-Status CudaExecutable::readPage(uint32_t cache, uint32_t layer, uint32_t page,
-                                uint32_t entries, void *target) {
-  MTP_RETURN_IF_ERROR(context->enter());
-  CUdeviceptr source =
-      caches[cache][layer].address() + page * artifact.pageStride(cache);
+void CudaExecutable::addPage(const ReadPart &part,
+                             std::vector<DownloadPiece> &pieces) const {
+  uint32_t cache = part.source.index;
+  CUdeviceptr source = caches[cache][part.layer].address() +
+                       part.page * artifact.pageStride(cache);
+  auto *target = static_cast<uint8_t *>(part.target);
   uint64_t bytes = artifact.pageBytes(cache);
   uint32_t all = artifact.envelope ? artifact.envelope->page_tokens() : 1;
   // A page has the first head's shares of all entries, then the second one's.
   uint32_t heads = artifact.caches->Get(cache)->heads();
-  if (heads == 0 || entries >= all)
-    return download(target, source, bytes);
+  if (heads == 0 || part.entries >= all) {
+    pieces.push_back({target, source, bytes});
+    return;
+  }
   uint64_t share = bytes / heads;
   for (uint64_t at = 0; at < bytes; at += share)
-    MTP_RETURN_IF_ERROR(download(static_cast<uint8_t *>(target) + at,
-                                 source + at, share / all * entries));
+    pieces.push_back({target + at, source + at, share / all * part.entries});
+}
+
+Status CudaExecutable::readPage(uint32_t cache, uint32_t layer, uint32_t page,
+                                uint32_t entries, void *target) {
+  ReadPart part{{schema::Space::Kv, cache}, layer, page, entries, target};
+  return readAll({&part, 1});
+}
+
+Status CudaExecutable::readAll(std::span<const ReadPart> parts) {
+  MTP_RETURN_IF_ERROR(context->enter());
+  std::vector<DownloadPiece> pieces;
+  for (const ReadPart &part : parts)
+    if (part.source.space == schema::Space::Kv)
+      addPage(part, pieces);
+    else if (isWatched(part.source))
+      MTP_RETURN_IF_ERROR(read(part.source, part.target, part.source.bytes));
+    else
+      pieces.push_back({static_cast<uint8_t *>(part.target),
+                        address(part.source), part.source.bytes});
+  if (pieces.empty())
+    return okStatus();
+  MTP_RETURN_IF_ERROR(launchInbox());
+  MTP_RETURN_IF_ERROR(copies.run(stream, pieces));
+  inbox.clear();
   return okStatus();
 }

@@ -201,7 +201,7 @@ uint64_t CudaExecutable::memoryBytes() const {
 }
 
 uint64_t CudaExecutable::hostBytes() const {
-  uint64_t sum = inbox.bytes() + loop.bytes();
+  uint64_t sum = inbox.bytes() + loop.bytes() + copies.bytes();
   for (const PinnedMemory &state : pinned)
     sum += state.size();
   return sum;

@@ -10,6 +10,7 @@
 #define MTP_RUNTIME_DEVICE_CUDA_CUDAEXECUTABLE_H
 
 #include "runtime/device/Rounds.h"
+#include "runtime/device/cuda/Download.h"
 #include "runtime/device/cuda/Inbox.h"
 #include "runtime/device/cuda/LoadedPlan.h"
 #include "runtime/device/cuda/PlanGemms.h"
@@ -49,6 +50,7 @@ public:
                    const void *source) override;
   Status readPage(uint32_t cache, uint32_t layer, uint32_t page,
                   uint32_t entries, void *target) override;
+  Status readAll(std::span<const ReadPart> parts) override;
   uint64_t memoryBytes() const override;
   uint64_t hostBytes() const override;
 
@@ -71,6 +73,7 @@ private:
   Result<GraphParts> partsOf(const Program &program, uint32_t n, Part part);
   Status launchGraph(uint32_t program, uint32_t n, Part part);
   Status runPart(uint32_t program, uint32_t n, Part part);
+  Status launchInbox();
   Status deliver();
   Status checkIdle() const {
     return loop.isRunning() ? failedPrecondition("rounds are under way")
@@ -87,6 +90,7 @@ private:
   CUdeviceptr address(const Binding &binding) const;
   Status upload(CUdeviceptr target, const void *source, uint64_t bytes);
   Status download(void *target, CUdeviceptr source, uint64_t bytes);
+  void addPage(const ReadPart &part, std::vector<DownloadPiece> &pieces) const;
   Status wait(std::string_view what) const;
   std::chrono::nanoseconds patience() const;
 
@@ -109,6 +113,7 @@ private:
   std::vector<std::vector<CudaMemory>> caches;
   CUstream stream = nullptr;
   Inbox inbox;
+  Download copies{context};
   RoundLoop loop;
   /// Null until somebody uses the library.
   std::unique_ptr<PlanGemms> gemms;

@@ -40,8 +40,15 @@ bool Inbox::overlaps(CUdeviceptr target, uint64_t bytes) const {
   return before + uint64_t(recordOf(memory, number)->words) * 4 > target;
 }
 
+/// What is larger leaves others no room, and is worth a copy of its own.
+static constexpr uint64_t kLargestWrite = 64 << 10;
+
+bool Inbox::fits(CUdeviceptr target, uint64_t bytes) {
+  return bytes % 4 == 0 && target % 4 == 0 && bytes <= kLargestWrite;
+}
+
 bool Inbox::add(CUdeviceptr target, const void *source, uint64_t bytes) {
-  if (bytes % 4 != 0 || target % 4 != 0)
+  if (!fits(target, bytes))
     return false;
   auto same = records.find(target);
   if (same != records.end()) {

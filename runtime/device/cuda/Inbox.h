@@ -21,11 +21,14 @@ public:
   static Result<Inbox> create(std::shared_ptr<CudaContext> context,
                               CUfunction kernel);
 
-  /// Takes a write along. False where it does not fit: it overlaps another one,
-  /// is no number of words, or there is no more room. The inbox must be
-  /// delivered first then, and what does not fit into an empty one is a copy of
-  /// its own.
+  /// Takes a write along. False where it overlaps another one or there is no
+  /// more room, and the inbox must be delivered first; and where fits() is
+  /// false: it is a copy of its own then.
   bool add(CUdeviceptr target, const void *source, uint64_t bytes);
+  /// Whether an empty one would take it: a number of words, and not too many.
+  static bool fits(CUdeviceptr target, uint64_t bytes);
+  /// Whether it covers words that are taken along.
+  bool overlaps(CUdeviceptr target, uint64_t bytes) const;
 
   bool isEmpty() const { return records.empty(); }
   /// After a launch that took it along.
@@ -36,8 +39,6 @@ public:
   uint64_t bytes() const { return memory.size(); }
 
 private:
-  bool overlaps(CUdeviceptr target, uint64_t bytes) const;
-
   PinnedMemory memory;
   CUfunction kernel = nullptr;
   /// By their targets, their numbers.

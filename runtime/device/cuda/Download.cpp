@@ -1,0 +1,156 @@
+//===- Download.cpp - Much memory of a GPU to the host --------------------===//
+
+#include "runtime/device/cuda/Download.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace mtp;
+
+static constexpr const char *kWhat = "a read from the GPU";
+
+/// What a piece takes of a buffer: transfers begin at a multiple of what the
+/// bus moves at once.
+static uint64_t alignUp(uint64_t bytes) {
+  return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
+}
+
+Download::Download(std::shared_ptr<CudaContext> context, uint64_t bufferBytes,
+                   uint32_t threads)
+    : context(std::move(context)), most(alignUp(bufferBytes)), copies(threads) {
+}
+
+Download::~Download() {
+  if (!context->enter().isOk())
+    return;
+  for (Buffer &buffer : buffers)
+    if (buffer.filled)
+      context->driver().cuEventDestroy(buffer.filled);
+}
+
+uint64_t Download::bytes() const {
+  return buffers[0].memory.size() + buffers[1].memory.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+Status Download::prepare(Buffer &buffer, uint64_t bytes) {
+  const DriverApi &driver = context->driver();
+  if (!buffer.filled)
+    MTP_RETURN_IF_ERROR(driver.check(
+        driver.cuEventCreate(&buffer.filled, CU_EVENT_DISABLE_TIMING),
+        "cuEventCreate"));
+  if (buffer.memory.size() >= bytes)
+    return okStatus();
+  buffer.memory = {};
+  MTP_ASSIGN_OR_RETURN(
+      buffer.memory,
+      PinnedMemory::allocate(context, bytes, "copies from the GPU"));
+  return okStatus();
+}
+
+/// Makes buffers that are large enough for so many bytes, or as large as any.
+/// ResourceExhausted where there is no memory for them.
+Status Download::makeBuffers(uint64_t bytes) {
+  uint64_t each = std::min(most, bytes);
+  uint64_t second = bytes > most ? most : 0;
+  if (buffers[0].memory.size() >= each && buffers[1].memory.size() >= second)
+    return okStatus();
+  // Of other sizes the first may be there already.
+  uint64_t all = std::max(each, buffers[0].memory.size()) +
+                 std::max(second, buffers[1].memory.size());
+  MTP_ASSIGN_OR_RETURN(
+      MemoryReservation grown,
+      hostMemory().reserve(all, "copies from the GPU", hostMemoryLimit()));
+  MTP_RETURN_IF_ERROR(prepare(buffers[0], each));
+  if (second)
+    MTP_RETURN_IF_ERROR(prepare(buffers[1], second));
+  reservation = std::move(grown);
+  return okStatus();
+}
+
+/// Waits until the device has filled the buffer, and gives away what it has.
+Status Download::empty(Buffer &buffer) {
+  if (buffer.pieces.empty())
+    return okStatus();
+  MTP_RETURN_IF_ERROR(context->check(
+      context->driver().cuEventSynchronize(buffer.filled), kWhat));
+  const uint8_t *from = buffer.memory.data();
+  for (const DownloadPiece &piece : buffer.pieces) {
+    copies.run(piece.target, from, piece.bytes);
+    from += alignUp(piece.bytes);
+  }
+  buffer.pieces.clear();
+  buffer.used = 0;
+  return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Copying
+//===----------------------------------------------------------------------===//
+
+/// Leaves the current buffer to the device, and empties the other one, which is
+/// filled next.
+Status Download::leave(CUstream stream) {
+  Buffer &buffer = buffers[current];
+  if (!buffer.pieces.empty())
+    MTP_RETURN_IF_ERROR(context->check(
+        context->driver().cuEventRecord(buffer.filled, stream), kWhat));
+  current = (current + 1) % buffers.size();
+  return empty(buffers[current]);
+}
+
+Status Download::add(CUstream stream, DownloadPiece piece) {
+  while (piece.bytes != 0) {
+    if (buffers[current].used == buffers[current].memory.size())
+      MTP_RETURN_IF_ERROR(leave(stream));
+    Buffer &buffer = buffers[current];
+    DownloadPiece part = piece;
+    part.bytes = std::min(piece.bytes, buffer.memory.size() - buffer.used);
+    MTP_RETURN_IF_ERROR(context->check(
+        context->driver().cuMemcpyDtoHAsync(buffer.memory.data() + buffer.used,
+                                            part.source, part.bytes, stream),
+        kWhat));
+    buffer.pieces.push_back(part);
+    buffer.used += alignUp(part.bytes);
+    piece.target += part.bytes;
+    piece.source += part.bytes;
+    piece.bytes -= part.bytes;
+  }
+  return okStatus();
+}
+
+/// To memory that is not pinned.
+Status Download::runDirectly(CUstream stream,
+                             std::span<const DownloadPiece> pieces) {
+  const DriverApi &driver = context->driver();
+  for (const DownloadPiece &piece : pieces)
+    MTP_RETURN_IF_ERROR(
+        context->check(driver.cuMemcpyDtoHAsync(piece.target, piece.source,
+                                                piece.bytes, stream),
+                       kWhat));
+  return context->check(driver.cuStreamSynchronize(stream), kWhat);
+}
+
+Status Download::run(CUstream stream, std::span<const DownloadPiece> pieces) {
+  uint64_t bytes = 0;
+  for (const DownloadPiece &piece : pieces)
+    bytes += alignUp(piece.bytes);
+  Status made = makeBuffers(bytes);
+  if (made.code() == StatusCode::ResourceExhausted)
+    return runDirectly(stream, pieces);
+  MTP_RETURN_IF_ERROR(made);
+  // A copy that failed may have left some.
+  for (Buffer &buffer : buffers) {
+    buffer.pieces.clear();
+    buffer.used = 0;
+  }
+  current = 0;
+  for (const DownloadPiece &piece : pieces)
+    MTP_RETURN_IF_ERROR(add(stream, piece));
+  // The one before the last, and the last.
+  MTP_RETURN_IF_ERROR(leave(stream));
+  return leave(stream);
+}

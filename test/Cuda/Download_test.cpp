@@ -1,0 +1,124 @@
+//===- Download_test.cpp - Much memory of a GPU, on the simulator ---------===//
+//
+// A device's driver waits for each copy to memory that is not pinned. The
+// simulator counts such waits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceFixture.h"
+#include "runtime/core/MemoryAccount.h"
+#include "runtime/device/cuda/Download.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+constexpr uint64_t kBuffer = 1024;
+
+uint64_t waits() {
+  return simulatorFunction<uint64_t (*)()>("mtp_sim_waits")();
+}
+
+class DownloadTest : public CudaDeviceTest {
+protected:
+  void SetUp() override {
+    CudaDeviceTest::SetUp();
+    auto opened = CudaContext::open(MTP_CUDASIM);
+    ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+    context = *opened;
+    ASSERT_TRUE(context->enter().isOk());
+    ASSERT_EQ(context->driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+              CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    inject("pinned", INT64_MAX);
+    setHostMemoryLimitForTests(std::nullopt);
+    if (context->enter().isOk())
+      context->driver().cuStreamDestroy(stream);
+    memory.clear();
+    context.reset();
+    CudaDeviceTest::TearDown();
+  }
+
+  /// Makes pieces of these sizes, each of other bytes, and runs them: how often
+  /// that waits. All bytes must be there, and no others.
+  uint64_t runPieces(Download &download, const std::vector<uint64_t> &sizes) {
+    std::vector<std::vector<uint8_t>> expected, targets;
+    std::vector<DownloadPiece> pieces;
+    memory.clear();
+    for (uint64_t size : sizes) {
+      expected.emplace_back(size);
+      std::iota(expected.back().begin(), expected.back().end(),
+                uint8_t(3 * expected.size()));
+      auto source = CudaMemory::allocate(context, size, 0, "a state");
+      EXPECT_TRUE(source.isOk()) << source.status().toString();
+      EXPECT_EQ(context->driver().cuMemcpyHtoDAsync(
+                    source->address(), expected.back().data(), size, stream),
+                CUDA_SUCCESS);
+      memory.push_back(std::move(*source));
+      targets.emplace_back(size + 1, 0xee);
+    }
+    for (size_t i = 0; i < sizes.size(); ++i)
+      pieces.push_back({targets[i].data(), memory[i].address(), sizes[i]});
+    uint64_t before = waits();
+    Status status = download.run(stream, pieces);
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    uint64_t waited = waits() - before;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      EXPECT_EQ(targets[i].back(), 0xee) << "piece " << i;
+      targets[i].pop_back();
+      EXPECT_EQ(targets[i], expected[i]) << "piece " << i;
+    }
+    return waited;
+  }
+
+  std::shared_ptr<CudaContext> context;
+  CUstream stream = nullptr;
+  std::vector<CudaMemory> memory;
+};
+} // namespace
+
+TEST_F(DownloadTest, WaitsOnceForAllThatABufferHolds) {
+  Download download(context, kBuffer);
+  EXPECT_EQ(download.bytes(), 0u);
+  EXPECT_EQ(runPieces(download, {1, 300, 13}), 1u);
+  EXPECT_EQ(download.bytes(), 1024u) << "pieces begin at multiples of 256";
+  EXPECT_EQ(runPieces(download, {200, 256, 1, 7}), 1u);
+  // Two and a half, and one that is full.
+  EXPECT_EQ(runPieces(download, {2 * kBuffer + 512}), 3u);
+  EXPECT_EQ(download.bytes(), 2 * kBuffer);
+  EXPECT_EQ(runPieces(download, {kBuffer}), 1u);
+  EXPECT_EQ(runPieces(download, {700, 5 * kBuffer + 77, 3, 500, 900}), 8u);
+}
+
+TEST_F(DownloadTest, BuffersAreNoLargerThanPieces) {
+  Download download(context);
+  runPieces(download, {100, 300});
+  EXPECT_EQ(download.bytes(), 256u + 512u);
+  runPieces(download, {1000});
+  EXPECT_EQ(download.bytes(), 1024u);
+  runPieces(download, {1});
+  EXPECT_EQ(download.bytes(), 1024u);
+}
+
+TEST_F(DownloadTest, DoesWithoutMemoryThatIsPinned) {
+  Download download(context, kBuffer);
+  inject("pinned", 100);
+  // One for each piece, and one for the end.
+  EXPECT_EQ(runPieces(download, {10, 20, 30}), 4u);
+  inject("pinned", INT64_MAX);
+  setHostMemoryLimitForTests(
+      MemoryLimit{hostMemory().reserved() + 700, "of a test"});
+  EXPECT_EQ(runPieces(download, {10, 20, 30}), 4u);
+  EXPECT_EQ(download.bytes(), 0u);
+  setHostMemoryLimitForTests(std::nullopt);
+  EXPECT_EQ(runPieces(download, {10, 20, 30}), 1u);
+}
+
+TEST_F(DownloadTest, NothingIsNoWait) {
+  Download download(context, kBuffer);
+  EXPECT_EQ(runPieces(download, {}), 0u);
+}
