@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -542,6 +543,55 @@ TEST_P(HybridStorm, SequencesComeAndGo) {
     EXPECT_GT(s.accepted[0], 0u);
     EXPECT_GT(s.droppedSnapshots, 0u);
   }
+}
+
+// Logits of a text's rows, by a function that writes what slots carry: it is
+// for sessions in which nobody has a slot, and leaves nothing to who comes
+// next.
+TEST_P(Hybrid, PromptsAreScoredWhereNobodyHasASlot) {
+  uint32_t rows = 32, vocab = envelope.vocab;
+  Request text = request(0, 40, 4);
+  SessionOptions options = single(/*k=*/0, /*slots=*/1);
+  Outcome expected = generate(model, options, {text});
+  options.roundsPerLaunch = 1;
+  // It has the pages of all slots.
+  options.kvPages =
+      1 + envelope.maxBatch * envelope.maxContext / envelope.pageTokens;
+  auto opened = Session::create(model, options);
+  ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+  Session &session = **opened;
+  auto score = [&](uint32_t begin, uint32_t count) {
+    std::vector<int32_t> columns[3];
+    for (uint32_t i = 0; i < rows; ++i) {
+      columns[0].push_back(i < count ? text.prompt[begin + i] : 0);
+      columns[1].push_back(0);
+      columns[2].push_back(i < count ? int32_t(begin + i) : -1);
+    }
+    std::vector<Tensor> inputs;
+    for (const std::vector<int32_t> &column : columns) {
+      auto *bytes = reinterpret_cast<const uint8_t *>(column.data());
+      inputs.push_back({{ElementType::I32, {rows}}, {bytes, bytes + 4 * rows}});
+    }
+    return session.runFunction("prompt_logits", inputs);
+  };
+  auto first = score(0, rows);
+  ASSERT_TRUE(first.isOk()) << first.status().toString();
+  auto last = score(rows, 8);
+  ASSERT_TRUE(last.isOk()) << last.status().toString();
+  EXPECT_EQ(std::memcmp((*last)[0].bytes.data() + 7 * vocab * sizeof(float),
+                        expected.sequences[0].logits.data(),
+                        vocab * sizeof(float)),
+            0);
+  SequenceId id = *session.add(text);
+  ASSERT_TRUE(session.step().isOk());
+  std::string refused = score(0, rows).status().toString();
+  EXPECT_NE(refused.find("FailedPrecondition: @prompt_logits: expected a "),
+            std::string::npos)
+      << refused;
+  while (!session.idle())
+    ASSERT_TRUE(session.step().isOk());
+  EXPECT_TRUE(
+      std::ranges::equal(*session.output(id), expected.sequences[0].tokens));
 }
 
 // Sequences come, are cancelled in their prompts and in their rounds, and their

@@ -30,6 +30,13 @@ public:
       // Parts of a row side by side, for who shares the tasks of one row.
       Value rows = kb.param(0), row = kb.rem(task, rows);
       Value begin = kb.mul(kb.div(task, rows), columns);
+      forDeadRowAt(kb, row, kRunBuffers, [&] {
+        kb.forChunks(columns, [&](Value first, Value mask) {
+          kb.storeLanes(
+              kb.constant(kb.f32Lanes(), 0),
+              rowAt(kY, kernel.getYStride(), row, kb.add(begin, first)), mask);
+        });
+      });
       forRunAt(kb, row, kRunBuffers, kernel.getKept(), kernel.getSlots(),
                [&](const SlotRun &run) {
                  kb.forChunks(columns, [&](Value first, Value mask) {
@@ -44,6 +51,11 @@ private:
   Value stateAt(const SlotRun &run, Value index, Value column) {
     Value row = kb.add(kb.mul(run.slot, kernel.getStateRows()), index);
     return kb.at(kb.at(kb.buffer(kState), row, width * 4), column, 4);
+  }
+
+  Value rowAt(int64_t buffer, int64_t stride, Value row, Value column) {
+    return kb.at(kb.at(kb.buffer(buffer), row, strideOr(stride, width) * 4),
+                 column, 4);
   }
 
   Value load(Value pointer, Value mask) {
@@ -69,25 +81,22 @@ private:
     for (int64_t i = 0; i <= before; ++i)
       weights.push_back(load(
           kb.at(kb.at(kb.buffer(kWeight), i * width * 4), column, 4), mask));
-    auto rowAt = [&](int64_t buffer, int64_t stride, Value row) {
-      return kb.at(kb.at(kb.buffer(buffer), row, strideOr(stride, width) * 4),
-                   column, 4);
-    };
-    kb.forRange(kb.integer(0), run.count, 1, loadPast(run, column, mask),
-                [&](Value i, ValueRange past) {
-                  Value row = kb.add(run.first, i);
-                  Value x = load(rowAt(kX, kernel.getXStride(), row), mask);
-                  Value sum = kb.mul(weights[before], x);
-                  for (int64_t j = before; j-- > 0;)
-                    sum = kb.fma(weights[j], past[j], sum);
-                  kb.storeLanes(emitSilu(kb, sum),
-                                rowAt(kY, kernel.getYStride(), row), mask);
-                  keep(run, i, x, past, column, mask);
-                  ValueRange newer = past.drop_front();
-                  Values next(newer.begin(), newer.end());
-                  next.push_back(x);
-                  return next;
-                });
+    kb.forRange(
+        kb.integer(0), run.count, 1, loadPast(run, column, mask),
+        [&](Value i, ValueRange past) {
+          Value row = kb.add(run.first, i);
+          Value x = load(rowAt(kX, kernel.getXStride(), row, column), mask);
+          Value sum = kb.mul(weights[before], x);
+          for (int64_t j = before; j-- > 0;)
+            sum = kb.fma(weights[j], past[j], sum);
+          kb.storeLanes(emitSilu(kb, sum),
+                        rowAt(kY, kernel.getYStride(), row, column), mask);
+          keep(run, i, x, past, column, mask);
+          ValueRange newer = past.drop_front();
+          Values next(newer.begin(), newer.end());
+          next.push_back(x);
+          return next;
+        });
   }
 
   /// Keeps row i of the run if it is one of the last, behind what was in front

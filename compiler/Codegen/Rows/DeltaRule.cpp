@@ -39,6 +39,12 @@ public:
       // begins with, which do all of its work.
       Value rows = kb.param(0), row = kb.rem(task, rows);
       head = kb.div(task, rows);
+      forDeadRowAt(kb, row, kRunBuffers, [&] {
+        kb.forChunks(dv, [&](Value first, Value mask) {
+          column = first;
+          kb.storeLanes(zero(), valueAt(kY, kernel.getYStride(), row), mask);
+        });
+      });
       forRunAt(kb, row, kRunBuffers, kernel.getKept(), kernel.getSlots(),
                [&](const SlotRun &run) { emitRun(run); });
     });

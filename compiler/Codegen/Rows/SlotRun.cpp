@@ -49,6 +49,13 @@ private:
 
 } // namespace
 
+void mtp::codegen::forDeadRowAt(KernelBuilder &kb, Value row,
+                                const RunBuffers &buffers,
+                                llvm::function_ref<void()> body) {
+  Value position = kb.loadI32(kb.buffer(buffers.positions), row);
+  kb.ifThen(kb.cmp(Cmp::LT, position, 0), body);
+}
+
 void mtp::codegen::forRunAt(KernelBuilder &kb, Value row,
                             const RunBuffers &buffers, int64_t kept,
                             int64_t slots,

@@ -27,6 +27,11 @@ struct SlotRun {
   Value lead;
 };
 
+/// Calls `body` where `row` is dead: its task gives it zeros, so that whoever
+/// reads all rows finds numbers.
+void forDeadRowAt(KernelBuilder &kb, Value row, const RunBuffers &buffers,
+                  llvm::function_ref<void()> body);
+
 /// Calls `body` with the run that begins with row `row`, if one does and has
 /// rows that live. `kept` is how many rows a slot keeps at most, `slots` how
 /// many slots there are; numbers out of range are taken for the nearest.
