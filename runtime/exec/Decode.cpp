@@ -243,6 +243,7 @@ Status Session::Impl::readFlight() {
     countSeconds(*flight, (clock() - flight->start) / flight->read);
   MTP_RETURN_IF_ERROR(countRows(*flight));
   MTP_RETURN_IF_ERROR(readBeside(*flight));
+  MTP_RETURN_IF_ERROR(keepEnded());
   flight.reset();
   return applyPauses();
 }
@@ -273,7 +274,11 @@ Status Session::Impl::countRows(const Flight &over) {
 
 /// Waits until nothing runs; what is over is read by a later step.
 Status Session::Impl::landFlight() {
-  if (!flight || flight->progress.isDone)
+  if (!flight)
+    return okStatus();
+  // Whoever asks for it may write to what slots carry.
+  flight->ended.clear();
+  if (flight->progress.isDone)
     return okStatus();
   if (flight->isStopped)
     return failedPrecondition("a round has stopped for its host; call step() "
@@ -285,10 +290,10 @@ Status Session::Impl::landFlight() {
 
 /// The tokens of a row's sequence, if that still runs.
 Status Session::Impl::readRow(const Flight &from, uint32_t row) {
-  if (!isRunning(from.rows[row].sequence))
-    return okStatus();
-  Sequence &sequence = sequences.at(from.rows[row].sequence);
   uint32_t slot = from.rows[row].slot;
+  if (!isRunning(from.rows[row].sequence))
+    return noteFurtherRound(slot);
+  Sequence &sequence = sequences.at(from.rows[row].sequence);
   MTP_ASSIGN_OR_RETURN(HostState::RoundOutput output,
                        host->emittedIn(from.read, slot));
   return readRound(sequence, output, from, row);

@@ -227,6 +227,15 @@ struct RoundPlan {
 
 /// Rounds that follow each other on the device.
 struct Flight {
+  /// Of a sequence that has ended what is known of its slot, which nobody else
+  /// gets before the rounds are over.
+  struct Ended {
+    uint32_t slot;
+    std::vector<int32_t> tokens, table;
+    std::vector<PageMaker> makers;
+    Hash128 inputs;
+    std::vector<int32_t> salt;
+  };
   struct Row {
     SequenceId sequence;
     uint32_t slot;
@@ -260,6 +269,8 @@ struct Flight {
   /// What is over, and what of it the sequences have got.
   Progress progress;
   uint32_t read = 0;
+  /// Those whose slots carry what they left there, as far as has been read.
+  std::vector<Ended> ended;
 };
 
 /// See session.h for what the public functions do.
@@ -326,6 +337,12 @@ public:
   Status keepStates(Sequence &sequence);
   Result<bool> isAtRest(const Sequence &last);
   Status keepEnd(Sequence &sequence);
+  Result<Snapshots::Id> storeBehindPages(Prefix prefix, uint32_t slot,
+                                         std::span<const int32_t> table,
+                                         bool isKept);
+  Flight::Ended endedOf(Sequence &sequence);
+  Status noteFurtherRound(uint32_t slot);
+  Status keepEnded();
   const Snapshots::Copy *copyFor(const Sequence &sequence, uint32_t slot,
                                  uint64_t taken) const;
   uint64_t keptTokens(const Sequence &sequence) const;

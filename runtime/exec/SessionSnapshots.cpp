@@ -84,25 +84,36 @@ bool Session::Impl::canKeep(const Sequence &sequence) const {
   return sequence.phase == Sequence::Phase::Prefilling || isFinal(sequence);
 }
 
+/// Copies what a slot carries in front of the prefix's last token, behind the
+/// pages of these tokens that the index has.
+Result<Snapshots::Id>
+Session::Impl::storeBehindPages(Prefix prefix, uint32_t slot,
+                                std::span<const int32_t> table, bool isKept) {
+  uint64_t page = inner.envelope->pageTokens;
+  uint64_t position = prefix.tokens.size() - 1;
+  prefix.end = position / page * page;
+  prefix.page = kv->find(prefix.tokens, prefix.end, prefix.making);
+  if (prefix.end > 0 && prefix.page == 0)
+    return Snapshots::Id(0);
+  return snapshots->store(prefix, {position, /*pending=*/0, isKept}, slot,
+                          table, memory);
+}
+
 /// Copies what the slot carries behind the pages of its tokens that the index
 /// has, or, where that `isWhole`, with all of its own.
 Result<Snapshots::Id> Session::Impl::storeStates(Sequence &sequence,
                                                  bool isWhole, bool isKept) {
-  uint64_t page = inner.envelope->pageTokens, known = sequence.draftsFrom();
+  uint64_t known = sequence.draftsFrom();
   if (sequence.phase == Sequence::Phase::Running)
     learnTokens(sequence, known);
   Prefix prefix;
   prefix.tokens = std::span(sequence.context).first(known);
   prefix.making = makingOf(sequence);
-  uint64_t position = known - 1;
-  if (!isWhole) {
-    prefix.end = position / page * page;
-    prefix.page = kv->find(prefix.tokens, prefix.end, prefix.making);
-    if (prefix.end > 0 && prefix.page == 0)
-      return Snapshots::Id(0);
-  }
-  return snapshots->store(prefix, {position, /*pending=*/0, isKept},
-                          sequence.slot, kv->table(sequence.slot), memory);
+  std::span<const int32_t> table = kv->table(sequence.slot);
+  if (!isWhole)
+    return storeBehindPages(prefix, sequence.slot, table, isKept);
+  return snapshots->store(prefix, {known - 1, /*pending=*/0, isKept},
+                          sequence.slot, table, memory);
 }
 
 /// Of a sequence that is about to lose slot and pages. No round is under way.
@@ -140,15 +151,62 @@ Result<bool> Session::Impl::isAtRest(const Sequence &last) {
   return flight->progress.isDone && flight->read + 1 >= flight->progress.rounds;
 }
 
+/// What there is to know of a sequence that ends while rounds go on.
+Flight::Ended Session::Impl::endedOf(Sequence &sequence) {
+  uint64_t known = sequence.draftsFrom();
+  learnTokens(sequence, known);
+  std::span<const int32_t> table = kv->table(sequence.slot);
+  std::span<const PageMaker> makers = kv->makers(sequence.slot);
+  Flight::Ended ended;
+  ended.slot = sequence.slot;
+  ended.tokens.assign(sequence.context.begin(),
+                      sequence.context.begin() + ptrdiff_t(known));
+  ended.table.assign(table.begin(), table.end());
+  ended.makers.assign(makers.begin(), makers.end());
+  ended.inputs = sequence.inputHash;
+  ended.salt = sequence.salt;
+  return ended;
+}
+
 /// Of a sequence that is about to end, for who goes on with what it has put
-/// out. Where other rounds have followed on the device, its states are gone.
+/// out. Where other rounds have followed on the device, its copy is made behind
+/// them.
 Status Session::Impl::keepEnd(Sequence &sequence) {
   if (!canKeep(sequence) || !kv->sharesPrefixes())
     return okStatus();
   MTP_ASSIGN_OR_RETURN(bool isStanding, isAtRest(sequence));
-  if (!isStanding)
+  if (!isStanding) {
+    flight->ended.push_back(endedOf(sequence));
     return okStatus();
+  }
   return storeStates(sequence, /*isWhole=*/false, /*isKept=*/false).status();
+}
+
+/// Reads a round that a sequence of the slot, which has ended, was in: the
+/// device leaves what it carried alone if it knows of the end, and else has
+/// gone on.
+Status Session::Impl::noteFurtherRound(uint32_t slot) {
+  auto isOf = [slot](const Flight::Ended &ended) { return ended.slot == slot; };
+  if (std::ranges::none_of(flight->ended, isOf))
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(HostState::RoundOutput output,
+                       host->emittedIn(flight->read, slot));
+  if (!output.tokens.empty())
+    std::erase_if(flight->ended, isOf);
+  return okStatus();
+}
+
+/// Copies what sequences left that ended in rounds which are over and read.
+Status Session::Impl::keepEnded() {
+  for (const Flight::Ended &ended : flight->ended) {
+    Prefix prefix;
+    prefix.tokens = ended.tokens;
+    prefix.making = {ended.makers, true, ended.inputs, ended.salt};
+    MTP_RETURN_IF_ERROR(
+        storeBehindPages(prefix, ended.slot, ended.table, /*isKept=*/false)
+            .status());
+  }
+  return okStatus();
 }
 
 //===----------------------------------------------------------------------===//
