@@ -47,6 +47,8 @@ struct Plan {
   std::map<std::string, int64_t> kernelsOfKind;
   int64_t arenaBytes = 0;
   int64_t stateBytes = 0;
+  /// What recurrent layers carry of a slot.
+  int64_t recurrentBytes = 0;
   int64_t weightBytes = 0;
   int64_t weights = 0;
   int64_t kvBytesPerToken = 0;
@@ -106,6 +108,11 @@ static int64_t poolTokens(ModuleOp module) {
   return (pages + 1) * envelope.getPage();
 }
 
+static int64_t bytesOfSlot(MemRefType state) {
+  int64_t numbers = ShapedType::getNumElements(state.getShape().drop_front());
+  return numbers * state.getElementTypeBitWidth() / 8;
+}
+
 static FailureOr<Plan> makePlan(ModuleOp module) {
   FailureOr<PlanLayout> layout = PlanLayout::get(module);
   if (failed(layout))
@@ -121,6 +128,9 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
     plan.kvBytesPerToken += cache.getLayers() * cache.getEntry() *
                             cache.getDtype().getIntOrFloatBitWidth() / 8;
   }
+  for (auto state : module.getOps<exec::StateOp>())
+    if (state.getRebuild() == mlir::mtp::Rebuild::Run)
+      plan.recurrentBytes += bytesOfSlot(cast<MemRefType>(state.getType()));
   plan.kvTokens = poolTokens(module);
   plan.exact = !module->hasAttr(mlir::mtp::kCustomRuleAttr);
   plan.lossy = module->hasAttr(mlir::mtp::kLossyAttr);
@@ -217,6 +227,7 @@ static void printJson(const Plan &plan, llvm::raw_ostream &os) {
     json.attribute("weight_bytes", plan.weightBytes);
     json.attribute("arena_bytes", plan.arenaBytes);
     json.attribute("state_bytes", plan.stateBytes);
+    json.attribute("recurrent_bytes_per_slot", plan.recurrentBytes);
     json.attribute("kv_bytes_per_token", plan.kvBytesPerToken);
     json.attribute("kv_bytes", plan.kvBytesPerToken * plan.kvTokens);
     json.attribute("exact", plan.exact);
@@ -327,6 +338,8 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
   line("weights", plan.weightBytes);
   line("arena", plan.arenaBytes);
   line("state", plan.stateBytes);
+  if (plan.recurrentBytes > 0)
+    line("recurrent per slot", plan.recurrentBytes);
   line("kv per token", plan.kvBytesPerToken);
   line("kv in all", plan.kvBytesPerToken * plan.kvTokens);
   std::string rule = plan.rule.empty() ? "" : " " + plan.rule;
