@@ -141,7 +141,7 @@ static LogicalResult lowerDeltaRule(DeltaRuleOp op, LoweringContext &context) {
   if (!memory || !kept)
     return failure();
   // The columns of a head of keys are those of the state's rows.
-  int64_t heads = exec::columnsOf(op.getDecay());
+  int64_t heads = exec::columnsOf(op.getBeta());
   int64_t keys = cast<MemRefType>(memory.getType()).getDimSize(1) / heads;
   int64_t keyHeads = exec::columnsOf(op.getQ()) / keys;
   context.map(op.getResult(),

@@ -203,6 +203,10 @@ const Case cases[] = {
      "scale = 0.5 : f32, q_stride = 11, k_stride = 12, v_stride = 37, "
      "y_stride = 38",
      {6}},
+    {"delta_rule",
+     "heads = 4, key_heads = 2, dk = 5, dv = 9, kept = 3, slots = 2, "
+     "scale = 0.5 : f32, decays = 5",
+     {6}},
     {"kv_move",
      "page = 8, entry_width = 50, dtype = bf16, slots = 3",
      {3, 2, 5}},

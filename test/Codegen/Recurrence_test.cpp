@@ -295,6 +295,8 @@ TEST_P(CausalConvOf, IsThatOfTheWholeText) {
 struct DeltaCase {
   const char *name;
   int heads, keyHeads, dk, dv;
+  /// Of a head: one, or one for each of its keys.
+  int decays = 1;
 };
 
 /// Rows of q, k, v, decay and beta, for all tokens and drafts.
@@ -303,7 +305,7 @@ struct DeltaInputs {
       : q(randomFloats(count * c.keyHeads * c.dk, 1)),
         k(randomFloats(count * c.keyHeads * c.dk, 2)),
         v(randomFloats(count * c.heads * c.dv, 3)),
-        decay(randomFloats(count * c.heads, 4)),
+        decay(randomFloats(count * c.heads * c.decays, 4)),
         beta(randomFloats(count * c.heads, 5)) {
     for (float &g : decay)
       g = 0.9f + 0.1f * std::fabs(g);
@@ -335,17 +337,24 @@ std::vector<T> deltaRule(const DeltaCase &c, const DeltaInputs &in) {
     for (int t = 0; t < kTokens; ++t) {
       const float *k = &in.k[(t * c.keyHeads + keyHead) * c.dk];
       const float *q = &in.q[(t * c.keyHeads + keyHead) * c.dk];
-      T decay = in.decay[t * c.heads + h], beta = in.beta[t * c.heads + h];
+      const float *decay = &in.decay[(t * c.heads + h) * c.decays];
+      auto decayOf = [&](int i) { return T(decay[c.decays > 1 ? i : 0]); };
+      T beta = in.beta[t * c.heads + h];
       for (int col = 0; col < c.dv; ++col) {
         T seen = 0, sum = 0;
-        for (int i = 0; i < c.dk; ++i)
-          seen = std::fma(T(k[i]), state[i * c.dv + col], seen);
+        for (int i = 0; i < c.dk; ++i) {
+          T s = state[i * c.dv + col];
+          if (c.decays > 1)
+            s = decayOf(i) * s;
+          seen = std::fma(T(k[i]), s, seen);
+        }
         T v = in.v[(t * c.heads + h) * c.dv + col];
-        T forgotten = decay * seen;
-        T u = beta * (v - forgotten);
+        if (c.decays == 1)
+          seen = decayOf(0) * seen;
+        T u = beta * (v - seen);
         for (int i = 0; i < c.dk; ++i) {
           T &s = state[i * c.dv + col];
-          T left = decay * s;
+          T left = decayOf(i) * s;
           s = std::fma(T(k[i]), u, left);
           sum = std::fma(T(q[i]), s, sum);
         }
@@ -361,7 +370,9 @@ class DeltaRuleOf : public testing::TestWithParam<DeltaCase> {};
 INSTANTIATE_TEST_SUITE_P(Shapes, DeltaRuleOf,
                          testing::Values(DeltaCase{"small", 2, 1, 3, 5},
                                          DeltaCase{"shared", 4, 2, 20, 24},
-                                         DeltaCase{"wide", 2, 2, 128, 128}),
+                                         DeltaCase{"wide", 2, 2, 128, 128},
+                                         DeltaCase{"channels", 4, 2, 20, 24,
+                                                   20}),
                          [](const testing::TestParamInfo<DeltaCase> &info) {
                            return std::string(info.param.name);
                          });
@@ -380,17 +391,18 @@ TEST_P(DeltaRuleOf, IsThatOfTheWholeText) {
                       ", key_heads = " + std::to_string(c.keyHeads) +
                       ", dk = " + std::to_string(c.dk) +
                       ", dv = " + std::to_string(c.dv) +
-                      ", kept = 4, slots = 3, scale = 0.375 : f32");
+                      ", kept = 4, slots = 3, scale = 0.375 : f32, decays = " +
+                      std::to_string(c.decays));
     for (uint32_t seed = 0; seed < (target.isGpu ? 2u : 12u); ++seed) {
       Guarded<float> memory(unwritten(size_t(kSlotCount) * c.dk * values)),
           kept(unwritten(size_t(kSlotCount) * kKept * c.heads *
-                         (c.dk + c.dv + 1)));
+                         (c.dk + c.dv + c.decays)));
       Runner runner{values, want, [&](const Dispatch &d) {
                       RunBuffers runs(d);
                       Guarded<float> q(rowsOf(in.q, keys, d.tokens)),
                           k(rowsOf(in.k, keys, d.tokens)),
                           v(rowsOf(in.v, values, d.tokens)),
-                          decay(rowsOf(in.decay, c.heads, d.tokens)),
+                          decay(rowsOf(in.decay, c.heads * c.decays, d.tokens)),
                           beta(rowsOf(in.beta, c.heads, d.tokens)),
                           y(d.slots.size() * values);
                       std::vector<void *> buffers{

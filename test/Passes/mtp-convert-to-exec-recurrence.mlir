@@ -64,6 +64,27 @@ exec.program @packed function {
 
 // -----
 
+// A decay for each of a head's keys: kept rows have as many.
+// CHECK: exec.state @memory.0.memory : memref<3x8x2xf32> rebuild run
+// CHECK: exec.state @memory.0.kept : memref<3x3x20xf32> rebuild run
+// CHECK-LABEL: exec.program @channels
+// CHECK: exec.delta_rule {{.*}} key_heads 1 {{.*}}tensor<5x8xf32>, tensor<5x2xf32>, memref<3x8x2xf32>, memref<3x3x20xf32>
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 3, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.recurrence @memory layers 1 heads 2 keys 4 values 2 key_heads 1 window 4 decays_per_key
+exec.state @length : memref<3xi32>
+exec.program @channels function {
+  %q = exec.input "q" : tensor<5x4xf32>
+  %g = exec.input "g" : tensor<5x8xf32>
+  %b = exec.input "b" : tensor<5x2xf32>
+  %slots = exec.input "slots" : tensor<5xi32>
+  %rows = mtp.make_rows %slots, %slots : tensor<5xi32>
+  %y = mtp.delta_rule %q, %q, %q decay %g beta %b, %rows in @memory[0] scale 0.25 : tensor<5x4xf32>, tensor<5x4xf32>, tensor<5x8xf32>, tensor<5x2xf32>
+  exec.output "y" %y : tensor<5x4xf32>
+}
+}
+
+// -----
+
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 3, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.recurrence @memory layers 1 heads 2 keys 4 values 2 key_heads 1 window 4
 exec.state @active : memref<3xi32>

@@ -23,7 +23,8 @@ class DeltaRule {
 public:
   DeltaRule(KernelBuilder &kb, exec::DeltaRuleKernelAttr kernel)
       : kb(kb), kernel(kernel), heads(kernel.getHeads()), dk(kernel.getDk()),
-        dv(kernel.getDv()), pitch(std::min(kb.lanes(), columns(kernel)) * 4) {}
+        dv(kernel.getDv()), decays(kernel.getDecays()),
+        pitch(std::min(kb.lanes(), columns(kernel)) * 4) {}
 
   /// Columns of the state that are in scratch memory at once.
   static int64_t columns(exec::DeltaRuleKernelAttr kernel) {
@@ -51,6 +52,22 @@ public:
   }
 
 private:
+  /// What is left of a head's state.
+  struct Decay {
+    /// The numbers of all rows of S, or the one that they have in common.
+    Value first;
+    /// That one, in every lane.
+    Value ofAll;
+  };
+
+  Decay decayOf(Value first) {
+    return {first, decays > 1 ? Value() : loadNumber(first)};
+  }
+  /// Of row i of S.
+  Value of(const Decay &decay, Value i) {
+    return decay.ofAll ? decay.ofAll : loadNumber(kb.at(decay.first, i, 4));
+  }
+
   void emitRun(const SlotRun &run) {
     int64_t count = columns(kernel);
     kb.forRange(kb.integer(0), kb.integer(dv), count, [&](Value begin) {
@@ -66,8 +83,11 @@ private:
     kb.forRange(run.lead, run.count, 1, [&](Value i) {
       Value row = kb.add(run.first, i), index = kb.sub(i, run.lead);
       kb.copy(keyAt(kK, kernel.getKStride(), row), keptKey(run, index), dk);
-      kb.storeOne(kb.loadOne(kb.f32Type(), numberAt(kDecay, row)),
-                  keptDecay(run, index));
+      if (decays > 1)
+        kb.copy(decayAt(row), keptDecay(run, index), decays);
+      else
+        kb.storeOne(kb.loadOne(kb.f32Type(), decayAt(row)),
+                    keptDecay(run, index));
     });
   }
 
@@ -75,7 +95,7 @@ private:
     load(run);
     kb.forRange(kb.integer(0), run.pending, 1, [&](Value i) {
       Value u = loadLanes(kb.at(keptUpdate(run, i), column, 4));
-      advance(keptKey(run, i), u, loadNumber(keptDecay(run, i)));
+      advance(keptKey(run, i), u, decayOf(keptDecay(run, i)));
     });
     kb.forRange(kb.integer(0), run.lead, 1,
                 [&](Value i) { step(kb.add(run.first, i)); });
@@ -91,30 +111,36 @@ private:
   Value step(Value row) {
     Value key = keyAt(kK, kernel.getKStride(), row);
     Value query = keyAt(kQ, kernel.getQStride(), row);
-    Value decay = loadNumber(numberAt(kDecay, row));
+    Decay decay = decayOf(decayAt(row));
     Value v = loadLanes(valueAt(kV, kernel.getVStride(), row));
-    Value seen =
-        kb.forRange(kb.integer(0), kb.integer(dk), 1, {zero()},
-                    [&](Value i, ValueRange sum) {
-                      return Values{kb.fma(loadNumber(kb.at(key, i, 4)),
-                                           loadLanes(tileAt(i)), sum[0])};
-                    })[0];
-    Value u = kb.mul(loadNumber(numberAt(kBeta, row)),
-                     kb.sub(v, kb.mul(decay, seen)));
+    Value u = kb.mul(loadNumber(betaAt(row)), kb.sub(v, recall(key, decay)));
     Value y = advance(key, u, decay, query);
     kb.storeLanes(kb.mul(y, scale()), valueAt(kY, kernel.getYStride(), row),
                   lanes);
     return u;
   }
 
+  /// (decay * S)^T key. What all rows of S have in common is left for the sum.
+  Value recall(Value key, const Decay &decay) {
+    Value sum = kb.forRange(
+        kb.integer(0), kb.integer(dk), 1, {zero()},
+        [&](Value i, ValueRange sums) {
+          Value s = loadLanes(tileAt(i));
+          if (!decay.ofAll)
+            s = kb.mul(of(decay, i), s);
+          return Values{kb.fma(loadNumber(kb.at(key, i, 4)), s, sums[0])};
+        })[0];
+    return decay.ofAll ? kb.mul(decay.ofAll, sum) : sum;
+  }
+
   /// S = decay * S + key u^T; with a query also S^T query.
-  Value advance(Value key, Value u, Value decay, Value query = {}) {
+  Value advance(Value key, Value u, const Decay &decay, Value query = {}) {
     Values sums = kb.forRange(
         kb.integer(0), kb.integer(dk), 1, query ? Values{zero()} : Values{},
         [&](Value i, ValueRange sum) {
           Value place = tileAt(i);
           Value s = kb.fma(loadNumber(kb.at(key, i, 4)), u,
-                           kb.mul(decay, loadLanes(place)));
+                           kb.mul(of(decay, i), loadLanes(place)));
           kb.storeLanes(s, place, lanes);
           if (!query)
             return Values{};
@@ -161,7 +187,8 @@ private:
     return kb.at(kb.at(keptRow(run, i), heads * dk * 4), head, dv * 4);
   }
   Value keptDecay(const SlotRun &run, Value i) {
-    return kb.at(kb.at(keptRow(run, i), heads * (dk + dv) * 4), head, 4);
+    return kb.at(kb.at(keptRow(run, i), heads * (dk + dv) * 4), head,
+                 decays * 4);
   }
   /// The head's columns of a row of q or k, which heads may share.
   Value keyAt(int64_t buffer, int64_t stride, Value row) {
@@ -176,8 +203,12 @@ private:
         kb.at(kb.buffer(buffer), row, strideOr(stride, heads * dv) * 4);
     return kb.at(kb.at(start, head, dv * 4), column, 4);
   }
-  Value numberAt(int64_t buffer, Value row) {
-    return kb.at(kb.at(kb.buffer(buffer), row, heads * 4), head, 4);
+  Value decayAt(Value row) {
+    return kb.at(kb.at(kb.buffer(kDecay), row, heads * decays * 4), head,
+                 decays * 4);
+  }
+  Value betaAt(Value row) {
+    return kb.at(kb.at(kb.buffer(kBeta), row, heads * 4), head, 4);
   }
 
   //===--- Values ---------------------------------------------------------===//
@@ -196,7 +227,7 @@ private:
 
   KernelBuilder &kb;
   exec::DeltaRuleKernelAttr kernel;
-  int64_t heads, dk, dv;
+  int64_t heads, dk, dv, decays;
   /// Bytes from one row of the tile to the next.
   int64_t pitch;
   Value head, tile, column, lanes;

@@ -88,7 +88,7 @@ void DeltaRuleKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p0, getQStride(), keyWidth);        // q
   w.rows(w.p0, getKStride(), keyWidth);        // k
   w.rows(w.p0, getVStride(), heads * getDv()); // v
-  w.words(w.p0 * heads);                       // decays
+  w.words(w.p0 * (heads * getDecays()));       // decays
   w.words(w.p0 * heads);                       // betas
   Extent slots(w.limitOf("slots", getSlots()));
   w.words(slots * heads * getDk() * getDv()).update();  // memory
@@ -110,6 +110,9 @@ LogicalResult DeltaRuleKernelAttr::verifyRules(KernelErrorFn emitError) const {
   if (getHeads() % getKeyHeads() != 0)
     return emitError() << "expected heads to be a multiple of key_heads "
                        << getKeyHeads() << ", got " << getHeads();
+  if (getDecays() != 1 && getDecays() != getDk())
+    return emitError() << "expected decays to be 1 or dk " << getDk()
+                       << ", got " << getDecays();
   if (getDk() > kTileBytes / 4)
     return emitError() << "expected dk to be at most " << kTileBytes / 4
                        << ", got " << getDk();

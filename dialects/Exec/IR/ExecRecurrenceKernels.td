@@ -58,18 +58,19 @@ def Exec_DeltaRuleKernel
     : Exec_Kernel<"DeltaRule", "delta_rule", 1, "Other", (ins
         Exec_Size:$heads, Exec_Size:$key_heads, Exec_Size:$dk, Exec_Size:$dv,
         Exec_Size:$kept, Exec_RowLimit:$slots, Exec_Real:$scale,
+        Exec_SizeOrOne:$decays,
         Exec_Stride:$q_stride, Exec_Stride:$k_stride, Exec_Stride:$v_stride,
         Exec_Stride:$y_stride)> {
   let summary = "rows of slots through the gated delta rule";
   let description = [{
     Buffers: q, k, v, decays, betas, memory, kept rows, slots, positions,
-    pending, keeps, y.
+    pending, keeps, y. A head has one decay, or dk of them.
   }];
   let hasRules = true;
   let methods = [{
     /// Numbers of one kept row: keys and updates of all heads, and decays.
     int64_t getKeptWidth() const {
-      return getHeads() * (getDk() + getDv() + 1);
+      return getHeads() * (getDk() + getDv() + getDecays());
     }
     /// Columns of a head's state that a task holds at once; they divide dv.
     int64_t getTileColumns() const;

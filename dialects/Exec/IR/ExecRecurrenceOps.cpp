@@ -107,24 +107,27 @@ bool CausalConvOp::updatesOperand(size_t index) {
 LogicalResult DeltaRuleOp::verify() {
   int64_t heads = columnsOf(getBeta()), keyHeads = getKeyHeads();
   int64_t keys = columnsOf(getK()), values = columnsOf(getV());
-  if (columnsOf(getDecay()) != heads || values % heads != 0 || keyHeads < 1 ||
-      heads % keyHeads != 0 || columnsOf(getQ()) != keys ||
-      keys % keyHeads != 0) // C2
-    return emitOpError("expected as many decays as betas, which divide the "
-                       "columns of v, and key_heads that divides them and the "
-                       "columns of q and of k, got ")
-           << columnsOf(getDecay()) << " decays, " << heads << " betas and "
-           << keyHeads << " key_heads for " << columnsOf(getQ()) << ", " << keys
-           << " and " << values << " columns";
+  int64_t decays = columnsOf(getDecay());
+  bool isDivided = keyHeads >= 1 && heads % keyHeads == 0 &&
+                   keys % keyHeads == 0 && values % heads == 0;
+  if (!isDivided || columnsOf(getQ()) != keys ||
+      (decays != heads && decays != heads * (keys / keyHeads))) // C2
+    return emitOpError("expected a decay for each beta or for each of its "
+                       "keys, betas that divide the columns of v, and "
+                       "key_heads that divides them and the columns of q and "
+                       "of k, got ")
+           << decays << " decays, " << heads << " betas and " << keyHeads
+           << " key_heads for " << columnsOf(getQ()) << ", " << keys << " and "
+           << values << " columns";
   int64_t dk = keys / keyHeads, dv = values / heads;
+  int64_t kept = heads * (dk + dv) + decays;
   if (!hasRows(getMemory(), heads * dk, dv) ||
-      shapeOf(getMemory())[1] != heads * dk ||
-      !hasRows(getKept(), 1, heads * (dk + dv + 1)) ||
+      shapeOf(getMemory())[1] != heads * dk || !hasRows(getKept(), 1, kept) ||
       rowLimitOf(getMemory()) != rowLimitOf(getKept())) // C3
     return emitOpError("expected a state of ")
            << heads * dk << " rows of " << dv << " columns for each slot, and "
-           << "kept rows of " << heads * (dk + dv + 1) << ", got "
-           << getMemory().getType() << " and " << getKept().getType();
+           << "kept rows of " << kept << ", got " << getMemory().getType()
+           << " and " << getKept().getType();
   return success();
 }
 
@@ -139,6 +142,7 @@ KernelAttrInterface DeltaRuleOp::makeKernel() {
                                    .kept = shapeOf(getKept())[1],
                                    .slots = rowLimitOf(getMemory()),
                                    .scale = getScaleAttr(),
+                                   .decays = columnsOf(getDecay()) / heads,
                                    .q_stride = q.stride,
                                    .k_stride = k.stride,
                                    .v_stride = v.stride,

@@ -146,7 +146,9 @@ def Exec_DeltaRuleOp : Exec_RunOp<"delta_rule", [Exec_SameRows<[
     `u = beta * (v - decay * S^T k)`, `S = decay * S + k u^T`,
     `y = scale * S^T q`. Heads of v that follow each other share one of q and k.
     `memory` has S, head after head; a kept row is the keys and the updates u of
-    all heads, and their decays.
+    all heads, and their decays. These may be as many as a head has keys (Kimi
+    Delta Attention, arXiv:2510.26692): each row of S has its own then, and
+    `decay * S^T k` is `(decay * S)^T k`.
 
     Example:
     ```mlir
@@ -160,9 +162,9 @@ def Exec_DeltaRuleOp : Exec_RunOp<"delta_rule", [Exec_SameRows<[
     ```
     - (C1) all have the same rows, and y has v's shape; decay and beta are no
       views.
-    - (C2) there are as many decays as betas, a head for each; heads divides the
-      columns of v, and is a multiple of key_heads, which divides those of q and
-      of k.
+    - (C2) there is a beta for each head, and a decay for each head or for each
+      column of each head's key; heads divides the columns of v, and is a
+      multiple of key_heads, which divides those of q and of k.
     - (C3) memory has a row for each column of each head's key, of a head's
       columns of v; kept has the numbers that a row leaves.
   }];

@@ -220,6 +220,22 @@ void mtp::printOwnNames(OpAsmPrinter &printer, Operation *, Region &region) {
   printer.printRegion(region);
 }
 
+ParseResult mlir::mtp::parseGateTypes(OpAsmParser &parser, Type &decay,
+                                      Type &beta) {
+  if (parser.parseType(decay))
+    return failure();
+  beta = decay;
+  return succeeded(parser.parseOptionalComma()) ? parser.parseType(beta)
+                                                : ParseResult(success());
+}
+
+void mlir::mtp::printGateTypes(OpAsmPrinter &printer, Operation *, Type decay,
+                               Type beta) {
+  printer << decay;
+  if (beta != decay)
+    printer << ", " << beta;
+}
+
 ParseResult mlir::mtp::parsePackTypes(OpAsmParser &parser, Type &tokens,
                                       Type &promptRows, Type &promptTokens,
                                       Type &packed, Type &places,

@@ -64,6 +64,11 @@ ParseResult parseRowCount(OpAsmParser &parser, IntegerAttr &rows,
 void printRowCount(OpAsmPrinter &printer, Operation *op, IntegerAttr rows,
                    Value count);
 
+/// Of decays and betas: `type`, or where they differ `type, type`.
+ParseResult parseGateTypes(OpAsmParser &parser, Type &decay, Type &beta);
+void printGateTypes(OpAsmPrinter &printer, Operation *op, Type decay,
+                    Type beta);
+
 /// A type of tokens, or those of tokens and of prompts' tokens and behind an
 /// arrow that of both together.
 ParseResult parsePackTypes(OpAsmParser &parser, Type &tokens, Type &promptRows,

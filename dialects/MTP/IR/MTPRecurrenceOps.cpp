@@ -23,7 +23,7 @@ static LogicalResult verifyNumbers(RecurrenceOp op) {
   int64_t heads = op.getHeads(), keys = op.getKeys(), values = op.getValues();
   // In this order, so that what the second adds up is known to fit.
   if (fits(heads, keys, values) &&
-      fits(heads, keys + values + 1, std::max<int64_t>(kept, 2)) &&
+      fits(heads, keys + values + op.getDecays(), std::max<int64_t>(kept, 2)) &&
       fits(op.getColumns(), op.getWindow() + kept, 1))
     return success();
   return op.emitOpError("expected at most 2^46 numbers of a layer within the "
@@ -122,11 +122,13 @@ LogicalResult DeltaRuleOp::verify() {
   if (failed(staticWidth(*this, "the queries", getQ())) || // delta_rule_c1
       failed(staticWidth(*this, "the values", getV())) ||
       failed(staticWidth(*this, "the decays", getDecay())) ||
+      failed(staticWidth(*this, "the betas", getBeta())) ||
       failed(expectFinitePositive(*this, "scale", getScale())))
     return failure();
-  if (failed(expectRows(*this, "the queries", getQ(), getV())))
+  if (failed(expectRows(*this, "the queries", getQ(), getV())) ||
+      failed(expectRows(*this, "the decays", getDecay(), getV())))
     return failure(); // delta_rule_c2
-  return expectRows(*this, "the decays", getDecay(), getV());
+  return expectRows(*this, "the betas", getBeta(), getV());
 }
 
 LogicalResult DeltaRuleOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -135,17 +137,18 @@ LogicalResult DeltaRuleOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(found) || !*found)
     return failure(failed(found));
   RecurrenceOp memory = *found;
-  int64_t heads = memory.getHeads();
+  int64_t heads = memory.getHeads(), decays = heads * memory.getDecays();
   int64_t keys = int64_t(memory.getKeyHeads()) * int64_t(memory.getKeys());
   int64_t values = heads * int64_t(memory.getValues());
-  int64_t q = widthOf(getQ()), v = widthOf(getV()), g = widthOf(getDecay());
-  if (q == keys && v == values && g == heads)
+  int64_t q = widthOf(getQ()), v = widthOf(getV());
+  int64_t g = widthOf(getDecay()), b = widthOf(getBeta());
+  if (q == keys && v == values && g == decays && b == heads)
     return success();
-  InFlightDiagnostic diag = emitOpError("expected ") // delta_rule_c3
-                            << keys << " columns of keys, " << values
-                            << " of values and " << heads << " decays for "
-                            << getMemoryAttr() << ", got " << q << ", " << v
-                            << " and " << g;
+  InFlightDiagnostic diag =
+      emitOpError("expected ") // delta_rule_c3
+      << keys << " columns of keys, " << values << " of values, " << decays
+      << " decays and " << heads << " betas for " << getMemoryAttr() << ", got "
+      << q << ", " << v << ", " << g << " and " << b;
   diag.attachNote(memory.getLoc()) << "the recurrence is declared here";
   return diag;
 }

@@ -19,7 +19,9 @@ def MTP_RecurrenceOp
     each of `heads` heads of every slot, and the `window` - 1 rows that a causal
     convolution sees in front of a row. Heads that follow each other share one
     of `key_heads` keys and queries. The convolution's columns are those of all
-    queries, keys and values: 2 * key_heads * keys + heads * values.
+    queries, keys and values: 2 * key_heads * keys + heads * values. What a row
+    leaves of a state is one number for each head, or, with `decays_per_key`,
+    one for each of the head's keys.
 
     A state stands in front of the rows that its slot ran last. Which of these
     stay is known when the next program begins, and that folds them in: nothing
@@ -39,10 +41,12 @@ def MTP_RecurrenceOp
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$layers,
                        I64Attr:$heads, I64Attr:$keys, I64Attr:$values,
-                       I64Attr:$key_heads, I64Attr:$window);
+                       I64Attr:$key_heads, I64Attr:$window,
+                       UnitAttr:$decays_per_key);
   let assemblyFormat = [{
     $sym_name `layers` $layers `heads` $heads `keys` $keys `values` $values
-    `key_heads` $key_heads `window` $window attr-dict
+    `key_heads` $key_heads `window` $window
+    (`decays_per_key` $decays_per_key^)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// Columns of the convolution.
@@ -50,10 +54,12 @@ def MTP_RecurrenceOp
       return 2 * int64_t(getKeyHeads()) * int64_t(getKeys()) +
              int64_t(getHeads()) * int64_t(getValues());
     }
+    /// Decays of a head.
+    int64_t getDecays() { return getDecaysPerKey() ? int64_t(getKeys()) : 1; }
     /// Numbers of the row that the recurrence keeps for the next fold.
     int64_t getKeptWidth() {
       return int64_t(getHeads()) *
-             (int64_t(getKeys()) + int64_t(getValues()) + 1);
+             (int64_t(getKeys()) + int64_t(getValues()) + getDecays());
     }
   }];
   let hasVerifier = 1;
@@ -99,14 +105,15 @@ def MTP_CausalConvOp : MTP_RecurrentOp<"causal_conv",
 }
 
 def MTP_DeltaRuleOp : MTP_RecurrentOp<"delta_rule", [
-    AllTypesMatch<["q", "k"]>, AllTypesMatch<["v", "result"]>,
-    AllTypesMatch<["decay", "beta"]>]> {
+    AllTypesMatch<["q", "k"]>, AllTypesMatch<["v", "result"]>]> {
   let summary = "Run rows through the gated delta rule";
   let description = [{
     Gated DeltaNet (arXiv:2412.06464), as transformers' Qwen3-Next runs it row
     by row. Of each head, with a state S of `keys` by `values`:
     `u = beta * (v - decay * S^T k)`, `S = decay * S + k u^T`,
-    `y = scale * S^T q`. Position 0 begins with zeros.
+    `y = scale * S^T q`. Position 0 begins with zeros. Where the recurrence has
+    `decays_per_key`, each row of S has a decay of its own, as in Kimi Delta
+    Attention (arXiv:2510.26692): `u = beta * (v - (decay * S)^T k)`.
 
     Rows of a slot are run in their order, whatever k, chunk or company they
     have, so that a row's bits depend on the rows before it alone. A dead row
@@ -119,9 +126,10 @@ def MTP_DeltaRuleOp : MTP_RecurrentOp<"delta_rule", [
 
     Constraints:
     - (C1) the widths are static, and scale is finite and positive.
-    - (C2) q, v and decay have the same rows.
-    - (C3) the recurrence exists and has the layer, and q, v and decay have its
-      columns: key_heads * keys, heads * values and heads.
+    - (C2) q, v, decay and beta have the same rows.
+    - (C3) the recurrence exists and has the layer, and q, v, decay and beta
+      have its columns: key_heads * keys, heads * values, heads, or heads * keys
+      with decays_per_key, and heads.
   }];
   let arguments = (ins MTP_Activation:$q, MTP_Activation:$k, MTP_Activation:$v,
                        MTP_Activation:$decay, MTP_Activation:$beta,
@@ -132,7 +140,8 @@ def MTP_DeltaRuleOp : MTP_RecurrentOp<"delta_rule", [
   let assemblyFormat = [{
     $q `,` $k `,` $v `decay` $decay `beta` $beta `,` $rows
     (`in` $memory^ `[` $layer `]`)? `scale` $scale attr-dict
-    `:` type($q) `,` type($result) `,` type($decay)
+    `:` type($q) `,` type($result) `,`
+    custom<GateTypes>(type($decay), type($beta))
   }];
   let hasVerifier = 1;
 }

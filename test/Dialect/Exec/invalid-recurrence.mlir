@@ -127,9 +127,45 @@ exec.program @p function {
   %n = exec.input "n" : tensor<6xi32>
   %memory = exec.ref @memory : memref<4x8x8xf32>
   %kept = exec.ref @kept : memref<4x5x26xf32>
-  // expected-error @+1 {{'exec.delta_rule' op expected as many decays as betas, which divide the columns of v, and key_heads that divides them and the columns of q and of k, got 2 decays, 2 betas and 3 key_heads for 4, 4 and 16 columns}}
+  // expected-error @+1 {{'exec.delta_rule' op expected a decay for each beta or for each of its keys, betas that divide the columns of v, and key_heads that divides them and the columns of q and of k, got 2 decays, 2 betas and 3 key_heads for 4, 4 and 16 columns}}
   %y = exec.delta_rule %q, %q, %v decay %g beta %g scale 0.5 key_heads 3 in %memory keeping %kept slots %n at %n pending %n keeps %n
        : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x16xf32>, tensor<6x2xf32>, tensor<6x2xf32>, memref<4x8x8xf32>, memref<4x5x26xf32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>) -> tensor<6x16xf32>
+}
+
+// -----
+
+// delta_rule_c2
+exec.state @memory : memref<4x8x8xf32>
+exec.state @kept : memref<4x5x28xf32>
+exec.program @p function {
+  %q = exec.input "q" : tensor<6x4xf32>
+  %v = exec.input "v" : tensor<6x16xf32>
+  %g = exec.input "g" : tensor<6x4xf32>
+  %b = exec.input "b" : tensor<6x2xf32>
+  %n = exec.input "n" : tensor<6xi32>
+  %memory = exec.ref @memory : memref<4x8x8xf32>
+  %kept = exec.ref @kept : memref<4x5x28xf32>
+  // expected-error @+1 {{got 4 decays, 2 betas and 1 key_heads for 4, 4 and 16 columns}}
+  %y = exec.delta_rule %q, %q, %v decay %g beta %b scale 0.5 key_heads 1 in %memory keeping %kept slots %n at %n pending %n keeps %n
+       : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x16xf32>, tensor<6x4xf32>, tensor<6x2xf32>, memref<4x8x8xf32>, memref<4x5x28xf32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>) -> tensor<6x16xf32>
+}
+
+// -----
+
+// delta_rule_c3
+exec.state @memory : memref<4x8x8xf32>
+exec.state @kept : memref<4x5x26xf32>
+exec.program @p function {
+  %q = exec.input "q" : tensor<6x4xf32>
+  %v = exec.input "v" : tensor<6x16xf32>
+  %g = exec.input "g" : tensor<6x8xf32>
+  %b = exec.input "b" : tensor<6x2xf32>
+  %n = exec.input "n" : tensor<6xi32>
+  %memory = exec.ref @memory : memref<4x8x8xf32>
+  %kept = exec.ref @kept : memref<4x5x26xf32>
+  // expected-error @+1 {{and kept rows of 32, got 'memref<4x8x8xf32>' and 'memref<4x5x26xf32>'}}
+  %y = exec.delta_rule %q, %q, %v decay %g beta %b scale 0.5 key_heads 1 in %memory keeping %kept slots %n at %n pending %n keeps %n
+       : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x2xf32>, memref<4x8x8xf32>, memref<4x5x26xf32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>) -> tensor<6x16xf32>
 }
 
 // -----

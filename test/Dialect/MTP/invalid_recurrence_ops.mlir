@@ -93,8 +93,26 @@ func.func @delta_rule_c2(%q: tensor<3x32xf32>, %g: tensor<2x4xf32>, %rows: !mtp.
 // expected-note @+1 {{the recurrence is declared here}}
 mtp.recurrence @m layers 1 heads 4 keys 16 values 8 key_heads 2 window 4
 func.func @delta_rule_c3(%q: tensor<?x16xf32>, %v: tensor<?x32xf32>, %g: tensor<?x4xf32>, %rows: !mtp.rows) {
-  // expected-error @+1 {{expected 32 columns of keys, 32 of values and 4 decays for @m, got 16, 32 and 4}}
+  // expected-error @+1 {{expected 32 columns of keys, 32 of values, 4 decays and 4 betas for @m, got 16, 32, 4 and 4}}
   %0 = mtp.delta_rule %q, %q, %v decay %g beta %g, %rows in @m[0] scale 1.0 : tensor<?x16xf32>, tensor<?x32xf32>, tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @delta_rule_c2_betas(%q: tensor<3x32xf32>, %g: tensor<3x64xf32>, %b: tensor<2x4xf32>, %rows: !mtp.rows) {
+  // expected-error @+1 {{expected the betas with the rows of 'tensor<3x32xf32>', got 'tensor<2x4xf32>'}}
+  %0 = mtp.delta_rule %q, %q, %q decay %g beta %b, %rows scale 1.0 : tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x64xf32>, tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the recurrence is declared here}}
+mtp.recurrence @m layers 1 heads 4 keys 16 values 8 key_heads 2 window 4 decays_per_key
+func.func @delta_rule_c3_decays(%q: tensor<?x32xf32>, %g: tensor<?x4xf32>, %rows: !mtp.rows) {
+  // expected-error @+1 {{expected 32 columns of keys, 32 of values, 64 decays and 4 betas for @m, got 32, 32, 4 and 4}}
+  %0 = mtp.delta_rule %q, %q, %q decay %g beta %g, %rows in @m[0] scale 1.0 : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x4xf32>
   return
 }
 

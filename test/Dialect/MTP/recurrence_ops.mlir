@@ -3,6 +3,8 @@
 // Layers with a recurrent state.
 // CHECK: mtp.recurrence @memory layers 3 heads 4 keys 16 values 8 key_heads 2 window 4
 mtp.recurrence @memory layers 3 heads 4 keys 16 values 8 key_heads 2 window 4
+// CHECK: mtp.recurrence @channels layers 1 heads 4 keys 16 values 8 key_heads 2 window 4 decays_per_key
+mtp.recurrence @channels layers 1 heads 4 keys 16 values 8 key_heads 2 window 4 decays_per_key
 mtp.cache @kv layers 1 entry 32 : f32
 
 // CHECK-LABEL: func.func private @layer
@@ -25,6 +27,13 @@ func.func @named(%x: tensor<?x96xf32>, %w: tensor<96x4xf32>, %g: tensor<?x4xf32>
   %c = mtp.causal_conv %x, %w, %runs in @memory[2] : tensor<?x96xf32>, tensor<96x4xf32>
   // CHECK: mtp.delta_rule {{.*}} in @memory[0] scale
   %y = mtp.delta_rule %q, %q, %q decay %g beta %g, %runs in @memory[0] scale 1.0 : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @channels_of
+func.func @channels_of(%q: tensor<?x32xf32>, %g: tensor<?x64xf32>, %b: tensor<?x4xf32>, %rows: !mtp.rows) {
+  // CHECK: mtp.delta_rule {{.*}} in @channels[0] scale 1.000000e+00 : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x64xf32>, tensor<?x4xf32>
+  %y = mtp.delta_rule %q, %q, %q decay %g beta %b, %rows in @channels[0] scale 1.0 : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x64xf32>, tensor<?x4xf32>
   return
 }
 

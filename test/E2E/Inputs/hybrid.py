@@ -4,7 +4,8 @@
 Gates begin as published models' do (`A_log`, and `dt_bias` of steps of a thousandth to a
 tenth), so that some heads remember for thousands of tokens and some for a few. States
 this small would be written over by then all the same, so of those heads beta is small:
-the first column is the same for all tokens, and stands for a bias. The head says what
+the first column is the same for all tokens, and stands for a bias. What ends in `_keys` is for
+a model whose heads have a gate for each key. The head says what
 follows a token seen alone, as the embedding of the drafter's rows; what the layers add
 decides now and then. Standard library only.
 """
@@ -40,6 +41,15 @@ def recurrent(rng):
     yield "out_proj", noise(rng, 0.05, HIDDEN, HIDDEN)
 
 
+def gates_by_key(rng):
+    """Of each head some keys remember longer than others."""
+    count = HEADS * 16
+    yield "in_proj_a_keys", noise(rng, 0.05, count, HIDDEN)
+    yield "A_log_keys", ([count], [math.log(0.5 + i % 16) for i in range(count)])
+    yield "dt_bias_keys", ([count], [math.log(math.expm1(0.001 * (1 + i // 16 * 8)))
+                                     for i in range(count)])
+
+
 def attention(rng):
     yield "norm", noise(rng, 0.05, HIDDEN)
     for name, rows in (("q", 64), ("gate", 64), ("k", 32), ("v", 32)):
@@ -56,6 +66,9 @@ def tensors():
     for layer, make in enumerate((recurrent, attention, recurrent)):
         for name, tensor in make(rng):
             yield f"layers.{layer}.{name}", tensor
+        if make is recurrent:
+            for name, tensor in gates_by_key(random.Random(layer)):
+                yield f"layers.{layer}.{name}", tensor
     # Of an embedding and a hidden state nearly the embedding.
     shape, fuse = noise(rng, 0.01, HIDDEN, 2 * HIDDEN)
     for row in range(HIDDEN):
