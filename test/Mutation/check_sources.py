@@ -11,9 +11,9 @@ from checks import Caught, Oracle, check, check_lossless, run
 from sources import SOURCES
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-# One of whose drafts half are accepted, and one of random weights, whose drafts
-# show the least difference.
-MODELS = ["dsv3-chain-mtp2", "dsv3-yarn-mtp2"]
+# One of whose drafts half are accepted, one of random weights, whose drafts show the
+# least difference, and one with recurrent layers.
+MODELS = ["dsv3-chain-mtp2", "dsv3-yarn-mtp2", "qwen35-mtp1"]
 TARGETS = ["mtpc", "mtp-run", "mtp-import", "print_logits", "print_rounds"]
 
 

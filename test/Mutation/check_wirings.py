@@ -11,9 +11,9 @@ import concurrent.futures, os, shutil, subprocess, sys, time
 
 from checks import ROWS, Caught, Oracle, check, run
 from forward import add_forward
-from wirings import WIRINGS, mutate
+from wirings import HYBRID_WIRINGS, WIRINGS, mutate
 
-MODEL = "dsv3-chain-mtp2"
+MODELS = {"dsv3-chain-mtp2": WIRINGS, "qwen35-mtp1": HYBRID_WIRINGS}
 ORACLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle")
 
 
@@ -34,25 +34,29 @@ def choose(names, known):
     return names or list(known)
 
 
-def main():
-    chosen = choose(sys.argv[3:], WIRINGS)
-    tools, work = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    shutil.rmtree(work, ignore_errors=True)
-    os.makedirs(work)
-    subprocess.run([sys.executable, ORACLE + "/tiny.py", MODEL, "-o", work + "/hf"], check=True)
-    run(tools + "/mtp-import", work + "/hf", "-o", work + "/imported.mlir", "--k=3",
-        "--max-context=128")
-    with open(work + "/imported.mlir") as f:
-        text = f.read()
-    oracle = Oracle(f"{ORACLE}/expected/{MODEL}.f32.json")
-    # Caught here means that the model is wrong to begin with.
-    right = check(tools, compile_model(tools, work, "right", text), oracle)
+class Case:
+    """A model, its oracle, and what the right wiring makes of it."""
 
-    def judge(index, name):
+    def __init__(self, tools, work, name):
+        self.tools, self.work = tools, os.path.join(work, name)
+        os.makedirs(self.work)
+        subprocess.run([sys.executable, ORACLE + "/tiny.py", name, "-o", self.work + "/hf"],
+                       check=True)
+        run(tools + "/mtp-import", self.work + "/hf", "-o", self.work + "/imported.mlir", "--k=3",
+            "--max-context=128")
+        with open(self.work + "/imported.mlir") as f:
+            self.text = f.read()
+        self.oracle = Oracle(f"{ORACLE}/expected/{name}.f32.json")
+        # Caught here means that the model is wrong to begin with.
+        self.right = check(tools, compile_model(tools, self.work, "right", self.text), self.oracle)
+
+    def judge(self, index, edits):
+        """By what the mutant is caught; None: by nothing."""
         artifact = None
         try:
-            artifact = compile_model(tools, work, f"mutant{index}", mutate(text, WIRINGS[name]))
-            check(tools, artifact, oracle, right)
+            artifact = compile_model(self.tools, self.work, f"mutant{index}",
+                                     mutate(self.text, edits))
+            check(self.tools, artifact, self.oracle, self.right)
         except Caught as caught:
             return str(caught)
         finally:
@@ -60,9 +64,20 @@ def main():
                 os.unlink(artifact)
         return None
 
+
+def main():
+    known = {name: (model, edits) for model, wirings in MODELS.items()
+             for name, edits in wirings.items()}
+    chosen = choose(sys.argv[3:], known)
+    tools, work = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    models = dict.fromkeys(known[name][0] for name in chosen)
+    cases = {model: Case(tools, work, model) for model in models}
     missed, start = 0, time.time()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        verdicts = {name: pool.submit(judge, i, name) for i, name in enumerate(chosen)}
+        verdicts = {name: pool.submit(cases[known[name][0]].judge, i, known[name][1])
+                    for i, name in enumerate(chosen)}
         for name, verdict in verdicts.items():
             by = verdict.result()
             missed += by is None

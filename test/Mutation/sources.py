@@ -12,6 +12,7 @@ CHAIN = "passes/round/ExpandDraftChain.cpp"
 PREFILL = "passes/round/DraftPrefill.cpp"
 DECODE = "runtime/exec/Decode.cpp"
 CONVOLUTION = "compiler/Codegen/Rows/CausalConv.cpp"
+RULE = "compiler/Codegen/Rows/DeltaRule.cpp"
 RUN = "compiler/Codegen/Rows/SlotRun.cpp"
 
 SOURCES = {
@@ -57,6 +58,8 @@ SOURCES = {
     "a recurrence has a neighbour's state": (
         RUN, "kb.clampIndex(walk.ownSlot(), slots)",
         "kb.clampIndex(kb.max(kb.sub(walk.ownSlot(), 1), kb.integer(0)), slots)"),
+    "a recurrence forgets behind what a key recalls, not before": (
+        RULE, "return decay.ofAll ? kb.mul(decay.ofAll, sum) : sum;", "return sum;"),
     "no pages for the drafts": (
         DECODE, "endOfRound(sequence->length, plan.k)", "sequence->length"),
 }

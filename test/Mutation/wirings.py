@@ -69,6 +69,22 @@ WIRINGS = {
     "experts not scaled": [("experts", "scale 2.500000e+00", "scale 1.000000e+00", 1)],
 }
 
+# Of a model with recurrent layers.
+HYBRID_WIRINGS = {
+    "gate of a recurrent layer before its norm": [
+        ("recurrence", "%norm = mtp.rms_norm %recalled,",
+         "%early = mtp.swiglu %in_proj_z, %recalled : tensor<?x96xf32>\n"
+         "    %norm = mtp.rms_norm %early,", 1),
+        ("recurrence", "mtp.linear %gated,", "mtp.linear %norm,", 1)],
+    "beta of a recurrence as it is projected": [
+        ("recurrence", " beta %beta,", " beta %in_proj_b,", 1)],
+    "decay of a recurrence from what beta is made of": [
+        ("recurrence", "mtp.decay %in_proj_a", "mtp.decay %in_proj_b", 1)],
+    "gate of attention is the query": [
+        ("attention", "by %output_gate", "by %q_proj", 1)],
+    "two layers on one recurrent state": [(None, "@target_memory[2]", "@target_memory[1]", 1)],
+}
+
 
 def function_span(text, name):
     begin = text.index(f"  func.func private @{name}(")
