@@ -3,6 +3,7 @@
 #include "passes/lower/FunctionProgram.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "runtime/schema/InputNames.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir;
@@ -28,8 +29,28 @@ static LogicalResult checkSignature(func::FuncOp function) {
   return success();
 }
 
+/// What callers know an argument by.
+static std::string nameOf(func::FuncOp function, unsigned argument) {
+  auto name = function.getArgAttrOfType<StringAttr>(argument, kNameAttr);
+  return name ? name.str() : ("arg" + llvm::Twine(argument)).str();
+}
+
+/// Checks that arguments whose names say that they are distributions can be
+/// some.
+static LogicalResult checkNames(func::FuncOp function) {
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+    std::string name = nameOf(function, unsigned(index));
+    auto tensor = cast<RankedTensorType>(type);
+    if (::mtp::holdsDistributions(name) &&
+        (!tensor.getElementType().isF32() || tensor.getRank() == 0))
+      return function.emitOpError("expected rows of f32 by the name ")
+             << '"' << name << "\", got " << type;
+  }
+  return success();
+}
+
 LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
-  if (failed(checkSignature(function)))
+  if (failed(checkSignature(function)) || failed(checkNames(function)))
     return failure();
   OpBuilder builder(function);
   Location loc = function.getLoc();
@@ -37,13 +58,9 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
                                    ProgramKind::Function);
   builder.setInsertionPointToStart(&program.getBody().front());
   IRMapping mapping;
-  for (BlockArgument arg : function.getArguments()) {
-    auto name =
-        function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), kNameAttr);
-    std::string fallback = ("arg" + llvm::Twine(arg.getArgNumber())).str();
+  for (BlockArgument arg : function.getArguments())
     mapping.map(arg, InputOp::create(builder, loc, arg.getType(),
-                                     name ? name.getValue() : fallback));
-  }
+                                     nameOf(function, arg.getArgNumber())));
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator())
     builder.clone(op, mapping);

@@ -1,8 +1,10 @@
 //===- Functions.cpp - Exported functions ---------------------------------===//
 
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/Distributions.h"
 #include "runtime/exec/Ports.h"
 #include "runtime/exec/SessionImpl.h"
+#include "runtime/schema/InputNames.h"
 
 #include <algorithm>
 
@@ -25,9 +27,15 @@ static Status checkInputs(const std::vector<PortType> &ports,
   if (inputs.size() != ports.size())
     return invalidArgument(
         strCat("expected ", ports.size(), " inputs, got ", inputs.size()));
-  for (size_t i = 0; i < ports.size(); ++i)
-    MTP_RETURN_IF_ERROR(checkInput(ports[i], strCat("input ", i),
-                                   inputs[i].type, inputs[i].bytes.size()));
+  for (size_t i = 0; i < ports.size(); ++i) {
+    std::string which = strCat("input ", i);
+    MTP_RETURN_IF_ERROR(
+        checkInput(ports[i], which, inputs[i].type, inputs[i].bytes.size()));
+    if (!holdsDistributions(ports[i].name))
+      continue;
+    if (Status status = checkDistributions(inputs[i]); !status.isOk())
+      return status.withContext(strCat(which, " (", ports[i].name, ")"));
+  }
   return okStatus();
 }
 

@@ -29,3 +29,10 @@ func.func @dynamic(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 func.func @rows(%rows: !mtp.rows) {
   return
 }
+
+// -----
+
+// expected-error @+1 {{'func.func' op expected rows of f32 by the name "q.distributions", got 'tensor<2x8xbf16>'}}
+func.func @distributions(%q: tensor<2x8xbf16> {mtp.name = "q.distributions"}) {
+  return
+}

@@ -2,6 +2,7 @@
 
 #include "FakeModel.h"
 
+#include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -57,6 +58,32 @@ TEST(Function, WorksWithoutAnEnvelope) {
   EXPECT_EQ((*session)->add(r).status().message(),
             "the artifact has functions only, no model");
   EXPECT_TRUE((*session)->step()->empty());
+}
+
+TEST(Function, TakesDistributionsWhereItsInputIsNamedSo) {
+  ArtifactBuilder a = makeFakeModel();
+  ASSERT_EQ(a.programs.back().name, "twice");
+  a.programs.back().inputs[0].name = "q.distributions";
+  auto model = Model::load(writeFile("distributions.bin", a.finish()));
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  auto session = Session::create(*model);
+  ASSERT_TRUE(session.isOk());
+  auto message = [&](const std::vector<float> &values) {
+    return (*session)->runFunction("twice", {{floats(values)}}).status();
+  };
+  EXPECT_TRUE(message({0.25f, 0, 0.5f, 0.25f}).isOk());
+  EXPECT_TRUE(message({0.25f, 0, 0.5f, 0.2539f}).isOk());
+  const std::string where =
+      "InvalidArgument: @twice: input 0 (q.distributions): row []: ";
+  EXPECT_EQ(message({0.25f, 0, 0.5f, 0.255f}).toString(),
+            where + "expected a sum of 1 (0.004 off at most), got 1.005");
+  const std::string numbers = where + "expected finite numbers of 0 or more, ";
+  EXPECT_EQ(message({1.5f, 0, 0, -0.5f}).toString(),
+            numbers + "got -0.5 in column 3");
+  EXPECT_EQ(message({0, NAN, 0, 1}).toString(),
+            numbers + "got nan in column 1");
+  EXPECT_EQ(message({0, 0, INFINITY, 0}).toString(),
+            numbers + "got inf in column 2");
 }
 
 TEST(Function, NamesWhatIsWrongWithTheInputs) {

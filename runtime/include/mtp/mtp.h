@@ -716,10 +716,13 @@ mtp_status mtp_session_get_memory_usage(const mtp_session *session,
 /* Runs an exported function on tensors, which are copied. `results` is to be
    freed with mtp_results_free. Sequences are not affected. Values of slots,
    positions, tokens and indices among the inputs are trusted.
+   Each row of an input whose name ends in ".distributions", along its last
+   dimension, must be finite numbers of 0 or more whose sum is at most 0.004 off
+   1.
    MTP_NOT_FOUND for an unknown name, MTP_INVALID_ARGUMENT when count, types,
-   shapes or bytes of the inputs are not the function's,
-   MTP_FAILED_PRECONDITION when the function uses caches and their pages are not
-   all free. */
+   shapes or bytes of the inputs are not the function's or a row is no
+   distribution, MTP_FAILED_PRECONDITION when the function uses caches and their
+   pages are not all free. */
 mtp_status mtp_session_run_function(mtp_session *session, const char *name,
                                     const mtp_tensor *inputs, size_t count,
                                     mtp_results **results);

@@ -514,11 +514,15 @@ public:
   /// A function that uses caches takes all KV pages for itself, and its entries
   /// stay there until sequences overwrite them.
   ///
+  /// Each row of an input whose name ends in ".distributions", along its last
+  /// dimension, must be finite numbers of 0 or more whose sum is at most 0.004
+  /// off 1.
+  ///
   /// Errors: NotFound for an unknown name, InvalidArgument when count, types,
-  /// shapes or byte counts of the inputs are not the function's,
-  /// ResourceExhausted when the results are larger than memory. If the function
-  /// uses caches also FailedPrecondition, while pages are held or cached or
-  /// when the session has fewer pages than the default.
+  /// shapes or byte counts of the inputs are not the function's or a row is no
+  /// distribution, ResourceExhausted when the results are larger than memory.
+  /// If the function uses caches also FailedPrecondition, while pages are held
+  /// or cached or when the session has fewer pages than the default.
   Result<std::vector<Tensor>> runFunction(std::string_view name,
                                           std::span<const Tensor> inputs);
 

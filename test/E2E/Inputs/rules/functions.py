@@ -17,6 +17,15 @@ def tensor(shape, element):
     return f"tensor<{'x'.join(str(extent) for extent in (ROWS, *shape))}x{element}>"
 
 
+# Arguments whose rows are checked before a function runs.
+DISTRIBUTIONS = ("p", "q")
+
+
+def argument(name, shape, element):
+    attribute = f' {{mtp.name = "{name}.distributions"}}' if name in DISTRIBUTIONS else ""
+    return f"%{name}: {tensor(shape, element)}{attribute}"
+
+
 class Function:
     """An exported function that calls @`rule`: the names and shapes of its arguments
     (of one row), and numbers that the rule has for all rows."""
@@ -26,8 +35,7 @@ class Function:
         self.results, self.constants, self.before = results, constants, before
 
     def text(self):
-        given = ", ".join(f"%{name}: {tensor(shape, element)}"
-                          for name, shape, element in self.arguments)
+        given = ", ".join(argument(*a) for a in self.arguments)
         out = ", ".join([tensor((), "i32")] * self.results)
         lines = [f"func.func @{self.name}({given}) -> ({out}) {{",
                  f"  %slots = arith.constant dense<0> : {tensor((), 'i32')}"]
