@@ -211,6 +211,7 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
   plan.folder = folder;
   plan.tree = options.tree;
   plan.confidence = options.confidence;
+  plan.showsDrafts = options.showsDrafts;
   MTP_ASSIGN_OR_RETURN(plan.maxK, folder ? planFolderDrafts(*folder, options)
                                          : planDepth(config, options));
   plan.modules = planModules(config, options, plan.maxK);

@@ -49,6 +49,8 @@ struct ImportOptions {
   std::optional<double> confidence;
   /// Which drafts stay.
   AcceptSpec accept;
+  /// Rounds may stop for a host that sees their drafts.
+  bool showsDrafts = false;
   /// Of the model's own modules.
   DepthPolicy depthPolicy = DepthPolicy::PerDepth;
   /// A folder whose files come before those of the drafter library; empty for

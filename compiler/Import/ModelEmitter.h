@@ -56,6 +56,8 @@ struct DraftPlan {
   DraftTree tree;
   /// The least confidence of a draft, if one ends the drafts of a round.
   std::optional<double> confidence;
+  /// Rounds may stop behind drafts.
+  bool showsDrafts = false;
   int64_t maxContext = 0;
 };
 

@@ -21,6 +21,18 @@ mlir::Value emitOwnSlots(ModelContext &context) {
   return isOwn && !context.draft.before ? mlir::Value() : emitSlots(context);
 }
 
+/// Lets a round stop where a host wants to see what is drafted.
+void emitStop(ModelContext &context, const Drafts &drafted) {
+  if (!context.draft.showsDrafts)
+    return;
+  if (!drafted.drafts)
+    return context.fail(invalidArgument(
+        "--show-drafts: expected something that drafts, got none"));
+  mlir::mtp::AwaitHostOp::create(context.builder,
+                                 context.builder.getUnknownLoc(),
+                                 drafted.drafts, drafted.parents);
+}
+
 Drafts emitDrafts(ModelContext &context, mlir::Value slots) {
   switch (context.draft.drafter.kind) {
   case DrafterKind::Modules:
@@ -68,6 +80,7 @@ void emitRound(ModelContext &context) {
   mlir::Value slots = emitOwnSlots(context);
   emitRemember(context, slots);
   Drafts drafted = emitBefore(context, slots, emitDrafts(context, slots));
+  emitStop(context, drafted);
   auto verify = emitVerify(context, drafted);
   emitLearning(context, slots, drafted, verify.getLogits());
   auto accept = emitAccept(context, drafted, verify.getLogits());

@@ -1,32 +1,80 @@
 #!/usr/bin/env python3
 """Draws what a method drafts, with the share that is accepted per node, as SVG.
 
-  python3 draw.py FILE.json -o OUT.svg [--title TEXT] [--least 0.02]
+  python3 draw.py FILE.json.. -o OUT.svg [--tree PATHS] [--title TEXT] [--least 0.02]
 
-FILE is either what `mtp-run --json` writes: a chain or block by draft position, of a tree its
-depths; or rounds with tokens, parents and path, as table.py --rounds and test/oracle write them:
-then every node. A node of several rounds is known by its ranks among siblings, so that dynamic
-trees are laid over each other. In a circle stands how many of 100 rounds accept the node; the
-circle is as dark; the line's width is how often the node is drafted at all. Nodes drafted in
-less than --least of the rounds are left out.
+A FILE is what `mtp-run --json` writes, of several the rounds of all: with --draft-rounds every
+node (of a static tree by the list of paths that it was imported with, --tree), else a chain or
+block by draft position, and of a tree its depths. Or it has rounds with tokens, parents and path,
+as table.py --rounds and test/oracle write them. A node of several rounds is known by its ranks
+among siblings, so that dynamic trees are laid over each other. In a circle stands how many of 100
+rounds accept the node; the circle is as dark; the line's width is how often the node is drafted
+at all. Nodes drafted in less than --least of the rounds are left out.
 """
 import argparse
+import ast
 import html
 import json
 
 COLUMN, ROW, RADIUS, EDGE = 84, 30, 13, 26
 
 
-def by_position(run):
+def by_position(runs):
     """mtp-run's JSON -> {path of ranks: (drafted, accepted)}, as shares of all rounds."""
-    rounds = run["slot_rounds"]
+    rounds = sum(run["slot_rounds"] for run in runs)
     if not rounds:
         raise SystemExit("expected rounds, got a run without one")
     nodes, path = {}, ()
-    for made, kept in zip(run["drafted"], run["accepted"]):
+    for made, kept in zip(*(map(sum, zip(*(run[key] for run in runs)))
+                            for key in ("drafted", "accepted"))):
         path += (0,)
         nodes[path] = (made / rounds, kept / rounds)
     return nodes
+
+
+def parents_of(tree):
+    """A list of paths of ranks -> the parents of its nodes, in the order that drafts have."""
+    nodes = [()] + sorted(map(tuple, tree), key=lambda path: (len(path), path))
+    return [-1] + [nodes.index(path[:-1]) for path in nodes[1:]]
+
+
+def settled(drafts, parents, tokens):
+    """A round of mtp-run -> parents, -1 of what is not drafted, and the path that was accepted: of
+    the deepest nodes whose path was put out the first. The last token is the target's own."""
+    parents, depths, end = [-1, *parents[1:]], {0: 0}, 0
+    for node, token in enumerate(drafts, start=1):
+        above = parents[node]
+        if token < 0 or (above and parents[above] < 0):
+            parents[node] = -1
+            continue
+        depth = depths.get(above)
+        if depth is not None and depth < len(tokens) - 1 and tokens[depth] == token:
+            depths[node] = depth + 1
+            if depths[node] > depths[end]:
+                end = node
+    path = []
+    while end:
+        path.insert(0, end)
+        end = parents[end]
+    return {"parents": parents, "path": path}
+
+
+def rounds_of(runs, tree):
+    """The rounds of mtp-run --draft-rounds, but for those that draft nothing."""
+    out = []
+    for run in runs:
+        for made in (r for s in run["sequences"] for r in s["draft_rounds"] if r["drafts"]):
+            drafts, parents = made["drafts"], made.get("parents")
+            # a chain has a draft for each depth
+            if not parents and (tree or len(drafts) <= run["k"]):
+                parents = parents_of(tree) if tree else range(-1, len(drafts))
+            if not parents or len(parents) != len(drafts) + 1:
+                raise SystemExit(f"expected --tree with the paths of {len(drafts)} drafts, "
+                                 f"got {len(parents) - 1 if parents else 'none'}")
+            out.append(settled(drafts, parents, made["tokens"]))
+    if not out:
+        raise SystemExit("expected rounds with drafts, got none")
+    return out
 
 
 def by_node(rounds):
@@ -46,11 +94,13 @@ def by_node(rounds):
     return {p: (made / len(rounds), kept / len(rounds)) for p, (made, kept) in counts.items()}
 
 
-def nodes_of(x):
-    if "slot_rounds" in x:
-        return by_position(x)
-    if "rounds" in x and isinstance(x["rounds"], list):
-        return by_node(x["rounds"])
+def nodes_of(files, tree):
+    if all("slot_rounds" in x for x in files):
+        if all("draft_rounds" in s for x in files for s in x["sequences"]):
+            return by_node(rounds_of(files, tree))
+        return by_position(files)
+    if all(isinstance(x.get("rounds"), list) for x in files):
+        return by_node([r for x in files for r in x["rounds"]])
     raise SystemExit("expected slot_rounds (mtp-run --json) or rounds (table.py), got neither")
 
 
@@ -110,18 +160,25 @@ def svg(nodes, title):
 def main():
     ap = argparse.ArgumentParser(description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("file")
+    ap.add_argument("files", nargs="+")
     ap.add_argument("-o", "--out", required=True)
+    ap.add_argument("--tree", help="the list of paths of a static tree, as medusa_choices")
     ap.add_argument("--title")
     ap.add_argument("--least", type=float, default=0.02)
     a = ap.parse_args()
-    with open(a.file, encoding="utf8") as f:
-        x = json.load(f)
-    nodes = {p: n for p, n in nodes_of(x).items() if n[0] >= a.least}
+    files, tree = [], None
+    for name in a.files:
+        with open(name, encoding="utf8") as f:
+            files.append(json.load(f))
+    if a.tree:
+        with open(a.tree, encoding="utf8") as f:
+            tree = ast.literal_eval(f.read().split("=")[-1].strip())
+    nodes = {p: n for p, n in nodes_of(files, tree).items() if n[0] >= a.least}
     if not nodes:
         raise SystemExit("expected drafted nodes, got none")
     # a node that stays has its parents, which are drafted at least as often
-    title = a.title or " ".join(str(x[k]) for k in ("method", "topology", "model") if k in x)
+    title = a.title or " ".join(str(files[0][k]) for k in ("method", "topology", "model")
+                                if k in files[0])
     with open(a.out, "w", encoding="utf8") as f:
         f.write(svg(nodes, title))
 

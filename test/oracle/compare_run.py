@@ -8,7 +8,9 @@ TOPOLOGY is one of the file's: chain:4, dynamic:3,4,12, dynamic:3,4,12@0.8 at a 
 mtp-run on the prompt until the rounds of the file have emitted their tokens, and compares the
 tokens, the number of rounds and how many drafts were accepted at each depth. With the flag
 `--request-output seen` it compares every round's drafts, too, of a module that puts them out
-(test/E2E/Inputs/show_drafts.py).
+(test/E2E/Inputs/show_drafts.py). With `--draft-rounds`, of an artifact whose rounds may stop, it
+compares every round's nodes, of a tree that the round found with their parents, and its tokens; with
+`--save FILE` at the end the run's JSON is kept there.
 """
 import json
 import subprocess
@@ -26,6 +28,24 @@ def by_depth(rounds, depths):
     return [sum(len(r["path"]) > d for r in rounds) for d in range(depths)]
 
 
+def drafted(round_, drafts, tokens):
+    """A round's drafts, parents and tokens, as far as there are drafts."""
+    count = max((i for i, token in enumerate(drafts, start=1) if token >= 0), default=0)
+    parents = round_.get("parents")
+    return {"drafts": drafts[:count], "tokens": tokens,
+            "parents": parents and parents[1:count + 1]}
+
+
+def drafted_rounds(rounds, run):
+    """What mtp-run's rounds drafted, and what they should have; parents where both have them."""
+    got = [drafted(r, r["drafts"], r["tokens"]) for r in rounds]
+    wanted = [drafted(r, r["tokens"][1:], r["emitted"]) for r in run["rounds"]]
+    for mine, theirs in zip(got, wanted):
+        if not mine["parents"]:
+            theirs["parents"] = mine["parents"]
+    return got, wanted
+
+
 def compare(prompt, run, artifact, flags):
     """What differs, as lines; none where all is equal."""
     emitted = [t for r in run["rounds"] for t in r["emitted"]]
@@ -36,7 +56,12 @@ def compare(prompt, run, artifact, flags):
                     "--top-k", "0", "--top-p", "1", "--min-p", "0", "--ignore-eos"]
     command = ["mtp-run", artifact, "--json", *sampling, "-n", str(count), "--ids",
                ",".join(map(str, prompt["prompt"])), *flags]
+    if "--save" in command:
+        *command, _, save = command
     result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    if "--save" in flags:
+        with open(save, "wb") as file:
+            file.write(result.stdout)
     got = json.loads(result.stdout)["sequences"][0]
     wanted = {"output_ids": run.get("text", prompt["greedy"])[:count], "slot_rounds": len(run["rounds"]),
               "accepted": by_depth(run["rounds"], len(got["accepted"]))}
@@ -45,6 +70,8 @@ def compare(prompt, run, artifact, flags):
         got["drafts"] = next(o["rows"] for o in got["outputs"] if o["name"] == "seen")
         most = len(got["drafts"][0])
         wanted["drafts"] = [(r["tokens"][1:] + [-1] * most)[:most] for r in run["rounds"]]
+    if "--draft-rounds" in flags:
+        got["draft_rounds"], wanted["draft_rounds"] = drafted_rounds(got["draft_rounds"], run)
     return [f"{key}: expected {value}, got {got[key]}" for key, value in wanted.items()
             if got[key] != value]
 

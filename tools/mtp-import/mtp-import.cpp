@@ -97,6 +97,11 @@ static cl::opt<std::string> acceptRule(
              "lossless in distribution; typical[:epsilon,delta] or "
              "relaxed:N,delta, lossy"),
     cl::value_desc("rule"), cl::cat(category));
+static cl::opt<bool>
+    showDrafts("show-drafts",
+               cl::desc("let rounds stop for a host that sees what they draft "
+                        "(mtp.await_host), as mtp-run --draft-rounds does"),
+               cl::cat(category));
 static cl::opt<std::string> drafterLibrary(
     "drafter-library",
     cl::desc("a folder whose files come before those of the drafter library; "
@@ -161,6 +166,7 @@ static mtp::Result<ImportOptions> readOptions() {
   MTP_ASSIGN_OR_RETURN(options.confidence, readConfidence());
   MTP_ASSIGN_OR_RETURN(options.accept,
                        mtp::importer::parseAcceptSpec(acceptRule));
+  options.showsDrafts = showDrafts;
   options.libraryFolder = drafterLibrary;
   if (maxK.getNumOccurrences())
     options.maxK = maxK;

@@ -166,6 +166,7 @@ addAll(Session &session, const RunOptions &options,
         request.inputs,
         inputsOf(options.requestInputs, report.index, prompts.size()));
     request.outputs = options.requestOutputs;
+    request.seesDrafts = options.draftRounds;
     Result<SequenceId> id = session.add(std::move(request));
     if (!id)
       return id.status().withContext(strCat("prompt ", report.index));
@@ -201,6 +202,15 @@ static void addOutputs(SequenceReport &report, const SequenceUpdate &update) {
     appendRows(report.outputs[i], update.outputs[i]);
 }
 
+/// Tokens are those of the round whose drafts came last, unless it has some:
+/// the first one of a sequence is its prompt's.
+static void addRounds(SequenceReport &report, const SequenceUpdate &update) {
+  if (!report.rounds.empty() && report.rounds.back().tokens.empty())
+    report.rounds.back().tokens = update.tokens;
+  if (update.seen)
+    report.rounds.push_back({*update.seen, {}});
+}
+
 static Status runAll(Session &session, Printer &printer,
                      std::vector<SequenceReport> &reports) {
   catchInterrupt();
@@ -214,6 +224,7 @@ static Status runAll(Session &session, Printer &printer,
                        [&](const auto &r) { return r.id == update.id; });
       report->error = update.error;
       addOutputs(*report, update);
+      addRounds(*report, update);
       MTP_RETURN_IF_ERROR(printer.update(reports, *report, update));
     }
   }
@@ -242,6 +253,10 @@ Status mtp::generate(Session &session, const RunOptions &options) {
     return failedPrecondition("the artifact has functions only; give "
                               "--function");
   MTP_RETURN_IF_ERROR(checkStopTokens(options, model));
+  if (options.draftRounds && !model.showsDrafts())
+    return failedPrecondition("--draft-rounds: expected an artifact whose "
+                              "rounds may stop (mtp.await_host), got one "
+                              "without");
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
                        loadTokenizer(model));
   MTP_ASSIGN_OR_RETURN(std::vector<Prompt> prompts,
@@ -250,6 +265,7 @@ Status mtp::generate(Session &session, const RunOptions &options) {
   report.model = nameOf(model, options.artifact);
   report.sampling = settleSampling(options.sampling, model.generation());
   report.samplingIsModels = options.sampling.isModels();
+  report.hasRounds = options.draftRounds;
   MTP_ASSIGN_OR_RETURN(
       report.sequences,
       addAll(session, options, report.sampling, std::move(prompts)));

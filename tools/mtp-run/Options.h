@@ -46,6 +46,8 @@ struct RunOptions {
   /// "[PROMPT:]NAME=TENSOR": what requests bring.
   std::vector<std::string> requestInputs;
   std::vector<std::string> requestOutputs;
+  /// What each round drafts, in the JSON.
+  bool draftRounds = false;
   bool printIds = false;
   bool json = false;
   bool stats = false;

@@ -66,8 +66,23 @@ static void writeOutputs(JsonWriter &json,
   json.endArray();
 }
 
+static void writeRounds(JsonWriter &json,
+                        const std::vector<DraftRound> &rounds) {
+  json.key("draft_rounds");
+  json.beginArray();
+  for (const DraftRound &round : rounds) {
+    json.beginObject();
+    json.field("drafts", round.drafts.tokens);
+    if (!round.drafts.parents.empty())
+      json.field("parents", round.drafts.parents);
+    json.field("tokens", round.tokens);
+    json.endObject();
+  }
+  json.endArray();
+}
+
 static void writeSequence(JsonWriter &json, const Session &session,
-                          const SequenceReport &report) {
+                          const SequenceReport &report, bool hasRounds) {
   Statistics s = session.statistics(report.id).value();
   std::span<const int32_t> output = session.output(report.id).value();
   json.beginObject();
@@ -90,6 +105,8 @@ static void writeSequence(JsonWriter &json, const Session &session,
   json.field("restored_preemptions", s.restoredPreemptions);
   writeAcceptance(json, s);
   writeOutputs(json, report.outputs);
+  if (hasRounds)
+    writeRounds(json, report.rounds);
   json.endObject();
 }
 
@@ -116,7 +133,7 @@ std::string mtp::jsonReport(const Session &session, const RunReport &report) {
   json.key("sequences");
   json.beginArray();
   for (const SequenceReport &sequence : report.sequences)
-    writeSequence(json, session, sequence);
+    writeSequence(json, session, sequence, report.hasRounds);
   json.endArray();
   json.field("rounds", s.rounds);
   json.field("rounds_by_k", s.roundsByK);

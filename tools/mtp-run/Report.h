@@ -11,6 +11,12 @@
 
 namespace mtp {
 
+/// A round of a sequence: what it drafted, and the tokens that it gave.
+struct DraftRound {
+  SeenDrafts drafts;
+  std::vector<int32_t> tokens;
+};
+
 /// One prompt of a run. Its output and statistics are the session's.
 struct SequenceReport {
   size_t index = 0;
@@ -23,6 +29,8 @@ struct SequenceReport {
   Status error;
   /// What the updates had of the outputs that were asked for.
   std::vector<OutputRows> outputs;
+  /// Of a run that asks for them.
+  std::vector<DraftRound> rounds;
 };
 
 /// What a run was, beside its session's numbers.
@@ -32,6 +40,8 @@ struct RunReport {
   SamplingParams sampling;
   /// No flag changed what the model's authors recommend.
   bool samplingIsModels = false;
+  /// Sequences say what each round drafted.
+  bool hasRounds = false;
   std::vector<SequenceReport> sequences;
 };
 

@@ -120,6 +120,10 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addTexts(app, "--request-output", o.requestOutputs, "NAME",
            "Ask for an output that the model declares; --json prints it")
       ->group(kGeneration);
+  addFlag(app, "--draft-rounds", o.draftRounds,
+          "Print with --json what each round drafts, of an artifact whose "
+          "rounds may stop for the host")
+      ->group(kGeneration);
   addFlag(app, "--print-ids", o.printIds, "Print token ids instead of text")
       ->group(kGeneration);
   addFlag(app, "--stats", o.stats,
@@ -235,8 +239,9 @@ static Status checkMaxTokens(const RunOptions &o) {
 static Status checkChatFlags(CLI::App &app, const RunOptions &o) {
   MTP_RETURN_IF_ERROR(
       refuseGroups(app, " with --chat", {kPrompts, kScoring, kFunctions}));
-  for (const char *name : {"--json", "--print-ids", "--request-input",
-                           "--request-output", "--max-batch", "--max-slots"})
+  for (const char *name :
+       {"--json", "--print-ids", "--request-input", "--request-output",
+        "--draft-rounds", "--max-batch", "--max-slots"})
     if (app.count(name) > 0)
       return invalidArgument(strCat("expected no ", name, " with --chat"));
   return checkMaxTokens(o);
@@ -259,6 +264,8 @@ static Status checkFlags(CLI::App &app, const RunOptions &o) {
   if (o.prompts.empty() && o.promptFiles.empty() && o.ids.empty())
     return invalidArgument("expected --prompt, --prompt-file, --ids, --chat "
                            "or --function");
+  if (o.draftRounds && !o.json)
+    return invalidArgument("expected --json with --draft-rounds");
   return checkMaxTokens(o);
 }
 
