@@ -43,8 +43,6 @@ private:
   mlir::Value seen(RuleArgument name);
   mlir::Value probabilities(RuleArgument of, llvm::StringRef name);
   mlir::Value parents();
-  /// A number of each slot, the same for all.
-  mlir::Value number(double value, llvm::StringRef name);
   /// Calls a function of the library, which the module takes from there.
   mlir::Operation *call(llvm::StringRef callee, mlir::ValueRange inputs,
                         mlir::TypeRange results) {
@@ -132,17 +130,6 @@ mlir::Value RuleEmitter::parents() {
       ->getResult(0);
 }
 
-mlir::Value RuleEmitter::number(double value, llvm::StringRef name) {
-  mlir::Type f32 = builder.getF32Type();
-  auto type = mlir::RankedTensorType::get({mlir::ShapedType::kDynamic}, f32);
-  auto body = [&](mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
-    return {mlir::arith::ConstantOp::create(
-        builder, context.name(name), builder.getF32FloatAttr(float(value)))};
-  };
-  return emitPerSlot(context, name, seen(RuleArgument::Slots), {}, type, body)
-      ->getResult(0);
-}
-
 mlir::Operation *RuleEmitter::rejection() {
   auto grid = mlir::cast<mlir::RankedTensorType>(context.grid())
                   .clone(builder.getF32Type());
@@ -178,8 +165,8 @@ mlir::Operation *RuleEmitter::typical() {
   mlir::Type each = context.tokens();
   return call("typical",
               {seen(RuleArgument::Slots), seen(RuleArgument::Drafts), before,
-               seen(RuleArgument::Picks), p, number(spec.epsilon, "epsilon"),
-               number(spec.delta, "delta")},
+               seen(RuleArgument::Picks), p, context.numbers["epsilon"],
+               context.numbers["delta"]},
               {each, each, each});
 }
 
@@ -193,7 +180,7 @@ mlir::Operation *RuleEmitter::relaxed() {
   return call("relaxed",
               {seen(RuleArgument::Slots), seen(RuleArgument::Drafts), before,
                seen(RuleArgument::Picks), best.getBest(), best.getLogs(),
-               number(spec.delta, "delta")},
+               context.numbers["delta"]},
               {each, each, each});
 }
 
@@ -227,6 +214,18 @@ void RuleEmitter::emit(mlir::Region &into) {
                      before, count, decided->getResult(1), token},
                     {context.grid(), context.grid()});
   emitYield(context, {count, along->getResult(0), along->getResult(1)});
+}
+
+void addRuleNumbers(ModelContext &context, std::vector<RoundNumber> &numbers) {
+  const AcceptSpec &spec = context.draft.accept;
+  auto add = [&](llvm::StringRef name, double number) {
+    auto value = context.builder.getF32FloatAttr(float(number));
+    numbers.push_back(constantNumber(context, name, value));
+  };
+  if (spec.kind == AcceptKind::Typical)
+    add("epsilon", spec.epsilon);
+  if (spec.isLossy())
+    add("delta", spec.delta);
 }
 
 /// A rule that is not exact has something to accept, and a shape that it knows.

@@ -64,18 +64,20 @@ void emitLogits(ModelContext &own, int64_t columns) {
   emitter.finish(emitter.head(emitter.argument(0), columns));
 }
 
-/// @draft_markov: the tokens before to what they add to the logits, and to
-/// their rows of the head's own table.
+/// @draft_markov: the tokens before and logits to these with what the tokens
+/// add, and to the tokens' rows of the head's own table.
 void emitMarkov(ModelContext &own, int64_t columns, int64_t rank) {
-  FunctionEmitter emitter(own, "markov", {{"before", own.tokens()}},
-                          {own.activation(columns), own.activation(rank)},
-                          {own.root});
+  mlir::Type logits = own.activation(columns);
+  FunctionEmitter emitter(own, "markov",
+                          {{"before", own.tokens()}, {"logits", logits}},
+                          {logits, own.activation(rank)}, {own.root});
   mlir::Value table =
       emitter.weight("markov_head.markov_w1.weight", {own.config.vocab, rank});
   mlir::Value e = mlir::mtp::EmbedOp::create(own.builder, own.name("e"),
                                              own.activation(rank),
                                              emitter.argument(0), table);
-  emitter.finish({emitter.linear(e, "markov_head.markov_w2", columns), e});
+  mlir::Value more = emitter.linear(e, "markov_head.markov_w2", columns);
+  emitter.finish({emitter.add(emitter.argument(1), more, "sum"), e});
 }
 
 /// @draft_confidence: a state, and perhaps the token before, to the logit that

@@ -23,6 +23,11 @@ const BlockConfig &blockOf(ModelContext &context) {
   return context.draft.folder->block;
 }
 
+/// The library's function that makes the rows of a block.
+llvm::StringRef blockFunction(ModelContext &context) {
+  return blockOf(context).fromAnchor ? "block_from_anchor" : "block_of_masks";
+}
+
 /// Whether drafts are picked one after the other.
 bool isSequential(ModelContext &context) {
   return blockOf(context).markovRank > 0 || context.draft.confidence;
@@ -38,33 +43,15 @@ llvm::StringRef limitFunction(ModelContext &context) {
   return isExact(context) ? "drafts_of_slot" : "drafts_of_round";
 }
 
-/// Of every slot how many drafts it has, the mask, and how sure a draft must
-/// be.
-mlir::mtp::PerSlotOp emitNumbers(ModelContext &context, mlir::Value slots) {
+/// How many drafts the slot of a body has.
+mlir::Value emitLimit(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
-  llvm::SmallVector<mlir::Type> types(2, context.tokens());
-  std::optional<double> least = context.draft.confidence;
-  if (least)
-    types.push_back(mlir::RankedTensorType::get({mlir::ShapedType::kDynamic},
-                                                builder.getF32Type()));
-  auto body = [&](mlir::ValueRange) -> Values {
-    mlir::Value last = mlir::arith::ConstantIntOp::create(
-        builder, context.name("last"), builder.getI32Type(),
-        context.draft.maxContext - 1);
-    mlir::Value mask = mlir::arith::ConstantIntOp::create(
-        builder, context.name("mask"), builder.getI32Type(),
-        blockOf(context).mask);
-    Values values = {emitCall(context, limitFunction(context), last,
-                              builder.getI32Type(), "drafts")
-                         ->getResult(0),
-                     mask};
-    if (least)
-      values.push_back(mlir::arith::ConstantOp::create(
-          builder, context.name("least"),
-          builder.getF32FloatAttr(float(std::log(*least / (1 - *least))))));
-    return values;
-  };
-  return emitPerSlot(context, "numbers", slots, {}, types, body);
+  mlir::Value last = mlir::arith::ConstantIntOp::create(
+      builder, context.name("last"), builder.getI32Type(),
+      context.draft.maxContext - 1);
+  return emitCall(context, limitFunction(context), last, builder.getI32Type(),
+                  "drafts")
+      ->getResult(0);
 }
 
 mlir::Value emitTake(ModelContext &context, mlir::Value x, mlir::Value which,
@@ -75,15 +62,15 @@ mlir::Value emitTake(ModelContext &context, mlir::Value x, mlir::Value which,
 
 /// Runs the block's rows; the states of those that draft, of each slot one for
 /// each draft.
-mlir::Value emitStates(ModelContext &context, mlir::Value slots,
-                       mlir::ValueRange numbers) {
+mlir::Value emitStates(ModelContext &context, mlir::Value slots) {
   bool fromAnchor = blockOf(context).fromAnchor;
   llvm::SmallVector<mlir::Type> types = {context.tokens(), context.rows()};
   if (!fromAnchor)
     types.push_back(context.tokens());
   mlir::Operation *block =
-      emitApply(context, fromAnchor ? "block_from_anchor" : "block",
-                {slots, numbers[0], numbers[1]}, types, "block");
+      emitApply(context, blockFunction(context),
+                {slots, context.numbers["drafts"], context.numbers["mask"]},
+                types, "block");
   mlir::Value states =
       emitOwn(context, "states", {block->getResult(0), block->getResult(1)},
               draftHidden(context), "states")
@@ -110,22 +97,22 @@ Values emitDraft(ModelContext &context, mlir::Value slots, mlir::Value states,
                  mlir::Value logits, mlir::Value least,
                  mlir::ValueRange carried) {
   const BlockConfig &block = blockOf(context);
-  mlir::Operation *at = emitApply(context, "at_draft", {slots, carried[2]},
-                                  {context.tokens(), context.rows()}, "at");
-  mlir::Value sum = emitTake(context, logits, at->getResult(0), "own");
+  mlir::Operation *at =
+      emitApply(context, "at_draft", {slots, carried[2], logits, states},
+                {context.rows(), logits.getType(), states.getType()}, "at");
+  mlir::Value sum = at->getResult(1);
   mlir::Value before;
   if (block.markovRank > 0) {
     mlir::Operation *markov = emitOwn(
-        context, "markov", carried[0],
+        context, "markov", {carried[0], sum},
         {sum.getType(), context.activation(block.markovRank)}, "markov");
+    sum = markov->getResult(0);
     before = markov->getResult(1);
-    sum = mlir::mtp::AddOp::create(context.builder, context.name("sum"),
-                                   sum.getType(), sum, markov->getResult(0));
   }
-  mlir::Value token = emitPick(context, sum, at->getResult(1));
+  mlir::Value token = emitPick(context, sum, at->getResult(0));
   Values put = {slots, carried[2], token, carried[1]};
   if (least) {
-    Values inputs = {emitTake(context, states, at->getResult(0), "state")};
+    Values inputs = {at->getResult(2)};
     if (block.confidenceSeesMarkov)
       inputs.push_back(before);
     put.push_back(
@@ -168,10 +155,22 @@ mlir::Value emitSequence(ModelContext &context, mlir::Value slots,
 
 } // namespace
 
+void addBlockNumbers(ModelContext &context, std::vector<RoundNumber> &numbers) {
+  mlir::OpBuilder &builder = context.builder;
+  numbers.push_back({"drafts", builder.getI32Type(),
+                     [&context] { return emitLimit(context); }});
+  auto mask = builder.getI32IntegerAttr(int32_t(blockOf(context).mask));
+  numbers.push_back(constantNumber(context, "mask", mask));
+  if (std::optional<double> least = context.draft.confidence) {
+    float logit = float(std::log(*least / (1 - *least)));
+    numbers.push_back(
+        constantNumber(context, "least", builder.getF32FloatAttr(logit)));
+  }
+}
+
 void importBlock(ModelContext &context) {
-  llvm::SmallVector<llvm::StringRef> functions = {
-      limitFunction(context),
-      blockOf(context).fromAnchor ? "block_from_anchor" : "block"};
+  llvm::SmallVector<llvm::StringRef> functions = {limitFunction(context),
+                                                  blockFunction(context)};
   if (isSequential(context))
     functions.append({"begin_drafts", "at_draft",
                       context.draft.confidence ? "put_sure" : "put_draft"});
@@ -183,7 +182,6 @@ void importBlock(ModelContext &context) {
 Drafts emitBlockDrafts(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
   mlir::Value slots = emitSlots(context);
-  auto numbers = emitNumbers(context, slots);
   auto draft = mlir::mtp::DraftRegionOp::create(
       builder, context.name("drafts"), mlir::TypeRange{context.grid()});
   mlir::OpBuilder::InsertionGuard guard(builder);
@@ -193,12 +191,11 @@ Drafts emitBlockDrafts(ModelContext &context) {
       context.tokens(), context.tokens(), context.handedOn());
   emitOwn(context, "context", {refresh.getHidden(), refresh.getRows()}, {},
           "context");
-  mlir::Value states = emitStates(context, slots, numbers->getResults());
+  mlir::Value states = emitStates(context, slots);
   mlir::Value logits =
       emitOwn(context, "logits", states, draftLogits(context), "logits")
           ->getResult(0);
-  mlir::Value least =
-      context.draft.confidence ? numbers->getResult(2) : mlir::Value();
+  mlir::Value least = context.numbers.lookup("least");
   emitYield(context, isSequential(context)
                          ? emitSequence(context, slots, states, logits, least,
                                         refresh.getNext())

@@ -51,6 +51,7 @@ void emitVocabulary(ModelContext &context, const EagleConfig &eagle);
 void emitBlock(ModelContext &context, ModelContext &own);
 void importBlock(ModelContext &context);
 Drafts emitBlockDrafts(ModelContext &context);
+void addBlockNumbers(ModelContext &context, std::vector<RoundNumber> &numbers);
 
 /// @draft_step: logits, and the state that it hands on.
 mlir::Operation *emitStep(ModelContext &context, mlir::ValueRange inputs);
@@ -68,6 +69,8 @@ void emitMaskFunction(ModelContext &context, ModelContext &own);
 /// What drafters of all places in one pass take from the library.
 void importParallel(ModelContext &context);
 Drafts emitParallelDrafts(ModelContext &context);
+void addParallelNumbers(ModelContext &context,
+                        std::vector<RoundNumber> &numbers);
 
 } // namespace mtp::importer
 

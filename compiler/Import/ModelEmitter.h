@@ -19,6 +19,9 @@
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <functional>
 
 namespace mtp::importer {
 
@@ -76,6 +79,9 @@ struct ModelContext {
   /// In front of each layer's keys, behind the root; empty for a model's own.
   std::vector<std::string> layerPrefixes;
   llvm::StringRef cache = kTargetCache;
+  /// The slots of the round that is written, and what emitNumbers() has made.
+  mlir::Value slots;
+  llvm::StringMap<mlir::Value> numbers;
 
   /// Keeps the first failure.
   void fail(const Status &status) {
@@ -102,6 +108,14 @@ struct ModelContext {
 
 private:
   mlir::Type vector(mlir::Type element);
+};
+
+/// A number that a round has for every slot: its name, the type of one, and
+/// what makes one in a body.
+struct RoundNumber {
+  llvm::StringRef name;
+  mlir::Type type;
+  std::function<mlir::Value()> make;
 };
 
 /// An argument of a function or a region.
@@ -225,8 +239,10 @@ mlir::mtp::VerifyOp emitVerify(ModelContext &context, const Drafts &drafted);
 Drafts emitModuleDrafts(ModelContext &context);
 /// What lookup, suffix, lookahead and --before take from the library.
 void importTokenDrafters(ModelContext &context);
-/// Keeps the tokens so far, where a drafter reads them.
-void emitRemember(ModelContext &context, mlir::Value slots);
+/// Whether a drafter reads the tokens so far.
+bool readsTokens(const ModelContext &context);
+/// Keeps these in the body of a slot, if one does.
+void emitRemember(ModelContext &context);
 Drafts emitLookup(ModelContext &context, mlir::Value slots);
 Drafts emitSuffix(ModelContext &context, mlir::Value slots);
 Drafts emitLookahead(ModelContext &context, mlir::Value slots);
@@ -248,6 +264,16 @@ void emitFolderFunctions(ModelContext &context);
 mlir::Type verifiedHidden(ModelContext &context);
 mlir::Value emitHandedOn(ModelContext &context, mlir::Value hidden);
 
+/// The same number for every slot.
+RoundNumber constantNumber(ModelContext &context, llvm::StringRef name,
+                           mlir::TypedAttr value);
+/// What the drafter and the rule of the plan want to know of every slot.
+std::vector<RoundNumber> roundNumbers(ModelContext &context);
+/// Makes them, for `ModelContext::numbers`, and keeps the tokens so far.
+void emitNumbers(ModelContext &context,
+                 const std::vector<RoundNumber> &numbers);
+void addRuleNumbers(ModelContext &context, std::vector<RoundNumber> &numbers);
+
 /// Accepts the drafts by the rule of the plan, which the module takes from the
 /// library; fails where it does not take them.
 mlir::mtp::AcceptOp emitAccept(ModelContext &context, const Drafts &drafted,
@@ -260,7 +286,7 @@ void emitImport(ModelContext &context, llvm::StringRef file,
 mlir::Block *enterRegion(ModelContext &context, mlir::Region &region,
                          llvm::ArrayRef<Argument> arguments);
 void emitYield(ModelContext &context, mlir::ValueRange values);
-/// The slots of a round.
+/// The slots of a round, which stand once in it, in front of all that asks.
 mlir::Value emitSlots(ModelContext &context);
 mlir::Value emitIndex(ModelContext &context, int64_t value,
                       llvm::StringRef name);

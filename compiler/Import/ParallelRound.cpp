@@ -39,10 +39,9 @@ mlir::Value emitFeatures(ModelContext &context, mlir::Value slots) {
   auto refresh = mlir::mtp::RefreshOp::create(
       context.builder, context.name("refreshed"), context.tokens(),
       context.rows(), context.tokens(), context.tokens(), context.handedOn());
-  mlir::Value first = emitNumber(context, slots, 0, "first");
-  mlir::Value filler =
-      emitOwn(context, "mask", first, context.handedOn(), "filler")
-          ->getResult(0);
+  mlir::Value filler = emitOwn(context, "mask", context.numbers["first"],
+                               context.handedOn(), "filler")
+                           ->getResult(0);
   return emitApply(context, "features", {slots, refresh.getHidden(), filler},
                    context.handedOn(), "taps")
       ->getResult(0);
@@ -79,6 +78,18 @@ void importParallel(ModelContext &context) {
   emitImport(context, kLibrary, functions);
 }
 
+void addParallelNumbers(ModelContext &context,
+                        std::vector<RoundNumber> &numbers) {
+  auto add = [&](llvm::StringRef name, int64_t number) {
+    auto value = context.builder.getI32IntegerAttr(int32_t(number));
+    numbers.push_back(constantNumber(context, name, value));
+  };
+  add("mask", context.draft.folder->parallel.maskToken);
+  add("behind", readsTaps(context) ? 1 : 0);
+  if (readsTaps(context))
+    add("first", 0);
+}
+
 void emitMaskFunction(ModelContext &context, ModelContext &own) {
   auto width = llvm::cast<mlir::RankedTensorType>(context.handedOn());
   FunctionEmitter emitter(own, "mask", {{"first", own.tokens()}}, {width},
@@ -99,11 +110,9 @@ Drafts emitParallelDrafts(ModelContext &context) {
   mlir::OpBuilder::InsertionGuard guard(builder);
   enterRegion(context, draft.getBodyRegion(), {});
   bool isPaired = readsTaps(context);
-  mlir::Value mask = emitNumber(
-      context, slots, context.draft.folder->parallel.maskToken, "mask");
-  mlir::Value behind = emitNumber(context, slots, isPaired ? 1 : 0, "behind");
   mlir::Operation *masked = emitCall(
-      context, "masked", {slots, mask, behind},
+      context, "masked",
+      {slots, context.numbers["mask"], context.numbers["behind"]},
       {context.tokens(), context.rows(), context.tokens(), context.rows()},
       "masked");
   mlir::Value taps;

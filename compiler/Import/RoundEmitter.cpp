@@ -13,12 +13,12 @@ void emitImports(ModelContext &context) {
     importFolder(context);
 }
 
-/// The slots, where something in the round names them that does not stand in a
-/// drafter's own region.
-mlir::Value emitOwnSlots(ModelContext &context) {
-  DrafterKind kind = context.draft.drafter.kind;
-  bool isOwn = kind == DrafterKind::Modules || kind == DrafterKind::Folder;
-  return isOwn && !context.draft.before ? mlir::Value() : emitSlots(context);
+/// What stands in front of drafts: the tokens so far are kept, and the numbers
+/// that drafter and rule want are made.
+void emitBeginning(ModelContext &context) {
+  std::vector<RoundNumber> numbers = roundNumbers(context);
+  if (!numbers.empty() || readsTokens(context))
+    emitNumbers(context, numbers);
 }
 
 /// Lets a round stop where a host wants to see what is drafted.
@@ -77,8 +77,8 @@ void emitRound(ModelContext &context) {
                                  /*k=*/mlir::IntegerAttr());
   mlir::OpBuilder::InsertionGuard guard(builder);
   enterRegion(context, round.getBodyRegion(), {});
-  mlir::Value slots = emitOwnSlots(context);
-  emitRemember(context, slots);
+  emitBeginning(context);
+  mlir::Value slots = readsTokens(context) ? emitSlots(context) : mlir::Value();
   Drafts drafted = emitBefore(context, slots, emitDrafts(context, slots));
   emitStop(context, drafted);
   auto verify = emitVerify(context, drafted);

@@ -35,8 +35,10 @@ void emitImport(ModelContext &context, llvm::StringRef file,
 }
 
 mlir::Value emitSlots(ModelContext &context) {
-  return mlir::mtp::SlotsOp::create(context.builder, context.name("slots"),
-                                    context.tokens());
+  if (!context.slots)
+    context.slots = mlir::mtp::SlotsOp::create(
+        context.builder, context.name("slots"), context.tokens());
+  return context.slots;
 }
 
 mlir::Value emitIndex(ModelContext &context, int64_t value,

@@ -20,17 +20,12 @@ using Values = llvm::SmallVector<mlir::Value>;
 /// be, ArcticInference's min_token_prob of 0.1.
 constexpr int64_t kSuffixTokens = 8, kSuffixPercent = 10;
 
-bool readsTokens(const ModelContext &context) {
-  DrafterKind kind = context.draft.drafter.kind;
-  return context.draft.before || kind == DrafterKind::Lookup ||
-         kind == DrafterKind::Suffix || kind == DrafterKind::Lookahead;
-}
-
-/// Calls @lookup in a body.
-mlir::Value callLookup(ModelContext &context, const LookupSizes &sizes) {
-  mlir::Value least = emitIndex(context, sizes.least, "min");
-  mlir::Value most = emitIndex(context, sizes.most, "max");
-  return emitCall(context, "lookup", {least, most}, context.tokens(), "found")
+/// Calls a lookup in a body, with `inputs` in front of its sizes.
+mlir::Value callLookup(ModelContext &context, llvm::StringRef callee,
+                       Values inputs, const LookupSizes &sizes) {
+  inputs.push_back(emitIndex(context, sizes.least, "min"));
+  inputs.push_back(emitIndex(context, sizes.most, "max"));
+  return emitCall(context, callee, inputs, context.tokens(), "found")
       ->getResult(0);
 }
 
@@ -44,15 +39,21 @@ Values lookaheadNumbers(ModelContext &context) {
 
 } // namespace
 
+bool readsTokens(const ModelContext &context) {
+  DrafterKind kind = context.draft.drafter.kind;
+  return context.draft.before || kind == DrafterKind::Lookup ||
+         kind == DrafterKind::Suffix || kind == DrafterKind::Lookahead;
+}
+
 void importTokenDrafters(ModelContext &context) {
   if (!readsTokens(context))
     return;
   DrafterKind kind = context.draft.drafter.kind;
   llvm::SmallVector<llvm::StringRef> functions = {"remember"};
-  if (context.draft.before || kind == DrafterKind::Lookup)
+  if (kind == DrafterKind::Lookup)
     functions.push_back("lookup");
   if (context.draft.before)
-    functions.push_back("first_of");
+    functions.push_back("lookup_before");
   emitImport(context, "<lookup.mlir>", functions);
   if (kind == DrafterKind::Suffix)
     emitImport(context, "<suffix.mlir>", {"suffix"});
@@ -60,19 +61,16 @@ void importTokenDrafters(ModelContext &context) {
     emitImport(context, "<lookahead.mlir>", {"lookahead", "learn"});
 }
 
-void emitRemember(ModelContext &context, mlir::Value slots) {
-  if (!readsTokens(context))
-    return;
-  emitPerSlot(context, "kept", slots, {}, {}, [&](mlir::ValueRange) {
+void emitRemember(ModelContext &context) {
+  if (readsTokens(context))
     emitCall(context, "remember", {}, {}, "kept");
-    return Values();
-  });
 }
 
 Drafts emitLookup(ModelContext &context, mlir::Value slots) {
   auto lookup = emitPerSlot(
       context, "drafts", slots, {}, context.grid(), [&](mlir::ValueRange) {
-        return Values{callLookup(context, context.draft.drafter.lookup)};
+        return Values{
+            callLookup(context, "lookup", {}, context.draft.drafter.lookup)};
       });
   return {lookup->getResult(0), mlir::Value()};
 }
@@ -104,14 +102,12 @@ Drafts emitLookahead(ModelContext &context, mlir::Value slots) {
 Drafts emitBefore(ModelContext &context, mlir::Value slots, Drafts drafted) {
   if (!context.draft.before)
     return drafted;
-  auto first = emitPerSlot(
-      context, "drafts", slots, drafted.drafts, context.grid(),
-      [&](mlir::ValueRange own) {
-        mlir::Value found = callLookup(context, *context.draft.before);
-        return Values(emitCall(context, "first_of", {found, own.front()},
-                               context.tokens(), "first")
-                          ->getResults());
-      });
+  auto first = emitPerSlot(context, "drafts", slots, drafted.drafts,
+                           context.grid(), [&](mlir::ValueRange own) {
+                             return Values{callLookup(context, "lookup_before",
+                                                      {own.front()},
+                                                      *context.draft.before)};
+                           });
   return {first->getResult(0), mlir::Value()};
 }
 

@@ -1,7 +1,7 @@
 // Drafts of a block that is filled in one pass (DFlash, arXiv:2602.06036; DSpark,
 // arXiv:2607.05147). Its rows are the anchor and masks, at the slot's next positions; each sees
 // what is committed and all rows of the block. A row drafts the token at its own position
-// (@block, of whose rows the anchor's drafts nothing) or the one behind it (@block_from_anchor).
+// (@block_of_masks, of whose rows the anchor's drafts nothing) or the one behind it (@block_from_anchor).
 // A slot that drafts less than its round has a block of a smaller round, so that its drafts do
 // not depend on who is beside it. With a Markov head drafts are picked one after the other:
 // @begin_drafts, then @at_draft and @put_draft or @put_sure for each.
@@ -88,7 +88,7 @@ func.func private @block_rows(%of: tensor<?x?xi32>, %at: tensor<?x?xi32>, %from:
 
 // Blocks of the anchor and a mask for each draft, of as many drafts as %limits says: tokens and
 // rows, and which of them draft.
-func.func private @block(%slots: tensor<?xi32>, %limits: tensor<?xi32>, %masks: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows, tensor<?xi32>) {
+func.func private @block_of_masks(%slots: tensor<?xi32>, %limits: tensor<?xi32>, %masks: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows, tensor<?xi32>) {
   %t, %s, %p, %r, %m, %d = mtp.per_slot %slots(%limits, %masks) {
   ^bb0(%index: index, %slot: i32, %limit: i32, %mask: i32):
     %k = mtp.k
@@ -165,9 +165,9 @@ func.func private @begin_drafts(%slots: tensor<?xi32>) -> (tensor<?xi32>, tensor
   return %anchors, %drafts : tensor<?xi32>, tensor<?x?xi32>
 }
 
-// Of the draft that the row at position %at verifies: which of the drafting rows it is of, and
-// that row.
-func.func private @at_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows) {
+// Of the draft that the row at position %at verifies: that row, and of the drafting row that it
+// is of what that has of %logits and %states.
+func.func private @at_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>, %logits: tensor<?x?xf32>, %states: tensor<?x?xf32>) -> (!mtp.rows, tensor<?x?xf32>, tensor<?x?xf32>) {
   %own = mtp.per_slot %slots(%at) {
   ^bb0(%index: index, %slot: i32, %position: i32):
     %k = mtp.k
@@ -180,7 +180,9 @@ func.func private @at_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>) -> (tenso
     mtp.yield %i : i32
   } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
   %rows = mtp.make_rows %slots, %at : tensor<?xi32>
-  return %own, %rows : tensor<?xi32>, !mtp.rows
+  %logit = mtp.take_rows %logits, %own : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
+  %state = mtp.take_rows %states, %own : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
+  return %rows, %logit, %state : !mtp.rows, tensor<?x?xf32>, tensor<?x?xf32>
 }
 
 // Puts a draft in its place, and goes on to the next.

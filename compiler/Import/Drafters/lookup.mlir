@@ -156,4 +156,10 @@ func.func private @first_of(%one: tensor<?xi32>, %other: tensor<?xi32>) -> tenso
   } : tensor<?xi32>
   return %drafts : tensor<?xi32>
 }
+// The drafts of a lookup, or where that has none those of another drafter.
+func.func private @lookup_before(%other: tensor<?xi32>, %min: index, %max: index) -> tensor<?xi32> {
+  %found = func.call @lookup(%min, %max) : (index, index) -> tensor<?xi32>
+  %drafts = func.call @first_of(%found, %other) : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
+  return %drafts : tensor<?xi32>
+}
 }

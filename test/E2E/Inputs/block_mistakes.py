@@ -35,7 +35,7 @@ def main():
         functions = file.read()
     where, right, wrong = MISTAKES[mistake]
     if mistake == "first":   # the loop's own name of the token before
-        wrong = f"scf.yield {text.split('mtp.apply @draft_markov(')[1].split(')')[0]},"
+        wrong = f"scf.yield {text.split('mtp.apply @draft_markov(')[1].split(',')[0]},"
     count = (functions if where == "library" else text).count(right)
     if count != 1:
         sys.exit(f"block_mistakes: error: expected '{right}' once, got it {count} times")
