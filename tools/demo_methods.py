@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compares ways to draft on the bundled model, with the drafters that were trained for it.
 
-  demo_methods.py --tools BIN --source ROOT --out DIR [--turns 3] [--tokens 120]
+  demo_methods.py --tools BIN --source ROOT --out DIR [--turns 3] [--tokens 120] [--ran SECONDS]
 
 Imports and compiles the model once for each way, then runs the same prompts, greedily and at
 T = 0.8, in turn, several times over. A row: nodes that a round verifies beside the anchor,
 mean tokens per round (AL), how often each depth's draft was accepted, the time of a round
 over that of a plain step (R), tokens/s over those of plain decoding, and whether the tokens
-are those of plain decoding: of a lossy rule how many differ.
+are those of plain decoding: of a lossy rule how many differ. At the end it says how long runs
+took, with those that took --ran before it, without what compiles.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 import typing
 
 from demo_table import PROMPTS, Point, generate
@@ -114,6 +116,7 @@ def main():
         parser.add_argument(name, type=pathlib.Path, required=True)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=120)
+    parser.add_argument("--ran", type=float, default=0)
     options = parser.parse_args()
     options.tools, options.out = options.tools.resolve(), options.out.resolve()
     # Weights lie beside the module that names them.
@@ -121,13 +124,13 @@ def main():
         shutil.copytree(options.source / source, options.out / name, dirs_exist_ok=True)
     (options.out / "tree.json").write_text(json.dumps(TREE))
     artifacts = [build(options, way, number) for number, way in enumerate(WAYS)]
+    began = time.monotonic()
     points = {(t, way): Point() for t in TEMPERATURES for way in WAYS}
     for _ in range(options.turns):
         for temperature, way in points:
             run = argparse.Namespace(run=options.tools / "mtp-run", threads=0,
                                      model=artifacts[WAYS.index(way)])
-            points[temperature, way].add(
-                [generate(run, temperature, way.k, p, options.tokens) for p in PROMPTS])
+            points[temperature, way].add(generate(run, temperature, way.k, options.tokens))
     print(f"{len(PROMPTS)} prompts, {options.tokens} tokens each, median of {options.turns} turns")
     wrong = []
     for temperature in TEMPERATURES:
@@ -138,6 +141,8 @@ def main():
             print(row(way, points[temperature, way], plain))
             if way.is_exact and points[temperature, way].ids != plain.ids:
                 wrong.append(way.name)
+    seconds = options.ran + time.monotonic() - began
+    print(f"\nall runs, without what compiles: {seconds:.0f} s")
     if wrong:
         sys.exit(f"demo_methods: error: expected the tokens of plain decoding of {wrong}")
 

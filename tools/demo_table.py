@@ -28,11 +28,14 @@ POINTS = [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (1, 0), (1, 2)]
 SEED = 1
 
 
-def generate(options, temperature, k, prompt, tokens=TOKENS):
-    command = [options.run, options.model, "--prompt", prompt, "-k", str(k),
+def generate(options, temperature, k, tokens=TOKENS):
+    """The numbers of all prompts, one after the other."""
+    command = [options.run, options.model, "-k", str(k), "--max-batch", "1",
                "--temperature", str(temperature), "--seed", str(SEED),
                "-n", str(tokens), "--threads", str(options.threads),
                "--ignore-eos", "--json"]
+    for prompt in PROMPTS:
+        command += ["--prompt", prompt]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         sys.exit(f"demo_table: error: {result.stderr.strip()}")
@@ -47,18 +50,13 @@ class Point:
         self.round_tokens = self.rounds = 0
         self.drafted, self.accepted = [], []
 
-    def add(self, runs):
-        tokens = sum(r["decode"]["tokens"] for r in runs)
-        seconds = sum(r["decode"]["seconds"] for r in runs)
-        rounds = sum(r["rounds"] for r in runs)
-        self.speed.append(tokens / seconds)
-        self.round_time.append(seconds / rounds)
+    def add(self, run):
+        self.speed.append(run["decode"]["tokens"] / run["decode"]["seconds"])
+        self.round_time.append(run["decode"]["seconds"] / run["rounds"])
         # With what rounds emitted behind the end: AL is a property of rounds.
-        self.round_tokens = sum(r["round_tokens"] for r in runs)
-        self.rounds = rounds
-        self.ids = [r["sequences"][0]["output_ids"] for r in runs]
-        self.drafted = [sum(c) for c in zip(*(r["drafted"] for r in runs))]
-        self.accepted = [sum(c) for c in zip(*(r["accepted"] for r in runs))]
+        self.round_tokens, self.rounds = run["round_tokens"], run["rounds"]
+        self.ids = [s["output_ids"] for s in run["sequences"]]
+        self.drafted, self.accepted = run["drafted"], run["accepted"]
 
     def row(self, plain):
         ratio = statistics.median(
@@ -86,8 +84,7 @@ def main():
             if sys.stderr.isatty():
                 print(f"\rturn {turn + 1} of {options.turns}, T = {temperature},"
                       f" k = {k} ", end="", file=sys.stderr, flush=True)
-            points[temperature, k].add(
-                [generate(options, temperature, k, p) for p in PROMPTS])
+            points[temperature, k].add(generate(options, temperature, k))
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     print(f"{len(PROMPTS)} prompts, {TOKENS} tokens each, greedy (T = 0) and "
