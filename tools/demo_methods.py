@@ -135,7 +135,7 @@ def main():
     wrong = []
     for temperature in TEMPERATURES:
         plain = points[temperature, WAYS[0]]
-        print(f"\nT = {temperature}                 nodes    AL     R   over  same as plain     "
+        print(f"\nT = {temperature:<19} nodes    AL     R   over  same as plain     "
               "accepted by depth, %")
         for way in WAYS:
             print(row(way, points[temperature, way], plain))
