@@ -124,13 +124,45 @@ Result<int64_t> planChainDrafts(const DrafterFolder &folder,
   return k;
 }
 
+/// A round of a tree accepts as many drafts as it is deep.
+Status checkTreeDepth(const ImportOptions &options) {
+  if (!options.maxK || *options.maxK == options.tree.depth)
+    return okStatus();
+  return invalidArgument("-k: expected the tree's depth " +
+                         std::to_string(options.tree.depth) + ", got " +
+                         std::to_string(*options.maxK));
+}
+
+/// The model's own modules draft a tree as they draft a chain: one per depth,
+/// the last one beyond, or one at every depth.
+Result<int64_t> planModuleTree(const ModelConfig &config,
+                               const ImportOptions &options) {
+  const DraftTree &tree = options.tree;
+  std::string expected = "--draft-tree: expected chain ", got = ", got ";
+  got += describeTree(tree);
+  if (options.drafter.kind != DrafterKind::Modules)
+    return invalidArgument(expected + "with --drafter '" +
+                           methodName(options.drafter) + "'" + got);
+  if (config.drafter.modules == 0)
+    return invalidArgument(
+        expected + "for a model without MTP modules and --drafter" + got);
+  MTP_RETURN_IF_ERROR(checkTreeDepth(options));
+  // A module runs over the nodes of all depths before its own, in one window.
+  int64_t behind = planModules(config, options, tree.depth) - 1;
+  bool isDynamic = tree.kind == DraftTreeKind::Dynamic;
+  if (isDynamic && behind * tree.width >= kMostNodes)
+    return outOfRange("--draft-tree: expected a width of at most " +
+                      std::to_string((kMostNodes - 1) / behind) + " with " +
+                      std::to_string(behind + 1) +
+                      " modules, whose last one runs over the nodes of " +
+                      std::to_string(behind) + " depths" + got);
+  return tree.depth;
+}
+
 Result<int64_t> planTreeDrafts(const DrafterFolder &folder,
                                const ImportOptions &options) {
   int64_t heads = folder.heads();
-  if (options.maxK && *options.maxK != options.tree.depth)
-    return invalidArgument("-k: expected the tree's depth " +
-                           std::to_string(options.tree.depth) + ", got " +
-                           std::to_string(*options.maxK));
+  MTP_RETURN_IF_ERROR(checkTreeDepth(options));
   if (heads > 0 && options.tree.depth > heads)
     return outOfRange("--draft-tree: expected a depth of at most the "
                       "drafter's " +
@@ -194,11 +226,8 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
                              const DrafterFolder *folder,
                              const ImportOptions &options) {
   MTP_RETURN_IF_ERROR(checkBefore(config, options));
-  if (options.tree.kind != DraftTreeKind::Chain && !folder)
-    return invalidArgument("--draft-tree: expected chain without a folder in "
-                           "--drafter, got " +
-                           describeTree(options.tree));
-  if (config.recurrence && options.tree.kind != DraftTreeKind::Chain)
+  bool isTree = options.tree.kind != DraftTreeKind::Chain;
+  if (config.recurrence && isTree)
     return unimplemented("--draft-tree: expected chain with a model that has "
                          "recurrent layers, got " +
                          describeTree(options.tree));
@@ -212,8 +241,9 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
   plan.tree = options.tree;
   plan.confidence = options.confidence;
   plan.showsDrafts = options.showsDrafts;
-  MTP_ASSIGN_OR_RETURN(plan.maxK, folder ? planFolderDrafts(*folder, options)
-                                         : planDepth(config, options));
+  MTP_ASSIGN_OR_RETURN(plan.maxK, folder   ? planFolderDrafts(*folder, options)
+                                  : isTree ? planModuleTree(config, options)
+                                           : planDepth(config, options));
   plan.modules = planModules(config, options, plan.maxK);
   plan.maxNodes = options.drafter.kind == DrafterKind::Lookahead
                       ? options.drafter.lookahead.rows()

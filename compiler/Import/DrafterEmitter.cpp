@@ -1,6 +1,6 @@
 //===- DrafterEmitter.cpp - MTP modules -----------------------------------===//
 
-#include "compiler/Import/ModelEmitter.h"
+#include "compiler/Import/StepRound.h"
 
 namespace mtp::importer {
 
@@ -99,6 +99,8 @@ mlir::FloatAttr leastProbability(ModelContext &context) {
 }
 
 Drafts emitModuleDrafts(ModelContext &context) {
+  if (context.draft.tree.kind != DraftTreeKind::Chain)
+    return emitTree(context);
   mlir::OpBuilder &builder = context.builder;
   constexpr int64_t open = mlir::ShapedType::kDynamic;
   mlir::Type logits;
@@ -109,18 +111,8 @@ Drafts emitModuleDrafts(ModelContext &context) {
       builder, context.name("drafts"), context.grid(), logits,
       /*vocabulary=*/nullptr, leastProbability(context),
       unsigned(context.draft.modules));
-  for (int64_t d = 0; d < context.draft.modules; ++d) {
-    mlir::OpBuilder::InsertionGuard guard(builder);
-    mlir::Block *block = enterRegion(context, draft.getSteps()[unsigned(d)],
-                                     {{"tokens", context.tokens()},
-                                      {"hidden", context.hidden()},
-                                      {"rows", context.rows()}});
-    mlir::Operation *step =
-        emitApply(context, kModule, block->getArguments(),
-                  {context.logits(), context.hidden()}, "step",
-                  modulePrefix(context.config, d), kDrafterCache, d);
-    emitYield(context, step->getResults());
-  }
+  for (int64_t d = 0; d < context.draft.modules; ++d)
+    emitStepRegion(context, draft.getSteps()[unsigned(d)], d);
   return {draft.getDrafts(), mlir::Value(), nullptr, draft.getDraftLogits()};
 }
 

@@ -9,6 +9,7 @@
 #define MTP_COMPILER_IMPORT_FOLDEREMITTER_H
 
 #include "compiler/Import/ModelEmitter.h"
+#include "compiler/Import/StepRound.h"
 
 namespace mtp::importer {
 
@@ -37,12 +38,6 @@ mlir::Value emitPick(ModelContext &context, mlir::Value logits,
 mlir::Value emitNumber(ModelContext &context, mlir::Value slots, int64_t number,
                        llvm::StringRef name);
 
-/// The tokens of the drafter's head, null where they are the target's; its
-/// logits and states.
-mlir::FlatSymbolRefAttr vocabularyOf(ModelContext &context);
-mlir::Type draftLogits(ModelContext &context);
-mlir::Type draftHidden(ModelContext &context);
-
 /// Declares the tokens of the drafter's head, where they are not the target's.
 void emitVocabulary(ModelContext &context, const EagleConfig &eagle);
 
@@ -52,9 +47,6 @@ void emitBlock(ModelContext &context, ModelContext &own);
 void importBlock(ModelContext &context);
 Drafts emitBlockDrafts(ModelContext &context);
 void addBlockNumbers(ModelContext &context, std::vector<RoundNumber> &numbers);
-
-/// @draft_step: logits, and the state that it hands on.
-mlir::Operation *emitStep(ModelContext &context, mlir::ValueRange inputs);
 
 /// The functions of heads that are layers.
 void emitHeadFunctions(ModelContext &context, ModelContext &own);

@@ -247,10 +247,10 @@ std::string describeConfidence(const DraftPlan &draft) {
 std::string methodOf(const ModelContext &context,
                      const ImportOptions &options) {
   const DraftPlan &draft = context.draft;
-  std::string name = draft.folder
-                         ? std::string(toString(draft.folder->method)) + ":" +
-                               describeTree(draft.tree)
-                         : methodName(draft.drafter);
+  std::string name = draft.folder ? std::string(toString(draft.folder->method))
+                                  : methodName(draft.drafter);
+  if (draft.folder || draft.tree.kind != DraftTreeKind::Chain)
+    name += ":" + describeTree(draft.tree);
   name += describeConfidence(draft);
   if (draft.before)
     name = lookupName(*draft.before) + " before " + name;

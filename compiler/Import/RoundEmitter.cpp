@@ -1,6 +1,6 @@
 //===- RoundEmitter.cpp - Draft, verify, accept, commit -------------------===//
 
-#include "compiler/Import/ModelEmitter.h"
+#include "compiler/Import/StepRound.h"
 
 namespace mtp::importer {
 
@@ -11,6 +11,7 @@ void emitImports(ModelContext &context) {
   importTokenDrafters(context);
   if (context.draft.folder)
     importFolder(context);
+  importTree(context);
 }
 
 /// What stands in front of drafts: the tokens so far are kept, and the numbers

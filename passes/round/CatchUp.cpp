@@ -66,7 +66,8 @@ static LogicalResult eraseTarget(PrefillOp prefill, Block &body,
 static bool mayRepeat(Operation *op) {
   return isMemoryEffectFree(op) ||
          isa<DraftChainOp, DraftTreeOp, DraftHeadsOp, RecentHiddenOp,
-             AttentionOp, MlaAttentionOp, CachedAttentionOp, CacheAppendOp>(op);
+             RefreshModuleOp, AttentionOp, MlaAttentionOp, CachedAttentionOp,
+             CacheAppendOp>(op);
 }
 
 /// The places ahead at which the drafter reads tokens.
@@ -77,12 +78,14 @@ static int64_t placesAheadOf(Block &body) {
       ahead = std::max<int64_t>(
           ahead, chain.takesHidden() ? chain.getSteps().size() : 0);
     else if (auto tree = dyn_cast<DraftTreeOp>(op))
-      ahead =
-          std::max<int64_t>(ahead, tree.getBodyRegion().getNumArguments() == 3);
+      ahead = std::max<int64_t>(
+          ahead, tree.takesHidden() ? tree.getSteps().size() : 0);
     else if (isa<DraftHeadsOp>(op))
       ahead = std::max<int64_t>(ahead, 1);
     else if (auto rows = dyn_cast<PromptRowsOp>(op))
       ahead = std::max<int64_t>(ahead, rows.getAhead());
+    else if (auto later = dyn_cast<RefreshModuleOp>(op))
+      ahead = std::max<int64_t>(ahead, later.getModule());
   return ahead;
 }
 

@@ -27,6 +27,13 @@ static Value carriedRow(Expansion &e, int64_t module) {
       .front();
 }
 
+void mlir::mtp::keepCarry(Expansion &e, int64_t module, Value handedOn) {
+  std::string carry = states::carry(module);
+  useState(e.module, carry, widthOf(handedOn));
+  WriteStateOp::create(e.builder, e.loc, handedOn, carriedRow(e, module), carry,
+                       e.slots());
+}
+
 /// The target's hidden states of the rows that `op` of a prefill is for; null
 /// in a catch-up of a drafter that needs none.
 static FailureOr<Value> findHidden(Operation *op) {
@@ -54,12 +61,8 @@ LogicalResult mlir::mtp::expandDraftPrefill(Operation *op,
       RankedTensorType::get({ShapedType::kDynamic}, e.builder.getI32Type());
   for (auto [i, step] : llvm::enumerate(steps)) {
     int64_t module = i + 1;
-    if (module > 1) {
-      std::string carry = states::carry(module);
-      useState(e.module, carry, widthOf(hidden));
-      WriteStateOp::create(e.builder, e.loc, hidden, carriedRow(e, module),
-                           carry, e.slots());
-    }
+    if (module > 1)
+      keepCarry(e, module, hidden);
     auto prompt = PromptRowsOp::create(e.builder, e.loc, tokens,
                                        RowsType::get(op->getContext()),
                                        takesHidden ? module : 0);
@@ -88,43 +91,82 @@ static Value rowsOfEntries(Operation *op) {
       .Default([](Operation *) { return Value(); });
 }
 
-/// The ops of the region that `refresh` stands in which make entries of its
-/// rows, and those that they are made of.
-static FailureOr<llvm::SetVector<Operation *>> findRun(RefreshOp refresh) {
+namespace {
+/// Finds the ops of the region that a refresh stands in which make entries of
+/// its rows, and of those of modules behind it, and what these are made of.
+class Run {
+public:
+  explicit Run(RefreshOp refresh) : refresh(refresh) {}
+
+  FailureOr<llvm::SetVector<Operation *>> find();
+
+private:
+  bool isRows(Value rows) {
+    return rows == refresh.getRows() ||
+           (rows && rows.getDefiningOp<RefreshModuleOp>());
+  }
+  void follow(Operation *op);
+  LogicalResult refuse(Operation *op);
+
+  RefreshOp refresh;
   llvm::SetVector<Operation *> run;
   SmallVector<Operation *> pending;
+};
+} // namespace
+
+/// Goes on with what `op` is made of. Of a module's rows those of nodes are not
+/// a prompt's.
+void Run::follow(Operation *op) {
+  auto later = dyn_cast<RefreshModuleOp>(op);
+  ValueRange operands = op->getOperands();
+  for (Value operand : later ? operands.take_front(1) : operands) {
+    Operation *made = operand.getDefiningOp();
+    bool isGiven = made == refresh && operand != refresh.getAnchor() &&
+                   operand != refresh.getNext();
+    if (made && made->getBlock() == refresh->getBlock() && !isGiven)
+      pending.push_back(made);
+  }
+}
+
+LogicalResult Run::refuse(Operation *op) {
+  InFlightDiagnostic diag = refresh.emitOpError(
+      "expected an mtp.prefill in the module, since a prompt does not have "
+      "what is read beside tokens, rows and hidden states");
+  diag.attachNote(op->getLoc()) << "read here";
+  return failure();
+}
+
+FailureOr<llvm::SetVector<Operation *>> Run::find() {
   for (Operation &op : *refresh->getBlock())
-    if (rowsOfEntries(&op) == refresh.getRows())
+    if (isRows(rowsOfEntries(&op)))
       pending.push_back(&op);
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();
     if (!run.insert(op))
       continue;
-    bool makesEntries = rowsOfEntries(op) == refresh.getRows();
-    for (Value operand : op->getOperands()) {
-      Operation *made = operand.getDefiningOp();
-      bool isGiven = made == refresh && operand != refresh.getAnchor() &&
-                     operand != refresh.getNext();
-      if (!made || made->getBlock() != refresh->getBlock() || isGiven)
-        continue;
-      pending.push_back(made);
-    }
-    if (op == refresh || (!makesEntries && !isMemoryEffectFree(op))) {
-      InFlightDiagnostic diag = refresh.emitOpError(
-          "expected an mtp.prefill in the module, since a prompt does not have "
-          "what is read beside tokens, rows and hidden states");
-      diag.attachNote(op->getLoc()) << "read here";
-      return diag;
-    }
+    follow(op);
+    bool mayRun =
+        rowsOfEntries(op) ? isRows(rowsOfEntries(op)) : isMemoryEffectFree(op);
+    if (!mayRun && !isa<RefreshModuleOp>(op))
+      return refuse(op);
   }
-  return run;
+  return std::move(run);
+}
+
+/// What a module behind the first runs over in a prompt.
+static void cloneLater(RefreshModuleOp op, OpBuilder &builder,
+                       IRMapping &mapping) {
+  Operation *copy = RefreshModuleOp::create(
+      builder, op.getLoc(), op->getResultTypes(), op.getModule(),
+      mapping.lookupOrDefault(op.getBefore()), ValueRange(), ValueRange());
+  mapping.map(op->getResults(), copy->getResults());
 }
 
 LogicalResult mlir::mtp::cloneRefreshes(DraftRegionOp draft, Value hidden,
                                         OpBuilder &builder,
                                         const IRMapping &mapping) {
   for (auto refresh : draft.getBody()->getOps<RefreshOp>()) {
-    FailureOr<llvm::SetVector<Operation *>> run = findRun(refresh);
+    FailureOr<llvm::SetVector<Operation *>> run = Run(refresh).find();
     if (failed(run))
       return failure();
     if (run->empty())
@@ -141,7 +183,10 @@ LogicalResult mlir::mtp::cloneRefreshes(DraftRegionOp draft, Value hidden,
     if (refresh.getHidden())
       own.map(refresh.getHidden(), mapping.lookupOrDefault(hidden));
     for (Operation &op : *draft.getBody())
-      if (run->contains(&op))
+      if (auto later = dyn_cast<RefreshModuleOp>(op);
+          later && run->contains(&op))
+        cloneLater(later, inner, own);
+      else if (run->contains(&op))
         inner.clone(op, own);
     YieldOp::create(inner, refresh.getLoc());
   }

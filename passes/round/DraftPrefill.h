@@ -5,6 +5,7 @@
 
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/round/RoundExpansion.h"
 
 namespace mlir::mtp {
 
@@ -15,10 +16,14 @@ namespace mlir::mtp {
 LogicalResult expandDraftPrefill(Operation *op, ArrayRef<Region *> steps,
                                  Region *input = nullptr);
 
+/// Keeps for the first round what module - 1 hands on in front of its window,
+/// of a chunk's rows.
+void keepCarry(Expansion &e, int64_t module, Value handedOn);
+
 /// Writes what a drafter in core ops does with a prompt: what attends with the
-/// rows that an mtp.refresh of `draft` gives, and what that is made of, over
-/// the chunk's rows. `hidden` are the target's hidden states of these.
-/// `mapping` has what was cloned already.
+/// rows that an mtp.refresh of `draft` gives, and an mtp.refresh_module behind
+/// it, and what that is made of, over the chunk's rows. `hidden` are the
+/// target's hidden states of these. `mapping` has what was cloned already.
 LogicalResult cloneRefreshes(DraftRegionOp draft, Value hidden,
                              OpBuilder &builder, const IRMapping &mapping);
 

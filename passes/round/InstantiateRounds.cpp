@@ -231,6 +231,31 @@ static bool makesEntries(Operation &draft) {
       .wasInterrupted();
 }
 
+static LogicalResult flatten(Operation *instance);
+
+/// The same for what a drafter in core ops does. Which of its modules run may
+/// follow from k: with a prompt all do that the largest round has.
+static LogicalResult cloneDraft(DraftRegionOp draft, RoundOp round,
+                                Value hidden, OpBuilder &builder,
+                                const IRMapping &mapping) {
+  bool isOfSeveral =
+      draft.walk([](RefreshModuleOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  if (!isOfSeveral)
+    return cloneRefreshes(draft, hidden, builder, mapping);
+  auto envelope =
+      round->getParentOfType<ModuleOp>()->getAttrOfType<EnvelopeAttr>(
+          kEnvelopeAttr);
+  int64_t most = envelope.getMaxK();
+  auto whole = cast<DraftRegionOp>(OpBuilder(draft).clone(*draft));
+  setDrafts(whole, most, countNodes(round, envelope, most));
+  LogicalResult done = flatten(whole);
+  if (succeeded(done))
+    done = cloneRefreshes(whole, hidden, builder, mapping);
+  whole.erase();
+  return done;
+}
+
 /// Copies to a prefill the ops of `round` that say what a prompt does. The
 /// draft operation comes behind the target, whose hidden states its modules
 /// read.
@@ -250,7 +275,8 @@ static LogicalResult cloneForPrompt(RoundOp round, OpBuilder &builder,
         "has no mtp.verify and mtp.commit that say what it does");
   for (Operation &op : *round.getBody())
     if (auto draft = dyn_cast<DraftRegionOp>(op)) {
-      if (failed(cloneRefreshes(draft, commit.getHidden(), builder, mapping)))
+      if (failed(
+              cloneDraft(draft, round, commit.getHidden(), builder, mapping)))
         return failure();
     } else if (isa<DraftChainOp, DraftTreeOp>(op) ||
                (isa<DraftHeadsOp>(op) && makesEntries(op))) {

@@ -187,7 +187,7 @@ static Value eachLike(SlotBody &body, Value like,
 }
 
 /// The places of these positions, -1 where they have none. A mask comes behind
-/// its row's place, and is 0 where that is -1.
+/// the places of its root and of its row, and is 0 where one of them is -1.
 SmallVector<Value> RowPlacer::placeNumbers(Location loc, Value slots,
                                            ArrayRef<Value> numbers, int64_t k) {
   useState(module, states::kDrafterPlaces);
@@ -204,13 +204,17 @@ SmallVector<Value> RowPlacer::placeNumbers(Location loc, Value slots,
   for (size_t i = 0; i < numbers.size(); ++i) {
     Value given = body.input(int64_t(i));
     bool isMask = getElementTypeOrSelf(given).isInteger(64);
-    Value places = isMask ? values.back() : Value();
+    Value places = isMask ? values[i - 1] : Value();
+    Value roots = isMask ? values[i - 2] : Value();
     values.push_back(eachLike(body, given, [&](Value index) -> Value {
       Value number = at(body, given, index);
-      if (isMask)
-        return body.select(
-            body.compare(Predicate::sgt, at(body, places, index), dead), number,
-            blind);
+      if (isMask) {
+        auto isThere = [&](Value of) {
+          return body.compare(Predicate::sgt, at(body, of, index), dead);
+        };
+        return body.select(body.both(isThere(roots), isThere(places)), number,
+                           blind);
+      }
       Value place = body.sub(number, skipped);
       return body.select(body.compare(Predicate::sge, place, first), place,
                          dead);

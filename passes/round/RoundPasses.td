@@ -22,9 +22,9 @@ def InstantiateRoundsPass : Pass<"mtp-instantiate-rounds", "mlir::ModuleOp"> {
 
     A prefill is instantiated for k = 0, and for k = max_k where that differs. A
     module without a prefill gets the one that its round's verify, accept, draft
-    and commit make. The target alone, on given rows, becomes the function
-    `prompt_logits`, by which texts are scored; its rows are the chunk's, at
-    most 32.
+    and commit make; of a drafter in core ops what a round of max_k would do.
+    The target alone, on given rows, becomes the function `prompt_logits`, by
+    which texts are scored; its rows are the chunk's, at most 32.
 
     With `catch_up_rows` in the envelope the drafting prefill has a copy for
     drafters that rounds without drafts have left behind, of which only what
@@ -72,12 +72,12 @@ def ExpandDraftChainPass
 def ExpandDraftTreePass
     : MTP_ExpandPass<"mtp.draft_tree", "mtp-expand-draft-tree"> {
   let description = [{
-    In a round: the module's refresh, then its runs over the nodes of each level
-    that have children, on their parents' hidden states. Where accept's region
-    ends with its sample, siblings are the best by an `mtp.top_k` with noise,
-    else they are picked one by one, each without those before it. A round of k
-    drafts has the tree's first k + 1 nodes. In a prefill as
-    `mtp-expand-draft-chain`.
+    In a round: the first module's refresh, then the runs of the modules over
+    the nodes of each level that have children, on their parents' hidden states.
+    Where accept's region ends with its sample, siblings are the best by an
+    `mtp.top_k` with noise, else they are picked one by one, each without those
+    before it. A round of k drafts has the tree's first k + 1 nodes. In a
+    prefill as `mtp-expand-draft-chain`.
   }];
 }
 
@@ -96,7 +96,9 @@ def ExpandRefreshPass : MTP_ExpandPass<"mtp.refresh", "mtp-expand-refresh"> {
     The rows of the first module of a draft chain (`mtp-expand-draft-chain`),
     for a drafter in core ops: tokens, rows, the anchor's among them, and where
     the first draft will be verified. It declares the states that it reads
-    (`accepted`, `window`, `hidden`).
+    (`accepted`, `window`, `hidden`). `mtp.refresh_module` and `mtp.module_rows`
+    are rewritten, too: the rows of a module behind the first, and of nodes in
+    it (`carry_d`).
   }];
 }
 

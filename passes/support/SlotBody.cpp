@@ -124,6 +124,10 @@ Value SlotBody::bit(Value index) {
   return arith::ShLIOp::create(builder, wideConstant(1), wide);
 }
 
+Value SlotBody::halved(Value wide) {
+  return arith::ShRUIOp::create(builder, wide, wideConstant(1));
+}
+
 Value SlotBody::bitsUpTo(Value index) {
   Value last = bit(index);
   Value before = arith::SubIOp::create(builder, last, wideConstant(1));

@@ -62,6 +62,8 @@ public:
   Value select(Value condition, Value a, Value b);
   /// An i64 of which the bit `index` alone is set.
   Value bit(Value index);
+  /// An i64 whose bits are one further down.
+  Value halved(Value wide);
   /// One of which the bits from 0 to `index` are set.
   Value bitsUpTo(Value index);
 

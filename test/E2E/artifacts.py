@@ -37,6 +37,9 @@ BOTH, CUDA = ["--target=cpu,gpu-sim"], ["--target=cpu,cuda"]
 SHORT = ["--max-context=64", "--prefill-chunk=16"]
 ALONE, DRAFTED = SHORT + ["--max-batch=36"], SHORT + ["--max-batch=12", "-k=2"]
 TREE = "[-1, 0, 0, 1]"
+# What --draft-tree reads, in the folder of the artifacts.
+PATHS = "[[0], [1], [2], [0, 0], [0, 1], [1, 0], [2, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0, 0]]"
+STATIC, BEAM = "--draft-tree=@paths.json", "--draft-tree=dynamic:4,3,12"
 V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe".split()
 # With hidden states for drafters that fall behind.
 BEHIND = "eagle wide".split()
@@ -146,6 +149,7 @@ def jobs():
     yield from library_jobs()
     yield from block_jobs()
     yield from ending_jobs()
+    yield from module_tree_jobs()
     for drafter, k in PARALLEL.items():
         yield (f"{drafter}.f32", "llama-chain", "f32", SMALL + [f"-k={k}"], [], {}, False,
                drafter)
@@ -159,6 +163,23 @@ def jobs():
     yield "mimo-tree.gap", "mimo-mtp1", "bf16", never, BOTH + V3, {}, True
     yield ("bundled.gap", None, None,
            ["--max-batch=4", "--max-context=320", "-k=4", "--catch-up-rows=0"], [])
+
+
+def module_tree_jobs():
+    """Trees of a model's own modules: one per depth, and one for all; three, the last of which
+    runs over nodes of two depths; with prompts beside rounds, and of drafters that fall behind."""
+    model, reuse = "dsv3-chain-mtp2", "--draft-depth-policy=reuse"
+    beside, behind = ["--round-prompt-rows=12"], ["--max-batch=2", "--max-context=320",
+                                                  "--prefill-chunk=32", "--catch-up-rows=64"]
+    never = ["--catch-up-rows=0", "--max-context=96", "--prefill-chunk=16"]
+    for name, tree in (("static", STATIC), ("beam", BEAM)):
+        yield f"mtp-{name}", model, "f32", SMALL + [tree], []
+        yield f"mtp-{name}.reuse", model, "f32", SMALL + [tree, reuse], []
+        yield f"mtp-{name}.three", "dsv3-chain-mtp3", "f32", SMALL + [tree], []
+        yield f"mtp-{name}.mixed", model, "f32", SMALL + beside + [tree], []
+        yield f"mtp-{name}.behind", model, "f32", behind + [tree], []
+        yield f"mtp-{name}.gap", model, "bf16", never + [tree], []
+        yield (f"mtp-{name}.sim", model, "bf16", SHORT + ["--max-batch=6", tree], BOTH + V3)
 
 
 def ending_jobs():
@@ -373,7 +394,8 @@ def build(args, job):
         run(sys.executable, oracle / "tiny_drafters.py", job.drafter, "-o", folder,
             "--dtype", job.dtype)
         drafter = ["--drafter", folder]
-    run(args.tools / "mtp-import", checkpoint, "-o", source, *job.importing, *drafter)
+    importing = [option.replace("@", f"{args.out}/") for option in job.importing]
+    run(args.tools / "mtp-import", checkpoint, "-o", source, *importing, *drafter)
     if job.is_tree:
         draft_tree(source)
     if job.name.endswith(".chances"):
@@ -466,6 +488,7 @@ def main():
         parser.add_argument(name, type=pathlib.Path, required=True)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "paths.json").write_text(PATHS)
     failures = 0
     # Longest first: what has modules.
     chosen = list(jobs_for(args.chip)) if args.chip else [

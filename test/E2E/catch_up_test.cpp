@@ -444,16 +444,15 @@ TEST_P(OfBundled, AcceptanceIsThatOfNoPause) {
 
 static constexpr DeviceKind kCpu = DeviceKind::Cpu;
 
-INSTANTIATE_TEST_SUITE_P(Cpu, CatchUp,
-                         testing::Values(OnDevice{"dsv3-chain-mtp2.behind",
-                                                  kCpu},
-                                         OnDevice{"mimo-mtp1.behind", kCpu},
-                                         OnDevice{"mimo-tree.behind", kCpu},
-                                         OnDevice{"bundled.behind", kCpu},
-                                         OnDevice{"eagle.behind", kCpu},
-                                         OnDevice{"dspark.behind", kCpu},
-                                         OnDevice{"wide.behind", kCpu}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Cpu, CatchUp,
+    testing::Values(
+        OnDevice{"dsv3-chain-mtp2.behind", kCpu},
+        OnDevice{"mimo-mtp1.behind", kCpu}, OnDevice{"mimo-tree.behind", kCpu},
+        OnDevice{"mtp-static.behind", kCpu}, OnDevice{"mtp-beam.behind", kCpu},
+        OnDevice{"bundled.behind", kCpu}, OnDevice{"eagle.behind", kCpu},
+        OnDevice{"dspark.behind", kCpu}, OnDevice{"wide.behind", kCpu}),
+    nameOf);
 // Drafters in folders that draft all places at once, of the target's states.
 INSTANTIATE_TEST_SUITE_P(Parallel, CatchUp,
                          testing::Values(OnDevice{"heads.behind", kCpu},
@@ -469,7 +468,9 @@ INSTANTIATE_TEST_SUITE_P(
         OnDevice{"dsv3-chain-mtp2.surebehind", kCpu},
         OnDevice{"bundled.gap", kCpu}, OnDevice{"dsv3-chain-mtp2.behind", kCpu},
         OnDevice{"mimo-tree.behind", kCpu}, OnDevice{"eagle.behind", kCpu},
-        OnDevice{"dspark.behind", kCpu}, OnDevice{"wide.behind", kCpu}),
+        OnDevice{"dspark.behind", kCpu}, OnDevice{"wide.behind", kCpu},
+        OnDevice{"mtp-static.behind", kCpu}, OnDevice{"mtp-beam.behind", kCpu},
+        OnDevice{"mtp-static.gap", kCpu}, OnDevice{"mtp-beam.gap", kCpu}),
     nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, OfBundled,
                          testing::Values(OnDevice{"bundled.behind", kCpu}),

@@ -224,6 +224,12 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"mimo-mtp1.suresim", kRounded}, Plans{"wish", kExact}),
     nameOf);
 
+// Trees of a model's own modules.
+INSTANTIATE_TEST_SUITE_P(ModuleTrees, Gpu,
+                         testing::Values(Plans{"mtp-static.sim", kRounded},
+                                         Plans{"mtp-beam.sim", kRounded}),
+                         nameOf);
+
 // Drafters in folders that draft all places at once.
 INSTANTIATE_TEST_SUITE_P(Parallel, Gpu,
                          testing::Values(Plans{"pard.sim", kExact},

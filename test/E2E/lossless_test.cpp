@@ -230,9 +230,11 @@ TEST_P(Lossless, Preemption) {
     for (uint32_t spare : {0, 2}) {
       SessionOptions options = single(k, envelope.maxBatch);
       options.prefixCache = spare != 0;
-      options.kvPages =
-          1 + spare +
-          uint32_t(longest + k + envelope.pageTokens - 1) / envelope.pageTokens;
+      // A window has a row for the anchor.
+      uint32_t drafts = k ? envelope.maxNodes - 1 - (envelope.maxK - k) : 0;
+      options.kvPages = 1 + spare +
+                        uint32_t(longest + drafts + envelope.pageTokens - 1) /
+                            envelope.pageTokens;
       preemptions += check(options, all, expected).statistics.preemptions;
     }
   EXPECT_GT(preemptions, 0u);
@@ -273,7 +275,7 @@ TEST_P(Lossless, PreemptionWithEveryRequestsOwnK) {
   SessionOptions options = single(envelope.maxK, envelope.maxBatch);
   options.prefixCache = true;
   options.kvPages =
-      2 + uint32_t(longest + envelope.maxK + envelope.pageTokens - 1) /
+      2 + uint32_t(longest + envelope.maxNodes - 1 + envelope.pageTokens - 1) /
               envelope.pageTokens;
   Outcome run = check(options, all, expected);
   if (envelope.maxBatch > 1)
@@ -440,6 +442,15 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });
+
+// Trees of a model's own modules.
+INSTANTIATE_TEST_SUITE_P(ModuleTrees, Lossless,
+                         testing::Values("mtp-static", "mtp-beam",
+                                         "mtp-static.reuse", "mtp-beam.reuse",
+                                         "mtp-static.three", "mtp-beam.three"),
+                         [](const testing::TestParamInfo<const char *> &info) {
+                           return testName(info.param);
+                         });
 
 // Drafters in folders that draft all places at once.
 INSTANTIATE_TEST_SUITE_P(Parallel, Lossless,

@@ -446,6 +446,8 @@ static const auto onCpu =
     testing::Values(OnDevice{"dsv3-chain-mtp2.mixed", DeviceKind::Cpu},
                     OnDevice{"mimo-mtp1.mixed", DeviceKind::Cpu},
                     OnDevice{"mimo-tree.mixed", DeviceKind::Cpu},
+                    OnDevice{"mtp-static.mixed", DeviceKind::Cpu},
+                    OnDevice{"mtp-beam.mixed", DeviceKind::Cpu},
                     OnDevice{"llama-gqa.mixed", DeviceKind::Cpu},
                     OnDevice{"dflash-speculators.block", DeviceKind::Cpu},
                     OnDevice{"hybrid.mixed", DeviceKind::Cpu},

@@ -86,6 +86,73 @@ mtp.round @generate_k2 k 2 {
 
 // -----
 
+// A module for each of three depths. The second one runs over the true rows and over nodes 1 and 2,
+// which have children; the third over the true rows, node 1, which leads to its level, and node 3,
+// on the states that the second one handed on; the third once more over node 5, a row alone.
+// CHECK-DAG: mtp.state @carry_2[8] : f32 rebuild rows 2
+// CHECK-DAG: mtp.state @carry_3[8] : f32 rebuild rows 3
+// CHECK-LABEL: mtp.round @modules_k4 k 4
+// CHECK: mtp.weight "one"
+// CHECK: %[[G:.*]] = mtp.mask_first %{{.*}} : tensor<?x8xf32>
+// CHECK: mtp.read_state @carry_2
+// CHECK: mtp.concat_rows %{{.*}} rows 1, %[[G]] rows 5
+// CHECK: mtp.write_state %[[G]][%{{.*}}], @carry_2
+// CHECK: %[[R2:.*]] = mtp.make_tree_rows
+// CHECK-NOT: mtp.weight "one"
+// CHECK: mtp.weight "two"
+// CHECK: %[[G2:.*]] = mtp.mask_first %{{.*}}, %[[R2]]
+// CHECK: mtp.read_state @carry_3
+// CHECK: mtp.concat_rows %{{.*}} rows 1, %[[G2]] rows 7
+// CHECK: mtp.write_state %[[G2]][%{{.*}}], @carry_3
+// CHECK: %[[R3:.*]] = mtp.make_tree_rows
+// CHECK: mtp.weight "three"
+// CHECK: %[[G3:.*]] = mtp.mask_first %{{.*}}, %[[R3]]
+// CHECK: %[[OWN:.*]] = mtp.take_rows %[[G3]]
+// CHECK: %[[R4:.*]] = mtp.make_tree_rows
+// CHECK: %[[LAST:.*]] = mtp.take_rows %[[OWN]]
+// CHECK: mtp.weight "three"
+// CHECK: mtp.mask_first %[[LAST]], %[[R4]]
+// CHECK-NOT: mtp.weight "three"
+// CHECK: mtp.verify
+module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 7>} {
+mtp.round @modules_k4 k 4 nodes 7 {
+  %drafts = mtp.draft_tree [-1, 0, 0, 1, 2, 3, 5] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "one" : tensor<16x8xf32>
+    %g = mtp.mask_first %h, %rows : tensor<?x8xf32>
+    %l = mtp.linear %g, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %g : tensor<?x16xf32>, tensor<?x8xf32>
+  }, {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "two" : tensor<16x8xf32>
+    %g = mtp.mask_first %h, %rows : tensor<?x8xf32>
+    %l = mtp.linear %g, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %g : tensor<?x16xf32>, tensor<?x8xf32>
+  }, {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "three" : tensor<16x8xf32>
+    %g = mtp.mask_first %h, %rows : tensor<?x8xf32>
+    %l = mtp.linear %g, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %g : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x6xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts tree [-1, 0, 0, 1, 2, 3, 5] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x6xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks, %path = mtp.accept %drafts, %logits of %rows exact tree [-1, 0, 0, 1, 2, 3, 5] {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.sample %l, %r : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x6xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden along %path : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>, tensor<?x?xi32>
+}
+}
+
+// -----
+
 // The logits of a tree's drafts: of the root's children the root's, the second one's
 // without the first; of node 3 those of the row that ran node 1. They stand in the
 // order of nodes.

@@ -830,3 +830,82 @@ mtp.round @generate {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// Of several modules those run that a round of k has use for; with a prompt all do. The second one
+// takes what the first one hands on.
+// CHECK-LABEL: mtp.round @several_k1 k 1 {
+// CHECK: mtp.refresh :
+// CHECK-NOT: mtp.refresh_module
+// CHECK-LABEL: mtp.round @several_k2 k 2 {
+// CHECK: %[[G:.*]] = mtp.add
+// CHECK: mtp.refresh_module 2 of %[[G]] with
+// CHECK-LABEL: mtp.prefill @several_prompt_k0 k 0 {
+// CHECK-NOT: mtp.refresh_module
+// CHECK-LABEL: mtp.prefill @several_prompt_k2 k 2 {
+// CHECK: %{{.*}}, %[[ROWS:.*]] = mtp.prompt_rows ahead 1
+// CHECK: %[[Y:.*]] = mtp.attention %{{.*}}, %[[ROWS]] {{.*}} cache @kv[0]
+// CHECK: %[[G:.*]] = mtp.add %[[Y]]
+// CHECK: %{{.*}}, %[[TWO:.*]], %[[H:.*]], %{{.*}}, %{{.*}} = mtp.refresh_module 2 of %[[G]] :
+// CHECK: mtp.attention %[[H]], %[[H]], %[[H]], %[[TWO]] {{.*}} cache @kv[1]
+// CHECK-NOT: mtp.attention
+// CHECK: mtp.commit
+// What catches up reads two places ahead.
+// CHECK: mtp.prefill @several_prompt_k2_catch_up k 2 catch_up 8 {
+// CHECK: mtp.refresh_module 2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, catch_up_rows = 4>} {
+mtp.cache @kv layers 2 entry 16 : f32
+mtp.round @several {
+  %drafts = mtp.draft {
+    %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
+    %y = mtp.attention %h, %h, %h, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %g = mtp.add %y, %h : tensor<?x8xf32>
+    %k = mtp.k
+    %c1 = arith.constant 1 : index
+    %deep = arith.cmpi ugt, %k, %c1 : index
+    %last = scf.if %deep -> (tensor<?x8xf32>) {
+      %slots = mtp.slots : tensor<?xi32>
+      %m = mtp.per_slot %slots {
+      ^bb0(%index: index, %slot: i32):
+        %c3 = arith.constant 3 : i64
+        mtp.yield %c3 : i64
+      } : (tensor<?xi32>) -> tensor<?xi64>
+      %tree = mtp.make_tree_rows %next, %next from %next at %next seeing %m refreshed : tensor<?xi32>, tensor<?xi64>
+      %t2, %rows2, %h2, %anchor2, %last2 = mtp.refresh_module 2 of %g with %next at %tree
+          : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
+      %y2 = mtp.attention %h2, %h2, %h2, %rows2 heads 1 kv_heads 1 scale 1.0 cache @kv[1]
+           : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+      %own2 = mtp.take_rows %y2, %last2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+      scf.yield %own2 : tensor<?x8xf32>
+    } else {
+      %own = mtp.take_rows %g, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+      scf.yield %own : tensor<?x8xf32>
+    }
+    %d = mtp.argmax %last : tensor<?x8xf32> -> tensor<?xi32>
+    %slots = mtp.slots : tensor<?xi32>
+    %grid = mtp.per_slot %slots(%d) {
+    ^bb0(%index: index, %slot: i32, %own_d: i32):
+      %k = mtp.k
+      %all = tensor.splat %own_d[%k] : tensor<?xi32>
+      mtp.yield %all : tensor<?xi32>
+    } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x?xi32>
+    mtp.yield %grid : tensor<?x?xi32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %x, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}

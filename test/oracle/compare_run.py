@@ -7,7 +7,8 @@ TOPOLOGY is one of the file's: chain:4, dynamic:3,4,12, dynamic:3,4,12@0.8 at a 
 `static` for a list of paths. Runs
 mtp-run on the prompt until the rounds of the file have emitted their tokens, and compares the
 tokens, the number of rounds and how many drafts were accepted at each depth. With the flag
-`--request-output seen` it compares every round's drafts, too, of a module that puts them out
+`--request-output seen` it compares every round's drafts, too, and with `--request-output above`
+the parents of a dynamic tree's nodes, of a module that puts them out
 (test/E2E/Inputs/show_drafts.py). With `--draft-rounds`, of an artifact whose rounds may stop, it
 compares every round's nodes, of a tree that the round found with their parents, and its tokens; with
 `--save FILE` at the end the run's JSON is kept there.
@@ -66,10 +67,11 @@ def compare(prompt, run, artifact, flags):
     wanted = {"output_ids": run.get("text", prompt["greedy"])[:count], "slot_rounds": len(run["rounds"]),
               "accepted": by_depth(run["rounds"], len(got["accepted"]))}
     assert wanted["output_ids"][1:] == emitted
-    if "seen" in flags:
-        got["drafts"] = next(o["rows"] for o in got["outputs"] if o["name"] == "seen")
-        most = len(got["drafts"][0])
-        wanted["drafts"] = [(r["tokens"][1:] + [-1] * most)[:most] for r in run["rounds"]]
+    for name, shown, of in (("drafts", "seen", "tokens"), ("parents", "above", "parents")):
+        if shown in flags:
+            got[name] = next(o["rows"] for o in got["outputs"] if o["name"] == shown)
+            most = len(got[name][0])
+            wanted[name] = [(r[of][1:] + [-1] * most)[:most] for r in run["rounds"]]
     if "--draft-rounds" in flags:
         got["draft_rounds"], wanted["draft_rounds"] = drafted_rounds(got["draft_rounds"], run)
     return [f"{key}: expected {value}, got {got[key]}" for key, value in wanted.items()

@@ -334,5 +334,35 @@ class DFlash(Drafter):
         return self.lin(x, "confidence_head.proj")[0]
 
 
+class Modules:
+    """A model's own MTP modules, wired as reference.py has them: module d drafts the token of depth d, the last
+    one those beyond. Row i of module d has the token d further on and what module d - 1 carries at row i (of the
+    target its state after the final norm). Beyond, the last module goes on a row further each time, on what it
+    carries itself. `count` of 1 uses the first one at every depth."""
+
+    def __init__(self, target, count):
+        self.target, self.net, self.count, self.memory = target, target.net, count, {}
+
+    def begin(self):
+        self.memory.clear()
+
+    def output(self, n, path):
+        """The states that the rows of the path's module take, the last row's logits, what each row carries."""
+        path = tuple(path)
+        if (n, path) not in self.memory:
+            h, depth = self.target.f[:n], len(path)
+            if path:
+                states, _, carried = self.output(n, path[:-1])
+                h = carried if depth < self.count else torch.cat((states, carried[-1:]))
+            d = min(depth + 1, self.count)
+            tokens = (self.target.ids[:n + 1] + list(path))[d:]
+            logits, carried = self.net.module(d, tokens, h)
+            self.memory[n, path] = h, logits[-1], carried
+        return self.memory[n, path]
+
+    def logits(self, n, path):
+        return self.output(n, path)[1]
+
+
 KINDS = {"eagle1": Eagle1, "hass": Eagle1, "eagle3": Eagle3, "p-eagle": PEagle, "medusa": Medusa, "heads": Heads,
          "draft-model": DraftModel, "pard": DraftModel, "dflash": DFlash, "dspark": DFlash}

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
 """Writes expected/drafters/NAME.{f32,bf16}.json by drafters.py and drafting.py (see README.md).
 
-  python3 make_drafters.py            all tiny drafters
-  python3 make_drafters.py bundled    the trained ones of models/drafters: expected/drafters/bundled-NAME.json
+  python3 make_drafters.py            all tiny drafters, and the modules of tiny models
+  python3 make_drafters.py bundled    the trained ones of models/drafters, and the bundled model's modules:
+                                      expected/drafters/bundled-NAME.json
   python3 make_drafters.py bundled-NAME...
   python3 make_drafters.py NAME...
   python3 make_drafters.py NAME --search N     tries seeds 0..N-1, prints margin and acceptance, writes nothing
 """
-import argparse, json, os, sys, tempfile
+import argparse, functools, json, os, sys, tempfile
 
 import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import tiny, tiny_drafters
-from drafters import KINDS, Target
+from drafters import KINDS, Modules, Target
 from drafting import SEED, Margin, noise, rounds, temperature_of
 
 PROMPT = "Once upon a time the hen\nran into the pond."   # as make_expected.py
@@ -39,9 +40,14 @@ TOPOLOGIES = {
 KIND = {"eagle3-speculators": "eagle3", "dflash-deepspec": "dflash", "dflash-speculators": "dflash",
         "dspark-speculators": "dspark"}
 TREES = [STATIC, "dynamic:3,8,16"]
+# a model's own modules, and how many of them draft
+MODULES = {"mtp": ("dsv3-chain-mtp2", 2), "mtp-reuse": ("dsv3-chain-mtp2", 1), "mtp-three": ("dsv3-chain-mtp3", 3),
+           "mtp-mimo": ("mimo-mtp1", 1)}
+TOPOLOGIES.update({name: ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:3,4,12@0.8"] for name in MODULES})
 BUNDLED_TOPOLOGIES = {"eagle1": ["chain:4", *TREES, "likely:4,50"], "hass": ["chain:4", *TREES], "eagle3": ["chain:4", *TREES],
                       "medusa": ["chain:4", STATIC], "heads": ["chain:3"], "draft-model": ["chain:4", STATIC],
-                      "pard": ["chain:6"], "p-eagle": ["chain:5"], "dflash": ["chain:6"], "dspark": ["chain:6", "confident:6,50"]}
+                      "pard": ["chain:6"], "p-eagle": ["chain:5"], "dflash": ["chain:6"], "dspark": ["chain:6", "confident:6,50"],
+                      "mtp": ["chain:4", *TREES], "mtp-reuse": ["chain:4", *TREES]}
 MODELS = os.path.join(HERE, "..", "..", "models")
 
 
@@ -49,9 +55,14 @@ def digits(row):
     return [float("%.9g" % v) if v > float("-inf") else None for v in row.tolist()]
 
 
+def drafter_of(name, folder, target):
+    """A drafter in a folder, or the modules of the target."""
+    return Modules(target, MODULES[name][1]) if name in MODULES else KINDS[KIND.get(name, name)](folder, target)
+
+
 def run(name, target, ids, prompt, folder, topologies=TOPOLOGIES, count=COUNT):
     """The expected results of every topology, and their least margin."""
-    drafter = KINDS[KIND.get(name, name)](folder, target)
+    drafter = drafter_of(name, folder, target)
     runs, least = [], float("inf")
     for topology in topologies[name]:
         margin, T, text = Margin(), temperature_of(topology), ids
@@ -96,7 +107,7 @@ def bundled(names):
     target = Target(os.path.join(MODELS, "bundled", "hf"))
     for name in names:
         folder, prompts = os.path.join(MODELS, "drafters", name), []
-        for t in texts if os.path.isdir(folder) else []:
+        for t in texts if os.path.isdir(folder) or name in MODULES else []:
             target.run(t["prompt"] + t["greedy"])
             _, runs, least = run(name, target, target.ids, len(t["prompt"]), folder, BUNDLED_TOPOLOGIES,
                                  len(t["greedy"]) - SPARE)
@@ -127,21 +138,34 @@ def main():
         return
     with tempfile.TemporaryDirectory() as t:
         for dtype in ("f32", "bf16"):
-            folder = os.path.join(t, "target." + dtype)
-            tiny.write(tiny_drafters.TARGET, folder, dtype)
-            target, ids, prompt, margin = text(folder)
             for name in a.names or TOPOLOGIES:
+                model = MODULES[name][0] if name in MODULES else tiny_drafters.TARGET
                 for seed in range(a.search) if a.search else [None]:
-                    drafter = os.path.join(t, name)
-                    tiny_drafters.write(name, drafter, dtype, seed)
-                    first, runs, least = run(name, target, ids, prompt, drafter)
-                    print(name, dtype, "" if seed is None else seed, f"margin {least:.6f};", "; ".join(map(lengths, runs)),
-                          flush=True)
-                    if a.search:
-                        continue
-                    x = {"target": tiny_drafters.TARGET, "drafter": name, "dtype": dtype, "prompt": ids[:prompt],
-                         "greedy": ids[prompt:], "greedy_min_margin": round(margin, 6), "first": first, "runs": runs}
-                    dump(x, f"{name}.{dtype}")
+                    make(t, name, model, dtype, seed, is_search=bool(a.search))
+
+
+@functools.lru_cache(maxsize=None)
+def target_text(t, model, dtype, seed):
+    folder = os.path.join(t, f"{model}.{dtype}")
+    tiny.write(model, folder, dtype, seed)
+    return text(folder)
+
+
+def make(t, name, model, dtype, seed, is_search):
+    # what differs by the seed is a drafter, or the model with its modules
+    target, ids, prompt, margin = target_text(t, model, dtype, seed if name in MODULES else None)
+    target.run(ids)
+    drafter = os.path.join(t, name)
+    if name not in MODULES:
+        tiny_drafters.write(name, drafter, dtype, seed)
+    first, runs, least = run(name, target, ids, prompt, drafter)
+    router = min(target.net.margin, margin)
+    print(name, dtype, "" if seed is None else seed, f"margin {least:.6f}, target's {router:.6f};",
+          "; ".join(map(lengths, runs)), flush=True)
+    if not is_search:
+        x = {"target": model, "drafter": name, "dtype": dtype, "prompt": ids[:prompt], "greedy": ids[prompt:],
+             "greedy_min_margin": round(margin, 6), "first": first, "runs": runs}
+        dump(x, f"{name}.{dtype}")
 
 
 if __name__ == "__main__":

@@ -148,11 +148,14 @@ MODELS["glm4moe-qknorm-mtp1"] = {**MODELS["glm4moe-mtp1"], "use_qk_norm": True, 
 # lm_head row j gets 0.5 x embedding row j - 7 (mod vocabulary) added, and eh_proj twice the identity
 # on its embedding half, so that both mostly continue t with t + 7
 MODELS["dsv3-chain-mtp2"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 2, "n_group": 1}
+# with a third one, for trees whose last module runs over nodes of two depths
+MODELS["dsv3-chain-mtp3"] = {**MODELS["dsv3-chain-mtp2"], "num_nextn_predict_layers": 3}
 # the same of lm_head: the target of tiny_drafters.py, with as many layers as make EAGLE-3's three default taps differ
 MODELS["llama-chain"] = cfg("LlamaForCausalLM", "llama", num_hidden_layers=8, num_attention_heads=4,
                             num_key_value_heads=2, head_dim=16, intermediate_size=96, attention_bias=False,
                             mlp_bias=False, rms_norm_eps=1e-5, rope_scaling=None)
-CHAINED = {"dsv3-chain-mtp2", "llama-chain"}
+TREES = {"dsv3-chain-mtp3"}   # for make_drafters.py alone
+CHAINED = {"dsv3-chain-mtp2", "dsv3-chain-mtp3", "llama-chain"}
 CHAIN_HEAD, CHAIN_PROJ = 0.5, 2.0
 # groups of experts whose biased scores are all below 0 (see BIAS): a dropped group counts less than
 # any of them, not as 0
@@ -273,7 +276,7 @@ KEYS = {"dsv3-beta", "mistral", "llama-keys", "llama-partial", "dsv3-keys", "qwe
 STORED_HEADS = {"llama-keys"}  # stores a head of other values though the config ties it
 
 # default seeds (0 elsewhere), chosen so that no greedy choice and no expert choice is nearly a tie
-SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
+SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-chain-mtp3": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
          "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 3, "glm4moe-negative": 10,
          "dsv3-keys": 1, "llama-partial": 1, "qwen3moe-keys": 3, "glm4lite-mtp1": 11, "youtu": 8, "dots1": 7,
          "seed-oss": 2, "ministral3": 2, "dsv3-beta": 1, "ernie": 10, "ernie-moe": 2, "minimax-m2": 3,

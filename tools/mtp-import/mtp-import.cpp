@@ -79,10 +79,10 @@ static cl::opt<std::string>
            cl::value_desc("name"), cl::cat(category));
 static cl::opt<std::string> draftTree(
     "draft-tree", cl::init("chain"),
-    cl::desc("how the drafts of a drafter in a folder are arranged: chain "
-             "(default), dynamic:depth,width,nodes, which ,raw behind it ranks "
-             "without noise, or a file with a list of paths, as "
-             "medusa_choices"),
+    cl::desc("how the drafts of the model's MTP modules, or of a drafter in a "
+             "folder, are arranged: chain (default), "
+             "dynamic:depth,width,nodes, which ,raw behind it ranks without "
+             "noise, or a file with a list of paths, as medusa_choices"),
     cl::value_desc("tree"), cl::cat(category));
 static cl::opt<double> confidence(
     "confidence",
@@ -202,6 +202,7 @@ Examples:
   mtp-import Qwen3-8B -o Qwen3-8B/lookup.mlir --drafter lookup:2,5 -k 4
   mtp-import MiMo-7B-Base -o MiMo-7B-Base/model.mlir --before lookup:3,5
   mtp-import MiMo-7B-Base -o MiMo-7B-Base/model.mlir -k 4 --confidence 0.3
+  mtp-import MiMo-7B-Base -o MiMo-7B-Base/tree.mlir --draft-tree dynamic:4,4,17
   mtp-import --print-library=lookup.mlir
   mtp-import Llama-3.1-8B --drafter EAGLE3-Llama-3.1-8B -o e3.mlir -k 5
   mtp-import Qwen3-8B --drafter dspark_block7 --confidence 0.5 -o d.mlir

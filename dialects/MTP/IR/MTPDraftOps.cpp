@@ -7,6 +7,9 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
+/// Modules of one drafter.
+static constexpr size_t kMostModules = 16;
+
 /// A drafter's step: (tokens, hidden, rows) -> (logits, hidden), or without
 /// hidden states (tokens, rows) -> logits; draft_chain_c2 and draft_chain_c3.
 static LogicalResult verifyStep(Operation *op, Region &region) {
@@ -88,7 +91,7 @@ LogicalResult DraftChainOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult DraftTreeOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyColumns(*this, getBodyRegion(), symbols,
+  return verifyColumns(*this, getSteps().front(), symbols,
                        getVocabularyAttr(), // draft_tree_c4
                        getDraftLogits());
 }
@@ -137,24 +140,32 @@ LogicalResult DraftChainOp::verify() {
   return emitOpError("expected p_min above 0 and at most 1, got ") << least;
 }
 
-LogicalResult DraftChainOp::verifyRegions() {
-  if (getSteps().empty() || getSteps().size() > 16) // draft_chain_c1
-    return emitOpError("expected 1 to 16 steps, got ") << getSteps().size();
-  if (!takesHidden() && getSteps().size() != 1) { // draft_chain_c5
-    return emitOpError("expected one step without hidden states, got ")
-           << getSteps().size();
+/// draft_chain_c1 to draft_chain_c5
+template <typename OpT>
+static LogicalResult verifySteps(OpT op) {
+  auto steps = op.getSteps();
+  if (steps.empty() || steps.size() > kMostModules) // draft_chain_c1
+    return op.emitOpError("expected 1 to ")
+           << kMostModules << " steps, got " << steps.size();
+  if (!op.takesHidden() && steps.size() != 1) { // draft_chain_c5
+    return op.emitOpError("expected one step without hidden states, got ")
+           << steps.size();
   }
-  for (Region &step : getSteps()) {
-    if (failed(verifyStep(*this, step)))
+  Region &first = steps.front();
+  for (Region &step : steps) {
+    if (failed(verifyStep(op, step)))
       return failure();
-    Region &first = getSteps().front();
     if (step.getArgumentTypes() != first.getArgumentTypes() ||
         vocabularyOf(step) != vocabularyOf(first)) { // draft_chain_c4
-      return emitOpError("expected all steps to agree in hidden width and "
-                         "vocabulary");
+      return op.emitOpError("expected all steps to agree in hidden width and "
+                            "vocabulary");
     }
   }
-  return verifyInput(*this);
+  return success();
+}
+
+LogicalResult DraftChainOp::verifyRegions() {
+  return failed(verifySteps(*this)) ? failure() : verifyInput(*this);
 }
 
 /// draft_tree_c3 and draft_heads_c4
@@ -168,7 +179,7 @@ static LogicalResult verifyNodeDrafts(Operation *op, Value drafts,
 
 LogicalResult DraftTreeOp::verifyRegions() {
   if (failed(verifyParents(*this, getParents())) || // draft_tree_c1
-      failed(verifyStep(*this, getBodyRegion()))) { // draft_tree_c2
+      failed(verifySteps(*this))) {                 // draft_tree_c2
     return failure();
   }
   return verifyNodeDrafts(*this, getDrafts(), getParents().size());
@@ -294,4 +305,31 @@ LogicalResult RefreshOp::verify() {
     return emitOpError("expected the width of the state @hidden, ")
            << extents.back() << ", got " << widthOf(getHidden());
   return success();
+}
+
+/// refresh_module_c1 and module_rows_c1
+static LogicalResult verifyModule(Operation *op, int64_t module) {
+  if (module >= 2 && module <= int64_t(kMostModules))
+    return success();
+  return op->emitOpError("expected a module of 2 to ")
+         << kMostModules << ", got " << module;
+}
+
+LogicalResult RefreshModuleOp::verify() {
+  int64_t module = getModule();
+  if (failed(verifyModule(*this, module)))
+    return failure();
+  bool isPrompt = bool((*this)->getParentOfType<PrefillOp>());
+  int64_t groups = isPrompt ? 0 : module - 1, given = getNodes().size();
+  if (given != groups) // refresh_module_c2
+    return emitOpError("expected tokens and rows of the nodes of ")
+           << groups << " depths, got " << given;
+  if (getHidden().getType() != getBefore().getType()) // refresh_module_c3
+    return emitOpError("expected hidden states of ")
+           << getBefore().getType() << ", got " << getHidden().getType();
+  return success();
+}
+
+LogicalResult ModuleRowsOp::verify() {
+  return verifyModule(*this, getModule());
 }

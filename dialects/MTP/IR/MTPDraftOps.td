@@ -237,12 +237,18 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
 }
 
 def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
-  let summary = "Draft a static tree of tokens with one module";
+  let summary = "Draft a static tree of tokens, one module per depth";
   let description = [{
     `parents` gives for every node the node it continues; node 0 is the anchor.
     Children of a node take its candidates in the order of their rank (logit
     plus the noise that the target will add), the lowest node the best. The
     result has one token per node but the anchor.
+
+    One region per module, as in `mtp.draft_chain`: the children of nodes of
+    depth d come from module d + 1, which runs once over all of these nodes;
+    deeper ones run the last module again. A module behind the first runs over
+    the true rows, over the nodes of its depth, and over those that lead to
+    them, in one pass.
 
     ```mlir
     %drafts = mtp.draft_tree [-1, 0, 0, 1] {
@@ -255,7 +261,7 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
     Constraints:
     - (C1) parents: 2 to 64 nodes, the first -1, every other >= 0 and less than
       its own index.
-    - (C2) the region is as a chain's (C2, C3).
+    - (C2) regions are as a chain's (C1 to C5).
     - (C3) the result has a column per node but the first; in a round with a k
       one per node of the round but the first.
     - (C4) vocabulary and draft logits are as a chain's (C6, C7). Those of a
@@ -263,12 +269,19 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
   }];
   let arguments = (ins DenseI64ArrayAttr:$parents,
                        OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
-  let regions = (region SizedRegion<1>:$bodyRegion);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$steps);
   let results = (outs MTP_TokenGrid:$drafts,
                       Optional<MTP_LogitsGrid>:$draft_logits);
   let assemblyFormat = [{
-    $parents (`vocabulary` $vocabulary^)? attr-dict-with-keyword $bodyRegion
+    $parents (`vocabulary` $vocabulary^)? attr-dict-with-keyword $steps
     `:` type($drafts) (`,` type($draft_logits)^)?
+  }];
+  let extraClassDeclaration = [{
+    /// Whether steps go on from hidden states.
+    bool takesHidden() {
+      return getSteps().empty() ||
+             getSteps().front().getNumArguments() == 3;
+    }
   }];
   let hasRegionVerifier = 1;
 }
@@ -408,6 +421,80 @@ def MTP_RefreshOp : MTP_Op<"refresh", [
   let results = (outs MTP_Tokens:$tokens, MTP_Rows:$rows, MTP_Tokens:$anchor,
                       MTP_Tokens:$next, Optional<MTP_Activation>:$hidden);
   let assemblyFormat = "attr-dict `:` type(results)";
+  let hasVerifier = 1;
+}
+
+def MTP_RefreshModuleOp : MTP_Op<"refresh_module", [
+    SameVariadicOperandSize,
+    MemoryEffects<[MemRead<MTP_SlotResource>, MemWrite<MTP_SlotResource>]>]> {
+  let summary = "The rows of a module behind the first";
+  let description = [{
+    Module d of several has of each slot k + 1 rows with tokens that are known,
+    each d - 1 positions in front of the row of `mtp.refresh` with the same
+    token. Behind these stand rows of nodes, of a tree that a program finds
+    (`mtp.make_tree_rows`): those of depth 1, then of depth 2, up to d - 1,
+    which are where children of depth d come from. All are rows of one pass.
+
+    `before` is what module d - 1 hands on, of all rows that it ran, which were
+    the same ones without the last nodes. From there come the hidden states:
+    of a row with a known token that of the row in front of it, of a node that
+    of its parent, which is the node in the group before whose mask it has
+    beside its own bit. The state that the first row needs is kept from round
+    to round (`carry_d`).
+
+    The nodes' rows are those of the first module, which the op moves to where
+    this one has them (`mtp.module_rows`). `anchor` is the index of the anchor's
+    row, among all, and `last` are those of the last group of nodes.
+
+    ```mlir
+    %t, %rows, %h, %anchor, %last = mtp.refresh_module 2 of %g
+        with %nodes at %tree
+        : (tensor<?x192xf32>, tensor<?xi32>, !mtp.rows)
+        -> (tensor<?xi32>, !mtp.rows, tensor<?x192xf32>, tensor<?xi32>,
+            tensor<?xi32>)
+    ```
+
+    In a prefill there are no nodes, and rows are those of the prompt whose
+    tokens, d places further on, belong to it.
+
+    Constraints:
+    - (C1) the module is 2 to 16.
+    - (C2) in a round there are tokens and rows of nodes for each depth up to
+      that in front of the module's, and else none.
+    - (C3) hidden states are of the type of those before.
+  }];
+  let arguments = (ins I64Attr:$module, MTP_Activation:$before,
+                       Variadic<MTP_Tokens>:$nodes,
+                       Variadic<MTP_Rows>:$node_rows);
+  let results = (outs MTP_Tokens:$tokens, MTP_Rows:$rows,
+                      MTP_Activation:$hidden, MTP_Tokens:$anchor,
+                      MTP_Tokens:$last);
+  let assemblyFormat = [{
+    $module `of` $before (`with` $nodes^ `at` $node_rows)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_ModuleRowsOp : MTP_Op<"module_rows", [Pure]> {
+  let summary = "The rows of nodes as a module behind the first has them";
+  let description = [{
+    A node of depth m has position n + m - 1 in the first module of several, its
+    hidden state's, and n + m - d in module d, whose last entry of a true row is
+    at n - d: positions and places are d - 1 less. What a row sees is the same.
+    (At the beginning of a text there may be no such position; the row is dead
+    then, and others do not see it.)
+
+    ```mlir
+    %rows = mtp.module_rows %tree module 2
+    ```
+
+    Constraints:
+    - (C1) the module is 2 to 16.
+  }];
+  let arguments = (ins MTP_Rows:$rows, I64Attr:$module);
+  let results = (outs MTP_Rows:$result);
+  let assemblyFormat = "$rows `module` $module attr-dict";
   let hasVerifier = 1;
 }
 

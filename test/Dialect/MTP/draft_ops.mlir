@@ -46,10 +46,16 @@ mtp.cache @target layers 1 entry 16 : f32
 // CHECK-LABEL: mtp.round @tree {
 mtp.round @tree {
   // CHECK: mtp.draft_tree [-1, 0, 0, 1] {
+  // CHECK: }, {
   // CHECK: } : tensor<?x3xi32>
   %drafts = mtp.draft_tree [-1, 0, 0, 1] {
   ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
     %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  }, {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "other" : tensor<16x8xf32>
     %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
   } : tensor<?x3xi32>
@@ -165,6 +171,11 @@ mtp.round @core {
     %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
     // CHECK: mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>{{$}}
     %t1, %rows1, %anchor1, %next1 = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>
+    // CHECK: mtp.refresh_module 3 of %[[H:.*]] with %[[A:.*]], %[[B:.*]] at %[[ROWS:.*]], %[[ROWS]] : (tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>, !mtp.rows, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
+    %t3, %rows3, %h3, %anchor3, %last = mtp.refresh_module 3 of %h with %t, %t1 at %rows, %rows
+        : (tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>, !mtp.rows, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
+    // CHECK: mtp.module_rows %{{.*}} module 3{{$}}
+    %moved = mtp.module_rows %rows module 3
     %grid = mtp.regroup %anchor : tensor<?xi32> -> tensor<?x?xi32>
     // CHECK: mtp.yield %{{.*}} : tensor<?x?xi32>
     mtp.yield %grid : tensor<?x?xi32>
@@ -177,6 +188,11 @@ mtp.prefill @nothing {
   // CHECK-NEXT: }
   mtp.draft {
   }
+  %t, %rows = mtp.prompt_rows ahead 1 : tensor<?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  // CHECK: mtp.refresh_module 2 of %{{.*}} : (tensor<?x8xf32>) ->
+  %t2, %rows2, %h, %anchor, %last = mtp.refresh_module 2 of %e : (tensor<?x8xf32>) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
 }
 }
 

@@ -569,6 +569,80 @@ mtp.round @r {
 
 // -----
 
+// refresh_module_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
+  // expected-error @+1 {{'mtp.refresh_module' op expected a module of 2 to 16, got 1}}
+  %0:5 = mtp.refresh_module 1 of %h : (tensor<?x8xf32>) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
+}
+}
+
+// -----
+
+// refresh_module_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
+  // expected-error @+1 {{'mtp.refresh_module' op expected tokens and rows of the nodes of 2 depths, got 1}}
+  %0:5 = mtp.refresh_module 3 of %h with %t at %rows : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
+}
+}
+
+// -----
+
+// refresh_module_c2: a prompt has no nodes.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.prefill @r k 2 {
+  %t, %rows = mtp.prompt_rows ahead 1 : tensor<?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  // expected-error @+1 {{'mtp.refresh_module' op expected tokens and rows of the nodes of 0 depths, got 1}}
+  %0:5 = mtp.refresh_module 2 of %e with %t at %rows : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
+}
+}
+
+// -----
+
+// refresh_module_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
+  // expected-error @+1 {{'mtp.refresh_module' op expected hidden states of 'tensor<?x8xf32>', got 'tensor<?x16xf32>'}}
+  %0:5 = mtp.refresh_module 2 of %h with %t at %rows : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x16xf32>, tensor<?xi32>, tensor<?xi32>)
+}
+}
+
+// -----
+
+func.func @module_rows_c1(%rows: !mtp.rows) {
+  // expected-error @+1 {{'mtp.module_rows' op expected a module of 2 to 16, got 17}}
+  %0 = mtp.module_rows %rows module 17
+  return
+}
+
+// -----
+
+// draft_tree_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  // expected-error @+1 {{'mtp.draft_tree' op expected all steps to agree in hidden width and vocabulary}}
+  %drafts = mtp.draft_tree [-1, 0, 1] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  }, {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<4x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+    mtp.yield %l, %h : tensor<?x4xf32>, tensor<?x8xf32>
+  } : tensor<?x2xi32>
+}
+}
+
+// -----
+
 // recent_hidden_c1
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.prefill @r k 2 {

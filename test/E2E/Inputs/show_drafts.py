@@ -2,30 +2,39 @@
 """Lets a module's rounds put out what they draft, in place: show_drafts.py MODULE
 
 The output "seen" has of each round as many drafts as max_k, or of a tree as the envelope has nodes
-beside the anchor, -1 where there is none. compare_run.py compares it with what an oracle drafts,
-with --request-output seen.
+beside the anchor, -1 where there is none. The output "above", of a tree whose shape the round
+finds, has the node in front of each of these, and -1 where there is no draft. compare_run.py
+compares them with what an oracle drafts, with --request-output seen and above.
 """
 import re
 import sys
 
-SHOWN = """  %shown = mtp.slots : tensor<?xi32>
-  %seen = mtp.per_slot %shown({1}) {{
-  ^bb0(%index: index, %slot: i32, %own: {3}):
+BODY = """  %shown_{name} = mtp.slots : tensor<?xi32>
+  %{name} = mtp.per_slot %shown_{name}({values}) {{
+  ^bb0(%index: index, %slot: i32, {arguments}):
     %one = arith.constant 1 : index
     %nodes = mtp.nodes
     %k = arith.subi %nodes, %one : index
     %none = arith.constant -1 : i32
     %all = tensor.generate {{
     ^bb0(%j: index):
-      %token = tensor.extract %own[%j] : {3}
+{element}
       %is_one = arith.cmpi slt, %j, %k : index
       %draft = arith.select %is_one, %token, %none : i32
       tensor.yield %draft : i32
-    }} : tensor<{0}xi32>
-    mtp.yield %all : tensor<{0}xi32>
-  }} : (tensor<?xi32>, {2}) -> tensor<?x{0}xi32>
-  mtp.output "seen" %seen for slots : tensor<?x{0}xi32>
+    }} : tensor<{most}xi32>
+    mtp.yield %all : tensor<{most}xi32>
+  }} : (tensor<?xi32>, {types}) -> tensor<?x{most}xi32>
+  mtp.output "{name}" %{name} for slots : tensor<?x{most}xi32>
 """
+
+TOKEN = "      %token = tensor.extract %own[%j] : {own}"
+PARENT = """      %zero = arith.constant 0 : i32
+      %node = arith.addi %j, %one : index
+      %parent = tensor.extract %ups[%node] : tensor<?xi32>
+      %draft_j = tensor.extract %own[%j] : tensor<?xi32>
+      %is_none = arith.cmpi slt, %draft_j, %zero : i32
+      %token = arith.select %is_none, %none, %parent : i32"""
 
 with open(sys.argv[1], encoding="utf8") as file:
     text = file.read()
@@ -33,11 +42,18 @@ most = int(re.search(r"max_k = (\d+)", text).group(1))
 nodes = re.search(r"max_nodes = (\d+)", text)
 if nodes:
     most = int(nodes.group(1)) - 1
-verify = re.search(r"^.* = mtp\.verify (%\w+(?:#\d+)?) (?:.*\n)*?.*} : \((tensor<\?x(\??\d*)xi32>)",
-                   text, re.M)
+verify = re.search(r"^.* = mtp\.verify (%\w+(?:#\d+)?) (?:parents (%\w+(?:#\d+)?) )?"
+                   r"(?:.*\n)*?.*} : \((tensor<\?x(\??\d*)xi32>)", text, re.M)
 if not verify:
     sys.exit("show_drafts: error: expected a round that verifies drafts")
-shown = SHOWN.format(most, verify.group(1), verify.group(2), f"tensor<{verify.group(3)}xi32>")
+drafts, parents, grid, columns = verify.groups()
+own = f"tensor<{columns}xi32>"
+shown = BODY.format(name="seen", most=most, values=drafts, arguments=f"%own: {own}", types=grid,
+                    element=TOKEN.format(own=own))
+if parents:
+    shown += BODY.format(name="above", most=most, values=f"{drafts}, {parents}",
+                         arguments="%own: tensor<?xi32>, %ups: tensor<?xi32>",
+                         types=f"{grid}, {grid}", element=PARENT)
 text = text[:verify.start()] + shown + text[verify.start():]
 with open(sys.argv[1], "w", encoding="utf8") as file:
     file.write(text)

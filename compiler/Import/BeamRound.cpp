@@ -1,0 +1,236 @@
+//===- BeamRound.cpp - Trees that are found in every round ----------------===//
+//
+// EAGLE-2's (arXiv:2406.16858), by functions of Drafters/beam.mlir.in: depth by
+// depth the best nodes go on, with one pass of the drafter for each depth, and
+// the best of all candidates are drafted.
+//
+// Of the model's modules each has a depth, the last one those behind. Module d
+// runs over the rows that were verified last, which is when its cache gets true
+// entries, and over the beams of all depths so far, in one pass.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/FolderEmitter.h"
+#include "compiler/Import/StepRound.h"
+
+#include "dialects/MTP/IR/RuleAttrs.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <array>
+
+namespace mtp::importer {
+
+namespace {
+
+using Values = llvm::SmallVector<mlir::Value>;
+
+/// What goes from depth to depth: logits, states, the next position, and sums,
+/// numbers and masks of the beam's nodes.
+struct Beam {
+  Values values;
+  /// What the last module handed on, of all its rows, and tokens and rows of
+  /// the beams behind the first module.
+  mlir::Value handedOn;
+  Values tokens, rows;
+};
+
+class BeamEmitter {
+public:
+  explicit BeamEmitter(ModelContext &context)
+      : context(context), builder(context.builder) {}
+
+  Drafts emit();
+
+private:
+  llvm::SmallVector<mlir::Type> beamTypes();
+  std::array<mlir::Value, 2> best(mlir::ValueRange beam);
+  mlir::Operation *expand(mlir::ValueRange beam);
+  mlir::Value take(mlir::Value x, mlir::Value rows, llvm::StringRef name);
+  Beam begin();
+  Values firstOf(const Beam &beam, int64_t module);
+  Values runModule(Beam beam, int64_t module);
+  Values depths(mlir::ValueRange first);
+
+  ModelContext &context;
+  mlir::OpBuilder &builder;
+  mlir::Value slots, k;
+};
+
+} // namespace
+
+/// The types of what @expand of the library hands on beside rows and states:
+/// sums, numbers and masks of the beam's nodes.
+llvm::SmallVector<mlir::Type> BeamEmitter::beamTypes() {
+  auto of = [&](mlir::Type element) -> mlir::Type {
+    return mlir::RankedTensorType::get(
+        {mlir::ShapedType::kDynamic, context.draft.tree.width}, element);
+  };
+  return {of(builder.getF32Type()), of(builder.getI32Type()),
+          of(builder.getI64Type())};
+}
+
+/// The best tokens behind the beam's nodes with their logarithms, of each slot
+/// a square.
+std::array<mlir::Value, 2> BeamEmitter::best(mlir::ValueRange beam) {
+  int64_t width = context.draft.tree.width, open = mlir::ShapedType::kDynamic;
+  auto logits = llvm::cast<mlir::RankedTensorType>(beam[0].getType());
+  mlir::Value groups = mlir::mtp::RegroupOp::create(
+      builder, context.name("groups"),
+      logits.clone({open, width, logits.getDimSize(1)}), beam[0]);
+  mlir::Value noise;
+  if (isCoupled(context))
+    noise = emitCall(context, "verifying", {slots, beam[2]}, context.rows(),
+                     "verifying")
+                ->getResult(0);
+  auto best = mlir::mtp::TopKOp::create(
+      builder, context.name("best"),
+      mlir::RankedTensorType::get({open, width, width}, builder.getI32Type()),
+      logits.clone({open, width, width}), groups, width, vocabularyOf(context),
+      noise, /*number=*/mlir::Value());
+  // Sums along a path are of what picks have of each node, so that a node is
+  // never better than the one before it.
+  if (noise)
+    best->setAttr(mlir::mtp::kSharesAttr, builder.getUnitAttr());
+  return {best.getBest(), best.getLogs()};
+}
+
+/// Candidates behind the beam's nodes, and the nodes that go on: tokens, rows,
+/// states, the next position, sums, numbers, masks.
+mlir::Operation *BeamEmitter::expand(mlir::ValueRange beam) {
+  std::array<mlir::Value, 2> found = best(beam);
+  Values inputs = {slots, found[0], found[1]};
+  llvm::append_range(inputs, beam.drop_front());
+  llvm::SmallVector<mlir::Type> results = {
+      context.tokens(), context.rows(), draftHidden(context), context.tokens()};
+  llvm::append_range(results, beamTypes());
+  return emitApply(context, "expand", inputs, results, "beam");
+}
+
+mlir::Value BeamEmitter::take(mlir::Value x, mlir::Value rows,
+                              llvm::StringRef name) {
+  return mlir::mtp::TakeRowsOp::create(builder, context.name(name), x.getType(),
+                                       x, rows);
+}
+
+/// The anchor's row of each slot, once for each node of the beam.
+Beam BeamEmitter::begin() {
+  auto refresh = mlir::mtp::RefreshOp::create(
+      builder, context.name("refreshed"), context.tokens(), context.rows(),
+      context.tokens(), context.tokens(), context.handedOn());
+  mlir::Value hidden = refresh.getHidden();
+  if (fusesTaps(context))
+    hidden = emitFused(context, hidden);
+  mlir::Operation *step =
+      emitStep(context, {refresh.getTokens(), hidden, refresh.getRows()});
+  llvm::SmallVector<mlir::Type> results = {context.tokens()};
+  llvm::append_range(results, beamTypes());
+  mlir::Operation *begin = emitCall(
+      context, "begin", {slots, refresh.getAnchor()}, results, "begin");
+  mlir::Value rows = begin->getResult(0);
+  return {{take(step->getResult(0), rows, "logits"),
+           take(step->getResult(1), rows, "states"), refresh.getNext(),
+           begin->getResult(1), begin->getResult(2), begin->getResult(3)},
+          step->getResult(1),
+          {},
+          {}};
+}
+
+/// The first depth of `module`, 2 or more, and of those behind it; in a round
+/// that is not so deep the beam as it is.
+Values BeamEmitter::firstOf(const Beam &beam, int64_t module) {
+  if (module > countSteps(context))
+    return beam.values;
+  mlir::Value least = emitIndex(context, module - 1, "shallow");
+  mlir::Value isDeep =
+      mlir::arith::CmpIOp::create(builder, context.name("is_deep"),
+                                  mlir::arith::CmpIPredicate::ugt, k, least);
+  auto branch = mlir::scf::IfOp::create(
+      builder, context.name("beam"), mlir::ValueRange(beam.values).getTypes(),
+      isDeep, /*addThenBlock=*/true, /*addElseBlock=*/true);
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  auto yield = [&](mlir::Block *block, auto values) {
+    builder.setInsertionPointToEnd(block);
+    mlir::scf::YieldOp::create(builder, builder.getUnknownLoc(), values());
+  };
+  yield(branch.thenBlock(), [&] { return runModule(beam, module); });
+  yield(branch.elseBlock(), [&] { return beam.values; });
+  return Values(branch.getResults());
+}
+
+Values BeamEmitter::runModule(Beam beam, int64_t module) {
+  mlir::Operation *next = expand(beam.values);
+  beam.tokens.push_back(next->getResult(0));
+  beam.rows.push_back(next->getResult(1));
+  auto rows = mlir::mtp::RefreshModuleOp::create(
+      builder, context.name("joined"), context.tokens(), context.rows(),
+      draftHidden(context), context.tokens(), context.tokens(),
+      uint64_t(module), beam.handedOn, beam.tokens, beam.rows);
+  mlir::Operation *step =
+      emitStep(context, {rows.getTokens(), rows.getHidden(), rows.getRows()},
+               module - 1);
+  beam.handedOn = step->getResult(1);
+  beam.values = {take(step->getResult(0), rows.getLast(), "logits"),
+                 take(step->getResult(1), rows.getLast(), "states")};
+  llvm::append_range(beam.values, next->getResults().drop_front(3));
+  return firstOf(beam, module + 1);
+}
+
+/// The depths of the last module, one pass of it for each.
+Values BeamEmitter::depths(mlir::ValueRange first) {
+  int64_t modules = countSteps(context);
+  mlir::Value one = emitIndex(context, 1, "c1");
+  mlir::Value begin =
+      modules == 1 ? one : emitIndex(context, modules, "modules");
+  auto loop = mlir::scf::ForOp::create(
+      builder, context.name("beam"), begin, k, one, first,
+      [&](mlir::OpBuilder &inner, mlir::Location location, mlir::Value,
+          mlir::ValueRange beam) {
+        mlir::OpBuilder outer = builder;
+        builder = inner;
+        mlir::Operation *next = expand(beam);
+        mlir::Value rows = next->getResult(1);
+        if (modules > 1)
+          rows = mlir::mtp::ModuleRowsOp::create(builder, context.name("moved"),
+                                                 context.rows(), rows,
+                                                 uint64_t(modules));
+        mlir::Operation *step =
+            emitStep(context, {next->getResult(0), next->getResult(2), rows},
+                     modules - 1);
+        Values yielded(step->getResults());
+        llvm::append_range(yielded, next->getResults().drop_front(3));
+        mlir::scf::YieldOp::create(builder, location, yielded);
+        builder = outer;
+      });
+  return Values(loop.getResults());
+}
+
+Drafts BeamEmitter::emit() {
+  slots = emitSlots(context);
+  auto draft = mlir::mtp::DraftRegionOp::create(
+      builder, context.name("drafts"),
+      mlir::TypeRange{context.grid(), context.grid()});
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  enterRegion(context, draft.getBodyRegion(), {});
+  Beam first = begin();
+  k = mlir::mtp::KOp::create(builder, context.name("k"),
+                             builder.getIndexType());
+  Values beam = depths(firstOf(first, /*module=*/2));
+  mlir::Operation *last = expand(beam);
+  mlir::Value most =
+      emitNumber(context, slots, context.draft.tree.nodes - 1, "most");
+  mlir::Operation *kept =
+      emitCall(context, "rerank", {slots, last->getResult(3), most},
+               {context.grid(), context.grid()}, "kept");
+  emitYield(context, kept->getResults());
+  return {draft.getResult(0), draft.getResult(1), {}};
+}
+
+bool isCoupled(const ModelContext &context) {
+  return context.draft.tree.rank == TreeRank::Coupled &&
+         picksAsTarget(context.draft.accept);
+}
+
+Drafts emitBeam(ModelContext &context) { return BeamEmitter(context).emit(); }
+
+} // namespace mtp::importer
