@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Drafters in folders with a mistake in them: drafter_mistakes.py ORACLE FOLDER
+"""Drafters in folders, and trees of a model's own modules, with a mistake in them:
+drafter_mistakes.py ORACLE FOLDER
 
 FOLDER has the tiny model llama-chain as `llama`. Of each drafter the right module drafts as the
 oracle says, round by round, which is compared first; then comes one mistake at a time, in the
@@ -30,6 +31,8 @@ class Drafter(typing.NamedTuple):
     # The same of the library's file for beams, and of rounds in core ops.
     library: typing.Dict[str, list] = {}
     core: typing.Dict[str, list] = {}
+    # Of tiny.py, whose modules draft; else the drafter is in a folder.
+    model: str = ""
 
 
 def swapped(one, other, count):
@@ -76,6 +79,27 @@ DRAFTERS = [
             ("%norm = mtp.rms_norm %x_0, %norm_w", "%norm = mtp.rms_norm %x, %norm_w", 1)],
         "layers that share a layer of the cache": [("@drafter_cache[1]", "@drafter_cache[0]", 1)],
     }),
+    Drafter("mtp", "static", ("--draft-tree=choices.json",), {
+        "all depths from the first module": [
+            ('"model.layers.4." cache @drafter_cache[1]',
+             '"model.layers.3." cache @drafter_cache[1]', 1)],
+        "a rank's children behind its sibling": [
+            (TREE, "[-1, 0, 0, 0, 1, 2, 2, 3, 4, 5, 5, 6, 8]", 3)],
+    }, core={
+        "entries of the path not moved": [("mtp.cache_move", None, None)],
+        "the state in front of the second module's rows not kept": [
+            (", @carry_2 of", None, None)],
+    }, model="dsv3-chain-mtp2"),
+    Drafter("mtp", "dynamic:3,4,12", ("--draft-tree=dynamic:4,4,13",), {
+        "rows of deeper nodes a position too far in front": [
+            ("#1 module 2\n", "#1 module 3\n", 1)],
+    }, library={
+        "all nodes go on from the first one's state": [
+            ("%x = arith.addi %row0, %own : i32", "%x = arith.addi %row0, %zero : i32", 1)],
+    }, core={
+        "the state in front of the second module's rows not kept": [
+            (", @carry_2 of", None, None)],
+    }, model="dsv3-chain-mtp2"),
 ]
 
 
@@ -133,10 +157,12 @@ class Bench:
         import compare_run
         self.folder, self.drafter, self.compare_run = folder, drafter, compare_run
         self.module, self.artifact = folder / "model.mlir", folder / "model.bin"
-        call(sys.executable, oracle / "tiny_drafters.py", drafter.name, "-o",
-             folder / drafter.name, "--dtype=f32")
-        call("mtp-import", folder / "llama", "--drafter", folder / drafter.name, "-o", self.module,
-             "--max-context=96", "--prefill-chunk=32", "--page=8", *drafter.flags)
+        made = ("tiny.py", drafter.model) if drafter.model else ("tiny_drafters.py", drafter.name)
+        own = folder / made[1]
+        call(sys.executable, oracle / made[0], made[1], "-o", own, "--dtype=f32")
+        source = (own,) if drafter.model else (folder / "llama", "--drafter", own)
+        call("mtp-import", *source, "-o", self.module, "--max-context=96", "--prefill-chunk=32",
+             "--page=8", *drafter.flags)
         self.text = self.module.read_text()
         expected = oracle / "expected" / "drafters" / f"{drafter.name}.f32.json"
         self.expected = json.loads(expected.read_text())
