@@ -2,8 +2,9 @@
 """Trees change no token: tree_matrix.py ORACLE FOLDER
 
 Every method that can draw a tree, with 1, 8, 32 and 64 nodes that a round verifies, the
-anchor among them: drafters of the tiny model llama-chain, which FOLDER has as `llama`, and
-lookahead, whose rows are its nodes. Tokens are those of plain decoding, greedy and drawn, in
+anchor among them: drafters of the tiny model llama-chain, which FOLDER has as `llama`,
+lookahead, whose rows are its nodes, and the two modules of dsv3-chain-mtp2, one per depth and
+the first one reused. Tokens are those of plain decoding, greedy and drawn, in
 batches of 1 and 4, on the CPU and on the simulated GPU (where MTP_CUDA_DRIVER is a file). A
 round of k = 0 has one node. With MTP_TREES=all in the environment these are all cases, else
 some of each method and each number of nodes.
@@ -31,6 +32,7 @@ class Case(typing.NamedTuple):
     # Flags of mtp-import.
     flags: tuple
     depth: int
+    model: str = "llama"
 
 
 def paths(count, depth):
@@ -46,19 +48,34 @@ def paths(count, depth):
     return found
 
 
+# EAGLE's own 60 nodes are its deepest and widest beam.
+BEAMS = {8: "3,3,8", 32: "5,8,32", 64: "8,10,64"}
+POLICIES = {"modules": "per-depth", "a module": "reuse"}
+
+
+def static(folder, nodes):
+    """The flag of a tree of so many nodes, and how deep that is."""
+    tree = paths(nodes - 1, depth=4)
+    file = folder / f"tree{nodes}.json"
+    file.write_text(json.dumps(tree))
+    return f"--draft-tree={file}", max(map(len, tree))
+
+
+def dynamic(nodes):
+    return f"--draft-tree=dynamic:{BEAMS[nodes]}", int(BEAMS[nodes].split(",", maxsplit=1)[0])
+
+
 def cases(folder):
     for name, nodes in itertools.product(FOLDERS, NODES):
-        tree = paths(nodes - 1, depth=4)
-        file = folder / f"tree{nodes}.json"
-        file.write_text(json.dumps(tree))
-        flags = (f"--drafter={folder / name}", f"--draft-tree={file}")
-        yield Case(f"{name} static", nodes, flags, max(map(len, tree)))
-    # EAGLE's own 60 nodes are its deepest and widest beam.
-    sizes = {8: "3,3,8", 32: "5,8,32", 64: "8,10,64"}
+        tree, depth = static(folder, nodes)
+        yield Case(f"{name} static", nodes, (f"--drafter={folder / name}", tree), depth)
     for name, nodes in itertools.product(FOLDERS[:2], NODES):
-        depth = int(sizes[nodes].split(",", maxsplit=1)[0])
-        flags = (f"--drafter={folder / name}", f"--draft-tree=dynamic:{sizes[nodes]}")
-        yield Case(f"{name} dynamic", nodes, flags, depth)
+        tree, depth = dynamic(nodes)
+        yield Case(f"{name} dynamic", nodes, (f"--drafter={folder / name}", tree), depth)
+    for (name, policy), nodes in itertools.product(POLICIES.items(), NODES):
+        for kind, (tree, depth) in (("static", static(folder, nodes)), ("dynamic", dynamic(nodes))):
+            yield Case(f"{name} {kind}", nodes, (f"--draft-depth-policy={policy}", tree), depth,
+                       model="two")
     for nodes, sizes in ((8, "2,3,2"), (32, "4,5,4"), (64, "8,5,8")):
         window, ngram = map(int, sizes.split(",")[:2])
         yield Case("lookahead", nodes, (f"--drafter=lookahead:{sizes}",), window + ngram - 3)
@@ -66,8 +83,10 @@ def cases(folder):
 
 # Every method once, every number of nodes, and the GPU.
 FEW = {("eagle1 static", 64), ("eagle1 dynamic", 32), ("eagle3 static", 8), ("eagle3 dynamic", 64),
-       ("medusa static", 32), ("draft-model static", 8), ("lookahead", 64)}
-FEW_ON_GPU = {("eagle1 dynamic", 32), ("medusa static", 32)}
+       ("medusa static", 32), ("draft-model static", 8), ("lookahead", 64),
+       ("modules static", 32), ("modules dynamic", 64), ("a module static", 64),
+       ("a module dynamic", 8)}
+FEW_ON_GPU = {("eagle1 dynamic", 32), ("medusa static", 32), ("modules dynamic", 64)}
 
 
 def call(*command, **options):
@@ -112,6 +131,8 @@ def main():
     for name in FOLDERS:
         call(sys.executable, str(args.oracle / "tiny_drafters.py"), name, "-o",
              str(folder / name), "--dtype=f32")
+    call(sys.executable, str(args.oracle / "tiny.py"), "dsv3-chain-mtp2", "-o",
+         str(folder / "two"), "--dtype=f32")
     devices = ["cpu"] + ["cuda"] * os.path.exists(os.environ.get("MTP_CUDA_DRIVER", ""))
     module, artifact = str(folder / "model.mlir"), str(folder / "model.bin")
     done, kept = 0, 0
@@ -119,7 +140,7 @@ def main():
         key = (case.name, case.nodes)
         if not runs_all and key not in FEW:
             continue
-        call("mtp-import", str(folder / "llama"), "-o", module, "--max-batch=4",
+        call("mtp-import", str(folder / case.model), "-o", module, "--max-batch=4",
              "--max-context=128", "--prefill-chunk=32", "--page=8", *case.flags)
         for device in devices:
             if device == "cuda" and not runs_all and key not in FEW_ON_GPU:
