@@ -45,6 +45,8 @@ DYNAMIC = ("--draft-tree=dynamic:4,4,17",)
 WAYS = (
     Way("plain", k=0),
     Way("MTP modules"),
+    Way("MTP, static tree", flags=STATIC, nodes=16),
+    Way("MTP, dynamic tree", flags=DYNAMIC, nodes=16),
     Way("EAGLE-1", "eagle1"),
     Way("EAGLE-1, static tree", "eagle1", STATIC, nodes=16),
     Way("EAGLE-2 with EAGLE-1's", "eagle1", DYNAMIC, nodes=16),
