@@ -148,7 +148,8 @@ MODELS["glm4moe-qknorm-mtp1"] = {**MODELS["glm4moe-mtp1"], "use_qk_norm": True, 
 # lm_head row j gets 0.5 x embedding row j - 7 (mod vocabulary) added, and eh_proj twice the identity
 # on its embedding half, so that both mostly continue t with t + 7
 MODELS["dsv3-chain-mtp2"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 2, "n_group": 1}
-# with a third one, for trees whose last module runs over nodes of two depths
+# with a third one, for trees whose last module runs over nodes of two depths; of modules that are not tuned, since what
+# tuned ones draft hardly depends on the state in front
 MODELS["dsv3-chain-mtp3"] = {**MODELS["dsv3-chain-mtp2"], "num_nextn_predict_layers": 3}
 # the same of lm_head: the target of tiny_drafters.py, with as many layers as make EAGLE-3's three default taps differ
 MODELS["llama-chain"] = cfg("LlamaForCausalLM", "llama", num_hidden_layers=8, num_attention_heads=4,
@@ -548,7 +549,7 @@ def values(name, c, n, shape, seed):
         for j in range(V):
             for k in range(H):
                 data[j * H + k] += CHAIN_HEAD * e[(j - 7) % V * H + k]
-    if name in CHAINED and n.endswith(("eh_proj.weight", "mtp.fc.weight")):
+    if name in CHAINED - TREES and n.endswith(("eh_proj.weight", "mtp.fc.weight")):
         for k in range(shape[0]):
             data[k * shape[1] + k] += CHAIN_PROJ
     return data
