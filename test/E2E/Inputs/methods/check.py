@@ -20,7 +20,8 @@ MAX_K = {"lookup": 4, "ngram": 4, "suffix": 5, "lookup_eagle": 4,
          "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
          "eagle": 4, "eagle26": 4, "eagle_tree": 10, "eagle2": 16, "dflash": 5, "heads": 3,
          "heads_tree": 3, "head_layers": 2,
-         "early": 4, "between": 4, "wide": 3, "topology": 4, "lookahead": 10}
+         "early": 4, "between": 4, "wide": 3, "topology": 4, "lookahead": 10,
+         "random_tree": 5}
 # Of a deep tree not every k.
 SOME_K = {"lookahead": (1, 4, 10)}
 # Pages for little more than one of the sequences, and a round's nodes.
@@ -240,6 +241,57 @@ def topology_round(tokens, n, k, temperature):
     return deepest(drafts[:k + 1], parents, tokens, n), depth(parents, k)
 
 
+class RandomTree:
+    """Nodes behind the anchor whose parents are drawn, and shapes that there were."""
+    NODES, MAX_K = 24, 5
+
+    def __init__(self):
+        self.shapes, self.kept_of_depth = set(), [0] * (self.MAX_K + 1)
+        self.missing = {"not before": 0, "dead": 0, "too deep": 0, "no draft": 0}
+
+    def draft(self, anchor, n):
+        """Drafts and parents of all nodes, as the module has them."""
+        tokens, drafts, parents = [anchor], [None], [-1]
+        for node in range(1, self.NODES):
+            def draw(number, count):
+                whole = int(target.uniform(n, anchor * 512 + node * 8 + number) * 2 ** 24)
+                return whole * count >> 24
+            before, any_number = draw(0, node), draw(1, 64) - 20
+            parents.append(any_number if draw(2, 8) == 0 else before)
+            row = BIGRAMS[tokens[before]]
+            ranked = sorted(range(len(row)), key=lambda t: (-row[t], t))
+            tokens.append(ranked[max(2 - draw(3, 8), 0)])
+            drafts.append(-1 if draw(4, 20) == 0 else tokens[-1])
+        return drafts, parents
+
+    def __call__(self, tokens, n, k, temperature):
+        drafts, parents = self.draft(tokens[n], n)
+        self.shapes.add(tuple(parents))
+        kept, depths = {0: 0}, {0: 0}
+        # A smaller k leaves out the last nodes, and none has a place behind the context.
+        for node in range(1, min(self.NODES - self.MAX_K + k, CONTEXT - n)):
+            parent, position = parents[node], n + 1 + depths.get(parents[node], 0)
+            reason = ("not before" if not 0 <= parent < node else
+                      "dead" if parent not in depths else
+                      "too deep" if depths[parent] == k else
+                      "no draft" if drafts[node] < 0 else None)
+            if reason:
+                self.missing[reason] += 1
+                continue
+            depths[node] = depths[parent] + 1
+            if parent in kept and position < len(tokens) and drafts[node] == tokens[position]:
+                kept[node] = depths[node]
+        deep = max(kept.values())
+        self.kept_of_depth[deep] += 1
+        return deep, max(depths.values())
+
+    def check(self):
+        """That all there is to a tree was there."""
+        assert len(self.shapes) > 100, len(self.shapes)
+        assert all(self.missing.values()), self.missing
+        assert all(self.kept_of_depth[:4]), self.kept_of_depth
+
+
 def expected(method, prompt, output, k, temperature):
     """Rounds of a sequence, the drafts that they kept, of which the last one may keep
     more than are put out, and by position how many they made."""
@@ -265,6 +317,7 @@ def check(name, artifact):
               "eagle": chain_round(drafters.eagle),
               "eagle26": eagle26_round,
               "lookahead": Lookahead(8, 5, 8),
+              "random_tree": RandomTree(),
               "eagle_tree": tree_round(drafters.eagle_tree),
               "eagle2": tree_round(drafters.eagle2),
               "heads": chain_round(drafters.heads),
@@ -307,6 +360,8 @@ def check(name, artifact):
                 total += kept
             assert twice["sequences"][0]["accepted"] == twice["sequences"][1]["accepted"], twice
     assert total > 100, total
+    if name == "random_tree":
+        method.check()
     if name == "siblings":
         # A second child, and children of the first, save rounds.
         assert rounds_of[0, 4, 5] < rounds_of[0, 4, 2] < rounds_of[0, 4, 1], rounds_of
