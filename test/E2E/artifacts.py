@@ -45,10 +45,15 @@ V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe
 BEHIND = "eagle wide".split()
 METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle26 lookahead "
            "dflash heads_tree head_layers block_drawn suffix lookup_eagle wish").split()
-# Methods whose windows have three rows.
-FEW_ROWS = {"head_layers"}
-# Methods beside whose rounds prompts are read.
-BESIDE = "eagle_tree eagle2 dflash lookahead".split()
+# Methods whose windows have three rows or four.
+FEW_ROWS = {"head_layers", "reduced", "walked", "heads", "wide"}
+# Methods beside whose rounds prompts are read, on the simulator, too; the last one's rounds may
+# stop.
+BESIDE = ("eagle_tree eagle2 dflash lookahead random_tree ngram reduced walked eagle heads wide "
+          "early between typical credit channel block grammar").split()
+# The same on the CPU alone.
+BESIDE_ON_CPU = ("lookup branches siblings topology eagle26 heads_tree head_layers suffix "
+                 "lookup_eagle wish rejection block_drawn").split()
 # Drafters in folders that draft all places at once, and how many.
 PARALLEL = {"pard": 4, "heads": 3, "p-eagle": 4}
 # Methods with a budget of rows, less than the windows of three slots have.
@@ -428,15 +433,16 @@ def build_single(args):
     run(compiler, calls, "-o", artifact)
 
 
-def build_module(args, name, parts, script, weights, envelope="", slots=8, flags=()):
+def build_module(args, name, parts, script, weights, envelope="", slots=8, flags=(),
+                 targets=BOTH):
     """Compiles a module of the files `parts` of Inputs, with weights that a script there
-    writes and perhaps more keys of the envelope, for the CPU and the simulated GPU."""
+    writes and perhaps more keys of the envelope."""
     parts = [HERE / "Inputs" / part for part in parts]
     functions = [HERE / "Inputs" / "methods" / function for function in FUNCTIONS]
     script, artifact = HERE / "Inputs" / script, args.out / f"{name}.bin"
     writer = HERE / "Inputs" / "tensor_file.py"
     if artifact.exists() and artifact.stat().st_mtime > newest(
-            [__file__, *parts, *functions, script, writer, compiler_for(args, BOTH)]):
+            [__file__, *parts, *functions, script, writer, compiler_for(args, targets)]):
         return
     for function in functions:
         (args.out / function.name).write_text(function.read_text())
@@ -445,7 +451,7 @@ def build_module(args, name, parts, script, weights, envelope="", slots=8, flags
     source = args.out / f"{name}.mlir"
     # Slots enough for windows of more than 32 rows.
     source.write_text(text.replace("max_batch = 4,", f"max_batch = {slots}, {envelope}"))
-    run(compiler_for(args, BOTH), source, "-o", artifact, *BOTH, *flags)
+    run(compiler_for(args, targets), source, "-o", artifact, *targets, *flags)
 
 
 def build_modules(args):
@@ -461,11 +467,12 @@ def build_modules(args):
         build_module(args, f"{method}.trimmed",
                      [f"methods/{method}.mlir", "methods/target.mlir.in"],
                      "methods/weights.py", "methods.safetensors", f"max_rows = {rows},")
-    # The last one's rounds may stop.
-    for method in (*BESIDE, "grammar"):
+    for method in (*BESIDE, *BESIDE_ON_CPU):
         build_module(args, f"{method}.mixed",
                      [f"methods/{method}.mlir", "methods/target.mlir.in"],
-                     "methods/weights.py", "methods.safetensors", "round_prompt_rows = 12,")
+                     "methods/weights.py", "methods.safetensors", "round_prompt_rows = 12,",
+                     slots=12 if method in FEW_ROWS else 8,
+                     targets=BOTH if method in BESIDE else ["--target=cpu"])
     for method in BEHIND:
         build_module(args, f"{method}.behind",
                      [f"methods/{method}.mlir", "methods/target.mlir.in"],

@@ -221,7 +221,12 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"dspark.block", kExact, true}, Plans{"suffix", kExact},
         Plans{"lookup_eagle", kExact}, Plans{"hybrid", kExact, true},
         Plans{"dsv3-chain-mtp2.suresim", kRounded},
-        Plans{"mimo-mtp1.suresim", kRounded}, Plans{"wish", kExact}),
+        Plans{"mimo-mtp1.suresim", kRounded}, Plans{"wish", kExact},
+        Plans{"random_tree.mixed", kExact, true}, Plans{"ngram.mixed", kExact},
+        Plans{"reduced.mixed", kExact, true},
+        Plans{"walked.mixed", kExact, true}, Plans{"eagle.mixed", kExact},
+        Plans{"heads.mixed", kExact}, Plans{"wide.mixed", kExact},
+        Plans{"early.mixed", kExact}, Plans{"between.mixed", kExact}),
     nameOf);
 
 // Trees of a model's own modules.
@@ -276,10 +281,10 @@ class GpuRule : public testing::TestWithParam<const char *> {};
 } // namespace
 
 INSTANTIATE_TEST_SUITE_P(Models, GpuRule,
-                         testing::Values("rejection", "block_drawn"),
-                         [](const auto &info) {
-                           return std::string(info.param);
-                         });
+                         testing::Values("rejection", "block_drawn",
+                                         "typical.mixed", "credit.mixed",
+                                         "channel.mixed", "block.mixed"),
+                         [](const auto &info) { return testName(info.param); });
 
 TEST_P(GpuRule, AcceptsWhatItDoesOnTheCpu) {
   setSchedule(0);
@@ -287,7 +292,7 @@ TEST_P(GpuRule, AcceptsWhatItDoesOnTheCpu) {
   std::shared_ptr<const Model> cpu = loadArtifact(GetParam(), DeviceKind::Cpu);
   ASSERT_TRUE(gpu && cpu);
   uint64_t accepted = 0;
-  for (uint32_t k : {1, 4})
+  for (uint32_t k : {1u, gpu->envelope()->maxK})
     for (float temperature : {0.0f, 1.0f}) {
       std::vector<Request> requests;
       for (uint32_t i = 0; i < 3; ++i) {

@@ -109,6 +109,9 @@ using MixedBits = Mixed;
 /// Of methods that are written as files.
 using MixedMethods = Mixed;
 
+/// Of those whose rule of acceptance is not exact.
+using MixedRules = Mixed;
+
 /// Whose rounds may stop for a host; there are slots for four prompts beside
 /// rounds.
 using MixedHosts = Mixed;
@@ -212,6 +215,12 @@ static std::vector<Setting> settingsOnCpu(const EnvelopeInfo &envelope) {
   return all;
 }
 
+/// Whether the environment has MTP_TREES=all.
+static bool takesAll() {
+  const char *trees = std::getenv("MTP_TREES");
+  return trees && std::string_view(trees) == "all";
+}
+
 /// Every depth with MTP_TREES=all in the environment, or else the least, one
 /// between and the deepest.
 static std::vector<Setting> settingsOnSimulator(const EnvelopeInfo &envelope) {
@@ -221,8 +230,7 @@ static std::vector<Setting> settingsOnSimulator(const EnvelopeInfo &envelope) {
   uint32_t few = envelope.maxNodes > 32
                      ? 23
                      : 11 + envelope.maxNodes / envelope.pageTokens;
-  const char *trees = std::getenv("MTP_TREES");
-  if (!trees || std::string_view(trees) != "all")
+  if (!takesAll())
     return {{0, kSlots, 1, few},
             {1, kSlots, middle, few, /*separatePrompts=*/true},
             {0, kSlots, most, few},
@@ -266,6 +274,33 @@ TEST_P(MixedMethods, ChangeNoToken) {
   }
   EXPECT_GT(preemptions, 0u);
   EXPECT_GT(cached, 0u);
+  EXPECT_GT(beside, 0u);
+}
+
+// Output follows from the drafts, and these from the tokens alone.
+TEST_P(MixedRules, ChangeNoToken) {
+  uint64_t preemptions = 0, beside = 0;
+  std::vector<Request> all = requests(/*temperature=*/1.0f);
+  for (size_t i : {0, 2})
+    all[i].maxTokens += isSimulated() ? 30 : 0;
+  for (uint32_t k = 1; k <= envelope.maxK; ++k) {
+    SessionOptions plain = single(k, /*slots=*/1);
+    Outcome expected = run(plain, all, LogitsMode::None);
+    for (const Setting &setting : isSimulated() ? settingsOnSimulator(envelope)
+                                                : settingsOnCpu(envelope)) {
+      if (setting.k != k || setting.temperature != 1 || setting.separatePrompts)
+        continue;
+      SessionOptions options = single(k, setting.slots);
+      options.roundsPerLaunch = isSimulated() ? 2 : 3;
+      // Windows are short.
+      options.kvPages = setting.pages ? setting.pages - 3 : 0;
+      Outcome outcome = run(options, all, LogitsMode::None);
+      expectSame(outcome, expected, options);
+      preemptions += outcome.statistics.preemptions;
+      beside += outcome.statistics.besideTokens;
+    }
+  }
+  EXPECT_GT(preemptions, 0u);
   EXPECT_GT(beside, 0u);
 }
 
@@ -454,23 +489,60 @@ static const auto onCpu =
                     OnDevice{"dsv3-chain-mtp2.suremixed", DeviceKind::Cpu},
                     OnDevice{"mimo-mtp1.suremixed", DeviceKind::Cpu});
 
-static auto methodsOn(DeviceKind device) {
-  return testing::Values(
-      OnDevice{"eagle_tree.mixed", device}, OnDevice{"eagle2.mixed", device},
-      OnDevice{"dflash.mixed", device}, OnDevice{"lookahead.mixed", device});
+static auto on(DeviceKind device, const std::vector<const char *> &names) {
+  std::vector<OnDevice> all;
+  for (const char *name : names)
+    all.push_back({name, device});
+  return testing::ValuesIn(all);
 }
+
+/// The names with MTP_TREES=all in the environment, or else none.
+[[maybe_unused]] static std::vector<const char *>
+ifAll(const std::vector<const char *> &names) {
+  return takesAll() ? names : std::vector<const char *>();
+}
+
+static const std::vector<const char *> methods = {
+    "eagle_tree.mixed", "eagle2.mixed", "dflash.mixed", "lookahead.mixed",
+    "random_tree.mixed"};
+/// On the simulator with MTP_TREES=all alone.
+static const std::vector<const char *> moreMethods = {
+    "ngram.mixed", "reduced.mixed", "walked.mixed", "eagle.mixed",
+    "heads.mixed", "wide.mixed",    "early.mixed"};
+/// Whose artifacts have no plan for the simulator.
+static const std::vector<const char *> methodsOfCpu = {
+    "lookup.mixed",      "branches.mixed", "siblings.mixed",
+    "topology.mixed",    "eagle26.mixed",  "heads_tree.mixed",
+    "head_layers.mixed", "suffix.mixed",   "lookup_eagle.mixed",
+    "wish.mixed"};
+static const std::vector<const char *> rules = {"typical.mixed", "credit.mixed",
+                                                "channel.mixed", "block.mixed"};
+static const std::vector<const char *> rulesOfCpu = {"rejection.mixed",
+                                                     "block_drawn.mixed"};
 
 INSTANTIATE_TEST_SUITE_P(Cpu, Mixed, onCpu, nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, MixedBits, onCpu, nameOf);
-INSTANTIATE_TEST_SUITE_P(Cpu, MixedMethods, methodsOn(DeviceKind::Cpu), nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, MixedMethods, on(DeviceKind::Cpu, methods),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(CpuMore, MixedMethods,
+                         on(DeviceKind::Cpu, moreMethods), nameOf);
+INSTANTIATE_TEST_SUITE_P(CpuOnly, MixedMethods,
+                         on(DeviceKind::Cpu, methodsOfCpu), nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, MixedRules, on(DeviceKind::Cpu, rules), nameOf);
+INSTANTIATE_TEST_SUITE_P(CpuOnly, MixedRules, on(DeviceKind::Cpu, rulesOfCpu),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, MixedHosts,
                          testing::Values(OnDevice{"grammar.mixed",
                                                   DeviceKind::Cpu}),
                          nameOf);
 
 #ifdef MTP_E2E_CUDASIM
-INSTANTIATE_TEST_SUITE_P(Gpu, MixedMethods, methodsOn(DeviceKind::Cuda),
+INSTANTIATE_TEST_SUITE_P(Gpu, MixedMethods, on(DeviceKind::Cuda, methods),
                          nameOf);
+INSTANTIATE_TEST_SUITE_P(GpuMore, MixedMethods,
+                         on(DeviceKind::Cuda, ifAll(moreMethods)), nameOf);
+INSTANTIATE_TEST_SUITE_P(GpuMore, MixedRules,
+                         on(DeviceKind::Cuda, ifAll(rules)), nameOf);
 INSTANTIATE_TEST_SUITE_P(Gpu, MixedHosts,
                          testing::Values(OnDevice{"grammar.mixed",
                                                   DeviceKind::Cuda}),

@@ -102,6 +102,61 @@ TEST_P(RoundsOfDrafters, TheirNumberChangesNoToken) {
   EXPECT_GT(outcome.statistics.slotRounds, 0u);
 }
 
+/// Drafters whose rule of acceptance is not exact.
+using RoundsOfRules = Rounds;
+
+// Output follows from the drafts, and these from the tokens alone.
+TEST_P(RoundsOfRules, TheirNumberChangesNoToken) {
+  std::vector<Request> all = requests(/*temperature=*/1.0f);
+  SessionOptions plain = single(envelope.maxK, /*slots=*/1);
+  SessionOptions many = options(16);
+  plain.roundsPerLaunch = 1;
+  Outcome outcome = run(many, all), expected = run(plain, all);
+  expectSame(outcome, expected, many);
+  EXPECT_EQ(outcome.statistics.drafted, expected.statistics.drafted);
+  EXPECT_EQ(outcome.statistics.accepted, expected.statistics.accepted);
+  EXPECT_GT(outcome.statistics.accepted[0], 0u);
+}
+
+/// Of drafts whose parents are drawn for every slot and round, some of which
+/// are no nodes before theirs.
+using RoundsOfRandomTrees = Rounds;
+
+TEST_P(RoundsOfRandomTrees, ChangeNoTokenInAnyCompany) {
+  auto cpu = loadArtifact(GetParam().artifact, DeviceKind::Cpu);
+  ASSERT_TRUE(cpu);
+  for (float temperature : {0.0f, 0.8f}) {
+    std::vector<Request> all = requests(temperature);
+    all.push_back(all[0]);
+    all.back().prompt = {5, 9, 2, 5, 9};
+    SessionOptions plain = single(/*k=*/0, /*slots=*/1);
+    Outcome expected = run(plain, all);
+    for (uint32_t slots = 1; slots <= all.size(); ++slots)
+      for (uint32_t k : {2u, envelope.maxK}) {
+        // The simulator has every number of slots once.
+        if (GetParam().device == DeviceKind::Cuda &&
+            ((slots % 2 == 0) != (temperature > 0) || (slots <= 2) != (k == 2)))
+          continue;
+        SessionOptions trees = single(k, slots);
+        trees.roundsPerLaunch = k == 2 ? 1 : 16;
+        Outcome outcome = run(trees, all);
+        expectSame(outcome, expected, trees);
+        // At any number of slots, and on any device, a sequence's trees are
+        // the same.
+        Outcome alone =
+            generate(cpu, single(k, /*slots=*/1), all, LogitsMode::None);
+        const Statistics &own = outcome.statistics, &other = alone.statistics;
+        EXPECT_EQ(own.drafted, other.drafted) << describe(trees);
+        EXPECT_EQ(own.accepted, other.accepted) << describe(trees);
+        EXPECT_GT(own.accepted[1], 0u) << describe(trees);
+        EXPECT_GT(own.drafted[k - 1], 0u) << describe(trees);
+        // Not all trees are as deep.
+        if (k == envelope.maxK)
+          EXPECT_LT(own.drafted[k - 1], own.drafted[0]) << describe(trees);
+      }
+  }
+}
+
 /// Whose region of accept picks from all rows, dead ones among them.
 using RoundsOfAllRows = Rounds;
 
@@ -307,8 +362,34 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"eagle26", DeviceKind::Cpu},
                     OnDevice{"lookahead", DeviceKind::Cpu},
                     OnDevice{"suffix", DeviceKind::Cpu},
-                    OnDevice{"lookup_eagle", DeviceKind::Cpu}),
+                    OnDevice{"lookup_eagle", DeviceKind::Cpu},
+                    OnDevice{"siblings", DeviceKind::Cpu},
+                    OnDevice{"heads_tree", DeviceKind::Cpu},
+                    OnDevice{"head_layers", DeviceKind::Cpu},
+                    OnDevice{"wish", DeviceKind::Cpu},
+                    OnDevice{"random_tree.mixed", DeviceKind::Cpu},
+                    OnDevice{"ngram.mixed", DeviceKind::Cpu},
+                    OnDevice{"reduced.mixed", DeviceKind::Cpu},
+                    OnDevice{"walked.mixed", DeviceKind::Cpu},
+                    OnDevice{"eagle.mixed", DeviceKind::Cpu},
+                    OnDevice{"heads.mixed", DeviceKind::Cpu},
+                    OnDevice{"wide.mixed", DeviceKind::Cpu},
+                    OnDevice{"early.mixed", DeviceKind::Cpu},
+                    OnDevice{"between.mixed", DeviceKind::Cpu}),
     nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Cpu, RoundsOfRules,
+    testing::Values(OnDevice{"rejection", DeviceKind::Cpu},
+                    OnDevice{"block_drawn", DeviceKind::Cpu},
+                    OnDevice{"typical.mixed", DeviceKind::Cpu},
+                    OnDevice{"credit.mixed", DeviceKind::Cpu},
+                    OnDevice{"channel.mixed", DeviceKind::Cpu},
+                    OnDevice{"block.mixed", DeviceKind::Cpu}),
+    nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfRandomTrees,
+                         testing::Values(OnDevice{"random_tree.mixed",
+                                                  DeviceKind::Cpu}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfBlocks,
                          testing::Values(OnDevice{"dspark.block",
                                                   DeviceKind::Cpu}),
@@ -338,8 +419,32 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"dflash-wide.block", DeviceKind::Cuda},
                     OnDevice{"eagle26", DeviceKind::Cuda},
                     OnDevice{"suffix", DeviceKind::Cuda},
-                    OnDevice{"lookup_eagle", DeviceKind::Cuda}),
+                    OnDevice{"lookup_eagle", DeviceKind::Cuda},
+                    OnDevice{"siblings", DeviceKind::Cuda},
+                    OnDevice{"heads_tree", DeviceKind::Cuda},
+                    OnDevice{"head_layers", DeviceKind::Cuda},
+                    OnDevice{"wish", DeviceKind::Cuda},
+                    OnDevice{"random_tree.mixed", DeviceKind::Cuda},
+                    OnDevice{"ngram.mixed", DeviceKind::Cuda},
+                    OnDevice{"reduced.mixed", DeviceKind::Cuda},
+                    OnDevice{"walked.mixed", DeviceKind::Cuda},
+                    OnDevice{"eagle.mixed", DeviceKind::Cuda},
+                    OnDevice{"heads.mixed", DeviceKind::Cuda},
+                    OnDevice{"wide.mixed", DeviceKind::Cuda},
+                    OnDevice{"early.mixed", DeviceKind::Cuda},
+                    OnDevice{"between.mixed", DeviceKind::Cuda}),
     nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Gpu, RoundsOfRules,
+    testing::Values(OnDevice{"typical.mixed", DeviceKind::Cuda},
+                    OnDevice{"credit.mixed", DeviceKind::Cuda},
+                    OnDevice{"channel.mixed", DeviceKind::Cuda},
+                    OnDevice{"block.mixed", DeviceKind::Cuda}),
+    nameOf);
+INSTANTIATE_TEST_SUITE_P(Gpu, RoundsOfRandomTrees,
+                         testing::Values(OnDevice{"random_tree.mixed",
+                                                  DeviceKind::Cuda}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Gpu, RoundsOfAllRows,
                          testing::Values(OnDevice{"lookahead",
                                                   DeviceKind::Cuda}),
