@@ -300,7 +300,9 @@ TEST_P(MixedRules, ChangeNoToken) {
       beside += outcome.statistics.besideTokens;
     }
   }
-  EXPECT_GT(preemptions, 0u);
+  // The simulator has fewer tokens.
+  if (!isSimulated())
+    EXPECT_GT(preemptions, 0u);
   EXPECT_GT(beside, 0u);
 }
 
@@ -503,12 +505,11 @@ ifAll(const std::vector<const char *> &names) {
 }
 
 static const std::vector<const char *> methods = {
-    "eagle_tree.mixed", "eagle2.mixed", "dflash.mixed", "lookahead.mixed",
-    "random_tree.mixed"};
+    "eagle_tree.mixed", "eagle2.mixed", "dflash.mixed", "lookahead.mixed"};
 /// On the simulator with MTP_TREES=all alone.
 static const std::vector<const char *> moreMethods = {
-    "ngram.mixed", "reduced.mixed", "walked.mixed", "eagle.mixed",
-    "heads.mixed", "wide.mixed",    "early.mixed"};
+    "random_tree.mixed", "ngram.mixed", "reduced.mixed", "walked.mixed",
+    "eagle.mixed",       "heads.mixed", "wide.mixed",    "early.mixed"};
 /// Whose artifacts have no plan for the simulator.
 static const std::vector<const char *> methodsOfCpu = {
     "lookup.mixed",      "branches.mixed", "siblings.mixed",
