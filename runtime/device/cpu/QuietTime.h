@@ -37,8 +37,7 @@ private:
   const uint32_t workers;
   /// The end of the last absence, or of the time without the thread.
   std::atomic<uint64_t> until = 0;
-  /// Of all absences, what the time that the pool ran in between has not paid
-  /// for.
+  /// Of all absences, what the time in between has not paid for.
   std::atomic<uint64_t> owed = 0;
   /// Of the last absence, how many times it took; 0: the thread stayed.
   std::atomic<uint64_t> times = 0;

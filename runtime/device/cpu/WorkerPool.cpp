@@ -97,8 +97,8 @@ static void pinTo(pthread_t thread, uint32_t n, const cpu_set_t &allowed) {
 
 WorkerPool::WorkerPool(uint32_t workers, uint32_t processors)
     : workers(workers), processors(processors), each(workers),
-      quietTime(workers),
-      remaining(workers <= kFewWorkers ? remainingNear : remainingFar) {}
+      remaining(workers <= kFewWorkers ? remainingNear : remainingFar),
+      quietTime(workers) {}
 
 Result<std::unique_ptr<WorkerPool>>
 WorkerPool::create(uint32_t workers, bool pin, uint32_t processors) {
@@ -151,6 +151,8 @@ WorkerPool::~WorkerPool() {
   stopping.store(true, std::memory_order_seq_cst);
   open((phase.load(std::memory_order_relaxed) >> kShareBits) + 1, 0,
        std::memory_order_seq_cst);
+  // Who falls asleep counts itself first: it is seen here, or sees the above.
+  sleepers.fetch_add(0, std::memory_order_seq_cst);
   for (uint32_t worker = 1; worker < workers; ++worker)
     wake(worker);
   for (Thread &thread : threads)
@@ -324,9 +326,10 @@ void WorkerPool::complete(uint64_t stage, uint32_t self) {
 /// How long others have slept until thread `self` ended a share because the
 /// system gave its processor to another program; 0: not long, or it worked.
 uint64_t WorkerPool::wasPutAside(uint64_t stage, uint32_t self, uint64_t time) {
+  if (awaitedStage.load(std::memory_order_acquire) != stage)
+    return 0;
   uint64_t since = awaitedSince.load(std::memory_order_relaxed);
-  if (awaitedStage.load(std::memory_order_relaxed) != stage || since >= time ||
-      time - since < kLongAbsence)
+  if (since >= time || time - since < kLongAbsence)
     return 0;
   rusage usage = {};
   ::getrusage(RUSAGE_THREAD, &usage);
@@ -450,8 +453,9 @@ void WorkerPool::setAway(uint32_t worker, bool away) {
 void WorkerPool::sleep(uint64_t seen, uint32_t self) {
   Worker &own = each[self];
   if (seen & kShareMask) {
-    awaitedStage.store(seen >> kShareBits, std::memory_order_relaxed);
+    // Who sees the stage sees a time that is of it, or of a later one.
     awaitedSince.store(now(), std::memory_order_relaxed);
+    awaitedStage.store(seen >> kShareBits, std::memory_order_release);
   }
   setAway(self, true);
   own.asleep.store(1, std::memory_order_relaxed);

@@ -131,8 +131,9 @@ private:
   /// How many threads sleep or are about to, and how many are away.
   alignas(64) std::atomic<uint32_t> sleepers = 0;
   std::atomic<uint32_t> awayCount = 0;
-  /// The stage that somebody sleeps for, and since when, in nanoseconds.
-  std::atomic<uint64_t> awaitedStage = 0;
+  /// The stage that somebody sleeps for, at first none, and since when, in
+  /// nanoseconds.
+  std::atomic<uint64_t> awaitedStage = UINT64_MAX;
   std::atomic<uint64_t> awaitedSince = 0;
   /// When a sleeper may be woken again, within a job and at all.
   std::atomic<uint64_t> nextWake = 0;
