@@ -7,20 +7,11 @@ using namespace mtp::test;
 
 namespace {
 
-class CudaMemoryTest : public CudaDeviceTest {
+class CudaMemoryTest : public CudaContextTest {
 protected:
   void SetUp() override {
-    CudaDeviceTest::SetUp();
-    // Stays while executables come and go.
-    auto opened = CudaContext::open(MTP_CUDASIM);
-    ASSERT_TRUE(opened.isOk()) << opened.status().toString();
-    context = *opened;
-    ASSERT_TRUE(context->enter().isOk());
+    CudaContextTest::SetUp();
     file = fileOf(makeGpuModel());
-  }
-  void TearDown() override {
-    context.reset();
-    CudaDeviceTest::TearDown();
   }
 
   /// Leaves the device so many bytes that nobody has; devices that were lost in
@@ -35,7 +26,6 @@ protected:
     return load(file, 10, {*file->artifact().findState("counts")});
   }
 
-  std::shared_ptr<CudaContext> context;
   std::shared_ptr<const ArtifactFile> file;
   uint64_t total = 0;
 };

@@ -75,6 +75,25 @@ protected:
   }
 };
 
+/// With a context that stays while what is in it comes and goes.
+class CudaContextTest : public CudaDeviceTest {
+protected:
+  void SetUp() override {
+    CudaDeviceTest::SetUp();
+    auto opened = CudaContext::open(MTP_CUDASIM);
+    ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+    context = *opened;
+    ASSERT_TRUE(context->enter().isOk());
+  }
+  void TearDown() override {
+    inject("pinned", INT64_MAX);
+    context.reset();
+    CudaDeviceTest::TearDown();
+  }
+
+  std::shared_ptr<CudaContext> context;
+};
+
 inline Binding stateOf(const ArtifactFile &file, std::string_view name) {
   uint32_t index = *file.artifact().findState(name);
   return {schema::Space::State, index, 0, file.artifact().states[index].bytes};

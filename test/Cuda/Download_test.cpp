@@ -22,25 +22,19 @@ uint64_t waits() {
   return simulatorFunction<uint64_t (*)()>("mtp_sim_waits")();
 }
 
-class DownloadTest : public CudaDeviceTest {
+class DownloadTest : public CudaContextTest {
 protected:
   void SetUp() override {
-    CudaDeviceTest::SetUp();
-    auto opened = CudaContext::open(MTP_CUDASIM);
-    ASSERT_TRUE(opened.isOk()) << opened.status().toString();
-    context = *opened;
-    ASSERT_TRUE(context->enter().isOk());
+    CudaContextTest::SetUp();
     ASSERT_EQ(context->driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
               CUDA_SUCCESS);
   }
   void TearDown() override {
-    inject("pinned", INT64_MAX);
     setHostMemoryLimitForTests(std::nullopt);
     if (context->enter().isOk())
       context->driver().cuStreamDestroy(stream);
     memory.clear();
-    context.reset();
-    CudaDeviceTest::TearDown();
+    CudaContextTest::TearDown();
   }
 
   /// Makes pieces of these sizes, each of other bytes, and runs them: how often
@@ -75,7 +69,6 @@ protected:
     return waited;
   }
 
-  std::shared_ptr<CudaContext> context;
   CUstream stream = nullptr;
   std::vector<CudaMemory> memory;
 };
@@ -116,6 +109,24 @@ TEST_F(DownloadTest, DoesWithoutMemoryThatIsPinned) {
   EXPECT_EQ(download.bytes(), 0u);
   setHostMemoryLimitForTests(std::nullopt);
   EXPECT_EQ(runPieces(download, {10, 20, 30}), 1u);
+}
+
+TEST_F(DownloadTest, AccountsForWhatItHasPinned) {
+  Download download(context, kBuffer);
+  uint64_t others = hostMemory().reserved();
+  runPieces(download, {500});
+  EXPECT_EQ(hostMemory().reserved(), others + 512);
+  // What it has counts once where that grows.
+  setHostMemoryLimitForTests(MemoryLimit{others + kBuffer, "of a test"});
+  runPieces(download, {kBuffer});
+  EXPECT_EQ(download.bytes(), kBuffer);
+  EXPECT_EQ(hostMemory().reserved(), others + kBuffer);
+  setHostMemoryLimitForTests(std::nullopt);
+  // Those that do not fit take with them what was there.
+  inject("pinned", kBuffer - 1);
+  runPieces(download, {3 * kBuffer});
+  EXPECT_EQ(download.bytes(), 0u);
+  EXPECT_EQ(hostMemory().reserved(), others);
 }
 
 TEST_F(DownloadTest, NothingIsNoWait) {

@@ -22,12 +22,10 @@ struct Known {
   std::vector<uint64_t> words;
 };
 
-class PlanGemmsTest : public CudaDeviceTest {
+class PlanGemmsTest : public CudaContextTest {
 protected:
   void SetUp() override {
-    CudaDeviceTest::SetUp();
-    context = *CudaContext::open(MTP_CUDASIM);
-    ASSERT_TRUE(context->enter().isOk());
+    CudaContextTest::SetUp();
     library = *GemmLibrary::open(context);
   }
 
@@ -74,7 +72,6 @@ protected:
             std::vector<uint64_t>(8, 7)};
   }
 
-  std::shared_ptr<CudaContext> context;
   std::shared_ptr<GemmLibrary> library;
   flatbuffers::FlatBufferBuilder fbb;
 };

@@ -20,28 +20,13 @@ using namespace mtp::test;
 namespace {
 constexpr uint64_t kPiece = 1024;
 
-class UploadTest : public CudaDeviceTest {
+class UploadTest : public CudaContextTest {
 protected:
-  void SetUp() override {
-    CudaDeviceTest::SetUp();
-    auto opened = CudaContext::open(MTP_CUDASIM);
-    ASSERT_TRUE(opened.isOk()) << opened.status().toString();
-    context = *opened;
-    ASSERT_TRUE(context->enter().isOk());
-  }
-  void TearDown() override {
-    inject("pinned", INT64_MAX);
-    context.reset();
-    CudaDeviceTest::TearDown();
-  }
-
   CudaMemory allocate(uint64_t bytes, uint64_t residue = 0) {
     auto memory = CudaMemory::allocate(context, bytes, residue, "a blob");
     EXPECT_TRUE(memory.isOk()) << memory.status().toString();
     return memory ? std::move(*memory) : CudaMemory();
   }
-
-  std::shared_ptr<CudaContext> context;
 };
 
 std::vector<uint8_t> noise(uint64_t bytes, uint32_t seed) {

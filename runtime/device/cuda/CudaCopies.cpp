@@ -125,10 +125,13 @@ Status CudaExecutable::readAll(std::span<const ReadPart> parts) {
     else
       pieces.push_back({static_cast<uint8_t *>(part.target),
                         address(part.source), part.source.bytes});
+  std::erase_if(pieces, [](const auto &piece) { return piece.bytes == 0; });
   if (pieces.empty())
     return okStatus();
   MTP_RETURN_IF_ERROR(launchInbox());
-  MTP_RETURN_IF_ERROR(copies.run(stream, pieces));
-  inbox.clear();
-  return okStatus();
+  Status copied = copies.run(stream, pieces);
+  // Copies that failed may not have waited for the inbox.
+  if (copied.isOk() || wait("a read from the GPU").isOk())
+    inbox.clear();
+  return copied;
 }

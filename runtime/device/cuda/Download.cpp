@@ -42,33 +42,38 @@ Status Download::prepare(Buffer &buffer, uint64_t bytes) {
     MTP_RETURN_IF_ERROR(driver.check(
         driver.cuEventCreate(&buffer.filled, CU_EVENT_DISABLE_TIMING),
         "cuEventCreate"));
-  if (buffer.memory.size() >= bytes)
-    return okStatus();
-  buffer.memory = {};
   MTP_ASSIGN_OR_RETURN(
       buffer.memory,
       PinnedMemory::allocate(context, bytes, "copies from the GPU"));
   return okStatus();
 }
 
-/// Makes buffers that are large enough for so many bytes, or as large as any.
-/// ResourceExhausted where there is no memory for them.
+/// Makes buffers that are large enough for so many bytes, or as large as any,
+/// and no smaller than they were. ResourceExhausted where there is no memory
+/// for them: there are none then.
 Status Download::makeBuffers(uint64_t bytes) {
   uint64_t each = std::min(most, bytes);
   uint64_t second = bytes > most ? most : 0;
   if (buffers[0].memory.size() >= each && buffers[1].memory.size() >= second)
     return okStatus();
-  // Of other sizes the first may be there already.
-  uint64_t all = std::max(each, buffers[0].memory.size()) +
-                 std::max(second, buffers[1].memory.size());
-  MTP_ASSIGN_OR_RETURN(
-      MemoryReservation grown,
-      hostMemory().reserve(all, "copies from the GPU", hostMemoryLimit()));
-  MTP_RETURN_IF_ERROR(prepare(buffers[0], each));
-  if (second)
-    MTP_RETURN_IF_ERROR(prepare(buffers[1], second));
-  reservation = std::move(grown);
-  return okStatus();
+  each = std::max(each, buffers[0].memory.size());
+  second = std::max(second, buffers[1].memory.size());
+  dropBuffers();
+  MTP_ASSIGN_OR_RETURN(reservation, hostMemory().reserve(each + second,
+                                                         "copies from the GPU",
+                                                         hostMemoryLimit()));
+  Status made = prepare(buffers[0], each);
+  if (made.isOk() && second)
+    made = prepare(buffers[1], second);
+  if (!made.isOk())
+    dropBuffers();
+  return made;
+}
+
+void Download::dropBuffers() {
+  for (Buffer &buffer : buffers)
+    buffer.memory = {};
+  reservation = {};
 }
 
 /// Waits until the device has filled the buffer, and gives away what it has.

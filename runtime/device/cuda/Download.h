@@ -55,6 +55,7 @@ private:
   };
 
   Status makeBuffers(uint64_t bytes);
+  void dropBuffers();
   Status prepare(Buffer &buffer, uint64_t bytes);
   Status add(CUstream stream, DownloadPiece piece);
   Status leave(CUstream stream);
