@@ -171,7 +171,9 @@ static std::optional<uint32_t> findAccepted(const Artifact &artifact) {
   return isWords ? index : std::nullopt;
 }
 
-/// Checks that a prompt's program asks that state before it writes one of Run.
+/// Checks that a prompt's program reads that state before it writes one of Run.
+/// The kernels that fold read what a command before theirs made of it. Prefills
+/// alone are checked, not prompts beside rounds.
 /// Programs of compilers before this was in the format did not: they took one
 /// row, and would go on wrongly from copies.
 static Status verifyFold(const Artifact &artifact, const Plan &plan,
@@ -183,9 +185,9 @@ static Status verifyFold(const Artifact &artifact, const Plan &plan,
   auto check = [&](const Use &use) -> Status {
     if (use.place.space != schema::Space::State)
       return okStatus();
-    isAsked |= use.place.index == *accepted;
     const State &state = artifact.states[use.place.index];
     bool isWritten = use.contract && use.contract->written();
+    isAsked |= use.place.index == *accepted && !isWritten;
     if (isAsked || !isWritten || state.rule.rebuild != schema::Rebuild::Run)
       return okStatus();
     return failedPrecondition(
