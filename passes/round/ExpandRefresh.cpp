@@ -144,6 +144,8 @@ static LogicalResult expand(RefreshModuleOp op) {
 
 static LogicalResult expand(ModuleRowsOp op) {
   Expansion e(op);
+  if (!e.roundK())
+    return op.emitOpError("expected a round of modules, got a prefill");
   FailureOr<NodeRows> nodes = nodesOf(e, op, op.getRows());
   if (failed(nodes))
     return failure();
