@@ -155,9 +155,11 @@ static Status checkFlags(const ServeFlags &o) {
 static Status readKeys(ServeFlags &o) {
   if (o.keyFile.empty())
     return okStatus();
-  MTP_ASSIGN_OR_RETURN(auto file, MappedFile::open(o.keyFile));
-  std::string_view rest(reinterpret_cast<const char *>(file->data()),
-                        file->size());
+  auto file = MappedFile::open(o.keyFile);
+  if (!file)
+    return file.status().withContext(strCat("--api-key-file ", o.keyFile));
+  std::string_view rest(reinterpret_cast<const char *>((*file)->data()),
+                        (*file)->size());
   size_t count = 0;
   while (!rest.empty()) {
     size_t end = rest.find('\n');

@@ -2,6 +2,7 @@
 
 #include "tools/support/ChatText.h"
 #include "runtime/artifact/MappedFile.h"
+#include "runtime/core/StrCat.h"
 
 #include <optional>
 
@@ -27,10 +28,11 @@ mtp::loadChatTemplate(const Model &model, const Tokenizer *tokenizer,
   else if (tokenizer)
     addTokens(*tokenizer, source);
   if (!file.empty()) {
-    MTP_ASSIGN_OR_RETURN(auto mapped, MappedFile::open(file));
-    source.templates = {
-        {"default", std::string(reinterpret_cast<const char *>(mapped->data()),
-                                mapped->size())}};
+    auto mapped = MappedFile::open(file);
+    if (!mapped)
+      return mapped.status().withContext(strCat("--chat-template ", file));
+    const char *text = reinterpret_cast<const char *>((*mapped)->data());
+    source.templates = {{"default", std::string(text, (*mapped)->size())}};
   }
   if (source.templates.empty())
     return std::shared_ptr<const ChatTemplate>();
