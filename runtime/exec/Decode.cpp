@@ -243,7 +243,7 @@ Status Session::Impl::readFlight() {
     countSeconds(*flight, (clock() - flight->start) / flight->read);
   MTP_RETURN_IF_ERROR(countRows(*flight));
   MTP_RETURN_IF_ERROR(readBeside(*flight));
-  MTP_RETURN_IF_ERROR(keepEnded());
+  keepEnded();
   flight.reset();
   return applyPauses();
 }

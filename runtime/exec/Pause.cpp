@@ -22,7 +22,7 @@ void Session::Impl::endFlightSoon() {
 Status Session::Impl::leaveSlot(Sequence &sequence) {
   if (sequence.phase == Sequence::Phase::Running && slotStates->savedBytes())
     MTP_RETURN_IF_ERROR(slotStates->save(sequence.slot, sequence.saved));
-  MTP_RETURN_IF_ERROR(keepStates(sequence));
+  keepStates(sequence);
   sequence.hasLeft |= sequence.hasSlot();
   giveUpSlot(sequence);
   return okStatus();

@@ -275,7 +275,7 @@ Status Session::Impl::commitPrefill(PrefillShare share,
   kv->commit(sequence.slot, sequence.length);
   if (std::exchange(sequence.isBehindCopy, false))
     MTP_RETURN_IF_ERROR(host->setAccepted(sequence.slot, 0));
-  MTP_RETURN_IF_ERROR(storeSnapshot(sequence));
+  storeSnapshot(sequence);
   return sequence.rest() == 0 ? finishPrefill(sequence, results) : okStatus();
 }
 

@@ -329,20 +329,18 @@ public:
   uint64_t lastSnapshot(const Sequence &sequence) const;
   bool isSnapshot(const Sequence &sequence, uint64_t length) const;
   Making makingOf(const Sequence &sequence) const;
-  Status storeSnapshot(const Sequence &sequence);
+  void storeSnapshot(const Sequence &sequence);
   bool isFinal(const Sequence &sequence) const;
   bool canKeep(const Sequence &sequence) const;
-  Result<Snapshots::Id> storeStates(Sequence &sequence, bool isWhole,
-                                    bool isKept);
-  Status keepStates(Sequence &sequence);
+  Snapshots::Id storeStates(Sequence &sequence, bool isWhole, bool isKept);
+  void keepStates(Sequence &sequence);
   Result<bool> isAtRest(const Sequence &last);
   Status keepEnd(Sequence &sequence);
-  Result<Snapshots::Id> storeBehindPages(Prefix prefix, uint32_t slot,
-                                         std::span<const int32_t> table,
-                                         bool isKept);
+  Snapshots::Id storeBehindPages(Prefix prefix, uint32_t slot,
+                                 std::span<const int32_t> table, bool isKept);
   Flight::Ended endedOf(Sequence &sequence);
   Status noteFurtherRound(uint32_t slot);
-  Status keepEnded();
+  void keepEnded();
   const Snapshots::Copy *copyFor(const Sequence &sequence, uint32_t slot,
                                  uint64_t taken) const;
   uint64_t keptTokens(const Sequence &sequence) const;

@@ -49,16 +49,14 @@ Making Session::Impl::makingOf(const Sequence &sequence) const {
 }
 
 /// A prompt's chunk keeps the last row, which goes into the states first.
-Status Session::Impl::storeSnapshot(const Sequence &sequence) {
+void Session::Impl::storeSnapshot(const Sequence &sequence) {
   uint64_t end = sequence.length;
   if (!isSnapshot(sequence, end) || sequence.hasNewInputs)
-    return okStatus();
+    return;
   std::span<const int32_t> table = kv->table(sequence.slot);
   uint32_t page = uint32_t(table[end / inner.envelope->pageTokens - 1]);
-  return snapshots
-      ->store({page, end, sequence.context, makingOf(sequence)},
-              {end, /*pending=*/1}, sequence.slot, table, memory)
-      .status();
+  snapshots->store({page, end, sequence.context, makingOf(sequence)},
+                   {end, /*pending=*/1}, sequence.slot, table, memory);
 }
 
 //===----------------------------------------------------------------------===//
@@ -86,23 +84,23 @@ bool Session::Impl::canKeep(const Sequence &sequence) const {
 
 /// Copies what a slot carries in front of the prefix's last token, behind the
 /// pages of these tokens that the index has.
-Result<Snapshots::Id>
-Session::Impl::storeBehindPages(Prefix prefix, uint32_t slot,
-                                std::span<const int32_t> table, bool isKept) {
+Snapshots::Id Session::Impl::storeBehindPages(Prefix prefix, uint32_t slot,
+                                              std::span<const int32_t> table,
+                                              bool isKept) {
   uint64_t page = inner.envelope->pageTokens;
   uint64_t position = prefix.tokens.size() - 1;
   prefix.end = position / page * page;
   prefix.page = kv->find(prefix.tokens, prefix.end, prefix.making);
   if (prefix.end > 0 && prefix.page == 0)
-    return Snapshots::Id(0);
+    return 0;
   return snapshots->store(prefix, {position, /*pending=*/0, isKept}, slot,
                           table, memory);
 }
 
 /// Copies what the slot carries behind the pages of its tokens that the index
 /// has, or, where that `isWhole`, with all of its own.
-Result<Snapshots::Id> Session::Impl::storeStates(Sequence &sequence,
-                                                 bool isWhole, bool isKept) {
+Snapshots::Id Session::Impl::storeStates(Sequence &sequence, bool isWhole,
+                                         bool isKept) {
   uint64_t known = sequence.draftsFrom();
   if (sequence.phase == Sequence::Phase::Running)
     learnTokens(sequence, known);
@@ -117,21 +115,17 @@ Result<Snapshots::Id> Session::Impl::storeStates(Sequence &sequence,
 }
 
 /// Of a sequence that is about to lose slot and pages. No round is under way.
-Status Session::Impl::keepStates(Sequence &sequence) {
+void Session::Impl::keepStates(Sequence &sequence) {
   if (!canKeep(sequence))
-    return okStatus();
+    return;
   // Pages of a prompt that is not over are as final.
   if (sequence.phase == Sequence::Phase::Prefilling)
     kv->publish(sequence.slot,
                 std::span(sequence.context).first(sequence.length));
   snapshots->drop(sequence.kept);
-  MTP_ASSIGN_OR_RETURN(sequence.kept, storeStates(sequence, /*isWhole=*/true,
-                                                  /*isKept=*/true));
-  if (sequence.kept == 0 && kv->sharesPrefixes()) {
-    MTP_ASSIGN_OR_RETURN(sequence.kept, storeStates(sequence, /*isWhole=*/false,
-                                                    /*isKept=*/true));
-  }
-  return okStatus();
+  sequence.kept = storeStates(sequence, /*isWhole=*/true, /*isKept=*/true);
+  if (sequence.kept == 0 && kv->sharesPrefixes())
+    sequence.kept = storeStates(sequence, /*isWhole=*/false, /*isKept=*/true);
 }
 
 /// Whether what slots carry is that of the round which is being read. Where
@@ -179,7 +173,8 @@ Status Session::Impl::keepEnd(Sequence &sequence) {
     flight->ended.push_back(endedOf(sequence));
     return okStatus();
   }
-  return storeStates(sequence, /*isWhole=*/false, /*isKept=*/false).status();
+  storeStates(sequence, /*isWhole=*/false, /*isKept=*/false);
+  return okStatus();
 }
 
 /// Reads a round that a sequence of the slot, which has ended, was in: the
@@ -197,16 +192,13 @@ Status Session::Impl::noteFurtherRound(uint32_t slot) {
 }
 
 /// Copies what sequences left that ended in rounds which are over and read.
-Status Session::Impl::keepEnded() {
+void Session::Impl::keepEnded() {
   for (const Flight::Ended &ended : flight->ended) {
     Prefix prefix;
     prefix.tokens = ended.tokens;
     prefix.making = {ended.makers, true, ended.inputs, ended.salt};
-    MTP_RETURN_IF_ERROR(
-        storeBehindPages(prefix, ended.slot, ended.table, /*isKept=*/false)
-            .status());
+    storeBehindPages(prefix, ended.slot, ended.table, /*isKept=*/false);
   }
-  return okStatus();
 }
 
 //===----------------------------------------------------------------------===//

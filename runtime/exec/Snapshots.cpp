@@ -161,10 +161,9 @@ Status Snapshots::read(Copy &copy, uint32_t slot,
   return executable.readAll(reads);
 }
 
-Result<Snapshots::Id> Snapshots::store(const Prefix &prefix, const Place &place,
-                                       uint32_t slot,
-                                       std::span<const int32_t> table,
-                                       const MemoryLimit &memory) {
+Snapshots::Id Snapshots::store(const Prefix &prefix, const Place &place,
+                               uint32_t slot, std::span<const int32_t> table,
+                               const MemoryLimit &memory) {
   Copy copy(place, prefix);
   if (copy.position > prefix.end) {
     auto behind = prefix.tokens.subspan(
@@ -179,12 +178,13 @@ Result<Snapshots::Id> Snapshots::store(const Prefix &prefix, const Place &place,
   }
   uint64_t bytes = size + pagesOf(copy) * pageSize;
   if (!isOn() || !makeRoom(bytes, memory, copy.memory))
-    return Id(0);
-  if (!copy.isKept)
-    dropSame(copy);
+    return 0;
   copy.data = std::make_unique_for_overwrite<uint8_t[]>(bytes);
   copy.bytes = bytes;
-  MTP_RETURN_IF_ERROR(read(copy, slot, table));
+  if (!read(copy, slot, table).isOk())
+    return 0;
+  if (!copy.isKept)
+    dropSame(copy);
   Id id = ++last;
   use(copy, id);
   byPage.emplace(copy.page, id);

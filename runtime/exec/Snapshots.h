@@ -110,10 +110,11 @@ public:
   /// position are in them or in the first `pending` rows that are kept, and
   /// `table` has the slot's pages. Of the prefix's tokens those up to the
   /// position are there, and the lookahead. The copy stands behind `prefix`, in
-  /// place of one of the same tokens. 0 where there is no memory for it, which
-  /// is no error.
-  Result<Id> store(const Prefix &prefix, const Place &place, uint32_t slot,
-                   std::span<const int32_t> table, const MemoryLimit &memory);
+  /// place of one of the same tokens. 0 where there is no memory for it, or
+  /// where the device does not give it: nobody depends on a copy, and what else
+  /// the device does not do fails by itself.
+  Id store(const Prefix &prefix, const Place &place, uint32_t slot,
+           std::span<const int32_t> table, const MemoryLimit &memory);
 
   /// Writes a copy to the slot's states, and its entries to those of the slot's
   /// pages that are not among the first `taken`.

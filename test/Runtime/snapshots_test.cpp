@@ -66,10 +66,33 @@ class EmptyExecutable : public ForwardingExecutable {
 public:
   EmptyExecutable() : ForwardingExecutable(nullptr) {}
 
-  Status read(const Binding &, void *, uint64_t) override { return okStatus(); }
+  bool isLost = false;
+
+  Status read(const Binding &, void *, uint64_t) override {
+    return isLost ? internalError("the device is lost") : okStatus();
+  }
   Status readPage(uint32_t, uint32_t, uint32_t, uint32_t, void *) override {
     return okStatus();
   }
+};
+
+/// Gives nobody what the first state holds that copies are made of.
+class CopylessExecutable : public ForwardingExecutable {
+public:
+  CopylessExecutable(std::unique_ptr<Executable> inner, uint32_t state)
+      : ForwardingExecutable(std::move(inner)), state(state) {}
+
+  uint64_t refused = 0;
+
+  Status read(const Binding &binding, void *target, uint64_t bytes) override {
+    bool isOf = binding.space == schema::Space::State && binding.index == state;
+    refused += isOf;
+    return isOf ? internalError("the state cannot be read")
+                : inner->read(binding, target, bytes);
+  }
+
+private:
+  uint32_t state;
 };
 
 /// Copies of a slot whose pages are 1 to 3, of 4 tokens each.
@@ -85,10 +108,8 @@ struct Copies {
                       std::span<const PageMaker> makers,
                       const MemoryLimit &memory = {}) {
     const int32_t table[] = {1, 2, 3};
-    auto id = snapshots.store({page, end, tokens, {makers, true, {}, {}}},
-                              {position}, 0, table, memory);
-    EXPECT_TRUE(id.isOk());
-    return *id;
+    return snapshots.store({page, end, tokens, {makers, true, {}, {}}},
+                           {position}, 0, table, memory);
   }
   bool has(uint32_t page, uint64_t end, const Making &making) {
     return snapshots.find({page, end, tokens, making}) != nullptr;
@@ -127,6 +148,57 @@ TEST(SnapshotMemory, IsKeptFromCopiesThatNeverFit) {
   EXPECT_GT(copies.snapshots.counts().bytes, 2 * one);
   EXPECT_EQ(copies.snapshots.counts().made, 2u);
   EXPECT_EQ(copies.snapshots.counts().dropped, 0u);
+}
+
+// A copy that the device does not give is none, and the older one stays.
+TEST(SnapshotMemory, IsAsBeforeWhereNothingCanBeRead) {
+  Copies copies;
+  ASSERT_NE(copies.store(1, 4, 4, {}), 0u);
+  Snapshots::Counts before = copies.snapshots.counts();
+  uint64_t reserved = hostMemory().reserved();
+  copies.executable.isLost = true;
+  EXPECT_EQ(copies.store(1, 4, 4, {}), 0u);
+  EXPECT_TRUE(copies.has(1, 4, {}));
+  EXPECT_EQ(copies.snapshots.counts().made, before.made);
+  EXPECT_EQ(copies.snapshots.counts().dropped, before.dropped);
+  EXPECT_EQ(hostMemory().reserved(), reserved);
+}
+
+// Nobody depends on copies: behind prompts, ends of rounds and pauses steps go
+// on without, and what they would have saved is run again.
+TEST(SnapshotOwner, GoesOnWhereNoCopyCanBeMade) {
+  SessionOptions options;
+  options.threads = 1;
+  options.snapshotTokens = 4;
+  auto model = load({});
+  auto session = *Session::create(model, options);
+  auto &executable = SessionAccess::executable(*session);
+  auto copyless = std::make_unique<CopylessExecutable>(
+      std::move(executable),
+      *ModelAccess::file(*model)->artifact().findState("hidden"));
+  uint64_t &refused = copyless->refused;
+  executable = std::move(copyless);
+  Session::Impl &impl = SessionAccess::impl(*session);
+  impl.snapshots = std::make_unique<Snapshots>(
+      impl.inner.artifact(), *executable,
+      SnapshotLimits{options.snapshotBytes, impl.inner.envelope->pageTokens,
+                     impl.reuse.lookahead, impl.reuse.rerun,
+                     impl.reuse.filled});
+  Request r = request(1, 11, 30), other = request(2, 9, 12);
+  SequenceId id = *session->add(r), ends = *session->add(other);
+  runTo(*session, id, 9);
+  EXPECT_GT(refused, 0u);
+  uint64_t before = refused;
+  pause(*session, id);
+  EXPECT_GT(refused, before);
+  ASSERT_TRUE(session->resume(id).isOk());
+  before = refused;
+  drain(*session);
+  EXPECT_GT(refused, before);
+  EXPECT_EQ(session->statistics().snapshots, 0u);
+  EXPECT_TRUE(session->checkInvariants().isOk());
+  expectWhole(*session, id, r);
+  expectWhole(*session, ends, other);
 }
 
 // A state that nothing rebuilds is in no copy: all tokens run again.
