@@ -8,6 +8,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "passes/Passes.h"
+#include "passes/support/RowWise.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace mlir::mtp {
@@ -28,13 +29,6 @@ struct SinkRowSelectionPass
   void runOnOperation() override;
 };
 } // namespace
-
-/// Row-wise ops: a row of the result needs that row of the operands alone.
-static bool isRowWise(Operation *op) {
-  return isa<LinearOp, FusedLinearOp, RmsNormOp, AddOp, SwigluOp, SiluOp,
-             SliceOp, ConcatOp, SigmoidOp, SigmoidGateOp, L2NormOp, DecayOp>(
-      op);
-}
 
 /// Returns whether `operand` has a row per row of the op, unlike a weight.
 static bool isActivation(Value operand) {

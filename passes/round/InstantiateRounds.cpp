@@ -21,6 +21,7 @@
 #include "passes/support/Calls.h"
 #include "passes/support/CountRows.h"
 #include "passes/support/RoundStates.h"
+#include "passes/support/RowWise.h"
 #include "passes/support/SlotBody.h"
 
 namespace mlir::mtp {
@@ -464,7 +465,8 @@ static bool servesDrafting(PrefillOp prefill) {
 }
 
 /// Whether the prefill's verify computes of rows what the round's does, and the
-/// prefill needs logits of last rows alone.
+/// prefill needs logits of last rows alone: of these its accept picks, or of
+/// what is made of each by itself.
 static bool canMix(RoundOp round, PrefillOp prefill, bool isRoundsOwn) {
   auto verifies = round.getBody()->getOps<VerifyOp>();
   auto others = prefill.getBody()->getOps<VerifyOp>();
@@ -475,9 +477,8 @@ static bool canMix(RoundOp round, PrefillOp prefill, bool isRoundsOwn) {
       isRoundsOwn || OperationEquivalence::isRegionEquivalentTo(
                          &own.getBodyRegion(), &other.getBodyRegion(),
                          OperationEquivalence::IgnoreLocations);
-  bool isForAccept =
-      llvm::all_of(other.getLogits().getUsers(),
-                   [](Operation *user) { return isa<AcceptOp>(user); });
+  bool isForAccept = isMadeByRows(
+      other.getLogits(), [](Operation *user) { return isa<AcceptOp>(user); });
   bool isAsked =
       llvm::any_of(prefill.getBody()->getOps<OutputOp>(),
                    [](OutputOp output) { return output.getOf().has_value(); });

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OnDevice.h"
+#include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -293,16 +294,15 @@ TEST_P(MixedRules, ChangeNoToken) {
       SessionOptions options = single(k, setting.slots);
       options.roundsPerLaunch = isSimulated() ? 2 : 3;
       // Windows are short.
-      options.kvPages = setting.pages ? setting.pages - 3 : 0;
+      options.kvPages =
+          setting.pages ? setting.pages - (isSimulated() ? 1 : 3) : 0;
       Outcome outcome = run(options, all, LogitsMode::None);
       expectSame(outcome, expected, options);
       preemptions += outcome.statistics.preemptions;
       beside += outcome.statistics.besideTokens;
     }
   }
-  // The simulator has fewer tokens.
-  if (!isSimulated())
-    EXPECT_GT(preemptions, 0u);
+  EXPECT_GT(preemptions, 0u);
   EXPECT_GT(beside, 0u);
 }
 
@@ -479,6 +479,141 @@ TEST_P(Mixed, AreLeftByWhoIsCancelled) {
   EXPECT_TRUE(session->checkInvariants().isOk());
 }
 
+//===----------------------------------------------------------------------===//
+// By time
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Seconds that go by as rounds compute: nothing here is timed.
+class RoundClock {
+public:
+  explicit RoundClock(uint32_t ownRows) : ownRows(ownRows) {}
+
+  /// Of a round, and of each row that it has, a prompt's or its own.
+  double round = 0, row = 0;
+
+  double operator()(Session &session) {
+    const auto &flight = SessionAccess::impl(session).flight;
+    const Statistics &done = session.statistics();
+    uint64_t beside = done.besideTokens + (flight ? flight->rowsBeside() : 0);
+    now += double(done.rounds - seenRounds) * (round + row * ownRows) +
+           double(beside - seenBeside) * row;
+    seenRounds = done.rounds;
+    seenBeside = beside;
+    return now;
+  }
+
+private:
+  uint32_t ownRows;
+  double now = 0;
+  uint64_t seenRounds = 0, seenBeside = 0;
+};
+
+/// A session in which sequences run, and prompts come one behind the other.
+class MixedTimes : public Mixed {
+protected:
+  void start(uint32_t running, uint32_t stepMilliseconds);
+  void addPrompt();
+  uint32_t nextRows();
+  uint32_t settledRows(double round, double row);
+
+  std::unique_ptr<Session> session;
+  RoundClock clock{0};
+  std::vector<Request> added;
+  std::vector<SequenceId> ids;
+  uint32_t texts = 40;
+};
+
+} // namespace
+
+/// Sequences of a token a round, as many as there are positions for.
+void MixedTimes::start(uint32_t running, uint32_t stepMilliseconds) {
+  SessionOptions options = single(/*k=*/0, envelope.maxBatch);
+  options.roundsPerLaunch = 1;
+  options.stepMilliseconds = stepMilliseconds;
+  session = *Session::create(model, options);
+  clock = RoundClock(running);
+  SessionAccess::setClock(*session, [this] { return clock(*session); });
+  for (uint32_t i = 0; i < running; ++i) {
+    Request request;
+    request.prompt = {textToken(texts++, 0, envelope.vocab)};
+    request.maxTokens = envelope.maxContext - 1;
+    request.ignoreEos = true;
+    added.push_back(request);
+    ids.push_back(*session->add(request));
+  }
+  while (session->output(ids.back())->empty())
+    ASSERT_TRUE(session->step().isOk());
+}
+
+void MixedTimes::addPrompt() {
+  Request request;
+  for (uint32_t i = 0; i < 60; ++i)
+    request.prompt.push_back(textToken(texts, i, envelope.vocab));
+  ++texts;
+  request.maxTokens = 1;
+  request.ignoreEos = true;
+  added.push_back(request);
+  ids.push_back(*session->add(request));
+}
+
+/// The rows of a prompt beside the next round in which none ends.
+uint32_t MixedTimes::nextRows() {
+  while (true) {
+    if (session->counts().prefilling + session->counts().waiting == 0)
+      addPrompt();
+    uint64_t before = session->statistics().besideTokens;
+    uint64_t rounds = session->statistics().rounds;
+    EXPECT_TRUE(session->step().isOk());
+    EXPECT_EQ(session->statistics().rounds, rounds + 1);
+    if (session->output(ids.back())->empty())
+      return uint32_t(session->statistics().besideTokens - before);
+  }
+}
+
+/// What the rows come to where rounds take so long.
+uint32_t MixedTimes::settledRows(double round, double row) {
+  clock.round = round;
+  clock.row = row;
+  uint32_t rows = 0;
+  for (int i = 0; i < 16; ++i) {
+    rows = nextRows();
+    EXPECT_GE(rows, 1u);
+  }
+  return rows;
+}
+
+// In 14 ms a round has as many rows as take them, its own among them. Where
+// rows take longer it has fewer, and more where they take less again; where the
+// round alone takes longer prompts have a row in each, and come to an end.
+TEST_P(MixedTimes, RowsBesideARoundFollowATime) {
+  for (uint32_t running : {1u, 3u}) {
+    start(running, /*stepMilliseconds=*/14);
+    EXPECT_NEAR(settledRows(0.002, 0.001), 12 - running, 1);
+    EXPECT_NEAR(settledRows(0.002, 0.002), 6 - running, 1);
+    EXPECT_NEAR(settledRows(0.004, 0.001), 10 - running, 1);
+    EXPECT_EQ(settledRows(0.020, 0.001), 1u);
+    EXPECT_NEAR(settledRows(0.002, 0.001), 12 - running, 1);
+    while (!session->idle())
+      ASSERT_TRUE(session->step().isOk());
+    SessionOptions apart = single(/*k=*/0, envelope.maxBatch);
+    apart.separatePrompts = true;
+    Outcome expected = run(apart, added, LogitsMode::None);
+    for (size_t i = 0; i < ids.size(); ++i)
+      EXPECT_TRUE(std::ranges::equal(*session->output(ids[i]),
+                                     expected.sequences[i].tokens))
+          << i;
+    EXPECT_TRUE(session->checkInvariants().isOk());
+    added.clear();
+    ids.clear();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Artifacts
+//===----------------------------------------------------------------------===//
+
 static const auto onCpu =
     testing::Values(OnDevice{"dsv3-chain-mtp2.mixed", DeviceKind::Cpu},
                     OnDevice{"mimo-mtp1.mixed", DeviceKind::Cpu},
@@ -508,8 +643,9 @@ static const std::vector<const char *> methods = {
     "eagle_tree.mixed", "eagle2.mixed", "dflash.mixed", "lookahead.mixed"};
 /// On the simulator with MTP_TREES=all alone.
 static const std::vector<const char *> moreMethods = {
-    "random_tree.mixed", "ngram.mixed", "reduced.mixed", "walked.mixed",
-    "eagle.mixed",       "heads.mixed", "wide.mixed",    "early.mixed"};
+    "random_tree.mixed", "ngram.mixed", "reduced.mixed",
+    "walked.mixed",      "eagle.mixed", "heads.mixed",
+    "wide.mixed",        "early.mixed", "between.mixed"};
 /// Whose artifacts have no plan for the simulator.
 static const std::vector<const char *> methodsOfCpu = {
     "lookup.mixed",      "branches.mixed", "siblings.mixed",
@@ -531,6 +667,10 @@ INSTANTIATE_TEST_SUITE_P(CpuOnly, MixedMethods,
                          on(DeviceKind::Cpu, methodsOfCpu), nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, MixedRules, on(DeviceKind::Cpu, rules), nameOf);
 INSTANTIATE_TEST_SUITE_P(CpuOnly, MixedRules, on(DeviceKind::Cpu, rulesOfCpu),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, MixedTimes,
+                         testing::Values(OnDevice{"llama-gqa.mixed",
+                                                  DeviceKind::Cpu}),
                          nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, MixedHosts,
                          testing::Values(OnDevice{"grammar.mixed",

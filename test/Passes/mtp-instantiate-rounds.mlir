@@ -720,6 +720,58 @@ mtp.prefill @prompt {
 
 // -----
 
+// What goes row by row may be made of the logits of last rows alone.
+// CHECK: mtp.round @generate_k0_prompts k 0 prompts 6 {
+// CHECK: mtp.prefill @generate_prompt_k0_beside_k0 k 0 beside @generate_k0_prompts {
+// CHECK: mtp.linear
+// CHECK: mtp.add
+// CHECK: mtp.accept
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 6>} {
+mtp.round @generate {
+  %raw, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x16xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %x, %x : tensor<?x16xf32>, tensor<?x16xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x16xf32>)
+  %w = mtp.weight "mix" : tensor<16x16xf32>
+  %mixed = mtp.linear %raw, %w : tensor<?x16xf32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %logits = mtp.add %raw, %mixed : tensor<?x16xf32>
+  %count, %picks = mtp.accept %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
+}
+}
+
+// -----
+
+// What takes the hidden states of all rows with them may not.
+// CHECK: mtp.round @generate_k0 k 0 {
+// CHECK-NOT: prompts
+// CHECK-NOT: beside
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 6>} {
+mtp.round @generate {
+  %raw, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x16xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %x, %x : tensor<?x16xf32>, tensor<?x16xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x16xf32>)
+  %logits = mtp.add %raw, %hidden : tensor<?x16xf32>
+  %count, %picks = mtp.accept %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
+}
+}
+
+// -----
+
 // A drafter that fell behind is run over rows that were verified, of hidden states
 // that are kept: of 4 tokens, of those that the last round may have accepted, and of
 // one in front of them.

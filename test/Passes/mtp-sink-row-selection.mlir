@@ -9,7 +9,8 @@
 // CHECK: %[[N:.*]] = mtp.rms_norm %[[ONE]], %{{.*}} : tensor<1x16xf32>, tensor<16xf32>
 // CHECK: %[[L:.*]] = mtp.linear %[[N]], %{{.*}} : tensor<1x16xf32>, tensor<32x16xf32> -> tensor<1x32xf32>
 // CHECK: %[[U:.*]] = mtp.silu %[[L]] : tensor<1x32xf32>
-// CHECK: exec.output "logits" %[[U]]
+// CHECK: %[[P:.*]] = mtp.log_softmax %[[U]] : tensor<1x32xf32>
+// CHECK: exec.output "logits" %[[P]]
 // CHECK: exec.output "hidden" %[[H]]
 exec.program @head function {
   %x = exec.input "x" : tensor<8x16xf32>
@@ -20,7 +21,8 @@ exec.program @head function {
   %w = mtp.weight "head" : tensor<32x16xf32>
   %l = mtp.linear %n, %w : tensor<8x16xf32>, tensor<32x16xf32> -> tensor<8x32xf32>
   %u = mtp.silu %l : tensor<8x32xf32>
-  %y = mtp.take_rows %u, %i : tensor<8x32xf32>, tensor<1xi32> -> tensor<1x32xf32>
+  %p = mtp.log_softmax %u : tensor<8x32xf32>
+  %y = mtp.take_rows %p, %i : tensor<8x32xf32>, tensor<1xi32> -> tensor<1x32xf32>
   exec.output "logits" %y : tensor<1x32xf32>
   exec.output "hidden" %h : tensor<8x16xf32>
 }
