@@ -3,6 +3,7 @@
 #include "tools/mtp-bench/Rig.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
 #include "runtime/exec/RowBudget.h"
 #include "runtime/schema/KvPage.h"
 
@@ -280,9 +281,10 @@ Result<double> Rig::copyStates(uint32_t slot) {
   Clock::time_point begin = Clock::now();
   Snapshots::Place place;
   place.pending = 1;
-  MTP_RETURN_IF_ERROR(
-      snapshots.store({.page = 1}, place, slot, {}, hostMemoryLimit())
-          .status());
+  if (!snapshots.store({.page = 1}, place, slot, {}, hostMemoryLimit()))
+    return resourceExhausted(
+        strCat("expected a copy of the ", snapshotBytes,
+               " bytes of a slot's recurrent states, got none"));
   return secondsSince(begin);
 }
 
