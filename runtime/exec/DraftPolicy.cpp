@@ -33,9 +33,11 @@ static constexpr double kFreshness = 0.99, kMostFresh = 50, kDoubt = 0.4;
 /// drafters' caches.
 static constexpr double kMargin = 1.015, kGapMargin = 1.025;
 
-/// Rounds of a trial, rounds of the choice itself between two of them, and
-/// rounds that a drafter needs behind a gap.
-static constexpr uint32_t kTrialRounds = 4, kPause = 4, kRecovery = 10;
+/// Rounds of a trial, of these the last ones with no more rows than are worth
+/// it, rounds of the choice itself between two trials, and rounds that a
+/// drafter needs behind a gap.
+static constexpr uint32_t kTrialRounds = 4, kFewerRows = 1, kPause = 4,
+                          kRecovery = 10;
 
 /// The share of all time that trials may lose; what they may lose at once, in
 /// rounds, and what is theirs at the beginning. What a gap loses, in rounds.
@@ -308,11 +310,15 @@ DraftPolicy::Choice DraftPolicy::choose(std::span<const Slot> slots) {
     return all(current = std::clamp(kStart, of.least, of.most));
   current = std::clamp(current, of.least, of.most);
   if (trialRounds > 0 && trialBatch == of.batch && tried >= of.least &&
-      tried <= of.most)
-    return all(tried, trialRounds);
+      tried <= of.most) {
+    if (trialRounds > kFewerRows)
+      return all(tried, trialRounds - kFewerRows);
+    // What rows take shows where a round has fewer.
+    return {tried, trialRounds, worthwhileDrafts(of, tried).drafts};
+  }
   trialRounds = 0;
   if (!move(of) && pause == 0 && startTrial(of))
-    return all(tried, trialRounds);
+    return all(tried, trialRounds - kFewerRows);
   Shares shares = worthwhileDrafts(of, current);
   // Drafts that no slot verifies need not be made; some must be, or the
   // drafters' caches have a gap.

@@ -44,6 +44,13 @@ static constexpr double kChange = 0.1, kChangeMemory = 0.998,
 /// Rounds that a change is told against.
 static constexpr double kLongMemory = 400;
 
+/// What a round counts for what rows cost in its shape a round later; how far
+/// off it may be and still say something, and how far rounds are off anyway, in
+/// shares of the round. The least that a row is taken for, as such a share, and
+/// of what all shapes say.
+static constexpr double kRowMemory = 0.98, kRowOutlier = 0.06, kRowNoise = 0.15,
+                        kLeastRow = 0.005, kLeastOfRow = 0.25;
+
 /// Of what a shape takes at all rows, the least that fewer leave of it.
 static constexpr double kLeastShare = 0.2;
 
@@ -67,15 +74,38 @@ static double product(const T &a, const T &b) {
 
 /// What a shape takes with that, by what it took with other rows and positions.
 double RoundCost::at(const Cell &cell, const Terms &has) const {
-  double other = cell.seconds + fitted(has) - fitted(cell.has);
+  double more = has[kRowTerm] - cell.has[kRowTerm];
+  double other =
+      cell.seconds + fitted(has) - fitted(cell.has) + cell.ownRow * more;
   return std::max(other, kLeastShare * cell.seconds);
 }
 
+/// By how much a row more makes a round with that longer, as all shapes say.
+double RoundCost::rowIn(const Terms &has) const {
+  return fitted(withRows(has, has[kRowTerm] + 1)) - fitted(has);
+}
+
 double RoundCost::secondsOfRow(const Work &work) const {
-  Terms less = termsOf(work);
-  Work more = work;
-  ++more.rows;
-  return (fitted(termsOf(more)) - fitted(less)) * slowness;
+  auto found = cells.find({work.batch, work.k});
+  double own = found == cells.end() ? 0 : found->second.ownRow;
+  Work some = work;
+  some.rows = std::max(work.rows, 1u);
+  return std::max(rowIn(termsOf(some)) + own, 0.0) * slowness;
+}
+
+/// Notes what a round took that had more rows than those of its shape before,
+/// or fewer: least squares, drawn to what all shapes say.
+void RoundCost::learnRows(Cell &cell, const Terms &has, double seconds) {
+  double more = has[kRowTerm] - cell.has[kRowTerm];
+  double rest = seconds - at(cell, has) + cell.ownRow * more;
+  double row = rowIn(has);
+  double most = std::max(kRowOutlier * cell.seconds, row * std::abs(more));
+  cell.rowRows = cell.rowRows * kRowMemory + more * more;
+  cell.rowSeconds =
+      cell.rowSeconds * kRowMemory + more * std::clamp(rest, -most, most);
+  double rows = kRowNoise / std::max(row / cell.seconds, kLeastRow);
+  cell.ownRow = std::max(cell.rowSeconds / (cell.rowRows + rows * rows),
+                         (kLeastOfRow - 1) * row);
 }
 
 /// The same for another number of rows.
@@ -127,6 +157,7 @@ void RoundCost::learn(Cell &cell, const Terms &has, double seconds) {
     cell.longSeconds = cell.seconds;
     return;
   }
+  learnRows(cell, has, seconds);
   learnChange(cell, has, seconds);
   ratio = std::clamp(ratio, 1 / kOutlier, kOutlier);
   slowness *= std::pow(ratio, kCommon);

@@ -15,8 +15,9 @@ namespace mtp {
 /// takes. Shapes that ran stand for themselves; others are told from them by a
 /// time for a round, one for each row and one for each draft, and times for the
 /// positions in the caches, which grow from round to round. A shape may have
-/// fewer rows than its slots could have. Knows nothing of clocks and machines,
-/// and decides no result.
+/// fewer rows than its slots could have; what a row takes it says itself as
+/// soon as some rounds had more than others. Knows nothing of clocks and
+/// machines, and decides no result.
 class RoundCost {
 public:
   /// What a round had to do: `rows` is how many rows may live, and `positions`
@@ -52,6 +53,9 @@ private:
     /// The same of many more rounds.
     double longSeconds = 0;
     Terms longHas = {};
+    /// What a row takes more than all shapes together say, and the sums by
+    /// which that is told: rounds have more rows than others, or fewer.
+    double ownRow = 0, rowRows = 0, rowSeconds = 0;
     uint32_t count = 0;
     /// The last round of this shape.
     uint64_t last = 0;
@@ -61,11 +65,13 @@ private:
   static Terms termsOf(const Work &work);
   static Terms withRows(const Terms &has, double rows);
   void learn(Cell &cell, const Terms &has, double seconds);
+  void learnRows(Cell &cell, const Terms &has, double seconds);
   void learnChange(Cell &cell, const Terms &has, double seconds);
   void fit();
   double fitted(const Terms &has) const;
   double nearby(uint32_t batch, uint32_t k) const;
   double at(const Cell &cell, const Terms &has) const;
+  double rowIn(const Terms &has) const;
 
   std::map<Shape, Cell> cells;
   /// By what all shapes have become slower together: others use the machine.
