@@ -44,6 +44,9 @@ static constexpr uint32_t kTrialRounds = 4, kFewerRows = 1, kPause = 4,
 static constexpr double kTrialShare = 0.005;
 static constexpr double kMostCredit = 24, kFirstCredit = 2, kGapLoss = 1.5;
 
+/// Windows with drafts that come before a choice of none.
+static constexpr uint32_t kEvidence = 16;
+
 /// Behind a round of more drafts may come one that refreshes as many rows and
 /// has fewer: what part of the difference a trial loses by that.
 static constexpr double kRefreshLoss = 0.5;
@@ -52,10 +55,6 @@ static constexpr double kRefreshLoss = 0.5;
 /// bring: what rows cost is less sure than what rounds do.
 static constexpr int kTurns = 4;
 static constexpr double kWorth = 0.9;
-
-/// The first k, before anything is known. Of many slots that compute from the
-/// first row on a round with more takes several times what one should.
-static constexpr uint32_t kStart = 1;
 
 //===----------------------------------------------------------------------===//
 // What is accepted
@@ -97,7 +96,8 @@ void DraftPolicy::addOutcome(DraftHistory &history, uint32_t k,
   }
   history.gap -= history.gap > 0;
   history.add(drafted, accepted);
-  all.add(drafted, accepted);
+  windows += drafted > 0;
+  known.all.add(drafted, accepted);
   if (reached.size() < drafted)
     reached.resize(drafted);
   for (uint32_t j = 0; j < drafted && j <= accepted; ++j)
@@ -110,10 +110,10 @@ void DraftPolicy::addRound(const RoundCost::Work &work, double seconds) {
     return;
   if (!std::exchange(hasStarted, true))
     credit = kFirstCredit * seconds;
-  cost.add(work, seconds);
+  known.cost.add(work, seconds);
   credit = std::min(credit + kTrialShare * seconds,
-                    kMostCredit * cost.seconds(work));
-  all.age();
+                    kMostCredit * known.cost.seconds(work));
+  known.all.age();
   fresh.resize(reached.size());
   for (size_t j = 0; j < fresh.size(); ++j) {
     double seen = double(std::exchange(reached[j], 0)) / work.batch;
@@ -145,7 +145,7 @@ DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
   std::vector<double> priors(of.most), doubts(of.most);
   double prior = kFirstRate;
   for (uint32_t j = 0; j < of.most; ++j) {
-    priors[j] = prior = all.rate(j, prior, kAssumption);
+    priors[j] = prior = known.all.rate(j, prior, kAssumption);
     // What the rounds of now show needs no trial.
     if (j >= current)
       doubts[j] = kDoubt / std::sqrt(1 + (j < fresh.size() ? fresh[j] : 0));
@@ -188,7 +188,7 @@ DraftPolicy::Shares DraftPolicy::allDrafts(const Candidates &of,
     work.rows += rowsOf(all.drafts.back());
   }
   work.rows = std::min(work.rows, mostRows);
-  all.rate = of.tokens[k] / cost.seconds(work);
+  all.rate = of.tokens[k] / known.cost.seconds(work);
   return all;
 }
 
@@ -202,7 +202,7 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
     return best;
   for (int turn = 0; turn < kTurns; ++turn) {
     RoundCost::Work work{of.batch, k, 0, of.positions};
-    double least = kWorth * best.rate * cost.secondsOfRow(work);
+    double least = kWorth * best.rate * known.cost.secondsOfRow(work);
     Shares next;
     double tokens = of.batch;
     for (uint32_t s = 0; s < of.batch; ++s) {
@@ -216,7 +216,7 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
       work.rows += rowsOf(drafts);
     }
     work.rows = std::min(work.rows, mostRows);
-    next.rate = tokens / cost.seconds(work);
+    next.rate = tokens / known.cost.seconds(work);
     // A round that makes drafts for nobody is worse than one that makes none.
     bool isIdle = std::ranges::all_of(next.drafts, [](auto n) { return !n; });
     if (next.rate <= best.rate || isIdle)
@@ -229,8 +229,20 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
 /// Tokens per second that there may be at best.
 double DraftPolicy::bestRate(const Candidates &of, uint32_t k) const {
   RoundCost::Work work = fullRound(of, k);
-  double least = cost.seconds(work) * (1 - cost.doubt(of.batch, k));
+  double least = known.cost.seconds(work) * (1 - known.cost.doubt(of.batch, k));
   return of.bestTokens[k] / least;
+}
+
+/// Whether a choice of no drafts would rest on what other texts have shown: it
+/// would show nothing of these. Not where drafts would not pay at best.
+bool DraftPolicy::isEarly(const Candidates &of, uint32_t k) const {
+  if (k > 0 || windows >= kEvidence)
+    return false;
+  double none = allDrafts(of, 0).rate;
+  for (uint32_t more = 1; more <= of.most; ++more)
+    if (bestRate(of, more) > none)
+      return true;
+  return false;
 }
 
 /// Goes to the best k, if that is better by its margin. Returns whether it is
@@ -239,7 +251,7 @@ bool DraftPolicy::move(const Candidates &of) {
   uint32_t best = current;
   double most = worthwhileDrafts(of, current).rate;
   for (uint32_t k = of.least; k <= of.most; ++k) {
-    if (k == current || !cost.isMeasured(of.batch, k))
+    if (k == current || !known.cost.isMeasured(of.batch, k) || isEarly(of, k))
       continue;
     double value =
         worthwhileDrafts(of, k).rate / (k == 0 ? kGapMargin : kMargin);
@@ -255,16 +267,16 @@ bool DraftPolicy::move(const Candidates &of) {
 /// what is told from fewer errs with the distance, and so would the trial's
 /// price.
 bool DraftPolicy::isFarAway(const Candidates &of, uint32_t k) const {
-  return k > current + 1 && !cost.isMeasured(of.batch, k) &&
-         !cost.isMeasured(of.batch, k - 1);
+  return k > current + 1 && !known.cost.isMeasured(of.batch, k) &&
+         !known.cost.isMeasured(of.batch, k - 1);
 }
 
 /// What rounds of a trial should lose, in seconds, beside rounds of now, which
 /// bring `rate` tokens per second.
 double DraftPolicy::priceOfTrial(const Candidates &of, uint32_t k,
                                  double rate) const {
-  double seconds = cost.seconds(fullRound(of, k));
-  double now = cost.seconds(fullRound(of, current));
+  double seconds = known.cost.seconds(fullRound(of, k));
+  double now = known.cost.seconds(fullRound(of, current));
   double loss = kTrialRounds * (seconds - of.tokens[k] / rate);
   if (k == 0)
     loss += kGapLoss * now;
@@ -280,7 +292,8 @@ bool DraftPolicy::startTrial(const Candidates &of) {
   double most = now * kMargin, price = 0;
   bool isFound = false;
   for (uint32_t k = of.least; k <= of.most; ++k) {
-    if (k == current || isFarAway(of, k) || bestRate(of, k) <= most)
+    if (k == current || isFarAway(of, k) || isEarly(of, k) ||
+        bestRate(of, k) <= most)
       continue;
     double loss = priceOfTrial(of, k, now);
     if (loss > credit)
@@ -306,9 +319,9 @@ DraftPolicy::Choice DraftPolicy::choose(std::span<const Slot> slots) {
   };
   if (of.least == of.most)
     return all(of.most);
-  if (!hasStarted)
-    return all(current = std::clamp(kStart, of.least, of.most));
-  current = std::clamp(current, of.least, of.most);
+  if (!hasStarted && known.cost.isEmpty())
+    return all(current = std::clamp(current, of.least, of.most));
+  uint32_t before = current = std::clamp(current, of.least, of.most);
   if (trialRounds > 0 && trialBatch == of.batch && tried >= of.least &&
       tried <= of.most) {
     if (trialRounds > kFewerRows)
@@ -317,7 +330,10 @@ DraftPolicy::Choice DraftPolicy::choose(std::span<const Slot> slots) {
     return {tried, trialRounds, worthwhileDrafts(of, tried).drafts};
   }
   trialRounds = 0;
-  if (!move(of) && pause == 0 && startTrial(of))
+  bool isOther = move(of);
+  // Where a draft more was worth it, another may be.
+  bool climbs = isOther && current == tried && current > before;
+  if ((climbs || (!isOther && pause == 0)) && startTrial(of))
     return all(tried, trialRounds - kFewerRows);
   Shares shares = worthwhileDrafts(of, current);
   // Drafts that no slot verifies need not be made; some must be, or the

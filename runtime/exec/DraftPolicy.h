@@ -51,6 +51,16 @@ public:
                        uint32_t mostRows = UINT32_MAX)
       : rowsByK(std::move(rowsByK)), mostRows(mostRows) {}
 
+  /// What one policy leaves to another of the same programs and machine: what
+  /// rounds cost, and how many drafts were accepted.
+  struct Lesson {
+    RoundCost cost;
+    DraftHistory all;
+  };
+  const Lesson &lesson() const { return known; }
+  /// Begins with what another has learned. Before the first choice.
+  void begin(Lesson lesson) { known = std::move(lesson); }
+
   struct Slot {
     /// Null where the request says how many drafts it has, which are `most`.
     const DraftHistory *history = nullptr;
@@ -105,6 +115,7 @@ private:
   Shares worthwhileDrafts(const Candidates &of, uint32_t k) const;
   double bestRate(const Candidates &of, uint32_t k) const;
   bool move(const Candidates &of);
+  bool isEarly(const Candidates &of, uint32_t k) const;
   bool isFarAway(const Candidates &of, uint32_t k) const;
   double priceOfTrial(const Candidates &of, uint32_t k, double rate) const;
   bool startTrial(const Candidates &of);
@@ -113,17 +124,20 @@ private:
 
   std::vector<uint32_t> rowsByK;
   uint32_t mostRows;
-  RoundCost cost;
-  /// Of all slots; what new ones begin with.
-  DraftHistory all;
+  /// Of the acceptance of all slots, which is what new ones begin with.
+  Lesson known;
   /// By position, drafts of a slot that were tried not long ago: what several
   /// slots have at one time says no more of another time.
   std::vector<double> fresh;
   /// By position, drafts of all slots that were tried since the last round.
   std::vector<uint32_t> reached;
+  /// Windows with drafts that slots had.
+  uint32_t windows = 0;
   /// Whether a round ran, and whether one was measured.
   bool isWarm = false, hasStarted = false;
-  uint32_t current = 0;
+  /// The first k, before anything is known: of many slots that compute from
+  /// the first row on a round with more takes several times what one should.
+  uint32_t current = 1;
   /// A k that is tried, for how many rounds still.
   uint32_t tried = 0, trialRounds = 0, trialBatch = 0;
   /// Rounds until the next trial may begin.

@@ -7,6 +7,7 @@
 #include "mtp/model.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/exec/DeviceChoice.h"
+#include "runtime/exec/DraftLessons.h"
 #include "runtime/exec/ProgramTable.h"
 
 namespace mtp {
@@ -27,6 +28,8 @@ struct Model::Impl {
   GenerationInfo generation;
   std::optional<EnvelopeInfo> envelope;
   std::optional<ChatSource> chat;
+  /// No token depends on it.
+  mutable DraftLessons lessons;
 };
 
 /// The way to what the public interface does not show.

@@ -35,6 +35,7 @@ public:
   /// By how much a row more should make a round longer.
   double secondsOfRow(const Work &work) const;
 
+  bool isEmpty() const { return cells.empty(); }
   bool isMeasured(uint32_t batch, uint32_t k) const;
   /// The share of it by which it may be less: more where the shape never ran,
   /// or not for long.

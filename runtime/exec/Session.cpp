@@ -116,6 +116,7 @@ Status Session::Impl::startGeneration() {
   for (uint32_t k = 0; k <= options.k; ++k)
     rowsByK.push_back(inner.programs.nodes(k));
   draftPolicy = DraftPolicy(std::move(rowsByK), inner.envelope->maxRows);
+  draftPolicy.begin(inner.lessons.of(options.threads));
   mixes = canMix();
   statistics.drafted.assign(options.k, 0);
   statistics.accepted.assign(options.k, 0);
@@ -156,7 +157,9 @@ Session::create(std::shared_ptr<const Model> model,
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
-Session::~Session() = default;
+Session::~Session() {
+  impl->inner.lessons.leave(impl->options.threads, impl->draftPolicy.lesson());
+}
 
 uint32_t Session::usableProcessors() { return mtp::usableProcessors(); }
 

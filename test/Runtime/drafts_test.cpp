@@ -287,3 +287,33 @@ TEST(Drafts, AutomaticIsTheSessionsWhereItSaysSo) {
   Statistics fixed = *session->statistics(ids[1]);
   EXPECT_EQ(fixed.roundsByK[3], fixed.slotRounds);
 }
+
+// What one session has learned of rounds another one of the same model and as
+// many threads begins with.
+TEST(Drafts, SessionsGoOnFromWhatOthersHaveLearned) {
+  auto model = loadFakeModel(limited());
+  SessionOptions options;
+  options.automaticK = true;
+  options.maxSlots = 1;
+  options.threads = 1;
+  auto roundsOf = [&](const SessionOptions &of) {
+    auto session = *Session::create(model, of);
+    const Statistics &done = session->statistics();
+    // Drafts are dear: a round of each takes twenty times one without.
+    SessionAccess::setClock(*session, [&done] {
+      double now = 0;
+      for (size_t k = 0; k < done.roundsByK.size(); ++k)
+        now += double(done.roundsByK[k]) * (1 + 20.0 * double(k));
+      return now;
+    });
+    expectOutput(*session, requestsOf({Request::kSessions}));
+    return done.roundsByK;
+  };
+  std::vector<uint64_t> first = roundsOf(options), second = roundsOf(options);
+  EXPECT_GT(first[1], 0u);
+  EXPECT_GT(first[0], first[1]);
+  EXPECT_EQ(second[0], sum(second));
+  // Others have other costs.
+  options.threads = 2;
+  EXPECT_GT(roundsOf(options)[1], 0u);
+}

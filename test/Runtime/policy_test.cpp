@@ -92,6 +92,9 @@ public:
     }
   }
 
+  /// Begins with what another has learned.
+  void begin(const Replay &other) { policy.begin(other.policy.lesson()); }
+
   double time = 0;
   uint64_t chosen[kMaxK + 1] = {};
 
@@ -339,15 +342,19 @@ static double fixedTime(const Recorded &of, const std::vector<Part> &parts,
   return time;
 }
 
+/// `before` is what the session had before that the policy goes on from.
 static Ratios replay(const Recorded &of, const std::vector<Part> &parts,
-                     uint64_t replays) {
+                     uint64_t replays, const std::vector<Part> &before = {}) {
   double none = fixedTime(of, parts, 0), best = none;
   for (uint32_t k = 1; k <= kMaxK; ++k)
     best = std::min(best, fixedTime(of, parts, k));
   Ratios ratios;
   for (uint64_t seed = 1; seed <= replays; ++seed) {
-    Replay run([&](auto &work, double at) { return of.seconds(work, at); },
-               seed);
+    auto cost = [&](auto &work, double at) { return of.seconds(work, at); };
+    Replay run(cost, seed), other(cost, seed + replays);
+    for (const Part &part : before)
+      other.run(part);
+    run.begin(other);
     for (const Part &part : parts)
       run.run(part);
     ratios.add(run, best, none, replays);
@@ -368,6 +375,14 @@ TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfShortSessions) {
     Ratios of = replay(GetParam(), {{kWritten, GetParam().batch, tokens}}, 10);
     EXPECT_LE(of.best, 1.03) << of.text << "; " << tokens << " tokens";
   }
+}
+
+// One that goes on from what another has learned of other texts.
+TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKBehindAnotherSession) {
+  Part other{{kMixed, kHard, kEasy}, GetParam().batch, 900};
+  Ratios of =
+      replay(GetParam(), {{kWritten, GetParam().batch, 300}}, 10, {other});
+  EXPECT_LE(of.best, 1.025) << of.text;
 }
 
 // One behind the other, sequences of 900 tokens, in which the text becomes

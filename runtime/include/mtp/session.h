@@ -126,7 +126,9 @@ struct SessionOptions {
   static constexpr uint32_t kMaximum = UINT32_MAX;
   uint32_t k = kMaximum;
   /// Requests that do not say how many have as many drafts as are worth it, up
-  /// to `k`: the session measures what rounds cost and what is accepted.
+  /// to `k`: the session measures what rounds cost and what is accepted. It
+  /// goes on from what a session of this model and as many threads has measured
+  /// that was destroyed before. No token depends on it.
   bool automaticK = false;
   /// Threads, the caller of step() included, at most 1024. Zero: one for each
   /// usable processor; more threads than processors gain nothing. A GPU needs

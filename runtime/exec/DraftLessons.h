@@ -1,0 +1,38 @@
+//===- DraftLessons.h - What sessions leave to those behind -----*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_EXEC_DRAFTLESSONS_H
+#define MTP_RUNTIME_EXEC_DRAFTLESSONS_H
+
+#include "runtime/exec/DraftPolicy.h"
+
+#include <map>
+#include <mutex>
+
+namespace mtp {
+
+/// What the sessions of a model have learned of its rounds, by how many threads
+/// run them. Threads may share one.
+class DraftLessons {
+public:
+  /// What the session that ended last with so many threads has left.
+  DraftPolicy::Lesson of(uint32_t threads) const {
+    std::lock_guard hold(mutex);
+    auto found = lessons.find(threads);
+    return found == lessons.end() ? DraftPolicy::Lesson() : found->second;
+  }
+  /// Takes what one leaves that has had rounds.
+  void leave(uint32_t threads, const DraftPolicy::Lesson &lesson) {
+    if (lesson.cost.isEmpty())
+      return;
+    std::lock_guard hold(mutex);
+    lessons[threads] = lesson;
+  }
+
+private:
+  mutable std::mutex mutex;
+  std::map<uint32_t, DraftPolicy::Lesson> lessons;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_DRAFTLESSONS_H
