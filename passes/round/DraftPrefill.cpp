@@ -44,7 +44,8 @@ static FailureOr<Value> findHidden(Operation *op) {
     return recents.empty() ? Value() : (*recents.begin()).getResult();
   if (verifies.empty() || !(*verifies.begin())->isBeforeInBlock(op))
     return op->emitOpError("expected an mtp.verify before it, whose hidden "
-                           "states fill the modules' caches");
+                           "states fill the modules' caches, got ")
+           << (verifies.empty() ? "none" : "one behind it");
   return (*verifies.begin()).getHidden();
 }
 
@@ -165,6 +166,15 @@ static void cloneLater(RefreshModuleOp op, OpBuilder &builder,
 LogicalResult mlir::mtp::cloneRefreshes(DraftRegionOp draft, Value hidden,
                                         OpBuilder &builder,
                                         const IRMapping &mapping) {
+  // Which of several a module's rows go on from nothing says.
+  auto refreshes = draft.getBody()->getOps<RefreshOp>();
+  auto modules = draft.getBody()->getOps<RefreshModuleOp>();
+  if (int64_t count = std::distance(refreshes.begin(), refreshes.end());
+      count > 1 && !modules.empty())
+    return (*modules.begin())
+               .emitOpError("expected one mtp.refresh in its "
+                            "mtp.draft, got ")
+           << count;
   for (auto refresh : draft.getBody()->getOps<RefreshOp>()) {
     FailureOr<llvm::SetVector<Operation *>> run = Run(refresh).find();
     if (failed(run))

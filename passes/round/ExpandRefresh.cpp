@@ -30,8 +30,10 @@ struct ExpandRefreshPass
 
 static LogicalResult expand(RefreshOp op) {
   if (!isa<RoundOp>(op->getParentOp()))
-    return op.emitOpError("expected in a round: of a prompt no rows were "
-                          "verified before, and mtp.prompt_rows has its own");
+    return op.emitOpError("expected to stand in a round, since of a prompt no "
+                          "rows were verified before, and mtp.prompt_rows has "
+                          "its own, got ")
+           << op->getParentOp()->getName();
   Expansion e(op);
   Refresh refresh(e, /*takesHidden=*/bool(op.getHidden()));
   SmallVector<Value> next = refresh.writePlaces(
@@ -49,6 +51,13 @@ static LogicalResult expand(RefreshOp op) {
 // Modules behind the first
 //===----------------------------------------------------------------------===//
 
+/// What made a value.
+static std::string makerOf(Value value) {
+  Operation *made = value.getDefiningOp();
+  return made ? "those of " + made->getName().getStringRef().str()
+              : "an argument";
+}
+
 /// What rows of nodes are made of, slot by slot.
 static FailureOr<NodeRows> nodesOf(Expansion &e, Operation *op, Value rows) {
   auto tree = rows.getDefiningOp<MakeTreeRowsOp>();
@@ -57,7 +66,8 @@ static FailureOr<NodeRows> nodesOf(Expansion &e, Operation *op, Value rows) {
     count = rowsPerSlot(tree.getSlots(), e.roundNodes());
   if (!count)
     return op->emitOpError("expected rows of mtp.make_tree_rows, as many for "
-                           "each slot");
+                           "each slot, got ")
+           << (tree ? "as many as nobody knows" : makerOf(rows));
   NodeRows nodes{*count, {}, {}, {}, {}, {}, {}, {}};
   nodes.positions = e.bySlot(tree.getPositions(), *count);
   nodes.roots = e.bySlot(tree.getRoots(), *count);
@@ -98,7 +108,8 @@ static LogicalResult expandInPrompt(RefreshModuleOp op) {
   for (Value index : {op.getAnchor(), op.getLast()})
     if (!index.use_empty())
       return op.emitOpError("expected no use of the rows from which drafts "
-                            "come, as a prompt has none");
+                            "come, as a prompt has none, got one in ")
+             << (*index.user_begin())->getName();
   Expansion e(op);
   keepCarry(e, op.getModule(), op.getBefore());
   auto prompt =
@@ -124,6 +135,11 @@ static LogicalResult expand(RefreshModuleOp op) {
     FailureOr<NodeRows> nodes = nodesOf(e, op, rows);
     if (failed(nodes))
       return failure();
+    std::optional<int64_t> given = rowsPerSlot(tokens, e.roundNodes());
+    if (given && *given != nodes->count)
+      return op.emitOpError("expected a token for each of the ")
+             << nodes->count << " rows of nodes that a slot has, got "
+             << *given;
     nodes->tokens = e.bySlot(tokens, nodes->count);
     const NodeRows *above = groups.empty() ? nullptr : &groups.back();
     int64_t begin = above ? before - above->count : 0;

@@ -10,6 +10,7 @@
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/InputNames.h"
 #include "runtime/schema/Limits.h"
 
 using namespace mtp;
@@ -249,11 +250,26 @@ static Status verifyPort(const Memory &memory, const Port &port, bool input) {
   return okStatus();
 }
 
+/// A function's input that its name calls distributions.
+static Status verifyName(const Program &program, const Port &port) {
+  if (program.kind != schema::ProgramKind::Function ||
+      !holdsDistributions(port.name) ||
+      (port.dtype == schema::DType::F32 && !port.shape.empty()))
+    return okStatus();
+  return dataLoss(strCat("expected rows of f32 by the name \"", port.name,
+                         "\", got ",
+                         tensorTypeName(port.dtype, port.shapeAt(1))));
+}
+
 static Status verifyPorts(const Memory &memory, const std::vector<Port> &ports,
                           bool input) {
-  for (size_t i = 0; i < ports.size(); ++i)
-    if (Status status = verifyPort(memory, ports[i], input); !status.isOk())
+  for (size_t i = 0; i < ports.size(); ++i) {
+    Status status = verifyPort(memory, ports[i], input);
+    if (status.isOk() && input)
+      status = verifyName(memory.program, ports[i]);
+    if (!status.isOk())
       return withPath(status, strCat(input ? "inputs[" : "outputs[", i, "]"));
+  }
   return okStatus();
 }
 

@@ -34,7 +34,7 @@ mtp.round @r k 1 {
 // Nothing gives the modules hidden states.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.prefill @p k 2 {
-  // expected-error @+1 {{'mtp.draft_chain' op expected an mtp.verify before it, whose hidden states fill the modules' caches}}
+  // expected-error @+1 {{'mtp.draft_chain' op expected an mtp.verify before it, whose hidden states fill the modules' caches, got none}}
   %drafts = mtp.draft_chain {
   ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
     %w = mtp.weight "m1" : tensor<16x8xf32>

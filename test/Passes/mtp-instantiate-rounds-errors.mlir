@@ -288,3 +288,66 @@ mtp.prefill @prompt {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// What rows a module behind the first goes on from must be known.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, catch_up_rows = 4>} {
+mtp.cache @kv layers 3 entry 16 : f32
+mtp.round @several {
+  %drafts = mtp.draft {
+    %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
+    %u, %other, %a, %b, %g0 = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
+    %x = mtp.attention %g0, %g0, %g0, %other heads 1 kv_heads 1 scale 1.0 cache @kv[2]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %y = mtp.attention %h, %h, %h, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %g = mtp.add %y, %h : tensor<?x8xf32>
+    %k = mtp.k
+    %c1 = arith.constant 1 : index
+    %deep = arith.cmpi ugt, %k, %c1 : index
+    %last = scf.if %deep -> (tensor<?x8xf32>) {
+      %slots = mtp.slots : tensor<?xi32>
+      %m = mtp.per_slot %slots {
+      ^bb0(%index: index, %slot: i32):
+        %c3 = arith.constant 3 : i64
+        mtp.yield %c3 : i64
+      } : (tensor<?xi32>) -> tensor<?xi64>
+      %tree = mtp.make_tree_rows %next, %next from %next at %next seeing %m refreshed : tensor<?xi32>, tensor<?xi64>
+      // expected-error @+1 {{'mtp.refresh_module' op expected one mtp.refresh in its mtp.draft, got 2}}
+      %t2, %rows2, %h2, %anchor2, %last2 = mtp.refresh_module 2 of %g with %next at %tree
+          : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
+      %y2 = mtp.attention %h2, %h2, %h2, %rows2 heads 1 kv_heads 1 scale 1.0 cache @kv[1]
+           : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+      %own2 = mtp.take_rows %y2, %last2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+      scf.yield %own2 : tensor<?x8xf32>
+    } else {
+      %own = mtp.take_rows %g, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+      scf.yield %own : tensor<?x8xf32>
+    }
+    %d = mtp.argmax %last : tensor<?x8xf32> -> tensor<?xi32>
+    %slots = mtp.slots : tensor<?xi32>
+    %grid = mtp.per_slot %slots(%d) {
+    ^bb0(%index: index, %slot: i32, %own_d: i32):
+      %k = mtp.k
+      %all = tensor.splat %own_d[%k] : tensor<?xi32>
+      mtp.yield %all : tensor<?xi32>
+    } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x?xi32>
+    mtp.yield %grid : tensor<?x?xi32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %e = mtp.weight "embed" : tensor<16x8xf32>
+    %x = mtp.embed %t, %e : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %x, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}

@@ -147,6 +147,12 @@ TEST(Artifact, ChecksPorts) {
               p.inputs[0].binding = Binding(schema::Space::State, 0, 0, 16);
             }),
             where + "inputs[0]: space 1 cannot hold an input");
+  EXPECT_EQ(with([](auto &p) {
+              p.inputs[0].name = "q.distributions";
+              p.inputs[0].dtype = schema::DType::I32;
+            }),
+            where + "inputs[0]: expected rows of f32 by the name "
+                    "\"q.distributions\", got 4xi32");
 }
 
 TEST(Artifact, ChecksThatTheEnvelopeIsCovered) {

@@ -320,6 +320,9 @@ LogicalResult RefreshModuleOp::verify() {
   if (failed(verifyModule(*this, module)))
     return failure();
   bool isPrompt = bool((*this)->getParentOfType<PrefillOp>());
+  if (!isPrompt && !(*this)->getParentOfType<RoundOp>()) // refresh_module_c4
+    return emitOpError("expected to stand in an mtp.round or mtp.prefill, got ")
+           << (*this)->getParentOp()->getName();
   int64_t groups = isPrompt ? 0 : module - 1, given = getNodes().size();
   if (given != groups) // refresh_module_c2
     return emitOpError("expected tokens and rows of the nodes of ")

@@ -615,6 +615,14 @@ mtp.round @r {
 
 // -----
 
+func.func @refresh_module_c4(%h: tensor<?x8xf32>, %t: tensor<?xi32>, %rows: !mtp.rows) {
+  // expected-error @+1 {{'mtp.refresh_module' op expected to stand in an mtp.round or mtp.prefill, got func.func}}
+  %0:5 = mtp.refresh_module 2 of %h with %t at %rows : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
+  return
+}
+
+// -----
+
 func.func @module_rows_c1(%rows: !mtp.rows) {
   // expected-error @+1 {{'mtp.module_rows' op expected a module of 2 to 16, got 17}}
   %0 = mtp.module_rows %rows module 17
