@@ -177,8 +177,34 @@ Value BlockBody::neutral(Operation *op) {
                                    builder.getIntegerAttr(type, value));
 }
 
+/// The ops of the body of a loop for lanes but its joins, in the order of how
+/// many loads they wait for, one behind the other.
+static SmallVector<Operation *> byWaits(const exec::LaneLoop &lanes) {
+  scf::ForOp loop = lanes.loop;
+  llvm::DenseMap<Operation *, int64_t> waits;
+  SmallVector<Operation *> ops;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (llvm::is_contained(lanes.joins, &op))
+      continue;
+    llvm::SetVector<Value> taken(op.operand_begin(), op.operand_end());
+    getUsedValuesDefinedAbove(op.getRegions(), taken);
+    int64_t most = 0;
+    for (Value value : taken) {
+      Operation *made = value.getDefiningOp();
+      if (auto own = waits.find(made); own != waits.end())
+        most = std::max(most, own->second + !isMemoryEffectFree(made));
+    }
+    waits[&op] = most;
+    ops.push_back(&op);
+  }
+  llvm::stable_sort(
+      ops, [&](Operation *a, Operation *b) { return waits[a] < waits[b]; });
+  return ops;
+}
+
 /// Joins some elements of a thread from `first` on with `sums`. They are
-/// computed op by op, so that the loads of all are on the way together.
+/// computed op by op, and those ops first that wait for few loads, so that all
+/// loads of all elements that need not wait are on the way together.
 Values BlockBody::addUpSome(const exec::LaneLoop &lanes, Value first, Value end,
                             ValueRange sums) {
   scf::ForOp loop = lanes.loop;
@@ -192,10 +218,9 @@ Values BlockBody::addUpSome(const exec::LaneLoop &lanes, Value first, Value end,
     maps.push_back(map);
     maps.back().map(loop.getInductionVar(), cast(builder.getIndexType(), at));
   }
-  for (Operation &op : loop.getBody()->without_terminator())
-    if (!llvm::is_contained(lanes.joins, &op))
-      for (IRMapping &own : maps)
-        builder.clone(op, own);
+  for (Operation *op : byWaits(lanes))
+    for (IRMapping &own : maps)
+      builder.clone(*op, own);
   Values result(sums.begin(), sums.end());
   for (auto [sum, op, number] :
        llvm::zip_equal(result, lanes.joins, lanes.numbers)) {

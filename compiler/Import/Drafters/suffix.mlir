@@ -75,9 +75,58 @@ func.func private @matches(%n: index, %max: index) -> (tensor<16xi32>, tensor<16
   return %sizes, %ends, %best : tensor<16xi32>, tensor<16xi32>, i32
 }
 
+// The token that stands %j places behind the end of match %a.
+func.func private @follower(%ends: tensor<16xi32>, %a: index, %j: index) -> i32 {
+  %end = tensor.extract %ends[%a] : tensor<16xi32>
+  %p = arith.index_cast %end : i32 to index
+  %q = arith.addi %p, %j : index
+  %token = mtp.load @history[%q] : i32
+  return %token : i32
+}
+
+// The same of all matches. None is looked at before all are loaded, so that a thread of a GPU
+// waits once for all.
+func.func private @followers(%ends: tensor<16xi32>, %j: index) -> tensor<16xi32> {
+  %i0 = arith.constant 0 : index
+  %t0 = func.call @follower(%ends, %i0, %j) : (tensor<16xi32>, index, index) -> i32
+  %i1 = arith.constant 1 : index
+  %t1 = func.call @follower(%ends, %i1, %j) : (tensor<16xi32>, index, index) -> i32
+  %i2 = arith.constant 2 : index
+  %t2 = func.call @follower(%ends, %i2, %j) : (tensor<16xi32>, index, index) -> i32
+  %i3 = arith.constant 3 : index
+  %t3 = func.call @follower(%ends, %i3, %j) : (tensor<16xi32>, index, index) -> i32
+  %i4 = arith.constant 4 : index
+  %t4 = func.call @follower(%ends, %i4, %j) : (tensor<16xi32>, index, index) -> i32
+  %i5 = arith.constant 5 : index
+  %t5 = func.call @follower(%ends, %i5, %j) : (tensor<16xi32>, index, index) -> i32
+  %i6 = arith.constant 6 : index
+  %t6 = func.call @follower(%ends, %i6, %j) : (tensor<16xi32>, index, index) -> i32
+  %i7 = arith.constant 7 : index
+  %t7 = func.call @follower(%ends, %i7, %j) : (tensor<16xi32>, index, index) -> i32
+  %i8 = arith.constant 8 : index
+  %t8 = func.call @follower(%ends, %i8, %j) : (tensor<16xi32>, index, index) -> i32
+  %i9 = arith.constant 9 : index
+  %t9 = func.call @follower(%ends, %i9, %j) : (tensor<16xi32>, index, index) -> i32
+  %i10 = arith.constant 10 : index
+  %t10 = func.call @follower(%ends, %i10, %j) : (tensor<16xi32>, index, index) -> i32
+  %i11 = arith.constant 11 : index
+  %t11 = func.call @follower(%ends, %i11, %j) : (tensor<16xi32>, index, index) -> i32
+  %i12 = arith.constant 12 : index
+  %t12 = func.call @follower(%ends, %i12, %j) : (tensor<16xi32>, index, index) -> i32
+  %i13 = arith.constant 13 : index
+  %t13 = func.call @follower(%ends, %i13, %j) : (tensor<16xi32>, index, index) -> i32
+  %i14 = arith.constant 14 : index
+  %t14 = func.call @follower(%ends, %i14, %j) : (tensor<16xi32>, index, index) -> i32
+  %i15 = arith.constant 15 : index
+  %t15 = func.call @follower(%ends, %i15, %j) : (tensor<16xi32>, index, index) -> i32
+  %tokens = tensor.from_elements %t0, %t1, %t2, %t3, %t4, %t5, %t6, %t7, %t8, %t9, %t10, %t11, %t12, %t13, %t14, %t15 : tensor<16xi32>
+  return %tokens : tensor<16xi32>
+}
+
 // What the matches that still vote (1, else 0) have %j places behind their ends; -1 where
 // that is no token.
 func.func private @votes(%ends: tensor<16xi32>, %live: tensor<16xi32>, %n: index, %j: index) -> tensor<16xi32> {
+  %tokens = func.call @followers(%ends, %j) : (tensor<16xi32>, index) -> tensor<16xi32>
   %votes = tensor.generate {
   ^bb0(%a: index):
     %none = arith.constant -1 : i32
@@ -85,7 +134,7 @@ func.func private @votes(%ends: tensor<16xi32>, %live: tensor<16xi32>, %n: index
     %end = tensor.extract %ends[%a] : tensor<16xi32>
     %p = arith.index_cast %end : i32 to index
     %q = arith.addi %p, %j : index
-    %token = mtp.load @history[%q] : i32
+    %token = tensor.extract %tokens[%a] : tensor<16xi32>
     %lives = tensor.extract %live[%a] : tensor<16xi32>
     %votes_yet = arith.cmpi eq, %lives, %one : i32
     %is_known = arith.cmpi sle, %q, %n : index
