@@ -10,7 +10,6 @@
 
 #include "dialects/MTP/IR/RuleAttrs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mtp::importer {
@@ -114,17 +113,7 @@ mlir::Value RuleEmitter::parents() {
     return call("chain", {slots, seen(RuleArgument::Drafts)}, context.grid())
         ->getResult(0);
   auto body = [&](mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
-    llvm::SmallVector<int32_t> nodes(drafted.tree.asArrayRef());
-    mlir::Value all = mlir::arith::ConstantOp::create(
-        builder, context.name("tree"), builder.getI32TensorAttr(nodes));
-    mlir::Value count =
-        mlir::mtp::NodesOp::create(builder, context.name("nodes"));
-    return {mlir::tensor::GenerateOp::create(
-        builder, context.name("parents"), context.tokens(), count,
-        [&](mlir::OpBuilder &inner, mlir::Location loc, mlir::ValueRange at) {
-          mlir::tensor::YieldOp::create(
-              inner, loc, mlir::tensor::ExtractOp::create(inner, loc, all, at));
-        })};
+    return {emitParents(context, drafted.tree)};
   };
   return emitPerSlot(context, "parents", slots, {}, context.grid(), body)
       ->getResult(0);

@@ -6,7 +6,9 @@
 //
 // Of the model's modules each has a depth, the last one those behind. Module d
 // runs over the rows that were verified last, which is when its cache gets true
-// entries, and over the beams of all depths so far, in one pass.
+// entries, and over the beams of all depths so far, in one pass. What those
+// behind the first one do in their own depths is a function, @later_modules,
+// since it is as long as they are many, and so is what all depths do, @grow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,21 +43,32 @@ public:
       : context(context), builder(context.builder) {}
 
   Drafts emit();
+  /// @grow: slots and a beam to the nodes behind it that go on: tokens, rows,
+  /// states, the next position, sums, numbers, masks.
+  void emitGrow();
+  /// @later_modules: slots, what the first module has handed on and its beam to
+  /// the beam of the last one.
+  void emitLater();
 
 private:
   llvm::SmallVector<mlir::Type> beamTypes();
+  llvm::SmallVector<Argument> beamArguments();
   std::array<mlir::Value, 2> best(mlir::ValueRange beam);
-  mlir::Operation *expand(mlir::ValueRange beam);
+  llvm::SmallVector<mlir::Type> grownTypes();
+  mlir::Operation *grow(mlir::ValueRange beam);
   mlir::Value take(mlir::Value x, mlir::Value rows, llvm::StringRef name);
   Beam begin();
   Values firstOf(const Beam &beam, int64_t module);
   Values runModule(Beam beam, int64_t module);
+  Values later(const Beam &beam);
   Values depths(mlir::ValueRange first);
 
   ModelContext &context;
   mlir::OpBuilder &builder;
   mlir::Value slots, k;
 };
+
+constexpr llvm::StringLiteral kGrow = "grow", kLaterModules = "later_modules";
 
 } // namespace
 
@@ -68,6 +81,17 @@ llvm::SmallVector<mlir::Type> BeamEmitter::beamTypes() {
   };
   return {of(builder.getF32Type()), of(builder.getI32Type()),
           of(builder.getI64Type())};
+}
+
+/// What goes from depth to depth, named.
+llvm::SmallVector<Argument> BeamEmitter::beamArguments() {
+  llvm::SmallVector<Argument> arguments = {{"logits", draftLogits(context)},
+                                           {"states", draftHidden(context)},
+                                           {"next", context.tokens()}};
+  constexpr llvm::StringLiteral names[] = {"sums", "nodes", "masks"};
+  for (auto [name, type] : llvm::zip_equal(names, beamTypes()))
+    arguments.push_back({name, type});
+  return arguments;
 }
 
 /// The best tokens behind the beam's nodes with their logarithms, of each slot
@@ -95,16 +119,31 @@ std::array<mlir::Value, 2> BeamEmitter::best(mlir::ValueRange beam) {
   return {best.getBest(), best.getLogs()};
 }
 
-/// Candidates behind the beam's nodes, and the nodes that go on: tokens, rows,
-/// states, the next position, sums, numbers, masks.
-mlir::Operation *BeamEmitter::expand(mlir::ValueRange beam) {
-  std::array<mlir::Value, 2> found = best(beam);
-  Values inputs = {slots, found[0], found[1]};
-  llvm::append_range(inputs, beam.drop_front());
-  llvm::SmallVector<mlir::Type> results = {
+llvm::SmallVector<mlir::Type> BeamEmitter::grownTypes() {
+  llvm::SmallVector<mlir::Type> types = {
       context.tokens(), context.rows(), draftHidden(context), context.tokens()};
-  llvm::append_range(results, beamTypes());
-  return emitApply(context, "expand", inputs, results, "beam");
+  llvm::append_range(types, beamTypes());
+  return types;
+}
+
+void BeamEmitter::emitGrow() {
+  llvm::SmallVector<Argument> arguments = beamArguments();
+  arguments.insert(arguments.begin(), {"slots", context.tokens()});
+  FunctionEmitter function(context, kGrow, arguments, grownTypes(),
+                           /*prefixes=*/{});
+  mlir::ValueRange given = function.function().getArguments();
+  slots = given[0];
+  std::array<mlir::Value, 2> found = best(given.drop_front());
+  Values inputs = {slots, found[0], found[1]};
+  llvm::append_range(inputs, given.drop_front(2));
+  function.finish(
+      emitApply(context, "expand", inputs, grownTypes(), "beam")->getResults());
+}
+
+mlir::Operation *BeamEmitter::grow(mlir::ValueRange beam) {
+  Values inputs = {slots};
+  llvm::append_range(inputs, beam);
+  return emitCall(context, kGrow, inputs, grownTypes(), "grown");
 }
 
 mlir::Value BeamEmitter::take(mlir::Value x, mlir::Value rows,
@@ -159,7 +198,7 @@ Values BeamEmitter::firstOf(const Beam &beam, int64_t module) {
 }
 
 Values BeamEmitter::runModule(Beam beam, int64_t module) {
-  mlir::Operation *next = expand(beam.values);
+  mlir::Operation *next = grow(beam.values);
   beam.tokens.push_back(next->getResult(0));
   beam.rows.push_back(next->getResult(1));
   auto rows = mlir::mtp::RefreshModuleOp::create(
@@ -176,6 +215,34 @@ Values BeamEmitter::runModule(Beam beam, int64_t module) {
   return firstOf(beam, module + 1);
 }
 
+void BeamEmitter::emitLater() {
+  llvm::SmallVector<Argument> arguments = beamArguments();
+  llvm::SmallVector<mlir::Type> results;
+  for (const Argument &argument : arguments)
+    results.push_back(argument.type);
+  arguments.insert(arguments.begin(), {{"slots", context.tokens()},
+                                       {"handed_on", draftHidden(context)}});
+  FunctionEmitter function(context, kLaterModules, arguments, results,
+                           /*prefixes=*/{});
+  mlir::ValueRange given = function.function().getArguments();
+  slots = given[0];
+  k = mlir::mtp::KOp::create(builder, context.name("k"),
+                             builder.getIndexType());
+  function.finish(firstOf({Values(given.drop_front(2)), given[1], {}, {}},
+                          /*module=*/2));
+}
+
+/// The beam behind all modules' own depths.
+Values BeamEmitter::later(const Beam &beam) {
+  if (countSteps(context) == 1)
+    return beam.values;
+  Values inputs = {slots, beam.handedOn};
+  llvm::append_range(inputs, beam.values);
+  return Values(emitCall(context, kLaterModules, inputs,
+                         mlir::ValueRange(beam.values).getTypes(), "beam")
+                    ->getResults());
+}
+
 /// The depths of the last module, one pass of it for each.
 Values BeamEmitter::depths(mlir::ValueRange first) {
   int64_t modules = countSteps(context);
@@ -188,7 +255,7 @@ Values BeamEmitter::depths(mlir::ValueRange first) {
           mlir::ValueRange beam) {
         mlir::OpBuilder outer = builder;
         builder = inner;
-        mlir::Operation *next = expand(beam);
+        mlir::Operation *next = grow(beam);
         mlir::Value rows = next->getResult(1);
         if (modules > 1)
           rows = mlir::mtp::ModuleRowsOp::create(builder, context.name("moved"),
@@ -215,13 +282,11 @@ Drafts BeamEmitter::emit() {
   Beam first = begin();
   k = mlir::mtp::KOp::create(builder, context.name("k"),
                              builder.getIndexType());
-  Values beam = depths(firstOf(first, /*module=*/2));
-  mlir::Operation *last = expand(beam);
-  mlir::Value most =
-      emitNumber(context, slots, context.draft.tree.nodes - 1, "most");
-  mlir::Operation *kept =
-      emitCall(context, "rerank", {slots, last->getResult(3), most},
-               {context.grid(), context.grid()}, "kept");
+  Values beam = depths(later(first));
+  mlir::Operation *last = grow(beam);
+  mlir::Operation *kept = emitCall(
+      context, "rerank", {slots, last->getResult(3), context.numbers["most"]},
+      {context.grid(), context.grid()}, "kept");
   emitYield(context, kept->getResults());
   return {draft.getResult(0), draft.getResult(1), {}};
 }
@@ -229,6 +294,19 @@ Drafts BeamEmitter::emit() {
 bool isCoupled(const ModelContext &context) {
   return context.draft.tree.rank == TreeRank::Coupled &&
          picksAsTarget(context.draft.accept);
+}
+
+void emitBeamFunctions(ModelContext &context) {
+  BeamEmitter(context).emitGrow();
+  if (countSteps(context) > 1)
+    BeamEmitter(context).emitLater();
+}
+
+void addBeamNumbers(ModelContext &context, std::vector<RoundNumber> &numbers) {
+  if (context.draft.tree.kind == DraftTreeKind::Dynamic)
+    numbers.push_back(constantNumber(context, "most",
+                                     context.builder.getI32IntegerAttr(int32_t(
+                                         context.draft.tree.nodes - 1))));
 }
 
 Drafts emitBeam(ModelContext &context) { return BeamEmitter(context).emit(); }

@@ -27,7 +27,7 @@ bool hasDrafter(const ModelConfig &config, const ImportOptions &options) {
          config.drafter.modules > 0;
 }
 
-/// A lookup may come before a drafter of chains that is none itself.
+/// A lookup may come before a drafter that is none itself.
 Status checkBefore(const ModelConfig &config, const ImportOptions &options) {
   if (!options.before)
     return okStatus();
@@ -36,12 +36,9 @@ Status checkBefore(const ModelConfig &config, const ImportOptions &options) {
                            "MTP modules, got none");
   DrafterKind kind = options.drafter.kind;
   if (kind == DrafterKind::Lookup || kind == DrafterKind::Lookahead)
-    return invalidArgument("--before: expected a drafter of chains other than "
-                           "a lookup, got '" +
+    return invalidArgument("--before: expected a drafter other than a lookup "
+                           "or lookahead, got '" +
                            methodName(options.drafter) + "'");
-  if (options.tree.kind != DraftTreeKind::Chain)
-    return invalidArgument("--before: expected --draft-tree=chain, got " +
-                           describeTree(options.tree));
   return okStatus();
 }
 

@@ -34,10 +34,6 @@ bool picksAsTarget(const AcceptSpec &rule);
 /// Picks drafts of logits so.
 mlir::Value emitPick(ModelContext &context, mlir::Value logits,
                      mlir::Value rows);
-/// The same number for every slot.
-mlir::Value emitNumber(ModelContext &context, mlir::Value slots, int64_t number,
-                       llvm::StringRef name);
-
 /// Declares the tokens of the drafter's head, where they are not the target's.
 void emitVocabulary(ModelContext &context, const EagleConfig &eagle);
 

@@ -2,8 +2,6 @@
 
 #include "compiler/Import/FolderEmitter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 namespace mtp::importer {
 
 namespace {
@@ -34,9 +32,26 @@ mlir::Value emitMedusaHead(ModelContext &context, mlir::Value hidden,
       ->getResult(0);
 }
 
+std::string headFunction(int64_t i) {
+  return (kDrafterFunctions + "head_").str() + std::to_string(i);
+}
+
+/// @draft_head_0 and so on, so that the round names them in one line.
+void emitHeadsInFull(ModelContext &context) {
+  bool isMedusa = context.draft.folder->method == FolderMethod::Medusa;
+  for (int64_t i = 0; i < context.draft.maxK; ++i) {
+    FunctionEmitter head(
+        context, headFunction(i),
+        {{"hidden", context.hidden()}, {"rows", context.rows()}},
+        {context.logits()}, /*prefixes=*/{});
+    mlir::Value hidden = head.argument(0);
+    head.finish(isMedusa ? emitMedusaHead(context, hidden, i)
+                         : emitHeadLayer(context, hidden, head.argument(1), i));
+  }
+}
+
 Drafts emitHeads(ModelContext &context) {
   mlir::DenseI64ArrayAttr tree = treeOf(context);
-  bool isMedusa = context.draft.folder->method == FolderMethod::Medusa;
   auto draft = mlir::mtp::DraftHeadsOp::create(
       context.builder, context.name("drafts"),
       tree ? nodesType(context) : context.grid(),
@@ -47,10 +62,10 @@ Drafts emitHeads(ModelContext &context) {
     mlir::Block *block =
         enterRegion(context, draft.getHeads()[unsigned(i)],
                     {{"hidden", context.hidden()}, {"rows", context.rows()}});
-    mlir::Value hidden = block->getArgument(0);
-    emitYield(context, isMedusa ? emitMedusaHead(context, hidden, i)
-                                : emitHeadLayer(context, hidden,
-                                                block->getArgument(1), i));
+    mlir::Operation *head =
+        emitApply(context, headFunction(i), block->getArguments(),
+                  context.logits(), "logits");
+    emitYield(context, head->getResults());
   }
   return {draft.getDrafts(), mlir::Value(), tree};
 }
@@ -72,17 +87,6 @@ mlir::Value emitPick(ModelContext &context, mlir::Value logits,
       /*number=*/mlir::Value(), vocabularyOf(context));
 }
 
-mlir::Value emitNumber(ModelContext &context, mlir::Value slots, int64_t number,
-                       llvm::StringRef name) {
-  auto body = [&](mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
-    return {mlir::arith::ConstantIntOp::create(
-        context.builder, context.name(name), context.builder.getI32Type(),
-        number)};
-  };
-  return emitPerSlot(context, name, slots, {}, context.tokens(), body)
-      ->getResult(0);
-}
-
 mlir::Operation *emitOwn(ModelContext &context, llvm::StringRef callee,
                          mlir::ValueRange inputs, mlir::TypeRange results,
                          llvm::StringRef name, const std::string &prefix) {
@@ -97,6 +101,8 @@ mlir::Value emitFused(ModelContext &context, mlir::Value taps) {
 }
 
 void importFolder(ModelContext &context) {
+  if (context.draft.folder->heads() > 0)
+    return emitHeadsInFull(context);
   if (context.draft.folder->isBlock())
     return importBlock(context);
   if (isParallel(context))

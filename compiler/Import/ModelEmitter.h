@@ -248,11 +248,16 @@ Drafts emitSuffix(ModelContext &context, mlir::Value slots);
 Drafts emitLookahead(ModelContext &context, mlir::Value slots);
 /// What ends a chain that is drafted step by step; null where nothing does.
 mlir::FloatAttr leastProbability(ModelContext &context);
-/// Puts a lookup's drafts in place of a drafter's, where it has some.
+/// Of a slot the nodes of a static tree that the round has, in a body.
+mlir::Value emitParents(ModelContext &context, mlir::DenseI64ArrayAttr tree);
+/// Puts a lookup's drafts in place of a drafter's, where it has some; of a tree
+/// a chain of these.
 Drafts emitBefore(ModelContext &context, mlir::Value slots, Drafts drafted);
 /// What a drafter learns of the logits of all rows that were verified.
 void emitLearning(ModelContext &context, mlir::Value slots, Drafts drafted,
                   mlir::Value logits);
+/// What a drafter in a folder takes from the library, and functions that its
+/// part of the round calls.
 void importFolder(ModelContext &context);
 Drafts emitFolderDrafts(ModelContext &context);
 /// What a prompt does, where the round of such a drafter does not say it.

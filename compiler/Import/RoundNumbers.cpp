@@ -27,6 +27,7 @@ std::vector<RoundNumber> roundNumbers(ModelContext &context) {
     addBlockNumbers(context, numbers);
   if (isParallel(context))
     addParallelNumbers(context, numbers);
+  addBeamNumbers(context, numbers);
   addRuleNumbers(context, numbers);
   return numbers;
 }

@@ -84,6 +84,8 @@ mlir::DenseI64ArrayAttr treeOf(ModelContext &context) {
 }
 
 mlir::Type nodesType(ModelContext &context) {
+  if (context.draft.before)
+    return context.grid();
   return mlir::RankedTensorType::get(
       {mlir::ShapedType::kDynamic, context.draft.tree.nodes - 1},
       context.builder.getI32Type());
@@ -98,6 +100,7 @@ void importTree(ModelContext &context) {
   if (isCoupled(context))
     functions.push_back("verifying");
   emitImport(context, file, functions);
+  emitBeamFunctions(context);
 }
 
 Drafts emitTree(ModelContext &context) {

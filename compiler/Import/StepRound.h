@@ -33,13 +33,18 @@ mlir::Operation *emitStep(ModelContext &context, mlir::ValueRange inputs,
 void emitStepRegion(ModelContext &context, mlir::Region &region,
                     int64_t step = 0);
 
-/// The parents of a static tree, null of another, and the type of its drafts.
+/// The parents of a static tree, null of another, and the type of its drafts,
+/// which is open where others may stand in their place.
 mlir::DenseI64ArrayAttr treeOf(ModelContext &context);
 mlir::Type nodesType(ModelContext &context);
 
-/// What a tree takes from the library, and its drafts.
+/// What a tree takes from the library and what its round calls, and its drafts.
 void importTree(ModelContext &context);
 Drafts emitTree(ModelContext &context);
+/// The functions that the round of such a tree calls.
+void emitBeamFunctions(ModelContext &context);
+/// How many nodes of it are drafted.
+void addBeamNumbers(ModelContext &context, std::vector<RoundNumber> &numbers);
 /// The drafts of a tree whose shape is found in every round.
 Drafts emitBeam(ModelContext &context);
 /// Whether candidates of such a tree are what the region of accept picks, and

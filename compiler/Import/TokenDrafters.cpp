@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mtp::importer {
 
@@ -53,7 +54,9 @@ void importTokenDrafters(ModelContext &context) {
   if (kind == DrafterKind::Lookup)
     functions.push_back("lookup");
   if (context.draft.before)
-    functions.push_back("lookup_before");
+    functions.push_back(context.draft.tree.kind == DraftTreeKind::Chain
+                            ? "lookup_before"
+                            : "lookup_before_tree");
   emitImport(context, "<lookup.mlir>", functions);
   if (kind == DrafterKind::Suffix)
     emitImport(context, "<suffix.mlir>", {"suffix"});
@@ -99,9 +102,48 @@ Drafts emitLookahead(ModelContext &context, mlir::Value slots) {
   return {tree->getResult(0), tree->getResult(1)};
 }
 
+mlir::Value emitParents(ModelContext &context, mlir::DenseI64ArrayAttr tree) {
+  mlir::OpBuilder &builder = context.builder;
+  llvm::SmallVector<int32_t> nodes(tree.asArrayRef());
+  mlir::Value all = mlir::arith::ConstantOp::create(
+      builder, context.name("tree"), builder.getI32TensorAttr(nodes));
+  mlir::Value count =
+      mlir::mtp::NodesOp::create(builder, context.name("nodes"));
+  return mlir::tensor::GenerateOp::create(
+      builder, context.name("parents"), context.tokens(), count,
+      [&](mlir::OpBuilder &inner, mlir::Location loc, mlir::ValueRange at) {
+        mlir::tensor::YieldOp::create(
+            inner, loc, mlir::tensor::ExtractOp::create(inner, loc, all, at));
+      });
+}
+
+/// A chain of the lookup's drafts is a tree of its slot, so that all trees are.
+static Drafts emitBeforeTree(ModelContext &context, mlir::Value slots,
+                             const Drafts &drafted) {
+  Values inputs = {drafted.drafts};
+  if (drafted.parents)
+    inputs.push_back(drafted.parents);
+  const LookupSizes &sizes = *context.draft.before;
+  auto body = [&](mlir::ValueRange own) {
+    mlir::Value parents =
+        drafted.parents ? own.back() : emitParents(context, drafted.tree);
+    Values numbers = {own.front(), parents,
+                      emitIndex(context, sizes.least, "min"),
+                      emitIndex(context, sizes.most, "max")};
+    return Values(emitCall(context, "lookup_before_tree", numbers,
+                           {context.tokens(), context.tokens()}, "found")
+                      ->getResults());
+  };
+  auto first = emitPerSlot(context, "drafts", slots, inputs,
+                           {context.grid(), context.grid()}, body);
+  return {first->getResult(0), first->getResult(1)};
+}
+
 Drafts emitBefore(ModelContext &context, mlir::Value slots, Drafts drafted) {
   if (!context.draft.before)
     return drafted;
+  if (drafted.isTree())
+    return emitBeforeTree(context, slots, drafted);
   auto first = emitPerSlot(context, "drafts", slots, drafted.drafts,
                            context.grid(), [&](mlir::ValueRange own) {
                              return Values{callLookup(context, "lookup_before",

@@ -189,11 +189,14 @@ static bool setDrafts(Operation *op, int64_t k, int64_t nodes) {
 }
 
 /// The rows of a slot in a round of k: a tree's nodes that such a round has. A
-/// tree that is static says so in all ops that know it (round_c5).
+/// tree that is static says so in all ops that know it (round_c5), or in the
+/// drafter's alone, where each slot verifies a tree of its own.
 static int64_t countNodes(RoundOp round, EnvelopeAttr envelope, int64_t k) {
   std::optional<ArrayRef<int64_t>> tree;
   for (Operation &op : *round.getBody())
-    if (auto draft = dyn_cast<DraftTreeOp>(op))
+    if (tree)
+      break;
+    else if (auto draft = dyn_cast<DraftTreeOp>(op))
       tree = draft.getParents();
     else if (auto heads = dyn_cast<DraftHeadsOp>(op))
       tree = heads.getTree();

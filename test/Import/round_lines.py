@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Imports a model with all that a drafter's round may have, and counts the lines of rounds:
-round_lines.py MODEL OWN, in a folder with the drafters. OWN is a model with modules of its own.
-No round may have more than MOST."""
+round_lines.py MODEL OWN, in a folder with the drafters. OWN is a model with modules of its own, a
+layer each. No round may have more than MOST."""
 
 import subprocess
 import sys
@@ -12,9 +12,11 @@ TREE_RULES = ("exact", "rejection", "typical", "relaxed:3,0.25")
 BEFORE = ("--before=lookup:2,5", "--show-drafts")
 CHAINS = (("eagle1", "-k=4"), ("eagle3", "-k=4"), ("draft-model", "-k=4"), ("medusa",),
           ("heads",), ("pard", "-k=4"), ("p-eagle", "-k=4"), ("dflash",), ("dspark",),
-          ("dspark", "--confidence=0.5"), ("dspark-speculators", "--confidence=0.5"), ("suffix",))
+          ("dspark", "--confidence=0.5"), ("dspark-speculators", "--confidence=0.5"), ("suffix",),
+          ("medusa16", "--no-weights"))
 TREES = (("eagle1", "--draft-tree=choices.json"), ("eagle3", "--draft-tree=dynamic:8,10,60"),
-         ("medusa", "--draft-tree=choices.json"), ("lookahead:4,4,4",))
+         ("medusa", "--draft-tree=choices.json"), ("heads", "--draft-tree=two.json"))
+OWN_TREES = ("choices.json", "dynamic:4,3,16")
 
 
 def lines_of(model, *flags):
@@ -33,7 +35,10 @@ def cases(model, own):
         yield model, ("--drafter=lookup", f"--accept={rule}", "--show-drafts")
     for rule in TREE_RULES:
         for drafter, *flags in TREES:
-            yield model, (f"--drafter={drafter}", *flags, f"--accept={rule}", "--show-drafts")
+            yield model, (f"--drafter={drafter}", *flags, f"--accept={rule}", *BEFORE)
+        for tree in OWN_TREES:
+            yield own, (f"--draft-tree={tree}", f"--accept={rule}", *BEFORE)
+        yield model, ("--drafter=lookahead:4,4,4", f"--accept={rule}", "--show-drafts")
 
 
 def main():

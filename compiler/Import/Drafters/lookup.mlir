@@ -162,4 +162,37 @@ func.func private @lookup_before(%other: tensor<?xi32>, %min: index, %max: index
   %drafts = func.call @first_of(%found, %other) : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
   return %drafts : tensor<?xi32>
 }
+// The same in a tree: the lookup's drafts, each behind the one before, or where it has none
+// the nodes of another drafter with their parents.
+func.func private @lookup_before_tree(%other: tensor<?xi32>, %parents: tensor<?xi32>, %min: index, %max: index) -> (tensor<?xi32>, tensor<?xi32>) {
+  %found = func.call @lookup(%min, %max) : (index, index) -> tensor<?xi32>
+  %k = mtp.k
+  %nodes = mtp.nodes
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant -1 : i32
+  %first = tensor.extract %found[%c0] : tensor<?xi32>
+  %finds = arith.cmpi sge, %first, %zero : i32
+  %places = arith.subi %nodes, %c1 : index
+  %drafts = tensor.generate %places {
+  ^bb0(%j: index):
+    %a = tensor.extract %found[%j] : tensor<?xi32>
+    %b = tensor.extract %other[%j] : tensor<?xi32>
+    %is_found = arith.cmpi slt, %j, %k : index
+    %own = arith.select %is_found, %a, %none : i32
+    %draft = arith.select %finds, %own, %b : i32
+    tensor.yield %draft : i32
+  } : tensor<?xi32>
+  %above = tensor.generate %nodes {
+  ^bb0(%i: index):
+    %node = arith.index_cast %i : index to i32
+    %before = arith.subi %node, %one : i32
+    %b = tensor.extract %parents[%i] : tensor<?xi32>
+    %parent = arith.select %finds, %before, %b : i32
+    tensor.yield %parent : i32
+  } : tensor<?xi32>
+  return %drafts, %above : tensor<?xi32>, tensor<?xi32>
+}
 }

@@ -1,7 +1,7 @@
 //===- AsmDirectives.cpp - Custom parts of the assembly -------------------===//
 
 #include "dialects/MTP/IR/AsmDirectives.h"
-#include "dialects/MTP/IR/MTPTypes.h"
+#include "dialects/MTP/IR/MTPOps.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -262,4 +262,90 @@ void mlir::mtp::printPackTypes(OpAsmPrinter &printer, Operation *, Type tokens,
     printer << ", " << promptTokens;
   if (promptTokens || packed != tokens)
     printer << " -> " << packed;
+}
+
+/// A head that applies a function to what it takes.
+static std::unique_ptr<Region> makeHead(Location loc, FlatSymbolRefAttr callee,
+                                        FunctionType type) {
+  auto head = std::make_unique<Region>();
+  Block &block = head->emplaceBlock();
+  for (Type input : type.getInputs())
+    block.addArgument(input, loc);
+  OpBuilder builder(loc.getContext());
+  builder.setInsertionPointToEnd(&block);
+  auto apply =
+      ApplyOp::create(builder, loc, type.getResults(), callee.getValue(),
+                      block.getArguments(), /*prefix=*/"",
+                      /*cache=*/nullptr, /*layer=*/nullptr,
+                      /*memory=*/nullptr, /*memoryLayer=*/nullptr);
+  YieldOp::create(builder, loc, apply.getOutputs());
+  return head;
+}
+
+/// The apply of such a head, null of another.
+static ApplyOp applyOf(Region &head) {
+  Block &block = head.front();
+  if (!llvm::hasNItems(block, 2))
+    return {};
+  auto apply = dyn_cast<ApplyOp>(block.front());
+  auto yield = dyn_cast<YieldOp>(block.back());
+  bool isAll = apply && yield && apply.getPrefix().empty() &&
+               !apply.getCache() && !apply.getMemory() &&
+               apply->getDiscardableAttrs().empty() &&
+               llvm::equal(apply.getInputs(), block.getArguments()) &&
+               llvm::equal(yield.getValues(), apply.getOutputs());
+  return isAll ? apply : ApplyOp();
+}
+
+static FunctionType typeOf(ApplyOp apply) {
+  return FunctionType::get(apply.getContext(), apply->getOperandTypes(),
+                           apply->getResultTypes());
+}
+
+ParseResult
+mlir::mtp::parseHeads(OpAsmParser &parser,
+                      SmallVectorImpl<std::unique_ptr<Region>> &heads) {
+  SmallVector<std::pair<FlatSymbolRefAttr, Location>> names;
+  auto parseName = [&]() -> ParseResult {
+    Location loc = parser.getEncodedSourceLoc(parser.getCurrentLocation());
+    StringAttr name;
+    if (parser.parseSymbolName(name))
+      return failure();
+    names.push_back({FlatSymbolRefAttr::get(name), loc});
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::OptionalSquare,
+                                     parseName))
+    return failure();
+  if (names.empty())
+    return parser.parseCommaSeparatedList([&] {
+      return parser.parseRegion(
+          *heads.emplace_back(std::make_unique<Region>()));
+    });
+  FunctionType type;
+  if (parser.parseType(type))
+    return failure();
+  for (auto [name, loc] : names)
+    heads.push_back(makeHead(loc, name, type));
+  return success();
+}
+
+void mlir::mtp::printHeads(OpAsmPrinter &printer, Operation *,
+                           RegionRange heads) {
+  SmallVector<ApplyOp> applies;
+  for (Region *head : heads)
+    applies.push_back(applyOf(*head));
+  bool isList = llvm::all_of(applies, [&](ApplyOp apply) {
+    return apply && applies.front() && typeOf(apply) == typeOf(applies.front());
+  });
+  if (!isList) {
+    llvm::interleaveComma(heads, printer,
+                          [&](Region *head) { printer.printRegion(*head); });
+    return;
+  }
+  printer << "[";
+  llvm::interleaveComma(applies, printer, [&](ApplyOp apply) {
+    printer << apply.getCalleeAttr();
+  });
+  printer << "] " << typeOf(applies.front());
 }

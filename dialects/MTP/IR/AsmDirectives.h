@@ -83,6 +83,12 @@ void printPackTypes(OpAsmPrinter &printer, Operation *op, Type tokens,
 ParseResult parseOwnNames(OpAsmParser &parser, Region &region);
 void printOwnNames(OpAsmPrinter &printer, Operation *op, Region &region);
 
+/// Heads as regions, or as a list where each applies a function to what it
+/// takes: `[@a, @b] (tensor<?x64xf32>, !mtp.rows) -> tensor<?x112xf32>`.
+ParseResult parseHeads(OpAsmParser &parser,
+                       SmallVectorImpl<std::unique_ptr<Region>> &heads);
+void printHeads(OpAsmPrinter &printer, Operation *op, RegionRange heads);
+
 } // namespace mlir::mtp
 
 #endif // DIALECTS_MTP_IR_ASMDIRECTIVES_H

@@ -329,8 +329,8 @@ def MTP_DraftHeadsOp : MTP_DraftOp<"draft_heads"> {
   let results = (outs MTP_TokenGrid:$drafts,
                       Optional<MTP_LogitsGrid>:$draft_logits);
   let assemblyFormat = [{
-    (`tree` $tree^)? (`vocabulary` $vocabulary^)? attr-dict-with-keyword $heads
-    `:` type($drafts) (`,` type($draft_logits)^)?
+    (`tree` $tree^)? (`vocabulary` $vocabulary^)? attr-dict-with-keyword
+    custom<Heads>($heads) `:` type($drafts) (`,` type($draft_logits)^)?
   }];
   let hasRegionVerifier = 1;
 }

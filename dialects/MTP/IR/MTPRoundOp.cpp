@@ -172,13 +172,14 @@ static LogicalResult verifyWidths(const RoundParts &parts) {
   return success();
 }
 
-/// round_c5: the tree of the drafts is the one verified and accepted.
+/// round_c5: the tree of the drafts is the one verified and accepted, or what
+/// is verified is a tree of each slot.
 static LogicalResult verifySameTree(const RoundParts &parts) {
   std::optional<ArrayRef<int64_t>> parents = treeOf(parts.draft);
   VerifyOp verify = parts.verify;
   AcceptOp accept = parts.accept;
   Value own; // where they are numbers of a slot
-  if (!parts.draft && verify)
+  if (verify && (!parts.draft || verify.getParents()))
     parents = verify.getTree(), own = verify.getParents();
   auto isOther = [&](auto op) {
     return op.getTree() != parents || op.getParents() != own;

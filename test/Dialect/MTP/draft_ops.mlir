@@ -252,6 +252,68 @@ mtp.round @heads {
 
 // -----
 
+// Heads that apply a function each are a list, and others, as with a prefix, are not.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+func.func private @first(%h: tensor<?x8xf32>, %rows: !mtp.rows) -> tensor<?x8xf32> {
+  return %h : tensor<?x8xf32>
+}
+func.func private @second(%h: tensor<?x8xf32>, %rows: !mtp.rows) -> tensor<?x8xf32> {
+  return %h : tensor<?x8xf32>
+}
+// CHECK-LABEL: mtp.round @list {
+mtp.round @list {
+  // CHECK: mtp.draft_heads tree [-1, 0, 1] [@first, @second] (tensor<?x8xf32>, !mtp.rows) -> tensor<?x8xf32> : tensor<?x?xi32>
+  %drafts = mtp.draft_heads tree [-1, 0, 1] {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %l = mtp.apply @first(%h, %rows) : (tensor<?x8xf32>, !mtp.rows) -> tensor<?x8xf32>
+    mtp.yield %l : tensor<?x8xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %l = mtp.apply @second(%h, %rows) : (tensor<?x8xf32>, !mtp.rows) -> tensor<?x8xf32>
+    mtp.yield %l : tensor<?x8xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+func.func private @first(%h: tensor<?x8xf32>, %rows: !mtp.rows) -> tensor<?x8xf32> {
+  return %h : tensor<?x8xf32>
+}
+// CHECK-LABEL: mtp.round @written {
+mtp.round @written {
+  // CHECK: mtp.draft_heads {
+  // CHECK: mtp.apply @first({{.*}}) weights "a."
+  // CHECK: }, {
+  // CHECK: mtp.apply @first(
+  %drafts = mtp.draft_heads {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %l = mtp.apply @first(%h, %rows) weights "a." : (tensor<?x8xf32>, !mtp.rows) -> tensor<?x8xf32>
+    mtp.yield %l : tensor<?x8xf32>
+  }, {
+  ^bb0(%h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %l = mtp.apply @first(%h, %rows) : (tensor<?x8xf32>, !mtp.rows) -> tensor<?x8xf32>
+    mtp.yield %l : tensor<?x8xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+func.func private @first(%h: tensor<?x8xf32>, %rows: !mtp.rows) -> tensor<?x8xf32> {
+  return %h : tensor<?x8xf32>
+}
+// CHECK-LABEL: mtp.round @read {
+mtp.round @read {
+  // CHECK: mtp.draft_heads [@first, @first] (tensor<?x8xf32>, !mtp.rows) -> tensor<?x8xf32> : tensor<?x?xi32>
+  %drafts = mtp.draft_heads [@first, @first] (tensor<?x8xf32>, !mtp.rows) -> tensor<?x8xf32> : tensor<?x?xi32>
+}
+}
+
+// -----
+
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
 // CHECK-LABEL: mtp.round @head {

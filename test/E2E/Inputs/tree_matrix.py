@@ -3,8 +3,9 @@
 
 Every method that can draw a tree, with 1, 8, 32 and 64 nodes that a round verifies, the
 anchor among them: drafters of the tiny model llama-chain, which FOLDER has as `llama`,
-lookahead, whose rows are its nodes, and the two modules of dsv3-chain-mtp2, one per depth and
-the first one reused. Tokens are those of plain decoding, greedy and drawn, in
+lookahead, whose rows are its nodes, the two modules of dsv3-chain-mtp2, one per depth and
+the first one reused, and some of these behind a lookup. Tokens are those of plain decoding,
+greedy and drawn, in
 batches of 1 and 4, on the CPU and on the simulated GPU (where MTP_CUDA_DRIVER is a file). A
 round of k = 0 has one node. With MTP_TREES=all in the environment these are all cases, else
 some of each method and each number of nodes.
@@ -50,6 +51,7 @@ def paths(count, depth):
 
 # EAGLE's own 60 nodes are its deepest and widest beam.
 BEAMS = {8: "3,3,8", 32: "5,8,32", 64: "8,10,64"}
+LOOKUP = "--before=lookup:1,3"
 POLICIES = {"modules": "per-depth", "a module": "reuse"}
 
 
@@ -76,6 +78,12 @@ def cases(folder):
         for kind, (tree, depth) in (("static", static(folder, nodes)), ("dynamic", dynamic(nodes))):
             yield Case(f"{name} {kind}", nodes, (f"--draft-depth-policy={policy}", tree), depth,
                        model="two")
+    for nodes in NODES:
+        tree, depth = static(folder, nodes)
+        yield Case("lookup before eagle1 static", nodes,
+                   (f"--drafter={folder / 'eagle1'}", tree, LOOKUP), depth)
+        tree, depth = dynamic(nodes)
+        yield Case("lookup before modules dynamic", nodes, (tree, LOOKUP), depth, model="two")
     for nodes, sizes in ((8, "2,3,2"), (32, "4,5,4"), (64, "8,5,8")):
         window, ngram = map(int, sizes.split(",")[:2])
         yield Case("lookahead", nodes, (f"--drafter=lookahead:{sizes}",), window + ngram - 3)
@@ -85,8 +93,10 @@ def cases(folder):
 FEW = {("eagle1 static", 64), ("eagle1 dynamic", 32), ("eagle3 static", 8), ("eagle3 dynamic", 64),
        ("medusa static", 32), ("draft-model static", 8), ("lookahead", 64),
        ("modules static", 32), ("modules dynamic", 64), ("a module static", 64),
-       ("a module dynamic", 8)}
-FEW_ON_GPU = {("eagle1 dynamic", 32), ("medusa static", 32), ("modules dynamic", 64)}
+       ("a module dynamic", 8), ("lookup before eagle1 static", 32),
+       ("lookup before modules dynamic", 8)}
+FEW_ON_GPU = {("eagle1 dynamic", 32), ("medusa static", 32), ("modules dynamic", 64),
+              ("lookup before modules dynamic", 8)}
 
 
 def call(*command, **options):

@@ -19,7 +19,7 @@ import weightless
 MAX_K = {"lookup": 4, "ngram": 4, "suffix": 5, "lookup_eagle": 4,
          "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
          "eagle": 4, "eagle26": 4, "eagle_tree": 10, "eagle2": 16, "dflash": 5, "heads": 3,
-         "heads_tree": 3, "head_layers": 2,
+         "heads_tree": 3, "lookup_tree": 3, "head_layers": 2,
          "early": 4, "between": 4, "wide": 3, "topology": 4, "lookahead": 10,
          "random_tree": 5}
 # Of a deep tree not every k.
@@ -77,6 +77,16 @@ def lookup_eagle_round(tokens, n, k, temperature):
     known = tokens[:n + 1]
     drafts = weightless.lookup(known, k, 2, 3) or drafters.eagle(tuple(known), k, temperature)
     return kept_of(drafts, tokens, n), len(drafts)
+
+
+def lookup_tree_round(tokens, n, k, temperature):
+    """The heads' tree where lookup finds nothing, and else its drafts in a row."""
+    known = tokens[:n + 1]
+    found = weightless.lookup(known, k, 2, 3)
+    if found:
+        return kept_of(found, tokens, n), len(found)
+    drafts, parents = drafters.heads_tree(tuple(known), k, temperature)
+    return deepest(drafts, parents, tokens, n), k
 
 
 def depths_of(parents):
@@ -311,6 +321,7 @@ def check(name, artifact):
               "ngram": found_round(lambda known, k: weightless.lookup(known, k, 2, 3)),
               "suffix": found_round(lambda known, k: weightless.suffix(known, k, 6, 30)),
               "lookup_eagle": lookup_eagle_round,
+              "lookup_tree": lookup_tree_round,
               "branches": branches_round, "siblings": None,
               "reduced": small_tree_round(weights.REDUCED),
               "walked": small_tree_round(None),

@@ -18,6 +18,11 @@ MISTAKES = {
     "mixed": ("lookup.mlir", "%draft = arith.select %has, %a, %b : i32",
               "%is_own = arith.cmpi sge, %a, %none : i32\n"
               "    %draft = arith.select %is_own, %a, %b : i32"),
+    # A lookup's drafts at the nodes of the other drafter's tree, and that tree as a chain.
+    "branched": ("lookup.mlir", "%parent = arith.select %finds, %before, %b : i32",
+                 "%parent = arith.maxsi %b, %b : i32"),
+    "strung": ("lookup.mlir", "%parent = arith.select %finds, %before, %b : i32",
+               "%parent = arith.maxsi %before, %before : i32"),
     # Votes of those that have been voted down.
     "live": ("suffix.mlir", "%stays = arith.andi %same, %is_draft",
              "%stays = arith.ori %same, %is_draft"),
