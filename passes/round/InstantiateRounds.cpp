@@ -419,6 +419,27 @@ static LogicalResult checkCounts(Block &body) {
   return success();
 }
 
+/// What a host sees of drafts has a row for each slot, in a buffer of its own,
+/// where they were picked row by row, too; one that is none is -1.
+static void showBySlot(Block &body) {
+  for (auto wait : llvm::to_vector(body.getOps<AwaitHostOp>())) {
+    Value drafts = wait.getDrafts();
+    if (!drafts.getDefiningOp<RegroupOp>())
+      continue;
+    OpBuilder builder(wait);
+    auto ints =
+        RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+    Value slots = SlotsOp::create(builder, wait.getLoc(), ints);
+    SlotBody copy(builder, wait.getLoc(), "shown", slots, drafts);
+    // A body that hands on what it is given is no op.
+    auto shown = [&](Value draft) {
+      return copy.max(copy.element(copy.input(0), draft), copy.constant(-1));
+    };
+    Value all = copy.vector(widthOf(drafts), shown);
+    wait.getDraftsMutable().assign(copy.yield(all).front());
+  }
+}
+
 FailureOr<Operation *> InstantiateRoundsPass::instantiate(Operation *op,
                                                           int64_t k,
                                                           int64_t nodes,
@@ -447,6 +468,7 @@ FailureOr<Operation *> InstantiateRoundsPass::instantiate(Operation *op,
   if (goesByK && failed(flatten(instance)))
     return failure();
   refineTypes(instance);
+  showBySlot(body);
   if (failed(checkCounts(body)))
     return failure();
   return instance;
