@@ -48,7 +48,7 @@ def MTP_RoundOp : MTP_Op<"round", [
       logits have the target's vocabulary or that of the draft operation, whose
       tokens are the target's.
     - (C5) a tree is verified and accepted with the parents with which it is
-      drafted.
+      drafted, or both with parents that are numbers of each slot.
     - (C6) the envelope has max_k >= 1 with a draft operation, and as many
       modules as max_k at most; 0 where nothing drafts; a tree has max_nodes
       nodes at most, and where drafts are no tree these are max_k + 1; k is
@@ -262,8 +262,8 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
     - (C1) parents: 2 to 64 nodes, the first -1, every other >= 0 and less than
       its own index.
     - (C2) regions are as a chain's (C1 to C5).
-    - (C3) the result has a column per node but the first; in a round with a k
-      one per node of the round but the first.
+    - (C3) the result has a column per node but the first, or leaves their
+      number open; in a round with a k one per node of the round but the first.
     - (C4) vocabulary and draft logits are as a chain's (C6, C7). Those of a
       node lack its siblings before it.
   }];
@@ -312,6 +312,15 @@ def MTP_DraftHeadsOp : MTP_DraftOp<"draft_heads"> {
       %l = mtp.apply @head(%h) weights "heads.1." : ...
       mtp.yield %l : tensor<?x4096xf32>
     } : tensor<?x5xi32>
+    ```
+
+    Where each region applies a function to what it takes and yields what that
+    gives, without a prefix or a cache, the functions may stand in a list:
+
+    ```mlir
+    %drafts = mtp.draft_heads tree [-1, 0, 0, 0, 1, 1] [@head_0, @head_1]
+              (tensor<?x192xf32>, !mtp.rows) -> tensor<?x4096xf32>
+              : tensor<?x5xi32>
     ```
 
     Constraints:
