@@ -80,6 +80,8 @@ protected:
     envelope = *gpu->envelope();
   }
 
+  void expectLogitsOfTheCpu();
+
   std::shared_ptr<const Model> gpu;
   EnvelopeInfo envelope;
 };
@@ -87,7 +89,16 @@ protected:
 /// Models that fill several pages.
 class GpuPages : public Gpu {};
 
+/// Models with recurrent layers.
+class GpuHybrid : public Gpu {};
+
 } // namespace
+
+/// Whether the environment has MTP_TREES=all.
+static bool takesAll() {
+  const char *trees = std::getenv("MTP_TREES");
+  return trees && std::string_view(trees) == "all";
+}
 
 TEST_P(Gpu, DraftsBatchesAndSchedulesChangeNoBit) {
   uint64_t drafted = 0, accepted = 0;
@@ -155,7 +166,7 @@ static std::pair<float, float> bestTwo(std::vector<float> row) {
   return {row[0], row[1]};
 }
 
-TEST_P(Gpu, LogitsAreTheCpus) {
+void Gpu::expectLogitsOfTheCpu() {
   std::shared_ptr<const Model> cpu =
       loadArtifact(GetParam().name, DeviceKind::Cpu);
   ASSERT_TRUE(cpu);
@@ -192,6 +203,55 @@ TEST_P(Gpu, LogitsAreTheCpus) {
     }
   }
   EXPECT_GE(compared, run.sequences.size());
+}
+
+TEST_P(Gpu, LogitsAreTheCpus) { expectLogitsOfTheCpu(); }
+TEST_P(GpuHybrid, LogitsAreTheCpus) { expectLogitsOfTheCpu(); }
+
+namespace {
+/// A session: drafts, slots, and tokens of a prompt's chunk.
+struct Cell {
+  uint32_t k, slots, chunk;
+};
+} // namespace
+
+/// Every k with every number of slots and chunk with MTP_TREES=all in the
+/// environment, or else every k once, with one of either: each number of slots
+/// has few drafts, many, and both chunks.
+static std::vector<Cell> cellsOf(const EnvelopeInfo &envelope) {
+  std::vector<Cell> cells;
+  for (uint32_t k = 0; k <= envelope.maxK; ++k)
+    for (uint32_t slots = 1; slots <= envelope.maxBatch; ++slots)
+      for (uint32_t chunk : {5u, envelope.prefillChunk})
+        if (takesAll() || (slots == 1 + k % envelope.maxBatch &&
+                           (chunk == 5) == (k / envelope.maxBatch % 2 == 0)))
+          cells.push_back({k, slots, chunk});
+  return cells;
+}
+
+// Prompts are longer than a chunk of 5.
+TEST_P(GpuHybrid, EveryKBatchAndChunkChangeNoBit) {
+  uint64_t drafted = 0, accepted = 0;
+  std::vector<Request> requests = shortRequests(envelope.vocab);
+  requests.push_back(
+      makeRequest(/*index=*/3, /*prompt=*/11, /*output=*/5, envelope.vocab));
+  requests[1].sampling = {0.8f, 20, 0.9f, 0.02f, /*seed=*/78};
+  requests[2].sampling = {1.2f, 0, 1.0f, 0.0f, /*seed=*/79};
+  Outcome expected = generate(gpu, single(/*k=*/0, /*slots=*/1), requests);
+  for (const Cell &cell : cellsOf(envelope)) {
+    setSchedule(/*seed=*/1 + cell.k);
+    SessionOptions options = single(cell.k, cell.slots);
+    options.prefillChunk = cell.chunk;
+    options.chunksPerStep = SessionOptions::kUnbounded;
+    Outcome run = generate(gpu, options, requests);
+    expectSame(run, expected, options);
+    for (uint64_t count : run.statistics.drafted)
+      drafted += count;
+    for (uint64_t count : run.statistics.accepted)
+      accepted += count;
+  }
+  EXPECT_GT(accepted, 2u);
+  EXPECT_LT(accepted + 2, drafted);
 }
 
 static std::string nameOf(const testing::TestParamInfo<Plans> &info) {
@@ -241,6 +301,20 @@ INSTANTIATE_TEST_SUITE_P(Parallel, Gpu,
                                          Plans{"heads.sim", kExact},
                                          Plans{"p-eagle.sim", kExact}),
                          nameOf);
+
+// Integer weights, each with what is beside them.
+INSTANTIATE_TEST_SUITE_P(Integers, GpuHybrid,
+                         testing::Values(Plans{"hybrid.int8", kExact},
+                                         Plans{"hybrid.int4", kExact}),
+                         nameOf);
+// With MTP_TREES=all alone: above, f32 has each k with two slots, and all slots
+// with the most drafts.
+INSTANTIATE_TEST_SUITE_P(Floats, GpuHybrid,
+                         testing::ValuesIn(takesAll() ? std::vector{Plans{
+                                                            "hybrid", kExact}}
+                                                      : std::vector<Plans>()),
+                         nameOf);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuHybrid);
 
 INSTANTIATE_TEST_SUITE_P(
     Models, GpuPages,

@@ -18,7 +18,7 @@ import pathlib
 import subprocess
 import sys
 
-from artifacts import BOTH, METHODS, Job, gpu_jobs
+from artifacts import BOTH, HYBRIDS, METHODS, Job, gpu_jobs
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "Target" / "Inputs"))
 from spills import is_faulty, is_large  # noqa: E402
@@ -31,6 +31,8 @@ def modules():
         yield job.name, [flag for flag in job.compiling if flag not in BOTH]
     for name in ("tree", *METHODS):
         yield name, []
+    for name, options in HYBRIDS.items():
+        yield name, options.get("flags", [])
 
 
 def choose(only):
