@@ -3,6 +3,7 @@
 #include "test/Runtime/FakeModel.h"
 #include "tools/mtp-serve/ReplyHeader.h"
 #include "tools/mtp-serve/Routes.h"
+#include "tools/mtp-serve/Target.h"
 
 #include <future>
 #include <gtest/gtest.h>
@@ -34,9 +35,11 @@ public:
     request.contentType = std::move(type);
     request.authorization = std::move(authorization);
     request.id = "id";
+    if (auto refusal = routes.answerHeader(request))
+      return {std::move(*refusal), nullptr, nullptr};
     RouteAnswer answer = routes.answer(request);
-    if (answer.work)
-      answer.reply = answer.work();
+    if (answer.text)
+      answer.reply = answer.text->work();
     return answer;
   }
   /// The answer to a body of completions.
@@ -131,6 +134,7 @@ TEST(Routes, AsksForAKey) {
   EXPECT_EQ(status("/v1/models", "Basic first"), 401u);
   EXPECT_EQ(status("/nothing", ""), 401u);
   EXPECT_EQ(status("/v1/models", "Bearer first"), 200u);
+  EXPECT_EQ(status("/v1/models", "bearer  first"), 200u);
   EXPECT_EQ(status("/v1/models", "Bearer second"), 200u);
   EXPECT_EQ(status("/health", ""), 200u);
   EXPECT_EQ(rig.ask("OPTIONS", "/v1/completions").reply.status, 204u);
@@ -187,7 +191,7 @@ TEST(Routes, RefusesWhenAKeyHasTooMany) {
   EXPECT_EQ(first.generation->asked().client, 1u);
   RouteAnswer second = ask("Bearer first", two);
   EXPECT_EQ(second.reply.status, 429u);
-  EXPECT_NE(second.reply.body.find("3 sequences of one key"),
+  EXPECT_NE(second.reply.body.find("3 sequences and texts of one key"),
             std::string::npos);
   RouteAnswer other = ask("Bearer second", two);
   ASSERT_TRUE(other.generation);
@@ -195,6 +199,20 @@ TEST(Routes, RefusesWhenAKeyHasTooMany) {
   while (!first.generation->hasEnded() || !other.generation->hasEnded())
     rig.pump();
   EXPECT_TRUE(ask("Bearer first", two).generation);
+}
+
+TEST(Routes, WhatCanNeverRunIsNotToTryLater) {
+  Rig rig(/*waiting=*/2);
+  RouteAnswer answer =
+      rig.ask("POST", "/v1/completions", R"({"prompt": [1], "n": 7})");
+  EXPECT_EQ(answer.reply.status, 400u);
+  EXPECT_NE(answer.reply.body.find("\"param\": \"n\""), std::string::npos);
+  ServerOptions options;
+  options.limits.perKey = 3;
+  EXPECT_EQ(Rig(64, options)
+                .ask("POST", "/v1/completions", R"({"prompt": [1], "n": 4})")
+                .reply.status,
+            400u);
 }
 
 TEST(Routes, MinTokensOfMoreThanThereAreIsRefused) {
@@ -224,7 +242,18 @@ TEST(Routes, EndsWhatIsBeingEncoded) {
   Rig rig(/*waiting=*/4);
   // The worker is busy with somebody else's text.
   std::promise<void> go;
-  EXPECT_FALSE(rig.dispatcher.runLater([&] { go.get_future().wait(); }, [] {}));
+  auto busy = std::make_shared<TextJob>();
+  busy->work = [&] {
+    go.get_future().wait();
+    return HttpReply();
+  };
+  EXPECT_FALSE(rig.dispatcher.runLater(busy));
+  auto text = std::make_shared<TextJob>();
+  text->work = [] {
+    ADD_FAILURE() << "a text that nobody wants";
+    return HttpReply();
+  };
+  EXPECT_FALSE(rig.dispatcher.runLater(text));
   // A text is encoded by the worker, which looks at what is asked before it.
   GenerationRequest request;
   request.prompts = {{.text = "", .ids = {1}},
@@ -242,6 +271,8 @@ TEST(Routes, EndsWhatIsBeingEncoded) {
   rig.dispatcher.abortAll();
   ASSERT_TRUE(first->error());
   EXPECT_EQ(first->error()->status, 503u);
+  ASSERT_TRUE(text->error);
+  EXPECT_EQ(text->error->status, 503u);
   // What was encoded for nobody is dropped, and holds no place in the queue.
   go.set_value();
   for (int turn = 0; turn < 5; ++turn) {
@@ -251,6 +282,61 @@ TEST(Routes, EndsWhatIsBeingEncoded) {
     EXPECT_EQ(next->error()->status, 400u);
   }
   EXPECT_EQ(first->error()->status, 503u);
+}
+
+TEST(Routes, TextsCountForTheirKey) {
+  ServerOptions options;
+  options.keys = {"first", "second"};
+  options.limits.perKey = 2;
+  Rig rig(64, options);
+  std::promise<void> go;
+  std::shared_future<void> gone = go.get_future().share();
+  auto refusalOf = [&](uint64_t client) {
+    auto job = std::make_shared<TextJob>();
+    job->client = client;
+    job->work = [gone] {
+      gone.wait();
+      return HttpReply();
+    };
+    MaybeError error = rig.dispatcher.runLater(job);
+    return error ? error->status : 0;
+  };
+  EXPECT_EQ(refusalOf(1), 0u);
+  EXPECT_EQ(refusalOf(1), 0u);
+  EXPECT_EQ(refusalOf(1), 429u);
+  RouteAnswer answer = rig.ask("POST", "/v1/completions", R"({"prompt": [1]})",
+                               "application/json", "Bearer first");
+  EXPECT_EQ(answer.reply.status, 429u);
+  EXPECT_EQ(refusalOf(2), 0u);
+  go.set_value();
+  rig.pump();
+}
+
+TEST(Routes, WhatIsEncodedWaits) {
+  Rig rig;
+  std::promise<void> go;
+  auto busy = std::make_shared<TextJob>();
+  busy->work = [&] {
+    go.get_future().wait();
+    return HttpReply();
+  };
+  EXPECT_FALSE(rig.dispatcher.runLater(busy));
+  GenerationRequest request;
+  request.prompts = {{.text = "", .ids = {1}},
+                     {.text = "a text", .isText = true}};
+  request.minTokens = 17;
+  std::shared_ptr<Generation> generation;
+  EXPECT_FALSE(rig.dispatcher.start(request, "id", generation));
+  auto waits = [&](const char *count) {
+    std::string line = "vllm:num_requests_waiting{model_name=\"fake\"} ";
+    return rig.ask("GET", "/metrics").reply.body.find(line + count + "\n") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(waits("2"));
+  go.set_value();
+  while (!generation->error())
+    rig.pump();
+  EXPECT_TRUE(waits("0"));
 }
 
 TEST(Routes, CountsForPrometheus) {
@@ -286,6 +372,17 @@ TEST(ReplyHeader, NamesOriginsThatMay) {
   EXPECT_EQ(originHeaders({"*"}, "http://b", "").front().second, "*");
   EXPECT_NE(originHeaders({"*"}, "http://b", "a\r\nb: c").back().first,
             "Access-Control-Allow-Headers");
+}
+
+TEST(Target, NamesAPath) {
+  EXPECT_EQ(pathOf("/v1/models?a=b"), "/v1/models");
+  EXPECT_EQ(pathOf("/v1/models/a%20b%2fc?d%20"), "/v1/models/a b/c");
+  EXPECT_EQ(pathOf("/a%2"), "/a%2");
+  EXPECT_EQ(pathOf("/a%zz%"), "/a%zz%");
+  EXPECT_EQ(pathOf("http://host:8080/version?x"), "/version");
+  EXPECT_EQ(pathOf("https://host"), "/");
+  EXPECT_EQ(pathOf("http://host?/version"), "/");
+  EXPECT_EQ(pathOf("*"), "*");
 }
 
 TEST(ReplyHeader, TakesIdsThatHarmNothing) {

@@ -1,15 +1,7 @@
 //===- server_test.cpp - A server over sockets ----------------------------===//
 
-#include "test/Runtime/FakeModel.h"
 #include "test/Runtime/LosingExecutable.h"
-#include "tools/mtp-serve/Server.h"
-
-#include <arpa/inet.h>
-#include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <thread>
-#include <unistd.h>
+#include "test/Serve/ServerRig.h"
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -17,98 +9,8 @@ using namespace mtp::test;
 
 namespace {
 
-/// A server with a thread of its own.
-class Running {
-public:
-  using MakeSession = std::function<Result<std::unique_ptr<Session>>()>;
-  explicit Running(std::unique_ptr<Session> session, ServerOptions options = {},
-                   MakeSession fallback = {}) {
-    facts.names = {"fake"};
-    facts.vocab = 64;
-    facts.maxContext = session->model()->envelope()->maxContext;
-    facts.maxK = session->options().k;
-    facts.slots = session->options().maxSlots;
-    options.port = 0;
-    options.logsRequests = false;
-    server = *Server::create(std::move(session), facts, options);
-    if (fallback)
-      server->setFallback(std::move(fallback));
-    thread = std::thread([this] { status = server->run(); });
-  }
-  ~Running() { end().ignore(); }
-  Status end() {
-    server->stop();
-    return await();
-  }
-  /// Until it ends by itself.
-  Status await() {
-    if (thread.joinable())
-      thread.join();
-    return status;
-  }
-
-  ModelFacts facts;
-  std::unique_ptr<Server> server;
-  Status status;
-  std::thread thread;
-};
-
-/// A client that says and reads bytes.
-class Client {
-public:
-  /// `buffer`: bytes that the kernel keeps for it; 0: what it likes.
-  explicit Client(const Running &running, int buffer = 0)
-      : socket(::socket(AF_INET, SOCK_STREAM, 0)) {
-    if (buffer > 0)
-      ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
-    struct sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(running.server->port());
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr *>(&address),
-                        sizeof(address)),
-              0);
-  }
-  ~Client() { ::close(socket); }
-  void say(const std::string &text) {
-    EXPECT_EQ(::send(socket, text.data(), text.size(), MSG_NOSIGNAL),
-              ssize_t(text.size()));
-  }
-  void complete(const std::string &body) {
-    say("POST /v1/completions HTTP/1.1\r\nHost: x\r\n"
-        "Content-Type: application/json\r\nContent-Length: " +
-        std::to_string(body.size()) + "\r\n\r\n" + body);
-  }
-  /// Until `end` has come, or all.
-  std::string read(const std::string &end = "") {
-    std::string text;
-    char block[4096];
-    while (end.empty() || text.find(end) == text.npos) {
-      ssize_t count = ::recv(socket, block, sizeof(block), 0);
-      if (count <= 0)
-        break;
-      text.append(block, size_t(count));
-    }
-    return text;
-  }
-  void closeOneSide() { ::shutdown(socket, SHUT_WR); }
-
-private:
-  int socket;
-};
-
 /// A context whose tokens take a while.
 constexpr uint32_t kLong = 1 << 16;
-
-std::unique_ptr<Session> open(uint32_t context = 96) {
-  FakeOptions options;
-  options.maxContext = context;
-  return *Session::create(loadFakeModel(options));
-}
-
-bool contains(const std::string &text, const char *part) {
-  return text.find(part) != text.npos;
-}
 
 } // namespace
 
@@ -180,22 +82,6 @@ TEST(Server, AClientThatClosesIsCancelled) {
 }
 
 namespace {
-
-std::string metricsOf(const Running &running) {
-  Client client(running);
-  client.say("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  return client.read();
-}
-
-/// Until the metrics have a line.
-bool awaitMetric(const Running &running, const char *line) {
-  for (int turn = 0; turn < 3000; ++turn) {
-    if (contains(metricsOf(running), line))
-      return true;
-    ::usleep(10000);
-  }
-  return false;
-}
 
 /// The ids in the events of a stream.
 std::vector<int32_t> idsOf(const std::string &text) {

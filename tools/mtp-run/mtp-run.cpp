@@ -93,7 +93,7 @@ static void addPromptFlags(CLI::App &app, SessionOptions &s) {
             "How long the rows of prompts should hold up sequences that run "
             "(0: a chunk, however long; default: 20)")
       ->group(kGeneration);
-  addNumber(app, "--step-milliseconds", s.stepMilliseconds,
+  addNumber(app, "--step-milliseconds,--step-ms", s.stepMilliseconds,
             "How long a round with rows of a prompt beside its own should take "
             "(0: as long as one without, and --prompt-milliseconds)")
       ->group(kGeneration);

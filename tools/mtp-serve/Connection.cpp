@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-serve/ReplyHeader.h"
 #include "tools/mtp-serve/Sse.h"
+#include "tools/mtp-serve/Target.h"
 
 #include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -35,12 +36,15 @@ using Seconds = std::chrono::seconds;
 static constexpr size_t kReadAhead = 64 << 10;
 /// What is asked for of a connection that has sent nothing.
 static constexpr size_t kFirstRead = 1 << 10;
+/// What the body may have of a request that needs none.
+static constexpr size_t kUselessBody = 1 << 10;
 
 Connection::Connection(asio::ip::tcp::socket socket, Dispatcher &dispatcher,
                        Routes &routes, const ServerOptions &options)
     : tcp(std::move(socket)), buffer(options.limits.headerBytes + kReadAhead),
-      news(tcp.get_executor()), dispatcher(dispatcher), routes(routes),
-      options(options) {
+      news(tcp.get_executor()),
+      guard(tcp.socket(), Seconds(options.limits.writeSeconds)),
+      dispatcher(dispatcher), routes(routes), options(options) {
   error_code error;
   auto end = tcp.socket().remote_endpoint(error);
   if (!error)
@@ -78,28 +82,67 @@ awaitable<void> Connection::run() {
   close();
 }
 
+/// RFC 9112, 6.3: whether there is no doubt about where the body ends, and so
+/// the next request begins.
+template <typename Header>
+static bool hasCertainLength(const Header &header) {
+  auto [begin, end] = header.equal_range(http::field::transfer_encoding);
+  if (begin == end)
+    return true;
+  return std::next(begin) == end && header.version() >= 11 &&
+         beast::iequals(begin->value(), "chunked") &&
+         header.count(http::field::content_length) == 0;
+}
+
+static ApiError uncertainLength() {
+  ApiError error;
+  error.message = "expected 'Transfer-Encoding: chunked' of HTTP/1.1 or "
+                  "'Content-Length', got another length of the body";
+  return error;
+}
+
 awaitable<bool> Connection::serveOne() {
   Parser parser;
   parser.header_limit(options.limits.headerBytes);
   parser.body_limit(options.limits.bodyBytes);
-  if (error_code error = co_await read(parser)) {
-    co_await refuse(error);
+  if (error_code error = co_await readHeader(parser)) {
+    if (MaybeError answer = errorOf(error)) {
+      Exchange exchange;
+      exchange.line = "-";
+      exchange.request.id = dispatcher.makeId();
+      exchange.began = Clock::now();
+      co_await refuse(exchange, Routes::replyOf(*answer));
+    }
     co_return false;
   }
-  Exchange exchange = exchangeOf(parser.release());
-  RouteAnswer answer = routes.answer(exchange.request);
-  if (answer.work)
-    answer.reply = co_await later(std::move(answer.work));
-  if (answer.generation) {
-    co_await generate(exchange, answer.generation);
-  } else {
-    co_await reply(exchange, answer.reply);
+  Exchange exchange = exchangeOf(parser);
+  std::optional<HttpReply> refusal;
+  bool isCertain = hasCertainLength(parser.get());
+  if (!isCertain)
+    refusal = Routes::replyOf(uncertainLength());
+  else
+    refusal = routes.answerHeader(exchange.request);
+  if (!refusal) {
+    if (MaybeError error = co_await readBody(parser, exchange.request))
+      refusal = Routes::replyOf(*error);
+    else if (!parser.is_done())
+      co_return false;
+  }
+  if (refusal && (!isCertain || !parser.is_done())) {
+    co_await refuse(exchange, std::move(*refusal));
+    co_return false;
+  }
+  exchange.began = Clock::now();
+  if (refusal) {
+    co_await reply(exchange, *refusal);
     log(exchange, nullptr);
+  } else {
+    co_await answer(exchange);
   }
   co_return exchange.keepsAlive && !retires;
 }
 
-awaitable<error_code> Connection::read(Parser &parser) {
+awaitable<error_code> Connection::readHeader(Parser &parser) {
   const Limits &limits = options.limits;
   error_code error;
   // What was sent ahead is there already.
@@ -119,22 +162,46 @@ awaitable<error_code> Connection::read(Parser &parser) {
   tcp.expires_after(Seconds(limits.headerSeconds));
   co_await http::async_read_header(tcp, buffer, parser,
                                    redirect_error(use_awaitable, error));
-  tcp.expires_after(Seconds(limits.bodySeconds));
-  if (!error &&
-      beast::iequals(parser.get()[http::field::expect], "100-continue")) {
-    http::response<http::empty_body> go(http::status::continue_,
-                                        parser.get().version());
-    co_await http::async_write(tcp, go, redirect_error(use_awaitable, error));
-  }
-  if (!error)
-    co_await http::async_read(tcp, buffer, parser,
-                              redirect_error(use_awaitable, error));
   tcp.expires_never();
   co_return error;
 }
 
-/// Answers what is no request, where there is somebody to be answered.
-awaitable<void> Connection::refuse(error_code error) {
+awaitable<MaybeError> Connection::readBody(Parser &parser,
+                                           HttpRequest &request) {
+  const std::string &body = parser.get().body();
+  uint64_t said = parser.content_length().value_or(0);
+  uint64_t most =
+      request.method == "POST" ? options.limits.bodyBytes : kUselessBody;
+  if (said > most)
+    co_return errorOf(http::error::body_limit);
+  if (MaybeError full =
+          request.share.grow(dispatcher.bodies(), request.client, said))
+    co_return full;
+  error_code error;
+  tcp.expires_after(Seconds(options.limits.bodySeconds));
+  if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+    http::response<http::empty_body> go(http::status::continue_,
+                                        parser.get().version());
+    co_await http::async_write(tcp, go, redirect_error(use_awaitable, error));
+  }
+  while (!error && !parser.is_done()) {
+    co_await http::async_read_some(tcp, buffer, parser,
+                                   redirect_error(use_awaitable, error));
+    if (body.size() > most)
+      error = http::error::body_limit;
+    // Of chunks nobody says how many there are.
+    if (MaybeError full = request.share.grow(dispatcher.bodies(),
+                                             request.client, body.size()))
+      co_return full;
+  }
+  tcp.expires_never();
+  if (error)
+    co_return errorOf(error);
+  request.body = std::move(parser.get().body());
+  co_return std::nullopt;
+}
+
+MaybeError Connection::errorOf(error_code error) const {
   ApiError answer;
   if (error == http::error::body_limit) {
     answer.status = 413;
@@ -149,25 +216,45 @@ awaitable<void> Connection::refuse(error_code error) {
              error == http::error::partial_message ||
              error.category() !=
                  http::make_error_code(http::error::bad_method).category()) {
-    co_return;
+    return std::nullopt;
   } else {
     answer.message = "expected a request of HTTP/1.1, got another thing (" +
                      error.message() + ")";
   }
-  Exchange exchange;
-  exchange.line = "-";
-  exchange.request.id = dispatcher.makeId();
+  return answer;
+}
+
+awaitable<void> Connection::refuse(Exchange &exchange, HttpReply refusal) {
+  // What comes of it is dropped.
+  exchange.request.share.release();
+  exchange.keepsAlive = false;
   exchange.began = Clock::now();
-  co_await reply(exchange, Routes::replyOf(answer));
+  co_await reply(exchange, refusal);
   log(exchange, nullptr);
-  // The rest of it has not come yet.
   co_await linger();
+}
+
+awaitable<void> Connection::answer(Exchange &exchange) {
+  RouteAnswer answer = routes.answer(exchange.request);
+  // What is needed of it has been taken.
+  exchange.request.body = {};
+  exchange.request.share.release();
+  if (answer.generation) {
+    co_await generate(exchange, answer.generation);
+  } else if (answer.text) {
+    co_await answerText(exchange, answer.text);
+  } else {
+    co_await reply(exchange, answer.reply);
+    log(exchange, nullptr);
+  }
 }
 
 awaitable<void> Connection::linger() {
   error_code error;
   tcp.socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);
   tcp.expires_after(Seconds(2));
+  buffer.clear();
+  buffer.shrink_to_fit();
   std::vector<char> dropped(1 << 14);
   for (uint64_t left = options.limits.bodyBytes; !error && left > 0;) {
     size_t count = co_await tcp.async_read_some(
@@ -176,26 +263,26 @@ awaitable<void> Connection::linger() {
   }
 }
 
-Connection::Exchange Connection::exchangeOf(Request request) {
-  auto field = [&](http::field name) { return std::string(request[name]); };
+Connection::Exchange Connection::exchangeOf(const Parser &parser) {
+  // Fields behind a body are none of the header, which is all that is here.
+  const auto &header = parser.get();
+  auto field = [&](http::field name) { return std::string(header[name]); };
   Exchange exchange;
-  exchange.began = Clock::now();
   HttpRequest &plain = exchange.request;
-  plain.method = std::string(request.method_string());
-  std::string target(request.target());
-  plain.path = target.substr(0, target.find('?'));
+  plain.method = std::string(header.method_string());
+  std::string target(header.target());
+  plain.path = pathOf(target);
   plain.contentType = field(http::field::content_type);
   plain.authorization = field(http::field::authorization);
-  plain.id = std::string(request["X-Request-Id"]);
+  plain.id = std::string(header["X-Request-Id"]);
   if (!isRequestId(plain.id))
     plain.id = dispatcher.makeId();
   exchange.origin = field(http::field::origin);
   exchange.askedHeaders = field(http::field::access_control_request_headers);
   exchange.line = printable(plain.method + " " + target);
-  exchange.version = request.version();
+  exchange.version = header.version();
   exchange.isHead = plain.method == "HEAD";
-  exchange.keepsAlive = request.keep_alive();
-  plain.body = std::move(request.body());
+  exchange.keepsAlive = header.keep_alive();
   return exchange;
 }
 
@@ -225,14 +312,13 @@ awaitable<void> Connection::reply(Exchange &exchange, const HttpReply &reply) {
   response.keep_alive(exchange.keepsAlive);
   response.body() = reply.body;
   response.prepare_payload();
-  tcp.expires_after(Seconds(options.limits.writeSeconds));
+  GuardedWrite write(guard);
   if (exchange.isHead) {
     http::response_serializer<http::string_body> serializer(response);
     co_await http::async_write_header(tcp, serializer, use_awaitable);
   } else {
     co_await http::async_write(tcp, response, use_awaitable);
   }
-  tcp.expires_never();
 }
 
 namespace {
@@ -254,20 +340,31 @@ private:
 };
 } // namespace
 
-awaitable<HttpReply> Connection::later(std::function<HttpReply()> work) {
-  auto made = std::make_shared<HttpReply>();
-  auto isThere = std::make_shared<bool>(false);
-  MaybeError error =
-      dispatcher.runLater([made, work = std::move(work)] { *made = work(); },
-                          [this, isThere] {
-                            *isThere = true;
-                            news.cancel();
-                          });
-  if (error)
-    co_return Routes::replyOf(*error);
-  while (!*isThere)
-    co_await waitForNews();
-  co_return std::move(*made);
+awaitable<void> Connection::answerText(Exchange &exchange,
+                                       std::shared_ptr<TextJob> job) {
+  if (MaybeError error = dispatcher.runLater(job)) {
+    co_await reply(exchange, Routes::replyOf(*error));
+  } else {
+    job->listener = [this] { news.cancel(); };
+    co_await (replyLater(exchange, *job) || watch());
+    job->listener = {};
+    // Of a client that is gone.
+    job->isDropped = true;
+    exchange.keepsAlive &= job->isDone();
+  }
+  log(exchange, nullptr);
+}
+
+/// Like produce().
+awaitable<void> Connection::replyLater(Exchange &exchange, TextJob &job) {
+  try {
+    while (!job.isDone())
+      co_await waitForNews();
+    co_await reply(exchange, job.error ? Routes::replyOf(*job.error)
+                                       : std::move(*job.reply));
+  } catch (const std::exception &) {
+    exchange.keepsAlive = false;
+  }
 }
 
 double Connection::secondsFor(const Generation &generation) const {
@@ -345,27 +442,26 @@ awaitable<void> Connection::stream(Exchange &exchange, Generation &generation) {
   response.chunked(hasChunks);
   response.keep_alive(exchange.keepsAlive);
   http::response_serializer<http::empty_body> serializer(response);
-  Seconds slowest(options.limits.writeSeconds);
-  tcp.expires_after(slowest);
-  co_await http::async_write_header(tcp, serializer, use_awaitable);
+  {
+    GuardedWrite write(guard);
+    co_await http::async_write_header(tcp, serializer, use_awaitable);
+  }
   while (!generation.isFinished()) {
-    tcp.expires_never();
     while (!generation.hasNews())
       co_await waitForNews();
     std::string events = generation.takeEvents();
     if (events.empty())
       continue;
-    tcp.expires_after(slowest);
+    GuardedWrite write(guard);
     if (hasChunks)
       co_await asio::async_write(tcp, http::make_chunk(asio::buffer(events)),
                                  use_awaitable);
     else
       co_await asio::async_write(tcp, asio::buffer(events), use_awaitable);
   }
-  tcp.expires_after(slowest);
+  GuardedWrite write(guard);
   if (hasChunks)
     co_await asio::async_write(tcp, http::make_chunk_last(), use_awaitable);
-  tcp.expires_never();
 }
 
 awaitable<void> Connection::waitForNews() {

@@ -4,6 +4,7 @@
 #define MTP_TOOLS_MTP_SERVE_CONNECTION_H
 
 #include "tools/mtp-serve/Routes.h"
+#include "tools/mtp-serve/WriteGuard.h"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -34,7 +35,6 @@ public:
 private:
   using Parser =
       boost::beast::http::request_parser<boost::beast::http::string_body>;
-  using Request = boost::beast::http::request<boost::beast::http::string_body>;
 
   /// What all that is written for a request has in its header.
   struct Exchange {
@@ -51,16 +51,27 @@ private:
 
   /// A request and its answer. False: the connection ends.
   boost::asio::awaitable<bool> serveOne();
-  boost::asio::awaitable<boost::system::error_code> read(Parser &parser);
-  boost::asio::awaitable<void> refuse(boost::system::error_code error);
-  Exchange exchangeOf(Request request);
+  boost::asio::awaitable<boost::system::error_code> readHeader(Parser &parser);
+  /// Reads the body of a request, which then is well. Else what to answer it,
+  /// or nothing where there is nobody to be answered.
+  boost::asio::awaitable<MaybeError> readBody(Parser &parser,
+                                              HttpRequest &request);
+  /// Answers a request that has not been read to its end, and ends the
+  /// connection.
+  boost::asio::awaitable<void> refuse(Exchange &exchange, HttpReply reply);
+  /// What is answered where reading failed; nothing where nobody is there.
+  MaybeError errorOf(boost::system::error_code error) const;
+  Exchange exchangeOf(const Parser &parser);
+  boost::asio::awaitable<void> answer(Exchange &exchange);
   /// Seconds that a generation may take; zero: as many as it likes.
   double secondsFor(const Generation &generation) const;
 
   boost::asio::awaitable<void> reply(Exchange &exchange,
                                      const HttpReply &reply);
-  /// Waits for the reply that the worker makes.
-  boost::asio::awaitable<HttpReply> later(std::function<HttpReply()> work);
+  /// Gives the reply that the worker makes.
+  boost::asio::awaitable<void> answerText(Exchange &exchange,
+                                          std::shared_ptr<TextJob> job);
+  boost::asio::awaitable<void> replyLater(Exchange &exchange, TextJob &job);
   boost::asio::awaitable<void> generate(Exchange &exchange,
                                         std::shared_ptr<Generation> generation);
   boost::asio::awaitable<void> produce(Exchange &exchange,
@@ -77,6 +88,7 @@ private:
   boost::beast::tcp_stream tcp;
   boost::beast::flat_buffer buffer;
   boost::asio::steady_timer news;
+  WriteGuard guard;
   Dispatcher &dispatcher;
   Routes &routes;
   const ServerOptions &options;

@@ -12,6 +12,9 @@
 using namespace mtp;
 using namespace mtp::serve;
 
+/// In whose turn the worker does what no client asked for.
+static constexpr uint64_t kOwnWork = UINT64_MAX;
+
 static std::mt19937_64 seededRandom() {
   std::random_device device;
   std::seed_seq seed{device(), device(), device(), device()};
@@ -22,7 +25,10 @@ Dispatcher::Dispatcher(std::unique_ptr<Session> session,
                        const ModelFacts &facts, const Limits &limits,
                        Post given)
     : facts(facts), limits(limits), post(std::move(given)),
-      numbers(facts.names.front()), random(seededRandom()),
+      numbers(facts.names.front()),
+      budget(std::make_shared<BodyBudget>(limits.bodiesBytes,
+                                          limits.keyCount > 1)),
+      random(seededRandom()),
       engine(std::move(session), [this](EngineReport report) {
         post([this, report = std::move(report)] { deliver(report); });
       }) {}
@@ -64,12 +70,19 @@ MaybeError Dispatcher::checkRoom(const GenerationRequest &request) const {
   if (refuses)
     return ending();
   size_t count = request.promptCount() * request.n;
+  size_t most = size_t(facts.slots) + limits.waiting;
+  if (limits.perKey > 0)
+    most = std::min<size_t>(most, limits.perKey);
+  if (count > most)
+    return wrongField("n",
+                      strCat("expected prompts times 'n' to be at most ", most,
+                             ", which run and wait at a time, got ", count));
   if (atHand + count > size_t(facts.slots) + limits.waiting)
     return tooMany(strCat(limits.waiting, " sequences that wait"));
   auto own = ofClient.find(request.client);
   size_t others = own == ofClient.end() ? 0 : own->second;
   if (limits.perKey > 0 && others + count > limits.perKey)
-    return tooMany(strCat(limits.perKey, " sequences of one key"));
+    return tooMany(strCat(limits.perKey, " sequences and texts of one key"));
   return std::nullopt;
 }
 
@@ -80,6 +93,7 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
       numbers.refused();
     return error;
   }
+  Clock::time_point arrived = Clock::now();
   SequenceControls controls = {[this](Handle h) { current().cancel(h); },
                                [this](Handle h) { current().pause(h); },
                                [this](Handle h) { current().resume(h); }};
@@ -96,23 +110,35 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
   atHand += generation->size();
   ofClient[generation->asked().client] += generation->size();
   if (isQuick) {
-    submit(generation, std::move(prompts), std::nullopt);
+    submit(generation, std::move(prompts), std::nullopt, arrived);
     return std::nullopt;
   }
-  encoding.insert(generation);
-  worker.put([this, generation] {
+  setEncoding(generation, true);
+  worker.put(generation->asked().client, [this, generation, arrived] {
     std::vector<PreparedPrompt> prompts;
-    MaybeError error = preparePrompts(generation->asked(), facts, prompts);
-    post([this, generation, prompts, error] {
-      submit(generation, prompts, error);
+    MaybeError error;
+    if (!generation->isAborted())
+      error = preparePrompts(generation->asked(), facts, prompts);
+    post([this, generation, arrived, prompts = std::move(prompts), error] {
+      submit(generation, prompts, error, arrived);
     });
   });
   return std::nullopt;
 }
 
+void Dispatcher::setEncoding(const std::shared_ptr<Generation> &generation,
+                             bool isEncoding) {
+  if (isEncoding && encoding.insert(generation).second)
+    encodingSequences += generation->size();
+  else if (!isEncoding && encoding.erase(generation) > 0)
+    encodingSequences -= generation->size();
+  numbers.setEncoding(encodingSequences);
+}
+
 void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
-                        std::vector<PreparedPrompt> prompts, MaybeError error) {
-  encoding.erase(generation);
+                        std::vector<PreparedPrompt> prompts, MaybeError error,
+                        Clock::time_point arrived) {
+  setEncoding(generation, false);
   if (error || generation->isAborted()) {
     forget(*generation, generation->size());
     if (error)
@@ -126,7 +152,7 @@ void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
   for (const Request &sequence : generation->sequences(0)) {
     running[handle] = generation;
     began[handle] = now;
-    numbers.submitted(handle++, sequence.prompt.size(), now);
+    numbers.submitted(handle++, sequence.prompt.size(), arrived);
   }
   submitAll(*generation);
 }
@@ -139,23 +165,51 @@ void Dispatcher::submitAll(const Generation &generation) {
 
 void Dispatcher::forget(const Generation &generation, size_t count) {
   atHand -= count;
-  auto own = ofClient.find(generation.asked().client);
+  forget(generation.asked().client, count);
+}
+
+void Dispatcher::forget(uint64_t client, size_t count) {
+  auto own = ofClient.find(client);
   own->second -= count;
   if (own->second == 0)
     ofClient.erase(own);
 }
 
-MaybeError Dispatcher::runLater(std::function<void()> work,
-                                std::function<void()> then) {
-  if (worker.waiting() > limits.waiting) {
+MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {
+  if (refuses)
+    return ending();
+  auto own = ofClient.find(job->client);
+  size_t others = own == ofClient.end() ? 0 : own->second;
+  MaybeError error;
+  // Others have turns of their own.
+  if (worker.waiting(job->client) > limits.waiting)
+    error = tooMany(strCat(limits.waiting, " texts that wait"));
+  else if (limits.perKey > 0 && others >= limits.perKey)
+    error = tooMany(strCat(limits.perKey, " sequences and texts of one key"));
+  if (error) {
     numbers.refused();
-    return tooMany(strCat(limits.waiting, " texts that wait"));
+    return error;
   }
-  worker.put([this, work = std::move(work), then = std::move(then)] {
-    work();
-    post(then);
+  texts.insert(job);
+  ++ofClient[job->client];
+  worker.put(job->client, [this, job] {
+    std::optional<HttpReply> reply;
+    if (!job->isDropped)
+      reply = job->work();
+    post([this, job, reply = std::move(reply)] { finish(job, reply); });
   });
   return std::nullopt;
+}
+
+void Dispatcher::finish(const std::shared_ptr<TextJob> &job,
+                        std::optional<HttpReply> reply) {
+  texts.erase(job);
+  forget(job->client, 1);
+  job->share.release();
+  if (!job->isDone())
+    job->reply = std::move(reply);
+  if (job->listener)
+    job->listener();
 }
 
 void Dispatcher::deliver(const EngineReport &report) {
@@ -208,7 +262,7 @@ std::set<Handle> Dispatcher::retry(const EngineReport &report) {
   if (again.empty())
     return handles;
   retries = true;
-  worker.put([this, again, makes] {
+  worker.put(kOwnWork, [this, again, makes] {
     auto made = std::make_shared<Result<std::unique_ptr<Session>>>(makes());
     post([this, again, made] { resubmit(again, std::move(*made)); });
   });
@@ -246,6 +300,13 @@ void Dispatcher::abortAll() {
   // Nothing of these has begun: another server may answer.
   for (auto &generation : encoding)
     generation->fail(ending());
+  for (const auto &job : texts) {
+    job->isDropped = true;
+    if (!job->isDone())
+      job->error = ending();
+    if (job->listener)
+      job->listener();
+  }
   std::vector<std::shared_ptr<Generation>> all;
   for (auto &[handle, generation] : running)
     all.push_back(generation);

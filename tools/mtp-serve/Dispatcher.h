@@ -3,9 +3,11 @@
 #ifndef MTP_TOOLS_MTP_SERVE_DISPATCHER_H
 #define MTP_TOOLS_MTP_SERVE_DISPATCHER_H
 
+#include "tools/mtp-serve/BodyBudget.h"
 #include "tools/mtp-serve/Generation.h"
 #include "tools/mtp-serve/Metrics.h"
 #include "tools/mtp-serve/Options.h"
+#include "tools/mtp-serve/TextJob.h"
 #include "tools/mtp-serve/Worker.h"
 
 #include <functional>
@@ -27,18 +29,19 @@ public:
   ~Dispatcher();
 
   /// Encodes the prompts, texts on the worker's thread, and submits the
-  /// sequences. 429 where too many wait, 503 where the server ends.
+  /// sequences. 429 where too many wait, 400 where so many never can, 503 where
+  /// the server ends.
   MaybeError start(GenerationRequest request, const std::string &id,
                    std::shared_ptr<Generation> &generation);
 
-  /// Does `work` on the worker's thread, and then `then` on the I/O thread. 429
-  /// where too much waits; neither is done then.
-  MaybeError runLater(std::function<void()> work, std::function<void()> then);
+  /// Lets the worker make a reply. 429 where too much waits, 503 where the
+  /// server ends; it is not begun then.
+  MaybeError runLater(const std::shared_ptr<TextJob> &job);
 
   /// No more generations; those at hand go on.
   void refuse() { refuses = true; }
   bool isRefusing() const { return refuses; }
-  /// Ends all at hand.
+  /// Ends all at hand, texts that wait for the worker too.
   void abortAll();
 
   /// Where a step fails, generations of which nobody has been given anything
@@ -56,6 +59,7 @@ public:
   const ModelFacts &model() const { return facts; }
   Metrics &metrics() { return numbers; }
   const EngineState &state() const { return lastState; }
+  const std::shared_ptr<BodyBudget> &bodies() const { return budget; }
   /// An id that no other request has.
   std::string makeId();
 
@@ -73,9 +77,17 @@ private:
   MaybeError checkRoom(const GenerationRequest &request) const;
   /// What start() began, when the prompts are there or cannot be had.
   void submit(const std::shared_ptr<Generation> &generation,
-              std::vector<PreparedPrompt> prompts, MaybeError error);
+              std::vector<PreparedPrompt> prompts, MaybeError error,
+              Clock::time_point arrived);
   /// Of a generation's sequences `count` are no more at hand.
   void forget(const Generation &generation, size_t count);
+  /// The same of what a key has at hand.
+  void forget(uint64_t client, size_t count);
+  void finish(const std::shared_ptr<TextJob> &job,
+              std::optional<HttpReply> reply);
+  /// A generation has begun or ceased to wait for its prompts.
+  void setEncoding(const std::shared_ptr<Generation> &generation,
+                   bool isEncoding);
 
   const ModelFacts &facts;
   Limits limits;
@@ -84,15 +96,19 @@ private:
   std::function<void(Status)> onFailure;
   MakeSession makeFallback;
   bool retries = false;
-  /// Those whose prompts are being encoded, which have no sequences yet.
+  std::shared_ptr<BodyBudget> budget;
+  /// Those whose prompts are being encoded, which have no sequences yet, and
+  /// how many these will be.
   std::set<std::shared_ptr<Generation>> encoding;
+  size_t encodingSequences = 0;
+  std::set<std::shared_ptr<TextJob>> texts;
   /// By the handles of their sequences that have not ended.
   std::unordered_map<Handle, std::shared_ptr<Generation>> running;
   std::unordered_map<Handle, Clock::time_point> began;
   /// Seeds of those that say none, by the first handle of their generation.
   std::unordered_map<Handle, uint64_t> seeds;
   /// Sequences at hand, those whose prompts are being encoded too: of all, and
-  /// of each key.
+  /// of each key, of which texts for the worker count too.
   size_t atHand = 0;
   std::unordered_map<uint64_t, size_t> ofClient;
   Handle next = 1;

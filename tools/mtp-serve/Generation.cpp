@@ -18,6 +18,11 @@ Generation::Generation(GenerationRequest request, const ModelFacts &facts,
 void Generation::begin(std::vector<PreparedPrompt> prepared) {
   begun = true;
   prompts = std::move(prepared);
+  // What they were made of is of no use any more.
+  for (PromptSource &source : request.prompts)
+    source = {};
+  request.conversation = {};
+  body.release();
   makeChoices();
 }
 

@@ -4,10 +4,12 @@
 #define MTP_TOOLS_MTP_SERVE_GENERATION_H
 
 #include "tools/mtp-serve/Answers.h"
+#include "tools/mtp-serve/BodyBudget.h"
 #include "tools/mtp-serve/Choice.h"
 #include "tools/mtp-serve/Engine.h"
 #include "tools/mtp-serve/Prompts.h"
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -45,7 +47,12 @@ public:
   void begin(std::vector<PreparedPrompt> prepared);
   /// Ends all with an error, which is the answer. The first one counts.
   void fail(ApiError error);
-  /// Whether nobody wants it any more.
+  /// Keeps what its prompts take of the memory for bodies until begin().
+  void holdBody(BodyBudget::Share share) {
+    if (!begun)
+      body = std::move(share);
+  }
+  /// Whether nobody wants it any more. Any thread may ask.
   bool isAborted() const { return aborted; }
 
   /// What is to be submitted, in order of handles. `seed` is used where the
@@ -124,7 +131,9 @@ private:
   std::vector<Answer> choices;
   size_t accepted = 0, ended = 0;
   MaybeError failed;
-  bool begun = false, aborted = false, finished = false;
+  bool begun = false, finished = false;
+  std::atomic<bool> aborted = false;
+  BodyBudget::Share body;
   /// Whether the sequences are paused.
   bool holds = false;
   /// Whether something has been taken of it.

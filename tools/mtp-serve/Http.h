@@ -3,6 +3,8 @@
 #ifndef MTP_TOOLS_MTP_SERVE_HTTP_H
 #define MTP_TOOLS_MTP_SERVE_HTTP_H
 
+#include "tools/mtp-serve/BodyBudget.h"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +14,7 @@ namespace mtp::serve {
 /// What routes look at of a request; apart from any library of HTTP.
 struct HttpRequest {
   std::string method;
-  /// Without what stands behind '?'.
+  /// Without what stands behind '?', and decoded.
   std::string path;
   std::string contentType;
   std::string authorization;
@@ -21,6 +23,8 @@ struct HttpRequest {
   /// Names it in answers and logs.
   std::string id;
   std::string body;
+  /// What the body takes of the memory for all.
+  BodyBudget::Share share;
 };
 
 struct HttpReply {

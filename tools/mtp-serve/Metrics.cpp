@@ -85,14 +85,20 @@ struct Metrics::Impl {
   std::unordered_map<Handle, Times> times;
   /// What the counters stand at.
   Statistics counted;
+  uint32_t stateWaiting = 0;
+  size_t encoding = 0;
 
   Gauge &running = gauge("vllm:num_requests_running", "Sequences in a slot");
   Gauge &waiting =
-      gauge("vllm:num_requests_waiting", "Sequences that wait for a slot");
+      gauge("vllm:num_requests_waiting",
+            "Sequences that wait for a slot, or for their prompt's tokens");
   Gauge &paused = gauge("mtp:num_requests_paused",
                         "Sequences whose readers are slow, without a slot");
   Gauge &pages = gauge("vllm:kv_cache_usage_perc",
                        "Share of the KV pages that sequences hold, 0 to 1");
+  Gauge &bodyBytes = gauge("mtp:request_body_bytes",
+                           "Bytes of bodies that are being read, or wait "
+                           "for their tokens");
   Counter &promptTokens =
       counter("vllm:prompt_tokens_total", "Tokens of prompts");
   Counter &outputTokens =
@@ -156,8 +162,8 @@ Metrics::Metrics(const std::string &model)
 Metrics::~Metrics() = default;
 
 void Metrics::submitted(Handle handle, size_t promptTokens,
-                        Clock::time_point now) {
-  impl->times[handle] = {now, now, promptTokens, false};
+                        Clock::time_point arrived) {
+  impl->times[handle] = {arrived, arrived, promptTokens, false};
 }
 
 static double seconds(Clock::duration duration) {
@@ -200,7 +206,8 @@ void Metrics::setState(const EngineState &state) {
   const KvUsage &pages = state.pages;
   uint32_t all = pages.freePages + pages.cachedPages + pages.heldPages;
   impl->running.Set(state.running);
-  impl->waiting.Set(state.waiting);
+  impl->stateWaiting = state.waiting;
+  impl->waiting.Set(double(state.waiting + impl->encoding));
   impl->paused.Set(state.paused);
   impl->pages.Set(all ? double(pages.heldPages) / all : 0);
   const Statistics &now = state.statistics;
@@ -232,6 +239,15 @@ void Metrics::setState(const EngineState &state) {
     count(impl->acceptedAt(i), now.accepted[i],
           i < then.accepted.size() ? then.accepted[i] : 0);
   then = now;
+}
+
+void Metrics::setEncoding(size_t sequences) {
+  impl->encoding = sequences;
+  impl->waiting.Set(double(impl->stateWaiting + sequences));
+}
+
+void Metrics::setBodyBytes(uint64_t bytes) {
+  impl->bodyBytes.Set(double(bytes));
 }
 
 void Metrics::refused() { impl->refused.Increment(); }

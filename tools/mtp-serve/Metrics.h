@@ -21,10 +21,14 @@ public:
   explicit Metrics(const std::string &model);
   ~Metrics();
 
-  /// A sequence was submitted.
-  void submitted(Handle handle, size_t promptTokens, Clock::time_point now);
+  /// A sequence was submitted whose request had come at `arrived`.
+  void submitted(Handle handle, size_t promptTokens, Clock::time_point arrived);
   void taken(const EngineEvent &event, Clock::time_point now);
   void setState(const EngineState &state);
+  /// Sequences whose prompts are being encoded, which wait, too.
+  void setEncoding(size_t sequences);
+  /// Bytes of all bodies that are read or wait to be encoded.
+  void setBodyBytes(uint64_t bytes);
   /// A request was refused because too many wait.
   void refused();
 

@@ -11,9 +11,12 @@
 using namespace mtp;
 using namespace mtp::serve;
 
+/// Where a model by its name is.
+static constexpr std::string_view kOneModel = "/v1/models/";
+
 struct Routes::Route {
   std::string_view method, path;
-  RouteAnswer (Routes::*answer)(const HttpRequest &request);
+  RouteAnswer (Routes::*answer)(HttpRequest &request);
   /// Answered without a key: for those who watch over the process, and the page
   /// in which a user enters one.
   bool isOpen = false;
@@ -40,12 +43,21 @@ bool serve::isSameKey(std::string_view key, std::string_view given) {
   return differs == 0;
 }
 
+static std::string lowered(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
 bool Routes::isAllowed(HttpRequest &request) const {
-  constexpr std::string_view kScheme = "Bearer ";
+  constexpr std::string_view kScheme = "bearer ";
   std::string_view given = request.authorization;
-  if (!given.starts_with(kScheme))
+  if (lowered(given.substr(0, kScheme.size())) != kScheme)
     return options.keys.empty();
   given.remove_prefix(kScheme.size());
+  given.remove_prefix(std::min(given.find_first_not_of(' '), given.size()));
   bool isOne = options.keys.empty();
   for (size_t i = 0; i < options.keys.size(); ++i) {
     bool isThis = isSameKey(options.keys[i], given);
@@ -66,45 +78,45 @@ HttpReply Routes::replyOf(const ApiError &error) {
   return reply;
 }
 
-static RouteAnswer refusal(unsigned status, std::string message) {
+static HttpReply refusal(unsigned status, std::string message) {
   ApiError error;
   error.status = status;
   error.message = std::move(message);
-  return {Routes::replyOf(error), nullptr, {}};
+  return Routes::replyOf(error);
 }
 
 static bool isJson(std::string_view type) {
   constexpr std::string_view kJson = "application/json";
-  std::string lower(type.substr(0, kJson.size()));
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
-  });
+  std::string lower = lowered(type.substr(0, kJson.size()));
   std::string_view rest = type.substr(std::min(type.size(), kJson.size()));
   return lower == kJson && (rest.empty() || rest[0] == ';' || rest[0] == ' ');
 }
 
-RouteAnswer Routes::answer(HttpRequest &request) {
-  std::string_view method = request.method;
+/// Also says which methods a path has; none: there is no such path.
+const Routes::Route *Routes::findRoute(const HttpRequest &request,
+                                       std::string &allowed) {
+  std::string_view method = request.method, path = request.path;
   if (method == "HEAD")
     method = "GET";
-  const Route *found = nullptr;
-  std::string allowed;
   // A model by its name is a path below that of all.
-  bool isModel = request.path.starts_with("/v1/models/");
-  std::string_view path = request.path;
-  if (isModel)
+  if (path.starts_with(kOneModel))
     path = "/v1/models";
+  const Route *found = nullptr;
   for (const Route &route : kRoutes)
     if (route.path == path) {
       allowed += strCat(allowed.empty() ? "" : ", ", route.method);
       if (route.method == method)
         found = &route;
     }
+  return found;
+}
+
+std::optional<HttpReply> Routes::answerHeader(HttpRequest &request) const {
+  std::string allowed;
+  const Route *found = findRoute(request, allowed);
   // What a page asks before it calls has no key.
-  if (method == "OPTIONS" && !allowed.empty()) {
-    HttpReply reply = {204, "", "", {{"Allow", allowed + ", OPTIONS"}}};
-    return {std::move(reply), nullptr, {}};
-  }
+  if (request.method == "OPTIONS" && !allowed.empty())
+    return HttpReply{204, "", "", {{"Allow", allowed + ", OPTIONS"}}};
   if (!(found && found->isOpen) && !isAllowed(request))
     return refusal(401, "expected 'Authorization: Bearer' with a key of this "
                         "server");
@@ -112,19 +124,25 @@ RouteAnswer Routes::answer(HttpRequest &request) {
     return refusal(
         404, strCat("expected a path of the API, got '", request.path, "'"));
   if (!found) {
-    RouteAnswer answer = refusal(405, strCat("expected ", allowed, " for ",
-                                             path, ", got ", request.method));
-    answer.reply.headers.emplace_back("Allow", allowed);
-    return answer;
+    HttpReply reply =
+        refusal(405, strCat("expected ", allowed, " for ", request.path,
+                            ", got ", request.method));
+    reply.headers.emplace_back("Allow", allowed);
+    return reply;
   }
   // What a page can send to another host without asking for leave is no JSON.
-  if (method == "POST" && !isJson(request.contentType))
+  if (found->method == "POST" && !isJson(request.contentType))
     return refusal(415, strCat("expected Content-Type: application/json, got '",
                                request.contentType, "'"));
-  return (this->*found->answer)(request);
+  return std::nullopt;
 }
 
-RouteAnswer Routes::page(const HttpRequest &) {
+RouteAnswer Routes::answer(HttpRequest &request) {
+  std::string allowed;
+  return (this->*findRoute(request, allowed)->answer)(request);
+}
+
+RouteAnswer Routes::page(HttpRequest &) {
   RouteAnswer answer;
   answer.reply.type = "text/html; charset=utf-8";
   answer.reply.body = pageText();
@@ -139,7 +157,7 @@ RouteAnswer Routes::page(const HttpRequest &) {
   return answer;
 }
 
-RouteAnswer Routes::completions(const HttpRequest &request) {
+RouteAnswer Routes::completions(HttpRequest &request) {
   GenerationRequest parsed;
   RouteAnswer answer;
   MaybeError error = parseCompletion(request.body, dispatcher.model(), parsed);
@@ -149,10 +167,12 @@ RouteAnswer Routes::completions(const HttpRequest &request) {
                              answer.generation);
   if (error)
     answer.reply = replyOf(*error);
+  else
+    answer.generation->holdBody(std::move(request.share));
   return answer;
 }
 
-RouteAnswer Routes::chat(const HttpRequest &request) {
+RouteAnswer Routes::chat(HttpRequest &request) {
   GenerationRequest parsed;
   RouteAnswer answer;
   MaybeError error = parseChat(request.body, dispatcher.model(), parsed);
@@ -162,6 +182,8 @@ RouteAnswer Routes::chat(const HttpRequest &request) {
                              answer.generation);
   if (error)
     answer.reply = replyOf(*error);
+  else
+    answer.generation->holdBody(std::move(request.share));
   return answer;
 }
 
@@ -177,15 +199,15 @@ static void writeModel(JsonWriter &json, const ModelFacts &facts,
   json.endObject();
 }
 
-RouteAnswer Routes::models(const HttpRequest &request) {
+RouteAnswer Routes::models(HttpRequest &request) {
   const ModelFacts &facts = dispatcher.model();
-  constexpr std::string_view kOne = "/v1/models/";
   JsonWriter json(JsonWriter::Layout::OneLine);
-  if (request.path.starts_with(kOne)) {
-    std::string name = request.path.substr(kOne.size());
+  if (request.path.starts_with(kOneModel)) {
+    std::string name = request.path.substr(kOneModel.size());
     if (std::ranges::count(facts.names, name) == 0)
-      return refusal(404, strCat("expected the model '", facts.names.front(),
-                                 "', got '", name, "'"));
+      return {refusal(404, strCat("expected the model '", facts.names.front(),
+                                  "', got '", name, "'")),
+              nullptr, nullptr};
     writeModel(json, facts, name);
   } else {
     json.beginObject();
@@ -202,7 +224,7 @@ RouteAnswer Routes::models(const HttpRequest &request) {
   return answer;
 }
 
-RouteAnswer Routes::health(const HttpRequest &) {
+RouteAnswer Routes::health(HttpRequest &) {
   RouteAnswer answer;
   bool ends = dispatcher.isRefusing();
   answer.reply.status = ends ? 503 : 200;
@@ -210,20 +232,24 @@ RouteAnswer Routes::health(const HttpRequest &) {
   return answer;
 }
 
-RouteAnswer Routes::metrics(const HttpRequest &) {
+RouteAnswer Routes::metrics(HttpRequest &) {
   RouteAnswer answer;
   answer.reply.type = "text/plain; version=0.0.4; charset=utf-8";
+  dispatcher.metrics().setBodyBytes(dispatcher.bodies()->used());
   answer.reply.body = dispatcher.metrics().text();
   return answer;
 }
 
 /// What `answer` makes of a body, on another thread.
-static RouteAnswer textWork(const HttpRequest &request, const ModelFacts &facts,
+static RouteAnswer textWork(HttpRequest &request, const ModelFacts &facts,
                             MaybeError (*answer)(std::string_view,
                                                  const ModelFacts &,
                                                  std::string &)) {
   RouteAnswer later;
-  later.work = [body = request.body, &facts, answer] {
+  later.text = std::make_shared<TextJob>();
+  later.text->client = request.client;
+  later.text->share = std::move(request.share);
+  later.text->work = [body = std::move(request.body), &facts, answer] {
     HttpReply reply;
     if (MaybeError error = answer(body, facts, reply.body))
       reply = Routes::replyOf(*error);
@@ -232,15 +258,15 @@ static RouteAnswer textWork(const HttpRequest &request, const ModelFacts &facts,
   return later;
 }
 
-RouteAnswer Routes::tokenize(const HttpRequest &request) {
+RouteAnswer Routes::tokenize(HttpRequest &request) {
   return textWork(request, dispatcher.model(), answerTokenize);
 }
 
-RouteAnswer Routes::detokenize(const HttpRequest &request) {
+RouteAnswer Routes::detokenize(HttpRequest &request) {
   return textWork(request, dispatcher.model(), answerDetokenize);
 }
 
-RouteAnswer Routes::version(const HttpRequest &) {
+RouteAnswer Routes::version(HttpRequest &) {
   RouteAnswer answer;
   JsonWriter json(JsonWriter::Layout::OneLine);
   json.beginObject();
@@ -251,7 +277,7 @@ RouteAnswer Routes::version(const HttpRequest &) {
 }
 
 /// What llama.cpp's clients ask for.
-RouteAnswer Routes::props(const HttpRequest &) {
+RouteAnswer Routes::props(HttpRequest &) {
   const ModelFacts &facts = dispatcher.model();
   RouteAnswer answer;
   JsonWriter json(JsonWriter::Layout::OneLine);

@@ -13,8 +13,8 @@ namespace mtp::serve {
 struct RouteAnswer {
   HttpReply reply;
   std::shared_ptr<Generation> generation;
-  /// Takes a while: for another thread, which it is safe on.
-  std::function<HttpReply()> work;
+  /// Takes a while: for Dispatcher::runLater().
+  std::shared_ptr<TextJob> text;
 };
 
 /// Everything about the API but sockets. For one thread.
@@ -23,7 +23,11 @@ public:
   Routes(Dispatcher &dispatcher, const ServerOptions &options)
       : dispatcher(dispatcher), options(options) {}
 
-  /// Sets whose key the request has.
+  /// What a request is answered whose header alone decides it, before its body
+  /// is read: nothing where the body does. Sets whose key the request has.
+  std::optional<HttpReply> answerHeader(HttpRequest &request) const;
+
+  /// Answers a request that answerHeader() left open.
   RouteAnswer answer(HttpRequest &request);
 
   /// The reply that an error makes.
@@ -32,20 +36,22 @@ public:
 private:
   struct Route;
   static const Route kRoutes[];
+  static const Route *findRoute(const HttpRequest &request,
+                                std::string &allowed);
 
   /// Sets who it is that asks; false without one of the keys.
   bool isAllowed(HttpRequest &request) const;
 
-  RouteAnswer page(const HttpRequest &request);
-  RouteAnswer completions(const HttpRequest &request);
-  RouteAnswer chat(const HttpRequest &request);
-  RouteAnswer models(const HttpRequest &request);
-  RouteAnswer health(const HttpRequest &request);
-  RouteAnswer metrics(const HttpRequest &request);
-  RouteAnswer tokenize(const HttpRequest &request);
-  RouteAnswer detokenize(const HttpRequest &request);
-  RouteAnswer version(const HttpRequest &request);
-  RouteAnswer props(const HttpRequest &request);
+  RouteAnswer page(HttpRequest &request);
+  RouteAnswer completions(HttpRequest &request);
+  RouteAnswer chat(HttpRequest &request);
+  RouteAnswer models(HttpRequest &request);
+  RouteAnswer health(HttpRequest &request);
+  RouteAnswer metrics(HttpRequest &request);
+  RouteAnswer tokenize(HttpRequest &request);
+  RouteAnswer detokenize(HttpRequest &request);
+  RouteAnswer version(HttpRequest &request);
+  RouteAnswer props(HttpRequest &request);
 
   Dispatcher &dispatcher;
   const ServerOptions &options;

@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-serve/Connection.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -55,9 +56,15 @@ struct Server::Impl {
 /// A body has room for ids, or for text of a few bytes a token.
 static constexpr uint64_t kLeastBody = 1 << 20, kBodyPerToken = 16;
 
+static constexpr uint64_t kLeastBodies = 64 << 20, kBodies = 16;
+
 static ServerOptions settled(ServerOptions options, const ModelFacts &facts) {
   if (options.limits.bodyBytes == 0)
     options.limits.bodyBytes = kLeastBody + kBodyPerToken * facts.maxContext;
+  if (options.limits.bodiesBytes == 0)
+    options.limits.bodiesBytes =
+        std::max(kLeastBodies, kBodies * options.limits.bodyBytes);
+  options.limits.keyCount = options.keys.size();
   return options;
 }
 
@@ -160,8 +167,10 @@ void Server::Impl::awaitSignals() {
     if (error)
       return;
     // The second one does not wait.
-    if (ends)
+    if (ends) {
+      dispatcher.abortAll();
       return closeAll();
+    }
     end(options.limits.shutdownSeconds);
     awaitSignals();
   });

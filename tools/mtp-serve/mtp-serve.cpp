@@ -80,17 +80,23 @@ static void addLimitFlags(CLI::App &app, Limits &l) {
             "Sequences that may wait for a slot; more are answered 429 "
             "(default: 256)");
   addNumber(app, "--max-per-key", l.perKey,
-            "Sequences of one key that may wait or run; more are answered 429 "
-            "(default: 0: no limit)");
+            "Sequences and texts of one key that may wait or run; more are "
+            "answered 429 (default: 0: no limit)");
   addNumber(app, "--max-connections", l.connections,
             "Connections at a time (default: 8192)");
   addNumber(app, "--max-body-bytes", l.bodyBytes,
             "Bytes of a request's body (default: 1 MiB, and 16 for each token "
             "of the context)");
+  addNumber(app, "--max-body-memory", l.bodiesBytes,
+            "Bytes of all bodies that are read or wait for their tokens; more "
+            "are answered 503, or 429 where one of several keys has half of "
+            "it (default: 64 MiB, or 16 bodies)");
   addNumber(app, "--header-timeout", l.headerSeconds,
             "Seconds that a request's header may take (default: 10)");
-  addNumber(app, "--write-timeout", l.writeSeconds,
-            "Seconds that a client may not read at all (default: 60)");
+  addNumber(
+      app, "--write-timeout", l.writeSeconds,
+      "Seconds without a byte taken after which a client is not waited for "
+      "(default: 60)");
   addNumber(app, "--request-timeout", l.requestSeconds,
             "Seconds that an answer may take from its request on; it is 504 "
             "then (default: 0: no limit)");
@@ -120,7 +126,7 @@ static void addSessionFlags(CLI::App &app, ServeFlags &o) {
   addNumber(app, "--prompt-milliseconds", s.promptMilliseconds,
             "How long prompts of new sequences may hold up those that run in a "
             "step (default: 20; 0: a chunk)");
-  addNumber(app, "--step-milliseconds", s.stepMilliseconds,
+  addNumber(app, "--step-milliseconds,--step-ms", s.stepMilliseconds,
             "How long a round with rows of a prompt beside its own should take "
             "(0: as long as one without, and --prompt-milliseconds)");
   addFlag(
@@ -258,9 +264,12 @@ static Status run(ServeFlags &o) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Server> server,
                        Server::create(std::move(session), facts, o.server));
   MTP_RETURN_IF_ERROR(addFallback(o, *model, *server));
-  std::fprintf(stderr, "mtp-serve: %s on http://%s:%u\n",
-               facts.names.front().c_str(), o.server.host.c_str(),
-               unsigned(server->port()));
+  // An address of IPv6 stands in brackets.
+  const std::string &host = o.server.host;
+  bool hasColons = host.find(':') != host.npos;
+  std::fprintf(
+      stderr, "mtp-serve: %s on http://%s:%u\n", facts.names.front().c_str(),
+      (hasColons ? "[" + host + "]" : host).c_str(), unsigned(server->port()));
   return server->run();
 }
 

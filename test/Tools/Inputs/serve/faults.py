@@ -161,6 +161,23 @@ def check_slow_reader(server):
     check(b"[DONE]" in answer, True, "its end")
 
 
+def check_texts_at_the_end():
+    """Texts that wait to be encoded do not hold a server up that is to end."""
+    text = json.dumps({"prompt": "the house was great and " * 40000}).encode()
+    server = Server(ARTIFACT, "--shutdown-timeout", "0", "--no-request-log")
+    clients = [socket.create_connection(("127.0.0.1", server.port), timeout=60)
+               for _ in range(40)]
+    head = HEAD.replace(b"/v1/completions", b"/tokenize")
+    for client in clients:
+        client.sendall(head + b"Content-Length: %d\r\n\r\n" % len(text) + text)
+    server.process.send_signal(signal.SIGTERM)
+    answers = [client.recv(1 << 16) for client in clients]
+    check(b"HTTP/1.1 503" in {answer[:12] for answer in answers}, True, "texts that were dropped")
+    for client in clients:
+        client.close()
+    server.wait(0)
+
+
 def check_end():
     """SIGTERM lets what is at hand end; flags and ports that cannot be had."""
     server = Server(ARTIFACT, "--no-request-log")
@@ -177,6 +194,7 @@ def check_end():
         second = subprocess.run(["mtp-serve", ARTIFACT, "--port", str(server.port)],
                                 capture_output=True, text=True)
         check((second.returncode, "--port" in second.stderr), (1, True), "one port")
+    check_texts_at_the_end()
     for flags in (["--port", "70000"], ["--api-key", ""], ["--max-waiting", "x"]):
         wrong = subprocess.run(["mtp-serve", ARTIFACT, *flags], capture_output=True)
         check(wrong.returncode, 2, f"the flags {flags}")
