@@ -46,6 +46,8 @@ bodies = {
     "chat": {"messages": [{"role": "user", "content": "a"},
                           {"role": "user", "content": [{"type": "text", "text": "b"}]}],
              "chat_template_kwargs": {"x": [1, None, {"y": 1.5}]}, "tools": [], "logit_bias": {}},
+    # More than a template has room for: a refusal, and no failure.
+    "large": {"messages": [{"role": "u"}], "reasoning_effort": 2**64 - 1},
 }
 for name, body in bodies.items():
     write("request", name, json.dumps(body).encode())

@@ -54,9 +54,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check(error);
   if (error)
     return 0;
-  // What the template is given is JSON that it can take.
+  // What the template is given is JSON that it can take, but for numbers that
+  // it has no room for; either is the request's fault and not the server's.
   Result<std::string> made = facts.chat->render(chat.conversation);
-  if (!made && made.status().code() != StatusCode::ResourceExhausted)
+  if (!made && errorOf(made.status(), "messages").status != 400)
     std::abort();
   return 0;
 }

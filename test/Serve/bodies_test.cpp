@@ -59,6 +59,13 @@ TEST(Bodies, AreNotReadWhereTheHeaderIsWrong) {
                        "HTTP/1.1 413 "));
 }
 
+TEST(Bodies, OfErrorsAreText) {
+  Running running(open());
+  std::string answer =
+      answerTo(running, "GET /\xff HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(contains(answer, "got '/\xEF\xBF\xBD'")) << answer;
+}
+
 TEST(Bodies, WhatTheHeaderSaysIsNotATrailers) {
   ServerOptions options;
   options.keys = {"key"};

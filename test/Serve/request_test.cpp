@@ -46,6 +46,34 @@ std::string with(std::string_view field) {
 
 } // namespace
 
+TEST(Request, TheNewerOfTwoLengthsCounts) {
+  for (const char *fields :
+       {R"("max_tokens": 5, "max_completion_tokens": 7)",
+        R"("max_completion_tokens": 7, "max_tokens": 5)",
+        R"("max_completion_tokens": 7, "max_tokens": null)"})
+    EXPECT_EQ(parsed(with(fields)).maxTokens, 7u) << fields;
+  EXPECT_EQ(parsed(with(R"("max_tokens": 5)")).maxTokens, 5u);
+  // Either is checked, and an error names the one that counts.
+  EXPECT_EQ(
+      refused(with(R"("max_completion_tokens": 7, "max_tokens": 0)")).param,
+      "max_tokens");
+  for (const char *field : {"max_tokens", "max_completion_tokens"}) {
+    std::vector<PreparedPrompt> prompts;
+    MaybeError error = preparePrompts(
+        parsed(with(strCat("\"", field, "\": 95"))), facts(), prompts);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->param, field);
+    EXPECT_NE(error->message.find(field), std::string::npos);
+  }
+}
+
+TEST(Request, ErrorsAreText) {
+  ApiError error = wrongField("a\xFF", "b\xC3(\xE2\x82");
+  EXPECT_EQ(errorJson(error).find('\xFF'), std::string::npos);
+  EXPECT_NE(errorJson(error).find("b\xEF\xBF\xBD(\xEF\xBF\xBD"),
+            std::string::npos);
+}
+
 TEST(Request, DefaultsAreTheModels) {
   GenerationRequest request = parsed(R"({"prompt": [1, 2, 3]})");
   ASSERT_EQ(request.prompts.size(), 1u);

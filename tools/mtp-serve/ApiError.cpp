@@ -1,6 +1,7 @@
 //===- ApiError.cpp - What a request is answered when it fails ------------===//
 
 #include "tools/mtp-serve/ApiError.h"
+#include "runtime/text/Utf8.h"
 #include "tools/support/Json.h"
 
 using namespace mtp;
@@ -58,14 +59,26 @@ static void textOrNull(JsonWriter &json, const char *name,
     json.value(text);
 }
 
+/// Each byte that is not part of UTF-8 as U+FFFD, for a message may quote what
+/// a client sent.
+static std::string repaired(std::string_view text) {
+  std::string whole;
+  for (size_t bad; (bad = findInvalidUtf8(text)) < text.size();) {
+    whole += text.substr(0, bad);
+    whole += "\xEF\xBF\xBD";
+    text.remove_prefix(bad + 1);
+  }
+  return whole += text;
+}
+
 std::string serve::errorJson(const ApiError &error) {
   JsonWriter json(JsonWriter::Layout::OneLine);
   json.beginObject();
   json.key("error");
   json.beginObject();
-  json.field("message", error.message);
+  json.field("message", repaired(error.message));
   json.field("type", typeOf(error.status));
-  textOrNull(json, "param", error.param);
+  textOrNull(json, "param", repaired(error.param));
   textOrNull(json, "code", error.code);
   json.endObject();
   json.endObject();

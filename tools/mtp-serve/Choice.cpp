@@ -8,7 +8,8 @@ using namespace mtp;
 using namespace mtp::serve;
 
 Choice::Choice(ChoiceOptions options)
-    : stops(std::move(options.stops)), tokenizer(options.tokenizer),
+    : stops(options.stops), thoughtStops(std::move(options.stops)),
+      tokenizer(options.tokenizer), skipsSpecial(options.skipsSpecial),
       keepsIds(options.keepsIds), keepsRounds(options.keepsRounds),
       minTokens(options.minTokens) {
   DecodeOptions decode;
@@ -21,16 +22,53 @@ Choice::Choice(ChoiceOptions options)
     splitter.emplace(options.reasoning, options.prompt);
 }
 
-void Choice::add(AnswerPart part) {
-  pending.text += part.content;
-  pending.reasoning += part.reasoning;
+void Choice::add(AnswerPart part, bool isSearched) {
+  if (isComplete())
+    return;
+  if (!isSearched) {
+    pending.reasoning += part.reasoning;
+    pending.text += part.content;
+    return;
+  }
+  // What one of the two holds back came ahead of the other.
+  if (!part.reasoning.empty()) {
+    pending.text += stops.finish();
+    pending.reasoning += thoughtStops.append(part.reasoning);
+  }
+  if (!part.content.empty() && !thoughtStops.stopped()) {
+    pending.reasoning += thoughtStops.finish();
+    pending.text += stops.append(part.content);
+  }
+  if (hasStopped())
+    finish = FinishReason::Stop;
 }
 
-void Choice::add(std::string_view text) {
+void Choice::add(std::string_view text, bool isSearched) {
   if (splitter)
-    add(splitter->append(text));
+    add(splitter->append(text), isSearched);
   else
-    pending.text += text;
+    add({"", std::string(text)}, isSearched);
+}
+
+void Choice::addHeld() {
+  pending.reasoning += thoughtStops.finish();
+  pending.text += stops.finish();
+}
+
+/// A special token of an answer that reasons: a mark, or text where such are to
+/// be seen. No stop string reaches over it.
+Status Choice::takeSpecial(int32_t token, bool isSearched) {
+  MTP_ASSIGN_OR_RETURN(std::string_view mark, tokenizer->tokenToPiece(token));
+  // The bytes before it are those of earlier tokens.
+  add(decoder->finish(), count - 1 > minTokens);
+  if (isComplete())
+    return okStatus();
+  addHeld();
+  if (splitter->isMark(mark))
+    add(splitter->appendSpecial(mark), isSearched);
+  else if (!skipsSpecial)
+    add(mark, isSearched);
+  return okStatus();
 }
 
 Status Choice::take(std::span<const int32_t> tokens) {
@@ -43,33 +81,17 @@ Status Choice::take(std::span<const int32_t> tokens) {
     ++count;
     if (!decoder)
       continue;
+    bool isSearched = count > minTokens;
     if (splitter && tokenizer->isSpecial(token)) {
-      // A mark, which no stop string reaches over.
-      MTP_ASSIGN_OR_RETURN(std::string_view mark,
-                           tokenizer->tokenToPiece(token));
-      add(stops.append(decoder->finish()) + stops.finish());
-      add(splitter->appendSpecial(mark));
+      MTP_RETURN_IF_ERROR(takeSpecial(token, isSearched));
       continue;
     }
     MTP_ASSIGN_OR_RETURN(std::string piece, decoder->append(token));
-    if (count <= minTokens) {
-      add(piece);
-      continue;
-    }
-    add(stops.append(piece));
-    if (stops.stopped()) {
-      finish = FinishReason::Stop;
-      finishText();
-    }
+    add(piece, isSearched);
   }
   if (keepsRounds && count > before)
     rounds.push_back(int32_t(count - before));
   return okStatus();
-}
-
-void Choice::finishText() {
-  if (splitter)
-    add(splitter->finish());
 }
 
 void Choice::end(FinishReason reason, Statistics statistics) {
@@ -77,16 +99,20 @@ void Choice::end(FinishReason reason, Statistics statistics) {
   numbers = std::move(statistics);
   if (isComplete())
     return;
-  finish = reason;
-  if (!decoder)
+  if (!decoder) {
+    finish = reason;
     return;
-  // A character that its bytes leave incomplete may complete a stop string.
-  add(stops.append(decoder->finish()));
-  if (stops.stopped())
-    finish = FinishReason::Stop;
-  else
-    add(stops.finish());
-  finishText();
+  }
+  // A character that its bytes leave incomplete, and what may have been a mark,
+  // may complete a stop string.
+  bool isSearched = count > minTokens;
+  add(decoder->finish(), isSearched);
+  if (splitter)
+    add(splitter->finish(), isSearched);
+  if (isComplete())
+    return;
+  addHeld();
+  finish = reason;
 }
 
 /// The first bytes of a text, at most so many, in whole characters.

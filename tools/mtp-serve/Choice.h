@@ -46,7 +46,7 @@ public:
   void end(FinishReason reason, Statistics statistics);
 
   /// A stop string was found: the rest of the sequence is of no use.
-  bool hasStopped() const { return stops.stopped(); }
+  bool hasStopped() const { return stops.stopped() || thoughtStops.stopped(); }
   /// No more text comes: the sequence has ended, or a stop string was found.
   bool isComplete() const { return finish != FinishReason::None; }
   bool hasEnded() const { return ended; }
@@ -80,16 +80,20 @@ private:
     std::string text, reasoning;
   };
 
-  void add(std::string_view text);
-  void add(AnswerPart part);
-  /// No more text comes.
-  void finishText();
+  /// Text, or a part of it, that is searched for stop strings or is not.
+  void add(std::string_view text, bool isSearched);
+  void add(AnswerPart part, bool isSearched);
+  /// What stop strings have held back is text.
+  void addHeld();
+  Status takeSpecial(int32_t token, bool isSearched);
 
   std::optional<StreamDecoder> decoder;
-  StopStrings stops;
+  /// Of the answer, and of what was thought: behind the splitter, for marks and
+  /// headers are no text.
+  StopStrings stops, thoughtStops;
   std::optional<ReasoningSplitter> splitter;
   const Tokenizer *tokenizer;
-  bool keepsIds, keepsRounds;
+  bool skipsSpecial, keepsIds, keepsRounds;
   uint32_t minTokens;
   Pending pending;
   std::vector<int32_t> ids, rounds;

@@ -102,8 +102,16 @@ static MaybeError readMember(std::string_view field, const JsonElement &element,
 
 static MaybeError maxTokens(std::string_view field, const JsonElement &element,
                             Reading &to) {
-  return readMember(field, element, 1, to.facts.maxContext,
-                    to.request.maxTokens);
+  uint32_t value = 0;
+  if (MaybeError error =
+          readMember(field, element, 1, to.facts.maxContext, value))
+    return error;
+  // The older name counts where the newer is not there, as in vLLM.
+  if (field == "max_tokens" && to.request.maxTokens)
+    return std::nullopt;
+  to.request.maxTokens = value;
+  to.request.maxTokensField = field;
+  return std::nullopt;
 }
 
 static MaybeError minTokens(std::string_view field, const JsonElement &element,

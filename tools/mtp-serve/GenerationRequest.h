@@ -43,6 +43,8 @@ struct GenerationRequest {
   /// Not said: each answer is another one.
   bool hasSeed = false;
   std::optional<uint32_t> maxTokens;
+  /// The field that it is from: 'max_completion_tokens' where both are given.
+  std::string maxTokensField = "max_tokens";
   std::vector<std::string> stops;
   std::vector<int32_t> stopTokens;
   /// Output tokens before which nothing ends an answer.

@@ -36,8 +36,8 @@ static MaybeError checkLength(const GenerationRequest &request,
                    strCat("expected a prompt of less than ", facts.maxContext,
                           " tokens, the context, got ", tokens));
   if (request.maxTokens.value_or(1) > facts.maxContext - tokens)
-    return tooLong("max_tokens",
-                   strCat("expected 'max_tokens' of at most ",
+    return tooLong(request.maxTokensField,
+                   strCat("expected '", request.maxTokensField, "' of at most ",
                           facts.maxContext - tokens, ", which a prompt of ",
                           tokens, " tokens leaves of the context, got ",
                           *request.maxTokens));
@@ -45,7 +45,8 @@ static MaybeError checkLength(const GenerationRequest &request,
   if (request.minTokens > most)
     return wrongField("min_tokens",
                       strCat("expected 'min_tokens' of at most ", most,
-                             ", the 'max_tokens', got ", request.minTokens));
+                             ", the '", request.maxTokensField, "', got ",
+                             request.minTokens));
   return std::nullopt;
 }
 

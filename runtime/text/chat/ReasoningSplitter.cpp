@@ -94,9 +94,16 @@ AnswerPart ReasoningSplitter::appendSpecial(std::string_view token) {
   AnswerPart part;
   if (format == ReasoningFormat::Harmony)
     splitHarmony(token, part);
-  else if (open.find(token) != open.npos || close.find(token) != close.npos)
+  else if (isMark(token))
     return append(token);
   return part;
+}
+
+bool ReasoningSplitter::isMark(std::string_view token) const {
+  if (format == ReasoningFormat::Harmony)
+    return token == "<|start|>" || token == "<|channel|>" ||
+           token == "<|message|>" || token == "<|end|>";
+  return open.find(token) != open.npos || close.find(token) != close.npos;
 }
 
 AnswerPart ReasoningSplitter::finish() {

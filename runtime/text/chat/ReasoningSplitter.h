@@ -54,6 +54,9 @@ public:
   /// The string of a special token. One that is no mark of the format is left
   /// out.
   AnswerPart appendSpecial(std::string_view token);
+  /// Whether the string of a special token is a mark of the format. One that is
+  /// none may go to append(), where special tokens are to be seen.
+  bool isMark(std::string_view token) const;
   /// Ends the answer: what was held back.
   AnswerPart finish();
 

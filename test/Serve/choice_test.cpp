@@ -1,0 +1,149 @@
+//===- choice_test.cpp - Stop strings, special tokens and reasoning -------===//
+
+#include "test/Runtime/TokenizerTestUtil.h"
+#include "tools/mtp-serve/Choice.h"
+
+using namespace mtp;
+using namespace mtp::serve;
+using namespace mtp::test;
+
+namespace {
+
+// Ids of bytes are the bytes; these are special tokens.
+constexpr int32_t kEnd = 263, kStart = 265, kChannel = 266, kMessage = 267,
+                  kTag = 268;
+
+const Tokenizer &tokenizer() {
+  static const LoadedTokenizer loaded = [] {
+    std::string more = R"("special": false})";
+    int32_t id = kStart;
+    for (const char *name :
+         {"<|start|>", "<|channel|>", "<|message|>", "<|python_tag|>"})
+      more += R"(, {"id": )" + std::to_string(id++) + R"(, "content": ")" +
+              name +
+              R"(", "single_word": false, "lstrip": false, "rstrip": false,
+                 "normalized": false, "special": true})";
+    auto made = loadJson(byteLevelJson({{R"("special": false})", more}}));
+    EXPECT_TRUE(made.isOk()) << made.status().toString();
+    return std::move(*made);
+  }();
+  return *loaded;
+}
+
+ChoiceOptions optionsOf(ReasoningFormat reasoning,
+                        std::vector<std::string> stops = {}) {
+  ChoiceOptions options;
+  options.tokenizer = &tokenizer();
+  options.reasoning = reasoning;
+  options.stops = std::move(stops);
+  return options;
+}
+
+using Ids = std::vector<int32_t>;
+
+/// Bytes and special tokens.
+void append(Ids &) {}
+template <typename... Rest>
+void append(Ids &ids, std::string_view text, Rest... rest);
+template <typename... Rest>
+void append(Ids &ids, int32_t id, Rest... rest) {
+  ids.push_back(id);
+  append(ids, rest...);
+}
+template <typename... Rest>
+void append(Ids &ids, std::string_view text, Rest... rest) {
+  for (char byte : text)
+    ids.push_back(uint8_t(byte));
+  append(ids, rest...);
+}
+template <typename... Parts>
+Ids tokens(Parts... parts) {
+  Ids ids;
+  append(ids, parts...);
+  return ids;
+}
+
+/// "reasoning | content" and why it ended, which must not depend on how many
+/// tokens come together.
+std::string answer(const ChoiceOptions &options, const Ids &ids) {
+  std::string first;
+  for (size_t pieces = 1; pieces <= ids.size(); ++pieces) {
+    Choice choice(options);
+    for (size_t at = 0; at < ids.size(); at += pieces) {
+      size_t size = std::min(pieces, ids.size() - at);
+      EXPECT_TRUE(choice.take({ids.data() + at, size}).isOk());
+    }
+    choice.end(FinishReason::Length, {});
+    std::string text =
+        choice.takeReasoning(SIZE_MAX) + " | " + choice.takeText(SIZE_MAX);
+    if (choice.finishReason() == FinishReason::Stop)
+      text += " (stop)";
+    EXPECT_TRUE(pieces == 1 || text == first) << pieces << text;
+    first = text;
+  }
+  return first;
+}
+
+} // namespace
+
+// Headers are no text: who asks for a stop at "final" means the answer's.
+TEST(Choice, StopStringsDoNotSeeHeaders) {
+  Ids ids = tokens(kChannel, "analysis", kMessage, "we", kEnd, kStart,
+                   "assistant", kChannel, "final", kMessage, "a final b");
+  EXPECT_EQ(answer(optionsOf(ReasoningFormat::Harmony), ids), "we | a final b");
+  EXPECT_EQ(answer(optionsOf(ReasoningFormat::Harmony, {"final"}), ids),
+            "we | a  (stop)");
+  EXPECT_EQ(answer(optionsOf(ReasoningFormat::Harmony, {"assistant"}), ids),
+            "we | a final b");
+  // Nor do they reach from a message into the next.
+  EXPECT_EQ(answer(optionsOf(ReasoningFormat::Harmony, {"wea"}), ids),
+            "we | a final b");
+  EXPECT_EQ(answer(optionsOf(ReasoningFormat::Harmony, {"e"}), ids),
+            "w |  (stop)");
+}
+
+TEST(Choice, StopStringsSeeWhatWasThought) {
+  ChoiceOptions options = optionsOf(ReasoningFormat::Think, {"b c", "d"});
+  EXPECT_EQ(answer(options, tokens("<think>a b c</think>x")), "a  |  (stop)");
+  EXPECT_EQ(answer(options, tokens("<think>a b </think>c d")),
+            "a b  | c  (stop)");
+  EXPECT_EQ(answer(options, tokens("<think>a b </think>b c")),
+            "a b  |  (stop)");
+  EXPECT_EQ(answer(options, tokens("<think>a b </think>b")), "a b  | b");
+  // What the end lets out is searched, too.
+  EXPECT_EQ(answer(optionsOf(ReasoningFormat::Think, {"</thi"}),
+                   tokens("<think>a</thi")),
+            "a |  (stop)");
+}
+
+TEST(Choice, SpecialTokensAreTextWhereTheyAreAskedFor) {
+  for (ReasoningFormat format : {ReasoningFormat::None, ReasoningFormat::Think,
+                                 ReasoningFormat::Harmony}) {
+    bool isHarmony = format == ReasoningFormat::Harmony;
+    Ids ids = tokens("a", kTag, "b");
+    if (isHarmony)
+      ids = tokens(kChannel, "final", kMessage, "a", kTag, "b");
+    ChoiceOptions options = optionsOf(format);
+    EXPECT_EQ(answer(options, ids), " | ab");
+    options.skipsSpecial = false;
+    EXPECT_EQ(answer(options, ids), " | a<|python_tag|>b");
+    options.stops = {"python"};
+    EXPECT_EQ(answer(options, ids), " | a<| (stop)");
+  }
+}
+
+TEST(Choice, NothingIsSearchedBeforeMinTokens) {
+  ChoiceOptions options = optionsOf(ReasoningFormat::Think, {"\xEF\xBF\xBD"});
+  // Half a character, which a special token ends.
+  Ids ids = tokens("a", int32_t(0xC3), kTag, "b");
+  EXPECT_EQ(answer(options, ids), " | a (stop)");
+  options.minTokens = 1;
+  EXPECT_EQ(answer(options, ids), " | a (stop)");
+  options.minTokens = 2;
+  EXPECT_EQ(answer(options, ids), " | a\xEF\xBF\xBD"
+                                  "b");
+  ids = tokens("a", int32_t(0xC3));
+  EXPECT_EQ(answer(options, ids), " | a\xEF\xBF\xBD");
+  options.minTokens = 1;
+  EXPECT_EQ(answer(options, ids), " | a (stop)");
+}
