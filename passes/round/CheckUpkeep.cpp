@@ -8,12 +8,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Passes.h"
 #include "passes/support/RoundStates.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_CHECKUPKEEPPASS
@@ -35,8 +35,9 @@ private:
   void visit(Operation *program);
   void noteState(Operation *op, bool isRound);
   void checkOutput(OutputOp op);
-  void noteCache(Operation *op, bool isRound);
+  void noteCache(Operation *op, bool isRound, bool hasDrafts);
   void checkState(StateOp state);
+  void checkDraftersAlone(CacheOp cache);
   void checkCache(CacheOp cache);
   void checkUses(Operation *symbol, llvm::StringRef what);
 
@@ -44,13 +45,13 @@ private:
   struct Accesses {
     Operation *read = nullptr, *write = nullptr;
     Operation *prefillWrite = nullptr;
-    /// Of a round, what reads what one before left.
+    /// Of a round that writes it, what reads what one before may have left.
     Operation *carried = nullptr;
   };
   llvm::StringMap<Accesses> states;
-  /// Of the program that is visited: the states that it has written, and those
-  /// that it read before that, by whom.
-  llvm::StringSet<> written;
+  /// Of the program that is visited: what has written a state so far, and who
+  /// first read what no such op is sure to have written.
+  llvm::StringMap<SmallVector<Operation *>> written;
   llvm::StringMap<Operation *> found;
   /// Outputs that were reported; a round has one for each k.
   llvm::DenseSet<Location> reported;
@@ -58,6 +59,9 @@ private:
   /// Layers of a cache that rounds with drafts read, and who does it.
   llvm::MapVector<std::pair<StringRef, int64_t>, Operation *> readLayers;
   llvm::DenseSet<std::pair<StringRef, int64_t>> filledLayers;
+  /// Likewise, of programs of k = 0 alone.
+  llvm::MapVector<std::pair<StringRef, int64_t>, Operation *> readWithoutDrafts;
+  llvm::DenseSet<std::pair<StringRef, int64_t>> filledWithoutDrafts;
 };
 } // namespace
 
@@ -70,6 +74,41 @@ InFlightDiagnostic CheckUpkeepPass::warn(Operation *op) {
 // What programs do
 //===----------------------------------------------------------------------===//
 
+/// Whether what reads a state behind `write` finds what `write` left there.
+///
+/// A branch that need not be taken is sure of nothing, and nor is a loop, which
+/// may have no turns. Of an array a loop is taken to write all that is read:
+/// which elements those are is only known where the program runs. But no round
+/// writes an array with an element for each position of a context.
+static bool isSureToWrite(Operation *write, Operation *read) {
+  auto name = write->getAttrOfType<FlatSymbolRefAttr>("state");
+  auto state =
+      SymbolTable::lookupNearestSymbolFrom<StateOp>(write, name.getAttr());
+  bool isScalar =
+      isa<StoreOp>(write) && cast<StoreOp>(write).getIndices().empty();
+  if (!isScalar && state &&
+      llvm::any_of(state.getExtents().getAsRange<ExtentAttr>(),
+                   [](ExtentAttr extent) {
+                     return extent.getUnit() == ExtentUnit::MaxContext;
+                   }))
+    return false;
+  for (Region *region = write->getParentRegion();
+       !isa<RoundOp, PrefillOp>(region->getParentOp());
+       region = region->getParentOp()->getParentRegion()) {
+    Operation *parent = region->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    std::optional<APInt> turns =
+        loop ? loop.getStaticTripCount() : std::nullopt;
+    bool hasTurns = turns && !turns->isZero();
+    bool mayBeLeftOut =
+        isa<scf::IfOp>(parent) ||
+        (isScalar && isa<scf::ForOp, scf::ParallelOp>(parent) && !hasTurns);
+    if (mayBeLeftOut && !region->isAncestor(read->getParentRegion()))
+      return false;
+  }
+  return true;
+}
+
 void CheckUpkeepPass::noteState(Operation *op, bool isRound) {
   auto name = op->getAttrOfType<FlatSymbolRefAttr>("state");
   if (!name)
@@ -77,17 +116,16 @@ void CheckUpkeepPass::noteState(Operation *op, bool isRound) {
   Accesses &accesses = states[name.getValue()];
   if (isa<LoadOp, ReadStateOp, MaskColumnsOp>(op)) {
     accesses.read = op;
-    if (!written.contains(name.getValue()))
+    if (llvm::none_of(written.lookup(name.getValue()), [&](Operation *write) {
+          return isSureToWrite(write, op);
+        }))
       found.try_emplace(name.getValue(), op);
     return;
   }
   accesses.write = op;
   if (!isRound)
     accesses.prefillWrite = op;
-  else if (Operation *reader = found.lookup(name.getValue()))
-    // A session has rounds of one k.
-    accesses.carried = reader;
-  written.insert(name.getValue());
+  written[name.getValue()].push_back(op);
 }
 
 void CheckUpkeepPass::checkOutput(OutputOp op) {
@@ -105,20 +143,28 @@ void CheckUpkeepPass::checkOutput(OutputOp op) {
 
 /// An attention appends what it reads; appends and moves alone read nothing
 /// that a round would miss.
-void CheckUpkeepPass::noteCache(Operation *op, bool isRound) {
+void CheckUpkeepPass::noteCache(Operation *op, bool isRound, bool hasDrafts) {
   auto cache = op->getAttrOfType<FlatSymbolRefAttr>("cache");
   auto layer = op->getAttrOfType<IntegerAttr>("layer");
   if (!cache || !layer)
     return;
   std::pair<StringRef, int64_t> key{cache.getValue(), layer.getInt()};
-  if (isRound && !isa<CacheAppendOp>(op))
+  if (isRound && !isa<CacheAppendOp>(op)) {
     readLayers.insert({key, op});
-  if (!isRound && !isa<CachedAttentionOp>(op))
+    if (!hasDrafts)
+      readWithoutDrafts.insert({key, op});
+  }
+  if (!isRound && !isa<CachedAttentionOp>(op)) {
     filledLayers.insert(key);
+    if (!hasDrafts)
+      filledWithoutDrafts.insert(key);
+  }
 }
 
 void CheckUpkeepPass::visit(Operation *program) {
   auto round = dyn_cast<RoundOp>(program);
+  int64_t k = round ? round.getK().value_or(0)
+                    : cast<PrefillOp>(program).getK().value_or(0);
   written.clear();
   found.clear();
   program->walk([&](Operation *op) {
@@ -126,10 +172,15 @@ void CheckUpkeepPass::visit(Operation *program) {
       noteState(op, bool(round));
     else if (isa<AttentionOp, MlaAttentionOp, CachedAttentionOp, CacheAppendOp>(
                  op))
-      noteCache(op, bool(round));
+      noteCache(op, bool(round), k > 0);
     else if (auto output = dyn_cast<OutputOp>(op))
       checkOutput(output);
   });
+  // A session has rounds of one k: what one leaves the next one reads.
+  if (round)
+    for (auto &[name, reader] : found)
+      if (written.contains(name))
+        states[name].carried = reader;
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,6 +232,25 @@ void CheckUpkeepPass::checkState(StateOp state) {
   diag.attachNote(accesses.write->getLoc()) << "written here";
 }
 
+/// A drafter that is written in core ops runs in rounds without drafts, too,
+/// unless the module says that it drafts.
+void CheckUpkeepPass::checkDraftersAlone(CacheOp cache) {
+  for (auto &[key, op] : readWithoutDrafts) {
+    if (key.first != cache.getSymName() || filledWithoutDrafts.contains(key) ||
+        !filledLayers.contains(key))
+      continue;
+    InFlightDiagnostic diag =
+        warn(cache)
+        << "the round of k = 0 reads layer " << key.second << " of @"
+        << key.first
+        << ", which prefills write only where there are drafts; let "
+           "what drafts stand in an mtp.draft, which is gone at k = "
+           "0";
+    diag.attachNote(op->getLoc()) << "read here";
+    return;
+  }
+}
+
 void CheckUpkeepPass::checkCache(CacheOp cache) {
   SmallVector<int64_t> missing;
   Operation *reader = nullptr;
@@ -217,6 +287,8 @@ void CheckUpkeepPass::runOnOperation() {
   hasFailed = false;
   readLayers.clear();
   filledLayers.clear();
+  readWithoutDrafts.clear();
+  filledWithoutDrafts.clear();
   bool hasPrograms = false;
   for (Operation &op : *module.getBody())
     if (isa<RoundOp, PrefillOp>(op)) {
@@ -231,9 +303,10 @@ void CheckUpkeepPass::runOnOperation() {
   for (Operation &op : *module.getBody())
     if (auto state = dyn_cast<StateOp>(op))
       checkState(state);
-    else if (auto cache = dyn_cast<CacheOp>(op))
+    else if (auto cache = dyn_cast<CacheOp>(op)) {
+      checkDraftersAlone(cache);
       checkCache(cache);
-    else if (isa<VocabularyOp>(op))
+    } else if (isa<VocabularyOp>(op))
       checkUses(&op, "names the vocabulary");
     else if (auto function = dyn_cast<func::FuncOp>(op);
              function && function.isPrivate())

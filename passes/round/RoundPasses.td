@@ -195,7 +195,8 @@ def CheckUpkeepPass : Pass<"mtp-check-upkeep", "mlir::ModuleOp"> {
     written out. An output that the host does not know and that is not declared
     is an error. Warnings are for:
 
-    - a cache layer that rounds read and no prefill writes,
+    - a cache layer that rounds read and no prefill writes, or that the round of
+      k = 0 reads and only prefills with drafts write,
     - a state that rounds carry on and neither a prefill nor the host writes or
       keeps: it is lost at a preemption,
     - a state that is never written, or never read, or both; an input that is

@@ -113,3 +113,104 @@ mtp.round @generate k 1 {
   mtp.output "bias" %slots : tensor<?xi32>
 }
 }
+
+// -----
+
+// A store that may be left out, or that is of another element than what is read,
+// does not make a state one that each round writes anew.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-warning @+1 {{the state @branch is lost when a sequence is preempted}}
+mtp.state @branch : i32
+// expected-warning @+1 {{the state @either is lost when a sequence is preempted}}
+mtp.state @either : i32
+// expected-warning @+1 {{the state @counted is lost when a sequence is preempted}}
+mtp.state @counted : i32
+// expected-warning @+1 {{the state @seen is lost when a sequence is preempted}}
+mtp.state @seen[max_context + 1] : i32
+mtp.state @same_branch : i32
+mtp.state @twice : i32
+mtp.state @scratch[8] : i32
+mtp.state @length : i32
+mtp.round @generate k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %zero = arith.constant 0 : i32
+    %i0 = arith.constant 0 : index
+    %i1 = arith.constant 1 : index
+    %i2 = arith.constant 2 : index
+    %length = mtp.load @length[] : i32
+    %is_first = arith.cmpi eq, %length, %zero : i32
+    %n = arith.index_cast %length : i32 to index
+    scf.if %is_first {
+      mtp.store %zero, @branch[] : i32
+      mtp.store %zero, @same_branch[] : i32
+      %same = mtp.load @same_branch[] : i32
+      mtp.store %same, @length[] : i32
+      // expected-note @+1 {{written here}}
+      mtp.store %zero, @either[] : i32
+    } else {
+      // expected-note @+1 {{what an earlier round left is read here}}
+      %other = mtp.load @either[] : i32
+      mtp.store %other, @length[] : i32
+    }
+    scf.for %i = %i0 to %n step %i1 {
+      mtp.store %zero, @counted[] : i32
+    }
+    scf.for %i = %i0 to %i2 step %i1 {
+      mtp.store %zero, @twice[] : i32
+      mtp.store %zero, @scratch[%i] : i32
+    }
+    // expected-note @+1 {{written here}}
+    mtp.store %zero, @seen[%n] : i32
+    // expected-note @+1 {{what an earlier round left is read here}}
+    %branch = mtp.load @branch[] : i32
+    // expected-note @+1 {{what an earlier round left is read here}}
+    %counted = mtp.load @counted[] : i32
+    // expected-note @+1 {{what an earlier round left is read here}}
+    %seen = mtp.load @seen[%i1] : i32
+    %twice = mtp.load @twice[] : i32
+    %scratch = mtp.load @scratch[%i1] : i32
+    // expected-note @+1 {{written here}}
+    mtp.store %seen, @branch[] : i32
+    // expected-note @+1 {{written here}}
+    mtp.store %branch, @counted[] : i32
+    %a = arith.addi %twice, %scratch : i32
+    %b = arith.addi %a, %counted : i32
+    mtp.store %b, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// A drafter in core ops that runs where nothing drafts, over a cache that no
+// prefill of k = 0 fills.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-warning @+1 {{the round of k = 0 reads layer 1 of @own, which prefills write only where there are drafts; let what drafts stand in an mtp.draft, which is gone at k = 0}}
+mtp.cache @own layers 2 entry 16 : f32
+mtp.round @plain k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x8xf32>
+  %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
+  %x = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %a = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @own[0]
+       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  // expected-note @+1 {{read here}}
+  %b = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @own[1]
+       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+}
+mtp.prefill @prompt k 0 {
+  %t, %rows = mtp.prompt_rows : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x8xf32>
+  %x = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  mtp.cache_append %x, %rows into @own[0] at 0 : tensor<?x8xf32>
+}
+mtp.prefill @drafted k 1 {
+  %t, %rows = mtp.prompt_rows : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x8xf32>
+  %x = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  mtp.cache_append %x, %rows into @own[1] at 0 : tensor<?x8xf32>
+}
+}
