@@ -20,9 +20,9 @@ from ray.exceptions import RayError
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-# Seconds, in which a replica may come back.
-PATIENCE = 20
+PATIENCE = 20  # Seconds, in which a replica may come back.
 HANDED_ON = ("content-type", "authorization", "x-request-id")
+HANDED_BACK = ("Content-Type", "Retry-After", "X-Request-Id")
 
 
 @serve.deployment(num_replicas=2, max_ongoing_requests=64, health_check_period_s=2)
@@ -47,15 +47,14 @@ class MtpServer:
     async def _drain(self):
         while await self.process.stderr.readline():
             pass
-        # A replica without a server would answer first, with errors: it goes, too, and is
-        # made anew.
+        # A replica without a server would answer first, with errors: it is made anew.
         os._exit(1)
 
     async def ask(self, method, path, headers, body):
-        """Status and type of the answer, and then its bytes as they come."""
+        """Status and fields of the answer, and then its bytes as they come."""
         async with self.client.request(method, self.url + path, headers=headers,
                                        data=body) as reply:
-            yield reply.status, reply.headers.get("Content-Type", "")
+            yield reply.status, {k: reply.headers[k] for k in HANDED_BACK if k in reply.headers}
             async for part in reply.content.iter_any():
                 yield part
 
@@ -74,23 +73,24 @@ class Gate:
         while time.monotonic() < until:
             parts = self.servers.ask.remote(*call)
             try:
-                status, kind = await anext(parts)
+                status, fields = await anext(parts)
                 first = await anext(parts, b"")
+                if status != 503:
+                    return StreamingResponse(self._rest(first, parts, fields), status, fields)
             except (RayError, aiohttp.ClientError):
-                # That a replica is gone is known in a moment.
-                await asyncio.sleep(0.2)
-                continue
-            return StreamingResponse(self._rest(first, parts, kind), status, media_type=kind)
+                pass
+            # That a replica is gone or ends is known in a moment.
+            await asyncio.sleep(0.2)
         error = {"error": {"message": "no replica answers", "type": "server_error"}}
         return Response(json.dumps(error), 503, {"Retry-After": "1"}, "application/json")
 
-    async def _rest(self, first, parts, kind):
+    async def _rest(self, first, parts, fields):
         yield first
         try:
             async for part in parts:
                 yield part
         except (RayError, aiohttp.ClientError):
-            if not kind.startswith("text/event-stream"):
+            if not fields.get("Content-Type", "").startswith("text/event-stream"):
                 raise
             error = {"error": {"message": "the replica is gone", "type": "server_error"}}
             yield f"data: {json.dumps(error)}\n\n".encode()

@@ -1,10 +1,12 @@
 """page.py ARTIFACT [SCREENSHOTS]: the page at /, driven in a headless Chromium by WebDriver
 (chromedriver): type, stream, stop, reload. SCREENSHOTS is a folder for pictures of it."""
-import base64, json, os, re, subprocess, sys, tempfile, time, urllib.request
+import base64, json, os, re, signal, subprocess, sys, tempfile, time, urllib.request
 
 from serving import Server, alone, check
 
 ARTIFACT, PICTURES = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+# More tokens than come while the page is waited for.
+LONG = 20000
 ENTER, ESCAPE = "\ue007", "\ue00c"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 ANSWERS = ("return [...document.querySelectorAll('.turn.assistant')]"
@@ -79,6 +81,69 @@ def watch_affinity(browser):
                 " return fetched(path, options); }")
 
 
+STRICT = ("{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
+          "{{ raise_exception('roles must alternate') }}{% endif %}{{ m.content }} {% endfor %}")
+
+
+def check_roles(browser, port):
+    """Behind an error the conversation goes on, over a reload, too."""
+    browser.open(f"http://127.0.0.1:{port}/")
+    browser.wait(state_is("ready"), "a page that is ready")
+    set_number(browser, "max_tokens", 100000)
+    browser.keys("#input", "the house" + ENTER)
+    browser.wait("return document.querySelector('.turn.bad') !== null", "an error on the page")
+    value = "return document.getElementById('input').value"
+    check(browser.run(value), "the house", "the message that was not answered")
+    browser.open(f"http://127.0.0.1:{port}/")
+    browser.wait(state_is("ready"), "a page that is ready again")
+    check(browser.run(value), "the house", "the message behind a reload")
+    set_number(browser, "max_tokens", 5)
+    for count, text in ((1, " was"), (2, "and a day")):
+        browser.keys("#input", text + ENTER)
+        browser.wait(f"return document.querySelectorAll('.turn.assistant').length === {count}"
+                     " && !document.getElementById('send').disabled", "an answer")
+        check(browser.run("return document.querySelectorAll('.turn.bad').length"), 0, "errors")
+
+
+def check_return(browser, server):
+    """A server that was away: the page says so, and no longer once it is back."""
+    server.process.send_signal(signal.SIGTERM)
+    server.process.wait()
+    browser.wait("return document.getElementById('state').className === 'bad'",
+                 "a page that says that its server is gone")
+    with Server(ARTIFACT, "--no-request-log", "--port", str(server.port)):
+        browser.wait(state_is("ready"), "a page that is ready once more")
+
+
+def check_stop(browser, server):
+    """The answer would take far longer than the wait, and ends where it is told to."""
+    set_number(browser, "max_tokens", LONG)
+    browser.keys("#input", " and one" + ENTER)
+    browser.wait("return document.querySelectorAll('.round').length > 2", "rounds")
+    check(server.metric("vllm:num_requests_running"), 1, "who runs ahead of the stop")
+    browser.keys("#input", ESCAPE)
+    browser.wait(state_is("stopped"), "an answer that was stopped")
+    for _ in range(100):
+        if not server.metric("vllm:num_requests_running"):
+            break
+        time.sleep(0.05)
+    check(server.metric("vllm:num_requests_running"), 0, "who runs behind the stop")
+    check(server.metric("vllm:request_success_total", finished_reason="abort"), 1, "aborts")
+    check(server.metric("vllm:generation_tokens_total") < LONG, True, "the tokens of a stop")
+
+
+def check_dark(browser):
+    """The colours are those that the user's system asks for."""
+    back = "return getComputedStyle(document.body).backgroundColor"
+    colours = []
+    for scheme in ("light", "dark"):
+        browser.call("POST", "/goog/cdp/execute", cmd="Emulation.setEmulatedMedia",
+                     params={"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        colours.append(browser.run(back))
+        browser.picture(scheme)
+    check(colours, ["rgb(246, 247, 249)", "rgb(20, 23, 28)"], "light and dark")
+
+
 def check_affinity(browser):
     """One conversation is one server's; a new one may be another's."""
     browser.run("document.getElementById('clear').click()")
@@ -123,15 +188,11 @@ def check_page(browser, server):
     message = browser.run("return document.querySelector('.turn.bad').textContent")
     check("max_tokens" in message or "context" in message, True, f"what is wrong: {message}")
     browser.picture("error")
-    set_number(browser, "max_tokens", 90)
-    browser.keys("#input", " and one" + ENTER)
-    browser.keys("#input", ESCAPE)
-    browser.wait("return !document.getElementById('send').disabled", "an answer that was stopped")
-    for _ in range(100):
-        if not server.metric("vllm:num_requests_running"):
-            break
-        time.sleep(0.05)
-    check(server.metric("vllm:num_requests_running"), 0, "who runs behind the stop")
+    check(browser.run("return document.getElementById('input').value"), " a day",
+          "the message that was not answered")
+    check_stop(browser, server)
+    check_dark(browser)
+    set_number(browser, "max_tokens", 40)
     check_affinity(browser)
     # Nothing failed to load, and nobody was asked for elsewhere.
     wrong = [entry["message"] for entry in browser.call("POST", "/se/log", type="browser")
@@ -143,7 +204,12 @@ def check_page(browser, server):
     check(strangers, [], "requests to other hosts")
 
 
-with Server(ARTIFACT, "--no-request-log") as running, \
-        tempfile.TemporaryDirectory() as profile, Browser(profile) as chromium:
-    check_page(chromium, running)
+with tempfile.TemporaryDirectory() as profile, Browser(profile) as chromium:
+    with Server(ARTIFACT, "--no-request-log") as running:
+        check_page(chromium, running)
+        with open("strict.jinja", "w") as file:
+            file.write(STRICT)
+        with Server(ARTIFACT, "--no-request-log", "--chat-template", "strict.jinja") as strict:
+            check_roles(chromium, strict.port)
+            check_return(chromium, strict)
 print("the page does what it should")

@@ -8,7 +8,8 @@ class Server:
     def __init__(self, artifact, *flags):
         self.artifact = artifact
         self.process = subprocess.Popen(
-            ["mtp-serve", artifact, "--port", "0", "--threads", "1", *flags],
+            ["mtp-serve", artifact, *([] if "--port" in flags else ["--port", "0"]),
+             "--threads", "1", *flags],
             stderr=subprocess.PIPE, text=True)
         self.log = []
         first = self.process.stderr.readline()
