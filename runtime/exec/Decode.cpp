@@ -390,6 +390,8 @@ Status Session::Impl::readRound(Sequence &sequence,
   size_t before = sequence.output.size();
   MTP_ASSIGN_OR_RETURN(SlotResults results, findResults(sequence, from, row));
   MTP_RETURN_IF_ERROR(emit(sequence, tokens, results));
+  if (auto update = updates.find(sequence.id); update != updates.end())
+    update->second.drafted += std::min(output.drafted, from.rows[row].drafts);
   sequence.statistics.decodeTokens += sequence.output.size() - before;
   statistics.decodeTokens += sequence.output.size() - before;
   return okStatus();

@@ -32,10 +32,11 @@ struct Rig {
   }
 
   void give(Handle handle, std::vector<int32_t> tokens,
-            FinishReason finish = FinishReason::None) {
+            FinishReason finish = FinishReason::None, uint32_t drafted = 0) {
     EngineEvent event;
     event.handle = handle;
     event.tokens = std::move(tokens);
+    event.drafted = drafted;
     event.finish = finish;
     event.statistics.slotRounds = 2;
     event.statistics.drafted = {2, 1};
@@ -153,10 +154,12 @@ TEST(Generation, SaysHowManyTokensCameTogether) {
   Rig rig(R"({"prompt": [1], "stream": true, "return_round_tokens": true})");
   rig.accept(5);
   rig.give(5, {2, 3, 4});
-  rig.give(5, {5});
+  rig.give(5, {5}, FinishReason::None, /*drafted=*/2);
   std::vector<std::string> first = dataOf(rig.generation->takeEvents());
   ASSERT_EQ(first.size(), 1u);
   EXPECT_NE(first[0].find("\"round_tokens\": [3, 1]"), std::string::npos)
+      << first[0];
+  EXPECT_NE(first[0].find("\"round_drafted\": [0, 2]"), std::string::npos)
       << first[0];
   rig.give(5, {6, 7}, FinishReason::Length);
   std::vector<std::string> last = dataOf(rig.generation->takeEvents());

@@ -105,8 +105,10 @@ static void writePart(JsonWriter &json, const AnswerHead &head,
     json.field("prompt_token_ids", *part.promptIds);
   if (part.ids)
     json.field("token_ids", *part.ids);
-  if (part.roundTokens)
-    json.field("round_tokens", *part.roundTokens);
+  if (part.rounds) {
+    json.field("round_tokens", part.rounds->tokens);
+    json.field("round_drafted", part.rounds->drafted);
+  }
   json.endObject();
 }
 

@@ -23,6 +23,12 @@ struct AnswerHead {
   bool isChat = false;
 };
 
+/// Of tokens that came together, how many these were, and how many drafts the
+/// rounds had which gave them.
+struct AnswerRounds {
+  std::vector<int32_t> tokens, drafted;
+};
+
 /// One answer, or what is new of it.
 struct ChoicePart {
   size_t index = 0;
@@ -36,8 +42,8 @@ struct ChoicePart {
   /// Where the request asks for ids.
   std::optional<std::vector<int32_t>> ids;
   std::optional<std::vector<int32_t>> promptIds;
-  /// Where the request asks for it: how many tokens came together.
-  std::optional<std::vector<int32_t>> roundTokens;
+  /// Where the request asks for it.
+  std::optional<AnswerRounds> rounds;
 };
 
 struct Usage {

@@ -71,7 +71,7 @@ Status Choice::takeSpecial(int32_t token, bool isSearched) {
   return okStatus();
 }
 
-Status Choice::take(std::span<const int32_t> tokens) {
+Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted) {
   size_t before = count;
   for (int32_t token : tokens) {
     if (isComplete())
@@ -89,8 +89,10 @@ Status Choice::take(std::span<const int32_t> tokens) {
     MTP_ASSIGN_OR_RETURN(std::string piece, decoder->append(token));
     add(piece, isSearched);
   }
-  if (keepsRounds && count > before)
-    rounds.push_back(int32_t(count - before));
+  if (keepsRounds && count > before) {
+    rounds.tokens.push_back(int32_t(count - before));
+    rounds.drafted.push_back(int32_t(drafted));
+  }
   return okStatus();
 }
 
@@ -137,4 +139,4 @@ std::string Choice::takeReasoning(size_t most) {
 
 std::vector<int32_t> Choice::takeIds() { return std::exchange(ids, {}); }
 
-std::vector<int32_t> Choice::takeRounds() { return std::exchange(rounds, {}); }
+AnswerRounds Choice::takeRounds() { return std::exchange(rounds, {}); }

@@ -6,6 +6,7 @@
 #include "mtp/session.h"
 #include "mtp/stream_decoder.h"
 #include "runtime/text/chat/ReasoningSplitter.h"
+#include "tools/mtp-serve/Answers.h"
 #include "tools/mtp-serve/StopStrings.h"
 
 #include <optional>
@@ -39,8 +40,9 @@ public:
   /// Puts text before what comes, as `echo` wants it. Not searched for stops.
   void prepend(const std::string &text) { pending.text += text; }
 
-  /// Tokens behind a stop string are dropped.
-  Status take(std::span<const int32_t> tokens);
+  /// Tokens behind a stop string are dropped. `drafted` drafts were made for
+  /// them.
+  Status take(std::span<const int32_t> tokens, uint32_t drafted = 0);
 
   /// The sequence has ended; nothing more comes.
   void end(FinishReason reason, Statistics statistics);
@@ -62,12 +64,12 @@ public:
   /// The same of what was thought.
   std::string takeReasoning(size_t most);
   std::vector<int32_t> takeIds();
-  /// How many tokens each take() brought.
-  std::vector<int32_t> takeRounds();
+  /// What each take() brought.
+  AnswerRounds takeRounds();
   /// Bytes that nobody has taken.
   size_t pendingBytes() const {
     return pending.text.size() + pending.reasoning.size() +
-           (ids.size() + rounds.size()) * sizeof(int32_t);
+           (ids.size() + 2 * rounds.tokens.size()) * sizeof(int32_t);
   }
   /// Whether something has come; ids count too.
   bool hasNews() const {
@@ -96,7 +98,8 @@ private:
   bool skipsSpecial, keepsIds, keepsRounds;
   uint32_t minTokens;
   Pending pending;
-  std::vector<int32_t> ids, rounds;
+  std::vector<int32_t> ids;
+  AnswerRounds rounds;
   size_t count = 0;
   FinishReason finish = FinishReason::None;
   bool ended = false;

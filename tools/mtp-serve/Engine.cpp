@@ -99,6 +99,7 @@ void Engine::take(const SequenceUpdate &update) {
     return;
   EngineEvent event;
   event.tokens = update.tokens;
+  event.drafted = update.drafted;
   event.finish = update.finish;
   event.error = update.error;
   if (update.finish != FinishReason::None)

@@ -23,6 +23,8 @@ struct EngineEvent {
   /// The session has taken it. Comes once, before any token.
   bool accepted = false;
   std::vector<int32_t> tokens;
+  /// Of the rounds that gave them.
+  uint32_t drafted = 0;
   /// Failed without `accepted` before: it was refused, and `error` says why.
   FinishReason finish = FinishReason::None;
   Status error;

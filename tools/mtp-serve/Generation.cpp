@@ -78,7 +78,7 @@ void Generation::take(const EngineEvent &event) {
   answer.isAccepted |= event.accepted;
   accepted += event.accepted;
   bool wasComplete = choice.isComplete();
-  if (Status status = choice.take(event.tokens); !status.isOk())
+  if (Status status = choice.take(event.tokens, event.drafted); !status.isOk())
     fail(errorOf(status));
   if (!wasComplete && choice.hasStopped())
     controls.cancel(event.handle);
@@ -176,7 +176,7 @@ ChoicePart Generation::partOf(size_t index, size_t mostText) {
       part.promptIds = prompts[index / request.n].ids;
   }
   if (request.returnsRounds)
-    part.roundTokens = answer.choice.takeRounds();
+    part.rounds = answer.choice.takeRounds();
   part.isFirst = !answer.hasBegun;
   answer.hasBegun = true;
   return part;

@@ -248,6 +248,9 @@ struct SequenceUpdate {
   FinishReason finish = FinishReason::None;
   /// Why it failed; OK otherwise. Other sequences are not affected.
   Status error;
+  /// Drafts that the rounds had which gave these tokens, in all; fewer than k
+  /// where a slot wanted fewer. A prompt's first token has none.
+  uint32_t drafted = 0;
   /// In the order of Request::outputs; empty where there are no new tokens.
   std::vector<OutputRows> outputs;
   /// Of a sequence that sees drafts: those of the round that has stopped for

@@ -22,6 +22,12 @@ def check_completions(server):
     rounds = usage["speculation"]
     check(rounds["rounds"] > 0 and rounds["drafted_tokens"] >= rounds["accepted_tokens"], True,
           f"drafts ({rounds})")
+    for k in ("auto", 2):
+        answer = server.complete(**BODY, k=k, return_round_tokens=True)
+        choice, counts = answer["choices"][0], answer["usage"]["speculation"]
+        check(sum(choice["round_tokens"]), 24, f"tokens that came together, k = {k}")
+        check(sum(choice["round_drafted"]), counts["drafted_tokens"], f"drafts of rounds, k = {k}")
+    check(counts["drafted_tokens"] > 0, True, "drafts at k = 2")
     answer = server.complete(**BODY, k=0, return_token_ids=True)
     check(answer["choices"][0]["token_ids"], expected["output_ids"], "ids at k = 0")
     check(answer["usage"]["speculation"]["drafted_tokens"], 0, "drafts at k = 0")

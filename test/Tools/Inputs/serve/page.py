@@ -173,6 +173,9 @@ def check_page(browser, server):
     rounds = browser.run("return document.querySelectorAll('.round').length")
     tokens = browser.run("return document.querySelectorAll('.round i:not(.rejected)').length")
     check((0 < rounds <= 39, tokens), (True, 39), "rounds and tokens on the time line")
+    marks = browser.run("return document.querySelectorAll('.round i').length")
+    drafted = server.metric("vllm:spec_decode_num_draft_tokens_total")
+    check(marks - rounds, int(drafted), "drafts on the time line")
     check(len(browser.run("return [...document.querySelectorAll('#accepted tr')]"
                           ".map(row => row.textContent)")), 2, "positions of drafts")
     browser.picture("answer")
