@@ -322,11 +322,15 @@ LogicalResult RefreshModuleOp::verify() {
   if (failed(verifyModule(*this, module)))
     return failure();
   bool isPrompt = bool((*this)->getParentOfType<PrefillOp>());
-  if (!isPrompt && !(*this)->getParentOfType<RoundOp>()) // refresh_module_c4
-    return emitOpError("expected to stand in an mtp.round or mtp.prefill, got ")
+  bool isRound = bool((*this)->getParentOfType<RoundOp>());
+  bool isCalled = bool((*this)->getParentOfType<FunctionOpInterface>());
+  if (!isPrompt && !isRound && !isCalled) // refresh_module_c4
+    return emitOpError("expected to stand in an mtp.round, an mtp.prefill or a "
+                       "function, got ")
            << (*this)->getParentOp()->getName();
   int64_t groups = isPrompt ? 0 : module - 1, given = getNodes().size();
-  if (given != groups) // refresh_module_c2
+  // What calls a function is known when it is inlined.
+  if (given != groups && !(isCalled && given == 0)) // refresh_module_c2
     return emitOpError("expected tokens and rows of the nodes of ")
            << groups << " depths, got " << given;
   if (getHidden().getType() != getBefore().getType()) // refresh_module_c3

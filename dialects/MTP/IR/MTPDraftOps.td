@@ -471,7 +471,8 @@ def MTP_RefreshModuleOp : MTP_Op<"refresh_module", [
     - (C2) in a round there are tokens and rows of nodes for each depth up to
       that in front of the module's, and else none.
     - (C3) hidden states are of the type of those before.
-    - (C4) it stands in a round or a prefill, in whatever op of these.
+    - (C4) it stands in a round or a prefill, in whatever op of these, or in a
+      function, where C2 takes either.
   }];
   let arguments = (ins I64Attr:$module, MTP_Activation:$before,
                        Variadic<MTP_Tokens>:$nodes,

@@ -615,9 +615,21 @@ mtp.round @r {
 
 // -----
 
-func.func @refresh_module_c4(%h: tensor<?x8xf32>, %t: tensor<?xi32>, %rows: !mtp.rows) {
-  // expected-error @+1 {{'mtp.refresh_module' op expected to stand in an mtp.round or mtp.prefill, got func.func}}
+// refresh_module_c4
+module {
+%h = mtp.weight "hidden" : tensor<4x8xf32>
+// expected-error @+1 {{'mtp.refresh_module' op expected to stand in an mtp.round, an mtp.prefill or a function, got builtin.module}}
+%0:5 = mtp.refresh_module 2 of %h : (tensor<4x8xf32>) -> (tensor<?xi32>, !mtp.rows, tensor<4x8xf32>, tensor<?xi32>, tensor<?xi32>)
+}
+
+// -----
+
+// refresh_module_c2, in a function: that of a prompt or that of a round.
+func.func @called(%h: tensor<?x8xf32>, %t: tensor<?xi32>, %rows: !mtp.rows) {
   %0:5 = mtp.refresh_module 2 of %h with %t at %rows : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
+  %1:5 = mtp.refresh_module 2 of %h : (tensor<?x8xf32>) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
+  // expected-error @+1 {{'mtp.refresh_module' op expected tokens and rows of the nodes of 2 depths, got 1}}
+  %2:5 = mtp.refresh_module 3 of %h with %t at %rows : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
   return
 }
 
