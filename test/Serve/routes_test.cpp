@@ -79,6 +79,16 @@ public:
   Routes routes;
 };
 
+/// A text that keeps the worker busy until `go`.
+std::shared_ptr<TextJob> jobUntil(std::promise<void> &go) {
+  auto job = std::make_shared<TextJob>();
+  job->work = [&] {
+    go.get_future().wait();
+    return HttpReply();
+  };
+  return job;
+}
+
 } // namespace
 
 TEST(Routes, CompletesAsTheModelDoes) {
@@ -242,11 +252,7 @@ TEST(Routes, EndsWhatIsBeingEncoded) {
   Rig rig(/*waiting=*/4);
   // The worker is busy with somebody else's text.
   std::promise<void> go;
-  auto busy = std::make_shared<TextJob>();
-  busy->work = [&] {
-    go.get_future().wait();
-    return HttpReply();
-  };
+  std::shared_ptr<TextJob> busy = jobUntil(go);
   EXPECT_FALSE(rig.dispatcher.runLater(busy));
   auto text = std::make_shared<TextJob>();
   text->work = [] {
@@ -315,11 +321,7 @@ TEST(Routes, TextsCountForTheirKey) {
 TEST(Routes, WhatIsEncodedWaits) {
   Rig rig;
   std::promise<void> go;
-  auto busy = std::make_shared<TextJob>();
-  busy->work = [&] {
-    go.get_future().wait();
-    return HttpReply();
-  };
+  std::shared_ptr<TextJob> busy = jobUntil(go);
   EXPECT_FALSE(rig.dispatcher.runLater(busy));
   GenerationRequest request;
   request.prompts = {{.text = "", .ids = {1}},
