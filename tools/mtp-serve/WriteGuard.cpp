@@ -2,9 +2,9 @@
 
 #include "tools/mtp-serve/WriteGuard.h"
 
+#include "tools/mtp-serve/Acknowledged.h"
+
 #include <algorithm>
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
 
 using namespace mtp::serve;
 using boost::system::error_code;
@@ -13,12 +13,10 @@ struct WriteGuard::Watch : std::enable_shared_from_this<Watch> {
   Watch(Socket &socket, Clock::duration patience)
       : socket(socket), timer(socket.get_executor()), patience(patience) {}
 
-  /// Bytes that the other side has not said to have.
-  int unread() {
-    int bytes = -1;
-    if (socket.is_open())
-      ::ioctl(socket.native_handle(), SIOCOUTQ, &bytes);
-    return bytes;
+  std::optional<uint64_t> taken() {
+    if (!socket.is_open())
+      return std::nullopt;
+    return acknowledgedBytes(socket.native_handle());
   }
   void arm();
   void look();
@@ -26,9 +24,9 @@ struct WriteGuard::Watch : std::enable_shared_from_this<Watch> {
   Socket &socket;
   boost::asio::steady_timer timer;
   Clock::duration patience;
-  /// When something was last taken, and what was left then.
+  /// When something was last taken, and how much had been by then.
   Clock::time_point since;
-  int left = 0;
+  std::optional<uint64_t> seen;
   /// A write is under way; the timer runs; the owner is gone.
   bool writes = false, isArmed = false, isOver = false;
 };
@@ -46,9 +44,9 @@ void WriteGuard::Watch::arm() {
 }
 
 void WriteGuard::Watch::look() {
-  int now = unread();
-  if (now != left) {
-    left = now;
+  std::optional<uint64_t> now = taken();
+  if (now != seen) {
+    seen = now;
     since = Clock::now();
   } else if (Clock::now() - since >= patience) {
     error_code error;
@@ -69,7 +67,7 @@ WriteGuard::~WriteGuard() {
 void WriteGuard::begin() {
   watch->writes = true;
   watch->since = Clock::now();
-  watch->left = 0;
+  watch->seen = watch->taken();
   if (!watch->isArmed)
     watch->arm();
 }

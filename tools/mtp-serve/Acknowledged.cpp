@@ -1,0 +1,20 @@
+//===- Acknowledged.cpp - What the other side of a connection has ---------===//
+
+// The kernel's header has fields that the C library's has not, and the two may
+// not be included together: so this file includes nothing of the others.
+#include "tools/mtp-serve/Acknowledged.h"
+
+#include <cstddef>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+std::optional<uint64_t> mtp::serve::acknowledgedBytes(int socket) {
+  struct tcp_info info = {};
+  socklen_t size = sizeof(info);
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+      size < offsetof(struct tcp_info, tcpi_bytes_acked) +
+                 sizeof(info.tcpi_bytes_acked))
+    return std::nullopt;
+  return info.tcpi_bytes_acked;
+}
