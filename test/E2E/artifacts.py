@@ -50,7 +50,7 @@ FEW_ROWS = {"head_layers", "reduced", "walked", "heads", "wide"}
 # Methods beside whose rounds prompts are read, on the simulator, too; the last one's rounds may
 # stop.
 BESIDE = ("eagle_tree eagle2 dflash lookahead random_tree ngram reduced walked eagle heads wide "
-          "early between typical credit channel block grammar").split()
+          "early early_tree latest between typical credit channel block grammar").split()
 # The same on the CPU alone.
 BESIDE_ON_CPU = ("lookup branches siblings topology eagle26 heads_tree head_layers suffix "
                  "lookup_eagle wish rejection block_drawn").split()

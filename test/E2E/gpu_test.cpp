@@ -286,7 +286,8 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"reduced.mixed", kExact, true},
         Plans{"walked.mixed", kExact, true}, Plans{"eagle.mixed", kExact},
         Plans{"heads.mixed", kExact}, Plans{"wide.mixed", kExact},
-        Plans{"early.mixed", kExact}, Plans{"between.mixed", kExact}),
+        Plans{"early.mixed", kExact}, Plans{"early_tree.mixed", kExact, true},
+        Plans{"latest.mixed", kExact}, Plans{"between.mixed", kExact}),
     nameOf);
 
 // Trees of a model's own modules.

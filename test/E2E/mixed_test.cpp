@@ -643,9 +643,9 @@ static const std::vector<const char *> methods = {
     "eagle_tree.mixed", "eagle2.mixed", "dflash.mixed", "lookahead.mixed"};
 /// On the simulator with MTP_TREES=all alone.
 static const std::vector<const char *> moreMethods = {
-    "random_tree.mixed", "ngram.mixed", "reduced.mixed",
-    "walked.mixed",      "eagle.mixed", "heads.mixed",
-    "wide.mixed",        "early.mixed", "between.mixed"};
+    "random_tree.mixed", "ngram.mixed",      "reduced.mixed", "walked.mixed",
+    "eagle.mixed",       "heads.mixed",      "wide.mixed",    "early.mixed",
+    "between.mixed",     "early_tree.mixed", "latest.mixed"};
 /// Whose artifacts have no plan for the simulator.
 static const std::vector<const char *> methodsOfCpu = {
     "lookup.mixed",      "branches.mixed", "siblings.mixed",

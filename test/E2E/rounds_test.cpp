@@ -375,6 +375,8 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"heads.mixed", DeviceKind::Cpu},
                     OnDevice{"wide.mixed", DeviceKind::Cpu},
                     OnDevice{"early.mixed", DeviceKind::Cpu},
+                    OnDevice{"early_tree.mixed", DeviceKind::Cpu},
+                    OnDevice{"latest.mixed", DeviceKind::Cpu},
                     OnDevice{"between.mixed", DeviceKind::Cpu}),
     nameOf);
 INSTANTIATE_TEST_SUITE_P(
@@ -432,6 +434,8 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"heads.mixed", DeviceKind::Cuda},
                     OnDevice{"wide.mixed", DeviceKind::Cuda},
                     OnDevice{"early.mixed", DeviceKind::Cuda},
+                    OnDevice{"early_tree.mixed", DeviceKind::Cuda},
+                    OnDevice{"latest.mixed", DeviceKind::Cuda},
                     OnDevice{"between.mixed", DeviceKind::Cuda}),
     nameOf);
 INSTANTIATE_TEST_SUITE_P(

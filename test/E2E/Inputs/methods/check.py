@@ -20,8 +20,8 @@ MAX_K = {"lookup": 4, "ngram": 4, "suffix": 5, "lookup_eagle": 4,
          "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
          "eagle": 4, "eagle26": 4, "eagle_tree": 10, "eagle2": 16, "dflash": 5, "heads": 3,
          "heads_tree": 3, "lookup_tree": 3, "head_layers": 2,
-         "early": 4, "between": 4, "wide": 3, "topology": 4, "lookahead": 10,
-         "random_tree": 5}
+         "early": 4, "early_tree": 5, "latest": 4, "between": 4, "wide": 3, "topology": 4,
+         "lookahead": 10, "random_tree": 5}
 # Of a deep tree not every k.
 SOME_K = {"lookahead": (1, 4, 10)}
 # Pages for little more than one of the sequences, and a round's nodes.
@@ -337,6 +337,8 @@ def check(name, artifact):
               "dflash": chain_round(drafters.dflash),
               "wide": chain_round(drafters.wide),
               "early": chain_round(drafters.early_exit),
+              "early_tree": tree_round(drafters.early_tree),
+              "latest": found_round(weightless.latest),
               "between": chain_round(between_drafts),
               "topology": topology_round}[name]
     total, rounds_of = 0, {}

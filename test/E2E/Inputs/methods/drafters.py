@@ -221,3 +221,19 @@ def early_exit(known, k, temperature):
         drafts.append(target.pick(product(WEIGHTS["head"], state), temperature,
                                   len(known) - 1 + d))
     return drafts
+
+
+EARLY_TREE = [-1, 0, 0, 1, 1, 2]
+
+
+def early_tree(known, k, temperature):
+    """The same for a tree, of which k are the nodes."""
+    drafts, depths, paths = [None], [0], [known]
+    for node, parent in enumerate(EARLY_TREE[1:k + 1], start=1):
+        state = target.target(paths[parent])[2][0]
+        siblings = [drafts[child] for child in range(1, node) if EARLY_TREE[child] == parent]
+        drafts.append(target.pick(product(WEIGHTS["head"], state), temperature,
+                                  len(known) - 1 + depths[parent], without=siblings))
+        depths.append(depths[parent] + 1)
+        paths.append(paths[parent] + (drafts[node],))
+    return drafts, EARLY_TREE[:k + 1]

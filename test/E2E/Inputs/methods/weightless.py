@@ -14,6 +14,17 @@ def lookup(known, k, least, most):
     return []
 
 
+def latest(known, k):
+    """What followed the anchor at the last place that has a token there, draft by draft."""
+    n, drafts = len(known) - 1, []
+    for j in range(1, k + 1):
+        places = [p for p in range(n + 1 - j) if known[p] == known[n]]
+        if not places:
+            break
+        drafts.append(known[places[-1] + j])
+    return drafts
+
+
 PARTS = 16
 
 
