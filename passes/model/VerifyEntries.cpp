@@ -255,7 +255,8 @@ LogicalResult VerifyEntriesPass::verify(Operation *program) {
         InFlightDiagnostic diag =
             op->emitOpError("expected layer ")
             << layer.second << " of " << layer.first
-            << " to be used once for the same rows, got a second use";
+            << " to be used once for the same rows, got a second use: it "
+               "needs a layer of its own";
         diag.attachNote(known.op->getLoc()) << "the first is here";
         return diag;
       }

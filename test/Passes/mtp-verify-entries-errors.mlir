@@ -11,7 +11,7 @@ mtp.round @r {
     // expected-note @+1 {{the first is here}}
     %z = mtp.attention %e, %e, %e, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[1]
          : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
-    // expected-error @+1 {{'mtp.attention' op expected layer 1 of @kv to be used once for the same rows, got a second use}}
+    // expected-error @+1 {{'mtp.attention' op expected layer 1 of @kv to be used once for the same rows, got a second use: it needs a layer of its own}}
     %y = mtp.attention %z, %z, %z, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[1]
          : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
     %l = mtp.linear %y, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>

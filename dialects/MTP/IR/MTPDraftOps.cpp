@@ -38,6 +38,12 @@ static LogicalResult verifyStep(Operation *op, Region &region) {
         op->emitOpError("expected a step to yield logits");
     if (hasHidden)
       diag << " and hidden of " << arguments[1];
+    if (!yield)
+      return diag;
+    diag << ", got (" << yield.getOperandTypes() << ")";
+    if (hasHidden && yield.getValues().size() == 2)
+      diag.attachNote() << "a region `input` in front of the step makes the "
+                           "step's hidden states of wider ones";
     return diag;
   }
   return success(

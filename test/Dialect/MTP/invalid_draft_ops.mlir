@@ -54,7 +54,7 @@ mtp.round @r {
 // draft_chain_c3
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {
-  // expected-error @+1 {{'mtp.draft_chain' op expected a step to yield logits and hidden of 'tensor<?x8xf32>'}}
+  // expected-error @+1 {{'mtp.draft_chain' op expected a step to yield logits and hidden of 'tensor<?x8xf32>', got ('tensor<?x16xf32>')}}
   %drafts = mtp.draft_chain {
   ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
     %w = mtp.weight "head" : tensor<16x8xf32>
@@ -199,7 +199,7 @@ mtp.round @r {
 // draft_tree_c2
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {
-  // expected-error @+1 {{'mtp.draft_tree' op expected a step to yield logits and hidden of 'tensor<?x8xf32>'}}
+  // expected-error @+1 {{'mtp.draft_tree' op expected a step to yield logits and hidden of 'tensor<?x8xf32>', got ('tensor<?x16xf32>')}}
   %drafts = mtp.draft_tree [-1, 0, 0] {
   ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
     %w = mtp.weight "head" : tensor<16x8xf32>
@@ -888,6 +888,24 @@ mtp.round @r k 1 {
     %w = mtp.weight "head" : tensor<16x8xf32>
     %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_chain_c3: wider states come in by a region of their own.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  // expected-note @+2 {{a region `input` in front of the step makes the step's hidden states of wider ones}}
+  // expected-error @+1 {{'mtp.draft_chain' op expected a step to yield logits and hidden of 'tensor<?x16xf32>', got ('tensor<?x16xf32>', 'tensor<?x8xf32>')}}
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x16xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "fuse" : tensor<8x16xf32>
+    %e = mtp.weight "head" : tensor<16x8xf32>
+    %x = mtp.linear %h, %w : tensor<?x16xf32>, tensor<8x16xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %x, %e : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
   } : tensor<?x?xi32>
 }
 }
