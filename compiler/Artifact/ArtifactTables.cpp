@@ -443,7 +443,7 @@ static schema::ProgramKind kindOf(exec::ProgramOp op) {
 Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
   std::vector<Offset<schema::PlanPort>> programInputs, outputs;
   CommandList commands(fbb, dispatches);
-  uint32_t cut = 0;
+  uint32_t cut = 0, onRequest = 0;
   for (Operation &inner : op.getBody().front()) {
     if (auto alloc = dyn_cast<exec::AllocOp>(inner)) {
       if (alloc.getInput())
@@ -461,6 +461,8 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
                    dispatch.getCounts(), live);
     } else if (isa<exec::AwaitHostOp>(inner)) {
       cut = commands.size();
+    } else if (isa<exec::OnRequestOp>(inner)) {
+      onRequest = commands.size();
     } else if (auto schedule = dyn_cast<exec::ScheduleOp>(inner)) {
       commands.addSchedule(schedule);
     } else if (auto output = dyn_cast<exec::OutputOp>(inner)) {
@@ -483,7 +485,7 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
       commands.actionVector, commands.commandVector, commands.cpuVector,
       inputVector, outputVector, uint32_t(op.getPositions().value_or(0)), cut,
       uint32_t(op.getPrompts().value_or(0)),
-      uint32_t(op.getCatchUp().value_or(0)));
+      uint32_t(op.getCatchUp().value_or(0)), onRequest);
 }
 
 /// Null where there are none.

@@ -96,6 +96,7 @@ void mtp::compiler::populateExecPhase(mlir::OpPassManager &manager,
   addQuantization(manager, options.formats);
   manager.addPass(passes::createFuseArgmaxPass());
   manager.addPass(passes::createFuseRopePass());
+  manager.addPass(passes::createDeferOutputsPass());
   target.addSchedulePasses(manager);
   manager.addPass(passes::createBufferizePass());
   manager.addPass(passes::createPlanMemoryPass());

@@ -134,7 +134,8 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
       while (auto regroup = value.getDefiningOp<RegroupOp>())
         value = regroup.getX();
       output.getValueMutable().assign(buffers.lookupOrDefault(value));
-    } else if (!isa<RefOp, AllocOp, DispatchOp, ScheduleOp, AwaitHostOp>(op)) {
+    } else if (!isa<RefOp, AllocOp, DispatchOp, ScheduleOp, AwaitHostOp,
+                    OnRequestOp>(op)) {
       return op.emitOpError("expected only exec ops in a program, is "
                             "mtp-convert-to-exec missing before this pass?");
     }

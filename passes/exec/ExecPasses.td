@@ -246,6 +246,18 @@ def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   ];
 }
 
+def DeferOutputsPass : Pass<"exec-defer-outputs", "mlir::ModuleOp"> {
+  let summary = "Put what only requests ask for behind all else";
+  let description = [{
+    Calls that nothing needs but outputs `for` slots or tokens move to the end
+    of their program, behind `exec.on_request`, so that they run where a request
+    has asked. A call that reads a state or a cache which is written behind it
+    stays, and so does one that writes any.
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let statistics = [Statistic<"numDeferred", "deferred", "calls moved">];
+}
+
 def BufferizePass : Pass<"exec-bufferize", "mlir::ModuleOp"> {
   let summary = "Give every tensor of a program a buffer";
   let description = [{

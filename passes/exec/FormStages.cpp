@@ -12,8 +12,9 @@
 // readers since. Which calls update the same rows of a buffer, they say
 // themselves (`KernelOpInterface`).
 //
-// No call crosses the place where a round may stop for the host, and there is
-// a barrier (exec.await_host).
+// No call crosses the place where a round may stop for the host, nor that
+// where what only requests ask for begins, and there is a barrier
+// (exec.await_host, exec.on_request).
 //
 // What is light depends on n, and so do the stages: between the n at which a
 // call is light no more, or gets a second task, nothing changes. Each of these
@@ -57,8 +58,8 @@ struct Call {
   Count rows;
   Value live;
   bool rowLocal;
-  /// Whether it stands behind where the program may stop (exec.await_host).
-  bool isInSecondHalf;
+  /// How many bounds it stands behind (exec.await_host, exec.on_request).
+  size_t part;
   /// The least n at which it has several tasks, and at which dividing them
   /// saves more than it costs.
   int64_t manyFrom, heavyFrom;
@@ -172,6 +173,9 @@ static int64_t firstWithTasks(KernelOpInterface op, Points points) {
 // Dependences
 //===----------------------------------------------------------------------===//
 
+/// What no call crosses.
+static bool isBound(Operation *op) { return isa<AwaitHostOp, OnRequestOp>(op); }
+
 namespace {
 /// Who used a buffer last.
 struct LastUse {
@@ -189,9 +193,10 @@ private:
   void add(KernelOpInterface op);
   void order(size_t from, size_t to, bool byRow);
   void useBuffer(Value buffer, bool isWrite, size_t user);
-  void orderHalves();
+  void orderParts(size_t behind);
 
-  bool isCut = false;
+  /// Bounds so far.
+  size_t part = 0;
   const Points points;
   const int64_t soloElements;
   const mlir::mtp::LiveRows live;
@@ -207,29 +212,30 @@ DependenceGraph::DependenceGraph(ProgramOp program, int64_t soloElements)
     if (auto call = dyn_cast<KernelOpInterface>(op))
       add(call);
     else
-      isCut |= isa<AwaitHostOp>(op);
-  if (isCut)
-    orderHalves();
+      part += isBound(&op);
+  for (size_t behind = 1; behind <= part; ++behind)
+    orderParts(behind);
 }
 
-/// What nobody of the first half waits for comes before what waits for nobody
-/// of the second, and with them all else.
-void DependenceGraph::orderHalves() {
-  auto hasOwnHalf = [&](const Call &call) {
-    return [&, half = call.isInSecondHalf](Dependence dependence) {
-      return calls[dependence.call].isInSecondHalf == half;
+/// What nobody of the part in front waits for comes before what waits for
+/// nobody of the one behind, and with them all else.
+void DependenceGraph::orderParts(size_t behind) {
+  auto isOfPart = [&](size_t part) {
+    return [&, part](Dependence dependence) {
+      return calls[dependence.call].part == part;
     };
   };
   SmallVector<size_t> last, first;
   for (auto [number, call] : llvm::enumerate(calls)) {
-    if (!call.isInSecondHalf && llvm::none_of(call.after, hasOwnHalf(call)))
+    if (call.part + 1 == behind &&
+        llvm::none_of(call.after, isOfPart(call.part)))
       last.push_back(number);
-    if (call.isInSecondHalf && llvm::none_of(call.before, hasOwnHalf(call)))
+    if (call.part == behind && llvm::none_of(call.before, isOfPart(behind)))
       first.push_back(number);
   }
   for (size_t before : last)
-    for (size_t behind : first)
-      order(before, behind, /*byRow=*/false);
+    for (size_t follower : first)
+      order(before, follower, /*byRow=*/false);
 }
 
 void DependenceGraph::order(size_t from, size_t to, bool byRow) {
@@ -274,7 +280,7 @@ void DependenceGraph::add(KernelOpInterface op) {
                                                      soloElements, points)
                                         : points.least;
   calls.push_back({op, op.getKernelParams().front(), live.of(op),
-                   op.isRowLocal(), isCut, firstWithTasks(op, points),
+                   op.isRowLocal(), part, firstWithTasks(op, points),
                    heavyFrom});
   for (auto [i, operand] : llvm::enumerate(op.getKernelOperands())) {
     Value value = operand.value;
@@ -353,9 +359,8 @@ bool Scheduler::canJoin(size_t call, int64_t stage, ArrayRef<int64_t> stages,
                         ArrayRef<Share> shares) const {
   return llvm::all_of(calls[call].before, [&](Dependence dependence) {
     const Call &before = calls[dependence.call];
-    bool isSameHalf = before.isInSecondHalf == calls[call].isInSecondHalf;
     return stages[dependence.call] < stage ||
-           (isSameHalf &&
+           (before.part == calls[call].part &&
             staysOnThread(dependence.call, call, dependence.byRow, shares));
   });
 }
@@ -444,13 +449,17 @@ static void moveViews(Operation *op) {
 }
 
 /// Puts the calls of a block in that order. What is no call (references,
-/// inputs) stays in front, a view follows what it is of, and the host reads in
-/// the end, and where the program may stop.
+/// inputs) stays in front, a view follows what it is of, bounds stand between
+/// the calls that they part, and the host reads in the end.
 static void moveCalls(Block &body, ArrayRef<Call> calls, const Order &order) {
-  auto stops = llvm::to_vector(body.getOps<AwaitHostOp>());
+  SmallVector<Operation *> bounds;
+  for (Operation &op : body)
+    if (isBound(&op))
+      bounds.push_back(&op);
+  size_t passed = 0;
   for (size_t number : order) {
-    if (!stops.empty() && calls[number].isInSecondHalf)
-      stops.pop_back_val()->moveBefore(&body, body.end());
+    if (passed < calls[number].part)
+      bounds[passed++]->moveBefore(&body, body.end());
     Operation *op = calls[number].op;
     op->moveBefore(&body, body.end());
     moveViews(op);

@@ -111,6 +111,9 @@ struct Program {
   /// The first command of the second half, where it may stop in front of it; 0:
   /// it may not.
   uint32_t cut = 0;
+  /// The first command of what is for outputs that requests ask for alone; 0:
+  /// there is none.
+  uint32_t onRequest = 0;
   /// Rows of prompts beside those of a round.
   uint32_t prompts = 0;
   /// Of a Prefill for drafters that fell behind, how many positions in front of
@@ -126,6 +129,10 @@ struct Program {
   std::vector<Port> inputs, outputs;
 
   bool covers(uint64_t n) const { return n >= begin && n < end; }
+  /// Those of its commands that run in any case.
+  std::span<const Command> ownCommands() const {
+    return std::span(commands).first(onRequest ? onRequest : commands.size());
+  }
   std::span<const Place> placesOf(const Command &command,
                                   const schema::Kernel &kernel) const {
     return std::span(places).subspan(command.firstPlace, kernel.buffers());

@@ -82,6 +82,7 @@ private:
                      Program &result);
   Status readSchedules(const schema::PlanProgram &program, Program &result);
   Status readCut(const schema::PlanProgram &program, Program &result);
+  Status readOnRequest(const schema::PlanProgram &program, Program &result);
   Status readPorts(const Tables<schema::PlanPort> *ports, const char *what,
                    std::vector<Port> &result);
 
@@ -191,6 +192,28 @@ Status PlanReader::readCut(const schema::PlanProgram &program,
   return okStatus();
 }
 
+/// The same for what only requests ask for.
+Status PlanReader::readOnRequest(const schema::PlanProgram &program,
+                                 Program &result) {
+  result.onRequest = program.on_request();
+  if (result.onRequest == 0)
+    return okStatus();
+  if (result.kind == schema::ProgramKind::Function ||
+      result.onRequest <= result.cut ||
+      result.onRequest >= result.commands.size())
+    return dataLoss(strCat("expected on_request of a decode or prefill "
+                           "program alone, above its cut ",
+                           result.cut, " and below its ",
+                           result.commands.size(), " commands, got ",
+                           result.onRequest));
+  for (const CpuSchedule &schedule : result.schedules)
+    if (schedule.isJoined(result.onRequest))
+      return dataLoss(strCat("expected a barrier at on_request, got command ",
+                             result.onRequest, " joined for n from ",
+                             schedule.begin, " on"));
+  return okStatus();
+}
+
 Status PlanReader::readPorts(const Tables<schema::PlanPort> *ports,
                              const char *what, std::vector<Port> &result) {
   for (uint32_t i = 0; i < vectorSize(ports); ++i) {
@@ -255,6 +278,7 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
       return withPath(status, strCat("commands[", i, "]"));
   MTP_RETURN_IF_ERROR(readSchedules(program, result));
   MTP_RETURN_IF_ERROR(readCut(program, result));
+  MTP_RETURN_IF_ERROR(readOnRequest(program, result));
   MTP_RETURN_IF_ERROR(readPorts(program.inputs(), "inputs", result.inputs));
   return readPorts(program.outputs(), "outputs", result.outputs);
 }

@@ -39,8 +39,9 @@ struct ReadPart {
 };
 
 /// What stands before the cut of a program that may stop, and what stands
-/// behind it (Program::cut).
-enum class Half : uint8_t { First, Second };
+/// behind it (Program::cut); and behind both what only outputs need that
+/// requests ask for (Program::onRequest).
+enum class Part : uint8_t { FirstHalf, SecondHalf, OnRequest };
 
 /// An artifact on a device with memory of its own: arena, zeroed states and KV
 /// pools. Not for use by two threads at once.
@@ -53,17 +54,18 @@ class Executable {
 public:
   virtual ~Executable() = default;
 
-  /// Runs the program of that index of the plan to its end, for n slots or
-  /// rows, behind all writes. InvalidArgument when the program does not cover
-  /// n.
+  /// Runs the program of that index of the plan, for n slots or rows, behind
+  /// all writes, but for its part OnRequest. InvalidArgument when the program
+  /// does not cover n.
   virtual Status run(uint32_t program, uint32_t n) = 0;
 
-  /// Runs one half of a program that may stop; both, one after the other, do
-  /// what run() does. Between them states may be written and outputs read, and
-  /// nothing else may run. InvalidArgument as run(), and for a program that may
-  /// not stop.
-  virtual Status runHalf(uint32_t program, uint32_t n, Half half) {
-    return unimplemented("the device cannot stop a program");
+  /// Runs one part of a program: a half, where it may stop, of which both, one
+  /// after the other, do what run() does; or behind these, or behind run(),
+  /// what is for outputs that requests ask for. Between parts states may be
+  /// written and outputs read, and nothing else may run. InvalidArgument as
+  /// run(), and for a program that has no such part.
+  virtual Status runPart(uint32_t program, uint32_t n, Part part) {
+    return unimplemented("the device cannot run a part of a program");
   }
 
   /// Readies the programs with products of a library (Program::callsLibrary),

@@ -29,18 +29,26 @@ struct CommandRange {
   size_t begin, end;
 };
 
-/// Those of a half, or all. InvalidArgument for a half of a program that may
-/// not stop.
+/// Those of a part, or all that run in any case. InvalidArgument for a part
+/// that the program does not have.
 inline Result<CommandRange> rangeOf(const Program &program,
-                                    std::optional<Half> half) {
+                                    std::optional<Part> part) {
   size_t count = program.commands.size();
-  if (!half)
-    return CommandRange{0, count};
+  size_t end = program.ownCommands().size();
+  if (!part)
+    return CommandRange{0, end};
+  if (*part == Part::OnRequest) {
+    if (end < count)
+      return CommandRange{end, count};
+    return invalidArgument(strCat("expected a program with commands for "
+                                  "requests alone, which ",
+                                  program.name, " does not have"));
+  }
   if (program.cut == 0)
     return invalidArgument(strCat("expected a program that may stop, which ",
                                   program.name, " may not"));
-  return *half == Half::First ? CommandRange{0, program.cut}
-                              : CommandRange{program.cut, count};
+  return *part == Part::FirstHalf ? CommandRange{0, program.cut}
+                                  : CommandRange{program.cut, end};
 }
 
 } // namespace mtp

@@ -143,6 +143,7 @@ Status Session::Impl::startFlight() {
     MTP_RETURN_IF_ERROR(startStopped(next));
   } else {
     MTP_RETURN_IF_ERROR(executable->run(program, batch));
+    MTP_RETURN_IF_ERROR(runOnRequest(next));
     next.progress = {1, true};
   }
   flight = std::move(next);
@@ -155,7 +156,7 @@ Status Session::Impl::startStopped(Flight &next) {
   uint32_t program = next.program, batch = uint32_t(next.rows.size());
   bool isCut = inner.programs.program(program).cut != 0;
   if (isCut)
-    MTP_RETURN_IF_ERROR(executable->runHalf(program, batch, Half::First));
+    MTP_RETURN_IF_ERROR(executable->runPart(program, batch, Part::FirstHalf));
   for (uint32_t row = 0; row < batch; ++row) {
     const auto &[id, slot, drafts] = next.rows[row];
     if (!sequences.at(id).request.seesDrafts)
@@ -181,14 +182,32 @@ Status Session::Impl::startStopped(Flight &next) {
   return okStatus();
 }
 
+/// Runs what of a round's program only those need who ask for its outputs.
+Status Session::Impl::runOnRequest(const Flight &round) {
+  bool isAsked = std::ranges::any_of(round.rows, [&](const Flight::Row &row) {
+    auto sequence = sequences.find(row.sequence);
+    return sequence != sequences.end() && !sequence->second.outputs.empty();
+  });
+  return runOnRequest(round.program, uint32_t(round.rows.size()), isAsked);
+}
+
+/// The same of any program, if somebody has asked.
+Status Session::Impl::runOnRequest(uint32_t program, uint32_t n, bool isAsked) {
+  if (!isAsked || inner.programs.program(program).onRequest == 0)
+    return okStatus();
+  return executable->runPart(program, n, Part::OnRequest);
+}
+
 /// Runs the second half.
 Status Session::Impl::finishStopped() {
   uint32_t program = flight->program, batch = uint32_t(flight->rows.size());
   // What the host did meanwhile is no cost of the round.
   flight->start += clock() - flight->stopped;
-  MTP_RETURN_IF_ERROR(inner.programs.program(program).cut != 0
-                          ? executable->runHalf(program, batch, Half::Second)
-                          : executable->run(program, batch));
+  MTP_RETURN_IF_ERROR(
+      inner.programs.program(program).cut != 0
+          ? executable->runPart(program, batch, Part::SecondHalf)
+          : executable->run(program, batch));
+  MTP_RETURN_IF_ERROR(runOnRequest(*flight));
   flight->isStopped = false;
   flight->progress = {1, true};
   return okStatus();

@@ -247,6 +247,10 @@ Status Session::Impl::runPrefill(const PrefillPass &pass) {
                          : inner.programs.prefill(pass.chunk, drafts, count);
   MTP_RETURN_IF_ERROR(host->setPrefill(parts));
   MTP_RETURN_IF_ERROR(executable->run(program, pass.chunk));
+  bool isAsked = std::ranges::any_of(pass.shares, [](const auto &share) {
+    return !share.sequence->outputs.empty();
+  });
+  MTP_RETURN_IF_ERROR(runOnRequest(program, pass.chunk, isAsked));
   ++statistics.prefillChunks;
   Binding logits = inner.programs.logits(program, pass.chunk);
   uint64_t rowBytes = logits.bytes / count;

@@ -365,6 +365,8 @@ public:
   Status startFlight();
   Status startStopped(Flight &next);
   Status finishStopped();
+  Status runOnRequest(const Flight &round);
+  Status runOnRequest(uint32_t program, uint32_t n, bool isAsked);
   Status readFlight();
   Status landFlight();
   void giveBackAhead();

@@ -214,6 +214,19 @@ TEST_F(Workload, ARoundHasPhases) {
                                       "verify", "accept", "accept", "accept"}));
 }
 
+TEST_F(Workload, WhatRequestsAskForIsNoneOfARound) {
+  add("linear", "{}", 1, {weight(0, 1000)});
+  add("sample", "{}", 1, {});
+  add("linear", "{}", 1, {weight(2, 4000)});
+  finish();
+  all.onRequest = 2;
+  EXPECT_EQ(phasesOf(plan, all),
+            (std::vector<std::string>{"verify", "accept"}));
+  uint64_t own = boundWeightBytes(plan, all);
+  all.onRequest = 0;
+  EXPECT_LT(own, boundWeightBytes(plan, all));
+}
+
 TEST_F(Workload, AGpusSamplersHaveNoPrefix) {
   for (const char *kind : {"linear_argmax", "sample", "linear", "linear_argmax",
                            "sample_scan", "sample_join", "control"})

@@ -292,3 +292,25 @@ exec.program @halves decode k 1 n 4 to 4 {
   exec.output "l" %l : tensor<4x64xf32>
   exec.output "c" %c : tensor<4x8xf32>
 }
+
+// -----
+
+// The same of what only requests ask for, behind both halves.
+// CHECK-LABEL: exec.program @asked
+// CHECK: exec.linear
+// CHECK-NEXT: exec.await_host
+// CHECK: %[[C:.*]] = exec.add
+// CHECK-NEXT: exec.on_request
+// CHECK-NEXT: exec.add %[[C]], %[[C]] :
+// CHECK: exec.schedule from 4 {{\[\[}}all], [solo], [solo]]{{$}}
+exec.program @asked decode k 1 n 4 to 4 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %w = exec.input "w" : tensor<64x8xf32>
+  %l = exec.linear %x, %w as <f32> : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
+  exec.await_host
+  %c = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  exec.on_request
+  %d = exec.add %c, %c : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  exec.output "l" %l : tensor<4x64xf32>
+  exec.output "d" %d for tokens : tensor<4x8xf32>
+}

@@ -160,7 +160,7 @@ static auto planProgram(Builder &fbb, const ArtifactBuilder::Program &p) {
       fbb, name, p.kind, n, p.end ? p.end : n + 1, p.k,
       isPrefill || p.prompts ? p.sequences : 0, isPrefill && p.drafts, &arena,
       placeVector, actionVector, commandVector, cpu, inputs, outputs,
-      p.positions, p.cut, p.prompts, p.catchUp);
+      p.positions, p.cut, p.prompts, p.catchUp, p.onRequest);
 }
 
 /// The cache that some command gives kernel `index` as its buffer, or null.

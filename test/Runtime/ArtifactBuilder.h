@@ -77,6 +77,8 @@ public:
     uint32_t prompts = 0;
     /// Of a prefill for drafters that fell behind.
     uint32_t catchUp = 0;
+    /// The first command of what requests alone ask for.
+    uint32_t onRequest = 0;
     uint64_t arenaBytes = 0;
     std::vector<Command> commands;
     std::vector<Port> inputs, outputs;

@@ -17,8 +17,8 @@ public:
   Status run(uint32_t program, uint32_t n) override {
     return inner->run(program, n);
   }
-  Status runHalf(uint32_t program, uint32_t n, Half half) override {
-    return inner->runHalf(program, n, half);
+  Status runPart(uint32_t program, uint32_t n, Part part) override {
+    return inner->runPart(program, n, part);
   }
   Result<std::string> useLibrary() override { return inner->useLibrary(); }
   Status startRounds(uint32_t program, uint32_t n) override {

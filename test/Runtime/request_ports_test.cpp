@@ -1,6 +1,7 @@
 //===- request_ports_test.cpp - What requests bring and ask for -----------===//
 
 #include "FakeModel.h"
+#include "ForwardingExecutable.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionImpl.h"
@@ -16,6 +17,26 @@ using namespace mtp::test;
 namespace {
 
 constexpr uint64_t kSlots = 4;
+
+/// Counts runs, and those of what only requests ask for.
+class CountingExecutable : public ForwardingExecutable {
+public:
+  CountingExecutable(std::unique_ptr<Executable> inner, uint32_t &runs,
+                     uint32_t &asked)
+      : ForwardingExecutable(std::move(inner)), runs(runs), asked(asked) {}
+
+  Status run(uint32_t program, uint32_t n) override {
+    ++runs;
+    return inner->run(program, n);
+  }
+  Status runPart(uint32_t program, uint32_t n, Part part) override {
+    asked += part == Part::OnRequest;
+    return inner->runPart(program, n, part);
+  }
+
+private:
+  uint32_t &runs, &asked;
+};
 
 /// The fake model with an input that no kernel reads, and with its picks as an
 /// output that requests may ask for: in a chain they are the tokens.
@@ -207,6 +228,88 @@ TEST(RequestPorts, OutputsComeWithTheirTokens) {
     }
     EXPECT_EQ(tokens, 12u);
   }
+}
+
+TEST(RequestPorts, WhatNobodyAsksForDoesNotRun) {
+  // The last command of each program once more, which changes nothing.
+  ArtifactBuilder a = channelModel();
+  for (ArtifactBuilder::Program &program : a.programs)
+    if (program.kind != schema::ProgramKind::Function) {
+      program.onRequest = uint32_t(program.commands.size());
+      program.commands.push_back(program.commands.back());
+      for (ArtifactBuilder::Schedule &schedule : program.schedules)
+        schedule.steps.push_back(0);
+    }
+  auto model = *Model::load(writeFile("asked.bin", a.finish()));
+  for (int askers : {0, 1, 2}) {
+    SessionOptions options;
+    options.threads = 1;
+    options.k = 2;
+    options.roundsPerLaunch = 1;
+    auto session = *Session::create(model, options);
+    uint32_t runs = 0, asked = 0;
+    std::unique_ptr<Executable> &executable =
+        SessionAccess::executable(*session);
+    executable = std::make_unique<CountingExecutable>(std::move(executable),
+                                                      runs, asked);
+    Request one = request({}), other = request({});
+    if (askers > 0)
+      one.outputs = {"own"};
+    if (askers > 1)
+      other.outputs = {"own"};
+    ASSERT_TRUE(session->add(one).isOk());
+    ASSERT_TRUE(session->add(other).isOk());
+    drain(*session);
+    EXPECT_GT(runs, 3u);
+    if (askers == 1) {
+      // Not with chunks of the other one's prompt.
+      EXPECT_GT(asked, 1u);
+      EXPECT_LT(asked, runs);
+    } else {
+      EXPECT_EQ(asked, askers == 0 ? 0u : runs);
+    }
+  }
+}
+
+TEST(RequestPorts, WhatRequestsAskForIsBehindAllElse) {
+  auto errorOf = [](auto spoil) {
+    ArtifactBuilder a = channelModel();
+    for (ArtifactBuilder::Program &program : a.programs)
+      if (spoil(program))
+        break;
+    return openError(a);
+  };
+  auto isDecode = [](const ArtifactBuilder::Program &program) {
+    return program.kind == schema::ProgramKind::Decode;
+  };
+  std::string error = errorOf([&](auto &program) {
+    program.onRequest = uint32_t(program.commands.size());
+    return true;
+  });
+  EXPECT_NE(error.find("expected on_request of a decode or prefill "
+                       "program alone, above its cut 0 and below its "),
+            error.npos)
+      << error;
+  error = errorOf([&](auto &program) {
+    if (!isDecode(program))
+      return false;
+    program.cut = program.onRequest = 1;
+    return true;
+  });
+  EXPECT_NE(error.find("above its cut 1"), error.npos) << error;
+  error = errorOf([&](auto &program) {
+    if (!isDecode(program))
+      return false;
+    std::vector<uint8_t> steps(program.commands.size(), 0);
+    program.onRequest = 1;
+    steps[1] = uint8_t(schema::CpuStep::Joined);
+    program.schedules = {{program.begin(), steps}};
+    return true;
+  });
+  EXPECT_NE(error.find("expected a barrier at on_request, got command 1 "
+                       "joined"),
+            error.npos)
+      << error;
 }
 
 TEST(RequestPorts, DeclaredOutputsAreChecked) {

@@ -365,8 +365,8 @@ TEST(StoppedRounds, AProgramWithoutACutHasNoHalves) {
     if (programs[i].cut != 0 || programs[i].kind != schema::ProgramKind::Decode)
       continue;
     hasWhole = true;
-    for (Half half : {Half::First, Half::Second})
-      EXPECT_EQ(executable->runHalf(i, programs[i].begin, half).toString(),
+    for (Part part : {Part::FirstHalf, Part::SecondHalf})
+      EXPECT_EQ(executable->runPart(i, programs[i].begin, part).toString(),
                 strCat("InvalidArgument: expected a program that may stop, "
                        "which ",
                        programs[i].name, " may not"));

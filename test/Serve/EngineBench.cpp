@@ -38,8 +38,8 @@ public:
   Status run(uint32_t program, uint32_t n) override {
     return counted([&] { return inner->run(program, n); });
   }
-  Status runHalf(uint32_t program, uint32_t n, Half half) override {
-    return counted([&] { return inner->runHalf(program, n, half); });
+  Status runPart(uint32_t program, uint32_t n, Part part) override {
+    return counted([&] { return inner->runPart(program, n, part); });
   }
   Status startRounds(uint32_t program, uint32_t n) override {
     return counted([&] { return inner->startRounds(program, n); });

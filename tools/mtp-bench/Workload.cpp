@@ -172,9 +172,10 @@ Work bench::commandWork(const Artifact &artifact, const Plan &plan,
 
 uint64_t bench::boundWeightBytes(const Plan &plan, const Program &program) {
   std::set<uint32_t> weights;
-  for (const Place &place : program.places)
-    if (place.space == schema::Space::Weight)
-      weights.insert(place.index);
+  for (const Command &command : program.ownCommands())
+    for (const Place &place : program.placesOf(command, plan.kernelOf(command)))
+      if (place.space == schema::Space::Weight)
+        weights.insert(place.index);
   uint64_t sum = 0;
   for (uint32_t weight : weights)
     sum += plan.weights->Get(weight)->size();
@@ -182,9 +183,9 @@ uint64_t bench::boundWeightBytes(const Plan &plan, const Program &program) {
 }
 
 bool bench::hasExperts(const Plan &plan, const Program &program) {
-  return std::any_of(
-      program.commands.begin(), program.commands.end(),
-      [&](const Command &c) { return Shape(plan.kernelOf(c)).isChoice(); });
+  return std::ranges::any_of(program.ownCommands(), [&](const Command &c) {
+    return Shape(plan.kernelOf(c)).isChoice();
+  });
 }
 
 /// The kind of a sampler: the runtime's have a prefix, a GPU's own do not.
@@ -210,7 +211,7 @@ std::vector<std::string> bench::phasesOf(const Plan &plan,
   auto kindAt = [&](size_t command) {
     return kindOf(plan.kernelOf(program.commands[command]));
   };
-  size_t count = program.commands.size(), picks = 0;
+  size_t count = program.ownCommands().size(), picks = 0;
   for (size_t i = 0; i < count; ++i)
     picks += picksTokens(kindAt(i));
   bool isPrefill = program.kind == schema::ProgramKind::Prefill;

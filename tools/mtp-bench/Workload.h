@@ -33,7 +33,8 @@ Work commandWork(const Artifact &artifact, const Plan &plan,
                  uint32_t context);
 
 /// Bytes of all the weights that a program names, each counted once, whole
-/// stacks and tables included.
+/// stacks and tables included. Here and below what only requests ask for is
+/// left out.
 uint64_t boundWeightBytes(const Plan &plan, const Program &program);
 
 /// Whether a program's time depends on which experts are chosen.

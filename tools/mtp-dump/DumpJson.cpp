@@ -306,6 +306,7 @@ static void writeProgram(JsonWriter &json, const Artifact &a, const Plan &plan,
   json.field("drafts", p.drafts);
   json.field("positions", p.positions);
   json.field("cut", p.cut);
+  json.field("on_request", p.onRequest);
   json.field("prompts", p.prompts);
   json.field("catch_up", p.catchUp);
   json.key("arena_bytes");

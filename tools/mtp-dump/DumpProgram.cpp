@@ -88,12 +88,16 @@ static std::string rangeText(const Program &program) {
 }
 
 std::string mtp::shapeText(const Program &program) {
+  std::string onRequest =
+      program.onRequest ? strCat(", on request from [", program.onRequest, "]")
+                        : "";
   switch (program.kind) {
   case schema::ProgramKind::Decode:
     return strCat(
         "batch ", rangeText(program), ", k ", program.k,
         program.positions ? strCat(", below position ", program.positions) : "",
         program.cut ? strCat(", may stop before [", program.cut, "]") : "",
+        onRequest,
         program.prompts ? strCat(", beside ", program.prompts, " rows of ",
                                  program.sequences > 1
                                      ? strCat(program.sequences, " prompts")
@@ -104,7 +108,8 @@ std::string mtp::shapeText(const Program &program) {
                   program.sequences, program.drafts ? ", drafts" : "",
                   program.catchUp ? strCat(", catches up over ",
                                            program.catchUp, " positions")
-                                  : "");
+                                  : "",
+                  onRequest);
   case schema::ProgramKind::Function:
     break;
   }

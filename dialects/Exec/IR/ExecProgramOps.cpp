@@ -228,23 +228,39 @@ int64_t RefOp::getRowOffset() {
 }
 
 //===----------------------------------------------------------------------===//
-// AwaitHostOp
+// AwaitHostOp and OnRequestOp
 //===----------------------------------------------------------------------===//
+
+/// Whether there are calls of its program in front of `op` and behind it.
+static bool isBetweenCalls(Operation *op) {
+  // Ops of other dialects become calls.
+  auto isCall = [](Operation &other) {
+    return isa<DispatchOp, KernelOpInterface>(other) ||
+           !isa<ExecDialect>(other.getDialect());
+  };
+  Block &body = *op->getBlock();
+  return std::any_of(body.begin(), op->getIterator(), isCall) &&
+         std::any_of(op->getIterator(), body.end(), isCall);
+}
 
 LogicalResult AwaitHostOp::verify() {
   auto program = cast<ProgramOp>((*this)->getParentOp());
-  // Ops of other dialects become calls.
-  auto isCall = [](Operation &op) {
-    return isa<DispatchOp, KernelOpInterface>(op) ||
-           !isa<ExecDialect>(op.getDialect());
-  };
-  Block &body = program.getBody().front();
-  bool isBehind = std::any_of(body.begin(), (*this)->getIterator(), isCall);
-  bool isBefore = std::any_of((*this)->getIterator(), body.end(), isCall);
-  if (program.getKind() == ProgramKind::Decode && isBehind && isBefore &&
-      llvm::hasSingleElement(body.getOps<AwaitHostOp>()))
+  if (program.getKind() == ProgramKind::Decode && isBetweenCalls(*this) &&
+      llvm::hasSingleElement(program.getBody().getOps<AwaitHostOp>()))
     return success(); // C1
   return emitOpError("expected once in a decode program, between two calls");
+}
+
+LogicalResult OnRequestOp::verify() {
+  auto program = cast<ProgramOp>((*this)->getParentOp());
+  auto stops = program.getBody().getOps<AwaitHostOp>();
+  bool isLast = llvm::all_of(
+      stops, [&](AwaitHostOp stop) { return stop->isBeforeInBlock(*this); });
+  if (program.getKind() != ProgramKind::Function && isBetweenCalls(*this) &&
+      isLast && llvm::hasSingleElement(program.getBody().getOps<OnRequestOp>()))
+    return success(); // C1
+  return emitOpError("expected once in a decode or prefill program, between "
+                     "two calls, behind exec.await_host");
 }
 
 //===----------------------------------------------------------------------===//

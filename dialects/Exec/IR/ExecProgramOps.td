@@ -308,4 +308,23 @@ def Exec_AwaitHostOp : Exec_Op<"await_host", [
   let hasVerifier = 1;
 }
 
+def Exec_OnRequestOp : Exec_Op<"on_request", [
+    HasParent<"::mlir::exec::ProgramOp">, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Where that begins which only requests ask for";
+  let description = [{
+    What stands behind it is needed for outputs `for` slots or tokens alone, and
+    runs where a request has asked for one of them. No call moves across, and no
+    thread begins it before all have ended what is in front.
+
+    Example:
+    ```mlir
+    exec.on_request
+    ```
+    - (C1) it stands once, in a decode or prefill program, between two calls or
+      dispatches, behind `exec.await_host`.
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 #endif // EXEC_PROGRAM_OPS

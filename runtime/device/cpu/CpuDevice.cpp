@@ -30,7 +30,7 @@ public:
   Status load();
   void populate();
   Status run(uint32_t program, uint32_t n) override;
-  Status runHalf(uint32_t program, uint32_t n, Half half) override;
+  Status runPart(uint32_t program, uint32_t n, Part part) override;
   Status startRounds(uint32_t program, uint32_t n) override;
   Result<Progress> awaitRounds(uint32_t seen) override;
   void stopRounds() override { progress.isDone = true; }
@@ -51,7 +51,7 @@ private:
   Status allocate();
   Status loadKernels();
   Result<const CommandList *> listOf(uint32_t program, uint32_t n,
-                                     std::optional<Half> half = std::nullopt);
+                                     std::optional<Part> part = std::nullopt);
   CommandList resolve(const Program &program, uint32_t n,
                       CommandRange range) const;
   ResolvedCommand resolve(const Program &program, const Command &command,
@@ -72,8 +72,8 @@ private:
   std::vector<std::unique_ptr<KernelImage>> images;
   /// Indexed like the plan's kernels.
   std::vector<KernelFunction> kernels;
-  /// What has run, by program and n: as a whole, and the halves.
-  std::array<std::unordered_map<uint64_t, CommandList>, 3> lists;
+  /// What has run, by program and n: as a whole, and by parts.
+  std::array<std::unordered_map<uint64_t, CommandList>, 4> lists;
   /// The rounds that follow each other: what runs, what it says, and how far it
   /// has come. The caller of awaitRounds() runs them.
   const CommandList *round = nullptr;
@@ -257,8 +257,8 @@ CommandList CpuExecutable::resolve(const Program &program, uint32_t n,
 }
 
 Result<const CommandList *> CpuExecutable::listOf(uint32_t program, uint32_t n,
-                                                  std::optional<Half> half) {
-  auto &known = lists[half ? 1 + size_t(*half) : 0];
+                                                  std::optional<Part> part) {
+  auto &known = lists[part ? 1 + size_t(*part) : 0];
   uint64_t key = uint64_t(program) << 32 | n;
   auto found = known.find(key);
   if (found != known.end())
@@ -268,7 +268,7 @@ Result<const CommandList *> CpuExecutable::listOf(uint32_t program, uint32_t n,
     return invalidArgument(strCat("expected ", of.begin, " to ", of.end - 1,
                                   " slots or rows for program ", of.name,
                                   ", got ", n));
-  MTP_ASSIGN_OR_RETURN(CommandRange range, rangeOf(of, half));
+  MTP_ASSIGN_OR_RETURN(CommandRange range, rangeOf(of, part));
   return &known.emplace(key, resolve(of, n, range)).first->second;
 }
 
@@ -299,8 +299,8 @@ Status CpuExecutable::run(uint32_t program, uint32_t n) {
   return okStatus();
 }
 
-Status CpuExecutable::runHalf(uint32_t program, uint32_t n, Half half) {
-  MTP_ASSIGN_OR_RETURN(const CommandList *list, listOf(program, n, half));
+Status CpuExecutable::runPart(uint32_t program, uint32_t n, Part part) {
+  MTP_ASSIGN_OR_RETURN(const CommandList *list, listOf(program, n, part));
   runCommands(*list, *pool, scratch.data(), scratchStride);
   return okStatus();
 }

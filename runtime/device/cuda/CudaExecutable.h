@@ -37,7 +37,7 @@ public:
 
   Status load();
   Status run(uint32_t program, uint32_t n) override;
-  Status runHalf(uint32_t program, uint32_t n, Half half) override;
+  Status runPart(uint32_t program, uint32_t n, Part part) override;
   Status startRounds(uint32_t program, uint32_t n) override;
   Result<Progress> awaitRounds(uint32_t seen) override;
   void stopRounds() override { loop.stop(); }
@@ -68,11 +68,17 @@ private:
   KernelLaunch resolve(const Program &program, const Command &command,
                        uint32_t n) const;
   /// What of a program a graph has.
-  enum class Part : uint8_t { Whole, Repeated, FirstHalf, SecondHalf };
-  Result<const CudaGraph *> graphOf(uint32_t program, uint32_t n, Part part);
-  Result<GraphParts> partsOf(const Program &program, uint32_t n, Part part);
-  Status launchGraph(uint32_t program, uint32_t n, Part part);
-  Status runPart(uint32_t program, uint32_t n, Part part);
+  enum class Piece : uint8_t {
+    Whole,
+    Repeated,
+    FirstHalf,
+    SecondHalf,
+    OnRequest
+  };
+  Result<const CudaGraph *> graphOf(uint32_t program, uint32_t n, Piece piece);
+  Result<GraphParts> partsOf(const Program &program, uint32_t n, Piece piece);
+  Status launchGraph(uint32_t program, uint32_t n, Piece piece);
+  Status runPiece(uint32_t program, uint32_t n, Piece piece);
   Status launchInbox();
   Status deliver();
   Status checkIdle() const {

@@ -65,13 +65,15 @@ Status CudaExecutable::makingRoom(bool keepLast,
 }
 
 Result<GraphParts> CudaExecutable::partsOf(const Program &program, uint32_t n,
-                                           Part part) {
-  std::optional<Half> half;
-  if (part == Part::FirstHalf || part == Part::SecondHalf)
-    half = part == Part::FirstHalf ? Half::First : Half::Second;
-  MTP_ASSIGN_OR_RETURN(CommandRange range, rangeOf(program, half));
+                                           Piece piece) {
+  std::optional<Part> part;
+  if (piece == Piece::OnRequest)
+    part = Part::OnRequest;
+  else if (piece == Piece::FirstHalf || piece == Piece::SecondHalf)
+    part = piece == Piece::FirstHalf ? Part::FirstHalf : Part::SecondHalf;
+  MTP_ASSIGN_OR_RETURN(CommandRange range, rangeOf(program, part));
   GraphParts parts = {inbox.launch(), resolve(program, n, range), std::nullopt};
-  if (part == Part::Repeated) {
+  if (piece == Piece::Repeated) {
     MTP_ASSIGN_OR_RETURN(Binding again, againOf(program, n));
     parts.nextRound = loop.nextRound(address(again), n);
   }
@@ -79,16 +81,16 @@ Result<GraphParts> CudaExecutable::partsOf(const Program &program, uint32_t n,
 }
 
 Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
-                                                  Part part) {
-  // Numbers of programs and slots have 31 bits at most.
-  uint64_t key = uint64_t(index) << 33 | uint64_t(n) << 2 | uint64_t(part);
+                                                  Piece piece) {
+  // Numbers of slots have 31 bits at most, and those of programs fewer.
+  uint64_t key = uint64_t(index) << 34 | uint64_t(n) << 3 | uint64_t(piece);
   if (const CudaGraph *found = graphs.find(key))
     return found;
   const Program &program = plan.programs[index];
   MTP_RETURN_IF_ERROR(checkRuns(program, n));
-  ProfilerRange range("build the ", part == Part::Repeated ? "loop" : "graph",
+  ProfilerRange range("build the ", piece == Piece::Repeated ? "loop" : "graph",
                       " of ", program.name, " for ", n);
-  MTP_ASSIGN_OR_RETURN(GraphParts parts, partsOf(program, n, part));
+  MTP_ASSIGN_OR_RETURN(GraphParts parts, partsOf(program, n, piece));
   std::unique_ptr<CudaGraph> graph;
   Status status = makingRoom(/*keepLast=*/false, [&]() -> Status {
     MTP_ASSIGN_OR_RETURN(graph, CudaGraph::build(context, parts, stream));
@@ -110,11 +112,11 @@ Result<std::string> CudaExecutable::useLibrary() {
   return gemms->library().name();
 }
 
-Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, Part part) {
-  bool repeats = part == Part::Repeated;
+Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, Piece piece) {
+  bool repeats = piece == Piece::Repeated;
   MTP_RETURN_IF_ERROR(context->enter());
   MTP_RETURN_IF_ERROR(checkIdle());
-  MTP_ASSIGN_OR_RETURN(const CudaGraph *graph, graphOf(index, n, part));
+  MTP_ASSIGN_OR_RETURN(const CudaGraph *graph, graphOf(index, n, piece));
   if (repeats)
     loop.prepare();
   MTP_RETURN_IF_ERROR(makingRoom(/*keepLast=*/true, [&] {
@@ -128,20 +130,22 @@ Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, Part part) {
 }
 
 Status CudaExecutable::run(uint32_t index, uint32_t n) {
-  return runPart(index, n, Part::Whole);
-}
-
-Status CudaExecutable::runHalf(uint32_t index, uint32_t n, Half half) {
-  if (half == Half::First)
-    return runPart(index, n, Part::FirstHalf);
-  MTP_RETURN_IF_ERROR(context->enter());
-  MTP_RETURN_IF_ERROR(arena.keepScratch());
-  return runPart(index, n, Part::SecondHalf);
+  return runPiece(index, n, Piece::Whole);
 }
 
 Status CudaExecutable::runPart(uint32_t index, uint32_t n, Part part) {
+  if (part == Part::FirstHalf)
+    return runPiece(index, n, Piece::FirstHalf);
+  MTP_RETURN_IF_ERROR(context->enter());
+  MTP_RETURN_IF_ERROR(arena.keepScratch());
+  return runPiece(index, n,
+                  part == Part::SecondHalf ? Piece::SecondHalf
+                                           : Piece::OnRequest);
+}
+
+Status CudaExecutable::runPiece(uint32_t index, uint32_t n, Piece piece) {
   ProfilerRange range(plan.programs[index].name, " for ", n);
-  MTP_RETURN_IF_ERROR(launchGraph(index, n, part));
+  MTP_RETURN_IF_ERROR(launchGraph(index, n, piece));
   MTP_RETURN_IF_ERROR(wait(strCat("program ", plan.programs[index].name)));
   inbox.clear();
   return okStatus();
@@ -150,7 +154,7 @@ Status CudaExecutable::runPart(uint32_t index, uint32_t n, Part part) {
 Status CudaExecutable::startRounds(uint32_t index, uint32_t n) {
   ProfilerRange range("start rounds of ", plan.programs[index].name, " for ",
                       n);
-  return launchGraph(index, n, Part::Repeated);
+  return launchGraph(index, n, Piece::Repeated);
 }
 
 Result<Progress> CudaExecutable::awaitRounds(uint32_t seen) {
@@ -208,7 +212,8 @@ Status CudaExecutable::runTimed(uint32_t index, uint32_t n,
   ProfilerRange range(program.name, " for ", n, ", timed");
   MTP_RETURN_IF_ERROR(checkRuns(program, n));
   MTP_RETURN_IF_ERROR(deliver());
-  LaunchList launches = resolve(program, n, {0, program.commands.size()});
+  MTP_ASSIGN_OR_RETURN(CommandRange all, rangeOf(program, std::nullopt));
+  LaunchList launches = resolve(program, n, all);
   MTP_RETURN_IF_ERROR(makeEvents(launches.size() + 1));
   Status launched = launchAll(launches);
   // Also of the first kernels, where a later one found no memory.

@@ -924,3 +924,26 @@ exec.program @p decode k 1 n 1 to 1 {
   // expected-error @+1 {{'exec.await_host' op expected once in a decode program, between two calls}}
   exec.await_host
 }
+
+// -----
+
+// on_request_c1
+exec.program @p prefill k 0 n 2 to 2 {
+  %x = exec.input "x" : tensor<2x8xf32>
+  // expected-error @+1 {{'exec.on_request' op expected once in a decode or prefill program, between two calls, behind exec.await_host}}
+  exec.on_request
+  %a = exec.add %x, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+}
+
+// -----
+
+// on_request_c1: the host sees drafts in front of it.
+exec.program @p decode k 1 n 2 to 2 {
+  %x = exec.input "x" : tensor<2x8xf32>
+  %a = exec.add %x, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  // expected-error @+1 {{'exec.on_request' op expected once in a decode or prefill program, between two calls, behind exec.await_host}}
+  exec.on_request
+  %b = exec.add %a, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  exec.await_host
+  %c = exec.add %b, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+}

@@ -124,6 +124,9 @@ exec.program @stops decode k 1 n 2 to 2 {
   // CHECK: exec.await_host
   exec.await_host
   %b = exec.add %a, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  // CHECK: exec.on_request
+  exec.on_request
+  %c = exec.add %b, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
 }
 
 // CHECK-LABEL: exec.program @sum function {

@@ -1,0 +1,113 @@
+//===- DeferOutputs.cpp - Run what requests ask for behind all else -------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_DEFEROUTPUTSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::exec;
+
+namespace {
+
+/// What of a program only requests need. Ops are looked at from the last one
+/// on, so that the users of a value come before what gives it.
+class Deferred {
+public:
+  explicit Deferred(ProgramOp program);
+
+  /// In the order of the program. Views among them.
+  SmallVector<Operation *> ops;
+  size_t calls = 0;
+
+private:
+  bool isForRequests(Operation *op) const;
+  bool readsWhatFollowsWrites(KernelOpInterface call) const;
+  void noteWrites(KernelOpInterface call);
+
+  llvm::SmallPtrSet<Operation *, 8> chosen;
+  /// States and caches that ops behind, which are not deferred, write.
+  llvm::DenseSet<Attribute> written;
+};
+
+struct DeferOutputsPass
+    : public mlir::mtp::impl::DeferOutputsPassBase<DeferOutputsPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+
+} // namespace
+
+/// The state, cache or weight behind an operand; null where it is none.
+static Attribute resourceOf(Value value) {
+  auto ref = value.getDefiningOp<RefOp>();
+  return ref ? ref.getResourceAttr() : Attribute();
+}
+
+/// Whether all that reads what `op` gives is deferred, or is an output for
+/// requests itself.
+bool Deferred::isForRequests(Operation *op) const {
+  return !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *user) {
+    auto output = dyn_cast<OutputOp>(user);
+    return output ? output.getOf().has_value() : chosen.contains(user);
+  });
+}
+
+bool Deferred::readsWhatFollowsWrites(KernelOpInterface call) const {
+  return llvm::any_of(call.getKernelOperands(),
+                      [&](const KernelOperand &operand) {
+                        Attribute resource = resourceOf(operand.value);
+                        return resource && written.contains(resource);
+                      });
+}
+
+void Deferred::noteWrites(KernelOpInterface call) {
+  for (auto [i, operand] : llvm::enumerate(call.getKernelOperands()))
+    if (Attribute resource = resourceOf(operand.value);
+        resource && call.updatesOperand(i))
+      written.insert(resource);
+}
+
+Deferred::Deferred(ProgramOp program) {
+  for (Operation &op : llvm::reverse(program.getBody().front())) {
+    auto call = dyn_cast<KernelOpInterface>(op);
+    if (!call && !isa<ColumnsOp, RegroupOp>(op))
+      continue;
+    bool writes = false;
+    if (call)
+      for (size_t i = 0; i < call.getKernelOperands().size(); ++i)
+        writes |= call.updatesOperand(i);
+    if (isForRequests(&op) && !writes &&
+        !(call && readsWhatFollowsWrites(call))) {
+      chosen.insert(&op);
+      ops.push_back(&op);
+      calls += call ? 1 : 0;
+    } else if (call) {
+      noteWrites(call);
+    }
+  }
+  std::reverse(ops.begin(), ops.end());
+}
+
+void DeferOutputsPass::runOnOperation() {
+  for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
+    if (program.getKind() == ProgramKind::Function)
+      continue;
+    Deferred deferred(program);
+    if (deferred.calls == 0)
+      continue;
+    Block &body = program.getBody().front();
+    OpBuilder builder = OpBuilder::atBlockEnd(&body);
+    OnRequestOp::create(builder, program.getLoc());
+    for (Operation *op : deferred.ops)
+      op->moveBefore(&body, body.end());
+    for (OutputOp output : llvm::to_vector(body.getOps<OutputOp>()))
+      output->moveBefore(&body, body.end());
+    numDeferred += deferred.calls;
+  }
+}

@@ -1,0 +1,62 @@
+// RUN: mtp-opt %s --exec-defer-outputs --split-input-file | FileCheck %s
+
+// What an output alone needs moves behind all else, views with it; what another
+// call needs, or an output of the round's own, stays.
+// CHECK-LABEL: exec.program @decode
+// CHECK: %[[A:.*]] = exec.add %{{.*}}, %{{.*}} : (tensor<4x8xf32>
+// CHECK-NEXT: %[[L:.*]] = exec.linear %[[A]]
+// CHECK-NEXT: exec.on_request
+// CHECK-NEXT: %[[B:.*]] = exec.add %[[A]], %[[A]]
+// CHECK-NEXT: %[[C:.*]] = exec.columns %[[B]]
+// CHECK-NEXT: %[[D:.*]] = exec.add %[[C]], %[[C]]
+// CHECK-NEXT: exec.output "logits" %[[L]]
+// CHECK-NEXT: exec.output "seen" %[[D]] for tokens
+// CHECK-NEXT: exec.output "both" %[[A]] for tokens
+exec.program @decode decode k 1 n 2 to 2 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %w = exec.input "w" : tensor<64x8xf32>
+  %a = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %b = exec.add %a, %a : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %c = exec.columns %b[0 to 4] : tensor<4x8xf32>
+  %d = exec.add %c, %c : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %l = exec.linear %a, %w as <f32> : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
+  exec.output "logits" %l : tensor<4x64xf32>
+  exec.output "seen" %d for tokens : tensor<4x4xf32>
+  exec.output "both" %a for tokens : tensor<4x8xf32>
+}
+
+// -----
+
+// Nothing of a function is left out.
+// CHECK-LABEL: exec.program @sum
+// CHECK-NOT: exec.on_request
+exec.program @sum function {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %a = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  exec.output "a" %a : tensor<4x8xf32>
+}
+
+// -----
+
+// What a state holds where it is written behind cannot wait; what nobody writes can.
+exec.state @written : memref<4x8xf32>
+exec.state @kept : memref<4x8xf32>
+// CHECK-LABEL: exec.program @states
+// CHECK-DAG: %[[WRITTEN:.*]] = exec.ref @written
+// CHECK-DAG: %[[KEPT:.*]] = exec.ref @kept
+// CHECK: exec.read_state %[[WRITTEN]]
+// CHECK: exec.write_state
+// CHECK: exec.on_request
+// CHECK-NEXT: exec.read_state %[[KEPT]]
+// CHECK-NEXT: exec.output "early"
+exec.program @states decode k 1 n 2 to 2 {
+  %slots = exec.input "slots" : tensor<2xi32>
+  %x = exec.input "x" : tensor<2x8xf32>
+  %written = exec.ref @written : memref<4x8xf32>
+  %kept = exec.ref @kept : memref<4x8xf32>
+  %a = exec.read_state %written of %slots : (tensor<2xi32>, memref<4x8xf32>) -> tensor<2x8xf32>
+  %b = exec.read_state %kept of %slots : (tensor<2xi32>, memref<4x8xf32>) -> tensor<2x8xf32>
+  exec.write_state %x to %written of %slots : (tensor<2x8xf32>, tensor<2xi32>, memref<4x8xf32>) -> ()
+  exec.output "early" %a for slots : tensor<2x8xf32>
+  exec.output "late" %b for slots : tensor<2x8xf32>
+}
