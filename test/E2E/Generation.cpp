@@ -4,14 +4,21 @@
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <string_view>
 
 using namespace mtp;
 using namespace mtp::test;
 
 /// Of a kit; null elsewhere.
 static const char *kitFolder() { return std::getenv("MTP_E2E_ARTIFACTS"); }
+
+bool mtp::test::takesAll() {
+  const char *trees = std::getenv("MTP_TREES");
+  return trees && std::string_view(trees) == "all";
+}
 
 bool mtp::test::isKit() { return kitFolder() != nullptr; }
 

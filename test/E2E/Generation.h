@@ -14,6 +14,10 @@ namespace mtp::test {
 /// a GPU's, and whose plans for the CPU are for any.
 bool isKit();
 
+/// Whether the environment has MTP_TREES=all, as in the long check: all of what
+/// a test has else a part of.
+bool takesAll();
+
 /// Where NAME.bin of the fixture is.
 std::string artifactPath(const std::string &name);
 

@@ -44,7 +44,7 @@ V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe
 # With hidden states for drafters that fall behind.
 BEHIND = "eagle wide".split()
 METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle26 lookahead "
-           "dflash heads_tree head_layers block_drawn suffix lookup_eagle wish").split()
+           "dflash heads_tree head_layers block_drawn suffix lookup_eagle lookup_tree wish").split()
 # Methods whose windows have three rows or four.
 FEW_ROWS = {"head_layers", "reduced", "walked", "heads", "wide"}
 # Methods beside whose rounds prompts are read, on the simulator, too; the last one's rounds may
@@ -53,7 +53,7 @@ BESIDE = ("eagle_tree eagle2 dflash lookahead random_tree ngram reduced walked e
           "early early_tree latest between typical credit channel block grammar").split()
 # The same on the CPU alone.
 BESIDE_ON_CPU = ("lookup branches siblings topology eagle26 heads_tree head_layers suffix "
-                 "lookup_eagle wish rejection block_drawn").split()
+                 "lookup_eagle lookup_tree wish rejection block_drawn").split()
 # Drafters in folders that draft all places at once, and how many.
 PARALLEL = {"pard": 4, "heads": 3, "p-eagle": 4}
 # Methods with a budget of rows, less than the windows of three slots have.

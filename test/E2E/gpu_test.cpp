@@ -89,19 +89,32 @@ protected:
 /// Models that fill several pages.
 class GpuPages : public Gpu {};
 
-/// Models with recurrent layers.
-class GpuHybrid : public Gpu {};
+/// Models that run with every k, number of slots and chunk: those with
+/// recurrent layers, and those whose slots verify trees of their own.
+class GpuCells : public Gpu {};
 
 } // namespace
 
-/// Whether the environment has MTP_TREES=all.
-static bool takesAll() {
-  const char *trees = std::getenv("MTP_TREES");
-  return trees && std::string_view(trees) == "all";
-}
+namespace {
+/// Drafts of several runs, and how many of them stayed.
+struct DraftCounts {
+  uint64_t drafted = 0, accepted = 0;
+
+  void add(const Statistics &statistics) {
+    for (uint64_t count : statistics.drafted)
+      drafted += count;
+    for (uint64_t count : statistics.accepted)
+      accepted += count;
+  }
+  void expectSomeOfBoth() const {
+    EXPECT_GT(accepted, 2u);
+    EXPECT_LT(accepted + 2, drafted);
+  }
+};
+} // namespace
 
 TEST_P(Gpu, DraftsBatchesAndSchedulesChangeNoBit) {
-  uint64_t drafted = 0, accepted = 0;
+  DraftCounts counts;
   std::vector<Request> requests = shortRequests(envelope.vocab);
   requests[1].sampling = {0.8f, 20, 0.9f, 0.02f, /*seed=*/78};
   requests[2].sampling = {1.2f, 0, 1.0f, 0.0f, /*seed=*/79};
@@ -111,15 +124,10 @@ TEST_P(Gpu, DraftsBatchesAndSchedulesChangeNoBit) {
     SessionOptions options = single(k, /*slots=*/2);
     Outcome run = generate(gpu, options, requests);
     expectSame(run, expected, options);
-    for (uint64_t count : run.statistics.drafted)
-      drafted += count;
-    for (uint64_t count : run.statistics.accepted)
-      accepted += count;
+    counts.add(run.statistics);
   }
-  if (GetParam().accepts) {
-    EXPECT_GT(accepted, 2u);
-    EXPECT_LT(accepted + 2, drafted);
-  }
+  if (GetParam().accepts)
+    counts.expectSomeOfBoth();
 }
 
 // As many rows as all slots' windows have: more than the 32 that a product's
@@ -206,7 +214,7 @@ void Gpu::expectLogitsOfTheCpu() {
 }
 
 TEST_P(Gpu, LogitsAreTheCpus) { expectLogitsOfTheCpu(); }
-TEST_P(GpuHybrid, LogitsAreTheCpus) { expectLogitsOfTheCpu(); }
+TEST_P(GpuCells, LogitsAreTheCpus) { expectLogitsOfTheCpu(); }
 
 namespace {
 /// A session: drafts, slots, and tokens of a prompt's chunk.
@@ -215,23 +223,24 @@ struct Cell {
 };
 } // namespace
 
-/// Every k with every number of slots and chunk with MTP_TREES=all in the
-/// environment, or else every k once, with one of either: each number of slots
-/// has few drafts, many, and both chunks.
+/// Every k with 1 to 4 slots and every chunk with MTP_TREES=all in the
+/// environment, or else every k once, with one of either: all numbers of slots,
+/// and both chunks, which of nine k each number of slots has.
 static std::vector<Cell> cellsOf(const EnvelopeInfo &envelope) {
   std::vector<Cell> cells;
+  uint32_t most = std::min(envelope.maxBatch, 4u);
   for (uint32_t k = 0; k <= envelope.maxK; ++k)
-    for (uint32_t slots = 1; slots <= envelope.maxBatch; ++slots)
+    for (uint32_t slots = 1; slots <= most; ++slots)
       for (uint32_t chunk : {5u, envelope.prefillChunk})
-        if (takesAll() || (slots == 1 + k % envelope.maxBatch &&
-                           (chunk == 5) == (k / envelope.maxBatch % 2 == 0)))
+        if (takesAll() || (slots == 1 + k % most &&
+                           (chunk == 5) == ((k + k / most) % 2 == 0)))
           cells.push_back({k, slots, chunk});
   return cells;
 }
 
 // Prompts are longer than a chunk of 5.
-TEST_P(GpuHybrid, EveryKBatchAndChunkChangeNoBit) {
-  uint64_t drafted = 0, accepted = 0;
+TEST_P(GpuCells, EveryKBatchAndChunkChangeNoBit) {
+  DraftCounts counts;
   std::vector<Request> requests = shortRequests(envelope.vocab);
   requests.push_back(
       makeRequest(/*index=*/3, /*prompt=*/11, /*output=*/5, envelope.vocab));
@@ -245,13 +254,9 @@ TEST_P(GpuHybrid, EveryKBatchAndChunkChangeNoBit) {
     options.chunksPerStep = SessionOptions::kUnbounded;
     Outcome run = generate(gpu, options, requests);
     expectSame(run, expected, options);
-    for (uint64_t count : run.statistics.drafted)
-      drafted += count;
-    for (uint64_t count : run.statistics.accepted)
-      accepted += count;
+    counts.add(run.statistics);
   }
-  EXPECT_GT(accepted, 2u);
-  EXPECT_LT(accepted + 2, drafted);
+  counts.expectSomeOfBoth();
 }
 
 static std::string nameOf(const testing::TestParamInfo<Plans> &info) {
@@ -279,7 +284,8 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"lookahead", kExact}, Plans{"heads_tree", kExact},
         Plans{"head_layers", kExact}, Plans{"dflash-speculators.block", kExact},
         Plans{"dspark.block", kExact, true}, Plans{"suffix", kExact},
-        Plans{"lookup_eagle", kExact}, Plans{"hybrid", kExact, true},
+        Plans{"lookup_eagle", kExact}, Plans{"lookup_tree", kExact, true},
+        Plans{"hybrid", kExact, true},
         Plans{"dsv3-chain-mtp2.suresim", kRounded},
         Plans{"mimo-mtp1.suresim", kRounded}, Plans{"wish", kExact},
         Plans{"random_tree.mixed", kExact, true}, Plans{"ngram.mixed", kExact},
@@ -304,18 +310,21 @@ INSTANTIATE_TEST_SUITE_P(Parallel, Gpu,
                          nameOf);
 
 // Integer weights, each with what is beside them.
-INSTANTIATE_TEST_SUITE_P(Integers, GpuHybrid,
+INSTANTIATE_TEST_SUITE_P(Integers, GpuCells,
                          testing::Values(Plans{"hybrid.int8", kExact},
                                          Plans{"hybrid.int4", kExact}),
                          nameOf);
+// A lookup before a tree: each slot verifies a chain or the tree.
+INSTANTIATE_TEST_SUITE_P(OwnTrees, GpuCells,
+                         testing::Values(Plans{"lookup_tree", kExact}), nameOf);
 // With MTP_TREES=all alone: above, f32 has each k with two slots, and all slots
 // with the most drafts.
-INSTANTIATE_TEST_SUITE_P(Floats, GpuHybrid,
+INSTANTIATE_TEST_SUITE_P(Floats, GpuCells,
                          testing::ValuesIn(takesAll() ? std::vector{Plans{
                                                             "hybrid", kExact}}
                                                       : std::vector<Plans>()),
                          nameOf);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuHybrid);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuCells);
 
 INSTANTIATE_TEST_SUITE_P(
     Models, GpuPages,
@@ -366,7 +375,7 @@ TEST_P(GpuRule, AcceptsWhatItDoesOnTheCpu) {
   std::shared_ptr<const Model> gpu = loadArtifact(GetParam(), DeviceKind::Cuda);
   std::shared_ptr<const Model> cpu = loadArtifact(GetParam(), DeviceKind::Cpu);
   ASSERT_TRUE(gpu && cpu);
-  uint64_t accepted = 0;
+  DraftCounts counts;
   for (uint32_t k : {1u, gpu->envelope()->maxK})
     for (float temperature : {0.0f, 1.0f}) {
       std::vector<Request> requests;
@@ -382,10 +391,9 @@ TEST_P(GpuRule, AcceptsWhatItDoesOnTheCpu) {
         EXPECT_EQ(run.sequences[i].tokens, expected.sequences[i].tokens)
             << describe(options) << ", temperature " << temperature;
       EXPECT_EQ(run.statistics.accepted, expected.statistics.accepted);
-      for (uint64_t count : run.statistics.accepted)
-        accepted += count;
+      counts.add(run.statistics);
     }
-  EXPECT_GT(accepted, 10u);
+  EXPECT_GT(counts.accepted, 10u);
 }
 
 // A model that was trained, whose tokens are far from ties.

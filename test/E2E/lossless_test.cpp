@@ -436,9 +436,10 @@ INSTANTIATE_TEST_SUITE_P(
         "qwen35moe-mtp1.f32", "dsv3-chain-mtp2.bf16v3",
         "dsv3-chain-mtp2.int8v3", "mimo-mtp1.bf16v3", "llama-gqa.bf16v3",
         "dflash-wide.block", "dspark.block", "dspark-speculators.block",
-        "dflash-deepspec.block", "suffix", "lookup_eagle", "hybrid",
-        "hybrid.int8", "hybrid.int4", "hybrid.trimmed", "dsv3-chain-mtp2.sure",
-        "mimo-mtp1.sure", "eagle3.sure", "draft-model.sure", "wish"),
+        "dflash-deepspec.block", "suffix", "lookup_eagle", "lookup_tree",
+        "hybrid", "hybrid.int8", "hybrid.int4", "hybrid.trimmed",
+        "dsv3-chain-mtp2.sure", "mimo-mtp1.sure", "eagle3.sure",
+        "draft-model.sure", "wish"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });

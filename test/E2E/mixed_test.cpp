@@ -11,7 +11,6 @@
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
 using namespace mtp;
@@ -214,12 +213,6 @@ static std::vector<Setting> settingsOnCpu(const EnvelopeInfo &envelope) {
         for (uint32_t pages : {0u, kFewPages, kMorePages})
           all.push_back({temperature, slots, k, pages});
   return all;
-}
-
-/// Whether the environment has MTP_TREES=all.
-static bool takesAll() {
-  const char *trees = std::getenv("MTP_TREES");
-  return trees && std::string_view(trees) == "all";
 }
 
 /// Every depth with MTP_TREES=all in the environment, or else the least, one
@@ -651,7 +644,7 @@ static const std::vector<const char *> methodsOfCpu = {
     "lookup.mixed",      "branches.mixed", "siblings.mixed",
     "topology.mixed",    "eagle26.mixed",  "heads_tree.mixed",
     "head_layers.mixed", "suffix.mixed",   "lookup_eagle.mixed",
-    "wish.mixed"};
+    "lookup_tree.mixed", "wish.mixed"};
 static const std::vector<const char *> rules = {"typical.mixed", "credit.mixed",
                                                 "channel.mixed", "block.mixed"};
 static const std::vector<const char *> rulesOfCpu = {"rejection.mixed",
