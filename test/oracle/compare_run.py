@@ -10,8 +10,9 @@ tokens, the number of rounds and how many drafts were accepted at each depth. Wi
 `--request-output seen` it compares every round's drafts, too, and with `--request-output above`
 the parents of a dynamic tree's nodes, of a module that puts them out
 (test/E2E/Inputs/show_drafts.py). With `--draft-rounds`, of an artifact whose rounds may stop, it
-compares every round's nodes, of a tree that the round found with their parents, and its tokens; with
-`--save FILE` at the end the run's JSON is kept there.
+compares every round's nodes, of a tree that the round found with their parents, the path that was
+accepted and its tokens; of a static tree, whose parents are in no artifact, with those of the module
+that `--module FILE` names. With `--save FILE` the run's JSON is kept there.
 
 With `--near` beside `--draft-rounds` the arithmetic may be another, as of files of bf16, which round
 weights alone: near ties may fall either way, of the target and of the drafter. So compared are the
@@ -19,6 +20,7 @@ drafts of rounds that both have behind the same text, up to where the texts part
 be equal, and texts must have a third of their tokens in common.
 """
 import json
+import re
 import subprocess
 import sys
 
@@ -34,22 +36,53 @@ def by_depth(rounds, depths):
     return [sum(len(r["path"]) > d for r in rounds) for d in range(depths)]
 
 
-def drafted(round_, drafts, tokens):
-    """A round's drafts, parents and tokens, as far as there are drafts."""
+def walk(drafts, parents, tokens):
+    """The nodes, 0 the anchor, whose drafts are the tokens of a round, one behind the other."""
+    path, node = [], 0
+    for wanted in tokens:
+        node = next((i for i, (parent, draft) in enumerate(zip(parents, drafts), start=1)
+                     if parent == node and draft == wanted), None)
+        if node is None:
+            break
+        path.append(node)
+    return path
+
+
+def drafted(drafts, parents, tokens):
+    """A round's drafts, parents, tokens and path, as far as there are drafts; a chain's parents
+    where none are given."""
     count = max((i for i, token in enumerate(drafts, start=1) if token >= 0), default=0)
-    parents = round_.get("parents")
-    return {"drafts": drafts[:count], "tokens": tokens,
-            "parents": parents and parents[1:count + 1]}
+    drafts, parents = drafts[:count], (parents or [])[1:count + 1] or list(range(count))
+    return {"drafts": drafts, "parents": parents, "tokens": tokens,
+            "path": walk(drafts, parents, tokens[:-1])}
 
 
-def drafted_rounds(rounds, run):
-    """What mtp-run's rounds drafted, and what they should have; parents where both have them."""
-    got = [drafted(r, r["drafts"], r["tokens"]) for r in rounds]
-    wanted = [drafted(r, r["tokens"][1:], r["emitted"]) for r in run["rounds"]]
-    for mine, theirs in zip(got, wanted):
-        if not mine["parents"]:
-            theirs["parents"] = mine["parents"]
+def drafted_rounds(rounds, run, module):
+    """What mtp-run's rounds drafted, and what they should have. `module` is a file or none."""
+    static = None
+    if isinstance(run["topology"], list):
+        static = static_parents(module) if module else run["rounds"][0]["parents"]
+    got = [drafted(r["drafts"], r.get("parents", static), r["tokens"]) for r in rounds]
+    wanted = [drafted(r["tokens"][1:], r["parents"], r["emitted"]) for r in run["rounds"]]
+    for theirs, round_ in zip(wanted, run["rounds"]):
+        theirs["path"] = round_["path"]
     return got, wanted
+
+
+def static_parents(module):
+    """The tree that a module's round verifies."""
+    with open(module, encoding="utf8") as file:
+        return json.loads(re.search(r"mtp\.verify %\S+ tree (\[[^]]*])", file.read()).group(1))
+
+
+def take(command, flag):
+    """Takes a flag with a value out of a command; its value, or none."""
+    if flag not in command:
+        return None
+    at = command.index(flag)
+    value = command[at + 1]
+    del command[at:at + 2]
+    return value
 
 
 def by_place(rounds):
@@ -85,11 +118,10 @@ def compare(prompt, run, artifact, flags):
                     "--top-k", "0", "--top-p", "1", "--min-p", "0", "--ignore-eos"]
     command = ["mtp-run", artifact, "--json", *sampling, "-n", str(count), "--ids",
                ",".join(map(str, prompt["prompt"])), *flags]
-    if "--save" in command:
-        *command, _, save = command
+    save, module = take(command, "--save"), take(command, "--module")
     command = [part for part in command if part != "--near"]
     result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    if "--save" in flags:
+    if save:
         with open(save, "wb") as file:
             file.write(result.stdout)
     got = json.loads(result.stdout)["sequences"][0]
@@ -102,7 +134,7 @@ def compare(prompt, run, artifact, flags):
             most = len(got[name][0])
             wanted[name] = [(r[of][1:] + [-1] * most)[:most] for r in run["rounds"]]
     if "--draft-rounds" in flags:
-        got["draft_rounds"], wanted["draft_rounds"] = drafted_rounds(got["draft_rounds"], run)
+        got["draft_rounds"], wanted["draft_rounds"] = drafted_rounds(got["draft_rounds"], run, module)
     if "--near" in flags:
         return nearly(got, wanted)
     return [f"{key}: expected {value}, got {got[key]}" for key, value in wanted.items()
