@@ -43,16 +43,19 @@ public:
       : context(context), builder(context.builder) {}
 
   Drafts emit();
-  /// @grow: slots and a beam to the nodes behind it that go on: tokens, rows,
-  /// states, the next position, sums, numbers, masks.
+  /// @grow: slots, perhaps how sharp, and a beam to the nodes behind it that go
+  /// on: tokens, rows, states, the next position, sums, numbers, masks.
   void emitGrow();
-  /// @later_modules: slots, what the first module has handed on and its beam to
-  /// the beam of the last one.
+  /// @later_modules: the same, behind slots what the first module has handed
+  /// on, to the beam of the last one.
   void emitLater();
 
 private:
   llvm::SmallVector<mlir::Type> beamTypes();
   llvm::SmallVector<Argument> beamArguments();
+  llvm::SmallVector<Argument> slotArguments();
+  mlir::ValueRange takeSlots(mlir::ValueRange given);
+  Values slotValues();
   std::array<mlir::Value, 2> best(mlir::ValueRange beam);
   llvm::SmallVector<mlir::Type> grownTypes();
   mlir::Operation *grow(mlir::ValueRange beam);
@@ -65,7 +68,8 @@ private:
 
   ModelContext &context;
   mlir::OpBuilder &builder;
-  mlir::Value slots, k;
+  /// `sharp` of a tree that says it, a number of each slot.
+  mlir::Value slots, sharp, k;
 };
 
 constexpr llvm::StringLiteral kGrow = "grow", kLaterModules = "later_modules";
@@ -94,6 +98,28 @@ llvm::SmallVector<Argument> BeamEmitter::beamArguments() {
   return arguments;
 }
 
+/// What functions have of slots alone: these, and how sharp the rank is.
+llvm::SmallVector<Argument> BeamEmitter::slotArguments() {
+  llvm::SmallVector<Argument> arguments = {{"slots", context.tokens()}};
+  if (context.draft.tree.sharp)
+    arguments.push_back(
+        {"sharp", mlir::RankedTensorType::get({mlir::ShapedType::kDynamic},
+                                              builder.getF32Type())});
+  return arguments;
+}
+
+/// Takes these off a function's arguments.
+mlir::ValueRange BeamEmitter::takeSlots(mlir::ValueRange given) {
+  slots = given[0];
+  if (context.draft.tree.sharp)
+    sharp = given[1];
+  return given.drop_front(sharp ? 2 : 1);
+}
+
+Values BeamEmitter::slotValues() {
+  return sharp ? Values{slots, sharp} : Values{slots};
+}
+
 /// The best tokens behind the beam's nodes with their logarithms, of each slot
 /// a square.
 std::array<mlir::Value, 2> BeamEmitter::best(mlir::ValueRange beam) {
@@ -116,7 +142,12 @@ std::array<mlir::Value, 2> BeamEmitter::best(mlir::ValueRange beam) {
   // never better than the one before it.
   if (noise)
     best->setAttr(mlir::mtp::kSharesAttr, builder.getUnitAttr());
-  return {best.getBest(), best.getLogs()};
+  mlir::Value logs = best.getLogs();
+  if (sharp)
+    logs = emitCall(context, "sharpen", {slots, logs, sharp}, logs.getType(),
+                    "sharpened")
+               ->getResult(0);
+  return {best.getBest(), logs};
 }
 
 llvm::SmallVector<mlir::Type> BeamEmitter::grownTypes() {
@@ -127,21 +158,20 @@ llvm::SmallVector<mlir::Type> BeamEmitter::grownTypes() {
 }
 
 void BeamEmitter::emitGrow() {
-  llvm::SmallVector<Argument> arguments = beamArguments();
-  arguments.insert(arguments.begin(), {"slots", context.tokens()});
+  llvm::SmallVector<Argument> arguments = slotArguments();
+  llvm::append_range(arguments, beamArguments());
   FunctionEmitter function(context, kGrow, arguments, grownTypes(),
                            /*prefixes=*/{});
-  mlir::ValueRange given = function.function().getArguments();
-  slots = given[0];
-  std::array<mlir::Value, 2> found = best(given.drop_front());
+  mlir::ValueRange beam = takeSlots(function.function().getArguments());
+  std::array<mlir::Value, 2> found = best(beam);
   Values inputs = {slots, found[0], found[1]};
-  llvm::append_range(inputs, given.drop_front(2));
+  llvm::append_range(inputs, beam.drop_front());
   function.finish(
       emitApply(context, "expand", inputs, grownTypes(), "beam")->getResults());
 }
 
 mlir::Operation *BeamEmitter::grow(mlir::ValueRange beam) {
-  Values inputs = {slots};
+  Values inputs = slotValues();
   llvm::append_range(inputs, beam);
   return emitCall(context, kGrow, inputs, grownTypes(), "grown");
 }
@@ -216,19 +246,19 @@ Values BeamEmitter::runModule(Beam beam, int64_t module) {
 }
 
 void BeamEmitter::emitLater() {
-  llvm::SmallVector<Argument> arguments = beamArguments();
+  llvm::SmallVector<Argument> arguments = slotArguments();
+  arguments.push_back({"handed_on", draftHidden(context)});
   llvm::SmallVector<mlir::Type> results;
-  for (const Argument &argument : arguments)
+  for (const Argument &argument : beamArguments()) {
     results.push_back(argument.type);
-  arguments.insert(arguments.begin(), {{"slots", context.tokens()},
-                                       {"handed_on", draftHidden(context)}});
+    arguments.push_back(argument);
+  }
   FunctionEmitter function(context, kLaterModules, arguments, results,
                            /*prefixes=*/{});
-  mlir::ValueRange given = function.function().getArguments();
-  slots = given[0];
+  mlir::ValueRange given = takeSlots(function.function().getArguments());
   k = mlir::mtp::KOp::create(builder, context.name("k"),
                              builder.getIndexType());
-  function.finish(firstOf({Values(given.drop_front(2)), given[1], {}, {}},
+  function.finish(firstOf({Values(given.drop_front()), given[0], {}, {}},
                           /*module=*/2));
 }
 
@@ -236,7 +266,8 @@ void BeamEmitter::emitLater() {
 Values BeamEmitter::later(const Beam &beam) {
   if (countSteps(context) == 1)
     return beam.values;
-  Values inputs = {slots, beam.handedOn};
+  Values inputs = slotValues();
+  inputs.push_back(beam.handedOn);
   llvm::append_range(inputs, beam.values);
   return Values(emitCall(context, kLaterModules, inputs,
                          mlir::ValueRange(beam.values).getTypes(), "beam")
@@ -274,6 +305,8 @@ Values BeamEmitter::depths(mlir::ValueRange first) {
 
 Drafts BeamEmitter::emit() {
   slots = emitSlots(context);
+  if (context.draft.tree.sharp)
+    sharp = context.numbers["sharp"];
   auto draft = mlir::mtp::DraftRegionOp::create(
       builder, context.name("drafts"),
       mlir::TypeRange{context.grid(), context.grid()});
@@ -303,10 +336,14 @@ void emitBeamFunctions(ModelContext &context) {
 }
 
 void addBeamNumbers(ModelContext &context, std::vector<RoundNumber> &numbers) {
-  if (context.draft.tree.kind == DraftTreeKind::Dynamic)
-    numbers.push_back(constantNumber(context, "most",
-                                     context.builder.getI32IntegerAttr(int32_t(
-                                         context.draft.tree.nodes - 1))));
+  const DraftTree &tree = context.draft.tree;
+  mlir::Builder &builder = context.builder;
+  if (tree.kind == DraftTreeKind::Dynamic)
+    numbers.push_back(constantNumber(
+        context, "most", builder.getI32IntegerAttr(int32_t(tree.nodes - 1))));
+  if (tree.sharp)
+    numbers.push_back(constantNumber(
+        context, "sharp", builder.getF32FloatAttr(float(*tree.sharp))));
 }
 
 Drafts emitBeam(ModelContext &context) { return BeamEmitter(context).emit(); }

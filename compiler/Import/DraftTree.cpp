@@ -2,6 +2,7 @@
 
 #include "compiler/Import/DraftTree.h"
 
+#include "compiler/Import/AcceptSpec.h"
 #include "compiler/Weights/InputFile.h"
 
 #include <algorithm>
@@ -133,22 +134,51 @@ Status outOf(std::string_view text, const std::string &what) {
                     std::string(text) + "'");
 }
 
-/// Takes `,raw` off the end, which names the rank that is not the default.
-TreeRank takeRank(std::string_view &text) {
-  constexpr std::string_view kRaw = ",raw";
-  if (!text.ends_with(kRaw))
-    return TreeRank::Coupled;
-  text.remove_suffix(kRaw.size());
-  return TreeRank::Raw;
+/// Reads what may stand behind the numbers, once each; false if it is nothing
+/// that may.
+bool readOption(std::string_view text, DraftTree &tree) {
+  constexpr std::string_view kSharp = "sharp=";
+  if (text == "raw" && tree.rank == TreeRank::Coupled) {
+    tree.rank = TreeRank::Raw;
+    return true;
+  }
+  if (!text.starts_with(kSharp) || tree.sharp)
+    return false;
+  text.remove_prefix(kSharp.size());
+  double value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    return false;
+  tree.sharp = value;
+  return true;
+}
+
+/// Takes off the end what changes the rank.
+std::string_view takeOptions(std::string_view text, DraftTree &tree) {
+  size_t comma = text.rfind(',');
+  while (comma != text.npos && readOption(text.substr(comma + 1), tree)) {
+    text = text.substr(0, comma);
+    comma = text.rfind(',');
+  }
+  return text;
+}
+
+Status checkSharp(std::string_view text, const DraftTree &tree) {
+  if (tree.sharp && !(*tree.sharp >= 1 && *tree.sharp <= kMostSharp))
+    return outOf(text, "sharp of 1 to " + std::to_string(int(kMostSharp)));
+  return okStatus();
 }
 
 Result<DraftTree> parseDynamic(std::string_view text) {
   std::string_view given = text.substr(text.find(':') + 1);
   DraftTree tree;
-  tree.rank = takeRank(given);
-  std::optional<std::vector<int64_t>> numbers = parseThree(given);
+  std::optional<std::vector<int64_t>> numbers =
+      parseThree(takeOptions(given, tree));
   if (!numbers)
-    return outOf(text, "dynamic:depth,width,nodes, and perhaps ,raw behind it");
+    return outOf(text, "dynamic:depth,width,nodes, and perhaps ,raw and "
+                       ",sharp=N behind it");
+  MTP_RETURN_IF_ERROR(checkSharp(text, tree));
   tree.kind = DraftTreeKind::Dynamic;
   tree.depth = (*numbers)[0];
   tree.width = (*numbers)[1];
@@ -225,6 +255,7 @@ std::string describeTree(const DraftTree &tree) {
   case DraftTreeKind::Dynamic:
     return "dynamic:" + std::to_string(tree.depth) + "," +
            std::to_string(tree.width) + "," + std::to_string(tree.nodes) +
+           (tree.sharp ? ",sharp=" + shortest(*tree.sharp) : "") +
            (tree.rank == TreeRank::Raw ? ",raw" : "");
   }
   return "";

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,7 @@ enum class TreeRank {
 /// Nodes that a window may have, and what a beam may be wide.
 inline constexpr int64_t kMostNodes = 64, kMostDepth = 16;
 inline constexpr int64_t kLeastWidth = 2, kMostWidth = 10;
+inline constexpr double kMostSharp = 16;
 
 struct DraftTree {
   DraftTreeKind kind = DraftTreeKind::Chain;
@@ -45,6 +47,9 @@ struct DraftTree {
   /// Of a dynamic tree: the nodes of a depth that go on.
   int64_t width = 0;
   TreeRank rank = TreeRank::Coupled;
+  /// Of a dynamic tree, where it is said: candidates of a node share it by this
+  /// power of what the drafter gives them, 1 to kMostSharp.
+  std::optional<double> sharp;
 
   /// The places of the window that drafts and the rows of their drafter take; 0
   /// of a chain.
@@ -54,8 +59,8 @@ struct DraftTree {
   }
 };
 
-/// Reads `chain`, `dynamic:depth,width,nodes[,raw]`, or the path of a file
-/// that holds a static tree (parseChoices).
+/// Reads `chain`, `dynamic:depth,width,nodes[,sharp=N][,raw]`, or the path of a
+/// file that holds a static tree (parseChoices).
 Result<DraftTree> parseDraftTree(std::string_view text);
 
 /// Reads a list of paths, as `medusa_choices` and EAGLE's `mc_sim_7b_63` are
@@ -65,7 +70,8 @@ Result<DraftTree> parseDraftTree(std::string_view text);
 /// begins with must be there, and so must be all better ranks.
 Result<DraftTree> parseChoices(std::string_view text);
 
-/// "chain", "tree:26", "dynamic:6,8,60", "dynamic:6,8,60,raw", for people.
+/// "chain", "tree:26", "dynamic:6,8,60", "dynamic:6,8,60,sharp=2,raw", for
+/// people.
 std::string describeTree(const DraftTree &tree);
 
 } // namespace mtp::importer

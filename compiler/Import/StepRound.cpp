@@ -99,6 +99,8 @@ void importTree(ModelContext &context) {
   llvm::SmallVector<llvm::StringRef> functions = {"begin", "expand", "rerank"};
   if (isCoupled(context))
     functions.push_back("verifying");
+  if (context.draft.tree.sharp)
+    functions.push_back("sharpen");
   emitImport(context, file, functions);
   emitBeamFunctions(context);
 }

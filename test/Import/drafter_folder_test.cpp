@@ -441,6 +441,16 @@ TEST(DraftTree, ReadsDynamicTrees) {
   ASSERT_TRUE(raw.isOk()) << raw.status().toString();
   EXPECT_EQ(raw->rank, TreeRank::Raw);
   EXPECT_EQ(describeTree(*raw), "dynamic:6,8,60,raw");
+  auto sharp = parseDraftTree("dynamic:6,8,60,raw,sharp=1.5");
+  ASSERT_TRUE(sharp.isOk()) << sharp.status().toString();
+  EXPECT_EQ(sharp->sharp, 1.5);
+  EXPECT_EQ(describeTree(*sharp), "dynamic:6,8,60,sharp=1.5,raw");
+  for (const char *text : {"0.5", "16.5", "nan", "-2"})
+    expectError(parseDraftTree(std::string("dynamic:6,8,60,sharp=") + text),
+                "sharp of 1 to 16");
+  for (const char *text : {"sharp=", "sharp=2x", "sharp=2,sharp=2", "sharp"})
+    expectError(parseDraftTree(std::string("dynamic:6,8,60,") + text),
+                ",sharp=N");
   expectError(parseDraftTree("dynamic:6,8,60,row"), "and perhaps ,raw");
   expectError(parseDraftTree("dynamic:6,8,60,raw,raw"), "and perhaps ,raw");
   expectError(parseDraftTree("dynamic:2,2,8"), "3 to 7 nodes");

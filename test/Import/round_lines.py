@@ -14,9 +14,10 @@ CHAINS = (("eagle1", "-k=4"), ("eagle3", "-k=4"), ("draft-model", "-k=4"), ("med
           ("heads",), ("pard", "-k=4"), ("p-eagle", "-k=4"), ("dflash",), ("dspark",),
           ("dspark", "--confidence=0.5"), ("dspark-speculators", "--confidence=0.5"), ("suffix",),
           ("medusa16", "--no-weights"))
-TREES = (("eagle1", "--draft-tree=choices.json"), ("eagle3", "--draft-tree=dynamic:8,10,60"),
+TREES = (("eagle1", "--draft-tree=choices.json"),
+         ("eagle3", "--draft-tree=dynamic:8,10,60,sharp=2"),
          ("medusa", "--draft-tree=choices.json"), ("heads", "--draft-tree=two.json"))
-OWN_TREES = ("choices.json", "dynamic:4,3,16")
+OWN_TREES = ("choices.json", "dynamic:4,3,16,sharp=2")
 
 
 def lines_of(model, *flags):

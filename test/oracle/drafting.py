@@ -9,7 +9,8 @@ Topologies are built from one question to the drafter, its logits behind a path:
   static                     paths of ranks, as the authors' lists: [0, 1] is the second likeliest child of the
                              likeliest token
   dynamic:DEPTH,WIDTH,NODES  EAGLE-2 (arXiv 2406.16858): a beam of WIDTH, DEPTH times; of all children ever
-                             looked at the NODES likeliest stay
+                             looked at the NODES likeliest stay. With a number P behind these a node's
+                             WIDTH children share it by the P-th power of their probabilities
 
 A topology with @T behind it is that of a text drawn at temperature T: the target's token at a position has the
 largest logit over T plus the position's Gumbel noise, and so has the drafter's (`Drawn`).
@@ -121,11 +122,13 @@ def static(drafter, n, anchor, margin, paths):
     return tokens, parents
 
 
-def dynamic(drafter, n, anchor, margin, depth, width, nodes):
+def dynamic(drafter, n, anchor, margin, depth, width, nodes, power=None):
     """depth: how often the beam goes on; nodes: drafted nodes that stay."""
     def children(path, score, parent):
         p = torch.log_softmax(drafter.logits(n, list(path)), -1)
-        return [(path + (t,), score + float(p[t]), parent) for t in margin.best(p, width)]
+        best = margin.best(p, width)
+        logs = p[best] if power is None else torch.log_softmax(power * p[best].double(), -1)
+        return [(path + (t,), score + float(log), parent) for t, log in zip(best, logs)]
 
     all_ = children((), 0.0, -1)
     beam = list(range(len(all_)))

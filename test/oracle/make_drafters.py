@@ -40,14 +40,16 @@ TOPOLOGIES = {
 KIND = {"eagle3-speculators": "eagle3", "dflash-deepspec": "dflash", "dflash-speculators": "dflash",
         "dspark-speculators": "dspark"}
 TREES = [STATIC, "dynamic:3,8,16"]
+SHARP = "dynamic:3,4,12,2"   # as many nodes as STATIC has
 # a model's own modules, and how many of them draft
 MODULES = {"mtp": ("dsv3-chain-mtp2", 2), "mtp-reuse": ("dsv3-chain-mtp2", 1), "mtp-three": ("dsv3-chain-mtp3", 3),
            "mtp-mimo": ("mimo-mtp1", 1)}
 TOPOLOGIES.update({name: ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:3,4,12@0.8"] for name in MODULES})
+TOPOLOGIES["eagle1"] += [SHARP, SHARP + "@0.8"]
 BUNDLED_TOPOLOGIES = {"eagle1": ["chain:4", *TREES, "likely:4,50"], "hass": ["chain:4", *TREES], "eagle3": ["chain:4", *TREES],
                       "medusa": ["chain:4", STATIC], "heads": ["chain:3"], "draft-model": ["chain:4", STATIC],
                       "pard": ["chain:6"], "p-eagle": ["chain:5"], "dflash": ["chain:6"], "dspark": ["chain:6", "confident:6,50"],
-                      "mtp": ["chain:4", *TREES], "mtp-reuse": ["chain:4", *TREES]}
+                      "mtp": ["chain:4", *TREES, SHARP], "mtp-reuse": ["chain:4", *TREES]}
 MODELS = os.path.join(HERE, "..", "..", "models")
 
 

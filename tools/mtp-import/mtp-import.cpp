@@ -82,7 +82,8 @@ static cl::opt<std::string> draftTree(
     cl::desc("how the drafts of the model's MTP modules, or of a drafter in a "
              "folder, are arranged: chain (default), "
              "dynamic:depth,width,nodes, which ,raw behind it ranks without "
-             "noise, or a file with a list of paths, as medusa_choices"),
+             "noise and ,sharp=N by powers of probabilities, or a file with a "
+             "list of paths, as medusa_choices"),
     cl::value_desc("tree"), cl::cat(category));
 static cl::opt<double> confidence(
     "confidence",
