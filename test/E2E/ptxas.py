@@ -52,7 +52,7 @@ def choose(only):
 # places. A slot has one thread, and of 64 rows a body may want a few registers more than it has.
 WALKS = ("accept_path", "window_tree_rows", "control", "places")
 # Joined with a body of the round, those of the library have its name.
-JOINED = {"suffix": ("window",)}
+JOINED = {"suffix": ("window",), "lookup_tree": ("drafts",)}
 MOST_STACK, MOST_SPILL = 24 * 64, 256
 
 
