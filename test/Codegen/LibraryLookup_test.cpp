@@ -281,7 +281,7 @@ TEST(LibraryLookup, WaitsForFewLoads) {
     return mtp_sim_load_batches();
   };
   for (auto [least, most] : {std::pair(2, 3), {5, 5}, {1, 8}})
-    EXPECT_LE(batches(lookupModule(least, most)), 34u) << most;
-  EXPECT_LE(batches(suffixModule()), 155u);
+    EXPECT_LE(batches(lookupModule(least, most)), 28u) << most;
+  EXPECT_LE(batches(suffixModule()), 59u);
 }
 #endif

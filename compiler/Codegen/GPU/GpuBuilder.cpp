@@ -239,6 +239,10 @@ Values GpuBuilder::reduceWarp(
   return own;
 }
 
+/// Warps whose sums are loaded before the first one is used; more would take
+/// registers.
+static constexpr int64_t kLoadedTogether = 8;
+
 Values GpuBuilder::reduceLanes(
     ValueRange values,
     llvm::function_ref<Values(ValueRange, ValueRange)> combine) {
@@ -258,11 +262,16 @@ Values GpuBuilder::reduceLanes(
     storeOwn(value, at(place, warp(), 4), isFirst);
   sync();
   Values result;
-  for (int64_t i = 0; i < warps(); ++i) {
-    Values next;
-    for (auto [value, place] : llvm::zip(own, reductions))
-      next.push_back(loadOwn(value.getType(), at(place, i * 4)));
-    result = i == 0 ? next : combine(result, next);
+  for (int64_t first = 0; first < warps(); first += kLoadedTogether) {
+    SmallVector<Values> parts;
+    for (int64_t i = first; i < std::min(first + kLoadedTogether, warps());
+         ++i) {
+      parts.emplace_back();
+      for (auto [value, place] : llvm::zip(own, reductions))
+        parts.back().push_back(loadOwn(value.getType(), at(place, i * 4)));
+    }
+    for (const Values &part : parts)
+      result = result.empty() ? part : combine(result, part);
   }
   return result;
 }
