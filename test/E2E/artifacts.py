@@ -40,6 +40,7 @@ TREE = "[-1, 0, 0, 1]"
 # What --draft-tree reads, in the folder of the artifacts.
 PATHS = "[[0], [1], [2], [0, 0], [0, 1], [1, 0], [2, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0, 0]]"
 STATIC, BEAM = "--draft-tree=@paths.json", "--draft-tree=dynamic:4,3,12"
+SHARP = BEAM + ",sharp=2"
 V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe".split()
 # With hidden states for drafters that fall behind.
 BEHIND = "eagle wide".split()
@@ -171,15 +172,16 @@ def jobs():
 
 
 def module_tree_jobs():
-    """Trees of a model's own modules: one per depth, and one for all; three, the last of which
-    runs over nodes of two depths; with prompts beside rounds, and of drafters that fall behind."""
+    """Trees of a model's own modules: one per depth, and one for all, whose beam ranks by squares;
+    three, the last of which runs over nodes of two depths; with prompts beside rounds, and of
+    drafters that fall behind."""
     model, reuse = "dsv3-chain-mtp2", "--draft-depth-policy=reuse"
     beside, behind = ["--round-prompt-rows=12"], ["--max-batch=2", "--max-context=320",
                                                   "--prefill-chunk=32", "--catch-up-rows=64"]
     never = ["--catch-up-rows=0", "--max-context=96", "--prefill-chunk=16"]
-    for name, tree in (("static", STATIC), ("beam", BEAM)):
+    for name, tree, other in (("static", STATIC, STATIC), ("beam", BEAM, SHARP)):
         yield f"mtp-{name}", model, "f32", SMALL + [tree], []
-        yield f"mtp-{name}.reuse", model, "f32", SMALL + [tree, reuse], []
+        yield f"mtp-{name}.reuse", model, "f32", SMALL + [other, reuse], []
         yield f"mtp-{name}.three", "dsv3-chain-mtp3", "f32", SMALL + [tree], []
         yield f"mtp-{name}.mixed", model, "f32", SMALL + beside + [tree], []
         yield f"mtp-{name}.behind", model, "f32", behind + [tree], []
