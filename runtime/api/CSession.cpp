@@ -341,12 +341,16 @@ mtp_status mtp_session_get_output(const mtp_session *session, uint64_t id,
   MTP_C_RETURN_IF_ERROR(need(tokens, "room for tokens"));
   MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
   MTP_C_RETURN_IF_ERROR(need(finish, "room for a finish"));
+  // Another thread may release it before either.
+  auto reason = session->session->finishReason(id);
+  if (!reason)
+    return report(reason.status());
   auto output = session->session->output(id);
   if (!output)
     return report(output.status());
   *tokens = output->data();
   *count = output->size();
-  *finish = mtp_finish(*session->session->finishReason(id));
+  *finish = mtp_finish(*reason);
   return MTP_OK;
 }
 
@@ -383,7 +387,7 @@ static Status giveStatistics(const Statistics &s, mtp_statistics *target) {
 mtp_status mtp_session_get_statistics(const mtp_session *session,
                                       mtp_statistics *statistics) {
   MTP_C_RETURN_IF_ERROR(need(session, "a session"));
-  return report(giveStatistics(session->session->statistics(), statistics));
+  return report(giveStatistics(session->session->copyStatistics(), statistics));
 }
 
 mtp_status mtp_session_get_sequence_statistics(const mtp_session *session,
@@ -397,7 +401,7 @@ mtp_status mtp_session_get_sequence_statistics(const mtp_session *session,
 /// Of a sequence, or of the session for id 0.
 static Result<Statistics> statisticsOf(const Session &session, uint64_t id) {
   if (id == 0)
-    return session.statistics();
+    return session.copyStatistics();
   return session.statistics(id);
 }
 

@@ -294,6 +294,11 @@ Result<std::span<const float>> Session::logits(SequenceId id,
 
 const Statistics &Session::statistics() const { return impl->statistics; }
 
+Statistics Session::copyStatistics() const {
+  CallGate::Hold hold = impl->gate.enter();
+  return impl->statistics;
+}
+
 KvUsage Session::kvUsage() const {
   CallGate::Hold hold = impl->gate.enter();
   if (!impl->kv)

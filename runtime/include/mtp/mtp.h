@@ -29,8 +29,7 @@ points
 |* waits for its end, before the next step. What a session gives by pointer
 |* changes with later calls: it is for the thread that steps, or while none
 |* does. A decoder and results must not be used by two threads at once;
-different
-|* ones are independent.
+|* different ones are independent.
 |*
 |* Units: lengths and positions are in tokens, times in seconds, memory and text
 |* in bytes. Text is UTF-8.

@@ -487,8 +487,11 @@ public:
   /// FailedPrecondition if the session keeps no such row.
   Result<std::span<const float>> logits(SequenceId id, size_t index) const;
 
-  /// What was counted since the session began.
+  /// What was counted since the session began: later steps change it, so it is
+  /// for the thread that steps, or while none does.
   const Statistics &statistics() const;
+  /// A copy of it, for any thread.
+  Statistics copyStatistics() const;
   /// How its KV pages are used now; all zero without an envelope.
   KvUsage kvUsage() const;
 
