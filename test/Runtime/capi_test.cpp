@@ -1,8 +1,8 @@
 //===- capi_test.cpp - The C interface ------------------------------------===//
 
+#include "ByteTokenizer.h"
 #include "FakeModel.h"
 #include "mtp/mtp.h"
-#include "runtime/schema/mtp_tokenizer_generated.h"
 
 #include <cmath>
 #include <cstdio>
@@ -23,30 +23,6 @@ mtp_model *load(const std::string &path = artifactPath()) {
   mtp_model *model = nullptr;
   EXPECT_EQ(mtp_model_load(path.c_str(), &model), MTP_OK) << mtp_message();
   return model;
-}
-
-/// A tokenizer whose token i is byte i, but for the special token 256.
-std::vector<uint8_t> byteTokenizer() {
-  schema::TokenizerT tables;
-  tables.piece_offsets.push_back(0);
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    tables.piece_bytes.push_back(uint8_t(byte));
-    tables.piece_offsets.push_back(byte + 1);
-    tables.byte_ids.push_back(byte);
-  }
-  for (char c : std::string("<end>"))
-    tables.piece_bytes.push_back(uint8_t(c));
-  tables.piece_offsets.push_back(uint32_t(tables.piece_bytes.size()));
-  auto end = std::make_unique<schema::AddedTokenT>();
-  end->content = "<end>";
-  end->id = 256;
-  end->special = true;
-  tables.added_tokens.push_back(std::move(end));
-  flatbuffers::FlatBufferBuilder builder;
-  schema::FinishTokenizerBuffer(builder,
-                                schema::CreateTokenizer(builder, &tables));
-  return {builder.GetBufferPointer(),
-          builder.GetBufferPointer() + builder.GetSize()};
 }
 
 /// An artifact with a tokenizer and recommendations.

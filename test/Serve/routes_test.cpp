@@ -1,5 +1,6 @@
 //===- routes_test.cpp - Paths, keys and queues without sockets -----------===//
 
+#include "test/Runtime/ByteTokenizer.h"
 #include "test/Runtime/FakeModel.h"
 #include "tools/mtp-serve/ReplyHeader.h"
 #include "tools/mtp-serve/Routes.h"
@@ -353,6 +354,34 @@ TEST(Routes, CountsForPrometheus) {
         "vllm:num_requests_running{model_name=\"fake\"} 0\n",
         "vllm:time_to_first_token_seconds_count{model_name=\"fake\"} 2\n",
         "vllm:inter_token_latency_seconds_count{model_name=\"fake\"} 11\n"})
+    EXPECT_NE(text.find(line), text.npos) << line << text;
+}
+
+// A prompt that waits for its tokens has been asked already.
+TEST(Routes, TheFirstTokensTimeBeginsWithTheRequest) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  auto tokenizer = *Tokenizer::load(tables);
+  Rig rig;
+  rig.facts.tokenizer = tokenizer.get();
+  std::promise<void> go;
+  std::shared_ptr<TextJob> busy = jobUntil(go);
+  EXPECT_FALSE(rig.dispatcher.runLater(busy));
+  RouteAnswer answer =
+      rig.ask("POST", "/v1/completions", R"({"prompt": "!", "max_tokens": 3})");
+  ASSERT_TRUE(answer.generation) << answer.reply.body;
+  // However long it really is, it is more than that.
+  std::this_thread::sleep_for(std::chrono::milliseconds(110));
+  go.set_value();
+  while (!answer.generation->hasEnded())
+    rig.pump();
+  std::string text = rig.ask("GET", "/metrics").reply.body;
+  for (const char *line :
+       {"vllm:time_to_first_token_seconds_bucket{model_name=\"fake\","
+        "le=\"0.1\"} 0\n",
+        "vllm:time_to_first_token_seconds_count{model_name=\"fake\"} 1\n",
+        "vllm:e2e_request_latency_seconds_bucket{model_name=\"fake\","
+        "le=\"0.1\"} 0\n",
+        "vllm:e2e_request_latency_seconds_count{model_name=\"fake\"} 1\n"})
     EXPECT_NE(text.find(line), text.npos) << line << text;
 }
 
