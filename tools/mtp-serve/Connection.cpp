@@ -52,9 +52,8 @@ Connection::Connection(asio::ip::tcp::socket socket, Dispatcher &dispatcher,
   // An event is to leave at once.
   tcp.socket().set_option(asio::ip::tcp::no_delay(true), error);
   // What a client does not read is the kernel's to keep, up to here.
-  tcp.socket().set_option(
-      asio::socket_base::send_buffer_size(int(options.limits.kernelBytes)),
-      error);
+  int kept = int(std::min<uint32_t>(options.limits.kernelBytes, 1 << 30));
+  tcp.socket().set_option(asio::socket_base::send_buffer_size(kept), error);
 }
 
 void Connection::retire() {

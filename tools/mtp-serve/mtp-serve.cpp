@@ -103,6 +103,10 @@ static void addLimitFlags(CLI::App &app, Limits &l) {
   addNumber(app, "--stream-buffer", l.streamBytes,
             "Bytes that may wait for the reader of a stream before its "
             "sequences are paused (default: 65536)");
+  addNumber(app, "--kernel-buffer", l.kernelBytes,
+            "Bytes beside these that the system is to keep for a client that "
+            "has not read them (default: 262144; Linux takes twice as many for "
+            "its own)");
   addNumber(app, "--shutdown-timeout", l.shutdownSeconds,
             "Seconds for answers at hand when the server is told to end "
             "(default: 30)");
