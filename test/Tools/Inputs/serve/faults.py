@@ -1,5 +1,5 @@
 """faults.py ARTIFACT: clients that are wrong, slow or gone, and how a server ends."""
-import json, os, resource, signal, socket, subprocess, sys, time
+import json, os, resource, signal, socket, subprocess, sys, time, urllib.request
 
 from serving import Server, check, texts
 
@@ -161,6 +161,14 @@ def check_slow_reader(server):
     check(b"[DONE]" in answer, True, "its end")
 
 
+def first_bytes(client):
+    """Those of the status; none where the server has ended before it had the request."""
+    try:
+        return client.recv(12)
+    except ConnectionResetError:
+        return b""
+
+
 def check_texts_at_the_end():
     """Texts that wait to be encoded do not hold a server up that is to end."""
     text = json.dumps({"prompt": "the house was great and " * 40000}).encode()
@@ -170,12 +178,30 @@ def check_texts_at_the_end():
     head = HEAD.replace(b"/v1/completions", b"/tokenize")
     for client in clients:
         client.sendall(head + b"Content-Length: %d\r\n\r\n" % len(text) + text)
+    # Texts are read faster than they are encoded: behind the first there are others.
+    check(clients[0].recv(1 << 16)[:12], b"HTTP/1.1 200", "the first text")
     server.process.send_signal(signal.SIGTERM)
-    answers = [client.recv(1 << 16) for client in clients]
-    check(b"HTTP/1.1 503" in {answer[:12] for answer in answers}, True, "texts that were dropped")
+    answers = {first_bytes(client) for client in clients[1:]}
+    check(b"HTTP/1.1 503" in answers, True, f"texts that were dropped ({answers})")
     for client in clients:
         client.close()
     server.wait(0)
+
+
+def check_address():
+    """An address of IPv6, where the machine has it, stands in brackets."""
+    with socket.socket(socket.AF_INET6) as place:
+        try:
+            place.bind(("::1", 0))
+        except OSError:
+            print("without IPv6")
+            return
+    with Server(ARTIFACT, "--host", "::1", "--no-request-log") as server:
+        check(server.url, f"http://[::1]:{server.port}", "the address")
+        with urllib.request.urlopen(server.url + "/v1/models", timeout=60) as reply:
+            check(reply.status, 200, "an answer over IPv6")
+        with socket.socket() as client:
+            check(client.connect_ex(("127.0.0.1", server.port)) != 0, True, "one address alone")
 
 
 def check_end():
@@ -206,5 +232,6 @@ with Server(ARTIFACT, "--header-timeout", "1", "--max-body-bytes", "1048576") as
         part(server)
     check(server.ask("GET", "/health")[0], 200, "/health behind all that")
     check(texts(server.stream(prompt=[1], max_tokens=3))[1], ["length"], "a stream behind it")
+check_address()
 check_end()
 print("all faults are borne")

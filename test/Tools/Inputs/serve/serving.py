@@ -16,10 +16,10 @@ class Server:
         if "warning" in first:
             self.log.append(first)
             first = self.process.stderr.readline()
-        match = re.search(r"http://[^ ]*:(\d+)$", first.strip())
+        match = re.search(r"(http://[^ ]*):(\d+)$", first.strip())
         if not match:
             sys.exit(f"expected an address, got {first}{self.process.stderr.read()}")
-        self.port = int(match[1])
+        self.url, self.port = match[0], int(match[2])
         # A pipe that nobody reads would hold the server up.
         self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr))
         self.reader.start()
