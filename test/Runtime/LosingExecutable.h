@@ -5,21 +5,29 @@
 
 #include "ForwardingExecutable.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace mtp::test {
 
 /// A device that is lost at some call: at the n-th program that it is to run,
-/// or at the n-th copy that it is to read.
+/// at the n-th copy that it is to read, or at the next one once it is told to;
+/// it is slow until then, so that who tells it has time.
 class LosingExecutable : public ForwardingExecutable {
 public:
-  LosingExecutable(std::unique_ptr<Executable> inner, int runs, int reads)
-      : ForwardingExecutable(std::move(inner)), runs(runs), reads(reads) {}
+  using Word = std::shared_ptr<std::atomic<bool>>;
+  LosingExecutable(std::unique_ptr<Executable> inner, int runs, int reads,
+                   Word word)
+      : ForwardingExecutable(std::move(inner)), runs(runs), reads(reads),
+        word(std::move(word)) {}
 
   Status run(uint32_t program, uint32_t n) override {
+    idle();
     return lose(runs) ? lost() : inner->run(program, n);
   }
   Status startRounds(uint32_t program, uint32_t n) override {
+    idle();
     return lose(runs) ? lost() : inner->startRounds(program, n);
   }
   Result<Progress> awaitRounds(uint32_t seen) override {
@@ -37,28 +45,35 @@ public:
   }
 
 private:
+  void idle() {
+    if (word && !*word)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   bool lose(int &left) {
-    isLost |= left-- == 0;
+    isLost |= left-- == 0 || (word && *word);
     return isLost;
   }
   static Status lost() { return internalError("the device is lost"); }
 
   int runs, reads;
+  Word word;
   bool isLost = false;
 };
 
 inline constexpr int kNever = 1 << 30;
 
-/// A session whose device is lost after so many calls.
+/// A session whose device is lost after so many calls, or when the word is
+/// given.
 inline std::unique_ptr<Session> openLosing(std::shared_ptr<const Model> model,
                                            const SessionOptions &options,
-                                           int runs, int reads = kNever) {
+                                           int runs, int reads = kNever,
+                                           LosingExecutable::Word word = {}) {
   auto session = Session::create(std::move(model), options);
   EXPECT_TRUE(session.isOk()) << session.status().toString();
   std::unique_ptr<Executable> &executable =
       SessionAccess::executable(**session);
-  executable =
-      std::make_unique<LosingExecutable>(std::move(executable), runs, reads);
+  executable = std::make_unique<LosingExecutable>(std::move(executable), runs,
+                                                  reads, std::move(word));
   return std::move(*session);
 }
 

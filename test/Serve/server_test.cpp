@@ -154,34 +154,65 @@ TEST(Server, NoAnswerMayTakeLongerThanTheServersTime) {
   EXPECT_TRUE(contains(client.read("timeout"), "HTTP/1.1 504 "));
 }
 
+namespace {
+
+/// A server whose device is lost when a stream has begun and an answer of two
+/// sequences runs that is given as a whole.
+class LosingServer {
+public:
+  explicit LosingServer(Running::MakeSession fallback = {})
+      : running(open(word), patient(), std::move(fallback)), whole(running),
+        stream(running) {
+    stream.complete(R"({"prompt": [1], "max_tokens": 60000, "stream": true})");
+    streamed = stream.read("token_ids");
+    whole.complete(R"({"prompt": [2], "max_tokens": 4000, "n": 2})");
+    // Each prompt is a token, and counts when its sequence has begun.
+    EXPECT_TRUE(awaitMetric(
+        running, "vllm:prompt_tokens_total{model_name=\"fake\"} 3\n"));
+    *word = true;
+    streamed += stream.read();
+    answered = whole.read();
+  }
+
+  LosingExecutable::Word word = std::make_shared<std::atomic<bool>>(false);
+  Running running;
+  Client whole, stream;
+  std::string streamed, answered;
+
+private:
+  /// What is retried has as long as a busy machine takes.
+  static ServerOptions patient() {
+    ServerOptions options;
+    options.limits.shutdownSeconds = 600;
+    return options;
+  }
+  static std::unique_ptr<Session> open(LosingExecutable::Word word) {
+    FakeOptions fake;
+    fake.maxContext = kLong;
+    return openLosing(loadFakeModel(fake), {}, kNever, kNever, std::move(word));
+  }
+};
+
+} // namespace
+
 TEST(Server, AFailedStepIsAnsweredAndEndsIt) {
-  FakeOptions fake;
-  fake.maxContext = kLong;
-  Running running(openLosing(loadFakeModel(fake), {}, /*runs=*/2000));
-  Client whole(running), stream(running);
-  whole.complete(R"({"prompt": [2], "max_tokens": 60000})");
-  stream.complete(R"({"prompt": [1], "max_tokens": 60000, "stream": true})");
-  std::string streamed = stream.read(), answered = whole.read();
-  EXPECT_TRUE(contains(streamed, "the device is lost")) << streamed;
-  EXPECT_FALSE(contains(streamed, "[DONE]"));
-  EXPECT_TRUE(contains(answered, "HTTP/1.1 500 ")) << answered;
-  EXPECT_TRUE(contains(answered, "server_error"));
-  EXPECT_EQ(running.await().message(), "the device is lost");
+  LosingServer server;
+  EXPECT_TRUE(contains(server.streamed, "the device is lost"));
+  EXPECT_FALSE(contains(server.streamed, "[DONE]"));
+  EXPECT_TRUE(contains(server.answered, "HTTP/1.1 500 ")) << server.answered;
+  EXPECT_TRUE(contains(server.answered, "server_error"));
+  EXPECT_EQ(server.running.await().message(), "the device is lost");
 }
 
 TEST(Server, WhatHasBeenGivenNothingIsRetriedOnce) {
   FakeOptions fake;
   fake.maxContext = kLong;
-  Running running(openLosing(loadFakeModel(fake), {}, /*runs=*/2000), {},
-                  [fake] { return Session::create(loadFakeModel(fake)); });
-  Client whole(running), stream(running);
-  whole.complete(R"({"prompt": [2], "max_tokens": 20000, "n": 2})");
-  stream.complete(R"({"prompt": [1], "max_tokens": 60000, "stream": true})");
-  std::string streamed = stream.read(), answered = whole.read();
-  EXPECT_TRUE(contains(streamed, "the device is lost"));
-  EXPECT_TRUE(contains(answered, "HTTP/1.1 200 OK")) << answered.substr(0, 500);
-  EXPECT_EQ(idsOf(answered).size(), 40000u);
-  EXPECT_EQ(running.await().message(), "the device is lost");
+  LosingServer server([fake] { return Session::create(loadFakeModel(fake)); });
+  EXPECT_TRUE(contains(server.streamed, "the device is lost"));
+  EXPECT_TRUE(contains(server.answered, "HTTP/1.1 200 OK"))
+      << server.answered.substr(0, 500);
+  EXPECT_EQ(idsOf(server.answered).size(), 8000u);
+  EXPECT_EQ(server.running.await().message(), "the device is lost");
 }
 
 TEST(Server, WhatCannotBeRetriedIsAnError) {

@@ -8,11 +8,11 @@ using namespace mtp::test;
 
 namespace {
 
-/// A server whose patience is a second, and an answer that is more than kernels
-/// keep.
+/// A server whose patience is two seconds, and an answer that is more than
+/// kernels keep.
 ServerOptions impatient() {
   ServerOptions options;
-  options.limits.writeSeconds = 1;
+  options.limits.writeSeconds = 2;
   options.limits.kernelBytes = 8 << 10;
   return options;
 }
@@ -28,7 +28,7 @@ TEST(Writing, WhoReadsSlowlyIsWaitedFor) {
   slow.complete(kLongAnswer);
   // It takes longer than the server's patience, but is never idle for long.
   std::string text;
-  for (int turn = 0; turn < 25; ++turn) {
+  for (int turn = 0; turn < 30; ++turn) {
     text += slow.readSome(2 << 10);
     ::usleep(100000);
   }
