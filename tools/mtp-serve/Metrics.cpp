@@ -3,6 +3,7 @@
 #include "tools/mtp-serve/Metrics.h"
 #include "tools/mtp-serve/Answers.h"
 
+#include <malloc.h>
 #include <map>
 #include <numeric>
 #include <prometheus/counter.h>
@@ -99,6 +100,10 @@ struct Metrics::Impl {
   Gauge &bodyBytes = gauge("mtp:request_body_bytes",
                            "Bytes of bodies that are being read, or wait "
                            "for their tokens");
+  Gauge &heapBytes =
+      gauge("mtp:heap_bytes",
+            "Bytes that the process has allocated and not freed; KV pages and "
+            "weights are no part of them");
   Counter &promptTokens =
       counter("vllm:prompt_tokens_total", "Tokens of prompts");
   Counter &outputTokens =
@@ -252,6 +257,13 @@ void Metrics::setBodyBytes(uint64_t bytes) {
 
 void Metrics::refused() { impl->refused.Increment(); }
 
+/// Of all heaps, and of what was mapped for one allocation alone.
+static double heapBytes() {
+  struct mallinfo2 info = ::mallinfo2();
+  return double(info.uordblks) + double(info.hblkhd);
+}
+
 std::string Metrics::text() const {
+  impl->heapBytes.Set(heapBytes());
   return prometheus::TextSerializer().Serialize(impl->registry->Collect());
 }

@@ -5,6 +5,7 @@ server without work sleeps."""
 import asyncio, json, os, random, socket, sys, time
 from concurrent.futures import ThreadPoolExecutor
 
+from growth import EXACT, LONG_SECONDS, Growth
 from serving import Server, alone, check, texts
 
 ARTIFACT = sys.argv[1]
@@ -12,12 +13,9 @@ DEVICE = sys.argv[2] if len(sys.argv) > 2 else "cpu"
 STREAMS, SECONDS = int(os.environ["MTP_SERVE_STREAMS"]), float(os.environ["MTP_SERVE_SECONDS"])
 WORDS = ["the", "one", "and", "a", "house", "was", "great", "day", "b"]
 KINDS = ["reads"] * 6 + ["whole", "slow", "leaves", "leaves at once", "resets", "half"]
-# What memory may grow by: 1 MiB an hour. What an allocator keeps in pieces differs by a MiB
-# from one quiet moment to the next, so the least of several counts, and there is a MiB of
-# slack: a run of ten minutes finds what grows by more than 16 MiB an hour. What it grew by
-# is printed.
-PER_HOUR, SLACK = 1 << 20, 1 << 20
-MOMENTS = 5
+# Waves of requests: those while all that is made once is made, and those that are measured.
+WARM_UP, WAVES = (10, 40) if SECONDS >= LONG_SECONDS else (4, 12)
+AT_HAND = ["vllm:num_requests_running", "vllm:num_requests_waiting", "mtp:num_requests_paused"]
 
 
 def make(number):
@@ -118,38 +116,27 @@ class Load:
     def settle(self):
         """Waits until nobody is left."""
         for _ in range(400):
-            if not any(self.server.metric(f"vllm:num_requests_{state}")
-                       for state in ("running", "waiting")):
+            if not any(self.server.metric(name) for name in AT_HAND):
                 break
             time.sleep(0.05)
-        check(self.server.metric("vllm:num_requests_running"), 0, "who runs still")
-        check(self.server.metric("vllm:num_requests_waiting"), 0, "who waits still")
+        for name in AT_HAND:
+            check(self.server.metric(name), 0, f"who is at hand still ({name})")
         check(self.server.metric("vllm:kv_cache_usage_perc"), 0, "pages that are held")
 
 
 def run_load(server, bodies, expected):
     load = Load(server, bodies, expected)
     descriptors = server.descriptors()
-    # Until all that is made once has been: pages, buffers of as many clients.
-    warm = max(SECONDS / 5, 1)
-    load.run(STREAMS, warm, seed=0)
-    floors = []
-    for half in range(2):
-        residents = []
-        for moment in range(MOMENTS):
-            seed = 10000 * (1 + half * MOMENTS + moment)
-            load.run(STREAMS, (SECONDS - warm) / (2 * MOMENTS), seed)
-            residents.append(server.resident())
-        floors.append(min(residents))
-    most = SLACK + PER_HOUR * SECONDS / 3600
-    check(floors[1] - floors[0] <= most, True, f"memory that grew from {floors[0]} to {floors[1]}")
+    growth = Growth()
+    for wave in range(WARM_UP + WAVES):
+        load.run(STREAMS, SECONDS / (WARM_UP + WAVES), seed=10000 * wave)
+        if wave >= WARM_UP:
+            growth.look(server, sum(load.counts.values()))
     check(server.descriptors_after(descriptors), descriptors, "descriptors")
     check(server.metric("vllm:request_success_total", finished_reason="error"), 0, "errors")
     missing = set(KINDS) - set(load.counts)
     check(missing, set(), f"kinds of clients that there were none of ({load.counts})")
-    between = (SECONDS - warm) / 2
-    print(f"memory in quiet moments: at least {floors[0] >> 10} KiB, then {floors[1] >> 10} KiB, "
-          f"{between:.0f} s apart")
+    growth.report(SECONDS)
     return load.counts
 
 
@@ -168,7 +155,7 @@ with ThreadPoolExecutor(2) as pool:
     EXPECTED = list(pool.map(lambda body: alone(ARTIFACT, device=DEVICE, **body)["text"], BODIES))
 # Few slots and pages: sequences wait for both, and lose them to each other.
 with Server(ARTIFACT, "--no-request-log", f"--device={DEVICE}", "--max-waiting",
-            str(2 * STREAMS), "--kv-pages", "60") as server:
+            str(2 * STREAMS), "--kv-pages", "60", environment=EXACT) as server:
     COUNTS = run_load(server, BODIES, EXPECTED)
     check_sleeps(server)
 print(f"{STREAMS} streams at a time leave nothing: {dict(sorted(COUNTS.items()))}")

@@ -5,12 +5,12 @@ import contextlib, http.client, json, os, re, signal, subprocess, sys, threading
 class Server:
     """mtp-serve with an artifact, on a port that is free."""
 
-    def __init__(self, artifact, *flags):
+    def __init__(self, artifact, *flags, environment={}):
         self.artifact = artifact
         self.process = subprocess.Popen(
             ["mtp-serve", artifact, *([] if "--port" in flags else ["--port", "0"]),
              "--threads", "1", *flags],
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
         self.log = []
         first = self.process.stderr.readline()
         if "warning" in first:
