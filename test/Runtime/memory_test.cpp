@@ -19,11 +19,11 @@ using namespace mtp::test;
 namespace fs = std::filesystem;
 
 // Address space is what a sanitizer takes most of.
-#if defined(__SANITIZE_ADDRESS__)
-#define MTP_ADDRESS_SANITIZER
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MTP_SPACE_SANITIZER
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MTP_ADDRESS_SANITIZER
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MTP_SPACE_SANITIZER
 #endif
 #endif
 
@@ -438,7 +438,7 @@ TEST(Memory, CountsTheStatesThatAreSavedOfASequence) {
   EXPECT_EQ(hostMemory().reserved(), before);
 }
 
-#ifndef MTP_ADDRESS_SANITIZER
+#ifndef MTP_SPACE_SANITIZER
 TEST(Memory, RefusesLogitsUnderALimitOfTheAddressSpace) {
   struct rlimit old;
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &old), 0);
