@@ -30,8 +30,11 @@ private:
   void noteWrites(KernelOpInterface call);
 
   llvm::SmallPtrSet<Operation *, 8> chosen;
+  ProgramOp program;
   /// States and caches that ops behind, which are not deferred, write.
   llvm::DenseSet<Attribute> written;
+  /// Whether the host may write any state behind.
+  bool hostWrites = false;
 };
 
 struct DeferOutputsPass
@@ -44,9 +47,9 @@ struct DeferOutputsPass
 } // namespace
 
 /// The state, cache or weight behind an operand; null where it is none.
-static Attribute resourceOf(Value value) {
+static FlatSymbolRefAttr resourceOf(Value value) {
   auto ref = value.getDefiningOp<RefOp>();
-  return ref ? ref.getResourceAttr() : Attribute();
+  return ref ? ref.getResourceAttr() : FlatSymbolRefAttr();
 }
 
 /// Whether all that reads what `op` gives is deferred, or is an output for
@@ -59,11 +62,16 @@ bool Deferred::isForRequests(Operation *op) const {
 }
 
 bool Deferred::readsWhatFollowsWrites(KernelOpInterface call) const {
-  return llvm::any_of(call.getKernelOperands(),
-                      [&](const KernelOperand &operand) {
-                        Attribute resource = resourceOf(operand.value);
-                        return resource && written.contains(resource);
-                      });
+  auto isState = [&](FlatSymbolRefAttr resource) {
+    return isa_and_nonnull<StateOp>(
+        SymbolTable::lookupNearestSymbolFrom(program, resource));
+  };
+  return llvm::any_of(
+      call.getKernelOperands(), [&](const KernelOperand &operand) {
+        FlatSymbolRefAttr resource = resourceOf(operand.value);
+        return resource && (written.contains(resource) ||
+                            (hostWrites && isState(resource)));
+      });
 }
 
 void Deferred::noteWrites(KernelOpInterface call) {
@@ -73,8 +81,9 @@ void Deferred::noteWrites(KernelOpInterface call) {
       written.insert(resource);
 }
 
-Deferred::Deferred(ProgramOp program) {
+Deferred::Deferred(ProgramOp program) : program(program) {
   for (Operation &op : llvm::reverse(program.getBody().front())) {
+    hostWrites |= isa<AwaitHostOp>(op);
     auto call = dyn_cast<KernelOpInterface>(op);
     if (!call && !isa<ColumnsOp, RegroupOp>(op))
       continue;

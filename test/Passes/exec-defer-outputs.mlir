@@ -60,3 +60,25 @@ exec.program @states decode k 1 n 2 to 2 {
   exec.output "early" %a for slots : tensor<2x8xf32>
   exec.output "late" %b for slots : tensor<2x8xf32>
 }
+
+// -----
+
+// The host may write a state while a round waits for it: what is read in front
+// is read there. Weights are nobody's to write.
+exec.state @asked : memref<4x8xf32>
+// CHECK-LABEL: exec.program @waits
+// CHECK: %[[EARLY:.*]] = exec.read_state
+// CHECK: exec.await_host
+// CHECK: exec.on_request
+// CHECK-NEXT: %[[LATE:.*]] = exec.read_state
+// CHECK-NEXT: exec.add %[[EARLY]], %[[LATE]]
+// CHECK-NEXT: exec.output "both"
+exec.program @waits decode k 1 n 2 to 2 {
+  %slots = exec.input "slots" : tensor<2xi32>
+  %asked = exec.ref @asked : memref<4x8xf32>
+  %a = exec.read_state %asked of %slots : (tensor<2xi32>, memref<4x8xf32>) -> tensor<2x8xf32>
+  exec.await_host
+  %b = exec.read_state %asked of %slots : (tensor<2xi32>, memref<4x8xf32>) -> tensor<2x8xf32>
+  %c = exec.add %a, %b : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  exec.output "both" %c for slots : tensor<2x8xf32>
+}
