@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/ControlBody.h"
 
+#include "dialects/Exec/IR/ExecOps.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,6 +35,23 @@ Value codegen::asBuffer(OpBuilder &builder, Location loc, Value pointer,
   return UnrealizedConversionCastOp::create(builder, loc, type,
                                             ValueRange(Value(descriptor)))
       .getResult(0);
+}
+
+void codegen::expandNearestTasks(Operation *function, Value tasks) {
+  function->walk([&](exec::NearestTaskOp op) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    Value count =
+        arith::IndexCastOp::create(builder, loc, builder.getIndexType(), tasks);
+    Value last = arith::SubIOp::create(builder, loc, count, constant(1));
+    Value least = arith::MinSIOp::create(builder, loc, op.getIndex(), last);
+    op.replaceAllUsesWith(
+        arith::MaxSIOp::create(builder, loc, least, constant(0)).getResult());
+    op.erase();
+  });
 }
 
 /// Operations of two results that are given indices work on i64: LLVM's

@@ -20,6 +20,9 @@ mlir::Value asBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value pointer, mlir::MemRefType type,
                      mlir::Value rows);
 
+/// Replaces what a function asks for the nearest of `tasks` (i64) tasks.
+void expandNearestTasks(mlir::Operation *function, mlir::Value tasks);
+
 /// Replaces functions of f32 by polynomials: no target has a library, and their
 /// bits are the same on all of them. Operations with a pair of indices as
 /// results become those of i64, which alone LLVM's lowering knows.

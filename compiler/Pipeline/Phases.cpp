@@ -71,6 +71,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     manager.addPass(passes::createCheckUpkeepPass());
     manager.addPass(passes::createMixPromptsPass());
     manager.addPass(passes::createSpecializeShapesPass());
+    manager.addPass(passes::createSinkUnpackPass());
     manager.addPass(passes::createOutlineControlPass());
     manager.addPass(passes::createSinkRowSelectionPass());
     break;

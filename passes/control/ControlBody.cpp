@@ -23,10 +23,10 @@ namespace {
 /// Writes one function. Names buffers by their place among its arguments.
 class FunctionWriter {
 public:
-  FunctionWriter(OpBuilder &builder, PerSlotOp op, const ControlStates &states,
-                 int64_t slots)
-      : builder(builder), loc(op.getLoc()), op(op), states(states),
-        slots(slots) {}
+  FunctionWriter(OpBuilder &builder, PerSlotOp op, const ControlInputs &inputs,
+                 const ControlStates &states, int64_t slots)
+      : builder(builder), loc(op.getLoc()), op(op), inputs(inputs),
+        states(states), slots(slots) {}
 
   func::FuncOp write();
 
@@ -36,8 +36,14 @@ private:
   }
   void declare();
   void readSlot();
-  /// Replaces an argument of the body by what row `task` of `buffer` has.
-  void replaceInput(BlockArgument argument, Value buffer);
+  /// Replaces an argument of the body by what row `task` of its buffer has.
+  void replaceInput(BlockArgument argument, const ControlInput &input);
+  Value loadInput(OpBuilder &at, const ControlInput &input,
+                  ArrayRef<Value> indices);
+  Value loadPacked(OpBuilder &at, const ControlInput &input,
+                   ArrayRef<Value> indices);
+  /// The buffer of an operand of the call.
+  Value bufferOf(size_t operand) { return function.getArgument(2 + operand); }
   void replaceAccesses();
   void writeOutput(Value value, Value buffer);
   /// Calls `body` with all indices of a tensor of this shape.
@@ -47,6 +53,7 @@ private:
   OpBuilder &builder;
   Location loc;
   PerSlotOp op;
+  const ControlInputs &inputs;
   const ControlStates &states;
   int64_t slots;
   func::FuncOp function;
@@ -68,8 +75,8 @@ static MemRefType rowsType(Type tensor) {
 void FunctionWriter::declare() {
   SmallVector<Type> types{builder.getIndexType(),
                           rowsType(op.getSlots().getType())};
-  for (Value input : op.getInputs())
-    types.push_back(rowsType(input.getType()));
+  for (Type input : inputs.types)
+    types.push_back(rowsType(input));
   for (ArrayRef<exec::StateOp> group :
        {ArrayRef(states.read), ArrayRef(states.updated)})
     for (exec::StateOp state : group)
@@ -112,23 +119,55 @@ void FunctionWriter::forElements(
   body(indices);
 }
 
-void FunctionWriter::replaceInput(BlockArgument argument, Value buffer) {
+/// An element of a row that is packed; 0 of one that is dead.
+Value FunctionWriter::loadPacked(OpBuilder &at, const ControlInput &input,
+                                 ArrayRef<Value> indices) {
+  Value buffer = bufferOf(input.operand);
+  auto type = cast<MemRefType>(buffer.getType());
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(at, loc, value);
+  };
+  Value read = memref::LoadOp::create(at, loc, bufferOf(*input.places),
+                                      ValueRange{task, indices.front()});
+  Value place = arith::IndexCastOp::create(at, loc, at.getIndexType(), read);
+  Value isLive = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::sge,
+                                       place, constant(0));
+  // Packed rows are numbered through, and seen in groups.
+  Value row = arith::MaxSIOp::create(at, loc, place, constant(0));
+  Value each = constant(type.getDimSize(1));
+  SmallVector<Value> all{
+      exec::NearestTaskOp::create(
+          at, loc, arith::DivUIOp::create(at, loc, row, each).getResult()),
+      arith::RemUIOp::create(at, loc, row, each)};
+  llvm::append_range(all, indices.drop_front());
+  Value element = memref::LoadOp::create(at, loc, buffer, all);
+  Value none =
+      arith::ConstantOp::create(at, loc, at.getZeroAttr(type.getElementType()));
+  return arith::SelectOp::create(at, loc, isLive, element, none);
+}
+
+Value FunctionWriter::loadInput(OpBuilder &at, const ControlInput &input,
+                                ArrayRef<Value> indices) {
+  if (input.places)
+    return loadPacked(at, input, indices);
+  SmallVector<Value> all{task};
+  llvm::append_range(all, indices);
+  return memref::LoadOp::create(at, loc, bufferOf(input.operand), all);
+}
+
+void FunctionWriter::replaceInput(BlockArgument argument,
+                                  const ControlInput &input) {
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   builder.setInsertionPointToEnd(&function.getBody().front());
-  auto load = [&](OpBuilder &at, ArrayRef<Value> indices) {
-    SmallVector<Value> all{task};
-    llvm::append_range(all, indices);
-    return memref::LoadOp::create(at, loc, buffer, all).getResult();
-  };
   if (!type) {
-    map.map(argument, load(builder, {}));
+    map.map(argument, loadInput(builder, input, {}));
     return;
   }
   Value row = tensor::GenerateOp::create(
       builder, loc, type, ValueRange(),
       [&](OpBuilder &inner, Location, ValueRange indices) {
-        tensor::YieldOp::create(inner, loc,
-                                load(inner, SmallVector<Value>(indices)));
+        tensor::YieldOp::create(
+            inner, loc, loadInput(inner, input, SmallVector<Value>(indices)));
       });
   map.map(argument, row);
 }
@@ -218,11 +257,10 @@ func::FuncOp FunctionWriter::write() {
   OpBuilder::InsertionGuard guard(builder);
   declare();
   readSlot();
-  auto arguments = function.getArguments().drop_front(2);
-  for (BlockArgument argument : op.getInputArguments()) {
-    replaceInput(argument, arguments.front());
-    arguments = arguments.drop_front();
-  }
+  for (auto [argument, input] :
+       llvm::zip_equal(op.getInputArguments(), inputs.byArgument))
+    replaceInput(argument, input);
+  auto arguments = function.getArguments().drop_front(2 + inputs.types.size());
   for (ArrayRef<exec::StateOp> group :
        {ArrayRef(states.read), ArrayRef(states.updated)})
     for (exec::StateOp state : group) {
@@ -242,7 +280,8 @@ func::FuncOp FunctionWriter::write() {
 }
 
 func::FuncOp mlir::mtp::writeControlFunction(OpBuilder &builder, PerSlotOp op,
+                                             const ControlInputs &inputs,
                                              const ControlStates &states,
                                              int64_t slots) {
-  return FunctionWriter(builder, op, states, slots).write();
+  return FunctionWriter(builder, op, inputs, states, slots).write();
 }

@@ -30,7 +30,8 @@ def OutlineControlPass : Pass<"mtp-outline-control", "mlir::ModuleOp"> {
     slots there are. In a body every index, divisor, shift and bound of a loop
     that may be out of range is replaced by one in range, so that a kernel stays
     within its buffers whatever they hold, and ends. Its tensors become small
-    buffers. Every `mtp.state` becomes an `exec.state`.
+    buffers. Rows in groups that were unpacked are read where they are packed.
+    Every `mtp.state` becomes an `exec.state`.
   }];
   let statistics = [
     Statistic<"numKernels", "kernels", "distinct bodies">,

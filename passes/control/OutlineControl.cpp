@@ -37,6 +37,7 @@ struct Outlined {
   PerSlotOp first;
   exec::KernelOp kernel;
   ControlStates states;
+  SmallVector<ControlInput> inputs;
 };
 
 struct OutlineControlPass
@@ -52,9 +53,10 @@ struct OutlineControlPass
 private:
   void declareStates();
   LogicalResult replaceByCall(PerSlotOp op);
-  FailureOr<Outlined> outlinedFor(PerSlotOp op);
+  FailureOr<Outlined> outlinedFor(PerSlotOp op, const ControlInputs &inputs);
   FailureOr<ControlStates> findStates(PerSlotOp op);
   FailureOr<exec::KernelOp> makeKernel(PerSlotOp op,
+                                       const ControlInputs &inputs,
                                        const ControlStates &states);
   std::string kernelName(PerSlotOp op);
   LogicalResult simplify(func::FuncOp function);
@@ -99,6 +101,61 @@ static LogicalResult verifyStatic(PerSlotOp op) {
   return failure(result.wasInterrupted());
 }
 
+/// The rows behind `input` where they are groups of logits, or as wide, that
+/// were unpacked, and all of a round's own have room among the packed ones.
+static UnpackOp unpackedRows(Value input) {
+  auto groups = input.getDefiningOp<RegroupOp>();
+  if (!groups || groups.getType().getRank() != 3)
+    return nullptr;
+  auto unpack = groups.getX().getDefiningOp<UnpackOp>();
+  if (!unpack)
+    return nullptr;
+  exec::Count packed = exec::rowsOf(unpack.getX());
+  exec::Count rows = exec::rowsOf(unpack.getPlaces());
+  bool haveRoom = packed.base >= rows.base && packed.step >= rows.step;
+  return haveRoom ? unpack : UnpackOp();
+}
+
+/// What the call of a body takes: rows that are packed as they are, with their
+/// places, so that nobody has to unpack them.
+static ControlInputs inputsOf(PerSlotOp op) {
+  ControlInputs inputs;
+  inputs.byArgument.resize(op.getInputs().size());
+  llvm::MapVector<Value, size_t> places;
+  auto addWhole = [&](Value value) {
+    inputs.whole.push_back(value);
+    inputs.types.push_back(value.getType());
+    return inputs.whole.size() - 1;
+  };
+  for (auto [input, own] : llvm::zip(op.getInputs(), inputs.byArgument)) {
+    UnpackOp unpack = unpackedRows(input);
+    if (!unpack) {
+      own.operand = addWhole(input);
+      continue;
+    }
+    auto known = places.find(unpack.getPlaces());
+    if (known == places.end()) {
+      OpBuilder builder(op);
+      auto type = cast<RankedTensorType>(input.getType());
+      auto grid =
+          RankedTensorType::get(type.getShape().take_front(2),
+                                builder.getI32Type(), type.getEncoding());
+      Value rows =
+          RegroupOp::create(builder, op.getLoc(), grid, unpack.getPlaces());
+      known = places.insert({unpack.getPlaces(), addWhole(rows)}).first;
+    }
+    own.places = known->second;
+  }
+  for (auto [input, own] : llvm::zip(op.getInputs(), inputs.byArgument)) {
+    if (!own.places)
+      continue;
+    own.operand = inputs.types.size();
+    inputs.types.push_back(input.getType());
+    inputs.packed.push_back(unpackedRows(input).getX());
+  }
+  return inputs;
+}
+
 FailureOr<ControlStates> OutlineControlPass::findStates(PerSlotOp op) {
   StateUses uses = collectStateUses(op);
   ControlStates states;
@@ -138,12 +195,14 @@ std::string OutlineControlPass::kernelName(PerSlotOp op) {
 }
 
 FailureOr<exec::KernelOp>
-OutlineControlPass::makeKernel(PerSlotOp op, const ControlStates &states) {
+OutlineControlPass::makeKernel(PerSlotOp op, const ControlInputs &inputs,
+                               const ControlStates &states) {
   // Functions have no slots; their bodies go through rows.
   auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   int64_t slots = envelope ? int64_t(envelope.getMaxBatch()) : 1;
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
-  func::FuncOp function = writeControlFunction(builder, op, states, slots);
+  func::FuncOp function =
+      writeControlFunction(builder, op, inputs, states, slots);
   LogicalResult lowered = simplify(function);
   if (succeeded(lowered)) {
     defineControlResults(function);
@@ -158,7 +217,7 @@ OutlineControlPass::makeKernel(PerSlotOp op, const ControlStates &states) {
   builder.setInsertionPointToStart(getOperation().getBody());
   auto attr = exec::ControlKernelAttr::get(
       &getContext(),
-      {.reads = int64_t(1 + op.getInputs().size() + states.read.size()),
+      {.reads = int64_t(1 + inputs.types.size() + states.read.size()),
        .updates = int64_t(states.updated.size()),
        .outputs = op.getNumResults()});
   auto kernel =
@@ -185,21 +244,23 @@ OutlineControlPass::makeKernel(PerSlotOp op, const ControlStates &states) {
   llvm::dbgs() << "\n";
 }
 
-FailureOr<Outlined> OutlineControlPass::outlinedFor(PerSlotOp op) {
+FailureOr<Outlined>
+OutlineControlPass::outlinedFor(PerSlotOp op, const ControlInputs &inputs) {
   SmallVector<Outlined, 1> &candidates =
       outlined[hashRegion(op.getBodyRegion())];
   for (Outlined &known : candidates)
-    if (OperationEquivalence::isRegionEquivalentTo(
+    if (known.inputs == inputs.byArgument &&
+        OperationEquivalence::isRegionEquivalentTo(
             &known.first.getBodyRegion(), &op.getBodyRegion(),
             OperationEquivalence::IgnoreLocations))
       return known;
   FailureOr<ControlStates> states = findStates(op);
   if (failed(states))
     return failure();
-  FailureOr<exec::KernelOp> kernel = makeKernel(op, *states);
+  FailureOr<exec::KernelOp> kernel = makeKernel(op, inputs, *states);
   if (failed(kernel))
     return failure();
-  candidates.push_back({op, *kernel, *states});
+  candidates.push_back({op, *kernel, *states, inputs.byArgument});
   LLVM_DEBUG(dump(candidates.back()));
   return candidates.back();
 }
@@ -207,7 +268,8 @@ FailureOr<Outlined> OutlineControlPass::outlinedFor(PerSlotOp op) {
 LogicalResult OutlineControlPass::replaceByCall(PerSlotOp op) {
   if (failed(verifyStatic(op)))
     return failure();
-  FailureOr<Outlined> callee = outlinedFor(op);
+  ControlInputs inputs = inputsOf(op);
+  FailureOr<Outlined> callee = outlinedFor(op, inputs);
   if (failed(callee))
     return failure();
   OpBuilder builder(op);
@@ -220,13 +282,23 @@ LogicalResult OutlineControlPass::replaceByCall(PerSlotOp op) {
   auto call = exec::ControlOp::create(
       builder, loc, op.getResultTypes(), kernel.getSymName(),
       exec::CountAttr::get(&getContext(), exec::rowsOf(op.getSlots())),
-      op.getSlots(), op.getInputs(),
+      op.getSlots(), inputs.whole, inputs.packed,
       llvm::map_to_vector(callee->states.read, reference),
       llvm::map_to_vector(callee->states.updated, reference));
   op.replaceAllUsesWith(call);
   replaced.push_back(op);
   ++numCalls;
   return success();
+}
+
+/// Drops what unpacked rows where nobody wants them any more.
+static void dropUnpacked(Value input) {
+  for (Operation *op = input.getDefiningOp();
+       isa_and_nonnull<RegroupOp, UnpackOp>(op) && op->use_empty();) {
+    Value from = op->getOperand(0);
+    op->erase();
+    op = from.getDefiningOp();
+  }
 }
 
 void OutlineControlPass::declareStates() {
@@ -259,6 +331,9 @@ void OutlineControlPass::runOnOperation() {
       signalPassFailure();
       break;
     }
-  for (PerSlotOp op : replaced)
+  for (PerSlotOp op : replaced) {
+    llvm::SetVector<Value> inputs(op.getInputs().begin(), op.getInputs().end());
     op.erase();
+    llvm::for_each(inputs, dropUnpacked);
+  }
 }

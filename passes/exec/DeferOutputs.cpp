@@ -66,12 +66,12 @@ bool Deferred::readsWhatFollowsWrites(KernelOpInterface call) const {
     return isa_and_nonnull<StateOp>(
         SymbolTable::lookupNearestSymbolFrom(program, resource));
   };
-  return llvm::any_of(
-      call.getKernelOperands(), [&](const KernelOperand &operand) {
-        FlatSymbolRefAttr resource = resourceOf(operand.value);
-        return resource && (written.contains(resource) ||
-                            (hostWrites && isState(resource)));
-      });
+  return llvm::any_of(call.getKernelOperands(),
+                      [&](const KernelOperand &operand) {
+                        FlatSymbolRefAttr resource = resourceOf(operand.value);
+                        return resource && (written.contains(resource) ||
+                                            (hostWrites && isState(resource)));
+                      });
 }
 
 void Deferred::noteWrites(KernelOpInterface call) {

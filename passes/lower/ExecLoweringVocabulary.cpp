@@ -165,10 +165,18 @@ static LogicalResult lowerPickResidual(PickResidualOp op,
     return value ? context.whole(value) : Value();
   };
   Value q = op.getQ() ? inRows(op.getQ(), width, context) : Value();
+  Value places;
+  if (op.getPlaces()) {
+    Value grid = context.lookup(op.getPlaces());
+    auto numbers = RankedTensorType::get({0}, context.builder.getI32Type());
+    places = exec::RegroupOp::create(
+        context.builder, op.getLoc(),
+        exec::withRows(numbers, *exec::elementsOf(grid)), grid);
+  }
   context.map(op.getResult(),
               context.call<exec::PickResidualOp>(
                   op.getLoc(), op.getType(), inRows(op.getP(), width, context),
-                  q, operand(op.getAt()), operand(op.getUniform())));
+                  places, q, operand(op.getAt()), operand(op.getUniform())));
   return success();
 }
 

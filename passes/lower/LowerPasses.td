@@ -31,6 +31,20 @@ def SpecializeShapesPass : Pass<"mtp-specialize-shapes", "mlir::ModuleOp"> {
   ];
 }
 
+def SinkUnpackPass : Pass<"mtp-sink-unpack", "mlir::ModuleOp"> {
+  let summary = "Unpack rows behind work over a vocabulary, not before it";
+  let description = [{
+    A rule in code sees all rows of a slot's window. What it computes of logits
+    row by row - sums, distributions, the best columns, some columns - is
+    computed of packed rows, so that it costs as much as rows live, and its
+    results are unpacked, which are small or are read where they are packed. A
+    row has the same bits wherever it is packed.
+  }];
+  let statistics = [
+    Statistic<"numSunk", "moved", "ops that work on packed rows">
+  ];
+}
+
 def SinkRowSelectionPass : Pass<"mtp-sink-row-selection", "mlir::ModuleOp"> {
   let summary = "Select rows before row-wise ops, not after them";
   let description = [{

@@ -400,6 +400,52 @@ TEST(Control, StaysInItsBuffers) {
   }
 }
 
+// Rows of a slot stand anywhere among those of all slots; a dead one is of
+// zeros, whatever is in memory, and a place that is none leads to the nearest
+// slot.
+TEST(Control, ReadsRowsWhereTheyArePacked) {
+  constexpr int batch = 3, each = 2, width = 5, size = each * width;
+  std::string module = R"(
+module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4,
+    max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.program @p function {
+  %slots = exec.input "slots" : tensor<3xi32>
+  %l = exec.input "l" : tensor<7x5xf32>
+  %places = exec.input "places" : tensor<6xi32>
+  %own = mtp.unpack %l, %places
+         : tensor<7x5xf32>, tensor<6xi32> -> tensor<6x5xf32>
+  %groups = mtp.regroup %own : tensor<6x5xf32> -> tensor<3x2x5xf32>
+  %y = mtp.per_slot %slots(%groups) {
+  ^bb0(%index: index, %slot: i32, %x: tensor<2x5xf32>):
+    mtp.yield %x : tensor<2x5xf32>
+  } : (tensor<3xi32>, tensor<3x2x5xf32>) -> tensor<3x2x5xf32>
+  exec.output "y" %y : tensor<3x2x5xf32>
+}
+})";
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, module);
+    std::vector<float> packed(batch * size);
+    for (size_t i = 0; i < packed.size(); ++i)
+      packed[i] = i / width == 3 ? NAN : float(i); // of no slot
+    for (Ints places :
+         {Ints{5, -1, 0, 4, 2, 1}, Ints{-1, INT32_MIN, 2, 6, 7, INT32_MAX}}) {
+      Guarded<int32_t> slots(Ints{2, 0, 1}), where(places);
+      Guarded<float> x(packed), y(batch * size);
+      kernel.run({slots.data(), where.data(), x.data(), y.data()}, {batch},
+                 Split::Random);
+      for (int row = 0; row < batch * each; ++row) {
+        int place = places[row];
+        int nearest = std::min(place / each, batch - 1) * each + place % each;
+        for (int column = 0; column < width; ++column)
+          EXPECT_EQ(y[row * width + column],
+                    place < 0 ? 0 : packed[nearest * width + column])
+              << row << " " << column;
+      }
+    }
+  }
+}
+
 // A module may bring kernels of its own: what is not in range by what stands in
 // the body gets no code.
 TEST(Control, IsRefusedWhereAnIndexMayBeAnything) {
@@ -424,4 +470,12 @@ TEST(Control, IsRefusedWhereAnIndexMayBeAnything) {
                      "  %j = arith.maxsi %l, %c0 : index\n";
   EXPECT_EQ(controlKernelError(kernel(good)), "");
   EXPECT_EQ(controlKernelError(kernel(good, "%c0")), error);
+  // A task reads what belongs to others, and does not write it.
+  std::string near = good + "  %n = exec.nearest_task %l : index\n";
+  EXPECT_EQ(controlKernelError(kernel(near, "%n")), "");
+  std::string written = kernel(near, "%n");
+  written.replace(written.find("%y[%i]"), 6, "%y[%n]");
+  EXPECT_EQ(controlKernelError(written),
+            "'memref.store' op expected indices that are in range whatever "
+            "memory holds, which those into 'memref<?xi32>' may not be");
 }

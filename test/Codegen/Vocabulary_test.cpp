@@ -487,3 +487,40 @@ TEST(PickResidual, ChoosesARowOfItsGroup) {
     }
   });
 }
+
+// Of p, whose rows are packed in any order.
+TEST(PickResidual, ReadsPackedRowsByTheirPlaces) {
+  forTargets([](const TestTarget &target) {
+    const int width = 37, picks = 5, each = 3, rowsOfP = 9, rowsOfQ = 2;
+    Kernel kernel(target, "pick_residual",
+                  "width = 37, less = true, chosen = true, packed = 3");
+    Floats p = randomDistributions(rowsOfP, width, 1);
+    Floats q = randomDistributions(picks * rowsOfQ, width, 2);
+    // Nobody has written a row that no place names.
+    std::fill_n(&p[2 * width], width, NAN);
+    Floats uniforms{0.1f, 0.3f, 0.5f, 0.7f, 0.9f};
+    Ints rows{0, 1, 2, -1, INT32_MAX};
+    Ints places{8,       -1, 7,  /*1*/ 0,  6,  -1, /*2*/ 1, 3, -1,
+                /*3*/ 5, -1, -1, /*4*/ -1, -1, 4};
+    Guarded<float> a(p), b(q), u(uniforms);
+    Guarded<int32_t> where(places), at(rows), out(picks);
+    kernel.run(
+        {a.data(), where.data(), b.data(), at.data(), u.data(), out.data()},
+        {picks, rowsOfP, picks * rowsOfQ}, Split::Random);
+    for (int i = 0; i < picks; ++i) {
+      int place = places[i * each + std::clamp(rows[i], 0, each - 1)];
+      bool hasLess = rows[i] >= 0 && rows[i] < rowsOfQ;
+      const float *less =
+          hasLess ? &q[(i * rowsOfQ + rows[i]) * width] : nullptr;
+      int want =
+          place < 0 ? -1 : pickOf(&p[place * width], less, width, uniforms[i]);
+      EXPECT_EQ(out[i], want) << i;
+    }
+    // Places from anywhere lead to the nearest row.
+    Guarded<int32_t> far(Ints(picks * each, INT32_MAX));
+    kernel.run(
+        {a.data(), far.data(), b.data(), at.data(), u.data(), out.data()},
+        {picks, rowsOfP, picks * rowsOfQ}, Split::Random);
+    EXPECT_EQ(out[4], pickOf(&p[8 * width], nullptr, width, uniforms[4]));
+  });
+}

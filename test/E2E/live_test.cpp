@@ -256,6 +256,39 @@ TEST(LiveRows, AreWhatKernelsCompute) {
   }
 }
 
+// What a rule in code computes of logits is computed of rows that live, too:
+// slots end in the midst of a launch.
+TEST(LiveRows, OfRulesInCodeAreWhatKernelsCompute) {
+  auto gpu = loadArtifact("typical.mixed", DeviceKind::Cuda);
+  auto cpu = loadArtifact("typical.mixed", DeviceKind::Cpu);
+  ASSERT_TRUE(gpu && cpu);
+  EnvelopeInfo envelope = *gpu->envelope();
+  std::vector<Request> requests;
+  for (uint32_t i = 0; i < 3; ++i) {
+    requests.push_back(requestOf(i, 2 + i, envelope.vocab, 0.8f));
+    requests.back().maxTokens = 20 + 7 * i;
+  }
+  SessionOptions options = single(envelope.maxK, /*slots=*/3);
+  options.chunksPerStep = SessionOptions::kUnbounded;
+  options.roundsPerLaunch = 32;
+  Outcome expected = generate(cpu, options, requests, LogitsMode::None);
+  RowCounter counter(*gpu, /*seesWindows=*/false);
+  Outcome run = generate(gpu, options, requests, LogitsMode::None);
+  expectSame(run, expected, options);
+  const Statistics &statistics = run.statistics;
+  EXPECT_LT(statistics.roundRows, statistics.roundCapacity);
+  for (const char *kind : {"log_sum_exp", "entropy", "top_k"}) {
+    RowCounter::Count all;
+    for (const auto &[name, count] : counter.counts)
+      if (name.starts_with(kind)) {
+        all.rows += count.rows;
+        all.capacity += count.capacity;
+      }
+    EXPECT_EQ(all.rows, statistics.roundRows) << kind;
+    EXPECT_EQ(all.capacity, statistics.roundCapacity) << kind;
+  }
+}
+
 // Where slots end their drafts, what is behind is neither drafted nor verified.
 TEST(LiveRows, OfDraftsThatEndAreNotComputed) {
   auto gpu = loadArtifact("dsv3-chain-mtp2.suresim", DeviceKind::Cuda);

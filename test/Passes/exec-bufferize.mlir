@@ -117,6 +117,30 @@ exec.program @live decode k 1 n 1 to 4 {
 
 // -----
 
+// A pick reads the row that its place names: that there are as many rows as picks
+// makes none of them its row.
+// CHECK-LABEL: exec.program @picks
+// CHECK: exec.dispatch @log_softmax_{{.*}} outputs 1 live %{{.*}} :
+// CHECK: exec.dispatch @pick_residual_{{.*}} outputs 1 :
+exec.state shared @active : memref<4xi32>
+exec.state @hidden : memref<4x8xf32>
+exec.program @picks decode k 0 n 1 to 4 {
+  %s = exec.ref @active first n : memref<?xi32>
+  %h = exec.ref @hidden : memref<4x8xf32>
+  %w = exec.alloc : memref<64x8xf32>
+  %all = exec.read_state %h of %s : (memref<?xi32>, memref<4x8xf32>) -> tensor<?x8xf32, #exec.count<n>>
+  %at = exec.argmax %all : (tensor<?x8xf32, #exec.count<n>>) -> tensor<?xi32, #exec.count<n>>
+  %sums = exec.log_sum_exp %all : (tensor<?x8xf32, #exec.count<n>>) -> tensor<?x1xf32, #exec.count<n>>
+  %u = exec.regroup %sums : tensor<?x1xf32, #exec.count<n>> -> tensor<?xf32, #exec.count<n>>
+  %p, %t, %places, %count = exec.pack %at, (%at) : (tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>) -> (tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<1xi32>)
+  %x = exec.embed %t in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<n>>) -> tensor<?x8xf32, #exec.count<n>>
+  %y = exec.log_softmax %x : (tensor<?x8xf32, #exec.count<n>>) -> tensor<?x8xf32, #exec.count<n>>
+  %r = exec.pick_residual %y[%places] at %at by %u : (tensor<?x8xf32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xf32, #exec.count<n>>) -> tensor<?xi32, #exec.count<n>>
+  exec.output "r" %r : tensor<?xi32, #exec.count<n>>
+}
+
+// -----
+
 // A number counts the rows that were packed: what has several for each of them, such
 // as the pairs of rows and experts, has as many times more that live, and a call that
 // goes by those computes all; regrouped or not. One that goes by the packed rows does

@@ -265,3 +265,71 @@ exec.program @p function {
   } : (tensor<2xi32>, tensor<2xi32>) -> ()
 }
 }
+
+// -----
+
+// Groups that were unpacked are read where they are packed: a row that is dead
+// is one of zeros. Another call of the body whose rows are not packed has a
+// kernel of its own.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-DAG: exec.kernel @control_1 #exec.control<reads = 2, updates = 0, outputs = 1>
+// CHECK-LABEL: exec.kernel @control_0 #exec.control<reads = 3, updates = 0, outputs = 1> {
+// CHECK-NEXT: ^bb0(%[[TASK:.*]]: index, %{{.*}}: memref<?xi32>, %[[PLACES:.*]]: memref<?x3xi32>, %[[X:.*]]: memref<?x3x16xf32>, %[[Y:.*]]: memref<?xf32>):
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
+// CHECK-DAG: %[[NONE:.*]] = arith.constant 0.0
+// CHECK: %[[READ:.*]] = memref.load %[[PLACES]][%[[TASK]], %[[C1]]]
+// CHECK: %[[PLACE:.*]] = arith.index_cast %[[READ]] : i32 to index
+// CHECK: %[[LIVES:.*]] = arith.cmpi sge, %[[PLACE]], %[[C0]]
+// CHECK: %[[ROW:.*]] = arith.maxsi %[[PLACE]], %[[C0]]
+// CHECK: %[[GROUP:.*]] = arith.divui %[[ROW]], %[[C3]]
+// CHECK: %[[NEAR:.*]] = exec.nearest_task %[[GROUP]]
+// CHECK: %[[IN:.*]] = arith.remui %[[ROW]], %[[C3]]
+// CHECK: %[[V:.*]] = memref.load %[[X]][%[[NEAR]], %[[IN]], %[[C2]]]
+// CHECK: %[[OWN:.*]] = arith.select %[[LIVES]], %[[V]], %[[NONE]]
+// CHECK: memref.store %[[OWN]], %[[Y]][%[[TASK]]]
+// CHECK-LABEL: exec.program @packed
+exec.program @packed function {
+  %slots = exec.input "slots" : tensor<2xi32>
+  // CHECK: %[[L:.*]] = exec.input "l"
+  %l = exec.input "l" : tensor<8x16xf32>
+  // CHECK: %[[P:.*]] = exec.input "places"
+  %places = exec.input "places" : tensor<6xi32>
+  // CHECK-NOT: mtp.unpack
+  %own = mtp.unpack %l, %places : tensor<8x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
+  %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
+  // CHECK: %[[G:.*]] = mtp.regroup %[[P]] : tensor<6xi32> -> tensor<2x3xi32>
+  // CHECK: exec.control @control_0 for 2 of %{{.*}}(%[[G]]) packed(%[[L]]) : (tensor<2xi32>, tensor<2x3xi32>, tensor<8x16xf32>) -> tensor<2xf32>
+  %y = mtp.per_slot %slots(%groups) {
+  ^bb0(%index: index, %slot: i32, %x: tensor<3x16xf32>):
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %v = tensor.extract %x[%c1, %c2] : tensor<3x16xf32>
+    mtp.yield %v : f32
+  } : (tensor<2xi32>, tensor<2x3x16xf32>) -> tensor<2xf32>
+  exec.output "y" %y : tensor<2xf32>
+}
+
+// Where a budget leaves fewer packed rows than windows have they are unpacked.
+// CHECK-LABEL: exec.program @few
+exec.program @few function {
+  %slots = exec.input "slots" : tensor<2xi32>
+  %l = exec.input "l" : tensor<4x16xf32>
+  %places = exec.input "places" : tensor<6xi32>
+  // CHECK: %[[U:.*]] = mtp.unpack
+  %own = mtp.unpack %l, %places : tensor<4x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
+  // CHECK: %[[G:.*]] = mtp.regroup %[[U]]
+  %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
+  // CHECK: exec.control @control_1 for 2 of %{{.*}}(%[[G]]) : (tensor<2xi32>, tensor<2x3x16xf32>) -> tensor<2xf32>
+  %y = mtp.per_slot %slots(%groups) {
+  ^bb0(%index: index, %slot: i32, %x: tensor<3x16xf32>):
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %v = tensor.extract %x[%c1, %c2] : tensor<3x16xf32>
+    mtp.yield %v : f32
+  } : (tensor<2xi32>, tensor<2x3x16xf32>) -> tensor<2xf32>
+  exec.output "y" %y : tensor<2xf32>
+}
+}

@@ -17,10 +17,10 @@ LogicalResult codegen::emitControl(OpBuilder &builder, CpuBuilder &kb,
                                    Region &body) {
   Location loc = body.getLoc();
   IRMapping map;
+  Value tasks = kb.param(0);
   for (auto [i, argument] : llvm::enumerate(body.getArguments().drop_front()))
-    map.map(argument,
-            asBuffer(builder, loc, kb.buffer(i),
-                     cast<MemRefType>(argument.getType()), kb.param(0)));
+    map.map(argument, asBuffer(builder, loc, kb.buffer(i),
+                               cast<MemRefType>(argument.getType()), tasks));
   // A body's own buffers are there once, not once for each task.
   for (auto alloca : body.getOps<memref::AllocaOp>())
     builder.clone(*alloca, map);
@@ -38,5 +38,7 @@ LogicalResult codegen::emitControl(OpBuilder &builder, CpuBuilder &kb,
       loops.push_back(cast<scf::ForOp>(map.lookup(loop.getOperation())));
   });
   llvm::for_each(loops, vectorizeLaneLoop);
-  return expandMath(builder.getInsertionBlock()->getParentOp());
+  Operation *function = builder.getInsertionBlock()->getParentOp();
+  expandNearestTasks(function, tasks);
+  return expandMath(function);
 }

@@ -311,12 +311,12 @@ LogicalResult codegen::emitGpuControl(GpuBuilder &kb, Region &body) {
   // A body's buffers may be in any memory: those of its own are a thread's.
   auto generic = LLVM::LLVMPointerType::get(builder.getContext());
   IRMapping map;
+  Value tasks = kb.param(0);
   for (auto [i, argument] : llvm::enumerate(body.getArguments().drop_front())) {
     Value pointer =
         LLVM::AddrSpaceCastOp::create(builder, loc, generic, kb.buffer(i));
-    map.map(argument,
-            asBuffer(builder, loc, pointer,
-                     cast<MemRefType>(argument.getType()), kb.param(0)));
+    map.map(argument, asBuffer(builder, loc, pointer,
+                               cast<MemRefType>(argument.getType()), tasks));
   }
   for (auto alloca : body.getOps<memref::AllocaOp>())
     builder.clone(*alloca, map);
@@ -329,12 +329,13 @@ LogicalResult codegen::emitGpuControl(GpuBuilder &kb, Region &body) {
   if (byBlock)
     BlockBody(kb, map).emit(body.front());
   else
-    kb.ifThen(kb.cmp(Cmp::LT, task, kb.param(0)), [&] {
+    kb.ifThen(kb.cmp(Cmp::LT, task, tasks), [&] {
       for (Operation &op : body.front())
         if (!isa<memref::AllocaOp>(op))
           builder.clone(op, map);
     });
   Operation *function = builder.getInsertionBlock()->getParentOp();
+  expandNearestTasks(function, tasks);
   if (failed(expandMath(function)))
     return failure();
   replaceLibraryMath(function);

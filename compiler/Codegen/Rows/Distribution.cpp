@@ -593,30 +593,83 @@ Value Residual::pick(Value uniform, Value hasLess) {
                    kb.clampIndex(column, all));
 }
 
-/// buffers: p, [q], [at], uniforms, picks. params: picks, rows of p, rows of q.
+namespace {
+/// The buffers and params of `PickResidualKernelAttr`.
+class PickResidual {
+public:
+  PickResidual(KernelBuilder &kb, exec::PickResidualKernelAttr kernel);
+
+  Value pick(Value i);
+
+private:
+  /// Row `own` of those of pick `i` (`rows` of `count`), or the nearest.
+  Value rowOf(Value base, Value i, Value own, Value rows, Value count);
+  Value pickFrom(Value i, Value own, Value row);
+
+  KernelBuilder &kb;
+  const int64_t width, packed;
+  Value p, places, q, at, uniforms;
+  /// How many of each pick.
+  Value rowsOfP, rowsOfQ;
+};
+} // namespace
+
+PickResidual::PickResidual(KernelBuilder &kb,
+                           exec::PickResidualKernelAttr kernel)
+    : kb(kb), width(kernel.getWidth()), packed(kernel.getPacked()) {
+  int64_t next = 0;
+  auto bufferIf = [&](bool isThere) {
+    return isThere ? kb.buffer(next++) : Value();
+  };
+  p = bufferIf(true);
+  places = bufferIf(packed > 0);
+  q = bufferIf(kernel.getLess());
+  at = bufferIf(kernel.getChosen());
+  uniforms = bufferIf(true);
+  Value one = kb.integer(1), picks = kb.max(kb.param(0), one);
+  rowsOfP = kb.max(kb.div(kb.param(1), picks), one);
+  rowsOfQ = kb.max(kb.div(kb.param(2), picks), one);
+}
+
+Value PickResidual::rowOf(Value base, Value i, Value own, Value rows,
+                          Value count) {
+  Value row = kb.add(kb.mul(i, rows), kb.clampIndex(own, rows));
+  return kb.at(base, kb.clampIndex(row, count), width * 4);
+}
+
+Value PickResidual::pickFrom(Value i, Value own, Value row) {
+  Value hasLess =
+      kb.bitAnd(kb.cmp(Cmp::GE, own, 0), kb.cmp(Cmp::LT, own, rowsOfQ));
+  Value less = q ? rowOf(q, i, own, rowsOfQ, kb.param(2)) : Value();
+  Value uniform = kb.loadOne(kb.f32Type(), kb.at(uniforms, i, 4));
+  return Residual(kb, width, row, less).pick(uniform, hasLess);
+}
+
+Value PickResidual::pick(Value i) {
+  Value own = at ? kb.loadI32(at, i) : kb.integer(0);
+  if (!packed)
+    return pickFrom(i, own, rowOf(p, i, own, rowsOfP, kb.param(1)));
+  Value each = kb.integer(packed);
+  Value place =
+      kb.loadI32(places, kb.add(kb.mul(i, each), kb.clampIndex(own, each)));
+  // Nobody need have written the row of one that is dead.
+  return kb.choose(
+      kb.cmp(Cmp::GE, place, 0),
+      [&] {
+        Value row = kb.at(p, kb.clampIndex(place, kb.param(1)), width * 4);
+        return Values{pickFrom(i, own, row)};
+      },
+      [&] { return Values{kb.integer(-1)}; })[0];
+}
+
+/// buffers: p, [places], [q], [at], uniforms, picks. params: picks, rows of p,
+/// rows of q.
 static void emitPickResidual(KernelBuilder &kb,
                              exec::PickResidualKernelAttr kernel) {
-  int64_t width = kernel.getWidth(), next = 1;
-  Value one = kb.integer(1), picks = kb.max(kb.param(0), one);
-  Value p = kb.buffer(0);
-  Value q = kernel.getLess() ? kb.buffer(next++) : Value();
-  Value at = kernel.getChosen() ? kb.buffer(next++) : Value();
-  Value uniforms = kb.buffer(next), out = kb.buffer(next + 1);
-  Value rowsOfP = kb.max(kb.div(kb.param(1), picks), one);
-  Value rowsOfQ = kb.max(kb.div(kb.param(2), picks), one);
-  kb.forTasks([&](Value i) {
-    Value own = at ? kb.loadI32(at, i) : kb.integer(0);
-    auto rowOf = [&](Value base, Value rows, Value count) {
-      Value row = kb.add(kb.mul(i, rows), kb.clampIndex(own, rows));
-      return kb.at(base, kb.clampIndex(row, count), width * 4);
-    };
-    Value hasLess =
-        kb.bitAnd(kb.cmp(Cmp::GE, own, 0), kb.cmp(Cmp::LT, own, rowsOfQ));
-    Residual residual(kb, width, rowOf(p, rowsOfP, kb.param(1)),
-                      q ? rowOf(q, rowsOfQ, kb.param(2)) : Value());
-    Value uniform = kb.loadOne(kb.f32Type(), kb.at(uniforms, i, 4));
-    kb.storeI32(residual.pick(uniform, hasLess), out, i);
-  });
+  PickResidual residual(kb, kernel);
+  Value out = kb.buffer(2 + (kernel.getPacked() > 0) + kernel.getLess() +
+                        kernel.getChosen());
+  kb.forTasks([&](Value i) { kb.storeI32(residual.pick(i), out, i); });
 }
 
 static const RowKernel kinds[] = {rowKernel(emitProbabilities),

@@ -58,7 +58,7 @@ static bool isBodyOp(KernelOp kernel, Operation *op) {
            alloca.getType().getLayout().isIdentity();
   return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
          isa<scf::ForOp, scf::IfOp, scf::YieldOp, memref::LoadOp,
-             memref::StoreOp>(op);
+             memref::StoreOp, NearestTaskOp>(op);
 }
 
 LogicalResult KernelOp::verifyRegions() {
@@ -88,7 +88,7 @@ LogicalResult KernelOp::verifyRegions() {
 /// where the first extent is dynamic. How the numbers of a task are grouped
 /// does not matter: three for each of two slots are six rows.
 static bool fitsBuffer(MemRefType wanted, Value given, Count tasks,
-                       Points points) {
+                       Points points, bool mayHaveMore) {
   auto type = cast<ShapedType>(given.getType());
   std::optional<Count> elements = elementsOf(given);
   if (!elements || type.getElementType() != wanted.getElementType())
@@ -97,14 +97,15 @@ static bool fitsBuffer(MemRefType wanted, Value given, Count tasks,
     return type.getShape() == wanted.getShape();
   Count needed =
       tasks * ShapedType::getNumElements(wanted.getShape().drop_front());
-  if (!isa<MemRefType>(type))
+  if (!isa<MemRefType>(type) && !mayHaveMore)
     return *elements == needed;
   return isWithin({elements->base - needed.base, elements->step - needed.step},
                   points, 0, INT64_MAX);
 }
 
-LogicalResult mlir::exec::verifyBuffers(Operation *op, KernelOp kernel,
-                                        ValueRange values, Count tasks) {
+LogicalResult
+mlir::exec::verifyBuffers(Operation *op, KernelOp kernel, ValueRange values,
+                          Count tasks, function_ref<bool(size_t)> mayHaveMore) {
   SmallVector<Type> wanted =
       llvm::to_vector(kernel.getBody().getArgumentTypes());
   wanted.erase(wanted.begin());
@@ -114,7 +115,8 @@ LogicalResult mlir::exec::verifyBuffers(Operation *op, KernelOp kernel,
            << "', got " << values.size();
   for (auto [i, want, value] : llvm::enumerate(wanted, values)) {
     auto memref = cast<MemRefType>(want);
-    if (!fitsBuffer(memref, value, tasks, pointsOf(op)))
+    if (!fitsBuffer(memref, value, tasks, pointsOf(op),
+                    mayHaveMore && mayHaveMore(i)))
       return op->emitOpError("expected ")
              << want << " with rows for " << tasks << " tasks as buffer " << i
              << " of '" << kernel.getSymName() << "', got " << value.getType();
@@ -197,15 +199,29 @@ bool IndexRanges::isWithin(Value value, int64_t least, int64_t most) const {
          range.smax().getSExtValue() <= most;
 }
 
+bool mlir::exec::readsOtherTasks(KernelOp kernel, size_t buffer) {
+  return llvm::any_of(
+      kernel.getBuffers()[buffer].getUsers(), [](Operation *user) {
+        auto load = dyn_cast<memref::LoadOp>(user);
+        return load && !load.getIndices().empty() &&
+               load.getIndices().front().getDefiningOp<NearestTaskOp>();
+      });
+}
+
 LogicalResult mlir::exec::verifyControlKernel(KernelOp kernel) {
   if (!kernel.hasBody())
     return success();
   IndexRanges ranges(kernel);
   Value task = kernel.getBody().getArgument(0);
+  // A task reads rows of others, and writes none.
+  auto isTask = [&](Operation *op, Value index) {
+    return index == task ||
+           (isa<memref::LoadOp>(op) && index.getDefiningOp<NearestTaskOp>());
+  };
   auto check = [&](Operation *op, MemRefType type,
                    OperandRange indices) -> WalkResult {
     for (auto [dim, index] : llvm::zip_equal(type.getShape(), indices)) {
-      if (ShapedType::isDynamic(dim) ? index == task
+      if (ShapedType::isDynamic(dim) ? isTask(op, index)
                                      : ranges.isWithin(index, 0, dim - 1))
         continue;
       return op->emitOpError("expected indices that are in range whatever "

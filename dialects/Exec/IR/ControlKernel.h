@@ -9,9 +9,11 @@
 namespace mlir::exec {
 
 /// Checks that buffers and tensors are what the body of `kernel` takes, with
-/// rows for `tasks` tasks at every n. Reports through `op`.
-LogicalResult verifyBuffers(Operation *op, KernelOp kernel, ValueRange values,
-                            Count tasks);
+/// rows for `tasks` tasks at every n; tensors for no others, but those of which
+/// `mayHaveMore` is true. Reports through `op`.
+LogicalResult
+verifyBuffers(Operation *op, KernelOp kernel, ValueRange values, Count tasks,
+              llvm::function_ref<bool(size_t)> mayHaveMore = nullptr);
 
 /// On an scf.for of a body: its iterations may be shared by lanes.
 inline constexpr StringLiteral kLanesAttr = "exec.lanes";
@@ -51,10 +53,13 @@ private:
   std::unique_ptr<Analysis> analysis;
 };
 
+/// Whether a task reads rows of `buffer` that may be another's.
+bool readsOtherTasks(KernelOp kernel, size_t buffer);
+
 /// Checks that a body touches nothing outside its buffers, whatever they hold:
-/// the index of a row is the task's, and every other one is in range by
-/// constants, bounds of loops, minima and maxima. A kernel without a body
-/// passes.
+/// the index of a row is the task's or, of what is read, an
+/// `exec.nearest_task`, and every other one is in range by constants, bounds of
+/// loops, minima and maxima. A kernel without a body passes.
 LogicalResult verifyControlKernel(KernelOp kernel);
 
 } // namespace mlir::exec

@@ -40,17 +40,24 @@ LogicalResult ControlOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (kernel.getKernel() != makeKernel()) // C3
     return emitOpError("expected as many buffers as ")
            << kernel.getKernel() << ", got " << makeKernel();
+  for (size_t i = 0; i < getNumOperands(); ++i) // C4
+    if (readsOtherTasks(kernel, i) && !isPacked(i))
+      return emitOpError("expected buffer ")
+             << i << " of '" << getKernel()
+             << "', of which a task reads any row, to be packed";
   SmallVector<Value> values(getOperands());
   llvm::append_range(values, getResults());
-  return verifyBuffers(*this, kernel, values, getSlotCount()); // C3
+  auto mayHaveMore = [&](size_t index) { return isPacked(index); };
+  return verifyBuffers(*this, kernel, values, getSlotCount(), // C3
+                       mayHaveMore);
 }
 
 KernelAttrInterface ControlOp::makeKernel() {
   return ControlKernelAttr::get(
-      getContext(),
-      {.reads = int64_t(1 + getInputs().size() + getReads().size()),
-       .updates = int64_t(getUpdates().size()),
-       .outputs = getNumResults()});
+      getContext(), {.reads = int64_t(1 + getInputs().size() +
+                                      getPacked().size() + getReads().size()),
+                     .updates = int64_t(getUpdates().size()),
+                     .outputs = getNumResults()});
 }
 
 llvm::SmallVector<Count> ControlOp::getKernelParams() {
@@ -61,7 +68,12 @@ bool ControlOp::updatesOperand(size_t index) {
   return index >= getNumOperands() - getUpdates().size();
 }
 
-bool ControlOp::readsAnyRow(size_t) { return false; }
+bool ControlOp::isPacked(size_t index) {
+  size_t first = 1 + getInputs().size();
+  return index >= first && index < first + getPacked().size();
+}
+
+bool ControlOp::readsAnyRow(size_t index) { return isPacked(index); }
 
 bool ControlOp::followsRowsOf(size_t) { return false; }
 

@@ -21,8 +21,10 @@ def Exec_ControlOp : Exec_Op<"control", [
   let description = [{
     The value form of a dispatch of a control kernel. Task i has row i of
     `slots`, `inputs` and results; of the states that it reads and updates it
-    has what belongs to its slot, and what is shared it only reads. Operands are
-    tensors, or buffers that hold a row for each slot.
+    has what belongs to its slot, and what is shared it only reads. What is
+    `packed` has as many rows for each task, of which it reads any: those that
+    others of its operands name. Operands are tensors, or buffers that hold a
+    row for each slot.
 
     Example:
     ```mlir
@@ -33,14 +35,17 @@ def Exec_ControlOp : Exec_Op<"control", [
     ```
     - (C1) the kernel exists and has a body.
     - (C2) the call is for at least one slot; slots and inputs have a row for
-      each of them, buffers perhaps more, and results have as many.
+      each of them, buffers and what is packed perhaps more, and results have as
+      many.
     - (C3) operands and results have the types that the body takes, and are as
       many.
+    - (C4) what tasks read of others (`exec.nearest_task`) is packed.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Exec_CountAttr:$count,
       AnyTypeOf<[TensorOf<[I32]>, MemRefOf<[I32]>]>:$slots,
       Variadic<AnyTypeOf<[TensorOf<[I32, I64, F32]>,
                           MemRefOf<[I32, I64, F32]>]>>:$inputs,
+      Variadic<TensorOf<[I32, I64, F32]>>:$packed,
       Arg<Variadic<MemRefOf<[I32, I64, F32]>>, "states that are read",
           [MemRead]>:$reads,
       Arg<Variadic<MemRefOf<[I32, I64, F32]>>, "states that are updated",
@@ -48,13 +53,33 @@ def Exec_ControlOp : Exec_Op<"control", [
   let results = (outs Variadic<TensorOf<[I32, I64, F32]>>:$results);
   let assemblyFormat = [{
     $kernel `for` custom<Count>($count) `of` $slots (`(` $inputs^ `)`)?
-    (`reads` `(` $reads^ `)`)? (`updates` `(` $updates^ `)`)?
-    attr-dict `:` functional-type(operands, results)
+    (`packed` `(` $packed^ `)`)? (`reads` `(` $reads^ `)`)?
+    (`updates` `(` $updates^ `)`)? attr-dict
+    `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
     ::mlir::exec::Count getSlotCount() { return getCountAttr().getCount(); }
+    /// Whether this operand is one of those that are packed.
+    bool isPacked(size_t index);
   }];
   let hasVerifier = 1;
+}
+
+def Exec_NearestTaskOp : Exec_Op<"nearest_task", [Pure]> {
+  let summary = "The nearest number of a task";
+  let description = [{
+    In the body of a kernel: `index`, or the first or the last of the tasks of
+    its call where there is no such one. So a body reads rows of other tasks,
+    whatever number leads to them.
+
+    Example:
+    ```mlir
+    %own = exec.nearest_task %group : index
+    ```
+  }];
+  let arguments = (ins Index:$index);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$index attr-dict `:` type($index)";
 }
 
 #endif // EXEC_CONTROL_OPS

@@ -54,8 +54,9 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
       i64 or f32; only the first extent of reads and outputs may be dynamic, and
       that of an output is.
     - (C4) a body holds `arith`, `math`, `scf.for` and `scf.if`, small buffers
-      of its own (`memref.alloca`, at its top level), loads and stores; it
-      stores to its own buffers, updates and outputs alone.
+      of its own (`memref.alloca`, at its top level), loads, stores and
+      `exec.nearest_task`; it stores to its own buffers, updates and outputs
+      alone.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        Exec_KernelAttrInterface:$kernel);

@@ -77,6 +77,8 @@ void PickResidualKernelAttr::describe(ContractWriter &w) const {
   w.limit(1, 1, kMostParam);
   w.limit(2, 1, kMostParam);
   w.words(w.p1 * getWidth()); // p
+  if (getPacked())
+    w.words(w.p0 * getPacked()); // places
   if (getLess())
     w.words(w.p2 * getWidth()); // q
   if (getChosen())

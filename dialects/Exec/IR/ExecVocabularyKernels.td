@@ -70,12 +70,14 @@ def Exec_ProbabilitiesKernel
 
 def Exec_PickResidualKernel
     : Exec_Kernel<"PickResidual", "pick_residual", 3, "GatheredRows", (ins
-        Exec_Size:$width, Exec_Flag:$less, Exec_Flag:$chosen)> {
+        Exec_Size:$width, Exec_Flag:$less, Exec_Flag:$chosen,
+        Exec_SizeOrNone:$packed)> {
   let summary = "a column of what one row has more than another";
   let description = [{
-    Buffers: p, [q], [at], uniforms, picks. There is q with `less`, and at with
-    `chosen`. The params behind the picks are the rows of p and of q, which
-    `chosen` takes as groups, as many for each pick.
+    Buffers: p, [places], [q], [at], uniforms, picks. There is q with `less`,
+    and at with `chosen`. The params behind the picks are the rows of p and of
+    q, which `chosen` takes as groups, as many for each pick. Where there are
+    `packed` rows of each pick, places say which rows of p they are.
   }];
 }
 

@@ -145,12 +145,17 @@ bool ProbabilitiesOp::readsAnyRow(size_t index) {
 
 LogicalResult PickResidualOp::verify() {
   Count picks = rowsOf(getPicks());
+  if (getPlaces() && !getAt()) // C4
+    return emitOpError("expected places with a row for each pick, got none");
   auto isForEach = [&](Value rows) {
     std::optional<int64_t> each = ratio(rowsOf(rows), picks);
-    return each && (getAt() || *each == 1) &&
-           columnsOf(rows) == columnsOf(getP());
+    return each && (getAt() || *each == 1);
   };
-  if (isForEach(getP()) && (!getQ() || isForEach(getQ())) &&
+  auto isWide = [&](Value rows) {
+    return columnsOf(rows) == columnsOf(getP());
+  };
+  if (isForEach(getPlaces() ? getPlaces() : getP()) &&
+      (!getQ() || (isForEach(getQ()) && isWide(getQ()))) &&
       (!getAt() || rowsOf(getAt()) == picks)) // C3
     return success();
   return emitOpError("expected as many rows of ")
@@ -159,9 +164,19 @@ LogicalResult PickResidualOp::verify() {
 }
 
 KernelAttrInterface PickResidualOp::makeKernel() {
+  int64_t packed =
+      getPlaces() ? *ratio(rowsOf(getPlaces()), rowsOf(getPicks())) : 0;
   return PickResidualKernelAttr::get(getContext(), {.width = columnsOf(getP()),
                                                     .less = bool(getQ()),
-                                                    .chosen = bool(getAt())});
+                                                    .chosen = bool(getAt()),
+                                                    .packed = packed});
+}
+
+// Rows that are packed are in no order of the picks, though they may be as
+// many.
+bool PickResidualOp::followsRowsOf(size_t index) {
+  bool isPacked = getPlaces() && getOperand(index) == getP();
+  return !isPacked && hasCallsRows(*this, index);
 }
 
 llvm::SmallVector<Count> PickResidualOp::getKernelParams() {

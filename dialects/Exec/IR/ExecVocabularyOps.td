@@ -170,7 +170,8 @@ def Exec_PickResidualOp : Exec_CallOp<"pick_residual", [
   let summary = "A column of what one row has more than another";
   let description = [{
     Rows are one pick each; with `at` each pick has a group of them, in which it
-    names one.
+    names one. With places the rows of p are packed, and places say where those
+    of each group are; where that is negative, the pick is -1.
 
     Example:
     ```mlir
@@ -180,14 +181,21 @@ def Exec_PickResidualOp : Exec_CallOp<"pick_residual", [
     ```
     - (C1) there is a uniform number per pick.
     - (C2) p and q are no views.
-    - (C3) they have p's columns, and as many rows for each pick: one without
-      `at`, of which there is one for each.
+    - (C3) they have p's columns, and as many rows for each pick, of packed ones
+      as many places: one without `at`, of which there is one for each.
+    - (C4) places come with `at`.
   }];
-  let inputs = (ins Exec_Rows:$p, Optional<Exec_Rows>:$q,
-                    Optional<Exec_Numbers>:$at, Exec_Reals:$uniforms);
+  let inputs = (ins Exec_Rows:$p, Optional<Exec_Numbers>:$places,
+                    Optional<Exec_Rows>:$q, Optional<Exec_Numbers>:$at,
+                    Exec_Reals:$uniforms);
   let results = (outs Exec_NumbersResult:$picks);
-  let syntax = "$p (`less` $q^)? (`at` $at^)? `by` $uniforms";
-  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
+  let syntax = [{
+    $p (`[` $places^ `]`)? (`less` $q^)? (`at` $at^)? `by` $uniforms
+  }];
+  let methods = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
+    bool followsRowsOf(size_t index);
+  }];
   let hasVerifier = 1;
 }
 

@@ -25,21 +25,17 @@ LogicalResult PromptRowsOp::verify() {
 LogicalResult RegroupOp::verify() {
   auto from = cast<RankedTensorType>(getX().getType());
   auto to = cast<RankedTensorType>(getType());
-  // A number per row, or columns.
-  int64_t columns = from.getElementType().isF32();
-  auto isRows = [&](RankedTensorType type) {
-    return type.getRank() == 1 + columns;
+  // Of groups all but the rows.
+  auto isInGroups = [](RankedTensorType rows, RankedTensorType groups) {
+    ArrayRef<int64_t> columns = rows.getShape().drop_front();
+    return groups.getRank() >= 2 &&
+           (groups.getShape().drop_front(2) == columns ||
+            (groups.getRank() == 2 && columns == ArrayRef<int64_t>{1}));
   };
-  auto isGroups = [&](RankedTensorType type) {
-    return type.getRank() == 2 + columns;
-  };
-  bool fits =
-      from.getElementType() == to.getElementType() &&
-      from.getShape().take_back(columns) == to.getShape().take_back(columns) &&
-      (isRows(from) ? isRows(to) || isGroups(to)
-                    : isGroups(from) && (isRows(to) || isGroups(to)));
-  if (!fits || (isGroups(from) && isGroups(to) &&
-                from.getDimSize(1) != to.getDimSize(1))) // regroup_c1
+  bool fits = from.getElementType() == to.getElementType() &&
+              (from.getShape().drop_front() == to.getShape().drop_front() ||
+               isInGroups(from, to) || isInGroups(to, from));
+  if (!fits) // regroup_c1
     return emitOpError("expected rows on one side and the same in groups on "
                        "the other, got ")
            << from << " and " << to;

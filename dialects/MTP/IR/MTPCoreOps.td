@@ -129,9 +129,9 @@ def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
     slot, as soon as the round is instantiated.
 
     Constraints:
-    - (C1) both are i32 or both i64, of one dimension or, in groups, of two, or
-      both are f32 with the same columns, of two dimensions or of three. At most
-      one of the two is in groups, or the groups are equal.
+    - (C1) they have the same elements, and columns of the same number or none;
+      one of the two has a dimension more, that of the groups. A column may be
+      one number per row, too. Or the types differ in their rows alone.
     - (C2) static shapes have as many elements.
   }];
   let arguments = (ins TensorRankOf<[I32, I64, F32], [1, 2, 3]>:$x);

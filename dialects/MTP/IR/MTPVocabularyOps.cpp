@@ -150,13 +150,19 @@ LogicalResult PickResidualOp::verify() {
   if (failed(width) || // pick_residual_c1
       (getQ() && failed(expectWidth(*this, "q", getQ(), *width))))
     return failure();
-  for (Value rows : {getP(), getQ()}) // pick_residual_c2
-    if (rows && isInGroups(rows) != bool(getAt()))
+  if (getPlaces() && (isInGroups(getP()) || !getAt())) // pick_residual_c2
+    return emitOpError("expected packed rows, and a row for each slot, with "
+                       "places, got ")
+           << getP().getType();
+  for (Value rows : {Value(getP()), Value(getQ())})
+    if (rows && !(getPlaces() && rows == getP()) &&
+        isInGroups(rows) != bool(getAt())) // pick_residual_c2
       return emitOpError("expected ")
              << (getAt() ? "groups with" : "rows without")
              << " a row for each slot, got " << rows.getType();
   for (Value operand : getOperands()) // pick_residual_c3
-    if (failed(expectRows(*this, "all operands", operand, getResult())))
+    if (!(getPlaces() && operand == getP()) &&
+        failed(expectRows(*this, "all operands", operand, getResult())))
       return failure();
   return success();
 }

@@ -189,7 +189,9 @@ def MTP_PickResidualOp
     that sums are exact.
 
     Rows are one pick each. Of groups each slot has one, from row `at` of its
-    own; rows out of range are the nearest of p, and no q.
+    own; rows out of range are the nearest of p, and no q. Where p is packed
+    (`mtp.pack`), places say for the rows of each slot where they are; of a dead
+    row the pick is -1.
 
     ```mlir
     %t = mtp.pick_residual %p by %u
@@ -198,18 +200,24 @@ def MTP_PickResidualOp
     %t = mtp.pick_residual %p less %q at %count by %u
          : (tensor<?x3x4096xf32>, tensor<?x2x4096xf32>, tensor<?xi32>,
             tensor<?xf32>) -> tensor<?xi32>
+    // The same of packed rows.
+    %t = mtp.pick_residual %packed[%places] less %q at %count by %u
+         : (tensor<?x4096xf32>, tensor<?x3xi32>, tensor<?x2x4096xf32>,
+            tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
     ```
 
     Constraints:
     - (C1) the width is static, and q has p's.
-    - (C2) p and q are groups with `at`, and else rows.
-    - (C3) all have a row for each pick, or a group.
+    - (C2) p and q are groups with `at`, and else rows; p is rows with places,
+      which are given with `at` alone.
+    - (C3) all but packed rows have a row for each pick, or a group.
   }];
-  let arguments = (ins MTP_RowsOrGroups:$p, Optional<MTP_RowsOrGroups>:$q,
+  let arguments = (ins MTP_RowsOrGroups:$p, Optional<MTP_TokenGrid>:$places,
+                       Optional<MTP_RowsOrGroups>:$q,
                        Optional<MTP_Tokens>:$at, 1DTensorOf<[F32]>:$uniform);
   let results = (outs MTP_Tokens:$result);
   let assemblyFormat = [{
-    $p (`less` $q^)? (`at` $at^)? `by` $uniform attr-dict
+    $p (`[` $places^ `]`)? (`less` $q^)? (`at` $at^)? `by` $uniform attr-dict
     `:` functional-type(operands, $result)
   }];
   let hasVerifier = 1;

@@ -75,3 +75,35 @@ exec.program @some function {
   %c = exec.control @count for 3 of %a : (memref<4xi32>) -> tensor<3xi32>
   exec.output "c" %c : tensor<3xi32>
 }
+
+// -----
+
+// What is packed a task may read of others: that is made before all of them.
+// CHECK-LABEL: exec.kernel @others
+exec.kernel @others #exec.control<reads = 3, updates = 0, outputs = 1> {
+^bb0(%i: index, %s: memref<?xi32>, %p: memref<?xi32>, %x: memref<?x8xf32>, %y: memref<?xf32>):
+  %c0 = arith.constant 0 : index
+  %at = memref.load %p[%i] : memref<?xi32>
+  %row = arith.index_cast %at : i32 to index
+  // CHECK: %[[NEAR:.*]] = exec.nearest_task %{{.*}} : index
+  %near = exec.nearest_task %row : index
+  // CHECK: memref.load %{{.*}}[%[[NEAR]], %{{.*}}]
+  %v = memref.load %x[%near, %c0] : memref<?x8xf32>
+  memref.store %v, %y[%i] : memref<?xf32>
+}
+// STAGES-LABEL: exec.program @packed
+// STAGES: exec.silu
+// STAGES: exec.control @others
+// STAGES: exec.schedule from 0 {{\[\[}}all], [all]]
+// BUFFERS-LABEL: exec.program @packed
+// BUFFERS: exec.dispatch @others(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) params [2] offsets [0, 0, 0, 0] outputs 1 : memref<2xi32>, memref<2xi32>, memref<3x8xf32>, memref<2xf32>
+// CHECK-LABEL: exec.program @packed
+exec.program @packed function {
+  %s = exec.input "slots" : tensor<2xi32>
+  %p = exec.input "places" : tensor<2xi32>
+  %x = exec.input "x" : tensor<3x8xf32>
+  %u = exec.silu %x : (tensor<3x8xf32>) -> tensor<3x8xf32>
+  // CHECK: exec.control @others for 2 of %{{.*}}(%{{.*}}) packed(%{{.*}}) : (tensor<2xi32>, tensor<2xi32>, tensor<3x8xf32>) -> tensor<2xf32>
+  %y = exec.control @others for 2 of %s(%p) packed(%u) : (tensor<2xi32>, tensor<2xi32>, tensor<3x8xf32>) -> tensor<2xf32>
+  exec.output "y" %y : tensor<2xf32>
+}

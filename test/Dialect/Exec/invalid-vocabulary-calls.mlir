@@ -224,6 +224,29 @@ exec.program @p function {
 
 // -----
 
+// pick_residual_c3
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<2xi32>
+  %t = exec.input "t" : tensor<3xi32>
+  %u = exec.input "u" : tensor<2xf32>
+  // expected-error @+1 {{'exec.pick_residual' op expected as many rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<3xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
+  %r = exec.pick_residual %x[%t] at %s by %u : (tensor<4x16xf32>, tensor<3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+}
+
+// -----
+
+// pick_residual_c4
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %t = exec.input "t" : tensor<2xi32>
+  %u = exec.input "u" : tensor<2xf32>
+  // expected-error @+1 {{'exec.pick_residual' op expected places with a row for each pick, got none}}
+  %r = exec.pick_residual %x[%t] by %u : (tensor<4x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+}
+
+// -----
+
 // mask_columns_c1
 exec.state @allowed : memref<4x2xi32>
 exec.program @p function {

@@ -900,6 +900,22 @@ exec.program @p function {
 
 // -----
 
+// control_c4
+exec.kernel @c #exec.control<reads = 2, updates = 0, outputs = 1> {
+^bb0(%i: index, %s: memref<?xi32>, %x: memref<?xi32>, %y: memref<?xi32>):
+  %other = arith.constant 1 : index
+  %near = exec.nearest_task %other : index
+  %v = memref.load %x[%near] : memref<?xi32>
+  memref.store %v, %y[%i] : memref<?xi32>
+}
+exec.program @p function {
+  %s = exec.input "s" : tensor<2xi32>
+  // expected-error @+1 {{'exec.control' op expected buffer 1 of 'c', of which a task reads any row, to be packed}}
+  %y = exec.control @c for 2 of %s(%s) : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+}
+
+// -----
+
 // dispatch_c6
 exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):

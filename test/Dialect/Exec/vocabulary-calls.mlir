@@ -20,6 +20,9 @@ exec.program @p function {
   %p = exec.probabilities %x of %s by %w : (tensor<6x64xf32>, tensor<2xi32>, tensor<2x8xi32>) -> tensor<6x64xf32>
   // CHECK: exec.pick_residual %[[P]] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
   %5 = exec.pick_residual %p less %q at %s by %u : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  %places = exec.input "places" : tensor<4xi32>
+  // CHECK: exec.pick_residual %[[P]][%{{.*}}] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<4xi32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  %6 = exec.pick_residual %p[%places] less %q at %s by %u : (tensor<6x64xf32>, tensor<4xi32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 }
 
 // CHECK-LABEL: exec.program @keys

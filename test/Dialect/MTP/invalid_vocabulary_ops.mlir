@@ -132,6 +132,30 @@ func.func @pick_residual_c2(%p: tensor<2x16xf32>, %at: tensor<2xi32>, %u: tensor
 
 // -----
 
+func.func @pick_residual_c2_places(%p: tensor<2x3x16xf32>, %at: tensor<2xi32>, %places: tensor<2x3xi32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{'mtp.pick_residual' op expected packed rows, and a row for each slot, with places, got 'tensor<2x3x16xf32>'}}
+  %0 = mtp.pick_residual %p[%places] at %at by %u : (tensor<2x3x16xf32>, tensor<2x3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @pick_residual_c2_without(%p: tensor<6x16xf32>, %places: tensor<2x3xi32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{'mtp.pick_residual' op expected packed rows, and a row for each slot, with places, got 'tensor<6x16xf32>'}}
+  %0 = mtp.pick_residual %p[%places] by %u : (tensor<6x16xf32>, tensor<2x3xi32>, tensor<2xf32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @pick_residual_c3_places(%p: tensor<6x16xf32>, %at: tensor<2xi32>, %places: tensor<3x3xi32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{'mtp.pick_residual' op expected all operands with the rows of 'tensor<2xi32>', got 'tensor<3x3xi32>'}}
+  %0 = mtp.pick_residual %p[%places] at %at by %u : (tensor<6x16xf32>, tensor<3x3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
 func.func @pick_residual_c3(%p: tensor<2x16xf32>, %u: tensor<3xf32>) {
   // expected-error @+1 {{'mtp.pick_residual' op expected all operands with the rows of 'tensor<2xi32>', got 'tensor<3xf32>'}}
   %0 = mtp.pick_residual %p by %u : (tensor<2x16xf32>, tensor<3xf32>) -> tensor<2xi32>

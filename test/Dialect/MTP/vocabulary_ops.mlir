@@ -38,6 +38,13 @@ func.func @groups(%x: tensor<?x3x16xf32>, %q: tensor<?x2x16xf32>, %t: tensor<?x3
   %p = mtp.probabilities %x of %s : tensor<?x3x16xf32>, tensor<?xi32>
   // CHECK: mtp.pick_residual %[[P]] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<?x3x16xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
   %2 = mtp.pick_residual %p less %q at %s by %u : (tensor<?x3x16xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  %rows = mtp.regroup %p : tensor<?x3x16xf32> -> tensor<?x16xf32>
+  // CHECK: mtp.pick_residual %{{.*}}[%{{.*}}] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<?x16xf32>, tensor<?x3xi32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  %3 = mtp.pick_residual %rows[%t] less %q at %s by %u : (tensor<?x16xf32>, tensor<?x3xi32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  // CHECK: mtp.regroup %{{.*}} : tensor<?x3xf32> -> tensor<?x1xf32>
+  %column = mtp.regroup %0 : tensor<?x3xf32> -> tensor<?x1xf32>
+  // CHECK: mtp.regroup %{{.*}} : tensor<?x3x2xi32> -> tensor<?x2xi32>
+  %columns = mtp.regroup %b : tensor<?x3x2xi32> -> tensor<?x2xi32>
   return
 }
 
