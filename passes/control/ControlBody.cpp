@@ -119,7 +119,7 @@ void FunctionWriter::forElements(
   body(indices);
 }
 
-/// An element of a row that is packed; 0 of one that is dead.
+/// An element of a row that is packed; of one that is dead 0, or the number -1.
 Value FunctionWriter::loadPacked(OpBuilder &at, const ControlInput &input,
                                  ArrayRef<Value> indices) {
   Value buffer = bufferOf(input.operand);
@@ -140,10 +140,23 @@ Value FunctionWriter::loadPacked(OpBuilder &at, const ControlInput &input,
           at, loc, arith::DivUIOp::create(at, loc, row, each).getResult()),
       arith::RemUIOp::create(at, loc, row, each)};
   llvm::append_range(all, indices.drop_front());
-  Value element = memref::LoadOp::create(at, loc, buffer, all);
-  Value none =
-      arith::ConstantOp::create(at, loc, at.getZeroAttr(type.getElementType()));
-  return arith::SelectOp::create(at, loc, isLive, element, none);
+  // Nobody need have written the row of one that is dead.
+  auto branch = scf::IfOp::create(
+      at, loc, isLive,
+      [&](OpBuilder &then, Location) {
+        Value element = memref::LoadOp::create(then, loc, buffer, all);
+        scf::YieldOp::create(then, loc, element);
+      },
+      [&](OpBuilder &otherwise, Location) {
+        Type element = type.getElementType();
+        TypedAttr none = otherwise.getZeroAttr(element);
+        if (element.isInteger())
+          none = otherwise.getIntegerAttr(element, -1);
+        scf::YieldOp::create(
+            otherwise, loc,
+            arith::ConstantOp::create(otherwise, loc, none).getResult());
+      });
+  return branch.getResult(0);
 }
 
 Value FunctionWriter::loadInput(OpBuilder &at, const ControlInput &input,

@@ -108,7 +108,9 @@ static UnpackOp unpackedRows(Value input) {
   if (!groups || groups.getType().getRank() != 3)
     return nullptr;
   auto unpack = groups.getX().getDefiningOp<UnpackOp>();
-  if (!unpack)
+  auto pack = unpack ? unpack.getPlaces().getDefiningOp<PackOp>() : PackOp();
+  // Other places may be anywhere; those of own rows come first.
+  if (!pack || pack.getPlaces() != unpack.getPlaces())
     return nullptr;
   exec::Count packed = exec::rowsOf(unpack.getX());
   exec::Count rows = exec::rowsOf(unpack.getPlaces());

@@ -53,18 +53,36 @@ static LogicalResult lowerLogSoftmax(LogSoftmaxOp op,
   return success();
 }
 
+/// Rows of a window as numbers.
+static Value inNumbers(Value value, LoweringContext &context) {
+  if (!value)
+    return value;
+  Value whole = context.whole(value);
+  auto type = cast<RankedTensorType>(whole.getType());
+  if (type.getRank() == 1)
+    return whole;
+  auto numbers = RankedTensorType::get({0}, type.getElementType());
+  return exec::RegroupOp::create(
+      context.builder, value.getLoc(),
+      exec::withRows(numbers, *exec::elementsOf(whole)), whole);
+}
+
 static LogicalResult lowerGather(GatherOp op, LoweringContext &context) {
   Value x = rowsOfLogits(op.getX(), context);
-  auto result = cast<RankedTensorType>(op.getType());
-  int64_t count = cast<RankedTensorType>(op.getX().getType()).getRank() == 2
-                      ? result.getDimSize(1)
-                      : 1;
-  Type type = exec::rowsType(exec::rowsOf(x), count, result.getElementType());
-  Value columns = inRows(op.getColumns(), count, context);
-  mapInGroups(
-      op.getResult(),
-      context.call<exec::GatherColumnsOp>(op.getLoc(), type, x, columns),
-      context);
+  Value places = inNumbers(op.getPlaces(), context);
+  exec::Count rows = exec::rowsOf(places ? places : x);
+  std::optional<int64_t> count =
+      ratio(*exec::elementsOf(context.whole(op.getColumns())), rows);
+  if (!count)
+    return op.emitOpError("expected as many numbers for each place, got ")
+           << op.getColumns().getType() << " and " << op.getPlaces().getType();
+  Type type = exec::rowsType(
+      rows, *count, cast<RankedTensorType>(op.getType()).getElementType());
+  Value columns = inRows(op.getColumns(), *count, context);
+  mapInGroups(op.getResult(),
+              context.call<exec::GatherColumnsOp>(op.getLoc(), type, x, places,
+                                                  columns),
+              context);
   return success();
 }
 
@@ -165,14 +183,7 @@ static LogicalResult lowerPickResidual(PickResidualOp op,
     return value ? context.whole(value) : Value();
   };
   Value q = op.getQ() ? inRows(op.getQ(), width, context) : Value();
-  Value places;
-  if (op.getPlaces()) {
-    Value grid = context.lookup(op.getPlaces());
-    auto numbers = RankedTensorType::get({0}, context.builder.getI32Type());
-    places = exec::RegroupOp::create(
-        context.builder, op.getLoc(),
-        exec::withRows(numbers, *exec::elementsOf(grid)), grid);
-  }
+  Value places = inNumbers(op.getPlaces(), context);
   context.map(op.getResult(),
               context.call<exec::PickResidualOp>(
                   op.getLoc(), op.getType(), inRows(op.getP(), width, context),

@@ -35,10 +35,11 @@ def SinkUnpackPass : Pass<"mtp-sink-unpack", "mlir::ModuleOp"> {
   let summary = "Unpack rows behind work over a vocabulary, not before it";
   let description = [{
     A rule in code sees all rows of a slot's window. What it computes of logits
-    row by row - sums, distributions, the best columns, some columns - is
-    computed of packed rows, so that it costs as much as rows live, and its
-    results are unpacked, which are small or are read where they are packed. A
-    row has the same bits wherever it is packed.
+    row by row - sums, distributions, the best columns - is computed of packed
+    rows, so that it costs as much as rows live, and its results are unpacked,
+    which are small or are read where they are packed: by `mtp.gather` and
+    `mtp.pick_residual`, which are told the places, and by bodies. A row has the
+    same bits wherever it is packed.
   }];
   let statistics = [
     Statistic<"numSunk", "moved", "ops that work on packed rows">

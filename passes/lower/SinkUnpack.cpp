@@ -46,7 +46,6 @@ private:
   Operation *copy(Operation *op, ArrayRef<Value> operands);
   /// What the copy gives, where `op` had it; `op` is erased.
   void replace(Operation *op, Operation *copy);
-  Value packNumbers(Value numbers);
 
   OpBuilder builder;
   Location loc;
@@ -62,8 +61,9 @@ struct SinkUnpackPass
 } // namespace
 
 static std::optional<Unpacked> unpackedRows(Value value) {
-  auto regroup = value.getDefiningOp<RegroupOp>();
-  auto unpack = (regroup ? regroup.getX() : value).getDefiningOp<UnpackOp>();
+  while (auto regroup = value.getDefiningOp<RegroupOp>())
+    value = regroup.getX();
+  auto unpack = value.getDefiningOp<UnpackOp>();
   auto pack = unpack ? unpack.getPlaces().getDefiningOp<PackOp>() : PackOp();
   if (!pack || pack.getPlaces() != unpack.getPlaces() ||
       unpack.getType().getRank() != 2)
@@ -82,7 +82,7 @@ Operation *Sinking::copy(Operation *op, ArrayRef<Value> operands) {
   for (auto [result, old] : llvm::zip(made->getResults(), op->getResults())) {
     auto type = cast<RankedTensorType>(old.getType());
     // A number for each row is a column.
-    bool isColumn = isa<LogSumExpOp, EntropyOp, GatherOp>(op);
+    bool isColumn = isa<LogSumExpOp, EntropyOp>(op);
     result.setType(rowsLike(rows.packed(), type.getElementType(),
                             isColumn ? 1 : type.getShape().back()));
   }
@@ -131,23 +131,12 @@ bool Sinking::sinkProbabilities(ProbabilitiesOp op) {
   return true;
 }
 
-/// One number for each row of the window, packed as the rows are.
-Value Sinking::packNumbers(Value numbers) {
-  auto type = rows.pack.getTokens().getType();
-  Value flat = builder.createOrFold<RegroupOp>(loc, type, numbers);
-  auto copy = cast<PackOp>(builder.clone(*rows.pack));
-  copy.getTokensMutable().assign(flat);
-  return copy.getPackedTokens();
-}
-
+/// It reads few elements, where they are packed.
 bool Sinking::sinkGather(GatherOp op) {
-  auto type = cast<RankedTensorType>(op.getColumns().getType());
-  auto logits = cast<RankedTensorType>(op.getX().getType());
-  bool isOne = type.getRank() == 1 || logits.getRank() == 3;
-  if (!isOne || exec::elementsOf(op.getColumns()) !=
-                    exec::elementsOf(rows.pack.getTokens()))
+  if (op.getPlaces())
     return false;
-  replace(op, copy(op, {rows.packed(), packNumbers(op.getColumns())}));
+  op.getXMutable().assign(rows.packed());
+  op.getPlacesMutable().assign(rows.op.getPlaces());
   return true;
 }
 

@@ -411,7 +411,12 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4,
 exec.program @p function {
   %slots = exec.input "slots" : tensor<3xi32>
   %l = exec.input "l" : tensor<7x5xf32>
-  %places = exec.input "places" : tensor<6xi32>
+  %tokens = exec.input "tokens" : tensor<6xi32>
+  %more = exec.input "more" : tensor<1xi32>
+  %rows = mtp.make_rows %tokens, %tokens : tensor<6xi32>
+  %prompts = mtp.make_rows %more, %more : tensor<1xi32>
+  %p, %t, %places, %theirs = mtp.pack %rows, %tokens prompts %prompts, %more
+      : tensor<6xi32>, tensor<1xi32> -> tensor<7xi32>
   %own = mtp.unpack %l, %places
          : tensor<7x5xf32>, tensor<6xi32> -> tensor<6x5xf32>
   %groups = mtp.regroup %own : tensor<6x5xf32> -> tensor<3x2x5xf32>

@@ -153,9 +153,27 @@ TEST(GatherColumns, TakesTheNearestWhereThereIsNone) {
     Ints columns{0, 36, 37, -1, INT32_MAX, INT32_MIN};
     Guarded<float> in(x), out(rows * 2);
     Guarded<int32_t> at(columns);
-    kernel.run({in.data(), at.data(), out.data()}, {rows}, Split::Random);
+    kernel.run({in.data(), at.data(), out.data()}, {rows, rows}, Split::Random);
     for (int i = 0; i < rows * 2; ++i)
       EXPECT_EQ(out[i], x[i / 2 * width + std::clamp(columns[i], 0, 36)]);
+  });
+}
+
+TEST(GatherColumns, ReadsPackedRowsByTheirPlaces) {
+  forTargets([](const TestTarget &target) {
+    const int width = 37, rows = 4, packed = 3;
+    Kernel kernel(target, "gather_columns",
+                  "width = 37, count = 2, packed = true");
+    Floats x = randomFloats(packed * width, 1);
+    Ints columns{0, 36, 5, 6, 7, 8, 9, 10}, places{2, -1, 0, INT32_MAX};
+    Guarded<float> in(x), out(rows * 2);
+    Guarded<int32_t> at(columns), where(places);
+    kernel.run({in.data(), where.data(), at.data(), out.data()}, {rows, packed},
+               Split::Random);
+    for (int i = 0; i < rows * 2; ++i) {
+      int place = std::min(places[i / 2], packed - 1);
+      EXPECT_EQ(out[i], place < 0 ? 0 : x[place * width + columns[i]]) << i;
+    }
   });
 }
 

@@ -272,7 +272,12 @@ exec.program @p function {
 // is one of zeros. Another call of the body whose rows are not packed has a
 // kernel of its own.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
-// CHECK-DAG: exec.kernel @control_1 #exec.control<reads = 2, updates = 0, outputs = 1>
+// CHECK: exec.kernel @control_2
+// CHECK: %[[MINUS:.*]] = arith.constant -1 : i32
+// CHECK: scf.if
+// CHECK: memref.load %{{.*}} : memref<?x3x2xi32>
+// CHECK: scf.yield %[[MINUS]] : i32
+// CHECK: exec.kernel @control_1 #exec.control<reads = 2, updates = 0, outputs = 1>
 // CHECK-LABEL: exec.kernel @control_0 #exec.control<reads = 3, updates = 0, outputs = 1> {
 // CHECK-NEXT: ^bb0(%[[TASK:.*]]: index, %{{.*}}: memref<?xi32>, %[[PLACES:.*]]: memref<?x3xi32>, %[[X:.*]]: memref<?x3x16xf32>, %[[Y:.*]]: memref<?xf32>):
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
@@ -287,16 +292,22 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_co
 // CHECK: %[[GROUP:.*]] = arith.divui %[[ROW]], %[[C3]]
 // CHECK: %[[NEAR:.*]] = exec.nearest_task %[[GROUP]]
 // CHECK: %[[IN:.*]] = arith.remui %[[ROW]], %[[C3]]
-// CHECK: %[[V:.*]] = memref.load %[[X]][%[[NEAR]], %[[IN]], %[[C2]]]
-// CHECK: %[[OWN:.*]] = arith.select %[[LIVES]], %[[V]], %[[NONE]]
+// CHECK: %[[OWN:.*]] = scf.if %[[LIVES]]
+// CHECK-NEXT: %[[V:.*]] = memref.load %[[X]][%[[NEAR]], %[[IN]], %[[C2]]]
+// CHECK-NEXT: scf.yield %[[V]]
+// CHECK: scf.yield %[[NONE]]
 // CHECK: memref.store %[[OWN]], %[[Y]][%[[TASK]]]
 // CHECK-LABEL: exec.program @packed
 exec.program @packed function {
   %slots = exec.input "slots" : tensor<2xi32>
   // CHECK: %[[L:.*]] = exec.input "l"
   %l = exec.input "l" : tensor<8x16xf32>
-  // CHECK: %[[P:.*]] = exec.input "places"
-  %places = exec.input "places" : tensor<6xi32>
+  %tokens = exec.input "tokens" : tensor<6xi32>
+  %more = exec.input "more" : tensor<2xi32>
+  %rows = mtp.make_rows %tokens, %tokens : tensor<6xi32>
+  %prompts = mtp.make_rows %more, %more : tensor<2xi32>
+  // CHECK: %{{.*}}, %{{.*}}, %[[P:.*]], %{{.*}} = mtp.pack
+  %p, %t, %places, %theirs = mtp.pack %rows, %tokens prompts %prompts, %more : tensor<6xi32>, tensor<2xi32> -> tensor<8xi32>
   // CHECK-NOT: mtp.unpack
   %own = mtp.unpack %l, %places : tensor<8x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
   %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
@@ -317,12 +328,53 @@ exec.program @packed function {
 exec.program @few function {
   %slots = exec.input "slots" : tensor<2xi32>
   %l = exec.input "l" : tensor<4x16xf32>
-  %places = exec.input "places" : tensor<6xi32>
+  %tokens = exec.input "tokens" : tensor<6xi32>
+  %rows = mtp.make_rows %tokens, %tokens : tensor<6xi32>
+  %p, %t, %places = mtp.pack %rows, %tokens at_most 4 : tensor<6xi32> -> tensor<4xi32>
   // CHECK: %[[U:.*]] = mtp.unpack
   %own = mtp.unpack %l, %places : tensor<4x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
   // CHECK: %[[G:.*]] = mtp.regroup %[[U]]
   %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
   // CHECK: exec.control @control_1 for 2 of %{{.*}}(%[[G]]) : (tensor<2xi32>, tensor<2x3x16xf32>) -> tensor<2xf32>
+  %y = mtp.per_slot %slots(%groups) {
+  ^bb0(%index: index, %slot: i32, %x: tensor<3x16xf32>):
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %v = tensor.extract %x[%c1, %c2] : tensor<3x16xf32>
+    mtp.yield %v : f32
+  } : (tensor<2xi32>, tensor<2x3x16xf32>) -> tensor<2xf32>
+  exec.output "y" %y : tensor<2xf32>
+}
+// Numbers of a dead row are -1, as where they are unpacked.
+// CHECK-LABEL: exec.program @numbers
+exec.program @numbers function {
+  %slots = exec.input "slots" : tensor<2xi32>
+  %tokens = exec.input "tokens" : tensor<6xi32>
+  %best = exec.input "best" : tensor<6x2xi32>
+  %rows = mtp.make_rows %tokens, %tokens : tensor<6xi32>
+  %p, %t, %places = mtp.pack %rows, %tokens : tensor<6xi32>
+  %own = mtp.unpack %best, %places : tensor<6x2xi32>, tensor<6xi32> -> tensor<6x2xi32>
+  %groups = mtp.regroup %own : tensor<6x2xi32> -> tensor<2x3x2xi32>
+  // CHECK: exec.control @control_2 for 2 of %{{.*}}(%{{.*}}) packed(%{{.*}}) : (tensor<2xi32>, tensor<2x3xi32>, tensor<6x2xi32>) -> tensor<2xi32>
+  %y = mtp.per_slot %slots(%groups) {
+  ^bb0(%index: index, %slot: i32, %x: tensor<3x2xi32>):
+    %c1 = arith.constant 1 : index
+    %v = tensor.extract %x[%c1, %c1] : tensor<3x2xi32>
+    mtp.yield %v : i32
+  } : (tensor<2xi32>, tensor<2x3x2xi32>) -> tensor<2xi32>
+  exec.output "y" %y : tensor<2xi32>
+}
+
+// Rows at places that are no pack's are unpacked: they may be anywhere.
+// CHECK-LABEL: exec.program @anywhere
+exec.program @anywhere function {
+  %slots = exec.input "slots" : tensor<2xi32>
+  %l = exec.input "l" : tensor<8x16xf32>
+  %places = exec.input "places" : tensor<6xi32>
+  // CHECK: mtp.unpack
+  %own = mtp.unpack %l, %places : tensor<8x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
+  %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
+  // CHECK: exec.control @control_1 for 2 of
   %y = mtp.per_slot %slots(%groups) {
   ^bb0(%index: index, %slot: i32, %x: tensor<3x16xf32>):
     %c1 = arith.constant 1 : index

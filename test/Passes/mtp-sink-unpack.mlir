@@ -47,16 +47,13 @@ exec.program @numbers decode k 2 n 2 to 2 {
 // -----
 
 // What one op gives is the next one's: nothing as wide as the vocabulary is
-// unpacked. Columns are packed like the rows that they are of, beside prompts,
-// too; a pick reads the row of its choice.
+// unpacked, beside prompts, too. Elements and a pick are read where the rows are
+// packed.
 // CHECK-LABEL: exec.program @chain
 // CHECK: %{{.*}}, %{{.*}}, %[[PLACES:.*]], %{{.*}} = mtp.pack %[[ROWS:.*]], %{{.*}} prompts %[[MORE:.*]], %[[TEXT:.*]] :
 // CHECK: %[[Y:.*]] = mtp.log_softmax %[[L:.*]] : tensor<8x16xf32>
-// CHECK: %[[D:.*]] = mtp.regroup %{{.*}} : tensor<2x3xi32> -> tensor<6xi32>
-// CHECK: %{{.*}}, %[[COLUMNS:.*]], %{{.*}}, %{{.*}} = mtp.pack %[[ROWS]], %[[D]] prompts %[[MORE]], %[[TEXT]] :
-// CHECK: %[[G:.*]] = mtp.gather %[[Y]][%[[COLUMNS]]] : tensor<8x16xf32>, tensor<8xi32> -> tensor<8x1xf32>
-// CHECK: %[[GU:.*]] = mtp.unpack %[[G]], %[[PLACES]] : tensor<8x1xf32>, tensor<6xi32> -> tensor<6x1xf32>
-// CHECK: mtp.regroup %[[GU]] : tensor<6x1xf32> -> tensor<2x3xf32>
+// CHECK: mtp.gather %[[Y]][%{{.*}}] at %[[PLACES]] : tensor<8x16xf32>, tensor<2x3xi32>, tensor<6xi32> -> tensor<2x3xf32>
+// CHECK: mtp.gather %[[Y]][%{{.*}}] at %[[PLACES]] : tensor<8x16xf32>, tensor<6x2xi32>, tensor<6xi32> -> tensor<6x2xf32>
 // CHECK: %[[P:.*]] = mtp.probabilities %[[L]]
 // CHECK: %[[GRID:.*]] = mtp.regroup %[[PLACES]] : tensor<6xi32> -> tensor<2x3xi32>
 // CHECK: mtp.pick_residual %[[P]][%[[GRID]]] at %{{.*}} by %{{.*}} : (tensor<8x16xf32>, tensor<2x3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
@@ -77,6 +74,10 @@ exec.program @chain decode k 2 n 2 to 2 {
   %d = exec.input "d" : tensor<2x3xi32>
   %g = mtp.gather %y[%d] : tensor<2x3x16xf32>, tensor<2x3xi32> -> tensor<2x3xf32>
   exec.output "g" %g : tensor<2x3xf32>
+  %z = mtp.regroup %y : tensor<2x3x16xf32> -> tensor<6x16xf32>
+  %some = exec.input "some" : tensor<6x2xi32>
+  %e = mtp.gather %z[%some] : tensor<6x16xf32>, tensor<6x2xi32> -> tensor<6x2xf32>
+  exec.output "e" %e : tensor<6x2xf32>
   %p = mtp.probabilities %groups of %slots : tensor<2x3x16xf32>, tensor<2xi32>
   %u = exec.input "u" : tensor<2xf32>
   %r = mtp.pick_residual %p at %slots by %u : (tensor<2x3x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
@@ -85,14 +86,13 @@ exec.program @chain decode k 2 n 2 to 2 {
 
 // -----
 
-// Who names other slots, other rows for noise or numbers for it, or several
-// columns, gets the window's rows.
+// Who names other slots, other rows for noise or numbers for it gets the window's
+// rows.
 // CHECK-LABEL: exec.program @stays
 // CHECK: %[[OWN:.*]] = mtp.unpack
 // CHECK: mtp.probabilities %[[OWN]] of
 // CHECK: mtp.top_k %[[OWN]] k 1 noise
 // CHECK: mtp.top_k %[[OWN]] k 1 noise
-// CHECK: mtp.gather %[[OWN]]
 exec.program @stays decode k 2 n 2 to 2 {
   %slots = mtp.slots : tensor<2xi32>
   %other = exec.input "other" : tensor<6xi32>
@@ -106,10 +106,7 @@ exec.program @stays decode k 2 n 2 to 2 {
   %p = mtp.probabilities %own of %other : tensor<6x16xf32>, tensor<6xi32>
   %b, %k = mtp.top_k %own k 1 noise %others : tensor<6x16xf32> -> tensor<6x1xi32>, tensor<6x1xf32>
   %c, %n = mtp.top_k %own k 1 noise %rows number %tokens : tensor<6x16xf32>, tensor<6xi32> -> tensor<6x1xi32>, tensor<6x1xf32>
-  %some = exec.input "some" : tensor<6x2xi32>
-  %g = mtp.gather %own[%some] : tensor<6x16xf32>, tensor<6x2xi32> -> tensor<6x2xf32>
   exec.output "p" %p : tensor<6x16xf32>
   exec.output "b" %b : tensor<6x1xi32>
   exec.output "c" %c : tensor<6x1xi32>
-  exec.output "g" %g : tensor<6x2xf32>
 }

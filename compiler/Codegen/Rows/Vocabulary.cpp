@@ -57,19 +57,35 @@ static void emitEntropy(KernelBuilder &kb, exec::EntropyKernelAttr kernel) {
   });
 }
 
-/// buffers: x, columns, y. params: M.
+/// buffers: x, [places], columns, y. params: M, rows of x.
 static void emitGatherColumns(KernelBuilder &kb,
                               exec::GatherColumnsKernelAttr kernel) {
   int64_t width = kernel.getWidth(), count = kernel.getCount();
   int64_t stride = strideOr(kernel.getXStride(), width);
-  kb.forTasks([&](Value row) {
-    Value x = kb.at(kb.buffer(0), row, stride * 4);
+  Value columns = kb.buffer(1 + kernel.getPacked());
+  Value y = kb.buffer(2 + kernel.getPacked());
+  auto forNumbers = [&](Value row, llvm::function_ref<Value(Value)> element) {
     kb.forRange(kb.integer(0), kb.integer(count), 1, [&](Value i) {
       Value place = kb.add(kb.mul(row, count), i);
-      Value column = kb.clampIndex(kb.loadI32(kb.buffer(1), place), width);
-      kb.storeOne(kb.loadOne(kb.f32Type(), kb.at(x, column, 4)),
-                  kb.at(kb.buffer(2), place, 4));
+      Value column = kb.clampIndex(kb.loadI32(columns, place), width);
+      kb.storeOne(element(column), kb.at(y, place, 4));
     });
+  };
+  auto gather = [&](Value row, Value from) {
+    Value x = kb.at(kb.buffer(0), from, stride * 4);
+    forNumbers(row, [&](Value column) {
+      return kb.loadOne(kb.f32Type(), kb.at(x, column, 4));
+    });
+  };
+  kb.forTasks([&](Value row) {
+    if (!kernel.getPacked())
+      return gather(row, row);
+    Value place = kb.loadI32(kb.buffer(1), row);
+    // Nobody need have written the row of one that is dead.
+    kb.ifElse(
+        kb.cmp(Cmp::GE, place, 0),
+        [&] { gather(row, kb.clampIndex(place, kb.param(1))); },
+        [&] { forNumbers(row, [&](Value) { return kb.f32(0); }); });
   });
 }
 

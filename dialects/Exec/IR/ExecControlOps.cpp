@@ -88,3 +88,9 @@ bool ControlOp::updatesSameRowsAs(KernelOpInterface other) {
   return control && control.getSlotCount() == getSlotCount() &&
          isSameBuffer(control.getSlots(), getSlots());
 }
+
+LogicalResult NearestTaskOp::verify() {
+  if (!(*this)->getParentOfType<ProgramOp>()) // C1
+    return success();
+  return emitOpError("expected in the body of a kernel, got one in a program");
+}

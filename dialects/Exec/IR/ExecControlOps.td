@@ -76,10 +76,12 @@ def Exec_NearestTaskOp : Exec_Op<"nearest_task", [Pure]> {
     ```mlir
     %own = exec.nearest_task %group : index
     ```
+    - (C1) no program holds it.
   }];
   let arguments = (ins Index:$index);
   let results = (outs Index:$result);
   let assemblyFormat = "$index attr-dict `:` type($index)";
+  let hasVerifier = 1;
 }
 
 #endif // EXEC_CONTROL_OPS

@@ -41,9 +41,12 @@ void SampleKeysKernelAttr::describe(ContractWriter &w) const {
 }
 
 void GatherColumnsKernelAttr::describe(ContractWriter &w) const {
-  w.rows(w.p0, getXStride(), getWidth()); // x
-  w.words(w.p0 * getCount());             // columns
-  w.words(w.p0 * getCount()).result();    // y
+  w.limit(1, 1, kMostParam);
+  w.rows(getPacked() ? w.p1 : w.p0, getXStride(), getWidth()); // x
+  if (getPacked())
+    w.words(w.p0);                     // places
+  w.words(w.p0 * getCount());          // columns
+  w.words(w.p0 * getCount()).result(); // y
 }
 
 void TopKKernelAttr::describe(ContractWriter &w) const {

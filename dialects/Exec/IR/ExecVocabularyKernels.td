@@ -37,12 +37,14 @@ def Exec_SampleKeysKernel
 }
 
 def Exec_GatherColumnsKernel
-    : Exec_Kernel<"GatherColumns", "gather_columns", 1, "Rows", (ins
-        Exec_Size:$width, Exec_Size:$count, Exec_Stride:$x_stride)> {
+    : Exec_Kernel<"GatherColumns", "gather_columns", 2, "Rows", (ins
+        Exec_Size:$width, Exec_Size:$count, Exec_Flag:$packed,
+        Exec_Stride:$x_stride)> {
   let summary = "elements of a row by their columns";
   let description = [{
-    Buffers: x, columns, y. A number beyond the columns is taken for the
-    nearest.
+    Buffers: x, [places], columns, y. A number beyond the columns is taken for
+    the nearest. There are places with `packed`, which say which row of x a row
+    is; the second param is how many x has.
   }];
 }
 

@@ -66,11 +66,34 @@ bool SampleKeysOp::readsAnyRow(size_t index) {
 // Some columns
 //===----------------------------------------------------------------------===//
 
+LogicalResult GatherColumnsOp::verify() {
+  Value rows = getPlaces() ? getPlaces() : getX();
+  if (rowsOf(rows) == rowsOf(getColumns())) // C1
+    return success();
+  return emitOpError("expected columns for each row of ")
+         << rows.getType() << ", got " << getColumns().getType();
+}
+
 KernelAttrInterface GatherColumnsOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  return GatherColumnsKernelAttr::get(
-      getContext(),
-      {.width = x.width, .count = columnsOf(getY()), .x_stride = x.stride});
+  return GatherColumnsKernelAttr::get(getContext(),
+                                      {.width = x.width,
+                                       .count = columnsOf(getY()),
+                                       .packed = bool(getPlaces()),
+                                       .x_stride = x.stride});
+}
+
+llvm::SmallVector<Count> GatherColumnsOp::getKernelParams() {
+  return {rowsOf(getY()), rowsOf(getX())};
+}
+
+bool GatherColumnsOp::readsAnyRow(size_t index) {
+  return getPlaces() && getOperand(index) == getX();
+}
+
+// Packed rows are in no order of those of the call, though they may be as many.
+bool GatherColumnsOp::followsRowsOf(size_t index) {
+  return !readsAnyRow(index) && hasCallsRows(*this, index);
 }
 
 LogicalResult TopKOp::verify() {
@@ -149,7 +172,7 @@ LogicalResult PickResidualOp::verify() {
     return emitOpError("expected places with a row for each pick, got none");
   auto isForEach = [&](Value rows) {
     std::optional<int64_t> each = ratio(rowsOf(rows), picks);
-    return each && (getAt() || *each == 1);
+    return each && *each >= 1 && (getAt() || *each == 1);
   };
   auto isWide = [&](Value rows) {
     return columnsOf(rows) == columnsOf(getP());

@@ -101,20 +101,32 @@ def Exec_EntropyOp : Exec_RowNumberOp<"entropy"> {
 }
 
 def Exec_GatherColumnsOp : Exec_CallOp<"gather_columns", [
-    Exec_SameRows<["x", "columns"]>, Exec_SameShape<["columns", "y"]>]> {
+    Exec_SameShape<["columns", "y"]>]> {
   let summary = "Elements of each row by their columns";
   let description = [{
+    With places the rows of x are packed, and places say which of them is that
+    of a row of columns; where that is negative, there are zeros.
+
     Example:
     ```mlir
     %y = exec.gather_columns %x, %c
         : (tensor<4x64xf32>, tensor<4x2xi32>) -> tensor<4x2xf32>
+    %y = exec.gather_columns %x[%places], %c
+        : (tensor<6x64xf32>, tensor<4xi32>, tensor<4x2xi32>) -> tensor<4x2xf32>
     ```
-    - (C1) each row has as many columns.
+    - (C1) each row, or place, has as many columns.
     - (C2) there is an element for each.
   }];
-  let inputs = (ins Exec_Rows:$x, Exec_NumberRows:$columns);
+  let inputs = (ins Exec_Rows:$x, Optional<Exec_Numbers>:$places,
+                    Exec_NumberRows:$columns);
   let results = (outs Exec_RowsResult:$y);
-  let syntax = "$x `,` $columns";
+  let syntax = "$x (`[` $places^ `]`)? `,` $columns";
+  let methods = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
+    bool readsAnyRow(size_t index);
+    bool followsRowsOf(size_t index);
+  }];
+  let hasVerifier = 1;
 }
 
 def Exec_TopKOp : Exec_CallOp<"top_k", [

@@ -57,10 +57,14 @@ LogicalResult GatherOp::verify() {
   SmallVector<int64_t> extents(tensorOf(getColumns()).getShape());
   if (extents.size() == 1)
     extents.push_back(1);
-  if (isInGroups(getX()) // gather_c1
-          ? tensorOf(getX()).getShape().drop_back() != ArrayRef(extents)
-          : tensorOf(getX()).getDimSize(0) != extents[0] ||
-                ShapedType::isDynamic(extents[1]))
+  if (getPlaces() && isInGroups(getX())) // gather_c3
+    return emitOpError("expected rows with places, got ") << getX().getType();
+  bool fits =
+      isInGroups(getX())
+          ? tensorOf(getX()).getShape().drop_back() == ArrayRef(extents)
+          : (getPlaces() || tensorOf(getX()).getDimSize(0) == extents[0]) &&
+                !ShapedType::isDynamic(extents[1]);
+  if (!fits) // gather_c1
     return emitOpError("expected as many columns for each row of ")
            << getX().getType() << ", got " << getColumns().getType();
   if (tensorOf(getResult()).getShape() != ArrayRef(extents)) // gather_c2

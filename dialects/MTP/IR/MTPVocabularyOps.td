@@ -82,7 +82,9 @@ def MTP_EntropyOp : MTP_RowNumberOp<"entropy"> {
 def MTP_GatherOp : MTP_ModelOp<"gather"> {
   let summary = "Some columns of each row, by their numbers";
   let description = [{
-    A number out of range is that of the nearest column.
+    A number out of range is that of the nearest column. Where x is packed
+    (`mtp.pack`), places say which row is that of each number, or of as many
+    numbers; of a dead row there are zeros.
 
     ```mlir
     %own = mtp.gather %logits[%tokens]
@@ -91,19 +93,24 @@ def MTP_GatherOp : MTP_ModelOp<"gather"> {
            : tensor<?x4096xf32>, tensor<?x8xi32> -> tensor<?x8xf32>
     %own = mtp.gather %groups[%drafts]
            : tensor<?x3x4096xf32>, tensor<?x3xi32> -> tensor<?x3xf32>
+    %own = mtp.gather %packed[%drafts] at %places
+           : tensor<?x4096xf32>, tensor<?x3xi32>, tensor<?xi32>
+           -> tensor<?x3xf32>
     ```
 
     Constraints:
     - (C1) the width is static, and each row has as many numbers; of groups it
       is one.
     - (C2) the result has an element for each number.
+    - (C3) what has places is rows.
   }];
   let arguments = (ins MTP_RowsOrGroups:$x,
-                       TensorRankOf<[I32], [1, 2]>:$columns);
+                       TensorRankOf<[I32], [1, 2]>:$columns,
+                       Optional<MTP_Tokens>:$places);
   let results = (outs MTP_Activation:$result);
   let assemblyFormat = [{
-    $x `[` $columns `]` attr-dict `:` type($x) `,` type($columns)
-    `->` type($result)
+    $x `[` $columns `]` (`at` $places^)? attr-dict `:` type($x) `,`
+    type($columns) (`,` type($places)^)? `->` type($result)
   }];
   let hasVerifier = 1;
 }

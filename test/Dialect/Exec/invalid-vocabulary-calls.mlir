@@ -40,8 +40,19 @@ exec.program @p function {
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %c = exec.input "c" : tensor<2x3xi32>
-  // expected-error @+1 {{'exec.gather_columns' op failed to verify that all of {x, columns} have same rows}}
+  // expected-error @+1 {{'exec.gather_columns' op expected columns for each row of 'tensor<4x16xf32>', got 'tensor<2x3xi32>'}}
   %r = exec.gather_columns %x, %c : (tensor<4x16xf32>, tensor<2x3xi32>) -> tensor<2x3xf32>
+}
+
+// -----
+
+// gather_columns_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<2x16xf32>
+  %p = exec.input "p" : tensor<4xi32>
+  %c = exec.input "c" : tensor<2x3xi32>
+  // expected-error @+1 {{'exec.gather_columns' op expected columns for each row of 'tensor<4xi32>', got 'tensor<2x3xi32>'}}
+  %r = exec.gather_columns %x[%p], %c : (tensor<2x16xf32>, tensor<4xi32>, tensor<2x3xi32>) -> tensor<2x3xf32>
 }
 
 // -----
@@ -232,6 +243,18 @@ exec.program @p function {
   %u = exec.input "u" : tensor<2xf32>
   // expected-error @+1 {{'exec.pick_residual' op expected as many rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<3xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
   %r = exec.pick_residual %x[%t] at %s by %u : (tensor<4x16xf32>, tensor<3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+}
+
+// -----
+
+// pick_residual_c3
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<2xi32>
+  %t = exec.input "t" : tensor<0xi32>
+  %u = exec.input "u" : tensor<2xf32>
+  // expected-error @+1 {{'exec.pick_residual' op expected as many rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<0xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
+  %r = exec.pick_residual %x[%t] at %s by %u : (tensor<4x16xf32>, tensor<0xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 }
 
 // -----

@@ -916,6 +916,15 @@ exec.program @p function {
 
 // -----
 
+// nearest_task_c1
+exec.program @p function {
+  %i = arith.constant 1 : index
+  // expected-error @+1 {{'exec.nearest_task' op expected in the body of a kernel, got one in a program}}
+  %near = exec.nearest_task %i : index
+}
+
+// -----
+
 // dispatch_c6
 exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):

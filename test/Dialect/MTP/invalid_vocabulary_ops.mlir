@@ -41,6 +41,14 @@ func.func @gather_c2(%x: tensor<4x16xf32>, %c: tensor<4x2xi32>) {
 
 // -----
 
+func.func @gather_c3(%x: tensor<2x3x16xf32>, %c: tensor<2x3xi32>, %places: tensor<6xi32>) {
+  // expected-error @+1 {{'mtp.gather' op expected rows with places, got 'tensor<2x3x16xf32>'}}
+  %0 = mtp.gather %x[%c] at %places : tensor<2x3x16xf32>, tensor<2x3xi32>, tensor<6xi32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
 func.func @top_k_c1(%x: tensor<4x128xf32>) {
   // expected-error @+1 {{'mtp.top_k' op expected k from 1 to 64, got 65}}
   %0, %1 = mtp.top_k %x k 65 : tensor<4x128xf32> -> tensor<4x65xi32>, tensor<4x65xf32>

@@ -41,6 +41,8 @@ func.func @groups(%x: tensor<?x3x16xf32>, %q: tensor<?x2x16xf32>, %t: tensor<?x3
   %rows = mtp.regroup %p : tensor<?x3x16xf32> -> tensor<?x16xf32>
   // CHECK: mtp.pick_residual %{{.*}}[%{{.*}}] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<?x16xf32>, tensor<?x3xi32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
   %3 = mtp.pick_residual %rows[%t] less %q at %s by %u : (tensor<?x16xf32>, tensor<?x3xi32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  // CHECK: mtp.gather %{{.*}}[%{{.*}}] at %{{.*}} : tensor<?x16xf32>, tensor<?x3xi32>, tensor<?xi32> -> tensor<?x3xf32>
+  %own = mtp.gather %rows[%t] at %s : tensor<?x16xf32>, tensor<?x3xi32>, tensor<?xi32> -> tensor<?x3xf32>
   // CHECK: mtp.regroup %{{.*}} : tensor<?x3xf32> -> tensor<?x1xf32>
   %column = mtp.regroup %0 : tensor<?x3xf32> -> tensor<?x1xf32>
   // CHECK: mtp.regroup %{{.*}} : tensor<?x3x2xi32> -> tensor<?x2xi32>
