@@ -16,6 +16,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "passes/control/ControlBody.h"
+#include "passes/support/PackedRows.h"
 #include "passes/support/RoundStates.h"
 #include "passes/support/SlotBody.h"
 #include "llvm/Support/Debug.h"
@@ -101,21 +102,18 @@ static LogicalResult verifyStatic(PerSlotOp op) {
   return failure(result.wasInterrupted());
 }
 
-/// The rows behind `input` where they are groups of logits, or as wide, that
-/// were unpacked, and all of a round's own have room among the packed ones.
-static UnpackOp unpackedRows(Value input) {
-  auto groups = input.getDefiningOp<RegroupOp>();
-  if (!groups || groups.getType().getRank() != 3)
-    return nullptr;
-  auto unpack = groups.getX().getDefiningOp<UnpackOp>();
-  auto pack = unpack ? unpack.getPlaces().getDefiningOp<PackOp>() : PackOp();
-  // Other places may be anywhere; those of own rows come first.
-  if (!pack || pack.getPlaces() != unpack.getPlaces())
-    return nullptr;
-  exec::Count packed = exec::rowsOf(unpack.getX());
-  exec::Count rows = exec::rowsOf(unpack.getPlaces());
-  bool haveRoom = packed.base >= rows.base && packed.step >= rows.step;
-  return haveRoom ? unpack : UnpackOp();
+/// The rows behind `input` where they are groups as wide as logits that were
+/// unpacked, and all of a round's own have room among the packed ones.
+static std::optional<UnpackedRows> packedInput(Value input) {
+  if (cast<RankedTensorType>(input.getType()).getRank() != 3)
+    return std::nullopt;
+  std::optional<UnpackedRows> rows = unpackedRows(input);
+  if (!rows)
+    return std::nullopt;
+  exec::Count packed = exec::rowsOf(rows->packed());
+  exec::Count all = exec::rowsOf(rows->places());
+  bool haveRoom = packed.base >= all.base && packed.step >= all.step;
+  return haveRoom ? rows : std::nullopt;
 }
 
 /// What the call of a body takes: rows that are packed as they are, with their
@@ -130,21 +128,17 @@ static ControlInputs inputsOf(PerSlotOp op) {
     return inputs.whole.size() - 1;
   };
   for (auto [input, own] : llvm::zip(op.getInputs(), inputs.byArgument)) {
-    UnpackOp unpack = unpackedRows(input);
-    if (!unpack) {
+    std::optional<UnpackedRows> rows = packedInput(input);
+    if (!rows) {
       own.operand = addWhole(input);
       continue;
     }
-    auto known = places.find(unpack.getPlaces());
+    auto known = places.find(rows->places());
     if (known == places.end()) {
       OpBuilder builder(op);
-      auto type = cast<RankedTensorType>(input.getType());
-      auto grid =
-          RankedTensorType::get(type.getShape().take_front(2),
-                                builder.getI32Type(), type.getEncoding());
-      Value rows =
-          RegroupOp::create(builder, op.getLoc(), grid, unpack.getPlaces());
-      known = places.insert({unpack.getPlaces(), addWhole(rows)}).first;
+      Value grid = rows->placesIn(builder, op.getLoc(),
+                                  cast<RankedTensorType>(input.getType()));
+      known = places.insert({rows->places(), addWhole(grid)}).first;
     }
     own.places = known->second;
   }
@@ -153,7 +147,7 @@ static ControlInputs inputsOf(PerSlotOp op) {
       continue;
     own.operand = inputs.types.size();
     inputs.types.push_back(input.getType());
-    inputs.packed.push_back(unpackedRows(input).getX());
+    inputs.packed.push_back(packedInput(input)->packed());
   }
   return inputs;
 }
@@ -293,16 +287,6 @@ LogicalResult OutlineControlPass::replaceByCall(PerSlotOp op) {
   return success();
 }
 
-/// Drops what unpacked rows where nobody wants them any more.
-static void dropUnpacked(Value input) {
-  for (Operation *op = input.getDefiningOp();
-       isa_and_nonnull<RegroupOp, UnpackOp>(op) && op->use_empty();) {
-    Value from = op->getOperand(0);
-    op->erase();
-    op = from.getDefiningOp();
-  }
-}
-
 void OutlineControlPass::declareStates() {
   auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   for (StateOp state : llvm::to_vector(getOperation().getOps<StateOp>())) {
@@ -333,9 +317,6 @@ void OutlineControlPass::runOnOperation() {
       signalPassFailure();
       break;
     }
-  for (PerSlotOp op : replaced) {
-    llvm::SetVector<Value> inputs(op.getInputs().begin(), op.getInputs().end());
+  for (PerSlotOp op : replaced)
     op.erase();
-    llvm::for_each(inputs, dropUnpacked);
-  }
 }

@@ -9,6 +9,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "passes/Passes.h"
+#include "passes/support/PackedRows.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::mtp {
@@ -20,18 +21,10 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// Rows that were unpacked, perhaps in groups.
-struct Unpacked {
-  UnpackOp op;
-  PackOp pack;
-
-  Value packed() { return op.getX(); }
-};
-
 /// Writes ops in place of one that takes unpacked rows.
 class Sinking {
 public:
-  Sinking(Operation *op, Unpacked rows)
+  Sinking(Operation *op, UnpackedRows rows)
       : builder(op), loc(op->getLoc()), rows(rows) {}
 
   bool sink(Operation *op);
@@ -49,7 +42,7 @@ private:
 
   OpBuilder builder;
   Location loc;
-  Unpacked rows;
+  UnpackedRows rows;
 };
 
 struct SinkUnpackPass
@@ -59,17 +52,6 @@ struct SinkUnpackPass
   void runOnOperation() override;
 };
 } // namespace
-
-static std::optional<Unpacked> unpackedRows(Value value) {
-  while (auto regroup = value.getDefiningOp<RegroupOp>())
-    value = regroup.getX();
-  auto unpack = value.getDefiningOp<UnpackOp>();
-  auto pack = unpack ? unpack.getPlaces().getDefiningOp<PackOp>() : PackOp();
-  if (!pack || pack.getPlaces() != unpack.getPlaces() ||
-      unpack.getType().getRank() != 2)
-    return std::nullopt;
-  return Unpacked{unpack, pack};
-}
 
 /// A type with the packed rows: of a row `columns` elements.
 static RankedTensorType rowsLike(Value packed, Type element, int64_t columns) {
@@ -92,20 +74,13 @@ Operation *Sinking::copy(Operation *op, ArrayRef<Value> operands) {
 void Sinking::replace(Operation *op, Operation *copy) {
   for (auto [result, old] : llvm::zip(copy->getResults(), op->getResults())) {
     auto type = cast<RankedTensorType>(result.getType());
-    Type all = exec::rowsType(exec::rowsOf(rows.op.getPlaces()),
-                              type.getDimSize(1), type.getElementType());
-    Value unpacked =
-        UnpackOp::create(builder, loc, all, result, rows.op.getPlaces());
+    Type all = exec::rowsType(exec::rowsOf(rows.places()), type.getDimSize(1),
+                              type.getElementType());
+    Value unpacked = UnpackOp::create(builder, loc, all, result, rows.places());
     old.replaceAllUsesWith(
         builder.createOrFold<RegroupOp>(loc, old.getType(), unpacked));
   }
   op->erase();
-}
-
-/// The rows that a pack was given, as what stands behind them sees them.
-static Value windowOf(Value rows) {
-  auto runs = rows.getDefiningOp<RunRowsOp>();
-  return runs ? runs.getRows() : rows;
 }
 
 /// Noise is of the window's rows, which are packed like the logits.
@@ -136,7 +111,7 @@ bool Sinking::sinkGather(GatherOp op) {
   if (op.getPlaces())
     return false;
   op.getXMutable().assign(rows.packed());
-  op.getPlacesMutable().assign(rows.op.getPlaces());
+  op.getPlacesMutable().assign(rows.places());
   return true;
 }
 
@@ -145,9 +120,7 @@ bool Sinking::sinkPickResidual(PickResidualOp op) {
   auto groups = cast<RankedTensorType>(op.getP().getType());
   if (op.getPlaces() || groups.getRank() != 3)
     return false;
-  auto grid = RankedTensorType::get(groups.getShape().take_front(2),
-                                    builder.getI32Type(), groups.getEncoding());
-  Value places = RegroupOp::create(builder, loc, grid, rows.op.getPlaces());
+  Value places = rows.placesIn(builder, loc, groups);
   op.getPlacesMutable().assign(places);
   op.getPMutable().assign(rows.packed());
   return true;
@@ -173,18 +146,7 @@ void SinkUnpackPass::runOnOperation() {
     if (op->getNumOperands() > 0)
       ops.push_back(op);
   });
-  for (Operation *op : ops) {
-    std::optional<Unpacked> rows;
-    if (isa<LogSumExpOp, EntropyOp, LogSoftmaxOp, TopKOp, ProbabilitiesOp,
-            GatherOp, PickResidualOp>(op))
-      rows = unpackedRows(op->getOperand(0));
-    if (rows)
+  for (Operation *op : ops)
+    if (auto rows = unpackedRows(op->getOperand(0)))
       numSunk += Sinking(op, *rows).sink(op);
-  }
-  // What nobody wants unpacked any more.
-  for (exec::ProgramOp program : getOperation().getOps<exec::ProgramOp>())
-    for (Operation &op :
-         llvm::make_early_inc_range(llvm::reverse(program.getBody().front())))
-      if (isa<RegroupOp, UnpackOp>(op) && op.use_empty())
-        op.erase();
 }

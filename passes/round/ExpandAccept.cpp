@@ -10,6 +10,7 @@
 #include "passes/Passes.h"
 #include "passes/round/NodeWalk.h"
 #include "passes/round/RoundExpansion.h"
+#include "passes/support/PackedRows.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_EXPANDACCEPTPASS
@@ -89,15 +90,6 @@ static void expandTree(Expansion &e, AcceptOp op, Value picks) {
 //===----------------------------------------------------------------------===//
 // Rules
 //===----------------------------------------------------------------------===//
-
-/// Rows as they were before they were packed, if they were.
-static Value windowOf(Value rows) {
-  auto pack = rows.getDefiningOp<PackOp>();
-  if (pack)
-    rows = pack.getRows();
-  auto runs = rows.getDefiningOp<RunRowsOp>();
-  return runs ? runs.getRows() : rows;
-}
 
 /// What packed rows have where the window has them.
 static Value unpacked(Expansion &e, Value rows, Value x) {

@@ -110,8 +110,12 @@ void Refiner::refineDrafts(Operation *op) {
 
 /// A result for each row of a slot: as many groups as the operand has.
 void Refiner::refineGroups(Operation *op) {
-  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
-  if (from.getRank() != 3)
+  // Of packed rows the numbers of columns say it.
+  auto gather = dyn_cast<GatherOp>(op);
+  bool isPacked = gather && gather.getPlaces();
+  Value rows = isPacked ? Value(gather.getColumns()) : op->getOperand(0);
+  auto from = cast<RankedTensorType>(rows.getType());
+  if (from.getRank() != (isPacked ? 2 : 3))
     return;
   for (Value result : op->getResults())
     setPerSlot(result, from.getDimSize(1));

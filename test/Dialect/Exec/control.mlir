@@ -93,17 +93,30 @@ exec.kernel @others #exec.control<reads = 3, updates = 0, outputs = 1> {
 }
 // STAGES-LABEL: exec.program @packed
 // STAGES: exec.silu
+// STAGES: exec.gather_columns
 // STAGES: exec.control @others
-// STAGES: exec.schedule from 0 {{\[\[}}all], [all]]
-// BUFFERS-LABEL: exec.program @packed
-// BUFFERS: exec.dispatch @others(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) params [2] offsets [0, 0, 0, 0] outputs 1 : memref<2xi32>, memref<2xi32>, memref<3x8xf32>, memref<2xf32>
-// CHECK-LABEL: exec.program @packed
+// STAGES: exec.schedule from 0 {{\[\[}}all], [all, all]]
 exec.program @packed function {
   %s = exec.input "slots" : tensor<2xi32>
   %p = exec.input "places" : tensor<2xi32>
+  %x = exec.input "x" : tensor<2x8xf32>
+  %c = exec.input "columns" : tensor<2x1xi32>
+  %u = exec.silu %x : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  %g = exec.gather_columns %u[%p], %c : (tensor<2x8xf32>, tensor<2xi32>, tensor<2x1xi32>) -> tensor<2x1xf32>
+  %y = exec.control @others for 2 of %s(%p) packed(%u) : (tensor<2xi32>, tensor<2xi32>, tensor<2x8xf32>) -> tensor<2xf32>
+  exec.output "g" %g : tensor<2x1xf32>
+  exec.output "y" %y : tensor<2xf32>
+}
+
+// There may be more rows than tasks have.
+// BUFFERS-LABEL: exec.program @more
+// BUFFERS: exec.dispatch @others(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) params [2] offsets [0, 0, 0, 0] outputs 1 : memref<2xi32>, memref<2xi32>, memref<3x8xf32>, memref<2xf32>
+// CHECK-LABEL: exec.program @more
+exec.program @more function {
+  %s = exec.input "slots" : tensor<2xi32>
+  %p = exec.input "places" : tensor<2xi32>
   %x = exec.input "x" : tensor<3x8xf32>
-  %u = exec.silu %x : (tensor<3x8xf32>) -> tensor<3x8xf32>
   // CHECK: exec.control @others for 2 of %{{.*}}(%{{.*}}) packed(%{{.*}}) : (tensor<2xi32>, tensor<2xi32>, tensor<3x8xf32>) -> tensor<2xf32>
-  %y = exec.control @others for 2 of %s(%p) packed(%u) : (tensor<2xi32>, tensor<2xi32>, tensor<3x8xf32>) -> tensor<2xf32>
+  %y = exec.control @others for 2 of %s(%p) packed(%x) : (tensor<2xi32>, tensor<2xi32>, tensor<3x8xf32>) -> tensor<2xf32>
   exec.output "y" %y : tensor<2xf32>
 }

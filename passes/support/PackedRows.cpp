@@ -1,0 +1,30 @@
+//===- PackedRows.cpp - What was packed, and unpacked again ---------------===//
+
+#include "passes/support/PackedRows.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+Value UnpackedRows::placesIn(OpBuilder &builder, Location loc,
+                             RankedTensorType groups) {
+  auto grid = RankedTensorType::get(groups.getShape().take_front(2),
+                                    builder.getI32Type(), groups.getEncoding());
+  return RegroupOp::create(builder, loc, grid, places());
+}
+
+std::optional<UnpackedRows> mlir::mtp::unpackedRows(Value value) {
+  while (auto regroup = value.getDefiningOp<RegroupOp>())
+    value = regroup.getX();
+  auto unpack = value.getDefiningOp<UnpackOp>();
+  auto pack = unpack ? unpack.getPlaces().getDefiningOp<PackOp>() : PackOp();
+  if (!pack || pack.getPlaces() != unpack.getPlaces())
+    return std::nullopt;
+  return UnpackedRows{unpack, pack};
+}
+
+Value mlir::mtp::windowOf(Value rows) {
+  if (auto pack = rows.getDefiningOp<PackOp>())
+    rows = pack.getRows();
+  auto runs = rows.getDefiningOp<RunRowsOp>();
+  return runs ? runs.getRows() : rows;
+}
