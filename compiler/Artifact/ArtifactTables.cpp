@@ -261,9 +261,9 @@ Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
   auto text = fbb.CreateString(config);
   auto contract = makeContract(op);
   auto start = makeLaunch(launch);
-  return schema::CreateKernel(fbb, symbol, kind, text, hasCode ? 0 : -1,
-                              signature.buffers, signature.params, contract,
-                              start, makeGemm(op));
+  int image = launch ? int(launch->image) : hasCode ? 0 : -1;
+  return schema::CreateKernel(fbb, symbol, kind, text, image, signature.buffers,
+                              signature.params, contract, start, makeGemm(op));
 }
 
 Offset<flatbuffers::Vector<Offset<schema::Blob>>>
@@ -507,18 +507,11 @@ TableBuilder::makeAlgorithms() {
 Offset<schema::Plan> TableBuilder::makePlan() {
   auto target = makeTarget();
   std::vector<Offset<schema::Image>> images;
-  // The number of the image among those of the plan.
-  auto addImage = [&](bool isLoop) {
-    int segment = file.imageSegment({number, isLoop, /*isPtx=*/false});
-    if (segment < 0)
-      return -1;
+  for (size_t image = 0; image < plan.code.images.size(); ++image)
     images.push_back(schema::CreateImage(
-        fbb, plan.code.format, segment,
-        file.imageSegment({number, isLoop, /*isPtx=*/true})));
-    return int(images.size()) - 1;
-  };
-  addImage(/*isLoop=*/false);
-  int deviceLoop = addImage(/*isLoop=*/true);
+        fbb, plan.code.format,
+        file.imageSegment({number, image, /*isPtx=*/false}),
+        file.imageSegment({number, image, /*isPtx=*/true})));
   auto imageVector = fbb.CreateVector(images);
   auto kernels = tableOf<exec::KernelOp>(
       [&](exec::KernelOp op) { return makeKernel(op); });
@@ -535,7 +528,7 @@ Offset<schema::Plan> TableBuilder::makePlan() {
       fbb, target, imageVector, kernels, weights, constants, stateOffsets,
       exec::moduleNumber(module, exec::kPlanAttr, exec::kStateBytes),
       exec::moduleNumber(module, exec::kPlanAttr, exec::kArenaBytes),
-      plan.code.scratchBytes, programs, deviceLoop, algorithms);
+      plan.code.scratchBytes, programs, plan.code.loopImage, algorithms);
 }
 
 Offset<flatbuffers::Vector<Offset<schema::Cache>>> TableBuilder::makeCaches() {

@@ -31,6 +31,7 @@ private:
   bool haveSameBytes(schema::SegmentKind kind, BlobNumber a, BlobNumber b);
   std::vector<Distinct> findDistinct(schema::SegmentKind kind);
   void addSegment(SegmentLayout segment);
+  void addImages(size_t plan);
   void addBlobs(schema::SegmentKind kind);
 
   const ArtifactInputs &inputs;
@@ -129,6 +130,16 @@ void FileLayoutBuilder::addBlobs(schema::SegmentKind kind) {
     addSegment(std::move(segment));
 }
 
+void FileLayoutBuilder::addImages(size_t plan) {
+  for (size_t image = 0; image < inputs.plans[plan].code.images.size(); ++image)
+    for (bool isPtx : {false, true}) {
+      SegmentLayout segment{schema::SegmentKind::Image};
+      segment.image = {plan, image, isPtx};
+      segment.size = segment.image.of(inputs).size();
+      addSegment(segment);
+    }
+}
+
 LogicalResult FileLayoutBuilder::build() {
   for (const PlanInputs &plan : inputs.plans) {
     FailureOr<PlanLayout> own = PlanLayout::get(plan.module);
@@ -137,15 +148,8 @@ LogicalResult FileLayoutBuilder::build() {
       return failure();
     layout.plans.push_back(std::move(*own));
   }
-  for (size_t plan = 0; plan < inputs.plans.size(); ++plan) {
-    for (bool isLoop : {false, true})
-      for (bool isPtx : {false, true}) {
-        SegmentLayout segment{schema::SegmentKind::Image};
-        segment.image = {plan, isLoop, isPtx};
-        segment.size = segment.image.of(inputs).size();
-        addSegment(segment);
-      }
-  }
+  for (size_t plan = 0; plan < inputs.plans.size(); ++plan)
+    addImages(plan);
   SegmentLayout tokenizer{schema::SegmentKind::Tokenizer};
   tokenizer.size = inputs.tokenizer.size();
   addSegment(tokenizer);

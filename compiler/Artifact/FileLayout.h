@@ -34,18 +34,16 @@ struct BlobNumber {
   size_t plan, blob;
 };
 
-/// An image of a plan: its kernels' or the device loop's, and whether it is the
-/// PTX beside a cubin.
+/// An image of a plan, and whether it is the PTX beside a cubin.
 struct ImageNumber {
   size_t plan = 0;
-  bool isLoop = false;
+  size_t image = 0;
   bool isPtx = false;
 
   bool operator==(const ImageNumber &) const = default;
   const std::vector<char> &of(const ArtifactInputs &inputs) const {
-    const KernelCode &code = inputs.plans[plan].code;
-    const KernelImage &image = isLoop ? code.loop : code.image;
-    return isPtx ? image.ptx : image.bytes;
+    const KernelImage &own = inputs.plans[plan].code.images[image];
+    return isPtx ? own.ptx : own.bytes;
   }
 };
 

@@ -4,25 +4,66 @@
 
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 
-void mtp::codegen::optimizeModule(llvm::Module &module,
-                                  llvm::TargetMachine &machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopInterleaving = false;
-  tuning.LoopUnrolling = false;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder passes(&machine, tuning);
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(components);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, components, modules);
-  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(module, modules);
+using namespace llvm;
+
+namespace {
+/// A pass builder with its analyses.
+class Passes {
+public:
+  explicit Passes(TargetMachine &machine) : builder(&machine, tuning()) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+  }
+
+  static PipelineTuningOptions tuning() {
+    PipelineTuningOptions options;
+    options.LoopVectorization = false;
+    options.SLPVectorization = false;
+    options.LoopInterleaving = false;
+    options.LoopUnrolling = false;
+    return options;
+  }
+
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+  PassBuilder builder;
+};
+} // namespace
+
+void mtp::codegen::optimizeModule(Module &module, TargetMachine &machine) {
+  Passes passes(machine);
+  passes.builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2)
+      .run(module, passes.modules);
+}
+
+/// Whether some loop carries hints.
+static bool hasLoopHints(const Module &module) {
+  for (const Function &function : module)
+    for (const BasicBlock &block : function)
+      if (block.getTerminator()->hasMetadata(LLVMContext::MD_loop))
+        return true;
+  return false;
+}
+
+void mtp::codegen::HostContext::optimize(Module &module,
+                                         TargetMachine &machine) {
+  gate.isClosed = !hasLoopHints(module);
+  if (!gate.isClosed)
+    return optimizeModule(module, machine);
+  Passes passes(machine);
+  ModulePassManager manager;
+  cantFail(passes.builder.parsePassPipeline(
+      manager,
+      "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+      "simplifycfg,loop-mssa(licm),gvn,"
+      "instcombine<no-verify-fixpoint>,simplifycfg)"));
+  manager.run(module, passes.modules);
 }

@@ -290,7 +290,8 @@ LogicalResult Compilation::generateCode() {
   for (PlanInputs &plan : inputs.plans) {
     if (failed(checkContracts(plan.module)))
       return failure();
-    FailureOr<KernelCode> code = plan.target->generateCode(plan.module);
+    FailureOr<KernelCode> code =
+        plan.target->generateCode(plan.module, options.codegen);
     if (failed(code))
       return failure();
     if (options.onCode)

@@ -27,6 +27,7 @@ struct CompileOptions {
   /// The artifact's path; used by the artifact phase alone.
   std::string output;
   WriteOptions write;
+  CodegenOptions codegen;
   /// The seed of random weights for a module that names no weight files.
   std::optional<uint64_t> randomWeights;
   /// Told what became of the kernels of each target.

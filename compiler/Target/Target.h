@@ -10,6 +10,7 @@
 #ifndef MTP_COMPILER_TARGET_TARGET_H
 #define MTP_COMPILER_TARGET_TARGET_H
 
+#include "compiler/Target/CodegenOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/core/Result.h"
@@ -69,6 +70,8 @@ struct Machine {
 struct KernelLaunch {
   /// Its name in the image.
   std::string symbol;
+  /// Number of the image in KernelCode::images.
+  uint32_t image = 0;
   /// Blocks for every so many rows, or in all where that is 0.
   uint64_t blocks = 0;
   uint32_t rowsPerGroup = 0;
@@ -106,9 +109,11 @@ struct KernelImage {
 /// All kernels of a plan as code.
 struct KernelCode {
   schema::ImageFormat format;
-  KernelImage image;
-  /// Of a GPU's: the kernels of runtime/schema/DeviceLoop.h.
-  KernelImage loop;
+  /// All kernels in one, or several that kernels name (KernelLaunch::image).
+  std::vector<KernelImage> images;
+  /// Of a GPU's: the image with the kernels of runtime/schema/DeviceLoop.h; -1
+  /// if there is none.
+  int loopImage = -1;
   /// Of a GPU's kernels: how each is started.
   llvm::StringMap<KernelLaunch> launchOf;
   /// Of a GPU's kernels, where they were assembled; by their names in the
@@ -143,8 +148,9 @@ public:
 
   /// Makes code of every exec.kernel of `module` but builtins; their contracts
   /// hold. A kernel that the target cannot emit is an error there.
+  /// The code depends on the module and the target alone, and on no option.
   virtual mlir::FailureOr<KernelCode>
-  generateCode(mlir::ModuleOp module) const = 0;
+  generateCode(mlir::ModuleOp module, const CodegenOptions &options) const = 0;
 };
 
 using Targets = std::vector<std::unique_ptr<Target>>;

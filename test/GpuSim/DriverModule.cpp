@@ -68,18 +68,15 @@ MTP_API cuModuleGetGlobal(CUdeviceptr *pointer, size_t *bytes, CUmodule handle,
   if (!module)
     return refuse(CUDA_ERROR_INVALID_HANDLE,
                   "cuModuleGetGlobal: expected a live module");
-  for (uint64_t i = 0; i < module->image->globalCount; ++i) {
-    const ImageGlobal &global = module->image->globals[i];
-    if (std::string(global.name) != name)
-      continue;
-    if (pointer)
-      *pointer = reinterpret_cast<CUdeviceptr>(global.address);
-    if (bytes)
-      *bytes = global.bytes;
-    return CUDA_SUCCESS;
-  }
-  return refuse(CUDA_ERROR_NOT_FOUND,
-                "cuModuleGetGlobal: the module has no variable '%s'", name);
+  const ImageGlobal *global = findGlobal(*module, name);
+  if (!global)
+    return refuse(CUDA_ERROR_NOT_FOUND,
+                  "cuModuleGetGlobal: the module has no variable '%s'", name);
+  if (pointer)
+    *pointer = reinterpret_cast<CUdeviceptr>(global->address);
+  if (bytes)
+    *bytes = global->bytes;
+  return CUDA_SUCCESS;
 }
 
 static Function *liveFunction(const char *name, CUfunction handle) {

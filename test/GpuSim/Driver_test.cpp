@@ -97,7 +97,7 @@ TEST_F(Driver, RefusesImagesForAnotherSimulator) {
   // The version follows the magic bytes.
   std::string magic("MTPGSIM\0", 8);
   EXPECT_EQ(change(magic, 8, 99), CUDA_ERROR_INVALID_IMAGE);
-  expectMessage({"expected an image of version 1, got version 99"});
+  expectMessage({"expected an image of version 2, got version 99"});
   EXPECT_EQ(change(magic, 0, 'X'), CUDA_ERROR_INVALID_IMAGE);
   expectMessage({"expected an image for gpu-sim, got another shared library"});
   EXPECT_EQ(change("barrier_cta_sync_aligned_all", 0, 'B'),

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <span>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -61,10 +62,10 @@ static void closeImage(void *library, int file) {
     close(file);
 }
 
-/// Fills the image's slots; false where it asks for what is not here.
-static bool resolveImports(const Image &image) {
-  for (uint64_t i = 0; i < image.importCount; ++i) {
-    const ImageImport &import = image.imports[i];
+/// Fills the slots of a unit; false where it asks for what is not here.
+static bool resolveImports(const ImageUnit &unit) {
+  for (uint64_t i = 0; i < unit.importCount; ++i) {
+    const ImageImport &import = unit.imports[i];
     *import.slot = findCall(import.name);
     if (!*import.slot) {
       refuse(CUDA_ERROR_INVALID_IMAGE,
@@ -77,6 +78,21 @@ static bool resolveImports(const Image &image) {
   return true;
 }
 
+static CUresult checkUnit(const ImageUnit &unit) {
+  for (uint64_t i = 0; i < unit.kernelCount; ++i)
+    if (unit.kernels[i].staticShared > kDefaultDynamic)
+      return refuse(CUDA_ERROR_INVALID_IMAGE,
+                    "kernel '%s': expected at most %u bytes of static shared "
+                    "memory, got %llu",
+                    unit.kernels[i].name, kDefaultDynamic,
+                    (unsigned long long)unit.kernels[i].staticShared);
+  return resolveImports(unit) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+}
+
+static std::span<const ImageUnit *const> unitsOf(const Image &image) {
+  return {image.begin, image.end};
+}
+
 static CUresult checkImage(const Image *image) {
   if (!image || std::memcmp(image->magic, kImageMagic, sizeof kImageMagic) != 0)
     return refuse(CUDA_ERROR_INVALID_IMAGE,
@@ -85,14 +101,10 @@ static CUresult checkImage(const Image *image) {
     return refuse(CUDA_ERROR_INVALID_IMAGE,
                   "expected an image of version %u, got version %llu",
                   kImageVersion, (unsigned long long)image->version);
-  for (uint64_t i = 0; i < image->kernelCount; ++i)
-    if (image->kernels[i].staticShared > kDefaultDynamic)
-      return refuse(CUDA_ERROR_INVALID_IMAGE,
-                    "kernel '%s': expected at most %u bytes of static shared "
-                    "memory, got %llu",
-                    image->kernels[i].name, kDefaultDynamic,
-                    (unsigned long long)image->kernels[i].staticShared);
-  return resolveImports(*image) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+  for (const ImageUnit *unit : unitsOf(*image))
+    if (CUresult failed = checkUnit(*unit))
+      return failed;
+  return CUDA_SUCCESS;
 }
 
 static uintptr_t addressOf(const ImageGlobal &global) {
@@ -101,6 +113,18 @@ static uintptr_t addressOf(const ImageGlobal &global) {
 
 /// The chip whose instructions kernels may use.
 static constexpr int64_t kLeastChip = 90;
+
+/// Makes the kernels and variables of a unit known to the simulator.
+static void addUnit(const ImageUnit &unit, Module &module) {
+  for (uint64_t i = 0; i < unit.globalCount; ++i)
+    simulator().memory.add(addressOf(unit.globals[i]), unit.globals[i].bytes,
+                           unit.globals[i].isConstant ? MemoryKind::Constant
+                                                      : MemoryKind::Global);
+  for (uint64_t i = 0; i < unit.kernelCount; ++i)
+    module.functions[unit.kernels[i].name] =
+        functions().add(std::make_unique<Function>(
+            Function{&module, &unit.kernels[i], kDefaultDynamic}));
+}
 
 CUresult mtp::gpusim::loadModule(const void *bytes, Module *&result) {
   if (simulator().injected.chip < kLeastChip)
@@ -130,22 +154,25 @@ CUresult mtp::gpusim::loadModule(const void *bytes, Module *&result) {
   module->file = file;
   module->device = simulator().memory.device();
   module->image = image;
-  for (uint64_t i = 0; i < image->globalCount; ++i)
-    simulator().memory.add(addressOf(image->globals[i]),
-                           image->globals[i].bytes,
-                           image->globals[i].isConstant ? MemoryKind::Constant
-                                                        : MemoryKind::Global);
-  for (uint64_t i = 0; i < image->kernelCount; ++i)
-    module->functions[image->kernels[i].name] =
-        functions().add(std::make_unique<Function>(
-            Function{module.get(), &image->kernels[i], kDefaultDynamic}));
+  for (const ImageUnit *unit : unitsOf(*image))
+    addUnit(*unit, *module);
   result = modules().add(std::move(module));
   return CUDA_SUCCESS;
 }
 
+const ImageGlobal *mtp::gpusim::findGlobal(const Module &module,
+                                           std::string_view name) {
+  for (const ImageUnit *unit : unitsOf(*module.image))
+    for (uint64_t i = 0; i < unit->globalCount; ++i)
+      if (unit->globals[i].name == name)
+        return &unit->globals[i];
+  return nullptr;
+}
+
 CUresult mtp::gpusim::unloadModule(Module *module) {
-  for (uint64_t i = 0; i < module->image->globalCount; ++i)
-    simulator().memory.remove(addressOf(module->image->globals[i]));
+  for (const ImageUnit *unit : unitsOf(*module->image))
+    for (uint64_t i = 0; i < unit->globalCount; ++i)
+      simulator().memory.remove(addressOf(unit->globals[i]));
   for (auto &[name, function] : module->functions)
     functions().remove(function);
   closeImage(module->library, module->file);

@@ -34,6 +34,8 @@ Handles<Module> &modules();
 Handles<Function> &functions();
 /// The current device's function of a handle, or null.
 Function *findFunction(CUfunction handle);
+/// The variable of that name in the module's image, or null.
+const ImageGlobal *findGlobal(const Module &module, std::string_view name);
 
 /// Loads an image that `mtp_gpu_compile --chip=sim` made; `result` is null
 /// where that fails.

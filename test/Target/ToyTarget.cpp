@@ -17,7 +17,8 @@ compiler::Machine ToyTarget::machine() const {
 }
 
 mlir::FailureOr<compiler::KernelCode>
-ToyTarget::generateCode(mlir::ModuleOp module) const {
+ToyTarget::generateCode(mlir::ModuleOp module,
+                        const compiler::CodegenOptions &options) const {
   std::string text;
   llvm::raw_string_ostream stream(text);
   // The format has one kind of image, and says that only a device looks at one.
@@ -32,6 +33,6 @@ ToyTarget::generateCode(mlir::ModuleOp module) const {
     stream << "\n";
     code.scratchOf[kernel.getSymName()] = 0;
   }
-  code.image.bytes.assign(text.begin(), text.end());
+  code.images.push_back({{text.begin(), text.end()}, {}});
   return code;
 }

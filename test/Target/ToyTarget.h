@@ -22,7 +22,8 @@ public:
   compiler::Machine machine() const override;
   int64_t panelWidth() const override { return 16; }
   mlir::FailureOr<compiler::KernelCode>
-  generateCode(mlir::ModuleOp module) const override;
+  generateCode(mlir::ModuleOp module,
+               const compiler::CodegenOptions &options) const override;
 };
 
 } // namespace mtp::test

@@ -3,6 +3,7 @@
 #include "tools/mtpc/Flags.h"
 #include "compiler/Driver/DraftVocabulary.h"
 #include "compiler/Driver/QuantizeFlags.h"
+#include "compiler/KernelCache/KernelCache.h"
 #include "runtime/core/Processors.h"
 #include "runtime/schema/Limits.h"
 #include "tools/mtpc/Tune.h"
@@ -109,9 +110,25 @@ cl::opt<unsigned> runThreads(
 cl::alias workersAlias("workers", cl::aliasopt(runThreads), cl::Hidden);
 // LLVM has a --threads of its own.
 cl::opt<unsigned> jobs("jobs",
-                       cl::desc("Threads that mtpc itself packs weights with "
-                                "(default: this machine's processors)"),
+                       cl::desc("Threads that mtpc itself compiles kernels and "
+                                "packs weights with (default: this machine's "
+                                "processors)"),
                        cl::init(0), cl::cat(category));
+cl::opt<std::string> kernelCache(
+    "kernel-cache", cl::value_desc("DIR|off"),
+    cl::desc("Where compiled kernels are kept for the next compilation "
+             "(default: $MTPC_KERNEL_CACHE, or mtpc/kernels in "
+             "$XDG_CACHE_HOME or ~/.cache); the artifact stays the same"),
+    cl::cat(category));
+cl::opt<uint64_t> kernelCacheSize(
+    "kernel-cache-size", cl::value_desc("MiB"),
+    cl::desc("Size of the kernel cache; the kernels that were used least "
+             "recently are removed"),
+    cl::init(KernelCache::kDefaultBytes >> 20), cl::cat(category));
+cl::opt<bool> timing("timing",
+                     cl::desc("Print the time of each phase and of the ten "
+                              "most expensive kernels to standard error"),
+                     cl::cat(category));
 
 cl::opt<std::string> randomWeights(
     "random-weights", cl::ValueOptional, cl::value_desc("seed"),
@@ -159,7 +176,12 @@ mtp::Status checkPhases(Phase stopAfter) {
     MTP_RETURN_IF_ERROR(
         needsPhase(*flag, Phase::Exec, stopAfter, "exec or later"));
   }
-  MTP_RETURN_IF_ERROR(needsPhase(jobs, Phase::Artifact, stopAfter, "artifact"));
+  for (const cl::Option *flag : {static_cast<cl::Option *>(&jobs),
+                                 static_cast<cl::Option *>(&kernelCache),
+                                 static_cast<cl::Option *>(&kernelCacheSize)}) {
+    MTP_RETURN_IF_ERROR(
+        needsPhase(*flag, Phase::Codegen, stopAfter, "codegen or artifact"));
+  }
   return needsPhase(randomWeights, Phase::Artifact, stopAfter, "artifact");
 }
 
@@ -170,6 +192,51 @@ mtp::Status checkThreads() {
                    " for --" + flag->ArgStr + ", got " + llvm::Twine(*flag));
     }
   }
+  return mtp::okStatus();
+}
+
+/// Flags of MLIR that change what is printed, and no code.
+bool onlyPrints(const cl::Option &option) {
+  static constexpr llvm::StringLiteral prefixes[] = {
+      "mlir-timing", "mlir-print", "mlir-disable-threading", "mlir-pass-stat"};
+  return llvm::any_of(prefixes, [&](llvm::StringRef prefix) {
+    return option.ArgStr.starts_with(prefix);
+  });
+}
+
+/// The first flag of LLVM or MLIR that may change code; null if there is none.
+const cl::Option *findForeignFlag() {
+  for (const auto &[name, option] : cl::getRegisteredOptions())
+    if (option->getNumOccurrences() && !isOwnFlag(*option) &&
+        !onlyPrints(*option))
+      return option;
+  return nullptr;
+}
+
+/// The folder that the flag, the variable or the user's settings name.
+mtp::Status readKernelCache(CacheSettings &cache) {
+  cache.bytes = kernelCacheSize << 20;
+  if (kernelCacheSize == 0 || kernelCacheSize > (uint64_t(1) << 32))
+    return wrong("expected 1 to 2^32 MiB for --kernel-cache-size, got " +
+                 llvm::Twine(kernelCacheSize));
+  if (const cl::Option *foreign = findForeignFlag()) {
+    // The keys of the cache know nothing of such flags.
+    if (kernelCache.getNumOccurrences() && kernelCache != "off")
+      return wrong("expected --kernel-cache=off with --" + foreign->ArgStr +
+                   ", which may change code, got '" + kernelCache + "'");
+    return mtp::okStatus();
+  }
+  const char *variable = std::getenv("MTPC_KERNEL_CACHE");
+  if (kernelCache.getNumOccurrences())
+    cache.folder = kernelCache;
+  else if (variable && *variable)
+    cache.folder = variable;
+  else
+    cache.folder = defaultKernelCacheFolder();
+  if (kernelCache.getNumOccurrences() && cache.folder.empty())
+    return wrong("expected a folder or 'off' for --kernel-cache, got ''");
+  if (cache.folder == "off")
+    cache.folder.clear();
   return mtp::okStatus();
 }
 
@@ -273,6 +340,8 @@ mtp::Result<Invocation> readFlags(const TargetRegistry &registry) {
   MTP_ASSIGN_OR_RETURN(invocation.stopAfter, readPhase());
   MTP_RETURN_IF_ERROR(checkThreads());
   invocation.jobs = threadsOf(jobs);
+  invocation.timing = timing;
+  MTP_RETURN_IF_ERROR(readKernelCache(invocation.cache));
   MTP_ASSIGN_OR_RETURN(invocation.targets, readTargets(registry));
   MTP_RETURN_IF_ERROR(checkOneTarget(invocation));
   MTP_ASSIGN_OR_RETURN(invocation.randomWeights, readSeed());

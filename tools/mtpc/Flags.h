@@ -9,6 +9,13 @@
 
 enum class Report { None, Text, Json };
 
+/// Where compiled kernels are kept.
+struct CacheSettings {
+  /// Empty: nowhere.
+  std::string folder;
+  uint64_t bytes = 0;
+};
+
 /// What the flags ask for. They are read once: the linker, a library, resets
 /// all flags of the process when it is called.
 struct Invocation {
@@ -25,8 +32,11 @@ struct Invocation {
   std::optional<uint64_t> randomWeights;
   /// Write how random weights are made instead of the weights.
   bool omitWeights = false;
-  /// Threads that pack weights.
+  /// Threads that compile kernels and pack weights.
   unsigned jobs = 1;
+  CacheSettings cache;
+  /// Whether times are printed.
+  bool timing = false;
 
   /// Whether the module is printed.
   bool printsModule() const {

@@ -22,16 +22,28 @@ void Progress::phase(llvm::StringRef description) {
   }
 }
 
+/// Begins the line anew with a bar.
+void Progress::bar(llvm::StringRef what, uint64_t done, uint64_t total) {
+  isShown = true;
+  int filled = total ? static_cast<int>(kBarWidth * done / total) : kBarWidth;
+  llvm::errs() << kClearLine << what << " [" << std::string(filled, '#')
+               << std::string(kBarWidth - filled, ' ') << "]";
+}
+
+void Progress::compiled(uint64_t done, uint64_t total) {
+  if (!enabled || total == 0)
+    return;
+  bar("compiling kernels", done, total);
+  llvm::errs() << " " << done << " of " << total;
+}
+
 void Progress::packed(uint64_t done, uint64_t total) {
   int percent = total ? static_cast<int>(100.0 * done / total) : 100;
   if (!enabled || percent == lastPercent)
     return;
   lastPercent = percent;
-  isShown = true;
-  int filled = kBarWidth * percent / 100;
-  llvm::errs() << kClearLine << "packing weights [" << std::string(filled, '#')
-               << std::string(kBarWidth - filled, ' ')
-               << llvm::format("] %3d %%  %.1f of %.1f MB", percent, done / 1e6,
+  bar("packing weights", done, total);
+  llvm::errs() << llvm::format(" %3d %%  %.1f of %.1f MB", percent, done / 1e6,
                                total / 1e6);
 }
 

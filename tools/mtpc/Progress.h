@@ -13,6 +13,7 @@ public:
   Progress();
 
   void phase(llvm::StringRef description);
+  void compiled(uint64_t done, uint64_t total);
   void packed(uint64_t done, uint64_t total);
   /// Clears the line, for a message or at the end.
   void finish();
@@ -20,6 +21,8 @@ public:
 private:
   bool enabled;
   bool isShown = false;
+  void bar(llvm::StringRef what, uint64_t done, uint64_t total);
+
   int lastPercent = -1;
 };
 

@@ -5,6 +5,7 @@
 #include "compiler/Driver/Imports.h"
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Driver/PlanReport.h"
+#include "compiler/KernelCache/KernelCache.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -12,6 +13,7 @@
 #include "tools/compiler-support/CompilerTool.h"
 #include "tools/mtpc/Flags.h"
 #include "tools/mtpc/Progress.h"
+#include "tools/mtpc/Timing.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -69,6 +71,8 @@ private:
 
   std::vector<std::string> readFiles();
   mlir::LogicalResult checkPrintable(const std::vector<std::string> &files);
+  void openCache();
+  void closeCache();
   CompileOptions compileOptions();
   mlir::LogicalResult compile(mlir::ModuleOp module);
   mlir::LogicalResult print(mlir::ModuleOp module);
@@ -78,6 +82,9 @@ private:
   llvm::SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler atSource;
   Progress progress;
+  Timing timing;
+  /// Null: kernels are not kept.
+  std::unique_ptr<KernelCache> cache;
   mlir::ScopedDiagnosticHandler handler;
   CompiledParts parts;
 };
@@ -104,6 +111,31 @@ mlir::LogicalResult Run::checkPrintable(const std::vector<std::string> &files) {
   return mlir::success(status.isOk());
 }
 
+static void warnOfCache(llvm::StringRef why) {
+  llvm::errs() << "mtpc: warning: kernels are not cached: " << why
+               << " (--kernel-cache)\n";
+}
+
+/// A cache that cannot be used costs time, and is no reason to fail.
+void Run::openCache() {
+  const CacheSettings &settings = invocation.cache;
+  if (settings.folder.empty() || invocation.stopAfter < Phase::Codegen)
+    return;
+  auto opened = KernelCache::open(settings.folder, settings.bytes);
+  if (opened.isOk())
+    cache = std::move(*opened);
+  else
+    warnOfCache(llvm::StringRef(opened.status().message()));
+}
+
+void Run::closeCache() {
+  if (!cache)
+    return;
+  cache->trim();
+  if (std::string why = cache->storeError(); !why.empty())
+    warnOfCache(why);
+}
+
 CompileOptions Run::compileOptions() {
   CompileOptions options;
   options.stopAfter = invocation.stopAfter;
@@ -113,6 +145,14 @@ CompileOptions Run::compileOptions() {
   options.inputs = readFiles();
   options.output = invocation.output;
   options.randomWeights = invocation.randomWeights;
+  options.codegen.jobs = invocation.jobs;
+  options.codegen.cache = cache.get();
+  options.codegen.progress = [this](size_t done, size_t all) {
+    progress.compiled(done, all);
+  };
+  options.codegen.onKernel = [this](const KernelTiming &kernel) {
+    timing.kernel(kernel);
+  };
   options.write.threads = invocation.jobs;
   options.write.omitWeights = invocation.omitWeights;
   options.write.progress = [this](uint64_t done, uint64_t total) {
@@ -127,21 +167,25 @@ CompileOptions Run::compileOptions() {
   };
   options.onPhase = [this](const PhaseInfo &info) {
     progress.phase(info.description);
+    timing.begin(info.name);
   };
   return options;
 }
 
 mlir::LogicalResult Run::compile(mlir::ModuleOp module) {
-  mlir::DefaultTimingManager timing;
-  mlir::applyDefaultTimingManagerCLOptions(timing);
-  mlir::TimingScope rootScope = timing.getRootScope();
+  openCache();
+  mlir::DefaultTimingManager passTiming;
+  mlir::applyDefaultTimingManagerCLOptions(passTiming);
+  mlir::TimingScope rootScope = passTiming.getRootScope();
   auto configure = [&](mlir::PassManager &manager) {
     manager.enableTiming(rootScope);
     return mlir::applyPassManagerCLOptions(manager);
   };
   mlir::LogicalResult result = compileModule(module, folderOf(invocation.input),
                                              compileOptions(), configure);
+  timing.end();
   progress.finish();
+  closeCache();
   return result;
 }
 
@@ -168,11 +212,14 @@ mlir::LogicalResult Run::print(mlir::ModuleOp module) {
 mlir::LogicalResult Run::run() {
   if (failed(checkPrintable({invocation.input})))
     return mlir::failure();
+  timing.begin("parse");
   mlir::OwningOpRef<mlir::ModuleOp> module =
       parseModel(context, sources, invocation.input, invocation.drafterLibrary);
   if (!module || failed(checkPrintable(readFiles())) ||
       failed(compile(*module)))
     return mlir::failure();
+  if (invocation.timing)
+    timing.print(llvm::errs());
   return print(*module);
 }
 

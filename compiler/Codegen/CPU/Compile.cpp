@@ -1,9 +1,11 @@
-//===- Compile.cpp - From kernel functions to a linked image --------------===//
+//===- Compile.cpp - From kernel functions to objects and images ----------===//
 
 #include "compiler/Codegen/CPU/Compile.h"
 
 #include "compiler/Codegen/CPU/Link.h"
 #include "compiler/Codegen/OptimizeModule.h"
+#include "compiler/Codegen/Units/KernelUnits.h"
+#include "compiler/Codegen/Units/Stopwatch.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
@@ -32,6 +34,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include <mutex>
 
 using namespace mtp;
 using namespace mtp::codegen;
@@ -44,6 +47,11 @@ void codegen::loadKernelDialects(MLIRContext &context) {
                       vector::VectorDialect, x86vector::X86VectorDialect>();
 }
 
+void codegen::registerKernelTranslations(MLIRContext &context) {
+  registerBuiltinDialectTranslation(context);
+  registerLLVMDialectTranslation(context);
+}
+
 /// Branches have what was said of their loops as an attribute that nobody
 /// translates: makes it the one that is.
 static void annotateLoops(ModuleOp kernels) {
@@ -54,30 +62,32 @@ static void annotateLoops(ModuleOp kernels) {
   });
 }
 
-static LogicalResult lowerToLLVMDialect(ModuleOp kernels) {
-  PassManager manager(kernels.getContext());
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
-  manager.addPass(createSCFToControlFlowPass());
+static std::unique_ptr<PassManager> makeLowering(MLIRContext &context) {
+  auto manager = std::make_unique<PassManager>(&context);
+  // Units are verified when they are emitted, and LLVM IR by the back end.
+  manager->enableVerifier(false);
+  manager->addPass(createCanonicalizerPass());
+  manager->addPass(createCSEPass());
+  manager->addPass(createSCFToControlFlowPass());
   ConvertVectorToLLVMPassOptions vectorOptions;
   vectorOptions.x86Vector = true;
-  manager.addPass(createConvertVectorToLLVMPass(vectorOptions));
-  manager.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
-  manager.addPass(createArithToLLVMConversionPass());
-  manager.addPass(createConvertControlFlowToLLVMPass());
-  manager.addPass(createConvertFuncToLLVMPass());
-  manager.addPass(createReconcileUnrealizedCastsPass());
-  if (failed(manager.run(kernels)))
-    return failure();
-  annotateLoops(kernels);
-  return success();
+  manager->addPass(createConvertVectorToLLVMPass(vectorOptions));
+  manager->addPass(createConvertMathToLLVMPass());
+  manager->addPass(createFinalizeMemRefToLLVMConversionPass());
+  manager->addPass(createArithToLLVMConversionPass());
+  manager->addPass(createConvertControlFlowToLLVMPass());
+  manager->addPass(createConvertFuncToLLVMPass());
+  manager->addPass(createReconcileUnrealizedCastsPass());
+  return manager;
 }
 
 static std::unique_ptr<llvm::TargetMachine>
 makeTargetMachine(const TargetDesc &target, std::string &error) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
   llvm::Triple triple("x86_64-unknown-linux-gnu");
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
@@ -91,45 +101,118 @@ makeTargetMachine(const TargetDesc &target, std::string &error) {
       /*CM=*/std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-static LogicalResult emitObject(ModuleOp kernels, const TargetDesc &target,
-                                SmallVectorImpl<char> &object) {
-  std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine =
-      makeTargetMachine(target, error);
-  if (!machine)
-    return kernels.emitError("cannot make code for x86-64: ") << error;
+namespace {
+/// Compiles kernels one after another.
+class CpuCompiler : public KernelCompiler {
+public:
+  CpuCompiler(MLIRContext &context, const TargetDesc &target)
+      : lowering(makeLowering(context)),
+        machine(makeTargetMachine(target, error)) {}
 
-  registerBuiltinDialectTranslation(*kernels.getContext());
-  registerLLVMDialectTranslation(*kernels.getContext());
-  llvm::LLVMContext context;
+  FailureOr<KernelObject> compile(ModuleOp unit, StringRef symbol,
+                                  compiler::KernelSeconds &seconds) override;
+
+  /// Compiles the functions of `module` under their own names.
+  FailureOr<KernelObject> compile(ModuleOp module,
+                                  compiler::KernelSeconds &seconds) {
+    return compile(module, /*symbol=*/"", seconds);
+  }
+
+private:
+  std::unique_ptr<llvm::Module> translate(ModuleOp unit,
+                                          llvm::LLVMContext &context);
+  LogicalResult generate(ModuleOp unit, llvm::Module &module,
+                         KernelObject &object);
+
+  std::unique_ptr<PassManager> lowering;
+  /// Message if there is no machine.
+  std::string error;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+} // namespace
+
+std::unique_ptr<llvm::Module>
+CpuCompiler::translate(ModuleOp unit, llvm::LLVMContext &context) {
+  if (failed(lowering->run(unit))) {
+    unit.emitError("cannot lower the kernels to the llvm dialect");
+    return nullptr;
+  }
+  annotateLoops(unit);
   std::unique_ptr<llvm::Module> module =
-      translateModuleToLLVMIR(kernels, context, "kernels");
-  if (!module)
-    return kernels.emitError("cannot translate the kernels to LLVM IR");
+      translateModuleToLLVMIR(unit, context, "kernels");
+  if (!module) {
+    unit.emitError("cannot translate the kernels to LLVM IR");
+    return nullptr;
+  }
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
   for (llvm::Function &function : *module)
     function.addFnAttr(llvm::Attribute::NoUnwind);
-  optimizeModule(*module, *machine);
+  return module;
+}
 
-  llvm::raw_svector_ostream stream(object);
+LogicalResult CpuCompiler::generate(ModuleOp unit, llvm::Module &module,
+                                    KernelObject &object) {
+  SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager codegen;
   if (machine->addPassesToEmitFile(codegen, stream, nullptr,
                                    llvm::CodeGenFileType::ObjectFile))
-    return kernels.emitError("cannot emit an object file");
-  codegen.run(*module);
+    return unit.emitError("cannot emit an object file");
+  codegen.run(module);
+  object.parts.emplace_back(bytes.begin(), bytes.end());
   return success();
+}
+
+FailureOr<KernelObject> CpuCompiler::compile(ModuleOp unit, StringRef symbol,
+                                             compiler::KernelSeconds &seconds) {
+  if (!machine)
+    return unit.emitError("cannot make code for x86-64: ") << error;
+  HostContext context;
+  std::unique_ptr<llvm::Module> module;
+  {
+    Stopwatch watch(seconds.lower);
+    module = translate(unit, context.get());
+  }
+  if (!module)
+    return failure();
+  if (!symbol.empty()) {
+    llvm::Function *kernel = module->getFunction(kUnitSymbol);
+    kernel->setName(symbol);
+    // The image exports the name of the plan in its place.
+    kernel->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
+  {
+    Stopwatch watch(seconds.optimize);
+    context.optimize(*module, *machine);
+  }
+  Stopwatch watch(seconds.generate);
+  KernelObject object;
+  if (failed(generate(unit, *module, object)))
+    return failure();
+  return object;
+}
+
+std::string CpuBackend::identity() const {
+  return "cpu " + target.cpu + " " + target.features + " " + code;
+}
+
+std::unique_ptr<KernelCompiler>
+CpuBackend::makeCompiler(MLIRContext &context) const {
+  return std::make_unique<CpuCompiler>(context, target);
 }
 
 FailureOr<std::vector<char>> codegen::compileKernels(ModuleOp kernels,
                                                      const TargetDesc &target) {
-  if (failed(lowerToLLVMDialect(kernels)))
-    return kernels.emitError("cannot lower the kernels to the llvm dialect");
-  SmallVector<char, 0> object;
-  if (failed(emitObject(kernels, target, object)))
+  registerKernelTranslations(*kernels.getContext());
+  compiler::KernelSeconds seconds;
+  FailureOr<KernelObject> object =
+      CpuCompiler(*kernels.getContext(), target).compile(kernels, seconds);
+  if (failed(object))
     return failure();
+  const std::vector<char> &bytes = object->parts.front();
   llvm::Expected<std::vector<char>> image =
-      linkSharedImage(StringRef(object.data(), object.size()));
+      linkSharedImage(StringRef(bytes.data(), bytes.size()));
   if (!image)
     return kernels.emitError("cannot link the kernels: ")
            << llvm::toString(image.takeError());

@@ -1,21 +1,42 @@
-//===- Compile.h - From kernel functions to a linked image ------*- C++ -*-===//
+//===- Compile.h - From kernel functions to objects and images --*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_CPU_COMPILE_H
 #define COMPILER_CODEGEN_CPU_COMPILE_H
 
 #include "compiler/Codegen/CPU/TargetDesc.h"
+#include "compiler/Codegen/Units/KernelBackend.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <vector>
 
 namespace mtp::codegen {
 
-/// Loads the dialects that kernels are written in; emitKernel does it too.
+/// Loads the dialects that kernels are written in and lowered to; emitKernel
+/// does it too.
 void loadKernelDialects(mlir::MLIRContext &context);
 
-/// Lowers `kernels` (in place), compiles it for `target` and links a
-/// position-independent ELF shared image. The image needs nothing but memcpy,
-/// memset and memmove from the process that loads it. Errors are reported on
-/// the module.
+/// Registers the translations to LLVM IR. Call it before threads compile.
+void registerKernelTranslations(mlir::MLIRContext &context);
+
+/// Compiles kernels of a CPU to relocatable ELF objects with one part.
+class CpuBackend : public KernelBackend {
+public:
+  /// `code` names the code of the backend, see kernelBackendCode.
+  CpuBackend(TargetDesc target, std::string code)
+      : target(std::move(target)), code(std::move(code)) {}
+
+  std::string identity() const override;
+  std::unique_ptr<KernelCompiler>
+  makeCompiler(mlir::MLIRContext &context) const override;
+
+private:
+  TargetDesc target;
+  std::string code;
+};
+
+/// Compiles a module with one kernel for `target` and links a
+/// position-independent ELF shared image that exports the kernel by its name.
+/// The image needs nothing but memcpy, memset and memmove from the process
+/// that loads it. Errors are reported on the module.
 mlir::FailureOr<std::vector<char>> compileKernels(mlir::ModuleOp kernels,
                                                   const TargetDesc &target);
 

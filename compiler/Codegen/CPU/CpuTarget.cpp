@@ -3,6 +3,9 @@
 #include "compiler/Codegen/CPU/CpuTarget.h"
 #include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
+#include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/Units/BackendCode.h"
+#include "compiler/Codegen/Units/KernelUnits.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
 #include "runtime/schema/QuantizedPanel.h"
@@ -34,25 +37,60 @@ void CpuTarget::addSchedulePasses(OpPassManager &manager) const {
   manager.addPass(mlir::mtp::createFormStagesPass());
 }
 
-FailureOr<compiler::KernelCode> CpuTarget::generateCode(ModuleOp module) const {
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  OpBuilder builder(module.getContext());
+/// Emits a kernel into `unit`.
+static LogicalResult emitUnit(OpBuilder &builder, ModuleOp unit,
+                              exec::KernelOp kernel, const TargetDesc &desc) {
+  KernelSpec spec{kUnitSymbol.str(), kernel.getKernel(),
+                  kernel.hasBody() ? &kernel.getBody() : nullptr};
+  if (failed(verifyKernel(kernel.getLoc(), spec)) ||
+      failed(emitKernel(builder, unit, spec, desc)))
+    return kernel.emitOpError("has no code on this target");
+  return success();
+}
+
+/// Links the kernels of a plan; each is exported by its name in the plan.
+static llvm::Expected<std::vector<char>>
+linkUnits(ArrayRef<CompiledUnit> units, ArrayRef<UnitRequest> requests) {
+  SmallVector<StringRef> objects;
+  for (const KernelObject *object : distinctObjects(units))
+    objects.emplace_back(object->parts.front().data(),
+                         object->parts.front().size());
+  std::vector<ExportedName> names;
+  for (auto [unit, request] : llvm::zip_equal(units, requests))
+    names.push_back({request.name, unit.symbol});
+  return linkSharedImage(objects, names);
+}
+
+FailureOr<compiler::KernelCode>
+CpuTarget::generateCode(ModuleOp module,
+                        const compiler::CodegenOptions &options) const {
+  MLIRContext &context = *module.getContext();
+  loadKernelDialects(context);
+  registerKernelTranslations(context);
   compiler::KernelCode code{schema::ImageFormat::ElfShared};
+  std::vector<UnitRequest> requests;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     if (kernel.getKernel().isBuiltin())
       continue;
+    requests.push_back({kernel.getSymName().str(), kernel.getKind().str(),
+                        [kernel, this](OpBuilder &builder, ModuleOp unit) {
+                          return emitUnit(builder, unit, kernel, desc);
+                        }});
     KernelSpec spec{kernel.getSymName().str(), kernel.getKernel(),
                     kernel.hasBody() ? &kernel.getBody() : nullptr};
-    if (failed(verifyKernel(kernel.getLoc(), spec)) ||
-        failed(emitKernel(builder, *kernels, spec, desc)))
-      return kernel.emitOpError("has no code on this target");
     uint64_t scratch = kernelScratchBytes(spec, desc);
     code.scratchOf[kernel.getSymName()] = scratch;
     code.scratchBytes = std::max(code.scratchBytes, scratch);
   }
-  FailureOr<std::vector<char>> image = compileKernels(*kernels, desc);
-  if (failed(image))
+  auto units =
+      compileUnits(context, module.getLoc(), requests,
+                   CpuBackend(desc, std::string(kernelBackendCode())), options);
+  if (failed(units))
     return failure();
-  code.image.bytes = std::move(*image);
+  llvm::Expected<std::vector<char>> image = linkUnits(*units, requests);
+  if (!image)
+    return module.emitError("cannot link the kernels: ")
+           << llvm::toString(image.takeError());
+  code.images.push_back({std::move(*image), {}});
   return code;
 }

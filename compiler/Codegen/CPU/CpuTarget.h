@@ -22,7 +22,8 @@ public:
   int64_t panelWidth() const override;
   void addSchedulePasses(mlir::OpPassManager &manager) const override;
   mlir::FailureOr<compiler::KernelCode>
-  generateCode(mlir::ModuleOp module) const override;
+  generateCode(mlir::ModuleOp module,
+               const compiler::CodegenOptions &options) const override;
 
 private:
   CpuTarget(TargetDesc desc, int64_t workers)

@@ -1,8 +1,8 @@
-//===- Link.cpp - Links an object into a shared image ---------------------===//
+//===- Link.cpp - Links objects into a shared image -----------------------===//
 //
-// lld works on files, so the object and the image pass through temporary
-// files with unpredictable names, created exclusively and removed on every
-// path.
+// lld works on files. The objects, as one archive, and the image pass through
+// temporary files with unpredictable names, created exclusively and removed on
+// every path.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 
 #include "compiler/Codegen/TemporaryFile.h"
 #include "lld/Common/Driver.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
@@ -26,27 +27,31 @@ static Error linkError(const Twine &message) {
   return createStringError(errc::io_error, message);
 }
 
-static Error runLinker(StringRef input, StringRef output) {
+static Error runLinker(StringRef input, StringRef output,
+                       ArrayRef<ExportedName> names) {
   // lld keeps its state in globals.
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
 
-  std::string inputPath = input.str(), outputPath = output.str();
-  const char *arguments[] = {"ld.lld",
-                             "-shared",
-                             "--hash-style=gnu",
-                             "-z",
-                             "noexecstack",
-                             "-z",
-                             "relro",
-                             "-z",
-                             "now",
-                             "--build-id=none",
-                             "--strip-all",
-                             "--threads=1",
-                             "-o",
-                             outputPath.c_str(),
-                             inputPath.c_str()};
+  std::vector<std::string> words = {"ld.lld",
+                                    "-shared",
+                                    "--hash-style=gnu",
+                                    "-z",
+                                    "relro",
+                                    "-z",
+                                    "noexecstack",
+                                    "-z",
+                                    "now",
+                                    "--build-id=none",
+                                    "--strip-all",
+                                    "--threads=1"};
+  for (const ExportedName &exported : names)
+    words.push_back("--defsym=" + exported.name + "=" + exported.symbol);
+  words.insert(words.end(),
+               {"-o", output.str(), "--whole-archive", input.str()});
+  std::vector<const char *> arguments;
+  for (const std::string &word : words)
+    arguments.push_back(word.c_str());
   std::string log;
   raw_string_ostream stream(log);
   lld::Result result =
@@ -81,8 +86,42 @@ static Error checkUndefined(MemoryBufferRef image) {
   return Error::success();
 }
 
-Expected<std::vector<char>> mtp::codegen::linkSharedImage(StringRef object) {
-  Expected<SmallString<128>> input = makeTemporary("mtpc-kernels", "o");
+/// Writes `objects` as one archive to the file at `path`.
+static Error writeObjects(ArrayRef<StringRef> objects, StringRef path) {
+  std::vector<NewArchiveMember> members;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < objects.size(); ++i)
+    names.push_back(std::to_string(i) + ".o");
+  for (auto [object, name] : zip_equal(objects, names)) {
+    MemoryBufferRef member(object, name);
+    // The linker ends the process at a member that is no object.
+    if (auto file = object::ObjectFile::createELFObjectFile(member); !file)
+      return linkError("expected an ELF object of kernels: " +
+                       toString(file.takeError()));
+    members.emplace_back(member);
+  }
+  Expected<std::unique_ptr<MemoryBuffer>> archive = writeArchiveToBuffer(
+      members, SymtabWritingMode::NoSymtab, object::Archive::K_GNU,
+      /*Deterministic=*/true, /*Thin=*/false);
+  if (!archive)
+    return archive.takeError();
+  std::error_code error;
+  raw_fd_ostream stream(path, error);
+  if (!error) {
+    stream << (*archive)->getBuffer();
+    stream.close();
+    error = stream.error();
+    stream.clear_error();
+  }
+  if (error)
+    return linkError("cannot write a temporary file: " + error.message());
+  return Error::success();
+}
+
+Expected<std::vector<char>>
+mtp::codegen::linkSharedImage(ArrayRef<StringRef> objects,
+                              ArrayRef<ExportedName> names) {
+  Expected<SmallString<128>> input = makeTemporary("mtpc-kernels", "a");
   if (!input)
     return input.takeError();
   FileRemover removeInput(*input);
@@ -90,20 +129,9 @@ Expected<std::vector<char>> mtp::codegen::linkSharedImage(StringRef object) {
   if (!output)
     return output.takeError();
   FileRemover removeOutput(*output);
-
-  std::error_code error;
-  raw_fd_ostream stream(*input, error);
-  if (error)
-    return linkError("cannot write a temporary file: " + error.message());
-  stream << object;
-  stream.close();
-  if (stream.has_error()) {
-    error = stream.error();
-    stream.clear_error();
-    return linkError("cannot write a temporary file: " + error.message());
-  }
-
-  if (Error failed = runLinker(*input, *output))
+  if (Error failed = writeObjects(objects, *input))
+    return failed;
+  if (Error failed = runLinker(*input, *output, names))
     return failed;
   ErrorOr<std::unique_ptr<MemoryBuffer>> image =
       MemoryBuffer::getFile(*output, /*IsText=*/false,

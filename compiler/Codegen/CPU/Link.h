@@ -1,17 +1,29 @@
-//===- Link.h - Links an object into a shared image -------------*- C++ -*-===//
+//===- Link.h - Links objects into a shared image ---------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_CPU_LINK_H
 #define COMPILER_CODEGEN_CPU_LINK_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <string>
 #include <vector>
 
 namespace mtp::codegen {
 
-/// Links a relocatable ELF object into a shared image with lld. An error if
-/// the image would need symbols other than memcpy, memset and memmove.
-llvm::Expected<std::vector<char>> linkSharedImage(llvm::StringRef object);
+/// A name that an image exports for a symbol of one of its objects.
+struct ExportedName {
+  std::string name;
+  std::string symbol;
+};
+
+/// Links relocatable ELF objects into a position-independent shared image. The
+/// image exports `names`, beside symbols of the objects that are not hidden.
+/// Undefined symbols other than memcpy, memset and memmove are an error: the
+/// image must need nothing that the host process may lack.
+llvm::Expected<std::vector<char>>
+linkSharedImage(llvm::ArrayRef<llvm::StringRef> objects,
+                llvm::ArrayRef<ExportedName> names = {});
 
 } // namespace mtp::codegen
 

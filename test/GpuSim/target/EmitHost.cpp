@@ -13,13 +13,17 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include <mutex>
 
 using namespace mtp::gpu;
 using namespace llvm;
 
-static Expected<std::unique_ptr<TargetMachine>> makeHostMachine() {
-  InitializeNativeTarget();
-  InitializeNativeTargetAsmPrinter();
+Expected<std::unique_ptr<TargetMachine>> mtp::gpu::makeHostMachine() {
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    InitializeNativeTarget();
+    InitializeNativeTargetAsmPrinter();
+  });
   Triple triple("x86_64-unknown-linux-gnu");
   std::string error;
   const Target *found = TargetRegistry::lookupTarget(triple, error);
@@ -48,7 +52,9 @@ static void dropGpuAttributes(Module &module) {
   }
 }
 
-static Error lowerForHost(Module &module) {
+Error mtp::gpu::lowerForHost(Module &module, TargetMachine &machine) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
   HostImports imports(module);
   auto kernels = lowerSharedMemory(module, imports);
   if (!kernels)
@@ -57,7 +63,7 @@ static Error lowerForHost(Module &module) {
   if (Error failed = lowerIntrinsics(module, imports))
     return failed;
   expandBf16Rounding(module);
-  writeImageTable(module, imports, *kernels);
+  writeUnitTable(module, imports, *kernels);
   dropGpuAttributes(module);
   std::string message;
   raw_string_ostream stream(message);
@@ -67,21 +73,44 @@ static Error lowerForHost(Module &module) {
   return Error::success();
 }
 
+Expected<std::vector<char>> mtp::gpu::writeHostObject(Module &module,
+                                                      TargetMachine &machine) {
+  SmallVector<char, 0> object;
+  raw_svector_ostream stream(object);
+  legacy::PassManager codegen;
+  if (machine.addPassesToEmitFile(codegen, stream, nullptr,
+                                  CodeGenFileType::ObjectFile))
+    return createStringError(errc::not_supported, "cannot emit an object file");
+  codegen.run(module);
+  return std::vector<char>(object.begin(), object.end());
+}
+
+Expected<std::vector<char>>
+mtp::gpu::linkHostImage(ArrayRef<StringRef> objects) {
+  auto machine = makeHostMachine();
+  if (!machine)
+    return machine.takeError();
+  LLVMContext context;
+  std::unique_ptr<Module> table = makeImageTable(context);
+  table->setTargetTriple((*machine)->getTargetTriple());
+  table->setDataLayout((*machine)->createDataLayout());
+  auto own = writeHostObject(*table, **machine);
+  if (!own)
+    return own.takeError();
+  SmallVector<StringRef> all = {StringRef(own->data(), own->size())};
+  all.append(objects.begin(), objects.end());
+  return codegen::linkSharedImage(all);
+}
+
 Expected<std::vector<char>> mtp::gpu::emitHostImage(Module &module) {
   auto machine = makeHostMachine();
   if (!machine)
     return machine.takeError();
-  module.setTargetTriple((*machine)->getTargetTriple());
-  module.setDataLayout((*machine)->createDataLayout());
-  if (Error failed = lowerForHost(module))
+  if (Error failed = lowerForHost(module, **machine))
     return std::move(failed);
   mtp::codegen::optimizeModule(module, **machine);
-  SmallVector<char, 0> object;
-  raw_svector_ostream stream(object);
-  legacy::PassManager codegen;
-  if ((*machine)->addPassesToEmitFile(codegen, stream, nullptr,
-                                      CodeGenFileType::ObjectFile))
-    return createStringError(errc::not_supported, "cannot emit an object file");
-  codegen.run(module);
-  return codegen::linkSharedImage(StringRef(object.data(), object.size()));
+  auto object = writeHostObject(module, **machine);
+  if (!object)
+    return object.takeError();
+  return linkHostImage(StringRef(object->data(), object->size()));
 }

@@ -14,6 +14,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -65,11 +66,15 @@ llvm::Error lowerIntrinsics(llvm::Module &module, HostImports &imports);
 /// that LLVM makes of it is not there in an image.
 void expandBf16Rounding(llvm::Module &module);
 
-/// Writes the table that the image exports, with a wrapper for each kernel
-/// that takes the driver's pointers to parameters.
-void writeImageTable(
+/// Writes the table of a unit, with a wrapper for each kernel that takes the
+/// driver's pointers to parameters.
+void writeUnitTable(
     llvm::Module &module, const HostImports &imports,
     const llvm::MapVector<llvm::Function *, SharedLayout> &kernels);
+
+/// Makes a module with the table that an image exports, which finds the tables
+/// of the units that it is linked with.
+std::unique_ptr<llvm::Module> makeImageTable(llvm::LLVMContext &context);
 
 } // namespace mtp::gpu
 

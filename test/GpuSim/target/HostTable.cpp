@@ -1,8 +1,9 @@
-//===- HostTable.cpp - The table that an image for gpu-sim exports --------===//
+//===- HostTable.cpp - The tables of an image for gpu-sim -----------------===//
 
 #include "test/GpuSim/target/HostLowering.h"
 
 #include "test/GpuSim/target/SimAbi.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace mtp::gpu;
 using namespace mtp::gpusim;
@@ -109,7 +110,7 @@ static Constant *globalRecord(TableWriter &table, GlobalVariable &variable) {
                        table.integer(variable.isConstant())});
 }
 
-void mtp::gpu::writeImageTable(
+void mtp::gpu::writeUnitTable(
     Module &module, const HostImports &imports,
     const MapVector<Function *, SharedLayout> &kernels) {
   TableWriter table(module);
@@ -124,15 +125,33 @@ void mtp::gpu::writeImageTable(
     kernelRecords.push_back(kernelRecord(table, *kernel, shared));
   for (const auto &[name, slot] : imports.all())
     importRecords.push_back(table.record({table.text(name), slot}));
+  GlobalVariable *unit = table.variable(table.record(
+      {table.integer(kernelRecords.size()), table.array(kernelRecords),
+       table.integer(globalRecords.size()), table.array(globalRecords),
+       table.integer(importRecords.size()), table.array(importRecords)}));
+  GlobalVariable *entry = table.variable(unit);
+  entry->setName("mtp_sim_unit");
+  entry->setSection(kUnitSection);
+  appendToCompilerUsed(module, entry);
+}
 
+std::unique_ptr<Module> mtp::gpu::makeImageTable(LLVMContext &context) {
+  auto module = std::make_unique<Module>("image", context);
+  auto bound = [&](StringRef prefix) {
+    auto *variable =
+        new GlobalVariable(*module, PointerType::get(context, 0),
+                           /*isConstant=*/true, GlobalValue::ExternalLinkage,
+                           /*Initializer=*/nullptr, prefix + kUnitSection);
+    variable->setVisibility(GlobalValue::HiddenVisibility);
+    return variable;
+  };
+  TableWriter table(*module);
   Constant *magic = ConstantDataArray::getString(
-      module.getContext(), StringRef(kImageMagic, sizeof(kImageMagic)),
+      context, StringRef(kImageMagic, sizeof(kImageMagic)),
       /*AddNull=*/false);
-  Constant *image = table.record(
-      {magic, table.integer(kImageVersion), table.integer(kernelRecords.size()),
-       table.array(kernelRecords), table.integer(globalRecords.size()),
-       table.array(globalRecords), table.integer(importRecords.size()),
-       table.array(importRecords)});
-  new GlobalVariable(module, image->getType(), /*isConstant=*/true,
+  Constant *image = table.record({magic, table.integer(kImageVersion),
+                                  bound("__start_"), bound("__stop_")});
+  new GlobalVariable(*module, image->getType(), /*isConstant=*/true,
                      GlobalValue::ExternalLinkage, image, kImageSymbol);
+  return module;
 }

@@ -21,7 +21,7 @@ namespace mtp::gpusim {
 inline constexpr char kDriverName[] = "gpu-sim";
 
 inline constexpr char kImageMagic[8] = {'M', 'T', 'P', 'G', 'S', 'I', 'M', 0};
-inline constexpr uint32_t kImageVersion = 1;
+inline constexpr uint32_t kImageVersion = 2;
 inline constexpr const char *kImageSymbol = "mtp_sim_image";
 
 /// What an access does, in the low bits of its flags; the address space that
@@ -63,15 +63,24 @@ struct ImageImport {
   void **slot;
 };
 
-struct Image {
-  char magic[8];
-  uint64_t version;
+/// Kernels that were compiled together, usually one.
+struct ImageUnit {
   uint64_t kernelCount;
   const ImageKernel *kernels;
   uint64_t globalCount;
   const ImageGlobal *globals;
   uint64_t importCount;
   const ImageImport *imports;
+};
+
+/// The section in which each unit has a pointer to its ImageUnit.
+inline constexpr const char *kUnitSection = "mtp_sim_units";
+
+struct Image {
+  char magic[8];
+  uint64_t version;
+  const ImageUnit *const *begin;
+  const ImageUnit *const *end;
 };
 
 /// `void *shared_base(void)`: where the block's shared memory starts.

@@ -2,7 +2,9 @@
 
 #include "test/GpuSim/target/SimTarget.h"
 
+#include "compiler/Codegen/Units/BackendCode.h"
 #include "test/GpuSim/target/EmitHost.h"
+#include "test/GpuSim/target/SimBackend.h"
 
 using namespace mtp;
 using namespace mtp::gpusim;
@@ -22,13 +24,28 @@ compiler::Machine SimTarget::machine() const {
 
 int64_t SimTarget::workspace() const { return kWorkspace; }
 
-llvm::Expected<compiler::KernelImage>
-SimTarget::emitImage(llvm::Module &module, compiler::KernelCode &code) const {
+std::unique_ptr<codegen::KernelBackend> SimTarget::makeBackend() const {
+  return std::make_unique<SimBackend>(
+      std::string(codegen::kernelBackendCode()) +
+      std::string(simBackendCode()));
+}
+
+llvm::Expected<std::vector<uint32_t>>
+SimTarget::addImages(llvm::ArrayRef<const codegen::KernelObject *> objects,
+                     compiler::KernelCode &code) const {
   code.format = schema::ImageFormat::Hosted;
-  auto bytes = gpu::emitHostImage(module);
+  llvm::SmallVector<llvm::StringRef> files;
+  for (const codegen::KernelObject *object : objects)
+    files.emplace_back(object->parts.front().data(),
+                       object->parts.front().size());
+  auto bytes = gpu::linkHostImage(files);
   if (!bytes)
     return bytes.takeError();
-  compiler::KernelImage image;
-  image.bytes = std::move(*bytes);
-  return image;
+  code.images.push_back({std::move(*bytes), {}});
+  return std::vector<uint32_t>(objects.size(), code.images.size() - 1);
+}
+
+std::vector<compiler::KernelResources>
+SimTarget::readResources(const codegen::KernelObject &) const {
+  return {};
 }

@@ -21,8 +21,12 @@ public:
   compiler::Machine machine() const override;
 
 protected:
-  llvm::Expected<compiler::KernelImage>
-  emitImage(llvm::Module &module, compiler::KernelCode &code) const override;
+  std::unique_ptr<codegen::KernelBackend> makeBackend() const override;
+  llvm::Expected<std::vector<uint32_t>>
+  addImages(llvm::ArrayRef<const codegen::KernelObject *> objects,
+            compiler::KernelCode &code) const override;
+  std::vector<compiler::KernelResources>
+  readResources(const codegen::KernelObject &object) const override;
   int64_t workspace() const override;
 
 private:

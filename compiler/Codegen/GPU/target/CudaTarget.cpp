@@ -3,10 +3,13 @@
 #include "compiler/Codegen/GPU/target/CudaTarget.h"
 
 #include "compiler/Codegen/GPU/Kernels.h"
+#include "compiler/Codegen/GPU/target/CudaBackend.h"
 #include "compiler/Codegen/GPU/target/EmitPtx.h"
 #include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "compiler/Codegen/GPU/target/LoopKernels.h"
 #include "compiler/Codegen/GPU/target/PtxasReport.h"
+#include "compiler/Codegen/Units/BackendCode.h"
+#include "compiler/Codegen/Units/KernelUnits.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
@@ -116,54 +119,43 @@ static llvm::StringSet<> kernelsWithLive(ModuleOp module) {
   return names;
 }
 
-/// Emits all kernels of `module` into `kernels`.
-static LogicalResult emitKernels(ModuleOp module,
-                                 mlir::gpu::GPUModuleOp kernels,
-                                 compiler::KernelCode &code) {
-  OpBuilder builder(module.getContext());
-  llvm::StringSet<> withLive = kernelsWithLive(module);
-  for (auto kernel : module.getOps<exec::KernelOp>()) {
-    if (isa<exec::GemmKernelAttr>(kernel.getKernel()))
-      continue;
-    KernelSpec spec{symbolInImage(kernel.getSymName()), kernel.getKernel(),
-                    kernel.hasBody() ? &kernel.getBody() : nullptr,
-                    withLive.contains(kernel.getSymName())};
-    FailureOr<GpuLaunch> launch = emitGpuKernel(builder, kernels, spec);
-    if (failed(launch))
-      return kernel.emitOpError("has no code on this target");
-    code.launchOf[kernel.getSymName()] = {spec.symbol,
-                                          uint64_t(launch->blocks),
-                                          uint32_t(launch->rowsPerGroup),
-                                          uint32_t(launch->threads),
-                                          /*sharedBytes=*/0,
-                                          uint64_t(launch->mostBlocks),
-                                          spec.takesLive};
-  }
-  return success();
+std::unique_ptr<KernelBackend> CudaTarget::makeBackend() const {
+  return std::make_unique<::mtp::gpu::CudaBackend>(
+      chip, std::string(kernelBackendCode()));
 }
 
-llvm::Expected<compiler::KernelImage>
-CudaTarget::emitImage(llvm::Module &module, compiler::KernelCode &code) const {
-  compiler::KernelImage image;
-  auto ptx = ::mtp::gpu::emitPtx(module, chip);
-  if (!ptx)
-    return ptx.takeError();
-  auto cubin = ::mtp::gpu::assemblePtx(*ptx, chip);
-  if (!cubin)
-    return cubin.takeError();
-  // The driver takes PTX as a string, which ends with a zero.
-  std::vector<char> text(ptx->c_str(), ptx->c_str() + ptx->size() + 1);
-  if (cubin->bytes.empty()) {
-    code.format = schema::ImageFormat::Ptx;
-    image.bytes = std::move(text);
-    return image;
+/// An image for each kernel: ptxas then gives a kernel the registers that it
+/// would give it among others, which relocatable cubins, linked, do not.
+llvm::Expected<std::vector<uint32_t>>
+CudaTarget::addImages(ArrayRef<const KernelObject *> objects,
+                      compiler::KernelCode &code) const {
+  using ::mtp::gpu::CudaBackend;
+  std::vector<uint32_t> numbers;
+  for (const KernelObject *object : objects) {
+    numbers.push_back(code.images.size());
+    compiler::KernelImage &image = code.images.emplace_back();
+    // The driver takes PTX as a string, which ends with a zero.
+    std::vector<char> text = object->parts[CudaBackend::kPtx];
+    text.push_back(0);
+    if (object->parts.size() <= CudaBackend::kCubin) {
+      code.format = schema::ImageFormat::Ptx;
+      image.bytes = std::move(text);
+      continue;
+    }
+    code.format = schema::ImageFormat::Cubin;
+    image.bytes = object->parts[CudaBackend::kCubin];
+    image.ptx = std::move(text);
   }
-  code.format = schema::ImageFormat::Cubin;
-  image.bytes = std::move(cubin->bytes);
-  image.ptx = std::move(text);
-  llvm::append_range(code.resources,
-                     ::mtp::gpu::readPtxasReport(cubin->report));
-  return image;
+  return numbers;
+}
+
+std::vector<compiler::KernelResources>
+CudaTarget::readResources(const KernelObject &object) const {
+  using ::mtp::gpu::CudaBackend;
+  if (object.parts.size() <= CudaBackend::kReport)
+    return {};
+  const std::vector<char> &report = object.parts[CudaBackend::kReport];
+  return ::mtp::gpu::readPtxasReport(StringRef(report.data(), report.size()));
 }
 
 /// The products that programs leave to a library, each once.
@@ -184,55 +176,140 @@ static std::vector<compiler::LibraryGemm> libraryGemms(ModuleOp module) {
   return {gemms.begin(), gemms.end()};
 }
 
-FailureOr<compiler::KernelImage>
-CudaTarget::makeImage(mlir::gpu::GPUModuleOp kernels,
-                      compiler::KernelCode &code) const {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> translated =
-      ::mtp::gpu::translateGpuModule(kernels, context);
-  if (!translated)
-    return failure();
-  llvm::Expected<compiler::KernelImage> image = emitImage(*translated, code);
-  if (!image)
-    return kernels.emitError("cannot make an image of the kernels: ")
-           << llvm::toString(image.takeError());
-  return std::move(*image);
+/// The objects of `units`, in their order.
+static std::vector<const KernelObject *>
+objectsOf(ArrayRef<CompiledUnit> units) {
+  std::vector<const KernelObject *> objects;
+  for (const CompiledUnit &unit : units)
+    objects.push_back(unit.object.get());
+  return objects;
 }
 
-/// The threads that each kernel was written for.
-static llvm::StringMap<uint64_t> threadsOfKernels(ModuleOp holder) {
+namespace {
+/// The kernels of a plan that need code, and how each is launched.
+struct PlanKernels {
+  std::vector<exec::KernelOp> ops;
+  std::vector<UnitRequest> requests;
+  /// Filled when the requests are emitted.
+  std::vector<GpuLaunch> launches;
+  std::vector<bool> takesLive;
+};
+} // namespace
+
+/// Emits a kernel into a gpu.module of `unit`.
+static LogicalResult emitUnit(OpBuilder &builder, ModuleOp unit,
+                              exec::KernelOp kernel, bool takesLive,
+                              GpuLaunch &launch) {
+  builder.setInsertionPointToEnd(unit.getBody());
+  auto module =
+      mlir::gpu::GPUModuleOp::create(builder, unit.getLoc(), "kernels");
+  KernelSpec spec{kUnitSymbol.str(), kernel.getKernel(),
+                  kernel.hasBody() ? &kernel.getBody() : nullptr, takesLive};
+  FailureOr<GpuLaunch> emitted = emitGpuKernel(builder, module, spec);
+  if (failed(emitted))
+    return kernel.emitOpError("has no code on this target");
+  launch = *emitted;
+  return success();
+}
+
+/// Lists the kernels of `module`; `kernels` must outlive the requests.
+static void listKernels(ModuleOp module, PlanKernels &kernels) {
+  llvm::StringSet<> withLive = kernelsWithLive(module);
+  for (auto kernel : module.getOps<exec::KernelOp>())
+    if (!isa<exec::GemmKernelAttr>(kernel.getKernel()))
+      kernels.ops.push_back(kernel);
+  kernels.launches.resize(kernels.ops.size());
+  for (auto [kernel, launch] : llvm::zip(kernels.ops, kernels.launches)) {
+    bool takesLive = withLive.contains(kernel.getSymName());
+    kernels.takesLive.push_back(takesLive);
+    kernels.requests.push_back(
+        {kernel.getSymName().str(), symbolInImage(kernel.getKind()),
+         [kernel, takesLive, &launch](OpBuilder &builder, ModuleOp unit) {
+           return emitUnit(builder, unit, kernel, takesLive, launch);
+         }});
+  }
+}
+
+LogicalResult
+CudaTarget::compileKernels(ModuleOp module,
+                           const compiler::CodegenOptions &options,
+                           compiler::KernelCode &code) const {
+  PlanKernels kernels;
+  listKernels(module, kernels);
+  if (kernels.ops.empty())
+    return success();
+  auto units = compileUnits(*module.getContext(), module.getLoc(),
+                            kernels.requests, *makeBackend(), options);
+  if (failed(units))
+    return failure();
+  auto images = addImages(objectsOf(*units), code);
+  if (!images)
+    return module.emitError("cannot make an image of the kernels: ")
+           << llvm::toString(images.takeError());
+  for (auto [i, unit] : llvm::enumerate(*units)) {
+    const GpuLaunch &launch = kernels.launches[i];
+    StringRef name = kernels.ops[i].getSymName();
+    code.launchOf[name] = {unit.symbol,
+                           (*images)[i],
+                           uint64_t(launch.blocks),
+                           uint32_t(launch.rowsPerGroup),
+                           uint32_t(launch.threads),
+                           /*sharedBytes=*/0,
+                           uint64_t(launch.mostBlocks),
+                           kernels.takesLive[i]};
+    for (compiler::KernelResources &own : readResources(*unit.object)) {
+      own.symbol = symbolInImage(name);
+      own.threads = uint64_t(launch.threads);
+      code.resources.push_back(std::move(own));
+    }
+  }
+  // A module lists the kernels of a program from its end.
+  std::reverse(code.resources.begin(), code.resources.end());
+  return success();
+}
+
+LogicalResult CudaTarget::compileLoop(ModuleOp module,
+                                      const compiler::CodegenOptions &options,
+                                      compiler::KernelCode &code) const {
   llvm::StringMap<uint64_t> threads;
-  holder.walk([&](mlir::gpu::GPUFuncOp kernel) {
-    threads[kernel.getName()] = kernel.getKnownBlockSize()->front();
-  });
-  return threads;
+  UnitRequest request{"loop", "loop", [&](OpBuilder &builder, ModuleOp unit) {
+                        builder.setInsertionPointToEnd(unit.getBody());
+                        auto loop = mlir::gpu::GPUModuleOp::create(
+                            builder, unit.getLoc(), "loop");
+                        emitLoopKernels(builder, loop);
+                        for (auto kernel : loop.getOps<mlir::gpu::GPUFuncOp>())
+                          threads[kernel.getName()] =
+                              kernel.getKnownBlockSize()->front();
+                        return success();
+                      }};
+  auto units = compileUnits(*module.getContext(), module.getLoc(), request,
+                            *makeBackend(), options);
+  if (failed(units))
+    return failure();
+  const KernelObject *object = units->front().object.get();
+  auto images = addImages(object, code);
+  if (!images)
+    return module.emitError("cannot make an image of the kernels: ")
+           << llvm::toString(images.takeError());
+  code.loopImage = int(images->front());
+  for (compiler::KernelResources &own : readResources(*object)) {
+    own.threads = threads.lookup(own.symbol);
+    code.resources.push_back(std::move(own));
+  }
+  return success();
 }
 
 FailureOr<compiler::KernelCode>
-CudaTarget::generateCode(ModuleOp module) const {
+CudaTarget::generateCode(ModuleOp module,
+                         const compiler::CodegenOptions &options) const {
   loadGpuDialects(*module.getContext());
-  Location loc = module.getLoc();
-  OwningOpRef<ModuleOp> holder = ModuleOp::create(loc);
-  OpBuilder builder(holder->getBodyRegion());
-  auto kernels = mlir::gpu::GPUModuleOp::create(builder, loc, "kernels");
-  auto loop = mlir::gpu::GPUModuleOp::create(builder, loc, "loop");
   compiler::KernelCode code{schema::ImageFormat::Ptx};
-  if (failed(emitKernels(module, kernels, code)))
+  if (failed(compileKernels(module, options, code)))
     return failure();
   if (code.launchOf.empty())
     return code;
-  emitLoopKernels(builder, loop);
-  llvm::StringMap<uint64_t> threads = threadsOfKernels(*holder);
-  if (failed(::mtp::gpu::lowerGpuModules(*holder)))
-    return module.emitError("cannot lower the kernels to the llvm dialect");
-  FailureOr<compiler::KernelImage> image = makeImage(kernels, code);
-  FailureOr<compiler::KernelImage> loopImage = makeImage(loop, code);
-  if (failed(image) || failed(loopImage))
+  if (failed(compileLoop(module, options, code)))
     return failure();
-  for (compiler::KernelResources &kernel : code.resources)
-    kernel.threads = threads.lookup(kernel.symbol);
-  code.image = std::move(*image);
-  code.loop = std::move(*loopImage);
   std::vector<compiler::LibraryGemm> gemms = libraryGemms(module);
   if (tuneGemms && gemms.empty())
     return module.emitError("expected products of prompts for --tune-gemm: "

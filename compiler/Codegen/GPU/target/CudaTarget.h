@@ -3,19 +3,16 @@
 #ifndef COMPILER_CODEGEN_GPU_TARGET_CUDATARGET_H
 #define COMPILER_CODEGEN_GPU_TARGET_CUDATARGET_H
 
+#include "compiler/Codegen/Units/KernelBackend.h"
 #include "compiler/Target/Target.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/Error.h"
 
-namespace llvm {
-class Module;
-} // namespace llvm
-
 namespace mtp::codegen {
 
-/// One gpu.module of all kernels: as PTX and, where the toolkit has ptxas, a
-/// cubin. A target for another driver of CUDA's interface is a class derived
-/// of this one, which makes images of its own.
+/// Kernels as PTX and, where the toolkit has ptxas and nvlink, a cubin. A
+/// target for another driver of CUDA's interface is a class derived of this
+/// one, which makes images of its own.
 class CudaTarget : public compiler::Target {
 public:
   static constexpr llvm::StringLiteral kName = "cuda";
@@ -30,7 +27,8 @@ public:
   bool runsGraphs() const override { return true; }
   void addSchedulePasses(mlir::OpPassManager &manager) const override;
   mlir::FailureOr<compiler::KernelCode>
-  generateCode(mlir::ModuleOp module) const override;
+  generateCode(mlir::ModuleOp module,
+               const compiler::CodegenOptions &options) const override;
 
 protected:
   /// What a plan says of its machine where kernels are a GPU's.
@@ -43,17 +41,29 @@ protected:
   /// Fails where options are wrong for any such target.
   static Status checkOptions(const compiler::TargetOptions &options);
 
-  /// Makes an image of translated kernels, of which it consumes the contents;
-  /// says in `code` of what format it is, and what its assembler says.
-  virtual llvm::Expected<compiler::KernelImage>
-  emitImage(llvm::Module &module, compiler::KernelCode &code) const;
+  /// Makes what compiles kernels.
+  virtual std::unique_ptr<KernelBackend> makeBackend() const;
+
+  /// Appends images of compiled kernels to those in `code`, says of what format
+  /// they are, and returns the number of the image of each object.
+  virtual llvm::Expected<std::vector<uint32_t>>
+  addImages(llvm::ArrayRef<const KernelObject *> objects,
+            compiler::KernelCode &code) const;
+
+  /// Reads what the assembler says of the one kernel of an object.
+  virtual std::vector<compiler::KernelResources>
+  readResources(const KernelObject &object) const;
 
   /// Bytes that a library may use in one product.
   virtual int64_t workspace() const;
 
 private:
-  mlir::FailureOr<compiler::KernelImage>
-  makeImage(mlir::gpu::GPUModuleOp kernels, compiler::KernelCode &code) const;
+  mlir::LogicalResult compileKernels(mlir::ModuleOp module,
+                                     const compiler::CodegenOptions &options,
+                                     compiler::KernelCode &code) const;
+  mlir::LogicalResult compileLoop(mlir::ModuleOp module,
+                                  const compiler::CodegenOptions &options,
+                                  compiler::KernelCode &code) const;
 
   std::string chip;
   int64_t libraryRows;

@@ -6,21 +6,25 @@
 #include "compiler/Codegen/GPU/target/PrepareForPtxas.h"
 #include "compiler/Codegen/OptimizeModule.h"
 #include "compiler/Codegen/TemporaryFile.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include <mutex>
 
 using namespace mtp::gpu;
 using namespace llvm;
@@ -33,10 +37,13 @@ static Error ioError(const Twine &message) {
 }
 
 static Expected<const Target *> findTarget(const Triple &triple) {
-  LLVMInitializeNVPTXTargetInfo();
-  LLVMInitializeNVPTXTarget();
-  LLVMInitializeNVPTXTargetMC();
-  LLVMInitializeNVPTXAsmPrinter();
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
   std::string error;
   if (const Target *found = TargetRegistry::lookupTarget(triple, error))
     return found;
@@ -67,7 +74,8 @@ std::vector<std::string> mtp::gpu::knownChips() {
   return chips;
 }
 
-static Expected<std::unique_ptr<TargetMachine>> makeMachine(StringRef chip) {
+Expected<std::unique_ptr<TargetMachine>>
+mtp::gpu::makePtxMachine(StringRef chip) {
   Triple triple = nvptx();
   Expected<const Target *> found = findTarget(triple);
   if (!found)
@@ -123,23 +131,32 @@ static void expandLoadsOnce(Module &module) {
   }
 }
 
-Expected<std::string> mtp::gpu::emitPtx(Module &module, StringRef chip) {
-  auto machine = makeMachine(chip);
-  if (!machine)
-    return machine.takeError();
-  module.setTargetTriple((*machine)->getTargetTriple());
-  module.setDataLayout((*machine)->createDataLayout());
+void mtp::gpu::optimizeForPtx(Module &module, TargetMachine &machine) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
   expandLoadsOnce(module);
-  mtp::codegen::optimizeModule(module, **machine);
+  mtp::codegen::optimizeModule(module, machine);
   prepareForPtxas(module);
+}
+
+Expected<std::string> mtp::gpu::writePtx(Module &module,
+                                         TargetMachine &machine) {
   SmallString<0> text;
   raw_svector_ostream stream(text);
   legacy::PassManager codegen;
-  if ((*machine)->addPassesToEmitFile(codegen, stream, nullptr,
-                                      CodeGenFileType::AssemblyFile))
+  if (machine.addPassesToEmitFile(codegen, stream, nullptr,
+                                  CodeGenFileType::AssemblyFile))
     return createStringError(errc::not_supported, "cannot emit PTX");
   codegen.run(module);
   return text.str().str();
+}
+
+Expected<std::string> mtp::gpu::emitPtx(Module &module, StringRef chip) {
+  auto machine = makePtxMachine(chip);
+  if (!machine)
+    return machine.takeError();
+  optimizeForPtx(module, **machine);
+  return writePtx(module, **machine);
 }
 
 static Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
@@ -150,11 +167,9 @@ static Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
   return std::move(*file);
 }
 
-/// Runs ptxas over files; the report holds its messages, errors included.
-static Error runPtxas(StringRef program, StringRef chip, StringRef ptx,
-                      StringRef cubin, StringRef report) {
-  std::string arch = ("-arch=" + chip).str();
-  StringRef arguments[] = {program, "-v", arch, ptx, "-o", cubin};
+/// Runs a program of the toolkit, whose messages go to the file `report`.
+static Error runTool(StringRef program, ArrayRef<StringRef> arguments,
+                     StringRef report) {
   std::optional<StringRef> redirects[] = {StringRef(""), report, report};
   std::string message;
   int code = sys::ExecuteAndWait(program, arguments, /*Env=*/std::nullopt,
@@ -165,40 +180,70 @@ static Error runPtxas(StringRef program, StringRef chip, StringRef ptx,
   Expected<std::unique_ptr<MemoryBuffer>> said = readFile(report);
   if (!said)
     return said.takeError();
-  return ioError("ptxas failed: " + (*said)->getBuffer().trim() + message);
+  return ioError(sys::path::filename(program) +
+                 " failed: " + (*said)->getBuffer().trim() + message);
+}
+
+namespace {
+/// A temporary file that is removed at the end of the scope.
+class ScratchFile {
+public:
+  static Expected<std::unique_ptr<ScratchFile>> create(StringRef suffix) {
+    Expected<SmallString<128>> path =
+        mtp::codegen::makeTemporary("mtpc-ptx", suffix);
+    if (!path)
+      return path.takeError();
+    return std::make_unique<ScratchFile>(*path);
+  }
+  explicit ScratchFile(const SmallString<128> &path)
+      : name(path), remover(path) {}
+
+  StringRef path() const { return name; }
+
+  Error write(StringRef text) {
+    std::error_code error;
+    raw_fd_ostream stream(name, error);
+    stream << text;
+    stream.close();
+    if (!error && !stream.has_error())
+      return Error::success();
+    stream.clear_error();
+    return ioError("cannot write a temporary file");
+  }
+
+private:
+  SmallString<128> name;
+  FileRemover remover;
+};
+} // namespace
+
+static std::string ptxasPath() {
+  return sys::Process::GetEnv("CUDA_HOME").value_or("/usr/local/cuda") +
+         "/bin/ptxas";
 }
 
 static Expected<Cubin> assembleWith(StringRef program, StringRef ptx,
                                     StringRef chip) {
-  Expected<SmallString<128>> input =
-      mtp::codegen::makeTemporary("mtpc-ptx", "ptx");
+  auto input = ScratchFile::create("ptx");
   if (!input)
     return input.takeError();
-  FileRemover removeInput(*input);
-  Expected<SmallString<128>> output =
-      mtp::codegen::makeTemporary("mtpc-ptx", "cubin");
+  auto output = ScratchFile::create("cubin");
   if (!output)
     return output.takeError();
-  FileRemover removeOutput(*output);
-  Expected<SmallString<128>> report =
-      mtp::codegen::makeTemporary("mtpc-ptx", "txt");
+  auto report = ScratchFile::create("txt");
   if (!report)
     return report.takeError();
-  FileRemover removeReport(*report);
-  std::error_code error;
-  raw_fd_ostream stream(*input, error);
-  stream << ptx;
-  stream.close();
-  if (error || stream.has_error()) {
-    stream.clear_error();
-    return ioError("cannot write a temporary file");
-  }
-  if (Error failed = runPtxas(program, chip, *input, *output, *report))
+  if (Error failed = (*input)->write(ptx))
     return std::move(failed);
-  Expected<std::unique_ptr<MemoryBuffer>> bytes = readFile(*output);
+  std::string arch = ("-arch=" + chip).str();
+  StringRef arguments[] = {program,          "-v", arch,
+                           (*input)->path(), "-o", (*output)->path()};
+  if (Error failed = runTool(program, arguments, (*report)->path()))
+    return std::move(failed);
+  auto bytes = readFile((*output)->path());
   if (!bytes)
     return bytes.takeError();
-  Expected<std::unique_ptr<MemoryBuffer>> said = readFile(*report);
+  auto said = readFile((*report)->path());
   if (!said)
     return said.takeError();
   StringRef contents = (*bytes)->getBuffer();
@@ -208,13 +253,32 @@ static Expected<Cubin> assembleWith(StringRef program, StringRef ptx,
 }
 
 Expected<Cubin> mtp::gpu::assemblePtx(StringRef ptx, StringRef chip) {
-  std::string program =
-      sys::Process::GetEnv("CUDA_HOME").value_or("/usr/local/cuda") +
-      "/bin/ptxas";
+  std::string program = ptxasPath();
   if (!sys::fs::can_execute(program)) {
     Cubin none;
     none.absence = "no ptxas at '" + program + "'";
     return none;
   }
   return assembleWith(program, ptx, chip);
+}
+
+/// Digest of a file's contents; empty if it cannot be read.
+static std::string contentDigest(StringRef path) {
+  auto file = readFile(path);
+  if (!file) {
+    consumeError(file.takeError());
+    return "";
+  }
+  BLAKE3 hasher;
+  hasher.update((*file)->getBuffer());
+  return toHex(hasher.final<16>());
+}
+
+const std::string &mtp::gpu::assemblerIdentity() {
+  static const std::string identity = [] {
+    std::string program = ptxasPath();
+    return sys::fs::can_execute(program) ? "ptxas " + contentDigest(program)
+                                         : std::string("no ptxas");
+  }();
+  return identity;
 }

@@ -5,6 +5,8 @@
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Target/TargetMachine.h"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,8 +20,19 @@ inline constexpr unsigned kLeastChip = 90;
 /// later.
 std::vector<std::string> knownChips();
 
-/// The PTX of a module of kernels for `chip`, such as "sm_90". Consumes the
-/// module's contents.
+/// Makes the machine that PTX for `chip`, such as "sm_90", is made with.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+makePtxMachine(llvm::StringRef chip);
+
+/// Optimises a module of kernels and prepares it for `writePtx`.
+void optimizeForPtx(llvm::Module &module, llvm::TargetMachine &machine);
+
+/// Writes the PTX of an optimised module, whose contents it consumes.
+llvm::Expected<std::string> writePtx(llvm::Module &module,
+                                     llvm::TargetMachine &machine);
+
+/// Makes the PTX of a module of kernels for `chip`: all of the above. Consumes
+/// the module's contents.
 llvm::Expected<std::string> emitPtx(llvm::Module &module, llvm::StringRef chip);
 
 struct Cubin {
@@ -33,6 +46,9 @@ struct Cubin {
 /// Assembles PTX with the toolkit's ptxas, which is looked for under
 /// $CUDA_HOME, or /usr/local/cuda. Its absence is no error, PTX it refuses is.
 llvm::Expected<Cubin> assemblePtx(llvm::StringRef ptx, llvm::StringRef chip);
+
+/// Names the ptxas that `assemblePtx` runs by its content. Computed once.
+const std::string &assemblerIdentity();
 
 } // namespace mtp::gpu
 

@@ -54,9 +54,7 @@ void mtp::gpu::registerGpuDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
-LogicalResult mtp::gpu::lowerGpuModules(ModuleOp module) {
-  PassManager manager(module.getContext());
-  OpPassManager &kernels = manager.nest<mlir::gpu::GPUModuleOp>();
+void mtp::gpu::addGpuLowering(OpPassManager &kernels) {
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   kernels.addPass(createSCFToControlFlowPass());
@@ -70,6 +68,11 @@ LogicalResult mtp::gpu::lowerGpuModules(ModuleOp module) {
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   kernels.addPass(createReconcileUnrealizedCastsPass());
+}
+
+LogicalResult mtp::gpu::lowerGpuModules(ModuleOp module) {
+  PassManager manager(module.getContext());
+  addGpuLowering(manager.nest<mlir::gpu::GPUModuleOp>());
   return manager.run(module);
 }
 

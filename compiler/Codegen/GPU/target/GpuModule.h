@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/IR/LLVMContext.h"
 #include <memory>
 
@@ -17,6 +18,9 @@ namespace mtp::gpu {
 /// Registers the dialects that GPU kernels are written in, and how each goes
 /// to LLVM; a registry has to have them before a gpu.module is lowered.
 void registerGpuDialects(mlir::DialectRegistry &registry);
+
+/// Adds the passes that lower a gpu.module to the llvm and nvvm dialects.
+void addGpuLowering(mlir::OpPassManager &kernels);
 
 /// Lowers every gpu.module in `module`, in place, to the llvm and nvvm
 /// dialects. The same for each chip and driver: what differs between them

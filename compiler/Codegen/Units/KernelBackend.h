@@ -1,0 +1,60 @@
+//===- KernelBackend.h - From one kernel's operations to code ---*- C++ -*-===//
+//
+// A kernel is the unit of code generation: its emitter leaves a module of its
+// own, a backend makes an object of that module, and the target links the
+// objects of a plan into an image.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_UNITS_KERNELBACKEND_H
+#define COMPILER_CODEGEN_UNITS_KERNELBACKEND_H
+
+#include "compiler/Target/CodegenOptions.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mtp::codegen {
+
+/// A kernel as code. The parts are the backend's own: an ELF object, or PTX,
+/// a cubin and the assembler's report.
+struct KernelObject {
+  std::vector<std::vector<char>> parts;
+};
+
+/// Compiles kernels one after another, in one thread.
+class KernelCompiler {
+public:
+  virtual ~KernelCompiler() = default;
+
+  /// Compiles the kernel in `unit`, whose contents it consumes. The object
+  /// exports the kernel as `symbol`; other symbols of the object begin with
+  /// `symbol`, or are not visible outside. Errors are diagnostics of `unit`.
+  virtual mlir::FailureOr<KernelObject>
+  compile(mlir::ModuleOp unit, llvm::StringRef symbol,
+          compiler::KernelSeconds &seconds) = 0;
+};
+
+/// Makes compilers of kernels for one machine.
+class KernelBackend {
+public:
+  virtual ~KernelBackend() = default;
+
+  /// Everything that decides the bytes of an object, apart from the unit and
+  /// LLVM: the machine, options, and a fingerprint of the code of the backend.
+  virtual std::string identity() const = 0;
+
+  /// Whether kernels of one image with equal units may share a symbol. If not,
+  /// each gets an object of its own.
+  virtual bool sharesSymbols() const { return true; }
+
+  /// May be called from any thread.
+  virtual std::unique_ptr<KernelCompiler>
+  makeCompiler(mlir::MLIRContext &context) const = 0;
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_UNITS_KERNELBACKEND_H

@@ -1,0 +1,29 @@
+//===- Stopwatch.h - Time of a scope ----------------------------*- C++ -*-===//
+
+#ifndef COMPILER_CODEGEN_UNITS_STOPWATCH_H
+#define COMPILER_CODEGEN_UNITS_STOPWATCH_H
+
+#include <chrono>
+
+namespace mtp::codegen {
+
+/// Adds the seconds of its scope to a number.
+class Stopwatch {
+public:
+  explicit Stopwatch(double &seconds)
+      : seconds(seconds), begin(std::chrono::steady_clock::now()) {}
+  ~Stopwatch() {
+    auto end = std::chrono::steady_clock::now();
+    seconds += std::chrono::duration<double>(end - begin).count();
+  }
+  Stopwatch(const Stopwatch &) = delete;
+  Stopwatch &operator=(const Stopwatch &) = delete;
+
+private:
+  double &seconds;
+  std::chrono::steady_clock::time_point begin;
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_UNITS_STOPWATCH_H
