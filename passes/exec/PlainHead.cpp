@@ -5,12 +5,12 @@
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
-using namespace mlir::exec;
 
-LinearOp mlir::mtp::findPlainHead(Value logits) {
-  auto linear = logits.getDefiningOp<LinearOp>();
-  return linear && !linear.isGated() && !linear.getResidual() ? linear
-                                                              : LinearOp();
+exec::LinearOp mlir::mtp::findPlainHead(Value logits) {
+  auto linear = logits.getDefiningOp<exec::LinearOp>();
+  return linear && !linear.isGated() && !linear.getResidual()
+             ? linear
+             : exec::LinearOp();
 }
 
 mlir::mtp::ChangedHead mlir::mtp::findChangedHead(Value logits) {
@@ -20,9 +20,9 @@ mlir::mtp::ChangedHead mlir::mtp::findChangedHead(Value logits) {
   pending.insert(logits);
   for (size_t i = 0; i < pending.size(); ++i) {
     auto result = dyn_cast<OpResult>(pending[i]);
-    if (!result || isa<ExcludeOp>(result.getOwner()))
+    if (!result || isa<exec::ExcludeOp>(result.getOwner()))
       continue;
-    auto linear = dyn_cast<LinearOp>(result.getOwner());
+    auto linear = dyn_cast<exec::LinearOp>(result.getOwner());
     if (linear && linear.isHead())
       return {linear, logits.getDefiningOp()};
     for (Value operand : result.getOwner()->getOperands())

@@ -68,8 +68,8 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
        llvm::enumerate(body.getTerminator()->getOperands())) {
     auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr);
     std::string fallback = ("result" + llvm::Twine(index)).str();
-    OutputOp::create(builder, loc, name ? name.getValue() : fallback,
-                     mapping.lookup(value), /*of=*/OutputRowsAttr());
+    exec::OutputOp::create(builder, loc, name ? name.getValue() : fallback,
+                           mapping.lookup(value), /*of=*/OutputRowsAttr());
   }
   return success();
 }

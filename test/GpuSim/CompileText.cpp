@@ -8,7 +8,6 @@
 #include "mlir/Parser/Parser.h"
 #include "test/GpuSim/target/EmitHost.h"
 
-using namespace mtp::gpusim::test;
 using namespace mlir;
 
 /// Parses, lowers and translates; null with `error` where that fails.
@@ -16,7 +15,7 @@ static std::unique_ptr<llvm::Module> translateText(const std::string &text,
                                                    llvm::LLVMContext &context,
                                                    std::string &error) {
   DialectRegistry registry;
-  mtp::gpu::registerGpuDialects(registry);
+  ::mtp::gpu::registerGpuDialects(registry);
   MLIRContext mlirContext(registry, MLIRContext::Threading::DISABLED);
   mlirContext.loadAllAvailableDialects();
   ScopedDiagnosticHandler handler(&mlirContext, [&](Diagnostic &diagnostic) {
@@ -25,23 +24,25 @@ static std::unique_ptr<llvm::Module> translateText(const std::string &text,
   });
   OwningOpRef<ModuleOp> module =
       parseSourceString<ModuleOp>(text, &mlirContext);
-  if (!module || failed(mtp::gpu::lowerGpuModules(*module)))
+  if (!module || failed(::mtp::gpu::lowerGpuModules(*module)))
     return nullptr;
   auto kernels = module->getOps<gpu::GPUModuleOp>();
   if (!llvm::hasSingleElement(kernels)) {
     error = "expected one gpu.module";
     return nullptr;
   }
-  return mtp::gpu::translateGpuModule(*kernels.begin(), context);
+  return ::mtp::gpu::translateGpuModule(*kernels.begin(), context);
 }
 
-CompiledImage mtp::gpusim::test::compileForSimulator(const std::string &text) {
+namespace mtp::gpusim::test {
+
+CompiledImage compileForSimulator(const std::string &text) {
   CompiledImage result;
   llvm::LLVMContext context;
   auto module = translateText(text, context, result.error);
   if (!module)
     return result;
-  llvm::Expected<std::vector<char>> image = mtp::gpu::emitHostImage(*module);
+  llvm::Expected<std::vector<char>> image = ::mtp::gpu::emitHostImage(*module);
   if (image)
     result.image = std::move(*image);
   else
@@ -49,20 +50,19 @@ CompiledImage mtp::gpusim::test::compileForSimulator(const std::string &text) {
   return result;
 }
 
-CompiledPtx mtp::gpusim::test::compileToPtx(const std::string &text,
-                                            const std::string &chip) {
+CompiledPtx compileToPtx(const std::string &text, const std::string &chip) {
   CompiledPtx result;
   llvm::LLVMContext context;
   auto module = translateText(text, context, result.error);
   if (!module)
     return result;
-  llvm::Expected<std::string> ptx = mtp::gpu::emitPtx(*module, chip);
+  llvm::Expected<std::string> ptx = ::mtp::gpu::emitPtx(*module, chip);
   if (!ptx) {
     result.error = llvm::toString(ptx.takeError());
     return result;
   }
   result.ptx = std::move(*ptx);
-  auto cubin = mtp::gpu::assemblePtx(result.ptx, chip);
+  auto cubin = ::mtp::gpu::assemblePtx(result.ptx, chip);
   if (!cubin) {
     result.error = llvm::toString(cubin.takeError());
     return result;
@@ -72,3 +72,5 @@ CompiledPtx mtp::gpusim::test::compileToPtx(const std::string &text,
   result.absence = std::move(cubin->absence);
   return result;
 }
+
+} // namespace mtp::gpusim::test

@@ -6,7 +6,7 @@
 #   mtp_precompile(TARGET SET)  lets TARGET start from the headers of SET:
 #     standard   C++ and the artifact's schema: tables readers, runtime, tools
 #     testing    standard, and GoogleTest
-#     mlir       MLIR and LLVM
+#     mlir       standard, MLIR, LLVM and the dialects
 #
 # A source that needs other flags than the rest (exceptions) opts out by
 # SKIP_PRECOMPILE_HEADERS.
@@ -31,10 +31,13 @@ function(mtp_precompiled_target set)
   target_precompile_headers(${target} PRIVATE
     ${MTP_PRECOMPILED_FOLDER}/${set}.h)
   # ccache compares contents; a time in the file would make each one differ.
+  # Templates that headers use are instantiated here, not in each source.
   target_compile_options(${target} PRIVATE
-    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-  if(NOT set STREQUAL mlir)
-    target_link_libraries(${target} PRIVATE mtp_schema_mtp_artifact)
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
+    $<$<CXX_COMPILER_ID:Clang>:-fpch-instantiate-templates>)
+  target_link_libraries(${target} PRIVATE mtp_schema_mtp_artifact)
+  if(set STREQUAL mlir)
+    add_dependencies(${target} MTPDialectIncGen mtp_exec_dialect_tablegen)
   endif()
   if(set STREQUAL testing)
     target_link_libraries(${target} PRIVATE GTest::gtest)

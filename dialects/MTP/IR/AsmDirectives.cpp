@@ -6,11 +6,9 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-ParseResult mtp::parseAttentionOperands(OpAsmParser &parser,
-                                        UnresolvedOperand &q,
-                                        UnresolvedOperand &k,
-                                        std::optional<UnresolvedOperand> &v,
-                                        UnresolvedOperand &rows) {
+ParseResult mlir::mtp::parseAttentionOperands(
+    OpAsmParser &parser, UnresolvedOperand &q, UnresolvedOperand &k,
+    std::optional<UnresolvedOperand> &v, UnresolvedOperand &rows) {
   SMLoc loc = parser.getCurrentLocation();
   SmallVector<UnresolvedOperand> operands;
   if (parser.parseOperandList(operands))
@@ -29,17 +27,18 @@ ParseResult mtp::parseAttentionOperands(OpAsmParser &parser,
   return success();
 }
 
-void mtp::printAttentionOperands(OpAsmPrinter &printer, Operation *, Value q,
-                                 Value k, Value v, Value rows) {
+void mlir::mtp::printAttentionOperands(OpAsmPrinter &printer, Operation *,
+                                       Value q, Value k, Value v, Value rows) {
   printer << q << ", " << k << ", ";
   if (v)
     printer << v << ", ";
   printer << rows;
 }
 
-ParseResult mtp::parseOptionalFirst(OpAsmParser &parser,
-                                    std::optional<UnresolvedOperand> &first,
-                                    UnresolvedOperand &second) {
+ParseResult
+mlir::mtp::parseOptionalFirst(OpAsmParser &parser,
+                              std::optional<UnresolvedOperand> &first,
+                              UnresolvedOperand &second) {
   SMLoc loc = parser.getCurrentLocation();
   SmallVector<UnresolvedOperand> operands;
   if (parser.parseOperandList(operands))
@@ -54,14 +53,15 @@ ParseResult mtp::parseOptionalFirst(OpAsmParser &parser,
   return success();
 }
 
-void mtp::printOptionalFirst(OpAsmPrinter &printer, Operation *, Value first,
-                             Value second) {
+void mlir::mtp::printOptionalFirst(OpAsmPrinter &printer, Operation *,
+                                   Value first, Value second) {
   if (first)
     printer << first << ", ";
   printer << second;
 }
 
-ParseResult mtp::parseStaticTree(OpAsmParser &parser, DenseI64ArrayAttr &tree) {
+ParseResult mlir::mtp::parseStaticTree(OpAsmParser &parser,
+                                       DenseI64ArrayAttr &tree) {
   SmallVector<int64_t> parents;
   if (parser.parseCommaSeparatedList(
           OpAsmParser::Delimiter::OptionalSquare,
@@ -72,8 +72,8 @@ ParseResult mtp::parseStaticTree(OpAsmParser &parser, DenseI64ArrayAttr &tree) {
   return success();
 }
 
-void mtp::printStaticTree(OpAsmPrinter &printer, Operation *,
-                          DenseI64ArrayAttr tree) {
+void mlir::mtp::printStaticTree(OpAsmPrinter &printer, Operation *,
+                                DenseI64ArrayAttr tree) {
   if (!tree)
     return;
   printer << " [";
@@ -81,7 +81,7 @@ void mtp::printStaticTree(OpAsmPrinter &printer, Operation *,
   printer << "]";
 }
 
-ParseResult mtp::parseExtents(OpAsmParser &parser, ArrayAttr &extents) {
+ParseResult mlir::mtp::parseExtents(OpAsmParser &parser, ArrayAttr &extents) {
   SmallVector<Attribute> sizes;
   auto parseExtent = [&]() -> ParseResult {
     FailureOr<ExtentAttr> extent = ExtentAttr::parseSize(parser);
@@ -97,7 +97,8 @@ ParseResult mtp::parseExtents(OpAsmParser &parser, ArrayAttr &extents) {
   return success();
 }
 
-void mtp::printExtents(OpAsmPrinter &printer, Operation *, ArrayAttr extents) {
+void mlir::mtp::printExtents(OpAsmPrinter &printer, Operation *,
+                             ArrayAttr extents) {
   if (extents.empty())
     return;
   printer << "[";
@@ -106,23 +107,23 @@ void mtp::printExtents(OpAsmPrinter &printer, Operation *, ArrayAttr extents) {
   printer << "]";
 }
 
-ParseResult mtp::parseStateInit(OpAsmParser &parser, TypedAttr &init,
-                                TypeAttr elementType) {
+ParseResult mlir::mtp::parseStateInit(OpAsmParser &parser, TypedAttr &init,
+                                      TypeAttr elementType) {
   if (failed(parser.parseOptionalKeyword("init")))
     return success();
   return parser.parseAttribute(init, elementType.getValue());
 }
 
-void mtp::printStateInit(OpAsmPrinter &printer, Operation *, TypedAttr init,
-                         TypeAttr) {
+void mlir::mtp::printStateInit(OpAsmPrinter &printer, Operation *,
+                               TypedAttr init, TypeAttr) {
   if (!init)
     return;
   printer << " init ";
   printer.printAttributeWithoutType(init);
 }
 
-ParseResult mtp::parseRebuild(OpAsmParser &parser, RebuildAttr &rebuild,
-                              IntegerAttr &rows) {
+ParseResult mlir::mtp::parseRebuild(OpAsmParser &parser, RebuildAttr &rebuild,
+                                    IntegerAttr &rows) {
   Builder &builder = parser.getBuilder();
   auto how = Rebuild::Rows;
   int64_t count = 1;
@@ -145,15 +146,16 @@ ParseResult mtp::parseRebuild(OpAsmParser &parser, RebuildAttr &rebuild,
   return success();
 }
 
-void mtp::printRebuild(OpAsmPrinter &printer, Operation *, RebuildAttr rebuild,
-                       IntegerAttr rows) {
+void mlir::mtp::printRebuild(OpAsmPrinter &printer, Operation *,
+                             RebuildAttr rebuild, IntegerAttr rows) {
   if (rebuild.getValue() != Rebuild::Rows)
     printer << " rebuild " << stringifyRebuild(rebuild.getValue());
   else if (rows.getInt() != 1)
     printer << " rebuild rows " << rows.getInt();
 }
 
-ParseResult mtp::parseRuleArguments(OpAsmParser &parser, ArrayAttr &arguments) {
+ParseResult mlir::mtp::parseRuleArguments(OpAsmParser &parser,
+                                          ArrayAttr &arguments) {
   SmallVector<Attribute> names;
   auto parseName = [&]() -> ParseResult {
     SMLoc loc = parser.getCurrentLocation();
@@ -174,8 +176,8 @@ ParseResult mtp::parseRuleArguments(OpAsmParser &parser, ArrayAttr &arguments) {
   return success();
 }
 
-void mtp::printRuleArguments(OpAsmPrinter &printer, Operation *,
-                             ArrayAttr arguments) {
+void mlir::mtp::printRuleArguments(OpAsmPrinter &printer, Operation *,
+                                   ArrayAttr arguments) {
   printer << "(";
   if (arguments)
     llvm::interleaveComma(arguments.getAsRange<RuleArgumentAttr>(), printer,
@@ -185,8 +187,8 @@ void mtp::printRuleArguments(OpAsmPrinter &printer, Operation *,
   printer << ")";
 }
 
-ParseResult mtp::parseRowCount(OpAsmParser &parser, IntegerAttr &rows,
-                               std::optional<UnresolvedOperand> &count) {
+ParseResult mlir::mtp::parseRowCount(OpAsmParser &parser, IntegerAttr &rows,
+                                     std::optional<UnresolvedOperand> &count) {
   rows = parser.getBuilder().getI64IntegerAttr(1);
   if (failed(parser.parseOptionalKeyword("rows")))
     return success();
@@ -203,20 +205,21 @@ ParseResult mtp::parseRowCount(OpAsmParser &parser, IntegerAttr &rows,
   return success();
 }
 
-void mtp::printRowCount(OpAsmPrinter &printer, Operation *, IntegerAttr rows,
-                        Value count) {
+void mlir::mtp::printRowCount(OpAsmPrinter &printer, Operation *,
+                              IntegerAttr rows, Value count) {
   if (count)
     printer << " rows " << count;
   else if (rows.getInt() != 1)
     printer << " rows " << rows.getInt();
 }
 
-ParseResult mtp::parseOwnNames(OpAsmParser &parser, Region &region) {
+ParseResult mlir::mtp::parseOwnNames(OpAsmParser &parser, Region &region) {
   return parser.parseRegion(region, /*arguments=*/{},
                             /*enableNameShadowing=*/true);
 }
 
-void mtp::printOwnNames(OpAsmPrinter &printer, Operation *, Region &region) {
+void mlir::mtp::printOwnNames(OpAsmPrinter &printer, Operation *,
+                              Region &region) {
   printer.printRegion(region);
 }
 

@@ -31,10 +31,7 @@ void MTPDialect::initialize() {
 #include "dialects/MTP/IR/MTPTypes.cpp.inc"
       >();
   registerAttributes();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/MTP/IR/MTPOps.cpp.inc"
-      >();
+  registerMTPDialectOperations(this);
 }
 
 /// The number under `key`, if there is one, lies in [0, high].

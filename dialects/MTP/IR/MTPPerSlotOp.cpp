@@ -29,7 +29,7 @@ static bool isInlineMath(Operation *op) {
              math::SinOp, math::SqrtOp, math::TanhOp, math::TruncOp>(op);
 }
 
-bool mtp::isControlOp(Operation *op) {
+bool mlir::mtp::isControlOp(Operation *op) {
   if (op->hasTrait<InControlBody>())
     return true;
   Dialect *dialect = op->getDialect();
@@ -45,7 +45,7 @@ bool mtp::isControlOp(Operation *op) {
              tensor::SplatOp, tensor::YieldOp>(op);
 }
 
-void mtp::registerControlDialects(DialectRegistry &registry) {
+void mlir::mtp::registerControlDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, math::MathDialect, memref::MemRefDialect,
                   scf::SCFDialect, tensor::TensorDialect>();
 }
@@ -58,7 +58,7 @@ YieldOp PerSlotOp::getYield() {
 // Verifier
 //===----------------------------------------------------------------------===//
 
-Type mtp::typeOfRow(Type rows) {
+Type mlir::mtp::typeOfRow(Type rows) {
   auto tensor = cast<RankedTensorType>(rows);
   if (tensor.getRank() == 1)
     return tensor.getElementType();
@@ -66,7 +66,7 @@ Type mtp::typeOfRow(Type rows) {
                                tensor.getElementType());
 }
 
-RankedTensorType mtp::typeOfRows(int64_t slots, Type row) {
+RankedTensorType mlir::mtp::typeOfRows(int64_t slots, Type row) {
   auto tensor = dyn_cast<RankedTensorType>(row);
   if (!tensor)
     return RankedTensorType::get({slots}, row);

@@ -37,7 +37,9 @@
 
 using namespace mlir;
 
-void mtp::gpu::registerGpuDialects(DialectRegistry &registry) {
+namespace mtp::gpu {
+
+void registerGpuDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
                   mlir::gpu::GPUDialect, LLVM::LLVMDialect, NVVM::NVVMDialect,
                   math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
@@ -54,7 +56,7 @@ void mtp::gpu::registerGpuDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
-void mtp::gpu::addGpuLowering(OpPassManager &kernels) {
+void addGpuLowering(OpPassManager &kernels) {
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   kernels.addPass(createSCFToControlFlowPass());
@@ -70,18 +72,19 @@ void mtp::gpu::addGpuLowering(OpPassManager &kernels) {
   kernels.addPass(createReconcileUnrealizedCastsPass());
 }
 
-LogicalResult mtp::gpu::lowerGpuModules(ModuleOp module) {
+LogicalResult lowerGpuModules(ModuleOp module) {
   PassManager manager(module.getContext());
   addGpuLowering(manager.nest<mlir::gpu::GPUModuleOp>());
   return manager.run(module);
 }
 
-std::unique_ptr<llvm::Module>
-mtp::gpu::translateGpuModule(mlir::gpu::GPUModuleOp module,
-                             llvm::LLVMContext &context) {
+std::unique_ptr<llvm::Module> translateGpuModule(mlir::gpu::GPUModuleOp module,
+                                                 llvm::LLVMContext &context) {
   std::unique_ptr<llvm::Module> translated =
       translateModuleToLLVMIR(module, context, module.getName());
   if (!translated)
     module.emitError("cannot translate the kernels to LLVM IR");
   return translated;
 }
+
+} // namespace mtp::gpu
