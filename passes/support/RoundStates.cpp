@@ -1,6 +1,7 @@
 //===- RoundStates.cpp - States by name -----------------------------------===//
 
 #include "passes/support/RoundStates.h"
+#include "dialects/MTP/IR/StateTable.h"
 #include "runtime/schema/LoopWords.h"
 #include "runtime/schema/PlaceWords.h"
 #include "runtime/schema/SamplingWords.h"
@@ -127,39 +128,83 @@ static bool hasRoom(StateOp state, const Declaration &wanted,
   return true;
 }
 
+/// Checks how the host treats a state that a commit writes: what it would put
+/// back, or begin with, is not what the commit left.
+static LogicalResult verifyUpkeep(StateOp state, CommitOp commit) {
+  llvm::StringRef name = state.getSymName();
+  llvm::StringRef wrong;
+  auto init = dyn_cast_or_null<IntegerAttr>(state.getInitAttr());
+  if (state.getInput())
+    wrong = "input";
+  else if (state.getRebuild() == Rebuild::Save ||
+           state.getRebuild() == Rebuild::Tokens)
+    wrong = "rebuild save or tokens";
+  else if (name == states::kAccepted && init && init.getInt() != 0)
+    wrong = "init other than 0";
+  if (wrong.empty())
+    return success();
+  InFlightDiagnostic diag = state.emitOpError("expected @")
+                            << name << " without '" << wrong
+                            << "', as mtp.commit alone writes it";
+  diag.attachNote(commit.getLoc()) << "the commit is here";
+  return diag;
+}
+
+/// Checks the state that a commit takes the anchor from where the host knows
+/// it: a position that is not known has a negative number.
+static LogicalResult verifyKnown(ModuleOp module) {
+  auto state = module.lookupSymbol<StateOp>(states::kKnown);
+  Operation *commit = state ? findCommit(module) : nullptr;
+  if (!commit)
+    return success();
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  auto init = dyn_cast_or_null<IntegerAttr>(state.getInitAttr());
+  if (hasRoom(state, declarationOf(states::kKnown, 0), envelope) &&
+      state.getRebuild() == Rebuild::Tokens && init && init.getInt() == -1)
+    return success();
+  InFlightDiagnostic diag =
+      state.emitOpError("expected 'mtp.state @known[max_context + 1] : i32 "
+                        "init -1 rebuild tokens', as mtp.commit reads from the "
+                        "state of this name which token the host knows");
+  diag.attachNote(commit->getLoc()) << "the commit is here";
+  return diag;
+}
+
+/// Whether `state` is as a commit writes it; reports where it is not.
+static LogicalResult verifyCommitted(StateOp state, CommitOp commit,
+                                     EnvelopeAttr envelope) {
+  llvm::StringRef name = state.getSymName();
+  int64_t width = widthOf(commit.getHidden());
+  if (hasRoom(state, declarationOf(name, width), envelope))
+    return verifyUpkeep(state, commit);
+  InFlightDiagnostic diag = state.emitOpError("expected ");
+  if (name == states::kAccepted)
+    diag << "one i32 of each slot";
+  else if (name == states::kWindow)
+    diag << "max_k + 1 = " << envelope.getMaxK() + 1 << " i32 of each slot";
+  else
+    diag << "max_k + 1 = " << envelope.getMaxK() + 1 << " rows of " << width
+         << " f32 of each slot";
+  diag << ", as mtp.commit writes them to the state of this name";
+  diag.attachNote(commit.getLoc()) << "the commit is here";
+  return diag;
+}
+
 LogicalResult mlir::mtp::verifyRoundStates(ModuleOp module) {
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   for (RoundOp round : module.getOps<RoundOp>())
     for (auto commit : round.getBody()->getOps<CommitOp>())
       for (llvm::StringLiteral name :
-           {states::kAccepted, states::kWindow, states::kHidden}) {
-        auto state = module.lookupSymbol<StateOp>(name);
-        int64_t width = widthOf(commit.getHidden());
-        if (!state || hasRoom(state, declarationOf(name, width), envelope))
-          continue;
-        InFlightDiagnostic diag = state.emitOpError("expected ");
-        if (name == states::kAccepted)
-          diag << "one i32 of each slot";
-        else if (name == states::kWindow)
-          diag << "max_k + 1 = " << envelope.getMaxK() + 1
-               << " i32 of each slot";
-        else
-          diag << "max_k + 1 = " << envelope.getMaxK() + 1 << " rows of "
-               << width << " f32 of each slot";
-        diag << ", as mtp.commit writes them to the state of this name";
-        diag.attachNote(commit.getLoc()) << "the commit is here";
-        return diag;
-      }
-  return success();
+           {states::kAccepted, states::kWindow, states::kHidden})
+        if (auto state = module.lookupSymbol<StateOp>(name))
+          if (failed(verifyCommitted(state, commit, envelope)))
+            return failure();
+  return verifyKnown(module);
 }
 
 bool mlir::mtp::isHostState(llvm::StringRef name) {
-  using namespace states;
-  constexpr llvm::StringLiteral kNames[] = {
-      kActive,     kLength,          kOutTokens,   kOutCount,   kPageTable,
-      kSampling,   kPromptTokens,    kPromptSlots, kSequences,  kLoop,
-      kStopTokens, kPromptPositions, kRing,        kDraftLimit, kDrafterPlaces};
-  return llvm::is_contained(kNames, name);
+  const SharedState *state = findSharedState(name);
+  return state && state->isHosts;
 }
 
 int64_t mlir::mtp::placesAhead(ModuleOp module) {

@@ -3,6 +3,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/HostStates.h"
 
 #include <algorithm>
 #include <optional>
@@ -63,14 +64,10 @@ Status mtp::verifyContract(const Plan &plan, const schema::Kernel &kernel) {
 // Commands
 //===----------------------------------------------------------------------===//
 
-/// The states that the host writes, and nobody else.
+/// Whether the host writes the state, and nobody else.
 static bool isHostState(std::string_view name) {
-  constexpr std::string_view kNames[] = {
-      "active",        "page_table",       "sampling",     "stop_tokens",
-      "prompt_tokens", "prompt_positions", "prompt_slots", "prompt_sequences",
-      "draft_limit",   "drafter_places"};
-  return std::find(std::begin(kNames), std::end(kNames), name) !=
-         std::end(kNames);
+  return std::ranges::find(kHostWrittenStates, name) !=
+         std::end(kHostWrittenStates);
 }
 
 Status mtp::verifyWritable(const Artifact &artifact, const Place &place) {

@@ -351,3 +351,93 @@ mtp.round @several {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// The host would put back drafts that the window has no tokens of.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.state' op expected @accepted without 'rebuild save or tokens', as mtp.commit alone writes it}}
+mtp.state @accepted : i32 rebuild save
+mtp.round @short {
+  %slots = mtp.slots : tensor<?xi32>
+  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %grid, %e : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+mtp.prefill @prompt {
+}
+}
+
+// -----
+
+// A request does not bring what a commit writes.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.state' op expected @window without 'input', as mtp.commit alone writes it}}
+mtp.state @window[max_k + 1] : i32 input
+mtp.round @short {
+  %slots = mtp.slots : tensor<?xi32>
+  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %grid, %e : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+mtp.prefill @prompt {
+}
+}
+
+// -----
+
+// A first chunk has no rows before it.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.state' op expected @accepted without 'init other than 0', as mtp.commit alone writes it}}
+mtp.state @accepted : i32 init 1
+mtp.round @short {
+  %slots = mtp.slots : tensor<?xi32>
+  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %grid, %e : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+mtp.prefill @prompt {
+}
+}
+
+// -----
+
+// Without init -1 every token would be known, as 0.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.state' op expected 'mtp.state @known[max_context + 1] : i32 init -1 rebuild tokens', as mtp.commit reads from the state of this name which token the host knows}}
+mtp.state @known[max_context + 1] : i32 rebuild tokens
+mtp.round @short {
+  %slots = mtp.slots : tensor<?xi32>
+  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %grid, %e : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+mtp.prefill @prompt {
+}
+}
+
+// -----
+
+// A state of the method's own that has this name by chance.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.state' op expected 'mtp.state @known[max_context + 1] : i32 init -1 rebuild tokens', as mtp.commit reads}}
+mtp.state @known[4] : i32 init 7
+mtp.round @short {
+  %slots = mtp.slots : tensor<?xi32>
+  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %grid, %e : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+mtp.prefill @prompt {
+}
+}

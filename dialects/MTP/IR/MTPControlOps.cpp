@@ -1,12 +1,11 @@
 //===- MTPControlOps.cpp - State, and its loads and stores ----------------===//
 
 #include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/StateTable.h"
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "runtime/schema/Limits.h"
-#include "runtime/schema/LoopWords.h"
-#include "runtime/schema/SamplingWords.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -17,89 +16,13 @@ using namespace mlir::mtp;
 // What the host and the programs share
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// An extent as the host wants it.
-struct HostExtent {
-  ExtentUnit unit;
-  int64_t offset = 0;
-  /// Any number will do.
-  bool isFree = false;
-
-  bool matches(ExtentAttr extent) const {
-    return extent.getUnit() == unit && (isFree || extent.getOffset() == offset);
-  }
-};
-
-/// A state that the host reads or writes by its name.
-struct HostState {
-  StringLiteral name;
-  bool isShared;
-  int64_t rank;
-  HostExtent extents[2];
-};
-} // namespace
-
-static constexpr HostExtent kAnyNumber{ExtentUnit::Fixed, 0, /*isFree=*/true};
-
-static constexpr HostState kHostStates[] = {
-    {"length", false, 0, {}},
-    {"out_tokens", false, 1, {{ExtentUnit::MaxK, 1}}},
-    {"out_count", false, 0, {}},
-    {"sampling", false, 1, {{ExtentUnit::Fixed, ::mtp::kSamplingWords}}},
-    {"loop", false, 1, {{ExtentUnit::Fixed, ::mtp::kLoopWords}}},
-    {"stop_tokens", false, 1, {{ExtentUnit::Fixed, ::mtp::kStopTokens}}},
-    {"ring",
-     false,
-     2,
-     {{ExtentUnit::Fixed, ::mtp::kRingRounds}, {ExtentUnit::MaxK, 2}}},
-    {"draft_limit", false, 0, {}},
-    {"page_table", false, 1, {{ExtentUnit::MaxPages}}},
-    {"drafter_places", false, 2, {{ExtentUnit::MaxK}, {ExtentUnit::Fixed, 2}}},
-    {"active", true, 1, {{ExtentUnit::MaxBatch}}},
-    {"prompt_tokens", true, 2, {kAnyNumber, {ExtentUnit::PrefillChunk}}},
-    {"prompt_positions", true, 2, {kAnyNumber, {ExtentUnit::PrefillChunk}}},
-    {"prompt_slots", true, 1, {{ExtentUnit::PrefillChunk}}},
-    {"prompt_sequences",
-     true,
-     2,
-     {{ExtentUnit::Fixed, 5}, {ExtentUnit::MaxBatch}}},
-};
-
-/// How the host wants `state` declared, for a diagnostic.
-static std::string describe(const HostState &state) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << "mtp.state " << (state.isShared ? "shared @" : "@") << state.name;
-  for (int64_t i = 0; i < state.rank; ++i) {
-    const HostExtent &extent = state.extents[i];
-    stream << (i == 0 ? "[" : ", ");
-    if (extent.isFree)
-      stream << "n";
-    else if (extent.unit == ExtentUnit::Fixed)
-      stream << extent.offset;
-    else
-      stream << stringifyExtentUnit(extent.unit);
-    if (extent.unit != ExtentUnit::Fixed && extent.offset != 0)
-      stream << " + " << extent.offset;
-  }
-  stream << (state.rank != 0 ? "] : i32" : " : i32");
-  return text;
-}
-
-/// Null of a state that the host does not know by its name.
-static const HostState *findHostState(StringRef name) {
-  const auto *state = llvm::find_if(
-      kHostStates, [&](const HostState &each) { return each.name == name; });
-  return state == std::end(kHostStates) ? nullptr : state;
-}
-
 /// state_c7
 static LogicalResult verifyHostState(StateOp op) {
-  const HostState *state = findHostState(op.getSymName());
-  if (!state)
+  const SharedState *state = findSharedState(op.getSymName());
+  if (!state || !state->isHosts)
     return success();
   auto extents = llvm::to_vector(op.getExtents().getAsRange<ExtentAttr>());
-  bool matches = op.getShared() == state->isShared &&
+  bool matches = op.getShared() == state->isForAll &&
                  op.getElementType().isSignlessInteger(32) &&
                  int64_t(extents.size()) == state->rank;
   for (int64_t i = 0; matches && i < state->rank; ++i)
@@ -183,7 +106,8 @@ static LogicalResult verifyInput(StateOp op) {
            << (op.getShared() ? "a shared one of " : "") << element;
   if (op.getRebuild() != Rebuild::Rows || op.getRebuildRows() != 1)
     return op.emitOpError("expected no rebuild of an input");
-  if (findHostState(op.getSymName()))
+  const SharedState *known = findSharedState(op.getSymName());
+  if (known && known->isHosts)
     return op.emitOpError("expected another name for an input, as the host "
                           "shares the state @")
            << op.getSymName();
@@ -264,7 +188,7 @@ LogicalResult StoreOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (state.getShared()) // store_c3
     return emitOpError("expected a state of each slot's own, got the shared ")
            << getStateAttr();
-  return verifyWritten(*this, state); // store_c4
+  return verifyWritten(*this, state); // store_c4, store_c5
 }
 
 StateUses mlir::mtp::collectStateUses(Operation *op) {

@@ -260,7 +260,6 @@ def MTP_StoreOp : MTP_StateAccessOp<"store"> {
   let summary = "Write an element of a slot's state";
   let description = [{
     An index out of range is that of the nearest element.
-
     ```mlir
     mtp.store %n, @length[] : i32
     mtp.store %t, @window[%j] : i32
@@ -271,6 +270,7 @@ def MTP_StoreOp : MTP_StateAccessOp<"store"> {
     - (C2) as of mtp.load.
     - (C3) the state is not shared: slots would write over each other.
     - (C4) the state is no input: the host alone writes what a request brings.
+    - (C5) neither the host nor an mtp.commit beside it alone writes the state.
   }];
   let arguments = (ins MTP_StateElement:$value,
       Arg<FlatSymbolRefAttr, "the state", [MemWrite<MTP_SlotResource>]>:$state,

@@ -152,7 +152,7 @@ LogicalResult WriteStateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(verifyState(*this, symbols, getStateAttr(), widthOf(getX()),
                          getRowsPerSlot())))
     return failure();
-  return verifyWritten(*this, // write_state_c4
+  return verifyWritten(*this, // write_state_c4, write_state_c5
                        symbols.lookupNearestSymbolFrom<SlotStateOpInterface>(
                            *this, getStateAttr()));
 }

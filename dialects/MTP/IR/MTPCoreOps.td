@@ -275,7 +275,6 @@ def MTP_WriteStateOp : MTP_StateRowsOp<"write_state",
     The rows of `x`, as many for each slot, become the first rows of the slot's
     state. With `index` it is the rows that it names, n of them for each slot;
     an index below zero leaves its row of the state as it is.
-
     ```mlir
     mtp.write_state %h, @hidden of %slots : tensor<?x192xf32>, tensor<?xi32>
     mtp.write_state %h[%last], @hidden of %slots
@@ -288,6 +287,7 @@ def MTP_WriteStateOp : MTP_StateRowsOp<"write_state",
       rows for each slot.
     - (C3) a state has as many rows as are written.
     - (C4) the state is no input.
+    - (C5) as of mtp.store.
   }];
   let arguments = (ins MTP_Activation:$x,
                        Optional<TensorRankOf<[I32], [1, 2]>>:$index,

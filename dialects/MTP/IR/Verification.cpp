@@ -1,6 +1,7 @@
 //===- Verification.cpp - What the op verifiers share ---------------------===//
 
 #include "dialects/MTP/IR/Verification.h"
+#include "dialects/MTP/IR/StateTable.h"
 #include "runtime/schema/Limits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -197,7 +198,7 @@ LogicalResult mlir::mtp::verifyStateUse(Operation *op,
 LogicalResult mlir::mtp::verifyWritten(Operation *op,
                                        SlotStateOpInterface state) {
   if (!state.getInput())
-    return success();
+    return verifyWriter(op, SymbolTable::getSymbolName(state).getValue());
   InFlightDiagnostic diag =
       op->emitOpError("expected a state that programs write, got the input @")
       << SymbolTable::getSymbolName(state).getValue();

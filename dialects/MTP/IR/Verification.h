@@ -65,7 +65,8 @@ LogicalResult verifyStateUse(Operation *op, SymbolTableCollection &symbols,
                              FlatSymbolRefAttr name, Type elementType,
                              int64_t rank);
 
-/// Programs may write the state: no request brings it.
+/// Programs may write the state: no request brings it, and it has no other
+/// writer (StateTable.h).
 LogicalResult verifyWritten(Operation *op, SlotStateOpInterface state);
 
 /// The symbol is an mtp.vocabulary of `columns` tokens, which the target of the

@@ -551,3 +551,321 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
   } : (tensor<2xi32>) -> ()
   return
 }
+
+// -----
+
+// store_c5: where an mtp.commit stands it writes what the next round begins with.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @length, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
+    mtp.store %s, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %p, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// store_c5: where an mtp.commit stands it writes what the next round begins with.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @accepted : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @accepted, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
+    mtp.store %s, @accepted[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %p, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// store_c5: where an mtp.commit stands it writes what the next round begins with.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @out_count : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @out_count, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
+    mtp.store %s, @out_count[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %p, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// store_c5: where an mtp.commit stands it writes what the next round begins with.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @window[max_k + 1] : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @window, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
+    mtp.store %s, @window[%i] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %p, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// store_c5: where an mtp.commit stands it writes what the next round begins with.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @out_tokens[max_k + 1] : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @out_tokens, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
+    mtp.store %s, @out_tokens[%i] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %p, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// store_c5: under a condition as well, and in a prefill.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.prefill @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %k = mtp.k
+    %none = arith.constant 0 : index
+    %drafts = arith.cmpi sgt, %k, %none : index
+    scf.if %drafts {
+      // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @length, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
+      mtp.store %s, @length[] : i32
+    }
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %p, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// store_c5: in a function that a function calls which a body calls.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @accepted : i32
+func.func private @inner(%s: i32) {
+  // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @accepted, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
+  mtp.store %s, @accepted[] : i32
+  return
+}
+func.func private @outer(%s: i32) {
+  func.call @inner(%s) : (i32) -> ()
+  return
+}
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    func.call @outer(%s) : (i32) -> ()
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %p, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// A round in core ops keeps these itself, beside a prefill that commits.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.state @known[4] : i32
+func.func private @keep(%s: i32) {
+  mtp.store %s, @length[] : i32
+  return
+}
+mtp.round @core {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    func.call @keep(%s) : (i32) -> ()
+    mtp.store %s, @length[] : i32
+    mtp.store %s, @known[%i] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// store_c5: with or without an mtp.commit.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @page_table[max_pages] : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @page_table, which the host alone writes; keep what the method needs in a state of another name}}
+    mtp.store %s, @page_table[%i] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// store_c5: with or without an mtp.commit.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @sampling[8] : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @sampling, which the host alone writes; keep what the method needs in a state of another name}}
+    mtp.store %s, @sampling[%i] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// store_c5: with or without an mtp.commit.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @draft_limit : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @draft_limit, which the host alone writes; keep what the method needs in a state of another name}}
+    mtp.store %s, @draft_limit[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// store_c5: with or without an mtp.commit.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @stop_tokens[8] : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @stop_tokens, which the host alone writes; keep what the method needs in a state of another name}}
+    mtp.store %s, @stop_tokens[%i] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// store_c5: with or without an mtp.commit.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @drafter_places[max_k, 2] : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @drafter_places, which the host alone writes; keep what the method needs in a state of another name}}
+    mtp.store %s, @drafter_places[%i, %i] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// store_c5: with or without an mtp.commit.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @loop[8] : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @loop, which the host writes, and mtpc's own code behind a round; keep what the method needs in a state of another name}}
+    mtp.store %s, @loop[%i] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// store_c5: with or without an mtp.commit.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @ring[32, max_k + 2] : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @ring, which the host writes, and mtpc's own code behind a round; keep what the method needs in a state of another name}}
+    mtp.store %s, @ring[%i, %i] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// store_c5: an mtp.commit takes the anchor from there.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @known[max_context + 1] : i32 init -1 rebuild tokens
+mtp.prefill @p {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @known, which the host alone writes; keep what the method needs in a state of another name}}
+    mtp.store %s, @known[%i] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %p, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}

@@ -364,3 +364,20 @@ func.func @output_c2(%x: tensor<?x8xf32>) {
   mtp.output "logits" %x for tokens : tensor<?x8xf32>
   return
 }
+
+// -----
+
+// write_state_c5
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @hidden[max_k + 1, 8] : f32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  // expected-error @+1 {{'mtp.write_state' op expected a state that the program writes, got @hidden, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
+  mtp.write_state %h, @hidden of %slots : tensor<?x8xf32>, tensor<?xi32>
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %p, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}

@@ -1,0 +1,69 @@
+//===- StateTable.h - Who writes the states with known names ----*- C++ -*-===//
+//
+// The one table of the states that somebody beside the program knows by their
+// names: the host, or the readable ops of a round. Who writes a state decides
+// whether output can depend on it, so what a program may store is asked here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIALECTS_MTP_IR_STATETABLE_H
+#define DIALECTS_MTP_IR_STATETABLE_H
+
+#include "dialects/MTP/IR/MTPOps.h"
+
+namespace mlir::mtp {
+
+enum class StateWriter {
+  /// The host alone, before a launch, a prompt or a sequence.
+  Host,
+  /// The host, and code that mtpc adds to every round.
+  Launch,
+  /// mtp.commit. Code writes it only in a round or prefill without one.
+  Commit,
+  /// The program.
+  Program,
+};
+
+/// The extent of a state that the host shares.
+struct SharedExtent {
+  ExtentUnit unit;
+  int64_t offset = 0;
+  /// Any number will do.
+  bool isFree = false;
+
+  bool matches(ExtentAttr extent) const {
+    return extent.getUnit() == unit && (isFree || extent.getOffset() == offset);
+  }
+};
+
+/// A state with a known name.
+struct SharedState {
+  StringLiteral name;
+  StateWriter writer;
+  /// The host reads or writes it, in every module and in this form. Else the
+  /// readable ops do, and a module without them may have another of this name.
+  bool isHosts;
+  bool isForAll = false;
+  int64_t rank = 0;
+  SharedExtent extents[2] = {};
+};
+
+/// All of them.
+llvm::ArrayRef<SharedState> allSharedStates();
+
+/// The state of this name; null where nobody but the program knows it.
+const SharedState *findSharedState(StringRef name);
+
+/// How the host wants its `state` declared, for a diagnostic.
+std::string describe(const SharedState &state);
+
+/// An mtp.commit in the module, or null.
+Operation *findCommit(Operation *module);
+
+/// Checks that `op` may write the state of this name (store_c5,
+/// write_state_c5).
+LogicalResult verifyWriter(Operation *op, StringRef name);
+
+} // namespace mlir::mtp
+
+#endif // DIALECTS_MTP_IR_STATETABLE_H

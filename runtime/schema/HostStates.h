@@ -1,0 +1,20 @@
+//===- HostStates.h - States that the host alone writes ---------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_SCHEMA_HOSTSTATES_H
+#define MTP_RUNTIME_SCHEMA_HOSTSTATES_H
+
+#include <string_view>
+
+namespace mtp {
+
+/// The states that the host writes and no kernel does. The compiler refuses a
+/// store to one (dialects/MTP/IR/StateTable.cpp), the loader a kernel that
+/// would write it.
+inline constexpr std::string_view kHostWrittenStates[] = {
+    "active",        "page_table",       "sampling",     "stop_tokens",
+    "prompt_tokens", "prompt_positions", "prompt_slots", "prompt_sequences",
+    "draft_limit",   "drafter_places"};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_SCHEMA_HOSTSTATES_H
