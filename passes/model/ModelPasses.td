@@ -57,7 +57,9 @@ def VerifyEntriesPass : Pass<"mtp-verify-entries", "mlir::ModuleOp"> {
       hidden states, of `mtp.refresh` without them, or of `mtp.prompt_rows`.
 
     A round without `mtp.verify` does not say what its target is, and is not
-    checked for E2.
+    checked for E2, but for what `mtp.cache_append` writes to layers that the
+    target uses in another round or prefill. Beside an `mtp.commit` no
+    `mtp.cache_move` moves entries of the target.
 
     Of recurrent layers it is checked that
 

@@ -9,6 +9,7 @@
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
 #include "passes/model/RecurrenceUses.h"
@@ -30,6 +31,10 @@ struct VerifyEntriesPass
 
 private:
   LogicalResult verify(Operation *program);
+  LogicalResult verifyWrites(Operation *program);
+
+  /// Layers that the target uses in any round or prefill, and where.
+  DenseMap<std::pair<Attribute, int64_t>, Operation *> targetLayers;
 };
 
 /// A use of a layer.
@@ -138,6 +143,41 @@ bool BehindLength::holdsFor(OpResult result) {
   return false;
 }
 
+/// Whether a body makes `value` of its slot, once or several times.
+static bool isOfSlot(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isa<PerSlotOp>(argument.getOwner()->getParentOp()) &&
+           argument.getArgNumber() == 1;
+  Operation *op = value.getDefiningOp();
+  if (auto made = dyn_cast<tensor::GenerateOp>(op))
+    return isOfSlot(made.getBody().front().getTerminator()->getOperand(0));
+  return isa<tensor::SplatOp, tensor::FromElementsOp, tensor::CastOp>(op) &&
+         llvm::all_of(isa<tensor::SplatOp>(op) ? op->getOperands().take_front()
+                                               : op->getOperands(),
+                      isOfSlot);
+}
+
+/// Whether rows are of the round's own slots: positions from the length of one
+/// slot on say nothing of another one's.
+static bool areOwnSlots(Value slots) {
+  Operation *op = slots.getDefiningOp();
+  if (auto grouped = dyn_cast_or_null<RegroupOp>(op))
+    return areOwnSlots(grouped.getX());
+  if (auto body = dyn_cast_or_null<PerSlotOp>(op)) {
+    unsigned number = cast<OpResult>(slots).getResultNumber();
+    return isOfSlot(body.getYield().getValues()[number]) &&
+           areOwnSlots(body.getSlots());
+  }
+  return isa_and_nonnull<SlotsOp>(op);
+}
+
+/// Whether rows are behind what their slots have committed.
+static bool areBehindLength(Value rows) {
+  auto made = rows.getDefiningOp<MakeRowsOp>();
+  return made && BehindLength().holds(made.getPositions()) &&
+         areOwnSlots(made.getSlots());
+}
+
 //===----------------------------------------------------------------------===//
 // Entries that are the target's
 //===----------------------------------------------------------------------===//
@@ -207,8 +247,7 @@ static bool isAtOwnPosition(Value tokens, Value rows) {
 
 /// E2 for one use of a layer that the target has.
 static LogicalResult verifyShared(const Use &target, const Use &other) {
-  auto made = other.rows.getDefiningOp<MakeRowsOp>();
-  if (made && BehindLength().holds(made.getPositions()))
+  if (areBehindLength(other.rows))
     return success();
   SameEntries same(target.rows, other.rows);
   bool isSame = target.parts.size() == other.parts.size() &&
@@ -289,9 +328,63 @@ LogicalResult VerifyEntriesPass::verify(Operation *program) {
   return success();
 }
 
+/// The layer of a cache whose entries `op` writes or reads one row by row.
+static std::optional<LayerKey> layerOf(Operation *op) {
+  if (auto found = findUse(op))
+    return found->first;
+  if (auto append = dyn_cast<CacheAppendOp>(op))
+    return LayerKey{append.getCacheAttr(), append.getLayer()};
+  if (auto attention = dyn_cast<CachedAttentionOp>(op))
+    return LayerKey{attention.getCacheAttr(), attention.getLayer()};
+  return std::nullopt;
+}
+
+static LogicalResult refuseWrite(Operation *op, Operation *target,
+                                 StringRef why) {
+  InFlightDiagnostic diag =
+      op->emitOpError("expected a cache of which the target uses no entry "
+                      "that is written here: ")
+      << why;
+  diag.attachNote(target->getLoc()) << "the target uses it here";
+  return diag;
+}
+
+/// E2 of what writes entries by itself, beside mtp.verify.
+LogicalResult VerifyEntriesPass::verifyWrites(Operation *program) {
+  bool commits = !program->getRegion(0).front().getOps<CommitOp>().empty();
+  WalkResult walked = program->walk([&](Operation *op) -> WalkResult {
+    if (op->getParentOfType<VerifyOp>())
+      return WalkResult::advance();
+    if (auto append = dyn_cast<CacheAppendOp>(op)) {
+      auto target = targetLayers.find(*layerOf(op));
+      if (target != targetLayers.end() && !areBehindLength(append.getRows()))
+        return refuseWrite(op, target->second,
+                           "what was committed would be overwritten, but for "
+                           "rows from the slot's length on");
+    } else if (auto move = dyn_cast<CacheMoveOp>(op); move && commits) {
+      for (auto [layer, target] : targetLayers)
+        if (layer.first == move.getCacheAttr())
+          return refuseWrite(op, target,
+                             "mtp.commit moves those that it accepts");
+    }
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 void VerifyEntriesPass::runOnOperation() {
+  targetLayers.clear();
   for (Operation &op : *getOperation().getBody())
-    if (isa<RoundOp, PrefillOp>(op) && failed(verify(&op)))
+    if (isa<RoundOp, PrefillOp>(op))
+      op.walk([&](VerifyOp verify) {
+        verify.walk([&](Operation *inner) {
+          if (auto layer = layerOf(inner))
+            targetLayers.try_emplace(*layer, inner);
+        });
+      });
+  for (Operation &op : *getOperation().getBody())
+    if (isa<RoundOp, PrefillOp>(op) &&
+        (failed(verify(&op)) || failed(verifyWrites(&op))))
       return signalPassFailure();
   if (failed(verifyRecurrences(getOperation())))
     return signalPassFailure();

@@ -197,3 +197,112 @@ mtp.round @r {
   } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
 }
 }
+
+// -----
+
+// E2: an entry that is appended by itself is one, too (issue 43, row 16).
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 16 : bf16
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "head" : tensor<16x8xf32>
+  %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %own = mtp.make_rows %slots, %slots : tensor<?xi32>
+  // expected-error @+1 {{'mtp.cache_append' op expected a cache of which the target uses no entry that is written here: what was committed would be overwritten, but for rows from the slot's length on}}
+  mtp.cache_append %e, %own into @kv[0] at 0 : tensor<?x8xf32>
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %table = mtp.weight "head" : tensor<16x8xf32>
+    %x = mtp.embed %t, %table : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    // expected-note @+1 {{the target uses it here}}
+    %y = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %y, %table : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %y : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}
+
+// -----
+
+// E2: in a prefill, which says nothing of the target, what the round's uses holds as well.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 16 : bf16
+mtp.round @r {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %table = mtp.weight "head" : tensor<16x8xf32>
+    %x = mtp.embed %t, %table : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    // expected-note @+1 {{the target uses it here}}
+    %y = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %y, %table : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %y : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+mtp.prefill @p {
+  %t, %rows = mtp.prompt_rows : tensor<?xi32>
+  %w = mtp.weight "other" : tensor<16x8xf32>
+  %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  // expected-error @+1 {{'mtp.cache_append' op expected a cache of which the target uses no entry that is written here}}
+  mtp.cache_append %e, %rows into @kv[0] at 0 : tensor<?x8xf32>
+}
+}
+
+// -----
+
+// E2: the length of one slot says nothing of the rows of another.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 16 : bf16
+mtp.state @length : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %other, %n = mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %one = arith.constant 1 : i32
+    %length = mtp.load @length[] : i32
+    %next = arith.xori %s, %one : i32
+    mtp.yield %next, %length : i32, i32
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>)
+  %w = mtp.weight "head" : tensor<16x8xf32>
+  %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %own = mtp.make_rows %slots, %n : tensor<?xi32>
+  mtp.cache_append %e, %own into @kv[0] at 0 : tensor<?x8xf32>
+  %theirs = mtp.make_rows %other, %n : tensor<?xi32>
+  // expected-error @+1 {{'mtp.cache_append' op expected a cache of which the target uses no entry that is written here}}
+  mtp.cache_append %e, %theirs into @kv[0] at 0 : tensor<?x8xf32>
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %x = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    // expected-note @+1 {{the target uses it here}}
+    %y = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %y, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %y : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}
+
+// -----
+
+// E2: entries that move, where mtp.commit moves the path's.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 16 : bf16
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %table = mtp.weight "head" : tensor<16x8xf32>
+    %x = mtp.embed %t, %table : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    // expected-note @+1 {{the target uses it here}}
+    %y = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %y, %table : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %y : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  // expected-error @+1 {{'mtp.cache_move' op expected a cache of which the target uses no entry that is written here: mtp.commit moves those that it accepts}}
+  mtp.cache_move %grid to %grid of %slots in @kv : tensor<?x?xi32>, tensor<?xi32>
+  mtp.commit %slots, %grid, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
