@@ -16,6 +16,7 @@
 #include "passes/round/CatchUp.h"
 #include "passes/round/CloneCaptures.h"
 #include "passes/round/DraftPrefill.h"
+#include "passes/round/Exactness.h"
 #include "passes/round/RefineTypes.h"
 #include "passes/round/RoundExpansion.h"
 #include "passes/support/Calls.h"
@@ -572,22 +573,50 @@ LogicalResult InstantiateRoundsPass::instantiateAll(RoundOp round,
       succeeded(instantiate(prefill, most, countNodes(round, envelope, most))));
 }
 
+/// Says of the module whether output is known to be that of k = 0. Where its
+/// author says so by an exact mtp.accept and it is not, that is reported.
+static void judgeOutput(RoundOp round) {
+  auto module = round->getParentOfType<ModuleOp>();
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  if (envelope.getMaxK() == 0)
+    return;
+  auto prefills = module.getOps<PrefillOp>();
+  PrefillOp prefill = prefills.empty() ? PrefillOp() : *prefills.begin();
+  std::optional<Doubt> doubt = findDoubt(round, prefill);
+  if (!doubt)
+    return;
+  module->setAttr(kCustomRuleAttr, UnitAttr::get(module.getContext()));
+  for (auto accept : round.getBody()->getOps<AcceptOp>()) {
+    if (accept.getRule() != AcceptRule::Exact)
+      continue;
+    InFlightDiagnostic diag = accept.emitWarning(
+        "output may depend on k, though the rule is exact, so that the "
+        "artifact does not say that it is: ");
+    diag << doubt->why;
+    diag.attachNote(doubt->loc) << "seen here";
+  }
+}
+
 void InstantiateRoundsPass::runOnOperation() {
   ModuleOp module = getOperation();
   auto rounds = module.getOps<RoundOp>();
-  if (rounds.empty() || (*rounds.begin()).getK())
+  if (rounds.empty())
     return;
   RoundOp round = *rounds.begin();
+  judgeOutput(round);
+  if (round.getK())
+    return;
   if (failed(verifyRoundStates(module)))
     return signalPassFailure();
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
-  // What a round decides in core ops may be any rule.
-  if (envelope.getMaxK() > 0 && round.getBody()->getOps<AcceptOp>().empty())
-    module->setAttr(kCustomRuleAttr, UnitAttr::get(&getContext()));
   // A prefill behind a preemption has not the inputs by which the host let the
-  // anchor be picked.
-  if (!round.getBody()->getOps<AwaitHostOp>().empty() &&
-      !round.getBody()->getOps<CommitOp>().empty())
+  // anchor be picked, nor what a round had picked by.
+  auto isExact = [](AcceptOp op) { return op.getRule() == AcceptRule::Exact; };
+  bool mayPickOthers =
+      !round.getBody()->getOps<AwaitHostOp>().empty() ||
+      (module->hasAttr(kCustomRuleAttr) &&
+       llvm::any_of(round.getBody()->getOps<AcceptOp>(), isExact));
+  if (mayPickOthers && !round.getBody()->getOps<CommitOp>().empty())
     useState(module, states::kKnown);
   auto prefills = module.getOps<PrefillOp>();
   bool isRoundsOwn = prefills.empty();

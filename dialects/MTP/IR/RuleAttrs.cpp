@@ -24,6 +24,11 @@ LogicalResult mlir::mtp::verifyRuleAttr(Operation *op, NamedAttribute attr) {
   auto text = dyn_cast<StringAttr>(attr.getValue());
   bool isLine = text && !text.empty() && text.size() <= kMostRuleBytes &&
                 llvm::all_of(text.getValue(), llvm::isPrint);
+  if (isLine && text.getValue().starts_with("exact"))
+    return op->emitError("'mtp.rule' expected the name of a custom rule, got '")
+           << text.getValue()
+           << "', as which the artifact names mtp.accept's "
+              "own rule";
   if (isLine)
     return success();
   return op->emitError("'mtp.rule' expected a string of 1 to ")

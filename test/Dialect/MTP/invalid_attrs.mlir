@@ -195,6 +195,13 @@ module attributes {mtp.rule = ""} {
 
 // -----
 
+// A name that says what mtpc alone says.
+// expected-error @below {{'mtp.rule' expected the name of a custom rule, got 'exact', as which the artifact names mtp.accept's own rule}}
+module attributes {mtp.rule = "exact"} {
+}
+
+// -----
+
 // expected-error @below {{'mtp.lossy' expected no value, got 1 : i64}}
 module attributes {mtp.lossy = 1} {
 }
