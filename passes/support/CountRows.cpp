@@ -8,6 +8,7 @@
 
 #include "passes/support/CountRows.h"
 #include "dialects/Exec/IR/ExecOps.h"
+#include "passes/support/SameRows.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -22,20 +23,6 @@ static std::optional<Count> regroupedRows(RegroupOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   return divide(*numbers,
                 ShapedType::getNumElements(type.getShape().drop_front()));
-}
-
-/// What has as many rows; null where none of the ops below made them.
-static Value slotsOf(Value rows) {
-  Operation *made = rows.getDefiningOp();
-  if (!made)
-    return Value();
-  return llvm::TypeSwitch<Operation *, Value>(made)
-      .Case([](MakeRowsOp op) { return op.getSlots(); })
-      .Case([](MakeTreeRowsOp op) { return op.getSlots(); })
-      .Case([](PromptRowsOp op) { return op.getTokens(); })
-      .Case([](PackOp op) { return op.getPackedTokens(); })
-      .Case([](RunRowsOp op) { return op.getPending(); })
-      .Default(Value());
 }
 
 static Count packedRows(PackOp op, Value result, const ProgramRows &program) {
@@ -63,11 +50,11 @@ static std::optional<Count> resultRows(Operation *op, Value result,
       .Case([&](PromptRowsOp) { return program.chunk; })
       .Case([](RegroupOp op) { return regroupedRows(op); })
       .Case([](RowSlotsOp op) -> Rows {
-        Value slots = slotsOf(op.getRows());
+        Value slots = countedRows(op.getRows());
         return slots ? Rows(exec::rowsOf(slots)) : std::nullopt;
       })
       .Case([](RowPositionsOp op) -> Rows {
-        Value slots = slotsOf(op.getRows());
+        Value slots = countedRows(op.getRows());
         return slots ? Rows(exec::rowsOf(slots)) : std::nullopt;
       })
       .Case([](ReadStateOp op) {
@@ -90,6 +77,8 @@ static std::optional<Count> resultRows(Operation *op, Value result,
 }
 
 LogicalResult mlir::mtp::countRows(Operation *op, const ProgramRows &program) {
+  if (failed(checkSameRows(op)))
+    return failure();
   for (Value result : op->getResults()) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!type || type.getRank() == 0 || !type.isDynamicDim(0))
