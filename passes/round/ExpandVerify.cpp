@@ -537,31 +537,42 @@ void RoundWriter::write() {
   op.replaceAllUsesWith(results);
 }
 
-/// Checks that a round verifies all rows, or that nothing but the number of
-/// rounds shows which.
-static LogicalResult checkBudget(RoundOp round) {
-  auto envelope =
-      round->getParentOfType<ModuleOp>()->getAttrOfType<EnvelopeAttr>(
-          kEnvelopeAttr);
-  if (!round.getK() || !envelope.trims(round.getWindow()))
-    return success();
-  auto emitBudget = [&](Operation *op) {
-    return op->emitOpError("expected max_rows of at least max_batch * ")
-           << round.getWindow() << " = "
-           << envelope.getMaxBatch() * round.getWindow() << ", or none, got "
-           << envelope.getMaxRows() << ": ";
-  };
+/// Why a round has to verify all rows, and the op that asks for it; nothing
+/// where only the number of rounds shows which rows are verified.
+static std::optional<std::pair<Operation *, llvm::StringRef>>
+findNeedOfAll(RoundOp round) {
+  using Need = std::pair<Operation *, llvm::StringRef>;
   auto verifies = round.getBody()->getOps<VerifyOp>();
   if (verifies.empty())
-    return emitBudget(round) << "without an mtp.verify all rows are computed";
+    return Need{round, "without an mtp.verify all rows are computed"};
   VerifyOp verify = *verifies.begin();
   if (!followsLimit(verify))
-    return emitBudget(verify) << "without an mtp.accept that is exact, and "
-                                 "takes the drafts, output would depend on "
-                                 "how many sequences run";
+    return Need{verify, "without an mtp.accept that is exact, and takes the "
+                        "drafts, output would depend on how many sequences "
+                        "run"};
   if (!goesByRows(verify.getBodyRegion()))
-    return emitBudget(verify) << "its region needs all rows of a slot";
-  return success();
+    return Need{verify, "its region needs all rows of a slot"};
+  return std::nullopt;
+}
+
+/// Checks that the envelope's budget trims no round that needs all rows. The
+/// error asks for the rows of the largest of these rounds: with the rows of a
+/// smaller one the next compilation would fail.
+static LogicalResult checkBudget(ModuleOp module) {
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  RoundOp largest;
+  for (RoundOp round : module.getOps<RoundOp>())
+    if (round.getK() && envelope.trims(round.getWindow()) &&
+        findNeedOfAll(round) &&
+        (!largest || round.getWindow() > largest.getWindow()))
+      largest = round;
+  if (!largest)
+    return success();
+  auto [op, why] = *findNeedOfAll(largest);
+  return op->emitOpError("expected max_rows of at least max_batch * ")
+         << largest.getWindow() << " = "
+         << envelope.getMaxBatch() * largest.getWindow() << ", or none, got "
+         << envelope.getMaxRows() << ": " << why;
 }
 
 static LogicalResult expandInRound(VerifyOp op) {
@@ -605,11 +616,7 @@ static LogicalResult expand(VerifyOp op) {
 }
 
 void ExpandVerifyPass::runOnOperation() {
-  WalkResult checked = getOperation()->walk([](RoundOp round) {
-    return failed(checkBudget(round)) ? WalkResult::interrupt()
-                                      : WalkResult::advance();
-  });
-  if (checked.wasInterrupted() ||
+  if (failed(checkBudget(getOperation())) ||
       failed(expandInstantiated<VerifyOp>(getOperation(), numExpanded, expand)))
     signalPassFailure();
 }

@@ -420,6 +420,32 @@ static LogicalResult checkCounts(Block &body) {
   return success();
 }
 
+/// What rounds and prefills read of states has that many rows there. Of the
+/// instances of one text the error is that of the largest, since with the rows
+/// of a smaller one the next compilation would fail.
+static LogicalResult checkStateRows(ModuleOp module) {
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  ReadStateOp largest;
+  int64_t most = 0;
+  module.walk([&](ReadStateOp read) {
+    auto state = module.lookupSymbol<StateOp>(read.getState());
+    SmallVector<int64_t> shape =
+        state ? state.getShape(envelope) : SmallVector<int64_t>();
+    int64_t rows = shape.size() == 2 ? shape.front() : 1;
+    bool isSame = largest && largest.getLoc() == read.getLoc();
+    if (!state || read.getCount() || int64_t(read.getRows()) <= rows ||
+        (largest && (!isSame || read.getRows() <= largest.getRows())))
+      return;
+    largest = read;
+    most = rows;
+  });
+  if (!largest)
+    return success();
+  return largest.emitOpError("expected a state of at least ")
+         << largest.getRows() << " rows, as many as the largest round reads, "
+         << "got " << most << " rows of " << largest.getStateAttr();
+}
+
 /// What a host sees of drafts has a row for each slot, in a buffer of its own,
 /// where they were picked row by row, too; one that is none is -1.
 static void showBySlot(Block &body) {
@@ -636,4 +662,6 @@ void InstantiateRoundsPass::runOnOperation() {
     return signalPassFailure();
   round.erase();
   prefill->erase();
+  if (failed(checkStateRows(module)))
+    return signalPassFailure();
 }

@@ -119,6 +119,13 @@ LogicalResult mlir::mtp::checkTree(Operation *op, const Expansion &e,
   int64_t k = *e.roundK(), nodes = e.roundNodes();
   if (int64_t(tree.size()) >= nodes)
     return success();
+  // With the nodes of this round a larger one would fail next.
+  for (RoundOp round : ModuleOp(e.module).getOps<RoundOp>())
+    if (round.getK() && round.getLoc() == op->getParentOp()->getLoc() &&
+        round.getWindow() > nodes) {
+      k = *round.getK();
+      nodes = round.getWindow();
+    }
   return op->emitOpError("expected a tree of at least ")
          << nodes << " nodes for k = " << k << ", got " << tree.size()
          << "; lower " << (nodes == k + 1 ? "max_k" : "max_nodes");

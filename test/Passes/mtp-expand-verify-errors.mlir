@@ -165,3 +165,22 @@ mtp.round @core k 2 {
   mtp.output "slots" %slots : tensor<?xi32>
 }
 }
+
+// -----
+
+// The largest round says what is needed, not the first that fails (issue 43, row 19).
+module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 3, max_context = 64, prefill_chunk = 8, page = 16, max_rows = 5>} {
+mtp.round @one k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.output "slots" %slots : tensor<?xi32>
+}
+// expected-error @+1 {{'mtp.round' op expected max_rows of at least max_batch * 4 = 12, or none, got 5: without an mtp.verify all rows are computed}}
+mtp.round @three k 3 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.output "slots" %slots : tensor<?xi32>
+}
+mtp.round @two k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.output "slots" %slots : tensor<?xi32>
+}
+}

@@ -441,3 +441,22 @@ mtp.round @short {
 mtp.prefill @prompt {
 }
 }
+
+// -----
+
+// The largest round says how many rows a state needs, not the first that fails (issue 43,
+// row 19).
+module attributes {mtp.envelope = #mtp.envelope<max_k = 5, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @kept[2, 8] : f32
+mtp.round @reads {
+  %slots = mtp.slots : tensor<?xi32>
+  %one = arith.constant 1 : index
+  %k = mtp.k
+  %rows = arith.addi %k, %one : index
+  // expected-error @+1 {{'mtp.read_state' op expected a state of at least 6 rows, as many as the largest round reads, got 2 rows of @kept}}
+  %x = mtp.read_state @kept of %slots rows %rows : tensor<?xi32> -> tensor<?x8xf32>
+  mtp.write_state %x, @kept of %slots : tensor<?x8xf32>, tensor<?xi32>
+}
+mtp.prefill @prompt {
+}
+}
