@@ -213,6 +213,41 @@ void mlir::mtp::printRowCount(OpAsmPrinter &printer, Operation *,
     printer << " rows " << rows.getInt();
 }
 
+/// Parses `keyword %operand`. An op whose older form had something else there
+/// shows in its error how it is written.
+static ParseResult parseClause(OpAsmParser &parser, StringRef keyword,
+                               UnresolvedOperand &operand, StringRef what,
+                               StringRef example) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword(keyword)))
+    return parser.parseOperand(operand);
+  return parser.emitError(loc, "expected '")
+         << keyword << "' and " << what << ", as in: " << example;
+}
+
+ParseResult mlir::mtp::parseSeenMasks(OpAsmParser &parser, UnresolvedOperand &masks) {
+  return parseClause(
+      parser, "seeing", masks,
+      "a mask of 64 bits for each row, which says what the row sees",
+      "%rows = mtp.make_tree_rows %slots, %positions from %roots at %places "
+      "seeing %masks : tensor<?xi32>, tensor<?xi64>");
+}
+
+void mlir::mtp::printSeenMasks(OpAsmPrinter &printer, Operation *, Value masks) {
+  printer << "seeing " << masks;
+}
+
+ParseResult mlir::mtp::parseMovedTo(OpAsmParser &parser, UnresolvedOperand &to) {
+  return parseClause(parser, "to", to,
+                     "the positions that entries go to, of each slot",
+                     "mtp.cache_move %from to %to of %slots in @cache : "
+                     "tensor<?x4xi32>, tensor<?xi32>");
+}
+
+void mlir::mtp::printMovedTo(OpAsmPrinter &printer, Operation *, Value to) {
+  printer << "to " << to;
+}
+
 ParseResult mlir::mtp::parseOwnNames(OpAsmParser &parser, Region &region) {
   return parser.parseRegion(region, /*arguments=*/{},
                             /*enableNameShadowing=*/true);

@@ -78,6 +78,14 @@ void printPackTypes(OpAsmPrinter &printer, Operation *op, Type tokens,
                     Type promptRows, Type promptTokens, Type packed,
                     Type places, Type promptPlaces);
 
+/// ` seeing %masks`. What had parents in its place is told how it is written.
+ParseResult parseSeenMasks(OpAsmParser &parser, UnresolvedOperand &masks);
+void printSeenMasks(OpAsmPrinter &printer, Operation *op, Value masks);
+
+/// ` to %to`. What had a path and a count is told how it is written.
+ParseResult parseMovedTo(OpAsmParser &parser, UnresolvedOperand &to);
+void printMovedTo(OpAsmPrinter &printer, Operation *op, Value to);
+
 /// A region of an isolated op, whose values may have names that others have
 /// outside.
 ParseResult parseOwnNames(OpAsmParser &parser, Region &region);

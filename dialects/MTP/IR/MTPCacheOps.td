@@ -148,7 +148,7 @@ def MTP_CacheMoveOp : MTP_CacheUserOp<"cache_move",
   let arguments = (ins MTP_TokenGrid:$from, MTP_TokenGrid:$to,
                        MTP_Tokens:$slots, FlatSymbolRefAttr:$cache);
   let assemblyFormat = [{
-    $from `to` $to `of` $slots `in` $cache attr-dict
+    $from custom<MovedTo>($to) `of` $slots `in` $cache attr-dict
     `:` type($from) `,` type($slots)
   }];
   let hasVerifier = 1;

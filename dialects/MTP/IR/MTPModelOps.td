@@ -521,7 +521,7 @@ def MTP_MakeTreeRowsOp : MTP_ModelOp<"make_tree_rows",
                        MTP_Masks:$masks, UnitAttr:$refreshed);
   let results = (outs MTP_Rows:$rows);
   let assemblyFormat = [{
-    $slots `,` $positions `from` $roots `at` $places `seeing` $masks
+    $slots `,` $positions `from` $roots `at` $places custom<SeenMasks>($masks)
     (`refreshed` $refreshed^)? attr-dict `:` type($slots) `,` type($masks)
   }];
   let hasVerifier = 1;
