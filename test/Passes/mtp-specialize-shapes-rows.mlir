@@ -3,7 +3,7 @@
 
 // Rows of two kinds for one: the error stands at the op that takes them, and no type of
 // the next dialect is in it.
-// NONE-NOT: #exec.count
+// NONE-NOT: error: {{.*}}#exec.count
 
 // The rows of a sample (issue 43, row 18).
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
