@@ -45,9 +45,10 @@ ATTENTION = (("--measure=speculative", "--context=4096", "--batch=1,16", "--k=0,
 LATENT_WINDOWS = ("-k", "7", "--max-batch=32", "--max-context=32896", "--prefill-chunk=128")
 LATENT = (("--measure=speculative", "--context=4096", "--batch=1,32", "--k=0,1,3,7"),
           ("--measure=speculative", "--context=32768", "--batch=1,4", "--k=0,1,3,7"))
-# Chunks as they are by default, and larger ones, which pay better.
+# Chunks as they are by default, larger ones, which pay better, and a prompt at once.
 PROMPTS = ("-k", "0", "--max-batch=1", "--max-context=2176", "--prefill-chunk=128")
 LARGE_PROMPTS = ("-k", "0", "--max-batch=1", "--max-context=2176", "--prefill-chunk=512")
+WHOLE_PROMPTS = ("-k", "0", "--max-batch=1", "--max-context=2176", "--prefill-chunk=2048")
 ONE = ("-k", "0", "--max-batch=8", "--max-context=128", "--prefill-chunk=32")
 TWO = ("-k", "2", "--max-batch=4", "--max-context=128", "--prefill-chunk=32")
 
@@ -69,6 +70,8 @@ MODELS = {
     "prompts-8b": Model("llama-8b", {}, PROMPTS, prompt=2048),
     "prompts-8b-512": Model("llama-8b", {}, LARGE_PROMPTS, ("--library-rows=512",),
                             prompt=2048),
+    "prompts-8b-2048": Model("llama-8b", {}, WHOLE_PROMPTS, ("--library-rows=2048",),
+                             prompt=2048),
     # True widths, few layers and tokens: compared with the CPU.
     "wide-llama-1b": Model("llama-1b", {"num_hidden_layers": 1}, ONE, compared=True),
     "wide-llama-8b": Model("llama-8b", {"num_hidden_layers": 1}, ONE, compared=True),

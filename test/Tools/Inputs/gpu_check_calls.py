@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Parts of a run of tools/gpu-check by calls, if each takes all its seconds: what begins in
-the first, second, .. call of so many seconds.
+the first, second, .. call. The first line says how long a call and a part may take.
 
-  gpu_check_calls.py GPU_CHECK_FOLDER SECONDS
+  gpu_check_calls.py GPU_CHECK_FOLDER
 """
 
 import sys
@@ -14,8 +14,11 @@ import parts  # pylint: disable=wrong-import-position,import-error
 # Unpacking, and the tables.
 OWN_SECONDS = 10
 rest = dict(parts.PARTS)
+longest = max(part.seconds for part in rest.values())
+assert longest <= parts.MOST_SECONDS, longest
+print(f"{parts.SECONDS} seconds a call, at most {parts.MOST_SECONDS} for a part")
 while rest:
-    left, begun = int(sys.argv[2]) - OWN_SECONDS, []
+    left, begun = parts.SECONDS - OWN_SECONDS, []
     for name, part in rest.items():
         if left >= part.seconds:
             begun.append(name)
