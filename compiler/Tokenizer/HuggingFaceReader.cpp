@@ -84,13 +84,13 @@ Status Reader::checkModelSettings(const JsonValue &model) {
   // Files of old have no type; only a BPE model has merges.
   MTP_ASSIGN_OR_RETURN(std::string_view type, model.stringOr("type", "BPE"));
   if (type != "BPE")
-    return unsupportedValue(model.member("type").value(), "'BPE'");
+    return unsupportedValue(*model.find("type"), "'BPE'");
   if (std::optional<JsonValue> dropout = model.find("dropout"))
     return unsupportedValue(*dropout, "no dropout");
   for (const char *key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     MTP_ASSIGN_OR_RETURN(std::string_view affix, model.stringOr(key, ""));
     if (!affix.empty())
-      return unsupportedValue(model.member(key).value(), "no affix");
+      return unsupportedValue(*model.find(key), "no affix");
   }
   return okStatus();
 }
@@ -108,7 +108,7 @@ Status Reader::readModel() {
         setByteLevelPieces(vocabulary, ignoreMerges, pieces, tables));
   } else {
     if (ignoreMerges)
-      return unsupportedValue(model.member("ignore_merges").value(),
+      return unsupportedValue(*model.find("ignore_merges"),
                               "false unless the pre_tokenizer is ByteLevel");
     MTP_RETURN_IF_ERROR(
         setCharacterPieces(byteFallback).withContext("tokenizer.json"));
@@ -130,7 +130,8 @@ Status Reader::readMerges(const JsonValue &model) {
   pairs.reserve(merges.size());
   for (const JsonValue &merge : merges) {
     if (merge.isString()) {
-      std::optional<MergePair> pair = splitMerge(merge.asString().value());
+      MTP_ASSIGN_OR_RETURN(std::string_view text, merge.asString());
+      std::optional<MergePair> pair = splitMerge(text);
       if (!pair)
         return merge.expected("two pieces");
       pairs.push_back(*pair);

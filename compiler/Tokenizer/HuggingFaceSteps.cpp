@@ -113,9 +113,8 @@ Status readMetaspace(const JsonValue &value, StepList &steps) {
       value.stringOr("prepend_scheme", prefixSpace ? "always" : "never"));
   MTP_ASSIGN_OR_RETURN(bool split, value.boolOr("split", true));
   if (scheme != "always" && scheme != "first" && scheme != "never")
-    return value.member("prepend_scheme")
-        .value()
-        .expected("'always', 'first' or 'never'");
+    return value.find("prepend_scheme")
+        ->expected("'always', 'first' or 'never'");
   addReplace(" ", replacement, steps);
   if (scheme != "never") {
     schema::TextStepT &step = addStep(TextStepKind::Prepend, steps);

@@ -42,7 +42,7 @@ private:
   Result<Request> makeRequest(std::string &promptText);
   Status generate(SequenceId id, ChatPrinter &printer);
   Status print(const SequenceUpdate &update, ChatPrinter &printer);
-  void describe(SequenceId id, double seconds);
+  Status describe(SequenceId id, double seconds);
 
   Session &session;
   const RunOptions &options;
@@ -187,8 +187,8 @@ Status Chat::generate(SequenceId id, ChatPrinter &printer) {
   return session.step().status();
 }
 
-void Chat::describe(SequenceId id, double seconds) {
-  Statistics s = session.statistics(id).value();
+Status Chat::describe(SequenceId id, double seconds) {
+  MTP_ASSIGN_OR_RETURN(Statistics s, session.statistics(id));
   char line[256];
   std::snprintf(
       line, sizeof(line),
@@ -204,6 +204,7 @@ void Chat::describe(SequenceId id, double seconds) {
     state.lastAnswer += ", interrupted";
   if (finish == FinishReason::Length)
     state.lastAnswer += ", cut off";
+  return okStatus();
 }
 
 Status Chat::ask(const std::string &question) {
@@ -228,7 +229,7 @@ Status Chat::ask(const std::string &question) {
     state.conversation.undo();
     return status;
   }
-  describe(*id, passed.count());
+  MTP_RETURN_IF_ERROR(describe(*id, passed.count()));
   state.conversation.answer(printer.answer().reasoning,
                             printer.answer().content);
   if (options.stats)

@@ -272,9 +272,10 @@ Status mtp::generate(Session &session, const RunOptions &options) {
   Printer printer(options, tokenizer.get());
   printer.begin(report.sequences);
   MTP_RETURN_IF_ERROR(runAll(session, printer, report.sequences));
-  if (options.json)
-    MTP_RETURN_IF_ERROR(
-        writeStandardOutput(jsonReport(session, report) + "\n", "the JSON"));
+  if (options.json) {
+    MTP_ASSIGN_OR_RETURN(std::string json, jsonReport(session, report));
+    MTP_RETURN_IF_ERROR(writeStandardOutput(json + "\n", "the JSON"));
+  }
   if (options.stats)
     std::fprintf(stderr, "%s", textReport(session, report).c_str());
   for (const SequenceReport &sequence : report.sequences)

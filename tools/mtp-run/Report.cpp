@@ -81,10 +81,12 @@ static void writeRounds(JsonWriter &json,
   json.endArray();
 }
 
-static void writeSequence(JsonWriter &json, const Session &session,
-                          const SequenceReport &report, bool hasRounds) {
-  Statistics s = session.statistics(report.id).value();
-  std::span<const int32_t> output = session.output(report.id).value();
+static Status writeSequence(JsonWriter &json, const Session &session,
+                            const SequenceReport &report, bool hasRounds) {
+  MTP_ASSIGN_OR_RETURN(Statistics s, session.statistics(report.id));
+  MTP_ASSIGN_OR_RETURN(std::span<const int32_t> output,
+                       session.output(report.id));
+  MTP_ASSIGN_OR_RETURN(FinishReason finish, session.finishReason(report.id));
   json.beginObject();
   json.field("index", report.index);
   json.field("source", report.source);
@@ -95,7 +97,7 @@ static void writeSequence(JsonWriter &json, const Session &session,
     json.value(*report.text);
   else
     json.null();
-  json.field("finish", finishName(session.finishReason(report.id).value()));
+  json.field("finish", finishName(finish));
   if (!report.error.isOk())
     json.field("error", report.error.message());
   json.field("rounds", s.rounds);
@@ -108,6 +110,7 @@ static void writeSequence(JsonWriter &json, const Session &session,
   if (hasRounds)
     writeRounds(json, report.rounds);
   json.endObject();
+  return okStatus();
 }
 
 static void writeSampling(JsonWriter &json, const RunReport &report) {
@@ -122,7 +125,19 @@ static void writeSampling(JsonWriter &json, const RunReport &report) {
   json.endObject();
 }
 
-std::string mtp::jsonReport(const Session &session, const RunReport &report) {
+static Status writeSequences(JsonWriter &json, const Session &session,
+                             const RunReport &report) {
+  json.key("sequences");
+  json.beginArray();
+  for (const SequenceReport &sequence : report.sequences)
+    MTP_RETURN_IF_ERROR(
+        writeSequence(json, session, sequence, report.hasRounds));
+  json.endArray();
+  return okStatus();
+}
+
+Result<std::string> mtp::jsonReport(const Session &session,
+                                    const RunReport &report) {
   const Statistics &s = session.statistics();
   JsonWriter json;
   json.beginObject();
@@ -130,11 +145,7 @@ std::string mtp::jsonReport(const Session &session, const RunReport &report) {
   json.field("k", session.options().k);
   json.field("automatic_k", session.options().automaticK);
   writeSampling(json, report);
-  json.key("sequences");
-  json.beginArray();
-  for (const SequenceReport &sequence : report.sequences)
-    writeSequence(json, session, sequence, report.hasRounds);
-  json.endArray();
+  MTP_RETURN_IF_ERROR(writeSequences(json, session, report));
   json.field("rounds", s.rounds);
   json.field("rounds_by_k", s.roundsByK);
   json.field("output_tokens", s.outputTokens);

@@ -47,7 +47,7 @@ struct RunReport {
 
 /// Everything as one JSON object; README.md lists its keys. Rates are null when
 /// nothing was timed.
-std::string jsonReport(const Session &session, const RunReport &report);
+Result<std::string> jsonReport(const Session &session, const RunReport &report);
 
 /// A few lines for people.
 std::string textReport(const Session &session, const RunReport &report);

@@ -65,15 +65,18 @@ Result<bool> compare(const Value &left, const Value &right, bool orEqual) {
   return unordered(left, right);
 }
 
-Items entriesOf(const View &view) {
+Result<Items> entriesOf(const View &view) {
   Items items;
-  for (const auto &[key, value] : view.dict.dict().entries)
-    if (view.part == View::Keys)
+  for (const auto &[key, value] : view.dict.dict().entries) {
+    if (view.part == View::Keys) {
       items.push_back(key);
-    else if (view.part == View::Values)
+    } else if (view.part == View::Values) {
       items.push_back(value);
-    else
-      items.push_back(*makeTuple({key, value}));
+    } else {
+      MTP_ASSIGN_OR_RETURN(Value pair, makeTuple({key, value}));
+      items.push_back(std::move(pair));
+    }
+  }
   return items;
 }
 

@@ -14,9 +14,13 @@ int main(int argc, char **argv) {
   request.prompt = {3, 1, 4};
   if (!session || !(*session)->add(request))
     return 1;
-  while (!(*session)->idle())
-    for (const mtp::SequenceUpdate &update : *(*session)->step())
+  while (!(*session)->idle()) {
+    auto updates = (*session)->step();
+    if (!updates)
+      return 1;
+    for (const mtp::SequenceUpdate &update : *updates)
       for (int32_t token : update.tokens)
         std::printf("%d\n", token);
+  }
   return 0;
 }
