@@ -70,6 +70,60 @@ TEST(TemplateLanguage, callsMacros) {
             "<1>");
 }
 
+// What follows are pieces of test/oracle/template_cases.py, whose results are
+// Jinja's.
+TEST(TemplateLanguage, joins) {
+  EXPECT_EQ(render("{% set j = joiner() %}{% for a in [3, 1, 2] %}{{ j() }}"
+                   "{{ a }}{% endfor %}{{ j.used }}[{{ j.sep }}]"),
+            "3, 1, 2True[, ]");
+  EXPECT_EQ(render("{% set j = joiner('|') %}{{ j() }}{{ j() }}{{ j() }}"),
+            "||");
+  EXPECT_EQ(render("{{ joiner(1, 2) }}").substr(0, 15), "InvalidArgument");
+}
+
+TEST(TemplateLanguage, cycles) {
+  EXPECT_EQ(render("{% set c = cycler('a', 'b', 3) %}{% for i in range(4) %}"
+                   "{{ c.next() }}{{ c.current }}{{ c.pos }} {% endfor %}"
+                   "{{ c.reset() }}{{ c.next() }}{{ c.items }}"),
+            "ab1 b32 3a0 ab1 Nonea('a', 'b', 3)");
+  EXPECT_EQ(render("{{ cycler() }}"),
+            "InvalidArgument: expected at least one item for cycler(), got "
+            "none at line 1, column 10");
+}
+
+TEST(TemplateLanguage, rendersBlocksAgain) {
+  EXPECT_EQ(render("{% block t %}<{{ x }}>{% endblock %}{{ self.t() }}"
+                   "{{ self['t']() }}{{ self.u is defined }}{{ self }}",
+                   R"({"x": 7})"),
+            "<7><7><7>False<TemplateReference None>");
+  EXPECT_EQ(render("{% for i in [1] %}{% block b scoped %}{{ i }}{% endblock %}"
+                   "{{ self.b() }}{% endfor %}"),
+            "1");
+  EXPECT_EQ(render("{% block b %}{% endblock %}{% block b %}{% endblock %}"),
+            "InvalidArgument: expected blocks of different names, got 'b' "
+            "again at line 1, column 37");
+  EXPECT_EQ(render("{% block b %}{{ self.b() }}{% endblock %}").substr(0, 17),
+            "ResourceExhausted");
+}
+
+TEST(TemplateLanguage, stripsTags) {
+  EXPECT_EQ(render("{{ t|striptags }}",
+                   R"({"t": "<p>a  <b>b</b>\t<!-- <i> -->&amp; &eacute;&notit;)"
+                   R"(&#65;&#x42;&#128; &unknown; a < b"})"),
+            "a b & \xC3\xA9\xC2\xACit;AB\xE2\x82\xAC &unknown; a < b");
+}
+
+TEST(TemplateLanguage, printsOverLines) {
+  EXPECT_EQ(render("{{ {'b': 1, 'a': [1, 'x']}|pprint }}"),
+            "{'a': [1, 'x'], 'b': 1}");
+  EXPECT_EQ(render("{{ {'k': 'x' * 40, 'j': ['y' * 30, 'z' * 30]}|pprint }}"),
+            "{'j': ['" + std::string(30, 'y') + "', '" + std::string(30, 'z') +
+                "'],\n 'k': '" + std::string(40, 'x') + "'}");
+  EXPECT_EQ(render("{{ ('ten chars ' * 9)|pprint }}"),
+            "('ten chars ten chars ten chars ten chars ten chars ten chars ten "
+            "chars ten '\n 'chars ten chars ')");
+}
+
 TEST(TemplateLanguage, marksWhatIsGenerated) {
   EXPECT_EQ(render("{% generation %}a{{ 1 }}{% endgeneration %}"), "a1");
 }

@@ -383,6 +383,92 @@ c
 ---
 {% for a in l %}{% for b in d %}{{ loop.index }}{% endfor %}{{ loop.index }}{% endfor %}{{ loop is defined }}
 ---
+{% set j = joiner() %}{% for a in l %}{{ j() }}{{ a }}{% endfor %}{{ j.used }}{{ j.sep }}
+---
+{% set j = joiner(" | ") %}[{{ j() }}][{{ j() }}]{% set k = joiner(sep=3) %}[{{ k() }}][{{ k() + 1 }}]
+---
+{{ joiner is callable }}{{ joiner() is callable }}{{ joiner() is iterable }}{{ joiner() == joiner() }}
+---
+{{ joiner(1, 2) }}
+---
+{{ joiner()(1) }}
+---
+{% set c = cycler("odd", "even", 3) %}{% for a in range(7) %}{{ c.next() }}-{{ c.current }}-{{ c.pos }} {% endfor %}{{ c.items }}
+---
+{% set c = cycler(1, 2) %}{{ c.next() }}{{ c.reset() }}{{ c.next() }}{{ c.next() }}{{ c.next() }}{{ c["current"] }}
+---
+{% macro row(c) %}{{ c.next() }}{% endmacro %}{% set c = cycler(*l) %}{{ row(c) }}{{ row(c) }}{{ c is callable }}
+---
+{{ cycler() }}
+---
+{{ cycler(a=1) }}
+---
+{% set c = cycler(1) %}{{ c.next(1) }}
+---
+{{ cycler(1).nothing is defined }}{{ cycler(cycler(1), 2).current.current }}
+---
+{% block title %}T{{ x }}{% endblock %}-{{ self.title() }}-{{ self["title"]() }}
+---
+{% set x = 1 %}{{ self.b() }}{% set x = 2 %}{% block b %}[{{ x }}]{% endblock %}{{ self.b() }}
+---
+{% for i in range(3) %}{% block b %}<{{ i }}>{% endblock %}{{ self.b() }}{% endfor %}
+---
+{% for i in range(2) %}{% block b scoped %}<{{ i }}>{% endblock %}{{ self.b() }}{% endfor %}
+---
+{% block a %}{% set y = 5 %}{{ y }}{% block c %}c{{ y }}{% endblock %}{% endblock %}{{ self.c() }}{{ self.a() }}{{ y is defined }}
+---
+{% macro m() %}{{ self.b() }}{% endmacro %}{% block b %}b{% endblock %}{{ m() }}
+---
+{% if false %}{% block b %}b{% endblock %}{% endif %}{{ self.b() }}{{ self.b.name }}{{ self.b is callable }}
+---
+{{ self }}{{ self.nothing is defined }}{{ self is defined }}{{ self.b.super is defined }}{% block b %}{% endblock %}
+---
+{{ self.nothing() }}
+---
+{% block b %}b{% endblock %}{{ self.b(1) }}
+---
+{% block b %}b{% endblock %}{% block b %}c{% endblock %}
+---
+{% block b %}{{ self.b() }}{% endblock %}
+---
+{% set self = 3 %}{{ self }}
+---
+{% block b %}{{ super() }}{% endblock %}
+---
+{{ super is defined }}
+---
+{{ "<p>a  <b>bold</b>\t &amp; &lt;i&gt; &eacute;&copy &notit; &#65;&#x42;&#0;&#128;&#xD800;&#99999999; &unknown; &</p>"|striptags }}
+---
+{{ "a <!-- x <b> --> c <!-- open <i>d</i>"|striptags }}|{{ "<!<!-- -->-- x -->y"|striptags }}|{{ "<!-->z-->"|striptags }}
+---
+{{ "1 < 2 > 3"|striptags }}|{{ "a < b"|striptags }}|{{ ""|striptags }}|{{ 5|striptags }}|{{ none|striptags }}
+---
+{{ ("<b>&lt;</b>"|safe)|striptags }}{{ missing|striptags }}{{ ["<b>", 1]|striptags }}
+---
+{{ "&#x26;amp; &AMP;&amp&ampx &CounterClockwiseContourIntegral; &fj&fjlig; &acE; &#1; &#xFDD0; &#; &#x; &#x110000 &\u00e9;"|striptags }}
+---
+{{ l|pprint }}{{ "a"|pprint }}{{ none|pprint }}{{ 1.5|pprint }}{{ missing|pprint }}{{ []|pprint }}{{ {}|pprint }}{{ (1,)|pprint }}
+---
+{{ {"b": 1, "a": [1, 2], "c": {"z": 1, "y": 2}}|pprint }}
+---
+{{ {"zeta": "word " * 20, "alpha": range(40)|list, "beta": {"k" * 30: "v" * 70, "j": ("x" * 40, "y" * 50)}}|pprint }}
+---
+{{ ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen\n" * 3)|pprint }}
+---
+{{ [("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen \n" * 2), "x" * 100]|pprint }}
+---
+{{ [["a" * 30, "b" * 30, ["c" * 30, "d" * 30]], ("e" * 90,), {"f": {"g": {"h": "i" * 70}}}]|pprint }}
+---
+{{ {1: "a" * 60, "x": "b" * 30, none: 2, true: 3, 2.5: 4}|pprint }}
+---
+{{ {"it's": "a\"b'c" * 20, "\u00e9" * 20: "\u4e2d \u6587" * 30}|pprint }}
+---
+{{ ("   leading " * 12)|pprint }}{{ ("nobreak" * 20)|pprint }}{{ (" " * 90)|pprint }}
+---
+{{ (("a" * 100)|safe)|pprint }}{{ [("b " * 60)|safe]|pprint }}{{ {"a": 1}.items()|pprint }}{{ range(3)|pprint }}
+---
+{{ l|pprint(1) }}
+---
 {{ loop }}{{ true and missing }}
 """
 

@@ -64,6 +64,8 @@ Names methodsOf(const Value &value) {
     return kViewMethods;
   case Kind::Loop:
     return " cycle changed ";
+  case Kind::Cycler:
+    return " next reset ";
   default:
     return "";
   }
@@ -109,6 +111,34 @@ std::optional<Value> rangeAttribute(const Value &value,
   return std::nullopt;
 }
 
+std::optional<Value> helperAttribute(const Value &value,
+                                     const std::string &name) {
+  if (value.is(Kind::Joiner)) {
+    const auto &joiner = value.as<const Joiner>();
+    if (name == "sep")
+      return joiner.separator.items().front();
+    if (name == "used")
+      return Value(joiner.isUsed);
+  } else if (value.is(Kind::Cycler)) {
+    const auto &cycler = value.as<const Cycler>();
+    if (name == "current")
+      return cycler.current();
+    if (name == "items")
+      return cycler.items;
+    if (name == "pos")
+      return Value(int64_t(cycler.position));
+  } else if (value.is(Kind::Block)) {
+    const std::string &block = value.as<const BlockReference>().block->first;
+    if (name == "name")
+      return Value(std::string(block));
+    if (name == "super")
+      return Value::undefined(strCat("a block '", block,
+                                     "' of a parent, of "
+                                     "which there is none"));
+  }
+  return std::nullopt;
+}
+
 /// The attribute, or nothing.
 Result<std::optional<Value>> findAttribute(const Value &value,
                                            const std::string &name) {
@@ -134,6 +164,8 @@ Result<std::optional<Value>> findAttribute(const Value &value,
     return found;
   if (Found found = rangeAttribute(value, name))
     return found;
+  if (Found found = helperAttribute(value, name))
+    return found;
   if (!isOneOf(methodsOf(value), name))
     return Found();
   auto method = std::make_shared<Method>();
@@ -157,6 +189,14 @@ Result<std::optional<Value>> findItem(const Value &value, const Value &key) {
   if (value.is(Kind::Dict)) {
     const Value *item = isHashable(key) ? value.dict().find(key) : nullptr;
     return item ? Found(*item) : Found();
+  }
+  if (value.is(Kind::Self) && key.isString()) {
+    const Blocks &blocks = *value.as<const SelfReference>().blocks;
+    auto found = blocks.find(key.bytes());
+    if (found == blocks.end())
+      return Found();
+    auto block = std::make_shared<BlockReference>(&*found);
+    return Found(Value::of(Kind::Block, std::move(block)));
   }
   bool isIndexed =
       value.isString() || value.isListOrTuple() || value.is(Kind::Range);

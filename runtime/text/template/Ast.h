@@ -6,6 +6,7 @@
 #include "runtime/text/template/Token.h"
 #include "runtime/text/template/Value.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -116,6 +117,9 @@ struct Stmt {
   bool isRecursive = false;
   bool isGlobal = false; ///< Of a Scope: it sees no loop around it.
 };
+
+/// The blocks of a template, by their names.
+using Blocks = std::map<std::string, const Stmt *, std::less<>>;
 
 } // namespace mtp::jinja
 

@@ -26,6 +26,16 @@ struct Macro {
   ScopePtr closure;
 };
 
+/// What `self` is.
+struct SelfReference {
+  const Blocks *blocks;
+};
+
+/// `self.name`.
+struct BlockReference {
+  const Blocks::value_type *block;
+};
+
 /// "<Macro 'name'>".
 std::string describeMacro(const Macro &macro);
 

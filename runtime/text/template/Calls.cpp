@@ -89,6 +89,34 @@ std::string prepareFormat(const std::string &format) {
   return out;
 }
 
+Result<Value> makeJoiner(const Arguments &arguments) {
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"sep"}));
+  auto joiner = std::make_shared<Joiner>();
+  MTP_ASSIGN_OR_RETURN(joiner->separator,
+                       makeTuple({bound.valueOr(0, Value(std::string(", ")))}));
+  return Value::of(Kind::Joiner, std::move(joiner));
+}
+
+Result<Value> makeCycler(Arguments arguments) {
+  if (!arguments.named.empty())
+    return invalidArgument(strCat("expected no named arguments for cycler(), "
+                                  "got '",
+                                  arguments.named[0].first, "'"));
+  if (arguments.positional.empty())
+    return invalidArgument("expected at least one item for cycler(), got none");
+  auto cycler = std::make_shared<Cycler>();
+  MTP_ASSIGN_OR_RETURN(cycler->items,
+                       makeTuple(std::move(arguments.positional)));
+  return Value::of(Kind::Cycler, std::move(cycler));
+}
+
+Result<Value> callJoiner(Joiner &joiner, const Arguments &arguments) {
+  MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+  if (std::exchange(joiner.isUsed, true))
+    return joiner.separator.items().front();
+  return Value(std::string());
+}
+
 } // namespace
 
 Result<Value> Evaluator::call(const Value &callee, Arguments arguments) {
@@ -108,6 +136,14 @@ Result<Value> Evaluator::call(const Value &callee, Arguments arguments) {
   case Kind::Loop: {
     MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"iterable"}, 1));
     return callee.as<Loop>().call(bound[0]);
+  }
+  case Kind::Joiner:
+    return callJoiner(callee.as<Joiner>(), arguments);
+  case Kind::Block: {
+    MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+    const Stmt &block = *callee.as<const BlockReference>().block->second;
+    // As where it stands, but that it sees no loop around it.
+    return capture(block.body, std::make_shared<Scope>(root));
   }
   default:
     return expected("a function to call", callee);
@@ -232,6 +268,10 @@ Result<Value> Evaluator::callFunction(Builtin function, Arguments arguments) {
     return callNamespace(arguments);
   case Builtin::StrftimeNow:
     return callStrftime(arguments);
+  case Builtin::Joiner:
+    return makeJoiner(arguments);
+  case Builtin::Cycler:
+    return makeCycler(std::move(arguments));
   case Builtin::Raise:
     break;
   }

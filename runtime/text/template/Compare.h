@@ -5,6 +5,8 @@
 
 #include "runtime/text/template/Value.h"
 
+#include <algorithm>
+
 namespace mtp::jinja {
 
 /// Python's bool().
@@ -17,6 +19,20 @@ bool equals(const Value &left, const Value &right);
 Result<bool> isLess(const Value &left, const Value &right);
 /// Python's `left <= right`.
 Result<bool> isLessOrEqual(const Value &left, const Value &right);
+
+/// Sorts as Python's sorted() does where the order is one, and ends whatever
+/// `isBefore` says.
+template <typename T, typename Before>
+void sortStably(std::vector<T> &items, Before isBefore) {
+  for (size_t width = 1; width < items.size(); width *= 2)
+    for (size_t at = 0; at + width < items.size(); at += 2 * width) {
+      auto first = items.begin() + std::ptrdiff_t(at);
+      auto middle = first + std::ptrdiff_t(width);
+      auto last = items.begin() +
+                  std::ptrdiff_t(std::min(at + 2 * width, items.size()));
+      std::inplace_merge(first, middle, last, isBefore);
+    }
+}
 
 /// `item in container`.
 Result<bool> contains(const Value &container, const Value &item);

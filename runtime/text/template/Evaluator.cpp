@@ -120,6 +120,9 @@ Result<Value> Evaluator::lookUp(const std::string &name,
     if (it != at->names.end())
       return it->second;
   }
+  // A parameter of the template itself, which the context's has no say in.
+  if (name == "self")
+    return Value::of(Kind::Self, std::make_shared<SelfReference>(&blocks));
   if (const Value *value = context.dict().find(name))
     return *value;
   if (name == "range")
@@ -132,8 +135,11 @@ Result<Value> Evaluator::lookUp(const std::string &name,
     return Value(Builtin::Raise);
   if (name == "strftime_now")
     return Value(Builtin::StrftimeNow);
-  if (name == "lipsum" || name == "cycler" || name == "joiner" ||
-      name == "self" || name == "super")
+  if (name == "joiner")
+    return Value(Builtin::Joiner);
+  if (name == "cycler")
+    return Value(Builtin::Cycler);
+  if (name == "lipsum")
     return unimplemented(strCat("expected a supported name, got '", name, "'"));
   return Value::undefined(strCat("'", name, "', which is undefined"));
 }

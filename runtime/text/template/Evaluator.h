@@ -13,8 +13,9 @@ namespace mtp::jinja {
 /// One rendering.
 class Evaluator {
 public:
-  Evaluator(const Value &context, const RenderOptions &options)
-      : context(context), options(options),
+  Evaluator(const Value &context, const Blocks &blocks,
+            const RenderOptions &options)
+      : context(context), blocks(blocks), options(options),
         root(std::make_shared<Scope>(nullptr)) {}
   ~Evaluator();
   Evaluator(const Evaluator &) = delete;
@@ -84,6 +85,7 @@ private:
   Result<Value> callStrftime(const Arguments &arguments) const;
 
   const Value &context;
+  const Blocks &blocks;
   const RenderOptions &options;
   ScopePtr root;
   std::string output;

@@ -87,6 +87,18 @@ Result<Value> callLoopMethod(Loop &loop, const std::string &name,
   return loop.cycle(arguments.positional);
 }
 
+Result<Value> callCyclerMethod(Cycler &cycler, const std::string &name,
+                               const Arguments &arguments) {
+  MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+  if (name == "reset") {
+    cycler.position = 0;
+    return Value();
+  }
+  Value current = cycler.current();
+  cycler.position = (cycler.position + 1) % cycler.items.items().size();
+  return current;
+}
+
 } // namespace
 
 Result<Value> jinja::callMethod(const Value &self, const std::string &name,
@@ -101,6 +113,8 @@ Result<Value> jinja::callMethod(const Value &self, const std::string &name,
     return callListMethod(self, name, arguments);
   case Kind::Loop:
     return callLoopMethod(self.as<Loop>(), name, arguments);
+  case Kind::Cycler:
+    return callCyclerMethod(self.as<Cycler>(), name, arguments);
   case Kind::Float:
     if (name != "is_integer")
       return unsupported(self, name);

@@ -16,7 +16,7 @@ class Parser : public ExprParser {
 public:
   using ExprParser::ExprParser;
 
-  Result<Body> run();
+  Result<ParsedTemplate> run();
 
 private:
   using Statement = std::unique_ptr<Stmt>;
@@ -49,12 +49,13 @@ private:
   Status endTag() { return expectKind(TokenKind::BlockEnd, "'%}'"); }
 
   std::vector<std::string> openTags;
+  Blocks blocks;
   int loops = 0;
 };
 
-Result<Body> Parser::run() {
+Result<ParsedTemplate> Parser::run() {
   MTP_ASSIGN_OR_RETURN(Body body, parseBody({}));
-  return body;
+  return ParsedTemplate{std::move(body), std::move(blocks)};
 }
 
 Result<Body> Parser::parseBody(Ends ends) {
@@ -337,6 +338,10 @@ Status Parser::parseScope(Stmt &statement, const std::string &tag) {
   if (tag == "block") {
     MTP_ASSIGN_OR_RETURN(Token token, expectName());
     name = std::move(token.text);
+    if (!blocks.emplace(name, &statement).second)
+      return failAt(
+          token.position,
+          strCat("expected blocks of different names, got '", name, "' again"));
     statement.isGlobal = !skipName("scoped");
     skipName("required");
   }
@@ -398,7 +403,7 @@ Result<Target> Parser::parseTarget(bool withNamespace,
 
 } // namespace
 
-Result<Body> jinja::parseTemplate(std::string_view source) {
+Result<ParsedTemplate> jinja::parseTemplate(std::string_view source) {
   MTP_ASSIGN_OR_RETURN(std::vector<Token> tokens, tokenize(source));
   return Parser(std::move(tokens)).run();
 }

@@ -10,9 +10,15 @@
 
 namespace mtp::jinja {
 
+/// `blocks` are statements of `body`.
+struct ParsedTemplate {
+  Body body;
+  Blocks blocks;
+};
+
 /// Parses a template. What is not in the language that is interpreted here is
 /// an error with its line and column. `source` must be well-formed UTF-8.
-Result<Body> parseTemplate(std::string_view source);
+Result<ParsedTemplate> parseTemplate(std::string_view source);
 
 } // namespace mtp::jinja
 

@@ -185,6 +185,9 @@ Status Writer::writeOther(const Value &value) {
   case Kind::Macro:
     out.append(describeMacro(value.as<const Macro>()));
     return okStatus();
+  case Kind::Self:
+    out.append("<TemplateReference None>");
+    return okStatus();
   case Kind::Loop: {
     MTP_ASSIGN_OR_RETURN(std::string text, value.as<Loop>().toString());
     out.append(text);

@@ -70,17 +70,8 @@ Result<Items> sortBy(Items items, std::vector<Value> keys, bool isReverse) {
       failure = less.status();
     return less.isOk() && *less;
   };
-  // Merges, which end whatever the comparison says.
-  for (size_t width = 1; width < order.size(); width *= 2) {
-    for (size_t at = 0; at + width < order.size(); at += 2 * width) {
-      auto first = order.begin() + static_cast<std::ptrdiff_t>(at);
-      auto middle = first + static_cast<std::ptrdiff_t>(width);
-      auto last = order.begin() + static_cast<std::ptrdiff_t>(
-                                      std::min(at + 2 * width, order.size()));
-      std::inplace_merge(first, middle, last, isBefore);
-    }
-    MTP_RETURN_IF_ERROR(failure);
-  }
+  sortStably(order, isBefore);
+  MTP_RETURN_IF_ERROR(failure);
   Items sorted;
   for (size_t index : order)
     sorted.push_back(items[index]);

@@ -11,7 +11,7 @@ using namespace mtp;
 using namespace mtp::jinja;
 
 struct Template::Tree {
-  Body body;
+  ParsedTemplate parsed;
 };
 
 Template::Template(std::unique_ptr<Tree> tree) : tree(std::move(tree)) {}
@@ -29,7 +29,7 @@ Result<Template> Template::parse(std::string_view source) {
     return invalidArgument(
         strCat("expected UTF-8, got another byte at offset ", invalid));
   auto tree = std::make_unique<Tree>();
-  MTP_ASSIGN_OR_RETURN(tree->body, parseTemplate(source));
+  MTP_ASSIGN_OR_RETURN(tree->parsed, parseTemplate(source));
   return Template(std::move(tree));
 }
 
@@ -37,5 +37,6 @@ Result<std::string> Template::render(const Value &context,
                                      const RenderOptions &options) const {
   if (!context.is(Kind::Dict))
     return expected("a dict of variables", context);
-  return Evaluator(context, options).run(tree->body);
+  const ParsedTemplate &parsed = tree->parsed;
+  return Evaluator(context, parsed.blocks, options).run(parsed.body);
 }

@@ -39,6 +39,8 @@ Result<bool> isCallable(const Value &value) {
   case Kind::Function:
   case Kind::Method:
   case Kind::Loop:
+  case Kind::Joiner:
+  case Kind::Block:
     return true;
   default:
     return false;

@@ -7,10 +7,12 @@
 #include "runtime/text/template/Compare.h"
 #include "runtime/text/template/Filters.h"
 #include "runtime/text/template/Format.h"
+#include "runtime/text/template/HtmlText.h"
 #include "runtime/text/template/Json.h"
 #include "runtime/text/template/Methods.h"
 #include "runtime/text/template/Numbers.h"
 #include "runtime/text/template/Operators.h"
+#include "runtime/text/template/PrettyPrint.h"
 #include "runtime/text/template/Repr.h"
 
 #include <algorithm>
@@ -267,6 +269,22 @@ Result<Value> filterUrlEncode(Evaluator &, const Value &value,
   return makeText(std::move(out));
 }
 
+Result<Value> filterStripTags(Evaluator &, const Value &value,
+                              Arguments &args) {
+  MTP_RETURN_IF_ERROR(args.bind({}).status());
+  MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
+  return makeText(stripTags(text));
+}
+
+Result<Value> filterPrettyPrint(Evaluator &evaluator, const Value &value,
+                                Arguments &args) {
+  MTP_RETURN_IF_ERROR(args.bind({}).status());
+  MTP_ASSIGN_OR_RETURN(std::string text, prettyPrint(value, [&](uint64_t work) {
+                         return evaluator.charge(work);
+                       }));
+  return makeText(std::move(text));
+}
+
 Result<Value> filterInt(Evaluator &, const Value &value, Arguments &args) {
   MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"default", "base"}));
   MTP_ASSIGN_OR_RETURN(int64_t base, bound.integer(1, 10));
@@ -331,10 +349,12 @@ const std::vector<FilterEntry> &jinja::textFilters() {
       {"indent", filterIndent},
       {"int", filterInt},
       {"lower", filterLower},
+      {"pprint", filterPrettyPrint},
       {"replace", filterReplace},
       {"round", filterRound},
       {"safe", filterSafe},
       {"string", filterString},
+      {"striptags", filterStripTags},
       {"title", filterTitle},
       {"tojson", filterToJson},
       {"trim", filterTrim},

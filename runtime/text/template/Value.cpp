@@ -128,6 +128,10 @@ uint64_t Value::weight() const {
     return as<const Iterator>().weight;
   case Kind::Method:
     return as<const Method>().self.weight();
+  case Kind::Joiner:
+    return as<const Joiner>().separator.weight();
+  case Kind::Cycler:
+    return as<const Cycler>().items.weight();
   default:
     return 1;
   }
@@ -150,6 +154,10 @@ uint32_t Value::depth() const {
   }
   case Kind::Method:
     return as<const Method>().self.depth() + 1;
+  case Kind::Joiner:
+    return as<const Joiner>().separator.depth();
+  case Kind::Cycler:
+    return as<const Cycler>().items.depth();
   default:
     return 0;
   }
@@ -299,6 +307,14 @@ std::string jinja::describe(const Value &value) {
     return strCat("the method '", value.as<const Method>().name, "'");
   case Kind::Loop:
     return "a loop";
+  case Kind::Joiner:
+    return "a joiner";
+  case Kind::Cycler:
+    return "a cycler";
+  case Kind::Self:
+    return "the template";
+  case Kind::Block:
+    return "a block";
   }
   return "";
 }

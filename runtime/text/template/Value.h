@@ -50,6 +50,10 @@ enum class Kind : uint8_t {
   Function, ///< One of Jinja's or transformers' global functions.
   Method,   ///< Of a value, not called yet.
   Loop,
+  Joiner,
+  Cycler,
+  Self,  ///< The blocks of the template, by their names.
+  Block, ///< One of them, to be called.
 };
 
 class Value;
@@ -72,9 +76,19 @@ struct Namespace;
 struct Macro;
 struct Method;
 class Loop;
+struct Joiner;
+struct Cycler;
 
 /// The global functions.
-enum class Builtin : uint8_t { Range, Dict, Namespace, Raise, StrftimeNow };
+enum class Builtin : uint8_t {
+  Range,
+  Dict,
+  Namespace,
+  Raise,
+  StrftimeNow,
+  Joiner,
+  Cycler,
+};
 
 class Value {
 public:
@@ -190,6 +204,21 @@ struct Namespace {
 struct Method {
   Value self;
   std::string name;
+};
+
+/// What joiner() makes: nothing when it is first called, then its separator.
+/// Values are in a tuple, whose depth and weight have their limits.
+struct Joiner {
+  Value separator;
+  bool isUsed = false;
+};
+
+/// What cycler() makes.
+struct Cycler {
+  Value items;
+  size_t position = 0;
+
+  const Value &current() const { return items.items()[position]; }
 };
 
 /// Fail with ResourceExhausted beyond the limits of depth and weight.
