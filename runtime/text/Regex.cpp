@@ -4,7 +4,9 @@
 
 #include "runtime/text/Utf8.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -15,20 +17,23 @@ namespace {
 
 constexpr size_t kMaxPatternBytes = 1 << 15;
 
-// Steps that a match may take. A sane pattern needs a few per byte of the
-// longest run of like characters. PCRE2 does not tell the steps taken, so a
-// match starts with a low limit, and every higher one that it needs is charged
-// in full to a budget for the whole text: a million matches just below a single
-// high limit would take hours.
-constexpr uint32_t kFirstLimit = 1 << 12;
-constexpr uint32_t kLimitGrowth = 16;
-constexpr uint32_t kLastLimit =
-    kFirstLimit * kLimitGrowth * kLimitGrowth * kLimitGrowth;
+// The first try of a match sees so many bytes ahead and takes so many of
+// PCRE2's steps, each of which may walk over all of these. Nearly all matches
+// of a pre-tokenizer are a word.
+constexpr size_t kWindow = 1024;
+constexpr uint32_t kFewSteps = 256;
+// What such a try counts as where another one has to follow.
+constexpr uint64_t kVainWork = 4096;
+// What the other matches of a text may cost: a step is 1, a byte walked over
+// too. A sane pattern needs a few for each byte of the text.
 constexpr uint64_t kBudget = 100'000'000;
 constexpr uint64_t kBudgetPerByte = 256;
-constexpr uint32_t kHeapLimitKiB = 64 * 1024;
+// What a byte of a long match may need: native code puts aside two or three
+// words for each character of a group that repeats, the interpreter a frame.
 constexpr size_t kJitStackStart = 32 * 1024;
-constexpr size_t kJitStackMax = 8 * 1024 * 1024;
+constexpr size_t kStackPerByte = 64, kHeapPerByte = 512;
+constexpr size_t kLeastStack = size_t(8) << 20, kMostStack = size_t(256) << 20;
+constexpr size_t kLeastHeap = size_t(64) << 20, kMostHeap = size_t(512) << 20;
 
 std::string describeError(int error) {
   char buffer[128] = {};
@@ -39,53 +44,57 @@ std::string describeError(int error) {
 
 } // namespace
 
-MatchScratch::MatchScratch()
+MatchScratch::MatchScratch(const std::atomic<bool> *isCancelled)
     : data(pcre2_match_data_create(1, nullptr)),
-      context(pcre2_match_context_create(nullptr)) {
+      context(pcre2_match_context_create(nullptr)),
+      careful(pcre2_match_context_create(nullptr)), cancelled(isCancelled) {
   if (context)
-    pcre2_set_heap_limit(context, kHeapLimitKiB);
+    pcre2_set_match_limit(context, kFewSteps);
+  if (careful) {
+    // Steps are counted one by one.
+    pcre2_set_match_limit(careful, UINT32_MAX);
+    pcre2_set_callout(careful, step, this);
+  }
 }
 
 MatchScratch::~MatchScratch() {
   pcre2_match_data_free(data);
   pcre2_match_context_free(context);
+  pcre2_match_context_free(careful);
   pcre2_jit_stack_free(stack);
 }
 
-/// PCRE2's return code for the first match at or after `pos`.
-int MatchScratch::match(const pcre2_code *code, std::string_view subject,
-                        size_t pos, uint64_t budget) {
-  int rc = matchWithin(kFirstLimit, code, subject, pos);
-  for (uint32_t limit = kFirstLimit;
-       rc == PCRE2_ERROR_MATCHLIMIT && limit < kLastLimit;) {
-    limit *= kLimitGrowth;
-    if (spent + limit > budget)
-      break;
-    spent += limit;
-    rc = matchWithin(limit, code, subject, pos);
-  }
-  return rc;
+bool MatchScratch::charge(uint64_t work) {
+  spent += work;
+  return spent <= budget && !isCancelled();
 }
 
-int MatchScratch::matchWithin(uint32_t limit, const pcre2_code *code,
-                              std::string_view subject, size_t pos) {
-  auto matchOnce = [&](uint32_t options) {
-    return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(subject.data()),
-                       subject.size(), pos, PCRE2_NO_UTF_CHECK | options, data,
-                       context);
-  };
-  pcre2_set_match_limit(context, limit);
-  int rc = matchOnce(0);
-  if (rc == PCRE2_ERROR_JIT_STACKLIMIT && !stack) {
-    // Rarely needed, for the default is 32 KiB of the thread's own stack.
-    stack = pcre2_jit_stack_create(kJitStackStart, kJitStackMax, nullptr);
-    if (stack)
-      pcre2_jit_stack_assign(context, nullptr, stack);
-    rc = matchOnce(0);
+int MatchScratch::step(pcre2_callout_block *block, void *scratch) {
+  auto &self = *static_cast<MatchScratch *>(scratch);
+  size_t from = std::exchange(self.place, block->current_position);
+  size_t walked = from > self.place ? from - self.place : self.place - from;
+  return self.charge(1 + walked) ? 0 : PCRE2_ERROR_CALLOUT;
+}
+
+void MatchScratch::grow(size_t bytes) {
+  size_t wanted = std::clamp(kStackPerByte * bytes, kLeastStack, kMostStack);
+  if (stackBytes < wanted) {
+    pcre2_jit_stack_free(stack);
+    // Pages that are not used take no memory.
+    stack = pcre2_jit_stack_create(kJitStackStart, wanted, nullptr);
+    stackBytes = stack ? wanted : 0;
+    pcre2_jit_stack_assign(careful, nullptr, stack);
   }
-  if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
-    rc = matchOnce(PCRE2_NO_JIT);
-  return rc;
+  size_t heap = std::clamp(kHeapPerByte * bytes, kLeastHeap, kMostHeap);
+  pcre2_set_heap_limit(careful, uint32_t(heap / 1024));
+}
+
+int MatchScratch::match(const pcre2_code *code, pcre2_match_context *within,
+                        std::string_view subject, size_t pos,
+                        uint32_t options) {
+  return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(subject.data()),
+                     subject.size(), pos, PCRE2_NO_UTF_CHECK | options, data,
+                     within);
 }
 
 void Regex::Deleter::operator()(pcre2_real_code_8 *code) const {
@@ -97,41 +106,114 @@ Result<Regex> Regex::compile(std::string_view pattern) {
     return invalidArgument("expected a pattern of at most " +
                            std::to_string(kMaxPatternBytes) + " bytes, got " +
                            std::to_string(pattern.size()));
+  constexpr uint32_t kOptions = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C;
   int error = 0;
   PCRE2_SIZE offset = 0;
+  auto compileWith = [&](uint32_t options) {
+    return CodePtr(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()),
+                                 pattern.size(), kOptions | options, &error,
+                                 &offset, nullptr));
+  };
   Regex regex;
-  regex.code.reset(pcre2_compile(
-      reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-      PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
-      nullptr));
-  if (!regex.code)
+  regex.code = compileWith(0);
+  if (regex.code)
+    regex.careful = compileWith(PCRE2_ANCHORED | PCRE2_AUTO_CALLOUT);
+  if (!regex.careful)
     return invalidArgument("expected a pattern, got '" + std::string(pattern) +
                            "': " + describeError(error) + " at byte " +
                            std::to_string(offset));
   // Where native code is forbidden the interpreter does the same, slower.
-  (void)pcre2_jit_compile(regex.code.get(), PCRE2_JIT_COMPLETE);
+  (void)pcre2_jit_compile(regex.code.get(),
+                          PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
+  (void)pcre2_jit_compile(regex.careful.get(), PCRE2_JIT_COMPLETE);
   return regex;
+}
+
+int Regex::findCarefully(std::string_view subject, size_t pos,
+                         MatchScratch &scratch) const {
+  auto matchOnce = [&](uint32_t options) {
+    scratch.place = pos;
+    return scratch.match(careful.get(), scratch.careful, subject, pos, options);
+  };
+  scratch.grow(subject.size());
+  int rc = matchOnce(0);
+  return rc == PCRE2_ERROR_JIT_STACKLIMIT ? matchOnce(PCRE2_NO_JIT) : rc;
+}
+
+/// Whether a match failed that may succeed with more of the text or more steps.
+static bool wantsMore(int rc) {
+  return rc == PCRE2_ERROR_PARTIAL || rc == PCRE2_ERROR_MATCHLIMIT ||
+         rc == PCRE2_ERROR_DEPTHLIMIT || rc == PCRE2_ERROR_HEAPLIMIT ||
+         rc == PCRE2_ERROR_JIT_STACKLIMIT;
+}
+
+int Regex::find(std::string_view subject, size_t &pos,
+                MatchScratch &scratch) const {
+  const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(scratch.data);
+  for (;;) {
+    size_t end = std::min(pos + kWindow, subject.size());
+    // Bytes 10xxxxxx go on a character.
+    while (end < subject.size() && (uint8_t(subject[end]) & 0xC0) == 0x80)
+      ++end;
+    bool isAll = end == subject.size();
+    int rc = scratch.match(code.get(), scratch.context, subject.substr(0, end),
+                           pos, isAll ? 0 : PCRE2_PARTIAL_HARD);
+    // An empty match at the window's end has seen nothing of what is behind.
+    bool isIn = rc >= 0 && (isAll || bounds[0] < end);
+    if (isIn || (isAll && rc == PCRE2_ERROR_NOMATCH))
+      return rc;
+    if (rc >= 0 || rc == PCRE2_ERROR_NOMATCH) {
+      pos = end;
+      if (!scratch.charge(1))
+        return PCRE2_ERROR_CALLOUT;
+      continue;
+    }
+    if (!wantsMore(rc))
+      return rc;
+    if (rc == PCRE2_ERROR_PARTIAL)
+      pos = std::clamp<size_t>(bounds[0], pos, end);
+    if (!scratch.charge(kVainWork))
+      return PCRE2_ERROR_CALLOUT;
+    rc = findCarefully(subject, pos, scratch);
+    if (rc != PCRE2_ERROR_NOMATCH || pos == subject.size())
+      return rc;
+    pos += utf8Length(subject, pos);
+  }
+}
+
+Status Regex::failure(int rc, size_t place, const MatchScratch &scratch) {
+  if (scratch.isCancelled())
+    return unavailable("expected to match the whole text, was cancelled at "
+                       "byte " +
+                       std::to_string(place));
+  if (rc == PCRE2_ERROR_CALLOUT)
+    return resourceExhausted("expected patterns to match the text within " +
+                             std::to_string(scratch.budget) +
+                             " steps, got more at byte " +
+                             std::to_string(place));
+  return resourceExhausted("expected a pattern match within limits at byte " +
+                           std::to_string(place) + ", got '" +
+                           describeError(rc) + "'");
 }
 
 Status Regex::findAll(std::string_view text, TextSpan range,
                       MatchScratch &scratch,
                       std::vector<TextSpan> &matches) const {
   matches.clear();
-  if (!scratch.data || !scratch.context)
+  if (!scratch.data || !scratch.context || !scratch.careful)
     return resourceExhausted("expected memory for a pattern match");
 
   const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(scratch.data);
-  uint64_t budget = kBudget + kBudgetPerByte * text.size();
+  scratch.budget =
+      std::max(scratch.budget, kBudget + kBudgetPerByte * text.size());
   std::string_view subject = text.substr(range.begin, range.end - range.begin);
   for (size_t pos = 0; pos <= subject.size();) {
-    int rc = scratch.match(code.get(), subject, pos, budget);
+    int rc =
+        scratch.charge(1) ? find(subject, pos, scratch) : PCRE2_ERROR_CALLOUT;
     if (rc == PCRE2_ERROR_NOMATCH)
       break;
     if (rc < 0)
-      return resourceExhausted(
-          "expected a pattern match within limits at byte " +
-          std::to_string(range.begin + pos) + ", got '" + describeError(rc) +
-          "'");
+      return failure(rc, range.begin + pos, scratch);
     size_t begin = bounds[0], end = bounds[1];
     if (begin < pos || end < begin)
       return invalidArgument("expected a match at or after byte " +

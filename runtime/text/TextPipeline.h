@@ -50,7 +50,8 @@ public:
   /// parts.
   ///
   /// Fails with ResourceExhausted when a pattern takes too many steps or the
-  /// text grows beyond any proportion; `list` is unspecified then.
+  /// text grows beyond any proportion, and with Unavailable where the scratch
+  /// is cancelled; `list` is unspecified then.
   Status apply(PieceList &list, bool atStart, MatchScratch &scratch) const;
 
 private:

@@ -48,7 +48,7 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text,
 
 Status Tokenizer::Impl::encode(std::string_view text, EncodeOptions options,
                                std::vector<TokenId> &ids) const {
-  Scratch scratch;
+  Scratch scratch{MatchScratch(options.cancelled), {}};
   for (TextSegment segment :
        rawAdded.split(text, options.parseSpecial, options.literals)) {
     if (segment.id != TextSegment::kText) {
@@ -103,9 +103,12 @@ Status Tokenizer::Impl::encodeWords(std::string_view text, bool atStart,
   PieceList list{std::string(text), {{0, text.size()}}};
   MTP_RETURN_IF_ERROR(preTokenizer.apply(list, atStart, scratch.match));
   std::string_view words = list.text;
-  for (TextSpan word : list.pieces)
+  for (TextSpan word : list.pieces) {
+    if (scratch.match.isCancelled())
+      return unavailable("expected to encode the whole text, was cancelled");
     MTP_RETURN_IF_ERROR(bpe->encode(
         words.substr(word.begin, word.end - word.begin), scratch.bpe, ids));
+  }
   return okStatus();
 }
 

@@ -350,6 +350,101 @@ TEST(Tokenizer, boundsCatastrophicPatterns) {
   }
 }
 
+/// A tokenizer of bytes that splits at the matches of a pattern.
+static Result<LoadedTokenizer> splittingAt(const std::string &pattern) {
+  std::string quoted;
+  for (char c : pattern)
+    quoted += c == '\\' || c == '"' ? std::string{'\\', c} : std::string{c};
+  return loadJson(byteLevelJson(
+      {{R"({"type": "ByteLevel", "add_prefix_space": false,
+                      "trim_offsets": true, "use_regex": true})",
+        R"({"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "behavior": "Isolated", "invert": false,
+             "pattern": {"Regex": ")" +
+            quoted + R"("}}, {"type": "ByteLevel", "add_prefix_space": false,
+             "use_regex": false}]})"}}));
+}
+
+// GPT-4o's and Kimi K2's.
+static const char *const kLongRuns[] = {
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*)"
+    R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+)"
+    R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+    R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?)"
+    R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)"
+    R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+)"
+    R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+
+// Such runs were refused (bugreports/r: ggml-org/llama.cpp#27783, #26965,
+// #21257, huggingface/tokenizers#2060, openai/tiktoken#195).
+TEST(Tokenizer, takesLongRunsOfLetters) {
+  for (const char *pattern : kLongRuns) {
+    auto tokenizer = splittingAt(pattern);
+    MTP_ASSERT_OK(tokenizer);
+    for (auto [letter, count] :
+         std::vector<std::pair<const char *, int>>{{"a", 300'000},
+                                                   {"A", 300'000},
+                                                   {"aB", 300'000},
+                                                   {"\xC3\xA9", 300'000},
+                                                   {"\xE3\x81\x82", 300'000},
+                                                   {"\xCC\x81", 300'000},
+                                                   {" ", 300'000},
+                                                   {"!", 300'000},
+                                                   {"1", 300'000},
+                                                   {"\n", 300'000},
+                                                   {"\xE3\x81\x82"
+                                                    "a",
+                                                    600'000}}) {
+      std::string text;
+      for (int i = 0; i < count; ++i)
+        text += letter;
+      auto ids = (*tokenizer)->encode(text + " x", kPlain);
+      MTP_ASSERT_OK(ids);
+      EXPECT_TRUE(*(*tokenizer)->decode(*ids) == text + " x") << letter;
+    }
+  }
+}
+
+// Each place where a match may begin walks to the end of the text.
+TEST(Tokenizer, boundsPatternsThatWalkOnFromEachPlace) {
+  for (const char *pattern :
+       {R"(([a-z]+\.)*[a-z]+@)", R"([a-z](?=[a-z]*@|))",
+        R"([a-z]{1,3}(?=(?:[a-z]{3})*(?![a-z])))", R"((?<=[a-z])[a-z]*@)"}) {
+    auto tokenizer = splittingAt(pattern);
+    MTP_ASSERT_OK(tokenizer);
+    auto ids = (*tokenizer)->encode(std::string(900'000, 'a'), kPlain);
+    EXPECT_EQ(ids.status().code(), StatusCode::ResourceExhausted) << pattern;
+    // One text's work is not another's.
+    MTP_ASSERT_OK((*tokenizer)->encode(std::string(2000, 'a'), kPlain));
+  }
+}
+
+TEST(Tokenizer, endsATextThatIsCancelled) {
+  for (const char *pattern : {"a", R"(([a-z]+\.)*[a-z]+@)"}) {
+    auto tokenizer = splittingAt(pattern);
+    MTP_ASSERT_OK(tokenizer);
+    std::atomic<bool> cancelled = true;
+    EncodeOptions options;
+    options.cancelled = &cancelled;
+    EXPECT_EQ((*tokenizer)->encode("aaaa", options).status().code(),
+              StatusCode::Unavailable);
+    cancelled = false;
+    MTP_ASSERT_OK((*tokenizer)->encode("aaaa", options));
+    // In the middle of a match.
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      cancelled = true;
+    });
+    auto ids = (*tokenizer)->encode(std::string(20'000'000, 'a'), options);
+    EXPECT_EQ(ids.status().code(), StatusCode::Unavailable) << pattern;
+    other.join();
+  }
+}
+
 TEST(Tokenizer, boundsCombiningMarks) {
   auto tokenizer = loadJson(byteLevelJson(
       {{R"("normalizer": null)", R"("normalizer": {"type": "NFC"})"}}));

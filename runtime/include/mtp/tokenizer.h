@@ -15,6 +15,7 @@
 
 #include "mtp/result.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,6 +42,11 @@ struct EncodeOptions {
   /// normalizer works on text ahead of special tokens that are searched for
   /// behind it, none is found in the same stretch of text at all.
   std::span<const size_t> literals = {};
+
+  /// Where another thread sets it, encode() soon ends with Unavailable: behind
+  /// the word that is at hand, or a step of its patterns. It is read during the
+  /// call alone. A tokenizer of SentencePiece's ends behind its text.
+  const std::atomic<bool> *cancelled = nullptr;
 };
 
 struct DecodeOptions {
