@@ -19,6 +19,9 @@ Status StreamDecoder::appendTo(std::string &text, TokenId id) {
   MTP_ASSIGN_OR_RETURN(std::string_view piece, tokenizer->tokenToPiece(id));
   if (options.skipSpecial && tokenizer->isSpecial(id))
     return okStatus();
+  // A text begins with the first id that has one.
+  if (piece.empty())
+    return okStatus();
   const schema::Tokenizer &tables = *tokenizer->impl->tables;
   std::string kept;
   if (isAtStart && tables.first_piece_without_spaces()) {

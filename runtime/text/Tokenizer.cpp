@@ -126,10 +126,12 @@ Result<std::string> Tokenizer::decode(std::span<const TokenId> ids,
 }
 
 Result<std::string_view> Tokenizer::tokenToPiece(TokenId id) const {
-  if (id < 0 || static_cast<size_t>(id) >= vocabSize())
-    return outOfRange("expected a token id below " +
-                      std::to_string(vocabSize()) + ", got " +
+  if (id < 0)
+    return outOfRange("expected a token id of at least 0, got " +
                       std::to_string(id));
+  // A model's vocabulary may be padded beyond the tokenizer's.
+  if (static_cast<size_t>(id) >= vocabSize())
+    return std::string_view();
   return pieceOf(*impl->tables, static_cast<uint32_t>(id));
 }
 

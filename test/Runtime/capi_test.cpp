@@ -589,10 +589,11 @@ TEST(CApi, DecodesAStream) {
   EXPECT_EQ(append({'a', 256, 'b'}), "ab");
   // Half a character is held back, also over a refused id.
   EXPECT_EQ(append({'c', 0xe2, 0x82}), "c");
-  int32_t bad[] = {'x', 257};
+  EXPECT_EQ(append({257, 1000}), "");
+  int32_t bad[] = {'x', -257};
   EXPECT_EQ(mtp_decoder_append(decoder, bad, 2, &text, &length),
             MTP_OUT_OF_RANGE);
-  EXPECT_STREQ(mtp_message(), "expected a token id below 257, got 257");
+  EXPECT_STREQ(mtp_message(), "expected a token id of at least 0, got -257");
   EXPECT_EQ(append({0xac, 'd'}), "\xe2\x82\xac"
                                  "d");
   EXPECT_EQ(append({}), "");

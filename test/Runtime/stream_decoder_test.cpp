@@ -87,8 +87,18 @@ TEST_F(StreamDecoderTest, keepsCharactersAcrossSpecialTokens) {
 TEST_F(StreamDecoderTest, refusesIdsOutOfRangeAndGoesOn) {
   StreamDecoder decoder(*loaded);
   EXPECT_EQ(*decoder.append(0xC3), "");
-  EXPECT_EQ(decoder.append(265).status().code(), StatusCode::OutOfRange);
+  EXPECT_EQ(decoder.append(INT32_MIN).status().code(), StatusCode::OutOfRange);
   EXPECT_EQ(decoder.append(-1).status().code(), StatusCode::OutOfRange);
+  EXPECT_EQ(*decoder.append(0xA9), "\xC3\xA9");
+}
+
+// A padded vocabulary has ids without tokens (bugreports/a: pegainfer#673,
+// transformers#35244).
+TEST_F(StreamDecoderTest, passesOverIdsWithoutATokenInMidCharacter) {
+  StreamDecoder decoder(*loaded);
+  EXPECT_EQ(*decoder.append(0xC3), "");
+  EXPECT_EQ(*decoder.append(265), "");
+  EXPECT_EQ(*decoder.append(INT32_MAX), "");
   EXPECT_EQ(*decoder.append(0xA9), "\xC3\xA9");
 }
 
@@ -136,6 +146,8 @@ TEST(StreamDecoder, stripsTheSpaceOfAFirstWordOnly) {
   EXPECT_EQ(*decoder.append(264), "ab");
   EXPECT_EQ(*decoder.append(264), " ab");
   EXPECT_EQ(decoder.finish(), "");
+  // What has no text does not begin one.
+  EXPECT_EQ(*decoder.append(INT32_MAX), "");
   EXPECT_EQ(*decoder.append(264), "ab");
 
   StreamDecoder continuing(**loaded, {true, /*atTextStart=*/false});

@@ -201,7 +201,8 @@ mtp_status mtp_model_encode(const mtp_model *model, const char *text,
 
 /* Well-formed UTF-8 of token ids, without special tokens. Writes up to
    `capacity` bytes, no terminator, and always sets `length` to the bytes there
-   are. MTP_OUT_OF_RANGE for an id outside of the tokenizer's vocabulary. */
+   are. An id without a token is the empty text. MTP_OUT_OF_RANGE for a
+   negative id. */
 mtp_status mtp_model_decode(const mtp_model *model, const int32_t *tokens,
                             size_t count, char *text, size_t capacity,
                             size_t *length);
@@ -217,8 +218,9 @@ void mtp_decoder_free(mtp_decoder *decoder); /* null is fine */
 /* The text that `count` more ids complete: well-formed UTF-8 without special
    tokens, often empty; a character whose bytes are not all there is held back.
    `text` is terminated, `length` bytes long without the terminator, and valid
-   until the decoder's next call. MTP_OUT_OF_RANGE for an id outside of the
-   vocabulary; the stream is then as if none had been given. */
+   until the decoder's next call. An id without a token is the empty text.
+   MTP_OUT_OF_RANGE for a negative id; the stream is then as if none had been
+   given. */
 mtp_status mtp_decoder_append(mtp_decoder *decoder, const int32_t *tokens,
                               size_t count, const char **text, size_t *length);
 

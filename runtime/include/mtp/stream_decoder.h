@@ -28,9 +28,9 @@ public:
       : tokenizer(&tokenizer), options(options),
         isAtStart(options.atTextStart) {}
 
-  /// The text that `id` completes, well-formed UTF-8 and often empty. Fails
-  /// with OutOfRange when the id is not in the vocabulary; the stream is then
-  /// as if it had not been given.
+  /// The text that `id` completes, well-formed UTF-8 and often empty, as of an
+  /// id without a token. Fails with OutOfRange when the id is negative; the
+  /// stream is then as if it had not been given.
   Result<std::string> append(TokenId id);
 
   /// Ends the stream: U+FFFD if a character is incomplete. The next append()

@@ -86,19 +86,23 @@ public:
   /// - InvalidArgument when it is not well-formed UTF-8 or when the vocabulary
   ///   does not cover it,
   /// - OutOfRange when it is longer than kMaxTextBytes,
-  /// - ResourceExhausted when matching its patterns takes too many steps.
+  /// - ResourceExhausted when matching its patterns takes too many steps: 10^8
+  ///   and 256 for each byte,
+  /// - Unavailable when it is cancelled.
   Result<std::vector<TokenId>> encode(std::string_view text,
                                       EncodeOptions options = {}) const;
 
   /// The text of `ids`, always well-formed UTF-8: what the ids' bytes leave
-  /// incomplete or ill-formed becomes U+FFFD. Fails with OutOfRange when an id
-  /// is not in the vocabulary or there are more than kMaxIds. For ids that come
-  /// one by one see StreamDecoder.
+  /// incomplete or ill-formed becomes U+FFFD. An id without a token, as a
+  /// padded vocabulary has, is the empty text. Fails with OutOfRange when an id
+  /// is negative or there are more than kMaxIds. For ids that come one by one
+  /// see StreamDecoder.
   Result<std::string> decode(std::span<const TokenId> ids,
                              DecodeOptions options = {}) const;
 
   /// The bytes that `id` stands for, special or not; not always well-formed
-  /// UTF-8. Lives as long as the tables. Fails with OutOfRange.
+  /// UTF-8, and none of an id without a token. Lives as long as the tables.
+  /// Fails with OutOfRange when it is negative.
   Result<std::string_view> tokenToPiece(TokenId id) const;
 
   /// The id of an added token, e.g. "<|im_end|>".
