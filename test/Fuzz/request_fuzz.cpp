@@ -13,8 +13,14 @@ using namespace mtp::serve;
 namespace {
 
 ModelFacts makeFacts() {
-  static const auto chat = *ChatTemplate::parse(
-      {{{"default", "{% for m in messages %}{{ m }}{% endfor %}{{ x }}"}}, {}});
+  static const auto chat = [] {
+    auto parsed = ChatTemplate::parse(
+        {{{"default", "{% for m in messages %}{{ m }}{% endfor %}{{ x }}"}},
+         {}});
+    if (!parsed)
+      std::abort();
+    return *parsed;
+  }();
   ModelFacts facts;
   facts.names = {"fuzz"};
   facts.vocab = 64;

@@ -42,8 +42,11 @@ void exercise(const Tokenizer &tokenizer, std::string_view text) {
     require(decoded.isOk() && isValidUtf8(*decoded));
     StreamDecoder decoder(tokenizer, {flag, flag});
     std::string streamed;
-    for (TokenId id : *ids)
-      streamed += *decoder.append(id);
+    for (TokenId id : *ids) {
+      auto part = decoder.append(id);
+      require(part.isOk());
+      streamed += *part;
+    }
     streamed += decoder.finish();
     require(streamed == *decoded);
   }
@@ -90,8 +93,10 @@ void exerciseText(std::string_view text) {
   const Tokenizer &tokenizer = smallTokenizer();
   exercise(tokenizer, text);
   auto ids = tokenizer.encode(text);
-  if (ids.isOk())
-    require(*tokenizer.decode(*ids) == text);
+  if (ids.isOk()) {
+    auto decoded = tokenizer.decode(*ids);
+    require(decoded.isOk() && *decoded == text);
+  }
 
   StreamDecoder decoder(tokenizer);
   for (char byte : text) {

@@ -2,6 +2,7 @@
 
 #include "mtp/session.h"
 #include "runtime/core/StrCat.h"
+#include "test/Runtime/ByteTokenizer.h"
 #include "tools/mtp-serve/GenerationRequest.h"
 #include "tools/mtp-serve/Prompts.h"
 
@@ -10,6 +11,7 @@
 
 using namespace mtp;
 using namespace mtp::serve;
+using namespace mtp::test;
 
 namespace {
 
@@ -125,10 +127,53 @@ TEST(Request, TakesAllItsFields) {
   EXPECT_EQ(parsed(with(R"("temperature": null)")).sampling.temperature, 0.5f);
 }
 
+// GuideLLM asks for it in each stream (bugreports/n: vllm-project/guidellm#603,
+// sglang#12241, vllm#5742, lemma-platform#583).
+TEST(Request, TakesUsageInEachPart) {
+  for (const char *value : {"true", "false", "null"}) {
+    GenerationRequest r = parsed(
+        with(strCat(R"("stream": true, "stream_options": {"include_usage": true,
+                  "continuous_usage_stats": )",
+                    value, "}")));
+    EXPECT_TRUE(r.includesUsage);
+    EXPECT_EQ(r.hasUsageInAll, std::string_view(value) == "true");
+  }
+  EXPECT_FALSE(parsed(with(R"("stream_options":
+      {"continuous_usage_stats": false})"))
+                   .hasUsageInAll);
+}
+
+// 8 and 8.0 are one number in JSON, and some clients write the second.
+TEST(Request, TakesWholeNumbersAsTheyAreWritten) {
+  GenerationRequest r = parsed(R"({"prompt": [1.0, 2e0], "max_tokens": 8.0,
+      "n": 2.0, "k": 3.0, "seed": 7.0, "top_k": 5e0, "priority": -4.0,
+      "min_tokens": 1.0, "stop_token_ids": [9.0]})");
+  ASSERT_EQ(r.prompts.size(), 1u);
+  EXPECT_EQ(r.prompts[0].ids, (std::vector<int32_t>{1, 2}));
+  EXPECT_EQ(r.maxTokens, 8u);
+  EXPECT_EQ(r.n, 2u);
+  EXPECT_EQ(r.k, 3u);
+  EXPECT_EQ(r.sampling.seed, 7u);
+  EXPECT_EQ(r.sampling.topK, 5u);
+  EXPECT_EQ(r.priority, -4);
+  EXPECT_EQ(r.minTokens, 1u);
+  EXPECT_EQ(r.stopTokens, (std::vector<int32_t>{9}));
+  EXPECT_EQ(parsed(with(R"("seed": -1.0)")).sampling.seed, UINT64_MAX);
+  EXPECT_EQ(parsed(with(R"("seed": 9223372036854775808.0)")).sampling.seed,
+            uint64_t(1) << 63);
+  EXPECT_EQ(refused(with(R"("seed": 1e30)")).param, "seed");
+  EXPECT_EQ(refused(R"({"prompt": [1.5]})").param, "prompt");
+  // What is no whole number is named as it is.
+  EXPECT_NE(refused(with(R"("max_tokens": 8.00000001)"))
+                .message.find("got 8.00000001"),
+            std::string::npos);
+}
+
 TEST(Request, NamesTheFieldThatIsWrong) {
   for (auto [field, name] : std::vector<std::pair<const char *, const char *>>{
            {R"("max_tokens": 0)", "max_tokens"},
-           {R"("max_tokens": 97)", "max_tokens"},
+           {R"("max_tokens": 2147483648)", "max_tokens"},
+           {R"("max_tokens": 8.00000001)", "max_tokens"},
            {R"("max_tokens": 1.5)", "max_tokens"},
            {R"("max_tokens": "7")", "max_tokens"},
            {R"("temperature": -1)", "temperature"},
@@ -146,6 +191,10 @@ TEST(Request, NamesTheFieldThatIsWrong) {
            {R"("stop": "a")", "stop"},
            {R"("stream": 1)", "stream"},
            {R"("stream_options": {"include_usage": true})", "stream_options"},
+           {R"("stream_options": {"continuous_usage_stats": true})",
+            "stream_options"},
+           {R"("stream_options": {"continuous_usage_stats": 1})",
+            "stream_options.continuous_usage_stats"},
            {R"("stream_options": {"other": 1})", "stream_options.other"},
            {R"("echo": "yes")", "echo"},
            {R"("min_tokens": -1)", "min_tokens"},
@@ -192,6 +241,111 @@ TEST(Request, RefusesWhatItCannotDoUnlessItChangesNothing) {
     "frequency_penalty": 0, "presence_penalty": 0.0, "repetition_penalty": 1.0,
     "response_format": {"type": "text"}, "best_of": 1, "suffix": "",
     "use_beam_search": false)"));
+}
+
+namespace {
+
+/// What a template gets of a conversation, or the error that it makes.
+struct Talk {
+  explicit Talk(std::string_view source, std::string_view messages)
+      : tables(byteTokenizer()), tokenizer(*Tokenizer::load(tables)),
+        chat(*ChatTemplate::parse({{{"default", std::string(source)}}, {}})) {
+    ModelFacts own = facts();
+    own.tokenizer = tokenizer.get();
+    own.chat = chat.get();
+    own.vocab = 300;
+    own.maxContext = 1000;
+    MaybeError failed =
+        parseChat(strCat("{\"messages\": ", messages, "}"), own, request);
+    std::vector<PreparedPrompt> prompts;
+    if (!failed)
+      failed = preparePrompts(request, own, prompts);
+    if (!failed)
+      text = prompts[0].text;
+    error = failed.value_or(ApiError{0});
+  }
+
+  std::vector<uint8_t> tables;
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::shared_ptr<const ChatTemplate> chat;
+  GenerationRequest request;
+  std::string text;
+  ApiError error;
+};
+
+constexpr const char *kAllMessages = "{{ messages }}";
+constexpr const char *kAdds =
+    "{% for m in messages %}{{ m.role + ':' + m.content + ';' }}{% endfor %}";
+
+} // namespace
+
+// What an agent sends behind a tool's answer.
+TEST(Chat, TakesAConversationWithTools) {
+  const char *messages = R"([{"role": "user", "content": "sum?"},
+    {"role": "assistant", "content": null, "refusal": null, "audio": null,
+     "tool_calls": [{"id": "c1", "type": "function", "function":
+       {"name": "add", "arguments": "{\"a\": 1, \"b\": [2]}"}}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "3"}])";
+  EXPECT_EQ(Talk(kAdds, messages).text, "user:sum?;assistant:;tool:3;");
+  EXPECT_EQ(
+      Talk(kAllMessages, messages).text,
+      "[{'role': 'user', 'content': 'sum?'}, {'role': 'assistant', 'content': "
+      "'', 'tool_calls': [{'id': 'c1', 'type': 'function', 'function': "
+      "{'name': 'add', 'arguments': {'a': 1, 'b': [2]}}}]}, {'role': 'tool', "
+      "'tool_call_id': 'c1', 'content': '3'}]");
+}
+
+TEST(Chat, TakesWhatIsNullForWhatIsNotThere) {
+  EXPECT_EQ(Talk(kAdds, R"([{"role": "user", "content": null},
+                            {"role": "assistant"}])")
+                .text,
+            "user:;assistant:;");
+  EXPECT_EQ(Talk("{{ messages[0].tool_calls is defined }}",
+                 R"([{"role": "assistant", "tool_calls": null}])")
+                .text,
+            "False");
+  // Arguments that are no dict stay what they are; none are an empty one.
+  for (auto [given, passed] :
+       std::vector<std::pair<const char *, const char *>>{
+           {R"("{broken")", "'{broken'"},
+           {R"("")", "{}"},
+           {"null", "{}"},
+           {R"({"a": 1})", "{'a': 1}"},
+           {R"("5")", "'5'"}})
+    EXPECT_EQ(Talk("{{ [messages[0].tool_calls[0].function.arguments] }}",
+                   strCat(R"([{"role": "assistant", "tool_calls": [{"function":
+                             {"arguments": )",
+                          given, "}}]}]"))
+                  .text,
+              strCat("[", passed, "]"));
+  EXPECT_EQ(Talk("{{ messages[0].tool_calls }}",
+                 R"([{"role": "assistant", "tool_calls": [1, {"id": "x"}]}])")
+                .text,
+            "[1, {'id': 'x'}]");
+}
+
+TEST(Chat, NamesTheMessageThatATemplateFailsAt) {
+  const char *strict = "{% for m in messages %}{% if m.role == 'odd' %}"
+                       "{{ raise_exception('no ' + m.role) }}{% endif %}"
+                       "{{ m.content }}{% endfor %}";
+  const char *user = R"({"role": "user", "content": "a"})";
+  const char *odd = R"({"role": "odd", "content": "a"})";
+  for (auto [messages, index] :
+       std::vector<std::pair<std::string, const char *>>{
+           {strCat("[", odd, "]"), "messages[0]"},
+           {strCat("[", user, ", ", user, ", ", odd, "]"), "messages[2]"},
+           {strCat("[", user, ", ", odd, ", ", user, ", ", user, "]"),
+            "messages[1]"}}) {
+    Talk talk(strict, messages);
+    EXPECT_EQ(talk.error.status, 400u);
+    EXPECT_EQ(talk.error.param, index);
+    EXPECT_EQ(talk.error.message.find(index), 0u) << talk.error.message;
+    EXPECT_NE(talk.error.message.find("no odd"), std::string::npos);
+  }
+  // Which one it is cannot be said where the first alone fails.
+  Talk blind("{{ messages[5].content + 'x' }}",
+             strCat("[", user, ", ", user, "]"));
+  EXPECT_EQ(blind.error.param, "messages");
 }
 
 TEST(Request, RefusesWhatIsNoObject) {
@@ -241,6 +395,41 @@ TEST(Prompts, FitIntoTheContext) {
   EXPECT_EQ(error.param, "prompt");
   EXPECT_EQ(error.code, "context_length_exceeded");
   EXPECT_EQ(prepare(R"({"prompt": []})").param, "prompt");
+}
+
+// litellm, and so aider, knows the error by its text, others by the code, and
+// llama.cpp's clients by two numbers.
+TEST(Prompts, SayHowLongTheContextIs) {
+  auto refusalOf = [](std::string_view body) {
+    std::vector<PreparedPrompt> prompts;
+    return preparePrompts(parsed(body), facts(), prompts).value_or(ApiError{0});
+  };
+  std::string ids = "1";
+  for (int i = 1; i < 100; ++i)
+    ids += ", 1";
+  for (auto [body, tokens, param] :
+       {std::tuple(strCat("{\"prompt\": [", ids, "]}"), 100, "prompt"),
+        std::tuple(with(R"("max_tokens": 95)"), 2, "max_tokens"),
+        std::tuple(with(R"("max_tokens": 2147483647)"), 2, "max_tokens"),
+        std::tuple(with(R"("max_completion_tokens": 97)"), 2,
+                   "max_completion_tokens")}) {
+    ApiError error = refusalOf(body);
+    EXPECT_EQ(error.status, 400u);
+    EXPECT_EQ(error.message.find("This model's maximum context length is 96 "
+                                 "tokens"),
+              0u)
+        << error.message;
+    EXPECT_EQ(error.code, "context_length_exceeded");
+    EXPECT_EQ(error.param, param);
+    std::string json = errorJson(error);
+    EXPECT_NE(json.find(strCat("\"n_prompt_tokens\": ", tokens)),
+              std::string::npos)
+        << json;
+    EXPECT_NE(json.find("\"n_ctx\": 96"), std::string::npos) << json;
+  }
+  // Other errors have no such numbers.
+  EXPECT_EQ(errorJson(refused(with(R"("n": 0)"))).find("n_ctx"),
+            std::string::npos);
 }
 
 TEST(Prompts, SequencesHaveSeedsInOrder) {

@@ -4,6 +4,8 @@
 #include "runtime/text/Utf8.h"
 #include "tools/support/Json.h"
 
+#include <algorithm>
+
 using namespace mtp;
 using namespace mtp::serve;
 
@@ -33,6 +35,12 @@ ApiError serve::errorOf(const Status &status, std::string param) {
     error.status = 500;
     break;
   }
+  return error;
+}
+
+ApiError serve::ownErrorOf(const Status &status) {
+  ApiError error = errorOf(status);
+  error.status = std::max(error.status, 500u);
   return error;
 }
 
@@ -80,6 +88,11 @@ std::string serve::errorJson(const ApiError &error) {
   json.field("type", typeOf(error.status));
   textOrNull(json, "param", repaired(error.param));
   textOrNull(json, "code", error.code);
+  // llama.cpp's names.
+  if (error.contextTokens > 0) {
+    json.field("n_prompt_tokens", error.promptTokens);
+    json.field("n_ctx", error.contextTokens);
+  }
   json.endObject();
   json.endObject();
   return json.text();

@@ -5,6 +5,7 @@
 
 #include "mtp/status.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,8 @@ struct ApiError {
   std::string code;
   /// Seconds until another try is worth it; zero: not said.
   unsigned retryAfter = 0;
+  /// Of a prompt that the context does not hold; zero: not said.
+  uint64_t promptTokens = 0, contextTokens = 0;
 };
 
 /// Nothing: all is well.
@@ -32,6 +35,10 @@ ApiError wrongField(std::string param, std::string message);
 
 /// A failure of the runtime: 400 where the request is the reason, else 500.
 ApiError errorOf(const Status &status, std::string param = "");
+
+/// A failure of the server's own output, which is no fault of the request: 500,
+/// or 503 where a later try may do.
+ApiError ownErrorOf(const Status &status);
 
 /// The body of the answer, on one line.
 std::string errorJson(const ApiError &error);

@@ -79,9 +79,9 @@ static MaybeError seed(std::string_view field, const JsonElement &element,
                        Reading &to) {
   uint64_t whole = 0;
   int64_t value = 0;
-  if (!element.get(whole))
+  if (getWhole(element, whole))
     to.request.sampling.seed = whole;
-  else if (!element.get(value))
+  else if (getWhole(element, value))
     to.request.sampling.seed = uint64_t(value);
   else
     return expected(field, "a whole number of 64 bits", element);
@@ -104,7 +104,8 @@ static MaybeError maxTokens(std::string_view field, const JsonElement &element,
                             Reading &to) {
   uint32_t value = 0;
   if (MaybeError error =
-          readMember(field, element, 1, to.facts.maxContext, value))
+          // What the context leaves is known with the prompt.
+      readMember(field, element, 1, INT32_MAX, value))
     return error;
   // The older name counts where the newer is not there, as in vLLM.
   if (field == "max_tokens" && to.request.maxTokens)
@@ -165,7 +166,7 @@ static MaybeError drafts(std::string_view field, const JsonElement &element,
   }
   int64_t value = 0;
   uint32_t most = to.facts.maxK;
-  if (element.get(value) || value < 0 || value > most)
+  if (!getWhole(element, value) || value < 0 || value > most)
     return expected(field,
                     strCat("a whole number of 0 to ", most, " or \"auto\""),
                     element);
@@ -217,12 +218,14 @@ static MaybeError streamOptions(std::string_view field,
     return expected(field, "an object", element);
   for (auto [key, value] : options) {
     std::string name = strCat(field, ".", key);
+    bool isEach = key == "continuous_usage_stats";
     if (value.is_null() || key == "include_obfuscation")
       continue;
-    if (key != "include_usage")
+    if (key != "include_usage" && !isEach)
       return wrongField(
           name, strCat("expected no '", name, "', which is not known here"));
-    if (MaybeError error = readFlag(name, value, to.request.includesUsage))
+    bool &flag = isEach ? to.request.hasUsageInAll : to.request.includesUsage;
+    if (MaybeError error = readFlag(name, value, flag))
       return error;
   }
   return std::nullopt;
@@ -350,8 +353,8 @@ static MaybeError addPrompt(std::string_view field, const JsonElement &element,
 static MaybeError prompts(std::string_view field, const JsonElement &element,
                           Reading &to) {
   array list;
-  if (element.get(list) || list.size() == 0 || list.at(0).is_int64() ||
-      list.at(0).is_uint64()) {
+  JsonElement first;
+  if (element.get(list) || list.at(0).get(first) || first.is_number()) {
     if (!element.is_string() && !element.is_array())
       return expected(field, "a string, token ids, or an array of these",
                       element);
@@ -455,6 +458,76 @@ static MaybeError joinParts(std::string_view field, const array &parts,
   return std::nullopt;
 }
 
+/// What a template reads as `content`: always a text. Clients send null where a
+/// message has calls of tools alone, or nothing; templates add it to texts.
+static MaybeError addContent(const std::string &name,
+                             const JsonElement &element, JsonWriter &json) {
+  array parts;
+  std::string_view given;
+  std::string text;
+  if (!element.get(parts)) {
+    if (MaybeError error = joinParts(name, parts, text))
+      return error;
+  } else if (!element.get(given)) {
+    text = given;
+  } else if (!element.is_null()) {
+    return expected(name, "a string or an array of parts", element);
+  }
+  json.value(text);
+  return std::nullopt;
+}
+
+/// Arguments of a call of a tool: OpenAI's are JSON in a string, transformers'
+/// the dict, which templates walk over.
+static void addArguments(const JsonElement &element, JsonWriter &json) {
+  std::string_view text;
+  simdjson::dom::parser parser;
+  simdjson::dom::element parsed;
+  if (element.get(text) ||
+      parser.allocate(std::max<size_t>(text.size(), 64), JsonBody::kMaxDepth) ||
+      parser.parse(text.data(), text.size()).get(parsed) ||
+      !(parsed.is_object() || parsed.is_array())) {
+    bool isNone = element.is_null() || (element.is_string() && text.empty());
+    return json.raw(isNone ? "{}" : std::string(simdjson::minify(element)));
+  }
+  json.raw(std::string(simdjson::minify(parsed)));
+}
+
+/// The calls of tools in a message; what is no list of calls stays as it is.
+static void addCalls(const JsonElement &element, JsonWriter &json) {
+  array calls;
+  if (element.get(calls))
+    return json.raw(std::string(simdjson::minify(element)));
+  json.beginArray();
+  for (JsonElement call : calls) {
+    object members, function;
+    if (call.get(members) || members.at_key("function").get(function)) {
+      json.raw(std::string(simdjson::minify(call)));
+      continue;
+    }
+    json.beginObject();
+    for (auto [key, value] : members) {
+      json.key(key);
+      if (key != "function") {
+        json.raw(std::string(simdjson::minify(value)));
+        continue;
+      }
+      json.beginObject();
+      for (auto [name, part] : function) {
+        json.key(name);
+        if (name == "arguments")
+          addArguments(part, json);
+        else
+          json.raw(std::string(simdjson::minify(part)));
+      }
+      json.endObject();
+    }
+    json.endObject();
+  }
+  json.endArray();
+}
+
+/// A message as transformers passes it: what is null is not there.
 static MaybeError addMessage(size_t index, const JsonElement &element,
                              JsonWriter &json) {
   std::string name = strCat("messages[", index, "]");
@@ -465,22 +538,25 @@ static MaybeError addMessage(size_t index, const JsonElement &element,
   if (message.at_key("role").get(role))
     return wrongField(name + ".role",
                       strCat("expected '", name, ".role' to be a string"));
+  bool hasContent = false;
   json.beginObject();
   for (auto [key, value] : message) {
-    array parts;
-    json.key(key);
-    if (key != "content" || value.get(parts)) {
-      if (key == "content" && !value.is_string() && !value.is_null())
-        return expected(name + ".content", "a string or an array of parts",
-                        value);
-      json.raw(std::string(simdjson::minify(value)));
+    bool isContent = key == "content";
+    hasContent |= isContent;
+    if (value.is_null() && !isContent)
       continue;
+    json.key(key);
+    if (isContent) {
+      if (MaybeError error = addContent(name + ".content", value, json))
+        return error;
+    } else if (key == "tool_calls") {
+      addCalls(value, json);
+    } else {
+      json.raw(std::string(simdjson::minify(value)));
     }
-    std::string text;
-    if (MaybeError error = joinParts(name + ".content", parts, text))
-      return error;
-    json.value(text);
   }
+  if (!hasContent && role == "assistant")
+    json.field("content", "");
   json.endObject();
   return std::nullopt;
 }
@@ -573,7 +649,7 @@ static MaybeError checkWhole(const ModelFacts &facts,
     return wrongField("n", strCat("expected prompts times 'n' to be at most ",
                                   GenerationRequest::kMaxChoices, ", got ",
                                   request.promptCount() * request.n));
-  if (request.includesUsage && !request.streams)
+  if ((request.includesUsage || request.hasUsageInAll) && !request.streams)
     return wrongField("stream_options",
                       "expected 'stream_options' with 'stream' alone");
   return std::nullopt;

@@ -69,7 +69,9 @@ struct GenerationRequest {
   /// And say how many tokens came together.
   bool returnsRounds = false;
   bool streams = false;
+  /// A stream has its usage behind the last part, or in each part so far.
   bool includesUsage = false;
+  bool hasUsageInAll = false;
 };
 
 /// Reads untrusted JSON. What the server cannot do is an error that names the

@@ -4,7 +4,8 @@
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
+#include <cmath>
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -32,8 +33,42 @@ MaybeError JsonBody::parse(std::string_view text) {
   return std::nullopt;
 }
 
+/// The shortest text that is read as the number.
+static std::string numberText(double number) {
+  char text[32];
+  auto end = std::to_chars(text, text + sizeof(text), number);
+  return std::string(text, end.ptr);
+}
+
+/// Whether `element` is a number with a point or an exponent that is whole and
+/// from `least` on, below `end`.
+static bool getWholeReal(const JsonElement &element, double least, double end,
+                         double &value) {
+  return !element.get(value) && value == std::trunc(value) && value >= least &&
+         value < end;
+}
+
+bool serve::getWhole(const JsonElement &element, int64_t &value) {
+  double real = 0;
+  if (!element.get(value))
+    return true;
+  if (!element.is_double() || !getWholeReal(element, -0x1p63, 0x1p63, real))
+    return false;
+  value = int64_t(real);
+  return true;
+}
+
+bool serve::getWhole(const JsonElement &element, uint64_t &value) {
+  double real = 0;
+  if (!element.get(value))
+    return true;
+  if (!element.is_double() || !getWholeReal(element, 0, 0x1p64, real))
+    return false;
+  value = uint64_t(real);
+  return true;
+}
+
 std::string serve::describe(const JsonElement &element) {
-  char number[32];
   switch (element.type()) {
   case element_type::ARRAY:
     return "an array";
@@ -50,9 +85,7 @@ std::string serve::describe(const JsonElement &element) {
   case element_type::UINT64:
     return std::to_string(element.get_uint64().value_unsafe());
   case element_type::DOUBLE:
-    std::snprintf(number, sizeof(number), "%g",
-                  element.get_double().value_unsafe());
-    return number;
+    return numberText(element.get_double().value_unsafe());
   }
   return "another thing";
 }
@@ -80,12 +113,6 @@ MaybeError serve::readText(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
-static std::string numberText(double number) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", number);
-  return text;
-}
-
 MaybeError serve::readNumber(std::string_view field, const JsonElement &element,
                              double least, double most, float &value) {
   double number = 0;
@@ -103,7 +130,7 @@ MaybeError serve::readInteger(std::string_view field,
                               const JsonElement &element, int64_t least,
                               int64_t most, int64_t &value) {
   int64_t number = 0;
-  if (element.get(number) || number < least || number > most)
+  if (!getWhole(element, number) || number < least || number > most)
     return expected(field, strCat("a whole number of ", least, " to ", most),
                     element);
   value = number;
@@ -117,7 +144,7 @@ MaybeError serve::readIds(std::string_view field, const JsonElement &element,
     return expected(field, "an array of token ids", element);
   for (JsonElement item : array) {
     int64_t id = 0;
-    if (item.get(id) || id < 0 || id > most)
+    if (!getWhole(item, id) || id < 0 || id > most)
       return wrongField(std::string(field),
                         strCat("expected token ids of '", field,
                                "' to be whole numbers of 0 to ", most, ", got ",

@@ -35,6 +35,10 @@ private:
 /// A value as it stands in a message: "1.5", "a string", "an array".
 std::string describe(const JsonElement &element);
 
+/// Whether it is a whole number that fits: 8 and 8.0 are one number in JSON.
+bool getWhole(const JsonElement &element, int64_t &value);
+bool getWhole(const JsonElement &element, uint64_t &value);
+
 /// "expected <what>, got <the element>".
 ApiError expected(std::string_view field, std::string_view what,
                   const JsonElement &element);

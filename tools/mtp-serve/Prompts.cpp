@@ -2,9 +2,12 @@
 
 #include "tools/mtp-serve/Prompts.h"
 #include "runtime/core/StrCat.h"
+#include "tools/support/Json.h"
 #include "tools/support/PromptText.h"
 
 #include <algorithm>
+#include <optional>
+#include <simdjson.h>
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -12,9 +15,17 @@ using namespace mtp::serve;
 /// What OpenAI's completions have where the body says nothing.
 static constexpr uint32_t kCompletionTokens = 16;
 
-static ApiError tooLong(std::string field, std::string message) {
-  ApiError error = wrongField(std::move(field), std::move(message));
+/// Clients know this error by the text that it begins with, litellm's among
+/// them, and by OpenAI's code and llama.cpp's numbers.
+static ApiError tooLong(std::string field, const ModelFacts &facts,
+                        size_t promptTokens, std::string message) {
+  ApiError error =
+      wrongField(std::move(field),
+                 strCat("This model's maximum context length is ",
+                        facts.maxContext, " tokens. However, ", message));
   error.code = "context_length_exceeded";
+  error.promptTokens = promptTokens;
+  error.contextTokens = facts.maxContext;
   return error;
 }
 
@@ -32,15 +43,16 @@ static MaybeError checkLength(const GenerationRequest &request,
   if (tokens == 0)
     return wrongField(field, "expected a prompt of at least one token");
   if (tokens >= facts.maxContext)
-    return tooLong(field,
-                   strCat("expected a prompt of less than ", facts.maxContext,
-                          " tokens, the context, got ", tokens));
+    return tooLong(field, facts, tokens,
+                   strCat("your '", field, "' resulted in ", tokens,
+                          " tokens, and at least one is to be generated. "
+                          "Please reduce its length."));
   if (request.maxTokens.value_or(1) > facts.maxContext - tokens)
-    return tooLong(request.maxTokensField,
-                   strCat("expected '", request.maxTokensField, "' of at most ",
-                          facts.maxContext - tokens, ", which a prompt of ",
-                          tokens, " tokens leaves of the context, got ",
-                          *request.maxTokens));
+    return tooLong(request.maxTokensField, facts, tokens,
+                   strCat("you requested ", tokens + *request.maxTokens,
+                          " tokens (", tokens, " in the '", field, "', ",
+                          *request.maxTokens, " as '", request.maxTokensField,
+                          "'). Please reduce the length of either."));
   uint32_t most = mostTokens(request, facts, tokens);
   if (request.minTokens > most)
     return wrongField("min_tokens",
@@ -52,11 +64,12 @@ static MaybeError checkLength(const GenerationRequest &request,
 
 static MaybeError prepare(const GenerationRequest &request,
                           const ModelFacts &facts, const PromptSource &source,
+                          const std::atomic<bool> *cancelled,
                           PreparedPrompt &prompt) {
   if (source.isText) {
-    Result<std::vector<int32_t>> ids =
-        promptIds(source.text, {request.addSpecialTokens}, facts.generation,
-                  *facts.tokenizer);
+    Result<std::vector<int32_t>> ids = promptIds(
+        source.text, {request.addSpecialTokens, /*special=*/false, cancelled},
+        facts.generation, *facts.tokenizer);
     if (!ids)
       return errorOf(ids.status(), "prompt");
     prompt.ids = std::move(*ids);
@@ -74,17 +87,71 @@ static MaybeError prepare(const GenerationRequest &request,
   return checkLength(request, facts, prompt.ids.size());
 }
 
+/// The message that a template fails at: without it and those behind it there
+/// is a prompt, and with it there is none. Nothing where that is not seen, as
+/// where the template fails at any first message alone.
+static std::optional<size_t> failingMessage(const ModelFacts &facts,
+                                            const std::string &conversation) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object variables;
+  simdjson::dom::array messages;
+  if (parser.parse(conversation).get(variables) ||
+      variables.at_key("messages").get(messages))
+    return std::nullopt;
+  std::vector<std::string> texts;
+  for (simdjson::dom::element message : messages)
+    texts.push_back(simdjson::minify(message));
+  std::string rest;
+  for (auto [key, value] : variables)
+    if (key != "messages") {
+      JsonWriter name(JsonWriter::Layout::OneLine);
+      name.value(key);
+      rest += ", " + name.text() + ": " + std::string(simdjson::minify(value));
+    }
+  // A search is not worth more than what failed.
+  RenderOptions few;
+  few.maxSteps /= 20;
+  auto fails = [&](size_t count) {
+    std::string some = "{\"messages\": [";
+    for (size_t i = 0; i < count; ++i)
+      some += (i > 0 ? ", " : "") + texts[i];
+    some += "]" + rest + "}";
+    return !facts.chat->renderFor(*facts.tokenizer, some, few).isOk();
+  };
+  size_t well = 0, bad = texts.size();
+  // Mostly it is the last one.
+  for (size_t next = bad > 1 ? bad - 1 : 0; well + 1 < bad;
+       next = (well + bad) / 2)
+    (fails(next) ? bad : well) = next;
+  bool isFound = bad == 1 && texts.size() == 1 ? fails(1) : well > 0;
+  return isFound ? std::optional(bad - 1) : std::nullopt;
+}
+
+static ApiError templateError(const Status &status, const ModelFacts &facts,
+                              const GenerationRequest &request) {
+  ApiError error = errorOf(status, "messages");
+  if (std::optional<size_t> index =
+          failingMessage(facts, request.conversation)) {
+    error.param = strCat("messages[", *index, "]");
+    error.message = strCat(error.param, ": ", error.message);
+  }
+  return error;
+}
+
 /// The prompt that the model's template makes of a conversation.
 static MaybeError prepareChat(const GenerationRequest &request,
-                              const ModelFacts &facts, PreparedPrompt &prompt) {
+                              const ModelFacts &facts,
+                              const std::atomic<bool> *cancelled,
+                              PreparedPrompt &prompt) {
   Result<ChatPrompt> rendered =
       facts.chat->renderFor(*facts.tokenizer, request.conversation);
   if (!rendered)
-    return errorOf(rendered.status(), "messages");
+    return templateError(rendered.status(), facts, request);
   EncodeOptions options;
   options.addSpecial = false;
   options.parseSpecial = true;
   options.literals = rendered->literals;
+  options.cancelled = cancelled;
   Result<std::vector<int32_t>> ids =
       facts.tokenizer->encode(rendered->text, options);
   if (!ids)
@@ -101,12 +168,13 @@ bool serve::hasTexts(const GenerationRequest &request) {
 
 MaybeError serve::preparePrompts(const GenerationRequest &request,
                                  const ModelFacts &facts,
-                                 std::vector<PreparedPrompt> &prompts) {
+                                 std::vector<PreparedPrompt> &prompts,
+                                 const std::atomic<bool> *cancelled) {
   if (request.isChat)
-    return prepareChat(request, facts, prompts.emplace_back());
+    return prepareChat(request, facts, cancelled, prompts.emplace_back());
   for (const PromptSource &source : request.prompts)
     if (MaybeError error =
-            prepare(request, facts, source, prompts.emplace_back()))
+            prepare(request, facts, source, cancelled, prompts.emplace_back()))
       return error;
   return std::nullopt;
 }

@@ -18,10 +18,12 @@ struct PreparedPrompt {
 bool hasTexts(const GenerationRequest &request);
 
 /// Encodes the prompts and checks that they fit into the context together with
-/// what is to be generated.
+/// what is to be generated. It ends early where another thread sets
+/// `cancelled`.
 MaybeError preparePrompts(const GenerationRequest &request,
                           const ModelFacts &facts,
-                          std::vector<PreparedPrompt> &prompts);
+                          std::vector<PreparedPrompt> &prompts,
+                          const std::atomic<bool> *cancelled = nullptr);
 
 /// What the session is to run for answer `number` to a prompt. `seed` is that
 /// of answer 0; where the request has none it is any.

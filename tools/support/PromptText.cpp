@@ -14,9 +14,10 @@ Result<std::vector<int32_t>> mtp::promptIds(std::string_view text,
                                             const PromptTextOptions &options,
                                             const GenerationInfo &generation,
                                             const Tokenizer &tokenizer) {
-  MTP_ASSIGN_OR_RETURN(
-      std::vector<int32_t> ids,
-      tokenizer.encode(text, {options.addsStart, options.special}));
+  EncodeOptions encode{options.addsStart, options.special};
+  encode.cancelled = options.cancelled;
+  MTP_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
+                       tokenizer.encode(text, encode));
   if (!generation.bos || !options.addsStart)
     return ids;
   auto isStart = [&](size_t at) {

@@ -21,6 +21,8 @@ struct PromptTextOptions {
   /// Take the strings of special tokens for the tokens. A start token that is
   /// spelled out is then not added a second time.
   bool special = false;
+  /// As EncodeOptions::cancelled.
+  const std::atomic<bool> *cancelled = nullptr;
 };
 
 /// The ids of a text, as a prompt of the model. The errors are the tokenizer's.
