@@ -1,5 +1,6 @@
 //===- generation_test.cpp - Events of sequences to answers ---------------===//
 
+#include "test/Runtime/ByteTokenizer.h"
 #include "tools/mtp-serve/Generation.h"
 
 #include <gtest/gtest.h>
@@ -8,20 +9,24 @@
 
 using namespace mtp;
 using namespace mtp::serve;
+using namespace mtp::test;
 
 namespace {
 
 /// A generation of ids, and the sequences that it has cancelled.
 struct Rig {
-  explicit Rig(std::string_view body) {
+  explicit Rig(std::string_view body, const Tokenizer *tokenizer = nullptr,
+               bool isChat = false) {
     facts.names = {"tiny"};
-    facts.vocab = 64;
+    facts.tokenizer = tokenizer;
+    facts.vocab = 300;
     facts.maxContext = 96;
     GenerationRequest request;
     MaybeError error = parseCompletion(body, facts, request);
     EXPECT_FALSE(error) << error->message;
     std::vector<PreparedPrompt> prompts;
     EXPECT_FALSE(preparePrompts(request, facts, prompts));
+    request.isChat = isChat;
     SequenceControls controls = {
         [this](Handle handle) { cancelled.push_back(handle); },
         [this](Handle handle) { paused.insert(handle); },
@@ -38,7 +43,7 @@ struct Rig {
     event.tokens = std::move(tokens);
     event.drafted = drafted;
     event.finish = finish;
-    event.statistics.slotRounds = 2;
+    event.statistics.slotRounds = slotRounds;
     event.statistics.drafted = {2, 1};
     event.statistics.accepted = {1, 0};
     event.statistics.cachedTokens = 8;
@@ -59,6 +64,7 @@ struct Rig {
   }
 
   ModelFacts facts;
+  uint64_t slotRounds = 2;
   std::vector<Handle> cancelled;
   std::set<Handle> paused;
   std::unique_ptr<Generation> generation;
@@ -172,10 +178,132 @@ TEST(Generation, StreamsHaveUsageWhereAskedForAlone) {
   rig.accept(5);
   rig.give(5, {3}, FinishReason::Length);
   std::vector<std::string> events = dataOf(rig.generation->takeEvents());
-  ASSERT_EQ(events.size(), 2u);
+  ASSERT_EQ(events.size(), 3u);
   simdjson::dom::parser p;
   EXPECT_EQ(at(p, events[0], "/usage"), "nothing");
-  EXPECT_EQ(events[1], "[DONE]");
+  EXPECT_EQ(at(p, events[1], "/usage"), "nothing");
+  EXPECT_EQ(events[2], "[DONE]");
+}
+
+// Clients modelled on llama.cpp's server read no text of the last part.
+TEST(Generation, EndsAStreamWithAPartWithoutText) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  auto tokenizer = *Tokenizer::load(tables);
+  Rig rig(R"({"prompt": [1, 2], "stream": true, "return_round_tokens": true})",
+          tokenizer.get());
+  rig.accept(5);
+  rig.give(5, {'a', 'b'}, FinishReason::Length);
+  std::vector<std::string> events = dataOf(rig.generation->takeEvents());
+  ASSERT_EQ(events.size(), 3u);
+  simdjson::dom::parser p;
+  EXPECT_EQ(at(p, events[0], "/choices/0/text"), "\"ab\"");
+  EXPECT_EQ(at(p, events[0], "/choices/0/finish_reason"), "null");
+  EXPECT_EQ(at(p, events[0], "/choices/0/round_tokens"), "[2]");
+  EXPECT_EQ(at(p, events[1], "/choices/0/text"), "\"\"");
+  EXPECT_EQ(at(p, events[1], "/choices/0/finish_reason"), "\"length\"");
+  EXPECT_EQ(events[2], "[DONE]");
+}
+
+TEST(Generation, EndsAChatWithAnEmptyDelta) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  auto tokenizer = *Tokenizer::load(tables);
+  for (std::vector<int32_t> tokens :
+       {std::vector<int32_t>{'a'}, std::vector<int32_t>{}}) {
+    Rig rig(R"({"prompt": [1, 2], "stream": true})", tokenizer.get(),
+            /*isChat=*/true);
+    rig.accept(5);
+    rig.give(5, tokens, FinishReason::Stop);
+    std::vector<std::string> events = dataOf(rig.generation->takeEvents());
+    ASSERT_EQ(events.size(), 3u);
+    simdjson::dom::parser p;
+    EXPECT_EQ(at(p, events[0], "/choices/0/delta/role"), "\"assistant\"");
+    EXPECT_EQ(at(p, events[0], "/choices/0/delta/content"),
+              tokens.empty() ? "\"\"" : "\"a\"");
+    EXPECT_EQ(at(p, events[0], "/choices/0/finish_reason"), "null");
+    EXPECT_EQ(at(p, events[1], "/choices/0/delta"), "{}");
+    EXPECT_EQ(at(p, events[1], "/choices/0/finish_reason"), "\"stop\"");
+  }
+}
+
+// bugreports/n: vllm-project/guidellm#603, sglang#12241, vllm#5742.
+TEST(Generation, StreamsHaveTheUsageSoFarWhereAskedFor) {
+  Rig rig(R"({"prompt": [1, 2], "stream": true, "stream_options":
+              {"include_usage": true, "continuous_usage_stats": true}})");
+  rig.accept(5);
+  simdjson::dom::parser p;
+  for (int tokens : {1, 2}) {
+    rig.give(5, {3});
+    std::vector<std::string> events = dataOf(rig.generation->takeEvents());
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(at(p, events[0], "/usage/prompt_tokens"), "2");
+    EXPECT_EQ(at(p, events[0], "/usage/completion_tokens"),
+              std::to_string(tokens));
+    EXPECT_EQ(at(p, events[0], "/usage/total_tokens"),
+              std::to_string(tokens + 2));
+  }
+  rig.give(5, {}, FinishReason::Stop);
+  std::vector<std::string> events = dataOf(rig.generation->takeEvents());
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(at(p, events[0], "/usage/completion_tokens"), "2");
+  EXPECT_EQ(at(p, events[1], "/usage/completion_tokens"), "2");
+  EXPECT_EQ(at(p, events[1], "/usage/speculation/rounds"), "2");
+}
+
+// What the engine computes until it hears of a stop string is nobody's.
+TEST(Generation, CountsNothingBehindAStopString) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  auto tokenizer = *Tokenizer::load(tables);
+  Rig rig(R"({"prompt": [1, 2], "stop": "bc"})", tokenizer.get());
+  rig.accept(5);
+  rig.give(5, {'a', 'b', 'c', 'd'});
+  EXPECT_EQ(rig.cancelled, (std::vector<Handle>{5}));
+  rig.slotRounds = 9;
+  rig.give(5, {'e', 'f'});
+  EXPECT_EQ(rig.generation->finishOf(5), FinishReason::Stop);
+  rig.give(5, {}, FinishReason::Cancelled);
+  ASSERT_TRUE(rig.generation->hasEnded());
+  EXPECT_EQ(rig.generation->finishOf(5), FinishReason::Stop);
+  std::string json = rig.generation->answer();
+  simdjson::dom::parser p;
+  EXPECT_EQ(at(p, json, "/choices/0/text"), "\"a\"");
+  EXPECT_EQ(at(p, json, "/choices/0/finish_reason"), "\"stop\"");
+  EXPECT_EQ(at(p, json, "/usage/completion_tokens"), "3");
+  EXPECT_EQ(at(p, json, "/usage/speculation/rounds"), "2");
+  EXPECT_EQ(at(p, json, "/usage/speculation/accepted_tokens"), "1");
+  EXPECT_EQ(at(p, json, "/usage/prompt_tokens_details/cached_tokens"), "8");
+}
+
+// A step that fails behind the stop string takes nothing of the answer.
+TEST(Generation, AnAnswerThatAStopStringEndedStaysWhole) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  auto tokenizer = *Tokenizer::load(tables);
+  Rig rig(R"({"prompt": [1, 2], "stop": "b"})", tokenizer.get());
+  rig.accept(5);
+  rig.give(5, {'a', 'b'});
+  rig.fail(5, internalError("the device is lost"));
+  ASSERT_TRUE(rig.generation->hasEnded());
+  EXPECT_FALSE(rig.generation->error());
+  simdjson::dom::parser p;
+  std::string json = rig.generation->answer();
+  EXPECT_EQ(at(p, json, "/choices/0/text"), "\"a\"");
+}
+
+// Ids without a token are no text (bugreports/a: pegainfer#673,
+// transformers#35244); an id that there cannot be is the server's fault.
+TEST(Generation, BlamesNobodyForItsOwnOutput) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  auto tokenizer = *Tokenizer::load(tables);
+  Rig rig(R"({"prompt": [1, 290], "echo": true})", tokenizer.get());
+  rig.accept(5);
+  rig.give(5, {'a', 290, 'b'}, FinishReason::Length);
+  simdjson::dom::parser p;
+  std::string json = rig.generation->answer();
+  EXPECT_EQ(at(p, json, "/choices/0/text"), "\"\\u0001ab\"");
+  Rig wrong(R"({"prompt": [1]})", tokenizer.get());
+  wrong.accept(5);
+  wrong.give(5, {-5});
+  ASSERT_TRUE(wrong.generation->error());
+  EXPECT_EQ(wrong.generation->error()->status, 500u);
 }
 
 TEST(Generation, ARefusalIsTheRequests) {

@@ -42,12 +42,16 @@ static uint64_t sum(const std::vector<uint64_t> &counts) {
   return std::accumulate(counts.begin(), counts.end(), uint64_t(0));
 }
 
-static void writeUsage(JsonWriter &json, const Usage &usage) {
-  json.key("usage");
-  json.beginObject();
+static void writeTokens(JsonWriter &json, const Usage &usage) {
   json.field("prompt_tokens", usage.promptTokens);
   json.field("completion_tokens", usage.outputTokens);
   json.field("total_tokens", usage.promptTokens + usage.outputTokens);
+}
+
+static void writeUsage(JsonWriter &json, const Usage &usage) {
+  json.key("usage");
+  json.beginObject();
+  writeTokens(json, usage);
   json.key("prompt_tokens_details");
   json.beginObject();
   json.field("cached_tokens", usage.cachedTokens);
@@ -129,7 +133,8 @@ std::string serve::wholeAnswer(const AnswerHead &head,
 }
 
 std::string serve::streamPart(const AnswerHead &head, const ChoicePart &part,
-                              bool hasUsage) {
+                              bool hasUsage,
+                              const std::optional<Usage> &soFar) {
   JsonWriter json(JsonWriter::Layout::OneLine);
   json.beginObject();
   writeHead(json, head, /*isPart=*/true);
@@ -137,7 +142,12 @@ std::string serve::streamPart(const AnswerHead &head, const ChoicePart &part,
   json.beginArray();
   writePart(json, head, part, /*isPart=*/true);
   json.endArray();
-  if (hasUsage) {
+  if (soFar) {
+    json.key("usage");
+    json.beginObject();
+    writeTokens(json, *soFar);
+    json.endObject();
+  } else if (hasUsage) {
     json.key("usage");
     json.null();
   }

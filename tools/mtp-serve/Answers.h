@@ -66,9 +66,10 @@ std::string wholeAnswer(const AnswerHead &head,
                         const Usage &usage);
 
 /// One event of a stream. `hasUsage` streams have a usage of null until their
-/// last event.
+/// last event, unless `soFar` is that of what has come: its tokens are said.
 std::string streamPart(const AnswerHead &head, const ChoicePart &part,
-                       bool hasUsage);
+                       bool hasUsage,
+                       const std::optional<Usage> &soFar = std::nullopt);
 
 /// That last event: no part, but the usage.
 std::string streamUsage(const AnswerHead &head, const Usage &usage);

@@ -98,7 +98,8 @@ Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted) {
 
 void Choice::end(FinishReason reason, Statistics statistics) {
   ended = true;
-  numbers = std::move(statistics);
+  if (!hasStopped())
+    setStatistics(std::move(statistics));
   if (isComplete())
     return;
   if (!decoder) {

@@ -44,6 +44,10 @@ public:
   /// them.
   Status take(std::span<const int32_t> tokens, uint32_t drafted = 0);
 
+  /// What its tokens so far have cost; once a stop string has been found, what
+  /// end() says changes it no more.
+  void setStatistics(Statistics statistics) { numbers = std::move(statistics); }
+
   /// The sequence has ended; nothing more comes.
   void end(FinishReason reason, Statistics statistics);
 

@@ -118,7 +118,8 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
     std::vector<PreparedPrompt> prompts;
     MaybeError error;
     if (!generation->isAborted())
-      error = preparePrompts(generation->asked(), facts, prompts);
+      error = preparePrompts(generation->asked(), facts, prompts,
+                             &generation->abortedFlag());
     post([this, generation, arrived, prompts = std::move(prompts), error] {
       submit(generation, prompts, error, arrived);
     });
@@ -160,7 +161,8 @@ void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
 void Dispatcher::submitAll(const Generation &generation) {
   Handle handle = generation.firstHandle();
   for (Request &sequence : generation.sequences(seeds.at(handle)))
-    current().submit(handle++, std::move(sequence));
+    current().submit(handle++, std::move(sequence),
+                     /*countsEach=*/!generation.asked().stops.empty());
 }
 
 void Dispatcher::forget(const Generation &generation, size_t count) {
@@ -227,7 +229,6 @@ void Dispatcher::deliver(const EngineReport &report) {
 }
 
 void Dispatcher::take(const EngineEvent &event, Clock::time_point now) {
-  numbers.taken(event, now);
   auto found = running.find(event.handle);
   if (found == running.end())
     return;
@@ -241,6 +242,11 @@ void Dispatcher::take(const EngineEvent &event, Clock::time_point now) {
     seeds.erase(event.handle);
   }
   generation->take(event);
+  // A stop string has ended the answer, and the server the sequence then.
+  FinishReason reason = event.finish;
+  if (reason != FinishReason::None)
+    reason = generation->finishOf(event.handle);
+  numbers.taken(event, reason, now);
 }
 
 /// What came of them in the report, and waits for a reader, is of a sequence

@@ -16,8 +16,8 @@ Engine::~Engine() {
   thread.join();
 }
 
-void Engine::submit(Handle handle, Request request) {
-  inbox.put(Submission{handle, std::move(request)});
+void Engine::submit(Handle handle, Request request, bool countsEach) {
+  inbox.put(Submission{handle, std::move(request), countsEach});
 }
 
 void Engine::cancel(Handle handle) { inbox.put(Cancellation{handle}); }
@@ -53,6 +53,8 @@ void Engine::apply(Submission &submission) {
   if (id) {
     handles[*id] = submission.handle;
     ids[submission.handle] = *id;
+    if (submission.countsEach)
+      counting.insert(*id);
   } else {
     event.finish = FinishReason::Failed;
     event.error = id.status();
@@ -105,6 +107,9 @@ void Engine::take(const SequenceUpdate &update) {
   if (update.finish != FinishReason::None)
     return end(update.id, std::move(event));
   event.handle = found->second;
+  if (counting.contains(update.id))
+    if (Result<Statistics> statistics = session->statistics(update.id))
+      event.statistics = std::move(*statistics);
   report.events.push_back(std::move(event));
 }
 
@@ -115,6 +120,7 @@ void Engine::end(SequenceId id, EngineEvent event) {
   session->release(id).ignore();
   ids.erase(event.handle);
   handles.erase(id);
+  counting.erase(id);
   report.events.push_back(std::move(event));
 }
 

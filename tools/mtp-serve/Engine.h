@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 #include <variant>
 
@@ -28,7 +29,7 @@ struct EngineEvent {
   /// Failed without `accepted` before: it was refused, and `error` says why.
   FinishReason finish = FinishReason::None;
   Status error;
-  /// Where it has ended.
+  /// Where it has ended, or its submitter wants it each time.
   Statistics statistics;
 };
 
@@ -63,7 +64,8 @@ public:
   /// Waits for what has been submitted: cancel it first to be quick.
   ~Engine();
 
-  void submit(Handle handle, Request request);
+  /// `countsEach`: all of its events say what it has cost so far.
+  void submit(Handle handle, Request request, bool countsEach = false);
   /// Ends it with Cancelled, as an event says. Nothing where it has ended.
   void cancel(Handle handle);
   /// Its slot is for others until resume(). Nothing where it has ended.
@@ -76,6 +78,7 @@ private:
   struct Submission {
     Handle handle;
     Request request;
+    bool countsEach;
   };
   struct Cancellation {
     Handle handle;
@@ -106,6 +109,8 @@ private:
   Inbox<Command> inbox;
   std::map<SequenceId, Handle> handles;
   std::map<Handle, SequenceId> ids;
+  /// Of those whose events all say what they have cost.
+  std::set<SequenceId> counting;
   EngineReport report;
   Status failure;
   std::thread thread;

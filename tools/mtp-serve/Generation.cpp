@@ -79,15 +79,19 @@ void Generation::take(const EngineEvent &event) {
   accepted += event.accepted;
   bool wasComplete = choice.isComplete();
   if (Status status = choice.take(event.tokens, event.drafted); !status.isOk())
-    fail(errorOf(status));
-  if (!wasComplete && choice.hasStopped())
+    fail(ownErrorOf(status));
+  if (!wasComplete && choice.hasStopped()) {
+    // What is computed until the sequence ends is none of the answer's.
+    choice.setStatistics(event.statistics);
     controls.cancel(event.handle);
+  }
   if (event.finish != FinishReason::None) {
     choice.end(event.finish, event.statistics);
     ++ended;
   }
   // What the session refuses is the request's fault, what fails later is not.
-  if (event.finish == FinishReason::Failed) {
+  // An answer that a stop string has ended is whole.
+  if (event.finish == FinishReason::Failed && !wasComplete) {
     ApiError error = errorOf(event.error);
     if (answer.isAccepted)
       error.status = 500;
@@ -206,14 +210,26 @@ bool Generation::hasNews() const {
                              [this](const auto &a) { return hasNews(a); });
 }
 
-std::string Generation::eventOf(size_t index) {
+std::string Generation::eventOf(const ChoicePart &part) const {
+  std::optional<Usage> soFar;
+  if (request.hasUsageInAll)
+    soFar = usage();
+  return sseEvent(streamPart(head(), part, request.includesUsage, soFar));
+}
+
+/// The end has an event of its own, without text: clients modelled on
+/// llama.cpp's server read none there.
+std::string Generation::eventsOf(size_t index) {
   Answer &answer = choices[index];
+  std::string events;
+  if (answer.choice.hasNews() || (request.isChat && !answer.hasBegun))
+    events += eventOf(partOf(index, kMostText));
+  if (answer.choice.hasNews() || !answer.choice.isComplete() || answer.isClosed)
+    return events;
   ChoicePart part = partOf(index, kMostText);
-  if (answer.choice.isComplete() && !answer.choice.hasNews()) {
-    part.finish = finishName(answer.choice.finishReason());
-    answer.isClosed = true;
-  }
-  return sseEvent(streamPart(head(), part, request.includesUsage));
+  part.finish = finishName(answer.choice.finishReason());
+  answer.isClosed = true;
+  return events + eventOf(part);
 }
 
 std::string Generation::takeEvents() {
@@ -224,8 +240,7 @@ std::string Generation::takeEvents() {
   }
   bool isAllOut = true;
   for (size_t i = 0; i < choices.size(); ++i) {
-    if (hasNews(choices[i]))
-      events += eventOf(i);
+    events += eventsOf(i);
     isAllOut &= choices[i].isClosed;
   }
   goOnIfLittleWaits();

@@ -54,6 +54,7 @@ public:
   }
   /// Whether nobody wants it any more. Any thread may ask.
   bool isAborted() const { return aborted; }
+  const std::atomic<bool> &abortedFlag() const { return aborted; }
 
   /// What is to be submitted, in order of handles. `seed` is used where the
   /// request has none, the same each time.
@@ -98,6 +99,11 @@ public:
 
   size_t promptTokens() const;
   size_t outputTokens() const;
+  /// Why the answer of a sequence has ended; None while it has not. A stop
+  /// string ends one whose sequence is only cancelled.
+  FinishReason finishOf(Handle handle) const {
+    return choices[handle - first].choice.finishReason();
+  }
 
 private:
   struct Answer {
@@ -116,7 +122,9 @@ private:
   AnswerHead head() const;
   /// What is new of an answer, of text at most `mostText` bytes.
   ChoicePart partOf(size_t index, size_t mostText);
-  std::string eventOf(size_t index);
+  /// What is new of an answer as events; nothing where nothing is.
+  std::string eventsOf(size_t index);
+  std::string eventOf(const ChoicePart &part) const;
   Usage usage() const;
 
   GenerationRequest request;

@@ -175,7 +175,8 @@ static double seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-void Metrics::taken(const EngineEvent &event, Clock::time_point now) {
+void Metrics::taken(const EngineEvent &event, FinishReason reason,
+                    Clock::time_point now) {
   auto found = impl->times.find(event.handle);
   if (found == impl->times.end())
     return;
@@ -195,10 +196,10 @@ void Metrics::taken(const EngineEvent &event, Clock::time_point now) {
   }
   if (tokens > 0)
     times.last = now;
-  if (event.finish == FinishReason::None)
+  if (reason == FinishReason::None)
     return;
-  impl->ends(event.finish).Increment();
-  if (event.finish != FinishReason::Failed)
+  impl->ends(reason).Increment();
+  if (reason != FinishReason::Failed)
     impl->whole.Observe(seconds(now - times.submitted));
   impl->times.erase(found);
 }

@@ -23,7 +23,9 @@ public:
 
   /// A sequence was submitted whose request had come at `arrived`.
   void submitted(Handle handle, size_t promptTokens, Clock::time_point arrived);
-  void taken(const EngineEvent &event, Clock::time_point now);
+  /// `reason`: why the answer has ended; None while it has not.
+  void taken(const EngineEvent &event, FinishReason reason,
+             Clock::time_point now);
   void setState(const EngineState &state);
   /// Sequences whose prompts are being encoded, which wait, too.
   void setEncoding(size_t sequences);
