@@ -1,10 +1,12 @@
 //===- routes_test.cpp - Paths, keys and queues without sockets -----------===//
 
+#include "runtime/core/StrCat.h"
 #include "test/Runtime/ByteTokenizer.h"
 #include "test/Runtime/FakeModel.h"
 #include "tools/mtp-serve/ReplyHeader.h"
 #include "tools/mtp-serve/Routes.h"
 #include "tools/mtp-serve/Target.h"
+#include "tools/support/Json.h"
 
 #include <future>
 #include <gtest/gtest.h>
@@ -355,6 +357,107 @@ TEST(Routes, CountsForPrometheus) {
         "vllm:time_to_first_token_seconds_count{model_name=\"fake\"} 2\n",
         "vllm:inter_token_latency_seconds_count{model_name=\"fake\"} 11\n"})
     EXPECT_NE(text.find(line), text.npos) << line << text;
+}
+
+// An answer that a stop string ends is no abort, though its sequence is
+// cancelled.
+TEST(Routes, CountsStopStringsAsStops) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  auto tokenizer = *Tokenizer::load(tables);
+  Rig rig;
+  rig.facts.tokenizer = tokenizer.get();
+  Request request;
+  request.prompt = {3, 1, 4};
+  request.maxTokens = 40;
+  std::vector<int32_t> tokens = expectedOutput(request).tokens;
+  ASSERT_EQ(tokens.size(), 40u);
+  // Two bytes that come early, as JSON may have to escape them.
+  JsonWriter stop(JsonWriter::Layout::OneLine);
+  stop.value(std::string{char(tokens[4]), char(tokens[5])});
+  std::string json = rig.complete(strCat(
+      R"({"prompt": [3, 1, 4], "max_tokens": 40, "stop": )", stop.text(), "}"));
+  EXPECT_NE(json.find("\"finish_reason\": \"stop\""), json.npos) << json;
+  std::string text = rig.ask("GET", "/metrics").reply.body;
+  for (const char *line :
+       {"finished_reason=\"stop\",model_name=\"fake\"} 1\n",
+        "finished_reason=\"abort\",model_name=\"fake\"} 0\n"})
+    EXPECT_NE(text.find(line), text.npos) << line << text;
+}
+
+TEST(Routes, NamesTokensAsLlamaCppAndVllmDo) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  auto tokenizer = *Tokenizer::load(tables);
+  Rig rig;
+  rig.facts.tokenizer = tokenizer.get();
+  auto tokenize = [&](const char *flag) {
+    return rig
+        .ask("POST", "/tokenize",
+             strCat("{\"content\": \"a\u00e9\", \"", flag, "\": true}"))
+        .reply.body;
+  };
+  EXPECT_NE(tokenize("add_special").find("\"tokens\": [97, 195, 169]"),
+            std::string::npos);
+  std::string json = tokenize("with_pieces");
+  EXPECT_NE(json.find(R"("tokens": [{"id": 97, "piece": "a"}, )"
+                      R"({"id": 195, "piece": [195]}, )"
+                      R"({"id": 169, "piece": [169]}])"),
+            std::string::npos)
+      << json;
+  EXPECT_EQ(json.find("token_strs"), std::string::npos);
+  json = tokenize("return_token_strs");
+  EXPECT_NE(json.find("\"tokens\": [97, 195, 169], \"token_strs\": [\"a\""),
+            std::string::npos)
+      << json;
+}
+
+// One such request ended the server (bugreports/q).
+TEST(Routes, HasNoPieceForAStartTokenWithoutOne) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  auto tokenizer = *Tokenizer::load(tables);
+  Rig rig;
+  rig.facts.tokenizer = tokenizer.get();
+  rig.facts.vocab = 300;
+  rig.facts.generation.bos = 290;
+  rig.facts.generation.addBos = true;
+  auto ask = [&](const char *path, const char *body) {
+    return rig.ask("POST", path, body).reply.body;
+  };
+  std::string json =
+      ask("/tokenize", R"({"prompt": "a", "return_token_strs": true})");
+  EXPECT_NE(json.find(R"("tokens": [290, 97], "token_strs": ["", "a"])"),
+            std::string::npos)
+      << json;
+  json = ask("/tokenize", R"({"prompt": "a", "with_pieces": true})");
+  EXPECT_NE(json.find(R"({"id": 290, "piece": ""})"), std::string::npos)
+      << json;
+  // bugreports/a.
+  json = ask("/detokenize", R"({"tokens": [97, 290, 98]})");
+  EXPECT_NE(json.find(R"("prompt": "ab")"), std::string::npos) << json;
+  EXPECT_EQ(rig.ask("POST", "/detokenize", R"({"tokens": [300]})").reply.status,
+            400u);
+}
+
+// bugreports/r: ggml-org/llama.cpp#27783, #26965, #21257.
+TEST(Routes, StopsEncodingWhatNobodyWants) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  auto tokenizer = *Tokenizer::load(tables);
+  Rig rig;
+  rig.facts.tokenizer = tokenizer.get();
+  HttpRequest request;
+  request.method = "POST";
+  request.path = "/tokenize";
+  request.body = R"({"prompt": "text"})";
+  RouteAnswer answer = rig.routes.answer(request);
+  ASSERT_TRUE(answer.text);
+  answer.text->isDropped = true;
+  EXPECT_EQ(answer.text->work().status, 503u);
+  GenerationRequest asked;
+  asked.prompts = {{.text = "text", .isText = true}};
+  std::vector<PreparedPrompt> prompts;
+  std::atomic<bool> isAborted = true;
+  MaybeError error = preparePrompts(asked, rig.facts, prompts, &isAborted);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->status, 503u);
 }
 
 // A prompt that waits for its tokens has been asked already.

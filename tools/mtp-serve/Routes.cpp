@@ -241,17 +241,20 @@ RouteAnswer Routes::metrics(HttpRequest &) {
 }
 
 /// What `answer` makes of a body, on another thread.
-static RouteAnswer textWork(HttpRequest &request, const ModelFacts &facts,
-                            MaybeError (*answer)(std::string_view,
-                                                 const ModelFacts &,
-                                                 std::string &)) {
+static RouteAnswer
+textWork(HttpRequest &request, const ModelFacts &facts,
+         MaybeError (*answer)(std::string_view, const ModelFacts &,
+                              const std::atomic<bool> &, std::string &)) {
   RouteAnswer later;
   later.text = std::make_shared<TextJob>();
   later.text->client = request.client;
   later.text->share = std::move(request.share);
-  later.text->work = [body = std::move(request.body), &facts, answer] {
+  // The job has its work, and so lives longer.
+  const std::atomic<bool> &isDropped = later.text->isDropped;
+  later.text->work = [body = std::move(request.body), &facts, &isDropped,
+                      answer] {
     HttpReply reply;
-    if (MaybeError error = answer(body, facts, reply.body))
+    if (MaybeError error = answer(body, facts, isDropped, reply.body))
       reply = Routes::replyOf(*error);
     return reply;
   };

@@ -20,7 +20,7 @@ struct TextJob {
   uint64_t client = 0;
   /// Of the body that `work` holds.
   BodyBudget::Share share;
-  /// Nobody wants it any more: it need not be begun.
+  /// Nobody wants it any more: it need not be begun, nor go on.
   std::atomic<bool> isDropped = false;
 
   /// One of these once it is done.

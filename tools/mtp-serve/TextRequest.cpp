@@ -2,6 +2,7 @@
 
 #include "tools/mtp-serve/TextRequest.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/text/Utf8.h"
 #include "tools/mtp-serve/JsonFields.h"
 #include "tools/support/Json.h"
 #include "tools/support/PromptText.h"
@@ -24,7 +25,9 @@ namespace {
 struct TokenizeBody {
   std::string text;
   bool hasText = false;
+  /// As llama.cpp answers them, and as vLLM does.
   bool hasPieces = false;
+  bool hasStrings = false;
   PromptTextOptions options;
 };
 } // namespace
@@ -40,8 +43,10 @@ static MaybeError readTokenize(const simdjson::dom::object &object,
       error = readFlag(key, value, body.options.addsStart);
     } else if (key == "parse_special") {
       error = readFlag(key, value, body.options.special);
-    } else if (key == "with_pieces" || key == "return_token_strs") {
+    } else if (key == "with_pieces") {
       error = readFlag(key, value, body.hasPieces);
+    } else if (key == "return_token_strs") {
+      error = readFlag(key, value, body.hasStrings);
     } else if (key != "model") {
       error = unknownField(key);
     }
@@ -53,7 +58,54 @@ static MaybeError readTokenize(const simdjson::dom::object &object,
   return std::nullopt;
 }
 
+/// {"id": 5, "piece": " the"}, or the piece's bytes where they are no UTF-8.
+static Status writePiece(JsonWriter &writer, const Tokenizer &tokenizer,
+                         int32_t id) {
+  MTP_ASSIGN_OR_RETURN(std::string_view piece, tokenizer.tokenToPiece(id));
+  writer.beginObject();
+  writer.field("id", id);
+  if (isValidUtf8(piece)) {
+    writer.field("piece", piece);
+  } else {
+    writer.key("piece");
+    writer.beginArray();
+    for (char byte : piece)
+      writer.value(uint64_t(uint8_t(byte)));
+    writer.endArray();
+  }
+  writer.endObject();
+  return okStatus();
+}
+
+static Status writeTokens(JsonWriter &writer, const Tokenizer &tokenizer,
+                          const std::vector<int32_t> &ids,
+                          const TokenizeBody &body) {
+  if (!body.hasPieces) {
+    writer.field("tokens", ids);
+  } else {
+    writer.key("tokens");
+    writer.beginArray();
+    for (int32_t id : ids)
+      MTP_RETURN_IF_ERROR(writePiece(writer, tokenizer, id));
+    writer.endArray();
+  }
+  if (!body.hasStrings)
+    return okStatus();
+  writer.key("token_strs");
+  writer.beginArray();
+  for (int32_t id : ids) {
+    // Each alone: what is no whole character becomes U+FFFD.
+    MTP_ASSIGN_OR_RETURN(std::string text,
+                         tokenizer.decode({&id, 1}, {/*skipSpecial=*/false,
+                                                     /*atTextStart=*/false}));
+    writer.value(text);
+  }
+  writer.endArray();
+  return okStatus();
+}
+
 MaybeError serve::answerTokenize(std::string_view text, const ModelFacts &facts,
+                                 const std::atomic<bool> &cancelled,
                                  std::string &answer) {
   if (!facts.tokenizer)
     return noTokenizer();
@@ -63,6 +115,7 @@ MaybeError serve::answerTokenize(std::string_view text, const ModelFacts &facts,
     return error;
   if (MaybeError error = readTokenize(json.object(), body))
     return error;
+  body.options.cancelled = &cancelled;
   Result<std::vector<int32_t>> ids =
       promptIds(body.text, body.options, facts.generation, *facts.tokenizer);
   if (!ids)
@@ -71,18 +124,9 @@ MaybeError serve::answerTokenize(std::string_view text, const ModelFacts &facts,
   writer.beginObject();
   writer.field("count", ids->size());
   writer.field("max_model_len", facts.maxContext);
-  writer.field("tokens", *ids);
-  if (body.hasPieces) {
-    writer.key("token_strs");
-    writer.beginArray();
-    // Each alone: what is no whole character becomes U+FFFD.
-    for (int32_t id : *ids)
-      writer.value(facts.tokenizer
-                       ->decode({&id, 1}, {/*skipSpecial=*/false,
-                                           /*atTextStart=*/false})
-                       .value());
-    writer.endArray();
-  }
+  if (Status status = writeTokens(writer, *facts.tokenizer, *ids, body);
+      !status.isOk())
+    return ownErrorOf(status);
   writer.endObject();
   answer = writer.text();
   return std::nullopt;
@@ -90,6 +134,7 @@ MaybeError serve::answerTokenize(std::string_view text, const ModelFacts &facts,
 
 MaybeError serve::answerDetokenize(std::string_view text,
                                    const ModelFacts &facts,
+                                   const std::atomic<bool> &,
                                    std::string &answer) {
   if (!facts.tokenizer)
     return noTokenizer();
@@ -98,7 +143,7 @@ MaybeError serve::answerDetokenize(std::string_view text,
     return error;
   std::vector<int32_t> ids;
   bool hasIds = false;
-  int64_t most = int64_t(facts.tokenizer->vocabSize()) - 1;
+  int64_t most = int64_t(facts.vocab) - 1;
   for (auto [key, value] : json.object()) {
     if (key == "model")
       continue;

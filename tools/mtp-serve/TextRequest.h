@@ -6,18 +6,22 @@
 #include "tools/mtp-serve/ApiError.h"
 #include "tools/mtp-serve/ModelFacts.h"
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
 namespace mtp::serve {
 
 /// The answer to a body of /tokenize: {"prompt": text} as vLLM has it, or
-/// {"content": text} as llama.cpp has it.
+/// {"content": text} as llama.cpp has it. It ends early where another thread
+/// sets `cancelled`, and so do those below.
 MaybeError answerTokenize(std::string_view body, const ModelFacts &facts,
+                          const std::atomic<bool> &cancelled,
                           std::string &answer);
 
 /// The answer to a body of /detokenize: {"tokens": [id, ...]}.
 MaybeError answerDetokenize(std::string_view body, const ModelFacts &facts,
+                            const std::atomic<bool> &cancelled,
                             std::string &answer);
 
 } // namespace mtp::serve
