@@ -42,6 +42,36 @@ TEST(Server, EndsBehindWhatIsAtHand) {
   EXPECT_TRUE(running.await().isOk());
 }
 
+// Who asks while it ends is told so; nothing new begins.
+TEST(Server, SaysThatItEnds) {
+  Running running(open(kLong));
+  Client client(running);
+  client.complete(R"({"prompt": [1], "max_tokens": 60000, "stream": true})");
+  client.read("token_ids");
+  running.server->stop();
+  auto ask = [&](const std::string &line) {
+    Client late(running);
+    late.say(line + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    return late.read();
+  };
+  // Until the server has heard of its end.
+  std::string health;
+  for (int turn = 0; turn < 3000 && !contains(health, "HTTP/1.1 503 "); ++turn)
+    health = ask("GET /health");
+  EXPECT_TRUE(contains(health, "HTTP/1.1 503 ")) << health;
+  EXPECT_TRUE(contains(health, "Connection: close")) << health;
+  EXPECT_TRUE(contains(ask("GET /metrics"), "HTTP/1.1 200 "));
+  Client refused(running);
+  refused.complete(R"({"prompt": [1], "max_tokens": 2})");
+  std::string refusal = refused.read();
+  EXPECT_TRUE(contains(refusal, "HTTP/1.1 503 ")) << refusal;
+  EXPECT_TRUE(contains(refusal, "Retry-After")) << refusal;
+  // Who says nothing does not hold up the end.
+  Client silent(running);
+  EXPECT_TRUE(contains(client.read(), "[DONE]"));
+  EXPECT_TRUE(running.await().isOk());
+}
+
 TEST(Server, EndsInTimeWhateverIsAtHand) {
   ServerOptions options;
   options.limits.shutdownSeconds = 0;

@@ -29,6 +29,8 @@ public:
 
   /// Ends it now where no request is at hand, and else behind the answer.
   void retire();
+  /// Ends it behind the answer to its first request.
+  void retireBehindAnswer() { retires = true; }
   /// Ends it now, whatever is at hand.
   void close();
 

@@ -36,6 +36,9 @@ struct Server::Impl {
   void begin(tcp::socket socket);
   /// Ends within so many seconds.
   void end(uint32_t seconds);
+  /// Nothing is at hand any more: only who asked how the server is may still be
+  /// told.
+  void endLate();
   void closeAll();
   void stopIfDone();
   void awaitSignals();
@@ -46,6 +49,9 @@ struct Server::Impl {
   asio::signal_set signals;
   asio::steady_timer patience;
   std::set<std::shared_ptr<Connection>> connections;
+  /// Those that have come since the server was told to end. Each is answered
+  /// one request: /health says 503, and so do all that would begin something.
+  std::set<std::shared_ptr<Connection>> late;
   bool ends = false;
   Status failure;
   // Behind the context that its engine posts to.
@@ -106,13 +112,14 @@ Status Server::Impl::listen() {
 
 awaitable<void> Server::Impl::accept() {
   asio::steady_timer pause(context);
-  while (!ends) {
+  while (acceptor.is_open()) {
     error_code error;
     tcp::socket socket =
         co_await acceptor.async_accept(redirect_error(use_awaitable, error));
-    if (!error && connections.size() < options.limits.connections) {
+    if (!error &&
+        connections.size() + late.size() < options.limits.connections) {
       begin(std::move(socket));
-    } else if (error && !ends) {
+    } else if (error && acceptor.is_open()) {
       // No descriptor is free: one may be soon.
       pause.expires_after(std::chrono::milliseconds(50));
       co_await pause.async_wait(redirect_error(use_awaitable, error));
@@ -123,25 +130,44 @@ awaitable<void> Server::Impl::accept() {
 void Server::Impl::begin(tcp::socket socket) {
   auto connection = std::make_shared<Connection>(std::move(socket), dispatcher,
                                                  routes, options);
-  connections.insert(connection);
+  if (ends)
+    connection->retireBehindAnswer();
+  (ends ? late : connections).insert(connection);
   asio::co_spawn(context, connection->run(),
                  [this, connection](std::exception_ptr) {
                    connections.erase(connection);
+                   late.erase(connection);
                    stopIfDone();
                  });
 }
 
 void Server::Impl::stopIfDone() {
-  if (ends && connections.empty())
+  if (!ends || !connections.empty())
+    return;
+  if (late.empty())
     context.stop();
+  else
+    endLate();
+}
+
+void Server::Impl::endLate() {
+  if (!acceptor.is_open())
+    return;
+  error_code error;
+  acceptor.close(error);
+  for (const auto &connection : late)
+    connection->retire();
+  patience.expires_after(std::chrono::seconds(1));
+  patience.async_wait([this](error_code error) {
+    if (!error)
+      closeAll();
+  });
 }
 
 void Server::Impl::end(uint32_t seconds) {
   if (ends)
     return;
   ends = true;
-  error_code error;
-  acceptor.close(error);
   dispatcher.refuse();
   for (const auto &connection : connections)
     connection->retire();
@@ -158,8 +184,11 @@ void Server::Impl::end(uint32_t seconds) {
 }
 
 void Server::Impl::closeAll() {
-  for (const auto &connection : connections)
-    connection->close();
+  error_code error;
+  acceptor.close(error);
+  for (const auto *set : {&connections, &late})
+    for (const auto &connection : *set)
+      connection->close();
 }
 
 void Server::Impl::awaitSignals() {

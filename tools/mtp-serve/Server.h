@@ -37,8 +37,9 @@ public:
   /// a step that failed: what was at hand has then been answered with it.
   Status run();
 
-  /// No more connections and requests; what is at hand goes on for
-  /// Limits::shutdownSeconds at most. Any thread may call it.
+  /// What is at hand goes on for Limits::shutdownSeconds at most. Meanwhile who
+  /// connects is answered one request, 503 where it would begin something. Any
+  /// thread may call it.
   void stop();
 
 private:
