@@ -11,6 +11,7 @@
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/schema/ArtifactFormat.h"
+#include "runtime/text/Pieces.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -270,10 +271,36 @@ void Compilation::startPlans() {
   }
 }
 
+/// The ids of the model's vocabulary that its tokenizer has no token for, those
+/// excepted that end a sequence: without them none would.
+static std::vector<int32_t> idsWithoutToken(ModuleOp module,
+                                            const std::string &tables) {
+  std::vector<int32_t> ids;
+  if (tables.empty())
+    return ids;
+  const schema::Tokenizer &tokenizer = *schema::GetTokenizer(tables.data());
+  std::vector<int32_t> ends;
+  if (auto generation =
+          module->getAttrOfType<DictionaryAttr>(mlir::mtp::kGenerationAttr))
+    if (auto eos = generation.getAs<DenseI32ArrayAttr>("eos"))
+      ends.assign(eos.asArrayRef().begin(), eos.asArrayRef().end());
+  int64_t vocabulary =
+      exec::moduleNumber(module, exec::kModelAttr, exec::kVocab);
+  for (int64_t id = 0; id < vocabulary; ++id) {
+    bool isToken = id < int64_t(vocabSizeOf(tokenizer)) &&
+                   !pieceOf(tokenizer, uint32_t(id)).empty();
+    if (!isToken && !llvm::is_contained(ends, int32_t(id)))
+      ids.push_back(int32_t(id));
+  }
+  return ids;
+}
+
 LogicalResult Compilation::lowerToExec() {
+  LoweringOptions lowering = options.lowering;
+  lowering.idsWithoutToken = idsWithoutToken(module, inputs.tokenizer);
   for (PlanInputs &plan : inputs.plans) {
     auto populate = [&](PassManager &manager) {
-      populateExecPhase(manager, *plan.target, options.lowering);
+      populateExecPhase(manager, *plan.target, lowering);
     };
     if (failed(runPasses(plan.module, populate)))
       return failure();

@@ -94,6 +94,12 @@ void mtp::compiler::populateExecPhase(mlir::OpPassManager &manager,
     draft.tokens.assign(options.draftTokens.begin(), options.draftTokens.end());
     manager.addPass(passes::createShrinkDraftHeadPass(std::move(draft)));
   }
+  if (!options.idsWithoutToken.empty()) {
+    passes::MaskTokensPassOptions mask;
+    mask.tokens.assign(options.idsWithoutToken.begin(),
+                       options.idsWithoutToken.end());
+    manager.addPass(passes::createMaskTokensPass(std::move(mask)));
+  }
   addQuantization(manager, options.formats);
   manager.addPass(passes::createFuseArgmaxPass());
   manager.addPass(passes::createFuseRopePass());

@@ -69,6 +69,9 @@ struct LoweringOptions {
   WeightFormats formats;
   /// The tokens that may be drafted, ascending; empty for all.
   std::vector<int32_t> draftTokens;
+  /// Ids of the vocabulary that are never picked, since the tokenizer has no
+  /// token for them.
+  std::vector<int32_t> idsWithoutToken;
 };
 
 /// Adds the passes of one of the phases up to Cache, which are the same for all

@@ -29,6 +29,22 @@ def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numHeads", "heads", "heads made smaller">];
 }
 
+def MaskTokensPass : Pass<"exec-mask-tokens", "mlir::ModuleOp"> {
+  let summary = "Keep ids without a token from being picked";
+  let description = [{
+    In rounds and prefills the logits of the given ids are -infinity, whatever
+    reads them: heads (`role head`) get a bias that is -infinity there, and -0.0
+    elsewhere, which changes no bit. A head over a part of the vocabulary is
+    masked by the tokens that its columns stand for. The logits of a head with a
+    bias of its own are masked by `exec.add_bias`. Functions, which pick
+    nothing, stay as they are.
+  }];
+  let options = [
+    ListOption<"tokens", "tokens", "int32_t", "the ids without a token">
+  ];
+  let statistics = [Statistic<"numHeads", "heads", "heads that were masked">];
+}
+
 def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   let summary = "Store weights as integers";
   let description = [{

@@ -119,7 +119,8 @@ static bool canSink(LinearOp linear, Operation *place, SymbolTable &symbols) {
       return false;
   return llvm::all_of(linear->getOperands(), [&](Value operand) {
     auto ref = operand.getDefiningOp<RefOp>();
-    return !ref || symbols.lookup<exec::WeightOp>(ref.getResource());
+    Operation *resource = ref ? symbols.lookup(ref.getResource()) : nullptr;
+    return !ref || isa<exec::WeightOp, ConstantOp>(resource);
   });
 }
 

@@ -490,12 +490,15 @@ def write_safetensors(path, entries):
 MERGES = ["t h", "h e", "Ġ t", "i n", "Ġ a", "e r", "o n", "Ġt he", "n d", "r e", "a n", "Ġ s", "Ġa nd", "e n", "o u"]
 
 
-def tokenizer():
-    """Byte-level BPE over printable ASCII, space and newline: 1 special + 96 + 15 merges = 112."""
+def tokenizer(size):
+    """Byte-level BPE over printable ASCII, space and newline: 1 special + 96 + 15 merges = 112, and tokens
+    that no text has up to `size`, so that the vocabulary is not padded."""
     chars = [chr(i) for i in range(33, 127)] + ["Ġ", "Ċ"]
     vocab = {"<|endoftext|>": 0}
     for t in chars + [m.replace(" ", "") for m in MERGES]:
         vocab[t] = len(vocab)
+    while len(vocab) < size:
+        vocab[f"<{len(vocab)}>"] = len(vocab)
     return {"version": "1.0", "truncation": None, "padding": None,
             "added_tokens": [{"id": 0, "content": "<|endoftext|>", "single_word": False, "lstrip": False,
                               "rstrip": False, "normalized": False, "special": True}],
@@ -568,7 +571,7 @@ def write(name, folder, dtype="f32", seed=None):
     text = c.get("text_config", c)
     write_json(os.path.join(folder, "generation_config.json"),
                {"bos_token_id": 0, "eos_token_id": 0, "do_sample": False})
-    write_json(os.path.join(folder, "tokenizer.json"), tokenizer())
+    write_json(os.path.join(folder, "tokenizer.json"), tokenizer(text["vocab_size"]))
     write_json(os.path.join(folder, "tokenizer_config.json"),
                {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<|endoftext|>",
                 "eos_token": "<|endoftext|>", "add_bos_token": False, "clean_up_tokenization_spaces": False,

@@ -1,0 +1,184 @@
+//===- MaskTokens.cpp - Never pick an id without a token ------------------===//
+//
+// Models pad their vocabularies, and a padded row of zeros has the logit 0. So
+// an id that the tokenizer does not know can be picked. Here the logits of such
+// ids are made -infinity where they are made, for all that reads them: picks of
+// any kind, siblings of trees, distributions and rules in code.
+//
+//   linear(x, head role head)   becomes
+//   linear(x, head bias @mask role head)
+//
+// The mask is -infinity for what is masked. For all else it is -0.0, since x +
+// (-0.0) is x to the bit. A head over a part of the vocabulary has a column for
+// each of the tokens that its picks are looked up in. A head with a bias of its
+// own keeps it, and its logits are masked by a call behind it.
+//
+// Functions stay as they are: nothing is picked there, and the logits of a text
+// that is scored are those of the model.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "passes/Passes.h"
+#include "passes/support/Logits.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+#include <limits>
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_MASKTOKENSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::exec;
+
+namespace {
+
+struct MaskTokensPass
+    : public mlir::mtp::impl::MaskTokensPassBase<MaskTokensPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  void maskHead(LinearOp head);
+  ConstantOp tokensOf(LinearOp head);
+  ConstantOp maskOf(LinearOp head);
+
+  std::optional<SymbolTable> symbols;
+  llvm::SmallDenseSet<int32_t> masked;
+  int64_t vocabulary = 0;
+  /// By the table of tokens, null for the whole vocabulary, and the columns.
+  llvm::DenseMap<std::pair<Operation *, int64_t>, ConstantOp> masks;
+};
+
+} // namespace
+
+/// The constant that `value` refers to, where it has a row for each column.
+static ConstantOp findTable(Value value, int64_t columns,
+                            const SymbolTable &symbols) {
+  auto ref = value ? value.getDefiningOp<RefOp>() : RefOp();
+  auto table =
+      ref ? symbols.lookup<ConstantOp>(ref.getResource()) : ConstantOp();
+  bool isWhole =
+      table && table.getValue().getShapedType().getDimSize(0) == columns;
+  return isWhole ? table : ConstantOp();
+}
+
+/// Where picked columns are looked up, directly or as one list.
+static ConstantOp findLookUp(Value picks, int64_t columns,
+                             const SymbolTable &symbols) {
+  for (Operation *user : picks.getUsers()) {
+    ConstantOp table;
+    if (auto gather = dyn_cast<GatherRowsOp>(user))
+      table = findTable(gather.getX(), columns, symbols);
+    else if (auto regroup = dyn_cast<RegroupOp>(user))
+      table = findLookUp(regroup.getResult(), columns, symbols);
+    if (table)
+      return table;
+  }
+  return ConstantOp();
+}
+
+/// The tokens that the columns of `head` stand for; null where each stands for
+/// itself.
+ConstantOp MaskTokensPass::tokensOf(LinearOp head) {
+  int64_t columns = columnsOf(head.getY());
+  auto ref = head.getWeight().getDefiningOp<RefOp>();
+  auto weight =
+      ref ? symbols->lookup<exec::WeightOp>(ref.getResource()) : WeightOp();
+  if (weight && weight.getPicks())
+    return symbols->lookup<ConstantOp>(*weight.getPicks());
+  llvm::SetVector<Value> pending;
+  pending.insert(head.getY());
+  for (size_t i = 0; i < pending.size(); ++i)
+    for (Operation *user : pending[i].getUsers()) {
+      Value tokens;
+      if (auto sample = dyn_cast<SampleOp>(user))
+        tokens = sample.getTokens();
+      else if (auto keys = dyn_cast<SampleKeysOp>(user))
+        tokens = keys.getTokens();
+      if (ConstantOp table = findTable(tokens, columns, *symbols))
+        return table;
+      for (OpResult result : user->getResults()) {
+        if (ConstantOp table = findLookUp(result, columns, *symbols))
+          return table;
+        if (mlir::mtp::passesLogits(pending[i], result))
+          pending.insert(result);
+      }
+    }
+  return ConstantOp();
+}
+
+/// What is added to the logits of `head`; null where nothing is masked, or it
+/// is not known what its columns are.
+ConstantOp MaskTokensPass::maskOf(LinearOp head) {
+  int64_t columns = columnsOf(head.getY());
+  ConstantOp tokens = tokensOf(head);
+  auto [found, isNew] = masks.try_emplace({tokens, columns});
+  // Heads that were joined stand side by side.
+  if (!isNew || (!tokens && columns % vocabulary != 0))
+    return found->second;
+  SmallVector<float> values;
+  auto add = [&](int32_t token) {
+    values.push_back(masked.contains(token)
+                         ? -std::numeric_limits<float>::infinity()
+                         : -0.0f);
+  };
+  if (tokens)
+    for (int32_t token :
+         cast<DenseElementsAttr>(tokens.getValue()).getValues<int32_t>())
+      add(token);
+  else
+    for (int64_t column = 0; column < columns; ++column)
+      add(int32_t(column % vocabulary));
+  if (llvm::none_of(values, [](float value) { return std::isinf(value); }))
+    return ConstantOp();
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointToStart(getOperation().getBody());
+  if (tokens)
+    builder.setInsertionPointAfter(tokens);
+  auto type = RankedTensorType::get({1, columns}, builder.getF32Type());
+  auto mask =
+      ConstantOp::create(builder, head.getLoc(), "token_mask",
+                         DenseElementsAttr::get(type, ArrayRef<float>(values)));
+  symbols->insert(mask);
+  return masks[{tokens, columns}] = mask;
+}
+
+void MaskTokensPass::maskHead(LinearOp head) {
+  ConstantOp mask = maskOf(head);
+  if (!mask)
+    return;
+  OpBuilder builder(head);
+  Location loc = head.getLoc();
+  auto shape = cast<RankedTensorType>(mask.getValue().getType());
+  Value ref = RefOp::create(
+      builder, loc, MemRefType::get(shape.getShape(), builder.getF32Type()),
+      mask.getSymName(), /*layer=*/0);
+  ++numHeads;
+  if (!head.getBias()) {
+    head.getBiasMutable().assign(ref);
+    return;
+  }
+  builder.setInsertionPointAfter(head);
+  auto all =
+      AddBiasOp::create(builder, loc, head.getY().getType(), head.getY(), ref);
+  head.getY().replaceAllUsesExcept(all.getY(), all);
+}
+
+void MaskTokensPass::runOnOperation() {
+  masked.insert(tokens.begin(), tokens.end());
+  vocabulary = moduleNumber(getOperation(), kModelAttr, kVocab);
+  if (masked.empty() || vocabulary <= 0)
+    return markAllAnalysesPreserved();
+  symbols.emplace(getOperation());
+  for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
+    if (program.getKind() == ProgramKind::Function)
+      continue;
+    for (auto linear : llvm::to_vector(program.getBody().getOps<LinearOp>()))
+      if (linear.isHead() && !linear.isGated())
+        maskHead(linear);
+  }
+}
