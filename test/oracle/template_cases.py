@@ -469,6 +469,18 @@ c
 ---
 {{ l|pprint(1) }}
 ---
+{{ 1|filesizeformat }}, {{ 0|filesizeformat }}, {{ 999|filesizeformat }}, {{ 1000|filesizeformat }}, {{ 1500000|filesizeformat }}, {{ 1e30|filesizeformat }}, {{ "2048"|filesizeformat(true) }}, {{ 1048576|filesizeformat(binary=true) }}, {{ 12.7|filesizeformat }}
+---
+{{ "x"|filesizeformat }}
+---
+<a{{ {"class": "a b", "id": 5, "no": none, "u": missing, "t": "<&\"'>"}|xmlattr }}>{{ {"x": 1, "y": 2}|xmlattr(false) }}{{ {}|xmlattr }}{{ {"s": "<b>"|safe}|xmlattr }}
+---
+{{ {"a b": 1}|xmlattr }}
+---
+{{ {"a=": 1}|xmlattr }}
+---
+{{ {1: 1}|xmlattr }}
+---
 {{ loop }}{{ true and missing }}
 """
 

@@ -269,6 +269,55 @@ Result<Value> filterUrlEncode(Evaluator &, const Value &value,
   return makeText(std::move(out));
 }
 
+Result<Value> filterFileSize(Evaluator &, const Value &value, Arguments &args) {
+  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"binary"}));
+  MTP_ASSIGN_OR_RETURN(bool isBinary, bound.flag(0, false));
+  MTP_ASSIGN_OR_RETURN(Value number, toFloat(value, Value()));
+  if (!number.is(Kind::Float))
+    return expected("a number of bytes for 'filesizeformat'", value);
+  double bytes = number.real(), base = isBinary ? 1024 : 1000, unit = base;
+  if (bytes == 1)
+    return Value(std::string("1 Byte"));
+  if (bytes < base)
+    return Value(strCat(int64_t(std::max(bytes, -0x1p62)), " Bytes"));
+  std::string_view prefixes = isBinary ? "KMGTPEZY" : "kMGTPEZY";
+  size_t last = 0;
+  while (unit *= base, bytes >= unit && last + 1 < prefixes.size())
+    ++last;
+  char text[400];
+  std::snprintf(text, sizeof(text), "%.1f", base * bytes / unit);
+  return Value(
+      strCat(text, " ", prefixes.substr(last, 1), isBinary ? "iB" : "B"));
+}
+
+Result<Value> filterXmlAttr(Evaluator &, const Value &value, Arguments &args) {
+  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"autospace"}));
+  MTP_ASSIGN_OR_RETURN(bool hasSpace, bound.flag(0, true));
+  if (!value.is(Kind::Dict))
+    return expected("a dict for 'xmlattr'", value);
+  std::string out;
+  for (const auto &[key, attribute] : value.dict().entries) {
+    if (attribute.isNone() || attribute.isUndefined())
+      continue;
+    if (!key.isString())
+      return expected("names of attributes that are strings", key);
+    const std::string &name = key.bytes();
+    for (size_t at = 0; at < name.size(); at += utf8Length(name, at))
+      if (isSpace(decodeUtf8(name, at)) ||
+          std::string_view("/>=").find(name[at]) != std::string_view::npos)
+        return invalidArgument(strCat("expected a name of an attribute without "
+                                      "white space, '/', '>' and '=', got '",
+                                      name, "'"));
+    MTP_ASSIGN_OR_RETURN(std::string text, toText(attribute));
+    auto escaped = [](const Value &of, const std::string &given) {
+      return of.isString() && of.text().isSafe ? given : escapeHtml(given);
+    };
+    out += strCat(out.empty() && !hasSpace ? "" : " ", escaped(key, name),
+                  "=\"", escaped(attribute, text), "\"");
+  }
+  return makeText(std::move(out));
+}
+
 Result<Value> filterStripTags(Evaluator &, const Value &value,
                               Arguments &args) {
   MTP_RETURN_IF_ERROR(args.bind({}).status());
@@ -343,6 +392,7 @@ const std::vector<FilterEntry> &jinja::textFilters() {
       {"default", filterDefault},
       {"e", filterEscape},
       {"escape", filterEscape},
+      {"filesizeformat", filterFileSize},
       {"float", filterFloat},
       {"forceescape", filterForceEscape},
       {"format", filterFormat},
@@ -362,6 +412,7 @@ const std::vector<FilterEntry> &jinja::textFilters() {
       {"upper", filterUpper},
       {"urlencode", filterUrlEncode},
       {"wordcount", filterWordCount},
+      {"xmlattr", filterXmlAttr},
   };
   return filters;
 }
