@@ -3,6 +3,7 @@
   padded_vocabulary.py shorten FOLDER      takes tokens out of a tokenizer.json: the last ones,
                                            as padding has it, and one in the middle
   padded_vocabulary.py check ARTIFACT      none of them is generated or drafted, at any k
+  padded_vocabulary.py few ARTIFACT FLAG.. the same in a few runs, with flags of mtp-run
   padded_vocabulary.py without ARTIFACT    some are, of an artifact without a tokenizer
 """
 import json, pathlib, subprocess, sys
@@ -21,12 +22,12 @@ def shorten(folder):
     path.write_text(json.dumps(tokenizer))
 
 
-def generate(artifact, k, temperature, seed):
+def generate(artifact, k, temperature, seed, flags=()):
     """The ids that were generated, and those that were drafted."""
     seen = ["--draft-rounds"] if k else []
     done = subprocess.run(
         ["mtp-run", artifact, "--ids=1,2,3", "--ids=50,9", "-n", "40", "--ignore-eos", "--json",
-         "-k", str(k), "--temperature", str(temperature), "--seed", str(seed), *seen],
+         "-k", str(k), "--temperature", str(temperature), "--seed", str(seed), *seen, *flags],
         capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"k = {k}, temperature {temperature}: {done.stderr}")
@@ -36,15 +37,23 @@ def generate(artifact, k, temperature, seed):
 
 
 def check(artifact):
+    check_runs(artifact, (0, 1, 5), (1, 2), (1, DRAFTS), ())
+
+
+def few(artifact, *flags):
+    check_runs(artifact, (0, 5), (1,), (DRAFTS,), flags)
+
+
+def check_runs(artifact, temperatures, seeds, ks, flags):
     drafted = set()
-    for temperature in (0, 1, 5):
-        for seed in (1, 2):
-            plain, _ = generate(artifact, 0, temperature, seed)
+    for temperature in temperatures:
+        for seed in seeds:
+            plain, _ = generate(artifact, 0, temperature, seed, flags)
             ids = {token for sequence in plain for token in sequence}
             if ids & MISSING:
                 sys.exit(f"{artifact}: expected ids with tokens, got {sorted(ids & MISSING)}")
-            for k in (1, DRAFTS):
-                tokens, drafts = generate(artifact, k, temperature, seed)
+            for k in ks:
+                tokens, drafts = generate(artifact, k, temperature, seed, flags)
                 drafted |= drafts
                 if tokens != plain:
                     sys.exit(f"{artifact}: expected of k = {k} {plain}, got {tokens}")
@@ -59,4 +68,4 @@ def without(artifact):
     print(f"generated {bool(set(plain[0] + plain[1]) & MISSING)}, drafted {bool(drafts & MISSING)}")
 
 
-{"shorten": shorten, "check": check, "without": without}[sys.argv[1]](sys.argv[2])
+{"shorten": shorten, "check": check, "few": few, "without": without}[sys.argv[1]](*sys.argv[2:])
