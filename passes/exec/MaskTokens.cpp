@@ -43,14 +43,15 @@ struct MaskTokensPass
 
 private:
   void maskHead(LinearOp head);
-  ConstantOp tokensOf(LinearOp head);
+  ConstantOp tokensOf(Value logits);
   ConstantOp maskOf(LinearOp head);
+  void mask(Value logits, ConstantOp tokens, int64_t begin,
+            MutableArrayRef<float> values);
 
   std::optional<SymbolTable> symbols;
   llvm::SmallDenseSet<int32_t> masked;
   int64_t vocabulary = 0;
-  /// By the table of tokens, null for the whole vocabulary, and the columns.
-  llvm::DenseMap<std::pair<Operation *, int64_t>, ConstantOp> masks;
+  llvm::DenseMap<Attribute, ConstantOp> masks;
 };
 
 } // namespace
@@ -81,17 +82,12 @@ static ConstantOp findLookUp(Value picks, int64_t columns,
   return ConstantOp();
 }
 
-/// The tokens that the columns of `head` stand for; null where each stands for
-/// itself.
-ConstantOp MaskTokensPass::tokensOf(LinearOp head) {
-  int64_t columns = columnsOf(head.getY());
-  auto ref = head.getWeight().getDefiningOp<RefOp>();
-  auto weight =
-      ref ? symbols->lookup<exec::WeightOp>(ref.getResource()) : WeightOp();
-  if (weight && weight.getPicks())
-    return symbols->lookup<ConstantOp>(*weight.getPicks());
+/// The tokens that the columns of `logits` stand for; null where each stands
+/// for itself.
+ConstantOp MaskTokensPass::tokensOf(Value logits) {
+  int64_t columns = columnsOf(logits);
   llvm::SetVector<Value> pending;
-  pending.insert(head.getY());
+  pending.insert(logits);
   for (size_t i = 0; i < pending.size(); ++i)
     for (Operation *user : pending[i].getUsers()) {
       Value tokens;
@@ -111,40 +107,57 @@ ConstantOp MaskTokensPass::tokensOf(LinearOp head) {
   return ConstantOp();
 }
 
-/// What is added to the logits of `head`; null where nothing is masked, or it
-/// is not known what its columns are.
-ConstantOp MaskTokensPass::maskOf(LinearOp head) {
-  int64_t columns = columnsOf(head.getY());
-  ConstantOp tokens = tokensOf(head);
-  auto [found, isNew] = masks.try_emplace({tokens, columns});
-  // Heads that were joined stand side by side.
-  if (!isNew || (!tokens && columns % vocabulary != 0))
-    return found->second;
-  SmallVector<float> values;
-  auto add = [&](int32_t token) {
-    values.push_back(masked.contains(token)
-                         ? -std::numeric_limits<float>::infinity()
-                         : -0.0f);
-  };
+/// Masks the columns of `logits`, which are those of a head from `begin` on.
+/// Projections that were joined are looked at one by one.
+void MaskTokensPass::mask(Value logits, ConstantOp tokens, int64_t begin,
+                          MutableArrayRef<float> values) {
+  auto isPart = llvm::IsaPred<ColumnsOp>;
+  if (!tokens && !logits.use_empty() &&
+      llvm::all_of(logits.getUsers(), isPart)) {
+    for (Operation *user : logits.getUsers()) {
+      auto part = cast<ColumnsOp>(user);
+      mask(part.getResult(), tokens, begin + int64_t(part.getBegin()), values);
+    }
+    return;
+  }
+  if (!tokens)
+    tokens = tokensOf(logits);
+  // What was joined with logits may be a number beside them.
+  if (!tokens && logits.getDefiningOp<ColumnsOp>() &&
+      columnsOf(logits) != vocabulary)
+    return;
+  SmallVector<int32_t> table;
   if (tokens)
-    for (int32_t token :
-         cast<DenseElementsAttr>(tokens.getValue()).getValues<int32_t>())
-      add(token);
-  else
-    for (int64_t column = 0; column < columns; ++column)
-      add(int32_t(column % vocabulary));
+    llvm::append_range(
+        table, cast<DenseElementsAttr>(tokens.getValue()).getValues<int32_t>());
+  for (int64_t column = 0; column < columnsOf(logits); ++column)
+    if (masked.contains(tokens ? table[column] : int32_t(column)))
+      values[begin + column] = -std::numeric_limits<float>::infinity();
+}
+
+/// What is added to the logits of `head`; null where nothing is masked.
+ConstantOp MaskTokensPass::maskOf(LinearOp head) {
+  SmallVector<float> values(columnsOf(head.getY()), -0.0f);
+  auto ref = head.getWeight().getDefiningOp<RefOp>();
+  auto weight =
+      ref ? symbols->lookup<exec::WeightOp>(ref.getResource()) : WeightOp();
+  ConstantOp picks;
+  if (weight && weight.getPicks())
+    picks = symbols->lookup<ConstantOp>(*weight.getPicks());
+  mask(head.getY(), picks, /*begin=*/0, values);
   if (llvm::none_of(values, [](float value) { return std::isinf(value); }))
     return ConstantOp();
   OpBuilder builder(&getContext());
-  builder.setInsertionPointToStart(getOperation().getBody());
-  if (tokens)
-    builder.setInsertionPointAfter(tokens);
-  auto type = RankedTensorType::get({1, columns}, builder.getF32Type());
-  auto mask =
-      ConstantOp::create(builder, head.getLoc(), "token_mask",
-                         DenseElementsAttr::get(type, ArrayRef<float>(values)));
-  symbols->insert(mask);
-  return masks[{tokens, columns}] = mask;
+  auto type =
+      RankedTensorType::get({1, int64_t(values.size())}, builder.getF32Type());
+  auto elements = DenseElementsAttr::get(type, ArrayRef<float>(values));
+  ConstantOp &made = masks[elements];
+  if (!made) {
+    builder.setInsertionPointToStart(getOperation().getBody());
+    made = ConstantOp::create(builder, head.getLoc(), "token_mask", elements);
+    symbols->insert(made);
+  }
+  return made;
 }
 
 void MaskTokensPass::maskHead(LinearOp head) {
@@ -171,7 +184,7 @@ void MaskTokensPass::maskHead(LinearOp head) {
 void MaskTokensPass::runOnOperation() {
   masked.insert(tokens.begin(), tokens.end());
   vocabulary = moduleNumber(getOperation(), kModelAttr, kVocab);
-  if (masked.empty() || vocabulary <= 0)
+  if (masked.empty())
     return markAllAnalysesPreserved();
   symbols.emplace(getOperation());
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {

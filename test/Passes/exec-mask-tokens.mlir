@@ -1,25 +1,24 @@
-// RUN: mtp-opt %s --exec-mask-tokens=tokens=1,3 | FileCheck %s
-// RUN: mtp-opt %s --exec-mask-tokens=tokens=1,3 --exec-fuse-argmax | FileCheck %s --check-prefix=FUSED
+// RUN: mtp-opt %s --exec-mask-tokens=tokens=0,3 | FileCheck %s
+// RUN: mtp-opt %s --exec-mask-tokens=tokens=0,3 --exec-fuse-argmax | FileCheck %s --check-prefix=FUSED
 // RUN: mtp-opt %s --exec-mask-tokens | FileCheck %s --check-prefix=NONE
 // RUN: mtp-opt %s --exec-mask-tokens=tokens=9 | FileCheck %s --check-prefix=NONE
-// RUN: sed 's/exec.model = {modules = 0, vocab = 4}/mtp.none/' %s | mtp-opt --allow-unregistered-dialect --exec-mask-tokens=tokens=1 | FileCheck %s --check-prefix=NONE
 
 // Ids beyond the tokenizer were picked (bugreports/a: pegainfer#673,
 // Blaizzy/mlx-vlm#1917, vllm-project/vllm#340, transformers#35244).
 
 // NONE-NOT: token_mask
 
-// The whole vocabulary, two heads side by side, and a part of it.
-// CHECK-DAG: exec.constant @[[WHOLE:.*]] dense<{{\[\[}}-0.000000e+00, 0xFF800000, -0.000000e+00, 0xFF800000]]> : tensor<1x4xf32>
-// CHECK-DAG: exec.constant @[[TWO:.*]] dense<{{\[\[}}-0.000000e+00, 0xFF800000, -0.000000e+00, 0xFF800000, -0.000000e+00, 0xFF800000, -0.000000e+00, 0xFF800000]]> : tensor<1x8xf32>
-// CHECK-DAG: exec.constant @[[PART:.*]] dense<{{\[\[}}-0.000000e+00, -0.000000e+00, 0xFF800000]]> : tensor<1x3xf32>
+// The whole vocabulary, heads that were joined, and a part of it.
+// CHECK-DAG: exec.constant @[[WHOLE:.*]] dense<{{\[\[}}0xFF800000, -0.000000e+00, -0.000000e+00, 0xFF800000]]> : tensor<1x4xf32>
+// CHECK-DAG: exec.constant @[[TWO:.*]] dense<{{\[\[}}0xFF800000, -0.000000e+00, 0xFF800000, -0.000000e+00, 0xFF800000, -0.000000e+00, -0.000000e+00, 0xFF800000]]> : tensor<1x8xf32>
+// CHECK-DAG: exec.constant @[[PART:.*]] dense<{{\[\[}}0xFF800000, -0.000000e+00, 0xFF800000]]> : tensor<1x3xf32>
 module attributes {exec.model = {modules = 0, vocab = 4}} {
 exec.weight @head #exec.panels<32> k 8 n 4 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.weight @two #exec.panels<32> k 8 n 8 stack 1 [#exec.source<key = "two">] : <f32>
 exec.weight @own #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "own">] : <f32>
 exec.weight @few #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "lm_head">] picks @tokens : <f32>
 exec.constant @tokens dense<[[0], [2], [3]]> : tensor<3x1xi32>
-exec.constant @unmasked dense<[[0], [2], [0]]> : tensor<3x1xi32>
+exec.constant @unmasked dense<[[1], [2], [1]]> : tensor<3x1xi32>
 exec.state @sampling : memref<1x8xi32>
 
 // CHECK-LABEL: exec.program @round
@@ -63,6 +62,7 @@ exec.program @round decode k 0 n 1 to 1 {
   %p2 = exec.argmax %l2 : (tensor<1x4xf32>) -> tensor<1xi32>
   exec.output "p2" %p2 : tensor<1xi32>
 
+  // Joined: a part of the vocabulary, a number beside it, and all of it.
   // CHECK: %[[M3:.*]] = exec.ref @[[TWO]] : memref<1x8xf32>
   // CHECK: exec.linear {{.*}} bias %[[M3]] role head
   %l3 = exec.linear %x, %two as <f32> role head
@@ -70,6 +70,13 @@ exec.program @round decode k 0 n 1 to 1 {
   %c3 = exec.columns %l3[4 to 8] : tensor<1x8xf32>
   %p3 = exec.argmax %c3 : (tensor<1x4xf32>) -> tensor<1xi32>
   exec.output "p3" %p3 : tensor<1xi32>
+  %part = exec.columns %l3[0 to 3] : tensor<1x8xf32>
+  %cp = exec.argmax %part : (tensor<1x3xf32>) -> tensor<1xi32>
+  %pp = exec.gather_rows %tokens, %cp : (memref<3x1xi32>, tensor<1xi32>) -> tensor<1xi32>
+  exec.output "pp" %pp : tensor<1xi32>
+  %beside = exec.columns %l3[3 to 4] : tensor<1x8xf32>
+  %gate = exec.sigmoid %beside : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  exec.output "gate" %gate : tensor<1x1xf32>
 
   // Columns that stand for tokens: of a head of its own, and of rows of another.
   // CHECK: %[[M4:.*]] = exec.ref @[[PART]] : memref<1x3xf32>
