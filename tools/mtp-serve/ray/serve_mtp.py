@@ -2,9 +2,13 @@
 
   MTP_SERVE_COMMAND="mtp-serve model.bin" serve run serve_mtp:app
 
-Each replica runs an mtp-serve of its own and hands requests on. One of which no byte has
-been answered is tried again on another replica where its own is gone; a stream that has
-begun ends with an error event instead.
+MTP_SERVE_REPLICAS says how many there are (2), and MTP_SERVE_CPUS how many of Ray's CPUs each
+of them takes. Without it a replica takes one, or an equal share where there are fewer.
+
+Each replica runs an mtp-serve of its own and hands requests on. One of which no byte has been
+answered is tried again on another replica where its own is gone; a stream that has begun ends
+with an error event instead. Replicas that find no room within a minute end the deployment
+with a message.
 """
 
 import asyncio
@@ -13,23 +17,95 @@ import os
 import re
 import shlex
 import time
+import urllib.parse
+import uuid
 
 import aiohttp
+import multidict
+import ray
+import yarl
 from ray import serve
 from ray.exceptions import RayError
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 PATIENCE = 20  # Seconds, in which a replica may come back.
-HANDED_ON = ("content-type", "authorization", "x-request-id")
-HANDED_BACK = ("Content-Type", "Retry-After", "X-Request-Id")
+ROOM_SECONDS = 60  # In which the gate and all replicas find room, or none of them begins.
+REPLICAS = int(os.environ.get("MTP_SERVE_REPLICAS", "2"))
+# The gate hands bytes on and waits.
+GATE_CPUS = 0.1
+# Fields of one connection alone (RFC 9110, 7.6.1), and those that its ends say themselves.
+OWN_FIELDS = {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
+              "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+OWN_OF_REQUESTS = OWN_FIELDS | {"host", "content-length", "expect"}
+# Ray's proxy gives a request without an id one, and adds the id to the answer.
+OWN_OF_ANSWERS = OWN_FIELDS | {"x-request-id", "date", "server"}
 
 
-@serve.deployment(num_replicas=2, max_ongoing_requests=64, health_check_period_s=2)
+def cpus_of_a_replica():
+    """Of Ray's CPUs."""
+    if "MTP_SERVE_CPUS" in os.environ:
+        return float(os.environ["MTP_SERVE_CPUS"])
+    there = ray.cluster_resources().get("CPU", 0) if ray.is_initialized() else os.cpu_count()
+    # Rounded down, to what Ray counts in.
+    share = int((there - GATE_CPUS) / REPLICAS * 100) / 100
+    return max(0.01, min(1.0, share))
+
+
+CPUS = cpus_of_a_replica()
+
+
+def passed_on(fields, own):
+    """The fields of a message that are for who is behind the next connection, as they came."""
+    named = {name.strip().lower() for key, value in fields if key.lower() == "connection"
+             for name in value.split(",")}
+    return [(key, value) for key, value in fields
+            if key.lower() not in own and key.lower() not in named]
+
+
+@ray.remote(num_cpus=0)
+class Room:
+    """Who of a deployment has found room; it needs none itself."""
+
+    def __init__(self):
+        self.begun, self.seen, self.verdict = time.monotonic(), {}, (None, 0)
+
+    def take(self, name, wanted, seconds):
+        """Whether all have been there at a time, None while that is not known, and how many
+        are. It is said once: Ray makes anew what has failed, under another name."""
+        now = time.monotonic()
+        self.seen[name] = now
+        found = sum(now - then < 5 for then in self.seen.values())
+        if self.verdict[0] is None and (found >= wanted or now - self.begun > seconds):
+            self.verdict = found >= wanted, found
+        return self.verdict
+
+
+async def find_room(deployment, cpus, seconds):
+    """Waits until the gate and all replicas have found room. Fails after so many seconds: Ray
+    itself would wait for ever, and the gate's address would answer nothing."""
+    room = Room.options(name=f"mtp-room-{deployment}", namespace="mtp", lifetime="detached",
+                        get_if_exists=True).remote()
+    name = ray.get_runtime_context().get_actor_id()
+    while True:
+        verdict, found = await room.take.remote(name, REPLICAS + 1, seconds)
+        if verdict:
+            return
+        if verdict is False:
+            there = ray.cluster_resources().get("CPU", 0)
+            raise RuntimeError(
+                f"expected room for {REPLICAS} replicas (MTP_SERVE_REPLICAS) of {cpus:g} CPUs "
+                f"each (MTP_SERVE_CPUS) and a gate of {GATE_CPUS:g} within {seconds:g} s, found "
+                f"it for {found} of these {REPLICAS + 1}; Ray has {there:g} CPUs in all")
+        await asyncio.sleep(0.2)
+
+
+@serve.deployment(num_replicas=REPLICAS, max_ongoing_requests=64, health_check_period_s=2)
 class MtpServer:
     """One mtp-serve process; the session's threads are its own."""
 
-    async def __init__(self, command):
+    async def __init__(self, command, *room):
+        await find_room(*room)
         # A replica that is killed takes its server along.
         self.process = await asyncio.create_subprocess_exec(
             "setpriv", "--pdeathsig", "TERM", *shlex.split(command), "--port", "0",
@@ -42,7 +118,8 @@ class MtpServer:
             found = re.search(r"http://\S+:\d+$", line.strip())
             self.url = found and found[0]
         self.log = asyncio.create_task(self._drain())
-        self.client = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None))
+        self.client = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None),
+                                            auto_decompress=False)
 
     async def _drain(self):
         while await self.process.stderr.readline():
@@ -50,33 +127,39 @@ class MtpServer:
         # A replica without a server would answer first, with errors: it is made anew.
         os._exit(1)
 
-    async def ask(self, method, path, headers, body):
+    async def ask(self, method, target, fields, body):
         """Status and fields of the answer, and then its bytes as they come."""
-        async with self.client.request(method, self.url + path, headers=headers,
-                                       data=body) as reply:
-            yield reply.status, {k: reply.headers[k] for k in HANDED_BACK if k in reply.headers}
+        # Encoded as it came.
+        url = yarl.URL(self.url + target, encoded=True)
+        skipped = {"User-Agent", "Accept", "Accept-Encoding", "Content-Type"}
+        async with self.client.request(method, url, headers=multidict.CIMultiDict(fields),
+                                       data=body, skip_auto_headers=skipped,
+                                       allow_redirects=False) as reply:
+            yield reply.status, passed_on(list(reply.headers.items()), OWN_OF_ANSWERS)
             async for part in reply.content.iter_any():
                 yield part
 
 
-@serve.deployment(max_ongoing_requests=1024)
+@serve.deployment(max_ongoing_requests=1024, ray_actor_options={"num_cpus": GATE_CPUS})
 class Gate:
     """Hands requests to replicas, and on to another one where that is safe."""
 
-    def __init__(self, servers):
+    async def __init__(self, servers, *room):
+        await find_room(*room)
         self.servers = servers.options(stream=True)
 
     async def __call__(self, request: Request):
-        headers = {name: request.headers[name] for name in HANDED_ON if name in request.headers}
-        call = (request.method, request.url.path, headers, await request.body())
+        fields = passed_on([(key.decode("latin-1"), value.decode("latin-1"))
+                            for key, value in request.headers.raw], OWN_OF_REQUESTS)
+        call = (request.method, self._target(request), fields, await request.body())
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             parts = self.servers.ask.remote(*call)
             try:
-                status, fields = await anext(parts)
+                status, answered = await anext(parts)
                 first = await anext(parts, b"")
                 if status != 503:
-                    return StreamingResponse(self._rest(first, parts, fields), status, fields)
+                    return self._answer(status, answered, self._rest(first, parts, answered))
             except (RayError, aiohttp.ClientError):
                 pass
             # That a replica is gone or ends is known in a moment.
@@ -84,16 +167,38 @@ class Gate:
         error = {"error": {"message": "no replica answers", "type": "server_error"}}
         return Response(json.dumps(error), 503, {"Retry-After": "1"}, "application/json")
 
+    @staticmethod
+    def _target(request):
+        """Path and query as the client wrote them."""
+        path = request.scope.get("raw_path") or urllib.parse.quote(request.url.path).encode()
+        query = request.scope.get("query_string", b"")
+        return (path.split(b"?")[0] + (b"?" + query if query else b"")).decode("latin-1")
+
+    @staticmethod
+    def _answer(status, fields, content):
+        answer = StreamingResponse(content, status)
+        answer.raw_headers = [(key.lower().encode("latin-1"), value.encode("latin-1"))
+                              for key, value in fields]
+        return answer
+
     async def _rest(self, first, parts, fields):
         yield first
         try:
             async for part in parts:
                 yield part
         except (RayError, aiohttp.ClientError):
-            if not fields.get("Content-Type", "").startswith("text/event-stream"):
+            types = [value for key, value in fields if key.lower() == "content-type"]
+            if not any(value.startswith("text/event-stream") for value in types):
                 raise
             error = {"error": {"message": "the replica is gone", "type": "server_error"}}
             yield f"data: {json.dumps(error)}\n\n".encode()
 
 
-app = Gate.bind(MtpServer.bind(os.environ.get("MTP_SERVE_COMMAND", "mtp-serve model.bin")))
+def build(command, cpus=CPUS, seconds=ROOM_SECONDS):
+    """A deployment, whose parts meet under a name of its own to see whether there is room."""
+    room = uuid.uuid4().hex, cpus, seconds
+    servers = MtpServer.options(ray_actor_options={"num_cpus": cpus})
+    return Gate.bind(servers.bind(command, *room), *room)
+
+
+app = build(os.environ.get("MTP_SERVE_COMMAND", "mtp-serve model.bin"))

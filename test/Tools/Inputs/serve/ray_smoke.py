@@ -1,10 +1,12 @@
-"""ray_smoke.py ARTIFACT FOLDER: the deployment of Ray Serve in FOLDER with two replicas, of which
-first the server and then the replica is killed. Needs ray[serve]."""
-import contextlib, http.client, json, os, pathlib, signal, socket, sys, time
+"""ray_smoke.py ARTIFACT FOLDER: the deployment of Ray Serve in FOLDER with two replicas on two
+CPUs, of which first the server and then the replica is killed; what the gate hands on; and what
+it says where there is no room. Needs ray[serve]."""
+import contextlib, http.client, json, os, pathlib, shlex, signal, socket, sys, threading, time
 from concurrent.futures import ThreadPoolExecutor
 
 ARTIFACT, FOLDER = (os.path.abspath(name) for name in sys.argv[1:])
-os.environ.update(MTP_SERVE_COMMAND=f"mtp-serve {ARTIFACT} --threads 1 --no-request-log",
+os.environ.update(MTP_SERVE_COMMAND=f"mtp-serve {ARTIFACT} --threads 1 --no-request-log "
+                  "--cors-origin http://page",
                   PYTHONPATH=FOLDER, RAY_USAGE_STATS_ENABLED="0", RAY_DEDUP_LOGS="0")
 sys.path.insert(0, FOLDER)
 import ray
@@ -21,13 +23,16 @@ def free_port():
         return place.getsockname()[1]
 
 
-def ask(port, **body):
-    """Status and text of an answer."""
+def ask(port, begun=None, **body):
+    """Status and text of an answer; `begun` is released when its first byte has come."""
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=300)) as client:
         client.request("POST", "/v1/completions", json.dumps({**BODY, **body}),
                        {"Content-Type": "application/json"})
         reply = client.getresponse()
-        return reply.status, reply.read().decode()
+        text = reply.read(1)
+        if begun:
+            begun.release()
+        return reply.status, (text + reply.read()).decode()
 
 
 def servers():
@@ -52,12 +57,30 @@ def wait_for_two(gone):
     sys.exit(f"expected two servers again, got {servers()}")
 
 
+def busiest():
+    """The server that has had most of a processor for a moment."""
+    def ticks():
+        found = {}
+        for process in servers():
+            with contextlib.suppress(OSError):
+                fields = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+                found[process] = int(fields[11]) + int(fields[12])
+        return found
+    before = ticks()
+    time.sleep(0.5)
+    return max((count - before[process], process) for process, count in ticks().items()
+               if process in before)[1]
+
+
 def kill_in_the_middle(port, victim_of):
     """Streams that run on both replicas while one is killed, and requests just behind that."""
+    begun = threading.Semaphore(0)
     with ThreadPoolExecutor(40) as pool:
-        streams = [pool.submit(ask, port, stream=True, max_tokens=3000, n=8) for _ in range(8)]
-        time.sleep(0.7)
-        victim = sorted(servers())[0]
+        streams = [pool.submit(ask, port, begun, stream=True, max_tokens=3000, n=8)
+                   for _ in range(8)]
+        for _ in streams:
+            begun.acquire()
+        victim = busiest()
         os.kill(victim_of(victim), signal.SIGKILL)
         plain = [pool.submit(ask, port) for _ in range(20)]
         texts = [future.result() for future in streams]
@@ -73,10 +96,79 @@ def kill_in_the_middle(port, victim_of):
     return victim
 
 
+def fields_of(port, method, target, **fields):
+    """Status, fields and text of an answer; names of fields have - for _."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=300)) as client:
+        client.request(method, target, headers={k.replace("_", "-"): v for k, v in fields.items()})
+        reply = client.getresponse()
+        return reply.status, reply.headers, reply.read().decode()
+
+
+def check_fields(port):
+    """Fields of an answer come through the gate, each once."""
+    _, fields, _ = fields_of(port, "GET", "/v1/models", X_Request_Id="mine-1", Origin="http://page")
+    check(fields.get_all("X-Request-Id"), ["mine-1"], "one request id")
+    check(fields.get_all("Access-Control-Allow-Origin"), ["http://page"], "CORS")
+    check(fields.get_all("Server") and len(fields.get_all("Server")), 1, "one Server")
+    status, fields, _ = fields_of(port, "OPTIONS", "/v1/completions", Origin="http://page",
+                                  Access_Control_Request_Headers="x-one")
+    check((status, fields["Access-Control-Allow-Headers"]), (204, "x-one"), "what a page asks")
+    _, fields, page = fields_of(port, "GET", "/")
+    check(len(fields.get_all("Content-Security-Policy")), 1, "the page's policy")
+    check(int(fields["Content-Length"]), len(page.encode()), "the page's length")
+
+
+# Answers with what it was asked, as mtp-serve listens.
+ECHO = """
+import http.server, json, sys
+class Echo(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        text = json.dumps([self.path, self.headers.items()]).encode()
+        self.send_response(200)
+        for value in ("a=1", "b=2"):
+            self.send_header("Set-Cookie", value)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+print(f"echo: http://127.0.0.1:{server.server_port}", file=sys.stderr, flush=True)
+server.serve_forever()
+"""
+
+
+def check_requests(port):
+    """What a server is asked is what the client wrote."""
+    target = "/v1/models/a%2Fb%20c?x=1&y=%2F"
+    _, fields, text = fields_of(port, "GET", target, X_Prefix_Affinity="chat-17",
+                                Authorization="Bearer key", Connection="X-Own", X_Own="1",
+                                X_Request_Id="mine-2")
+    asked, sent = json.loads(text)
+    sent = {name.lower(): value for name, value in sent}
+    check(asked, target, "path and query")
+    check((sent["x-prefix-affinity"], sent["authorization"], sent["x-request-id"]),
+          ("chat-17", "Bearer key", "mine-2"), "fields of a request")
+    check("x-own" in sent, False, "a field of one connection is handed on")
+    check(fields.get_all("Set-Cookie"), ["a=1", "b=2"], "a field that comes twice")
+
+
+def check_room():
+    """Replicas for which there is no room are an error that says so."""
+    try:
+        serve.run(serve_mtp.build("false", cpus=1.5, seconds=10))
+    except RuntimeError:
+        pass
+    else:
+        sys.exit("expected an error where two replicas have no room")
+    status = serve.status().applications["default"]
+    text = status.message + "".join(d.message for d in status.deployments.values())
+    reason = "expected room for 2 replicas (MTP_SERVE_REPLICAS)"
+    check(reason in text, True, f"the reason in {text}")
+
+
 EXPECTED = tuple(alone(ARTIFACT, BODY["prompt"], max_tokens=20, temperature=0,
                        ignore_eos=True)["output_ids"])
 PORT = free_port()
-ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="error")
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
 serve.start(http_options={"host": "127.0.0.1", "port": PORT})
 import serve_mtp
 serve.run(serve_mtp.app)
@@ -85,9 +177,14 @@ try:
     BODY["return_token_ids"] = True
     check(tuple(json.loads(ask(PORT)[1])["choices"][0]["token_ids"]), EXPECTED, "an answer")
     check(ask(PORT, k=99)[0], 400, "the status of a refusal")
+    check_fields(PORT)
     wait_for_two(kill_in_the_middle(PORT, lambda server: server))
     wait_for_two(kill_in_the_middle(PORT, lambda server: servers()[server]))
     check(ask(PORT)[0], 200, "an answer of new replicas")
+    serve.run(serve_mtp.build(f"{sys.executable} -c {shlex.quote(ECHO)}"))
+    check_requests(PORT)
+    serve.delete("default")
+    check_room()
 finally:
     serve.shutdown()
     ray.shutdown()
