@@ -2,15 +2,17 @@
 //
 // The C++ interface of the mtpc runtime:
 //
-//   auto model = mtp::Model::load("model.bin");
-//   auto session = mtp::Session::create(*model);
-//   auto id = (*session)->add({.prompt = {1, 2, 3}, .maxTokens = 32});
-//   while (!(*session)->idle())
-//     for (const mtp::SequenceUpdate &update : *(*session)->step())
+//   MTP_ASSIGN_OR_RETURN(auto model, mtp::Model::load("model.bin"));
+//   MTP_ASSIGN_OR_RETURN(auto session, mtp::Session::create(model));
+//   MTP_ASSIGN_OR_RETURN(auto id, session->add({.prompt = {1, 2, 3}}));
+//   while (!session->idle()) {
+//     MTP_ASSIGN_OR_RETURN(auto updates, session->step());
+//     for (const mtp::SequenceUpdate &update : updates)
 //       use(update.tokens);
+//   }
 //
-// Text: Tokenizer::load((*model)->tokenizer()) and StreamDecoder; of
-// conversations ChatTemplate::parse(*(*model)->chatTemplate()).
+// Text: Tokenizer::load(model->tokenizer()) and StreamDecoder; of
+// conversations ChatTemplate::parse(*model->chatTemplate()).
 //
 // A step that fails ends the session's work; what its sequences had can be read
 // and run again in another one (session.h).
