@@ -23,6 +23,7 @@
 #include "passes/support/Logits.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
+#include <cmath>
 #include <limits>
 
 namespace mlir::mtp {

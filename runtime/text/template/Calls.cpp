@@ -8,6 +8,7 @@
 #include "runtime/text/template/Repr.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace mtp;
 using namespace mtp::jinja;
