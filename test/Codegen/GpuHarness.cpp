@@ -83,19 +83,38 @@ static llvm::Expected<std::vector<char>> emitImage(llvm::Module &module,
   return cubin->bytes;
 }
 
-static mlir::FailureOr<std::vector<char>>
-compileImage(const KernelSpec &spec, GpuLaunch &launch,
-             const std::string &chip = "sim") {
+namespace {
+/// A kernel's code for the simulator or for a chip, and how it is launched.
+struct GpuImage {
+  std::vector<char> bytes;
+  GpuLaunch launch;
+};
+} // namespace
+
+static std::optional<GpuImage> compileAnew(const KernelSpec &spec,
+                                           const std::string &chip) {
   llvm::LLVMContext llvmContext;
+  GpuLaunch launch;
   auto translated = translateKernel(spec, launch, llvmContext);
   if (!translated)
-    return mlir::failure();
+    return std::nullopt;
   auto image = emitImage(*translated, chip);
   if (!image) {
     ADD_FAILURE() << llvm::toString(image.takeError());
-    return mlir::failure();
+    return std::nullopt;
   }
-  return std::move(*image);
+  return GpuImage{std::move(*image), launch};
+}
+
+/// Of each kernel once; null where that fails.
+static const GpuImage *compileImage(const KernelSpec &spec,
+                                    const std::string &chip = "sim") {
+  static std::map<std::string, GpuImage> images;
+  std::string key = chip + " " + textOf(spec);
+  if (auto known = images.find(key); known != images.end())
+    return &known->second;
+  std::optional<GpuImage> image = compileAnew(spec, chip);
+  return image ? &(images[key] = std::move(*image)) : nullptr;
 }
 
 AssembledKernel test::assembleKernel(const std::string &kind,
@@ -154,23 +173,23 @@ GpuKernel::GpuKernel(const KernelSpec &spec)
     : state(std::make_unique<State>()) {
   makeContext();
   state->spec = spec;
-  auto image = compileImage(spec, state->launch);
-  if (failed(image)) {
+  const GpuImage *image = compileImage(spec);
+  if (!image) {
     ADD_FAILURE() << "cannot compile " << spec.kernel.getKind().str()
                   << " for gpu-sim";
     return;
   }
-  EXPECT_CUDA(cuModuleLoadData(&state->module, image->data()));
+  state->launch = image->launch;
+  EXPECT_CUDA(cuModuleLoadData(&state->module, image->bytes.data()));
   EXPECT_CUDA(cuModuleGetFunction(&state->function, state->module,
                                   spec.symbol.c_str()));
   std::string chip = KernelRecord::chip();
   if (chip.empty() || !KernelRecord::claim(spec))
     return;
-  auto recorded = compileImage(spec, state->launch, chip);
-  EXPECT_TRUE(succeeded(recorded))
-      << spec.kernel.getKind().str() << " for " << chip;
-  if (succeeded(recorded))
-    state->record.emplace(spec, state->launch, *recorded);
+  const GpuImage *recorded = compileImage(spec, chip);
+  EXPECT_TRUE(recorded) << spec.kernel.getKind().str() << " for " << chip;
+  if (recorded)
+    state->record.emplace(spec, state->launch, recorded->bytes);
 }
 
 GpuKernel::~GpuKernel() {

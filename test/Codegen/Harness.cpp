@@ -109,14 +109,37 @@ static mlir::OwningOpRef<mlir::ModuleOp> parseControl(const std::string &text) {
   return mlir::parseSourceString<mlir::ModuleOp>(text, &context());
 }
 
-static mlir::FailureOr<std::vector<char>> compileImage(const TargetDesc &target,
-                                                       const KernelSpec &spec) {
+std::string test::textOf(const KernelSpec &spec) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << spec.kernel;
+  if (spec.body)
+    spec.body->getParentOp()->print(out);
+  if (spec.takesLive)
+    out << " live";
+  return text;
+}
+
+static mlir::FailureOr<std::vector<char>> compileAnew(const TargetDesc &target,
+                                                      const KernelSpec &spec) {
   mlir::OpBuilder builder(&context());
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(builder.getUnknownLoc());
   if (failed(emitKernel(builder, *module, spec, target)))
     return mlir::failure();
   return compileKernels(*module, target);
+}
+
+/// The image of a kernel, compiled once for each target; null where that fails,
+/// which is said each time.
+static const std::vector<char> *compileImage(const TargetDesc &target,
+                                             const KernelSpec &spec) {
+  static std::map<std::string, std::vector<char>> images;
+  std::string key = target.cpu + " " + target.features + " " + textOf(spec);
+  if (auto known = images.find(key); known != images.end())
+    return &known->second;
+  auto image = compileAnew(target, spec);
+  return succeeded(image) ? &(images[key] = std::move(*image)) : nullptr;
 }
 
 struct Kernel::State {
@@ -172,8 +195,8 @@ void Kernel::load(const TestTarget &target) {
   for (const std::string &feature : target.requiredFeatures)
     EXPECT_EQ(cpuFeature(feature), FeatureState::Present) << feature;
   state->scratchBytes = kernelScratchBytes(state->spec, target);
-  auto image = compileImage(target, state->spec);
-  if (failed(image)) {
+  const std::vector<char> *image = compileImage(target, state->spec);
+  if (!image) {
     ADD_FAILURE() << "cannot compile " << state->spec.kernel.getKind().str();
     return;
   }

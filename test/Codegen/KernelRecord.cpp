@@ -3,7 +3,7 @@
 #include "KernelRecord.h"
 
 #include "GpuHarness.h"
-#include "llvm/Support/raw_ostream.h"
+#include "Harness.h"
 #include "llvm/Support/xxhash.h"
 #include <algorithm>
 #include <cstdlib>
@@ -30,7 +30,7 @@ std::string KernelRecord::chip() {
 }
 
 /// The test that runs, as its users know it.
-static std::string testName() {
+static std::string runningTest() {
   const testing::TestInfo *info =
       testing::UnitTest::GetInstance()->current_test_info();
   return info ? std::string(info->test_suite_name()) + "." + info->name() : "";
@@ -38,14 +38,7 @@ static std::string testName() {
 
 /// A folder's name, by what makes a kernel.
 static std::string nameOf(const KernelSpec &spec) {
-  std::string key;
-  llvm::raw_string_ostream out(key);
-  out << spec.kernel;
-  if (spec.body)
-    spec.body->getParentOp()->print(out);
-  if (spec.takesLive)
-    out << " live";
-  return llvm::utohexstr(llvm::xxh3_64bits(key), /*LowerCase=*/true);
+  return llvm::utohexstr(llvm::xxh3_64bits(textOf(spec)), /*LowerCase=*/true);
 }
 
 bool KernelRecord::claim(const KernelSpec &spec) {
@@ -70,7 +63,7 @@ KernelRecord::KernelRecord(const KernelSpec &spec, const GpuLaunch &launch,
   writeFile(name + "/image", {image.data(), image.size()});
   addLine("kernel image=" + name + "/image symbol=" + spec.symbol +
           " threads=" + std::to_string(launch.threads) +
-          " kind=" + spec.kernel.getKind().str() + " test=" + testName());
+          " kind=" + spec.kernel.getKind().str() + " test=" + runningTest());
 }
 
 /// Buffers that are one allocation count once.
