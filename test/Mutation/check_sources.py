@@ -3,6 +3,9 @@
 that each is caught. Minutes; `tools/check --long` runs it.
 
   check_sources.py WORK [MUTANT]...
+
+All builds share the kernel cache WORK/kernels: a kernel that a bug changes must not be
+found there.
 """
 import os, shutil, subprocess, sys, time
 
@@ -105,6 +108,7 @@ def main():
     chosen = choose(sys.argv[2:], SOURCES)
     tree = work + "/tree"
     os.makedirs(tree, exist_ok=True)
+    os.environ["MTPC_KERNEL_CACHE"] = work + "/kernels"
     copy_tree(tree)
     build(tree)
     cases = [Case(tree + "/build/bin", work, name) for name in MODELS]
