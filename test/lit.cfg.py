@@ -21,6 +21,14 @@ config.environment["PATH"] = os.pathsep.join(
 
 config.substitutions.append(("%src_root", config.mtp_src_root))
 config.substitutions.append(("%obj_root", config.mtp_obj_root))
+# Makes artifacts of the end-to-end tests, by their names, unless they are there already.
+made = os.path.join(config.mtp_obj_root, "test", "E2E", "artifacts")
+config.substitutions.append(("%{artifacts}", " ".join([
+    sys.executable, "-B", os.path.join(config.mtp_src_root, "test", "E2E", "artifacts.py"),
+    "--tools", tool_dirs[0], "--source", config.mtp_src_root, "--out", made, "--only"])))
+config.substitutions.append(("%{made}", made))
+# Tests share compiled kernels (test/CMakeLists.txt sets it for the others).
+config.environment["MTPC_KERNEL_CACHE"] = os.path.join(config.test_exec_root, "kernels")
 
 if config.build_compiler:
     config.available_features.add("compiler")

@@ -1,521 +1,292 @@
 #!/usr/bin/env python3
 """Builds the artifacts that the end-to-end tests run. Standard library only.
 
-  artifacts.py --tools BIN --source ROOT --out DIR
+  artifacts.py --tools BIN --source ROOT --out DIR [--only NAME,..] [--chip CHIP] [--again]
 
-Every artifact DIR/NAME.bin is imported and compiled with the tools of BIN, and
-made anew only when a tool, this file or the model is newer than it. With --chip only
-those for the simulated GPU are made, for that chip and any x86-64; with --only NAME,..
-these.
+Every row of artifact_table.py is imported and compiled with the tools of BIN to DIR/NAME.bin.
+What mtpc says is kept in DIR/NAME.log. An artifact is made anew only if a tool, these scripts
+or the model is newer than it. Processes that make the same one wait for each other.
+
+With --only these rows are made. With --chip those of a kit of tools/gpu-check are made, for that
+chip (or `sim`, the simulator) and any x86-64. With --again a fifth of the rows, drawn by the
+commit's hash, is compiled again without the kernel cache, and compared byte by byte.
 """
 
 import argparse
 import concurrent.futures
+import contextlib
+import fcntl
+import hashlib
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
-import typing
 
-TINY = "dsv3-mtp1 dsv3-yarn-mtp2 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 glm4moe-qknorm-mtp1".split()
-PLAIN = "llama-gqa llama-tied qwen2 qwen3 qwen3moe".split()
-# What only the choice of experts tells apart.
-ROUTED = "dsv3-negative glm4moe-negative".split()
-NAMED = "ernie-moe minimax-m2 hy3-mtp1 qwen3next-mtp1 qwen35-mtp1 qwen35moe-mtp1".split()
-HERE = pathlib.Path(__file__).parent
-# Code for processors without AVX-512, which any other runs, too.
-V3 = ["--target-cpu=x86-64-v3"]
-WIDE = ["--max-batch=8", "--max-context=128", "--prefill-chunk=32"]
-# The time of the tests grows with the envelope: the whole one is for one type of each
-# model, and a smaller one for the other types and options.
-SMALL = ["--max-batch=4", "--max-context=128", "--prefill-chunk=32"]
-# For the simulator, windows of more than 32 rows: of 36 slots, or of 12 with two drafts.
-BOTH, CUDA = ["--target=cpu,gpu-sim"], ["--target=cpu,cuda"]
-SHORT = ["--max-context=64", "--prefill-chunk=16"]
-ALONE, DRAFTED = SHORT + ["--max-batch=36"], SHORT + ["--max-batch=12", "-k=2"]
-TREE = "[-1, 0, 0, 1]"
-# What --draft-tree reads, in the folder of the artifacts.
-PATHS = "[[0], [1], [2], [0, 0], [0, 1], [1, 0], [2, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0, 0]]"
-STATIC, BEAM = "--draft-tree=@paths.json", "--draft-tree=dynamic:4,3,12"
-SHARP = BEAM + ",sharp=2"
-V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe".split()
-# With hidden states for drafters that fall behind.
-BEHIND = "eagle wide".split()
-METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle26 lookahead "
-           "dflash heads_tree head_layers block_drawn suffix lookup_eagle lookup_tree wish").split()
-# Methods whose windows have three rows or four.
-FEW_ROWS = {"head_layers", "reduced", "walked", "heads", "wide"}
-# Methods beside whose rounds prompts are read, on the simulator, too; the last one's rounds may
-# stop.
-BESIDE = ("eagle_tree eagle2 dflash lookahead random_tree ngram reduced walked eagle heads wide "
-          "early early_tree latest between typical credit channel block grammar").split()
-# The same on the CPU alone.
-BESIDE_ON_CPU = ("lookup branches siblings topology eagle26 heads_tree head_layers suffix "
-                 "lookup_eagle lookup_tree wish rejection block_drawn").split()
-# Drafters in folders that draft all places at once, and how many.
-PARALLEL = {"pard": 4, "heads": 3, "p-eagle": 4}
-# Methods with a budget of rows, less than the windows of three slots have.
-TRIMMED = {"eagle26": 70, "lookahead": 150, "topology": 11}
-# Recurrent layers beside attention.
-HYBRIDS = {
-    "hybrid": {},
-    "hybrid.int8": {"flags": ["--quantize=int8"]},
-    "hybrid.int4": {"flags": ["--quantize=int4", "--quantize-head=int8"]},
-    "hybrid.mixed": {"envelope": "round_prompt_rows = 12, catch_up_rows = 20,"},
-    "hybrid.trimmed": {"envelope": "max_rows = 14,"},
-}
-# What methods import.
-FUNCTIONS = ["two_branches.mlir", "beam.mlir"]
+import module_edits
+from artifact_table import BOTH, BUNDLED, CHECKPOINTS, FUNCTIONS, PATHS, ROWS, V3
+
+HERE = pathlib.Path(__file__).resolve().parent
+INPUTS = HERE / "Inputs"
+SCRIPTS = [HERE / name for name in ("artifacts.py", "artifact_table.py", "module_edits.py")]
+# Of the rows, those that --again compiles.
+DRAWN = 5
 
 
-class Job(typing.NamedTuple):
-    name: str
-    # Of oracle/tiny.py; None for the bundled one.
-    model: typing.Optional[str]
-    dtype: typing.Optional[str]
-    importing: list
-    compiling: list
-    # What is other in config.json.
-    config: dict = {}
-    # Whether the module drafts the tree TREE, and not a chain.
-    is_tree: bool = False
-    # Of oracle/tiny_drafters.py, in a folder of its own.
-    drafter: typing.Optional[str] = None
-
-
-def jobs():
-    for model in TINY:
-        yield f"{model}.f32", model, "f32", WIDE + ["-k=8"], []
-        wide = model == "dsv3-chain-mtp2"
-        options = WIDE + ["-k=8"] if wide else SMALL + ["-k=4"]
-        yield f"{model}.bf16", model, "bf16", options, []
-    for model in PLAIN:
-        yield f"{model}.f32", model, "f32", WIDE, []
-        yield f"{model}.bf16", model, "bf16", WIDE, []
-    for model in ROUTED:
-        for dtype in ("f32", "bf16"):
-            yield (f"{model}.{dtype}", model, dtype,
-                   ["--max-batch=2", "--max-context=128", "--prefill-chunk=32"], [])
-    # Names, norms and routing of their own.
-    for model in NAMED:
-        yield f"{model}.f32", model, "f32", SMALL + (["-k=3"] if "mtp" in model else []), []
-    # As long as the oracle's long text.
-    yield ("qwen3next-mtp1.long", "qwen3next-mtp1", "f32",
-           ["--max-batch=2", "--max-context=1088", "--prefill-chunk=64", "-k=2"], [])
-    # Whose drafts are accepted, mostly.
-    yield "qwen35-mtp1.bf16", "qwen35-mtp1", "bf16", SMALL + ["-k=4"], []
-    # One module at all depths though there are two; other pages and chunks.
-    yield ("dsv3-chain-mtp2.reuse", "dsv3-chain-mtp2", "f32",
-           SMALL + ["-k=4", "--draft-depth-policy=reuse"], [])
-    yield ("dsv3-chain-mtp2.page8", "dsv3-chain-mtp2", "f32",
-           ["--max-batch=2", "--max-context=128", "--prefill-chunk=128", "--page=8", "-k=3"], [])
-    # Every machine runs what a processor without AVX-512 would: each form of
-    # attention, of a layer and of a weight.
-    for model in V3_MODELS:
-        drafts = ["-k=4"] if "mtp" in model else []
-        yield f"{model}.bf16v3", model, "bf16", SMALL + drafts, V3
-    yield "dsv3-chain-mtp2.v3", "dsv3-chain-mtp2", "f32", SMALL + ["-k=2"], V3
-    yield ("dsv3-chain-mtp2.int8v3", "dsv3-chain-mtp2", "bf16", SMALL + ["-k=2"],
-           V3 + ["--quantize=int8"])
-    # Integer weights: MLA, dense and MoE layers with modules in both formats, a
-    # dense model, and what processors without AVX-512 run.
-    yield ("dsv3-chain-mtp2.int8", "dsv3-chain-mtp2", "bf16", SMALL + ["-k=4"],
-           ["--quantize=int8"])
-    yield ("dsv3-chain-mtp2.int4", "dsv3-chain-mtp2", "f32", SMALL + ["-k=4"],
-           ["--quantize=int4,group=32", "--quantize-head=int8",
-            "--quantize-embedding=int4,group=32"])
-    yield "qwen3.int8", "qwen3", "f32", SMALL, ["--quantize=int8,group=128"]
-    yield ("qwen3moe.int4v3", "qwen3moe", "bf16", SMALL,
-           V3 + ["--quantize=int4", "--quantize-embedding=int8"])
-    # Integers in the embedding alone, beside a head of the same tensor.
-    yield ("llama-tied.embed8", "llama-tied", "f32", SMALL,
-           ["--quantize-embedding=int8,group=32"])
-    # Drafts of 90 of the 112 tokens, from a head that is integers.
-    yield ("dsv3-chain-mtp2.draft90", "dsv3-chain-mtp2", "f32",
-           SMALL + ["-k=4"],
-           [f"--draft-vocab={HERE}/Inputs/draft_counts.txt,size=90",
-            "--quantize=int8"])
-    # Positions in parts, which one worker adds up or several share.
-    for name, workers in (("parts", 1), ("shared", 16)):
-        yield (f"dsv3-chain-mtp2.{name}", "dsv3-chain-mtp2", "bf16",
-               ["--max-batch=2", "--max-context=2100", "--prefill-chunk=64", "-k=2"],
-               [f"--workers={workers}"])
-    yield from mixed_jobs()
-    # Drafters that fall behind, and catch up over 64 tokens.
-    behind = ["--max-batch=2", "--max-context=320", "--prefill-chunk=32", "--catch-up-rows=64"]
-    yield ("dsv3-chain-mtp2.behind", "dsv3-chain-mtp2", "f32", behind + ["-k=3"], [])
-    yield "mimo-mtp1.behind", "mimo-mtp1", "bf16", behind + ["-k=2"], []
-    yield "mimo-tree.behind", "mimo-mtp1", "f32", behind + ["-k=3"], [], {}, True
-    for drafter in ("heads", "p-eagle"):
-        yield (f"{drafter}.behind", "llama-chain", "f32", behind + [f"-k={PARALLEL[drafter]}"],
-               [], {}, False, drafter)
-    yield from library_jobs()
-    yield from block_jobs()
-    yield from ending_jobs()
-    yield from module_tree_jobs()
-    for drafter, k in PARALLEL.items():
-        yield (f"{drafter}.f32", "llama-chain", "f32", SMALL + [f"-k={k}"], [], {}, False,
-               drafter)
-    for name, options in (("bundled", []), ("bundled.v3", V3)):
-        yield name, None, None, ["--max-batch=4", "--max-context=256", "-k=4"], options
-    yield ("bundled.behind", None, None,
-           ["--max-batch=4", "--max-context=320", "-k=4", "--catch-up-rows=64"], [])
-    # Those that cannot.
-    never = ["--catch-up-rows=0", "--max-context=96", "--prefill-chunk=16", "-k=3"]
-    yield "dsv3-chain.gap", "dsv3-chain-mtp2", "bf16", never, BOTH + V3
-    yield "mimo-tree.gap", "mimo-mtp1", "bf16", never, BOTH + V3, {}, True
-    yield ("bundled.gap", None, None,
-           ["--max-batch=4", "--max-context=320", "-k=4", "--catch-up-rows=0"], [])
-
-
-def module_tree_jobs():
-    """Trees of a model's own modules: one per depth, and one for all, whose beam ranks by squares;
-    three, the last of which runs over nodes of two depths; with prompts beside rounds, and of
-    drafters that fall behind."""
-    model, reuse = "dsv3-chain-mtp2", "--draft-depth-policy=reuse"
-    beside, behind = ["--round-prompt-rows=12"], ["--max-batch=2", "--max-context=320",
-                                                  "--prefill-chunk=32", "--catch-up-rows=64"]
-    never = ["--catch-up-rows=0", "--max-context=96", "--prefill-chunk=16"]
-    for name, tree, other in (("static", STATIC, STATIC), ("beam", BEAM, SHARP)):
-        yield f"mtp-{name}", model, "f32", SMALL + [tree], []
-        yield f"mtp-{name}.reuse", model, "f32", SMALL + [other, reuse], []
-        yield f"mtp-{name}.three", "dsv3-chain-mtp3", "f32", SMALL + [tree], []
-        yield f"mtp-{name}.mixed", model, "f32", SMALL + beside + [tree], []
-        yield f"mtp-{name}.behind", model, "f32", behind + [tree], []
-        yield f"mtp-{name}.gap", model, "bf16", never + [tree], []
-        yield (f"mtp-{name}.sim", model, "bf16", SHORT + ["--max-batch=6", tree], BOTH + V3)
-
-
-def ending_jobs():
-    """Chains that end where the drafter finds its drafts unlikely, beside what it finds them in
-    one that does not end; with prompts beside rounds, and for the simulator."""
-    beside = ["--round-prompt-rows=12"]
-    for model, k, least in (("dsv3-chain-mtp2", 4, 0.99), ("mimo-mtp1", 3, 0.3)):
-        sure = ["--confidence", str(least)]
-        yield f"{model}.sure", model, "f32", SMALL + [f"-k={k}"] + sure, []
-        yield f"{model}.suremixed", model, "f32", SMALL + beside + [f"-k={k}"] + sure, []
-        yield f"{model}.chances", model, "f32", SMALL + [f"-k={k}"], []
-        yield (f"{model}.suresim", model, "bf16",
-               SHORT + beside + ["--max-batch=12", f"-k={k}"] + sure, BOTH + V3)
-    for drafter in ("eagle3", "draft-model"):
-        yield (f"{drafter}.sure", "llama-chain", "f32", SMALL + ["-k=4", "--confidence=0.5"], [],
-               {}, False, drafter)
-    yield ("dsv3-chain-mtp2.surebehind", "dsv3-chain-mtp2", "f32",
-           ["--max-batch=2", "--max-context=320", "--prefill-chunk=32", "--catch-up-rows=64",
-            "-k=3", "--confidence=0.99"], [])
-
-
-def mixed_jobs():
-    """Rows of prompts beside those of rounds, on the CPU and on the simulator. There they come
-    to more than the 32 that a product's tile has."""
-    few, many = ["--round-prompt-rows=12"], ["--round-prompt-rows=24"]
-    for model, options in (("dsv3-chain-mtp2", ["-k=4"]), ("mimo-mtp1", ["-k=2"]),
-                           ("llama-gqa", [])):
-        yield f"{model}.mixed", model, "f32", SMALL + few + options, []
-    yield "mimo-tree.mixed", "mimo-mtp1", "f32", SMALL + few + ["-k=3"], [], {}, True
-    yield ("dsv3-chain-mtp2.trimmed", "dsv3-chain-mtp2", "f32",
-           SMALL + few + ["--max-rows=9", "-k=4"], [])
-    sim = BOTH + V3
-    yield "dsv3-chain-mtp2.mixedsim", "dsv3-chain-mtp2", "bf16", SMALL + many + ["-k=2"], sim
-    yield ("mimo-mtp1.mixedsim", "mimo-mtp1", "bf16", SMALL + many + ["-k=2"],
-           sim + ["--quantize=int8"])
-    yield "llama-gqa.mixedsim", "llama-gqa", "f32", SMALL + few, sim
-    yield "mimo-tree.mixedsim", "mimo-mtp1", "bf16", SMALL + few + ["-k=3"], sim, {}, True
-    yield ("mimo-mtp1.mixedlibrary", "mimo-mtp1", "bf16", SMALL + few + ["-k=2"],
-           sim + ["--library-rows=32"])
-
-
-def block_jobs():
-    """Drafters in folders that fill a block, on the CPU and on the simulator: with 16 rows,
-    prompts beside rounds, trimmed, in integers, and one that falls behind and catches up."""
-    sizes = ["--max-context=128", "--prefill-chunk=32"]
-    for drafter, batch, options, flags in (
-            ("dflash-wide", 4, [], []), ("dspark", 8, ["--confidence=0.5"], []),
-            ("dflash-speculators", 8, ["--round-prompt-rows=12", "-k=4"], []),
-            ("dspark-speculators", 4, ["--max-rows=9", "-k=4"], ["--quantize=int8"]),
-            ("dflash-deepspec", 4, ["-k=3"], ["--quantize=int4,group=32"])):
-        yield (f"{drafter}.block", "llama-chain", "f32",
-               sizes + [f"--max-batch={batch}"] + options, BOTH + V3 + flags, {}, False, drafter)
-    yield ("dspark.behind", "llama-chain", "f32",
-           ["--max-batch=2", "--max-context=320", "--prefill-chunk=32", "--catch-up-rows=64"], [],
-           {}, False, "dspark")
-
-
-def library_jobs():
-    """Prompts whose whole chunks a library multiplies."""
-    for model, options in (("llama-gqa", []), ("mimo-mtp1", ["-k=2"])):
-        yield (f"{model}.library", model, "bf16",
-               ["--max-batch=2", "--max-context=128", "--prefill-chunk=32"] + options,
-               BOTH + V3 + ["--library-rows=32"])
-
-
-def gpu_jobs():
-    """Every architecture for the simulated GPU, with a plan for the CPU beside it whose bits
-    are the same on every machine."""
-    sim = BOTH + V3
-    yield "llama-gqa.sim", "llama-gqa", "bf16", ALONE, sim
-    yield "mistral.sim", "mistral", "f32", ALONE, sim
-    yield "qwen2.sim", "qwen2", "f32", ALONE, sim
-    yield "qwen3.sim", "qwen3", "f32", ALONE, sim + ["--quantize=int8,group=128"]
-    yield "qwen3moe.sim", "qwen3moe", "bf16", ALONE, sim
-    yield "ernie-moe.sim", "ernie-moe", "bf16", ALONE, sim
-    yield "minimax-m2.sim", "minimax-m2", "f32", ALONE, sim
-    yield ("llama-tied.sim", "llama-tied", "f32", ALONE,
-           sim + ["--quantize-embedding=int8,group=32"])
-    yield "mimo-mtp1.sim", "mimo-mtp1", "bf16", DRAFTED, sim
-    yield "glm4moe-mtp1.sim", "glm4moe-mtp1", "bf16", DRAFTED, sim
-    # Recurrent layers, and experts beside those of the first.
-    yield "qwen3next-mtp1.sim", "qwen3next-mtp1", "f32", DRAFTED, sim
-    yield "qwen35-mtp1.sim", "qwen35-mtp1", "bf16", DRAFTED, sim
-    yield "dsv3-chain-mtp2.sim", "dsv3-chain-mtp2", "bf16", DRAFTED, sim
-    yield "dsv3-yarn-mtp2.sim", "dsv3-yarn-mtp2", "f32", DRAFTED, sim
-    yield ("dsv3-int8.sim", "dsv3-chain-mtp2", "bf16", DRAFTED,
-           sim + ["--quantize=int8", f"--draft-vocab={HERE}/Inputs/draft_counts.txt,size=90"])
-    yield ("dsv3-int4.sim", "dsv3-chain-mtp2", "f32", DRAFTED,
-           sim + ["--quantize=int4,group=32", "--quantize-head=int8",
-                  "--quantize-embedding=int4,group=32"])
-    # Contexts of five parts, which blocks share.
-    yield ("dsv3-parts.sim", "dsv3-chain-mtp2", "bf16",
-           ["--max-context=2100", "--prefill-chunk=128", "--max-batch=2", "-k=2"], sim)
-    # Trees of grouped and of latent attention, in bf16.
-    tree = SHORT + ["--max-batch=9", "-k=3"]
-    yield "mimo-tree.sim", "mimo-mtp1", "bf16", tree, sim, {}, True
-    yield "kimi-tree.sim", "dsv3-mtp1", "bf16", tree, sim, {"model_type": "kimi_k2"}, True
-    behind = ["--max-batch=2", "--max-context=96", "--prefill-chunk=16", "--catch-up-rows=20"]
-    yield ("dsv3-chain.behindsim", "dsv3-chain-mtp2", "bf16", behind + ["-k=3"], sim)
-    yield "mimo-tree.behindsim", "mimo-mtp1", "bf16", behind + ["-k=3"], sim, {}, True
-    for drafter, k in PARALLEL.items():
-        yield (f"{drafter}.sim", "llama-chain", "f32", SHORT + ["--max-batch=9", f"-k={k}"],
-               sim, {}, False, drafter)
-    yield "bundled.sim", None, None, SHORT + ["--max-batch=1", "-k=2"], sim
-
-
-def newest(paths):
-    return max(os.path.getmtime(p) for p in paths)
-
-
-def run(*command):
+def run(*command, **environment):
+    """What a command says; an error if it fails."""
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True)
+                          stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, **environment})
     if done.returncode:
         raise RuntimeError(f"{' '.join(str(c) for c in command)}\n{done.stdout}")
+    return done.stdout
 
 
-def adapt(checkpoint, job):
-    """Changes the config as the job says, and lets the model be as long as the job wants
-    it; no weight is longer for it."""
-    context = next(int(o.split("=")[1]) for o in job.importing if o.startswith("--max-context="))
-    config = json.loads((checkpoint / "config.json").read_text())
-    config.update(job.config)
-    text = config.get("text_config", config)
-    text["max_position_embeddings"] = max(text["max_position_embeddings"], context)
-    (checkpoint / "config.json").write_text(json.dumps(config))
+@contextlib.contextmanager
+def locked(path):
+    """Keeps other processes and threads from making `path`."""
+    with open(path.with_name(f".{path.name}.lock"), "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
-def draft_tree(source):
-    """Makes a tree of the imported round's chain."""
-    text = source.read_text()
-    for old, new in (("mtp.draft_chain {", f"mtp.draft_tree {TREE} {{"),
-                     ("} : tensor<?x?xi32>\n", "} : tensor<?x3xi32>\n"),
-                     ("mtp.verify %drafts {", f"mtp.verify %drafts tree {TREE} {{"),
-                     (" exact {", f" exact tree {TREE} {{"),
-                     ("(tensor<?x?xi32>) ->", "(tensor<?x3xi32>) ->"),
-                     ("(tensor<?x?xi32>, tensor<", "(tensor<?x3xi32>, tensor<")):
+def is_fresh(path, inputs):
+    return path.exists() and path.stat().st_mtime > max(os.path.getmtime(p) for p in inputs)
+
+
+def is_module(row):
+    """Whether a row's model is a module of Inputs."""
+    return (INPUTS / f"{row.model}.mlir").exists()
+
+
+def context_of(row):
+    return next(int(flag.split("=")[1]) for flag in row.importing.split()
+                if flag.startswith("--max-context="))
+
+
+def checkpoints_of(row):
+    """The checkpoint of a row and that of its drafter; of a module of Inputs none."""
+    if is_module(row):
+        return []
+    target, _, drafter = row.model.partition("+")
+    dtype = target.rpartition(".")[2]
+    return [target, f"{drafter}.{dtype}.drafter"] if drafter else [target]
+
+
+class Maker:
+    """What is made where, and with which tools."""
+
+    def __init__(self, args):
+        self.tools, self.source, self.out = args.tools, args.source, args.out
+        self.chip = args.chip
+        self.oracle = args.source / "test/oracle"
+        (self.out / "checkpoints").mkdir(parents=True, exist_ok=True)
+        # Written once: what reads them may run beside this.
+        for name, text in [("paths.json", PATHS)] + [
+                (name, (INPUTS / "methods" / name).read_text()) for name in FUNCTIONS]:
+            with locked(self.out / name):
+                if not (self.out / name).exists() or (self.out / name).read_text() != text:
+                    (self.out / name).write_text(text)
+
+    def checkpoint(self, name):
+        """The folder of a checkpoint, in which it is already."""
+        return self.out / "checkpoints" / name
+
+    def stamp(self, name):
+        """What is newer than a checkpoint's inputs if the checkpoint is whole."""
+        return self.out / "checkpoints" / f"{name}.made"
+
+    def make_checkpoint(self, name):
+        folder, is_drafter = self.checkpoint(name), name.endswith(".drafter")
+        if name == BUNDLED:
+            inputs = list((self.source / "models/bundled/hf").iterdir())
+        else:
+            inputs = [self.oracle / "tiny.py"] + (
+                [self.oracle / "tiny_drafters.py"] if is_drafter else [])
+        with locked(folder):
+            if is_fresh(self.stamp(name), [*SCRIPTS, *inputs]):
+                return
+            shutil.rmtree(folder, ignore_errors=True)
+            if name == BUNDLED:
+                # A module names weights beside or below itself only.
+                shutil.copytree(self.source / "models/bundled/hf", folder)
+            elif is_drafter:
+                drafter, dtype, _ = name.split(".")
+                run(sys.executable, inputs[-1], drafter, "-o", folder, "--dtype", dtype)
+            else:
+                self.write_model(name, folder)
+            self.stamp(name).touch()
+
+    def write_model(self, name, folder):
+        """A model of oracle/tiny.py, as long as the rows want it; no weight is longer for it."""
+        base, changes = CHECKPOINTS.get(name, (name, {}))
+        model, dtype = base.split(".")
+        run(sys.executable, self.oracle / "tiny.py", model, "-o", folder, "--dtype", dtype)
+        config = json.loads((folder / "config.json").read_text())
+        config.update(changes)
+        text = config.get("text_config", config)
+        contexts = [context_of(row) for row in ROWS if name in checkpoints_of(row)]
+        text["max_position_embeddings"] = max(text["max_position_embeddings"], *contexts)
+        (folder / "config.json").write_text(json.dumps(config))
+
+    def flags(self, row):
+        """Of mtpc; for a chip the simulator is replaced."""
+        flags = row.compiling
+        if self.chip not in (None, "sim"):
+            flags = flags.replace(BOTH, f"--target=cpu,cuda --chip={self.chip}")
+        return flags.replace("INPUTS/", f"{INPUTS}/").split()
+
+    def compiler(self, row):
+        """mtpc, or for the simulator mtpc with that as a target more."""
+        return self.tools / ("mtpc_sim" if BOTH in self.flags(row) else "mtpc")
+
+    def inputs(self, row):
+        """What a row's artifact is made of."""
+        made = [*SCRIPTS, self.compiler(row)]
+        if row.edit == "single":
+            made += [self.tools / "mtp-opt"]
+        if is_module(row):
+            return made + [INPUTS / f"{row.model}.mlir", *self.parts(row)]
+        return made + [self.tools / "mtp-import", *map(self.stamp, checkpoints_of(row))]
+
+    def parts(self, row):
+        """The other files of a module of Inputs: what stands behind it, and what writes its
+        weights."""
+        if row.model.startswith("methods/"):
+            own = [INPUTS / "methods/target.mlir.in", INPUTS / "methods/weights.py"]
+        else:
+            own = [INPUTS / ("hybrid.py" if row.model == "hybrid" else "weights.py")]
+        return [*own, INPUTS / "tensor_file.py",
+                *(INPUTS / "methods" / name for name in FUNCTIONS)]
+
+    def make(self, row):
+        artifact, source = self.out / f"{row.name}.bin", self.out / f"{row.name}.mlir"
+        with locked(self.out / row.name):
+            if is_fresh(artifact, self.inputs(row)):
+                return
+            if is_module(row):
+                self.write_module(row, source)
+            else:
+                self.import_checkpoint(row, source)
+            (self.out / f"{row.name}.log").write_text(self.compile(row, artifact))
+
+    def import_checkpoint(self, row, source):
+        checkpoint, *drafter = map(self.checkpoint, checkpoints_of(row))
+        flags = row.importing.replace("OUT/", f"{self.out}/").split()
+        run(self.tools / "mtp-import", checkpoint, "-o", source, *flags,
+            *(f"--drafter={folder}" for folder in drafter))
+        if row.edit == "single":
+            self.specialize(source)
+        elif row.edit:
+            getattr(module_edits, row.edit)(source)
+
+    def specialize(self, source):
+        """Makes calls of kernels of an imported module, with a program for each batch and each
+        number of rows."""
+        fused = source.with_suffix(".fused.mlir")
+        run(self.tools / "mtpc", source, "--compile-to=fuse", "-o", fused)
+        rounds = ("--mtp-instantiate-rounds --mtp-expand-draft-chain --mtp-expand-verify "
+                  "--mtp-expand-accept --mtp-expand-commit --mtp-fuse-per-slot")
+        lowering = ("--mtp-outline-control --mtp-sink-row-selection --mtp-place-cache-writes "
+                    "--mtp-convert-to-exec")
+        run(self.tools / "mtp-opt", fused, *rounds.split(),
+            "--mtp-specialize-shapes=single=true", *lowering.split(), "-o", source)
+
+    def write_module(self, row, source):
+        """A module of Inputs, with weights that a script there writes."""
+        texts = [INPUTS / f"{row.model}.mlir"]
+        texts += [part for part in self.parts(row) if part.name == "target.mlir.in"]
+        script = next(part for part in self.parts(row) if part.suffix == ".py")
+        weights = self.out / f"{row.model.split('/')[0]}.safetensors"
+        with locked(weights):
+            if not is_fresh(weights, [script, INPUTS / "tensor_file.py"]):
+                run(sys.executable, script, weights)
+        text, old = "".join(path.read_text() for path in texts), "max_batch = 4,"
         if text.count(old) != 1:
-            raise RuntimeError(f"{source}: expected '{old}' once, got it {text.count(old)} times")
-        text = text.replace(old, new)
-    source.write_text(text)
+            raise RuntimeError(f"{row.model}: expected '{old}' once, got {text.count(old)} of it")
+        source.write_text(text.replace(old, f"{row.importing},"))
+
+    def compile(self, row, artifact, **environment):
+        # As many processes as processors are at work.
+        return run(self.compiler(row), self.out / f"{row.name}.mlir", "-o", artifact, "--jobs=1",
+                   *self.flags(row), **environment)
+
+    def compare(self, row):
+        """Compiles a row without the kernel cache."""
+        again = self.out / "again" / f"{row.name}.bin"
+        self.compile(row, again, MTPC_KERNEL_CACHE="off")
+        expected, got = (self.out / f"{row.name}.bin").read_bytes(), again.read_bytes()
+        if expected != got:
+            raise RuntimeError(f"expected {again}, made without the kernel cache, to be "
+                               f"{row.name}.bin, got other bytes")
+        again.unlink()
 
 
-def compiler_for(args, flags):
-    """mtpc, or for the simulator mtpc with that as a target more."""
-    return args.tools / ("mtpc_sim" if BOTH[0] in flags else "mtpc")
+def cost(row):
+    """About how long a row takes to compile, for an order."""
+    plans = 3 if BOTH in row.compiling else 1
+    drafts = next((int(flag[3:]) for flag in row.importing.split() if flag.startswith("-k=")), 2)
+    return plans * (drafts + 4 * ("mtp" in row.model) + 4 * ("draft-tree" in row.importing))
 
 
-# Puts out of each round how likely the drafter finds each of its drafts.
-CHANCES = """  %most = mtp.k
-  %nothing = arith.constant 0 : index
-  %some = arith.cmpi ugt, %most, %nothing : index
-  scf.if %some {{
-    %logs = mtp.log_softmax %from : tensor<?x?x{0}xf32>
-    %each = mtp.gather %logs[%drafts] : tensor<?x?x{0}xf32>, tensor<?x?xi32> -> tensor<?x?xf32>
-    %asked = mtp.slots : tensor<?xi32>
-    %chances = mtp.per_slot %asked(%each) {{
-    ^bb0(%index: index, %slot: i32, %own: tensor<?xf32>):
-      %k = mtp.k
-      %none = arith.constant 1.0 : f32
-      %all = tensor.generate {{
-      ^bb0(%j: index):
-        %log = tensor.extract %own[%j] : tensor<?xf32>
-        %is_one = arith.cmpi slt, %j, %k : index
-        %chance = arith.select %is_one, %log, %none : f32
-        tensor.yield %chance : f32
-      }} : tensor<{1}xf32>
-      mtp.yield %all : tensor<{1}xf32>
-    }} : (tensor<?xi32>, tensor<?x?xf32>) -> tensor<?x{1}xf32>
-    mtp.output "chances" %chances for slots : tensor<?x{1}xf32>
-  }}
-"""
+def choose(args):
+    """The rows that the flags name, the most expensive ones first."""
+    known = {row.name: row for row in ROWS}
+    if args.chip:
+        known = {name: row for name, row in known.items() if "kit" in row.tests.split()}
+    names = args.only.split(",") if args.only else list(known)
+    for name in names:
+        if name not in known:
+            sys.exit(f"artifacts: error: --only: expected rows of artifact_table.py, got '{name}'")
+    return sorted((known[name] for name in names), key=cost, reverse=True)
 
 
-def show_chances(source):
-    """Lets the chain of an imported round put out the logarithms of its drafts' probabilities,
-    1 where it has no draft."""
-    text = source.read_text()
-    columns = re.search(r"mtp\.accept .*\n *\^bb0\(%\w+: tensor<\?x(\d+)xf32>", text).group(1)
-    most = re.search(r"max_k = (\d+)", text).group(1)
-    for old, new in (("%drafts = mtp.draft_chain", "%drafts, %from = mtp.draft_chain"),
-                     ("  } : tensor<?x?xi32>\n",
-                      f"  }} : tensor<?x?xi32>, tensor<?x?x{columns}xf32>\n"
-                      + CHANCES.format(columns, most))):
-        if text.count(old) != 1:
-            raise RuntimeError(f"{source}: expected '{old}' once, got it {text.count(old)} times")
-        text = text.replace(old, new)
-    source.write_text(text)
+def commit_of(source):
+    """The commit that is checked out; outside of a repository always the same."""
+    done = subprocess.run(["git", "-C", str(source), "rev-parse", "HEAD"], capture_output=True,
+                          text=True, check=False)
+    return done.stdout.strip() or "no commit"
 
 
-def build(args, job):
-    oracle = args.source / "test/oracle"
-    checkpoint = args.source / "models/bundled/hf"
-    inputs = [__file__, args.tools / "mtp-import", compiler_for(args, job.compiling)]
-    inputs += [oracle / "tiny_drafters.py"] if job.drafter else []
-    inputs += [oracle / "tiny.py"] if job.model else checkpoint.iterdir()
-    artifact = args.out / f"{job.name}.bin"
-    if artifact.exists() and artifact.stat().st_mtime > newest(inputs):
-        return
-    original, checkpoint = checkpoint, args.out / job.name
-    if not job.model:
-        # A module names weights beside or below itself only.
-        shutil.copytree(original, checkpoint, dirs_exist_ok=True)
-    else:
-        run(sys.executable, oracle / "tiny.py", job.model, "-o", checkpoint,
-            "--dtype", job.dtype)
-        adapt(checkpoint, job)
-    source = args.out / f"{job.name}.mlir"
-    drafter = []
-    if job.drafter:
-        folder = args.out / f"{job.name}.drafter"
-        run(sys.executable, oracle / "tiny_drafters.py", job.drafter, "-o", folder,
-            "--dtype", job.dtype)
-        drafter = ["--drafter", folder]
-    importing = [option.replace("@", f"{args.out}/") for option in job.importing]
-    run(args.tools / "mtp-import", checkpoint, "-o", source, *importing, *drafter)
-    if job.is_tree:
-        draft_tree(source)
-    if job.name.endswith(".chances"):
-        show_chances(source)
-    run(compiler_for(args, job.compiling), source, "-o", artifact, *job.compiling)
+def draw(rows, commit):
+    """A fifth of the rows, which ones is the commit's to say."""
+    def number(row):
+        return hashlib.sha256(f"{commit} {row.name}".encode()).digest()
+    return sorted(rows, key=number)[:(len(rows) + DRAWN - 1) // DRAWN]
 
 
-def build_single(args):
-    """Compiles dsv3-chain-mtp2.f32's model again, with a program for each batch and each
-    number of rows."""
-    name = "dsv3-chain-mtp2.single"
-    artifact, source = args.out / f"{name}.bin", args.out / f"{name}.mlir"
-    tools = args.tools / "mtp-import", args.tools / "mtpc", args.tools / "mtp-opt"
-    importer, compiler, passes = tools
-    if artifact.exists() and artifact.stat().st_mtime > newest([__file__, *tools]):
-        return
-    checkpoint = args.out / name
-    run(sys.executable, args.source / "test/oracle/tiny.py", "dsv3-chain-mtp2",
-        "-o", checkpoint, "--dtype", "f32")
-    run(importer, checkpoint, "-o", source, *WIDE, "-k=3")
-    run(compiler, source, "-o", args.out / "dsv3-chain-mtp2.ranges.bin")
-    fused, calls = (args.out / f"{name}.{phase}.mlir" for phase in ("fuse", "calls"))
-    run(compiler, source, "--compile-to=fuse", "-o", fused)
-    rounds = ("--mtp-instantiate-rounds --mtp-expand-draft-chain --mtp-expand-verify "
-              "--mtp-expand-accept --mtp-expand-commit --mtp-fuse-per-slot")
-    lowering = ("--mtp-outline-control --mtp-sink-row-selection --mtp-place-cache-writes "
-                "--mtp-convert-to-exec")
-    run(passes, fused, *rounds.split(), "--mtp-specialize-shapes=single=true",
-        *lowering.split(), "-o", calls)
-    run(compiler, calls, "-o", artifact)
-
-
-def build_module(args, name, parts, script, weights, envelope="", slots=8, flags=(),
-                 targets=BOTH):
-    """Compiles a module of the files `parts` of Inputs, with weights that a script there
-    writes and perhaps more keys of the envelope."""
-    parts = [HERE / "Inputs" / part for part in parts]
-    functions = [HERE / "Inputs" / "methods" / function for function in FUNCTIONS]
-    script, artifact = HERE / "Inputs" / script, args.out / f"{name}.bin"
-    writer = HERE / "Inputs" / "tensor_file.py"
-    if artifact.exists() and artifact.stat().st_mtime > newest(
-            [__file__, *parts, *functions, script, writer, compiler_for(args, targets)]):
-        return
-    for function in functions:
-        (args.out / function.name).write_text(function.read_text())
-    run(sys.executable, script, args.out / weights)
-    text = "".join(part.read_text() for part in parts)
-    source = args.out / f"{name}.mlir"
-    # Slots enough for windows of more than 32 rows.
-    source.write_text(text.replace("max_batch = 4,", f"max_batch = {slots}, {envelope}"))
-    run(compiler_for(args, targets), source, "-o", artifact, *targets, *flags)
-
-
-def build_modules(args):
-    for name, options in HYBRIDS.items():
-        build_module(args, name, ["hybrid.mlir"], "hybrid.py", "hybrid.safetensors",
-                     slots=4, **options)
-    build_module(args, "tree", ["tree.mlir"], "weights.py", "tree.safetensors")
-    for method in METHODS:
-        build_module(args, method, [f"methods/{method}.mlir", "methods/target.mlir.in"],
-                     "methods/weights.py", "methods.safetensors",
-                     slots=12 if method in FEW_ROWS else 8)
-    for method, rows in TRIMMED.items():
-        build_module(args, f"{method}.trimmed",
-                     [f"methods/{method}.mlir", "methods/target.mlir.in"],
-                     "methods/weights.py", "methods.safetensors", f"max_rows = {rows},")
-    for method in (*BESIDE, *BESIDE_ON_CPU):
-        build_module(args, f"{method}.mixed",
-                     [f"methods/{method}.mlir", "methods/target.mlir.in"],
-                     "methods/weights.py", "methods.safetensors", "round_prompt_rows = 12,",
-                     slots=12 if method in FEW_ROWS else 8,
-                     targets=BOTH if method in BESIDE else ["--target=cpu"])
-    for method in BEHIND:
-        build_module(args, f"{method}.behind",
-                     [f"methods/{method}.mlir", "methods/target.mlir.in"],
-                     "methods/weights.py", "methods.safetensors", "catch_up_rows = 20,")
-
-
-def jobs_for(chip):
-    """Those for GPUs, but for the bundled model, for a chip or the simulator (sim)."""
-    for job in [Job(*job) for job in (*gpu_jobs(), *library_jobs())]:
-        if job.model:
-            yield job if chip == "sim" else job._replace(
-                compiling=[*CUDA, f"--chip={chip}", *job.compiling[len(BOTH):]])
+def for_all(pool, function, items):
+    """Applies a function to all; says which failed, and counts these."""
+    failures = 0
+    for done in [pool.submit(function, item) for item in items]:
+        try:
+            done.result()
+        except RuntimeError as error:
+            print(f"artifacts: error: {error}", file=sys.stderr)
+            failures += 1
+    return failures
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--chip")
     parser.add_argument("--only")
+    parser.add_argument("--again", action="store_true")
     for name in ("--tools", "--source", "--out"):
         parser.add_argument(name, type=pathlib.Path, required=True)
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "paths.json").write_text(PATHS)
-    failures = 0
-    # Longest first: what has modules.
-    chosen = list(jobs_for(args.chip)) if args.chip else [
-        Job(*job) for job in (*jobs(), *gpu_jobs())]
-    if args.only:
-        chosen = [job for job in chosen if job.name in args.only.split(",")]
-    order = sorted(chosen, key=lambda job: "mtp" not in job.name)
+    rows, maker = choose(args), Maker(args)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        tasks = [pool.submit(build, args, job) for job in order]
-        if not args.chip:
-            tasks.append(pool.submit(build_single, args))
-            tasks.append(pool.submit(build_modules, args))
-        for done in tasks:
-            try:
-                done.result()
-            except RuntimeError as error:
-                print(f"artifacts: error: {error}", file=sys.stderr)
-                failures += 1
+        if args.again:
+            (args.out / "again").mkdir(exist_ok=True)
+            drawn = draw(rows, commit_of(args.source))
+            print("compiled again:", ", ".join(row.name for row in drawn))
+            return 1 if for_all(pool, maker.compare, drawn) else 0
+        checkpoints = dict.fromkeys(name for row in rows for name in checkpoints_of(row))
+        failures = for_all(pool, maker.make_checkpoint, checkpoints)
+        failures += for_all(pool, maker.make, rows)
     return 1 if failures else 0
 
 

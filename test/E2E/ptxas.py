@@ -18,7 +18,8 @@ import pathlib
 import subprocess
 import sys
 
-from artifacts import BOTH, HYBRIDS, METHODS, Job, gpu_jobs
+from artifact_table import BOTH, ROWS
+from artifacts import INPUTS
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "Target" / "Inputs"))
 from spills import is_faulty, is_large  # noqa: E402
@@ -26,13 +27,10 @@ from spills import is_faulty, is_large  # noqa: E402
 
 def modules():
     """Names, and what artifacts.py compiles them with but for the target."""
-    for job in gpu_jobs():
-        job = Job(*job)
-        yield job.name, [flag for flag in job.compiling if flag not in BOTH]
-    for name in ("tree", *METHODS):
-        yield name, []
-    for name, options in HYBRIDS.items():
-        yield name, options.get("flags", [])
+    for row in ROWS:
+        if "ptxas" in row.tests.split():
+            flags = row.compiling.replace(BOTH, "").replace("INPUTS/", f"{INPUTS}/")
+            yield row.name, flags.split()
 
 
 def choose(only):
@@ -83,7 +81,7 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("--tools", "--out"):
         parser.add_argument(name, type=pathlib.Path, required=True)
-    parser.add_argument("--only", help="modules, by their names in artifacts.py")
+    parser.add_argument("--only", help="modules, by their names in artifact_table.py")
     args = parser.parse_args()
     chosen = choose(args.only)
     ptxas = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin/ptxas"
