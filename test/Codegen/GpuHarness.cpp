@@ -3,12 +3,15 @@
 #include "GpuHarness.h"
 #include "Harness.h"
 #include "KernelRecord.h"
+#include "Unit.h"
 
+#include "compiler/Codegen/GPU/target/CudaBackend.h"
 #include "compiler/Codegen/GPU/target/EmitPtx.h"
 #include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "compiler/Codegen/GPU/target/PtxasReport.h"
+#include "compiler/Codegen/Units/BackendCode.h"
 #include "test/GpuSim/target/EmitHost.h"
-#include "llvm/IR/Module.h"
+#include "test/GpuSim/target/SimBackend.h"
 #include <cuda.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -45,65 +48,87 @@ struct GpuKernel::State {
   std::optional<KernelRecord> record;
 };
 
-/// A module with the kernel; null where that fails.
-static std::unique_ptr<llvm::Module>
-translateKernel(const KernelSpec &spec, GpuLaunch &launch,
-                llvm::LLVMContext &llvmContext) {
+namespace {
+/// A compiled kernel, and how it is launched.
+struct GpuUnit {
+  CompiledUnit unit;
+  GpuLaunch launch;
+
+  llvm::StringRef part(size_t index) const {
+    const std::vector<char> &bytes = unit.object->parts[index];
+    return {bytes.data(), bytes.size()};
+  }
+};
+
+/// A kernel's code for the simulator or for a chip, by which name it is there,
+/// and how it is launched.
+struct GpuImage {
+  std::vector<char> bytes;
+  std::string symbol;
+  GpuLaunch launch;
+};
+} // namespace
+
+static std::optional<GpuUnit> compileGpuUnit(const KernelSpec &spec,
+                                             const KernelBackend &backend) {
   mlir::MLIRContext *context = spec.kernel.getContext();
   mlir::DialectRegistry registry;
   gpu::registerGpuDialects(registry);
   context->appendDialectRegistry(registry);
   context->loadAllAvailableDialects();
-  mlir::OpBuilder builder(context);
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::ModuleOp::create(builder.getUnknownLoc());
-  builder.setInsertionPointToEnd(module->getBody());
-  auto kernels = mlir::gpu::GPUModuleOp::create(
-      builder, builder.getUnknownLoc(), "kernels");
-  auto emitted = emitGpuKernel(builder, kernels, spec);
-  if (failed(emitted) || failed(gpu::lowerGpuModules(*module)))
-    return nullptr;
-  launch = *emitted;
-  return gpu::translateGpuModule(kernels, llvmContext);
+  GpuUnit compiled;
+  auto unit = compileUnit(
+      spec, backend, [&](mlir::OpBuilder &builder, mlir::ModuleOp module) {
+        builder.setInsertionPointToEnd(module.getBody());
+        auto kernels =
+            mlir::gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+        auto launch = emitGpuKernel(builder, kernels, spec);
+        if (succeeded(launch))
+          compiled.launch = *launch;
+        return mlir::LogicalResult(launch);
+      });
+  if (failed(unit))
+    return std::nullopt;
+  compiled.unit = std::move(*unit);
+  return compiled;
 }
 
-/// A module's code for the simulator or for a chip.
-static llvm::Expected<std::vector<char>> emitImage(llvm::Module &module,
-                                                   const std::string &chip) {
+static std::optional<GpuUnit> compileForChip(const KernelSpec &spec,
+                                             const std::string &chip) {
+  return compileGpuUnit(
+      spec, gpu::CudaBackend(chip, std::string(kernelBackendCode())));
+}
+
+/// Why an object has no cubin.
+static std::string absenceOfPtxas(const GpuUnit &compiled) {
+  if (compiled.unit.object->parts.size() > gpu::CudaBackend::kCubin)
+    return "";
+  auto cubin = gpu::assemblePtx(compiled.part(gpu::CudaBackend::kPtx), "sm_90");
+  return cubin ? cubin->absence : llvm::toString(cubin.takeError());
+}
+
+static llvm::Expected<std::vector<char>> imageOf(const GpuUnit &compiled,
+                                                 const std::string &chip) {
   if (chip == "sim")
-    return gpu::emitHostImage(module);
-  auto ptx = gpu::emitPtx(module, chip);
-  if (!ptx)
-    return ptx.takeError();
-  auto cubin = gpu::assemblePtx(*ptx, chip);
-  if (!cubin)
-    return cubin.takeError();
-  if (cubin->bytes.empty())
-    return llvm::createStringError("no ptxas: " + cubin->absence);
-  return cubin->bytes;
+    return gpu::linkHostImage(compiled.part(0));
+  if (std::string absence = absenceOfPtxas(compiled); !absence.empty())
+    return llvm::createStringError("no ptxas: " + absence);
+  return compiled.unit.object->parts[gpu::CudaBackend::kCubin];
 }
-
-namespace {
-/// A kernel's code for the simulator or for a chip, and how it is launched.
-struct GpuImage {
-  std::vector<char> bytes;
-  GpuLaunch launch;
-};
-} // namespace
 
 static std::optional<GpuImage> compileAnew(const KernelSpec &spec,
                                            const std::string &chip) {
-  llvm::LLVMContext llvmContext;
-  GpuLaunch launch;
-  auto translated = translateKernel(spec, launch, llvmContext);
-  if (!translated)
+  gpusim::SimBackend simulator(std::string(kernelBackendCode()) +
+                               std::string(gpusim::simBackendCode()));
+  auto compiled = chip == "sim" ? compileGpuUnit(spec, simulator)
+                                : compileForChip(spec, chip);
+  if (!compiled)
     return std::nullopt;
-  auto image = emitImage(*translated, chip);
-  if (!image) {
-    ADD_FAILURE() << llvm::toString(image.takeError());
-    return std::nullopt;
-  }
-  return GpuImage{std::move(*image), launch};
+  auto bytes = imageOf(*compiled, chip);
+  if (bytes)
+    return GpuImage{std::move(*bytes), compiled->unit.symbol, compiled->launch};
+  ADD_FAILURE() << llvm::toString(bytes.takeError());
+  return std::nullopt;
 }
 
 /// Of each kernel once; null where that fails.
@@ -120,37 +145,28 @@ static const GpuImage *compileImage(const KernelSpec &spec,
 AssembledKernel test::assembleKernel(const std::string &kind,
                                      const std::string &config,
                                      bool takesLive) {
-  mlir::MLIRContext context;
+  static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   mlir::exec::KernelAttrInterface kernel = parseKernel(kind, config, context);
   EXPECT_TRUE(kernel) << "cannot parse the kernel: " << config;
   return assembleKernel({"kernel", kernel, nullptr, takesLive});
 }
 
 AssembledKernel test::assembleKernel(const KernelSpec &spec) {
-  GpuLaunch launch;
-  llvm::LLVMContext llvmContext;
   AssembledKernel result;
-  auto module = translateKernel(spec, launch, llvmContext);
-  if (!module) {
+  std::optional<GpuUnit> compiled = compileForChip(spec, "sm_90");
+  if (!compiled) {
     ADD_FAILURE() << "cannot compile " << spec.kernel.getKind().str()
                   << " for sm_90";
     return result;
   }
-  result.threads = uint64_t(launch.threads);
-  result.launch = launch;
-  auto ptx = gpu::emitPtx(*module, "sm_90");
-  if (!ptx) {
-    ADD_FAILURE() << llvm::toString(ptx.takeError());
+  result.threads = uint64_t(compiled->launch.threads);
+  result.launch = compiled->launch;
+  result.ptx = compiled->part(gpu::CudaBackend::kPtx).str();
+  result.absence = absenceOfPtxas(*compiled);
+  if (!result.absence.empty())
     return result;
-  }
-  result.ptx = *ptx;
-  auto cubin = gpu::assemblePtx(*ptx, "sm_90");
-  if (!cubin) {
-    ADD_FAILURE() << llvm::toString(cubin.takeError());
-    return result;
-  }
-  result.absence = cubin->absence;
-  auto kernels = gpu::readPtxasReport(cubin->report);
+  auto kernels =
+      gpu::readPtxasReport(compiled->part(gpu::CudaBackend::kReport));
   if (kernels.size() == 1) {
     result.registers = kernels[0].registers;
     result.spillBytes = kernels[0].spillBytes;
@@ -182,14 +198,17 @@ GpuKernel::GpuKernel(const KernelSpec &spec)
   state->launch = image->launch;
   EXPECT_CUDA(cuModuleLoadData(&state->module, image->bytes.data()));
   EXPECT_CUDA(cuModuleGetFunction(&state->function, state->module,
-                                  spec.symbol.c_str()));
+                                  image->symbol.c_str()));
   std::string chip = KernelRecord::chip();
   if (chip.empty() || !KernelRecord::claim(spec))
     return;
   const GpuImage *recorded = compileImage(spec, chip);
   EXPECT_TRUE(recorded) << spec.kernel.getKind().str() << " for " << chip;
-  if (recorded)
-    state->record.emplace(spec, state->launch, recorded->bytes);
+  if (!recorded)
+    return;
+  KernelSpec named = spec;
+  named.symbol = recorded->symbol;
+  state->record.emplace(named, state->launch, recorded->bytes);
 }
 
 GpuKernel::~GpuKernel() {

@@ -1,6 +1,7 @@
 //===- Harness.cpp - Compiling and running kernels in tests ---------------===//
 
 #include "Harness.h"
+#include "Unit.h"
 
 #ifdef MTP_HAS_GPUSIM
 #include "GpuHarness.h"
@@ -8,6 +9,9 @@
 #endif
 #include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
+#include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/Units/BackendCode.h"
+#include "compiler/KernelCache/KernelCache.h"
 #include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPOps.h"
@@ -120,14 +124,62 @@ std::string test::textOf(const KernelSpec &spec) {
   return text;
 }
 
+/// The kernels that tests share, as mtpc does; null where there are none.
+static compiler::KernelCache *kernelCache() {
+  static std::unique_ptr<compiler::KernelCache> cache = [] {
+    const char *variable = std::getenv("MTPC_KERNEL_CACHE");
+    std::string folder = variable ? variable : "off";
+    std::unique_ptr<compiler::KernelCache> opened;
+    if (folder.empty() || folder == "off")
+      return opened;
+    auto result = compiler::KernelCache::open(folder);
+    EXPECT_TRUE(result.isOk()) << result.status().toString();
+    if (result.isOk())
+      opened = std::move(*result);
+    return opened;
+  }();
+  return cache.get();
+}
+
+mlir::FailureOr<CompiledUnit>
+test::compileUnit(const KernelSpec &spec, const KernelBackend &backend,
+                  decltype(UnitRequest::emit) emit) {
+  std::string kind = spec.kernel.getKind().str();
+  std::replace_if(
+      kind.begin(), kind.end(), [](char c) { return !llvm::isAlnum(c); }, '_');
+  mlir::MLIRContext &context = *spec.kernel.getContext();
+  compiler::CodegenOptions options;
+  options.cache = kernelCache();
+  auto units = compileUnits(context, mlir::UnknownLoc::get(&context),
+                            UnitRequest{spec.symbol, kind, std::move(emit)},
+                            backend, options);
+  if (failed(units))
+    return mlir::failure();
+  return std::move(units->front());
+}
+
 static mlir::FailureOr<std::vector<char>> compileAnew(const TargetDesc &target,
                                                       const KernelSpec &spec) {
-  mlir::OpBuilder builder(&context());
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::ModuleOp::create(builder.getUnknownLoc());
-  if (failed(emitKernel(builder, *module, spec, target)))
+  static const bool isReady = [] {
+    loadKernelDialects(context());
+    registerKernelTranslations(context());
+    return true;
+  }();
+  (void)isReady;
+  auto unit =
+      compileUnit(spec, CpuBackend(target, std::string(kernelBackendCode())),
+                  [&](mlir::OpBuilder &builder, mlir::ModuleOp module) {
+                    return emitKernel(builder, module, spec, target);
+                  });
+  if (failed(unit))
     return mlir::failure();
-  return compileKernels(*module, target);
+  const std::vector<char> &object = unit->object->parts.front();
+  auto image = linkSharedImage(llvm::StringRef(object.data(), object.size()),
+                               ExportedName{spec.symbol, unit->symbol});
+  if (image)
+    return std::move(*image);
+  ADD_FAILURE() << llvm::toString(image.takeError());
+  return mlir::failure();
 }
 
 /// The image of a kernel, compiled once for each target; null where that fails,

@@ -206,7 +206,7 @@ TEST_P(LiveRowsOf, AreAllThatIsComputed) {
 /// Registers that are copies of an argument, as the text goes.
 static std::set<std::string> copiesOf(const std::string &ptx, int64_t index) {
   std::set<std::string> copies;
-  std::string name = "kernel_param_" + std::to_string(index) + "]";
+  std::string name = "_param_" + std::to_string(index) + "]";
   static const std::regex copy(
       R"(\s*(?:mov|cvta\.to\.global)\.\w+\s+(%\w+), (%\w+);)");
   std::istringstream lines(ptx);
