@@ -10,9 +10,8 @@
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "runtime/schema/ArtifactFormat.h"
+#include "runtime/core/PathKind.h"
 #include "runtime/text/Pieces.h"
-#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -29,21 +28,6 @@ void compiler::registerCompilerDialects(DialectRegistry &registry) {
   mlir::mtp::registerControlDialects(registry);
 }
 
-/// Refuses the files that a model is easily confused with.
-static Status checkKind(StringRef source) {
-  if (source.starts_with(StringRef(kFileMagic, sizeof(kFileMagic)))) {
-    return invalidArgument("expected a model in MLIR, got an artifact of mtpc "
-                           "(mtp-dump prints it)");
-  }
-  // A safetensors file begins with the size of its JSON.
-  if (source.size() > 8 && source[8] == '{' &&
-      llvm::support::endian::read64le(source.data()) <= source.size() - 8) {
-    return invalidArgument("expected a model in MLIR, got weights in "
-                           "safetensors (mtp-import reads their folder)");
-  }
-  return Status();
-}
-
 OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
                                            llvm::SourceMgr &sources,
                                            const std::string &path,
@@ -52,11 +36,12 @@ OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
     emitError(UnknownLoc::get(&context)) << message;
     return OwningOpRef<ModuleOp>();
   };
+  if (path != "-")
+    if (Status status = checkPath(path, PathUse::Compile); !status.isOk())
+      return report(std::string(status.message()));
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer)
     return report("cannot read '" + path + "': " + buffer.getError().message());
-  if (Status status = checkKind((*buffer)->getBuffer()); !status.isOk())
-    return report(path + ": " + std::string(status.message()));
   return parseWithImports(context, sources, std::move(*buffer), path,
                           libraryFolder);
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/PathKind.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/KvPage.h"
 
@@ -18,6 +19,12 @@ using namespace mtp;
 
 static constexpr uint64_t kSmallSegment = 16 << 20;
 
+/// What is wrong with a file, or what the file is instead of an artifact.
+static Status explain(const Status &status, const std::string &path) {
+  Status kind = checkPath(path, PathUse::Run);
+  return kind.isOk() ? status.withContext(path) : kind;
+}
+
 Result<std::shared_ptr<const ArtifactFile>>
 ArtifactFile::open(const std::string &path, HashCheck hashes,
                    FileMemory memory) {
@@ -25,12 +32,12 @@ ArtifactFile::open(const std::string &path, HashCheck hashes,
                                                  ? MappedFile::copy(path)
                                                  : MappedFile::open(path);
   if (!file)
-    return file.status().withContext(path);
+    return explain(file.status(), path);
   std::shared_ptr<ArtifactFile> artifact(new ArtifactFile());
   artifact->file = std::move(*file);
   artifact->bytes = {artifact->file->data(), artifact->file->size()};
   if (Status status = artifact->check(hashes); !status.isOk())
-    return status.withContext(path);
+    return explain(status, path);
   return std::shared_ptr<const ArtifactFile>(std::move(artifact));
 }
 

@@ -1,0 +1,58 @@
+//===- PathKind.h - What lies at a path -------------------------*- C++ -*-===//
+//
+// The one place that tells models, artifacts and files of other formats apart.
+// Each tool asks it for the words of its error: what was found, and the next
+// step. A format that a tool learns to read leaves its list of refusals.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_CORE_PATHKIND_H
+#define MTP_RUNTIME_CORE_PATHKIND_H
+
+#include "runtime/core/Status.h"
+
+#include <string>
+
+namespace mtp {
+
+enum class PathKind {
+  Missing,
+  // Folders.
+  Model,        ///< A config and weights in safetensors.
+  Config,       ///< A config without weights.
+  PyTorchModel, ///< A config and weights in PyTorch's format.
+  GgufModel,    ///< Files in GGUF, and no weights in safetensors.
+  Adapter,      ///< Differences to another model's weights (LoRA).
+  HubCache,     ///< A model in the cache of a hub, which has revisions.
+  Folder,       ///< Any other.
+  // Files.
+  Gguf,
+  Ggml, ///< What came before GGUF.
+  Safetensors,
+  PyTorch,
+  Json,
+  Module, ///< MLIR, as text or as bytecode.
+  Artifact,
+  File,  ///< Any other.
+  Other, ///< No file and no folder: a device, a pipe.
+};
+
+/// What a tool wants a path for.
+enum class PathUse {
+  Import,       ///< A model's folder with weights.
+  ImportConfig, ///< A model's folder; its config is enough.
+  Compile,      ///< A module.
+  Run,          ///< An artifact.
+};
+
+/// What lies at a path, by the first bytes of a file and the files of a folder.
+PathKind kindOf(const std::string &path);
+
+/// Fails if what lies at `path` is known to be of no use for `use`. The error
+/// says what it is and the next step. A kind that only its reader can judge
+/// passes, as any other file does.
+Status checkPath(const std::string &path, PathUse use);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_CORE_PATHKIND_H
