@@ -32,10 +32,8 @@ std::optional<int64_t> asInteger(element value, int64_t least, int64_t most) {
 } // namespace
 
 std::optional<element> ConfigFields::find(std::string_view key) const {
-  element value;
-  if (object.at_key(key).get(value) || value.is_null())
-    return std::nullopt;
-  return value;
+  std::optional<element> value = findLast(object, key);
+  return value && value->is_null() ? std::nullopt : value;
 }
 
 bool ConfigFields::has(std::string_view key) const {
@@ -43,11 +41,11 @@ bool ConfigFields::has(std::string_view key) const {
 }
 
 bool ConfigFields::isNull(std::string_view key) const {
-  element value;
-  return !object.at_key(key).get(value) && value.is_null();
+  std::optional<element> value = findLast(object, key);
+  return value && value->is_null();
 }
 
-bool ConfigFields::isNeutral(std::string_view key) const {
+bool ConfigFields::isEmptyOr(std::string_view key, double neutral) const {
   std::optional<element> value = find(key);
   if (!value)
     return true;

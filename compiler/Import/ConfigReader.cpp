@@ -5,7 +5,6 @@
 #include "compiler/Import/ConfigFamilies.h"
 #include "compiler/Import/ForeignConfig.h"
 #include "compiler/Import/MetaConfig.h"
-#include "compiler/Import/PythonJson.h"
 #include "compiler/Weights/InputFile.h"
 #include "runtime/schema/Limits.h"
 
@@ -342,7 +341,7 @@ Result<std::string> readOptional(const std::string &path) {
 Result<StrictJson> parseObject(std::string_view text) {
   MTP_ASSIGN_OR_RETURN(
       StrictJson document,
-      StrictJson::parse(quoteNonFinite(text), kMaxConfigDepth));
+      StrictJson::parse(text, kMaxConfigDepth, JsonDialect::Python));
   if (!document.root().is_object())
     return invalidArgument(std::string("expected an object, got ") +
                            describe(document.root()));

@@ -2,7 +2,10 @@
 
 #include "compiler/Tokenizer/Json.h"
 
+#include "runtime/core/PythonJson.h"
+
 #include <algorithm>
+#include <unordered_map>
 
 using namespace mtp;
 
@@ -72,6 +75,13 @@ Result<uint32_t> JsonValue::asUint32() const {
   return static_cast<uint32_t>(value);
 }
 
+Result<double> JsonValue::asNumber() const {
+  double value;
+  if (element.get(value))
+    return expected("a number");
+  return value;
+}
+
 Result<std::vector<JsonValue>> JsonValue::asArray() const {
   simdjson::dom::array array;
   if (element.get(array))
@@ -89,22 +99,24 @@ JsonValue::asObject() const {
   if (element.get(object))
     return expected("an object");
   std::vector<std::pair<std::string_view, JsonValue>> members;
-  for (auto member : object)
-    members.emplace_back(member.key, child(member.value, member.key));
+  std::unordered_map<std::string_view, size_t> places;
+  for (auto member : object) {
+    JsonValue value = child(member.value, member.key);
+    auto [place, isNew] = places.emplace(member.key, members.size());
+    if (isNew)
+      members.emplace_back(member.key, std::move(value));
+    else
+      members[place->second].second = std::move(value);
+  }
   return members;
 }
 
 Status
 JsonValue::expectKeys(std::initializer_list<std::string_view> keys) const {
   MTP_ASSIGN_OR_RETURN(auto members, asObject());
-  std::vector<std::string_view> seen;
-  for (const auto &[key, value] : members) {
-    if (std::find(seen.begin(), seen.end(), key) != seen.end())
-      return value.expected("a key that is not there twice");
+  for (const auto &[key, value] : members)
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
       return value.expected("no such key");
-    seen.push_back(key);
-  }
   return okStatus();
 }
 
@@ -112,18 +124,25 @@ Result<JsonValue> JsonValue::member(std::string_view key) const {
   simdjson::dom::object object;
   if (element.get(object))
     return expected("an object");
-  simdjson::dom::element value;
-  if (object.at_key(key).get(value))
-    return expected("a key '" + std::string(key) + "'");
-  return child(value, key);
+  if (std::optional<JsonValue> value = last(key))
+    return *value;
+  return expected("a key '" + std::string(key) + "'");
+}
+
+std::optional<JsonValue> JsonValue::last(std::string_view key) const {
+  simdjson::dom::object object;
+  if (element.get(object))
+    return std::nullopt;
+  std::optional<simdjson::dom::element> value;
+  for (auto member : object)
+    if (member.key == key)
+      value = member.value;
+  return value ? std::optional(child(*value, key)) : std::nullopt;
 }
 
 std::optional<JsonValue> JsonValue::find(std::string_view key) const {
-  simdjson::dom::object object;
-  simdjson::dom::element value;
-  if (element.get(object) || object.at_key(key).get(value) || value.is_null())
-    return std::nullopt;
-  return child(value, key);
+  std::optional<JsonValue> value = last(key);
+  return value && value->isNull() ? std::nullopt : value;
 }
 
 Result<bool> JsonValue::boolOr(std::string_view key, bool otherwise) const {
@@ -146,11 +165,13 @@ Result<JsonDocument> JsonDocument::parse(std::string name,
   JsonDocument document;
   document.name = std::move(name);
   document.parser = std::make_unique<simdjson::dom::parser>();
-  auto error = document.parser->allocate(
-      std::max<size_t>(text.size(), simdjson::SIMDJSON_PADDING), kMaxDepth);
-  if (!error)
-    error = document.parser->parse(simdjson::padded_string(text))
-                .get(document.element);
+  auto error = parsePythonJson(text, [&](std::string_view json) {
+    auto error = document.parser->allocate(
+        std::max<size_t>(json.size(), simdjson::SIMDJSON_PADDING), kMaxDepth);
+    return error ? error
+                 : document.parser->parse(simdjson::padded_string(json))
+                       .get(document.element);
+  });
   if (error == simdjson::DEPTH_ERROR)
     return invalidArgument(document.name + ": expected JSON nested at most " +
                            std::to_string(kMaxDepth) + " deep, got more");

@@ -36,13 +36,15 @@ public:
   Result<std::string_view> asString() const;
   Result<bool> asBool() const;
   Result<uint32_t> asUint32() const;
+  Result<double> asNumber() const;
   Result<std::vector<JsonValue>> asArray() const;
 
-  /// All members, duplicate keys included.
+  /// All members. Of a key that is there twice the last value counts, as in
+  /// Python and in Hugging Face's tokenizers.
   Result<std::vector<std::pair<std::string_view, JsonValue>>> asObject() const;
 
-  /// Fails unless this is an object of distinct keys, all of them in `keys`:
-  /// a setting that we do not know must not be ignored.
+  /// Fails unless this is an object with no other keys than `keys`: a setting
+  /// that we do not know must not be ignored.
   Status expectKeys(std::initializer_list<std::string_view> keys) const;
 
   /// The member of that key; fails when there is none.
@@ -61,6 +63,8 @@ public:
 
 private:
   JsonValue child(simdjson::dom::element element, std::string_view key) const;
+  /// The last member of that key, null or not.
+  std::optional<JsonValue> last(std::string_view key) const;
 
   simdjson::dom::element element;
   std::string path; ///< "tokenizer.json: model.vocab".
@@ -70,6 +74,7 @@ private:
 class JsonDocument {
 public:
   /// `name` is the file's name in messages. The text may go away afterwards.
+  /// Numbers are read as Python reads them (runtime/core/PythonJson.h).
   static Result<JsonDocument> parse(std::string name, std::string_view text);
 
   JsonValue root() const { return JsonValue(element, name + ":"); }

@@ -2,7 +2,8 @@
 
 #include "compiler/Weights/Json.h"
 
-#include <memory>
+#include "runtime/core/PythonJson.h"
+
 #include <string>
 #include <unordered_set>
 
@@ -34,16 +35,21 @@ Status refuseDuplicateKeys(element value) {
 
 } // namespace
 
-Result<StrictJson> StrictJson::parse(std::string_view text, size_t maxDepth) {
+Result<StrictJson> StrictJson::parse(std::string_view text, size_t maxDepth,
+                                     JsonDialect dialect) {
   StrictJson document;
   document.parser = std::make_unique<simdjson::dom::parser>();
   // The capacity covers the text, so that parse() does not allocate again with
   // the default depth.
-  simdjson::error_code error =
-      document.parser->allocate(text.size() + 64, maxDepth);
-  if (!error)
-    error =
-        document.parser->parse(text.data(), text.size()).get(document.element);
+  auto parse = [&](std::string_view json) {
+    simdjson::error_code error =
+        document.parser->allocate(json.size() + 64, maxDepth);
+    return error ? error
+                 : document.parser->parse(json.data(), json.size())
+                       .get(document.element);
+  };
+  simdjson::error_code error = parsePythonJson(
+      text, parse, /*takesQuoted=*/dialect == JsonDialect::Python);
   if (error == simdjson::DEPTH_ERROR)
     return invalidArgument("expected JSON nested at most " +
                            std::to_string(maxDepth) + " deep");
@@ -52,8 +58,18 @@ Result<StrictJson> StrictJson::parse(std::string_view text, size_t maxDepth) {
   if (error)
     return invalidArgument(std::string("expected valid JSON, got an error: ") +
                            simdjson::error_message(error));
-  MTP_RETURN_IF_ERROR(refuseDuplicateKeys(document.element));
+  if (dialect == JsonDialect::Strict)
+    MTP_RETURN_IF_ERROR(refuseDuplicateKeys(document.element));
   return document;
+}
+
+std::optional<element> findLast(simdjson::dom::object object,
+                                std::string_view key) {
+  std::optional<element> last;
+  for (auto field : object)
+    if (field.key == key)
+      last = field.value;
+  return last;
 }
 
 const char *describe(simdjson::dom::element value) {

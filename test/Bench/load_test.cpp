@@ -101,6 +101,10 @@ TEST(LoadPlan, FieldsAndTextsGoIntoBodies) {
   options.model = "m";
   for (const char *field : {"k=2", "mode=fast", "x=[1, {}]"})
     ASSERT_TRUE(readField(field, options).isOk());
+  // A number beyond 64 bits is sent as it is written.
+  TrafficOptions huge;
+  ASSERT_TRUE(readField("y=[18446744073709551616]", huge).isOk());
+  EXPECT_EQ(huge.fields.front().second, "[18446744073709551616]");
   EXPECT_FALSE(readField("k", options).isOk());
   EXPECT_FALSE(readField("=3", options).isOk());
   simdjson::dom::parser parser;

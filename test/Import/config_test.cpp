@@ -879,9 +879,34 @@ TEST(Config, RefusesBadJson) {
   expectError(std::string("[]"), "expected an object, got an array");
   expectError(std::string(1000, '[') + std::string(1000, ']'),
               "nested at most");
-  expectError(std::string("{\"a\":1,\"a\":2}"), "duplicate key \"a\"");
   expectError(kLlama.text(), "generation_config.json: expected valid JSON",
               "{");
+}
+
+/// jzhang38/TinyLlama#23 and sgl-project/sglang#37054: what Python writes for
+/// "no limit". A key that is there twice has its last value.
+TEST(Config, ReadsJsonAsPythonDoes) {
+  const std::string huge = "1000000000000000019884624838656";
+  EXPECT_EQ(read(kLlama.with("max_sequence_length", huge)
+                     .with("rope_theta", "100000000000000000000"))
+                .rope.theta,
+            1e20);
+  EXPECT_EQ(read(kLlama, "{\"max_length\":" + huge + ",\"eos_token_id\":7}")
+                .generation.eos,
+            std::vector<int32_t>{7});
+  EXPECT_TRUE(parseModelConfig(kLlama.text(), "",
+                               "{\"quantization\":{\"group_size\":" + huge +
+                                   "},\"quantization\":{}}")
+                  .isOk());
+  expectError(kLlama.with("num_hidden_layers", huge),
+              "expected an integer of 1 to 4096, got 1e+30");
+  std::string twice = kLlama.text();
+  twice.insert(1, "\"vocab_size\":1,\"tie_word_embeddings\":true,");
+  twice.insert(twice.size() - 1, ",\"tie_word_embeddings\":null");
+  Result<ModelConfig> config = parseModelConfig(twice, "");
+  ASSERT_TRUE(config.isOk()) << config.status().toString();
+  EXPECT_EQ(config->vocab, 127);
+  EXPECT_FALSE(config->isTied);
 }
 
 TEST(Config, ReadsGeneration) {

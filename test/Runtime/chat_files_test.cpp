@@ -70,6 +70,15 @@ TEST_F(ChatFiles, areFoundAsInTransformers) {
             "default=j\n rag=r tool_use=t | bos_token=[BOS] eos_token=</s>");
 }
 
+/// jzhang38/TinyLlama#23: the file was refused, and its template lost with it.
+TEST_F(ChatFiles, mayHaveNumbersOfAnySize) {
+  write("tokenizer_config.json",
+        R"({"model_max_length": 1000000000000000019884624838656,
+            "chat_template": "old", "chat_template": "new"})");
+  write("special_tokens_map.json", R"({"x": 1e999, "bos_token": "<s>"})");
+  EXPECT_EQ(read(), "default=new | bos_token=<s>");
+}
+
 TEST_F(ChatFiles, areBesideATokenizersFile) {
   write("tokenizer.json", "{}");
   write("chat_template.jinja", "j");

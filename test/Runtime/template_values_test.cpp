@@ -50,10 +50,23 @@ TEST(TemplateValues, keepsValuesFromChanging) {
             "column 12");
 }
 
-TEST(TemplateValues, readsNoIntegersBeyond64Bits) {
-  EXPECT_EQ(render("{{ x }}", R"({"x": 9223372036854775807})"),
-            "9223372036854775807");
-  EXPECT_EQ(render("{{ x }}", R"({"x": 9223372036854775808})"),
-            "InvalidArgument: expected integers of 64 bits, got "
-            "9223372036854775808");
+TEST(TemplateValues, printsIntegersOfAnyLength) {
+  for (std::string number :
+       {"9223372036854775807", "9223372036854775808", "18446744073709551616",
+        "-9223372036854775809", "1000000000000000019884624838656"}) {
+    std::string json = "{\"x\": [1.5, " + number + ", 1e20, \"" + number +
+                       "\", " + number + "]}";
+    EXPECT_EQ(render("{{ x[1] }} {{ x[2] }} {{ x|tojson }}", json),
+              number + " 1e+20 [1.5, " + number + ", 1e+20, \"" + number +
+                  "\", " + number + "]");
+    EXPECT_EQ(render("{{ x[1] is integer }}{{ x[2] is integer }}"
+                     "{{ x[1] is number }}{{ x[1] is float }}",
+                     json),
+              "TrueFalseTrueFalse");
+  }
+  EXPECT_EQ(render("{{ x > 5 and x == x and x < 1e31 }}",
+                   R"({"x": 1000000000000000019884624838656})"),
+            "True");
+  EXPECT_EQ(render("{{ x }}", R"({"x": NaN})").substr(0, 30),
+            "InvalidArgument: expected JSON");
 }

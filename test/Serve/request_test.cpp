@@ -69,6 +69,23 @@ TEST(Request, TheNewerOfTwoLengthsCounts) {
   }
 }
 
+/// kubernetes-sigs/inference-perf#286: a field may have a number of any size,
+/// and of one that is used the error names the field.
+TEST(Request, NumbersMayBeOfAnySize) {
+  ApiError error = refused(with(R"("max_tokens": 18446744073709551616)"));
+  EXPECT_EQ(error.param, "max_tokens");
+  EXPECT_NE(error.message.find("1.84467e+19"), std::string::npos)
+      << error.message;
+  EXPECT_EQ(refused(with(R"("temperature": 1e999)")).param, "temperature");
+  GenerationRequest request;
+  EXPECT_FALSE(parseChat(R"({"messages": [{"role": "user", "content": "a"}],
+      "tools": [{"maximum": 18446744073709551616}]})",
+                         facts(), request));
+  EXPECT_NE(request.conversation.find("1.8446744073709552e+19"),
+            std::string::npos)
+      << request.conversation;
+}
+
 TEST(Request, ErrorsAreText) {
   ApiError error = wrongField("a\xFF", "b\xC3(\xE2\x82");
   EXPECT_EQ(errorJson(error).find('\xFF'), std::string::npos);

@@ -1,6 +1,7 @@
 //===- JsonFields.cpp - Read the fields of a JSON object ------------------===//
 
 #include "tools/mtp-serve/JsonFields.h"
+#include "runtime/core/PythonJson.h"
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>
@@ -12,12 +13,15 @@ using namespace mtp::serve;
 using simdjson::dom::element_type;
 
 MaybeError JsonBody::parse(std::string_view text) {
-  // The parser's own default is for trusted text.
-  size_t capacity = std::max<size_t>(text.size(), 64);
   simdjson::dom::element element;
-  simdjson::error_code error = parser.allocate(capacity, kMaxDepth);
-  if (!error)
-    error = parser.parse(text.data(), text.size()).get(element);
+  simdjson::error_code error =
+      parsePythonJson(text, [&](std::string_view json) {
+        // The parser's own default is for trusted text.
+        size_t capacity = std::max<size_t>(json.size(), 64);
+        simdjson::error_code error = parser.allocate(capacity, kMaxDepth);
+        return error ? error
+                     : parser.parse(json.data(), json.size()).get(element);
+      });
   if (error == simdjson::DEPTH_ERROR)
     return wrongField(
         "", strCat("expected JSON of at most ", kMaxDepth, " levels"));

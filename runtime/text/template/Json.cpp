@@ -26,6 +26,8 @@ std::string numberText(const Value &value) {
     return value.flag() ? "true" : "false";
   if (value.is(Kind::Int))
     return std::to_string(value.integer());
+  if (value.wideDigits())
+    return *value.wideDigits();
   double real = value.real();
   if (std::isnan(real))
     return "NaN";

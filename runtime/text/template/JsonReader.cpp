@@ -2,6 +2,7 @@
 
 #include "runtime/text/template/JsonReader.h"
 
+#include "runtime/core/PythonJson.h"
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>
@@ -15,9 +16,26 @@ namespace {
 constexpr size_t kMaxBytes = size_t(1) << 26;
 constexpr size_t kMaxDepth = 150;
 
-Result<Value> convert(simdjson::dom::element element);
+/// Makes values of parsed JSON.
+class Converter {
+public:
+  /// `doubles` are the texts of all doubles in order, or none if all integers
+  /// have 64 bits.
+  explicit Converter(std::vector<std::string_view> doubles)
+      : doubles(std::move(doubles)) {}
 
-Result<Value> convertArray(simdjson::dom::array array) {
+  Result<Value> convert(simdjson::dom::element element);
+
+private:
+  Result<Value> convertArray(simdjson::dom::array array);
+  Result<Value> convertObject(simdjson::dom::object object);
+  Value convertDouble(double real);
+
+  std::vector<std::string_view> doubles;
+  size_t next = 0;
+};
+
+Result<Value> Converter::convertArray(simdjson::dom::array array) {
   Items items;
   for (simdjson::dom::element child : array) {
     MTP_ASSIGN_OR_RETURN(Value item, convert(child));
@@ -26,7 +44,7 @@ Result<Value> convertArray(simdjson::dom::array array) {
   return makeList(std::move(items));
 }
 
-Result<Value> convertObject(simdjson::dom::object object) {
+Result<Value> Converter::convertObject(simdjson::dom::object object) {
   DictBuilder builder;
   for (auto [key, child] : object) {
     MTP_ASSIGN_OR_RETURN(Value item, convert(child));
@@ -35,30 +53,37 @@ Result<Value> convertObject(simdjson::dom::object object) {
   return std::move(builder).build();
 }
 
-Result<Value> convert(simdjson::dom::element element) {
-  std::string_view text;
-  int64_t integer = 0;
-  double real = 0;
-  bool flag = false;
-  simdjson::dom::array array;
-  simdjson::dom::object object;
-  if (element.is_null())
-    return Value();
-  if (!element.get(text))
-    return makeText(std::string(text));
-  if (!element.get(flag))
-    return Value(flag);
-  if (!element.get(array))
-    return convertArray(array);
-  if (!element.get(object))
-    return convertObject(object);
-  if (element.type() == simdjson::dom::element_type::DOUBLE &&
-      !element.get(real))
+Value Converter::convertDouble(double real) {
+  if (next == doubles.size())
     return Value(real);
-  if (!element.get(integer))
-    return Value(integer);
-  return invalidArgument(strCat("expected integers of 64 bits, got ",
-                                std::string(simdjson::minify(element))));
+  std::string_view text = doubles[next++];
+  if (text.find_first_of(".eE") != text.npos)
+    return Value(real);
+  return Value::wideInteger(std::string(text), real);
+}
+
+Result<Value> Converter::convert(simdjson::dom::element element) {
+  using simdjson::dom::element_type;
+  switch (element.type()) {
+  case element_type::NULL_VALUE:
+    return Value();
+  case element_type::STRING:
+    return makeText(std::string(element.get_string().value_unsafe()));
+  case element_type::BOOL:
+    return Value(bool(element.get_bool().value_unsafe()));
+  case element_type::ARRAY:
+    return convertArray(element.get_array().value_unsafe());
+  case element_type::OBJECT:
+    return convertObject(element.get_object().value_unsafe());
+  case element_type::DOUBLE:
+    return convertDouble(element.get_double().value_unsafe());
+  case element_type::INT64:
+    return Value(int64_t(element.get_int64().value_unsafe()));
+  case element_type::UINT64:
+    break;
+  }
+  uint64_t integer = element.get_uint64().value_unsafe();
+  return Value::wideInteger(std::to_string(integer), double(integer));
 }
 
 } // namespace
@@ -69,12 +94,20 @@ Result<Value> mtp::readTemplateJson(std::string_view text) {
                                     " bytes, got ", text.size()));
   simdjson::dom::parser parser(kMaxBytes);
   simdjson::dom::element element;
-  simdjson::error_code error = parser.allocate(
-      std::max<size_t>(text.size(), simdjson::SIMDJSON_PADDING), kMaxDepth);
-  if (!error)
-    error = parser.parse(simdjson::padded_string(text)).get(element);
+  auto parse = [&](std::string_view json) {
+    simdjson::error_code error = parser.allocate(
+        std::max<size_t>(json.size(), simdjson::SIMDJSON_PADDING), kMaxDepth);
+    return error ? error
+                 : parser.parse(simdjson::padded_string(json)).get(element);
+  };
+  simdjson::error_code error = parse(text);
+  PlainJson plain;
+  if (error)
+    plain = plainNumbers(text);
+  if (error && !plain.hasQuoted && plain.text != text)
+    error = parse(plain.text);
   if (error)
     return invalidArgument(
         strCat("expected JSON, got '", simdjson::error_message(error), "'"));
-  return convert(element);
+  return Converter(std::move(plain.doubles)).convert(element);
 }

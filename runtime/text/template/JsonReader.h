@@ -10,8 +10,9 @@
 namespace mtp {
 
 /// Untrusted JSON as what templates are rendered with: objects are dicts in the
-/// order of their keys. Fails with InvalidArgument for what is no JSON, or has
-/// an integer of more than 64 bits.
+/// order of their keys. An integer of more than 64 bits prints with all its
+/// digits and counts as the nearest double. Fails with InvalidArgument for what
+/// is no JSON.
 Result<jinja::Value> readTemplateJson(std::string_view text);
 
 } // namespace mtp

@@ -163,7 +163,8 @@ Status Writer::writeOther(const Value &value) {
     out.append(std::to_string(value.integer()));
     return okStatus();
   case Kind::Float:
-    out.append(floatRepr(value.real()));
+    out.append(value.wideDigits() ? *value.wideDigits()
+                                  : floatRepr(value.real()));
     return okStatus();
   case Kind::String:
     writeString(value.text());

@@ -84,6 +84,12 @@ Value::Value(std::string bytes, bool isSafe) : tag(Kind::String), number{} {
   object = std::move(text);
 }
 
+Value Value::wideInteger(std::string digits, double nearest) {
+  Value value(nearest);
+  value.object = std::make_shared<std::string>(std::move(digits));
+  return value;
+}
+
 Value Value::undefined(std::string why) {
   return of(Kind::Undefined, std::make_shared<std::string>(std::move(why)));
 }
@@ -282,7 +288,7 @@ std::string jinja::describe(const Value &value) {
   case Kind::Int:
     return std::to_string(value.integer());
   case Kind::Float:
-    return "a float";
+    return value.wideDigits() ? *value.wideDigits() : "a float";
   case Kind::String:
     return "a string";
   case Kind::List:

@@ -104,6 +104,9 @@ public:
   explicit Value(Builtin function) : tag(Kind::Function), number{} {
     number.function = function;
   }
+  /// An integer of more than 64 bits, by its digits. It prints as they are and
+  /// counts as the nearest double.
+  static Value wideInteger(std::string digits, double nearest);
   /// A string; `bytes` must be well-formed UTF-8.
   explicit Value(std::string bytes, bool isSafe = false);
   explicit Value(const char *) = delete;
@@ -127,6 +130,11 @@ public:
   bool isString() const { return tag == Kind::String; }
   /// A bool counts as the integer that it is in Python.
   bool isInteger() const { return tag == Kind::Int || tag == Kind::Bool; }
+  /// The digits of a wide integer, which is a Kind::Float; else null.
+  const std::string *wideDigits() const {
+    return tag == Kind::Float ? static_cast<const std::string *>(object.get())
+                              : nullptr;
+  }
   bool isNumber() const { return isInteger() || tag == Kind::Float; }
   bool isListOrTuple() const { return tag == Kind::List || tag == Kind::Tuple; }
 

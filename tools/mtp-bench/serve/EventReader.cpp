@@ -1,6 +1,7 @@
 //===- EventReader.cpp - Events of a streamed answer ----------------------===//
 
 #include "tools/mtp-bench/serve/EventReader.h"
+#include "runtime/core/PythonJson.h"
 #include "runtime/core/StrCat.h"
 
 #include <simdjson.h>
@@ -85,7 +86,9 @@ Status EventReader::parse(std::string_view data, StreamEvent &event) {
   if (event.isLast)
     return okStatus();
   element root;
-  if (parser->json.parse(data.data(), data.size()).get(root))
+  if (parsePythonJson(data, [&](std::string_view json) {
+        return parser->json.parse(json.data(), json.size()).get(root);
+      }))
     return dataLoss(
         strCat("expected an event of JSON, got '", data.substr(0, 80), "'"));
   element at;

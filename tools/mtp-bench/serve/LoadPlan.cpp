@@ -1,6 +1,7 @@
 //===- LoadPlan.cpp - Which requests a server gets, and when --------------===//
 
 #include "tools/mtp-bench/serve/LoadPlan.h"
+#include "runtime/core/PythonJson.h"
 #include "runtime/core/StrCat.h"
 #include "tools/support/Json.h"
 
@@ -72,7 +73,9 @@ Status bench::readPrompts(const std::string &path,
 static bool isJson(const std::string &text) {
   simdjson::dom::parser parser;
   simdjson::dom::element element;
-  return !parser.parse(text.data(), text.size()).get(element);
+  return !parsePythonJson(text, [&](std::string_view json) {
+    return parser.parse(json.data(), json.size()).get(element);
+  });
 }
 
 Status bench::readField(const std::string &text, TrafficOptions &options) {
