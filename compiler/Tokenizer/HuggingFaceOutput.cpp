@@ -7,9 +7,7 @@ using namespace mtp;
 namespace {
 
 Status readReplace(const JsonValue &value, PieceDecoder &decoder) {
-  MTP_RETURN_IF_ERROR(value.expectKeys({"type", "pattern", "content"}));
   MTP_ASSIGN_OR_RETURN(JsonValue pattern, value.member("pattern"));
-  MTP_RETURN_IF_ERROR(pattern.expectKeys({"String"}));
   MTP_ASSIGN_OR_RETURN(JsonValue from, pattern.member("String"));
   MTP_ASSIGN_OR_RETURN(JsonValue to, value.member("content"));
   MTP_ASSIGN_OR_RETURN(decoder.from, from.asString());
@@ -20,7 +18,6 @@ Status readReplace(const JsonValue &value, PieceDecoder &decoder) {
 }
 
 Status readStrip(const JsonValue &value, PieceDecoder &decoder) {
-  MTP_RETURN_IF_ERROR(value.expectKeys({"type", "content", "start", "stop"}));
   MTP_ASSIGN_OR_RETURN(JsonValue content, value.member("content"));
   MTP_ASSIGN_OR_RETURN(std::string_view text, content.asString());
   if (text != " ")
@@ -34,20 +31,54 @@ Status readStrip(const JsonValue &value, PieceDecoder &decoder) {
   return okStatus();
 }
 
+/// The decoders of a Sequence, those of Sequences within it in their place.
+Status listDecoders(const JsonValue &value, std::vector<JsonValue> &decoders) {
+  MTP_ASSIGN_OR_RETURN(JsonValue list, value.member("decoders"));
+  MTP_ASSIGN_OR_RETURN(std::vector<JsonValue> items, list.asArray());
+  for (const JsonValue &item : items) {
+    MTP_ASSIGN_OR_RETURN(JsonValue typeValue, item.member("type"));
+    MTP_ASSIGN_OR_RETURN(std::string_view type, typeValue.asString());
+    if (type == "Sequence")
+      MTP_RETURN_IF_ERROR(listDecoders(item, decoders));
+    else
+      decoders.push_back(item);
+  }
+  return okStatus();
+}
+
+/// Whether a decoder changes nothing beside ByteLevel, which makes one text of
+/// all pieces.
+Result<bool> isIdleBesideBytes(const JsonValue &value) {
+  MTP_ASSIGN_OR_RETURN(JsonValue type, value.member("type"));
+  MTP_ASSIGN_OR_RETURN(std::string_view name, type.asString());
+  if (name == "Strip") {
+    PieceDecoder strip;
+    MTP_RETURN_IF_ERROR(readStrip(value, strip));
+    return strip.stripLeadingSpaces == 0;
+  }
+  return name == "Fuse";
+}
+
 /// The decoders of a Sequence in the only order that we know a use for.
 Status readDecoderSequence(const JsonValue &value, PieceDecoder &decoder) {
-  MTP_RETURN_IF_ERROR(value.expectKeys({"type", "decoders"}));
-  MTP_ASSIGN_OR_RETURN(JsonValue list, value.member("decoders"));
-  MTP_ASSIGN_OR_RETURN(std::vector<JsonValue> decoders, list.asArray());
+  std::vector<JsonValue> decoders;
+  MTP_RETURN_IF_ERROR(listDecoders(value, decoders));
   static constexpr std::string_view kOrder[] = {"Replace", "ByteFallback",
                                                 "Fuse", "Strip"};
   size_t next = 0;
   for (const JsonValue &child : decoders) {
     MTP_ASSIGN_OR_RETURN(JsonValue typeValue, child.member("type"));
     MTP_ASSIGN_OR_RETURN(std::string_view type, typeValue.asString());
-    if (type == "ByteLevel" && decoders.size() == 1) {
-      decoder.isByteLevel = true;
-      return okStatus();
+    decoder.isByteLevel |= type == "ByteLevel";
+  }
+  for (const JsonValue &child : decoders) {
+    MTP_ASSIGN_OR_RETURN(JsonValue typeValue, child.member("type"));
+    MTP_ASSIGN_OR_RETURN(std::string_view type, typeValue.asString());
+    if (decoder.isByteLevel) {
+      MTP_ASSIGN_OR_RETURN(bool isIdle, isIdleBesideBytes(child));
+      if (!isIdle && type != "ByteLevel")
+        return unsupportedValue(typeValue, "no other decoder beside ByteLevel");
+      continue;
     }
     while (next < 4 && kOrder[next] != type)
       ++next;
@@ -88,14 +119,11 @@ Status appendIds(const JsonValue &value, std::vector<uint32_t> &ids) {
 
 Status readTemplate(const JsonValue &value, std::vector<uint32_t> &prefix,
                     std::vector<uint32_t> &suffix) {
-  MTP_RETURN_IF_ERROR(
-      value.expectKeys({"type", "single", "pair", "special_tokens"}));
   MTP_ASSIGN_OR_RETURN(JsonValue single, value.member("single"));
   MTP_ASSIGN_OR_RETURN(JsonValue specials, value.member("special_tokens"));
   MTP_ASSIGN_OR_RETURN(std::vector<JsonValue> parts, single.asArray());
   bool seenText = false;
   for (const JsonValue &part : parts) {
-    MTP_RETURN_IF_ERROR(part.expectKeys({"SpecialToken", "Sequence"}));
     std::optional<JsonValue> special = part.find("SpecialToken");
     if (!special) {
       if (seenText)

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <unordered_map>
 
 using namespace mtp;
 
@@ -33,6 +34,8 @@ private:
   Status setCharacterPieces(bool byteFallback);
   Status readAddedTokens();
   Status readAddedToken(const JsonValue &value);
+  Status addConfigTokens(const TokenizerConfig &config);
+  Status addToken(schema::AddedTokenT token);
   void unlearnSpecialTokens();
   Status readTemplate(const TokenizerConfig &config);
   Result<uint32_t> idOf(const std::string &content, const char *key) const;
@@ -43,6 +46,9 @@ private:
   bool isByteLevel = false;
   std::vector<std::string> pieces;
   schema::TokenizerT tables;
+  /// Places of added tokens by their content, and the id of the next new one.
+  std::unordered_map<std::string, size_t> added;
+  size_t nextId = 0;
 };
 
 Status Reader::read(const TokenizerConfig &config) {
@@ -54,6 +60,8 @@ Status Reader::read(const TokenizerConfig &config) {
   MTP_RETURN_IF_ERROR(readPipelines());
   MTP_RETURN_IF_ERROR(readModel());
   MTP_RETURN_IF_ERROR(readAddedTokens());
+  MTP_RETURN_IF_ERROR(addConfigTokens(config));
+  unlearnSpecialTokens();
   return readTemplate(config);
 }
 
@@ -63,30 +71,32 @@ Status Reader::readPipelines() {
   if (std::optional<JsonValue> preTokenizer = root.find("pre_tokenizer"))
     MTP_RETURN_IF_ERROR(
         readPreTokenizer(*preTokenizer, tables.pre_tokenizer, isByteLevel));
-  MTP_ASSIGN_OR_RETURN(JsonValue decoderValue, root.member("decoder"));
-  if (decoderValue.isNull())
-    return unsupportedValue(decoderValue, "a decoder");
-  MTP_ASSIGN_OR_RETURN(decoder, readDecoder(decoderValue));
+  std::optional<JsonValue> decoderValue = root.find("decoder");
+  if (!decoderValue)
+    return unimplemented("tokenizer.json: expected a decoder, without which "
+                         "pieces are joined by spaces, got none");
+  MTP_ASSIGN_OR_RETURN(decoder, readDecoder(*decoderValue));
   if (decoder.isByteLevel != isByteLevel)
     return unsupportedValue(
-        decoderValue, isByteLevel ? "decoder ByteLevel for that pre_tokenizer"
-                                  : "another decoder for that pre_tokenizer");
+        *decoderValue, isByteLevel ? "decoder ByteLevel for that pre_tokenizer"
+                                   : "another decoder for that pre_tokenizer");
   tables.strip_leading_spaces = decoder.stripLeadingSpaces;
   tables.first_piece_without_spaces = decoder.firstWithoutSpaces;
   return okStatus();
 }
 
 Status Reader::checkModelSettings(const JsonValue &model) {
-  MTP_RETURN_IF_ERROR(model.expectKeys(
-      {"type", "dropout", "unk_token", "continuing_subword_prefix",
-       "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges",
-       "vocab", "merges"}));
+  // The library ignores other keys of a model, and of all steps.
   // Files of old have no type; only a BPE model has merges.
   MTP_ASSIGN_OR_RETURN(std::string_view type, model.stringOr("type", "BPE"));
   if (type != "BPE")
     return unsupportedValue(*model.find("type"), "'BPE'");
-  if (std::optional<JsonValue> dropout = model.find("dropout"))
-    return unsupportedValue(*dropout, "no dropout");
+  // Of other probabilities merges would be left out at random.
+  if (std::optional<JsonValue> dropout = model.find("dropout")) {
+    MTP_ASSIGN_OR_RETURN(double probability, dropout->asNumber());
+    if (probability != 0)
+      return unsupportedValue(*dropout, "no dropout");
+  }
   for (const char *key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     MTP_ASSIGN_OR_RETURN(std::string_view affix, model.stringOr(key, ""));
     if (!affix.empty())
@@ -116,9 +126,13 @@ Status Reader::readModel() {
   if (std::optional<JsonValue> unk = model.find("unk_token")) {
     MTP_ASSIGN_OR_RETURN(std::string_view token, unk->asString());
     std::optional<uint32_t> id = vocabulary.find(token);
-    if (!id)
+    // With a piece for each byte nothing is unknown.
+    bool isNeeded =
+        !isByteLevel || std::ranges::count(tables.byte_ids, kNoId) > 0;
+    if (!id && isNeeded)
       return unk->expected("a piece of the vocabulary");
-    tables.unk_id = static_cast<int32_t>(*id);
+    if (id)
+      tables.unk_id = static_cast<int32_t>(*id);
   }
   return readMerges(model);
 }
@@ -130,8 +144,11 @@ Status Reader::readMerges(const JsonValue &model) {
   pairs.reserve(merges.size());
   for (const JsonValue &merge : merges) {
     if (merge.isString()) {
-      MTP_ASSIGN_OR_RETURN(std::string_view text, merge.asString());
-      std::optional<MergePair> pair = splitMerge(text);
+      MTP_ASSIGN_OR_RETURN(std::string_view line, merge.asString());
+      // A comment that older files have from merges.txt.
+      if (line.starts_with("#version"))
+        continue;
+      std::optional<MergePair> pair = splitMerge(line);
       if (!pair)
         return merge.expected("two pieces");
       pairs.push_back(*pair);
@@ -207,7 +224,6 @@ Status Reader::readAddedTokens() {
   MTP_ASSIGN_OR_RETURN(std::vector<JsonValue> values, list->asArray());
   for (const JsonValue &value : values)
     MTP_RETURN_IF_ERROR(readAddedToken(value));
-  unlearnSpecialTokens();
   return okStatus();
 }
 
@@ -229,26 +245,62 @@ void Reader::unlearnSpecialTokens() {
 }
 
 Status Reader::readAddedToken(const JsonValue &value) {
-  MTP_RETURN_IF_ERROR(
-      value.expectKeys({"id", "content", "single_word", "lstrip", "rstrip",
-                        "normalized", "special"}));
-  auto token = std::make_unique<schema::AddedTokenT>();
-  MTP_ASSIGN_OR_RETURN(JsonValue idValue, value.member("id"));
-  MTP_ASSIGN_OR_RETURN(token->id, idValue.asUint32());
-  MTP_RETURN_IF_ERROR(readAddedTokenFields(value, *token));
-  if (token->id >= kMostIds)
-    return idValue.expected("an id up to " + std::to_string(kMostIds - 1));
-  std::optional<uint32_t> known = vocabulary.find(token->content);
-  if (known && *known != token->id)
-    return idValue.expected("the vocabulary's id " + std::to_string(*known));
-  bool isTaken = token->id < vocabulary.pieces().size() &&
-                 vocabulary.pieces()[token->id].has_value();
-  for (const auto &other : tables.added_tokens)
-    isTaken |= other->id == token->id;
-  if (!known && isTaken)
-    return idValue.expected("an id that no other token has");
-  setPiece(pieces, token->id, token->content);
-  tables.added_tokens.push_back(std::move(token));
+  schema::AddedTokenT token;
+  MTP_ASSIGN_OR_RETURN(JsonValue id, value.member("id"));
+  MTP_RETURN_IF_ERROR(id.asUint32().status());
+  MTP_RETURN_IF_ERROR(readAddedTokenFields(value, token));
+  return addToken(std::move(token)).withContext("tokenizer.json: added_tokens");
+}
+
+/// Adds a token as Hugging Face's tokenizers do, whatever id its file says: a
+/// piece keeps its id, and others follow the vocabulary one by one. A token
+/// that is there already takes the new settings.
+Status Reader::addToken(schema::AddedTokenT token) {
+  if (token.content.empty())
+    return okStatus();
+  auto [place, isNew] =
+      added.emplace(token.content, tables.added_tokens.size());
+  if (!isNew) {
+    schema::AddedTokenT &known = *tables.added_tokens[place->second];
+    token.id = known.id;
+    token.special |= known.special;
+    known = std::move(token);
+    return okStatus();
+  }
+  if (std::optional<uint32_t> id = vocabulary.find(token.content)) {
+    token.id = *id;
+  } else {
+    size_t next = std::max(nextId, vocabulary.size());
+    bool isTaken = next < vocabulary.pieces().size() &&
+                   vocabulary.pieces()[next].has_value();
+    if (next >= kMostIds || isTaken)
+      return invalidArgument("expected the next id " + std::to_string(next) +
+                             " to be free for '" + token.content + "'");
+    token.id = uint32_t(next);
+  }
+  nextId = std::max<size_t>(nextId, token.id + 1);
+  setPiece(pieces, token.id, token.content);
+  tables.added_tokens.push_back(
+      std::make_unique<schema::AddedTokenT>(std::move(token)));
+  return okStatus();
+}
+
+/// Adds what transformers adds: tokens of the config, then special ones that
+/// are no added tokens yet.
+Status Reader::addConfigTokens(const TokenizerConfig &config) {
+  auto isNamed = [&](const schema::AddedTokenT &token) {
+    return std::ranges::any_of(config.namedTokens, [&](const auto &named) {
+      return named.content == token.content;
+    });
+  };
+  for (schema::AddedTokenT token : config.decoderTokens) {
+    token.special |= isNamed(token);
+    MTP_RETURN_IF_ERROR(
+        addToken(std::move(token)).withContext("tokenizer_config.json"));
+  }
+  for (const schema::AddedTokenT &token : config.namedTokens)
+    if (!added.contains(token.content))
+      MTP_RETURN_IF_ERROR(addToken(token).withContext("tokenizer_config.json"));
   return okStatus();
 }
 

@@ -161,8 +161,6 @@ Status Reader::readAddedTokens(const JsonValue &config) {
 }
 
 Status Reader::readAddedToken(std::string_view key, const JsonValue &value) {
-  MTP_RETURN_IF_ERROR(value.expectKeys(
-      {"content", "single_word", "lstrip", "rstrip", "normalized", "special"}));
   auto token = std::make_unique<schema::AddedTokenT>();
   std::optional<uint32_t> id = readNumber(key);
   bool isTaken =

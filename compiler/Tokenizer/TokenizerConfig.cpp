@@ -2,7 +2,11 @@
 
 #include "compiler/Tokenizer/TokenizerConfig.h"
 
+#include "compiler/Tokenizer/HuggingFaceSteps.h"
 #include "compiler/Tokenizer/Json.h"
+
+#include <charconv>
+#include <map>
 
 using namespace mtp;
 
@@ -19,7 +23,8 @@ Result<std::optional<std::string>> readToken(const JsonValue &root,
     MTP_ASSIGN_OR_RETURN(value, value->member("content"));
   }
   MTP_ASSIGN_OR_RETURN(std::string_view text, value->asString());
-  return std::optional<std::string>(text);
+  // An empty text names no token.
+  return text.empty() ? std::nullopt : std::optional<std::string>(text);
 }
 
 Result<std::optional<bool>> readFlag(const JsonValue &root,
@@ -29,6 +34,75 @@ Result<std::optional<bool>> readFlag(const JsonValue &root,
     return std::optional<bool>();
   MTP_ASSIGN_OR_RETURN(bool flag, value->asBool());
   return std::optional<bool>(flag);
+}
+
+/// The special tokens' names, in transformers' order.
+constexpr const char *kNames[] = {"bos_token", "eos_token", "unk_token",
+                                  "sep_token", "pad_token", "cls_token",
+                                  "mask_token"};
+
+/// Adds a special token: a text, or an object.
+Status addNamed(const JsonValue &value,
+                std::vector<schema::AddedTokenT> &tokens) {
+  schema::AddedTokenT token;
+  Status status = okStatus();
+  if (value.isObject()) {
+    status = readAddedTokenFields(value, token);
+  } else {
+    // More than one statement.
+    MTP_ASSIGN_OR_RETURN(token.content, value.asString());
+  }
+  MTP_RETURN_IF_ERROR(status);
+  token.special = true;
+  tokens.push_back(std::move(token));
+  return okStatus();
+}
+
+/// More special tokens: a list of them, or an object with names of their own.
+Status addMoreNamed(const JsonValue &value,
+                    std::vector<schema::AddedTokenT> &tokens) {
+  if (value.isObject()) {
+    MTP_ASSIGN_OR_RETURN(auto members, value.asObject());
+    for (const auto &[name, token] : members)
+      MTP_RETURN_IF_ERROR(addNamed(token, tokens));
+    return okStatus();
+  }
+  MTP_ASSIGN_OR_RETURN(std::vector<JsonValue> items, value.asArray());
+  for (const JsonValue &item : items)
+    MTP_RETURN_IF_ERROR(addNamed(item, tokens));
+  return okStatus();
+}
+
+Status readNamedTokens(const JsonValue &root,
+                       std::vector<schema::AddedTokenT> &tokens) {
+  for (const char *name : kNames)
+    if (std::optional<JsonValue> value = root.find(name))
+      MTP_RETURN_IF_ERROR(addNamed(*value, tokens));
+  for (const char *name : {"additional_special_tokens", "extra_special_tokens"})
+    if (std::optional<JsonValue> value = root.find(name))
+      MTP_RETURN_IF_ERROR(addMoreNamed(*value, tokens));
+  return okStatus();
+}
+
+/// Tokens by their ids, which are keys there, in the order of these.
+Status readDecoderTokens(const JsonValue &root,
+                         std::vector<schema::AddedTokenT> &tokens) {
+  std::optional<JsonValue> value = root.find("added_tokens_decoder");
+  if (!value)
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(auto members, value->asObject());
+  std::map<uint32_t, schema::AddedTokenT> byId;
+  for (const auto &[key, item] : members) {
+    uint32_t id = 0;
+    auto [end, error] =
+        std::from_chars(key.data(), key.data() + key.size(), id);
+    if (error != std::errc() || end != key.data() + key.size())
+      return item.expected("an id as the key");
+    MTP_RETURN_IF_ERROR(readAddedTokenFields(item, byId[id]));
+  }
+  for (auto &[id, token] : byId)
+    tokens.push_back(std::move(token));
+  return okStatus();
 }
 
 } // namespace
@@ -42,6 +116,8 @@ Result<TokenizerConfig> TokenizerConfig::read(std::string_view json) {
   JsonValue root = document.root();
   MTP_ASSIGN_OR_RETURN(config.bosToken, readToken(root, "bos_token"));
   MTP_ASSIGN_OR_RETURN(config.eosToken, readToken(root, "eos_token"));
+  MTP_RETURN_IF_ERROR(readDecoderTokens(root, config.decoderTokens));
+  MTP_RETURN_IF_ERROR(readNamedTokens(root, config.namedTokens));
   MTP_ASSIGN_OR_RETURN(std::string_view className,
                        root.stringOr("tokenizer_class", ""));
   if (className.substr(0, 14) == "LlamaTokenizer") {

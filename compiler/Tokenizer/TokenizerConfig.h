@@ -4,10 +4,12 @@
 #define MTP_COMPILER_TOKENIZER_TOKENIZERCONFIG_H
 
 #include "runtime/core/Result.h"
+#include "runtime/schema/mtp_tokenizer_generated.h"
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mtp {
 
@@ -16,6 +18,11 @@ namespace mtp {
 struct TokenizerConfig {
   std::optional<std::string> bosToken;
   std::optional<std::string> eosToken;
+
+  /// The tokens that transformers adds to those of the tokenizer's own file, in
+  /// its order: `added_tokens_decoder`, then special tokens by their names.
+  /// They have no ids yet.
+  std::vector<schema::AddedTokenT> decoderTokens, namedTokens;
 
   /// Whether they go around a text, where the tokenizer class heeds this:
   /// Llama's ones do, and override the template in tokenizer.json.

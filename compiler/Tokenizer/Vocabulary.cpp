@@ -27,8 +27,7 @@ Result<Vocabulary> Vocabulary::read(const JsonValue &object) {
     // An id of 4 billion must not make us allocate.
     if (id >= kMostIds)
       return value.expected("an id up to " + std::to_string(kMostIds - 1));
-    if (!vocabulary.ids.emplace(piece, id).second)
-      return value.expected("a piece that is not there twice");
+    vocabulary.ids.emplace(piece, id);
     if (id >= vocabulary.byId.size())
       vocabulary.byId.resize(id + 1);
     if (vocabulary.byId[id])
@@ -82,17 +81,12 @@ Status mtp::setMerges(const Vocabulary &vocabulary,
   }
   std::sort(tables.merges.begin(), tables.merges.end(),
             [&](const schema::Merge &a, const schema::Merge &b) {
-              return key(a) < key(b);
+              return std::pair(key(a), b.rank()) < std::pair(key(b), a.rank());
             });
-  auto twice = std::adjacent_find(
+  auto twice = std::unique(
       tables.merges.begin(), tables.merges.end(),
       [&](const auto &a, const auto &b) { return key(a) == key(b); });
-  if (twice != tables.merges.end()) {
-    auto [left, right] = pairs[twice->rank()];
-    return invalidArgument("expected distinct merges at " + where + ", got '" +
-                           std::string(left) + " " + std::string(right) +
-                           "' twice");
-  }
+  tables.merges.erase(twice, tables.merges.end());
   return okStatus();
 }
 

@@ -25,6 +25,9 @@ public:
 
   std::optional<uint32_t> find(std::string_view piece) const;
 
+  /// How many pieces there are, holes not counted.
+  size_t size() const { return ids.size(); }
+
   /// Pieces by id, nothing for holes.
   const std::vector<std::optional<std::string>> &pieces() const { return byId; }
 
@@ -39,8 +42,10 @@ using MergePair = std::pair<std::string_view, std::string_view>;
 std::optional<MergePair> splitMerge(std::string_view line);
 
 /// Fills merges, sorted, from pairs in the order of their ranks; the kind must
-/// be set. `where` names the list in messages. Merges of a byte-level model
-/// whose sides no bytes can make up never happen and are left out.
+/// be set. Of a pair that is there twice the last rank counts, as in Hugging
+/// Face's tokenizers. `where` names the list in messages. Merges of a
+/// byte-level model whose sides no bytes can make up never happen and are left
+/// out.
 Status setMerges(const Vocabulary &vocabulary,
                  const std::vector<MergePair> &pairs, const std::string &where,
                  schema::TokenizerT &tables);
