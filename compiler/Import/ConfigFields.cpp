@@ -56,7 +56,7 @@ bool ConfigFields::isEmptyOr(std::string_view key, double neutral) const {
   if (!value->get_bool().get(flag))
     return !flag;
   if (!value->get_double().get(number))
-    return number == 0.0;
+    return number == neutral;
   if (!value->get_array().get(items))
     return items.size() == 0;
   return !value->get_object().get(fields) && fields.size() == 0;
@@ -70,11 +70,14 @@ void ConfigFields::failAs(std::string_view key, Status status) {
 
 void ConfigFields::fail(std::string_view key, const std::string &expected) {
   // Values may be long, and the first failure is the one that counts.
-  if (!failure.isOk())
-    return;
+  if (failure.isOk())
+    failAs(key,
+           invalidArgument("expected " + expected + ", got " + shown(key)));
+}
+
+std::string ConfigFields::shown(std::string_view key) const {
   std::optional<element> value = find(key);
-  failAs(key, invalidArgument("expected " + expected + ", got " +
-                              (value ? show(*value) : "nothing")));
+  return value ? show(*value) : "nothing";
 }
 
 void ConfigFields::failMissing(std::string_view key) {

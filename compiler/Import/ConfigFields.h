@@ -28,7 +28,9 @@ public:
   /// Whether the key is there with null: some classes tell that from absence.
   bool isNull(std::string_view key) const;
   /// Whether the key's value is false, 0, empty or null, or there is none.
-  bool isNeutral(std::string_view key) const;
+  bool isNeutral(std::string_view key) const { return isEmptyOr(key, 0.0); }
+  /// The same with another number than 0.
+  bool isEmptyOr(std::string_view key, double neutral) const;
 
   /// An integer of `least` to `most`, which must be there.
   int64_t integer(std::string_view key, int64_t least, int64_t most);
@@ -47,6 +49,8 @@ public:
   double positiveOr(std::string_view key, double absent);
   /// A finite number.
   double numberOr(std::string_view key, double absent);
+  /// The value at a key as in the file, cut to a readable length.
+  std::string shown(std::string_view key) const;
 
   bool flagOr(std::string_view key, bool absent);
   std::string text(std::string_view key);

@@ -22,6 +22,7 @@ constexpr int64_t kMaxPositions = int64_t(1) << 31;
 constexpr const char *kConfigFile = "config.json";
 constexpr const char *kMetaFile = "params.json";
 constexpr const char *kGenerationFile = "generation_config.json";
+constexpr double kMaxTemperature = 100.0;
 constexpr int64_t kMaxToken = std::numeric_limits<int32_t>::max();
 
 constexpr FamilyDefaults kDeepSeekDefaults = {129280, 7168, 18432, 61, 128,
@@ -203,19 +204,77 @@ void applyTokenDefaults(const ConfigFields &fields,
     generation.eos = {*defaults.eos};
 }
 
+/// What generation configs recommend and nothing here applies, and the number
+/// at which a key asks for nothing.
+constexpr std::pair<std::string_view, double> kNotApplied[] = {
+    {"repetition_penalty", 1},
+    {"encoder_repetition_penalty", 1},
+    {"presence_penalty", 0},
+    {"frequency_penalty", 0},
+    {"no_repeat_ngram_size", 0},
+    {"encoder_no_repeat_ngram_size", 0},
+    {"typical_p", 1},
+    {"top_h", 1},
+    {"epsilon_cutoff", 0},
+    {"eta_cutoff", 0},
+    {"penalty_alpha", 0},
+    {"guidance_scale", 1},
+    {"num_beams", 1},
+    {"num_beam_groups", 1},
+    {"diversity_penalty", 0},
+    {"min_length", 0},
+    {"min_new_tokens", 0},
+    {"max_new_tokens", 0},
+    {"bad_words_ids", 0},
+    {"suppress_tokens", 0},
+    {"begin_suppress_tokens", 0},
+    {"forced_bos_token_id", -1},
+    {"forced_eos_token_id", -1},
+    {"sequence_bias", 0},
+    {"exponential_decay_length_penalty", 0},
+    {"stop_strings", 0},
+    {"constraints", 0},
+    {"force_words_ids", 0},
+    {"dola_layers", 0},
+    {"watermarking_config", 0},
+};
+
+/// Notes what is recommended and not applied.
+void noteNotApplied(const ConfigFields &fields, const std::string &file,
+                    GenerationConfig &generation) {
+  for (const auto &[key, neutral] : kNotApplied)
+    if (fields.has(key) && !fields.isEmptyOr(key, neutral))
+      generation.warnings.push_back(file + " recommends \"" + std::string(key) +
+                                    "\": " + fields.shown(key) +
+                                    ", which is not applied");
+}
+
+/// Reads how to sample. Values out of range would fail every run.
 void readSampling(ConfigFields &fields, GenerationConfig &generation) {
   // Without `do_sample` the other keys are left over and mean nothing.
   if (!fields.flagOr("do_sample", false))
     return;
-  auto take = [&](const char *key, std::optional<double> &value) {
-    if (fields.has(key))
-      value = fields.numberOr(key, 0.0);
+  auto take = [&](const char *key, double least, double most,
+                  const std::string &range, std::optional<double> &value) {
+    if (!fields.has(key))
+      return;
+    double number = fields.numberOr(key, least);
+    // What is kept has 32 bits.
+    if (!(float(number) >= float(least) && number <= most))
+      fields.fail(key, "a number " + range);
+    value = number;
   };
-  take("temperature", generation.temperature);
-  take("top_p", generation.topP);
-  take("min_p", generation.minP);
+  // transformers' own default.
+  generation.temperature = 1.0;
+  take("temperature", 0, kMaxTemperature, "of 0 to 100",
+       generation.temperature);
+  take("top_p", std::numeric_limits<float>::denorm_min(), 1,
+       "above 0 and up to 1", generation.topP);
+  take("min_p", 0, 1, "of 0 to 1", generation.minP);
+  // Engines write -1 for all tokens, and 0.
   if (fields.has("top_k"))
-    generation.topK = fields.integer("top_k", 0, kMaxToken);
+    generation.topK =
+        std::max<int64_t>(fields.integer("top_k", -1, kMaxToken), 0);
 }
 
 void checkHeads(ConfigFields &fields, const ModelConfig &config) {
@@ -301,15 +360,24 @@ ConfigFields fieldsOf(const StrictJson &document) {
   return ConfigFields(document.root().get_object().value_unsafe());
 }
 
-Status parseConfig(std::string_view text, ModelConfig &config) {
+/// Without a file of its own, what is recommended stands in the config, as in
+/// transformers.
+Status parseConfig(std::string_view text, bool hasGeneration,
+                   ModelConfig &config) {
   MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(text));
   ConfigFields fields = fieldsOf(document);
-  return readConfig(fields, config);
+  MTP_RETURN_IF_ERROR(readConfig(fields, config));
+  if (hasGeneration)
+    return okStatus();
+  readSampling(fields, config.generation);
+  noteNotApplied(fields, config.file, config.generation);
+  return fields.status();
 }
 
 Status readGeneration(ConfigFields &fields, ModelConfig &config) {
   readTokens(fields, config.generation);
   readSampling(fields, config.generation);
+  noteNotApplied(fields, kGenerationFile, config.generation);
   return fields.status();
 }
 
@@ -371,7 +439,8 @@ Result<ModelConfig> parseModelConfig(std::string_view text,
                                      std::string file) {
   ModelConfig config;
   config.file = std::move(file);
-  MTP_RETURN_IF_ERROR(parseConfig(text, config).withContext(config.file));
+  MTP_RETURN_IF_ERROR(
+      parseConfig(text, !generation.empty(), config).withContext(config.file));
   Result<StrictJson> document =
       parseObject(generation.empty() ? "{}" : generation);
   if (!document)

@@ -87,6 +87,7 @@ DrafterConfig readDrafter(ConfigFields &fields) {
   DrafterConfig drafter;
   drafter.style = DrafterStyle::DeepSeek;
   drafter.modules = fields.integerOr(key, 0, kMostModules, 0);
+  drafter.key = key;
   drafter.isUnsaid =
       !fields.has(key) && !fields.isNull("num_nextn_predict_layers");
   // The module's hnorm was fitted to states after a final norm: the target's.

@@ -2,6 +2,8 @@
 
 #include "compiler/Import/StepRound.h"
 
+#include <algorithm>
+
 namespace mtp::importer {
 
 namespace {
@@ -46,9 +48,9 @@ const ModuleKeys &keysOf(DrafterStyle style) {
 
 /// Joins the next token's embedding and the hidden state.
 mlir::Value emitFusion(ModelContext &context, FunctionEmitter &emitter,
-                       const ModuleKeys &keys) {
+                       const ModuleKeys &keys, const OwnTables &own) {
   const ModelConfig &config = context.config;
-  mlir::Value e = emitter.embed(emitter.argument(0));
+  mlir::Value e = emitter.embed(emitter.argument(0), own.embedding);
   if (masksFirst(config.drafter))
     e = mlir::mtp::MaskFirstOp::create(context.builder, emitter.name("masked"),
                                        e.getType(), e, emitter.argument(2));
@@ -65,22 +67,25 @@ mlir::Value emitFusion(ModelContext &context, FunctionEmitter &emitter,
   return emitter.linear(joined, keys.projection, config.hidden);
 }
 
-} // namespace
-
-void emitModule(ModelContext &context) {
+/// The modules that have the same matrices of their own share a function.
+void emitModule(ModelContext &context, const OwnTables &own) {
   const ModelConfig &config = context.config;
   const ModuleKeys &keys = keysOf(config.drafter.style);
   std::vector<std::string> prefixes;
+  std::string name;
   for (int64_t d = 0; d < context.draft.modules; ++d)
-    prefixes.push_back(modulePrefix(context.config, d));
-  FunctionEmitter emitter(context, kModule,
+    if (config.drafter.own[size_t(d)] == own) {
+      prefixes.push_back(modulePrefix(config, d));
+      name = moduleFunction(context, d);
+    }
+  FunctionEmitter emitter(context, name,
                           {{"tokens", context.tokens()},
                            {"hidden", context.hidden()},
                            {"rows", context.rows()}},
                           {context.logits(), context.hidden()},
                           std::move(prefixes));
   emitter.function()->setAttr(mlir::mtp::kWiringAttr, wiringOf(context));
-  mlir::Value x = emitFusion(context, emitter, keys);
+  mlir::Value x = emitFusion(context, emitter, keys, own);
   // The layer's keys begin as the module's, or behind them.
   std::string layer = moduleLayerPrefix(config, 0);
   x = emitApply(context, layerFunction(config.drafterLayer),
@@ -89,7 +94,31 @@ void emitModule(ModelContext &context) {
           ->getResult(0);
   mlir::Value normed = emitter.norm(x, keys.finalNorm, config.normEps);
   mlir::Value carried = config.drafter.carriesNormed ? normed : x;
-  emitter.finish({emitter.head(normed), carried});
+  emitter.finish({emitter.head(normed, /*columns=*/0, own.head), carried});
+}
+
+/// The distinct matrices of modules, in the order of the modules.
+std::vector<OwnTables> distinctTables(const ModelContext &context) {
+  std::vector<OwnTables> distinct;
+  for (const OwnTables &own : context.config.drafter.own)
+    if (std::ranges::find(distinct, own) == distinct.end())
+      distinct.push_back(own);
+  return distinct;
+}
+
+} // namespace
+
+std::string moduleFunction(const ModelContext &context, int64_t module) {
+  std::vector<OwnTables> distinct = distinctTables(context);
+  const OwnTables &own = context.config.drafter.own[size_t(module)];
+  auto place = std::ranges::find(distinct, own) - distinct.begin();
+  std::string name = kModule.str();
+  return place == 0 ? name : name + "_" + std::to_string(place + 1);
+}
+
+void emitModules(ModelContext &context) {
+  for (const OwnTables &own : distinctTables(context))
+    emitModule(context, own);
 }
 
 mlir::FloatAttr leastProbability(ModelContext &context) {

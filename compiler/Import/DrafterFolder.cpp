@@ -6,6 +6,7 @@
 #include "compiler/Import/DrafterReaders.h"
 #include "compiler/Import/MetaConfig.h"
 #include "compiler/Weights/InputFile.h"
+#include "runtime/core/PathKind.h"
 
 #include <algorithm>
 #include <array>
@@ -126,7 +127,11 @@ recogniseTensors(const WeightSet *weights,
       return isThere(weights, {root + "norm.weight"}) ? FolderMethod::Eagle3
                                                       : FolderMethod::Eagle;
   }
-  if (isThere(weights, {"model.layers.0.input_layernorm.weight"}))
+  // A model, whose keys may lack its class's prefix.
+  if (isThere(weights, {"model.layers.0.input_layernorm.weight"}) ||
+      (isThere(weights, {"layers.0.input_layernorm.weight"}) &&
+       isThere(weights, {"norm.weight"}) &&
+       isThere(weights, {"embed_tokens.weight"})))
     return FolderMethod::Model;
   return std::nullopt;
 }
@@ -193,18 +198,7 @@ Result<std::vector<std::string>> findFiles(const std::string &folder) {
                            "medusa_lm_head.safetensors"})
     if (fs::exists(fs::path(folder) / name, error))
       return std::vector{(fs::path(folder) / name).string()};
-  for (const char *name :
-       {"pytorch_model.bin", "medusa_lm_head.pt", "consolidated.00.pth",
-        "pytorch_model.bin.index.json"})
-    if (fs::exists(fs::path(folder) / name, error))
-      return unimplemented(
-          "expected safetensors in \"" + folder + "\", got " + name +
-          ", which is not read since it may hold code; convert it with "
-          "tools/mtp-import/convert_torch.py " +
-          folder);
-  return notFound("expected model.safetensors, model.safetensors.index.json or "
-                  "medusa_lm_head.safetensors in \"" +
-                  folder + "\"");
+  return WeightSet::findFiles(folder);
 }
 
 } // namespace
@@ -279,6 +273,10 @@ Result<DrafterFolder> readDrafterFolder(const std::string &folder,
                                         std::optional<FolderMethod> method,
                                         bool hasWeights) {
   // Meta's checkpoints have another file.
+  std::string where = "--drafter \"" + folder + "\"";
+  PathUse use = hasWeights ? PathUse::Import : PathUse::ImportConfig;
+  if (Status status = checkPath(folder, use); !status.isOk())
+    return status.withContext("--drafter");
   std::error_code error;
   fs::path path = fs::path(folder) / "config.json";
   if (!fs::exists(path, error) &&
@@ -286,7 +284,6 @@ Result<DrafterFolder> readDrafterFolder(const std::string &folder,
     path.replace_filename("params.json");
   MTP_ASSIGN_OR_RETURN(std::string config,
                        readTextFile(path.string(), kMaxConfigBytes));
-  std::string where = "--drafter \"" + folder + "\"";
   std::vector<std::string> files;
   std::optional<WeightSet> weights;
   if (hasWeights) {

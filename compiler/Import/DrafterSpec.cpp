@@ -2,6 +2,7 @@
 
 #include "compiler/Import/DrafterSpec.h"
 
+#include "runtime/core/PathKind.h"
 #include "runtime/schema/Limits.h"
 
 #include <charconv>
@@ -116,6 +117,9 @@ Result<DrafterSpec> parseDrafterSpec(std::string_view text) {
     return spec;
   }
   std::error_code error;
+  if (std::filesystem::is_regular_file(text, error))
+    MTP_RETURN_IF_ERROR(
+        checkPath(std::string(text), PathUse::Import).withContext("--drafter"));
   if (!std::filesystem::is_directory(text, error))
     return unexpected("--drafter", text,
                       "lookup[:min,max], suffix, lookahead:W,N,G or a folder");

@@ -67,8 +67,12 @@ constexpr Sign kWeights[] = {
     {"0.0.linear.weight", "Medusa heads"},
     {"medusa_head.0.0.linear.weight", "Medusa heads"},
     {kHeadMark, "heads of a layer each"},
-    {"layers.0.self_attn.q_proj.weight", "a drafter of one layer"},
 };
+
+/// What all drafters' layers have, and those of a model that was saved without
+/// its class's prefix.
+constexpr Sign kBareLayer = {"layers.0.self_attn.q_proj.weight",
+                             "a drafter of one layer"};
 
 constexpr const char *kInstead =
     "import the model that it drafts for, with --drafter and this folder";
@@ -197,12 +201,21 @@ Status refuseDrafterWeights(const WeightTable &weights,
   if (weights.contains(layerPrefix(config, 0) +
                        config.named("post_attention_layernorm.weight")))
     return okStatus();
+  auto check = [&](const Sign &sign) -> Status {
+    if (!weights.contains(std::string(sign.text)))
+      return okStatus();
+    return unimplemented("expected the weights of a model, got \"" +
+                         std::string(sign.text) + "\" of " +
+                         std::string(sign.method) + "; " + kInstead);
+  };
   for (const Sign &sign : kWeights)
-    if (weights.contains(std::string(sign.text)))
-      return unimplemented("expected the weights of a model, got \"" +
-                           std::string(sign.text) + "\" of " +
-                           std::string(sign.method) + "; " + kInstead);
-  return okStatus();
+    MTP_RETURN_IF_ERROR(check(sign));
+  return check(kBareLayer);
+}
+
+bool hasDrafterWeights(const std::function<bool(const std::string &)> &has) {
+  return std::ranges::any_of(
+      kWeights, [&](const Sign &sign) { return has(std::string(sign.text)); });
 }
 
 void refuseForeignKeys(ConfigFields &fields) {

@@ -12,6 +12,7 @@
 #include "compiler/Import/ModelConfig.h"
 #include "compiler/Import/WeightTable.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ void refuseDrafter(ConfigFields &fields);
 /// drafters have that of a llama of one layer.
 Status refuseDrafterWeights(const WeightTable &weights,
                             const ModelConfig &config);
+
+/// Whether there is a weight that drafters have and models do not.
+bool hasDrafterWeights(const std::function<bool(const std::string &)> &has);
 
 /// Fails at a key that changes a model's results and that no imported family
 /// has, unless its value asks for nothing. Their classes in transformers do not

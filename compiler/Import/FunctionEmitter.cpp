@@ -126,9 +126,9 @@ mlir::Value FunctionEmitter::weight(llvm::StringRef key,
       nullptr, nullptr, nullptr, nullptr, count);
 }
 
-mlir::Value FunctionEmitter::embed(mlir::Value tokens) {
-  mlir::Value table =
-      weight("/" + context.keys.embedding, {config().vocab, config().hidden});
+mlir::Value FunctionEmitter::embed(mlir::Value tokens, const std::string &key) {
+  mlir::Value table = weight(key.empty() ? "/" + context.keys.embedding : key,
+                             {config().vocab, config().hidden});
   return mlir::mtp::EmbedOp::create(builder(), name("e"), context.hidden(),
                                     tokens, table);
 }
@@ -211,11 +211,12 @@ mlir::Value FunctionEmitter::gated(mlir::Value x, llvm::StringRef key,
   return linear(inner, key.str() + "down_proj", widthOf(x));
 }
 
-mlir::Value FunctionEmitter::head(mlir::Value x, int64_t columns) {
+mlir::Value FunctionEmitter::head(mlir::Value x, int64_t columns,
+                                  const std::string &key) {
   if (columns == 0)
     columns = config().vocab;
-  mlir::Value matrix =
-      weight("/" + context.keys.head, {columns, config().hidden});
+  mlir::Value matrix = weight(key.empty() ? "/" + context.keys.head : key,
+                              {columns, config().hidden});
   return mlir::mtp::LinearOp::create(
       builder(), name("logits"), activation(columns), x, matrix, mlir::Value(),
       mlir::mtp::ProjectionRoleAttr::get(builder().getContext(),

@@ -3,6 +3,7 @@
 #include "compiler/Import/Importer.h"
 
 #include "compiler/Driver/Imports.h"
+#include "compiler/Import/Checkpoint.h"
 #include "compiler/Import/ConfigReader.h"
 #include "compiler/Import/DraftPlan.h"
 #include "compiler/Import/ForeignConfig.h"
@@ -12,6 +13,7 @@
 #include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Weights/InputFile.h"
+#include "runtime/core/PathKind.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -30,16 +32,23 @@ constexpr const char *kIdsOnly = "the model will take and give token ids only";
 
 Result<int64_t> planContext(const ModelConfig &config,
                             const ImportOptions &options) {
-  int64_t most = config.maxPositions;
+  // Authors say to add "rope_scaling" and to leave the limit alone.
+  int64_t scaled = config.rope.scaledPositions;
+  int64_t trained = std::max(config.maxPositions, scaled);
+  int64_t most = trained;
   if (config.plainPositions > 0)
     most = std::min(most, config.plainPositions);
   if (!options.maxContext)
     return std::min(kDefaultContext, most);
-  if (*options.maxContext > config.maxPositions)
-    return outOfRange("--max-context: expected at most the config's " +
-                      std::string(config.positionsKey) + " " +
-                      std::to_string(config.maxPositions) + ", got " +
+  if (*options.maxContext > trained) {
+    std::string limit = scaled > config.maxPositions
+                            ? "\"original_max_position_embeddings\" times the "
+                              "\"factor\" of its rotary scaling,"
+                            : std::string(config.positionsKey);
+    return outOfRange("--max-context: expected at most the config's " + limit +
+                      " " + std::to_string(trained) + ", got " +
                       std::to_string(*options.maxContext));
+  }
   if (*options.maxContext > most)
     return unimplemented("--max-context: expected at most " +
                          std::to_string(most) +
@@ -135,7 +144,7 @@ void emitCaches(ModelContext &context) {
 void emitFunctions(ModelContext &context) {
   emitModelFunctions(context);
   if (context.draft.modules > 0)
-    emitModule(context);
+    emitModules(context);
   if (context.draft.folder)
     emitFolderFunctions(context);
 }
@@ -207,9 +216,8 @@ void checkChatTemplate(const std::string &folder,
 }
 
 /// Names the checkpoint's folder as the tokenizer's, if it has one. mtpc reads
-/// the file; here it is only opened, since one that was not downloaded is
-/// better missed now. vocab.json with merges.txt will not do: a family's
-/// pattern and special tokens are not in them.
+/// the file; here it is read to see that it can be. vocab.json with merges.txt
+/// will not do: a family's pattern and special tokens are not in them.
 Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
                      const std::string &folder, const ImportOptions &options) {
   std::vector<std::string> files = findTokenizerFiles(folder);
@@ -221,14 +229,12 @@ Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
     return okStatus();
   }
   MTP_RETURN_IF_ERROR(InputFile::open(files.front()).status());
-  // Of these formats some variants are not read.
-  if (fs::path(files.front()).extension() == ".model") {
-    Result<std::string> tables = buildTokenizerTables(folder);
-    if (!tables) {
-      warn(options, "no tokenizer that can be read in \"" + folder +
-                        "\": " + tables.status().toString() + "; " + kIdsOnly);
-      return okStatus();
-    }
+  // Of all formats some variants are not read, which mtpc would say late.
+  Result<std::string> tables = buildTokenizerTables(folder);
+  if (!tables) {
+    warn(options, "no tokenizer that can be read in \"" + folder +
+                      "\": " + tables.status().toString() + "; " + kIdsOnly);
+    return okStatus();
   }
   MTP_ASSIGN_OR_RETURN(std::string relative, relativePath(folder, options));
   module->setAttr(mlir::mtp::kTokenizerAttr,
@@ -343,15 +349,6 @@ void findStackedExperts(ModelConfig &config, const WeightTable &weights) {
 Result<SharedKeys> consultWeights(ModelConfig &config,
                                   const WeightTable &weights,
                                   const ImportOptions &options) {
-  auto isThere = [&](const KeyLayout &layout) {
-    return weights.contains(layout.embedding()) ||
-           weights.contains(layout.head);
-  };
-  auto found = std::ranges::find_if(config.layouts, isThere);
-  if (found != config.layouts.end())
-    config.layouts = {*found};
-  if (config.drafter.isUnsaid && weights.contains(moduleMark(config, 0)))
-    config.drafter.modules = 1;
   if (options.hasWeights)
     findStackedExperts(config, weights);
   SharedKeys keys = {config.keys().embedding(), config.keys().head};
@@ -388,11 +385,12 @@ Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
                     !context.draft.confidence &&
                     rest.find("confidence_head.proj.") != rest.npos;
     bool isKnown = isChosen || rest == "d2t" || rest == "t2d" ||
-                   rest.ends_with("embed_tokens.weight") ||
                    rest.ends_with("rotary_emb.inv_freq");
-    if (rest.ends_with("lm_head.weight")) {
-      Result<bool> isCopy = context.weights.areEqual(key, context.keys.head);
-      isKnown = isCopy && *isCopy;
+    bool isHead = rest.ends_with("lm_head.weight");
+    if (isHead || rest.ends_with("embed_tokens.weight")) {
+      Result<bool> isCopy = context.weights.areEqual(
+          key, isHead ? context.keys.head : context.keys.embedding);
+      isKnown = isCopy.isOk() && *isCopy;
     }
     bool isTargets = context.draft.folder->isTargets(rest);
     if (!isKnown && !(isTargets && context.draft.folder->isInline))
@@ -511,37 +509,58 @@ Result<std::optional<DrafterFolder>> readFolder(const std::string &target,
   return std::optional(std::move(folder));
 }
 
-Result<mlir::OwningOpRef<mlir::ModuleOp>>
-emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
-          ImportOptions options) {
+/// Reads what the config says and settles what it leaves to the files, which
+/// `weights` opens.
+Result<ModelConfig> readModel(const std::string &folder, ImportOptions &options,
+                              std::optional<WeightTable> &weights) {
+  MTP_RETURN_IF_ERROR(checkPath(
+      folder, options.hasWeights ? PathUse::Import : PathUse::ImportConfig));
   Result<ModelConfig> config = readModelConfig(folder);
   if (!config)
     return config.status().withContext("\"" + folder + "\"");
-  WeightTable weights(config->storedType, options.matrixType);
+  for (const std::string &text : config->generation.warnings)
+    warn(options, text);
+  weights.emplace(config->storedType, options.matrixType);
   if (options.hasWeights)
-    MTP_RETURN_IF_ERROR(weights.open(folder));
-  countMetaLayers(*config, weights);
+    MTP_RETURN_IF_ERROR(weights->open(folder));
+  settleLayout(*config,
+               [&](const std::string &key) { return weights->contains(key); });
+  countMetaLayers(*config, *weights);
   // A model that was trained so drafts by its own heads.
   if (config->hasHeads && options.drafter.kind == DrafterKind::Modules &&
       options.maxK.value_or(1) > 0)
     options.drafter = {DrafterKind::Folder, {}, {}, folder};
-  MTP_RETURN_IF_ERROR(refuseDrafterWeights(weights, *config));
+  MTP_RETURN_IF_ERROR(refuseDrafterWeights(*weights, *config));
   if (!options.hasWeights && config->layers.size() == 1)
     warn(options, "config.json describes a model of one layer; that of an "
                   "EAGLE drafter reads the same, and without weights nothing "
                   "tells them apart");
+  MTP_RETURN_IF_ERROR(findModules(folder, *config, *weights));
+  return config;
+}
+
+Result<mlir::OwningOpRef<mlir::ModuleOp>>
+emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
+          ImportOptions options) {
+  std::optional<WeightTable> opened;
+  MTP_ASSIGN_OR_RETURN(ModelConfig config, readModel(folder, options, opened));
+  WeightTable &weights = *opened;
   MTP_ASSIGN_OR_RETURN(SharedKeys keys,
-                       consultWeights(*config, weights, options));
+                       consultWeights(config, weights, options));
   MTP_ASSIGN_OR_RETURN(std::optional<DrafterFolder> drafter,
-                       readFolder(folder, *config, options, weights, keys));
+                       readFolder(folder, config, options, weights, keys));
   MTP_ASSIGN_OR_RETURN(
       DraftPlan draft,
-      planDrafts(*config, drafter ? &*drafter : nullptr, options));
-  MTP_ASSIGN_OR_RETURN(draft.maxContext, planContext(*config, options));
+      planDrafts(config, drafter ? &*drafter : nullptr, options));
+  MTP_ASSIGN_OR_RETURN(draft.maxContext, planContext(config, options));
+  if (options.hasWeights)
+    MTP_RETURN_IF_ERROR(checkModules(config, weights, draft.modules));
+  MTP_RETURN_IF_ERROR(
+      findOwnTables(config, weights, draft.modules, keys.embedding, keys.head));
 
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(mlir::UnknownLoc::get(&mlirContext));
-  ModelContext context{*config,
+  ModelContext context{config,
                        draft,
                        std::move(keys),
                        weights,

@@ -45,6 +45,22 @@ struct ExpertWeights {
 };
 } // namespace
 
+/// Gives the matrices of experts, which one op takes, the widest type among
+/// them.
+static ExpertWeights unifyTypes(FunctionEmitter &emitter,
+                                ExpertWeights weights) {
+  auto elementOf = [](mlir::Value value) {
+    return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+  };
+  mlir::Type first = elementOf(weights.gate);
+  if (first == elementOf(weights.up) && first == elementOf(weights.down))
+    return weights;
+  for (mlir::Value value : {weights.gate, weights.up, weights.down})
+    value.setType(llvm::cast<mlir::RankedTensorType>(value.getType())
+                      .clone(emitter.builder().getF32Type()));
+  return weights;
+}
+
 static ExpertWeights emitExpertWeights(FunctionEmitter &emitter,
                                        bool isStacked) {
   const MoeConfig &moe = *emitter.config().moe;
@@ -95,7 +111,8 @@ void emitExperts(ModelContext &context, bool isStacked) {
   mlir::Value normed =
       emitter.norm(x, "post_attention_layernorm", context.config.normEps);
   auto route = emitRoute(context, emitter, normed);
-  ExpertWeights weights = emitExpertWeights(emitter, isStacked);
+  ExpertWeights weights =
+      unifyTypes(emitter, emitExpertWeights(emitter, isStacked));
   mlir::Value shared = emitShared(emitter, normed);
   mlir::Value out = mlir::mtp::MoeExpertsOp::create(
       context.builder, emitter.name("y"), context.hidden(), normed,

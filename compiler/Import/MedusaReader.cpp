@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Import/Checkpoint.h"
 #include "compiler/Import/ConfigFamilies.h"
 #include "compiler/Import/DrafterReaders.h"
 
@@ -113,13 +114,17 @@ Status readDraftModel(DrafterSource &source, DrafterFolder &drafter) {
       source.fields, source.fields.text("model_type"), drafter.layers));
   MTP_RETURN_IF_ERROR(refuseRecurrence(drafter));
   drafter.format = "a model's format";
+  if (source.weights)
+    settleLayout(drafter.layers,
+                 [&](const std::string &key) { return source.contains(key); });
   for (size_t i = 0; i < drafter.layers.layers.size(); ++i)
     drafter.layerPrefixes.push_back(layerPrefix(drafter.layers, int64_t(i)));
-  drafter.embedding = "model.embed_tokens.weight";
-  drafter.head = drafter.layers.isTied ||
-                         !(source.contains("lm_head.weight") || !source.weights)
-                     ? drafter.embedding
-                     : "lm_head.weight";
+  const KeyLayout &keys = drafter.layers.keys();
+  drafter.embedding = keys.embedding();
+  drafter.head =
+      drafter.layers.isTied || !(source.contains(keys.head) || !source.weights)
+          ? drafter.embedding
+          : keys.head;
   drafter.layers.drafter.modules = 0;
   return checkEqual("vocab_size", drafter.layers.vocab, source.target.vocab);
 }

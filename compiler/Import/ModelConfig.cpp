@@ -27,7 +27,8 @@ std::string modulePrefix(const ModelConfig &config, int64_t module) {
     return config.keys().trunk + "mtp_layers." + std::to_string(module) + ".";
   // A checkpoint's second module would share all but the layer.
   if (config.drafter.style == DrafterStyle::Qwen)
-    return module == 0 ? "mtp." : "mtp.layers." + std::to_string(module) + ".";
+    return config.drafter.root +
+           (module == 0 ? "" : "layers." + std::to_string(module) + ".");
   return layerPrefix(config, int64_t(config.layers.size()) + module);
 }
 

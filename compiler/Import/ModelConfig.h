@@ -34,6 +34,9 @@ struct RopeConfig {
   double attentionFactor = 1.0;
   int64_t originalMaxPosition = 0;
   bool truncate = true;
+  /// linear and yarn: the original positions times the factor, which the model
+  /// was made for, whatever its config's limit says. 0: other scalings.
+  int64_t scaledPositions = 0;
   /// What the scaling asks to multiply the attention's scale by.
   double scaleFactor = 1.0;
 };
@@ -109,14 +112,30 @@ enum class DrafterStyle {
   Qwen,     ///< fc [e, h], in front of all layers' keys; nothing is masked.
 };
 
+/// Keys of a module's own matrices behind its prefix; empty where it has the
+/// model's.
+struct OwnTables {
+  std::string embedding, head;
+
+  bool operator==(const OwnTables &) const = default;
+};
+
 struct DrafterConfig {
   DrafterStyle style = DrafterStyle::None;
   int64_t modules = 0;
+  /// The config's key of the number of modules, for messages.
+  std::string_view key = "num_nextn_predict_layers";
   /// The config does not say how many; `modules` is 0 then. A checkpoint may
   /// have one all the same.
   bool isUnsaid = false;
   /// The hidden state handed on is the one after the module's final norm.
   bool carriesNormed = true;
+  /// The config says that modules have an embedding of their own.
+  bool ownsEmbedding = false;
+  /// What stands in front of the keys of Qwen's modules.
+  std::string root = "mtp.";
+  /// Of each module that drafts, once the weights were looked at.
+  std::vector<OwnTables> own;
 };
 
 /// The keys of what is not in a layer.
@@ -150,6 +169,8 @@ struct GenerationConfig {
   std::vector<int32_t> eos;
   std::optional<double> temperature, topP, minP;
   std::optional<int64_t> topK;
+  /// What is recommended and not applied, as warnings.
+  std::vector<std::string> warnings;
 };
 
 struct ModelConfig {

@@ -145,7 +145,8 @@ public:
   mlir::Value argument(unsigned index) { return func.getArgument(index); }
   void finish(mlir::ValueRange results);
 
-  mlir::Value embed(mlir::Value tokens);
+  /// By the shared embedding, or by that of a key.
+  mlir::Value embed(mlir::Value tokens, const std::string &key = "");
   /// Multiplies by `KEY.weight`, and adds `KEY.bias`.
   mlir::Value linear(mlir::Value x, llvm::StringRef key, int64_t outputs,
                      bool hasBias = false);
@@ -166,8 +167,9 @@ public:
   /// down(silu(gate x) * up x), of the weights `KEYgate_proj` and so on.
   mlir::Value gated(mlir::Value x, llvm::StringRef key, int64_t width);
   /// Logits of normalised hidden states, of so many columns if not one for each
-  /// token.
-  mlir::Value head(mlir::Value x, int64_t columns = 0);
+  /// token, by the shared head or by that of a key.
+  mlir::Value head(mlir::Value x, int64_t columns = 0,
+                   const std::string &key = "");
   /// A weight of `shape`, or `stack` of them for the "{}" in the key.
   mlir::Value weight(llvm::StringRef key, llvm::ArrayRef<int64_t> shape,
                      int64_t stack = 0);
@@ -214,8 +216,11 @@ void emitTarget(ModelContext &context);
 /// @target, and the functions that it applies; those of MTP modules' layers,
 /// too.
 void emitModelFunctions(ModelContext &context);
-/// @module: one MTP module.
-void emitModule(ModelContext &context);
+/// @module: MTP modules; those with matrices of their own in functions of their
+/// own.
+void emitModules(ModelContext &context);
+/// The function of a module.
+std::string moduleFunction(const ModelContext &context, int64_t module);
 /// The round that drafts, verifies, accepts and commits.
 void emitRound(ModelContext &context);
 

@@ -101,11 +101,12 @@ void readModule(ConfigFields &fields, ModelConfig &config) {
   DrafterConfig &drafter = config.drafter;
   drafter.style = DrafterStyle::Qwen;
   drafter.modules = fields.integerOr(key, 0, kMostModules, 0);
+  drafter.key = key;
   // vLLM would share all but the layer; no checkpoint has several.
   if (drafter.modules > 1)
     fields.fail(key, "0 or 1");
   drafter.isUnsaid = !fields.has(key) && !fields.isNull(key);
-  fields.expectFlag("mtp_use_dedicated_embeddings", false);
+  drafter.ownsEmbedding = fields.flagOr("mtp_use_dedicated_embeddings", false);
   // transformers and vLLM hand on the state after the final norm.
   fields.expectFlag("mtp_hidden_states_post_norm", true);
   config.drafterLayer = config.layers.front();

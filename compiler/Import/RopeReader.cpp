@@ -9,6 +9,8 @@ namespace mtp::importer {
 
 namespace {
 
+constexpr int64_t kMostPositions = int64_t(1) << 31;
+
 /// YaRN's magnitude correction, as its paper has it.
 double magnitude(double factor, double weight) {
   return factor <= 1.0 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
@@ -17,11 +19,15 @@ double magnitude(double factor, double weight) {
 /// A top-level value outranks the one beside the scaling, as in transformers.
 int64_t readOriginalMax(ConfigFields &fields, ConfigFields &scaling,
                         const ModelConfig &config) {
-  constexpr int64_t kMost = int64_t(1) << 31;
   const char *key = "original_max_position_embeddings";
   if (fields.has(key))
-    return fields.integer(key, 1, kMost);
-  return scaling.integerOr(key, 1, kMost, config.maxPositions);
+    return fields.integer(key, 1, kMostPositions);
+  return scaling.integerOr(key, 1, kMostPositions, config.maxPositions);
+}
+
+/// How many positions a scaling of frequencies by a factor reaches.
+int64_t scaledPositions(int64_t original, double factor) {
+  return int64_t(std::min(double(original) * factor, double(kMostPositions)));
 }
 
 void readLlama3(ConfigFields &fields, ConfigFields &scaling,
@@ -63,6 +69,7 @@ void readYarn(ConfigFields &fields, ConfigFields &scaling,
           ? magnitude(rope.factor, mscale) / magnitude(rope.factor, mscaleAll)
           : magnitude(rope.factor, 1.0);
   rope.attentionFactor = scaling.positiveOr("attention_factor", implied);
+  rope.scaledPositions = scaledPositions(rope.originalMaxPosition, rope.factor);
 }
 
 /// The scaling of frequencies. Leaves `rope.factor` at 1 where there is none.
@@ -72,6 +79,8 @@ void readScaling(ConfigFields &fields, ConfigFields &scaling, const char *key,
   if (type == "linear") {
     rope.scaling = RopeScalingKind::Linear;
     rope.factor = scaling.positive("factor");
+    rope.scaledPositions =
+        scaledPositions(readOriginalMax(fields, scaling, config), rope.factor);
   } else if (type == "dynamic") {
     // Frequencies change only beyond max_position_embeddings, and no context is
     // compiled for more.

@@ -16,7 +16,7 @@ bool isOfMethod(const ModelContext &context, FolderMethod method) {
 
 mlir::Operation *emitModuleStep(ModelContext &context, mlir::ValueRange inputs,
                                 int64_t module) {
-  return emitApply(context, kModule, inputs,
+  return emitApply(context, moduleFunction(context, module), inputs,
                    {context.logits(), context.hidden()}, "step",
                    modulePrefix(context.config, module), kDrafterCache, module);
 }

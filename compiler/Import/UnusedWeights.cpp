@@ -2,6 +2,8 @@
 
 #include "compiler/Import/UnusedWeights.h"
 
+#include "compiler/Import/Checkpoint.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -48,13 +50,6 @@ std::optional<int64_t> moduleOf(std::string_view key,
   return std::nullopt;
 }
 
-/// Copies of what the modules share with the target; transformers and the
-/// reference code take the target's.
-bool isSharedCopy(std::string_view key) {
-  return key.ends_with(".embed_tokens.weight") ||
-         key.ends_with(".shared_head.head.weight");
-}
-
 /// Whether a key is of another part of a model that has the text model as one
 /// of its own: of images, say.
 bool isOtherPart(std::string_view key, const ModelConfig &config) {
@@ -77,7 +72,8 @@ UnusedWeights findUnusedWeights(const WeightTable &weights,
     // Modules that the config knows are left out by --k or the policy.
     bool isLeftOut = module && *module >= choice.modules &&
                      (choice.isAsked || *module < config.drafter.modules);
-    if (isLeftOut || (module && isSharedCopy(key)))
+    // Tables of modules that draft are used if they differ from the model's.
+    if (isLeftOut || (module && isTable(key)))
       continue;
     bool isInModel = isInLayer(key) && !isOtherPart(key, config);
     (isInModel ? unused.inLayers : unused.elsewhere).push_back(std::move(key));

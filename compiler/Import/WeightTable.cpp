@@ -39,6 +39,12 @@ Status WeightTable::open(const std::string &folder) {
   return okStatus();
 }
 
+Status
+WeightTable::openBeside(const std::string &folder,
+                        const std::function<bool(std::string_view)> &isWanted) {
+  return weights ? weights->addBeside(folder, isWanted) : okStatus();
+}
+
 Status WeightTable::addDrafter(const std::vector<std::string> &files,
                                const std::string &prefix) {
   std::vector<std::string> all = sources();
@@ -58,13 +64,22 @@ bool WeightTable::contains(const std::string &key) const {
   return weights && weights->contains(key);
 }
 
+bool WeightTable::containsUnder(const std::string &prefix) const {
+  if (!weights)
+    return false;
+  auto next = weights->keys().lower_bound(prefix);
+  return next != weights->keys().end() && next->first.starts_with(prefix);
+}
+
 Result<bool> WeightTable::areEqual(const std::string &a,
                                    const std::string &b) const {
   MTP_ASSIGN_OR_RETURN(TensorView left, weights->get(a));
   MTP_ASSIGN_OR_RETURN(TensorView right, weights->get(b));
   if (!std::ranges::equal(left.shape, right.shape))
     return false;
-  if (left.type == right.type && std::ranges::equal(left.bytes, right.bytes))
+  // Bytes of FP8 mean nothing without their scales.
+  if (left.type == right.type && left.type != WeightType::F8E4M3 &&
+      std::ranges::equal(left.bytes, right.bytes))
     return true;
   // Types may differ, and so do the bytes of the two zeros.
   auto rows = [&](const std::string &key) {
@@ -91,10 +106,10 @@ std::vector<std::string> WeightTable::unused() const {
     return keys;
   for (const auto &[key, file] : weights->keys()) {
     constexpr std::string_view kScales = "_scale_inv";
-    std::string_view scaled = key;
-    if (scaled.ends_with(kScales))
-      scaled.remove_suffix(kScales.size());
-    if (!used.contains(key) && !used.contains(scaled))
+    bool isScale =
+        key.ends_with(kScales) &&
+        weights->contains(key.substr(0, key.size() - kScales.size()));
+    if (!isScale && !used.contains(key) && weights->isListed(key))
       keys.push_back(key);
   }
   return keys;
@@ -164,21 +179,13 @@ Result<WeightType> WeightTable::resolve(std::span<const std::string> prefixes,
           "config key \"dtype\" or \"torch_dtype\"");
     return type;
   }
+  // Of two types the wider one holds both exactly.
   std::optional<WeightType> common;
-  std::string first;
   for (const std::string &prefix : prefixes)
     for (int64_t i = 0; i < std::max<int64_t>(stack, 1); ++i) {
-      std::string full = expand(prefix, key, i);
-      MTP_ASSIGN_OR_RETURN(WeightType type, check(full, shape));
-      if (!common) {
-        common = type;
-        first = full;
-      } else if (*common != type) {
-        return invalidArgument(
-            "weight \"" + full + "\": expected to be kept as " +
-            std::string(toString(*common)) + " like \"" + first + "\", got " +
-            std::string(toString(type)));
-      }
+      MTP_ASSIGN_OR_RETURN(WeightType type,
+                           check(expand(prefix, key, i), shape));
+      common = common.value_or(type) == type ? type : WeightType::F32;
     }
   if (!common)
     return internalError("weight \"" + key + "\" is used under no prefix");

@@ -7,6 +7,7 @@
 #include "runtime/core/Result.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -28,6 +29,10 @@ public:
   /// Opens the checkpoint in a folder; from now on weights must exist.
   Status open(const std::string &folder);
 
+  /// Adds files of a folder with a wanted key (WeightSet::addBeside()).
+  Status openBeside(const std::string &folder,
+                    const std::function<bool(std::string_view)> &isWanted);
+
   /// Opens a drafter's files beside it, whose keys begin with `prefix`. F16
   /// matrices of theirs are kept as BF16: drafts decide no token.
   Status addDrafter(const std::vector<std::string> &files,
@@ -35,7 +40,7 @@ public:
 
   /// The type (BF16 or F32) to keep a weight in. It must be there with `shape`
   /// under every prefix and, with `stack` > 0, for every number in place of
-  /// "{}", and all of these must be kept in one type.
+  /// "{}". If these are of different types, the wider one is kept.
   Result<WeightType> resolve(std::span<const std::string> prefixes,
                              const std::string &key,
                              std::span<const int64_t> shape, int64_t stack);
@@ -45,12 +50,17 @@ public:
   /// What stands in front of the keys of each; empty where all have nothing.
   const std::vector<std::string> &prefixes() const { return filePrefixes; }
 
+  /// Whether there is a checkpoint.
+  bool isOpen() const { return weights.has_value(); }
   /// Whether the checkpoint has a key; without a checkpoint none is there.
   bool contains(const std::string &key) const;
+  /// Whether the checkpoint has a key that begins so.
+  bool containsUnder(const std::string &prefix) const;
   /// Whether two tensors have the same shape and the same values.
   Result<bool> areEqual(const std::string &a, const std::string &b) const;
   /// The keys that no call of resolve() named, sorted, without the scales of
-  /// weights that were resolved.
+  /// other weights, which follow these, and without what an index does not
+  /// name.
   std::vector<std::string> unused() const;
 
 private:

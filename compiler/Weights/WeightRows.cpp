@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <vector>
 
 namespace mtp {
 
@@ -90,6 +90,19 @@ Status checkPicks(std::span<const int32_t> picks, int64_t height) {
   return okStatus();
 }
 
+/// Says what an FP8 tensor has in place of scales that are read.
+Status missingScales(const WeightSet &weights, const std::string &key) {
+  std::string wanted = "expected scales of blocks of 128 x 128 at \"" + key +
+                       "_scale_inv\", got ";
+  std::string stem = key.substr(0, key.rfind('.') + 1);
+  for (const std::string &other :
+       {key + "_scale", stem + "scale", stem + "scale_inv"})
+    if (weights.contains(other))
+      return unimplemented(wanted + "\"" + other +
+                           "\", which has another form");
+  return notFound(wanted + "none");
+}
+
 } // namespace
 
 Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
@@ -130,7 +143,7 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
       rows.height = int64_t(source.picks.size());
     }
     if (tensor.type == WeightType::F8E4M3)
-      return rows.findScales(weights, key, tensor.shape[0]);
+      return rows.findScales(weights, key, source, tensor.shape[0]);
     return okStatus();
   };
   Status status = check();
@@ -150,20 +163,38 @@ WeightRows WeightRows::random(const RandomMatrix &values, int64_t rows,
 }
 
 Status WeightRows::findScales(const WeightSet &weights, const std::string &key,
-                              int64_t tensorRows) {
-  MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(key + "_scale_inv"));
+                              const WeightSource &source, int64_t tensorRows) {
+  std::string name = key + "_scale_inv";
+  if (!weights.contains(name))
+    return missingScales(weights, key);
+  MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(name));
   scaleCols = ceilDiv(tensorCols, kScaleBlock);
-  const std::array<int64_t, 2> shape = {ceilDiv(tensorRows, kScaleBlock),
-                                        scaleCols};
-  if (tensor.type != WeightType::F32 ||
-      !std::equal(shape.begin(), shape.end(), tensor.shape.begin(),
-                  tensor.shape.end()))
-    return invalidArgument("expected scales F32 " + formatShape(shape) +
-                           " for blocks of 128 x 128, got " +
-                           std::string(toString(tensor.type)) + " " +
-                           formatShape(tensor.shape));
+  // Of matrices in one tensor each has blocks of its own.
+  bool isStack = tensor.shape.size() == 3 && source.headStride > 0;
+  matrixRows = isStack ? source.headStride : tensorRows;
+  scaleRows = ceilDiv(matrixRows, kScaleBlock);
+  std::vector<int64_t> shape = {scaleRows, scaleCols};
+  if (isStack)
+    shape.insert(shape.begin(), tensorRows / matrixRows);
+  if (!isReadableScale(tensor.type) || !std::ranges::equal(shape, tensor.shape))
+    return invalidArgument(
+        "expected scales F32, BF16, F16 or F8_E8M0 " + formatShape(shape) +
+        " for blocks of 128 x 128 at \"" + name + "\", got " +
+        std::string(toString(tensor.type)) + " " + formatShape(tensor.shape));
+  scaleType = tensor.type;
   scales = tensor.bytes.data();
   return okStatus();
+}
+
+float WeightRows::scaleAt(int64_t row, int64_t block) const {
+  int64_t scaleRow =
+      row / matrixRows * scaleRows + row % matrixRows / kScaleBlock;
+  float scale;
+  decodeElements(scaleType,
+                 scales +
+                     (scaleRow * scaleCols + block) * (bitWidth(scaleType) / 8),
+                 1, &scale);
+  return scale;
 }
 
 void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
@@ -180,11 +211,7 @@ void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
   for (int64_t i = 0; i < count;) {
     int64_t block = (col + i) / kScaleBlock;
     int64_t end = std::min(count, (block + 1) * kScaleBlock - col);
-    float scale;
-    std::memcpy(&scale,
-                scales + ((row / kScaleBlock) * scaleCols + block) *
-                             int64_t(sizeof(float)),
-                sizeof(scale));
+    float scale = scaleAt(row, block);
     for (; i < end; ++i)
       out[i] *= scale;
   }

@@ -13,7 +13,7 @@ namespace mtp {
 class WeightRows {
 public:
   /// Finds the tensor and checks type, rank and bounds. FP8 tensors are scaled
-  /// by `KEY_scale_inv`, one f32 per block of 128 x 128.
+  /// by `KEY_scale_inv`, one number per block of 128 x 128.
   static Result<WeightRows> resolve(const WeightSet &weights,
                                     const WeightSource &source, int64_t stack);
 
@@ -36,7 +36,8 @@ private:
   /// Widens a run of one row of the tensor, both relative to the rectangle.
   void readRun(int64_t row, int64_t col, int64_t count, float *out) const;
   Status findScales(const WeightSet &weights, const std::string &key,
-                    int64_t tensorRows);
+                    const WeightSource &source, int64_t tensorRows);
+  float scaleAt(int64_t row, int64_t block) const;
 
   WeightType type = WeightType::F32;
   const uint8_t *bytes = nullptr; ///< Of the whole tensor; null: random.
@@ -47,7 +48,9 @@ private:
   bool isTransposed = false;
   std::vector<int32_t> picks;      ///< Rows in place of all, if not empty.
   const uint8_t *scales = nullptr; ///< FP8 only.
-  int64_t scaleCols = 0;
+  WeightType scaleType = WeightType::F32;
+  int64_t matrixRows = 0;               ///< Of each matrix of a stack.
+  int64_t scaleRows = 0, scaleCols = 0; ///< Of its scales.
 };
 
 } // namespace mtp

@@ -5,6 +5,7 @@
 #include "compiler/Weights/Json.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <system_error>
 
@@ -55,6 +56,103 @@ Result<std::string> resolveShard(const fs::path &folder,
                          " is a link that leaves the folder");
 }
 
+/// The shard of each key by an index. Python wrote it: of a key that is there
+/// twice the last value counts.
+using ShardMap = std::map<std::string, std::string>;
+
+Result<ShardMap> readWeightMap(const std::string &path) {
+  MTP_ASSIGN_OR_RETURN(std::string text, readTextFile(path, kMaxIndexBytes));
+  Result<StrictJson> document =
+      StrictJson::parse(text, kMaxIndexDepth, JsonDialect::Python);
+  if (!document)
+    return document.status().withContext(inQuotes(path));
+  simdjson::dom::object root, weightMap;
+  std::optional<simdjson::dom::element> value;
+  if (!document->root().get_object().get(root))
+    value = findLast(root, "weight_map");
+  if (!value || value->get_object().get(weightMap))
+    return invalidArgument(inQuotes(path) +
+                           ": expected an object in \"weight_map\"");
+  ShardMap shards;
+  for (auto field : weightMap) {
+    std::string_view name;
+    if (field.value.get_string().get(name))
+      return invalidArgument(inQuotes(path) + ": expected a file name at " +
+                             inQuotes(field.key) + ", got " +
+                             describe(field.value));
+    shards[std::string(field.key)] = name;
+  }
+  return shards;
+}
+
+/// The safetensors files in a folder, sorted.
+std::vector<std::string> listFiles(const std::string &folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  fs::directory_iterator it(folder, error), end;
+  for (; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".safetensors")
+      paths.push_back(it->path().string());
+  std::ranges::sort(paths);
+  return paths;
+}
+
+/// A file's place in a set: "model-00002-of-00003.safetensors".
+struct Shard {
+  std::string stem; ///< "model-", and what tells this set from another.
+  unsigned number = 0, count = 0;
+};
+
+std::optional<Shard> parseShard(const std::string &path) {
+  std::string name = fs::path(path).stem().string();
+  size_t of = name.rfind("-of-");
+  size_t dash = of == name.npos ? name.npos : name.rfind('-', of - 1);
+  if (dash == name.npos)
+    return std::nullopt;
+  auto number = [&](size_t begin, size_t end, unsigned &value) {
+    auto [last, error] =
+        std::from_chars(name.data() + begin, name.data() + end, value);
+    return error == std::errc() && last == name.data() + end;
+  };
+  Shard shard{name.substr(0, dash + 1)};
+  if (!number(dash + 1, of, shard.number) ||
+      !number(of + 4, name.size(), shard.count) || shard.number < 1 ||
+      shard.number > shard.count)
+    return std::nullopt;
+  return shard;
+}
+
+/// The shards of the one set among the files, by number, all of which must be
+/// there; none if no file is a shard.
+Result<std::vector<std::string>>
+findShards(const std::vector<std::string> &files) {
+  std::map<unsigned, std::string> shards;
+  std::optional<Shard> first;
+  for (const std::string &path : files) {
+    std::optional<Shard> shard = parseShard(path);
+    if (!shard)
+      continue;
+    if (!first)
+      first = shard;
+    bool isOfSet = shard->stem == first->stem && shard->count == first->count;
+    if (!isOfSet || !shards.emplace(shard->number, path).second)
+      return invalidArgument(
+          "expected the shards of one set without an index, got " +
+          inQuotes(fs::path(shards.begin()->second).filename().string()) +
+          " and " + inQuotes(fs::path(path).filename().string()));
+  }
+  std::vector<std::string> paths;
+  for (const auto &[number, path] : shards)
+    if (number == paths.size() + 1)
+      paths.push_back(path);
+  if (first && paths.size() != first->count)
+    return notFound("expected " + std::to_string(first->count) + " shards " +
+                    inQuotes(first->stem + "N") +
+                    " without an index, got none of the number " +
+                    std::to_string(paths.size() + 1));
+  return paths;
+}
+
 size_t commonPrefix(std::string_view a, std::string_view b) {
   return size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
                 a.begin());
@@ -62,17 +160,33 @@ size_t commonPrefix(std::string_view a, std::string_view b) {
 
 } // namespace
 
-Result<WeightSet> WeightSet::openFolder(const std::string &folder) {
-  fs::path root(folder);
+Result<std::vector<std::string>>
+WeightSet::findFiles(const std::string &folder) {
   std::error_code error;
   for (const char *name : {"model.safetensors", "model.safetensors.index.json"})
-    if (fs::exists(root / name, error)) {
-      std::string path = (root / name).string();
-      return openFiles({&path, 1});
-    }
-  return notFound("expected model.safetensors or model.safetensors.index.json "
-                  "in " +
-                  inQuotes(folder));
+    if (fs::path path = fs::path(folder) / name; fs::exists(path, error))
+      return std::vector{path.string()};
+  std::vector<std::string> files = listFiles(folder);
+  // What a tool puts beside a model's weights.
+  std::erase_if(files, [](const std::string &path) {
+    return fs::path(path).filename().string().starts_with("adapter_");
+  });
+  MTP_ASSIGN_OR_RETURN(std::vector<std::string> shards, findShards(files));
+  if (!shards.empty())
+    return shards;
+  if (files.size() == 1)
+    return files;
+  std::string got;
+  for (const std::string &path : files)
+    got += (got.empty() ? ", got " : ", ") + fs::path(path).filename().string();
+  return notFound("expected model.safetensors, model.safetensors.index.json or "
+                  "all of model-00001-of-0000N.safetensors in " +
+                  inQuotes(folder) + got);
+}
+
+Result<WeightSet> WeightSet::openFolder(const std::string &folder) {
+  MTP_ASSIGN_OR_RETURN(std::vector<std::string> files, findFiles(folder));
+  return openFiles(files);
 }
 
 Result<WeightSet> WeightSet::openFiles(std::span<const std::string> paths,
@@ -92,6 +206,32 @@ Result<WeightSet> WeightSet::openFiles(std::span<const std::string> paths,
   return set;
 }
 
+bool WeightSet::isOpen(const std::string &path) const {
+  return std::ranges::any_of(files, [&](const SafetensorsFile &file) {
+    std::error_code error;
+    return fs::equivalent(path, file.file().path(), error);
+  });
+}
+
+Status WeightSet::addBeside(
+    const std::string &folder,
+    const std::function<bool(std::string_view key)> &isWanted) {
+  prefix.clear();
+  for (const std::string &path : listFiles(folder)) {
+    if (isOpen(path))
+      continue;
+    MTP_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(path));
+    bool hasAny = std::ranges::any_of(file.tensors(), [&](const auto &tensor) {
+      return isWanted(tensor.first);
+    });
+    if (!hasAny)
+      continue;
+    MTP_RETURN_IF_ERROR(addFile(path));
+    paths.push_back(path);
+  }
+  return okStatus();
+}
+
 WeightSet WeightSet::random(uint64_t seed) {
   WeightSet set;
   set.seed = seed;
@@ -106,21 +246,10 @@ Status WeightSet::addFile(const std::string &path) {
 }
 
 Status WeightSet::addIndex(const std::string &path) {
-  MTP_ASSIGN_OR_RETURN(std::string text, readTextFile(path, kMaxIndexBytes));
-  Result<StrictJson> document = StrictJson::parse(text, kMaxIndexDepth);
-  if (!document)
-    return document.status().withContext(inQuotes(path));
-  simdjson::dom::object weightMap;
-  if (document->root().at_key("weight_map").get_object().get(weightMap))
-    return invalidArgument(inQuotes(path) +
-                           ": expected an object in \"weight_map\"");
-  std::map<std::string, size_t, std::less<>> shards;
-  for (auto field : weightMap) {
-    std::string_view name;
-    if (field.value.get_string().get(name))
-      return invalidArgument(inQuotes(path) + ": expected a file name at " +
-                             inQuotes(field.key) + ", got " +
-                             describe(field.value));
+  MTP_ASSIGN_OR_RETURN(ShardMap weightMap, readWeightMap(path));
+  std::map<std::string, size_t> shards;
+  std::set<size_t> opened;
+  for (const auto &[key, name] : weightMap) {
     auto shard = shards.find(name);
     if (shard == shards.end()) {
       Result<std::string> file =
@@ -129,13 +258,32 @@ Status WeightSet::addIndex(const std::string &path) {
         return file.status().withContext(inQuotes(path));
       MTP_ASSIGN_OR_RETURN(size_t number, openShard(*file));
       shard = shards.emplace(name, number).first;
+      opened.insert(number);
     }
-    if (!files[shard->second].tensors().contains(field.key))
-      return dataLoss(inQuotes(path) + ": expected " + inQuotes(field.key) +
-                      " in " + inQuotes(name));
-    MTP_RETURN_IF_ERROR(addKey(std::string(field.key), shard->second));
+    if (!files[shard->second].tensors().contains(key))
+      return dataLoss(inQuotes(path) + ": expected " + inQuotes(key) + " in " +
+                      inQuotes(name));
+    MTP_RETURN_IF_ERROR(addKey(key, shard->second));
   }
+  addUnlisted(opened);
   return okStatus();
+}
+
+/// Adds what an index leaves out of the shards that it names. Of a key in two
+/// shards nothing says which one is meant: it stays out.
+void WeightSet::addUnlisted(const std::set<size_t> &shards) {
+  std::map<std::string, size_t> places;
+  std::set<std::string> twice;
+  for (size_t file : shards)
+    for (const auto &[own, entry] : files[file].tensors())
+      if (std::string key = prefixes[file] + own; !index.contains(key))
+        if (!places.emplace(key, file).second)
+          twice.insert(key);
+  for (const auto &[key, file] : places)
+    if (!twice.contains(key)) {
+      index.emplace(key, file);
+      unlisted.insert(key);
+    }
 }
 
 Result<size_t> WeightSet::openShard(const std::string &path) {
@@ -149,6 +297,15 @@ Status WeightSet::addKey(const std::string &own, size_t file) {
   std::string key = prefixes[file] + own;
   auto [entry, isNew] = index.emplace(key, file);
   if (isNew)
+    return okStatus();
+  // Tools that write a module apart put copies of shared matrices beside it.
+  const SafetensorsFile &first = files[entry->second], &second = files[file];
+  std::string_view firstOwn =
+      std::string_view(key).substr(prefixes[entry->second].size());
+  const TensorEntry &left = first.tensors().find(firstOwn)->second;
+  const TensorEntry &right = second.tensors().find(own)->second;
+  if (left.type == right.type && left.shape == right.shape &&
+      std::ranges::equal(first.bytes(left), second.bytes(right)))
     return okStatus();
   return invalidArgument("key " + inQuotes(key) + " is both in " +
                          inQuotes(files[entry->second].file().path()) +

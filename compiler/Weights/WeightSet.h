@@ -6,8 +6,10 @@
 #include "compiler/Weights/Safetensors.h"
 #include "runtime/core/Result.h"
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,16 +38,24 @@ struct TensorView {
 /// Immutable once opened, so any number of threads may read it.
 class WeightSet {
 public:
-  /// Opens the checkpoint in a folder: `model.safetensors`, or else
-  /// `model.safetensors.index.json` and the shards it names.
+  /// The files of the checkpoint in a folder: `model.safetensors`, or else
+  /// `model.safetensors.index.json`, or else all shards of one set, or else the
+  /// one file that there is.
+  static Result<std::vector<std::string>> findFiles(const std::string &folder);
+  /// Opens these.
   static Result<WeightSet> openFolder(const std::string &folder);
 
   /// Opens files by path, each a `.safetensors` file or an index (`.json`).
   /// With `prefixes`, one for each path, the keys of a file begin with its
-  /// prefix. A key may be in one file only.
+  /// prefix. A key may be in two files if both have the same tensor.
   static Result<WeightSet>
   openFiles(std::span<const std::string> paths,
             std::span<const std::string> prefixes = {});
+
+  /// Adds the files in a folder that are not open and have a key that is
+  /// wanted: a module beside the model, or a shard that the index omits.
+  Status addBeside(const std::string &folder,
+                   const std::function<bool(std::string_view key)> &isWanted);
 
   /// A set without files, from which every recipe gets random values; see
   /// RandomWeights.h.
@@ -61,6 +71,9 @@ public:
   /// similar key and its file.
   Result<TensorView> get(std::string_view key) const;
 
+  /// Whether a file's index names the key, if the file has one.
+  bool isListed(std::string_view key) const { return !unlisted.contains(key); }
+
   /// All keys, sorted, each with the number of its file.
   const std::map<std::string, size_t, std::less<>> &keys() const {
     return index;
@@ -75,8 +88,10 @@ public:
 private:
   Status addFile(const std::string &path);
   Status addIndex(const std::string &path);
+  void addUnlisted(const std::set<size_t> &shards);
   Result<size_t> openShard(const std::string &path);
   Status addKey(const std::string &key, size_t file);
+  bool isOpen(const std::string &path) const;
 
   std::vector<SafetensorsFile> files;
   /// Of each file, what stands in front of its keys.
@@ -84,6 +99,8 @@ private:
   /// What stands in front of the keys of files that are opened next.
   std::string prefix;
   std::map<std::string, size_t, std::less<>> index;
+  /// Keys that an index leaves out of a shard that it names.
+  std::set<std::string, std::less<>> unlisted;
   std::vector<std::string> paths;
   std::optional<uint64_t> seed;
 };

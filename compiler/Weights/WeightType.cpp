@@ -50,6 +50,13 @@ constexpr float decodeF8E4M3(uint8_t bits) {
                               mantissa << 20);
 }
 
+/// An exponent alone. The least power of two has no implicit bit in f32.
+float decodeF8E8M0(uint8_t bits) {
+  if (bits == 0xff)
+    return std::bit_cast<float>(0x7fc00000u);
+  return std::bit_cast<float>(bits == 0 ? 0x00400000u : uint32_t(bits) << 23);
+}
+
 constexpr std::array<float, 256> makeF8Table() {
   std::array<float, 256> table{};
   for (unsigned i = 0; i < 256; ++i)
@@ -81,6 +88,11 @@ bool isReadable(WeightType type) {
          type == WeightType::F32 || type == WeightType::F8E4M3;
 }
 
+bool isReadableScale(WeightType type) {
+  return type == WeightType::F8E8M0 ||
+         (isReadable(type) && type != WeightType::F8E4M3);
+}
+
 void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
                     float *out) {
   switch (type) {
@@ -104,6 +116,10 @@ void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
   case WeightType::F8E4M3:
     for (int64_t i = 0; i < count; ++i)
       out[i] = kF8Table[bytes[i]];
+    return;
+  case WeightType::F8E8M0:
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = decodeF8E8M0(bytes[i]);
     return;
   default:
     std::memset(out, 0, size_t(count) * sizeof(float));

@@ -47,8 +47,12 @@ unsigned bitWidth(WeightType type);
 /// Whether decodeElements() knows the type: BF16, F16, F32 and F8_E4M3.
 bool isReadable(WeightType type);
 
+/// Whether it knows the type as that of scales: the former but F8_E4M3, and
+/// F8_E8M0, the exponent of a power of two.
+bool isReadableScale(WeightType type);
+
 /// Widens `count` elements at `bytes` to f32, exactly. `bytes` needs no
-/// alignment. Only for readable types.
+/// alignment. Only for readable types of weights and of scales.
 void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
                     float *out);
 

@@ -680,8 +680,8 @@ TEST(Config, RefusesVariantsOfHybrids) {
   expectError(kNext.with("mtp_num_hidden_layers", "2"),
               "\"mtp_num_hidden_layers\": expected 0 or 1, got 2");
   expectError(kNext.with("num_nextn_predict_layers", "2"), "expected 0 or 1");
-  expectError(kNext.with("mtp_use_dedicated_embeddings", "true"),
-              "\"mtp_use_dedicated_embeddings\"");
+  EXPECT_TRUE(read(kNext.with("mtp_use_dedicated_embeddings", "true"))
+                  .drafter.ownsEmbedding);
   Config moe({{"model_type", "\"qwen3_5_moe_text\""}});
   expectError(moe.with("mlp_only_layers", "[0]"), "\"mlp_only_layers\"");
   expectError(moe.with("decoder_sparse_step", "2"), "\"decoder_sparse_step\"");
@@ -922,6 +922,25 @@ TEST(Config, ReadsGeneration) {
   config = read(kLlama, "{\"temperature\":0.6}");
   EXPECT_FALSE(config.generation.temperature);
   EXPECT_EQ(config.generation.eos, std::vector<int32_t>{2});
+}
+
+/// vllm#10293, open-r1#645: the limit is what the scaling reaches.
+TEST(Config, ReadsHowFarAScalingReaches) {
+  auto reach = [](const std::string &scaling) {
+    return read(kLlama.with("rope_scaling", scaling)).rope.scaledPositions;
+  };
+  EXPECT_EQ(reach("{\"rope_type\":\"yarn\",\"factor\":4.0,"
+                  "\"original_max_position_embeddings\":128}"),
+            512);
+  EXPECT_EQ(reach("{\"rope_type\":\"yarn\",\"factor\":2.5}"), 1280);
+  EXPECT_EQ(reach("{\"type\":\"linear\",\"factor\":4}"), 2048);
+  EXPECT_EQ(reach("{\"type\":\"linear\",\"factor\":1e30}"), int64_t(1) << 31);
+  EXPECT_EQ(reach("{\"type\":\"dynamic\",\"factor\":4}"), 0);
+  EXPECT_EQ(reach("{\"rope_type\":\"llama3\",\"factor\":8,"
+                  "\"low_freq_factor\":1,\"high_freq_factor\":4,"
+                  "\"original_max_position_embeddings\":128}"),
+            0);
+  EXPECT_EQ(read(kLlama).rope.scaledPositions, 0);
 }
 
 } // namespace

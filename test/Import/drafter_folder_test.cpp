@@ -54,6 +54,26 @@ std::string methodOf(std::initializer_list<const char *> tensors) {
                  : drafter.status().toString();
 }
 
+/// A draft model whose keys lack its class's prefix.
+TEST(DrafterFolder, MayLackTheClassesPrefix) {
+  TemporaryFolder folder;
+  FileBuilder builder;
+  for (const char *tensor :
+       {"embed_tokens.weight", "norm.weight", "lm_head.weight",
+        "layers.0.input_layernorm.weight", "layers.0.self_attn.q_proj.weight"})
+    builder.addF32(tensor, {1}, {1});
+  std::string path = folder.write("model.safetensors", builder.build());
+  auto weights = WeightSet::openFiles({&path, 1});
+  ASSERT_TRUE(weights.isOk()) << weights.status().toString();
+  auto drafter = parseDrafter(R"({"model_type": "llama", )" + kLayers + "}",
+                              &*weights, target(), {});
+  ASSERT_TRUE(drafter.isOk()) << drafter.status().toString();
+  EXPECT_EQ(drafter->method, FolderMethod::Model);
+  EXPECT_EQ(drafter->embedding, "embed_tokens.weight");
+  EXPECT_EQ(drafter->head, "lm_head.weight");
+  EXPECT_EQ(drafter->layerPrefixes, std::vector<std::string>{"layers.0."});
+}
+
 TEST(DrafterFolder, IsToldByItsTensors) {
   EXPECT_EQ(methodOf({"fc.weight", "layers.0.self_attn.q_proj.weight"}),
             "eagle");

@@ -64,6 +64,23 @@ TEST_F(Unused, KnowScales) {
   EXPECT_EQ(weights.unused(), Keys{"b.w_scale_inv"});
 }
 
+/// vllm#32101: scales follow their tensor, whatever becomes of it.
+TEST_F(Unused, KnowScalesOfLeftOutTensors) {
+  config.drafter.style = DrafterStyle::DeepSeek;
+  config.drafter.modules = 1;
+  add("model.layers.2.eh_proj.weight");
+  for (std::string key : {"model.layers.2.shared_head.head.weight",
+                          "model.layers.0.w", "lm_head.weight"}) {
+    builder.add(key, "F8_E4M3", {2, 2}, std::string(4, '\0'));
+    builder.addF32(key + "_scale_inv", {1, 1}, {1});
+  }
+  WeightTable weights = table();
+  UnusedWeights unused = findUnusedWeights(weights, config, {1});
+  EXPECT_EQ(unused.inLayers,
+            (Keys{"model.layers.0.w", "model.layers.2.eh_proj.weight"}));
+  EXPECT_EQ(unused.elsewhere, Keys{"lm_head.weight"});
+}
+
 /// Modules that the config knows, or that the caller asked to leave out, are
 /// not reported; copies of shared matrices in a module never are.
 TEST_F(Unused, KnowModules) {
@@ -108,6 +125,19 @@ TEST_F(Unused, EqualityIsOfValues) {
   EXPECT_TRUE(weights.areEqual("a", "bf16").value());
   EXPECT_FALSE(weights.areEqual("a", "long").value());
   EXPECT_FALSE(weights.areEqual("a", "none").isOk());
+}
+
+/// Bytes of FP8 that are equal have different values under different scales.
+TEST_F(Unused, EqualityHeedsScales) {
+  for (std::string key : {"a", "b", "c"}) {
+    builder.add(key, "F8_E4M3", {2, 2}, std::string(4, '\x38'));
+    builder.addF32(key + "_scale_inv", {1, 1}, {key == "c" ? 2.0f : 1.0f});
+  }
+  builder.addF32("two", {2, 2}, std::vector<float>(4, 2));
+  WeightTable weights = table();
+  EXPECT_TRUE(weights.areEqual("a", "b").value());
+  EXPECT_FALSE(weights.areEqual("a", "c").value());
+  EXPECT_TRUE(weights.areEqual("c", "two").value());
 }
 
 } // namespace

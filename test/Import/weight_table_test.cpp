@@ -48,11 +48,38 @@ TEST_F(Weights, AreCheckedUnderEveryPrefix) {
              WeightType::F32);
   expectError(weights.resolve(layers, "w", matrix, 0),
               "weight \"layers.1.w\": expected shape [2, 3], got [3, 2] in");
-  expectError(weights.resolve(layers, "v", vector, 0),
-              "weight \"layers.1.v\": expected to be kept as BF16 like "
-              "\"layers.0.v\", got F32");
   expectError(weights.resolve(layers, "u", matrix, 0),
               "no weight \"layers.0.u\"; the nearest is \"layers.0.v\"");
+}
+
+/// d of the reports: layers that share a function take the widest type.
+TEST_F(Weights, TakeTheWidestType) {
+  for (const char *other : {"BF16", "F16", "F32"}) {
+    SCOPED_TRACE(other);
+    builder = FileBuilder();
+    size_t bytes = std::string(other) == "F32" ? 4 : 2;
+    builder.addBF16("layers.0.v", {3}, std::vector<float>(3));
+    builder.add("layers.1.v", other, {3}, std::string(3 * bytes, '\0'));
+    builder.addBF16("layers.0.w", {2, 3}, std::vector<float>(6));
+    builder.add("layers.1.w", other, {2, 3}, std::string(6 * bytes, '\0'));
+    builder.addBF16("e.0.w", {2, 3}, std::vector<float>(6));
+    builder.add("e.1.w", other, {2, 3}, std::string(6 * bytes, '\0'));
+    WeightType widest =
+        bytes == 4 || other[0] == 'F' ? WeightType::F32 : WeightType::BF16;
+    WeightTable weights = table();
+    expectType(weights.resolve(layers, "v", vector, 0), widest);
+    if (std::string(other) == "F16") {
+      expectError(weights.resolve(layers, "w", matrix, 0), "--dtype");
+      expectType(table(WeightType::BF16).resolve(layers, "w", matrix, 0),
+                 WeightType::BF16);
+      continue;
+    }
+    expectType(weights.resolve(layers, "w", matrix, 0), widest);
+    expectType(weights.resolve(layers, "/e.{}.w", matrix, 2), widest);
+    // The first prefix may be the wider one, too.
+    std::vector<std::string> reversed(layers.rbegin(), layers.rend());
+    expectType(weights.resolve(reversed, "w", matrix, 0), widest);
+  }
 }
 
 TEST_F(Weights, MayBeAbsoluteOrStacked) {

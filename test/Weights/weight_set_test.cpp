@@ -135,20 +135,118 @@ TEST(WeightSet, RefusesBadIndices) {
   expectError(open("{\"weight_map\":{\"a\":1}}"), "got an integer");
   expectError(open(indexOf("b", "x.safetensors")), "expected \"b\" in");
   expectError(open(indexOf("a", "none.safetensors")), "cannot open shard");
-  expectError(open("{\"weight_map\":{\"a\":\"x.safetensors\","
-                   "\"a\":\"x.safetensors\"}}"),
-              "duplicate key");
   expectError(open(std::string(100000, '[') + std::string(100000, ']')),
               "nested at most");
   folder.write("short.safetensors", shard("a").substr(0, 20));
   expectError(open(indexOf("a", "short.safetensors")), "short.safetensors");
 }
 
+/// Python writes an index: the last value of a key counts, and a number of any
+/// size is one (jzhang38/TinyLlama#23, sgl-project/sglang#37054).
+TEST(WeightSet, ReadsIndicesAsPythonDoes) {
+  TemporaryFolder folder;
+  folder.write("x.safetensors", shard("a"));
+  folder.write(kIndex, "{\"metadata\":{\"total_size\":"
+                       "1000000000000000019884624838656,\"loss\":NaN},"
+                       "\"weight_map\":{\"b\":\"none.safetensors\"},"
+                       "\"weight_map\":{\"a\":\"none.safetensors\","
+                       "\"a\":\"x.safetensors\"}}");
+  auto set = WeightSet::openFolder(folder.path());
+  ASSERT_TRUE(set.isOk()) << set.status().toString();
+  EXPECT_EQ(set->keys().size(), 1u);
+}
+
+/// Keys that an index omits are in the set, and are known as such
+/// (vllm#35548). Where two shards have such a key, neither is meant.
+TEST(WeightSet, ReadsKeysThatAnIndexOmits) {
+  TemporaryFolder folder;
+  folder.write(
+      "x.safetensors",
+      FileBuilder().addF32("a", {1}, {1}).addF32("m", {1}, {2}).build());
+  folder.write("y.safetensors", FileBuilder()
+                                    .addF32("a", {1}, {3})
+                                    .addF32("b", {1}, {4})
+                                    .addF32("n", {1}, {5})
+                                    .build());
+  folder.write(
+      "z.safetensors",
+      FileBuilder().addF32("c", {1}, {6}).addF32("n", {1}, {7}).build());
+  folder.write(kIndex, "{\"weight_map\":{\"a\":\"x.safetensors\","
+                       "\"b\":\"y.safetensors\",\"c\":\"z.safetensors\"}}");
+  auto set = WeightSet::openFolder(folder.path());
+  ASSERT_TRUE(set.isOk()) << set.status().toString();
+  EXPECT_TRUE(set->contains("m") && !set->isListed("m"));
+  EXPECT_TRUE(set->isListed("a") && !set->contains("n"));
+  float value;
+  std::memcpy(&value, set->get("a")->bytes.data(), sizeof value);
+  EXPECT_EQ(value, 1);
+}
+
 TEST(WeightSet, RefusesAKeyInTwoFiles) {
   TemporaryFolder folder;
-  std::string both[] = {folder.write("one.safetensors", shard("a")),
-                        folder.write("two.safetensors", shard("a"))};
+  std::string both[] = {
+      folder.write("one.safetensors", shard("a")),
+      folder.write("two.safetensors",
+                   FileBuilder().addF32("a", {1}, {2}).build())};
   expectError(WeightSet::openFiles(both), "key \"a\" is both in");
+  // A copy is no other tensor.
+  folder.write("two.safetensors", shard("a"));
+  EXPECT_TRUE(WeightSet::openFiles(both).isOk());
+}
+
+/// h of the reports: shards that are all there need no index.
+TEST(WeightSet, FindsShardsWithoutAnIndex) {
+  TemporaryFolder folder;
+  auto open = [&] { return WeightSet::openFolder(folder.path()); };
+  folder.write("model-00001-of-00001.safetensors", shard("a"));
+  folder.write("adapter_model.safetensors", shard("b"));
+  ASSERT_TRUE(open().isOk()) << open().status().toString();
+  EXPECT_TRUE(open()->contains("a") && !open()->contains("b"));
+  // One of another set is too many.
+  folder.write("other-00001-of-00002.safetensors", shard("c"));
+  expectError(open(), "expected the shards of one set without an index");
+  TemporaryFolder sets;
+  auto openSet = [&] { return WeightSet::openFolder(sets.path()); };
+  sets.write("m-1-of-2.safetensors", shard("a"));
+  expectError(openSet(), "expected 2 shards \"m-N\" without an index, got none "
+                         "of the number 2");
+  sets.write("m-2-of-2.safetensors", shard("b"));
+  sets.write("mtp.safetensors", shard("c"));
+  ASSERT_TRUE(openSet().isOk()) << openSet().status().toString();
+  EXPECT_EQ(openSet()->keys().size(), 2u);
+}
+
+TEST(WeightSet, TakesTheOnlyFile) {
+  TemporaryFolder folder;
+  expectError(WeightSet::openFolder(folder.path()),
+              "expected model.safetensors, model.safetensors.index.json or ");
+  folder.write("weights.safetensors", shard("a"));
+  EXPECT_TRUE(WeightSet::openFolder(folder.path()).isOk());
+  folder.write("more.safetensors", shard("b"));
+  expectError(WeightSet::openFolder(folder.path()),
+              ", got more.safetensors, weights.safetensors");
+}
+
+/// vllm#35548, omlx#2062, vmlx-swift#388: a module beside the model, and a
+/// shard that no index names.
+TEST(WeightSet, AddsFilesWithWantedKeys) {
+  TemporaryFolder folder;
+  folder.write("model.safetensors", shard("a"));
+  folder.write(
+      "mtp.safetensors",
+      FileBuilder().addF32("a", {1}, {1}).addF32("mtp.b", {1}, {2}).build());
+  folder.write("other.safetensors", shard("c"));
+  auto set = WeightSet::openFolder(folder.path());
+  ASSERT_TRUE(set.isOk()) << set.status().toString();
+  auto isWanted = [](std::string_view key) { return key.starts_with("mtp."); };
+  ASSERT_TRUE(set->addBeside(folder.path(), isWanted).isOk());
+  EXPECT_TRUE(set->contains("mtp.b") && !set->contains("c"));
+  EXPECT_EQ(set->sources(), (std::vector{folder.path("model.safetensors"),
+                                         folder.path("mtp.safetensors")}));
+  // What is open is not opened again.
+  ASSERT_TRUE(set->addBeside(folder.path(), isWanted).isOk());
+  EXPECT_EQ(set->sources().size(), 2u);
+  EXPECT_TRUE(WeightSet::openFiles(set->sources()).isOk());
 }
 
 TEST(WeightSet, TellsFilesApartByTheirPrefixes) {

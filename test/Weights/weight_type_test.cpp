@@ -48,6 +48,18 @@ TEST(WeightType, DecodesF8E4M3) {
   EXPECT_TRUE(std::isnan(decode(WeightType::F8E4M3, 0xff)));
 }
 
+TEST(WeightType, DecodesF8E8M0) {
+  for (unsigned bits = 0; bits < 0xff; ++bits)
+    EXPECT_EQ(decode(WeightType::F8E8M0, uint16_t(bits)),
+              std::ldexp(1.0f, int(bits) - 127));
+  EXPECT_TRUE(std::isnan(decode(WeightType::F8E8M0, 0xff)));
+  // It is one of scales alone.
+  EXPECT_FALSE(isReadable(WeightType::F8E8M0));
+  EXPECT_TRUE(isReadableScale(WeightType::F8E8M0));
+  EXPECT_FALSE(isReadableScale(WeightType::F8E4M3));
+  EXPECT_FALSE(isReadableScale(WeightType::U8));
+}
+
 TEST(WeightType, EveryBF16SurvivesF32) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     float value = decode(WeightType::BF16, uint16_t(bits));
