@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -595,6 +596,26 @@ static Status verifyGeneration(const Artifact &artifact) {
       return dataLoss(strCat("generation.eos[", i, "]: token ", token,
                              " is outside the vocabulary of ", vocab));
   }
+  // What a request is checked for, too: a default out of range would fail all.
+  auto check = [](const char *key, float value, bool isInRange,
+                  const char *range) {
+    return isInRange ? okStatus()
+                     : dataLoss(strCat("generation.", key, ": expected ", range,
+                                       ", got ", value));
+  };
+  float temperature = generation->temperature(), topP = generation->top_p(),
+        minP = generation->min_p();
+  MTP_RETURN_IF_ERROR(check("temperature", temperature,
+                            std::isfinite(temperature) && temperature >= 0,
+                            "0 or more"));
+  MTP_RETURN_IF_ERROR(check("top_p", topP, topP > 0 && topP <= 1,
+                            "a number above 0 and up to 1"));
+  MTP_RETURN_IF_ERROR(
+      check("min_p", minP, minP >= 0 && minP <= 1, "a number of 0 to 1"));
+  if (generation->top_k() > uint32_t(INT32_MAX))
+    return dataLoss(strCat("generation.top_k: expected a number below 2^31, "
+                           "got ",
+                           generation->top_k()));
   return okStatus();
 }
 

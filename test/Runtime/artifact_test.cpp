@@ -240,6 +240,10 @@ TEST(Artifact, ChecksWhatTheHostReads) {
       "plans[0].programs[4]: output 'logits': expected 1x64xf32, got 64xf32");
   EXPECT_EQ(messageFor([](auto &a) { a.eos = {1, 64}; }),
             "generation.eos[1]: token 64 is outside the vocabulary of 64");
+  EXPECT_EQ(messageFor([](auto &a) { a.topP = 0; }),
+            "generation.top_p: expected a number above 0 and up to 1, got 0");
+  EXPECT_EQ(messageFor([](auto &a) { a.temperature = -1; }),
+            "generation.temperature: expected 0 or more, got -1");
 }
 
 TEST(Artifact, HoldsChatTemplates) {

@@ -34,34 +34,38 @@ void MTPDialect::initialize() {
   registerMTPDialectOperations(this);
 }
 
-/// The number under `key`, if there is one, lies in [0, high].
+/// The number under `key`, if there is one, lies in [0, high], or above 0.
 static LogicalResult verifyNumber(Operation *op, DictionaryAttr dict,
-                                  StringRef key, int64_t high) {
+                                  StringRef key, int64_t high,
+                                  bool isPositive = false) {
   Attribute value = dict.get(key);
   if (!value)
     return success();
   auto number = dyn_cast<FloatAttr>(value);
   // The comparison is false for nan.
   if (number && number.getValueAsDouble() >= 0 &&
-      number.getValueAsDouble() <= high) {
+      number.getValueAsDouble() <= high &&
+      !(isPositive && number.getValueAsDouble() == 0)) {
     return success();
   }
   return op->emitError("'mtp.generation' key '")
-         << key << "' expected a number in [0, " << high << "], got " << value;
+         << key << "' expected a number in " << (isPositive ? "(0, " : "[0, ")
+         << high << "], got " << value;
 }
 
 /// The defaults of sampling; whoever runs the model may set others.
 static LogicalResult verifySampling(Operation *op, DictionaryAttr dict) {
   if (failed(verifyNumber(op, dict, "temperature", 100)) ||
-      failed(verifyNumber(op, dict, "top_p", 1)) ||
+      failed(verifyNumber(op, dict, "top_p", 1, /*isPositive=*/true)) ||
       failed(verifyNumber(op, dict, "min_p", 1))) {
     return failure();
   }
   Attribute topK = dict.get("top_k");
   auto count = dyn_cast_or_null<IntegerAttr>(topK);
-  if (topK &&
-      (!count || !count.getType().isSignlessInteger() || count.getInt() < 0)) {
-    return op->emitError("'mtp.generation' key 'top_k' expected a count, got ")
+  if (topK && (!count || !count.getType().isSignlessInteger() ||
+               count.getInt() < 0 || count.getInt() > INT32_MAX)) {
+    return op->emitError("'mtp.generation' key 'top_k' expected a count below "
+                         "2^31, got ")
            << topK;
   }
   return success();

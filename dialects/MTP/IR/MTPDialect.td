@@ -29,8 +29,8 @@ def MTP_Dialect : Dialect {
       `mtp.method` stand on a module and have their kind.
     - (module_c2) `mtp.generation`: bos and eos are token ids, not negative.
     - (module_c3) `mtp.wiring` is `#mtp.wiring` and stands on a function.
-    - (module_c4) `mtp.generation`: temperature in [0, 100], top_p and min_p in
-      [0, 1], top_k not negative.
+    - (module_c4) `mtp.generation`: temperature in [0, 100], top_p in (0, 1],
+      min_p in [0, 1], top_k in [0, 2^31).
     - (module_c5) `mtp.tokenizer` is a relative path, not empty, that does not
       climb with "..".
     - (module_c6) `mtp.method` has 1 to 256 characters that can be printed.

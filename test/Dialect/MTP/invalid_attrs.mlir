@@ -142,8 +142,14 @@ module attributes {mtp.wiring = 1 : i32} {}
 // -----
 
 // module_c4
-// expected-error @+1 {{'mtp.generation' key 'top_p' expected a number in [0, 1], got 1.500000e+00 : f32}}
+// expected-error @+1 {{'mtp.generation' key 'top_p' expected a number in (0, 1], got 1.500000e+00 : f32}}
 module attributes {mtp.generation = {top_p = 1.5 : f32}} {}
+
+// -----
+
+// module_c4
+// expected-error @+1 {{'mtp.generation' key 'top_p' expected a number in (0, 1], got 0.000000e+00 : f32}}
+module attributes {mtp.generation = {top_p = 0.0 : f32}} {}
 
 // -----
 
@@ -154,7 +160,7 @@ module attributes {mtp.generation = {temperature = 0x7FC00000 : f32}} {}
 // -----
 
 // module_c4
-// expected-error @+1 {{'mtp.generation' key 'top_k' expected a count, got -1 : i64}}
+// expected-error @+1 {{'mtp.generation' key 'top_k' expected a count below 2^31, got -1 : i64}}
 module attributes {mtp.generation = {top_k = -1 : i64}} {}
 
 // -----
