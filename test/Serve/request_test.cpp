@@ -77,13 +77,6 @@ TEST(Request, NumbersMayBeOfAnySize) {
   EXPECT_NE(error.message.find("1.84467e+19"), std::string::npos)
       << error.message;
   EXPECT_EQ(refused(with(R"("temperature": 1e999)")).param, "temperature");
-  GenerationRequest request;
-  EXPECT_FALSE(parseChat(R"({"messages": [{"role": "user", "content": "a"}],
-      "tools": [{"maximum": 18446744073709551616}]})",
-                         facts(), request));
-  EXPECT_NE(request.conversation.find("1.8446744073709552e+19"),
-            std::string::npos)
-      << request.conversation;
 }
 
 TEST(Request, ErrorsAreText) {
@@ -194,7 +187,7 @@ TEST(Request, NamesTheFieldThatIsWrong) {
            {R"("max_tokens": 1.5)", "max_tokens"},
            {R"("max_tokens": "7")", "max_tokens"},
            {R"("temperature": -1)", "temperature"},
-           {R"("temperature": 1e999)", ""},
+           {R"("temperature": 1e999)", "temperature"},
            {R"("top_p": 1.5)", "top_p"},
            {R"("top_k": -2)", "top_k"},
            {R"("min_p": [])", "min_p"},
