@@ -65,39 +65,58 @@ def passed_on(fields, own):
 
 @ray.remote(num_cpus=0)
 class Room:
-    """Who of a deployment has found room; it needs none itself."""
+    """Which parts of a deployment have found room; it needs none itself."""
 
-    def __init__(self):
-        self.begun, self.seen, self.verdict = time.monotonic(), {}, (None, 0)
+    def __init__(self, wanted, seconds):
+        self.wanted, self.seconds = wanted, seconds
+        self.gate, self.found, self.ready = False, set(), set()
+        self.changed, self.failed = time.monotonic(), False
 
-    def take(self, name, wanted, seconds):
-        """Whether all have been there at a time, None while that is not known, and how many
-        are. It is said once: Ray makes anew what has failed, under another name."""
-        now = time.monotonic()
-        self.seen[name] = now
-        found = sum(now - then < 5 for then in self.seen.values())
-        if self.verdict[0] is None and (found >= wanted or now - self.begun > seconds):
-            self.verdict = found >= wanted, found
-        return self.verdict
+    def note(self, kind, name):
+        """A part is there ("gate", "found"), or answers requests ("ready")."""
+        if kind == "gate":
+            self.gate = True
+        else:
+            getattr(self, kind).add(name)
+        self.changed = time.monotonic()
+
+    def state(self):
+        """Whether the gate is there, how many replicas are, and whether it takes too long. Of
+        an update the next replica comes when the one before answers, which may take a while."""
+        late = time.monotonic() - self.changed > self.seconds
+        waits = len(self.found) < self.wanted and self.found <= self.ready
+        self.failed |= late and (waits or not self.gate)
+        return self.gate, len(self.found), self.failed
 
 
-async def find_room(deployment, cpus, seconds):
-    """Waits until the gate and all replicas have found room. Fails after so many seconds: Ray
-    itself would wait for ever, and the gate's address would answer nothing."""
-    room = Room.options(name=f"mtp-room-{deployment}", namespace="mtp", lifetime="detached",
-                        get_if_exists=True).remote()
-    name = ray.get_runtime_context().get_actor_id()
-    while True:
-        verdict, found = await room.take.remote(name, REPLICAS + 1, seconds)
-        if verdict:
-            return
-        if verdict is False:
-            there = ray.cluster_resources().get("CPU", 0)
-            raise RuntimeError(
-                f"expected room for {REPLICAS} replicas (MTP_SERVE_REPLICAS) of {cpus:g} CPUs "
-                f"each (MTP_SERVE_CPUS) and a gate of {GATE_CPUS:g} within {seconds:g} s, found "
-                f"it for {found} of these {REPLICAS + 1}; Ray has {there:g} CPUs in all")
-        await asyncio.sleep(0.2)
+class Place:
+    """A part's own view of the room."""
+
+    def __init__(self, deployment, cpus, seconds):
+        self.cpus, self.seconds = cpus, seconds
+        self.name = ray.get_runtime_context().get_actor_id()
+        self.room = Room.options(name=f"mtp-room-{deployment}", namespace="mtp",
+                                 lifetime="detached", get_if_exists=True
+                                 ).remote(REPLICAS, seconds)
+
+    async def note(self, kind):
+        await self.room.note.remote(kind, self.name)
+
+    async def wait(self, is_enough):
+        """Fails where a part finds no room for so many seconds: Ray itself would wait for
+        ever, and the gate's address would answer nothing."""
+        while True:
+            gate, found, failed = await self.room.state.remote()
+            if failed:
+                there = ray.cluster_resources().get("CPU", 0)
+                raise RuntimeError(
+                    f"expected room for {REPLICAS} replicas (MTP_SERVE_REPLICAS) of "
+                    f"{self.cpus:g} CPUs each (MTP_SERVE_CPUS) and a gate of {GATE_CPUS:g} "
+                    f"within {self.seconds:g} s, found it for {found} replicas and "
+                    f"{'the' if gate else 'no'} gate; Ray has {there:g} CPUs in all")
+            if is_enough(gate, found):
+                return
+            await asyncio.sleep(0.2)
 
 
 @serve.deployment(num_replicas=REPLICAS, max_ongoing_requests=64, health_check_period_s=2)
@@ -105,7 +124,9 @@ class MtpServer:
     """One mtp-serve process; the session's threads are its own."""
 
     async def __init__(self, command, *room):
-        await find_room(*room)
+        place = Place(*room)
+        await place.note("found")
+        await place.wait(lambda gate, found: gate)
         # A replica that is killed takes its server along.
         self.process = await asyncio.create_subprocess_exec(
             "setpriv", "--pdeathsig", "TERM", *shlex.split(command), "--port", "0",
@@ -120,6 +141,7 @@ class MtpServer:
         self.log = asyncio.create_task(self._drain())
         self.client = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None),
                                             auto_decompress=False)
+        await place.note("ready")
 
     async def _drain(self):
         while await self.process.stderr.readline():
@@ -145,7 +167,9 @@ class Gate:
     """Hands requests to replicas, and on to another one where that is safe."""
 
     async def __init__(self, servers, *room):
-        await find_room(*room)
+        place = Place(*room)
+        await place.note("gate")
+        await place.wait(lambda gate, found: found >= REPLICAS)
         self.servers = servers.options(stream=True)
 
     async def __call__(self, request: Request):
