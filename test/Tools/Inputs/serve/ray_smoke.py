@@ -134,6 +134,7 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
 print(f"echo: http://127.0.0.1:{server.server_port}", file=sys.stderr, flush=True)
 server.serve_forever()
 """
+ECHO_COMMAND = f"{sys.executable} -c {shlex.quote(ECHO)}"
 
 
 def check_requests(port):
@@ -154,7 +155,7 @@ def check_requests(port):
 def check_room():
     """Replicas for which there is no room are an error that says so."""
     try:
-        serve.run(serve_mtp.build("false", cpus=1.5, seconds=10))
+        serve.run(serve_mtp.build(ECHO_COMMAND, cpus=1.5, seconds=10))
     except RuntimeError:
         pass
     else:
@@ -181,7 +182,7 @@ try:
     wait_for_two(kill_in_the_middle(PORT, lambda server: server))
     wait_for_two(kill_in_the_middle(PORT, lambda server: servers()[server]))
     check(ask(PORT)[0], 200, "an answer of new replicas")
-    serve.run(serve_mtp.build(f"{sys.executable} -c {shlex.quote(ECHO)}"))
+    serve.run(serve_mtp.build(ECHO_COMMAND))
     check_requests(PORT)
     serve.delete("default")
     check_room()
