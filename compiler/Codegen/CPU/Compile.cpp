@@ -3,17 +3,10 @@
 #include "compiler/Codegen/CPU/Compile.h"
 
 #include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/CPU/LowerKernels.h"
 #include "compiler/Codegen/OptimizeModule.h"
 #include "compiler/Codegen/Units/KernelUnits.h"
 #include "compiler/Codegen/Units/Stopwatch.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
-#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,7 +20,6 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -50,35 +42,6 @@ void codegen::loadKernelDialects(MLIRContext &context) {
 void codegen::registerKernelTranslations(MLIRContext &context) {
   registerBuiltinDialectTranslation(context);
   registerLLVMDialectTranslation(context);
-}
-
-/// Branches have what was said of their loops as an attribute that nobody
-/// translates: makes it the one that is.
-static void annotateLoops(ModuleOp kernels) {
-  kernels.walk([](LLVM::BrOp branch) {
-    if (auto annotation = branch->getAttrOfType<LLVM::LoopAnnotationAttr>(
-            "llvm.loop_annotation"))
-      branch.setLoopAnnotationAttr(annotation);
-  });
-}
-
-static std::unique_ptr<PassManager> makeLowering(MLIRContext &context) {
-  auto manager = std::make_unique<PassManager>(&context);
-  // Units are verified when they are emitted, and LLVM IR by the back end.
-  manager->enableVerifier(false);
-  manager->addPass(createCanonicalizerPass());
-  manager->addPass(createCSEPass());
-  manager->addPass(createSCFToControlFlowPass());
-  ConvertVectorToLLVMPassOptions vectorOptions;
-  vectorOptions.x86Vector = true;
-  manager->addPass(createConvertVectorToLLVMPass(vectorOptions));
-  manager->addPass(createConvertMathToLLVMPass());
-  manager->addPass(createFinalizeMemRefToLLVMConversionPass());
-  manager->addPass(createArithToLLVMConversionPass());
-  manager->addPass(createConvertControlFlowToLLVMPass());
-  manager->addPass(createConvertFuncToLLVMPass());
-  manager->addPass(createReconcileUnrealizedCastsPass());
-  return manager;
 }
 
 static std::unique_ptr<llvm::TargetMachine>
@@ -106,7 +69,7 @@ namespace {
 class CpuCompiler : public KernelCompiler {
 public:
   CpuCompiler(MLIRContext &context, const TargetDesc &target)
-      : lowering(makeLowering(context)),
+      : lowering(makeKernelLowering(context)),
         machine(makeTargetMachine(target, error)) {}
 
   FailureOr<KernelObject> compile(ModuleOp unit, StringRef symbol,
@@ -137,7 +100,6 @@ CpuCompiler::translate(ModuleOp unit, llvm::LLVMContext &context) {
     unit.emitError("cannot lower the kernels to the llvm dialect");
     return nullptr;
   }
-  annotateLoops(unit);
   std::unique_ptr<llvm::Module> module =
       translateModuleToLLVMIR(unit, context, "kernels");
   if (!module) {

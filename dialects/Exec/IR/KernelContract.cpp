@@ -4,6 +4,8 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelFamily.h"
 #include "llvm/ADT/Twine.h"
+#include <algorithm>
+#include <tuple>
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -46,26 +48,25 @@ Extent mlir::exec::operator-(const Extent &a, const Extent &b) {
   return a + b * Extent(-1);
 }
 
+/// The product of two terms, which have two params together at most.
+static Extent::Term product(Extent::Term left, Extent::Term right,
+                            bool &overflowed) {
+  assert((left.second < 0 || right.first < 0) &&
+         (right.second < 0 || left.first < 0) &&
+         "expected products of at most two params");
+  Extent::Term term = left.first < 0 ? right : left;
+  if (left.first >= 0 && right.first >= 0)
+    std::tie(term.first, term.second) = std::minmax(left.first, right.first);
+  overflowed |= __builtin_mul_overflow(left.factor, right.factor, &term.factor);
+  return term;
+}
+
 Extent mlir::exec::operator*(const Extent &a, const Extent &b) {
   Extent result;
   result.overflowed = a.overflowed || b.overflowed;
-  for (Extent::Term left : a.sum) {
-    for (Extent::Term right : b.sum) {
-      assert((left.second < 0 || right.first < 0) &&
-             (right.second < 0 || left.first < 0) &&
-             "expected products of at most two params");
-      SmallVector<int, 4> params;
-      for (int param : {left.first, left.second, right.first, right.second})
-        if (param >= 0)
-          params.push_back(param);
-      llvm::sort(params);
-      params.resize(2, -1);
-      Extent::Term term{0, params[0], params[1]};
-      result.overflowed |=
-          __builtin_mul_overflow(left.factor, right.factor, &term.factor);
-      result.add(term);
-    }
-  }
+  for (Extent::Term left : a.sum)
+    for (Extent::Term right : b.sum)
+      result.add(product(left, right, result.overflowed));
   return result;
 }
 

@@ -1,0 +1,18 @@
+//===- LowerKernels.h - Kernels to the llvm dialect -------------*- C++ -*-===//
+
+#ifndef COMPILER_CODEGEN_CPU_LOWERKERNELS_H
+#define COMPILER_CODEGEN_CPU_LOWERKERNELS_H
+
+#include "mlir/Pass/PassManager.h"
+#include <memory>
+
+namespace mtp::codegen {
+
+/// Makes the passes that lower a module of kernels to the llvm dialect. A pass
+/// manager may run over one module after another, in one thread.
+std::unique_ptr<mlir::PassManager>
+makeKernelLowering(mlir::MLIRContext &context);
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_CPU_LOWERKERNELS_H
