@@ -69,8 +69,7 @@ private:
 };
 } // namespace
 
-std::unique_ptr<PassManager>
-codegen::makeKernelLowering(MLIRContext &context) {
+std::unique_ptr<PassManager> codegen::makeKernelLowering(MLIRContext &context) {
   auto manager = std::make_unique<PassManager>(&context);
   // Units are verified when they are emitted, and LLVM IR by the back end.
   manager->enableVerifier(false);

@@ -225,7 +225,8 @@ static ParseResult parseClause(OpAsmParser &parser, StringRef keyword,
          << keyword << "' and " << what << ", as in: " << example;
 }
 
-ParseResult mlir::mtp::parseSeenMasks(OpAsmParser &parser, UnresolvedOperand &masks) {
+ParseResult mlir::mtp::parseSeenMasks(OpAsmParser &parser,
+                                      UnresolvedOperand &masks) {
   return parseClause(
       parser, "seeing", masks,
       "a mask of 64 bits for each row, which says what the row sees",
@@ -233,11 +234,13 @@ ParseResult mlir::mtp::parseSeenMasks(OpAsmParser &parser, UnresolvedOperand &ma
       "seeing %masks : tensor<?xi32>, tensor<?xi64>");
 }
 
-void mlir::mtp::printSeenMasks(OpAsmPrinter &printer, Operation *, Value masks) {
+void mlir::mtp::printSeenMasks(OpAsmPrinter &printer, Operation *,
+                               Value masks) {
   printer << "seeing " << masks;
 }
 
-ParseResult mlir::mtp::parseMovedTo(OpAsmParser &parser, UnresolvedOperand &to) {
+ParseResult mlir::mtp::parseMovedTo(OpAsmParser &parser,
+                                    UnresolvedOperand &to) {
   return parseClause(parser, "to", to,
                      "the positions that entries go to, of each slot",
                      "mtp.cache_move %from to %to of %slots in @cache : "

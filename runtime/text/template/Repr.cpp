@@ -148,6 +148,11 @@ void Writer::writeRange(const jinja::Range &range) {
   out.append(range.step == 1 ? ")" : strCat(", ", range.step, ")"));
 }
 
+/// Digits of an integer that no int64_t holds, or of a float.
+static std::string floatText(const Value &value) {
+  return value.wideDigits() ? *value.wideDigits() : floatRepr(value.real());
+}
+
 Status Writer::writeOther(const Value &value) {
   switch (value.kind()) {
   case Kind::Undefined:
@@ -163,8 +168,7 @@ Status Writer::writeOther(const Value &value) {
     out.append(std::to_string(value.integer()));
     return okStatus();
   case Kind::Float:
-    out.append(value.wideDigits() ? *value.wideDigits()
-                                  : floatRepr(value.real()));
+    out.append(floatText(value));
     return okStatus();
   case Kind::String:
     writeString(value.text());
