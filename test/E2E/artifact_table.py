@@ -281,7 +281,7 @@ ROWS = [Artifact(*row) for row in (
     ("hybrid.mixed", "hybrid", "max_batch = 4, round_prompt_rows = 12, catch_up_rows = 20", BOTH,
      "hybrid mixed ptxas"),
     ("hybrid.trimmed", "hybrid", "max_batch = 4, max_rows = 14", BOTH, "budget lossless ptxas"),
-    ("tree", "tree", "max_batch = 8", BOTH, "tree ptxas"),
+    ("tree", "tree", "", BOTH, "tree ptxas"),
     # Methods. Those of 12 slots have windows of three rows or four.
     ("lookup", "methods/lookup", "max_batch = 8", BOTH, "gpu rounds ptxas methods.test"),
     ("branches", "methods/branches", "max_batch = 8", BOTH, "gpu rounds tree ptxas methods.test"),

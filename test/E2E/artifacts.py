@@ -204,9 +204,11 @@ class Maker:
             if not is_fresh(weights, [script, INPUTS / "tensor_file.py"]):
                 run(sys.executable, script, weights)
         text, old = "".join(path.read_text() for path in texts), "max_batch = 4,"
-        if text.count(old) != 1:
-            raise RuntimeError(f"{row.model}: expected '{old}' once, got {text.count(old)} of it")
-        source.write_text(text.replace(old, f"{row.importing},"))
+        if row.importing:
+            if text.count(old) != 1:
+                raise RuntimeError(f"{row.model}: expected '{old}' once, got {text.count(old)} of it")
+            text = text.replace(old, f"{row.importing},")
+        source.write_text(text)
 
     def compile(self, row, artifact, **environment):
         # As many processes as processors are at work.

@@ -33,7 +33,7 @@ header = {"__metadata__": {"format": "pt"},
 text = json.dumps(header).encode()
 write("safetensors", "three", struct.pack("<Q", len(text)) + text + bytes(22))
 
-write("tokenizer", "json", b"J" + json.dumps(tiny.tokenizer()).encode())
+write("tokenizer", "json", b"J" + json.dumps(tiny.tokenizer(112)).encode())
 write("tokenizer", "text", b" abaab \xc3\xa9")
 
 for name, source, _ in template_cases.language():

@@ -241,9 +241,10 @@ TEST(Artifact, ChecksWhatTheHostReads) {
   EXPECT_EQ(messageFor([](auto &a) { a.eos = {1, 64}; }),
             "generation.eos[1]: token 64 is outside the vocabulary of 64");
   EXPECT_EQ(messageFor([](auto &a) { a.topP = 0; }),
-            "generation.top_p: expected a number above 0 and up to 1, got 0");
+            "generation.top_p: expected a number above 0 and up to 1, got "
+            "0.000000");
   EXPECT_EQ(messageFor([](auto &a) { a.temperature = -1; }),
-            "generation.temperature: expected 0 or more, got -1");
+            "generation.temperature: expected 0 or more, got -1.000000");
 }
 
 TEST(Artifact, HoldsChatTemplates) {
@@ -586,8 +587,10 @@ static std::string openMessage(const std::string &path) {
 TEST(ArtifactFile, RefusesWhatIsNoArtifact) {
   EXPECT_EQ(openMessage(testing::TempDir() + "no-such-file"),
             "cannot open: No such file or directory");
-  EXPECT_EQ(openMessage(std::filesystem::temp_directory_path().string()),
-            "expected a regular file");
+  std::string folder = std::filesystem::temp_directory_path().string();
+  EXPECT_EQ(ArtifactFile::open(folder).status().message(),
+            "expected an artifact at \"" + folder +
+                "\", got a folder; give a file that mtpc wrote");
   EXPECT_EQ(openMessage(writeFile("empty", {})),
             "expected at least 64 bytes of header, got 0");
   std::string text(200, 'x');

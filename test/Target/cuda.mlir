@@ -47,7 +47,7 @@
 // The kernels around rounds have an image of their own.
 // SIM-NEXT: image 1: hosted in segment 1
 // BOTH-NEXT: image 1: {{cubin in segment [0-9]+, ptx in segment [0-9]+|ptx in segment [0-9]+}}
-// CHECK-NEXT: kernel add_0 (add) compiled: 3 buffers, 1 params, contract, 128 threads, 0 bytes shared
+// CHECK-NEXT: kernel add_{{[0-9a-f]+}} (add) compiled: 3 buffers, 1 params, contract, 128 threads, 0 bytes shared
 
 // CHIP: mtpc: error: expected a chip among sm_{{.*}}sm_90{{.*}}sm_90a{{.*}} for --chip, got '[[NAME]]'
 // OLD: mtpc: error: expected sm_90 or a later chip for --chip, since kernels wait for each other within a graph (griddepcontrol), got '[[NAME]]'

@@ -135,19 +135,38 @@ size_t appendName(std::string_view text, std::string &out) {
   return end;
 }
 
-/// The text without comments and tags, up to the first that does not end; from
-/// there on it stays.
-std::string withoutTags(std::string_view text) {
+/// The text without comments, as markupsafe 3 removes them: what a removed
+/// comment has joined may be the begin of another one. From the first comment
+/// without an end on the text stays.
+std::string withoutComments(std::string_view text) {
   constexpr std::string_view kOpen = "<!--", kClose = "-->";
   std::string out;
-  for (;;) {
-    size_t start = text.find('<'), end = text.npos;
-    if (start == text.npos)
+  while (!text.empty()) {
+    out += text.front();
+    text.remove_prefix(1);
+    if (!out.ends_with(kOpen))
+      continue;
+    // The end may begin with the dashes of the begin.
+    size_t end = text.starts_with(">")    ? 1
+                 : text.starts_with("->") ? 2
+                                          : text.find(kClose);
+    if (end == text.npos)
       return out.append(text);
-    if (!text.substr(start).starts_with(kOpen))
-      end = text.find('>', start);
-    else if (end = text.find(kClose, start + kOpen.size()); end != text.npos)
-      end += kClose.size() - 1;
+    out.resize(out.size() - kOpen.size());
+    bool isOwn = text.starts_with(">") || text.starts_with("->");
+    text.remove_prefix(isOwn ? end : end + kClose.size());
+  }
+  return out;
+}
+
+/// The text without comments and tags; from the first tag without an end on it
+/// stays.
+std::string withoutTags(std::string_view whole) {
+  std::string kept = withoutComments(whole), out;
+  std::string_view text = kept;
+  for (;;) {
+    size_t start = text.find('<');
+    size_t end = start == text.npos ? start : text.find('>', start);
     if (end == text.npos)
       return out.append(text);
     out.append(text.substr(0, start));

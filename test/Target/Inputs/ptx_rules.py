@@ -67,7 +67,8 @@ for name, body in sorted(kernels.items()):
         print(f"{name} {fault}")
         bad += 1
 for kind in sys.argv[2:]:
-    if not any(re.fullmatch(rf"{kind}(_\d+)?", name) for name in kernels):
+    # A symbol ends with 64 bits of the kernel's digest.
+    if not any(re.fullmatch(rf"{kind}(_[0-9a-f]{{16}})?", name) for name in kernels):
         print(f"{kind} is missing")
         bad += 1
 print(f"{len(kernels)} kernels, {bad} faults")

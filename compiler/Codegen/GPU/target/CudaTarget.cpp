@@ -196,6 +196,12 @@ struct PlanKernels {
 };
 } // namespace
 
+/// The name of a kernel without its number; profilers show it.
+static StringRef stemOf(StringRef name) {
+  StringRef stem = name.rtrim("0123456789");
+  return stem.consume_back("_") && !stem.empty() ? stem : name;
+}
+
 /// Emits a kernel into a gpu.module of `unit`.
 static LogicalResult emitUnit(OpBuilder &builder, ModuleOp unit,
                               exec::KernelOp kernel, bool takesLive,
@@ -223,7 +229,7 @@ static void listKernels(ModuleOp module, PlanKernels &kernels) {
     bool takesLive = withLive.contains(kernel.getSymName());
     kernels.takesLive.push_back(takesLive);
     kernels.requests.push_back(
-        {kernel.getSymName().str(), symbolInImage(kernel.getKind()),
+        {kernel.getSymName().str(), symbolInImage(stemOf(kernel.getSymName())),
          [kernel, takesLive, &launch](OpBuilder &builder, ModuleOp unit) {
            return emitUnit(builder, unit, kernel, takesLive, launch);
          }});
