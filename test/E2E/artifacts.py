@@ -206,7 +206,8 @@ class Maker:
         text, old = "".join(path.read_text() for path in texts), "max_batch = 4,"
         if row.importing:
             if text.count(old) != 1:
-                raise RuntimeError(f"{row.model}: expected '{old}' once, got {text.count(old)} of it")
+                raise RuntimeError(f"{row.model}: expected '{old}' once, got "
+                                   f"{text.count(old)} of it")
             text = text.replace(old, f"{row.importing},")
         source.write_text(text)
 
