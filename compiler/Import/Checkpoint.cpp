@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::string_view kBasePrefix = "model.";
 
-/// What modules call an embedding and a head of their own, behind their prefix.
+/// Keys of a module's own embedding and head, after the module's prefix.
 constexpr std::string_view kEmbeddings[] = {"embed_tokens.weight"};
 constexpr std::string_view kHeads[] = {"shared_head.head.weight",
                                        "lm_head.weight", "head.weight"};
 
-/// What may stand in front of the keys of Qwen's modules.
+/// Prefixes that the keys of Qwen's modules may have.
 constexpr std::string_view kQwenRoots[] = {
     "mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp."};
 

@@ -29,7 +29,7 @@ public:
   bool isNull(std::string_view key) const;
   /// Whether the key's value is false, 0, empty or null, or there is none.
   bool isNeutral(std::string_view key) const { return isEmptyOr(key, 0.0); }
-  /// The same with another number than 0.
+  /// As above, with `neutral` in place of 0.
   bool isEmptyOr(std::string_view key, double neutral) const;
 
   /// An integer of `least` to `most`, which must be there.

@@ -204,8 +204,8 @@ void applyTokenDefaults(const ConfigFields &fields,
     generation.eos = {*defaults.eos};
 }
 
-/// What generation configs recommend and nothing here applies, and the number
-/// at which a key asks for nothing.
+/// Keys of generation configs that are not applied, each with the number that
+/// has no effect.
 constexpr std::pair<std::string_view, double> kNotApplied[] = {
     {"repetition_penalty", 1},
     {"encoder_repetition_penalty", 1},
@@ -259,7 +259,7 @@ void readSampling(ConfigFields &fields, GenerationConfig &generation) {
     if (!fields.has(key))
       return;
     double number = fields.numberOr(key, least);
-    // What is kept has 32 bits.
+    // The module keeps 32 bits of the number.
     if (!(float(number) >= float(least) && number <= most))
       fields.fail(key, "a number " + range);
     value = number;

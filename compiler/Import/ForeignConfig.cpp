@@ -69,8 +69,8 @@ constexpr Sign kWeights[] = {
     {kHeadMark, "heads of a layer each"},
 };
 
-/// What all drafters' layers have, and those of a model that was saved without
-/// its class's prefix.
+/// Key of a drafter's layer. Models that were saved without the prefix of their
+/// class have it too.
 constexpr Sign kBareLayer = {"layers.0.self_attn.q_proj.weight",
                              "a drafter of one layer"};
 

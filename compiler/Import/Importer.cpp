@@ -229,7 +229,7 @@ Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
     return okStatus();
   }
   MTP_RETURN_IF_ERROR(InputFile::open(files.front()).status());
-  // Of all formats some variants are not read, which mtpc would say late.
+  // Every format has variants that are not read. mtpc would report them late.
   Result<std::string> tables = buildTokenizerTables(folder);
   if (!tables) {
     warn(options, "no tokenizer that can be read in \"" + folder +

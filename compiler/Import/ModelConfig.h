@@ -132,9 +132,9 @@ struct DrafterConfig {
   bool carriesNormed = true;
   /// The config says that modules have an embedding of their own.
   bool ownsEmbedding = false;
-  /// What stands in front of the keys of Qwen's modules.
+  /// Prefix of the keys of Qwen's modules.
   std::string root = "mtp.";
-  /// Of each module that drafts, once the weights were looked at.
+  /// One element for each module that drafts, filled from the weights.
   std::vector<OwnTables> own;
 };
 
@@ -169,7 +169,7 @@ struct GenerationConfig {
   std::vector<int32_t> eos;
   std::optional<double> temperature, topP, minP;
   std::optional<int64_t> topK;
-  /// What is recommended and not applied, as warnings.
+  /// Warnings about recommended settings that are not applied.
   std::vector<std::string> warnings;
 };
 

@@ -179,7 +179,7 @@ Result<WeightType> WeightTable::resolve(std::span<const std::string> prefixes,
           "config key \"dtype\" or \"torch_dtype\"");
     return type;
   }
-  // Of two types the wider one holds both exactly.
+  // The wider of two types holds both exactly.
   std::optional<WeightType> common;
   for (const std::string &prefix : prefixes)
     for (int64_t i = 0; i < std::max<int64_t>(stack, 1); ++i) {

@@ -96,7 +96,7 @@ static EntryHeader headerOf(const KernelKey &key,
   return header;
 }
 
-/// Whether a file belongs to this user and nobody else may write to it.
+/// Whether a file belongs to this user and no other user may write to it.
 static bool isPrivate(const struct stat &info) {
   return info.st_uid == ::geteuid() &&
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;

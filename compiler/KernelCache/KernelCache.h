@@ -3,7 +3,7 @@
 // A folder of compiled kernels that compilations share. An entry is found by a
 // key, the digest of everything that decides the bytes of the entry (see
 // compiler/Codegen/Units). The folder holds native code. A cache is therefore
-// only opened if the user owns the folder and nobody else may write to it.
+// only opened if the user owns the folder and no other user may write to it.
 //
 // Every failure after opening is a miss: a full disk, a truncated entry or an
 // entry of another version costs time and never changes an artifact.

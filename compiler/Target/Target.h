@@ -111,8 +111,8 @@ struct KernelCode {
   schema::ImageFormat format;
   /// All kernels in one, or several that kernels name (KernelLaunch::image).
   std::vector<KernelImage> images;
-  /// Of a GPU's: the image with the kernels of runtime/schema/DeviceLoop.h; -1
-  /// if there is none.
+  /// Number of the image with the kernels of runtime/schema/DeviceLoop.h, which
+  /// a GPU has; -1 if there is none.
   int loopImage = -1;
   /// Of a GPU's kernels: how each is started.
   llvm::StringMap<KernelLaunch> launchOf;

@@ -91,7 +91,7 @@ Status Reader::checkModelSettings(const JsonValue &model) {
   MTP_ASSIGN_OR_RETURN(std::string_view type, model.stringOr("type", "BPE"));
   if (type != "BPE")
     return unsupportedValue(*model.find("type"), "'BPE'");
-  // Of other probabilities merges would be left out at random.
+  // A probability above 0 would leave merges out at random.
   if (std::optional<JsonValue> dropout = model.find("dropout")) {
     MTP_ASSIGN_OR_RETURN(double probability, dropout->asNumber());
     if (probability != 0)

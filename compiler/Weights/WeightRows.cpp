@@ -169,7 +169,7 @@ Status WeightRows::findScales(const WeightSet &weights, const std::string &key,
     return missingScales(weights, key);
   MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(name));
   scaleCols = ceilDiv(tensorCols, kScaleBlock);
-  // Of matrices in one tensor each has blocks of its own.
+  // Each matrix of a stacked tensor has blocks of its own.
   bool isStack = tensor.shape.size() == 3 && source.headStride > 0;
   matrixRows = isStack ? source.headStride : tensorRows;
   scaleRows = ceilDiv(matrixRows, kScaleBlock);

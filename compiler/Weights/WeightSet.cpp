@@ -167,7 +167,7 @@ WeightSet::findFiles(const std::string &folder) {
     if (fs::path path = fs::path(folder) / name; fs::exists(path, error))
       return std::vector{path.string()};
   std::vector<std::string> files = listFiles(folder);
-  // What a tool puts beside a model's weights.
+  // Tools put such files beside a model's weights.
   std::erase_if(files, [](const std::string &path) {
     return fs::path(path).filename().string().starts_with("adapter_");
   });

@@ -68,7 +68,8 @@ static ConstantOp findTable(Value value, int64_t columns,
   return isWhole ? table : ConstantOp();
 }
 
-/// Where picked columns are looked up, directly or as one list.
+/// Finds the constant in which picked columns are looked up, one by one or as
+/// one list.
 static ConstantOp findLookUp(Value picks, int64_t columns,
                              const SymbolTable &symbols) {
   for (Operation *user : picks.getUsers()) {
@@ -123,7 +124,7 @@ void MaskTokensPass::mask(Value logits, ConstantOp tokens, int64_t begin,
   }
   if (!tokens)
     tokens = tokensOf(logits);
-  // What was joined with logits may be a number beside them.
+  // Columns that were joined with logits may hold a number beside them.
   if (!tokens && logits.getDefiningOp<ColumnsOp>() &&
       columnsOf(logits) != vocabulary)
     return;
@@ -136,7 +137,8 @@ void MaskTokensPass::mask(Value logits, ConstantOp tokens, int64_t begin,
       values[begin + column] = -std::numeric_limits<float>::infinity();
 }
 
-/// What is added to the logits of `head`; null where nothing is masked.
+/// Makes the bias that is added to the logits of `head`; null if no token is
+/// masked.
 ConstantOp MaskTokensPass::maskOf(LinearOp head) {
   SmallVector<float> values(columnsOf(head.getY()), -0.0f);
   auto ref = head.getWeight().getDefiningOp<RefOp>();

@@ -30,7 +30,7 @@ using namespace mlir::mtp;
 
 namespace {
 
-/// What a number, or a row of numbers, goes by.
+/// Quantities that a number, or a row of numbers, depends on.
 enum Trait : unsigned {
   kNone = 0,
   /// A state that may be another one in each round.
@@ -56,7 +56,7 @@ public:
         awaitsHost(
             !program->getRegion(0).front().getOps<AwaitHostOp>().empty()) {}
 
-  /// What makes picks of `accept` depend on the round, if anything does.
+  /// Finds a dependence of the picks of `accept` on the round, if there is one.
   std::optional<Doubt> find(AcceptOp accept);
 
 private:
@@ -170,7 +170,7 @@ void PickSources::visitStores(StringAttr name) {
   }
 }
 
-/// What a request brings is the same in all of its rounds.
+/// Inputs of a request are the same in all rounds of the request.
 unsigned PickSources::traitsOfState(Operation *op, FlatSymbolRefAttr name) {
   auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(op, name);
   StringRef own = name.getValue();
@@ -244,7 +244,7 @@ unsigned PickSources::traitsOfArgument(BlockArgument argument) {
   return kOfRows;
 }
 
-/// Of what a body's loops, branches and tensors give.
+/// Traits of the results of loops, branches and tensor ops in a body.
 std::optional<unsigned> PickSources::traitsOfControl(OpResult result) {
   using Traits = std::optional<unsigned>;
   unsigned number = result.getResultNumber();
@@ -272,7 +272,7 @@ std::optional<unsigned> PickSources::traitsOfControl(OpResult result) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// Of what else there is in bodies, and of what these are given.
+/// Traits of the results of all other ops, which also depend on operands.
 unsigned PickSources::traitsOfOther(OpResult result) {
   Operation *op = result.getOwner();
   if (op->getParentOfType<PerSlotOp>() ||
@@ -438,7 +438,7 @@ std::optional<Doubt> PickSources::find(AcceptOp accept) {
 // Modules
 //===----------------------------------------------------------------------===//
 
-/// What code of rounds and prefills stores to states, by their names.
+/// Collects the stores of rounds and prefills by the name of the state.
 static Stores findStores(ModuleOp module) {
   Stores stores;
   for (Operation &op : *module.getBody())

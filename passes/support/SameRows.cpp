@@ -44,7 +44,7 @@ static Parts partsOf(PerSlotOp op) {
   return parts;
 }
 
-/// Of what goes by packed rows or by groups, operands have rows of their own.
+/// An op on packed rows or groups has operands with row counts of their own.
 static Parts partsOf(GatherOp op) {
   if (op.getPlaces())
     return {};

@@ -19,7 +19,7 @@ using namespace mtp;
 
 static constexpr uint64_t kSmallSegment = 16 << 20;
 
-/// What is wrong with a file, or what the file is instead of an artifact.
+/// Explains a failure: names the kind of a file that is no artifact.
 static Status explain(const Status &status, const std::string &path) {
   Status kind = checkPath(path, PathUse::Run);
   return kind.isOk() ? status.withContext(path) : kind;

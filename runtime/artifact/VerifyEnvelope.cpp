@@ -596,7 +596,7 @@ static Status verifyGeneration(const Artifact &artifact) {
       return dataLoss(strCat("generation.eos[", i, "]: token ", token,
                              " is outside the vocabulary of ", vocab));
   }
-  // What a request is checked for, too: a default out of range would fail all.
+  // Requests have the same limits: a default out of range would fail all.
   auto check = [](const char *key, float value, bool isInRange,
                   const char *range) {
     return isInRange ? okStatus()

@@ -62,7 +62,7 @@ PathKind kindOfFile(const fs::path &path) {
   return PathKind::File;
 }
 
-/// What a folder has, as far as kinds of folders go by it.
+/// Content of a folder that its kind depends on.
 struct Contents {
   bool config = false, safetensors = false, pyTorch = false, gguf = false;
   bool adapter = false, snapshots = false;

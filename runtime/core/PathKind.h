@@ -37,7 +37,7 @@ enum class PathKind {
   Other, ///< No file and no folder: a device, a pipe.
 };
 
-/// What a tool wants a path for.
+/// Purpose for which a tool takes a path.
 enum class PathUse {
   Import,       ///< A model's folder with weights.
   ImportConfig, ///< A model's folder; its config is enough.
@@ -45,7 +45,8 @@ enum class PathUse {
   Run,          ///< An artifact.
 };
 
-/// What lies at a path, by the first bytes of a file and the files of a folder.
+/// Returns the kind of a path, by the first bytes of a file or the files of a
+/// folder.
 PathKind kindOf(const std::string &path);
 
 /// Fails if what lies at `path` is known to be of no use for `use`. The error

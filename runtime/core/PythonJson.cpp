@@ -87,7 +87,7 @@ bool isBeyondDouble(const Number &number) {
          !fits<double>(number.text);
 }
 
-/// What a parser that knows 64 bits reads in place of a number.
+/// Appends the number that a parser of 64 bits reads in place of `number`.
 void appendNumber(const Number &number, PlainJson &plain) {
   if (isBeyondDouble(number)) {
     plain.text.append("\"").append(number.text).append("\"");

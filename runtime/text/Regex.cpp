@@ -22,7 +22,7 @@ constexpr size_t kMaxPatternBytes = 1 << 15;
 // of a pre-tokenizer are a word.
 constexpr size_t kWindow = 1024;
 constexpr uint32_t kFewSteps = 256;
-// What such a try counts as where another one has to follow.
+// Work that is charged for a try after which another one is needed.
 constexpr uint64_t kVainWork = 4096;
 // What the other matches of a text may cost: a step is 1, a byte walked over
 // too. A sane pattern needs a few for each byte of the text.

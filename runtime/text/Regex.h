@@ -68,13 +68,13 @@ private:
   static int step(pcre2_callout_block_8 *block, void *scratch);
 
   pcre2_real_match_data_8 *data;
-  /// Of matches on a part of the text, and of those that report their steps.
+  /// Match contexts: for a part of the text, and for matches that report steps.
   pcre2_real_match_context_8 *context, *careful;
   pcre2_real_jit_stack_8 *stack = nullptr;
   size_t stackBytes = 0;
   const std::atomic<bool> *cancelled;
   uint64_t spent = 0, budget = 0;
-  /// Where the last step was.
+  /// Place of the last step.
   size_t place = 0;
 };
 
@@ -105,7 +105,7 @@ private:
   int find(std::string_view subject, size_t &pos, MatchScratch &scratch) const;
   int findCarefully(std::string_view subject, size_t pos,
                     MatchScratch &scratch) const;
-  /// What a return code means that is no match and not that there is none.
+  /// Makes the status of a return code that is neither a match nor `no match`.
   static Status failure(int rc, size_t place, const MatchScratch &scratch);
 
   /// The pattern, and the same at one place alone, with a call for each step.

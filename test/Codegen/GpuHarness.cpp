@@ -131,7 +131,7 @@ static std::optional<GpuImage> compileAnew(const KernelSpec &spec,
   return std::nullopt;
 }
 
-/// Of each kernel once; null where that fails.
+/// Compiles each kernel once; null if that fails.
 static const GpuImage *compileImage(const KernelSpec &spec,
                                     const std::string &chip = "sim") {
   static std::map<std::string, GpuImage> images;

@@ -96,7 +96,7 @@ mlir::exec::KernelAttrInterface parseKernel(const std::string &kind,
                                             const std::string &config,
                                             mlir::MLIRContext &context);
 
-/// What makes a kernel: those of equal text have equal code on a target.
+/// Text of a kernel. Kernels of equal text have equal code on a target.
 std::string textOf(const KernelSpec &spec);
 
 /// One kernel, compiled for one target and loaded.

@@ -30,7 +30,7 @@ from artifact_table import BOTH, BUNDLED, CHECKPOINTS, FUNCTIONS, PATHS, ROWS, V
 HERE = pathlib.Path(__file__).resolve().parent
 INPUTS = HERE / "Inputs"
 SCRIPTS = [HERE / name for name in ("artifacts.py", "artifact_table.py", "module_edits.py")]
-# Of the rows, those that --again compiles.
+# One row in DRAWN is compiled by --again.
 DRAWN = 5
 
 

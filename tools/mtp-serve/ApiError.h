@@ -23,7 +23,8 @@ struct ApiError {
   std::string code;
   /// Seconds until another try is worth it; zero: not said.
   unsigned retryAfter = 0;
-  /// Of a prompt that the context does not hold; zero: not said.
+  /// Sizes of a prompt that exceeds the context, and of the context; 0 if the
+  /// error is another one.
   uint64_t promptTokens = 0, contextTokens = 0;
 };
 

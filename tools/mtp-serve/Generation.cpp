@@ -81,7 +81,7 @@ void Generation::take(const EngineEvent &event) {
   if (Status status = choice.take(event.tokens, event.drafted); !status.isOk())
     fail(ownErrorOf(status));
   if (!wasComplete && choice.hasStopped()) {
-    // What is computed until the sequence ends is none of the answer's.
+    // Rounds after the stop string do not count for the answer.
     choice.setStatistics(event.statistics);
     controls.cancel(event.handle);
   }

@@ -122,7 +122,7 @@ private:
   AnswerHead head() const;
   /// What is new of an answer, of text at most `mostText` bytes.
   ChoicePart partOf(size_t index, size_t mostText);
-  /// What is new of an answer as events; nothing where nothing is.
+  /// Returns the new part of an answer as events; empty if there is none.
   std::string eventsOf(size_t index);
   std::string eventOf(const ChoicePart &part) const;
   Usage usage() const;

@@ -37,9 +37,9 @@ public:
   /// a step that failed: what was at hand has then been answered with it.
   Status run();
 
-  /// What is at hand goes on for Limits::shutdownSeconds at most. Meanwhile who
-  /// connects is answered one request, 503 where it would begin something. Any
-  /// thread may call it.
+  /// Requests in progress go on for Limits::shutdownSeconds at most. Meanwhile
+  /// a new connection is answered one request, with 503 if that request would
+  /// start work. Any thread may call this function.
   void stop();
 
 private:

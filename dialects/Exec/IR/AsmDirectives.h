@@ -1,7 +1,8 @@
 //===- AsmDirectives.h - Custom parts of the assembly -----------*- C++ -*-===//
 //
-// What the assembly formats of the exec dialect's ops call, beside what those
-// of mtp call. Only the sources of generated parsers and printers include this.
+// Directives that the assembly formats of the exec dialect's ops call. They
+// also call the directives of the mtp dialect. Only generated parsers and
+// printers include this file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +22,12 @@ ParseResult parseCount(AsmParser &parser, Count &count);
 ParseResult parseCount(OpAsmParser &parser, CountAttr &attr);
 void printCount(OpAsmPrinter &printer, Operation *op, CountAttr attr);
 
-/// What ` at 64 + 128 * n rows n` says of an alloc.
+/// The clause ` at 64 + 128 * n rows n` of an alloc.
 ParseResult parsePlace(OpAsmParser &parser, CountAttr &offset, CountAttr &rows);
 void printPlace(OpAsmPrinter &printer, Operation *op, CountAttr offset,
                 CountAttr rows);
 
-/// What ` first n` says of a reference.
+/// The clause ` first n` of a reference.
 ParseResult parseFirst(OpAsmParser &parser, CountAttr &first);
 void printFirst(OpAsmPrinter &printer, Operation *op, CountAttr first);
 
@@ -34,7 +35,7 @@ void printFirst(OpAsmPrinter &printer, Operation *op, CountAttr first);
 ParseResult parseCounts(OpAsmParser &parser, ArrayAttr &counts);
 void printCounts(OpAsmPrinter &printer, Operation *op, ArrayAttr counts);
 
-/// What `k 2 n 1 to 256` says of a program, and nothing of a function.
+/// The clause `k 2 n 1 to 256` of a program; a function has none.
 ParseResult parsePoints(OpAsmParser &parser, IntegerAttr &k, IntegerAttr &least,
                         IntegerAttr &most);
 void printPoints(OpAsmPrinter &printer, ProgramOp program, IntegerAttr k,

@@ -25,7 +25,7 @@ static constexpr SharedExtent fixed(int64_t size) {
 
 using enum StateWriter;
 static constexpr SharedState kStates[] = {
-    // What the host shares.
+    // States that programs share with the host.
     {"length", Commit, kHosts},
     {"out_tokens", Commit, kHosts, false, 1, {{ExtentUnit::MaxK, 1}}},
     {"out_count", Commit, kHosts},
@@ -61,7 +61,7 @@ static constexpr SharedState kStates[] = {
      kForAll,
      2,
      {fixed(5), {ExtentUnit::MaxBatch}}},
-    // What goes from round to round in the readable ops.
+    // States that the readable ops carry from round to round.
     {"accepted", Commit, kOps},
     {"window", Commit, kOps},
     {"hidden", Commit, kOps},
@@ -77,7 +77,7 @@ static constexpr bool isLoadersHostState(const SharedState &state) {
          std::end(::mtp::kHostWrittenStates);
 }
 
-// What the loader refuses is refused here, where a line can be named.
+// The compiler refuses all that the loader refuses, and names the line.
 static_assert(std::ranges::all_of(kStates, [](const SharedState &state) {
   return isLoadersHostState(state) ==
          (state.writer == StateWriter::Host && state.isHosts);
@@ -117,7 +117,7 @@ std::string mlir::mtp::describe(const SharedState &state) {
 }
 
 //===----------------------------------------------------------------------===//
-// Who writes
+// Writers
 //===----------------------------------------------------------------------===//
 
 /// The round or prefill around `op`, or null.

@@ -43,9 +43,9 @@ struct EncodeOptions {
   /// behind it, none is found in the same stretch of text at all.
   std::span<const size_t> literals = {};
 
-  /// Where another thread sets it, encode() soon ends with Unavailable: behind
-  /// the word that is at hand, or a step of its patterns. It is read during the
-  /// call alone. A tokenizer of SentencePiece's ends behind its text.
+  /// Another thread may set the flag. encode() then ends with Unavailable after
+  /// the current word or a step of its patterns. The flag is read during the
+  /// call only. A SentencePiece tokenizer ends after the whole text.
   const std::atomic<bool> *cancelled = nullptr;
 };
 

@@ -26,7 +26,7 @@ struct Macro {
   ScopePtr closure;
 };
 
-/// What `self` is.
+/// The value of `self`.
 struct SelfReference {
   const Blocks *blocks;
 };

@@ -15,7 +15,7 @@ using namespace mtp::jinja;
 
 namespace {
 
-/// What browsers read for the numbers 0x80 to 0x9F, which Windows made.
+/// Code points that browsers read for the numbers 0x80 to 0x9F of Windows-1252.
 constexpr uint16_t kWindows[32] = {
     0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021,
     0x2C6,  0x2030, 0x160,  0x2039, 0x152,  0x8D,   0x17D,  0x8F,
@@ -111,7 +111,8 @@ size_t appendNumber(std::string_view text, std::string &out) {
   return at < text.size() && text[at] == ';' ? at + 1 : at;
 }
 
-/// The same of a name; of one that is not known the longest part that is.
+/// Appends the characters of a name; for an unknown name, the characters of its
+/// longest known prefix.
 size_t appendName(std::string_view text, std::string &out) {
   constexpr std::string_view kEnds = "\t\n\f <&#;";
   size_t end = 0;

@@ -214,14 +214,14 @@ struct Method {
   std::string name;
 };
 
-/// What joiner() makes: nothing when it is first called, then its separator.
+/// The value of joiner(): its first call gives "", later calls the separator.
 /// Values are in a tuple, whose depth and weight have their limits.
 struct Joiner {
   Value separator;
   bool isUsed = false;
 };
 
-/// What cycler() makes.
+/// The value of cycler().
 struct Cycler {
   Value items;
   size_t position = 0;

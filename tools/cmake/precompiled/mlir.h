@@ -1,5 +1,5 @@
-// What the dialects, the passes and the compiler include most of MLIR, and the
-// dialects themselves, which are 50,000 generated lines.
+// Headers of MLIR that the dialects, the passes and the compiler include most,
+// and the headers of both dialects, which are 50,000 generated lines.
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "tools/cmake/precompiled/standard.h"
