@@ -14,6 +14,7 @@ DECODE = "runtime/exec/Decode.cpp"
 CONVOLUTION = "compiler/Codegen/Rows/CausalConv.cpp"
 RULE = "compiler/Codegen/Rows/DeltaRule.cpp"
 RUN = "compiler/Codegen/Rows/SlotRun.cpp"
+LOWER = "compiler/Codegen/CPU/LowerKernels.cpp"
 
 SOURCES = {
     "verify one position too far": (
@@ -53,6 +54,18 @@ SOURCES = {
         "sequenceWord(body, SequenceWord::FirstRow);"),
     "a recurrence folds a row too many": (
         VERIFY, "each(body.add(accepted, 1))", "each(body.add(accepted, 2))"),
+    # Emitted kernels stay as they are: only a kernel that is compiled anew shows it.
+    "a conversion subtracts for adding": (
+        LOWER, "    annotateLoops();\n",
+        """    annotateLoops();
+    getOperation().walk([](LLVM::FAddOp op) {
+      OpBuilder builder(op);
+      op.replaceAllUsesWith(LLVM::FSubOp::create(builder, op.getLoc(), op.getLhs(),
+                                                 op.getRhs())
+                                .getResult());
+      op.erase();
+    });
+"""),
     "rows of a convolution are not rolled": (
         CONVOLUTION, "kb.cmp(Cmp::EQ, i, run.lead)", "kb.cmp(Cmp::LT, i, 0)"),
     "a recurrence has a neighbour's state": (
