@@ -19,7 +19,7 @@ namespace mtp::codegen {
 void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// A context of LLVM for one kernel of an x86-64 processor, which needs fewer
-/// passes than -O2 and the back end run (compiler/Codegen/README.md has the
+/// passes than -O2 and the back end run (tools/mtp-bench/MEASURED.md has the
 /// measurements).
 class HostContext {
 public:
@@ -27,10 +27,10 @@ public:
 
   llvm::LLVMContext &get() { return context; }
 
-  /// Optimises the module of this context in about a third of the time of
-  /// -O2, and makes code generation leave out loop strength reduction: it takes
-  /// half of the back end's time, and the code is no faster. A module with a
-  /// loop that asks for LLVM's vectoriser keeps all passes.
+  /// Optimises the module of this context in less time than -O2, and makes
+  /// code generation leave out loop strength reduction, which takes much of the
+  /// back end's time and does not make kernels faster. A module with a loop
+  /// that asks for LLVM's vectoriser keeps all passes.
   void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
 private:

@@ -54,7 +54,7 @@ struct ChatSource {
 
 /// Limits of one rendering, and its time.
 struct RenderOptions {
-  /// What strftime_now() takes for now; this machine's local time if absent.
+  /// Time that strftime_now() formats; this machine's local time if absent.
   std::optional<std::tm> now;
   /// Nodes that may be evaluated, and work like it.
   uint64_t maxSteps = 10'000'000;

@@ -18,11 +18,12 @@
 // and run again in another one (session.h).
 //
 // Errors are values: Status and Result<T>. Nothing throws or exits, nor
-// installs signal handlers. Sizes that come from a caller or from a file are
-// compared with their limits, and large memory with what the process may use,
-// before they are asked for. What is left is memory for small things (a string,
-// a list, a map's node): where the system has none, std::bad_alloc ends the
-// process, for the library is built without exceptions.
+// installs signal handlers; only with MTP_CHECK_RESULTS defined a wrong use of
+// a Result ends the process (result.h). Sizes that come from a caller or from a
+// file are compared with their limits, and large memory with what the process
+// may use, before they are asked for. What is left is memory for small things
+// (a string, a list, a map's node): where the system has none, std::bad_alloc
+// ends the process, for the library is built without exceptions.
 //
 // mtp.h is the same for C.
 //
