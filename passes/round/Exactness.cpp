@@ -1,18 +1,17 @@
 //===- Exactness.cpp - Is output that of k = 0? ---------------------------===//
 //
 // An exact mtp.accept keeps the drafts that equal the target's picks. So output
-// is that of k = 0 if a row's pick is the same in every round that may verify
-// the row. What picks are made of is followed back here, through states that
-// the program writes, too. It is a doubt where that
+// equals the output of k = 0 if a row's pick is the same in every round that
+// may verify the row. This file follows picks back to their sources, through
+// states that the program writes, too. A source is a doubt if it
 //
-// - follows from k, or is written where drafts are made alone,
-// - follows from the round and is the same for all rows that it verifies: at
-//   k = 0 each of these rows has a round of its own,
-// - is no op that is known to go row by row.
+// - depends on k, or is written only where drafts are made,
+// - depends on the round and is the same for all rows of the round: at k = 0
+//   each row has a round of its own,
+// - is an op that is not known to work row by row.
 //
-// What a region makes of the tokens in front of its row, and what the program
-// keeps of them, is its author's to answer for, as is what a host writes that
-// sees the drafts.
+// A region may read the tokens before its row, and the program may keep results
+// of them. The author answers for both, and for a host that sees the drafts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -352,7 +351,7 @@ void PickSources::judge(unsigned traits, Location loc) {
                "verifies");
 }
 
-/// What rows are computed with, beside what is computed of them.
+/// Judges a value that rows are computed with and that is no row itself.
 void PickSources::visitSide(Value value, Operation *user) {
   judge(traitsOf(value), user->getLoc());
 }
@@ -458,8 +457,8 @@ static Op findOnly(Block &body) {
   return ops.empty() ? Op() : *ops.begin();
 }
 
-/// The same for one of them. What it puts out is known where mtp.commit writes
-/// it, and that of mtp.accept, whose logits are those of mtp.verify.
+/// Finds a doubt in one program. Its output is only known if mtp.commit writes
+/// the result of mtp.accept, and mtp.accept reads the logits of mtp.verify.
 static std::optional<Doubt> findDoubtIn(Operation *program,
                                         const Stores &stores) {
   Block &body = program->getRegion(0).front();

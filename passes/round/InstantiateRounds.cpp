@@ -420,9 +420,9 @@ static LogicalResult checkCounts(Block &body) {
   return success();
 }
 
-/// What rounds and prefills read of states has that many rows there. Of the
-/// instances of one text the error is that of the largest, since with the rows
-/// of a smaller one the next compilation would fail.
+/// Checks that states have the rows that rounds and prefills read. The error
+/// names the need of the largest instance of a text: with the rows of a smaller
+/// one the next compilation would fail.
 static LogicalResult checkStateRows(ModuleOp module) {
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   ReadStateOp largest;

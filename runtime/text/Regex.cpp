@@ -17,19 +17,19 @@ namespace {
 
 constexpr size_t kMaxPatternBytes = 1 << 15;
 
-// The first try of a match sees so many bytes ahead and takes so many of
-// PCRE2's steps, each of which may walk over all of these. Nearly all matches
-// of a pre-tokenizer are a word.
+// Bytes that the first try of a match sees, and the steps of PCRE2 that it may
+// take. A step may walk over all of these bytes. Nearly all matches of a
+// pre-tokenizer are a word.
 constexpr size_t kWindow = 1024;
 constexpr uint32_t kFewSteps = 256;
 // Work that is charged for a try after which another one is needed.
 constexpr uint64_t kVainWork = 4096;
-// What the other matches of a text may cost: a step is 1, a byte walked over
-// too. A sane pattern needs a few for each byte of the text.
+// Work that the other matches of a text may cost. A step costs 1, and so does a
+// byte that is walked over. A sane pattern needs a few for each byte of a text.
 constexpr uint64_t kBudget = 100'000'000;
 constexpr uint64_t kBudgetPerByte = 256;
-// What a byte of a long match may need: native code puts aside two or three
-// words for each character of a group that repeats, the interpreter a frame.
+// Memory for each byte of a long match. Native code keeps two or three words
+// for each character of a group that repeats, the interpreter a frame.
 constexpr size_t kJitStackStart = 32 * 1024;
 constexpr size_t kStackPerByte = 64, kHeapPerByte = 512;
 constexpr size_t kLeastStack = size_t(8) << 20, kMostStack = size_t(256) << 20;

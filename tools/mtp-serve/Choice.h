@@ -44,8 +44,8 @@ public:
   /// them.
   Status take(std::span<const int32_t> tokens, uint32_t drafted = 0);
 
-  /// What its tokens so far have cost; once a stop string has been found, what
-  /// end() says changes it no more.
+  /// Sets the cost of the tokens so far. After a stop string was found, end()
+  /// no longer changes it.
   void setStatistics(Statistics statistics) { numbers = std::move(statistics); }
 
   /// The sequence has ended; nothing more comes.

@@ -29,7 +29,7 @@ struct EngineEvent {
   /// Failed without `accepted` before: it was refused, and `error` says why.
   FinishReason finish = FinishReason::None;
   Status error;
-  /// Where it has ended, or its submitter wants it each time.
+  /// Set when the sequence has ended, or in each event if the submitter asked.
   Statistics statistics;
 };
 
@@ -109,7 +109,7 @@ private:
   Inbox<Command> inbox;
   std::map<SequenceId, Handle> handles;
   std::map<Handle, SequenceId> ids;
-  /// Of those whose events all say what they have cost.
+  /// Sequences whose events all carry statistics.
   std::set<SequenceId> counting;
   EngineReport report;
   Status failure;

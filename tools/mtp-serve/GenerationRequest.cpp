@@ -104,7 +104,7 @@ static MaybeError maxTokens(std::string_view field, const JsonElement &element,
                             Reading &to) {
   uint32_t value = 0;
   if (MaybeError error =
-          // What the context leaves is known with the prompt.
+          // The room in the context is only known with the prompt.
       readMember(field, element, 1, INT32_MAX, value))
     return error;
   // The older name counts where the newer is not there, as in vLLM.
@@ -458,8 +458,8 @@ static MaybeError joinParts(std::string_view field, const array &parts,
   return std::nullopt;
 }
 
-/// What a template reads as `content`: always a text. Clients send null where a
-/// message has calls of tools alone, or nothing; templates add it to texts.
+/// Adds `content`, always as a text. Clients send null or nothing if a message
+/// has tool calls only, and templates concatenate the content.
 static MaybeError addContent(const std::string &name,
                              const JsonElement &element, JsonWriter &json) {
   array parts;

@@ -49,8 +49,8 @@ struct Server::Impl {
   asio::signal_set signals;
   asio::steady_timer patience;
   std::set<std::shared_ptr<Connection>> connections;
-  /// Those that have come since the server was told to end. Each is answered
-  /// one request: /health says 503, and so do all that would begin something.
+  /// Connections that came after the server was told to end. Each is answered
+  /// one request, with 503 for /health and for requests that would start work.
   std::set<std::shared_ptr<Connection>> late;
   bool ends = false;
   Status failure;

@@ -1,8 +1,8 @@
 //===- StateTable.h - Who writes the states with known names ----*- C++ -*-===//
 //
-// The one table of the states that somebody beside the program knows by their
-// names: the host, or the readable ops of a round. Who writes a state decides
-// whether output can depend on it, so what a program may store is asked here.
+// The one table of the states that the host or the readable ops of a round know
+// by name. The writer of a state decides whether output can depend on the
+// state, so verifiers ask this table whether a program may store to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ struct SharedState {
 /// All of them.
 llvm::ArrayRef<SharedState> allSharedStates();
 
-/// The state of this name; null where nobody but the program knows it.
+/// The state of this name; null if only the program knows the state.
 const SharedState *findSharedState(StringRef name);
 
 /// How the host wants its `state` declared, for a diagnostic.

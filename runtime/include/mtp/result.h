@@ -87,7 +87,7 @@ public:
   MTP_RESULT_INLINE const T *operator->() const { return &value(); }
 
 private:
-  /// Whether somebody has asked. A copy has not been asked yet. Two threads may
+  /// Whether a caller has asked. A copy has not been asked yet. Two threads may
   /// ask one result.
   class Asked {
   public:

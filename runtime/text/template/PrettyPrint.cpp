@@ -30,8 +30,8 @@ int64_t lengthOfText(std::string_view text) {
       text, [](char c) { return (uint8_t(c) & 0xC0) != 0x80; });
 }
 
-/// Where an item stands: the column that it begins in, what has to follow it in
-/// its last line, and how many containers it is in.
+/// Place of an item: its first column, the columns that its last line must
+/// leave free, and the number of containers around it.
 struct Place {
   int64_t indent = 0, allowance = 0;
   int level = 0;
