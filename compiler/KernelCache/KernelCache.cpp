@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 using namespace mtp;
 using namespace mtp::compiler;
@@ -56,6 +57,8 @@ public:
 
   bool isOpen() const { return number >= 0; }
   int get() const { return number; }
+  /// Leaves the descriptor to the caller.
+  int release() { return std::exchange(number, -1); }
 
 private:
   int number;
@@ -151,13 +154,10 @@ Result<std::unique_ptr<KernelCache>> KernelCache::open(const std::string &path,
         strCat("expected that only the owner of '", path,
                "' may write to it, got more permissions (chmod go-w)"));
   return std::unique_ptr<KernelCache>(
-      new KernelCache(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0), mostBytes));
+      new KernelCache(folder.release(), mostBytes));
 }
 
-KernelCache::~KernelCache() {
-  if (folder >= 0)
-    ::close(folder);
-}
+KernelCache::~KernelCache() { ::close(folder); }
 
 std::optional<std::vector<char>> KernelCache::find(const KernelKey &key) {
   Descriptor file(::openat(folder, entryPath(key).c_str(),
