@@ -1,8 +1,7 @@
 //===- Link.cpp - Links objects into a shared image -----------------------===//
 //
 // lld works on files. The objects, as one archive, and the image pass through
-// temporary files with unpredictable names, created exclusively and removed on
-// every path.
+// temporary files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +12,6 @@
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Errc.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <mutex>
 
@@ -86,8 +83,9 @@ static Error checkUndefined(MemoryBufferRef image) {
   return Error::success();
 }
 
-/// Writes `objects` as one archive to the file at `path`.
-static Error writeObjects(ArrayRef<StringRef> objects, StringRef path) {
+/// Makes an archive of `objects`.
+static Expected<std::unique_ptr<MemoryBuffer>>
+archiveOf(ArrayRef<StringRef> objects) {
   std::vector<NewArchiveMember> members;
   std::vector<std::string> names;
   for (size_t i = 0; i < objects.size(); ++i)
@@ -100,47 +98,32 @@ static Error writeObjects(ArrayRef<StringRef> objects, StringRef path) {
                        toString(file.takeError()));
     members.emplace_back(member);
   }
-  Expected<std::unique_ptr<MemoryBuffer>> archive = writeArchiveToBuffer(
-      members, SymtabWritingMode::NoSymtab, object::Archive::K_GNU,
-      /*Deterministic=*/true, /*Thin=*/false);
-  if (!archive)
-    return archive.takeError();
-  std::error_code error;
-  raw_fd_ostream stream(path, error);
-  if (!error) {
-    stream << (*archive)->getBuffer();
-    stream.close();
-    error = stream.error();
-    stream.clear_error();
-  }
-  if (error)
-    return linkError("cannot write a temporary file: " + error.message());
-  return Error::success();
+  return writeArchiveToBuffer(members, SymtabWritingMode::NoSymtab,
+                              object::Archive::K_GNU, /*Deterministic=*/true,
+                              /*Thin=*/false);
 }
 
 Expected<std::vector<char>>
 mtp::codegen::linkSharedImage(ArrayRef<StringRef> objects,
                               ArrayRef<ExportedName> names) {
-  Expected<SmallString<128>> input = makeTemporary("mtpc-kernels", "a");
+  auto archive = archiveOf(objects);
+  if (!archive)
+    return archive.takeError();
+  auto input = TemporaryFile::create("mtpc-kernels", "a");
   if (!input)
     return input.takeError();
-  FileRemover removeInput(*input);
-  Expected<SmallString<128>> output = makeTemporary("mtpc-kernels", "so");
+  auto output = TemporaryFile::create("mtpc-kernels", "so");
   if (!output)
     return output.takeError();
-  FileRemover removeOutput(*output);
-  if (Error failed = writeObjects(objects, *input))
-    return failed;
-  if (Error failed = runLinker(*input, *output, names))
-    return failed;
-  ErrorOr<std::unique_ptr<MemoryBuffer>> image =
-      MemoryBuffer::getFile(*output, /*IsText=*/false,
-                            /*RequiresNullTerminator=*/false);
+  if (Error failed = (*input)->write((*archive)->getBuffer()))
+    return std::move(failed);
+  if (Error failed = runLinker((*input)->path(), (*output)->path(), names))
+    return std::move(failed);
+  auto image = (*output)->read();
   if (!image)
-    return linkError("cannot read the linked image: " +
-                     image.getError().message());
+    return image.takeError();
   if (Error failed = checkUndefined((*image)->getMemBufferRef()))
-    return failed;
+    return std::move(failed);
   return std::vector<char>((*image)->getBufferStart(),
                            (*image)->getBufferEnd());
 }

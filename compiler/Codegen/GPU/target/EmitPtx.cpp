@@ -16,9 +16,7 @@
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
@@ -28,13 +26,10 @@
 
 using namespace mtp::gpu;
 using namespace llvm;
+using mtp::codegen::TemporaryFile;
 
 /// The version of PTX that CUDA 13's drivers read.
 static constexpr const char *kPtxVersion = "+ptx90";
-
-static Error ioError(const Twine &message) {
-  return createStringError(errc::io_error, message);
-}
 
 static Expected<const Target *> findTarget(const Triple &triple) {
   static std::once_flag initialized;
@@ -159,91 +154,51 @@ Expected<std::string> mtp::gpu::emitPtx(Module &module, StringRef chip) {
   return writePtx(module, **machine);
 }
 
-static Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(
-      path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!file)
-    return ioError("cannot read '" + path + "': " + file.getError().message());
-  return std::move(*file);
-}
-
-/// Runs a program of the toolkit, whose messages go to the file `report`.
-static Error runTool(StringRef program, ArrayRef<StringRef> arguments,
-                     StringRef report) {
-  std::optional<StringRef> redirects[] = {StringRef(""), report, report};
-  std::string message;
-  int code = sys::ExecuteAndWait(program, arguments, /*Env=*/std::nullopt,
-                                 redirects, /*SecondsToWait=*/0,
-                                 /*MemoryLimit=*/0, &message);
-  if (code == 0)
-    return Error::success();
-  Expected<std::unique_ptr<MemoryBuffer>> said = readFile(report);
-  if (!said)
-    return said.takeError();
-  return ioError(sys::path::filename(program) +
-                 " failed: " + (*said)->getBuffer().trim() + message);
-}
-
-namespace {
-/// A temporary file that is removed at the end of the scope.
-class ScratchFile {
-public:
-  static Expected<std::unique_ptr<ScratchFile>> create(StringRef suffix) {
-    Expected<SmallString<128>> path =
-        mtp::codegen::makeTemporary("mtpc-ptx", suffix);
-    if (!path)
-      return path.takeError();
-    return std::make_unique<ScratchFile>(*path);
-  }
-  explicit ScratchFile(const SmallString<128> &path)
-      : name(path), remover(path) {}
-
-  StringRef path() const { return name; }
-
-  Error write(StringRef text) {
-    std::error_code error;
-    raw_fd_ostream stream(name, error);
-    stream << text;
-    stream.close();
-    if (!error && !stream.has_error())
-      return Error::success();
-    stream.clear_error();
-    return ioError("cannot write a temporary file");
-  }
-
-private:
-  SmallString<128> name;
-  FileRemover remover;
-};
-} // namespace
-
 static std::string ptxasPath() {
   return sys::Process::GetEnv("CUDA_HOME").value_or("/usr/local/cuda") +
          "/bin/ptxas";
 }
 
+/// Runs ptxas over files; the report gets its messages, errors included.
+static Error runPtxas(ArrayRef<StringRef> arguments,
+                      const TemporaryFile &report) {
+  std::optional<StringRef> redirects[] = {StringRef(""), report.path(),
+                                          report.path()};
+  std::string message;
+  int code =
+      sys::ExecuteAndWait(arguments.front(), arguments,
+                          /*Env=*/std::nullopt, redirects,
+                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
+  if (code == 0)
+    return Error::success();
+  auto said = report.read();
+  if (!said)
+    return said.takeError();
+  return createStringError(
+      errc::io_error, "ptxas failed: " + (*said)->getBuffer().trim() + message);
+}
+
 static Expected<Cubin> assembleWith(StringRef program, StringRef ptx,
                                     StringRef chip) {
-  auto input = ScratchFile::create("ptx");
-  if (!input)
-    return input.takeError();
-  auto output = ScratchFile::create("cubin");
-  if (!output)
-    return output.takeError();
-  auto report = ScratchFile::create("txt");
-  if (!report)
-    return report.takeError();
-  if (Error failed = (*input)->write(ptx))
+  std::unique_ptr<TemporaryFile> input, output, report;
+  for (auto [file, suffix] :
+       {std::pair(&input, "ptx"), std::pair(&output, "cubin"),
+        std::pair(&report, "txt")}) {
+    auto created = TemporaryFile::create("mtpc-ptx", suffix);
+    if (!created)
+      return created.takeError();
+    *file = std::move(*created);
+  }
+  if (Error failed = input->write(ptx))
     return std::move(failed);
   std::string arch = ("-arch=" + chip).str();
-  StringRef arguments[] = {program,          "-v", arch,
-                           (*input)->path(), "-o", (*output)->path()};
-  if (Error failed = runTool(program, arguments, (*report)->path()))
+  if (Error failed = runPtxas(
+          {program, "-v", arch, input->path(), "-o", output->path()}, *report))
     return std::move(failed);
-  auto bytes = readFile((*output)->path());
+  auto bytes = output->read();
   if (!bytes)
     return bytes.takeError();
-  auto said = readFile((*report)->path());
+  auto said = report->read();
   if (!said)
     return said.takeError();
   StringRef contents = (*bytes)->getBuffer();
@@ -264,11 +219,10 @@ Expected<Cubin> mtp::gpu::assemblePtx(StringRef ptx, StringRef chip) {
 
 /// Digest of a file's contents; empty if it cannot be read.
 static std::string contentDigest(StringRef path) {
-  auto file = readFile(path);
-  if (!file) {
-    consumeError(file.takeError());
+  auto file = MemoryBuffer::getFile(path, /*IsText=*/false,
+                                    /*RequiresNullTerminator=*/false);
+  if (!file)
     return "";
-  }
   BLAKE3 hasher;
   hasher.update((*file)->getBuffer());
   return toHex(hasher.final<16>());
