@@ -1,10 +1,10 @@
 //===- BufferizeControl.cpp - Small buffers for a body's tensors ----------===//
 //
-// Everything on tensors is written as loops over elements first, so that
-// one-shot bufferization sees extracts and inserts alone and finds what is done
-// in place. All buffers are static and lie at the function's entry: none is
-// handed from one iteration of a loop to the next, as a loop's tensors are
-// copied to the buffers in which they came.
+// All tensor ops are first written as loops over elements, so that one-shot
+// bufferization sees only extracts and inserts and finds what can be done in
+// place. All buffers are static and allocated at the function's entry. No
+// buffer is handed from one iteration of a loop to the next: a loop's tensors
+// are copied to the buffers in which they came.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ void mlir::mtp::insertControlBodyDialects(DialectRegistry &registry) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Gives the element at these indices.
+/// Returns the element at the given indices.
 using ElementFn = llvm::function_ref<Value(OpBuilder &, ValueRange)>;
 } // namespace
 
@@ -69,7 +69,7 @@ static Value forIndices(OpBuilder &builder, Location loc,
   return carried ? loop.getResult(0) : Value();
 }
 
-/// A tensor of the elements that `element` gives.
+/// Returns a tensor of the elements that `element` computes.
 static Value makeTensor(OpBuilder &builder, Location loc, RankedTensorType type,
                         ElementFn element) {
   Value empty = tensor::EmptyOp::create(builder, loc, type, ValueRange());
@@ -82,7 +82,7 @@ static Value makeTensor(OpBuilder &builder, Location loc, RankedTensorType type,
                     });
 }
 
-/// Replaces an op of one tensor as result by `makeTensor`.
+/// Replaces an op with one tensor as result by `makeTensor`.
 static void replaceByElements(Operation *op, ElementFn element) {
   OpBuilder builder(op);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -102,7 +102,7 @@ static void lowerGenerate(tensor::GenerateOp op) {
   });
 }
 
-/// One scalar operation for each element.
+/// Lowers an elementwise op to one scalar operation per element.
 static void lowerElementwise(Operation *op) {
   replaceByElements(op, [&](OpBuilder &builder, ValueRange indices) {
     OperationState state(op->getLoc(), op->getName());
@@ -120,7 +120,7 @@ static void lowerElementwise(Operation *op) {
   });
 }
 
-/// Constants become stores: a kernel has no data beside its code.
+/// Lowers constants to stores, since a kernel has no data besides its code.
 static void lowerConstant(arith::ConstantOp op) {
   auto elements = cast<DenseElementsAttr>(op.getValue());
   OpBuilder builder(op);
@@ -165,7 +165,7 @@ static void lowerToElements(func::FuncOp function) {
   });
 }
 
-/// The elements of `value` in a tensor of their own.
+/// Copies the elements of `value` to a new tensor.
 static Value copyOf(OpBuilder &builder, Location loc, Value value) {
   return makeTensor(builder, loc, cast<RankedTensorType>(value.getType()),
                     [&](OpBuilder &inner, ValueRange indices) -> Value {
@@ -174,8 +174,8 @@ static Value copyOf(OpBuilder &builder, Location loc, Value value) {
                     });
 }
 
-/// A loop within another begins with tensors of its own: it may write what the
-/// outer one carries, which that still hands on.
+/// Copies the initial tensors of a loop within another loop. It may write
+/// tensors that the outer loop carries and still hands on.
 static void copyInits(scf::ForOp loop) {
   if (!loop->getParentOfType<scf::ForOp>())
     return;
@@ -187,9 +187,9 @@ static void copyInits(scf::ForOp loop) {
       init.set(copyOf(builder, loop.getLoc(), init.get()));
 }
 
-/// Makes every loop hand on its tensors in the buffers in which they came.
-/// Where it carries several, one may be another's next value, so that all are
-/// copied before the first is overwritten.
+/// Makes every loop hand on its tensors in the buffers in which they came. If
+/// the loop carries several, one may be another's next value, so all are copied
+/// before the first is overwritten.
 static void keepLoopBuffers(func::FuncOp function) {
   function.walk([](scf::ForOp loop) {
     copyInits(loop);
@@ -216,7 +216,7 @@ static void keepLoopBuffers(func::FuncOp function) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-/// Copies go element by element; one of a buffer to itself is none.
+/// Lowers copies element by element; a copy of a buffer to itself is dropped.
 static void lowerCopy(memref::CopyOp copy) {
   OpBuilder builder(copy);
   Location loc = copy.getLoc();
@@ -248,7 +248,8 @@ static LogicalResult runBufferization(func::FuncOp function) {
   return success();
 }
 
-/// Whether all is lowered, to not too many bytes.
+/// Checks that everything is lowered and that the buffers do not exceed
+/// `kControlBytes`.
 static LogicalResult checkLowered(func::FuncOp function) {
   int64_t bytes = 0;
   WalkResult result = function.walk([&](Operation *op) -> WalkResult {

@@ -1,9 +1,9 @@
 //===- ControlBody.cpp - A body of mtp.per_slot as a function -------------===//
 //
-// Loads and stores of states become those of memref, at the row of the slot;
-// rows of the operands are read where they are used, and results are written at
-// the end, element by element. A loop whose turns may come in any order becomes
-// an ordinary one that says so.
+// Loads and stores of states become memref ops at the slot's row. Rows of the
+// operands are read at their uses. Results are written at the end, element by
+// element. A loop whose iterations may run in any order becomes an ordinary
+// loop that is marked so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// Writes one function. Names buffers by their place among its arguments.
+/// Writes one function. Buffers are numbered in the order of its arguments.
 class FunctionWriter {
 public:
   FunctionWriter(OpBuilder &builder, PerSlotOp op, const ControlInputs &inputs,
@@ -36,13 +36,13 @@ private:
   }
   void declare();
   void readSlot();
-  /// Replaces an argument of the body by what row `task` of its buffer has.
+  /// Replaces an argument of the body by row `task` of its buffer.
   void replaceInput(BlockArgument argument, const ControlInput &input);
   Value loadInput(OpBuilder &at, const ControlInput &input,
                   ArrayRef<Value> indices);
   Value loadPacked(OpBuilder &at, const ControlInput &input,
                    ArrayRef<Value> indices);
-  /// The buffer of an operand of the call.
+  /// Returns the buffer of an operand of the call.
   Value bufferOf(size_t operand) { return function.getArgument(2 + operand); }
   void replaceAccesses();
   void writeOutput(Value value, Value buffer);
@@ -64,7 +64,7 @@ private:
 };
 } // namespace
 
-/// The buffer of rows of `tensor`, as many as there are tasks.
+/// Returns the type of a buffer with one row like `tensor` per task.
 static MemRefType rowsType(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   SmallVector<int64_t> shape(type.getShape());
@@ -95,7 +95,7 @@ void FunctionWriter::readSlot() {
       memref::LoadOp::create(builder, loc, function.getArgument(1), task);
   Value index =
       arith::IndexCastOp::create(builder, loc, builder.getIndexType(), read);
-  // Whoever wrote it, it is the row of a state.
+  // Clamp the slot to the rows of a state, whatever wrote it.
   index = arith::MinSIOp::create(builder, loc, index, constant(slots - 1));
   slot = arith::MaxSIOp::create(builder, loc, index, constant(0));
   map.map(op.getIndexArgument(), task);
@@ -119,7 +119,7 @@ void FunctionWriter::forElements(
   body(indices);
 }
 
-/// An element of a row that is packed; of one that is dead 0, or the number -1.
+/// Loads an element of a packed row. A padding row gives 0, or -1 for integers.
 Value FunctionWriter::loadPacked(OpBuilder &at, const ControlInput &input,
                                  ArrayRef<Value> indices) {
   Value buffer = bufferOf(input.operand);
@@ -132,7 +132,7 @@ Value FunctionWriter::loadPacked(OpBuilder &at, const ControlInput &input,
   Value place = arith::IndexCastOp::create(at, loc, at.getIndexType(), read);
   Value isLive = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::sge,
                                        place, constant(0));
-  // Packed rows are numbered through, and seen in groups.
+  // Packed rows are numbered consecutively; the buffer has them in groups.
   Value row = arith::MaxSIOp::create(at, loc, place, constant(0));
   Value each = constant(type.getDimSize(1));
   SmallVector<Value> all{
@@ -140,7 +140,7 @@ Value FunctionWriter::loadPacked(OpBuilder &at, const ControlInput &input,
           at, loc, arith::DivUIOp::create(at, loc, row, each).getResult()),
       arith::RemUIOp::create(at, loc, row, each)};
   llvm::append_range(all, indices.drop_front());
-  // Nobody need have written the row of one that is dead.
+  // The row of a padding row may never have been written.
   auto branch = scf::IfOp::create(
       at, loc, isLive,
       [&](OpBuilder &then, Location) {
@@ -232,7 +232,7 @@ void FunctionWriter::writeOutput(Value value, Value buffer) {
   });
 }
 
-/// A loop whose numbers are joined as its iterations come.
+/// Lowers a parallel loop to one that combines its values in iteration order.
 static void lowerParallel(scf::ParallelOp parallel) {
   OpBuilder builder(parallel);
   Location loc = parallel.getLoc();

@@ -1,8 +1,8 @@
 //===- ControlBody.h - From a body on tensors to one on buffers -*- C++ -*-===//
 //
-// What `mtp-outline-control` does with one body: it becomes a function on
-// buffers in arith, math, scf and memref that touches nothing outside of them
-// and ends, whatever they hold.
+// `mtp-outline-control` turns each body into a function on buffers in arith,
+// math, scf and memref. The function touches no memory outside the buffers and
+// terminates, whatever they hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +17,16 @@ namespace mlir::mtp {
 
 /// The states of a body in the order of its buffers.
 struct ControlStates {
-  /// Those that it only reads, and those that it writes.
+  /// The states that it only reads, and the states that it writes.
   SmallVector<exec::StateOp> read, updated;
 };
 
-/// How a body's kernel has an operand of the body.
+/// Where a body's kernel finds an operand of the body.
 struct ControlInput {
-  /// The buffer with its rows, among those behind the slots.
+  /// The buffer with its rows, counted from the first buffer after the slots.
   size_t operand = 0;
-  /// Where the rows are packed: the buffer that says which of them are the
-  /// slot's, -1 of one that is dead.
+  /// For packed rows, the buffer with the places of the slot's rows; -1 for a
+  /// padding row.
   std::optional<size_t> places;
 
   bool operator==(const ControlInput &) const = default;
@@ -34,34 +34,36 @@ struct ControlInput {
 
 /// The operands of a body in the order of its buffers.
 struct ControlInputs {
-  /// Operands of the call: with rows of the slot, and packed ones of all slots.
+  /// Operands of the call: `whole` has rows per slot, `packed` the packed rows
+  /// of all slots.
   SmallVector<Value> whole, packed;
-  /// What the body sees of both; of packed ones as if they were not.
+  /// The types that the body sees; packed operands appear unpacked.
   SmallVector<Type> types;
   SmallVector<ControlInput> byArgument;
 };
 
-/// Adds the dialects that `writeControlFunction` makes use of.
+/// Adds the dialects that `writeControlFunction` uses.
 void insertControlBodyDialects(DialectRegistry &registry);
 
-/// Writes the body of `op` as a function at the builder's insertion point. It
-/// takes the task's number, the slots, the inputs, the states that are read,
-/// those that are updated, and the results; `slots` is how many slots there
-/// are. The tensors of the body are still tensors.
+/// Writes the body of `op` as a function at the builder's insertion point. Its
+/// arguments are the task's number, the slots, the inputs, the states that are
+/// read, the states that are updated, and the results. `slots` is the number of
+/// slots. Tensors inside the body remain tensors.
 func::FuncOp writeControlFunction(OpBuilder &builder, PerSlotOp op,
                                   const ControlInputs &inputs,
                                   const ControlStates &states, int64_t slots);
 
-/// Gives every operation of the function a defined result: divisors that are
-/// not 0, shifts and conversions in range, loops that end, indices within their
-/// tensors and buffers. What is in range anyway stays as it is.
+/// Gives every operation of the function a defined result: nonzero divisors,
+/// shifts and conversions in range, loops that end, indices within their
+/// tensors and buffers. Operands that are in range anyway stay unchanged.
 void defineControlResults(func::FuncOp function);
 
-/// Replaces tensors by small buffers at the function's entry. Reports what has
-/// no lowering, and more than `kControlBytes` of buffers.
+/// Replaces tensors by small buffers at the function's entry. Reports ops
+/// without a lowering, and buffers of more than `kControlBytes` in total.
 LogicalResult bufferizeControl(func::FuncOp function);
 
-/// What all small buffers of a body may take: they lie on a worker's stack.
+/// The limit for all small buffers of a body, in bytes. The buffers lie on a
+/// worker's stack.
 inline constexpr int64_t kControlBytes = 16384;
 
 } // namespace mlir::mtp

@@ -1,6 +1,6 @@
 //===- ControlPasses.td - What slots decide ----------------*- tablegen -*-===//
 //
-// Bodies of mtp.per_slot, joined and made kernels.
+// Passes that join bodies of mtp.per_slot and turn them into kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +12,9 @@ include "mlir/Pass/PassBase.td"
 def FusePerSlotPass : Pass<"mtp-fuse-per-slot", "mlir::ModuleOp"> {
   let summary = "Join the bodies of neighbouring mtp.per_slot ops";
   let description = [{
-    What the expansions write side by side becomes one body, and so one kernel.
-    Bodies are tidied up by the canonicalisations of their dialects.
+    Joins neighbouring `mtp.per_slot` bodies, which the expansions write one by
+    one, so that they become one kernel. Bodies are simplified by the
+    canonicalizations of their dialects.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
@@ -25,13 +26,15 @@ def FusePerSlotPass : Pass<"mtp-fuse-per-slot", "mlir::ModuleOp"> {
 def OutlineControlPass : Pass<"mtp-outline-control", "mlir::ModuleOp"> {
   let summary = "Make kernels of the bodies of mtp.per_slot";
   let description = [{
-    Every `mtp.per_slot` of a program becomes an `exec.control` of a kernel that
-    carries the body, on buffers; equal bodies share a kernel, however many
-    slots there are. In a body every index, divisor, shift and bound of a loop
-    that may be out of range is replaced by one in range, so that a kernel stays
-    within its buffers whatever they hold, and ends. Its tensors become small
-    buffers. Rows in groups that were unpacked are read where they are packed.
-    Every `mtp.state` becomes an `exec.state`.
+    Input: programs with `mtp.per_slot`. Output: an `exec.control` call for
+    each, of a kernel that carries the body, on buffers. Equal bodies share a
+    kernel, whatever the number of slots.
+
+    Every index, divisor, shift and loop bound in a body that may be out of
+    range is replaced by one in range. So a kernel stays within its buffers,
+    whatever they hold, and terminates. Tensors of a body become small buffers.
+    Unpacked rows in groups are read from the packed rows. Every `mtp.state`
+    becomes an `exec.state`.
   }];
   let statistics = [
     Statistic<"numKernels", "kernels", "distinct bodies">,

@@ -1,9 +1,10 @@
 //===- DefineControl.cpp - Defined results for all of a body --------------===//
 //
 // Upstream operations have undefined results for some operands: a division by
-// zero traps, a shift too far is poison, an index out of range reads anything.
-// A body gets its operands from memory, which may hold anything. So every such
-// operand is replaced by one in range, unless it is known to be.
+// zero traps, a shift by too many bits is poison, an index out of range reads
+// arbitrary memory. A body gets its operands from memory, which may hold
+// anything. So every such operand is replaced by one in range, unless it is
+// known to be in range.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,8 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// A constant of an integer type or of a tensor of one.
+/// Returns a constant of an integer type, or of a tensor type with integer
+/// elements.
 static Value integer(OpBuilder &builder, Location loc, Type type,
                      const APInt &value) {
   Type element = getElementTypeOrSelf(type);
@@ -36,7 +38,7 @@ static unsigned widthOfElement(Type type) {
   return element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
 }
 
-/// The constant that `value` is, a splat's element included.
+/// Returns the constant value of `value`; for a splat, its element.
 static std::optional<APInt> constantOf(Value value) {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number)))
@@ -48,7 +50,7 @@ static std::optional<APInt> constantOf(Value value) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// Drops promises about operands, which nobody keeps.
+/// Drops the overflow and fast-math flags of `op`, which nothing guarantees.
 static void dropFlags(Operation *op) {
   MLIRContext *context = op->getContext();
   if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
@@ -64,7 +66,7 @@ static void dropFlags(Operation *op) {
           [](auto exact) { exact.setIsExact(false); });
 }
 
-/// A divisor of 0, and of -1 where the quotient does not fit, becomes 1.
+/// Replaces a divisor of 0 by 1, and also -1 if the quotient may overflow.
 static void defineDivision(Operation *op, bool isSigned) {
   Value lhs = op->getOperand(0), rhs = op->getOperand(1);
   std::optional<APInt> known = constantOf(rhs);
@@ -90,7 +92,7 @@ static void defineDivision(Operation *op, bool isSigned) {
                         integer(builder, loc, type, APInt(width, 1)), rhs));
 }
 
-/// Shifts count modulo the width.
+/// Takes shift amounts modulo the width.
 static void defineShift(Operation *op) {
   Value amount = op->getOperand(1);
   unsigned width = widthOfElement(amount.getType());
@@ -103,7 +105,7 @@ static void defineShift(Operation *op) {
   op->setOperand(1, arith::AndIOp::create(builder, op->getLoc(), amount, mask));
 }
 
-/// The largest number of a type is that of another with fewer digits.
+/// Returns the largest f32 below the integer type's limit.
 static APFloat largestBelow(unsigned bits, bool isSigned) {
   APInt limit =
       isSigned ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits);
@@ -112,7 +114,8 @@ static APFloat largestBelow(unsigned bits, bool isSigned) {
   return value;
 }
 
-/// Numbers beyond an integer's range become its nearest, NaN becomes 0.
+/// Clamps numbers beyond an integer's range to its nearest value; NaN becomes
+/// 0.
 static void defineConversion(Operation *op, bool isSigned) {
   Value from = op->getOperand(0);
   if (!from.getType().isF32())
@@ -159,15 +162,15 @@ static void defineArithmetic(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An operand and the range that it has to be in.
+/// An operand and the range in which it must lie.
 struct Limit {
   OpOperand *operand;
   APInt least, most;
 };
 } // namespace
 
-/// Whether `value` counts the elements of a tensor.generate, of `extent` at
-/// most.
+/// Returns whether `value` is an index of a tensor.generate with at most
+/// `extent` elements.
 static bool isGenerated(Value value, int64_t extent) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument)
@@ -178,13 +181,14 @@ static bool isGenerated(Value value, int64_t extent) {
          generate.getType().getDimSize(argument.getArgNumber()) <= extent;
 }
 
-/// The limits of the last operands of `op`, which are indices into `shape`.
+/// Collects the limits of the last operands of `op`, which are indices into
+/// `shape`.
 static void collectIndices(Operation *op, ArrayRef<int64_t> shape,
                            const exec::IndexRanges &ranges,
                            SmallVectorImpl<Limit> &limits) {
   auto operands = op->getOpOperands().take_back(shape.size());
   for (auto [operand, extent] : llvm::zip_equal(operands, shape)) {
-    // Rows of the tasks, and those of an empty tensor, which has none.
+    // Rows of the tasks, and rows of an empty tensor, have no limit.
     if (ShapedType::isDynamic(extent) || extent == 0 ||
         isGenerated(operand.get(), extent) ||
         ranges.isWithin(operand.get(), 0, extent - 1))
@@ -193,7 +197,8 @@ static void collectIndices(Operation *op, ArrayRef<int64_t> shape,
   }
 }
 
-/// A loop's bound leaves room for a step, so that its variable cannot wrap.
+/// Limits a loop's bound to leave room for one step, so that its variable
+/// cannot wrap.
 static void collectBound(scf::ForOp loop, const exec::IndexRanges &ranges,
                          SmallVectorImpl<Limit> &limits) {
   unsigned width = widthOfElement(loop.getInductionVar().getType());
@@ -217,7 +222,8 @@ static void clamp(const Limit &limit) {
   limit.operand->set(value);
 }
 
-/// Elements of a tensor without any do not matter, but must not be read.
+/// Drops accesses to tensors without elements. Their results do not matter, but
+/// they must not read memory.
 static void dropEmptyAccesses(func::FuncOp function) {
   auto isEmpty = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getNumElements() == 0;
@@ -239,7 +245,7 @@ static void dropEmptyAccesses(func::FuncOp function) {
   });
 }
 
-/// A tensor that nobody filled holds zeros.
+/// Fills tensors that nothing initializes with zeros.
 static void fillEmptyTensors(func::FuncOp function) {
   function.walk([&](tensor::EmptyOp empty) {
     OpBuilder builder(empty);
@@ -253,7 +259,8 @@ static void fillEmptyTensors(func::FuncOp function) {
   });
 }
 
-/// Divisions that round up or down become plain ones, of the same divisor.
+/// Expands divisions that round up or down to plain divisions by an unchanged
+/// divisor.
 static void expandDivisions(func::FuncOp function) {
   RewritePatternSet patterns(function.getContext());
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);

@@ -1,10 +1,10 @@
 //===- FusePerSlot.cpp - One body where several follow each other ---------===//
 //
-// The expansions of draft, verify, accept and commit each write the control
-// that is theirs; side by side it is one kernel's work. Two bodies are joined
-// where nothing between them touches a state of the one that moves, and where
-// the first one's results are read behind the second, or the second needs
-// nothing that is made between them.
+// The expansions of draft, verify, accept and commit each write their own
+// control code. Neighbouring bodies become one kernel. Two bodies are joined if
+// no op between them touches a state of the body that moves. In addition,
+// either all readers of the first body's results come after the second body, or
+// the second body needs no value that is made between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ private:
 };
 } // namespace
 
-/// Whether `op` reads or writes what slots keep.
+/// Returns whether `op` reads or writes slot states.
 static bool touchesState(Operation *op) {
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
       getEffectsRecursively(op);
@@ -51,10 +51,10 @@ static bool isBefore(Value value, Operation *op) {
   return !def || def->isBeforeInBlock(op);
 }
 
-/// The states that ops between two bodies touch.
+/// The states that the ops between two bodies touch.
 struct TouchedStates {
   llvm::SmallDenseSet<StringAttr> names;
-  /// Which ones is not known.
+  /// True if it is unknown which states are touched.
   bool all = false;
 
   void add(Operation *op) {
@@ -67,7 +67,7 @@ struct TouchedStates {
     else
       all |= touchesState(op);
   }
-  /// Whether a body may run before these ops as well as behind.
+  /// Returns whether a body may run before these ops as well as after them.
   bool isApartFrom(PerSlotOp body) const {
     StateUses uses = collectStateUses(body);
     auto touched = [&](StringAttr state) { return names.contains(state); };
@@ -76,9 +76,9 @@ struct TouchedStates {
   }
 };
 
-/// The place at which both can run, or null: that of the second where all that
-/// reads the first comes later, that of the first where all that the second
-/// reads comes earlier.
+/// Returns the op at whose place both bodies can run, or null: the second if
+/// all readers of the first come later, the first if all operands of the second
+/// come earlier.
 static Operation *findPlace(PerSlotOp first, PerSlotOp second,
                             const TouchedStates &between) {
   bool canSink = between.isApartFrom(first) &&
@@ -97,7 +97,7 @@ static Operation *findPlace(PerSlotOp first, PerSlotOp second,
   return canRise ? first : nullptr;
 }
 
-/// The states that a vector by a rule reads in `op`.
+/// Returns the states that a vector given by a rule reads in `op`.
 static llvm::SetVector<Attribute> readInVectors(PerSlotOp op) {
   llvm::SetVector<Attribute> states;
   op.walk([&](LoadOp load) {
@@ -107,8 +107,8 @@ static llvm::SetVector<Attribute> readInVectors(PerSlotOp op) {
   return states;
 }
 
-/// Whether no rule for a vector would read a state that the same body stores
-/// to, which a body may not hold.
+/// Returns whether the joined body would keep vector rules apart from stores: a
+/// rule must not read a state that its body stores to.
 static bool keepsRules(PerSlotOp first, PerSlotOp second) {
   auto clashes = [](PerSlotOp reader, PerSlotOp writer) {
     llvm::SetVector<Attribute> read = readInVectors(reader);
@@ -122,7 +122,7 @@ static bool keepsRules(PerSlotOp first, PerSlotOp second) {
   return !clashes(first, second) && !clashes(second, first);
 }
 
-/// What both do: their names, each part once.
+/// Joins the names of both bodies, without repeating a part.
 static StringAttr joinNames(PerSlotOp first, PerSlotOp second) {
   StringAttr a = bodyName(first), b = bodyName(second);
   if (!a || !b || a == b || a.getValue().ends_with(("_" + b.getValue()).str()))
@@ -130,7 +130,7 @@ static StringAttr joinNames(PerSlotOp first, PerSlotOp second) {
   return StringAttr::get(first.getContext(), a.getValue() + "_" + b.getValue());
 }
 
-/// One op that does what both do, the first before the second.
+/// Returns one op that runs both bodies, the first before the second.
 static PerSlotOp join(PerSlotOp first, PerSlotOp second, Operation *place) {
   OpBuilder builder(place);
   SmallVector<Value> inputs(first.getInputs());
@@ -181,8 +181,8 @@ void FusePerSlotPass::fuse(Block &block) {
     bool fits =
         open && open.getSlots() == next.getSlots() && keepsRules(open, next);
     Operation *place = fits ? findPlace(open, next, between) : nullptr;
-    // What stands before the place of the joined body is not between it and
-    // the next one.
+    // Ops before the place of the joined body are not between it and the next
+    // body.
     if (place != open || !place)
       between = {};
     if (place) {
@@ -194,7 +194,7 @@ void FusePerSlotPass::fuse(Block &block) {
   }
 }
 
-/// The ops whose canonicalisations tidy a body up.
+/// Returns the canonicalization patterns that simplify a body.
 static FrozenRewritePatternSet tidyingPatterns(MLIRContext *context) {
   RewritePatternSet patterns(context);
   PerSlotOp::getCanonicalizationPatterns(patterns, context);

@@ -1,11 +1,11 @@
 //===- OutlineControl.cpp - Kernels from the bodies of mtp.per_slot -------===//
 //
 // Every body of a program becomes an exec.kernel that carries it, on buffers,
-// and the op a call. Bodies that are equal, whatever the number of their slots,
-// share one kernel.
+// and the op becomes a call. Bodies that are equal except for the number of
+// slots share one kernel.
 //
-// The states that bodies name are declared as exec.state first, in place of
-// mtp.state: with an extent of slots, where they are not shared.
+// First, the states that bodies name are declared as exec.state in place of
+// mtp.state. States that are not shared get an extent of slots.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ using namespace mlir::mtp;
 
 namespace {
 
-/// A body that has become a kernel, and the first op that had it.
+/// A body that has become a kernel, and the first op that had the body.
 struct Outlined {
   PerSlotOp first;
   exec::KernelOp kernel;
@@ -63,17 +63,17 @@ private:
   LogicalResult simplify(func::FuncOp function);
 
   std::optional<SymbolTable> symbols;
-  /// By the hash of the body.
+  /// Outlined bodies by the hash of the body.
   llvm::DenseMap<llvm::hash_code, SmallVector<Outlined, 1>> outlined;
-  /// Kernels of each name.
+  /// The number of kernels per name.
   llvm::StringMap<size_t> kernelCounts;
-  /// Ops that have become calls. They are kept for their bodies.
+  /// Ops that have become calls. They are kept alive for their bodies.
   SmallVector<PerSlotOp> replaced;
 };
 
 } // namespace
 
-/// A hash of what stands in `region`, but for its locations.
+/// Hashes the ops of `region` without their locations.
 static llvm::hash_code hashRegion(Region &region) {
   llvm::hash_code hash(0);
   region.walk([&](Operation *op) {
@@ -84,7 +84,7 @@ static llvm::hash_code hashRegion(Region &region) {
   return hash;
 }
 
-/// Whether all extents are numbers or counts.
+/// Checks that all extents are static or counts.
 static LogicalResult verifyStatic(PerSlotOp op) {
   auto check = [&](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
@@ -102,8 +102,8 @@ static LogicalResult verifyStatic(PerSlotOp op) {
   return failure(result.wasInterrupted());
 }
 
-/// The rows behind `input` where they are groups as wide as logits that were
-/// unpacked, and all of a round's own have room among the packed ones.
+/// Returns the packed rows from which `input` was unpacked, if `input` is in
+/// groups and the packed rows have room for all rows of the round.
 static std::optional<UnpackedRows> packedInput(Value input) {
   if (cast<RankedTensorType>(input.getType()).getRank() != 3)
     return std::nullopt;
@@ -116,8 +116,8 @@ static std::optional<UnpackedRows> packedInput(Value input) {
   return haveRoom ? rows : std::nullopt;
 }
 
-/// What the call of a body takes: rows that are packed as they are, with their
-/// places, so that nobody has to unpack them.
+/// Collects the operands of a body's call. Packed rows are passed as they are,
+/// with their places, so that they need not be unpacked.
 static ControlInputs inputsOf(PerSlotOp op) {
   ControlInputs inputs;
   inputs.byArgument.resize(op.getInputs().size());
@@ -177,8 +177,8 @@ LogicalResult OutlineControlPass::simplify(func::FuncOp function) {
   return runPipeline(manager, function);
 }
 
-/// A name that says what the kernel does, and that symbols of all object files
-/// may have.
+/// Returns a name that describes the kernel and is valid as a symbol in all
+/// object formats.
 std::string OutlineControlPass::kernelName(PerSlotOp op) {
   StringAttr own = bodyName(op);
   std::string name = own ? own.str() : "control";
@@ -193,7 +193,7 @@ std::string OutlineControlPass::kernelName(PerSlotOp op) {
 FailureOr<exec::KernelOp>
 OutlineControlPass::makeKernel(PerSlotOp op, const ControlInputs &inputs,
                                const ControlStates &states) {
-  // Functions have no slots; their bodies go through rows.
+  // Functions have no slots; their bodies run once per row.
   auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   int64_t slots = envelope ? int64_t(envelope.getMaxBatch()) : 1;
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());

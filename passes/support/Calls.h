@@ -8,13 +8,14 @@
 
 namespace mlir::mtp {
 
-/// What a module may come to when all calls are inlined. No model nests or
-/// applies more; a module that does would only exhaust the machine.
+/// Limits on a module after all calls are inlined. No model nests or applies
+/// more. A larger module would exhaust the machine's memory.
 inline constexpr size_t kMaxNesting = 64;
 inline constexpr size_t kMaxApplications = size_t(1) << 16;
 inline constexpr size_t kMaxInlinedOps = size_t(1) << 22;
 
-/// The function that `op` calls, if it is a call of ours.
+/// Returns the function that `op` calls; null if `op` is neither mtp.apply nor
+/// func.call.
 inline FlatSymbolRefAttr getCallee(Operation *op) {
   if (auto apply = dyn_cast<ApplyOp>(op))
     return apply.getCalleeAttr();

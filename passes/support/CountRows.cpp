@@ -1,8 +1,8 @@
 //===- CountRows.cpp - Rows of a program's values -------------------------===//
 //
-// Slots and prompts have as many rows as the program says, and what is made of
-// them has a multiple, a part or a sum of that: counts all of them, base + step
-// * n.
+// The program states how many rows slots and prompts have. Values computed from
+// them have a multiple, a fraction or a sum of that number. All of these
+// numbers are counts, base + step * n.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,8 @@ using namespace mlir;
 using namespace mlir::mtp;
 using exec::Count;
 
-/// Numbers of the operand, in groups as long as the result's.
+/// Returns the number of the operand's elements divided by the elements of one
+/// group of the result.
 static std::optional<Count> regroupedRows(RegroupOp op) {
   std::optional<Count> numbers = exec::elementsOf(op.getX());
   if (!numbers)
@@ -33,13 +34,14 @@ static Count packedRows(PackOp op, Value result, const ProgramRows &program) {
   Count theirs = prompts ? exec::rowsOf(prompts) : Count();
   if (result == op.getPromptPlaces())
     return theirs;
-  // A program is for batches that are all trimmed, or none.
+  // A budget trims either all batches of a program or none.
   if (op.getAtMost() && own.at(program.points.most) > int64_t(*op.getAtMost()))
     own = Count(*op.getAtMost());
   return own + theirs;
 }
 
-/// The rows of a result; most ops have a row for each of their first operand.
+/// Returns the rows of a result. Most ops have one row per row of their first
+/// operand.
 static std::optional<Count> resultRows(Operation *op, Value result,
                                        const ProgramRows &program) {
   using Rows = std::optional<Count>;

@@ -8,20 +8,20 @@
 
 namespace mlir::mtp {
 
-/// What a program runs over.
+/// The row counts that a program is specialized for.
 struct ProgramRows {
-  /// Slots of a round, sequences of a chunk.
+  /// Slots of a round, or sequences of a chunk.
   exec::Count slots;
-  /// Rows of a chunk, or of prompts beside a round's.
+  /// Rows of a chunk, or prompt rows of a mixed batch.
   exec::Count chunk;
-  /// Of prompts beside a round.
+  /// Sequences of the prompts in a mixed batch.
   exec::Count sequences = {};
-  /// The values of n; what a budget trims is known for these.
+  /// The values of n. They determine whether a row budget trims the batch.
   exec::Points points = {};
 };
 
-/// Gives the results of `op`, whose operands have counts of rows, as many rows
-/// as they have. An error where no count says how many.
+/// Sets the row counts of the results of `op`, whose operands have row counts
+/// already. Reports an error if no count determines the number of rows.
 LogicalResult countRows(Operation *op, const ProgramRows &program);
 
 } // namespace mlir::mtp

@@ -7,12 +7,13 @@
 
 namespace mlir::mtp {
 
-/// One number for each column, as kernels look them up by row.
+/// Returns a table with one number per column, in the layout in which kernels
+/// look numbers up by row.
 DenseElementsAttr columnTable(MLIRContext *context,
                               llvm::ArrayRef<int32_t> numbers);
 
-/// What `columns`, one per row, have in `table`, a reference to such a
-/// constant.
+/// Looks each of `columns`, one per row, up in `table`, a reference to a
+/// constant that `columnTable` made.
 Value lookUpColumns(OpBuilder &builder, Location loc, Value table,
                     Value columns);
 

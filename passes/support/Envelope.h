@@ -7,18 +7,18 @@
 
 namespace mlir::mtp {
 
-/// Pages that a slot of full length holds.
+/// Returns the number of pages that a slot of full length holds.
 inline int64_t pagesPerSlot(EnvelopeAttr envelope) {
   return envelope.getPagesPerSlot();
 }
 
-/// Positions that attention adds up apart from others, from a multiple of as
-/// many on; 0 where all are added up together. Every program of a module has
-/// the same parts, so that a row's bits do not depend on which one computes it.
-/// They are large enough for joining to cost little, and few enough for what is
-/// left of a row to be small. Contexts of less than four parts have none: one
-/// worker is done with them so soon that a further barrier would cost more than
-/// it saves.
+/// Returns the length of a split of attention in positions; 0 if contexts are
+/// not split. A split begins at a multiple of its length.
+/// Every program of a module uses one length, so that a row's bits do not depend
+/// on the program that computes the row. Splits are long enough that combining
+/// them costs little, and few enough that a row's partial results are small.
+/// Contexts shorter than four splits are not split: one worker finishes them so
+/// fast that another barrier would cost more than it saves.
 inline int64_t attentionPart(EnvelopeAttr envelope) {
   constexpr int64_t kLeastPositions = 512, kLeastParts = 4, kMostParts = 64;
   int64_t positions = pagesPerSlot(envelope) * envelope.getPage();

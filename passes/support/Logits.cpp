@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// The columns of rows of f32; nothing for all else.
+/// Returns the columns of rows of f32; nothing for other types.
 static std::optional<int64_t> columnsOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || type.getRank() != 2 || !type.getElementType().isF32())

@@ -7,9 +7,10 @@
 
 namespace mlir::mtp {
 
-/// Whether `result` of an op holds logits where `operand` does: rows as wide,
-/// some of its columns, or it beside others. What a projection multiplies is
-/// not passed on, what it adds is.
+/// Returns whether `result` of an op holds logits if `operand` does: rows of
+/// equal width, some of the operand's columns, or the operand concatenated with
+/// others. A projection passes on its residual, but not the operand that it
+/// multiplies.
 bool passesLogits(Value operand, OpResult result);
 
 } // namespace mlir::mtp

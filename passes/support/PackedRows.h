@@ -7,22 +7,23 @@
 
 namespace mlir::mtp {
 
-/// Rows that stand where they were before they were packed.
+/// Rows that were packed and then moved back to their old places.
 struct UnpackedRows {
   UnpackOp unpack;
   PackOp pack;
 
   Value packed() { return unpack.getX(); }
   Value places() { return unpack.getPlaces(); }
-  /// The places as numbers of each group, where the rows are in `groups`.
+  /// Returns the places regrouped to the shape of `groups`.
   Value placesIn(OpBuilder &builder, Location loc, RankedTensorType groups);
 };
 
-/// What was unpacked to make `value`, which may be in groups. Nothing where the
-/// places are not those that a pack gave its own rows: these come first.
+/// Returns the unpacking that made `value`, which may be in groups. Returns
+/// nothing unless the places are the pack's own rows, which come first.
 std::optional<UnpackedRows> unpackedRows(Value value);
 
-/// Rows as they were before they were packed or became runs, if they were.
+/// Returns the window's rows that were packed or turned into runs, or `rows`
+/// itself.
 Value windowOf(Value rows);
 
 } // namespace mlir::mtp

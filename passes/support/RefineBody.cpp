@@ -1,7 +1,7 @@
 //===- RefineBody.cpp - Types of a body that follow from its operands -----===//
 //
-// Code in bodies is folded by the canonicalisations of the upstream dialects,
-// and by those here that upstream lacks.
+// Bodies are folded by the canonicalizations of the upstream dialects and by
+// the patterns below, which upstream lacks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace mlir::mtp;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A tensor.splat of constant extents says so in its type.
+/// Gives a tensor.splat with constant extents a static type.
 struct StaticSplat : OpRewritePattern<tensor::SplatOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -48,9 +48,9 @@ struct StaticSplat : OpRewritePattern<tensor::SplatOp> {
   }
 };
 
-/// A loop carries tensors of the extents that they begin with, where it hands
-/// them on with the same. Upstream does this for a loop that carries one of a
-/// start.
+/// Makes the tensors that a loop carries static if their initial extents are
+/// static and each iteration keeps them. Upstream has this pattern for a loop
+/// with one initial value.
 struct StaticCarried : OpRewritePattern<scf::ForOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -59,8 +59,8 @@ struct StaticCarried : OpRewritePattern<scf::ForOp> {
 };
 } // namespace
 
-/// The value of which `value` is a cast that forgets extents; null if it is
-/// none.
+/// Returns the source of `value` if it is a cast that forgets extents; null if
+/// not.
 static Value moreStatic(Value value) {
   auto cast = value.getDefiningOp<tensor::CastOp>();
   return cast && tensor::preservesStaticInformation(cast.getType(),
@@ -133,8 +133,8 @@ Value mlir::mtp::peelCast(Value value) {
   return cast ? cast.getSource() : value;
 }
 
-/// The types of a body's arguments follow from the operands, those of the
-/// results from what it yields.
+/// Derives the types of a body's arguments from the operands, and the types of
+/// the results from the yielded values.
 void mlir::mtp::refineBody(PerSlotOp op) {
   for (auto [argument, input] :
        llvm::zip(op.getInputArguments(), op.getInputs()))

@@ -7,14 +7,15 @@
 
 namespace mlir::mtp {
 
-/// Folds what stands in `op`.
+/// Folds the ops inside `op`.
 void fold(Operation *op);
 
-/// The value that `value` is a cast of, with a type that says more.
+/// Returns the source of the cast `value`, whose type is more precise; `value`
+/// itself if it is no cast.
 Value peelCast(Value value);
 
-/// Gives a body's arguments the types of the operands' rows, and its results
-/// those of what it yields when that is folded.
+/// Gives a body's arguments the types of the operands' rows, folds the body,
+/// and gives its results the types of the yielded values.
 void refineBody(PerSlotOp op);
 
 } // namespace mlir::mtp

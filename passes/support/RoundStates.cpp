@@ -14,16 +14,16 @@ std::string mlir::mtp::states::carry(int64_t module) {
 }
 
 namespace {
-/// How a state is declared.
+/// The declaration of a state.
 struct Declaration {
   bool shared = false;
   SmallVector<std::pair<ExtentUnit, int64_t>> extents;
   bool isFloat = false;
-  /// The last rows of a prompt that write the state anew.
+  /// The number of a prompt's last rows that rewrite the state.
   int64_t rebuildRows = 1;
-  /// What all elements begin with; none: 0.
+  /// The initial value of all elements; none means 0.
   std::optional<int64_t> init;
-  /// The host writes the known tokens.
+  /// True if the host writes the known tokens to the state.
   bool hasTokens = false;
 };
 } // namespace
@@ -68,7 +68,8 @@ static Declaration declarationOf(llvm::StringRef name, int64_t width) {
     return {false, {window, fixed(width)}, true};
   llvm::StringRef number = name;
   int64_t module = 1;
-  // Module d - 1 has true hidden states up to d places before a prompt's end.
+  // Hidden states of module d - 1 are valid up to d places before a prompt's
+  // end.
   if (number.consume_front("carry_") && !number.getAsInteger(10, module))
     return {false, {fixed(width)}, true, module};
   return {};
@@ -108,8 +109,8 @@ int64_t mlir::mtp::catchUpSequences(ModuleOp module) {
   return std::min<int64_t>(kMostSequences, envelope.getMaxBatch());
 }
 
-/// Whether `state` has what `wanted` has, or more of it: its first extent may
-/// be larger.
+/// Returns whether `state` has the extents and type of `wanted`. Its first
+/// extent may be larger.
 static bool hasRoom(StateOp state, const Declaration &wanted,
                     EnvelopeAttr envelope) {
   SmallVector<int64_t> shape = state.getShape(envelope);
@@ -128,8 +129,8 @@ static bool hasRoom(StateOp state, const Declaration &wanted,
   return true;
 }
 
-/// Checks how the host treats a state that a commit writes: what it would put
-/// back, or begin with, is not what the commit left.
+/// Checks the restore rules of a state that a commit writes. The host must not
+/// restore or initialize the state with other values than the commit wrote.
 static LogicalResult verifyUpkeep(StateOp state, CommitOp commit) {
   llvm::StringRef name = state.getSymName();
   llvm::StringRef wrong;
@@ -150,8 +151,8 @@ static LogicalResult verifyUpkeep(StateOp state, CommitOp commit) {
   return diag;
 }
 
-/// Checks the state that a commit takes the anchor from where the host knows
-/// it: a position that is not known has a negative number.
+/// Checks the state from which a commit takes an anchor that the host knows. A
+/// position without a known token holds a negative number.
 static LogicalResult verifyKnown(ModuleOp module) {
   auto state = module.lookupSymbol<StateOp>(states::kKnown);
   Operation *commit = state ? findCommit(module) : nullptr;
@@ -170,7 +171,8 @@ static LogicalResult verifyKnown(ModuleOp module) {
   return diag;
 }
 
-/// Whether `state` is as a commit writes it; reports where it is not.
+/// Checks that `state` has the form in which a commit writes it; reports an
+/// error if not.
 static LogicalResult verifyCommitted(StateOp state, CommitOp commit,
                                      EnvelopeAttr envelope) {
   llvm::StringRef name = state.getSymName();

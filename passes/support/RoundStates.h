@@ -1,8 +1,8 @@
 //===- RoundStates.h - States by name ---------------------------*- C++ -*-===//
 //
-// The states that host and programs share, and those that connect the readable
-// ops of one round with the next round's. The expansions declare what they
-// need.
+// The states that host and programs share, and the states that connect the
+// readable ops of one round with the next round. The expansions declare the
+// states that they need.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,63 +32,69 @@ inline constexpr llvm::StringLiteral kRing = "ring";
 inline constexpr llvm::StringLiteral kDraftLimit = "draft_limit";
 inline constexpr llvm::StringLiteral kDrafterPlaces = "drafter_places";
 
-// The readable ops'. Drafts accepted in the last round, and the tokens that
-// followed the rows that it verified.
+// States of the readable ops: the drafts accepted in the last round, and the
+// tokens that followed the rows that it verified.
 inline constexpr llvm::StringLiteral kAccepted = "accepted";
 inline constexpr llvm::StringLiteral kWindow = "window";
-/// How many drafts the slot wants in its next round, where a module says so.
+/// The number of drafts that the slot wants in its next round, if a module sets
+/// it.
 inline constexpr llvm::StringLiteral kWantK = "want_k";
-/// The tokens that the host knew when the sequence got its slot, by position:
-/// after a preemption its anchor among them.
+/// The tokens that the host knew when the sequence got its slot, by position.
+/// After a preemption the anchor is among them.
 inline constexpr llvm::StringLiteral kKnown = "known";
-/// The target's hidden states of those rows.
+/// The target's hidden states of the verified rows.
 inline constexpr llvm::StringLiteral kHidden = "hidden";
-/// The last ones of the sequence, by position modulo their number.
+/// The target's last hidden states of the sequence, at the position modulo
+/// their number.
 inline constexpr llvm::StringLiteral kRecentHidden = "recent_hidden";
-/// Of module d >= 2: the hidden state of module d - 1 before the window.
+/// Returns the name of module d's carried state, d >= 2: the hidden state of
+/// module d - 1 before the window.
 std::string carry(int64_t module);
 } // namespace states
 
-/// Words of a sequence in `prompt_sequences`.
+/// The words of a sequence in `prompt_sequences`.
 enum class SequenceWord { Slot, FirstRow, Rows, Start, Total };
 inline constexpr int64_t kSequenceWords = 5;
-/// The most sequences of a chunk, or beside a round.
+/// The largest number of sequences in a chunk or a mixed batch.
 inline constexpr int64_t kMostSequences = 4;
 
-/// The sequences of a catch-up, those without rows included.
+/// Returns the number of sequences of a catch-up, including sequences without
+/// rows.
 int64_t catchUpSequences(ModuleOp module);
 
-/// Checks that states of the readable ops that `module` declares itself have
-/// room for what the ops of its round keep.
+/// Checks that the states of the readable ops that `module` declares itself
+/// have room for the values that the ops of its round keep.
 LogicalResult verifyRoundStates(ModuleOp module);
 
-/// Declares a state of the names above unless the module has it. `width` is
-/// that of a state's rows of f32, and of the prompt's the places ahead.
+/// Declares a state with one of the names above unless the module has it.
+/// `width` is the width of a state's rows of f32; for the prompt's states, the
+/// number of places ahead.
 void useState(ModuleOp module, llvm::StringRef name, int64_t width = 0);
 inline bool hasState(ModuleOp module, llvm::StringRef name) {
   return module.lookupSymbol<SlotStateOpInterface>(name) != nullptr;
 }
 
-/// Declares `recent_hidden`: of each slot so many rows of `width`, of which a
-/// prefill writes the last `rebuildRows`.
+/// Declares `recent_hidden`: `rows` rows of `width` per slot. A prefill writes
+/// the last `rebuildRows` of them.
 void declareRecent(ModuleOp module, int64_t width, int64_t rows,
                    int64_t rebuildRows);
 
-/// Whether the host and the programs share the state of this name.
+/// Returns whether the host and the programs share the state of this name.
 bool isHostState(llvm::StringRef name);
 
-/// The most places ahead at which a prefill of `module` reads the prompt.
+/// Returns the largest number of places ahead at which a prefill of `module`
+/// reads the prompt.
 int64_t placesAhead(ModuleOp module);
 
-/// Declares what the host writes and reads, whether the programs do or not;
-/// prompts are read up to `ahead` places ahead.
+/// Declares all states that the host writes or reads, whether or not programs
+/// use them. Prompts are read up to `ahead` places ahead.
 void declareContract(ModuleOp module, int64_t ahead);
 
 /// Declares the memory of `state` for all slots of the envelope.
 exec::StateOp declareState(OpBuilder &builder, StateOp state,
                            EnvelopeAttr envelope);
 
-/// Makes of every declaration of the module memory for all slots.
+/// Replaces every state declaration of the module by memory for all slots.
 void allocateStates(ModuleOp module, EnvelopeAttr envelope);
 
 } // namespace mlir::mtp

@@ -7,13 +7,13 @@
 
 namespace mlir::mtp {
 
-/// Whether a row of the op's result needs that row of its operands alone, and
-/// weights.
+/// Returns whether row i of the op's result depends only on row i of its
+/// operands and on weights.
 bool isRowWise(Operation *op);
 
-/// Whether all that is made of `rows`, up to the ops of which `ends` is true,
-/// goes row by row and takes nothing else that has rows: then it may be made of
-/// some of them.
+/// Returns whether all ops from `rows` up to the ops for which `ends` is true
+/// work row by row and take no other operand with rows. If so, they can be
+/// computed for some of the rows only.
 bool isMadeByRows(Value rows, llvm::function_ref<bool(Operation *)> ends);
 
 } // namespace mlir::mtp

@@ -1,7 +1,7 @@
 //===- RowsPerSlot.cpp - How many rows of a value a slot has --------------===//
 //
-// Counts of rows (CountRows.h) stand in types when a round becomes a program.
-// What rewrites a round before that asks here.
+// Types contain row counts (CountRows.h) only after a round has become a
+// program. Passes that rewrite a round earlier use the functions here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// Numbers that a row of `type` is of: groups, or one.
+/// Returns how many numbers a row of `type` has: the group size, or one.
 static std::optional<int64_t> groupOf(RankedTensorType type) {
   bool isGrid = type.getRank() == (type.getElementType().isF32() ? 3 : 2);
   if (!isGrid)
@@ -27,7 +27,7 @@ static std::optional<int64_t> regrouped(RegroupOp op, int64_t window) {
   auto to = groupOf(op.getType());
   if (!rows || !from)
     return std::nullopt;
-  // A group is a slot's.
+  // Each slot has one group.
   if (!to)
     return 1;
   int64_t numbers = *rows * *from;
@@ -79,8 +79,7 @@ std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t window) {
     value = like;
   }
   auto argument = cast<BlockArgument>(value);
-  // Of a prompt, where the window is the anchor, a token is picked from one
-  // row.
+  // A prompt's window is the anchor alone: one row per slot picks a token.
   if (isa<VerifyOp, AcceptOp>(argument.getOwner()->getParentOp()))
     return window;
   return std::nullopt;

@@ -7,9 +7,8 @@
 
 namespace mlir::mtp {
 
-/// How many rows of `value`, which an op of a round makes that verifies
-/// `window` rows of each slot, belong to each slot; none where that does not
-/// follow from the ops before it.
+/// Returns the number of rows of `value` per slot, in a round that verifies
+/// `window` rows per slot; none if the ops before `value` do not determine it.
 std::optional<int64_t> rowsPerSlot(Value value, int64_t window);
 
 } // namespace mlir::mtp

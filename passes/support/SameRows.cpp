@@ -1,8 +1,8 @@
 //===- SameRows.cpp - Operands with one kind of rows ----------------------===//
 //
-// A round has rows of several kinds: one of each slot, those of a window, those
-// that a drafter refreshes. Where an op takes two kinds for one, the first op
-// to notice would be one behind it, or one that a pass made.
+// A round has rows of several kinds: one per slot, the rows of a window, the
+// rows that a drafter refreshes. If an op mixes two kinds, the error would
+// otherwise appear at a later op, or at an op that a pass made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +28,12 @@ Value mlir::mtp::countedRows(Value rows) {
 }
 
 namespace {
-/// An operand and what it is called.
+/// An operand and its name in diagnostics.
 struct Part {
   llvm::StringRef name;
   Value value;
 };
-/// Operands with one row for each other's.
+/// Operands that have equal row counts.
 using Parts = SmallVector<Part>;
 } // namespace
 
@@ -44,7 +44,7 @@ static Parts partsOf(PerSlotOp op) {
   return parts;
 }
 
-/// An op on packed rows or groups has operands with row counts of their own.
+/// Returns no operands for a gather from packed rows, whose row counts differ.
 static Parts partsOf(GatherOp op) {
   if (op.getPlaces())
     return {};
@@ -64,7 +64,7 @@ static Parts partsOf(ConcatOp op) {
   return parts;
 }
 
-/// Ops that read activations and the rows that these belong to.
+/// Ops that read activations and the rows to which the activations belong.
 static Parts partsOfRows(Operation *op) {
   return llvm::TypeSwitch<Operation *, Parts>(op)
       .Case<MaskFirstOp, RopeOp, CacheAppendOp, CausalConvOp>([](auto op) {
@@ -124,7 +124,7 @@ static Parts partsOfJoined(Operation *op) {
       .Default([](Operation *op) { return partsOfRows(op); });
 }
 
-/// Ops that make rows, or go by slots.
+/// Ops that make rows, or work per slot.
 static Parts partsOfSlots(Operation *op) {
   return llvm::TypeSwitch<Operation *, Parts>(op)
       .Case([](MakeRowsOp op) {
@@ -199,7 +199,8 @@ static std::optional<Count> countOf(Value value) {
   return rows == Count() ? std::nullopt : std::optional(rows);
 }
 
-/// Whether passes write `op` in place of others, so that its name says nothing.
+/// Returns whether passes create `op` in place of others. The diagnostic then
+/// leaves its name out.
 static bool isMade(Operation *op) {
   return isa<FusedLinearOp, AttentionOp, CachedAttentionOp, ConcatOp>(op);
 }

@@ -8,13 +8,13 @@
 
 namespace mlir::mtp {
 
-/// The value that has as many rows as `rows`, which has no type to count them
-/// by; null where no op that makes rows made it.
+/// Returns the value whose type gives the row count of `rows`, which has none
+/// in its own type; null if no known op made `rows`.
 Value countedRows(Value rows);
 
-/// Checks that operands of `op` that belong together row by row have equally
-/// many rows. Before a round is a program all of them are as many as there may
-/// be, so that no verifier can tell.
+/// Checks that operands of `op` that belong together row by row have equal row
+/// counts. Verifiers cannot check it before a round is a program, since the
+/// counts are dynamic until then.
 LogicalResult checkSameRows(Operation *op);
 
 } // namespace mlir::mtp

@@ -8,7 +8,8 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// The type of what all slots have together, where one has `type`.
+/// Returns the type of all slots' values together, if one slot's value has
+/// `type`.
 static Type rowsType(Type type, Value slots) {
   return typeOfRows(cast<RankedTensorType>(slots.getType()).getDimSize(0),
                     type);
@@ -40,7 +41,7 @@ SlotBody::SlotBody(OpBuilder &outer, Location loc, llvm::StringRef name,
 
 ValueRange SlotBody::yield(ValueRange values) {
   YieldOp::create(builder, values);
-  // Only now are the types of the results known.
+  // The types of the results are known only now.
   SmallVector<Type> types;
   for (Value value : values)
     types.push_back(rowsType(value.getType(), op.getSlots()));
