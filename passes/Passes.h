@@ -1,6 +1,6 @@
 //===- Passes.h - All passes ------------------------------------*- C++ -*-===//
 //
-// Passes.td describes each pass; the file of a pass has its name.
+// Passes.td describes each pass. A pass Name is implemented in Name.cpp.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 //===- Bufferize.cpp - Give every tensor of a program a buffer ------------===//
 //
-// Programs are straight lines of kernel calls in value form, each result
-// written exactly once, so that bufferization needs no analysis: a result is a
-// fresh range of the arena, and the memory plan decides afterwards which ranges
-// may share an address.
+// Programs are straight lines of kernel calls in value form, and each result is
+// written exactly once. So bufferization needs no analysis: a result is a fresh
+// range of the arena, and the memory plan decides afterwards which ranges may
+// share an address.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ private:
 
   llvm::MapVector<Attribute, FlatSymbolRefAttr> kernels;
   llvm::StringMap<int64_t> numOfKind;
-  /// The buffer of every tensor of the program at hand.
+  /// The buffer of every tensor of the current program.
   IRMapping buffers;
 };
 
@@ -72,7 +72,7 @@ Value BufferizePass::allocate(OpBuilder &builder, Location loc, Value tensor,
 
 FlatSymbolRefAttr BufferizePass::kernelFor(KernelOpInterface op,
                                            SymbolTable &symbols) {
-  // A kernel that carries its body is there, and its body clamps.
+  // A control kernel exists already, and its body clamps indices.
   if (auto control = dyn_cast<ControlOp>(op.getOperation()))
     return control.getKernelAttr();
   KernelAttrInterface attr = op.makeKernel();
@@ -123,7 +123,7 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
       lowerCall(call, live.of(call), symbols);
       lowered.push_back(call);
     } else if (isa<ColumnsOp, RegroupOp>(op)) {
-      // Who reads it names the buffer behind it.
+      // Its users refer to the underlying buffer.
       lowered.push_back(&op);
     } else if (auto input = dyn_cast<InputOp>(op)) {
       OpBuilder builder(input);

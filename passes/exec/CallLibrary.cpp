@@ -1,8 +1,8 @@
 //===- CallLibrary.cpp - Products of whole chunks by a library ------------===//
 //
-// What a library computes of a row depends on how many rows there are, so that
-// its programs are for one number of rows, beside those of own kernels. The
-// session says which rows go through which (runtime/exec/README.md).
+// A library's result for a row depends on the number of rows. So its programs
+// are for one number of rows, in addition to the programs with own kernels. The
+// session decides which rows go through which program (runtime/exec/README.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ private:
   void replace(LinearOp linear);
 };
 
-/// Writes the calls that an `exec.linear` becomes.
+/// Creates the calls that replace an `exec.linear`.
 class LinearRewriter {
 public:
   LinearRewriter(LinearOp linear, int64_t workspace)
@@ -59,7 +59,7 @@ private:
 
 } // namespace
 
-/// Outputs of the product, gates and ups included.
+/// Returns the number of outputs of the product, gates and ups included.
 static int64_t outputsOf(LinearOp linear) {
   return columnsOf(linear.getY()) * (linear.isGated() ? 2 : 1);
 }
@@ -89,7 +89,8 @@ Value LinearRewriter::write() {
   return y;
 }
 
-/// Whether a library may compute what every row of the chunk has of it.
+/// Returns whether a library may compute the product for every row of the
+/// chunk.
 static bool isForLibrary(LinearOp linear, int64_t rows) {
   return linear.getFormat().isBF16() && isInFragments(linear.getWeight()) &&
          !linear.getPrepared() &&
@@ -143,7 +144,8 @@ void CallLibraryPass::runOnOperation() {
         program.getBody().getOps<LinearOp>(),
         [&](LinearOp linear) { return isForLibrary(linear, most); });
   }
-  // Where one prefill has a second program, all have: sessions choose by rows.
+  // If one prefill gets a second program, all prefills do: sessions choose
+  // programs by the number of rows.
   if (!isUseful)
     return;
   SymbolTable symbols(module);

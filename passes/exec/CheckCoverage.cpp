@@ -1,8 +1,8 @@
 //===- CheckCoverage.cpp - Check that every point has its programs --------===//
 //
 // The runtime picks a program by (batch, k) or by the rows of a chunk and
-// trusts that it is there. A hole in the envelope would otherwise show at the
-// first round that falls into it.
+// relies on its existence. Without this check a hole in the envelope would only
+// show in the first round that needs the missing program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +35,9 @@ private:
   LogicalResult checkPoints(ProgramKind kind, int64_t k, int64_t most);
   LogicalResult checkKernels();
 
-  /// Programs by kind, k, sequences, the positions that they are below (0 for
-  /// any), whether a library computes in them, and whether rows of prompts
-  /// stand beside theirs, or they are a catch-up, in the order of their n.
+  /// Programs by kind, k, number of sequences, limit of positions (0 for none),
+  /// whether a library computes in them, and whether they are mixed batches or
+  /// a catch-up; each in the order of their n.
   std::map<std::tuple<ProgramKind, int64_t, int64_t, int64_t, bool, bool>,
            std::map<int64_t, ProgramOp>>
       programs;
@@ -45,7 +45,7 @@ private:
 
 } // namespace
 
-/// Whether a program has products of a library.
+/// Returns whether a program calls a library's products.
 static bool callsLibrary(ProgramOp program, SymbolTable &symbols) {
   return llvm::any_of(
       program.getBody().getOps<DispatchOp>(), [&](DispatchOp dispatch) {
@@ -54,8 +54,9 @@ static bool callsLibrary(ProgramOp program, SymbolTable &symbols) {
       });
 }
 
-/// Programs of one kind, k, number of sequences and of positions have no n in
-/// common, but for those in which a library computes.
+/// Collects the programs. Checks that programs of one kind, k, number of
+/// sequences and limit of positions have no n in common. Programs in which a
+/// library computes are exempt.
 LogicalResult CheckCoveragePass::collectPrograms() {
   SymbolTable symbols(getOperation());
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
@@ -67,7 +68,7 @@ LogicalResult CheckCoveragePass::collectPrograms() {
         program.getPositions().value_or(0), callsLibrary(program, symbols),
         program.getPrompts().has_value() || program.getCatchUp().has_value()}];
     Points points = program.getPoints();
-    // The last one that begins at no larger n than this one ends.
+    // The last program that begins at or below the largest n of this one.
     auto next = others.upper_bound(points.most);
     if (next != others.begin()) {
       Points other = std::prev(next)->second.getPoints();
@@ -82,9 +83,9 @@ LogicalResult CheckCoveragePass::collectPrograms() {
   return success();
 }
 
-/// Every n from 1 to `most` has a program; of prefills one for a single
-/// sequence, those for more being there for speed alone, and of decodes one for
-/// any positions.
+/// Checks that every n from 1 to `most` has a program. A prefill needs one for
+/// a single sequence, since programs for more sequences only save time. A
+/// decode needs one for any positions.
 LogicalResult CheckCoveragePass::checkPoints(ProgramKind kind, int64_t k,
                                              int64_t most) {
   int64_t covered = 0;
@@ -104,8 +105,8 @@ LogicalResult CheckCoveragePass::checkPoints(ProgramKind kind, int64_t k,
          << k << ", got none";
 }
 
-/// The verifier checked the dispatches against their kernels; a kernel that
-/// nobody calls would still be emitted and linked.
+/// Checks that every kernel is called: unused kernels would still be emitted
+/// and linked. The verifier has checked the dispatches against their kernels.
 LogicalResult CheckCoveragePass::checkKernels() {
   llvm::DenseSet<StringAttr> called;
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
@@ -136,15 +137,15 @@ void CheckCoveragePass::runOnOperation() {
   ModuleOp module = getOperation();
   if (failed(collectPrograms()) || failed(checkKernels()))
     return signalPassFailure();
-  // Exported functions alone have no points to cover.
+  // A module with exported functions only has no points to cover.
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   if (!module->hasAttr(exec::kModelAttr) || !envelope)
     return;
   for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
     if (failed(checkPoints(ProgramKind::Decode, k, envelope.getMaxBatch())))
       return signalPassFailure();
-  // With drafting off, and where the drafter reads the prompt, with drafting
-  // on.
+  // Check the prefill without drafts and, if the drafter reads the prompt, the
+  // prefill with drafts.
   bool drafts =
       exec::moduleNumber(module, exec::kModelAttr, exec::kModules) > 0;
   for (int64_t k : {int64_t(0), drafts ? int64_t(envelope.getMaxK()) : 0})

@@ -1,7 +1,8 @@
 //===- CompileSampling.cpp - Sampling as kernels of the target ------------===//
 //
-// Where the runtime brings no code that samples, every sample becomes a kernel
-// of the plan's image: specialised on its vocabulary, with a contract.
+// If the runtime has no code for sampling on the target, every sample becomes a
+// kernel in the plan's image, specialized on its vocabulary and with a
+// contract.
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,13 +14,13 @@ using namespace mlir::exec;
 
 namespace {
 
-/// What of a program only requests need. Ops are looked at from the last one
-/// on, so that the users of a value come before what gives it.
+/// The ops of a program that only requests need. Ops are visited from the last
+/// to the first, so the users of a value come before the op that defines it.
 class Deferred {
 public:
   explicit Deferred(ProgramOp program);
 
-  /// In the order of the program. Views among them.
+  /// Deferred ops in program order, views included.
   SmallVector<Operation *> ops;
   size_t calls = 0;
 
@@ -31,9 +31,9 @@ private:
 
   llvm::SmallPtrSet<Operation *, 8> chosen;
   ProgramOp program;
-  /// States and caches that ops behind, which are not deferred, write.
+  /// States and caches that later ops write which are not deferred.
   llvm::DenseSet<Attribute> written;
-  /// Whether the host may write any state behind.
+  /// Whether the host may write any state at a later op.
   bool hostWrites = false;
 };
 
@@ -46,14 +46,14 @@ struct DeferOutputsPass
 
 } // namespace
 
-/// The state, cache or weight behind an operand; null where it is none.
+/// Returns the state, cache or weight to which an operand refers; null if it is
+/// none.
 static FlatSymbolRefAttr resourceOf(Value value) {
   auto ref = value.getDefiningOp<RefOp>();
   return ref ? ref.getResourceAttr() : FlatSymbolRefAttr();
 }
 
-/// Whether all that reads what `op` gives is deferred, or is an output for
-/// requests itself.
+/// Returns whether every user of `op` is deferred or is an output for requests.
 bool Deferred::isForRequests(Operation *op) const {
   return !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *user) {
     auto output = dyn_cast<OutputOp>(user);

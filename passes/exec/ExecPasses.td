@@ -1,7 +1,7 @@
 //===- ExecPasses.td - Calls, buffers and memory -----------*- tablegen -*-===//
 //
-// The passes behind mtp-convert-to-exec: formats and layouts of weights, which
-// calls are one, stages, buffers and the memory plan.
+// The passes after mtp-convert-to-exec: formats and layouts of weights, fused
+// calls, stages, buffers and the memory plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,14 +13,15 @@ include "mlir/Pass/PassBase.td"
 def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
   let summary = "Draft from a part of the vocabulary";
   let description = [{
-    The head (`role head`) behind every draft gets the rows of the given tokens
-    alone, as a weight of its own; the draft is looked up among them, and
-    sampled with the noise of the tokens that they are. Verification uses the
-    whole head, so that the output stays the same. So do siblings of a tree, of
-    which each is picked from what `exec.exclude` leaves. Heads that are no
-    plain product, or whose logits have another reader or are changed before the
-    pick, stay as they are, with a warning; a module without any other is an
-    error.
+    The head (`role head`) of every draft becomes a new weight with the rows of
+    the given tokens only. The draft's column is looked up among these tokens,
+    and sampling uses the noise of the tokens. Verification uses the whole head,
+    so the output is unchanged. Siblings of a tree are handled in the same way:
+    each is picked from the logits that `exec.exclude` leaves.
+
+    A head stays whole, with a warning, if it is no plain product, or if its
+    logits have another reader or are changed before the pick. If no head can be
+    shrunk, the pass reports an error.
   }];
   let options = [
     ListOption<"tokens", "tokens", "int32_t",
@@ -32,12 +33,12 @@ def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
 def MaskTokensPass : Pass<"exec-mask-tokens", "mlir::ModuleOp"> {
   let summary = "Keep ids without a token from being picked";
   let description = [{
-    In rounds and prefills the logits of the given ids are -infinity, whatever
-    reads them: heads (`role head`) get a bias that is -infinity there, and -0.0
-    elsewhere, which changes no bit. A head over a part of the vocabulary is
-    masked by the tokens that its columns stand for. The logits of a head with a
-    bias of its own are masked by `exec.add_bias`. Functions, which pick
-    nothing, stay as they are.
+    In rounds and prefills the logits of the given ids become -infinity for all
+    readers. Heads (`role head`) get a bias that is -infinity for these ids and
+    -0.0 for all others, which changes no bit. A head over a part of the
+    vocabulary is masked by the tokens of its columns. If a head has a bias
+    already, `exec.add_bias` masks its logits. Functions stay unchanged, since
+    they pick no tokens.
   }];
   let options = [
     ListOption<"tokens", "tokens", "int32_t", "the ids without a token">
@@ -48,14 +49,16 @@ def MaskTokensPass : Pass<"exec-mask-tokens", "mlir::ModuleOp"> {
 def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   let summary = "Store weights as integers";
   let description = [{
-    Weights that only `exec.linear`, `exec.moe_gate_up` and `exec.moe_down` read
-    become integers with a scale per output and group of inputs, and the calls
-    that read them say so. Routers (`role router`), `exec.head_linear`,
-    norms and biases stay as they are, and so do weights of which a tensor's key
-    matches a `keep` pattern; such a pattern must match something. Heads (`role
-    head`) may have a format of their own. Tables that only `exec.embed` reads
-    change for a format of their own alone; where embedding and head are one
-    tensor, they are two weights. A module without a weight for a format is an
+    Input: calls whose kernels are chosen. Weights that only `exec.linear`,
+    `exec.moe_gate_up` and `exec.moe_down` read become integers with a scale per
+    output and group of inputs. The calls that read them get the format.
+
+    Routers (`role router`), `exec.head_linear`, norms and biases stay
+    unchanged. So do weights if the key of one of their tensors matches a `keep`
+    pattern; each pattern must match a weight. Heads (`role head`) may have a
+    separate format. Tables that only `exec.embed` reads change only if a
+    separate format is given. If embedding and head are one tensor, they are two
+    weights. If no weight can take a requested format, the pass reports an
     error.
   }];
   let options = [
@@ -85,9 +88,9 @@ def OrderFragmentsPass : Pass<"exec-order-fragments", "mlir::ModuleOp"> {
   let summary = "Pack weights in the order of tensor cores";
   let description = [{
     Panels of 32 outputs in `bf16`, or of integers in groups of 32, 64 or 128,
-    get their inputs in the order of fragments, where k is a multiple of 32 and
-    only products read the weight, whose rows begin at multiples of 16 bytes. It
-    comes when the elements of weights are settled.
+    get their inputs in the order of tensor core fragments. Conditions: k is a
+    multiple of 32, only products read the weight, and their rows begin at
+    multiples of 16 bytes. Runs after the element formats of weights are final.
   }];
   let statistics = [
     Statistic<"numOrdered", "ordered", "weights that got the order">
@@ -98,11 +101,13 @@ def CallLibraryPass : Pass<"exec-call-library", "mlir::ModuleOp"> {
   let summary = "Prefill whole chunks with products of the vendor's library";
   let description = [{
     Every prefill of one sequence gets a second program, `<name>_library`, for
-    chunks of as many rows as the envelope's chunk has whole pages, in which
-    `exec.linear` of all rows by fragments of `bf16` is an `exec.gemm`: rows are
-    rounded and weights unpacked before it, bias, residual and gate follow it.
-    There is none where a chunk has fewer than `rows` rows of whole pages, or
-    no product that a library could do. It comes behind `exec-order-fragments`.
+    chunks with the number of rows in the whole pages of the envelope's chunk.
+    In it, an `exec.linear` of all rows on `bf16` fragments becomes an
+    `exec.gemm`. Rows are rounded and weights unpacked before it; bias, residual
+    and gate follow it.
+
+    No program is added if a chunk has fewer than `rows` rows in whole pages, or
+    if it has no product for the library. Runs after `exec-order-fragments`.
   }];
   let options = [
     Option<"rows", "rows", "int64_t", "128",
@@ -120,16 +125,16 @@ def PrepareRowsPass : Pass<"exec-prepare-rows", "mlir::ModuleOp"> {
   let summary = "Prepare rows once for all blocks of a product";
   let description = [{
     An `exec.linear` or `exec.linear_argmax` on fragments of `bf16`, or of
-    `int8` in groups of 64 or 128, that has more rows than an option says takes
-    them from an `exec.prepare_rows`, which norms and rounds or quantises them:
-    with a few rows every block of the product does so for itself, and one call
-    less is better. Products of the same rows with the same norm share it.
-    Results are the same to the bit.
+    `int8` in groups of 64 or 128, takes its rows from an `exec.prepare_rows` if
+    it has more rows than an option says. `exec.prepare_rows` norms the rows and
+    rounds or quantizes them. With few rows every block of the product does that
+    itself, which saves one call. Products of equal rows with an equal norm
+    share the prepared rows. Results do not change by a bit.
 
-    A program of rounds is split in two where the first of its products comes to
-    so many rows; behind that all are prepared that have as many at the largest
-    n. Prefills are not split. It comes behind `exec-order-fragments` and
-    `exec-call-library`.
+    A program of rounds is split in two at the n at which its first product
+    reaches that number of rows. In the second program all products are prepared
+    that reach it at the largest n. Prefills are not split. Runs after
+    `exec-order-fragments` and `exec-call-library`.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
@@ -149,18 +154,19 @@ def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
   let description = [{
     An `exec.linear` whose result only an `exec.argmax` reads becomes an
     `exec.linear_argmax`, which writes the best logit of each panel and its
-    column, and the `exec.argmax` an `exec.argmax_parts`. One whose result is
-    read by an `exec.sample`, and may leave the program, becomes an
-    `exec.linear_argmax` that writes logits too, for the slots whose row of the
-    state `sampling` does not say that nobody reads them; the `exec.sample`
-    picks from the best. Where a row has more than 16,384 logits, there are two:
-    one scans, with a task for each 16,384 of them, and one picks from what that
-    found, so that threads share the row.
+    column. The `exec.argmax` becomes an `exec.argmax_parts`.
+
+    If an `exec.sample` reads the result, which may also leave the program, the
+    `exec.linear_argmax` writes logits too. It skips slots whose row of the
+    state `sampling` says that their logits have no reader. The `exec.sample`
+    picks from the best. If a row has more than 16,384 logits, there are two
+    samples, so that threads share the row: the first scans, with a task per
+    16,384 logits, and the second picks from its results.
 
     A projection with a residual or an activation, or whose result has another
-    reader, stays as it is. Where it is a head whose logits something changes
-    before a pick reads them, a remark says what; siblings, which `exec.exclude`
-    is for, are meant to be picked from all logits.
+    reader, stays unchanged. If it is a head whose logits are changed before a
+    pick, a remark names the change. Siblings picked through `exec.exclude` get
+    no remark: they need all logits.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [
@@ -173,13 +179,13 @@ def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
 def FuseRopePass : Pass<"exec-fuse-rope", "mlir::ModuleOp"> {
   let summary = "Rotate heads where they are written anyway";
   let description = [{
-    The rotation of keys and the appends of an entry of which they are a part,
-    the other part being values or, put beside them by a `concat`, a latent,
-    become one `exec.rope_append`. Where the attention that follows reads
-    queries that are turned by the same angles, their rotation is a part of it,
-    too. An `exec.head_linear` that keeps rotated columns rotates them itself.
-    Results are the same to the bit. Rotated heads that anything else reads stay
-    as they are, and so do appends between which the layer is read.
+    The rotation of keys and the appends of the entry with these keys become one
+    `exec.rope_append`. The rest of the entry is either values, or a latent
+    joined to the keys by a `concat`. If the following attention reads queries
+    rotated by the same angles, the call rotates them, too. An
+    `exec.head_linear` that keeps rotated columns rotates them itself. Results
+    do not change by a bit. Rotated heads with another reader stay unchanged,
+    and so do appends between which the layer is read.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [
@@ -192,22 +198,24 @@ def FuseRopePass : Pass<"exec-fuse-rope", "mlir::ModuleOp"> {
 def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
   let summary = "Let several workers share a row's positions";
   let description = [{
-    An `exec.attention` whose positions come in parts and that has fewer tasks
-    than there are workers becomes an `exec.attention_parts`, whose tasks deal
-    out the parts of a row among them, and an `exec.attention_join`. Results are
-    the same to the bit. One call with enough tasks, or whose rows never see
-    more than one part, stays as it is.
+    An `exec.attention` whose positions are divided into splits, and that has
+    fewer tasks than there are workers, becomes an `exec.attention_parts` and an
+    `exec.attention_join`. The tasks of the first divide the splits of a row
+    among them. Results do not change by a bit. A call with enough tasks, or
+    whose rows never see more than one split, stays unchanged.
 
-    Which calls are split depends on n, as tasks do, and a program is split
-    where that changes. So that this is rare, a call with three quarters of the
-    rows of another stays as it is where that has enough tasks.
+    Which calls are split depends on n, as the number of tasks does. A program
+    is split at the n at which that changes. To make this rare, a call with at
+    least three quarters of the rows of another stays whole if the other has
+    enough tasks.
 
-    Where tasks are a GPU's blocks (`blocks`), the workers are the blocks that
-    it should have at once. A block has up to 16 queries, of a slot's rows times
-    heads that share a key head, and every part is a block's. All calls get a
-    GPU's parts then, which are smaller, or none. A round in which calls are
-    split gets a copy in which none is, for rows at positions below a part and
-    what a join takes (`below`): its bits are the same, and it has fewer calls.
+    On a GPU (`blocks`) tasks are thread blocks, and `workers` is the number of
+    blocks that it should run at once. A block has up to 16 queries, from the
+    rows of a slot and the heads that share a key head, and every split is one
+    block's. All calls get a GPU's splits then, which are smaller, or none. A
+    round with split calls gets a copy without them, for rows at positions below
+    one split plus the cost of a combining call (`below`). Its bits are equal,
+    and it has fewer calls.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
@@ -224,10 +232,9 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
 def CompileSamplingPass : Pass<"exec-compile-sampling", "mlir::ModuleOp"> {
   let summary = "Let the target sample in place of the runtime";
   let description = [{
-    Every `exec.sample` becomes one of the target's own (`compiled`), whose
-    kernel is specialised on the vocabulary and the parts that a builtin of the
-    runtime gets as params. For targets whose kernels all lie in the plan's
-    images.
+    Every `exec.sample` becomes a kernel of the target (`compiled`), specialized
+    on the vocabulary and on the parts that a builtin of the runtime gets as
+    parameters. For targets whose kernels are all in the plan's images.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [
@@ -238,17 +245,18 @@ def CompileSamplingPass : Pass<"exec-compile-sampling", "mlir::ModuleOp"> {
 def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   let summary = "Order the calls of a program so that barriers are few";
   let description = [{
-    A stage is a run of calls in which no thread waits for another. Calls that
-    do not depend on each other are moved into one stage, and so are those where
-    a thread needs only what it wrote itself: calls that treat rows one by one
-    and have as many rows. Calls with little to do are solo, one thread's; a
-    chain of them is one stage. One that is read by divided calls alone, row by
-    row, is divided as they are.
+    Input: calls in value form. Output: ordered calls and their schedules. A
+    stage is a sequence of calls in which no thread waits for another. Calls
+    that do not depend on each other share a stage. So do dependent calls if
+    each thread only reads values that it wrote itself: calls that treat rows
+    one by one and have equal numbers of rows. Calls with little work are solo,
+    run by one thread; a chain of them is one stage. A small call that only
+    divided calls read, row by row, is divided as well.
 
-    How much there is to do depends on n. `exec.schedule` says the stages for
-    the n from which they change; calls have one order for all n of a program,
-    which is split where no order would do with as few barriers as each n has by
-    itself.
+    The amount of work depends on n. `exec.schedule` lists the stages for each n
+    at which they change. A program has one order of calls for all n. It is
+    split if no order needs as few barriers at every n as the best order for
+    that n.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
@@ -265,10 +273,10 @@ def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
 def DeferOutputsPass : Pass<"exec-defer-outputs", "mlir::ModuleOp"> {
   let summary = "Put what only requests ask for behind all else";
   let description = [{
-    Calls that nothing needs but outputs `for` slots or tokens move to the end
-    of their program, behind `exec.on_request`, so that they run where a request
-    has asked. A call that reads a state or a cache which is written behind it
-    stays, and so does one that writes any.
+    Calls that only outputs `for` slots or tokens need move to the end of their
+    program, after `exec.on_request`, so that they run only if a request has
+    asked for them. A call stays if it reads a state or a cache that a later
+    call writes, or if it writes one itself.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [Statistic<"numDeferred", "deferred", "calls moved">];
@@ -277,9 +285,9 @@ def DeferOutputsPass : Pass<"exec-defer-outputs", "mlir::ModuleOp"> {
 def BufferizePass : Pass<"exec-bufferize", "mlir::ModuleOp"> {
   let summary = "Give every tensor of a program a buffer";
   let description = [{
-    Results of calls become `exec.alloc`, the call itself an `exec.dispatch` of
-    an `exec.kernel`; equal kinds and configurations share one kernel. Views
-    become offsets and strides.
+    Results of calls become `exec.alloc`, and each call becomes an
+    `exec.dispatch` of an `exec.kernel`. Equal kinds and configurations share
+    one kernel. Views become offsets and strides.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [
@@ -291,13 +299,13 @@ def BufferizePass : Pass<"exec-bufferize", "mlir::ModuleOp"> {
 def PlanMemoryPass : Pass<"exec-plan-memory", "mlir::ModuleOp"> {
   let summary = "Place all buffers in one arena and one state region";
   let description = [{
-    Buffers of a program share addresses where their lifetimes are disjoint; all
+    Buffers of a program share addresses if their lifetimes are disjoint. All
     programs share one arena, since only one runs at a time. Offsets are
-    multiples of the alignment: of buffers that grow with n so many bytes per n,
-    behind those that do not grow. So what is apart at one n is at every other.
-    A barrier ends a lifetime only where all schedules of the program have it.
-    The module's `exec.plan` attribute holds the bytes of both regions, the
-    arena's at the largest n.
+    multiples of the alignment. Buffers that grow with n have an offset per n
+    and come after the buffers of fixed size. So two buffers that do not overlap
+    at one n do not overlap at any. A barrier ends a lifetime only if all
+    schedules of the program have it. The module's `exec.plan` attribute holds
+    the bytes of the states and of the arena at the largest n.
   }];
   let options = [
     Option<"alignment", "alignment", "int64_t", "64",
@@ -312,11 +320,11 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "mlir::ModuleOp"> {
 def CheckCoveragePass : Pass<"exec-check-coverage", "mlir::ModuleOp"> {
   let summary = "Check that every point of the envelope has its programs";
   let description = [{
-    Every batch 1..max_batch and k 0..max_k has one decode program, every number
-    of rows 1..prefill_chunk one prefill program for k = 0 and, where a drafter
-    reads the prompt ahead, one for k = max_k. An error names the first point
-    that has none. Kernels are checked as well: every one is dispatched
-    somewhere, and no call is left in value form.
+    Checks that every batch 1..max_batch and k 0..max_k has one decode program.
+    Every number of rows 1..prefill_chunk must have one prefill program for k =
+    0 and, if a drafter reads the prompt ahead, one for k = max_k. An error
+    names the first point without a program. Kernels are checked as well: every
+    kernel is dispatched, and no call is left in value form.
   }];
   let statistics = [Statistic<"numPrograms", "programs", "programs checked">];
 }

@@ -1,26 +1,25 @@
 //===- FormStages.cpp - Order calls so that barriers are few --------------===//
 //
-// List scheduling with one question: may this call follow in the stage that is
-// open? Between two calls that depend on each other there is a barrier, but for
-// two cases: the same thread does both (a solo call, or a single task, which is
-// the first thread's), or both go row by row over as many rows, of which as
-// many live, and touch the same rows, so that each thread reads the rows that
-// it wrote.
+// List scheduling with one question: may this call join the open stage? A
+// barrier separates two dependent calls, except in two cases. One thread runs
+// both: each is solo or has a single task, which the first thread takes. Or
+// both work row by row over equal numbers of rows and of active rows, and touch
+// the same rows, so that each thread reads the rows that it wrote.
 //
-// Dependences are those of values, and of buffers in program order: readers
-// of a state or a cache layer wait for its last writer, a writer for all
-// readers since. Which calls update the same rows of a buffer, they say
-// themselves (`KernelOpInterface`).
+// Dependences are those of values, and of buffers in program order. Readers of
+// a state or a cache layer wait for its last writer; a writer waits for all
+// readers since. `KernelOpInterface` tells which calls update the same rows of
+// a buffer.
 //
-// No call crosses the place where a round may stop for the host, nor that
-// where what only requests ask for begins, and there is a barrier
-// (exec.await_host, exec.on_request).
+// No call crosses a bound (exec.await_host, at which a round may stop for the
+// host; exec.on_request, after which only calls for requests follow), and each
+// bound has a barrier.
 //
-// What is light depends on n, and so do the stages: between the n at which a
-// call is light no more, or gets a second task, nothing changes. Each of these
-// spans has an order of its own that is good for it. A program has one order,
-// so one of theirs is taken that needs no more barriers than any span's own;
-// where there is none the program is split.
+// Whether a call is light depends on n, and so do the stages. They only change
+// at the n from which a call is no longer light or has a second task. Between
+// these n each span has its own best order. A program has one order: one of the
+// spans' orders that needs no more barriers than each span's own. If there is
+// none, the program is split.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,51 +46,52 @@ namespace {
 /// One end of a dependence.
 struct Dependence {
   size_t call;
-  /// A row of the one call depends on the same row of the other alone.
+  /// Each row of the one call depends only on the same row of the other.
   bool byRow;
 };
 
 /// A call in the dependence graph of its program.
 struct Call {
   KernelOpInterface op;
-  /// Rows or slots, and how many of them live; null: all.
+  /// The number of rows or slots, and the number of active ones; null: all are
+  /// active.
   Count rows;
   Value live;
   bool rowLocal;
-  /// How many bounds it stands behind (exec.await_host, exec.on_request).
+  /// The number of bounds before it (exec.await_host, exec.on_request).
   size_t part;
-  /// The least n at which it has several tasks, and at which dividing them
+  /// The smallest n at which it has several tasks, and at which dividing them
   /// saves more than it costs.
   int64_t manyFrom, heavyFrom;
-  /// The calls that it waits for, and those that wait for it.
+  /// The calls that it waits for, and the calls that wait for it.
   SmallVector<Dependence> before, after;
 
-  /// Whether threads share its rows as those of `other`.
+  /// Returns whether threads divide its rows like the rows of `other`.
   bool hasRowsOf(const Call &other) const {
     return rows == other.rows && live == other.live;
   }
 };
 
-/// What depends on n of a call.
+/// How a call runs at a certain n.
 struct Share {
   bool solo = false;
-  /// Solo, or with a single task.
+  /// True if only the first thread runs it: it is solo or has a single task.
   bool isFirstThreads = false;
 };
 
-/// Calls, by their place in the program, in the order in which they are done.
+/// Calls by their index in the program, in execution order.
 using Order = SmallVector<size_t>;
 
-/// From which n on each call is done how.
+/// A range of n, by its first n, with how each call runs in it.
 struct Span {
   int64_t begin;
   SmallVector<Share> shares;
-  /// The order that suits it, and how many stages that has.
+  /// The best order for the range, and the number of its stages.
   Order order;
   size_t stages = 0;
 };
 
-/// The steps of a schedule (exec.schedule), in an order.
+/// The steps of a schedule (exec.schedule) for an order of calls.
 struct Steps {
   SmallVector<int8_t> steps;
   size_t stages = 0;
@@ -113,7 +113,7 @@ void FormStagesPass::runOnOperation() {
   SymbolTable symbols(getOperation());
   for (ProgramOp program :
        llvm::to_vector(getOperation().getOps<ProgramOp>())) {
-    // Calls are moved, which dispatches between them do not allow.
+    // Calls are reordered, which dispatches between them do not allow.
     auto dispatches = program.getBody().getOps<DispatchOp>();
     auto calls = program.getBody().getOps<KernelOpInterface>();
     if (!calls.empty() && !dispatches.empty()) {
@@ -127,13 +127,13 @@ void FormStagesPass::runOnOperation() {
 }
 
 //===----------------------------------------------------------------------===//
-// What depends on n
+// Properties that depend on n
 //===----------------------------------------------------------------------===//
 
-/// The elements of values with a row per row of the call.
+/// Returns the number of elements of values with a row per row of the call.
 static Count activationElements(KernelOpInterface op) {
   Count elements;
-  // Parts of one activation are operands of their own.
+  // Parts of one activation are separate operands.
   llvm::SmallPtrSet<Value, 8> seen;
   auto add = [&](Value value) {
     if (isa<RankedTensorType>(value.getType()) && seen.insert(value).second)
@@ -146,8 +146,8 @@ static Count activationElements(KernelOpInterface op) {
   return elements;
 }
 
-/// The least n of `points` at which `count` is more than `most`, or one that is
-/// behind them all. Counts do not fall.
+/// Returns the smallest n of `points` at which `count` exceeds `most`, or
+/// points.most + 1. Counts never decrease.
 static int64_t firstAbove(Count count, int64_t most, Points points) {
   if (count.at(points.least) > most)
     return points.least;
@@ -156,7 +156,7 @@ static int64_t firstAbove(Count count, int64_t most, Points points) {
   return llvm::divideFloorSigned(most - count.base, count.step) + 1;
 }
 
-/// The same of the tasks of a call.
+/// Returns the smallest n at which a call has more than one task, likewise.
 static int64_t firstWithTasks(KernelOpInterface op, Points points) {
   int64_t low = points.least, high = points.most + 1;
   while (low < high) {
@@ -173,11 +173,11 @@ static int64_t firstWithTasks(KernelOpInterface op, Points points) {
 // Dependences
 //===----------------------------------------------------------------------===//
 
-/// What no call crosses.
+/// Returns whether `op` is a bound that no call crosses.
 static bool isBound(Operation *op) { return isa<AwaitHostOp, OnRequestOp>(op); }
 
 namespace {
-/// Who used a buffer last.
+/// The last uses of a buffer.
 struct LastUse {
   std::optional<size_t> writer;
   SmallVector<size_t> readers;
@@ -195,7 +195,7 @@ private:
   void useBuffer(Value buffer, bool isWrite, size_t user);
   void orderParts(size_t behind);
 
-  /// Bounds so far.
+  /// The number of bounds so far.
   size_t part = 0;
   const Points points;
   const int64_t soloElements;
@@ -217,8 +217,9 @@ DependenceGraph::DependenceGraph(ProgramOp program, int64_t soloElements)
     orderParts(behind);
 }
 
-/// What nobody of the part in front waits for comes before what waits for
-/// nobody of the one behind, and with them all else.
+/// Orders all calls before bound number `behind` before all calls after it. It
+/// suffices to order the calls without successors in the part before the bound
+/// before the calls without predecessors in the part after it.
 void DependenceGraph::orderParts(size_t behind) {
   auto isOfPart = [&](size_t part) {
     return [&, part](Dependence dependence) {
@@ -303,12 +304,12 @@ class Scheduler {
 public:
   explicit Scheduler(ArrayRef<Call> calls) : calls(calls) {}
 
-  /// Where the program's n divide, with the best order of each.
+  /// Returns the ranges of n of the program, each with its best order.
   SmallVector<Span> findSpans(Points points) const;
-  /// How many of the spans from the first on `order` suits as well as their
-  /// own.
+  /// Returns the number of leading `spans` for which `order` needs no more
+  /// stages than the span's own order.
   size_t suits(const Order &order, ArrayRef<Span> spans) const;
-  /// The stages of that order.
+  /// Returns the stages of `order`.
   Steps formSteps(const Order &order, ArrayRef<Share> shares) const;
 
 private:
@@ -324,7 +325,8 @@ private:
 };
 } // namespace
 
-/// Whether each thread needs of `before` only what it did itself.
+/// Returns whether each thread needs only the results of `before` that it
+/// computed itself.
 bool Scheduler::staysOnThread(size_t before, size_t call, bool byRow,
                               ArrayRef<Share> shares) const {
   if (shares[before].isFirstThreads || shares[call].isFirstThreads)
@@ -333,8 +335,8 @@ bool Scheduler::staysOnThread(size_t before, size_t call, bool byRow,
          calls[before].hasRowsOf(calls[call]);
 }
 
-/// Whether all that reads `call` is divided by its rows: then it is, too, since
-/// a barrier would follow a solo call.
+/// Returns whether all readers of `call` are divided by its rows. Then `call`
+/// is divided, too, since a barrier would follow a solo call.
 bool Scheduler::isForDividedRows(size_t number, ArrayRef<Share> shares) const {
   const Call &call = calls[number];
   return call.rowLocal && !call.after.empty() &&
@@ -367,7 +369,7 @@ bool Scheduler::canJoin(size_t call, int64_t stage, ArrayRef<int64_t> stages,
 
 Order Scheduler::findOrder(ArrayRef<Share> shares) const {
   SmallVector<size_t> pending;
-  // Ready calls in program order: the order of equals does not change.
+  // Ready calls in program order, so that equal calls keep their order.
   std::set<size_t> ready;
   for (auto [number, call] : llvm::enumerate(calls)) {
     pending.push_back(call.before.size());
@@ -438,7 +440,7 @@ size_t Scheduler::suits(const Order &order, ArrayRef<Span> spans) const {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Puts the views of what `op` gives behind it.
+/// Moves the views of the results of `op` to the end of the block, after `op`.
 static void moveViews(Operation *op) {
   for (Operation *user : op->getUsers()) {
     if (!isa<ColumnsOp, RegroupOp>(user))
@@ -448,9 +450,9 @@ static void moveViews(Operation *op) {
   }
 }
 
-/// Puts the calls of a block in that order. What is no call (references,
-/// inputs) stays in front, a view follows what it is of, bounds stand between
-/// the calls that they part, and the host reads in the end.
+/// Moves the calls of a block into `order`. Other ops (references, inputs) stay
+/// in front, a view follows its source, bounds stay between the calls that they
+/// separate, and outputs come last.
 static void moveCalls(Block &body, ArrayRef<Call> calls, const Order &order) {
   SmallVector<Operation *> bounds;
   for (Operation &op : body)

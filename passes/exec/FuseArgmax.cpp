@@ -1,19 +1,19 @@
 //===- FuseArgmax.cpp - Pick a token where its logits are made ------------===//
 //
-// A greedy pick needs the best logit, which the head has in registers; written
-// and read again, the logits of a large vocabulary are a good part of what a
-// row costs. The head writes the best logit of each panel instead:
+// A greedy pick needs only the best logit, which the head has in registers.
+// Writing and reading all logits of a large vocabulary is a large part of a
+// row's cost. The head writes the best logit of each panel instead:
 //
-//   linear -> argmax    becomes  linear_argmax -> argmax_parts
-//   linear -> sample    becomes  linear_argmax -> sample best
+//  linear -> argmax    becomes  linear_argmax -> argmax_parts
+//  linear -> sample    becomes  linear_argmax -> sample best
 //
-// Where a row is so long that threads had better share it, there are two
-// samples: one scans, one picks from what that found.
+// If a row is so long that threads should share it, there are two samples: one
+// scans, one picks from the results of the scan.
 //
-// Rows that sample need all logits, and the target's may leave the program: the
-// head writes the logits as well, of the slots whose sampling parameters ask
-// for them. That is asked at run time, row by row, so that one program serves
-// them side by side.
+// Sampled rows need all logits, and the target's logits may leave the program.
+// So the head also writes the logits of slots whose sampling parameters ask for
+// them. The kernel checks this at run time, row by row, so that one program
+// serves both kinds of slots.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,14 +47,14 @@ private:
   void fuseSample(SampleOp sample, SymbolTable &symbols);
   void leave(Operation *pick, Value logits);
 
-  /// Heads that were reported; a round has one for each k.
+  /// Reported heads. A round has one per k.
   llvm::DenseSet<Location> reported;
 };
 
 } // namespace
 
-/// Calls the head that `linear` is; with a sample's slots and sampling words it
-/// writes logits, too.
+/// Creates the call of the head `linear`. With a sample's slots and sampling
+/// words it also writes logits.
 static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
                                SampleOp sample) {
   int64_t n = columnsOf(linear.getY());
@@ -72,12 +72,12 @@ static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
       linear.getEpsAttr(), linear.getOffset(), linear.getPreparedAttr());
 }
 
-/// A pick stays that reads logits of no head that may be computed for it alone.
-/// Of a head whose logits are changed before that says where.
+/// Leaves a pick whose logits do not come from a head that can be fused. If the
+/// logits of a head are changed before the pick, a remark says where.
 void FuseArgmaxPass::leave(Operation *pick, Value logits) {
   ++numWhole;
   LDBG() << "stays: " << *pick;
-  // What is to be said of the head its round without prompts says.
+  // The round without prompts reports the head already.
   if (pick->getParentOfType<ProgramOp>().getPrompts())
     return;
   auto [head, change] = mlir::mtp::findChangedHead(logits);
@@ -98,7 +98,7 @@ void FuseArgmaxPass::fuseArgmax(ArgmaxOp argmax) {
   LinearOp linear = mlir::mtp::findPlainHead(argmax.getX());
   if (!linear || !linear.getY().hasOneUse())
     return leave(argmax, argmax.getX());
-  // The product stays in its place: states that it reads may change after it.
+  // The product keeps its position: states that it reads may change after it.
   OpBuilder builder(linear);
   LinearArgmaxOp head = callHead(builder, linear, SampleOp());
   builder.setInsertionPoint(argmax);
@@ -111,8 +111,8 @@ void FuseArgmaxPass::fuseArgmax(ArgmaxOp argmax) {
   ++numGreedy;
 }
 
-/// Whether `linear` may be computed at `place`, later than it is: the others
-/// who read it come later still, and what it reads does not change.
+/// Returns whether `linear` may move down to `place`: its other users come
+/// later still, and the memory that it reads does not change before.
 static bool canSink(LinearOp linear, Operation *place, SymbolTable &symbols) {
   for (Operation *user : linear->getUsers())
     if (user != place && (!isa<OutputOp>(user) || user->isBeforeInBlock(place)))
@@ -124,8 +124,8 @@ static bool canSink(LinearOp linear, Operation *place, SymbolTable &symbols) {
   });
 }
 
-/// Picks from what the head gives as `sample` does: in one call, or in two
-/// where several threads are to share a row.
+/// Picks from the head's results like `sample`: in one call, or in two if
+/// several threads should share a row.
 static Value callSample(SampleOp sample, LinearArgmaxOp head) {
   OpBuilder builder(sample);
   auto call = [&](Type result, Value found, bool scan) -> Value {

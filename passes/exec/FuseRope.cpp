@@ -1,20 +1,20 @@
 //===- FuseRope.cpp - Rotate where the heads go ---------------------------===//
 //
-// Between its projections and itself an attention has calls that do next to
-// nothing: heads are rotated into a buffer only to be copied from there. The
-// copying call rotates instead:
+// Between projections and attention there are calls with almost no work: heads
+// are rotated into a buffer only to be copied from it. The copying call rotates
+// instead:
 //
-//   rope(k) -> kv_append, kv_append(v)    becomes  rope_append(k, v)
-//   kv_append(concat(c, rope(k)))         becomes  rope_append(k, c)
-//   rope(q) -> head_linear keep           becomes  head_linear keep rotated
+//  rope(k) -> kv_append, kv_append(v)    becomes  rope_append(k, v)
+//  kv_append(concat(c, rope(k)))         becomes  rope_append(k, c)
+//  rope(q) -> head_linear keep           becomes  head_linear keep rotated
 //
-// and where the attention behind the appends reads queries that are rotated by
-// the same angles,
+// and if the attention after the appends reads queries that are rotated by the
+// same angles,
 //
-//   rope(q) -> attention                  becomes  rope_append(k, v, q)
+//  rope(q) -> attention                  becomes  rope_append(k, v, q)
 //
-// The arithmetic stays what it was, to the bit: either form rounds when it
-// writes to the cache and at no other place.
+// Results do not change by a bit: both forms round only when they write to the
+// cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,17 +41,17 @@ struct FuseRopePass : public mlir::mtp::impl::FuseRopePassBase<FuseRopePass> {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Where calls stand
+// Positions of calls
 //===----------------------------------------------------------------------===//
 
-/// Whether `call` reads or writes what `buffer` refers to.
+/// Returns whether `call` reads or writes the memory of `buffer`.
 static bool uses(KernelOpInterface call, Value buffer) {
   return llvm::any_of(call.getKernelOperands(), [&](KernelOperand operand) {
     return isSameBuffer(operand.value, buffer);
   });
 }
 
-/// The next call that reads or writes what `buffer` refers to.
+/// Returns the next call that reads or writes the memory of `buffer`.
 static KernelOpInterface nextUse(Operation *call, Value buffer) {
   for (Operation *op = call->getNextNode(); op; op = op->getNextNode())
     if (auto other = dyn_cast<KernelOpInterface>(op))
@@ -60,8 +60,8 @@ static KernelOpInterface nextUse(Operation *call, Value buffer) {
   return KernelOpInterface();
 }
 
-/// Whether a call between `call` and `last` updates what `call` refers to, so
-/// that `call` may not be done as late as `last`.
+/// Returns whether a call between `call` and `last` updates memory that `call`
+/// uses, so that `call` cannot move down to `last`.
 static bool isUpdatedBefore(KernelOpInterface call, Operation *last) {
   for (Operation *op = call->getNextNode(); op && op != last;
        op = op->getNextNode()) {
@@ -79,8 +79,8 @@ static bool isUpdatedBefore(KernelOpInterface call, Operation *last) {
 // Into the products of heads
 //===----------------------------------------------------------------------===//
 
-/// Whether `product` multiplies columns that `rope` leaves alone and keeps all
-/// that it turns, of the same heads.
+/// Returns whether `product` multiplies only columns that `rope` does not
+/// rotate, and keeps all rotated columns, with the same heads.
 static bool keepsRotated(HeadLinearOp product, RopeOp rope) {
   RotationAttr rotation = rope.getRotation();
   int64_t first = rotation.getOffset(), end = first + rotation.getDim();
@@ -91,7 +91,8 @@ static bool keepsRotated(HeadLinearOp product, RopeOp rope) {
          end <= int64_t(product.getKeepEnd());
 }
 
-/// Lets `product` rotate what it keeps, if it alone reads a rotation of it.
+/// Makes `product` rotate the columns that it keeps, if it is the only reader
+/// of their rotation.
 static bool fuseIntoProduct(HeadLinearOp product) {
   auto rope = product.getX().getDefiningOp<RopeOp>();
   if (!rope || !rope->hasOneUse() || isUpdatedBefore(rope, product) ||
@@ -110,7 +111,7 @@ static bool fuseIntoProduct(HeadLinearOp product) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What goes to an entry's columns from `at` on.
+/// The value for an entry's columns from `at` on.
 struct EntryColumns {
   Value x;
   int64_t at;
@@ -121,9 +122,9 @@ struct EntryColumns {
   }
 };
 
-/// Calls that become one, which takes the place of the last append.
+/// Calls that become one, which replaces the last append.
 struct Fusion {
-  /// The appends, what puts an entry together, and the rotation of keys.
+  /// The appends, the concatenation of an entry, and the rotation of keys.
   SmallVector<KernelOpInterface, 4> calls;
   KvAppendOp last;
   RopeOp keys;
@@ -132,8 +133,9 @@ struct Fusion {
 };
 } // namespace
 
-/// What an append writes: its activation, or the two of which that was put
-/// together for it alone. Heads divide the whole, not each of the two.
+/// Returns the values that an append writes: its activation, or the two
+/// concatenated values if only the append reads the concatenation. Heads divide
+/// the whole entry, not each of the two.
 static SmallVector<EntryColumns, 2> writtenBy(KvAppendOp append) {
   Value x = append.getX();
   int64_t at = append.getAt();
@@ -144,7 +146,8 @@ static SmallVector<EntryColumns, 2> writtenBy(KvAppendOp append) {
   return {{x, at}};
 }
 
-/// The calls that write one entry from `append` on, of two activations.
+/// Returns the calls, starting at `append`, that write one entry from two
+/// activations.
 static std::optional<Fusion> findAppends(KvAppendOp append) {
   Fusion fusion{{append}, append, RopeOp(), {}, {}, RopeOp()};
   SmallVector<EntryColumns, 2> written = writtenBy(append);
@@ -165,8 +168,8 @@ static std::optional<Fusion> findAppends(KvAppendOp append) {
   return fusion;
 }
 
-/// The calls that write one entry from `append` on, if they write rotated keys
-/// and one other value.
+/// Returns the calls, starting at `append`, that write one entry, if they write
+/// rotated keys and one other value.
 static std::optional<Fusion> findFusion(KvAppendOp append) {
   std::optional<Fusion> fusion = findAppends(append);
   if (!fusion)
@@ -192,7 +195,7 @@ static std::optional<Fusion> findFusion(KvAppendOp append) {
   return fusion;
 }
 
-/// Whether heads look the same and are turned by the same angles.
+/// Returns whether both rotate heads of the same shape by the same angles.
 static bool turnAlike(RopeOp a, RopeOp b) {
   return a.getRotation() == b.getRotation() &&
          isSameBuffer(a.getTable(), b.getTable()) &&
@@ -201,9 +204,8 @@ static bool turnAlike(RopeOp a, RopeOp b) {
              columnsOf(b.getX()) / b.getHeads();
 }
 
-/// The rotation of the queries that are multiplied with the keys of `fusion`,
-/// if it turns them by the same angles and may be done where the entry is
-/// written.
+/// Returns the rotation of the queries that attend to the keys of `fusion`, if
+/// it uses the same angles and can move to the write of the entry.
 static RopeOp findQueries(const Fusion &fusion) {
   KvAppendOp last = fusion.last;
   auto attention = dyn_cast_or_null<AttentionOp>(
@@ -234,7 +236,7 @@ static RopeAppendOp emitFused(const Fusion &fusion) {
       keys.getRotation(), fusion.keyColumns.at, fusion.valueColumns.at);
 }
 
-/// The call that `append` became a part of, if any.
+/// Returns the call into which `append` was fused, if any.
 static RopeAppendOp fuseIntoAppend(KvAppendOp append) {
   std::optional<Fusion> fusion = findFusion(append);
   if (!fusion) {
@@ -262,9 +264,8 @@ static RopeAppendOp fuseIntoAppend(KvAppendOp append) {
 void FuseRopePass::runOnOperation() {
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
     Block &body = program.getBody().front();
-    // A fusion erases this call, calls before it and appends behind it, and the
-    // fused call takes the place of the last append: the walk goes on from
-    // there.
+    // A fusion erases this call, calls before it and later appends. The fused
+    // call replaces the last append, and the walk continues from there.
     for (Operation *op = body.empty() ? nullptr : &body.front(); op;) {
       Operation *done = op;
       if (auto product = dyn_cast<HeadLinearOp>(op)) {

@@ -1,10 +1,10 @@
 //===- LiveRows.cpp - How many rows of calls live -------------------------===//
 //
-// `exec.pack` puts rows that live in front and counts them, and so does
-// `exec.pack_prompts` with those of prompts. What is made of packed rows, row
-// by row, means something for as many. So the number goes from operands to
-// results, as far as calls say that they go by an operand's rows; no pass has
-// to hand it on. Where two numbers meet all rows are computed.
+// `exec.pack` puts active rows first and counts them, and so does
+// `exec.pack_prompts` with prompt rows. Values computed from packed rows, row
+// by row, are valid for the same number of rows. So the number propagates from
+// operands to results of calls that follow an operand's rows, and no pass has
+// to hand it on. If two different numbers meet, all rows are computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ mlir::mtp::LiveRows::LiveRows(ProgramOp program) {
     } else if (auto call = dyn_cast<KernelOpInterface>(op)) {
       add(call);
     } else if (isa<ColumnsOp, exec::RegroupOp>(op)) {
-      // In groups rows are no rows any more.
+      // Regrouping that changes the number of rows ends the propagation.
       Value from = op.getOperand(0), to = op.getResult(0);
       if (Live live = values.lookup(from);
           live.number && rowsOf(from) == rowsOf(to))

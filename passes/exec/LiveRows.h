@@ -8,14 +8,14 @@
 
 namespace mlir::mtp {
 
-/// Which calls of a program in value form go by rows of which only the first
-/// ones live, as `exec.pack` leaves them.
+/// Finds the calls of a program in value form that work on packed rows
+/// (`exec.pack`), of which only the first ones are active.
 class LiveRows {
 public:
   explicit LiveRows(exec::ProgramOp program);
 
-  /// The number of rows that live of a call, which `exec.pack` gives; null
-  /// where all do.
+  /// Returns the number of active rows of a call, a result of `exec.pack`; null
+  /// if all rows are active.
   Value of(exec::KernelOpInterface call) const {
     return calls.lookup(call.getOperation());
   }
@@ -25,7 +25,7 @@ private:
   Value numberFor(exec::KernelOpInterface call);
 
   /// A number, and the rows that it counts. A value may have a multiple of
-  /// them.
+  /// these rows.
   struct Live {
     Value number;
     exec::Count rows;

@@ -1,20 +1,20 @@
 //===- MaskTokens.cpp - Never pick an id without a token ------------------===//
 //
 // Models pad their vocabularies, and a padded row of zeros has the logit 0. So
-// an id that the tokenizer does not know can be picked. Here the logits of such
-// ids are made -infinity where they are made, for all that reads them: picks of
-// any kind, siblings of trees, distributions and rules in code.
+// an id that the tokenizer does not know could be picked. This pass makes the
+// logits of such ids -infinity at their head, for all readers: picks of any
+// kind, siblings of trees, distributions and rules in code.
 //
-//   linear(x, head role head)   becomes
-//   linear(x, head bias @mask role head)
+//  linear(x, head role head)   becomes
+//  linear(x, head bias @mask role head)
 //
-// The mask is -infinity for what is masked. For all else it is -0.0, since x +
-// (-0.0) is x to the bit. A head over a part of the vocabulary has a column for
-// each of the tokens that its picks are looked up in. A head with a bias of its
-// own keeps it, and its logits are masked by a call behind it.
+// The mask is -infinity for masked columns and -0.0 for all others, since x +
+// (-0.0) is x to the bit. A head over a part of the vocabulary has one column
+// per token in the table of its picks. A head with a bias keeps it, and a later
+// call masks its logits.
 //
-// Functions stay as they are: nothing is picked there, and the logits of a text
-// that is scored are those of the model.
+// Functions stay unchanged: they pick nothing, and scoring a text uses the
+// model's logits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ private:
 
 } // namespace
 
-/// The constant that `value` refers to, where it has a row for each column.
+/// Returns the constant to which `value` refers, if it has one row per column.
 static ConstantOp findTable(Value value, int64_t columns,
                             const SymbolTable &symbols) {
   auto ref = value ? value.getDefiningOp<RefOp>() : RefOp();
@@ -84,8 +84,8 @@ static ConstantOp findLookUp(Value picks, int64_t columns,
   return ConstantOp();
 }
 
-/// The tokens that the columns of `logits` stand for; null where each stands
-/// for itself.
+/// Returns the tokens of the columns of `logits`; null if each column stands
+/// for its own number.
 ConstantOp MaskTokensPass::tokensOf(Value logits) {
   int64_t columns = columnsOf(logits);
   llvm::SetVector<Value> pending;
@@ -109,8 +109,8 @@ ConstantOp MaskTokensPass::tokensOf(Value logits) {
   return ConstantOp();
 }
 
-/// Masks the columns of `logits`, which are those of a head from `begin` on.
-/// Projections that were joined are looked at one by one.
+/// Masks the columns of `logits`, which are a head's columns from `begin` on.
+/// Merged projections are handled one by one.
 void MaskTokensPass::mask(Value logits, ConstantOp tokens, int64_t begin,
                           MutableArrayRef<float> values) {
   auto isPart = llvm::IsaPred<ColumnsOp>;
@@ -124,7 +124,7 @@ void MaskTokensPass::mask(Value logits, ConstantOp tokens, int64_t begin,
   }
   if (!tokens)
     tokens = tokensOf(logits);
-  // Columns that were joined with logits may hold a number beside them.
+  // Columns merged with logits may hold another number.
   if (!tokens && logits.getDefiningOp<ColumnsOp>() &&
       columnsOf(logits) != vocabulary)
     return;
@@ -137,8 +137,7 @@ void MaskTokensPass::mask(Value logits, ConstantOp tokens, int64_t begin,
       values[begin + column] = -std::numeric_limits<float>::infinity();
 }
 
-/// Makes the bias that is added to the logits of `head`; null if no token is
-/// masked.
+/// Creates the bias to add to the logits of `head`; null if no token is masked.
 ConstantOp MaskTokensPass::maskOf(LinearOp head) {
   SmallVector<float> values(columnsOf(head.getY()), -0.0f);
   auto ref = head.getWeight().getDefiningOp<RefOp>();

@@ -1,6 +1,7 @@
 //===- OrderFragments.cpp - Weights in the order of tensor cores ----------===//
 //
-// The layout says it, and the type of each reference; kernels see it there.
+// The order is recorded in the layout and in the type of each reference, in
+// which kernels see it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ struct OrderFragmentsPass
 
 } // namespace
 
-/// The same layout with fragments; null where it has no such form.
+/// Returns the layout with fragments; null if it has no such form.
 static WeightLayoutAttrInterface inFragments(exec::WeightOp weight) {
   if (!weight.canBeInFragments())
     return nullptr;
@@ -47,7 +48,7 @@ static WeightLayoutAttrInterface inFragments(exec::WeightOp weight) {
       .Default(WeightLayoutAttrInterface());
 }
 
-/// Whether a call streams the weight as its matrix.
+/// Returns whether a call streams the weight as its matrix.
 static bool isProduct(Operation *call, Value weight) {
   if (auto head = dyn_cast<HeadLinearOp>(call))
     return head.getWeight() == weight;
@@ -57,8 +58,9 @@ static bool isProduct(Operation *call, Value weight) {
   return packed && packed.getPackedWeight() == weight;
 }
 
-/// Whether the rows that a call multiplies begin at multiples of 16 bytes, in
-/// which they are loaded: buffers do, columns of one may not.
+/// Returns whether the rows that a call multiplies begin at multiples of 16
+/// bytes, the unit in which they are loaded. Rows of buffers do; columns of a
+/// buffer may not.
 static bool hasAlignedRows(Operation *call) {
   constexpr int64_t piece = kPieceBytes / 4;
   auto isAligned = [](Value x) {

@@ -7,19 +7,20 @@
 
 namespace mlir::mtp {
 
-/// The projection that gives `logits`, every row and every column, as they are
-/// stored; null where something lies between, and where the projection adds a
-/// residual or gates.
+/// Returns the projection whose result is exactly `logits`, all rows and
+/// columns as stored; null if an op is between them, or if the projection adds
+/// a residual or gates.
 exec::LinearOp findPlainHead(Value logits);
 
-/// A head, and what makes its logits other than its product: the op before the
-/// pick, or the head itself, where that adds a residual or gates.
+/// A head, and the op that changes its logits: the op before the pick, or the
+/// head itself if it adds a residual or gates.
 struct ChangedHead {
   exec::LinearOp head;
   Operation *change = nullptr;
 };
 
-/// The head behind `logits` that is no plain one; none behind an `exclude`.
+/// Returns the head of `logits` that is not plain; none if an `exclude` follows
+/// it.
 ChangedHead findChangedHead(Value logits);
 
 } // namespace mlir::mtp

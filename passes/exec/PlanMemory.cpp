@@ -1,15 +1,16 @@
 //===- PlanMemory.cpp - Place all buffers in one arena --------------------===//
 //
 // Offline placement: the buffers of a program are placed from the largest to
-// the smallest, each at the lowest address where nothing lives at the same
-// time. (Greedy by size, Pisarchyk and Lee, "Efficient Memory Management for
-// Deep Neural Net Inference", 2020.) Programs never run together, so that each
-// starts at address 0 again and the arena is as large as the largest.
+// the smallest, each at the lowest address that is free during its lifetime.
+// (Greedy by size, Pisarchyk and Lee, "Efficient Memory Management for Deep
+// Neural Net Inference", 2020.) Programs never run together, so each starts at
+// address 0, and the arena is as large as the largest.
 //
 // A program is for many n. Buffers that grow with n get a whole number of
-// aligned units per slot (or row of a chunk) and places in such units: two that
-// are apart in a slot are apart at every n, n times as far. In front of them
-// lie the buffers that do not grow, which are placed among themselves.
+// aligned units per slot (or row of a chunk), and their offsets are counted in
+// such units. Two buffers that do not overlap for one slot do not overlap at
+// any n, since all distances grow n times. Buffers that do not grow are placed
+// among themselves, in front of the growing ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,15 +28,15 @@ using namespace mlir::exec;
 
 namespace {
 
-/// A buffer with the span of stages during which it holds a value.
+/// A buffer with the range of stages during which it holds a value.
 struct Interval {
   AllocOp alloc;
-  /// Of one that grows the bytes per n.
+  /// Per n if the buffer grows.
   int64_t bytes;
   bool grows;
   int64_t first;
   int64_t last;
-  /// Per n where it grows.
+  /// Per n if the buffer grows.
   int64_t offset = 0;
 };
 
@@ -52,8 +53,8 @@ private:
 
 } // namespace
 
-/// Returns `bytes` rounded up. Adds `count` times as many to `total`, which
-/// bounds every address; nothing where it does not fit.
+/// Returns `bytes` rounded up to `alignment`, and adds `count` times the result
+/// to `total`, which bounds every address. Returns nothing on overflow.
 static std::optional<int64_t> alignedBytes(std::optional<int64_t> bytes,
                                            int64_t alignment, int64_t count,
                                            int64_t &total) {
@@ -66,9 +67,9 @@ static std::optional<int64_t> alignedBytes(std::optional<int64_t> bytes,
   return aligned;
 }
 
-/// Numbers the stages: within one, threads are at different calls, so that
-/// nothing ends before all of it does. A barrier counts where it stands at
-/// every n. Returns the stage of every op.
+/// Returns the stage number of every op. Threads of one stage run different
+/// calls, so no lifetime ends within a stage. A barrier counts only if it
+/// exists at every n.
 static llvm::DenseMap<Operation *, int64_t> numberStages(ProgramOp program) {
   llvm::DenseMap<Operation *, int64_t> stages;
   auto schedules = llvm::to_vector(program.getBody().getOps<ScheduleOp>());
@@ -86,7 +87,7 @@ static llvm::DenseMap<Operation *, int64_t> numberStages(ProgramOp program) {
   return stages;
 }
 
-/// Collects the intervals of a program. Its end comes behind all stages.
+/// Collects the intervals of a program. Its end comes after all stages.
 static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
                                       SmallVectorImpl<Interval> &intervals) {
   llvm::DenseMap<Operation *, int64_t> stages = numberStages(program);
@@ -95,7 +96,7 @@ static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
   for (auto [op, stage] : stages)
     end = std::max(end, stage + 1);
   for (AllocOp alloc : program.getBody().front().getOps<AllocOp>()) {
-    // n is 1 at least: so much of it for each n is enough at all.
+    // n is at least 1, so base + step bytes per n are enough.
     std::optional<Count> size = bufferBytes(alloc.getResult());
     bool grows = size && !size->isFixed();
     std::optional<int64_t> bytes;
@@ -123,7 +124,7 @@ static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
   return success();
 }
 
-/// Gives each interval an offset, the largest first. Returns the bytes of all.
+/// Gives each interval an offset, the largest first. Returns the total bytes.
 static int64_t placeIntervals(ArrayRef<Interval *> intervals) {
   SmallVector<Interval *> ordered(intervals);
   llvm::stable_sort(ordered, [](const Interval *a, const Interval *b) {

@@ -1,14 +1,14 @@
 //===- PrepareRows.cpp - Rows prepared once for all blocks ----------------===//
 //
-// Blocks of a product on tensor cores norm and round rows for themselves: each
-// of the product's hundreds does it again, and what that costs grows with the
-// rows. With few of them it hides behind the weights. With more one small call
-// in front costs less:
+// Blocks of a product on tensor cores norm and round rows themselves. Each of a
+// product's hundreds of blocks repeats it, at a cost that grows with the rows.
+// With few rows loading the weights hides the cost. With more rows one small
+// call before the product costs less:
 //
-//   linear   becomes   prepare_rows -> linear
+//  linear   becomes   prepare_rows -> linear
 //
-// How many that is, is up to the target; the default is where an H100 showed
-// the first loss in bf16, and has to be measured for integers.
+// The number of rows depends on the target. The default for bf16 is where an
+// H100 showed the first loss; the default for integers has yet to be measured.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ private:
   template <typename OpT>
   void prepare(OpT op);
 
-  /// What rows of the program at hand are prepared.
+  /// The prepared rows of the current program.
   struct Prepared {
     Value x, norm;
     FloatAttr eps;
@@ -54,16 +54,17 @@ private:
 };
 } // namespace
 
-/// Whether the product has so many rows at n that one call in front is better.
+/// Returns whether the product has enough rows at n for a preparing call to
+/// pay.
 template <typename OpT>
 bool PrepareRowsPass::isWorthIt(OpT op, int64_t n) const {
-  // Beside four bits that are widened, and in groups of 32 of which more are on
-  // the way, ptxas spills what it loads of the rows.
+  // For 4-bit weights, which are widened, and for groups of 32, which have more
+  // loads in flight, ptxas would spill the loaded rows.
   ::mtp::WeightFormat format = op.getFormat().getFormat();
   if (!isInFragments(op.getWeight()) || op.getPrepared() ||
       (format.isQuantized() && (format.bits() == 4 || format.group == 32)))
     return false;
-  // More than a call's parameters count are left as they are, at every n.
+  // Rows beyond the range of a call's parameters are not prepared, at any n.
   PreparedRows prepared{PreparedRows::rowFormat(format), columnsOf(op.getX())};
   int64_t most = op->template getParentOfType<ProgramOp>().getPoints().most;
   if (rowsOf(op.getX()).at(most) > INT32_MAX / prepared.rowBytes())
@@ -79,7 +80,7 @@ bool PrepareRowsPass::isWorthIt(Operation *op, int64_t n) const {
       .Default(false);
 }
 
-/// Two operands that are one, where neither needs to be there.
+/// Returns whether both operands are the same buffer or both are absent.
 static bool isSame(Value a, Value b) {
   return a == b || (a && b && isSameBuffer(a, b));
 }
@@ -92,7 +93,7 @@ void PrepareRowsPass::prepare(OpT op) {
                   op.getEpsAttr(), int64_t(op.getOffset()),
                   format,          Value()};
   auto found = llvm::find_if(made, [&](const Prepared &other) {
-    // What memory holds may be other rows by now.
+    // Memory may hold other rows by now, so only tensors are shared.
     return isa<TensorType>(other.x.getType()) && other.x == wanted.x &&
            isSame(other.norm, wanted.norm) && other.eps == wanted.eps &&
            other.offset == wanted.offset && other.format == wanted.format;
@@ -135,7 +136,7 @@ void PrepareRowsPass::runOnOperation() {
       ++first;
     if (first > points.most)
       continue;
-    // A prompt's chunk of few rows is rare.
+    // Chunks with few rows of a prompt are rare, so prefills are not split.
     if (first > points.least && program.getKind() == ProgramKind::Decode)
       program = mlir::mtp::splitProgram(program, first, symbols);
     prepare(program);

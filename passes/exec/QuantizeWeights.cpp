@@ -1,15 +1,14 @@
 //===- QuantizeWeights.cpp - Weights as integers --------------------------===//
 //
-// A weight is quantised if every call that reads it is of a family whose
-// kernels know integers (`PackedWeightOpInterface`): products by panels, and
+// A weight is quantized if every call that reads it belongs to a family whose
+// kernels support integers (`PackedWeightOpInterface`): products by panels, and
 // look-ups in a table. The weight, its references and the calls change
-// together; a fused weight has one format. Projections and tables have formats
-// of their own, also where both hold the same tensor. Two kinds of projection
-// say what they are (`role`):
+// together. A fused weight has one format. Projections and tables have separate
+// formats, even if both hold the same tensor. Two kinds of projection are
+// marked by a `role`:
 //
-//  - a router stays: a few rows of weights decide which experts see a token at
-//    all;
-//  - the head may have a format of its own.
+// - a router stays unchanged: its few rows decide which experts see a token;
+// - the head may have a format of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,18 +31,18 @@ using namespace mlir::exec;
 
 namespace {
 
-/// What a weight becomes; none: it stays.
+/// The new format of a weight; none: it stays unchanged.
 using Format = std::optional<::mtp::WeightFormat>;
 
-/// Who reads a weight.
+/// The readers of a weight.
 struct Readers {
   SmallVector<RefOp> refs;
   llvm::SetVector<PackedWeightOpInterface> calls;
-  /// Somebody whose kernel knows no integers.
+  /// True if a reader's kernel does not support integers.
   bool others = false;
 };
 
-/// What the weights of a module become.
+/// The new formats of a module's weights.
 struct Formats {
   Format body, head, table;
 };
@@ -114,14 +113,14 @@ FailureOr<std::vector<llvm::GlobPattern>> QuantizeWeightsPass::parsePatterns() {
   return patterns;
 }
 
-/// Whether one of the weight's tensors has a key that matches.
+/// Returns whether the key of one of the weight's tensors matches.
 static bool matches(exec::WeightOp weight, const llvm::GlobPattern &pattern) {
   return llvm::any_of(
       weight.getSources().getAsRange<SourceAttr>(),
       [&](SourceAttr source) { return pattern.match(source.getTensor()); });
 }
 
-/// A pattern that matches nothing is a misspelt one.
+/// Checks that each pattern matches a weight: one without a match is misspelt.
 LogicalResult
 QuantizeWeightsPass::checkPatterns(ArrayRef<llvm::GlobPattern> patterns) {
   auto weights = getOperation().getOps<exec::WeightOp>();
@@ -137,12 +136,12 @@ QuantizeWeightsPass::checkPatterns(ArrayRef<llvm::GlobPattern> patterns) {
   return success();
 }
 
-/// Whether rows are stored one by one, not in panels.
+/// Returns whether rows are stored one by one, not in panels.
 static bool isRaw(exec::WeightOp weight) {
   return isa<RawLayoutAttr>(weight.getLayout());
 }
 
-/// Collects who reads each weight.
+/// Collects the readers of each weight.
 static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
   SymbolTable symbols(module);
   llvm::MapVector<exec::WeightOp, Readers> readers;
@@ -163,7 +162,7 @@ static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
   return readers;
 }
 
-/// Whether a projection by the weight says that it is one of these.
+/// Returns whether a projection by the weight has this role.
 static bool isRead(const Readers &readers, mlir::mtp::ProjectionRole role) {
   return llvm::any_of(readers.calls, [&](Operation *call) {
     auto linear = dyn_cast<LinearOp>(call);
@@ -191,7 +190,7 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
   ++numQuantized;
 }
 
-/// A format that nothing took is a mistake.
+/// Checks that each requested format was used.
 LogicalResult QuantizeWeightsPass::checkFound(const Formats &formats,
                                               bool isProjectionFound,
                                               bool isTableFound) {

@@ -1,21 +1,22 @@
 //===- ShrinkDraftHead.cpp - Draft from a part of the vocabulary ----------===//
 //
 // A draft is picked from the head's logits, and the head of a large vocabulary
-// is most of what a small drafter streams. Over the rows of frequent tokens
-// alone it is nearly as often right; verification decides as before, so the
-// output does not change. (FR-Spec, Zhao et al., 2025, arXiv:2502.14856.)
+// is most of the memory that a small drafter streams. A head over the rows of
+// frequent tokens only is right nearly as often. Verification uses the whole
+// head, so the output does not change. (FR-Spec, Zhao et al., 2025,
+// arXiv:2502.14856.)
 //
-//   linear(x, head) -> sample           becomes
-//   linear(x, head picks @draft_vocabulary)
-//     -> sample of the vocabulary's tokens
+//  linear(x, head) -> sample           becomes
+//  linear(x, head picks @draft_vocabulary)
+//    -> sample of the vocabulary's tokens
 //
-// Drafts are the picks of a round that the host is not given. A sampled pick
-// needs the map itself: the noise of a column is that of the token which it
-// stands for. An `argmax` is followed by a look-up. Siblings are the best of a
-// row's keys, or are picked from what an `exclude` leaves, which is told the
-// column of the token that was picked before. Where a draft's probability is
-// asked for, too, an `argmax` is the best of the logits (`top_k`), and its
-// probability that among the columns that there are.
+// Drafts are the picks of a round that the host does not receive. A sampled
+// pick needs the map itself, since the noise of a column is the noise of its
+// token. An `argmax` is followed by a look-up. Siblings are the best of a row's
+// keys, or are picked from the logits that an `exclude` leaves, which gets the
+// column of the token picked before. If a draft's probability is needed, too,
+// an `argmax` is the best of the logits (`top_k`), and its probability is
+// relative to the columns of the small head.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,16 +37,16 @@ using namespace mlir::exec;
 
 namespace {
 
-/// The calls that make drafts of a head's logits, and its weight.
+/// The calls that pick drafts from a head's logits, and its weight.
 struct DraftHead {
   LinearOp linear;
   SmallVector<Operation *> picks;
   SmallVector<ExcludeOp> excludes;
-  /// Those of which some of the best are drafts.
+  /// Keys whose best columns are drafts.
   SmallVector<SampleKeysOp> keys;
   RefOp ref;
   exec::WeightOp weight;
-  /// Why it is not shrunk, and by whom; null where it is.
+  /// The reason why it is not shrunk, and the op responsible; null if it is.
   llvm::StringRef reason;
   Operation *reader = nullptr;
 };
@@ -69,18 +70,18 @@ private:
 
   int64_t size() const { return int64_t(tokens.size()); }
 
-  /// The token of each column, and, where siblings are drafted, the column of
-  /// each token.
+  /// The token of each column and, if siblings are drafted, the column of each
+  /// token.
   ConstantOp vocabulary, columns;
   /// The small head of each head.
   llvm::DenseMap<Operation *, exec::WeightOp> smallHeads;
-  /// Heads that were reported; a round has one for each k.
+  /// Reported heads. A round has one per k.
   llvm::DenseSet<Location> reported;
 };
 
 } // namespace
 
-/// Whether `user` picks tokens by the columns of `logits`.
+/// Returns whether `user` picks tokens by the columns of `logits`.
 static bool isPick(Operation *user, Value logits) {
   if (isa<ArgmaxOp>(user))
     return true;
@@ -90,8 +91,8 @@ static bool isPick(Operation *user, Value logits) {
   return sample && !sample.getTokens() && sample.getLogits() == logits;
 }
 
-/// The keys of `logits` that `user` makes, or what it makes them of; null where
-/// they are read by more than the choice of their best.
+/// Returns the keys of `logits` if `user` makes them or their probabilities;
+/// null if they have readers other than the choice of the best.
 static SampleKeysOp findKeys(Operation *user, Value logits) {
   if (auto p = dyn_cast<ProbabilitiesOp>(user); p && p.getY().hasOneUse())
     user = *p.getY().user_begin();
@@ -112,9 +113,9 @@ static bool goesToHost(Operation *op) {
   });
 }
 
-/// Follows the logits of `head` to all that reads them, siblings' included, and
-/// through what makes other logits of them. Returns whether drafts are picked:
-/// nothing of that goes to the host.
+/// Follows the logits of `head` to all readers, including siblings and ops that
+/// make new logits from them. Returns whether only drafts are picked: none of
+/// these values goes to the host.
 static bool findPicks(DraftHead &head) {
   llvm::SetVector<Value> pending;
   pending.insert(head.linear.getY());
@@ -150,7 +151,7 @@ static bool findPicks(DraftHead &head) {
   return !head.picks.empty() || !head.keys.empty();
 }
 
-/// What drafts are picked from, if `linear` is a head of that kind.
+/// Returns the draft head of `linear`, if it is one.
 static std::optional<DraftHead> findHead(LinearOp linear,
                                          SymbolTable &symbols) {
   if (!linear.isHead())
@@ -187,7 +188,7 @@ LogicalResult ShrinkDraftHeadPass::checkTokens(exec::WeightOp head) {
   return success();
 }
 
-/// A column of numbers, beside `head`.
+/// Creates a constant with one column of numbers, next to `head`.
 ConstantOp ShrinkDraftHeadPass::constant(llvm::StringRef name,
                                          ArrayRef<int32_t> numbers,
                                          exec::WeightOp head) {
@@ -215,7 +216,7 @@ exec::WeightOp ShrinkDraftHeadPass::smallHead(exec::WeightOp head) {
   return small;
 }
 
-/// A reference to a table of numbers.
+/// Returns a reference to a table of numbers.
 static Value refTable(OpBuilder &builder, Location loc, ConstantOp table) {
   int64_t rows = table.getValue().getShapedType().getShape().front();
   return RefOp::create(builder, loc,
@@ -223,7 +224,7 @@ static Value refTable(OpBuilder &builder, Location loc, ConstantOp table) {
                        table.getSymName(), /*layer=*/0);
 }
 
-/// What the columns of a pick stand for takes its place.
+/// Replaces a pick by the token of the picked column.
 static void lookUpPick(Operation *pick, Value table) {
   OpBuilder builder(pick->getContext());
   builder.setInsertionPointAfter(pick);
@@ -233,7 +234,7 @@ static void lookUpPick(Operation *pick, Value table) {
   picked.replaceAllUsesExcept(token, token.getDefiningOp());
 }
 
-/// The same of some of the best columns.
+/// Replaces the best columns by their tokens.
 static void lookUpBest(TopKOp top, Value table) {
   OpBuilder builder(top->getContext());
   builder.setInsertionPointAfter(top);
@@ -261,7 +262,7 @@ void ShrinkDraftHeadPass::mapPick(Operation *pick) {
   lookUpPick(pick, table);
 }
 
-// It is told a token, and takes out a column.
+// The op gets a token and excludes a column.
 void ShrinkDraftHeadPass::mapExclude(ExcludeOp exclude) {
   OpBuilder builder(exclude);
   Location loc = exclude.getLoc();
@@ -276,7 +277,8 @@ static void setColumns(Value logits, int64_t count) {
   logits.setType(type.clone({type.getDimSize(0), count}));
 }
 
-// Their noise is that of tokens, which the best columns become.
+// The noise of the keys is the noise of tokens, to which the best columns are
+// mapped.
 void ShrinkDraftHeadPass::mapKeys(SampleKeysOp keys) {
   setColumns(keys.getP(), size());
   setColumns(keys.getKeys(), size());
@@ -297,7 +299,7 @@ LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
     return failure();
   exec::WeightOp whole = head.weight, weight = smallHead(whole);
   if (!head.excludes.empty() && !columns) {
-    // A token without a column takes out none.
+    // A token without a column excludes none.
     SmallVector<int32_t> table(whole.getN(), -1);
     for (auto [column, token] : llvm::enumerate(tokens))
       table[token] = int32_t(column);
@@ -369,7 +371,7 @@ void ShrinkDraftHeadPass::runOnOperation() {
                              "logits, found none to give a smaller vocabulary");
     return signalPassFailure();
   }
-  // A head that only drafted is not stored in full.
+  // A head that was only used for drafts is not stored in full.
   for (auto &[head, small] : smallHeads)
     if (SymbolTable::symbolKnownUseEmpty(head, getOperation()))
       head->erase();

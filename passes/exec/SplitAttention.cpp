@@ -1,29 +1,30 @@
 //===- SplitAttention.cpp - Positions for idle workers --------------------===//
 //
-// A plain step has as many tasks of attention as tiles of heads, often fewer
-// than there are workers, and the longer the context the longer the others
-// wait. Where positions come in parts (`part`, see Envelope.h), the parts of a
-// row can be added up by several workers, each of which leaves what it added
-// up, and joined by another call ("Flash-Decoding", Dao et al., 2023):
+// A plain step has one attention task per tile of heads, often fewer than there
+// are workers. The longer the context, the longer the idle workers wait. If
+// positions are divided into splits (`part`, see Envelope.h), several workers
+// can each sum some splits of a row and store partial results, which another
+// call combines ("Flash-Decoding", Dao et al., 2023):
 //
-//   attention   becomes   attention_parts -> attention_join
+//  attention   becomes   attention_parts -> attention_join
 //
-// Parts begin at fixed positions and are joined in their order in either form,
-// so that the number of workers does not change a bit.
+// Splits begin at fixed positions and are combined in order in either form, so
+// the number of workers does not change a bit.
 //
-// Whether a call is split depends on how many tasks it has, and so on n: where
-// there are fewer than workers. A program is split where that changes. Calls
-// with nearly as many rows go together, so that this is at a few n: one with
-// three quarters of the rows of another is not split where that has enough.
-// Into how many shares a call is split would make more programs. That is up to
-// the kernel, which knows its rows.
+// Whether a call is split depends on its number of tasks, and so on n: it is
+// split if it has fewer tasks than workers. A program is split at the n at
+// which that changes. To keep these n few, calls with similar numbers of rows
+// go together: a call with at least three quarters of the rows of another is
+// not split if the other has enough tasks. The number of workers per row would
+// need more programs if it were fixed here. The kernel chooses it, since it
+// knows its rows.
 //
-// On a GPU a task is a block, and one that has nothing to do ends at once: all
-// parts of a call that is split have a block. The rule is the same but for how
-// many tasks a call has. Parts are smaller there than those of a processor,
-// since blocks are many and each has one only. Since a call costs a GPU more
-// than a part of a short row, a round whose calls are split gets another
-// program beside it, for rows of little more than one part, in which none is.
+// On a GPU a task is a thread block, and one without work ends at once, so
+// every split of a split call has a block. The rule is the same except for the
+// number of tasks per call. Splits are shorter than on a processor, since there
+// are many blocks and each takes only one. A call costs a GPU more than one
+// split of a short row. So a round with split calls gets a second program
+// without them, for rows of little more than one split.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,12 +42,12 @@ namespace mlir::mtp {
 using namespace mlir;
 using namespace mlir::exec;
 
-/// Positions that a GPU's block adds up while a further call, a join, would
-/// take: estimated, see compiler/Codegen/GPU/README.md.
+/// The number of positions that a GPU's block sums in the time of another call,
+/// the combining one. Estimated; see compiler/Codegen/GPU/README.md.
 static constexpr int64_t kJoinPositions = 192;
 
 namespace {
-/// An attention that has parts, and how its work divides.
+/// An attention with splits, and how its work divides.
 struct PartedCall {
   AttentionOp op;
   TaskShape shape;
@@ -74,9 +75,10 @@ private:
 };
 } // namespace
 
-/// Floats of what is left of one part of a row: for each tile of heads the
-/// maxima and the sums of weights, a vector each, and for each head the sums of
-/// values, in whole vectors. No target has vectors of more than 16 floats.
+/// Returns the floats of the partial result of one split of a row. For each
+/// tile of heads they are the maxima and the sums of weights, a vector each;
+/// for each head they are the sums of values, in whole vectors. No target has
+/// vectors of more than 16 floats.
 static int64_t partStride(AttentionOp attention) {
   constexpr int64_t kLanes = 16;
   int64_t tiles = kernelTasks(attention.makeKernel(), {1});
@@ -85,9 +87,9 @@ static int64_t partStride(AttentionOp attention) {
          heads * llvm::alignTo(columnsOf(attention.getY()) / heads, kLanes);
 }
 
-/// A GPU's block has up to `kQueries` queries, of a tile of heads times rows of
-/// one slot. Where a program has so many rows for each n, a slot has so many;
-/// rows of a prompt (one for each n) are counted as if each was a slot's.
+/// Returns how a GPU's blocks divide a call. A block has up to `kQueries`
+/// queries, a tile of heads times rows of one slot. A slot has the program's
+/// rows per n; rows of a prompt (one per n) count as one slot each.
 static TaskShape blockShape(AttentionOp op) {
   constexpr int64_t kQueries = 16;
   int64_t heads = op.getHeads(), group = heads / int64_t(op.getKvHeads());
@@ -100,9 +102,10 @@ static TaskShape blockShape(AttentionOp op) {
   return {ofSlot, heads / tile * blocks};
 }
 
-/// Positions of a GPU's part where a row may have so many: two turns of a
-/// block's loop, or so many that no row has more parts than a processor's (see
-/// Envelope.h). 0 where a row is sooner done without.
+/// Returns the positions of a GPU's split for rows of up to `positions`: two
+/// iterations of a block's loop, or more, so that no row has more splits than
+/// on a processor (see Envelope.h). Returns 0 if a row is faster without
+/// splits.
 static int64_t blockPart(int64_t positions) {
   constexpr int64_t kLeastPositions = 128, kMostParts = 64;
   int64_t part = kLeastPositions;
@@ -111,13 +114,13 @@ static int64_t blockPart(int64_t positions) {
   return part + kJoinPositions < positions ? part : 0;
 }
 
-/// Positions of a slot of full length.
+/// Returns the positions of a slot of full length.
 static int64_t positionsOf(AttentionOp op) {
   return columnsOf(op.getPageTable()) * shapeOf(op.getPages())[1];
 }
 
-/// Gives a GPU's parts to all calls: a row's bits follow from its parts, so
-/// calls that are not split have them, too.
+/// Gives all calls a GPU's splits. A row's bits depend on its splits, so calls
+/// that are not split use them, too.
 static void resizeParts(AttentionOp op) {
   if (int64_t part = blockPart(positionsOf(op)))
     op.setPart(part);
@@ -129,8 +132,8 @@ TaskShape SplitAttentionPass::shapeOfCall(AttentionOp op) const {
   return blocks ? blockShape(op) : taskShape(op.makeKernel());
 }
 
-/// The calls of a program whose positions come in several parts, and how their
-/// work divides. There is no kernel for parts of a tree.
+/// Returns the calls of a program with several splits, and how their work
+/// divides. There is no kernel for splits of a tree.
 SmallVector<PartedCall> SplitAttentionPass::findCalls(ProgramOp program) const {
   SmallVector<PartedCall> calls;
   for (auto op : program.getBody().getOps<AttentionOp>()) {
@@ -143,10 +146,10 @@ SmallVector<PartedCall> SplitAttentionPass::findCalls(ProgramOp program) const {
   return calls;
 }
 
-/// Which calls are split at n.
+/// Returns which calls are split at n.
 SmallVector<bool> SplitAttentionPass::splitsAt(ArrayRef<PartedCall> calls,
                                                int64_t n) const {
-  // A last group of few rows is a task, but less than one's work.
+  // A last group of few rows is a task, but less work than a full one.
   auto work = [&](const PartedCall &call) {
     return blocks ? call.tasksAt(n) : call.rows.at(n) * call.shape.tasks;
   };
@@ -162,7 +165,7 @@ SmallVector<bool> SplitAttentionPass::splitsAt(ArrayRef<PartedCall> calls,
 void SplitAttentionPass::split(const PartedCall &call) {
   AttentionOp attention = call.op;
   int64_t part = *attention.getPart(), parts = call.parts;
-  // On a GPU every part is a block's.
+  // On a GPU every split is one block's.
   int64_t splits =
       blocks ? parts : std::max<int64_t>(workers / call.shape.tasks, 2);
   OpBuilder builder(attention);
@@ -187,8 +190,8 @@ void SplitAttentionPass::split(const PartedCall &call) {
   ++numSplit;
 }
 
-/// Copies a round for rows that have little to divide: what lies behind their
-/// first part is sooner added up than joined to it.
+/// Copies a round for rows with little to divide: positions beyond the first
+/// split are summed faster than combined.
 void SplitAttentionPass::addShort(ProgramOp program, int64_t part,
                                   SymbolTable &symbols) const {
   int64_t positions = part + kJoinPositions;
@@ -199,13 +202,14 @@ void SplitAttentionPass::addShort(ProgramOp program, int64_t part,
   symbols.insert(copy, std::next(program->getIterator()));
 }
 
-/// Splits calls as is best for the least n, and for all n for which that is the
-/// same; others get a program of their own.
+/// Splits the calls that should be split at the least n. The n at which other
+/// calls should be split get a separate program.
 void SplitAttentionPass::splitCalls(ProgramOp program, SymbolTable &symbols) {
   SmallVector<PartedCall> calls = findCalls(program);
   Points points = program.getPoints();
   SmallVector<bool> splits = splitsAt(calls, points.least);
-  // Tasks do not become fewer: where no call lacks any, the rest is alike.
+  // Task counts never decrease with n: if no call lacks tasks, no later n
+  // differs.
   bool isSplit = llvm::is_contained(splits, true);
   for (int64_t n = points.least + 1; isSplit && n <= points.most; ++n)
     if (splitsAt(calls, n) != splits) {

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// `decode_k2_from9` is one of decode_k2.
+/// Returns the name before splits: decode_k2 for `decode_k2_from9`.
 static llvm::StringRef wholeName(llvm::StringRef name) {
   auto [whole, from] = name.rsplit("_from");
   unsigned number;

@@ -7,9 +7,9 @@
 
 namespace mlir::mtp {
 
-/// Leaves `program` what is below `at` and returns a copy for the rest, behind
-/// it; `at` is one of its n, but not the least. The copy is named by where it
-/// begins.
+/// Limits `program` to n below `at` and inserts a copy for the rest after it,
+/// which it returns. `at` is one of the program's n, but not the least. The
+/// copy's name contains its first n.
 exec::ProgramOp splitProgram(exec::ProgramOp program, int64_t at,
                              SymbolTable &symbols);
 

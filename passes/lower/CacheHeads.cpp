@@ -20,7 +20,7 @@ struct Columns {
   }
 };
 
-/// What the ops on one cache read and write of its entries.
+/// The reads and writes of one cache's entries.
 struct Uses {
   SmallVector<CachedAttentionOp> readers;
   SmallVector<Columns> writes;
@@ -38,7 +38,8 @@ static Columns valuesOf(CachedAttentionOp op) {
   return {begin, begin + int64_t(op.getKvHeads() * op.getValues())};
 }
 
-/// One if the entries have to lie whole.
+/// Returns the number of heads among which entries can be divided; 1 if they
+/// must stay whole.
 static int64_t headsFor(const Uses &uses, int64_t entry) {
   if (uses.readers.empty())
     return 1;

@@ -8,10 +8,10 @@
 
 namespace mlir::mtp {
 
-/// For each cache of `module`, by name, among how many heads its entries can be
-/// divided, so that a page has what attention reads for a head in one piece:
-/// the key heads that all attention ops on the cache have, where every append
-/// writes all keys or all values; else one.
+/// Returns for each cache of `module`, by name, the number of heads among which
+/// its entries are divided, so that a page stores each head's part
+/// contiguously. That is the number of key heads if all attention ops on the
+/// cache agree on it and every append writes all keys or all values; else one.
 llvm::StringMap<int64_t> findCacheHeads(ModuleOp module);
 
 } // namespace mlir::mtp

@@ -23,8 +23,8 @@ struct ConvertMTPToExecPass
 };
 } // namespace
 
-/// Gives every cache its page size, which programs share, and the heads among
-/// which its entries are divided.
+/// Gives every cache its page size, which all programs share, and the number of
+/// heads among which its entries are divided.
 static LogicalResult convertCaches(ModuleOp module) {
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   llvm::StringMap<int64_t> heads = findCacheHeads(module);
@@ -44,8 +44,8 @@ static LogicalResult convertCaches(ModuleOp module) {
   return success();
 }
 
-/// Drops ops whose results nobody reads: a prefill, for one, needs the
-/// drafter's cache entries but not its hidden states.
+/// Erases ops without users. A prefill, for example, needs the drafter's cache
+/// entries but not its hidden states.
 static void eraseDead(exec::ProgramOp program) {
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(program.getBody().front()))) {

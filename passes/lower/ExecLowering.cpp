@@ -66,7 +66,7 @@ Value LoweringContext::refSymbol(Operation *symbol, Type type, int64_t layer,
 
 exec::SourceAttr LoweringContext::source(Value value) {
   auto weight = value.getDefiningOp<WeightOp>();
-  // What the tensor has: as much as the weight, where that takes all.
+  // The tensor's shape equals the weight's, unless the weight takes a range.
   auto type = cast<RankedTensorType>(weight.getResult().getType());
   SmallVector<int64_t> shape(
       type.getShape().take_back(weight.getStack() ? 2 : type.getRank()));
@@ -76,7 +76,7 @@ exec::SourceAttr LoweringContext::source(Value value) {
     shape.front() = weight.getRowCount().value_or(-1);
   if (weight.getColBegin())
     shape.back() = weight.getColCount().value_or(-1);
-  // The matrices of one tensor stand behind each other.
+  // The matrices of one tensor are stored one after the other.
   if (weight.getStack() && !weight.getKey().contains("{}")) {
     stride = shape.front();
     end = end < 0 ? stride : end;
@@ -88,8 +88,8 @@ exec::SourceAttr LoweringContext::source(Value value) {
       /*transpose=*/false, builder.getDenseI64ArrayAttr(shape));
 }
 
-/// How often a weight takes its range of rows: once in each of as many equal
-/// blocks of the tensor.
+/// Returns how often a weight takes its range of rows: once in each equal block
+/// of the tensor.
 static int64_t countBlocks(WeightOp weight) {
   if (!weight.getRowBegin() || weight.getStack())
     return 1;
@@ -234,8 +234,8 @@ Value LoweringContext::pageTable(Location loc) {
     }
     return table;
   }
-  // A function has no slots of its own: it uses the pool from page 1 on, which
-  // is why it may only run while no sequence holds pages.
+  // A function has no slots of its own. It uses the pool from page 1 on, so it
+  // may only run while no sequence holds pages.
   SmallVector<int32_t> pages(envelope.getMaxBatch() * pagesPerSlot(envelope));
   for (auto [index, page] : llvm::enumerate(pages))
     page = static_cast<int32_t>(index) + 1;
@@ -257,7 +257,7 @@ Value LoweringContext::cacheLayer(exec::CacheOp cache, int64_t layer,
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// The operands of `op` that a kernel streams as packed weights.
+/// Returns the operands of `op` that a kernel streams as packed weights.
 static SmallVector<Value> weightOperands(Operation *op) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
       .Case([](EmbedOp o) { return SmallVector<Value>{o.getTable()}; })
@@ -283,8 +283,8 @@ static SmallVector<Value> weightOperands(Operation *op) {
       .Default(SmallVector<Value>());
 }
 
-/// Kernels take an activation's number of rows for that of the slots and
-/// positions.
+/// Checks that activations have the row counts of their slots and positions,
+/// which kernels take for granted.
 static LogicalResult checkRows(Operation *op, const LoweringContext &lowering) {
   for (Value operand : op->getOperands()) {
     if (!isa<RowsType>(operand.getType()))
@@ -308,8 +308,8 @@ static LogicalResult checkRows(Operation *op, const LoweringContext &lowering) {
   return success();
 }
 
-/// Checks what the lowerings take for granted: that weights are weights and
-/// activations are not.
+/// Checks the assumptions of the lowerings: weights come from mtp.weight, and
+/// activations do not.
 static LogicalResult checkOperands(Operation *op,
                                    const LoweringContext &context) {
   SmallVector<Value> weights = weightOperands(op);
@@ -350,7 +350,7 @@ LogicalResult mlir::mtp::lowerProgram(exec::ProgramOp program,
       return failure();
     context.builder.setInsertionPoint(&op);
     if (isa<exec::ExecDialect>(op.getDialect())) {
-      // Calls of control kernels and outputs read whole buffers.
+      // Calls of control kernels, and outputs, read whole buffers.
       for (OpOperand &operand : op.getOpOperands())
         if (isa<RankedTensorType>(operand.get().getType()))
           operand.set(context.whole(operand.get()));

@@ -1,8 +1,8 @@
 //===- ExecLowering.h - From mtp ops to kernel calls ------------*- C++ -*-===//
 //
-// A lowering per op, registered family by family (`add...Lowerings`), and what
-// they share: the values that stand for lowered ones, row contexts and the
-// resources that calls refer to.
+// Each op has a lowering, registered by family (`add...Lowerings`). The
+// lowerings share the lowered values, row contexts and the resources that calls
+// refer to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +14,16 @@
 
 namespace mlir::mtp {
 
-/// What an `!mtp.rows` value stands for.
+/// The lowered form of an `!mtp.rows` value.
 struct RowContext {
   Value slots;
   Value positions;
-  /// Rows with a window only: the place of its first row, each row's own, which
-  /// is not its rotary position, and what it sees of the window.
+  /// For rows with a window only: the place of the window's first row; each
+  /// row's place, which differs from its rotary position; and the mask of the
+  /// window's rows that it sees.
   Value roots, places, masks;
-  /// Of runs only: what a recurrence folds in front of a slot's rows, and how
-  /// many of these it keeps.
+  /// For runs only: the number of rows that a recurrence folds before a slot's
+  /// rows, and how many of these it keeps.
   Value pending, keeps;
 };
 
@@ -36,32 +37,34 @@ struct Packing {
   llvm::SmallVector<Attribute> sources;
 };
 
-/// What the lowerings of one program share.
+/// State that the lowerings of one program share.
 class LoweringContext {
 public:
-  /// The target's products stream panels of `panelWidth` outputs.
+  /// `panelWidth` is the number of outputs per panel that the target's products
+  /// stream.
   LoweringContext(ModuleOp module, int64_t panelWidth);
 
   void enter(exec::ProgramOp program);
-  /// Erases views that nobody reads.
+  /// Erases views without users.
   void leave();
 
-  /// Writes a kernel call.
+  /// Creates a kernel call.
   template <typename OpT, typename... Args>
   OpT call(Location loc, Args &&...args) {
     ++numCalls;
     return OpT::create(builder, loc, std::forward<Args>(args)...);
   }
 
-  /// What stands for an activation: a call's result, or a view.
+  /// Returns the lowered form of an activation: a call's result, or a view.
   Value lookup(Value value) const { return values.lookup_or(value, value); }
-  /// The same with consecutive rows; copies where they are not.
+  /// Returns the lowered value with consecutive rows; copies it if they are not
+  /// consecutive.
   Value whole(Value value);
-  /// Columns of what stands for `value`, in place.
+  /// Returns a view of columns of the lowered `value`.
   Value columns(Value value, int64_t begin, int64_t end, Location loc);
   void map(Value from, Value to) { values[from] = to; }
 
-  /// Null where nothing made these rows.
+  /// Returns null if no op made these rows.
   const RowContext *findRows(Value rows) const;
   const RowContext &rowsOf(Value rows) const { return *findRows(rows); }
   void mapRows(Value rows, const RowContext &context) {
@@ -74,25 +77,26 @@ public:
   exec::RawLayoutAttr rawLayout();
   /// Returns a reference to a packed weight, declared at its first use.
   Value packed(const Packing &packing, Location loc);
-  /// Packs 1-D or row-major weights as they are.
+  /// Packs 1-D or row-major weights unchanged.
   Value packedRaw(ValueRange weights, exec::FormatAttr format, Location loc);
-  /// Of norms, biases and what else is never rounded.
+  /// The format of norms, biases and other weights that are never rounded.
   exec::FormatAttr singles();
-  /// The elements that a weight of the model has.
+  /// Returns the element format of a weight of the model.
   static exec::FormatAttr formatOf(Value weight);
-  /// The source entry of a weight, or of the first of its blocks of rows.
+  /// Returns the source entry of a weight, or of the first of its blocks of
+  /// rows.
   exec::SourceAttr source(Value weight);
   /// Appends the entries of all blocks.
   void addSources(Value weight, SmallVectorImpl<Attribute> &sources);
   Value ropeTable(RopeAttr rope, Location loc);
   Value constant(DenseElementsAttr value, Location loc);
-  /// Null, and an error at `loc`, where the module has none.
+  /// Returns null and reports an error at `loc` if the module has none.
   Value pageTable(Location loc);
   Value cacheLayer(exec::CacheOp cache, int64_t layer, Location loc);
-  /// Null where the module has no state of that name.
+  /// Returns null if the module has no state of that name.
   Value state(llvm::StringRef name, Location loc);
-  /// The first `count` numbers of a state, or of its row; null, and an error at
-  /// `loc`, where the module has no state of that name.
+  /// Returns the first `count` numbers of a state, or of its row. Returns null
+  /// and reports an error at `loc` if the module has no state of that name.
   Value numbers(llvm::StringRef name, std::optional<int64_t> row,
                 exec::Count count, Location loc);
   bool isDecode() { return program.getKind() == exec::ProgramKind::Decode; }
@@ -115,14 +119,14 @@ private:
   const int64_t panelWidth;
   SymbolTable symbols;
   exec::ProgramOp program;
-  /// What stands for mtp values that were lowered.
+  /// The lowered forms of mtp values.
   llvm::DenseMap<Value, Value> values;
   llvm::DenseMap<Value, RowContext> rowContexts;
-  /// Packed weights, tables and constants by what they hold.
+  /// Packed weights, tables and constants by their contents.
   llvm::DenseMap<Attribute, Operation *> declared;
 };
 
-/// The lowerings of ops, by name.
+/// The lowerings of ops by op name.
 class Lowerings {
 public:
   template <typename OpT>
@@ -133,7 +137,7 @@ public:
     };
   }
 
-  /// An op without a lowering is an error.
+  /// Lowers `op`; reports an error if it has no lowering.
   LogicalResult lower(Operation *op, LoweringContext &context) const;
 
 private:
@@ -141,9 +145,9 @@ private:
       table;
 };
 
-/// What sampling would pick the largest of, column by column, and what is taken
-/// off for logarithms of probabilities: rows in a column. Of logits, which may
-/// be in groups, at `rows`; `number` may be null.
+/// The keys by which sampling picks, column by column, and per row the sum to
+/// subtract for log probabilities. Computed from logits, which may be in
+/// groups, at `rows`; `number` may be null.
 struct SampleKeys {
   Value keys, sums;
 };
@@ -151,7 +155,8 @@ FailureOr<SampleKeys> lowerSampleKeys(Operation *op, Value logits, Value rows,
                                       Value number,
                                       std::optional<llvm::StringRef> tokens,
                                       LoweringContext &context);
-/// The table of what columns stand for; null where that is themselves.
+/// Returns the table of the tokens that columns stand for; null if each column
+/// stands for its own number.
 Value tokenTable(std::optional<llvm::StringRef> name, Location loc,
                  LoweringContext &context);
 
@@ -164,15 +169,15 @@ void addRowLowerings(Lowerings &lowerings);
 void addSampleLowerings(Lowerings &lowerings);
 void addVocabularyLowerings(Lowerings &lowerings);
 
-/// Makes the states of every mtp.recurrence of `module`, a layer's by itself,
-/// and erases the declarations.
+/// Declares the states of every mtp.recurrence of `module`, separately for each
+/// layer, and erases the recurrences.
 LogicalResult convertRecurrences(ModuleOp module);
 
 /// Lowers all mtp ops of `program` and erases them.
 LogicalResult lowerProgram(exec::ProgramOp program, const Lowerings &lowerings,
                            LoweringContext &context);
 
-/// `value` as kernels take it, which compute in f32.
+/// Converts `value` to f32, in which kernels compute.
 inline llvm::APFloat toSingle(const llvm::APFloat &value) {
   return llvm::APFloat(static_cast<float>(value.convertToDouble()));
 }

@@ -19,7 +19,7 @@ static LogicalResult lowerRoute(MoeRouteOp op, LoweringContext &context) {
 }
 
 namespace {
-/// The rows of one op, each as often as it has experts.
+/// The rows of one op, repeated once per chosen expert.
 struct Dispatch {
   Location loc;
   exec::Count rows;
@@ -32,7 +32,7 @@ struct Dispatch {
 };
 } // namespace
 
-/// What the chosen experts make of `op`'s rows.
+/// Computes the chosen experts' results for `op`'s rows.
 static Value callExperts(MoeExpertsOp op, const Dispatch &dispatch,
                          LoweringContext &context) {
   auto gateType = cast<RankedTensorType>(op.getGate().getType());

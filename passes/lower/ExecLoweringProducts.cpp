@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// A projection of `x` by `weights` side by side.
+/// A projection of `x` by concatenated `weights`.
 struct Projection {
   Value x;
   ValueRange weights;
@@ -73,10 +73,10 @@ static LogicalResult lowerFusedLinear(FusedLinearOp op,
   return success();
 }
 
-/// A head's block of rows of the weight, and all of them behind each other.
+/// Returns the packing of a head's blocks of rows, one after the other.
 static Packing packHeads(HeadLinearOp op, LoweringContext &context) {
   auto weight = op.getWeight().getDefiningOp<WeightOp>();
-  // The blocks lie within what the weight takes of its tensor.
+  // The blocks lie within the weight's range of its tensor.
   int64_t base = weight.getRowBegin().value_or(0);
   exec::SourceAttr all = context.source(op.getWeight());
   auto block = exec::SourceAttr::get(

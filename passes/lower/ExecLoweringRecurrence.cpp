@@ -1,8 +1,9 @@
 //===- ExecLoweringRecurrence.cpp - Kernels of recurrent layers -----------===//
 //
-// Of each layer a slot has three states: the numbers that go from row to row,
-// what the rows that it ran last leave of keys and updates, and the rows that
-// the convolution sees, those in front of the kept ones and the kept ones.
+// A slot has three states per layer. `memory` is the recurrent state. `kept`
+// holds the keys and updates of the rows that the slot ran last. `rows` holds
+// the inputs that the convolution sees: the rows before the kept ones, and the
+// kept ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,7 @@ static std::string stateName(llvm::StringRef memory, int64_t layer, Part part) {
   return (memory + "." + llvm::Twine(layer) + "." + kNames[size_t(part)]).str();
 }
 
-/// Rows and columns of a slot's part.
+/// Returns the rows and columns of a slot's part.
 static std::pair<int64_t, int64_t> shapeOf(RecurrenceOp op, Part part,
                                            int64_t kept) {
   switch (part) {
@@ -64,8 +65,8 @@ LogicalResult mlir::mtp::convertRecurrences(ModuleOp module) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// The rows of `op` with what a recurrence does with them. The rows of a
-/// function are those of a prompt.
+/// Returns the rows of `op` with their recurrence counts. Rows of a function
+/// are run like a prompt's.
 static FailureOr<RowContext> runsOf(Operation *op, Value of,
                                     LoweringContext &context) {
   RowContext rows = context.rowsOf(of);
@@ -93,7 +94,7 @@ static Value stateOf(Operation *op, llvm::StringRef memory, int64_t layer,
   return state;
 }
 
-/// The weight with the columns of the oldest row first.
+/// Packs the weight transposed, with the columns of the oldest row first.
 static Value packByRow(Value weight, LoweringContext &context, Location loc) {
   auto type = cast<RankedTensorType>(weight.getType());
   exec::SourceAttr source = context.source(weight);
@@ -140,7 +141,7 @@ static LogicalResult lowerDeltaRule(DeltaRuleOp op, LoweringContext &context) {
   Value memory = state(Part::Memory), kept = state(Part::Kept);
   if (!memory || !kept)
     return failure();
-  // The columns of a head of keys are those of the state's rows.
+  // The columns of a key head equal the rows of the state.
   int64_t heads = exec::columnsOf(op.getBeta());
   int64_t keys = cast<MemRefType>(memory.getType()).getDimSize(1) / heads;
   int64_t keyHeads = exec::columnsOf(op.getQ()) / keys;
@@ -154,7 +155,7 @@ static LogicalResult lowerDeltaRule(DeltaRuleOp op, LoweringContext &context) {
   return success();
 }
 
-/// Rows with two numbers more.
+/// Adds the numbers of pending and kept rows to the row context.
 static LogicalResult lowerRunRows(RunRowsOp op, LoweringContext &context) {
   RowContext rows = context.rowsOf(op.getRows());
   rows.pending = context.lookup(op.getPending());

@@ -15,7 +15,8 @@ static LogicalResult lowerConstant(arith::ConstantOp op,
   return success();
 }
 
-/// A round's slots are the active ones, those of prompts are of sequences.
+/// Lowers slots to the active slots of a round, or to the slots of the prompts'
+/// sequences.
 static LogicalResult lowerSlots(SlotsOp op, LoweringContext &context) {
   exec::Count count = exec::rowsOf(op.getResult());
   Value slots =
@@ -69,7 +70,7 @@ static LogicalResult lowerRegroup(RegroupOp op, LoweringContext &context) {
   return success();
 }
 
-/// What tells rows apart, positions and tokens first.
+/// Returns the numbers that describe rows, positions and tokens first.
 static SmallVector<Value *> numbersOf(RowContext &rows, Value &tokens) {
   SmallVector<Value *> numbers{&rows.positions, &tokens, &rows.slots};
   if (rows.pending)
@@ -79,7 +80,7 @@ static SmallVector<Value *> numbersOf(RowContext &rows, Value &tokens) {
   return numbers;
 }
 
-/// Of rows of prompts behind those of slots.
+/// Packs prompt rows after the slots' rows.
 static LogicalResult lowerPackPrompts(PackOp op, LoweringContext &context) {
   RowContext rows = context.rowsOf(op.getRows());
   RowContext prompts = context.rowsOf(op.getPromptRows());
@@ -113,13 +114,13 @@ static LogicalResult lowerPackPrompts(PackOp op, LoweringContext &context) {
   return success();
 }
 
-/// What tells rows apart is packed with them.
+/// Packs all numbers of a row context along with the rows.
 static LogicalResult lowerPack(PackOp op, LoweringContext &context) {
   if (op.getPromptRows())
     return lowerPackPrompts(op, context);
   RowContext rows = context.rowsOf(op.getRows());
   Value tokens = context.lookup(op.getTokens());
-  // Positions are an operand of their own.
+  // Positions are a separate operand.
   SmallVector<Value *> numbers = numbersOf(rows, tokens);
   numbers.erase(numbers.begin());
   auto operands =
@@ -189,7 +190,8 @@ static LogicalResult lowerConcatRows(ConcatRowsOp op,
   return success();
 }
 
-/// Every layer of the cache by itself: a call has the pages of one.
+/// Moves entries in every layer separately, since a call addresses the pages of
+/// one layer.
 static LogicalResult lowerCacheMove(CacheMoveOp op, LoweringContext &context) {
   exec::CacheOp cache = context.findCache(op.getCache());
   Value pages = context.pageTable(op.getLoc());

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// A weight is packed where it is used.
+/// Lowers to nothing: a weight is packed at its use.
 static LogicalResult lowerWeight(WeightOp, LoweringContext &) {
   return success();
 }
@@ -47,7 +47,7 @@ static LogicalResult lowerNorm(RmsNormOp op, LoweringContext &context) {
   return success();
 }
 
-/// Whether the inputs are columns of one value that follow each other.
+/// Returns whether the inputs are adjacent columns of one value.
 static bool areNeighbours(ConcatOp op, LoweringContext &context) {
   exec::ColumnView last = exec::viewOf(context.lookup(op.getInputs().front()));
   for (Value input : op.getInputs().drop_front()) {
@@ -78,7 +78,7 @@ static LogicalResult lowerConcat(ConcatOp op, LoweringContext &context) {
   return success();
 }
 
-/// Of two operands alike.
+/// Lowers an op of two activations to a call with the same operands.
 template <typename FromT, typename ToT>
 static LogicalResult lowerPair(FromT op, LoweringContext &context) {
   Value a = context.lookup(op->getOperand(0));

@@ -15,8 +15,8 @@ Value mlir::mtp::tokenTable(std::optional<llvm::StringRef> name, Location loc,
   return context.constant(columnTable(loc.getContext(), tokens), loc);
 }
 
-/// The table of the columns of tokens, -1 for a token without one. Its last
-/// row is such a token's, and what all beyond are looked up as.
+/// Returns the table of the columns of tokens, -1 for a token without a column.
+/// Its last row is -1 as well, and any larger token is looked up there.
 static Value columnsOf(llvm::StringRef name, Location loc,
                        LoweringContext &context) {
   VocabularyOp vocabulary = context.findVocabulary(name);
@@ -27,8 +27,8 @@ static Value columnsOf(llvm::StringRef name, Location loc,
   return context.constant(columnTable(loc.getContext(), columns), loc);
 }
 
-/// Picks the largest of each row of `x`: its column, or the token for which
-/// that stands.
+/// Picks the column of each row's largest element of `x`, or the token for
+/// which the column stands.
 template <typename Op>
 static LogicalResult lowerLargest(Op op, Value x, LoweringContext &context) {
   Location loc = op.getLoc();
@@ -45,7 +45,8 @@ static LogicalResult lowerArgmax(ArgmaxOp op, LoweringContext &context) {
   return lowerLargest(op, context.lookup(op.getX()), context);
 }
 
-/// Of noise that goes by more than a position: the largest key.
+/// Lowers a sample whose noise depends on more than the position: picks the
+/// largest key.
 static LogicalResult lowerNumbered(SampleOp op, LoweringContext &context) {
   FailureOr<SampleKeys> keys =
       lowerSampleKeys(op, op.getLogits(), op.getRows(), op.getNumber(),

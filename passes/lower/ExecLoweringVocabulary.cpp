@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// `value` in rows of `columns` elements, as kernels take it.
+/// Returns `value` as rows of `columns` elements, the form that kernels take.
 static Value inRows(Value value, int64_t columns, LoweringContext &context) {
   Value whole = context.whole(value);
   auto type = cast<RankedTensorType>(whole.getType());
@@ -19,14 +19,14 @@ static Value inRows(Value value, int64_t columns, LoweringContext &context) {
       exec::rowsType(rows, columns, type.getElementType()), whole);
 }
 
-/// The same of what may be a view.
+/// Returns `x` as rows of logits, which may be a view.
 static Value rowsOfLogits(Value x, LoweringContext &context) {
   auto type = cast<RankedTensorType>(x.getType());
   return type.getRank() == 2 ? context.lookup(x)
                              : inRows(x, widthOf(x), context);
 }
 
-/// Lets `made` stand for `result`, which may be in groups.
+/// Maps `result`, which may be in groups, to `made`.
 static void mapInGroups(Value result, Value made, LoweringContext &context) {
   if (made.getType() != result.getType())
     made = exec::RegroupOp::create(context.builder, result.getLoc(),
@@ -53,7 +53,7 @@ static LogicalResult lowerLogSoftmax(LogSoftmaxOp op,
   return success();
 }
 
-/// Rows of a window as numbers.
+/// Flattens a window's rows to a vector of numbers.
 static Value inNumbers(Value value, LoweringContext &context) {
   if (!value)
     return value;
@@ -118,7 +118,7 @@ static LogicalResult lowerTopK(TopKOp op, LoweringContext &context) {
     if (failed(own))
       return failure();
     keys = *own;
-    // Less the sum of the keys themselves.
+    // mtp.shares divides by the sum of the keys themselves.
     if (op->hasAttr(kSharesAttr))
       keys.sums = {};
   } else {

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::mtp;
 using namespace mlir::exec;
 
-/// Checks that every type at the border of `function` is a static tensor.
+/// Checks that every argument and result type of `function` is a static tensor.
 static LogicalResult checkSignature(func::FuncOp function) {
   auto isStatic = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -29,14 +29,14 @@ static LogicalResult checkSignature(func::FuncOp function) {
   return success();
 }
 
-/// What callers know an argument by.
+/// Returns the name by which callers know an argument.
 static std::string nameOf(func::FuncOp function, unsigned argument) {
   auto name = function.getArgAttrOfType<StringAttr>(argument, kNameAttr);
   return name ? name.str() : ("arg" + llvm::Twine(argument)).str();
 }
 
-/// Checks that arguments whose names say that they are distributions can be
-/// some.
+/// Checks that arguments whose names mark them as distributions have a suitable
+/// type.
 static LogicalResult checkNames(func::FuncOp function) {
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
     std::string name = nameOf(function, unsigned(index));

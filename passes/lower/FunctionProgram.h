@@ -9,7 +9,7 @@ namespace mlir::mtp {
 
 /// Writes the program of an exported function of static shapes. Its ports are
 /// named by `mtp.name` on arguments and results, else `arg0`, `result0`. An
-/// argument that is named as distributions must be of f32.
+/// argument whose name marks it as distributions must be of f32.
 LogicalResult writeFunctionProgram(func::FuncOp function);
 
 } // namespace mlir::mtp

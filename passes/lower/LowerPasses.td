@@ -1,6 +1,7 @@
 //===- LowerPasses.td - From mtp to exec -------------------*- tablegen -*-===//
 //
-// Programs for every point of the envelope, and calls of kernels in them.
+// Passes that write programs for every point of the envelope and lower them to
+// kernel calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,13 +13,15 @@ include "mlir/Pass/PassBase.td"
 def SpecializeShapesPass : Pass<"mtp-specialize-shapes", "mlir::ModuleOp"> {
   let summary = "Write programs whose rows are counts of n";
   let description = [{
-    Every `mtp.round`, one for each k, becomes a program for n slots, n from 1
-    to max_batch, and every `mtp.prefill` one for n rows, from 1 to the chunk.
-    Rows become counts (`#exec.count`), and nothing else changes. What is to be
-    expanded is, by the passes before this one. `mtp.state` becomes memory for
-    all slots, `mtp.output` an output behind all other ops. States that host and
-    programs share are declared where the module does not declare them. Exported
-    functions become programs as well.
+    Input: rounds, prefills and exported functions whose readable ops are
+    expanded. Every `mtp.round`, one for each k, becomes a program for n slots,
+    n from 1 to max_batch. Every `mtp.prefill` becomes a program for n rows,
+    from 1 to the chunk. Rows become counts (`#exec.count`); the ops stay
+    unchanged.
+
+    `mtp.state` becomes memory for all slots, and `mtp.output` an output after
+    all other ops. States that host and programs share are declared if the
+    module does not declare them. Exported functions become programs as well.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
@@ -34,12 +37,12 @@ def SpecializeShapesPass : Pass<"mtp-specialize-shapes", "mlir::ModuleOp"> {
 def SinkUnpackPass : Pass<"mtp-sink-unpack", "mlir::ModuleOp"> {
   let summary = "Unpack rows behind work over a vocabulary, not before it";
   let description = [{
-    A rule in code sees all rows of a slot's window. What it computes of logits
-    row by row - sums, distributions, the best columns - is computed of packed
-    rows, so that it costs as much as rows live, and its results are unpacked,
-    which are small or are read where they are packed: by `mtp.gather` and
-    `mtp.pick_residual`, which are told the places, and by bodies. A row has the
-    same bits wherever it is packed.
+    A rule in code sees all rows of a slot's window. Computations on logits row
+    by row (sums, distributions, the best columns) move to the packed rows, so
+    that their cost depends on the number of active rows. Their results are
+    unpacked if they are small. Larger results are read from the packed rows: by
+    `mtp.gather` and `mtp.pick_residual`, which get the places, and by bodies. A
+    row has the same bits wherever it is packed.
   }];
   let statistics = [
     Statistic<"numSunk", "moved", "ops that work on packed rows">
@@ -49,10 +52,11 @@ def SinkUnpackPass : Pass<"mtp-sink-unpack", "mlir::ModuleOp"> {
 def SinkRowSelectionPass : Pass<"mtp-sink-row-selection", "mlir::ModuleOp"> {
   let summary = "Select rows before row-wise ops, not after them";
   let description = [{
-    A drafter's head is applied to one row per slot and a prefill's to one row
-    in all. The programs say so by selecting rows of the logits; this pass moves
-    the selection up through projections, norms and sums, so that the vocabulary
-    projection runs on the selected rows alone. Row invariance makes that exact.
+    A drafter's head is applied to one row per slot, and a prefill's head to one
+    row per sequence. The programs express this by selecting rows of the logits.
+    This pass moves the selection up through projections, norms and sums, so
+    that the vocabulary projection runs on the selected rows alone. Row
+    invariance makes that exact.
   }];
   let statistics = [
     Statistic<"numSunk", "selections-moved", "selections moved">
@@ -71,13 +75,14 @@ def PlaceCacheWritesPass : Pass<"mtp-place-cache-writes", "mlir::ModuleOp"> {
 def ConvertMTPToExecPass : Pass<"mtp-convert-to-exec", "mlir::ModuleOp"> {
   let summary = "Choose a kernel for every op of the programs";
   let description = [{
-    Every op of a program becomes one or more kernel calls; weights become
+    Every op of a program becomes one or more kernel calls. Weights become
     packed weights in the layout of the kernel that streams them, rotary
-    attributes become tables, slices views. A cache's entries are divided among
-    key heads where everything that uses the cache allows it. Projections that
-    say no `role` get that of a head or a router where tokens are picked or
-    experts chosen by what they give, whatever else is done to it before. An op
-    without a kernel is an error that names it.
+    attributes become tables, and slices become views. A cache's entries are
+    divided among key heads if all uses of the cache allow it.
+
+    A projection without a `role` becomes a router if experts are chosen by its
+    result, and a head if tokens are picked by it, even after further ops on its
+    logits. An op without a kernel is an error that names it.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [

@@ -1,8 +1,8 @@
 //===- PlaceCacheWrites.cpp - Make cache writes explicit ------------------===//
 //
 // Attention of the model family means "append my rows, then attend". An entry
-// of a layer holds the keys of all heads and then the values of all heads, or,
-// for absorbed MLA, the latent and the rotated key that all heads share.
+// of a layer holds the keys of all heads and then the values of all heads. For
+// absorbed MLA it holds the latent and the rotated key that all heads share.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 //===- ProjectionRoles.cpp - Which projections are heads ------------------===//
 //
-// A model by hand need not say what its projections are for. Here it is still
-// seen: from where experts are chosen, tokens picked or logits put out, back
-// through whatever treats logits as such, to the projections that made them.
-// Everything after this asks the projection.
+// A handwritten model need not state the roles of its projections. Here the
+// roles are found by tracing back from chosen experts, picked tokens and logits
+// outputs, through all ops that pass logits on, to the projections. Later
+// passes only look at the role.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,15 +15,15 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// Gives a projection the role where it says none. A router that was merged
-/// with a head is still one.
+/// Gives a projection the role unless it has one. A router that was merged with
+/// a head stays a router.
 template <typename OpT>
 static void setRole(OpT op, ProjectionRole role) {
   if (!op.getRole() || role == ProjectionRole::Router)
     op.setRole(role);
 }
 
-/// Gives it to those from which `logits` are made.
+/// Sets the role of the projections from which `logits` are made.
 static void setRoles(Value logits, ProjectionRole role) {
   llvm::SetVector<Value> pending;
   pending.insert(logits);
@@ -42,12 +42,12 @@ static void setRoles(Value logits, ProjectionRole role) {
   }
 }
 
-/// Whether the best of some columns are tokens: with noise, or as an argmax
-/// whose probability is asked for.
+/// Returns whether the best columns are picked tokens: with noise, or as an
+/// argmax with its probability.
 static bool isPick(TopKOp best) { return best.getNoise() || best.getK() == 1; }
 
 void mlir::mtp::findRoles(exec::ProgramOp program) {
-  // Routers first: few rows of weights, which are not to become a head's.
+  // Routers first: their weights have few rows and must not become a head's.
   for (auto route : program.getBody().getOps<MoeRouteOp>())
     setRoles(route.getLogits(), ProjectionRole::Router);
   for (Operation &op : program.getBody().front())

@@ -7,8 +7,8 @@
 
 namespace mlir::mtp {
 
-/// Gives the projections of a program that say no role theirs, by what their
-/// results come to: experts are chosen by them, or tokens picked.
+/// Sets the role of a program's projections that have none: router if experts
+/// are chosen by their results, head if tokens are picked by them.
 void findRoles(exec::ProgramOp program);
 
 } // namespace mlir::mtp

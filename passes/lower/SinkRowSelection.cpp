@@ -1,7 +1,7 @@
 //===- SinkRowSelection.cpp - Select rows before row-wise ops -------------===//
 //
 // take_rows(f(x)) = f(take_rows(x)) for every op f that treats rows one by one.
-// The rewrite fires only where nobody needs f's other rows.
+// The rewrite applies only if f's other rows have no readers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,20 +30,20 @@ struct SinkRowSelectionPass
 };
 } // namespace
 
-/// Returns whether `operand` has a row per row of the op, unlike a weight.
+/// Returns whether `operand` has one row per row of the op, unlike a weight.
 static bool isActivation(Value operand) {
   auto type = dyn_cast<RankedTensorType>(operand.getType());
   return type && type.getRank() == 2 && !operand.getDefiningOp<WeightOp>();
 }
 
-/// Returns whether `op` can compute the rows selected by `select` alone.
+/// Returns whether `op` can compute only the rows that `select` selects.
 static bool canSink(TakeRowsOp select, Operation *op) {
   return op && op->hasOneUse() && isRowWise(op) &&
          op->getBlock() == select->getBlock();
 }
 
 /// Moves `select` above the op that defines its operand; returns the selections
-/// that it now consists of.
+/// that replace it.
 static SmallVector<TakeRowsOp> sink(TakeRowsOp select) {
   Operation *op = select.getX().getDefiningOp();
   OpBuilder builder(select);

@@ -1,8 +1,9 @@
 //===- SinkUnpack.cpp - Unpack rows behind row-wise ops -------------------===//
 //
-// f(unpack(x)) = unpack(f(x)) for every op f that treats rows one by one, but
-// for dead rows, of which nothing is said. Rows in groups are rows: `f` of
-// groups becomes `f` of rows, and what it gives is grouped again.
+// f(unpack(x)) = unpack(f(x)) for every op f that treats rows one by one,
+// except for padding rows, whose values are unspecified. Rows in groups are
+// handled as rows: `f` of groups becomes `f` of rows, and its result is grouped
+// again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// Writes ops in place of one that takes unpacked rows.
+/// Replaces an op on unpacked rows by ops on packed rows.
 class Sinking {
 public:
   Sinking(Operation *op, UnpackedRows rows)
@@ -35,9 +36,10 @@ private:
   bool sinkGather(GatherOp op);
   bool sinkPickResidual(PickResidualOp op);
 
-  /// A copy of `op` on these operands, with results for packed rows.
+  /// Returns a copy of `op` on these operands, with results for packed rows.
   Operation *copy(Operation *op, ArrayRef<Value> operands);
-  /// What the copy gives, where `op` had it; `op` is erased.
+  /// Replaces the results of `op` by the unpacked results of `copy`, and erases
+  /// `op`.
   void replace(Operation *op, Operation *copy);
 
   OpBuilder builder;
@@ -53,7 +55,7 @@ struct SinkUnpackPass
 };
 } // namespace
 
-/// A type with the packed rows: of a row `columns` elements.
+/// Returns a type with the rows of `packed` and `columns` elements per row.
 static RankedTensorType rowsLike(Value packed, Type element, int64_t columns) {
   return exec::rowsType(exec::rowsOf(packed), columns, element);
 }
@@ -63,7 +65,7 @@ Operation *Sinking::copy(Operation *op, ArrayRef<Value> operands) {
   made->setOperands(operands);
   for (auto [result, old] : llvm::zip(made->getResults(), op->getResults())) {
     auto type = cast<RankedTensorType>(old.getType());
-    // A number for each row is a column.
+    // One number per row becomes a column.
     bool isColumn = isa<LogSumExpOp, EntropyOp>(op);
     result.setType(rowsLike(rows.packed(), type.getElementType(),
                             isColumn ? 1 : type.getShape().back()));
@@ -83,7 +85,7 @@ void Sinking::replace(Operation *op, Operation *copy) {
   op->erase();
 }
 
-/// Noise is of the window's rows, which are packed like the logits.
+/// The noise belongs to the window's rows, which are packed like the logits.
 bool Sinking::sinkTopK(TopKOp op) {
   SmallVector<Value> operands{rows.packed()};
   if (op.getNoise()) {
@@ -95,7 +97,7 @@ bool Sinking::sinkTopK(TopKOp op) {
   return true;
 }
 
-/// Each row has its slot's parameters, and packed ones bring their slots.
+/// Each row uses its slot's parameters, so the packed rows pass their slots.
 bool Sinking::sinkProbabilities(ProbabilitiesOp op) {
   auto slots = op.getSlots().getDefiningOp<SlotsOp>();
   if (!slots || slots.getPrompts())
@@ -106,7 +108,7 @@ bool Sinking::sinkProbabilities(ProbabilitiesOp op) {
   return true;
 }
 
-/// It reads few elements, where they are packed.
+/// A gather reads few elements, so it reads them from the packed rows.
 bool Sinking::sinkGather(GatherOp op) {
   if (op.getPlaces())
     return false;
@@ -115,7 +117,7 @@ bool Sinking::sinkGather(GatherOp op) {
   return true;
 }
 
-/// It reads the row of its choice.
+/// The op reads only the row of its choice, so it gets the places.
 bool Sinking::sinkPickResidual(PickResidualOp op) {
   auto groups = cast<RankedTensorType>(op.getP().getType());
   if (op.getPlaces() || groups.getRank() != 3)
@@ -140,7 +142,7 @@ bool Sinking::sink(Operation *op) {
 }
 
 void SinkUnpackPass::runOnOperation() {
-  // In the order of the program: what one op gives unpacked is the next one's.
+  // In program order: an op's unpacked result is the next op's operand.
   SmallVector<Operation *> ops;
   getOperation().walk([&](Operation *op) {
     if (op->getNumOperands() > 0)

@@ -1,8 +1,8 @@
 //===- SpecializeShapes.cpp - Programs for ranges of n --------------------===//
 //
-// A round whose k is known becomes a program for all batches, a prefill one for
-// all chunks: rows become counts of n, the slots or the rows of the chunk.
-// Exported functions become programs as well.
+// A round with a known k becomes a program for all batches, a prefill one for
+// all chunks. Rows become counts of n, which is the number of slots or the rows
+// of the chunk. Exported functions become programs as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,12 +55,12 @@ private:
 
 } // namespace
 
-/// What the module names by itself and keeps.
+/// Returns the names that the module defines and keeps.
 static Names findNames(ModuleOp module) {
   Names names;
   for (Operation &op : *module.getBody()) {
     auto function = dyn_cast<func::FuncOp>(op);
-    // A declared state gets its memory under its own name.
+    // The memory of a declared state gets the state's name.
     if (isa<RoundOp, PrefillOp, StateOp>(op) ||
         (function && function.isPrivate())) {
       continue;
@@ -71,8 +71,8 @@ static Names findNames(ModuleOp module) {
   return names;
 }
 
-/// The runtime knows states and programs by names that the file format gives
-/// them, so that nothing else may have these.
+/// Checks that no other symbol has a name that the file format reserves for
+/// states and programs.
 LogicalResult SpecializeShapesPass::checkNames(const Names &taken) {
   for (Operation &op : *getOperation().getBody()) {
     if (!isa<exec::StateOp, exec::ProgramOp>(op))
@@ -89,8 +89,8 @@ LogicalResult SpecializeShapesPass::checkNames(const Names &taken) {
   return success();
 }
 
-/// There is a prefill for plain decoding, and where one reads ahead, as
-/// drafters do, one for all drafts.
+/// Checks that there is a prefill for plain decoding, and, if a prefill reads
+/// ahead for drafters, one for all drafts.
 static LogicalResult checkPrefills(ModuleOp module, EnvelopeAttr envelope) {
   auto prefills = module.getOps<PrefillOp>();
   if (prefills.empty())
@@ -117,7 +117,7 @@ static LogicalResult checkPrefills(ModuleOp module, EnvelopeAttr envelope) {
   return success();
 }
 
-/// Every k has a round, and there are prefills.
+/// Checks that every k has a round, and that there are prefills.
 LogicalResult SpecializeShapesPass::checkRounds(EnvelopeAttr envelope) {
   ModuleOp module = getOperation();
   llvm::SmallDenseSet<int64_t> found;
@@ -134,7 +134,7 @@ LogicalResult SpecializeShapesPass::checkRounds(EnvelopeAttr envelope) {
   return checkPrefills(module, envelope);
 }
 
-/// Checks that a declared output has the rows that it says.
+/// Checks that a declared output has the declared rows.
 static LogicalResult checkOutput(OutputOp op, Value value, Operation *round,
                                  const ProgramRows &rows) {
   if (!op.getOf())
@@ -151,7 +151,7 @@ static LogicalResult checkOutput(OutputOp op, Value value, Operation *round,
          << ", got " << got << " rows";
 }
 
-/// Clones what the region of `round` holds into `program`.
+/// Clones the region of `round` into `program`.
 LogicalResult SpecializeShapesPass::writeProgram(Operation *round,
                                                  exec::ProgramOp program,
                                                  const ProgramRows &rows) {
@@ -180,7 +180,7 @@ LogicalResult SpecializeShapesPass::writeProgram(Operation *round,
     if (failed(countRows(builder.clone(op, mapping), rows)))
       return failure();
   }
-  // The host reads when all is done.
+  // The host reads outputs after all other ops.
   Block &body = program.getBody().front();
   for (exec::OutputOp output : outputs)
     output->moveBefore(&body, body.end());
@@ -188,13 +188,13 @@ LogicalResult SpecializeShapesPass::writeProgram(Operation *round,
   return success();
 }
 
-/// n, or its value where there is but one program for it.
+/// Returns n, or its value if a program has only one n.
 static exec::Count countOf(exec::Points points, bool isFixed) {
   return isFixed ? exec::Count(points.least) : exec::Count(0, 1);
 }
 
-/// Of what a round is for the batches of which all rows are verified, and those
-/// that its budget of rows trims.
+/// Splits the batches of a round into those whose rows are all verified and
+/// those that its row budget trims.
 static SmallVector<exec::Points> partsOf(exec::Points points, RoundOp round) {
   for (auto pack : round.getBody()->getOps<PackOp>()) {
     if (!pack.getAtMost())
@@ -206,7 +206,7 @@ static SmallVector<exec::Points> partsOf(exec::Points points, RoundOp round) {
   return {points};
 }
 
-/// What the programs are for: all n together, or each one by itself.
+/// Returns the ranges of n of the programs: all n in one, or each n by itself.
 static SmallVector<exec::Points> pointsUpTo(int64_t most, bool single) {
   if (!single)
     return {{1, most}};
@@ -216,8 +216,8 @@ static SmallVector<exec::Points> pointsUpTo(int64_t most, bool single) {
   return all;
 }
 
-/// The program of `round` for these batches, under that name, with rows of so
-/// many prompts where it has any.
+/// Writes the program of `round` for these batches under `name`. `sequences` is
+/// the number of prompts in its batch, if it has any.
 LogicalResult SpecializeShapesPass::writeRound(OpBuilder &builder,
                                                RoundOp round, StringRef name,
                                                int64_t sequences,
@@ -237,7 +237,7 @@ LogicalResult SpecializeShapesPass::writeRound(OpBuilder &builder,
   return writeProgram(round, program, rows);
 }
 
-/// What `round` is called for batches from `least` on.
+/// Returns the program name of `round` for batches from `least` on.
 static std::string nameOf(RoundOp round, int64_t least, int64_t sequences,
                           bool single) {
   std::string name = "decode_";
@@ -251,8 +251,9 @@ static std::string nameOf(RoundOp round, int64_t least, int64_t sequences,
   return name;
 }
 
-/// With rows of prompts there is one for each number of these, as of prefills,
-/// as far as there are slots for them beside those of the round.
+/// Writes the programs of all rounds. A round with prompt rows gets one program
+/// per supported number of prompts, if there are slots for them besides the
+/// round's own.
 LogicalResult SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
   auto rounds = llvm::to_vector(getOperation().getOps<RoundOp>());
   OpBuilder builder(rounds.front());
@@ -264,7 +265,7 @@ LogicalResult SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
       return success();
     std::string name = nameOf(round, all.least, sequences, single);
     for (exec::Points points : partsOf(all, round)) {
-      // As what is split later is called.
+      // The name follows the pattern of programs that are split later.
       std::string part = points.least == all.least
                              ? name
                              : name + "_from" + std::to_string(points.least);
@@ -284,7 +285,7 @@ LogicalResult SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
   return success();
 }
 
-/// The program of `prefill` for n rows of so many sequences.
+/// Writes the program of `prefill` for n rows of `sequences` sequences.
 LogicalResult SpecializeShapesPass::writePrefill(OpBuilder &builder,
                                                  PrefillOp prefill,
                                                  int64_t sequences,
@@ -304,9 +305,9 @@ LogicalResult SpecializeShapesPass::writePrefill(OpBuilder &builder,
   return writeProgram(prefill, program, {sequences, countOf(points, single)});
 }
 
-/// The program of a catch-up: for any number of rows that a chunk may have.
-/// There is no head, so that one is for any number of sequences up to some:
-/// others have no rows.
+/// Writes the program of a catch-up, for any number of rows that a chunk may
+/// have. It has no head, so one program serves all numbers of sequences up to a
+/// limit; unused sequences have no rows.
 LogicalResult SpecializeShapesPass::writeCatchUp(OpBuilder &builder,
                                                  PrefillOp prefill) {
   auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -331,9 +332,10 @@ LogicalResult SpecializeShapesPass::writeCatchUp(OpBuilder &builder,
   return success();
 }
 
-/// One program for each number of sequences that a chunk may be of. The head
-/// runs on a row of each, and up to four rows cost it what one does, as weights
-/// are read once; so these numbers are exact, not ranges with dead rows.
+/// Writes one program for each supported number of sequences in a chunk. The
+/// head runs on one row per sequence. Up to four rows cost it as much as one,
+/// since weights are read once. So the numbers are exact, not ranges with
+/// padding rows.
 LogicalResult SpecializeShapesPass::writePrefills(EnvelopeAttr envelope) {
   int64_t chunk = envelope.getPrefillChunk();
   int64_t most = std::min<int64_t>(
@@ -356,7 +358,8 @@ LogicalResult SpecializeShapesPass::writePrefills(EnvelopeAttr envelope) {
   return success();
 }
 
-/// The artifact states these sizes; programs hold them only implicitly.
+/// Writes the sizes that the artifact states and that programs contain only
+/// implicitly.
 LogicalResult SpecializeShapesPass::writeModel() {
   ModuleOp module = getOperation();
   RoundOp round = *module.getOps<RoundOp>().begin();
@@ -391,7 +394,8 @@ LogicalResult SpecializeShapesPass::writeFunctions() {
   return success();
 }
 
-/// Kernels of the runtime's own keep their names.
+/// Checks that only kernels have names with the prefix of the runtime's own
+/// kernels.
 static LogicalResult checkPrefixes(ModuleOp module) {
   for (auto &[name, op] : findNames(module)) {
     if (name.starts_with(exec::kBuiltinPrefix) && !isa<exec::KernelOp>(op)) {

@@ -1,8 +1,9 @@
 //===- AbsorbMLA.cpp - Attend to latents ----------------------------------===//
 //
-// The key of head h is K_h c and its value V_h c, with c the cached latent. So
-// q . (K_h c) = (K_h^T q) . c, and the weighted sum of values is V_h times the
-// weighted sum of latents: both products move out of the cache's side.
+// With c the cached latent, head h has the key K_h c and the value V_h c. So q
+// . (K_h c) = (K_h^T q) . c, and the weighted sum of values is V_h times the
+// weighted sum of latents. Both products move to the query's and the result's
+// side.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,14 +36,16 @@ struct Sizes {
 };
 } // namespace
 
-/// An activation like `like`, `width` columns wide.
+/// Returns the type of an activation with the rows of `like` and `width`
+/// columns.
 static Type withWidth(Value like, int64_t width) {
   auto type = cast<RankedTensorType>(like.getType());
   return RankedTensorType::get({type.getDimSize(0), width},
                                type.getElementType());
 }
 
-/// Per head: K_h^T times the query's unrotated part, then its rotated part.
+/// Computes per head K_h^T times the query's unrotated part, followed by its
+/// rotated part.
 static Value absorbQuery(OpBuilder &builder, MlaAttentionOp op,
                          const Sizes &sizes) {
   int64_t head = sizes.nope + sizes.rope;
@@ -56,7 +59,7 @@ static Value absorbQuery(OpBuilder &builder, MlaAttentionOp op,
       /*keep_begin=*/i64(sizes.nope), /*keep_end=*/i64(head));
 }
 
-/// Per head: V_h times the attended latent.
+/// Computes per head V_h times the attended latent.
 static Value expandValue(OpBuilder &builder, MlaAttentionOp op, Value attended,
                          const Sizes &sizes) {
   auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };

@@ -1,7 +1,7 @@
 //===- CacheWiring.cpp - Check who uses which cache layer -----------------===//
 //
-// Walks from the round through all applications, as inlining would, with the
-// cache and layer that apply at each point.
+// Walks from the round through all applications, as inlining would, and keeps
+// track of the cache and layer that apply at each point.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// A layer of a cache, or none.
+/// A layer of a cache; the cache is null if there is none.
 struct Layer {
   FlatSymbolRefAttr cache;
   int64_t index = 0;
@@ -21,10 +21,11 @@ class CacheUses {
 public:
   explicit CacheUses(const SymbolTable &symbols) : symbols(symbols) {}
 
-  /// Visits `root` and all that it calls, with the layer that applies to it.
+  /// Visits `root` and everything that it calls, with the layer that applies to
+  /// it.
   LogicalResult visit(Operation *root, Layer layer);
 
-  /// Every layer of every cache was used.
+  /// Checks that every layer of every cache is used.
   LogicalResult checkComplete(ModuleOp module);
 
   int64_t count = 0;
@@ -36,13 +37,13 @@ private:
 
   const SymbolTable &symbols;
   DenseSet<std::pair<Attribute, int64_t>> used;
-  /// The applications around the point that is visited.
+  /// The applications around the visited point.
   SmallVector<Operation *> path;
   size_t visited = 0, visitedOps = 0;
 };
 } // namespace
 
-/// The layer that `op` names, or else the one that applies around it.
+/// Returns the layer that `op` names, or else the layer that applies around it.
 template <typename OpT>
 static Layer layerOf(OpT op, Layer around) {
   if (!op.getCache())
@@ -50,7 +51,7 @@ static Layer layerOf(OpT op, Layer around) {
   return {op.getCacheAttr(), static_cast<int64_t>(*op.getLayer())};
 }
 
-/// One attention with its cache: W7.
+/// Checks W7 for one attention and records its layer as used.
 LogicalResult CacheUses::use(Operation *attention, Layer layer, int64_t width) {
   FlatSymbolRefAttr cache = layer.cache;
   if (!cache) { // W7

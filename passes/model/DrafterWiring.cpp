@@ -1,8 +1,8 @@
 //===- DrafterWiring.cpp - Check one drafter function ---------------------===//
 //
-// A drafter projects embedding and hidden state, each normed, side by side. The
-// checks walk from that projection up to what its halves come from, and from
-// the results up to the head's norm, and compare with the claim.
+// A drafter concatenates embedding and hidden state, each normalized, and
+// projects them. The checks trace the projection's halves back to their
+// sources, and the results back to the head's norm, and compare with the claim.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,14 +12,14 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// What one half of the projection's operand comes from.
+/// The source of one half of the projection's operand.
 struct Half {
   enum Kind { Embedding, Hidden, Other } kind = Other;
   bool masked = false; // an mtp.mask_first on the way
 };
 } // namespace
 
-/// Follows `value` up through norms and masks.
+/// Traces `value` back through norms and masks.
 static Half traceHalf(Value value) {
   Half half;
   while (Operation *op = value.getDefiningOp()) {
@@ -40,8 +40,8 @@ static Half traceHalf(Value value) {
   return half;
 }
 
-/// The projection of embedding and hidden state: the first of a two-part
-/// concatenation that has an embedding or the hidden state in it.
+/// Returns the projection of embedding and hidden state: the first projection
+/// of a two-part concatenation that contains an embedding or the hidden state.
 static LinearOp findProjection(func::FuncOp func) {
   for (LinearOp linear : func.getBody().front().getOps<LinearOp>()) {
     auto concat = linear.getX().getDefiningOp<ConcatOp>();
@@ -54,7 +54,7 @@ static LinearOp findProjection(func::FuncOp func) {
   return {};
 }
 
-/// W3 to W5, for the concatenation that is projected.
+/// Checks W3 to W5 for the projected concatenation.
 static LogicalResult verifyHalves(func::FuncOp func, ConcatOp concat,
                                   WiringAttr claim) {
   bool embeddingFirst = claim.getOrder() == FusionOrder::EmbeddingHidden;
@@ -94,7 +94,8 @@ static LogicalResult verifyHalves(func::FuncOp func, ConcatOp concat,
   return success();
 }
 
-/// W6: where the hidden state handed on stands relative to the head's norm.
+/// Checks W6: whether the hidden state handed on is taken before or after the
+/// head's norm.
 static LogicalResult verifyCarry(func::FuncOp func, WiringAttr claim) {
   Operation *end = func.getBody().front().getTerminator();
   auto head = end->getOperand(0).getDefiningOp<LinearOp>();

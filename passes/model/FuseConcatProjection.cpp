@@ -1,7 +1,7 @@
 //===- FuseConcatProjection.cpp - Split projections by column -------------===//
 //
-// [a b] W^T = a Wa^T + b Wb^T, where Wa and Wb are W's columns. The drafter's
-// projection of embedding and hidden state is of this kind.
+// [a b] W^T = a Wa^T + b Wb^T, with Wa and Wb columns of W. The drafter's
+// projection of embedding and hidden state has this form.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +26,12 @@ struct FuseConcatProjectionPass
 };
 } // namespace
 
-/// The weight's columns [begin, begin + width), read by themselves.
+/// Returns a weight that reads only the columns [begin, begin + width) of
+/// `weight`.
 static Value sliceColumns(OpBuilder &builder, WeightOp weight, int64_t begin,
                           int64_t width) {
   auto type = cast<RankedTensorType>(weight.getResult().getType());
-  // The weight may itself be a range of columns of what is stored.
+  // The weight may already be a range of columns of the stored tensor.
   int64_t base = weight.getColBegin() ? *weight.getColBegin() : 0;
   auto sliced = cast<WeightOp>(builder.clone(*weight));
   if (!weight.getColBegin())
@@ -42,7 +43,8 @@ static Value sliceColumns(OpBuilder &builder, WeightOp weight, int64_t begin,
   return sliced.getResult();
 }
 
-/// Replaces `linear`, a projection of `concat` by `weight`.
+/// Replaces `linear`, a projection of `concat` by `weight`, by one projection
+/// per part of `concat`.
 static void split(LinearOp linear, ConcatOp concat, WeightOp weight) {
   OpBuilder builder(linear);
   Value sum;
@@ -50,7 +52,7 @@ static void split(LinearOp linear, ConcatOp concat, WeightOp weight) {
   for (Value part : concat.getInputs()) {
     int64_t width = widthOf(part);
     Value columns = sliceColumns(builder, weight, begin, width);
-    // The bias counts once.
+    // Only the first part adds the bias.
     SmallVector<Value> biases;
     if (!sum && linear.getBias())
       biases.push_back(linear.getBias());

@@ -1,8 +1,8 @@
 //===- FuseNormLinear.cpp - Normalise inside projections ------------------===//
 //
 // A projection reads its whole row anyway, so it can compute the row's norm on
-// the way and the normalised row never goes to memory. Each of several readers
-// computes it again; that is cheaper than a pass over the rows of its own.
+// the way, and the normalized row never goes to memory. Each of several readers
+// recomputes the norm. That is cheaper than a separate pass over the rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,8 @@ struct FuseNormLinearPass
 };
 } // namespace
 
-/// Whether `use` is what a projection without a norm multiplies.
+/// Returns whether `use` is the operand that a projection without a norm
+/// multiplies.
 static bool isProjected(OpOperand &use) {
   Operation *user = use.getOwner();
   if (isa<LinearOp>(user))
@@ -38,7 +39,7 @@ static bool isProjected(OpOperand &use) {
   return fused && use.getOperandNumber() == 0 && !fused.getNorm();
 }
 
-/// Lets the projection `user` of `norm` read the norm's operand.
+/// Makes the projection `user` of `norm` read the norm's operand.
 static void fuseInto(Operation *user, RmsNormOp norm) {
   auto fused = dyn_cast<FusedLinearOp>(user);
   if (!fused) {

@@ -1,8 +1,8 @@
 //===- FuseProjections.cpp - Merge projections ----------------------------===//
 //
-// A decode step streams weights, so what counts is how few and how long the
-// streams are. Four rewrites in this order: gated pairs, siblings, sums, and
-// what is left. Each leaves `mtp.fused_linear` or the experts' op behind.
+// A decode step streams weights, so few and long streams are best. Four
+// rewrites run in this order: gated pairs, siblings, sums, remaining
+// projections. Each produces `mtp.fused_linear` or extends the experts' op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,15 +33,15 @@ private:
 };
 } // namespace
 
-/// The role of projections that become one: the router's, which nobody
-/// quantises, or else the head's.
+/// Returns the role of a merged projection: the router's, which is never
+/// quantized, or else the head's.
 static ProjectionRoleAttr join(ProjectionRoleAttr a, ProjectionRoleAttr b) {
   if (!a || !b)
     return a ? a : b;
   return a.getValue() == ProjectionRole::Router ? a : b;
 }
 
-/// Writes `linear` in the form that has room for more.
+/// Converts `linear` to the form that takes fused operands.
 static FusedLinearOp convert(LinearOp linear) {
   OpBuilder builder(linear);
   auto fused = FusedLinearOp::create(builder, linear.getLoc(), linear);
@@ -50,7 +50,7 @@ static FusedLinearOp convert(LinearOp linear) {
   return fused;
 }
 
-/// All operations of one kind, in program order.
+/// Returns all operations of one kind in program order.
 template <typename OpT>
 static SmallVector<OpT> collect(ModuleOp module) {
   SmallVector<OpT> ops;
@@ -62,7 +62,7 @@ static SmallVector<OpT> collect(ModuleOp module) {
 // Gated pairs
 //===----------------------------------------------------------------------===//
 
-/// swiglu(x G^T, x U^T), where nobody else reads the two.
+/// Fuses swiglu(x G^T, x U^T) if the two projections have no other readers.
 void FuseProjectionsPass::fuseSwiglu(SwigluOp swiglu) {
   auto gate = swiglu.getGate().getDefiningOp<LinearOp>();
   auto up = swiglu.getUp().getDefiningOp<LinearOp>();
@@ -87,7 +87,7 @@ void FuseProjectionsPass::fuseSwiglu(SwigluOp swiglu) {
 // Siblings
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` is, or can be made, available before `anchor`.
+/// Returns whether `value` is available before `anchor` or can be moved there.
 static bool canHoist(Value value, Operation *anchor) {
   Operation *def = value.getDefiningOp();
   return !def || def->getBlock() != anchor->getBlock() ||
@@ -103,7 +103,7 @@ static void hoist(Value value, Operation *anchor) {
   }
 }
 
-/// Whether `linear` can join the projection that starts with `first`.
+/// Returns whether `linear` can join the projection that starts with `first`.
 static bool canMerge(LinearOp linear, LinearOp first) {
   return linear->getBlock() == first->getBlock() &&
          getElementTypeOrSelf(linear.getWeight()) ==
@@ -114,8 +114,8 @@ static bool canMerge(LinearOp linear, LinearOp first) {
          (!linear.getBias() || canHoist(linear.getBias(), first));
 }
 
-/// Merges `siblings`, at least two projections of one value, the first the
-/// first in their block.
+/// Merges `siblings`, at least two projections of one value. The first sibling
+/// comes first in its block.
 void FuseProjectionsPass::mergeSiblings(ArrayRef<LinearOp> siblings) {
   LinearOp first = siblings.front();
   SmallVector<Value> weights, biases;
@@ -148,12 +148,12 @@ void FuseProjectionsPass::mergeSiblings(ArrayRef<LinearOp> siblings) {
     begin = end;
     ++numMerged;
   }
-  // The first sibling is where the builder inserts, so they go at the end.
+  // The builder inserts at the first sibling, so the siblings are erased last.
   for (LinearOp linear : siblings)
     linear.erase();
 }
 
-/// Groups projections that can become one; each group is in program order.
+/// Groups projections that can be merged; each group is in program order.
 static SmallVector<SmallVector<LinearOp>> groupSiblings(ModuleOp module) {
   llvm::MapVector<Value, SmallVector<SmallVector<LinearOp>>> groups;
   for (LinearOp linear : collect<LinearOp>(module)) {
@@ -179,7 +179,7 @@ static SmallVector<SmallVector<LinearOp>> groupSiblings(ModuleOp module) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` comes from an op that only the sum reads.
+/// Returns the op that defines `value` if only `add` reads it; null if not.
 template <typename OpT>
 static OpT getOnlyRead(Value value, AddOp add) {
   auto op = value.getDefiningOp<OpT>();
@@ -187,8 +187,8 @@ static OpT getOnlyRead(Value value, AddOp add) {
                                                                     : OpT();
 }
 
-/// Adds `addend` inside the experts' op; false if both places are taken. The
-/// shared experts' result is a projection, the residual anything.
+/// Adds `addend` inside the experts' op; false if both operands are taken. The
+/// shared experts' result must be a projection, the residual may be any value.
 static bool addToExperts(MoeExpertsOp experts, Value addend, AddOp add) {
   bool projected =
       isa_and_nonnull<LinearOp, FusedLinearOp>(addend.getDefiningOp());
@@ -221,7 +221,7 @@ static bool addToProjection(Operation *op, Value residual, AddOp add) {
 }
 
 void FuseProjectionsPass::fuseSum(AddOp add) {
-  // The right side first: models write x + f(x).
+  // Try the right side first: models write x + f(x).
   std::pair<Value, Value> sides[] = {{add.getRhs(), add.getLhs()},
                                      {add.getLhs(), add.getRhs()}};
   if (add.getLhs() == add.getRhs())
@@ -256,7 +256,7 @@ void FuseProjectionsPass::runOnOperation() {
     mergeSiblings(siblings);
   for (AddOp add : collect<AddOp>(module))
     fuseSum(add);
-  // One form of projection is left for what follows.
+  // Later passes see only one form of projection.
   for (LinearOp linear : collect<LinearOp>(module))
     convert(linear);
 }

@@ -2,9 +2,9 @@
 //
 // Applications carry a context (weight prefix, layers of a cache and of a
 // recurrence) that the callee's body needs. Inlining is by context, not by
-// symbol: the body is cloned and the clone's weights, attentions and further
-// applications get the context at once, so a work list of applications is all
-// the state there is. Functions that leave widths open get them when all is
+// symbol. The body is cloned, and the clone's weights, attentions and further
+// applications get the context at once. So the only state is a work list of
+// applications. Functions that leave widths open get them when everything is
 // inlined (OpenWidths.h).
 //
 //===----------------------------------------------------------------------===//
@@ -38,7 +38,7 @@ private:
   llvm::SetVector<func::FuncOp> callees;
 };
 
-/// What an application says about its callee's body.
+/// The context that an application gives its callee's body.
 struct Context {
   StringRef prefix;
   FlatSymbolRefAttr cache;
@@ -59,8 +59,8 @@ static Context getContext(Operation *call) {
 // Legality
 //===----------------------------------------------------------------------===//
 
-/// Checks that `call` and the calls below it form no cycle and end in single
-/// blocks.
+/// Checks that `call` and the calls below it form no cycle and that every
+/// callee has a single block.
 static LogicalResult checkCallees(Operation *call, const SymbolTable &symbols,
                                   SmallVectorImpl<func::FuncOp> &stack,
                                   DenseSet<func::FuncOp> &done) {
@@ -97,7 +97,7 @@ static LogicalResult checkCallees(Operation *call, const SymbolTable &symbols,
   return failure(result.wasInterrupted());
 }
 
-/// Checks everything that the calls below `root` reach.
+/// Checks all functions that the calls below `root` reach.
 static LogicalResult checkReachable(Operation *root,
                                     const SymbolTable &symbols) {
   DenseSet<func::FuncOp> done;
@@ -113,7 +113,7 @@ static LogicalResult checkReachable(Operation *root,
 // Inlining
 //===----------------------------------------------------------------------===//
 
-/// Replaces `call` by the same call as an apply in `context`.
+/// Replaces `call` by an apply with the same callee in `context`.
 static ApplyOp makeApply(Operation *call, const Context &context) {
   OpBuilder builder(call);
   Context inner = getContext(call);
@@ -141,7 +141,7 @@ static void setCache(AttentionT attention, const Context &context) {
   }
 }
 
-/// The same of a recurrent op.
+/// Gives a recurrent op the context's memory, unless it names one itself.
 template <typename RecurrentT>
 static void setMemory(RecurrentT recurrent, const Context &context) {
   if (!recurrent.getMemoryAttr() && context.memory) {
@@ -150,7 +150,7 @@ static void setMemory(RecurrentT recurrent, const Context &context) {
   }
 }
 
-/// Puts `op`, a clone of a callee's, into the context of its application; calls
+/// Puts `op`, cloned from a callee, into the context of its application. Calls
 /// become applications to inline next.
 static void specialize(Operation *op, const Context &context,
                        SmallVectorImpl<Operation *> &worklist) {
@@ -168,8 +168,8 @@ static void specialize(Operation *op, const Context &context,
     worklist.push_back(makeApply(op, context));
 }
 
-/// Inlines `call`, whose callee has one block. Casts stand where the call said
-/// other types of results.
+/// Inlines `call`, whose callee has one block. If the call stated other result
+/// types than the callee, casts connect them.
 static void inlineCall(Operation *call, func::FuncOp callee,
                        SmallVectorImpl<Operation *> &worklist,
                        DenseSet<Operation *> &casts) {
@@ -230,7 +230,8 @@ LogicalResult InlineLayersPass::inlineInto(Operation *root,
   return refineWidths(root, casts);
 }
 
-/// After all inlining keys are absolute; say so without the slash.
+/// Removes the leading slash of weight keys: after inlining all keys are
+/// absolute.
 static void stripSlashes(Operation *root) {
   root->walk([](WeightOp weight) {
     StringRef key = weight.getKey();
@@ -239,7 +240,8 @@ static void stripSlashes(Operation *root) {
   });
 }
 
-/// Every attention of a program has a cache, and every recurrent op its memory.
+/// Checks that every attention of a program has a cache, and every recurrent op
+/// a memory.
 static LogicalResult checkCaches(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
     StringRef lacking;
@@ -260,7 +262,8 @@ static LogicalResult checkCaches(Operation *root) {
   return failure(result.wasInterrupted());
 }
 
-/// A function that stays has its widths: nobody else says them.
+/// Checks that a function that stays has all widths, since no call determines
+/// them.
 static LogicalResult checkStays(func::FuncOp func) {
   auto isOpen = [](Type type) {
     auto rows = dyn_cast<RankedTensorType>(type);
@@ -275,7 +278,7 @@ static LogicalResult checkStays(func::FuncOp func) {
 }
 
 LogicalResult InlineLayersPass::eraseCallees(SymbolTable &symbols) {
-  // A function that nobody called stays, and so does what it calls.
+  // A function that is never called stays, and so does what it calls.
   SmallVector<func::FuncOp> pending;
   for (auto func : getOperation().getOps<func::FuncOp>())
     if (!callees.contains(func))

@@ -1,10 +1,10 @@
 //===- OpenWidths.cpp - Functions of any width ----------------------------===//
 //
-// A private function may leave widths open (tensor<?x?xf32>). Where it is
-// inlined its operands have widths, and what is made of them follows: ops are
-// gone through in order, so that an op's operands have their types by then.
-// What stays open the verifiers of the ops refuse, which know no open width
-// outside of private functions.
+// A private function may leave widths open (tensor<?x?xf32>). After inlining,
+// its operands have widths, and the widths of its results follow. Ops are
+// visited in order, so an op's operands have their types already. Widths that
+// stay open are rejected by the verifiers of the ops, which accept open widths
+// only in private functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// Whether `value` is rows, perhaps in groups, of a width that is not known.
+/// Returns whether `value` is rows, possibly in groups, of unknown width.
 static bool isOpen(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getRank() >= 2 && type.getElementType().isF32() &&
@@ -36,7 +36,7 @@ static int64_t sumOfWidths(ValueRange parts) {
   return sum;
 }
 
-/// The result's width, -1 where an operand leaves it open.
+/// Returns the result's width, -1 if an operand leaves it open.
 static int64_t widthOfAttention(AttentionOp op) {
   int64_t heads = op.getHeads(), kvHeads = op.getKvHeads();
   if (std::optional<int64_t> prefix = op.getValuePrefix())
@@ -45,8 +45,8 @@ static int64_t widthOfAttention(AttentionOp op) {
   return width < 0 || kvHeads < 1 ? -1 : heads * (width / kvHeads);
 }
 
-/// The width of the rows that `op` makes, as its operands say it; -1 where they
-/// do not.
+/// Returns the width of the rows that `op` makes, -1 if its operands do not
+/// determine it.
 static int64_t inferWidth(Operation *op) {
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case<AddOp, ConcatRowsOp, ExcludeOp, LogSoftmaxOp, MaskFirstOp,
@@ -64,7 +64,8 @@ static int64_t inferWidth(Operation *op) {
       .Default([](Operation *) -> int64_t { return -1; });
 }
 
-/// The operand that has a row for each one that `op` makes; null if none has.
+/// Returns the operand with one row per row of the result; null if there is
+/// none.
 static Value operandOfRows(Operation *op) {
   if (auto take = dyn_cast<TakeRowsOp>(op))
     return take.getIndex();
@@ -87,7 +88,7 @@ static void refineResult(Operation *op) {
   op->getResult(0).setType(type.clone(shape));
 }
 
-/// Says how many rows `value` has, where that was open.
+/// Sets the number of rows of `value` if it was open.
 static void setRows(Value value, int64_t rows) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -100,9 +101,9 @@ static int64_t rowsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getDimSize(0);
 }
 
-/// A body sees the rows of its operands, and has a row for each slot. Where all
-/// is known, as in a function that is exported, its results have their types;
-/// in a round they follow from k.
+/// Gives a body's arguments the row types of its operands, and its results one
+/// row per slot. If all sizes are known, as in an exported function, the
+/// results get their types; in a round they follow from k.
 static void refineSlots(PerSlotOp op) {
   for (auto [argument, input] :
        llvm::zip_equal(op.getInputArguments(), op.getInputs()))
@@ -116,7 +117,8 @@ static void refineSlots(PerSlotOp op) {
     refineBody(op);
 }
 
-/// Groups side by side: as many rows as they have together.
+/// Sets the number of rows of regrouped groups to the product of groups and
+/// group size.
 static void refineRows(RegroupOp op) {
   auto from = cast<RankedTensorType>(op.getX().getType());
   if (from.getRank() == op.getType().getRank() + 1 && !from.isDynamicDim(0) &&
@@ -124,13 +126,14 @@ static void refineRows(RegroupOp op) {
     setRows(op.getResult(), from.getDimSize(0) * from.getDimSize(1));
 }
 
-/// Of a value that was open: it has the type of what it stands for.
+/// Gives `value`, if it was open, the type of `source`.
 static void follow(Value value, Value source) {
   if (isOpen(value))
     value.setType(source.getType());
 }
 
-/// What a call said of a result is what the callee gives, or leaves it open.
+/// Checks that the result type that a call stated equals the callee's type, or
+/// takes it over if it was open.
 static LogicalResult settle(Operation &cast) {
   Value source = cast.getOperand(0), said = cast.getResult(0);
   follow(said, source);

@@ -8,9 +8,9 @@
 
 namespace mlir::mtp {
 
-/// Gives what was inlined below `root` the widths that follow from its
-/// operands, where they were open. Where a call said another type than its
-/// callee one of `casts` stands: it goes, or it is an error.
+/// Derives the open widths of the ops inlined below `root` from their operands.
+/// `casts` mark results whose type differs between call and callee. Each cast
+/// is removed, or reported as an error.
 LogicalResult refineWidths(Operation *root, const DenseSet<Operation *> &casts);
 
 } // namespace mlir::mtp

@@ -1,9 +1,9 @@
 //===- RecurrenceUses.cpp - What runs recurrent layers --------------------===//
 //
-// A recurrent state has one place in the text: behind the rows that its slot
-// ran last. Whoever runs other rows, or some twice, leaves it where no row is
-// right any more. So the target's verification runs each layer once, on every
-// row, in rounds and prompts alike.
+// A recurrent state is valid at one position: after the last rows that its slot
+// ran. Running other rows, or some rows twice, would corrupt it. So the
+// target's verification runs each layer once on every row, in rounds and in
+// prompts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +15,12 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// A layer of a recurrence, and 1 for the convolution's part.
+/// A layer of a recurrence; the int is 1 for its convolution, else 0.
 using Part = std::tuple<Attribute, int64_t, int>;
 using Uses = DenseMap<Part, Operation *>;
 } // namespace
 
-/// The part that a recurrent op uses, if it is one and has a memory.
+/// Returns the part that `op` uses, if it is a recurrent op with a memory.
 static std::optional<Part> partOf(Operation *op) {
   if (auto conv = dyn_cast<CausalConvOp>(op); conv && conv.getMemory())
     return Part{conv.getMemoryAttr(), *conv.getLayer(), 1};
@@ -34,7 +34,7 @@ static Value rowsOf(Operation *op) {
   return conv ? conv.getRows() : cast<DeltaRuleOp>(op).getRows();
 }
 
-/// E4 and E5
+/// Checks E4 and E5.
 static LogicalResult verifyPlace(Operation *op) {
   if (auto loop = op->getParentOfType<scf::ForOp>()) {
     InFlightDiagnostic diag =
@@ -43,7 +43,7 @@ static LogicalResult verifyPlace(Operation *op) {
     diag.attachNote(loop.getLoc()) << "the loop is here";
     return diag;
   }
-  // What is written in core ops says itself what it does with its rows.
+  // A program in core ops states itself how its rows run.
   if (rowsOf(op).getDefiningOp<RunRowsOp>())
     return success();
   auto verify = op->getParentOfType<VerifyOp>();
@@ -60,7 +60,7 @@ static LogicalResult verifyPlace(Operation *op) {
   return diag;
 }
 
-/// E3, and E4 and E5 of each use.
+/// Checks E3, and E4 and E5 of each use.
 static FailureOr<Uses> findUses(Operation *program) {
   Uses uses;
   WalkResult walked = program->walk([&](Operation *op) -> WalkResult {
@@ -83,7 +83,7 @@ static FailureOr<Uses> findUses(Operation *program) {
   return uses;
 }
 
-/// E6
+/// Checks E6.
 static LogicalResult verifyComplete(Operation *program, RecurrenceOp memory,
                                     const Uses &uses) {
   auto name = FlatSymbolRefAttr::get(memory.getSymNameAttr());

@@ -1,8 +1,8 @@
 //===- VerifyEntries.cpp - Check what layers of several uses hold ---------===//
 //
-// Entries are a function of tokens and rows where the ops that keys and values
-// are made of are. So two attentions write the same, if these ops are the same
-// from the tokens on and each token stands at its own position.
+// Entries are a function of tokens and rows if the ops that make keys and
+// values are. So two attentions write equal entries if these ops are equal,
+// starting from the tokens, and each token is at its own position.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ private:
   LogicalResult verify(Operation *program);
   LogicalResult verifyWrites(Operation *program);
 
-  /// Layers that the target uses in any round or prefill, and where.
+  /// Layers that the target uses in any round or prefill, with one use each.
   DenseMap<std::pair<Attribute, int64_t>, Operation *> targetLayers;
 };
 
@@ -41,7 +41,7 @@ private:
 struct Use {
   Operation *op;
   Value rows;
-  /// What an entry is made of.
+  /// The values of which an entry is made.
   SmallVector<Value> parts;
 };
 
@@ -74,8 +74,8 @@ static Value plainRows(Value rows) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Proves that numbers are not below the length of their slot: all that they
-/// are made of has to be so.
+/// Proves that positions are not below the length of their slot, by proving it
+/// of the values from which they are computed.
 class BehindLength {
 public:
   bool holds(Value value);
@@ -85,7 +85,8 @@ private:
   bool holdsFor(OpResult result);
   bool isNotNegative(Value value);
 
-  /// What is taken for granted while it is proved of the next round of a loop.
+  /// Values for which the claim is assumed, to prove it for the next iteration
+  /// of a loop.
   DenseSet<Value> assumed;
 };
 } // namespace
@@ -135,7 +136,8 @@ bool BehindLength::holdsFor(OpResult result) {
     return holds(loop.getInitArgs()[number]) &&
            holds(loop.getYieldedValues()[number]);
   if (auto sum = dyn_cast<arith::AddIOp>(op)) {
-    // One way alone: what fails once is not to be taken for granted later.
+    // Only one way is tried: a failed attempt must not leave assumptions for
+    // the other.
     if (isNotNegative(sum.getRhs()))
       return holds(sum.getLhs());
     return isNotNegative(sum.getLhs()) && holds(sum.getRhs());
@@ -143,7 +145,7 @@ bool BehindLength::holdsFor(OpResult result) {
   return false;
 }
 
-/// Whether a body makes `value` of its slot, once or several times.
+/// Returns whether a body makes `value` from its slot number, once or repeated.
 static bool isOfSlot(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return isa<PerSlotOp>(argument.getOwner()->getParentOp()) &&
@@ -157,8 +159,8 @@ static bool isOfSlot(Value value) {
                       isOfSlot);
 }
 
-/// Whether rows are of the round's own slots: positions from the length of one
-/// slot on say nothing of another one's.
+/// Returns whether rows belong to the round's own slots. A position at or after
+/// one slot's length proves nothing about another slot.
 static bool areOwnSlots(Value slots) {
   Operation *op = slots.getDefiningOp();
   if (auto grouped = dyn_cast_or_null<RegroupOp>(op))
@@ -171,7 +173,7 @@ static bool areOwnSlots(Value slots) {
   return isa_and_nonnull<SlotsOp>(op);
 }
 
-/// Whether rows are behind what their slots have committed.
+/// Returns whether rows are at or after their slots' committed lengths.
 static bool areBehindLength(Value rows) {
   auto made = rows.getDefiningOp<MakeRowsOp>();
   return made && BehindLength().holds(made.getPositions()) &&
@@ -183,14 +185,15 @@ static bool areBehindLength(Value rows) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Compares what two values are made of, up to the tokens and rows of each.
+/// Compares how two values are computed, down to the tokens and rows of each.
 class SameEntries {
 public:
   SameEntries(Value targetRows, Value otherRows)
       : targetRows(plainRows(targetRows)), otherRows(plainRows(otherRows)) {}
 
   bool areSame(Value target, Value other);
-  /// The tokens that the other's are made of; null before there were any.
+  /// Returns the tokens from which the other value is made; null if none were
+  /// reached yet.
   Value getTokens() const { return otherTokens; }
 
 private:
@@ -206,7 +209,7 @@ bool SameEntries::areSame(Value target, Value other) {
   if (isa<RowsType>(target.getType()))
     return plainRows(target) == targetRows && plainRows(other) == otherRows;
   if (isa<BlockArgument>(target)) {
-    // The target's tokens: its region has no other tensor.
+    // Any other tensor is the target's tokens: its region has no other tensor.
     bool isFirst = !otherTokens;
     if (isFirst)
       otherTokens = other;
@@ -214,7 +217,7 @@ bool SameEntries::areSame(Value target, Value other) {
   }
   Operation *a = target.getDefiningOp(), *b = other.getDefiningOp();
   if (a == b)
-    return target == other; // made for both of what they capture
+    return target == other; // made from captured values, for both
   if (!b || a->getName() != b->getName() || a->getNumRegions() > 0 ||
       a->getAttrDictionary() != b->getAttrDictionary() ||
       a->getNumOperands() != b->getNumOperands() ||
@@ -226,7 +229,7 @@ bool SameEntries::areSame(Value target, Value other) {
       [&](auto pair) { return areSame(std::get<0>(pair), std::get<1>(pair)); });
 }
 
-/// Whether a token stands at the position of its row.
+/// Returns whether each token is at the position of its row.
 static bool isAtOwnPosition(Value tokens, Value rows) {
   rows = plainRows(rows);
   if (!tokens)
@@ -245,7 +248,7 @@ static bool isAtOwnPosition(Value tokens, Value rows) {
   return prompt && prompt.getAhead() == 0;
 }
 
-/// E2 for one use of a layer that the target has.
+/// Checks E2 for one use of a layer that the target has.
 static LogicalResult verifyShared(const Use &target, const Use &other) {
   if (areBehindLength(other.rows))
     return success();
@@ -271,7 +274,7 @@ static LogicalResult verifyShared(const Use &target, const Use &other) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// A loop around `op` that repeats it for the same rows, or nothing.
+/// Returns a loop around `op` that repeats it for the same rows, or null.
 static Operation *findRepeating(Operation *op, Value rows) {
   for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
        loop = loop->getParentOfType<scf::ForOp>())
@@ -328,7 +331,7 @@ LogicalResult VerifyEntriesPass::verify(Operation *program) {
   return success();
 }
 
-/// The layer of a cache whose entries `op` writes or reads one row by row.
+/// Returns the layer of a cache whose entries `op` writes or reads row by row.
 static std::optional<LayerKey> layerOf(Operation *op) {
   if (auto found = findUse(op))
     return found->first;
@@ -349,7 +352,7 @@ static LogicalResult refuseWrite(Operation *op, Operation *target,
   return diag;
 }
 
-/// E2 of what writes entries by itself, beside mtp.verify.
+/// Checks E2 for ops that write entries directly, outside mtp.verify.
 LogicalResult VerifyEntriesPass::verifyWrites(Operation *program) {
   bool commits = !program->getRegion(0).front().getOps<CommitOp>().empty();
   WalkResult walked = program->walk([&](Operation *op) -> WalkResult {

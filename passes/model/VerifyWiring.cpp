@@ -1,7 +1,7 @@
 //===- VerifyWiring.cpp - Check drafter, target and caches ----------------===//
 //
-// What no single operation can see; see the pass's description for the rules,
-// whose labels (W1...) stand beside the checks.
+// Checks rules that no single operation can verify. The pass's description
+// lists the rules; their labels (W1...) mark the checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,10 +33,11 @@ private:
 // Vocabulary
 //===----------------------------------------------------------------------===//
 
-/// The first embedding at or below `root`, calls included. The verifiers of the
-/// calls have checked the callees; recursion is reported with the caches.
+/// Returns the first embedding at or below `root`, calls included. The
+/// verifiers of the calls have checked the callees. Recursion is reported
+/// together with the caches.
 static EmbedOp findEmbed(Operation *root, const SymbolTable &symbols) {
-  // A function without an embedding has none the second time either.
+  // A function without an embedding need not be searched twice.
   DenseSet<Operation *> searched;
   SmallVector<Operation *> pending{root};
   while (!pending.empty()) {
@@ -58,7 +59,7 @@ static EmbedOp findEmbed(Operation *root, const SymbolTable &symbols) {
   return {};
 }
 
-/// W2: drafter and target number tokens alike.
+/// Checks W2: drafter and target number tokens alike.
 static LogicalResult verifyVocabulary(RoundOp round,
                                       const SymbolTable &symbols) {
   EmbedOp target;
@@ -86,20 +87,20 @@ static LogicalResult verifyVocabulary(RoundOp round,
 // Positions
 //===----------------------------------------------------------------------===//
 
-/// The rows before a static tree was made of them.
+/// Returns the rows from which a static tree was made, or `rows` itself.
 static Value getPlainRows(Value rows) {
   auto tree = rows.getDefiningOp<TreeRowsOp>();
   return tree ? tree.getRows() : rows;
 }
 
-/// Whether the ops of `region` run on rows that they are given, perhaps for
-/// other rows again.
+/// Returns whether the ops of `region` run on rows that they are given. The
+/// region may be run again for other rows.
 static bool isGivenRows(Region *region) {
   return isa_and_nonnull<DraftChainOp, DraftTreeOp, DraftHeadsOp, VerifyOp,
                          AcceptOp>(region->getParentOp());
 }
 
-/// W9: an op in such a region uses rows of the region.
+/// Checks W9: an op in such a region uses rows of the region.
 static LogicalResult verifyRows(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) -> WalkResult {
     Region *region = op->getParentRegion();
@@ -121,7 +122,8 @@ static LogicalResult verifyRows(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-/// The rotation that `value` went through last, if it is near.
+/// Returns the last rotation of `value`, if only slices and similar ops follow
+/// it.
 static RopeOp findRope(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto rope = dyn_cast<RopeOp>(op))
@@ -134,7 +136,8 @@ static RopeOp findRope(Value value) {
   return {};
 }
 
-/// W10: query and key are rotated alike by the rows that attend, or neither is.
+/// Checks W10: query and key are both rotated by the rows that attend, or
+/// neither is rotated.
 static LogicalResult verifyRotation(Operation *op, Value query, Value key,
                                     Value rows) {
   RopeOp q = findRope(query), k = findRope(key);
@@ -184,7 +187,7 @@ static LogicalResult verifyRotations(ModuleOp module) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// W1: nothing stands in the module that no pass reads.
+/// Checks W1: the module contains nothing that no pass reads.
 static LogicalResult verifyMembers(ModuleOp module) {
   for (Operation &op : *module.getBody()) {
     if (!isa<WeightsOp, CacheOp, RecurrenceOp, StateOp, VocabularyOp, RoundOp,

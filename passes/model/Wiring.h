@@ -1,7 +1,7 @@
 //===- Wiring.h - Parts of mtp-verify-wiring --------------------*- C++ -*-===//
 //
-// The pass is split by what is looked at: one function of the drafter, or the
-// whole module with its caches. Labels are those of the pass's description.
+// The pass is split by scope: one function of the drafter, or the whole module
+// with its caches. Labels are defined in the pass's description.
 //
 //===----------------------------------------------------------------------===//
 

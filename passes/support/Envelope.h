@@ -13,12 +13,12 @@ inline int64_t pagesPerSlot(EnvelopeAttr envelope) {
 }
 
 /// Returns the length of a split of attention in positions; 0 if contexts are
-/// not split. A split begins at a multiple of its length.
-/// Every program of a module uses one length, so that a row's bits do not depend
-/// on the program that computes the row. Splits are long enough that combining
-/// them costs little, and few enough that a row's partial results are small.
-/// Contexts shorter than four splits are not split: one worker finishes them so
-/// fast that another barrier would cost more than it saves.
+/// not split. A split begins at a multiple of its length. Every program of a
+/// module uses one length, so that a row's bits do not depend on the program
+/// that computes the row. Splits are long enough that combining them costs
+/// little, and few enough that a row's partial results are small. Contexts
+/// shorter than four splits are not split: one worker finishes them so fast
+/// that another barrier would cost more than it saves.
 inline int64_t attentionPart(EnvelopeAttr envelope) {
   constexpr int64_t kLeastPositions = 512, kLeastParts = 4, kMostParts = 64;
   int64_t positions = pagesPerSlot(envelope) * envelope.getPage();
