@@ -1,4 +1,4 @@
-//===- ControlBody.cpp - A body of mtp.per_slot as a function -------------===//
+//===- ControlBody.cpp - Writes bodies as functions on buffers ------------===//
 //
 // Loads and stores of states become memref ops at the slot's row. Rows of the
 // operands are read at their uses. Results are written at the end, element by

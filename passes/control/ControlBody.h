@@ -1,4 +1,4 @@
-//===- ControlBody.h - From a body on tensors to one on buffers -*- C++ -*-===//
+//===- ControlBody.h - Writes bodies as functions on buffers ----*- C++ -*-===//
 //
 // `mtp-outline-control` turns each body into a function on buffers in arith,
 // math, scf and memref. The function touches no memory outside the buffers and
@@ -21,7 +21,7 @@ struct ControlStates {
   SmallVector<exec::StateOp> read, updated;
 };
 
-/// Where a body's kernel finds an operand of the body.
+/// The buffers in which a body's kernel finds an operand.
 struct ControlInput {
   /// The buffer with its rows, counted from the first buffer after the slots.
   size_t operand = 0;

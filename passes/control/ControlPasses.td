@@ -1,4 +1,4 @@
-//===- ControlPasses.td - What slots decide ----------------*- tablegen -*-===//
+//===- ControlPasses.td - Control code of slots ------------*- tablegen -*-===//
 //
 // Passes that join bodies of mtp.per_slot and turn them into kernels.
 //
@@ -24,7 +24,7 @@ def FusePerSlotPass : Pass<"mtp-fuse-per-slot", "mlir::ModuleOp"> {
 }
 
 def OutlineControlPass : Pass<"mtp-outline-control", "mlir::ModuleOp"> {
-  let summary = "Make kernels of the bodies of mtp.per_slot";
+  let summary = "Turn the bodies of mtp.per_slot into kernels";
   let description = [{
     Input: programs with `mtp.per_slot`. Output: an `exec.control` call for
     each, of a kernel that carries the body, on buffers. Equal bodies share a

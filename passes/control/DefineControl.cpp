@@ -1,4 +1,4 @@
-//===- DefineControl.cpp - Defined results for all of a body --------------===//
+//===- DefineControl.cpp - Define the results of all ops of a body --------===//
 //
 // Upstream operations have undefined results for some operands: a division by
 // zero traps, a shift by too many bits is poison, an index out of range reads

@@ -1,4 +1,4 @@
-//===- FusePerSlot.cpp - One body where several follow each other ---------===//
+//===- FusePerSlot.cpp - Join neighbouring bodies -------------------------===//
 //
 // The expansions of draft, verify, accept and commit each write their own
 // control code. Neighbouring bodies become one kernel. Two bodies are joined if

@@ -1,4 +1,4 @@
-//===- CallLibrary.cpp - Products of whole chunks by a library ------------===//
+//===- CallLibrary.cpp - Prefills with a library's products ---------------===//
 //
 // A library's result for a row depends on the number of rows. So its programs
 // are for one number of rows, in addition to the programs with own kernels. The

@@ -1,4 +1,4 @@
-//===- CompileSampling.cpp - Sampling as kernels of the target ------------===//
+//===- CompileSampling.cpp - Sample with kernels of the target ------------===//
 //
 // If the runtime has no code for sampling on the target, every sample becomes a
 // kernel in the plan's image, specialized on its vocabulary and with a

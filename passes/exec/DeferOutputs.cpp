@@ -1,4 +1,4 @@
-//===- DeferOutputs.cpp - Run what requests ask for behind all else -------===//
+//===- DeferOutputs.cpp - Run calls for requests last ---------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"

@@ -31,7 +31,7 @@ def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
 }
 
 def MaskTokensPass : Pass<"exec-mask-tokens", "mlir::ModuleOp"> {
-  let summary = "Keep ids without a token from being picked";
+  let summary = "Mask the logits of ids without a token";
   let description = [{
     In rounds and prefills the logits of the given ids become -infinity for all
     readers. Heads (`role head`) get a bias that is -infinity for these ids and
@@ -47,7 +47,7 @@ def MaskTokensPass : Pass<"exec-mask-tokens", "mlir::ModuleOp"> {
 }
 
 def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
-  let summary = "Store weights as integers";
+  let summary = "Quantize weights to integers";
   let description = [{
     Input: calls whose kernels are chosen. Weights that only `exec.linear`,
     `exec.moe_gate_up` and `exec.moe_down` read become integers with a scale per
@@ -98,7 +98,7 @@ def OrderFragmentsPass : Pass<"exec-order-fragments", "mlir::ModuleOp"> {
 }
 
 def CallLibraryPass : Pass<"exec-call-library", "mlir::ModuleOp"> {
-  let summary = "Prefill whole chunks with products of the vendor's library";
+  let summary = "Add prefills that use products of the vendor's library";
   let description = [{
     Every prefill of one sequence gets a second program, `<name>_library`, for
     chunks with the number of rows in the whole pages of the envelope's chunk.
@@ -150,7 +150,7 @@ def PrepareRowsPass : Pass<"exec-prepare-rows", "mlir::ModuleOp"> {
 }
 
 def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
-  let summary = "Pick tokens where their logits are made";
+  let summary = "Fuse picks of tokens into their heads";
   let description = [{
     An `exec.linear` whose result only an `exec.argmax` reads becomes an
     `exec.linear_argmax`, which writes the best logit of each panel and its
@@ -177,7 +177,7 @@ def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
 }
 
 def FuseRopePass : Pass<"exec-fuse-rope", "mlir::ModuleOp"> {
-  let summary = "Rotate heads where they are written anyway";
+  let summary = "Fuse rotations into cache appends and products";
   let description = [{
     The rotation of keys and the appends of the entry with these keys become one
     `exec.rope_append`. The rest of the entry is either values, or a latent
@@ -196,7 +196,7 @@ def FuseRopePass : Pass<"exec-fuse-rope", "mlir::ModuleOp"> {
 }
 
 def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
-  let summary = "Let several workers share a row's positions";
+  let summary = "Split the positions of attention among workers";
   let description = [{
     An `exec.attention` whose positions are divided into splits, and that has
     fewer tasks than there are workers, becomes an `exec.attention_parts` and an
@@ -230,7 +230,7 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
 }
 
 def CompileSamplingPass : Pass<"exec-compile-sampling", "mlir::ModuleOp"> {
-  let summary = "Let the target sample in place of the runtime";
+  let summary = "Replace the runtime's sampling by kernels of the target";
   let description = [{
     Every `exec.sample` becomes a kernel of the target (`compiled`), specialized
     on the vocabulary and on the parts that a builtin of the runtime gets as
@@ -243,7 +243,7 @@ def CompileSamplingPass : Pass<"exec-compile-sampling", "mlir::ModuleOp"> {
 }
 
 def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
-  let summary = "Order the calls of a program so that barriers are few";
+  let summary = "Order the calls of a program to need few barriers";
   let description = [{
     Input: calls in value form. Output: ordered calls and their schedules. A
     stage is a sequence of calls in which no thread waits for another. Calls
@@ -271,7 +271,7 @@ def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
 }
 
 def DeferOutputsPass : Pass<"exec-defer-outputs", "mlir::ModuleOp"> {
-  let summary = "Put what only requests ask for behind all else";
+  let summary = "Move calls that only requests need to the program's end";
   let description = [{
     Calls that only outputs `for` slots or tokens need move to the end of their
     program, after `exec.on_request`, so that they run only if a request has

@@ -1,4 +1,4 @@
-//===- FuseArgmax.cpp - Pick a token where its logits are made ------------===//
+//===- FuseArgmax.cpp - Fuse picks into heads -----------------------------===//
 //
 // A greedy pick needs only the best logit, which the head has in registers.
 // Writing and reading all logits of a large vocabulary is a large part of a

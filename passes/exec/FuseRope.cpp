@@ -1,4 +1,4 @@
-//===- FuseRope.cpp - Rotate where the heads go ---------------------------===//
+//===- FuseRope.cpp - Fuse rotations into other calls ---------------------===//
 //
 // Between projections and attention there are calls with almost no work: heads
 // are rotated into a buffer only to be copied from it. The copying call rotates

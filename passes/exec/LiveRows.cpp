@@ -1,4 +1,4 @@
-//===- LiveRows.cpp - How many rows of calls live -------------------------===//
+//===- LiveRows.cpp - Active rows of calls --------------------------------===//
 //
 // `exec.pack` puts active rows first and counts them, and so does
 // `exec.pack_prompts` with prompt rows. Values computed from packed rows, row

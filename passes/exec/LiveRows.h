@@ -1,4 +1,4 @@
-//===- LiveRows.h - How many rows of calls live -----------------*- C++ -*-===//
+//===- LiveRows.h - Active rows of calls ------------------------*- C++ -*-===//
 
 #ifndef MTP_PASSES_EXEC_LIVEROWS_H
 #define MTP_PASSES_EXEC_LIVEROWS_H

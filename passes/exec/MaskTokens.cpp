@@ -1,4 +1,4 @@
-//===- MaskTokens.cpp - Never pick an id without a token ------------------===//
+//===- MaskTokens.cpp - Mask ids without a token --------------------------===//
 //
 // Models pad their vocabularies, and a padded row of zeros has the logit 0. So
 // an id that the tokenizer does not know could be picked. This pass makes the

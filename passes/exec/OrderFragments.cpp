@@ -1,4 +1,4 @@
-//===- OrderFragments.cpp - Weights in the order of tensor cores ----------===//
+//===- OrderFragments.cpp - Order weights for tensor cores ----------------===//
 //
 // The order is recorded in the layout and in the type of each reference, in
 // which kernels see it.

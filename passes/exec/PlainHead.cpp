@@ -1,4 +1,4 @@
-//===- PlainHead.cpp - The head behind a pick -----------------------------===//
+//===- PlainHead.cpp - The head that a pick reads -------------------------===//
 
 #include "passes/exec/PlainHead.h"
 #include "passes/support/Logits.h"

@@ -1,4 +1,4 @@
-//===- PlainHead.h - The head behind a pick ---------------------*- C++ -*-===//
+//===- PlainHead.h - The head that a pick reads -----------------*- C++ -*-===//
 
 #ifndef MTP_PASSES_EXEC_PLAINHEAD_H
 #define MTP_PASSES_EXEC_PLAINHEAD_H

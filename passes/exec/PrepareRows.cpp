@@ -1,4 +1,4 @@
-//===- PrepareRows.cpp - Rows prepared once for all blocks ----------------===//
+//===- PrepareRows.cpp - Prepare rows once for all blocks -----------------===//
 //
 // Blocks of a product on tensor cores norm and round rows themselves. Each of a
 // product's hundreds of blocks repeats it, at a cost that grows with the rows.

@@ -1,4 +1,4 @@
-//===- QuantizeWeights.cpp - Weights as integers --------------------------===//
+//===- QuantizeWeights.cpp - Quantize weights to integers -----------------===//
 //
 // A weight is quantized if every call that reads it belongs to a family whose
 // kernels support integers (`PackedWeightOpInterface`): products by panels, and

@@ -1,4 +1,4 @@
-//===- SplitAttention.cpp - Positions for idle workers --------------------===//
+//===- SplitAttention.cpp - Split positions among workers -----------------===//
 //
 // A plain step has one attention task per tile of heads, often fewer than there
 // are workers. The longer the context, the longer the idle workers wait. If

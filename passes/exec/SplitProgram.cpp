@@ -1,4 +1,4 @@
-//===- SplitProgram.cpp - Two programs for the parts of a range -----------===//
+//===- SplitProgram.cpp - Split a program's range of n --------------------===//
 
 #include "passes/exec/SplitProgram.h"
 

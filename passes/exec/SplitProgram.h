@@ -1,4 +1,4 @@
-//===- SplitProgram.h - Two programs for the parts of a range ---*- C++ -*-===//
+//===- SplitProgram.h - Split a program's range of n ------------*- C++ -*-===//
 
 #ifndef MTP_PASSES_EXEC_SPLITPROGRAM_H
 #define MTP_PASSES_EXEC_SPLITPROGRAM_H

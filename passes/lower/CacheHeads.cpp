@@ -1,4 +1,4 @@
-//===- CacheHeads.cpp - Among how many heads a cache is divided -----------===//
+//===- CacheHeads.cpp - Heads that divide a cache's entries ---------------===//
 
 #include "passes/lower/CacheHeads.h"
 

@@ -1,4 +1,4 @@
-//===- CacheHeads.h - Among how many heads a cache is divided ---*- C++ -*-===//
+//===- CacheHeads.h - Heads that divide a cache's entries -------*- C++ -*-===//
 
 #ifndef MTP_PASSES_LOWER_CACHEHEADS_H
 #define MTP_PASSES_LOWER_CACHEHEADS_H

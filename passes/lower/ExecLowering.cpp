@@ -1,4 +1,4 @@
-//===- ExecLowering.cpp - From mtp ops to kernel calls --------------------===//
+//===- ExecLowering.cpp - Lower mtp ops to kernel calls -------------------===//
 
 #include "passes/lower/ExecLowering.h"
 #include "passes/support/Envelope.h"

@@ -1,4 +1,4 @@
-//===- ExecLowering.h - From mtp ops to kernel calls ------------*- C++ -*-===//
+//===- ExecLowering.h - Lower mtp ops to kernel calls -----------*- C++ -*-===//
 //
 // Each op has a lowering, registered by family (`add...Lowerings`). The
 // lowerings share the lowered values, row contexts and the resources that calls

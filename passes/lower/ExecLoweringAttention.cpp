@@ -1,4 +1,4 @@
-//===- ExecLoweringAttention.cpp - Kernels of rows and attention ----------===//
+//===- ExecLoweringAttention.cpp - Lower rows and attention ---------------===//
 
 #include "passes/lower/ExecLowering.h"
 #include "passes/support/Envelope.h"

@@ -1,4 +1,4 @@
-//===- ExecLoweringExperts.cpp - Kernels of experts -----------------------===//
+//===- ExecLoweringExperts.cpp - Lower experts ----------------------------===//
 
 #include "passes/lower/ExecLowering.h"
 

@@ -1,4 +1,4 @@
-//===- ExecLoweringProducts.cpp - Kernels of projections ------------------===//
+//===- ExecLoweringProducts.cpp - Lower projections -----------------------===//
 
 #include "passes/lower/ExecLowering.h"
 

@@ -1,4 +1,4 @@
-//===- ExecLoweringRecurrence.cpp - Kernels of recurrent layers -----------===//
+//===- ExecLoweringRecurrence.cpp - Lower recurrent layers ----------------===//
 //
 // A slot has three states per layer. `memory` is the recurrent state. `kept`
 // holds the keys and updates of the rows that the slot ran last. `rows` holds

@@ -1,4 +1,4 @@
-//===- ExecLoweringRound.cpp - Kernels of states and rows of programs -----===//
+//===- ExecLoweringRound.cpp - Lower states and rows of programs ----------===//
 
 #include "passes/lower/ExecLowering.h"
 #include "passes/support/RoundStates.h"

@@ -1,4 +1,4 @@
-//===- ExecLoweringRows.cpp - Kernels of what goes row by row -------------===//
+//===- ExecLoweringRows.cpp - Lower row-wise ops --------------------------===//
 
 #include "passes/lower/ExecLowering.h"
 

@@ -1,4 +1,4 @@
-//===- ExecLoweringSample.cpp - Kernels that pick tokens ------------------===//
+//===- ExecLoweringSample.cpp - Lower picks of tokens ---------------------===//
 
 #include "passes/lower/ExecLowering.h"
 #include "passes/support/DraftTokens.h"

@@ -1,4 +1,4 @@
-//===- ExecLoweringVocabulary.cpp - Kernels over rows of logits -----------===//
+//===- ExecLoweringVocabulary.cpp - Lower ops on rows of logits -----------===//
 
 #include "dialects/MTP/IR/RuleAttrs.h"
 #include "passes/lower/ExecLowering.h"

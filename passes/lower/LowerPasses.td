@@ -35,7 +35,7 @@ def SpecializeShapesPass : Pass<"mtp-specialize-shapes", "mlir::ModuleOp"> {
 }
 
 def SinkUnpackPass : Pass<"mtp-sink-unpack", "mlir::ModuleOp"> {
-  let summary = "Unpack rows behind work over a vocabulary, not before it";
+  let summary = "Unpack rows after work over a vocabulary, not before it";
   let description = [{
     A rule in code sees all rows of a slot's window. Computations on logits row
     by row (sums, distributions, the best columns) move to the packed rows, so

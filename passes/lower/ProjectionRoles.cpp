@@ -1,4 +1,4 @@
-//===- ProjectionRoles.cpp - Which projections are heads ------------------===//
+//===- ProjectionRoles.cpp - Find heads and routers -----------------------===//
 //
 // A handwritten model need not state the roles of its projections. Here the
 // roles are found by tracing back from chosen experts, picked tokens and logits

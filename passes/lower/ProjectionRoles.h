@@ -1,4 +1,4 @@
-//===- ProjectionRoles.h - Which projections are heads ----------*- C++ -*-===//
+//===- ProjectionRoles.h - Find heads and routers ---------------*- C++ -*-===//
 
 #ifndef MTP_PASSES_LOWER_PROJECTIONROLES_H
 #define MTP_PASSES_LOWER_PROJECTIONROLES_H

@@ -1,4 +1,4 @@
-//===- SinkUnpack.cpp - Unpack rows behind row-wise ops -------------------===//
+//===- SinkUnpack.cpp - Unpack rows after row-wise ops --------------------===//
 //
 // f(unpack(x)) = unpack(f(x)) for every op f that treats rows one by one,
 // except for padding rows, whose values are unspecified. Rows in groups are

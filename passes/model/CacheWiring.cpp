@@ -1,4 +1,4 @@
-//===- CacheWiring.cpp - Check who uses which cache layer -----------------===//
+//===- CacheWiring.cpp - Check the uses of cache layers -------------------===//
 //
 // Walks from the round through all applications, as inlining would, and keeps
 // track of the cache and layer that apply at each point.

@@ -1,4 +1,4 @@
-//===- FuseNormLinear.cpp - Normalise inside projections ------------------===//
+//===- FuseNormLinear.cpp - Fuse norms into projections -------------------===//
 //
 // A projection reads its whole row anyway, so it can compute the row's norm on
 // the way, and the normalized row never goes to memory. Each of several readers

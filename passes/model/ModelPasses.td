@@ -41,7 +41,7 @@ def VerifyWiringPass : Pass<"mtp-verify-wiring", "mlir::ModuleOp"> {
 }
 
 def VerifyEntriesPass : Pass<"mtp-verify-entries", "mlir::ModuleOp"> {
-  let summary = "Check that layers which several rows use hold true entries";
+  let summary = "Check that shared cache layers hold valid entries";
   let description = [{
     Input: a module whose functions are inlined. Several ops may use a layer of
     a cache, one after the other, for example a drafter that steps. The pass
@@ -109,7 +109,7 @@ def FuseConcatProjectionPass
 }
 
 def FuseProjectionsPass : Pass<"mtp-fuse-projections", "mlir::ModuleOp"> {
-  let summary = "Merge projections with their siblings and what follows them";
+  let summary = "Merge projections with siblings and with following ops";
   let description = [{
     - SwiGLU of two projections of one value becomes one projection.
     - Projections of one value (q, k and v; MLA's q_a and kv_a) become one, with
@@ -127,7 +127,7 @@ def FuseProjectionsPass : Pass<"mtp-fuse-projections", "mlir::ModuleOp"> {
 }
 
 def FuseNormLinearPass : Pass<"mtp-fuse-norm-linear", "mlir::ModuleOp"> {
-  let summary = "Normalise inside the projections that follow";
+  let summary = "Fuse norms into the projections that follow";
   let description = [{
     Moves an ungrouped `mtp.rms_norm` that only projections read into these
     projections.

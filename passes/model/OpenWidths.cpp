@@ -1,4 +1,4 @@
-//===- OpenWidths.cpp - Functions of any width ----------------------------===//
+//===- OpenWidths.cpp - Infer widths of inlined functions -----------------===//
 //
 // A private function may leave widths open (tensor<?x?xf32>). After inlining,
 // its operands have widths, and the widths of its results follow. Ops are

@@ -1,4 +1,4 @@
-//===- OpenWidths.h - Functions of any width --------------------*- C++ -*-===//
+//===- OpenWidths.h - Infer widths of inlined functions ---------*- C++ -*-===//
 
 #ifndef MTP_PASSES_MODEL_OPENWIDTHS_H
 #define MTP_PASSES_MODEL_OPENWIDTHS_H

@@ -1,4 +1,4 @@
-//===- RecurrenceUses.cpp - What runs recurrent layers --------------------===//
+//===- RecurrenceUses.cpp - Check uses of recurrent layers ----------------===//
 //
 // A recurrent state is valid at one position: after the last rows that its slot
 // ran. Running other rows, or some rows twice, would corrupt it. So the

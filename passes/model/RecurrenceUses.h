@@ -1,4 +1,4 @@
-//===- RecurrenceUses.h - What runs recurrent layers ------------*- C++ -*-===//
+//===- RecurrenceUses.h - Check uses of recurrent layers --------*- C++ -*-===//
 
 #ifndef MTP_PASSES_MODEL_RECURRENCEUSES_H
 #define MTP_PASSES_MODEL_RECURRENCEUSES_H

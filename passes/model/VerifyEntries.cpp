@@ -1,4 +1,4 @@
-//===- VerifyEntries.cpp - Check what layers of several uses hold ---------===//
+//===- VerifyEntries.cpp - Check entries of shared cache layers -----------===//
 //
 // Entries are a function of tokens and rows if the ops that make keys and
 // values are. So two attentions write equal entries if these ops are equal,

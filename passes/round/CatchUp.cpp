@@ -1,9 +1,9 @@
-//===- CatchUp.cpp - What refreshes a drafter that fell behind ------------===//
+//===- CatchUp.cpp - Refresh drafters that missed rounds ------------------===//
 //
-// Rounds without drafts, or with fewer than a drafter has modules, leave its
-// caches behind. What a prefill does for the drafter makes up for them: it
-// takes tokens, which the host knows, and the target's hidden states, which the
-// commits keep. All else that a prefill does is taken out.
+// Rounds without drafts, or with fewer drafts than a drafter has modules, leave
+// gaps in its caches. A catch-up fills them like a prefill: it takes tokens,
+// which the host knows, and the target's hidden states, which the commits keep.
+// Everything else in the copied prefill is erased.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// Warns that there will be none, because of `op`.
+/// Warns that there is no catch-up, because of `op`.
 static LogicalResult warn(PrefillOp prefill, Operation *op, const Twine &what) {
   InFlightDiagnostic diag =
       prefill.emitWarning("a drafter that falls behind cannot be refreshed, "
@@ -24,7 +24,7 @@ static LogicalResult warn(PrefillOp prefill, Operation *op, const Twine &what) {
   return failure();
 }
 
-/// Takes out what goes to the host and to the next round.
+/// Erases outputs to the host and to the next round.
 static LogicalResult eraseCommit(PrefillOp prefill, Block &body) {
   for (auto output : llvm::to_vector(body.getOps<OutputOp>()))
     output.erase();
@@ -38,15 +38,15 @@ static LogicalResult eraseCommit(PrefillOp prefill, Block &body) {
   return success();
 }
 
-/// What nobody reads any more. A draft operation reads hidden states without
-/// naming them.
+/// Erases ops without users. Hidden states are kept: a draft operation reads
+/// them without naming them.
 static void eraseDead(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (!isa<RecentHiddenOp>(op) && isOpTriviallyDead(&op))
       op.erase();
 }
 
-/// Takes the target out, of which the drafter gets `recent`.
+/// Erases the target and gives its hidden states, `recent`, to the drafter.
 static LogicalResult eraseTarget(PrefillOp prefill, Block &body,
                                  RecentHiddenOp recent) {
   for (auto verify : llvm::to_vector(body.getOps<VerifyOp>())) {
@@ -61,8 +61,8 @@ static LogicalResult eraseTarget(PrefillOp prefill, Block &body,
   return success();
 }
 
-/// Whether `op` does the same once more. What a body stores, and what a state
-/// had when the prompt was read, would not be.
+/// Returns whether running `op` again has the same effect. That does not hold
+/// for stores of a body, nor for reads of a state that has changed since.
 static bool mayRepeat(Operation *op) {
   return isMemoryEffectFree(op) ||
          isa<DraftChainOp, DraftTreeOp, DraftHeadsOp, RecentHiddenOp,
@@ -70,7 +70,7 @@ static bool mayRepeat(Operation *op) {
              CacheAppendOp>(op);
 }
 
-/// The places ahead at which the drafter reads tokens.
+/// Returns the number of places ahead at which the drafter reads tokens.
 static int64_t placesAheadOf(Block &body) {
   int64_t ahead = 0;
   for (Operation &op : body)
@@ -91,7 +91,7 @@ static int64_t placesAheadOf(Block &body) {
 
 static bool makesEntries(Block &body) {
   return llvm::any_of(body, [](Operation &op) {
-    // Heads have entries if they are layers.
+    // Heads have cache entries only if they are layers.
     if (isa<DraftHeadsOp>(op))
       return op
           .walk([](Operation *inner) {
@@ -105,8 +105,8 @@ static bool makesEntries(Block &body) {
   });
 }
 
-/// What of the copy is for the drafter; fails where there is nothing, or where
-/// it cannot be told.
+/// Keeps only the ops of the copy that the drafter needs. Fails if there are
+/// none, or if they cannot be determined.
 static LogicalResult keepDrafter(PrefillOp prefill, RecentHiddenOp recent,
                                  CommitOp commit) {
   Block &body = prefill.getBodyRegion().front();
@@ -136,7 +136,7 @@ LogicalResult mlir::mtp::makeCatchUp(PrefillOp prefill, int64_t rows) {
   CommitOp commit = *commits.begin();
   Type type = commit.getHidden().getType();
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
-  // Of how many positions is said below.
+  // The number of positions is set below.
   prefill.setCatchUp(1);
   auto recent = RecentHiddenOp::create(builder, commit.getLoc(), type);
   if (failed(keepDrafter(prefill, recent, commit))) {
@@ -146,7 +146,7 @@ LogicalResult mlir::mtp::makeCatchUp(PrefillOp prefill, int64_t rows) {
   int64_t ahead = placesAheadOf(body);
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   if (ahead == 0) {
-    // Tokens are all that it takes, and the host knows them all.
+    // The drafter needs only tokens, and the host knows all of them.
     recent.erase();
     prefill.setCatchUp(envelope.getMaxContext());
     return success();
@@ -155,8 +155,8 @@ LogicalResult mlir::mtp::makeCatchUp(PrefillOp prefill, int64_t rows) {
     return other->emitError("expected a name other than '")
            << states::kRecentHidden
            << "', as commits keep hidden states under it for catch_up_rows";
-  // The rows of the tokens that it fell behind, those in front of them whose
-  // modules read as far, and those behind them that the last round accepted.
+  // The rows of the missed tokens, the rows before them that later modules
+  // read, and the rows after them that the last round accepted.
   int64_t kept = rows + ahead + envelope.getMaxK();
   declareRecent(module, widthOf(recent), kept, ahead);
   prefill.setCatchUp(kept);

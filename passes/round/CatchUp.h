@@ -1,4 +1,4 @@
-//===- CatchUp.h - What refreshes a drafter that fell behind ----*- C++ -*-===//
+//===- CatchUp.h - Refresh drafters that missed rounds ----------*- C++ -*-===//
 
 #ifndef MTP_PASSES_ROUND_CATCHUP_H
 #define MTP_PASSES_ROUND_CATCHUP_H
@@ -7,12 +7,12 @@
 
 namespace mlir::mtp {
 
-/// Makes of a copy of a drafting prefill, `prefill`, the one that does for a
-/// drafter alone what it does for a prompt: over rows that rounds have
-/// verified, of hidden states that commits have kept. Declares the state that
-/// has these, which reaches `rows` tokens back. Erases the copy where the
-/// method has no drafter with a cache, and with a warning where its drafter
-/// takes more than the target's hidden states.
+/// Turns `prefill`, a copy of a drafting prefill, into a catch-up. It runs only
+/// the drafter, over rows that rounds have verified, on hidden states that
+/// commits have kept. Declares the state with these hidden states, which
+/// reaches `rows` tokens back. Erases the copy if the method has no drafter
+/// with a cache. Erases it with a warning if the drafter takes more than the
+/// target's hidden states.
 LogicalResult makeCatchUp(PrefillOp prefill, int64_t rows);
 
 } // namespace mlir::mtp

@@ -1,9 +1,8 @@
-//===- CheckUpkeep.cpp - What rounds keep in vain, or lose ----------------===//
+//===- CheckUpkeep.cpp - Warn of lost and unused states -------------------===//
 //
-// Of this only an output that nobody knows is wrong by the rules, and none of
-// the rest shows but in acceptance, in memory, or where a sequence is
-// preempted. Rounds and prefills are compared when every access is written out:
-// what the expansions wrote counts, too.
+// Only an unknown output is an error. The other findings show only in
+// acceptance, in memory, or after a preemption. The pass compares rounds and
+// prefills after expansion, so accesses that expansions wrote count, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,25 +40,26 @@ private:
   void checkCache(CacheOp cache);
   void checkUses(Operation *symbol, llvm::StringRef what);
 
-  /// Who reads and writes a state.
+  /// The ops that read and write a state.
   struct Accesses {
     Operation *read = nullptr, *write = nullptr;
     Operation *prefillWrite = nullptr;
-    /// Of a round that writes it, what reads what one before may have left.
+    /// In a round that writes the state, a read of a value that an earlier
+    /// round may have left.
     Operation *carried = nullptr;
   };
   llvm::StringMap<Accesses> states;
-  /// Of the program that is visited: what has written a state so far, and who
-  /// first read what no such op is sure to have written.
+  /// For the visited program: the writes of each state so far, and the first
+  /// read that is not certain to follow a write.
   llvm::StringMap<SmallVector<Operation *>> written;
   llvm::StringMap<Operation *> found;
-  /// Outputs that were reported; a round has one for each k.
+  /// Reported outputs. A round has one per k.
   llvm::DenseSet<Location> reported;
   bool hasFailed = false;
-  /// Layers of a cache that rounds with drafts read, and who does it.
+  /// Layers of a cache that rounds with drafts read, with the reading op.
   llvm::MapVector<std::pair<StringRef, int64_t>, Operation *> readLayers;
   llvm::DenseSet<std::pair<StringRef, int64_t>> filledLayers;
-  /// Likewise, of programs of k = 0 alone.
+  /// The layers for programs of k = 0 only.
   llvm::MapVector<std::pair<StringRef, int64_t>, Operation *> readWithoutDrafts;
   llvm::DenseSet<std::pair<StringRef, int64_t>> filledWithoutDrafts;
 };
@@ -71,15 +71,17 @@ InFlightDiagnostic CheckUpkeepPass::warn(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What programs do
+// Accesses of programs
 //===----------------------------------------------------------------------===//
 
-/// Whether what reads a state behind `write` finds what `write` left there.
+/// Returns whether `read`, which comes after `write`, is certain to find the
+/// value of `write`.
 ///
-/// A branch that need not be taken is sure of nothing, and nor is a loop, which
-/// may have no turns. Of an array a loop is taken to write all that is read:
-/// which elements those are is only known where the program runs. But no round
-/// writes an array with an element for each position of a context.
+/// A branch that may not be taken is not certain to write, and neither is a
+/// loop, which may have no iterations. A loop over an array is assumed to write
+/// all elements that are read, since the indices are known only at run time.
+/// However, no round writes a whole array with an element per position of a
+/// context.
 static bool isSureToWrite(Operation *write, Operation *read) {
   auto name = write->getAttrOfType<FlatSymbolRefAttr>("state");
   auto state =
@@ -141,8 +143,8 @@ void CheckUpkeepPass::checkOutput(OutputOp op) {
       << op.getName() << "'";
 }
 
-/// An attention appends what it reads; appends and moves alone read nothing
-/// that a round would miss.
+/// Notes a use of a cache layer. An attention appends the entries that it
+/// reads. Appends and moves alone read nothing that a round would miss.
 void CheckUpkeepPass::noteCache(Operation *op, bool isRound, bool hasDrafts) {
   auto cache = op->getAttrOfType<FlatSymbolRefAttr>("cache");
   auto layer = op->getAttrOfType<IntegerAttr>("layer");
@@ -176,7 +178,8 @@ void CheckUpkeepPass::visit(Operation *program) {
     else if (auto output = dyn_cast<OutputOp>(op))
       checkOutput(output);
   });
-  // A session has rounds of one k: what one leaves the next one reads.
+  // A session runs rounds of one k: a round reads values that the one before
+  // left.
   if (round)
     for (auto &[name, reader] : found)
       if (written.contains(name))
@@ -184,12 +187,12 @@ void CheckUpkeepPass::visit(Operation *program) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is said of it
+// Diagnostics
 //===----------------------------------------------------------------------===//
 
 void CheckUpkeepPass::checkState(StateOp state) {
   StringRef name = state.getSymName();
-  // What the expansions declared has the module's location.
+  // States that expansions declared have the module's location.
   if (isHostState(name) || state.getLoc() == getOperation().getLoc())
     return;
   Accesses accesses = states.lookup(name);
@@ -232,8 +235,8 @@ void CheckUpkeepPass::checkState(StateOp state) {
   diag.attachNote(accesses.write->getLoc()) << "written here";
 }
 
-/// A drafter that is written in core ops runs in rounds without drafts, too,
-/// unless the module says that it drafts.
+/// Checks layers read at k = 0. A drafter in core ops also runs in rounds
+/// without drafts, unless the module declares that it drafts.
 void CheckUpkeepPass::checkDraftersAlone(CacheOp cache) {
   for (auto &[key, op] : readWithoutDrafts) {
     if (key.first != cache.getSymName() || filledWithoutDrafts.contains(key) ||

@@ -1,8 +1,8 @@
-//===- CloneCaptures.cpp - What clones read of their old place ------------===//
+//===- CloneCaptures.cpp - Clone captured values --------------------------===//
 //
-// A region of a round sees all values above it. Who clones its ops elsewhere
-// takes these along: every operand is looked at, whatever op has it and however
-// deep that stands.
+// A region of a round may use all values above it. Code that clones its ops
+// elsewhere clones these values, too. Every operand is checked, at any nesting
+// depth.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// Calls `visit` for each operand at or below `root` that is made in `from`.
+/// Calls `visit` for each operand at or below `root` that is defined in `from`.
 static LogicalResult
 forCaptures(Operation *root, Block &from,
             llvm::function_ref<LogicalResult(OpOperand &)> visit) {
@@ -26,8 +26,8 @@ forCaptures(Operation *root, Block &from,
   return failure(result.wasInterrupted());
 }
 
-/// The ops of `from` that `user` wants and `mapping` does not have, those that
-/// are read before those that read them.
+/// Returns the ops of `from` that `user` needs and that `mapping` lacks, each
+/// op after its operands.
 static FailureOr<SmallVector<Operation *>> findMissing(Operation &user,
                                                        Block &from,
                                                        const IRMapping &mapping,

@@ -1,4 +1,4 @@
-//===- CloneCaptures.h - What clones read of their old place ----*- C++ -*-===//
+//===- CloneCaptures.h - Clone captured values ------------------*- C++ -*-===//
 
 #ifndef MTP_PASSES_ROUND_CLONECAPTURES_H
 #define MTP_PASSES_ROUND_CLONECAPTURES_H
@@ -8,14 +8,14 @@
 
 namespace mlir::mtp {
 
-/// Says whether `made`, an op of the old place that `user` reads, means the
-/// same in the new one; reports what does not.
+/// Returns whether `made`, an op of the old place that `user` reads, has the
+/// same meaning in the new place; reports an error if not.
 using MayClone =
     llvm::function_ref<LogicalResult(Operation *user, Operation *made)>;
 
-/// Ops of `body` were cloned out of `from`, or out of regions in it. What they
-/// and the regions in them read of `from`, and `mapping` does not have, is
-/// cloned in front of them, with all that it reads in turn. Afterwards nothing
+/// Clones captured values of the ops in `body`, which were cloned out of `from`
+/// or out of regions in it. Values of `from` that they use and that `mapping`
+/// lacks are cloned before them, with their operands in turn. Afterwards no op
 /// in `body` refers to `from`.
 LogicalResult cloneCaptures(Block &body, Block &from, IRMapping &mapping,
                             MayClone mayClone);

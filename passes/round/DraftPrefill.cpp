@@ -1,4 +1,4 @@
-//===- DraftPrefill.cpp - What a prefill does for the drafter -------------===//
+//===- DraftPrefill.cpp - Fill drafters' caches in a prefill --------------===//
 
 #include "passes/round/DraftPrefill.h"
 #include "passes/round/RoundExpansion.h"
@@ -9,8 +9,8 @@ using namespace mlir;
 using namespace mlir::mtp;
 using Predicate = SlotBody::Predicate;
 
-/// Of the prompt's row that module - 1 leaves for the first round, the index
-/// among the chunk's rows; -1 where another chunk has it.
+/// Returns the index, among the chunk's rows, of the prompt row that module - 1
+/// leaves for the first round; -1 if another chunk has it.
 static Value carriedRow(Expansion &e, int64_t module) {
   useState(e.module, states::kSequences);
   SlotBody body(e.builder, e.loc, "carried_rows", e.slots());
@@ -34,8 +34,8 @@ void mlir::mtp::keepCarry(Expansion &e, int64_t module, Value handedOn) {
                        e.slots());
 }
 
-/// The target's hidden states of the rows that `op` of a prefill is for; null
-/// in a catch-up of a drafter that needs none.
+/// Returns the target's hidden states of the rows of `op` in a prefill; null in
+/// a catch-up of a drafter that needs none.
 static FailureOr<Value> findHidden(Operation *op) {
   Block *block = op->getBlock();
   auto recents = block->getOps<RecentHiddenOp>();
@@ -83,7 +83,7 @@ LogicalResult mlir::mtp::expandDraftPrefill(Operation *op,
 // Drafters in core ops
 //===----------------------------------------------------------------------===//
 
-/// The rows of whose op there are entries of a cache then; null if it makes
+/// Returns the rows for which an op writes cache entries; null if it writes
 /// none.
 static Value rowsOfEntries(Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
@@ -93,8 +93,8 @@ static Value rowsOfEntries(Operation *op) {
 }
 
 namespace {
-/// Finds the ops of the region that a refresh stands in which make entries of
-/// its rows, and of those of modules behind it, and what these are made of.
+/// Finds the ops in a refresh's region that write cache entries for its rows
+/// and for rows of later modules, and the ops that these need.
 class Run {
 public:
   explicit Run(RefreshOp refresh) : refresh(refresh) {}
@@ -115,8 +115,8 @@ private:
 };
 } // namespace
 
-/// Goes on with what `op` is made of. Of a module's rows those of nodes are not
-/// a prompt's.
+/// Continues with the operands of `op`. Rows of nodes of a module do not occur
+/// in a prompt.
 void Run::follow(Operation *op) {
   auto later = dyn_cast<RefreshModuleOp>(op);
   ValueRange operands = op->getOperands();
@@ -154,7 +154,7 @@ FailureOr<llvm::SetVector<Operation *>> Run::find() {
   return std::move(run);
 }
 
-/// What a module behind the first runs over in a prompt.
+/// Clones the rows of a later module for a prompt.
 static void cloneLater(RefreshModuleOp op, OpBuilder &builder,
                        IRMapping &mapping) {
   Operation *copy = RefreshModuleOp::create(
@@ -166,7 +166,8 @@ static void cloneLater(RefreshModuleOp op, OpBuilder &builder,
 LogicalResult mlir::mtp::cloneRefreshes(DraftRegionOp draft, Value hidden,
                                         OpBuilder &builder,
                                         const IRMapping &mapping) {
-  // Which of several a module's rows go on from nothing says.
+  // With several refreshes it would be unclear from which one a module
+  // continues.
   auto refreshes = draft.getBody()->getOps<RefreshOp>();
   auto modules = draft.getBody()->getOps<RefreshModuleOp>();
   if (int64_t count = std::distance(refreshes.begin(), refreshes.end());

@@ -1,4 +1,4 @@
-//===- DraftPrefill.h - What a prefill does for the drafter -----*- C++ -*-===//
+//===- DraftPrefill.h - Fill drafters' caches in a prefill ------*- C++ -*-===//
 
 #ifndef MTP_PASSES_ROUND_DRAFTPREFILL_H
 #define MTP_PASSES_ROUND_DRAFTPREFILL_H
@@ -9,21 +9,23 @@
 
 namespace mlir::mtp {
 
-/// Replaces a draft operation of these steps in a prefill: the modules' caches
-/// are filled. Module d runs over the rows whose token d places on belongs to
-/// the prompt; the first round has the rows after those, and needs the hidden
-/// state before them. A step that takes none runs over all rows.
+/// Replaces a draft operation with these steps in a prefill by runs that fill
+/// the modules' caches. Module d runs over the rows for which the token d
+/// places ahead belongs to the prompt. The first round runs the rows after
+/// those, and needs the hidden state before them. A step without hidden states
+/// runs over all rows.
 LogicalResult expandDraftPrefill(Operation *op, ArrayRef<Region *> steps,
                                  Region *input = nullptr);
 
-/// Keeps for the first round what module - 1 hands on in front of its window,
-/// of a chunk's rows.
+/// Keeps for the first round the hidden state from module - 1 before its
+/// window, taken from a chunk's rows.
 void keepCarry(Expansion &e, int64_t module, Value handedOn);
 
-/// Writes what a drafter in core ops does with a prompt: what attends with the
-/// rows that an mtp.refresh of `draft` gives, and an mtp.refresh_module behind
-/// it, and what that is made of, over the chunk's rows. `hidden` are the
-/// target's hidden states of these. `mapping` has what was cloned already.
+/// Writes the run of a drafter in core ops over the chunk's rows. The run
+/// includes the attentions on rows of an mtp.refresh of `draft` and of an
+/// mtp.refresh_module after it, with the ops that these need. `hidden` are the
+/// target's hidden states of the rows. `mapping` holds the ops that were cloned
+/// already.
 LogicalResult cloneRefreshes(DraftRegionOp draft, Value hidden,
                              OpBuilder &builder, const IRMapping &mapping);
 

@@ -1,11 +1,11 @@
 //===- EndingChain.cpp - Chains that end slot by slot ---------------------===//
 //
-// The modules run over all true rows whatever is drafted, so that their caches
-// have no gaps: only rows that a draft leads to may be dead, and the next round
-// runs over these again. What is left out are the head on the anchor's row, the
-// pick, and the rows of deeper steps. They are packed step by step: slots that
-// want a draft wanted the one before, so a step finds its inputs among the
-// packed rows of the last one.
+// The modules run over all committed rows, whether or not a slot drafts, so
+// that their caches have no gaps. Only rows after a draft may be padding, and
+// the next round runs these rows again. Skipped are the head on the anchor's
+// row, the pick, and the rows of deeper steps. They are packed step by step.
+// Slots that want a draft wanted the one before, so a step finds its inputs
+// among the packed rows of the last step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mlir::mtp;
 using Predicate = SlotBody::Predicate;
 
-/// Whether steps, and the picks behind them, may be of packed rows.
+/// Returns whether steps, and the picks after them, may run on packed rows.
 static bool mayPack(Expansion &e, DraftChainOp op, Region &step) {
   auto accepts = op->getBlock()->getOps<AcceptOp>();
   return !e.picksByRow() && goesByRows(step) &&
@@ -28,17 +28,17 @@ static bool mayPack(Expansion &e, DraftChainOp op, Region &step) {
 }
 
 namespace {
-/// What a draft is picked from: a row of each slot, or of packed ones the first
-/// that live.
+/// The rows from which a draft is picked: one per slot, or packed rows of which
+/// the first ones are active.
 struct DraftRows {
   Value logits, hidden;
   /// The rows that will verify the drafts.
   Value verifying;
-  /// Null where rows are not packed.
+  /// Null if rows are not packed.
   PackOp pack;
 };
 
-/// What was picked of these rows.
+/// The picks of these rows.
 struct Picked {
   Value tokens;
   /// The logarithms of their probabilities, or null.
@@ -77,21 +77,22 @@ private:
   SmallVector<Region *> steps;
   int64_t k, modules;
   Refresh refresh;
-  /// Whether what is computed row by row may be of packed rows.
+  /// Whether computations row by row may run on packed rows.
   bool packs;
-  /// Whether the host may have slots draft less.
+  /// Whether the host may make slots draft less.
   bool isHosts = false;
 
-  /// So far, of each slot, -1 from the first on that it does not want.
+  /// The drafts so far, per slot; -1 from the first unwanted draft on.
   SmallVector<Value> drafts;
   SmallVector<std::pair<Value, int64_t>> draftLogits;
-  /// Of the next draft the position that verifies it, and behind the modules
-  /// that of the step's row and its token; -1 where a slot does not want it.
+  /// The position that verifies the next draft. After the modules also the
+  /// position of the step's row and its token. -1 if the slot does not want the
+  /// draft.
   Value verified, stepped, token;
-  /// Of the last draft.
+  /// The rows of the last draft.
   DraftRows last;
   Value lastPicks;
-  /// What the last module handed on.
+  /// The hidden states that the last module handed on.
   Value handedOn;
 };
 } // namespace
@@ -101,7 +102,7 @@ bool mlir::mtp::mayEnd(DraftChainOp op) {
          hasState(op->getParentOfType<ModuleOp>(), states::kWantK);
 }
 
-/// All drafts so far, of each slot.
+/// Returns all drafts so far, per slot.
 Value ChainWriter::sideBySide() {
   SlotBody body(e.builder, e.loc, "drafts", e.slots(), drafts);
   SmallVector<Value> own;
@@ -110,14 +111,15 @@ Value ChainWriter::sideBySide() {
   return body.yield(body.vector(own)).front();
 }
 
-/// What the last rows have, a row for each slot.
+/// Returns `x`, computed for the last rows, with one row per slot.
 Value ChainWriter::inWindow(Value x) {
   return last.pack ? UnpackOp::create(e.builder, e.loc, x.getType(), x,
                                       last.pack.getPlaces())
                    : x;
 }
 
-/// What is known before the first draft. A slot that does not run wants none.
+/// Writes the positions that are known before the first draft. A slot that does
+/// not run wants no drafts.
 void ChainWriter::writeFirst() {
   useState(e.module, states::kLoop);
   auto first = [&](SlotBody &body, Value n) -> SmallVector<Value> {
@@ -130,7 +132,7 @@ void ChainWriter::writeFirst() {
   verified = refresh.writePlaces(first).front();
 }
 
-/// Runs module d over its rows, and takes the anchor's.
+/// Runs module d over its rows and takes the anchor's row.
 DraftRows ChainWriter::refreshModule(int64_t d) {
   ModuleOutputs out = refresh.run(d, handedOn, drafts, /*mayEnd=*/true);
   handedOn = out.hidden;
@@ -148,7 +150,8 @@ DraftRows ChainWriter::refreshModule(int64_t d) {
   return rows;
 }
 
-/// The rows that verify what packed rows of a step draft, at other positions.
+/// Returns the rows that verify the drafts of a step's packed rows; their
+/// positions differ from the step's.
 Value ChainWriter::verifyingRows(PackOp pack) {
   int64_t ahead = modules + refresh.takesHidden() - 1;
   if (ahead == 0)
@@ -164,13 +167,13 @@ Value ChainWriter::verifyingRows(PackOp pack) {
       slots, body.yield(body.select(lives, body.add(own, ahead), own)).front());
 }
 
-/// Runs the last module on.
+/// Runs the last module again.
 DraftRows ChainWriter::runStep(int64_t d) {
   Value rows = e.makeRows(e.slots(), stepped);
   DraftRows next;
   Value tokens = token, hidden = last.hidden;
   if (packs) {
-    // Where the inputs are among the rows of the draft before.
+    // The indices of the inputs among the rows of the draft before.
     next.pack = PackOp::create(e.builder, e.loc, rows, last.pack.getPlaces());
     Value index = next.pack.getPackedTokens();
     rows = next.pack.getPacked();
@@ -207,8 +210,8 @@ FailureOr<Picked> ChainWriter::pick(int64_t d) {
   return Picked{e.byRow(top->getBest()), top->getLogs()};
 }
 
-/// Keeps draft d where it is wanted and likely enough, and says who wants the
-/// next one.
+/// Keeps draft d of each slot that wants it if it is likely enough, and
+/// determines which slots want the next draft.
 void ChainWriter::writeDraft(int64_t d, const Picked &picked) {
   SmallVector<Value> inputs{verified, inWindow(picked.tokens)};
   if (picked.logs)
@@ -228,7 +231,8 @@ void ChainWriter::writeDraft(int64_t d, const Picked &picked) {
     if (Value limit = loadLimit(body))
       wants = body.both(lives, body.compare(Predicate::sgt, limit, d));
     values.push_back(body.select(wants, body.add(at, 1), none));
-    // A module's hidden state is behind the token that it is made with.
+    // A step's row has the position of its hidden state, one before its
+    // token's.
     int64_t ahead = 2 - modules - refresh.takesHidden();
     if (isStep)
       values.append({body.select(wants, body.add(at, ahead), none),

@@ -1,9 +1,9 @@
 //===- EndingChain.h - Chains that end slot by slot -------------*- C++ -*-===//
 //
-// Where a slot's drafts may be fewer than its round's, because their
-// probability is low (`p_min`), the program wants fewer (`want_k`) or the host
-// does, nothing is computed of those that it does not want: rows of a step that
-// it does not want are dead, and the others are packed.
+// A slot may end its drafts before the round's k: because a draft's probability
+// is low (`p_min`), or because the program (`want_k`) or the host wants fewer.
+// Unwanted drafts are not computed: rows of steps that a slot does not want are
+// padding rows, and the others are packed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,11 +14,11 @@
 
 namespace mlir::mtp {
 
-/// Whether the slots of a chain may end it.
+/// Returns whether the slots of a chain may end it.
 bool mayEnd(DraftChainOp op);
 
-/// Writes in a round what such a chain does, and returns the values of its
-/// results; those of draft logits that nobody reads are null.
+/// Writes such a chain in a round and returns the values of its results. Draft
+/// logits without readers are null.
 FailureOr<SmallVector<Value>> writeEndingChain(DraftChainOp op, Region *input);
 
 } // namespace mlir::mtp

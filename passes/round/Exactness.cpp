@@ -1,4 +1,4 @@
-//===- Exactness.cpp - Is output that of k = 0? ---------------------------===//
+//===- Exactness.cpp - Does output equal that of k = 0? -------------------===//
 //
 // An exact mtp.accept keeps the drafts that equal the target's picks. So output
 // equals the output of k = 0 if a row's pick is the same in every round that
@@ -29,12 +29,12 @@ using namespace mlir::mtp;
 
 namespace {
 
-/// Quantities that a number, or a row of numbers, depends on.
+/// Quantities on which a number, or a row of numbers, depends.
 enum Trait : unsigned {
   kNone = 0,
-  /// A state that may be another one in each round.
+  /// A state that may differ from round to round.
   kByRound = 1,
-  /// The place of a row among those that a round verifies.
+  /// The index of a row among the rows that a round verifies.
   kByPlace = 2,
   /// The text up to a row.
   kByText = 4,
@@ -55,7 +55,8 @@ public:
         awaitsHost(
             !program->getRegion(0).front().getOps<AwaitHostOp>().empty()) {}
 
-  /// Finds a dependence of the picks of `accept` on the round, if there is one.
+  /// Returns a dependence of the picks of `accept` on the round, if there is
+  /// one.
   std::optional<Doubt> find(AcceptOp accept);
 
 private:
@@ -104,7 +105,8 @@ private:
 // States
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` is made of nothing but constants and the state of this name.
+/// Returns whether `value` is computed only from constants and the state of
+/// this name.
 static bool isMadeOfItself(Value value, StringAttr name, bool &reads) {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -121,7 +123,7 @@ static bool isMadeOfItself(Value value, StringAttr name, bool &reads) {
          });
 }
 
-/// Whether what stands around a store lets it be done at every k.
+/// Checks that the ops around a store let it run at every k.
 void PickSources::visitAround(Operation *op, StringAttr name) {
   auto store = dyn_cast<StoreOp>(op);
   bool isOfPlace =
@@ -157,7 +159,7 @@ void PickSources::visitStore(StoreOp store, StringAttr name) {
           "picks are made of @" + name.getValue() + ", in which k is kept");
 }
 
-/// Looks at who writes a state that picks are made of.
+/// Checks the stores to a state on which picks depend.
 void PickSources::visitStores(StringAttr name) {
   auto written = stores.find(name);
   if (!visitedStates.insert(name).second || written == stores.end())
@@ -169,7 +171,8 @@ void PickSources::visitStores(StringAttr name) {
   }
 }
 
-/// Inputs of a request are the same in all rounds of the request.
+/// Returns the traits of a state. Inputs of a request are equal in all of its
+/// rounds.
 unsigned PickSources::traitsOfState(Operation *op, FlatSymbolRefAttr name) {
   auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(op, name);
   StringRef own = name.getValue();
@@ -192,8 +195,8 @@ unsigned PickSources::traitsOfAll(ValueRange values) {
   return traits;
 }
 
-/// How often a loop goes round, or how long a tensor is: numbers by which rows
-/// of a window are told apart, if they follow from k.
+/// Returns the traits of a loop's iterations or a tensor's length. If they
+/// depend on k, they tell the rows of a window apart.
 unsigned PickSources::traitsOfTurns(Value bound) {
   unsigned traits = traitsOf(bound);
   return (traits & ~kByK) | ((traits & kByK) ? kByPlace : kNone);
@@ -206,7 +209,7 @@ unsigned PickSources::traitsOfLoop(scf::ForOp loop, unsigned number) {
          traitsOf(loop.getYieldedValues()[number]);
 }
 
-/// Whether a body runs for rows, not for slots.
+/// Returns whether a body runs once per row, not once per slot.
 static bool runsByRow(PerSlotOp body) {
   auto argument = dyn_cast<BlockArgument>(body.getSlots());
   return (argument && isa<AcceptOp>(argument.getOwner()->getParentOp())) ||
@@ -324,7 +327,7 @@ unsigned PickSources::traitsOf(Value value) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Picks are made of the rows that mtp.verify gives, whatever these are.
+/// Visits rows on which picks depend. The rows of mtp.verify need no check.
 void PickSources::visitRows(Value rows, Operation *user) {
   auto argument = dyn_cast<BlockArgument>(rows);
   Operation *around = argument ? argument.getOwner()->getParentOp() : nullptr;
@@ -335,8 +338,9 @@ void PickSources::visitRows(Value rows, Operation *user) {
                         "mtp.verify");
 }
 
-/// Together with the place of a row what follows from the round may be the text
-/// up to the row, as the anchor's position and a number of rows behind it are.
+/// Judges the traits of a value. A value that depends on the round and on a
+/// row's index may depend on the text up to the row, as the anchor's position
+/// plus the row's index does.
 void PickSources::judge(unsigned traits, Location loc) {
   if (traits & kByText)
     return;
@@ -351,12 +355,13 @@ void PickSources::judge(unsigned traits, Location loc) {
                "verifies");
 }
 
-/// Judges a value that rows are computed with and that is no row itself.
+/// Judges a value that rows are computed with but that has no rows itself.
 void PickSources::visitSide(Value value, Operation *user) {
   judge(traitsOf(value), user->getLoc());
 }
 
-/// A host that sees the drafts says of each row what may follow it.
+/// Visits a mask. A host that sees the drafts determines for each row which
+/// tokens may follow.
 void PickSources::visitMask(MaskColumnsOp mask) {
   follow(mask.getX());
   auto state =
@@ -369,8 +374,8 @@ void PickSources::visitMask(MaskColumnsOp mask) {
   judge(traits, mask.getLoc());
 }
 
-/// Whether `op` makes a row of its result of that row of its operands, in the
-/// target's region also of the entries in front of it.
+/// Returns whether row i of the result of `op` depends only on row i of its
+/// operands, and in the target's region also on the cache entries before it.
 static bool goesRowByRow(Operation *op) {
   if (isRowWise(op) ||
       isa<EmbedOp, RopeOp, MaskFirstOp, HeadLinearOp, MoeRouteOp, MoeExpertsOp,

@@ -1,4 +1,4 @@
-//===- Exactness.h - Is output that of k = 0? -------------------*- C++ -*-===//
+//===- Exactness.h - Does output equal that of k = 0? -----------*- C++ -*-===//
 
 #ifndef MTP_PASSES_ROUND_EXACTNESS_H
 #define MTP_PASSES_ROUND_EXACTNESS_H
@@ -7,18 +7,21 @@
 
 namespace mlir::mtp {
 
-/// Why output may differ from that of k = 0, and where that is seen.
+/// Why the output may differ from the output of k = 0, and the op that shows
+/// it.
 struct Doubt {
   Location loc;
   std::string why;
 };
 
-/// Looks for what makes output of `round`, and of `prefill` where the module
-/// has one, depend on k, though an exact mtp.accept compares drafts with picks.
-/// Output is that of k = 0 where mtp.commit alone writes it, and picks are made
-/// of tokens, positions, weights and what a request brings.
+/// Searches for reasons why the output of `round`, and of `prefill` if the
+/// module has one, depends on k, although an exact mtp.accept compares drafts
+/// with picks. The output equals that of k = 0 if only mtp.commit writes it,
+/// and if picks depend only on tokens, positions, weights and the request's
+/// inputs.
 ///
-/// Calls are inlined by then, and the round is written for every k.
+/// Calls must be inlined already, and the round must be instantiated for every
+/// k.
 std::optional<Doubt> findDoubt(RoundOp round, PrefillOp prefill);
 
 } // namespace mlir::mtp

@@ -1,7 +1,7 @@
 //===- ExpandAccept.cpp - mtp.accept as core ops --------------------------===//
 //
-// The region picks; the walk along the picks is a body per slot, or what the
-// rule holds. In a prefill the region picks for the last row of each sequence,
+// The region picks tokens. The walk along the picks is a body per slot, or the
+// op's rule. In a prefill the region picks for the last row of each sequence,
 // and there is no walk.
 //
 //===----------------------------------------------------------------------===//
@@ -30,13 +30,14 @@ struct ExpandAcceptPass
 };
 } // namespace
 
-/// Whether a draft is the pick. Of a dead row there is neither: both are -1.
+/// Returns whether a draft equals the pick. A padding row has neither: both are
+/// -1.
 static Value isPick(SlotBody &body, Value draft, Value pick) {
   return body.both(body.compare(Predicate::eq, draft, pick),
                    body.compare(Predicate::sge, draft, 0));
 }
 
-/// The drafts that equal the picks, up to the first that does not.
+/// Returns the number of leading drafts that equal the picks.
 static Value walkChain(SlotBody &body, int64_t k, Value picks, Value drafts) {
   Value zero = body.constant(0), one = body.constant(1);
   auto step = [&](Value j, ValueRange carried) -> SmallVector<Value> {
@@ -47,9 +48,9 @@ static Value walkChain(SlotBody &body, int64_t k, Value picks, Value drafts) {
   return body.repeat(k, {zero, one}, step)[0];
 }
 
-/// The nodes of the longest path from node 0 on, at most `most` deep, along
-/// which every node carries the pick of its parent, and how many they are
-/// without node 0. `tokens` begin with that of node `firstNode`.
+/// Returns the longest path of nodes from node 0 on, at most `most` deep, on
+/// which every node carries the pick of its parent, and its length without node
+/// 0. The first of `tokens` belongs to node `firstNode`.
 static std::pair<Value, Value> walkTree(SlotBody &body, int64_t nodes,
                                         int64_t most, Value parents,
                                         Value picks, Value tokens,
@@ -63,7 +64,7 @@ static std::pair<Value, Value> walkTree(SlotBody &body, int64_t nodes,
   return {pathOf(body, most + 1, parents, walk), walk.longest};
 }
 
-/// The picks of the path in its order: the tokens of the output.
+/// Returns the picks along the path: the tokens of the output.
 static Value picksAlong(SlotBody &body, int64_t length, Value path,
                         Value picks) {
   return body.vector(length, [&](Value place) {
@@ -91,7 +92,7 @@ static void expandTree(Expansion &e, AcceptOp op, Value picks) {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// What packed rows have where the window has them.
+/// Moves packed rows back to their places in the window.
 static Value unpacked(Expansion &e, Value rows, Value x) {
   auto pack = rows.getDefiningOp<PackOp>();
   return pack ? UnpackOp::create(e.builder, e.loc, x.getType(), x,
@@ -99,7 +100,7 @@ static Value unpacked(Expansion &e, Value rows, Value x) {
               : x;
 }
 
-/// The positions of the rows that were verified.
+/// Returns the positions of the verified rows.
 static Value positionsOf(Expansion &e, AcceptOp op) {
   int64_t nodes = e.roundNodes();
   Value rows = windowOf(op.getRows());
@@ -112,7 +113,7 @@ static Value positionsOf(Expansion &e, AcceptOp op) {
   Value places = e.bySlot(made.getPositions(), nodes);
   if (!tree)
     return places;
-  // Places follow each other; positions go by depth.
+  // Places are consecutive; positions depend on the depth.
   SmallVector<Value> inputs{places};
   if (tree.getParents())
     inputs.push_back(tree.getParents());
@@ -133,7 +134,8 @@ static Value positionsOf(Expansion &e, AcceptOp op) {
   return body.yield(positions).front();
 }
 
-/// What the rule sees by a name; null, and an error, where it is not known.
+/// Returns the value of a rule's argument; null, after an error, if it is
+/// unknown.
 static Value ruleArgument(Expansion &e, AcceptOp op, RuleArgument name,
                           Value picks) {
   switch (name) {
@@ -159,8 +161,9 @@ static Value ruleArgument(Expansion &e, AcceptOp op, RuleArgument name,
   llvm_unreachable("unknown argument of a rule");
 }
 
-/// What the rule yields: a count, tokens or the bonus token alone, and in a
-/// tree the path. Nothing, and an error, where it is not as much as k asks for.
+/// Inlines the rule and returns its results: a count, tokens or only the bonus
+/// token, and the path of a tree. Returns nothing, after an error, if their
+/// sizes do not fit k.
 static SmallVector<Value> inlineRule(Expansion &e, AcceptOp op, Value picks) {
   int64_t k = *e.roundK();
   SmallVector<Value> args;
@@ -169,7 +172,7 @@ static SmallVector<Value> inlineRule(Expansion &e, AcceptOp op, Value picks) {
     if (!args.back())
       return {};
   }
-  // Kernels are known by what they do.
+  // Kernels are named after their purpose.
   op.getRuleRegion().walk([&](PerSlotOp body) {
     if (!bodyName(body))
       body->setLoc(renamed(body.getLoc(), e.builder.getStringAttr("rule")));
@@ -186,8 +189,9 @@ static SmallVector<Value> inlineRule(Expansion &e, AcceptOp op, Value picks) {
   return decided;
 }
 
-/// How many of the drafts that a rule keeps are tokens, up to the first that is
-/// none: nothing was computed of that one. `path` are their nodes in a tree.
+/// Returns how many of the drafts that a rule keeps are tokens, up to the first
+/// that is none, for which nothing was computed. `path` holds their nodes in a
+/// tree.
 static Value keptDrafts(SlotBody &body, int64_t k, Value count, Value drafts,
                         Value path) {
   int64_t last = widthOf(drafts) - 1;
@@ -206,8 +210,8 @@ static Value keptDrafts(SlotBody &body, int64_t k, Value count, Value drafts,
   return kept;
 }
 
-/// What the rule decides, as the walks give it. Its numbers may be any: those
-/// of a walk are in range, and the ops behind it rely on that.
+/// Returns the decision of the rule in the form of a walk's. A rule may yield
+/// any numbers; they are clamped, since later ops rely on numbers in range.
 static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
   int64_t k = *e.roundK(), lastNode = e.roundNodes() - 1;
   int64_t vocabulary = widthOf(op.getLogits());
@@ -256,7 +260,7 @@ static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
 // Rounds
 //===----------------------------------------------------------------------===//
 
-/// The rows that were verified, and the drafts that lead to each.
+/// Returns the verified rows and the drafts on the path to each.
 static PickedRows rowsOfWindow(AcceptOp op, int64_t nodes) {
   PickedRows rows{op.getRows(), {}, nullptr, {}};
   for (int64_t node = 0; node < nodes; ++node) {
@@ -299,7 +303,7 @@ static LogicalResult expandInRound(AcceptOp op) {
   Value count = k > 0 ? walkChain(body, k, body.input(0), body.input(1))
                       : body.constant(0);
   SmallVector<Value> own{count};
-  if (op.getPath()) // that of no drafts: node 0
+  if (op.getPath()) // without drafts the path is node 0
     own.push_back(body.vector(body.constant(0)));
   ValueRange results = body.yield(own);
   SmallVector<Value> all{results.front(), picks};
@@ -313,7 +317,7 @@ static LogicalResult expandInRound(AcceptOp op) {
 // The walks as functions
 //===----------------------------------------------------------------------===//
 
-/// Something to go through the rows of `grid` by; no body looks at a slot.
+/// Returns indices to run over the rows of `grid`; no body reads a slot.
 static Value rowsOf(OpBuilder &builder, Location loc, Value grid) {
   int64_t rows = cast<RankedTensorType>(grid.getType()).getDimSize(0);
   auto type = RankedTensorType::get({rows}, builder.getI32Type());
@@ -353,7 +357,7 @@ static void expandFunction(AcceptTreeOp op) {
 // Prefills
 //===----------------------------------------------------------------------===//
 
-/// The token of each sequence's last row.
+/// Returns the token of each sequence's last row.
 static Value lastTokens(Expansion &e) {
   useState(e.module, states::kPromptTokens, placesAhead(e.module));
   SlotBody body(e.builder, e.loc, "last_tokens", e.slots());
@@ -364,7 +368,7 @@ static Value lastTokens(Expansion &e) {
       .front();
 }
 
-/// Picks for the last row of each sequence; nothing was drafted.
+/// Picks for the last row of each sequence; there are no drafts.
 static void expandInPrefill(AcceptOp op) {
   Expansion e(op);
   useState(e.module, states::kSequences);
@@ -377,7 +381,7 @@ static void expandInPrefill(AcceptOp op) {
   if (op.getPath())
     own.push_back(body.vector(body.constant(0)));
   ValueRange last = body.yield(own);
-  // A prefill beside a round has those of the last rows alone.
+  // A mixed batch's prefill has the logits of last rows only.
   Value logits = cast<PrefillOp>(op->getParentOp()).getBeside()
                      ? op.getLogits()
                      : e.takeRows(op.getLogits(), last[0]);

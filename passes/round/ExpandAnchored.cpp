@@ -1,9 +1,9 @@
-//===- ExpandAnchored.cpp - Noise by the anchor's position ----------------===//
+//===- ExpandAnchored.cpp - Noise relative to the anchor ------------------===//
 //
-// In a round a row is as far behind the anchor as its position is behind the
-// slot's length, in whatever way the row was made: of the target or a drafter,
-// packed, or of a tree. In a prefill there is no anchor yet, and the last row
-// of a prompt picks as the anchor's row does later.
+// In a round, a row's distance from the anchor is its position minus the slot's
+// length, for rows of the target or a drafter, packed rows and rows of a tree.
+// In a prefill there is no anchor yet, and the last row of a prompt picks like
+// the anchor's row later.
 //
 //===----------------------------------------------------------------------===//
 

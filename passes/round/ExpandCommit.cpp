@@ -1,7 +1,7 @@
 //===- ExpandCommit.cpp - mtp.commit as core ops --------------------------===//
 //
-// A commit writes the states that the readable ops of the module read, and what
-// the host reads. In a prefill it starts the slots whose prompts end.
+// A commit writes the states that the readable ops of the module and the host
+// read. In a prefill it starts the slots whose prompts end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ static void useOutputs(ModuleOp module) {
     useState(module, state);
 }
 
-/// Stores a token of the output, and of the window where rounds read one.
+/// Stores a token of the output, and of the window if rounds read it.
 static void storeToken(ModuleOp module, SlotBody &body, Value token,
                        Value place) {
   body.store(token, states::kOutTokens, place);
@@ -57,10 +57,10 @@ static void writeHidden(Expansion &e, Value hidden, Value index) {
 }
 
 //===----------------------------------------------------------------------===//
-// Hidden states for drafters that fall behind
+// Hidden states for drafters to catch up
 //===----------------------------------------------------------------------===//
 
-/// The declaration of the last hidden states; null where nobody needs them.
+/// Returns the declaration of the last hidden states; null if no op needs them.
 static StateOp recentOf(ModuleOp module) {
   return module.lookupSymbol<StateOp>(states::kRecentHidden);
 }
@@ -69,8 +69,8 @@ static int64_t rowsOf(StateOp recent) {
   return recent.getExtentSizes().front();
 }
 
-/// Keeps the hidden states of what a round commits. `rows` says of each slot
-/// where those of its path are; else they follow each other.
+/// Keeps the hidden states of the rows that a round commits. `rows` has the
+/// indices of the path's rows per slot; if null, the rows are consecutive.
 static void keepRecent(Expansion &e, Value hidden, Value count, Value rows) {
   StateOp recent = recentOf(e.module);
   if (!recent)
@@ -92,10 +92,11 @@ static void keepRecent(Expansion &e, Value hidden, Value count, Value rows) {
                        states::kRecentHidden, e.slots());
 }
 
-/// Keeps those of a prompt's last rows, from which a drafter may fall behind.
+/// Keeps the hidden states of a prompt's last rows, from which a drafter may
+/// have to catch up.
 static void keepRecentOfPrompt(Expansion &e, CommitOp op) {
   StateOp recent = recentOf(e.module);
-  // Where drafting is off, nobody catches up.
+  // Without drafting there is no catch-up.
   if (!recent || cast<PrefillOp>(op->getParentOp()).getK() == 0)
     return;
   int64_t size = rowsOf(recent), last = recent.getRebuildRows();
@@ -119,8 +120,8 @@ static void keepRecentOfPrompt(Expansion &e, CommitOp op) {
                        e.slots());
 }
 
-/// Where the row is that was kept of the position of a row of a catch-up, among
-/// `size` of each of its sequences. Rows of none have any.
+/// Returns the index of the kept row for the position of a row of a catch-up,
+/// among `size` rows per sequence. Rows without a sequence get any index.
 static Value keptRow(SlotBody &body, int64_t sequences, int64_t size) {
   Value row = body.index(), kept = body.constant(0);
   for (int64_t i = 0; i < sequences; ++i) {
@@ -138,7 +139,7 @@ static Value keptRow(SlotBody &body, int64_t sequences, int64_t size) {
   return kept;
 }
 
-/// Of each row of a catch-up the one that was kept of its position.
+/// Returns for each row of a catch-up the row that was kept for its position.
 static LogicalResult expand(RecentHiddenOp op) {
   Expansion e(op);
   StateOp recent = recentOf(e.module);
@@ -167,14 +168,14 @@ static LogicalResult expand(RecentHiddenOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// How a cache was given entries of a tree.
+/// How entries of a tree were written to a cache.
 struct TreeEntries {
-  /// Every node has one, at the length and its number.
+  /// True if every node has an entry, at the length plus its number.
   bool ofAllNodes = false;
-  /// Those of these rows' nodes, at the places that stand there.
+  /// The rows whose nodes have entries, at the places of the rows.
   llvm::SetVector<MakeTreeRowsOp> rows;
 };
-/// The caches with entries that a commit brings into place.
+/// The caches with entries that a commit moves into place.
 using TreeCaches = llvm::MapVector<Attribute, TreeEntries>;
 } // namespace
 
@@ -198,8 +199,8 @@ static TreeCaches treeCaches(Block &round) {
   return caches;
 }
 
-/// Where the rows of a tree go into a function, it is not seen which caches
-/// they are written to.
+/// Checks that the rows of a tree are not passed to a function, since the
+/// caches that it writes would be unknown.
 static LogicalResult checkInlined(Block &round) {
   for (Operation &op : round)
     if (getCallee(&op) && llvm::any_of(op.getOperands(), [](Value operand) {
@@ -212,9 +213,9 @@ static LogicalResult checkInlined(Block &round) {
   return success();
 }
 
-/// Moves the entries of the path that `rows` say the places of to the positions
-/// that they say; what is read of other nodes nobody wrote. A row's node is its
-/// place in its window.
+/// Moves the entries of the path from the places in `rows` to their positions.
+/// Entries of other nodes may never have been written. A row's node is its
+/// index in its window.
 static LogicalResult moveRows(Expansion &e, CommitOp op,
                               FlatSymbolRefAttr cache,
                               ArrayRef<MakeTreeRowsOp> rows) {
@@ -254,8 +255,9 @@ static LogicalResult moveRows(Expansion &e, CommitOp op,
   return success();
 }
 
-/// Brings the entries of the path into place. Returns the rows of the path, -1
-/// behind its end; `places` says where a slot's rows are, if they are packed.
+/// Moves the entries of the path into place. Returns the rows of the path, -1
+/// after its end. `places` holds the indices of a slot's rows if they are
+/// packed.
 static FailureOr<Value> movePath(Expansion &e, CommitOp op, Value places) {
   SmallVector<Value> inputs{op.getPath()};
   if (places)
@@ -292,7 +294,7 @@ static FailureOr<Value> movePath(Expansion &e, CommitOp op, Value places) {
 // Commits
 //===----------------------------------------------------------------------===//
 
-/// A round commits a path: the anchor and as many drafts as it may accept.
+/// Checks that a round commits a path: the anchor and up to k drafts.
 static LogicalResult checkWidths(CommitOp op, int64_t k) {
   for (Value grid : {op.getPicks(), op.getPath()})
     if (grid && widthOf(grid) != k + 1)
@@ -309,7 +311,7 @@ static LogicalResult expandInRound(CommitOp op) {
     return failure();
   if (op.getPath() && failed(checkInlined(*op->getBlock())))
     return failure();
-  // Rows of hidden states are taken from where they are.
+  // Read hidden states directly from the packed rows.
   Value hidden = op.getHidden(), rows;
   if (auto unpack = hidden.getDefiningOp<UnpackOp>()) {
     hidden = unpack.getX();
@@ -352,8 +354,8 @@ static void expandInPrefill(CommitOp op) {
   Value zero = body.constant(0);
   Value isWhole = body.compare(Predicate::eq, body.add(start, rows), total);
   Value first = body.input(0);
-  // After a preemption the anchor is what a round put out before: a rule's
-  // tokens are not always the target's picks.
+  // After a preemption the anchor is a token that a round put out before, since
+  // a rule's tokens may differ from the target's picks.
   if (hasState(e.module, states::kKnown)) {
     Value known = body.load(states::kKnown, total);
     Value isKnown = body.compare(Predicate::sge, known, 0);

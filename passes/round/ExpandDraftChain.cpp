@@ -1,7 +1,7 @@
 //===- ExpandDraftChain.cpp - mtp.draft_chain as core ops -----------------===//
 //
-// The modules that are refreshed give the first drafts; deeper ones run the
-// last module on, one row per slot, on its own hidden state and the draft
+// The refreshed modules give the first drafts. For deeper drafts the last
+// module runs again, one row per slot, on its own hidden state and the draft
 // before.
 //
 //===----------------------------------------------------------------------===//
@@ -28,12 +28,14 @@ struct ExpandDraftChainPass
 };
 } // namespace
 
-/// The region that makes hidden states of the target's; null without one.
+/// Returns the region that transforms the target's hidden states; null if there
+/// is none.
 static Region *inputOf(DraftChainOp op) {
   return op.getInputRegion().empty() ? nullptr : &op.getInputRegion();
 }
 
-/// Where draft d will be verified, and where deeper ones' modules run.
+/// Writes the positions at which each draft will be verified, and at which
+/// deeper steps run.
 static SmallVector<Value> writePlaces(Refresh &refresh, int64_t k,
                                       int64_t modules) {
   return refresh.writePlaces([&](SlotBody &body, Value n) {
@@ -46,10 +48,10 @@ static SmallVector<Value> writePlaces(Refresh &refresh, int64_t k,
   });
 }
 
-/// A draft is picked as the target's row at its place will pick: by the accept
-/// op's region, for the same slot and position, and so with the same parameters
-/// and the same noise. Returns all drafts of a slot side by side, and where
-/// they are read, the logits of each.
+/// Expands a chain in a round. The accept op's region picks a draft exactly as
+/// the target's row at its place will pick: for the same slot and position, and
+/// so with the same parameters and noise. Returns all drafts of a slot, and the
+/// logits of each if an op reads them.
 static FailureOr<SmallVector<Value>> expandInRound(DraftChainOp op) {
   Expansion e(op);
   SmallVector<Region *> steps =

@@ -1,8 +1,9 @@
 //===- ExpandDraftHeads.cpp - mtp.draft_heads as core ops -----------------===//
 //
-// In a round the heads that the tree is deep run over the rows that were
-// verified last; the anchor's row of each gives the candidates of its depth. In
-// a prefill all run over the prompt's rows, for what they leave in caches.
+// In a round the first heads, one per level of the tree, run over the rows that
+// were verified last. The anchor's row of each head gives the candidates of its
+// depth. In a prefill all heads run over the prompt's rows to fill their
+// caches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,8 @@ struct ExpandDraftHeadsPass
 };
 } // namespace
 
-/// The first nodes of the tree, as many as the round has; a chain without one.
+/// Returns the first nodes of the tree that the round has; a chain if there is
+/// no tree.
 static SmallVector<int64_t> parentsOf(DraftHeadsOp op, const Expansion &e) {
   if (op.getTree())
     return llvm::to_vector(op.getTree()->take_front(e.roundNodes()));
@@ -55,8 +57,9 @@ static FailureOr<SmallVector<Value>> expandInRound(DraftHeadsOp op) {
   return picks.results();
 }
 
-/// The row of a position has the hidden state there, whose next token belongs
-/// to the prompt; the first round has the last row.
+/// Expands the heads in a prefill. The row of a position has the hidden state
+/// there, and its next token belongs to the prompt. The first round runs the
+/// last row.
 static LogicalResult expandInPrefill(DraftHeadsOp op) {
   auto verifies = op->getBlock()->getOps<VerifyOp>();
   auto recents = op->getBlock()->getOps<RecentHiddenOp>();
@@ -70,7 +73,7 @@ static LogicalResult expandInPrefill(DraftHeadsOp op) {
   auto prompt = PromptRowsOp::create(e.builder, e.loc, tokens,
                                      RowsType::get(op->getContext()),
                                      /*ahead=*/1);
-  // In a catch-up, what commits have kept of the target's.
+  // A catch-up reads the target's hidden states that commits have kept.
   Value hidden = recents.empty() ? (*verifies.begin()).getHidden()
                                  : (*recents.begin()).getResult();
   for (Region &head : op.getHeads())

@@ -1,11 +1,12 @@
 //===- ExpandDraftTree.cpp - mtp.draft_tree as core ops -------------------===//
 //
-// The first module is refreshed as a chain's first one, over as many rows as a
-// path of the tree may have; the anchor's row gives the children of node 0.
-// Then level by level: a module runs over the nodes that have children, each on
-// its parent's hidden state, and sees the committed rows and the node's own
-// path. Module d has the level d - 1, and the true rows and what leads to that
-// level in the same pass; the last one has all deeper levels.
+// The first module is refreshed like the first module of a chain, over enough
+// rows for a path of the tree. The anchor's row gives the children of node 0.
+// Then, level by level, a module runs over the nodes that have children, each
+// on its parent's hidden state. A row sees the committed rows and the node's
+// own path. Module d drafts from level d - 1, and runs over the committed rows
+// and the path to that level in the same pass. The last module drafts from all
+// deeper levels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,20 +51,20 @@ private:
 
   Expansion e;
   ArrayRef<int64_t> parents;
-  /// What a depth's module is; deeper ones are the last.
+  /// The number of modules; deeper levels use the last one.
   const int64_t modules;
-  /// Drafts in a row at most.
+  /// The depth of the longest path of drafts.
   const int64_t most;
   Refresh refresh;
   TreePicks picks;
-  /// What the last module that ran for the first time handed on, and the nodes
-  /// whose rows stand behind its true ones.
+  /// The hidden states that the last first-time module handed on, and the nodes
+  /// whose rows follow its committed rows.
   Value handedOn;
   SmallVector<int64_t> ran;
 };
 } // namespace
 
-/// How deep a tree is.
+/// Returns the depth of a tree.
 static int64_t deepest(ArrayRef<int64_t> parents) {
   return *llvm::max_element(nodeDepths(parents));
 }
@@ -83,9 +84,9 @@ TreeWriter::TreeWriter(DraftTreeOp op)
 // A level
 //===----------------------------------------------------------------------===//
 
-/// Rows of nodes at one depth in the first module. A row's position is that of
-/// its hidden state, one before its token's. Of the nodes of a level it says,
-/// too, which rows of the level above their parents have.
+/// Returns the rows of nodes at one depth in the first module. A row's position
+/// is that of its hidden state, one before its token's. The rows also hold, for
+/// each node, the index of its parent in the level above.
 NodeRows TreeWriter::numbersOf(ArrayRef<int64_t> nodes, int64_t depth,
                                ArrayRef<int64_t> above) {
   SmallVector<int64_t> masks = ancestorMasks(parents);
@@ -127,7 +128,7 @@ Value TreeWriter::makeRows(const NodeRows &nodes) {
                                 /*refreshed=*/true);
 }
 
-/// Runs the last module over the nodes of a level, each behind its parent's row
+/// Runs the last module over the nodes of a level, each after its parent's row
 /// of the level above. The next round's refresh runs the accepted ones again.
 ModuleOutputs TreeWriter::runLevel(const Level &level, const Level &above,
                                    int64_t depth, Value hidden) {
@@ -143,7 +144,8 @@ ModuleOutputs TreeWriter::runLevel(const Level &level, const Level &above,
 // A module's first level
 //===----------------------------------------------------------------------===//
 
-/// What of `depth` leads to `nodes`, which are themselves of it or deeper.
+/// Returns the ancestors of `nodes` at `depth`; nodes at that depth count as
+/// their own ancestors.
 SmallVector<int64_t> TreeWriter::ancestorsOf(ArrayRef<int64_t> nodes,
                                              int64_t depth) {
   SmallVector<int64_t> depths = nodeDepths(parents), found;
@@ -157,8 +159,8 @@ SmallVector<int64_t> TreeWriter::ancestorsOf(ArrayRef<int64_t> nodes,
   return found;
 }
 
-/// Of each node the row of its parent among those of a slot that the module
-/// before ran.
+/// Returns for each node the row of its parent among the slot's rows of the
+/// module before.
 Value TreeWriter::rowsOfParents(ArrayRef<int64_t> nodes, int64_t depth) {
   SlotBody body(e.builder, e.loc, "module", e.slots());
   Value anchor = body.min(body.load(states::kAccepted), body.constant(most));
@@ -174,8 +176,8 @@ Value TreeWriter::rowsOfParents(ArrayRef<int64_t> nodes, int64_t depth) {
       .front();
 }
 
-/// Runs a module behind the first for the first time: over the true rows, the
-/// nodes that lead to the level, and its own.
+/// Runs a later module for the first time: over the committed rows, the nodes
+/// that lead to the level, and the level's own nodes.
 ModuleOutputs TreeWriter::runModule(const Level &level, int64_t depth) {
   SmallVector<NodeRows> nodes;
   SmallVector<int64_t> runs;
@@ -196,7 +198,7 @@ ModuleOutputs TreeWriter::runModule(const Level &level, int64_t depth) {
   return {e.takeRows(made.logits, run.last), e.takeRows(made.hidden, run.last)};
 }
 
-/// The drafts, and where they are read, the logits of each.
+/// Returns the drafts and, if they are read, the logits of each.
 FailureOr<SmallVector<Value>> TreeWriter::write() {
   refresh.writePlaces([](SlotBody &, Value) { return SmallVector<Value>(); });
   ModuleOutputs last = refresh.run(/*module=*/1, Value(), {});

@@ -1,7 +1,7 @@
 //===- ExpandRefresh.cpp - mtp.refresh as core ops ------------------------===//
 //
-// The rows of the modules of a draft chain, of the first one and of those
-// behind it, and nothing that runs on them.
+// Writes the rows of the modules of a draft chain, the first and the later
+// ones, without the ops that run on them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,17 +48,17 @@ static LogicalResult expand(RefreshOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Modules behind the first
+// Later modules
 //===----------------------------------------------------------------------===//
 
-/// What made a value.
+/// Describes the op that made a value.
 static std::string makerOf(Value value) {
   Operation *made = value.getDefiningOp();
   return made ? "those of " + made->getName().getStringRef().str()
               : "an argument";
 }
 
-/// What rows of nodes are made of, slot by slot.
+/// Returns the numbers from which rows of nodes are made, per slot.
 static FailureOr<NodeRows> nodesOf(Expansion &e, Operation *op, Value rows) {
   auto tree = rows.getDefiningOp<MakeTreeRowsOp>();
   std::optional<int64_t> count;
@@ -76,9 +76,10 @@ static FailureOr<NodeRows> nodesOf(Expansion &e, Operation *op, Value rows) {
   return nodes;
 }
 
-/// Of each node the row of its parent among those of a slot that the module
-/// before ran: the anchor's, or that of the node in `above`, whose rows begin
-/// at `begin`, that has its mask but for the node's own bit.
+/// Returns for each node the row of its parent among the slot's rows of the
+/// module before. That is the anchor's row, or the row of a node in `above`,
+/// whose rows begin at `begin`. The parent's mask is the node's mask without
+/// the node's own bit.
 static Value findParents(Expansion &e, const NodeRows &nodes,
                          const NodeRows *above, int64_t begin) {
   SmallVector<Value> inputs;
@@ -103,7 +104,8 @@ static Value findParents(Expansion &e, const NodeRows &nodes,
   return body.yield(body.vector(nodes.count, parentOf)).front();
 }
 
-/// In a prefill the chunk's rows; what the first round needs is kept.
+/// Expands the op over a chunk's rows in a prefill; keeps the hidden state that
+/// the first round needs.
 static LogicalResult expandInPrompt(RefreshModuleOp op) {
   for (Value index : {op.getAnchor(), op.getLast()})
     if (!index.use_empty())
@@ -147,7 +149,7 @@ static LogicalResult expand(RefreshModuleOp op) {
     before += nodes->count;
     groups.push_back(*nodes);
   }
-  // The module before has not run the last ones.
+  // The module before has not run the last nodes.
   before -= groups.back().count;
   ModuleRun run =
       ModuleRows(e, op.getModule(), most).join(op.getBefore(), before, groups);

@@ -1,8 +1,8 @@
 //===- ExpandTreeRows.cpp - mtp.tree_rows as core ops ---------------------===//
 //
-// The rows of a tree stand at positions that follow each other, the root's
-// first: their places in the cache. What a place says beside the node's number
-// is where the root is; the node's depth is added to that for its rotation.
+// The rows of a tree have consecutive positions, the root's first: their places
+// in the cache. A place minus the node's number gives the root's place. Adding
+// the node's depth to the root's place gives the position for rotation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@ struct ExpandTreeRowsPass
 };
 } // namespace
 
-/// Rows of a static tree: a body for each row, which touches no state, so that
-/// slots may come again.
+/// Expands rows of a static tree: a body per row, which touches no state, so
+/// that slots may repeat.
 static FailureOr<MakeTreeRowsOp> expandStatic(TreeRowsOp op, MakeRowsOp plain) {
   OpBuilder builder(op);
   ArrayRef<int64_t> tree = *op.getTree();
@@ -59,8 +59,8 @@ static FailureOr<MakeTreeRowsOp> expandStatic(TreeRowsOp op, MakeRowsOp plain) {
                                 /*refreshed=*/false);
 }
 
-/// Rows of a slot's own tree: a body for each slot. A row lives that has a
-/// place and a parent that lives.
+/// Expands rows of a slot's own tree: a body per slot. A row is active if it
+/// has a place and its parent is active.
 static FailureOr<MakeTreeRowsOp> expandBySlot(TreeRowsOp op, MakeRowsOp plain) {
   if (!isa<RoundOp, PrefillOp>(op->getParentOp()))
     return op.emitOpError("expected a round around rows whose parents are "

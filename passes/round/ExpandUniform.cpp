@@ -1,7 +1,7 @@
 //===- ExpandUniform.cpp - mtp.uniform as integer code --------------------===//
 //
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011), of the slot's seed and a counter that no other noise has.
+// SC 2011), keyed by the slot's seed, with counters that no other noise uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ class PhiloxWriter {
 public:
   explicit PhiloxWriter(UniformOp op) : builder(op.getLoc(), op) {}
 
-  /// Word 0 for this counter.
+  /// Returns word 0 for this counter.
   Value word(std::array<Value, 4> counter);
   Value constant(uint32_t value) {
     return arith::ConstantIntOp::create(builder, int32_t(value), 32);
@@ -39,7 +39,7 @@ public:
         builder, builder.getI32Type(), states::kSampling,
         ValueRange(arith::ConstantIndexOp::create(builder, index)));
   }
-  /// The upper 24 bits as a fraction.
+  /// Returns the upper 24 bits as a fraction.
   Value fraction(Value word);
 
 private:
@@ -52,7 +52,7 @@ private:
 };
 } // namespace
 
-/// Words of the counter that keep these numbers apart from the noise of
+/// The word of the counter that separates these numbers from the noise of
 /// `mtp.sample` (runtime/schema/FORMAT.md).
 static constexpr uint32_t kUniformPurpose = 2;
 

@@ -3,24 +3,24 @@
 // In a round the target's rows are the anchor and the drafts, at places from n
 // on; in a prefill they are the chunk's.
 //
-// A draft that is none, and what follows it, cannot be accepted, and of a slot
-// whose sequence has ended nobody reads anything. Such rows are dead, and the
-// region runs on packed rows. Who reads its results finds a slot's rows where
-// the window has them, but for accept, which picks from packed logits.
+// A missing draft (-1) and the drafts after it cannot be accepted, and results
+// of a slot whose sequence has ended are not read. Their rows are padding rows,
+// and the region runs on packed rows. Its results are unpacked to the window's
+// order, except for accept, which picks from packed logits.
 //
-// Where k changes no output, a slot may draft less than its round: the host
-// writes the k that it has into the state `draft_limit`, and drafts that a
-// round of that k has no node for are none from here on. There a round may also
-// verify fewer rows than windows have (`max_rows`): the host says how many a
-// slot may have, and its nodes behind the first ones that live are none. So are
-// those whose places are behind the context's last, and, whatever the rule,
-// those that a round of the k which the program wants (`want_k`) does not have.
+// If k changes no output, a slot may draft less than its round. The host writes
+// the slot's k into the state `draft_limit`, and drafts for which a round of
+// that k has no node are dropped here. Such a round may also verify fewer rows
+// than its windows have (`max_rows`). The host says how many rows a slot may
+// have, and only its first active nodes are kept. Nodes with places beyond the
+// context's last are dropped. So are, under any rule, nodes that a round of the
+// k wanted by the program (`want_k`) does not have.
 //
-// Where the region has recurrent layers its rows say what they do with those
-// that their slots ran last: a round folds the anchor of the one before and the
-// drafts that were accepted, and keeps all of its own rows; a prompt's chunk
-// folds as many, which is the row in front of it where another chunk ran
-// before, and keeps its last one.
+// If the region has recurrent layers, its rows state how many of the slot's
+// last rows the layer folds and how many it keeps. A round folds the anchor and
+// the accepted drafts of the round before, and keeps all of its rows. A
+// prompt's chunk folds the row before it, if another chunk ran before, and
+// keeps its last row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,40 +48,41 @@ struct ExpandVerifyPass
   void runOnOperation() override;
 };
 
-/// The rows that the target runs over, and of each slot the drafts within its
-/// limit and how many of them could be accepted; null where there are none.
+/// The rows of the target. For each slot also the drafts within its limit and
+/// the number of drafts that could be accepted; null if there are none.
 struct TargetRows {
   Value tokens, rows, drafts, drafted;
-  /// The rows as the region gets them, unless it gets them packed.
+  /// The rows as the region gets them if it does not get them packed.
   Value runs;
 };
 
-/// Of the nodes of a slot those that can be accepted: behind a draft that is
-/// none nothing can.
+/// The nodes of a slot that can be accepted; nodes after a missing draft
+/// cannot.
 struct LiveNodes {
-  /// Whether a row's node is one.
+  /// Returns whether the node of a row can be accepted.
   std::function<Value(int64_t)> lives;
-  /// How long the longest path is, and how many nodes there are.
+  /// The length of the longest path, and the number of nodes.
   Value longest, count;
-  /// Of a tree that is the slot's own, of every node, -1 of one that is none.
+  /// For a tree of the slot's own: the depth of every node, -1 if it is
+  /// dropped.
   Value depths;
 };
 
-/// What keeps nodes of a slot from being verified.
+/// Limits on the nodes of a slot that are verified.
 struct NodeLimits {
-  /// How deep they may be, or null.
+  /// The largest depth, or null.
   Value depth;
   /// Nodes from this one on have no place in the context.
   Value places;
-  /// Rows that the slot may have, or null.
+  /// The number of rows that the slot may have, or null.
   Value rows;
 };
 
 /// Writes the op in a round.
 class RoundWriter {
 public:
-  /// Where the tree is static, `tree` are its nodes' parents; of a chain there
-  /// are none.
+  /// `tree` holds the parents of a static tree's nodes; it is empty for a
+  /// chain.
   RoundWriter(VerifyOp op, ArrayRef<int64_t> tree)
       : op(op), e(op), k(*e.roundK()), nodes(e.roundNodes()), tree(tree),
         envelope(e.module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr)) {}
@@ -120,12 +121,12 @@ private:
 };
 } // namespace
 
-/// Whether what is verified is what is accepted.
+/// Returns whether the accept reads the drafts that are verified.
 static bool takesDrafts(VerifyOp op, AcceptOp accept) {
   return op.getDrafts() && accept.getDrafts() == op.getDrafts();
 }
 
-/// The k of the smallest round that has each of the nodes.
+/// Returns for each node the k of the smallest round that has it.
 SmallVector<int64_t> RoundWriter::leastK() {
   SmallVector<int64_t> least;
   for (int64_t smaller = 0; smaller < k; ++smaller)
@@ -135,8 +136,8 @@ SmallVector<int64_t> RoundWriter::leastK() {
   return least;
 }
 
-/// The drafts of a slot, -1 in place of those that its limit leaves out; the
-/// limit may be null.
+/// Returns the drafts of a slot, -1 for drafts beyond its limit; the limit may
+/// be null.
 SmallVector<Value> RoundWriter::draftsOf(SlotBody &body, Value limit) {
   SmallVector<int64_t> least = leastK();
   Value none = body.constant(-1);
@@ -152,14 +153,14 @@ SmallVector<Value> RoundWriter::draftsOf(SlotBody &body, Value limit) {
   return drafts;
 }
 
-/// What the envelope and the host leave of the window at `n`. The host's
-/// `limit` of depth may be null. A slot that does not run has no drafts: with
-/// what a region picks of dead rows it would accept some, and move entries that
-/// nobody wrote.
+/// Returns the limits of the window at `n` from the envelope and the host. The
+/// host's `limit` of depth may be null. A slot that does not run gets no
+/// drafts: its padding rows might accept some, and a commit would move entries
+/// that were never written.
 NodeLimits RoundWriter::limitsOf(SlotBody &body, Value n, Value limit,
                                  Value runs) {
   NodeLimits limits;
-  // Nodes are no deeper where there are as many as drafts.
+  // If the number of nodes is k + 1, none is deeper than k.
   if (op.getParents() && nodes != k + 1) {
     limits.depth = body.constant(k);
     if (limit)
@@ -172,7 +173,7 @@ NodeLimits RoundWriter::limitsOf(SlotBody &body, Value n, Value limit,
   return limits;
 }
 
-/// Of a tree that is the slot's own.
+/// Returns the nodes of a slot's own tree that can be accepted.
 LiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts,
                                      const NodeLimits &limits) {
   Value tokens = body.vector(SmallVector<Value>(drafts));
@@ -186,7 +187,7 @@ LiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts,
   Value one = body.constant(1), zero = body.constant(0);
   Value none = body.constant(-1);
   Value rows = limits.rows ? body.max(limits.rows, one) : body.constant(nodes);
-  // The first nodes of a tree are one: parents come before their children.
+  // Any first nodes of a tree form a tree: parents come before their children.
   auto keep = [&](Value node, ValueRange in) -> SmallVector<Value> {
     Value depth = body.element(in[1], node);
     Value lives = body.both(body.compare(Predicate::sge, depth, 0),
@@ -202,9 +203,9 @@ LiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts,
   return {lives, kept[2], kept[0], kept[1]};
 }
 
-/// Of a chain or a static tree: numbers by themselves, and no vector. Where it
-/// is indexed by what is only known when it runs, a GPU's thread has it in
-/// memory.
+/// Returns the nodes of a chain or a static tree that can be accepted, as
+/// separate values. A vector indexed at run time would be in memory for a GPU's
+/// thread.
 LiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts,
                                   const NodeLimits &limits) {
   auto parents = tree.empty() ? llvm::to_vector(llvm::seq<int64_t>(-1, k))
@@ -218,7 +219,7 @@ LiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts,
     Value isToken = body.compare(Predicate::sge, token, 0);
     Value lives = body.both(isToken, live[parents[node]]);
     lives = body.both(lives, body.compare(Predicate::sgt, limits.places, node));
-    // Of a chain all nodes before it live where it does.
+    // In a chain, all nodes before an active one are active.
     Value before = tree.empty() ? body.constant(node) : count;
     if (limits.rows)
       lives =
@@ -234,8 +235,8 @@ LiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts,
           /*depths=*/Value()};
 }
 
-/// Of `drafts` those that can be accepted by a slot with these limits. All
-/// others become -1: a rule must not find one that nobody has verified.
+/// Returns the nodes of `drafts` that a slot with these limits can accept. All
+/// others become -1, so that a rule cannot keep a draft that was not verified.
 LiveNodes RoundWriter::findLive(SlotBody &body, MutableArrayRef<Value> drafts,
                                 const NodeLimits &limits) {
   LiveNodes live = op.getParents() ? computedNodes(body, drafts, limits)
@@ -246,7 +247,8 @@ LiveNodes RoundWriter::findLive(SlotBody &body, MutableArrayRef<Value> drafts,
   return live;
 }
 
-/// Adds the slot's rows that live to those of the rounds before, if it runs.
+/// Adds the slot's active rows to the count of earlier rounds, if the slot
+/// runs.
 static void addRows(SlotBody &body, Value count, Value runs) {
   Value word = body.constant(::mtp::kLoopRows);
   Value before = body.load(states::kLoop, word);
@@ -254,8 +256,8 @@ static void addRows(SlotBody &body, Value count, Value runs) {
   body.store(body.add(before, rows), states::kLoop, word);
 }
 
-/// The places of the window's rows, from n on; none of one that is dead. For a
-/// tree of the slot's own in a loop: its nodes are in a vector anyway.
+/// Returns the places of the window's rows, from n on; -1 for padding rows. A
+/// slot's own tree uses a loop, since its nodes are in a vector anyway.
 Value RoundWriter::positionsOf(SlotBody &body, const LiveNodes &live, Value n,
                                Value runs) {
   Value none = body.constant(-1);
@@ -273,7 +275,7 @@ Value RoundWriter::positionsOf(SlotBody &body, const LiveNodes &live, Value n,
   return body.vector(positions);
 }
 
-/// Whether a region has layers whose rows depend on those before them.
+/// Returns whether a region has layers whose rows depend on earlier rows.
 static bool isRecurrent(Region &region) {
   return region
       .walk([](Operation *inner) {
@@ -283,8 +285,8 @@ static bool isRecurrent(Region &region) {
       .wasInterrupted();
 }
 
-/// Of each row of a window what a recurrence does with it: how many of those
-/// before are folded, and how many of these are kept.
+/// Returns for each row of a window how many earlier rows a recurrence folds,
+/// and how many of the window's rows it keeps.
 SmallVector<Value> RoundWriter::runOf(SlotBody &body, Value accepted) {
   auto each = [&](Value number) {
     return body.vector(nodes, [&](Value) { return number; });
@@ -292,8 +294,8 @@ SmallVector<Value> RoundWriter::runOf(SlotBody &body, Value accepted) {
   return {each(body.add(accepted, 1)), each(body.constant(nodes))};
 }
 
-/// The rows of prompts as recurrent layers want them: a host that has put back
-/// what another slot carried says in `accepted` how many of its rows stay.
+/// Adds the recurrence counts to the rows of prompts. A host that has restored
+/// another slot's state writes into `accepted` how many of its rows stay.
 static Value runsOfPrompt(Expansion &e, PromptRowsOp prompt, Value rows) {
   useState(e.module, states::kAccepted);
   Value slots = RowSlotsOp::create(
@@ -304,7 +306,7 @@ static Value runsOfPrompt(Expansion &e, PromptRowsOp prompt, Value rows) {
   return RunRowsOp::create(e.builder, e.loc, rows, run[0], run[1]);
 }
 
-/// The window's rows with what runOf() gave of them, if it did.
+/// Adds the results of runOf() to the window's rows, if there are any.
 Value RoundWriter::runsOfWindow(Value rows, ValueRange run) {
   if (run.empty())
     return rows;
@@ -369,8 +371,8 @@ bool mlir::mtp::goesByRows(Region &region) {
            (tensor && tensor.getRank() > 0 && tensor.isDynamicDim(0));
   };
   WalkResult walked = region.walk([&](Operation *inner) {
-    // A packed row that is dead names no slot of its own, so its stores would
-    // be another's.
+    // A packed padding row has no slot of its own, so a store for it would
+    // change another slot.
     bool isBySlot =
         isa<SlotsOp, RegroupOp, ProbabilitiesOp, StoreOp, WriteStateOp>(inner);
     bool captures = llvm::any_of(inner->getOperands(), [&](Value operand) {
@@ -386,7 +388,7 @@ static Value unpack(Expansion &e, Value x, Value places) {
   return UnpackOp::create(e.builder, e.loc, x.getType(), x, places);
 }
 
-/// Whether nobody but `accept` reads logits and rows, and any rows will do.
+/// Returns whether only `accept` reads logits and rows, and any rows will do.
 bool RoundWriter::feedsAccept(AcceptOp accept) {
   auto isAccept = [&](Operation *user) { return user == accept; };
   return accept.getLogits() == op.getResult(0) && op.getRows() &&
@@ -396,12 +398,12 @@ bool RoundWriter::feedsAccept(AcceptOp accept) {
          llvm::all_of(op.getRows().getUsers(), isAccept);
 }
 
-/// `scored` are the rows that have logits.
+/// Replaces the op's results. `scored` are the rows that have logits.
 void RoundWriter::replaceResults(const TargetRows &target, PackOp pack,
                                  PackOp scored, SmallVector<Value> results) {
   auto accepts = op->getBlock()->getOps<AcceptOp>();
   if (!accepts.empty() && feedsAccept(*accepts.begin())) {
-    // It knows how to tell by the rows.
+    // The accept handles packed rows.
     op.getResult(0).replaceAllUsesWith(results[0]);
     op.getRows().replaceAllUsesWith(scored.getPacked());
   }
@@ -420,8 +422,8 @@ Value RoundWriter::promptSlots(Type type) {
   return SlotsOp::create(e.builder, e.loc, type, /*prompts=*/true);
 }
 
-/// The rows of prompts as those of a tree have to be told: each follows the one
-/// before it. Rows of one slot have one window.
+/// Returns the rows of prompts in the form of a tree's rows: each follows the
+/// one before it. Rows of one slot have one window.
 Value RoundWriter::chainOfPrompt(PromptRowsOp prompt) {
   useState(e.module, states::kSequences);
   Value slots = RowSlotsOp::create(
@@ -435,7 +437,7 @@ Value RoundWriter::chainOfPrompt(PromptRowsOp prompt) {
       return body.load(states::kSequences,
                        {body.constant(int64_t(word)), body.constant(i)});
     };
-    // A chunk of fewer prompts has none of no rows.
+    // Unused sequences of a chunk have no rows.
     Value own = body.sub(body.index(), load(SequenceWord::FirstRow));
     Value isOf =
         body.both(body.compare(Predicate::sge, own, 0),
@@ -451,15 +453,15 @@ Value RoundWriter::chainOfPrompt(PromptRowsOp prompt) {
                                 rows[0], rows[2], /*refreshed=*/false);
 }
 
-/// Gives rows of windows as much room as the envelope has for them.
+/// Limits packed rows of windows to the envelope's row budget.
 PackOp RoundWriter::limited(PackOp pack) {
   if (envelope.trims(nodes))
     pack.setAtMost(envelope.getMaxRows());
   return pack;
 }
 
-/// Packs those of the rows in `pack` that logits are wanted of: the slots' own,
-/// and of each prompt the last. Their tokens are their places in `pack`.
+/// Packs the rows of `pack` that need logits: the slots' rows, and the last row
+/// of each prompt. Their tokens are their indices in `pack`.
 PackOp RoundWriter::packScored(const TargetRows &target, PackOp pack) {
   useState(e.module, states::kSequences);
   Value slots = promptSlots(target.tokens.getType());
@@ -478,8 +480,8 @@ PackOp RoundWriter::packScored(const TargetRows &target, PackOp pack) {
                                 rows, places));
 }
 
-/// Runs the region over the slots' rows and those of prompts together. What it
-/// yields of the latter goes to the prefill beside the round.
+/// Runs the region over the slots' rows and the prompt rows together. The
+/// results of the prompt rows go to the prefill of the mixed batch.
 void RoundWriter::writeWithPrompt(const TargetRows &target) {
   auto prompt = PromptRowsOp::create(e.builder, e.loc, target.tokens.getType(),
                                      RowsType::get(op.getContext()));
@@ -537,8 +539,8 @@ void RoundWriter::write() {
   op.replaceAllUsesWith(results);
 }
 
-/// Why a round has to verify all rows, and the op that asks for it; nothing
-/// where only the number of rounds shows which rows are verified.
+/// Returns the op that requires a round to verify all rows, and the reason;
+/// nothing if the choice of verified rows only changes the number of rounds.
 static std::optional<std::pair<Operation *, llvm::StringRef>>
 findNeedOfAll(RoundOp round) {
   using Need = std::pair<Operation *, llvm::StringRef>;
@@ -555,8 +557,8 @@ findNeedOfAll(RoundOp round) {
   return std::nullopt;
 }
 
-/// Checks that the envelope's budget trims no round that needs all rows. The
-/// error asks for the rows of the largest of these rounds: with the rows of a
+/// Checks that the envelope's budget does not trim a round that needs all rows.
+/// The error names the rows of the largest of these rounds: with the rows of a
 /// smaller one the next compilation would fail.
 static LogicalResult checkBudget(ModuleOp module) {
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -579,7 +581,7 @@ static LogicalResult expandInRound(VerifyOp op) {
   Expansion e(op);
   if (failed(checkDrafts(op, e, op.getDrafts(), op.getTree(), op.getParents())))
     return failure();
-  // A smaller k is the first nodes: parents come before their children.
+  // A smaller k uses the first nodes: parents come before their children.
   ArrayRef<int64_t> tree;
   if (op.getTree())
     tree = op.getTree()->take_front(e.roundNodes());
@@ -589,7 +591,7 @@ static LogicalResult expandInRound(VerifyOp op) {
 }
 
 static void expandInPrefill(VerifyOp op) {
-  // The round beside it computes what it gives.
+  // The mixed batch's round computes its results.
   if (cast<PrefillOp>(op->getParentOp()).getBeside())
     return;
   Expansion e(op);

@@ -1,8 +1,9 @@
-//===- InstantiateRounds.cpp - Write the round once for every k -----------===//
+//===- InstantiateRounds.cpp - Instantiate the round for every k ----------===//
 //
-// A round is one text for every k. For each k it is cloned, `mtp.k` becomes a
-// constant, and what follows from it is folded: code by the canonicalisations
-// of the upstream dialects, types by going through the ops in order.
+// One text describes the round for every k. For each k it is cloned, and
+// `mtp.k` becomes a constant. Code that depends on it is folded by the
+// canonicalizations of the upstream dialects. Types that depend on it are
+// refined op by op, in order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +35,8 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// Rows whose products take as long as reading the weights, and no more: logits
-/// of more rows would be most of the arena.
+/// The largest number of rows whose products take no longer than reading the
+/// weights. With more rows, logits would be most of the arena.
 constexpr int64_t kMostScoredRows = 32;
 
 struct InstantiateRoundsPass
@@ -54,12 +55,12 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Values that only one op knows
+// Values that only one op has
 //===----------------------------------------------------------------------===//
 
-/// Gives the verify another result, its rows, and tells the accept, whatever
-/// was made of the logits; gives the accept of a tree its path, and tells the
-/// commit.
+/// Gives the verify another result, its rows, and passes them to the accept,
+/// whatever ops are between the two. Gives the accept of a tree its path, and
+/// passes it to the commit.
 static void linkParts(Block &body) {
   OpBuilder builder(body.getParentOp()->getContext());
   for (auto verify : llvm::to_vector(body.getOps<VerifyOp>())) {
@@ -97,7 +98,8 @@ static void linkParts(Block &body) {
   }
 }
 
-/// Without drafts there is no tree, and nothing for a rule to decide.
+/// Removes drafts and tree. Without drafts there is no tree, and a rule has
+/// nothing to decide.
 static void dropDrafts(VerifyOp verify) {
   verify.getDraftsMutable().clear();
   verify.getParentsMutable().clear();
@@ -122,7 +124,8 @@ static void dropDrafts(Block &body) {
       dropDrafts(accept);
 }
 
-/// Of each slot no numbers, of a type that has them for each draft.
+/// Returns an empty set of drafts per slot, where `type` has one number per
+/// draft.
 static Value makeNoDrafts(OpBuilder &builder, Operation *draft, Type type) {
   auto grid = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(grid.getShape());
@@ -136,8 +139,7 @@ static Value makeNoDrafts(OpBuilder &builder, Operation *draft, Type type) {
   return body.yield(body.empty(none)).front();
 }
 
-/// At k = 0 what drafts is gone: who else reads drafts sees that there are
-/// none.
+/// Erases the draft operation at k = 0. Other readers of drafts get none.
 static void eraseDraft(Operation *op) {
   OpBuilder builder(op);
   for (Value result : op->getResults())
@@ -146,7 +148,7 @@ static void eraseDraft(Operation *op) {
   op->erase();
 }
 
-/// What an mtp.draft holds stands in its place.
+/// Replaces an mtp.draft by its contents.
 static void inlineDraft(DraftRegionOp op) {
   Block &inner = *op.getBody();
   Operation *yield = inner.getTerminator();
@@ -168,7 +170,8 @@ static void placeDrafts(Block &body, int64_t k) {
   }
 }
 
-/// Makes ops of a kind the constant `value` in `op`. Returns whether there are.
+/// Replaces all ops of a kind in `op` by the constant `value`. Returns whether
+/// there were any.
 template <typename OpT>
 static bool setConstant(Operation *op, int64_t value) {
   SmallVector<OpT> uses;
@@ -189,9 +192,9 @@ static bool setDrafts(Operation *op, int64_t k, int64_t nodes) {
   return setConstant<NodesOp>(op, nodes) || hasK;
 }
 
-/// The rows of a slot in a round of k: a tree's nodes that such a round has. A
-/// tree that is static says so in all ops that know it (round_c5), or in the
-/// drafter's alone, where each slot verifies a tree of its own.
+/// Returns the number of rows per slot in a round of k, which are the tree's
+/// nodes in such a round. A static tree is an attribute of all ops that know it
+/// (round_c5), or only of the drafter, if each slot verifies a tree of its own.
 static int64_t countNodes(RoundOp round, EnvelopeAttr envelope, int64_t k) {
   std::optional<ArrayRef<int64_t>> tree;
   for (Operation &op : *round.getBody())
@@ -212,9 +215,9 @@ static int64_t countNodes(RoundOp round, EnvelopeAttr envelope, int64_t k) {
 // Prefill and scoring
 //===----------------------------------------------------------------------===//
 
-/// Whether `made`, which `user` reads, is the same in a prefill as in a round:
-/// weights, constants and what is computed of them. A prompt has none of what a
-/// round's states, drafts and caches give.
+/// Returns whether `made`, which `user` reads, has the same value in a prefill
+/// as in a round. Weights, constants and values computed from them do. A prompt
+/// has no values of a round's states, drafts and caches.
 static LogicalResult isSameInPrefill(Operation *user, Operation *made) {
   if (isMemoryEffectFree(made))
     return success();
@@ -225,7 +228,7 @@ static LogicalResult isSameInPrefill(Operation *user, Operation *made) {
   return diag;
 }
 
-/// Whether a drafter has a cache that a prompt fills.
+/// Returns whether a drafter has a cache that a prompt fills.
 static bool makesEntries(Operation &draft) {
   return draft
       .walk([](Operation *op) {
@@ -238,8 +241,8 @@ static bool makesEntries(Operation &draft) {
 
 static LogicalResult flatten(Operation *instance);
 
-/// The same for what a drafter in core ops does. Which of its modules run may
-/// follow from k: with a prompt all do that the largest round has.
+/// Copies the run of a drafter in core ops. If the modules that run depend on
+/// k, a prompt runs all modules of the largest round.
 static LogicalResult cloneDraft(DraftRegionOp draft, RoundOp round,
                                 Value hidden, OpBuilder &builder,
                                 const IRMapping &mapping) {
@@ -261,9 +264,8 @@ static LogicalResult cloneDraft(DraftRegionOp draft, RoundOp round,
   return done;
 }
 
-/// Copies to a prefill the ops of `round` that say what a prompt does. The
-/// draft operation comes behind the target, whose hidden states its modules
-/// read.
+/// Copies the ops of `round` that handle a prompt to a prefill. The draft
+/// operation comes after the target, whose hidden states its modules read.
 static LogicalResult cloneForPrompt(RoundOp round, OpBuilder &builder,
                                     IRMapping &mapping) {
   CommitOp commit;
@@ -291,7 +293,7 @@ static LogicalResult cloneForPrompt(RoundOp round, OpBuilder &builder,
   return success();
 }
 
-/// The prefill that a round of readable ops means.
+/// Makes the prefill that follows from a round of readable ops.
 static FailureOr<PrefillOp> makePrefill(RoundOp round) {
   OpBuilder builder(round->getContext());
   builder.setInsertionPointAfter(round);
@@ -307,8 +309,8 @@ static FailureOr<PrefillOp> makePrefill(RoundOp round) {
   return prefill;
 }
 
-/// Reports that texts cannot be scored: `user` needs what a round's slots or a
-/// chunk's rows are made of.
+/// Reports that texts cannot be scored: `user` needs values that depend on a
+/// round's slots or a chunk's rows.
 static LogicalResult warnOfNoScores(Operation *user, Operation *made) {
   InFlightDiagnostic diag = user->emitWarning(
       "the target needs more than tokens and rows, so that no text can be "
@@ -317,14 +319,15 @@ static LogicalResult warnOfNoScores(Operation *user, Operation *made) {
   return failure();
 }
 
-/// Whether `made` is there where rows are given and there are no slots.
+/// Returns whether `made` exists if rows are given and there are no slots.
 static LogicalResult isSameForRows(Operation *user, Operation *made) {
   return isMemoryEffectFree(made) && !isa<SlotsOp, PromptRowsOp>(made)
              ? success()
              : warnOfNoScores(user, made);
 }
 
-/// An empty function from tokens, slots and positions of rows to their logits.
+/// Declares an empty function from tokens, slots and positions of rows to their
+/// logits.
 static func::FuncOp declarePromptLogits(VerifyOp verify, int64_t rows) {
   auto module = verify->getParentOfType<ModuleOp>();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -342,7 +345,7 @@ static func::FuncOp declarePromptLogits(VerifyOp verify, int64_t rows) {
   return function;
 }
 
-/// Clones the target of `round`, which has that verify, into `body`.
+/// Clones the target of `verify` into `body`.
 static LogicalResult cloneTarget(VerifyOp verify, Block &body) {
   Block &target = verify.getBodyRegion().front();
   OpBuilder builder = OpBuilder::atBlockEnd(&body);
@@ -358,8 +361,8 @@ static LogicalResult cloneTarget(VerifyOp verify, Block &body) {
   return cloneCaptures(body, *verify->getBlock(), mapping, isSameForRows);
 }
 
-/// The target on rows that are given; a row of position -1 is padding. None
-/// where the target is of more than these.
+/// Makes a function of the target on given rows; a row of position -1 is
+/// padding. Makes none if the target needs more than rows.
 static LogicalResult makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
   // A callee's types do not follow the number of rows.
   for (Operation &op : verify.getBodyRegion().front())
@@ -388,8 +391,8 @@ static LogicalResult makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
 // Instances
 //===----------------------------------------------------------------------===//
 
-/// Unrolls loops and takes the branch that is taken. Bounds of an inner loop
-/// may follow from an outer one's.
+/// Unrolls loops and replaces conditionals by the branch taken. Bounds of an
+/// inner loop may depend on an outer loop.
 static LogicalResult flatten(Operation *instance) {
   Block &body = instance->getRegion(0).front();
   fold(instance);
@@ -410,7 +413,8 @@ static LogicalResult flatten(Operation *instance) {
   return success();
 }
 
-/// What is read of a state goes by mtp.k, at least one row of each slot.
+/// Checks that every read of a state has a static number of rows per slot, at
+/// least one.
 static LogicalResult checkCounts(Block &body) {
   for (auto read : body.getOps<ReadStateOp>())
     if (read.getCount())
@@ -421,7 +425,7 @@ static LogicalResult checkCounts(Block &body) {
 }
 
 /// Checks that states have the rows that rounds and prefills read. The error
-/// names the need of the largest instance of a text: with the rows of a smaller
+/// names the need of the largest instance of an op: with the rows of a smaller
 /// one the next compilation would fail.
 static LogicalResult checkStateRows(ModuleOp module) {
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -446,8 +450,8 @@ static LogicalResult checkStateRows(ModuleOp module) {
          << "got " << most << " rows of " << largest.getStateAttr();
 }
 
-/// What a host sees of drafts has a row for each slot, in a buffer of its own,
-/// where they were picked row by row, too; one that is none is -1.
+/// Copies the drafts that a host sees into a buffer with one row per slot, even
+/// if they were picked row by row. A missing draft is -1.
 static void showBySlot(Block &body) {
   for (auto wait : llvm::to_vector(body.getOps<AwaitHostOp>())) {
     Value drafts = wait.getDrafts();
@@ -458,7 +462,7 @@ static void showBySlot(Block &body) {
         RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
     Value slots = SlotsOp::create(builder, wait.getLoc(), ints);
     SlotBody copy(builder, wait.getLoc(), "shown", slots, drafts);
-    // A body that hands on what it is given is no op.
+    // A body that only forwards its operands would be folded away.
     auto shown = [&](Value draft) {
       return copy.max(copy.element(copy.input(0), draft), copy.constant(-1));
     };
@@ -501,8 +505,8 @@ FailureOr<Operation *> InstantiateRoundsPass::instantiate(Operation *op,
   return instance;
 }
 
-/// Whether a prefill does more where drafting is on: only a drafter reads the
-/// prompt ahead of its rows.
+/// Returns whether a prefill does more if drafting is on: only a drafter reads
+/// the prompt ahead of its rows.
 static bool servesDrafting(PrefillOp prefill) {
   return prefill
       .walk([](Operation *op) {
@@ -516,9 +520,9 @@ static bool servesDrafting(PrefillOp prefill) {
       .wasInterrupted();
 }
 
-/// Whether the prefill's verify computes of rows what the round's does, and the
-/// prefill needs logits of last rows alone: of these its accept picks, or of
-/// what is made of each by itself.
+/// Returns whether the prefill's verify computes rows like the round's, and the
+/// prefill needs the logits of last rows only: its accept, and all other
+/// readers, treat each row by itself.
 static bool canMix(RoundOp round, PrefillOp prefill, bool isRoundsOwn) {
   auto verifies = round.getBody()->getOps<VerifyOp>();
   auto others = prefill.getBody()->getOps<VerifyOp>();
@@ -538,8 +542,8 @@ static bool canMix(RoundOp round, PrefillOp prefill, bool isRoundsOwn) {
          goesByRows(own.getBodyRegion());
 }
 
-/// Rows of a prompt beside those of a round. Where rows say by masks whom they
-/// see, those of a prompt do so, too.
+/// Returns the number of prompt rows of a mixed batch. If rows have masks,
+/// prompt rows have masks, too.
 static int64_t promptRowsOf(RoundOp round, EnvelopeAttr envelope) {
   constexpr int64_t kBits = 64;
   bool hasMasks =
@@ -549,8 +553,8 @@ static int64_t promptRowsOf(RoundOp round, EnvelopeAttr envelope) {
   return hasMasks ? std::min(rows, kBits) : rows;
 }
 
-/// For every k a round with rows of prompts beside it, and the prefill that
-/// belongs to it. Where drafting is off this does more than it needs to.
+/// Makes for every k a round with prompt rows and the prefill that belongs to
+/// it. With drafting off the prefill does more than necessary.
 LogicalResult InstantiateRoundsPass::instantiateMixed(RoundOp round,
                                                       PrefillOp prefill) {
   auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -571,8 +575,8 @@ LogicalResult InstantiateRoundsPass::instantiateMixed(RoundOp round,
   return success();
 }
 
-/// What brings drafters up to date that fell behind, where that is wanted and
-/// some draft fewer than others.
+/// Makes the catch-up of drafters if the envelope wants it and some rounds
+/// draft less than others.
 LogicalResult InstantiateRoundsPass::instantiateCatchUp(RoundOp round,
                                                         PrefillOp prefill) {
   auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -599,8 +603,8 @@ LogicalResult InstantiateRoundsPass::instantiateAll(RoundOp round,
       succeeded(instantiate(prefill, most, countNodes(round, envelope, most))));
 }
 
-/// Says of the module whether output is known to be that of k = 0. Where its
-/// author says so by an exact mtp.accept and it is not, that is reported.
+/// Records in the module whether its output is known to equal the output of k =
+/// 0. Reports a doubt if an exact mtp.accept claims equality.
 static void judgeOutput(RoundOp round) {
   auto module = round->getParentOfType<ModuleOp>();
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -635,8 +639,8 @@ void InstantiateRoundsPass::runOnOperation() {
   if (failed(verifyRoundStates(module)))
     return signalPassFailure();
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
-  // A prefill behind a preemption has not the inputs by which the host let the
-  // anchor be picked, nor what a round had picked by.
+  // A prefill after a preemption lacks the inputs with which the host had the
+  // anchor picked, and the values from which a round had picked it.
   auto isExact = [](AcceptOp op) { return op.getRule() == AcceptRule::Exact; };
   bool mayPickOthers =
       !round.getBody()->getOps<AwaitHostOp>().empty() ||

@@ -1,15 +1,15 @@
-//===- MixPrompts.cpp - Rows of prompts beside those of rounds ------------===//
+//===- MixPrompts.cpp - Merge prefills into rounds ------------------------===//
 //
-// A round with prompts has run its verify over the rows of both. What is left
-// to do with the prompt stands in the prefill beside it, and comes behind the
-// round's own ops: the drafter's rows, the pick for the last row, the commit.
+// A round with prompts has run its verify over the rows of slots and prompts.
+// The remaining work on the prompt is in the prefill of the mixed batch: the
+// drafter's rows, the pick for the last row, the commit. It is inserted after
+// the round's own ops.
 //
-// Rows of prompts come from the first on. So those that live stay where they
-// are when they are packed, and what is made of them need not be computed for
-// the others. All have the rows of the tokens themselves, whatever they read
-// ahead: so one number says how many live. What is made of the last rows of a
-// prompt, which have no token so far ahead, nobody shares and the first round
-// makes again.
+// Prompt rows come first in order, so packing leaves the active ones in place,
+// and later ops need not compute the others. All rows are those of the tokens
+// themselves, at any distance ahead, so one number counts the active ones.
+// Results for the last rows of a prompt, which have no token that far ahead,
+// are not read, and the first round recomputes them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ struct MixPromptsPass
   void runOnOperation() override;
 };
 
-/// Puts what a prefill does behind the ops of a round.
+/// Inserts the ops of a prefill after the ops of a round.
 class PromptWriter {
 public:
   PromptWriter(RoundOp round)
@@ -50,7 +50,7 @@ private:
   RoundOp round;
   OpBuilder builder;
   IRMapping mapping;
-  /// The rows of prompts, packed; null until somebody reads them.
+  /// The packed prompt rows; null until an op reads them.
   Value live;
 };
 } // namespace
@@ -62,7 +62,7 @@ Value PromptWriter::slots(SlotsOp like) {
   return SlotsOp::create(builder, like.getLoc(), like.getType(), true);
 }
 
-/// The round has what the prefill's verify stands for.
+/// Maps the results of the prefill's verify to the round's values.
 LogicalResult PromptWriter::mapVerify(VerifyOp verify) {
   auto values = round.getBody()->getOps<PromptValuesOp>();
   if (values.empty() ||

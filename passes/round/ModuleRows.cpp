@@ -1,4 +1,4 @@
-//===- ModuleRows.cpp - Trees on modules behind the first -----------------===//
+//===- ModuleRows.cpp - Rows of trees on later modules --------------------===//
 
 #include "passes/round/ModuleRows.h"
 
@@ -7,18 +7,18 @@ using namespace mlir::mtp;
 using Predicate = SlotBody::Predicate;
 
 namespace {
-/// What a body is given of each group of nodes, in this order.
+/// The inputs of a body for each group of nodes, in this order.
 enum Input { Positions, Roots, Places, Masks, Tokens, Parents, kInputs };
 
-/// What a row is told as make_tree_rows has it.
+/// The numbers of a row for make_tree_rows.
 struct Moved {
   Value position, root, place, mask;
 };
 
 using Node = llvm::function_ref<Value(Input)>;
 
-/// Writes what each row of a slot is told: true ones first, and behind them
-/// those of nodes.
+/// Computes the numbers of each row of a slot: committed rows first, then rows
+/// of nodes.
 class JoinedBody {
 public:
   JoinedBody(SlotBody &body, int64_t module, int64_t most,
@@ -29,10 +29,10 @@ public:
   Value numbers(Value Moved::*which);
   Value masks();
   Value tokens();
-  /// Indices of hidden states: of what was kept, and of the rows of the module
-  /// before behind it.
+  /// Returns indices of hidden states: first the kept one, then the rows of the
+  /// module before.
   Value hidden(int64_t rowsBefore);
-  /// Of the slot's rows that of the anchor.
+  /// Returns the index of the anchor's row among the slot's rows.
   Value anchor() { return body.min(accepted, body.constant(own - 1)); }
   Value last();
 
@@ -49,9 +49,9 @@ private:
 };
 } // namespace
 
-/// A node's row in this module. What it sees begins behind the anchor's entry,
-/// whether or not there is one. Where a text has no such position yet the row
-/// is dead.
+/// Returns a node's row in this module. The window that it sees begins after
+/// the anchor's entry, whether or not that exists. If the text has no such
+/// position yet, it is a padding row.
 static Moved moved(SlotBody &body, int64_t module, Node node) {
   int64_t by = module - 1;
   Value begin = body.sub(node(Roots), by - 1);
@@ -65,7 +65,7 @@ static Moved moved(SlotBody &body, int64_t module, Node node) {
 }
 
 //===----------------------------------------------------------------------===//
-// True rows and nodes
+// Committed rows and nodes
 //===----------------------------------------------------------------------===//
 
 JoinedBody::JoinedBody(SlotBody &body, int64_t module, int64_t most,
@@ -77,8 +77,8 @@ JoinedBody::JoinedBody(SlotBody &body, int64_t module, int64_t most,
   first = body.sub(body.sub(body.load(states::kLength), accepted), module);
 }
 
-/// Of row j what `ofTrue` says, or of a node `ofNode`, which is given what
-/// there is of each input at the node.
+/// Returns for row j the value of `ofTrue` or, if it belongs to a node, of
+/// `ofNode`, which gets the node's inputs.
 Value JoinedBody::each(Value j, llvm::function_ref<Value()> ofTrue,
                        llvm::function_ref<Value(Node)> ofNode) {
   Value chosen = ofTrue();
@@ -96,7 +96,7 @@ Value JoinedBody::each(Value j, llvm::function_ref<Value()> ofTrue,
   return chosen;
 }
 
-/// `value` of a true row that there is.
+/// Returns `value` if j is an existing committed row, else `otherwise`.
 Value JoinedBody::ifTrue(Value j, Value value, Value otherwise) {
   Value live = body.both(body.compare(Predicate::sge, body.add(first, j), 0),
                          body.compare(Predicate::sle, j, accepted));
@@ -107,7 +107,8 @@ Value JoinedBody::slots() {
   return body.vector(rows, [&](Value) { return body.slot(); });
 }
 
-/// A true row's place is its position, and it sees the entries up to its own.
+/// Returns one number per row. The place of a committed row is its position,
+/// and the row sees the entries up to its own.
 Value JoinedBody::numbers(Value Moved::*which) {
   return body.vector(rows, [&](Value j) {
     return each(
@@ -136,8 +137,8 @@ Value JoinedBody::tokens() {
   });
 }
 
-/// True row j reads what the row in front of it handed on, the first one what
-/// was kept, and a node what its parent did.
+/// Returns the indices of hidden states. Committed row j reads the hidden state
+/// of the row before it, and row 0 the kept one. A node reads its parent's.
 Value JoinedBody::hidden(int64_t rowsBefore) {
   Value begin = body.mul(body.index(), rowsBefore + 1);
   return body.vector(rows, [&](Value j) {
@@ -183,8 +184,9 @@ Value ModuleRows::move(const NodeRows &nodes) {
   return makeTreeRows(e, llvm::to_vector(numbers));
 }
 
-/// The hidden states of the rows `from`, in front of which each slot has the
-/// one that was kept; keeps that of the row `carried` for the next round.
+/// Returns the hidden states of the rows `from`, before which each slot has its
+/// kept hidden state. Keeps the hidden state of row `carried` for the next
+/// round.
 Value ModuleRows::readHidden(Value before, int64_t rowsBefore, Value from,
                              Value carried) {
   std::string carry = states::carry(module);

@@ -1,8 +1,8 @@
-//===- ModuleRows.h - Trees on modules behind the first ---------*- C++ -*-===//
+//===- ModuleRows.h - Rows of trees on later modules ------------*- C++ -*-===//
 //
-// Module d of several stands d - 1 positions behind the first: its last entry
-// of a true row is at n - d, that of the anchor's token. What a tree's nodes
-// are told here are their rows in the first module (roots at n - 1), by slot.
+// Module d runs at positions d - 1 below the first module's: its last entry of
+// a committed row is at n - d, for the anchor's token. A tree's nodes are
+// described here by their rows in the first module (roots at n - 1), per slot.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,35 +13,35 @@
 
 namespace mlir::mtp {
 
-/// Nodes of one depth. All are numbers of each slot, `count` of them.
+/// Nodes of one depth: `count` numbers per slot each.
 struct NodeRows {
   int64_t count;
   Value positions, roots, places, masks, slots;
-  /// For a run over true rows and nodes: what the nodes are, and of each the
-  /// row of its parent among those of a slot that the module before ran.
+  /// For a run over committed rows and nodes: the nodes' tokens, and for each
+  /// node the row of its parent among the slot's rows of the module before.
   Value tokens, parents;
 };
 
-/// What a module runs over, and where to look for what it makes.
+/// The operands of a module's run, and the rows of its results.
 struct ModuleRun {
   Value tokens, rows, hidden;
   /// Indices of the anchor's row, and of the rows of the last nodes.
   Value anchor, last;
 };
 
-/// Writes what module `module` >= 2 of a round runs over, in which the first
-/// one's refresh has rows for `most` drafts.
+/// Writes the rows of module `module` >= 2 of a round. The first module's
+/// refresh has rows for `most` drafts.
 class ModuleRows {
 public:
   ModuleRows(Expansion &e, int64_t module, int64_t most)
       : e(e), module(module), most(most) {}
 
-  /// The rows of nodes alone.
+  /// Returns the rows of nodes only.
   Value move(const NodeRows &nodes);
 
-  /// The true rows, and behind them those of nodes, depth by depth. `before` is
-  /// what the module before handed on, of as many rows for each slot; what the
-  /// next round needs of it is kept.
+  /// Returns the committed rows, followed by the rows of nodes, depth by depth.
+  /// `before` is the result of the module before, with `rowsBefore` rows per
+  /// slot; the part that the next round needs is kept.
   ModuleRun join(Value before, int64_t rowsBefore, ArrayRef<NodeRows> nodes);
 
 private:

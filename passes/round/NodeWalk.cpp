@@ -1,4 +1,4 @@
-//===- NodeWalk.cpp - Bodies that go through the nodes of a tree ----------===//
+//===- NodeWalk.cpp - Bodies that visit a tree's nodes --------------------===//
 
 #include "passes/round/NodeWalk.h"
 

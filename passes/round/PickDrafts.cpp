@@ -1,8 +1,8 @@
-//===- PickDrafts.cpp - The region of accept for other rows ---------------===//
+//===- PickDrafts.cpp - Pick drafts by accept's region --------------------===//
 //
 // Drafts are picked as the rows that verify them will pick: by the region of
-// accept, with what is theirs. What the region captures has the rows of all
-// windows, of which a draft's pick takes its own.
+// accept, with their parameters. Values that the region captures have the rows
+// of all windows, and a draft's pick takes its own row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,17 +32,18 @@ static LogicalResult useVocabulary(Operation *op, FlatSymbolRefAttr tokens) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the region captures
+// Captures of the region
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` has a row for each row of something.
+/// Returns whether `value` has one row per row of a batch.
 static bool hasRows(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.isDynamicDim(0) &&
          type.getRank() == (type.getElementType().isF32() ? 2 : 1);
 }
 
-/// What the region of `accept` reads of the round around it.
+/// Returns the values of the surrounding round that the region of `accept`
+/// reads.
 static llvm::SetVector<Value> findCaptured(AcceptOp accept) {
   llvm::SetVector<Value> captured;
   Block *around = accept->getBlock();
@@ -54,15 +55,16 @@ static llvm::SetVector<Value> findCaptured(AcceptOp accept) {
   return captured;
 }
 
-/// Whether `op` may be done earlier, where nothing writes what it reads.
+/// Returns whether `op` may run earlier if no op writes the states that it
+/// reads.
 static bool isMovable(Operation *op) {
   return isMemoryEffectFree(op) ||
          (isa<PerSlotOp, ReadStateOp, MaskColumnsOp>(op) &&
           collectStateUses(op).written.empty());
 }
 
-/// Whether something from `from` on writes a state in front of `to`, or lets
-/// the host do it.
+/// Returns whether an op from `from` up to `to` writes a state, or lets the
+/// host write one.
 static bool writesBetween(Operation *from, Operation *to) {
   for (Operation *op = from; op && op != to; op = op->getNextNode())
     if (isa<WriteStateOp, AwaitHostOp>(op) ||
@@ -71,7 +73,7 @@ static bool writesBetween(Operation *from, Operation *to) {
   return false;
 }
 
-/// Does what `value` is made of in front of `op`, as far as it is done behind.
+/// Moves the ops that compute `value` before `op`, if they come after it.
 static LogicalResult moveBefore(AcceptOp accept, Value value, Operation *op) {
   llvm::SetVector<Operation *> moved;
   SmallVector<Operation *> pending{value.getDefiningOp()};
@@ -102,7 +104,7 @@ static LogicalResult moveBefore(AcceptOp accept, Value value, Operation *op) {
   return success();
 }
 
-/// Of `x`, which has the rows of each window, those of these nodes.
+/// Returns the rows of these nodes from `x`, which has the rows of each window.
 Value Expansion::takeNodes(Value x, ArrayRef<int64_t> of) {
   bool isNumbers = cast<RankedTensorType>(x.getType()).getRank() == 1;
   SlotBody body(builder, loc, "captured", slots(),
@@ -163,8 +165,8 @@ LogicalResult mlir::mtp::checkRegion(AcceptOp accept, int64_t nodes) {
 // Picks
 //===----------------------------------------------------------------------===//
 
-/// Of each row the tokens from the anchor on that lead to it, k + 1 with those
-/// that are none.
+/// Returns for each row the tokens from the anchor on that lead to it: k + 1
+/// tokens, -1 for missing ones.
 Value Expansion::pathsTo(const PickedRows &picked) {
   int64_t window = *k + 1;
   bool hasDrafts = llvm::any_of(
@@ -222,7 +224,7 @@ bool Expansion::picksByRow() {
   });
 }
 
-/// Clones the region in front of `last` for these rows.
+/// Clones the region's ops before `last` for these rows.
 LogicalResult Expansion::cloneRegion(AcceptOp accept, Value logits,
                                      const PickedRows &picked,
                                      FlatSymbolRefAttr tokens, Operation *last,
@@ -231,7 +233,7 @@ LogicalResult Expansion::cloneRegion(AcceptOp accept, Value logits,
   if (failed(selectCaptured(accept, picked, mapping)))
     return failure();
   mapping.map(body.getArguments(), pickArguments(accept, logits, picked));
-  // Values over the vocabulary: the logits, and what is made of them.
+  // Values over the vocabulary: the logits, and values computed from them.
   llvm::SmallDenseSet<Value> narrow{logits};
   for (Operation &inner : body) {
     if (&inner == last)
@@ -268,8 +270,8 @@ FailureOr<Value> Expansion::pick(Value logits, const PickedRows &picked,
   return mapping.lookupOrDefault(yield->getOperand(0));
 }
 
-/// What picks at the end of the region of an accept, for the region's rows and
-/// by nothing else; null where there is more to it.
+/// Returns the op that picks at the end of an accept's region, for the region's
+/// rows and without further inputs; null if the region does more.
 static Operation *findLastPick(AcceptOp accept) {
   Block &body = accept.getBodyRegion().front();
   Operation *yield = body.getTerminator();
@@ -284,8 +286,8 @@ static Operation *findLastPick(AcceptOp accept) {
   return isPlain || (argmax && !argmax.getTokens()) ? last : nullptr;
 }
 
-/// The best `count` columns by which `last` picks, or of the logits themselves
-/// where that is null.
+/// Returns the best `count` columns by which `last` picks, or of the logits
+/// themselves if it is null.
 FailureOr<TopKOp> Expansion::rankPicks(AcceptOp accept, Value logits,
                                        const PickedRows &picked,
                                        FlatSymbolRefAttr tokens, int64_t count,

@@ -1,18 +1,18 @@
-//===- PlaceDrafters.cpp - Entries of drafters without gaps ---------------===//
+//===- PlaceDrafters.cpp - Places of drafters' entries --------------------===//
 //
-// Rounds without drafts, or with fewer than a chain has modules, write nothing
-// to the caches of drafters. Attention goes over all places of a cache up to
-// the row's own, so what is missing must have no place. Hence a drafter's
-// entries follow each other: behind a gap a row's place is its position less
-// the positions that were left out (`drafter_places`, which the host writes).
-// Its position, and with it rotation and noise, stays what it is. So a drafter
-// sees all that it has, each entry as far away as it is, and nothing of a gap.
-// Where nothing is missing places are positions.
+// Rounds without drafts, or with fewer drafts than a chain has modules, write
+// nothing to the caches of drafters. Attention reads all places of a cache up
+// to the row's own, so a missing entry must have no place. Therefore a
+// drafter's entries are consecutive: after a gap a row's place is its position
+// minus the number of missing positions (`drafter_places`, which the host
+// writes). Its position, and so its rotation and noise, stay unchanged. So a
+// drafter sees all of its entries, each at its true distance, and nothing of a
+// gap. Without gaps, places are positions.
 //
-// A round may have more drafts than one of its slots, whose drafters then stay
-// as they are: where no row has a place, all are dead. Which drafters run
-// follows from k, so the host says it for each k: for the layers that rounds of
-// this k use and rounds of less do not.
+// A round may draft more than one of its slots wants. The drafter of that slot
+// then stays unchanged: its rows get no places and are padding rows. k
+// determines which drafters run. So the host writes words for each k, for the
+// layers that rounds of this k use and rounds of a smaller k do not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ namespace {
 /// A cache and a layer.
 using LayerKey = std::pair<Attribute, int64_t>;
 
-/// The least k whose rounds use each layer for slots' own rows.
+/// The smallest k whose rounds use each layer for slots' own rows.
 using LeastK = llvm::MapVector<LayerKey, int64_t>;
 
 struct PlaceDraftersPass
@@ -48,7 +48,7 @@ private:
   LogicalResult place(Operation &around, const LeastK &least);
 };
 
-/// A use of a layer by an op: which it is, and the operand with its rows.
+/// The layer that an op uses, and the operand with its rows.
 struct LayerUse {
   LayerKey layer;
   OpOperand *rows;
@@ -60,7 +60,7 @@ public:
   explicit RowPlacer(Operation *around)
       : module(around->getParentOfType<ModuleOp>()), builder(around) {}
 
-  /// Rows for the caches of layers that rounds of `k` and more use.
+  /// Returns rows for the caches of layers that rounds of `k` and more use.
   FailureOr<Value> place(Value rows, int64_t k, Operation *user);
   void place(CacheMoveOp move, int64_t k);
 
@@ -82,7 +82,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Who uses a layer
+// Uses of layers
 //===----------------------------------------------------------------------===//
 
 static std::optional<LayerUse> useOf(Operation *op) {
@@ -101,7 +101,7 @@ static std::optional<LayerUse> useOf(Operation *op) {
       .Default([](Operation *) -> Use { return std::nullopt; });
 }
 
-/// Whether rows, or their slots, are a prompt's.
+/// Returns whether rows, or their slots, are a prompt's.
 static bool isOfPrompt(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<PromptRowsOp>(op))
@@ -110,7 +110,7 @@ static bool isOfPrompt(Value value) {
       return slots.getPrompts();
     if (op->getNumOperands() == 0)
       return false;
-    // Of all that makes rows the first operand says whose they are.
+    // The first operand of every op that makes rows determines their owner.
     value = op->getOperand(0);
   }
   return false;
@@ -130,7 +130,8 @@ static LeastK findLeastK(ModuleOp module) {
   return least;
 }
 
-/// The k of the drafters' layers of a cache; none where the target uses it.
+/// Returns the k of the drafters' layers of a cache; none if the target uses
+/// it.
 static std::optional<int64_t> leastOf(const LeastK &least, Attribute cache) {
   std::optional<int64_t> found;
   for (auto [layer, k] : least)
@@ -151,7 +152,8 @@ struct Made {
 };
 } // namespace
 
-/// The last of the bodies that made `numbers`, if all are of the same slots.
+/// Returns the last of the bodies that made `numbers`, if all run for the same
+/// slots.
 static std::optional<Made> findBody(ArrayRef<Value> numbers, Block *block) {
   Made made;
   for (Value each : numbers) {
@@ -170,12 +172,13 @@ static std::optional<Made> findBody(ArrayRef<Value> numbers, Block *block) {
   return made;
 }
 
-/// What a slot has in `numbers` at `index`; without one it has just that.
+/// Returns the slot's element of `numbers` at `index`; `numbers` itself if it
+/// is a single number.
 static Value at(SlotBody &body, Value numbers, Value index) {
   return index ? body.element(numbers, index) : numbers;
 }
 
-/// As many numbers as a slot has in `like`, each as `number` says.
+/// Returns numbers in the shape of `like`, each computed by `number`.
 static Value eachLike(SlotBody &body, Value like,
                       llvm::function_ref<Value(Value index)> number) {
   auto type = dyn_cast<RankedTensorType>(like.getType());
@@ -186,8 +189,8 @@ static Value eachLike(SlotBody &body, Value like,
              : body.vector(type.getDimSize(0), number);
 }
 
-/// The places of these positions, -1 where they have none. A mask comes behind
-/// the places of its root and of its row, and is 0 where one of them is -1.
+/// Returns the places of these positions, -1 if they have none. A mask follows
+/// the places of its root and of its row, and is 0 if one of them is -1.
 SmallVector<Value> RowPlacer::placeNumbers(Location loc, Value slots,
                                            ArrayRef<Value> numbers, int64_t k) {
   useState(module, states::kDrafterPlaces);
@@ -223,8 +226,9 @@ SmallVector<Value> RowPlacer::placeNumbers(Location loc, Value slots,
   return SmallVector<Value>(body.yield(values));
 }
 
-/// The same of numbers of rows. Where the body of a slot made them, its code is
-/// beside that body's, which it is joined with; else it runs for each row.
+/// Returns the places of numbers of rows. If the body of a slot made the
+/// numbers, the code is placed next to that body, with which it is joined
+/// later; else it runs per row.
 SmallVector<Value> RowPlacer::placesOf(Operation *user, Value slots,
                                        ArrayRef<Value> numbers, int64_t k) {
   OpBuilder::InsertionGuard guard(builder);
@@ -245,8 +249,9 @@ SmallVector<Value> RowPlacer::placesOf(Operation *user, Value slots,
 // Rows and moves
 //===----------------------------------------------------------------------===//
 
-/// What OpT says of each of `rows`, which `made` gives: behind it, and once, so
-/// that bodies of these rows are joined.
+/// Returns the number that OpT reads from `rows`, which `made` defines. There
+/// is one such op, directly after `made`, so that bodies of these rows can be
+/// joined.
 template <typename OpT>
 Value RowPlacer::numberOf(Operation *made, Value rows) {
   for (Operation *user : rows.getUsers())
@@ -279,7 +284,7 @@ FailureOr<Value> RowPlacer::make(Value rows, int64_t k, Operation *user) {
     positions = plain.getPositions();
   } else if (auto pack = dyn_cast_or_null<PackOp>(made);
              pack && pack.getRows().getDefiningOp<MakeTreeRowsOp>()) {
-    // Those live that lived before, whatever their places.
+    // Rows stay active or padding, whatever their places.
     FailureOr<Value> tree = place(pack.getRows(), k, user);
     if (failed(tree))
       return failure();
@@ -307,7 +312,7 @@ FailureOr<Value> RowPlacer::place(Value rows, int64_t k, Operation *user) {
   if (failed(made))
     return failure();
   ++numPlaced;
-  // Others may have been made meanwhile.
+  // The map may have changed meanwhile.
   return known[{rows, k}] = *made;
 }
 
@@ -323,8 +328,8 @@ void RowPlacer::place(CacheMoveOp move, int64_t k) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Rows of drafters in a round, and in the prefill for those that fell behind:
-/// what a prompt fills has no gap.
+/// Returns whether rows of drafters in `op` may have gaps: in a round, and in
+/// the catch-up. A prompt fills a cache without gaps.
 static bool hasGaps(Operation &op) {
   if (auto round = dyn_cast<RoundOp>(op))
     return *round.getK() > 0;
@@ -335,7 +340,7 @@ static bool hasGaps(Operation &op) {
 LogicalResult PlaceDraftersPass::place(Operation &around, const LeastK &least) {
   RowPlacer placer(&around);
   bool isRound = isa<RoundOp>(around);
-  // What is placed moves others, so that an iterator could meet it again.
+  // Placing moves other ops, which an iterator could visit twice.
   auto ops =
       llvm::to_vector(llvm::make_pointer_range(around.getRegion(0).front()));
   for (Operation *op : ops) {

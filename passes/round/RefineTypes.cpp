@@ -1,7 +1,7 @@
 //===- RefineTypes.cpp - Types that follow from k -------------------------===//
 //
-// The ops of a round are gone through in order: what an op reads has its type
-// by then.
+// The ops of a round are visited in order, so an op's operands have their types
+// already.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace mlir::mtp;
 namespace {
 class Refiner {
 public:
-  /// Of a prefill k is 0 and the window the anchor.
+  /// A prefill has k = 0 and a window of one row, the anchor.
   Refiner(bool isRound, int64_t k, int64_t window)
       : isRound(isRound), k(k), window(window) {}
 
@@ -40,7 +40,7 @@ private:
 };
 } // namespace
 
-/// Says that a slot has so many of `value`, where that was open.
+/// Sets the number of elements of `value` per slot if it was open.
 static void setPerSlot(Value value, int64_t count) {
   auto type =
       dyn_cast_or_null<RankedTensorType>(value ? value.getType() : Type());
@@ -51,7 +51,7 @@ static void setPerSlot(Value value, int64_t count) {
   value.setType(type.clone(shape));
 }
 
-/// The rule sees what a slot has of its window.
+/// Sets the types of a rule's arguments, which hold a slot's window.
 void Refiner::refineRule(AcceptOp op) {
   Block &rule = op.getRuleRegion().front();
   for (auto [name, argument] :
@@ -68,8 +68,8 @@ void Refiner::refineRule(AcceptOp op) {
   refine(rule);
 }
 
-/// A prompt's pick is one, and so are the tokens that lead to it. What is
-/// accepted is a path, which k bounds.
+/// Sets the types of an accept. A prompt has one pick, and one path of tokens
+/// to it. An accepted path has at most k drafts.
 void Refiner::refineOp(AcceptOp op) {
   setPerSlot(op.getPicks(), k + 1);
   setPerSlot(op.getPath(), k + 1);
@@ -80,7 +80,7 @@ void Refiner::refineOp(AcceptOp op) {
   refine(op.getBodyRegion().front());
 }
 
-/// A group that was left open is a slot's.
+/// Sets an open group size to the number of elements per slot.
 void Refiner::refineOp(RegroupOp op) {
   auto from = cast<RankedTensorType>(op.getX().getType());
   auto to = op.getType();
@@ -96,7 +96,7 @@ void Refiner::refineOp(RegroupOp op) {
     setPerSlot(op, *rows);
 }
 
-/// A draft for each row of the window but the anchor's.
+/// Sets the number of drafts: one per row of the window except the anchor's.
 void Refiner::refineDrafts(Operation *op) {
   if (!isRound)
     return;
@@ -108,9 +108,9 @@ void Refiner::refineDrafts(Operation *op) {
   }
 }
 
-/// A result for each row of a slot: as many groups as the operand has.
+/// Sets the number of results per slot to the operand's rows per slot.
 void Refiner::refineGroups(Operation *op) {
-  // Of packed rows the numbers of columns say it.
+  // For packed rows the column numbers determine it.
   auto gather = dyn_cast<GatherOp>(op);
   bool isPacked = gather && gather.getPlaces();
   Value rows = isPacked ? Value(gather.getColumns()) : op->getOperand(0);

@@ -8,7 +8,7 @@
 namespace mlir::mtp {
 
 /// Gives the ops of `instance`, a round or a prefill with a k, the types that
-/// follow from it and from the nodes of the round.
+/// follow from k and from the nodes of the round.
 void refineTypes(Operation *instance);
 
 } // namespace mlir::mtp

@@ -1,4 +1,4 @@
-//===- Refresh.cpp - A module's run over what was verified last -----------===//
+//===- Refresh.cpp - Rerun modules on verified rows -----------------------===//
 
 #include "passes/round/Refresh.h"
 
@@ -25,8 +25,9 @@ Refresh::Refresh(Expansion &e, bool takesHidden)
   useWindow(e.module);
 }
 
-/// The tokens of a module's rows: the window's, behind the anchor the drafts so
-/// far. Rows before position 0 and rows without a token are dead.
+/// Returns the tokens of a module's rows: the window's tokens up to the anchor,
+/// then the drafts so far. Rows before position 0 and rows without a token are
+/// padding rows.
 Value Refresh::tokensOf(SlotBody &body, int64_t module, ArrayRef<Value> known) {
   Value accepted = body.load(states::kAccepted);
   Value first =
@@ -105,8 +106,9 @@ Value Refresh::makeRows(int64_t module) {
   return e.makeRows(of.slots, of.positions);
 }
 
-/// Module 1 reads the target's hidden states of the verified rows; module d
-/// reads its carry and then what module d - 1 hands on.
+/// Returns the hidden states of a module's rows. Module 1 reads the target's
+/// hidden states of the verified rows. Module d reads its carry and then the
+/// results of module d - 1.
 Value Refresh::hiddenOf(int64_t module, Value before) {
   if (module == 1 && input)
     return e.inlineRegion(*input,
@@ -136,8 +138,8 @@ ModuleOutputs Refresh::step(int64_t module, Value tokens, Value hidden,
   return {results[0], takesHidden() ? results[1] : Value()};
 }
 
-/// The tokens of a module's rows, drafts among them. Where these may be none,
-/// rows with such tokens have no position.
+/// Writes the tokens of a module's rows, drafts included. If drafts may be
+/// missing, rows with missing tokens get no position.
 void Refresh::writeTokens(int64_t module, ArrayRef<Value> drafts, bool mayEnd) {
   Rows &of = rows[module - 1];
   SmallVector<Value> inputs(drafts);
@@ -158,7 +160,7 @@ void Refresh::writeTokens(int64_t module, ArrayRef<Value> drafts, bool mayEnd) {
       return body.select(isNone, none,
                          body.element(body.input(drafts.size()), j));
     }));
-    // Tokens of rows that are dead are not read.
+    // Tokens of padding rows are not read.
     for (Value &draft : known)
       draft = body.max(draft, body.constant(0));
   }

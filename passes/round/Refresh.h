@@ -1,10 +1,11 @@
-//===- Refresh.h - A module's run over what was verified last ---*- C++ -*-===//
+//===- Refresh.h - Rerun modules on verified rows ---------------*- C++ -*-===//
 //
 // Every round, module d = 1, 2, .. first runs over the rows that the last round
 // verified and d - 1 rows before them, whose tokens were drafts when they were
-// last written: its cache then holds entries of true hidden states alone. The
-// anchor's row gives draft d. What depends on n, a and the window only is
-// computed in one body beforehand; what depends on drafts follows them.
+// last written. Afterwards its cache only holds entries of true hidden states.
+// The anchor's row gives draft d. Values that depend only on n, a and the
+// window are computed in one body beforehand; values that depend on drafts
+// follow the drafts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,41 +16,42 @@
 
 namespace mlir::mtp {
 
-/// What a module computed.
+/// The results of a module.
 struct ModuleOutputs {
   Value logits;
-  /// Null where steps take no hidden states.
+  /// Null if steps take no hidden states.
   Value hidden;
 };
 
 /// Writes the refreshes of a round.
 class Refresh {
 public:
-  /// `steps` are the modules; the first `count` are refreshed. A round accepts
-  /// `most` drafts at most, as many as there are in a row. `input`, where it is
-  /// one, makes the first module's hidden states of the target's.
+  /// `steps` are the modules, of which the first `count` are refreshed. `most`
+  /// is the largest number of drafts that a round accepts, the length of its
+  /// longest path. `input`, if given, transforms the target's hidden states for
+  /// the first module.
   Refresh(Expansion &e, ArrayRef<Region *> steps, int64_t count, int64_t most,
           Region *input = nullptr);
-  /// The rows of one module that somebody else runs.
+  /// Makes the rows of one module that another op runs.
   Refresh(Expansion &e, bool takesHidden);
 
-  /// Writes what is known before the first draft; `more` adds positions of a
-  /// slot, which are returned.
+  /// Writes the positions that are known before the first draft. `more`
+  /// computes further positions of a slot, which are returned.
   SmallVector<Value>
   writePlaces(llvm::function_ref<SmallVector<Value>(SlotBody &, Value n)> more);
 
-  /// Runs `module` over its rows. `before` is what the module before gave, and
-  /// `drafts` are all so far. Where drafts may be none (-1) the rows behind the
-  /// anchor that such a draft leads to are dead.
+  /// Runs `module` over its rows. `before` is the result of the module before,
+  /// and `drafts` are all drafts so far. If drafts may be missing (-1), the
+  /// rows after the anchor that depend on a missing draft are padding rows.
   ModuleOutputs run(int64_t module, Value before, ArrayRef<Value> drafts,
                     bool mayEnd = false);
   /// Runs the step of a module on any rows.
   ModuleOutputs step(int64_t module, Value tokens, Value hidden, Value rows);
-  /// The anchor's row among those of `module`, as an index of all rows.
+  /// The index of the anchor's row of `module` among the rows of all slots.
   Value anchor(int64_t module) { return rows[module - 1].anchor; }
 
   bool takesHidden() const { return hasHidden; }
-  /// What the first module's rows are made of: their tokens, the rows, and the
+  /// The inputs of the first module's rows: their tokens, the rows, and the
   /// target's hidden states of them.
   Value tokens() { return rows.front().tokens; }
   Value makeRows(int64_t module);
@@ -58,7 +60,7 @@ public:
 private:
   struct Rows {
     Value tokens, slots, positions, anchor;
-    /// Row a of the module before, which this module's carry becomes.
+    /// Row a of the module before, which becomes this module's carry.
     Value carried;
   };
 

@@ -1,8 +1,8 @@
-//===- RepeatRounds.cpp - Rounds that say whether to go on ----------------===//
+//===- RepeatRounds.cpp - Decide whether to run another round -------------===//
 //
-// A device that runs rounds without the host asks after each one whether there
-// shall be another. Each slot says so in the program's output `again`, and
-// keeps what the round put out in the ring, which the host reads.
+// A device that runs rounds without the host checks after each round whether
+// another one follows. Each slot answers in the program's output `again`, and
+// stores the round's tokens in the ring, which the host reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@ struct RepeatRoundsPass
   void runOnOperation() override;
 };
 
-/// The control behind a round of k drafts. `drafted`, which may be null, is of
-/// each slot how many of them could be accepted.
+/// The control code after a round of k drafts. `drafted`, which may be null,
+/// holds for each slot the number of drafts that could be accepted.
 class AgainWriter {
 public:
   AgainWriter(Expansion &e, int64_t k, Value drafted)
@@ -58,8 +58,8 @@ private:
 };
 } // namespace
 
-/// Whether the sequence ends with this token. A negative one is none at all:
-/// no logits could win.
+/// Returns whether the sequence ends with this token. A negative token means
+/// that no token could be picked.
 Value AgainWriter::isStop(Value token) {
   Value isNone = body.compare(Predicate::slt, token, 0);
   return body
@@ -72,9 +72,9 @@ Value AgainWriter::isStop(Value token) {
       .front();
 }
 
-/// Copies the tokens into the ring, and -1 behind them for places without a
-/// draft. Returns whether the sequence has ended, as it had before or with one
-/// of these.
+/// Copies the tokens into the ring, followed by -1 for places without a draft.
+/// Returns whether the sequence has ended, either before or with one of these
+/// tokens.
 Value AgainWriter::writeTokens(Value wasEnded, Value count) {
   auto one = [&](Value index, ValueRange carried) -> SmallVector<Value> {
     Value token = body.load(states::kOutTokens, index), kept = token;
@@ -110,7 +110,7 @@ Value AgainWriter::write() {
   Value isFull = body.compare(Predicate::slt, rest,
                               body.min(places, body.constant(nodes)));
   Value yields = body.compare(Predicate::ne, word(::mtp::kLoopYields), 0);
-  // A sequence that has ended goes on as long as it has pages: rounds without
+  // A sequence that has ended goes on while it has pages. Rounds without pages
   // would write to the dummy page, two slots to the same place.
   Value stops =
       body.either(isLast, body.either(isFull, body.both(ended, yields)));
@@ -118,7 +118,8 @@ Value AgainWriter::write() {
   return body.yield(body.select(stops, body.constant(-1), wish)).front();
 }
 
-/// Takes the round's output of this name out, if there is one.
+/// Removes the round's output of this name, if there is one, and returns its
+/// value.
 static Value takeOutput(RoundOp round, llvm::StringRef name) {
   Value value;
   for (auto output :

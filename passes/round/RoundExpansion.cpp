@@ -1,4 +1,4 @@
-//===- RoundExpansion.cpp - What the expansions of a round share ----------===//
+//===- RoundExpansion.cpp - Shared code of the expansions -----------------===//
 
 #include "passes/round/RoundExpansion.h"
 
@@ -20,7 +20,7 @@ Value Expansion::slots() {
   for (auto known : body.getOps<SlotsOp>()) {
     if (known.getPrompts())
       continue;
-    // It may stand behind what is expanded, and reads nothing.
+    // It may come after the expanded op, and reads nothing.
     known->moveBefore(&body, body.begin());
     return known;
   }
@@ -67,7 +67,7 @@ SmallVector<Value> Expansion::inlineRegion(Region &region, ValueRange args) {
   IRMapping mapping;
   mapping.map(body.getArguments(), args);
   for (Operation &inner : body.without_terminator()) {
-    // Bodies are joined where they run for the same slots.
+    // Bodies can be joined only if they run for the same slots.
     if (auto own = dyn_cast<SlotsOp>(inner))
       mapping.map(own.getResult(), slots());
     else
@@ -119,7 +119,7 @@ LogicalResult mlir::mtp::checkTree(Operation *op, const Expansion &e,
   int64_t k = *e.roundK(), nodes = e.roundNodes();
   if (int64_t(tree.size()) >= nodes)
     return success();
-  // With the nodes of this round a larger one would fail next.
+  // Name the largest round's nodes: with fewer the next compilation would fail.
   for (RoundOp round : ModuleOp(e.module).getOps<RoundOp>())
     if (round.getK() && round.getLoc() == op->getParentOp()->getLoc() &&
         round.getWindow() > nodes) {

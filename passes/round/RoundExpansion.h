@@ -1,11 +1,11 @@
-//===- RoundExpansion.h - What the expansions of a round share --*- C++ -*-===//
+//===- RoundExpansion.h - Shared code of the expansions ---------*- C++ -*-===//
 //
-// draft, verify, accept and commit are rewritten into core ops by a pass each.
-// dialects/MTP/README.md says what a round computes.
+// A pass each rewrites draft, verify, accept and commit into core ops.
+// dialects/MTP/README.md describes what a round computes.
 //
-// Notation, for one slot: n is its length (the anchor's position), a the drafts
-// that the last round accepted, W the tokens that followed the rows that it
-// verified; these began at position p0 = n - 1 - a.
+// Notation, for one slot: n is its length (the anchor's position), and a is the
+// number of drafts that the last round accepted. W are the tokens that followed
+// the rows that it verified. These rows began at position p0 = n - 1 - a.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,24 +21,24 @@
 
 namespace mlir::mtp {
 
-/// The output of a round that says of each slot how many drafts it could have
-/// accepted; mtp-repeat-rounds takes it into the ring.
+/// The output of a round with the number of drafts per slot that it could have
+/// accepted. mtp-repeat-rounds writes it into the ring.
 inline constexpr llvm::StringLiteral kDraftedOutput = "drafted";
 
-/// The output of a round with packed rows: where the rows of each slot are, as
-/// mtp.pack says it.
+/// The output of a round with packed rows: the places of each slot's rows, from
+/// mtp.pack.
 inline constexpr llvm::StringLiteral kPlacesOutput = "places";
 
-/// Rows for which tokens are picked, as many of each slot.
+/// Rows for which tokens are picked, with an equal number per slot.
 struct PickedRows {
-  /// With the position at which the picked token's row is verified.
+  /// Rows at the positions at which the picked tokens are verified.
   Value rows;
-  /// Which rows of a slot's window they are.
+  /// The indices of the rows in a slot's window.
   SmallVector<int64_t> nodes;
-  /// The drafts of a slot that the paths go through, side by side; called only
-  /// where they are read.
+  /// Returns the drafts of a slot on the paths; called only if they are read.
   llvm::function_ref<Value()> drafts;
-  /// Of each row the places among them that lead to it; the anchor comes first.
+  /// For each row the indices of the drafts that lead to it; the anchor comes
+  /// first.
   SmallVector<SmallVector<int64_t>> paths;
 };
 
@@ -47,38 +47,41 @@ class Expansion {
 public:
   explicit Expansion(Operation *op);
 
-  /// The most drafts that the round accepts; nothing in a prefill.
+  /// The largest number of drafts that the round accepts; none in a prefill.
   std::optional<int64_t> roundK() const { return k; }
-  /// The rows of a slot that the round verifies; 1 in a prefill.
+  /// The number of rows of a slot that the round verifies; 1 in a prefill.
   int64_t roundNodes() const { return nodes; }
   bool isPrefill() const { return !k; }
   /// The value of the region's one mtp.slots.
   Value slots();
-  /// One number for each row of a slot as one for each row.
+  /// Flattens numbers per row of each slot to one number per row.
   Value byRow(Value grid);
-  /// What each row has as `count` for each slot: a number, or columns.
+  /// Groups values per row, numbers or columns, by slot, `count` for each.
   Value bySlot(Value rows, int64_t count);
   Value makeRows(Value slots, Value positions);
   Value takeRows(Value x, Value index);
-  /// Rows of activations side by side, slot by slot, each of so many rows.
+  /// Concatenates rows of activations slot by slot. Each part has its number of
+  /// rows per slot.
   Value concatRows(ArrayRef<std::pair<Value, int64_t>> parts);
-  /// Clones a region of an op for these arguments; returns what it yields.
+  /// Clones a region of an op for these arguments; returns the yielded values.
   SmallVector<Value> inlineRegion(Region &region, ValueRange args);
-  /// What the round's accept op picks from `logits`, the columns of which stand
-  /// for these tokens, or for themselves.
+  /// Picks from `logits` like the round's accept op. Columns of `logits` stand
+  /// for `tokens`, or for their own numbers if that is null.
   FailureOr<Value> pick(Value logits, const PickedRows &picked,
                         FlatSymbolRefAttr tokens);
-  /// The best `count` of each row in the order in which that would pick them,
-  /// those before taken out; null where the region is not a sample at its end.
+  /// Returns the best `count` tokens of each row, in the order in which
+  /// repeated picks without replacement would choose them. Null if the region
+  /// does not end with a sample.
   FailureOr<Value> pickBest(Value logits, const PickedRows &picked,
                             FlatSymbolRefAttr tokens, int64_t count);
-  /// The best of each row, which that would pick, and the logarithm of its
-  /// probability: of its part in all that could be picked.
+  /// Returns the best token of each row, which `pick` would pick, and the
+  /// logarithm of its share of all tokens that could be picked.
   FailureOr<TopKOp> pickLikely(Value logits, const PickedRows &picked,
                                FlatSymbolRefAttr tokens);
-  /// Whether a pick depends on more of its row than logits and position.
+  /// Returns whether a pick depends on more of its row than logits and
+  /// position.
   bool picksByRow();
-  /// The arguments of the region of `accept` for these rows.
+  /// Returns the arguments of the region of `accept` for these rows.
   SmallVector<Value> pickArguments(AcceptOp accept, Value logits,
                                    const PickedRows &picked);
   void output(llvm::StringRef name, Value value);
@@ -107,19 +110,19 @@ private:
   int64_t nodes = 1;
 };
 
-/// Whether a region makes what it yields of its arguments row by row, so that
-/// these may be any rows: it captures nothing that has rows, groups none by
-/// slots, and writes no state.
+/// Returns whether a region computes its results row by row, so that it can run
+/// on any rows: it captures no values with rows, groups none by slots, and
+/// writes no state.
 bool goesByRows(Region &region);
 
-/// Whether the host may have slots draft less than their round: where the rule
-/// is exact, and accepts the drafts that are verified. A host that finds no
-/// `draft_limit` runs each request in rounds of its own k.
+/// Returns whether the host may make slots draft less than their round. The
+/// rule must be exact and must accept the drafts that are verified. Without a
+/// `draft_limit` the host runs each request in rounds of its own k.
 bool followsLimit(VerifyOp op);
 
-/// How many drafts the slot of `body` has at most: by the host where it may say
-/// so, and by the program where the module has the state `want_k`. Null where
-/// neither does.
+/// Loads the largest number of drafts of the body's slot: the host's limit if
+/// `isHosts`, and the program's if the module has the state `want_k`. Null if
+/// neither exists.
 Value loadLimit(SlotBody &body, ModuleOp module, bool isHosts);
 
 /// Checks that the round or prefill around `op` has a k.
@@ -129,14 +132,15 @@ LogicalResult checkInstantiated(Operation *op);
 LogicalResult checkTree(Operation *op, const Expansion &e,
                         llvm::ArrayRef<int64_t> tree);
 
-/// Checks that an op of a round has a draft per node but the anchor's for each
-/// slot, and a tree with room for them, or as many parents as nodes.
+/// Checks that an op of a round has one draft per node except the anchor for
+/// each slot. A tree must have room for them, and parents must be as many as
+/// nodes.
 LogicalResult checkDrafts(Operation *op, const Expansion &e, Value drafts,
                           std::optional<llvm::ArrayRef<int64_t>> tree,
                           Value parents);
 
-/// Checks that the region of `accept` stores nothing, and that what it captures
-/// has rows for its rows.
+/// Checks that the region of `accept` stores nothing, and that the values that
+/// it captures have rows for its rows.
 LogicalResult checkRegion(AcceptOp accept, int64_t nodes);
 
 /// Expands every op of a kind under `root`, and counts them.
@@ -153,7 +157,8 @@ LogicalResult expandAll(Operation *root, Pass::Statistic &count,
   return success();
 }
 
-/// The same of an op whose round or prefill has to have a k.
+/// Expands every op of a kind whose round or prefill must have a k, and counts
+/// them.
 template <typename OpT, typename ExpandFn>
 LogicalResult expandInstantiated(Operation *root, Pass::Statistic &count,
                                  ExpandFn expand) {
@@ -163,7 +168,7 @@ LogicalResult expandInstantiated(Operation *root, Pass::Statistic &count,
   });
 }
 
-/// The word of the body's sequence.
+/// Returns the word of the body's sequence.
 Value sequenceWord(SlotBody &body, SequenceWord word);
 
 } // namespace mlir::mtp

@@ -1,4 +1,4 @@
-//===- TreePicks.cpp - The drafts of a static tree, level by level --------===//
+//===- TreePicks.cpp - Drafts of a static tree by level -------------------===//
 
 #include "passes/round/TreePicks.h"
 #include "passes/round/NodeWalk.h"
@@ -40,9 +40,9 @@ Value TreePicks::tokensOf(ArrayRef<int64_t> nodes) {
   return body.yield(body.vector(tokens)).front();
 }
 
-/// The logits that `nodes` were picked from, slot by slot.
+/// Returns the logits from which `nodes` were picked, per slot.
 Value TreePicks::logitsOf(ArrayRef<int64_t> nodes) {
-  // Where the rows of each choice begin among those of all.
+  // The first row of each choice among the rows of all choices.
   llvm::MapVector<Value, int64_t> begins;
   SmallVector<std::pair<Value, int64_t>> parts;
   int64_t count = 0;
@@ -76,8 +76,8 @@ SmallVector<Value> TreePicks::results() {
 // A level
 //===----------------------------------------------------------------------===//
 
-/// The rows for which the children of `nodes`, at one depth, are picked, and
-/// the nodes that their paths go `through`.
+/// Returns the rows for which the children of `nodes`, all at one depth, are
+/// picked. `through` gets the nodes on their paths.
 PickedRows TreePicks::describe(ArrayRef<int64_t> nodes, int64_t depth,
                                SmallVector<int64_t> &through) {
   int64_t rows = nodes.size();
@@ -101,15 +101,15 @@ PickedRows TreePicks::describe(ArrayRef<int64_t> nodes, int64_t depth,
   return place;
 }
 
-/// The one row of each slot, `count` times.
+/// Repeats the one row of each slot `count` times.
 Value TreePicks::repeated(Value logits, int64_t count) {
   SlotBody body(e.builder, e.loc, "shared", e.slots());
   Value rows = body.vector(count, [&](Value) { return body.index(); });
   return e.takeRows(logits, e.byRow(body.yield(rows).front()));
 }
 
-/// Gives the children of this rank their picks; the first node's is `first`,
-/// and that of each further node is `step` elements behind the one before.
+/// Assigns picks to the children of this rank. The first node's child gets
+/// `first`, and the element index grows by `step` from node to node.
 void TreePicks::take(const Level &level, int64_t rank, const Pick &first,
                      int64_t step) {
   Pick pick = first;
@@ -121,8 +121,8 @@ void TreePicks::take(const Level &level, int64_t rank, const Pick &first,
   }
 }
 
-/// All ranks in one go, where the region does nothing behind its sample. Of
-/// siblings this drops what the slot's filters drop.
+/// Picks all ranks at once, if the region ends with its sample. Siblings that
+/// the slot's filters exclude are dropped.
 LogicalResult TreePicks::pickTogether(Value logits, const PickedRows &place,
                                       const Level &level, bool &isDone) {
   FailureOr<Value> best = e.pickBest(logits, place, vocabulary, level.width);
@@ -139,7 +139,7 @@ LogicalResult TreePicks::pickTogether(Value logits, const PickedRows &place,
   return success();
 }
 
-/// A rank after the other.
+/// Picks one rank after the other.
 LogicalResult TreePicks::pickOneByOne(Value logits, const PickedRows &place,
                                       const Level &level) {
   int64_t rows = place.nodes.size();

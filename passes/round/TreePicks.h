@@ -1,7 +1,7 @@
-//===- TreePicks.h - The drafts of a static tree, level by level *- C++ -*-===//
+//===- TreePicks.h - Drafts of a static tree by level ---------------------===//
 //
 // A level's rows of logits give the children of its nodes. Siblings are the
-// best by logit plus noise, each without those before it.
+// best by logit plus noise, each without the ones before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,35 +15,34 @@ namespace mlir::mtp {
 /// The nodes of a depth that have children.
 struct Level {
   SmallVector<int64_t> nodes;
-  /// The most children that one of them has.
+  /// The largest number of children of a node.
   int64_t width = 0;
 };
 
 class TreePicks {
 public:
-  /// Logits have columns for the tokens of `vocabulary`, which may be null, and
-  /// those that drafts were picked from are kept where they are wanted.
+  /// Logits have columns for the tokens of `vocabulary`, which may be null.
+  /// With `keepsLogits` the logits of drafts are kept.
   TreePicks(Expansion &e, ArrayRef<int64_t> parents,
             FlatSymbolRefAttr vocabulary, bool keepsLogits);
 
   ArrayRef<Level> levels() const { return depths; }
-  /// Picks the children of the nodes at `depth` from logits that have a row for
-  /// each of these nodes of a slot, or with `isShared` one for all.
+  /// Picks the children of the nodes at `depth`. The logits have one row per
+  /// node and slot, or with `isShared` one row per slot.
   LogicalResult rank(Value logits, int64_t depth, bool isShared = false);
 
-  /// The drafts of `nodes`, slot by slot.
+  /// Returns the drafts of `nodes`, per slot.
   Value tokensOf(ArrayRef<int64_t> nodes);
-  /// The drafts of all nodes but the anchor, and where they are kept, the
-  /// logits of each.
+  /// Returns the drafts of all nodes except the anchor and, if they are kept,
+  /// the logits of each.
   SmallVector<Value> results();
 
 private:
-  /// Where a node's draft is: an element of what a level's picks have of each
-  /// slot.
+  /// The location of a node's draft: an element of a slot's picks for a level.
   struct Pick {
     Value picks;
     int64_t element, elements;
-    /// What they were picked from, a row of some of each slot.
+    /// The logits of the pick: row `row` of `rows` per slot.
     Value logits;
     int64_t row, rows;
   };

@@ -1,4 +1,4 @@
-//===- DraftTokens.cpp - What the columns of logits stand for -------------===//
+//===- DraftTokens.cpp - Tokens of the columns of logits ------------------===//
 
 #include "passes/support/DraftTokens.h"
 

@@ -1,4 +1,4 @@
-//===- DraftTokens.h - What the columns of logits stand for -----*- C++ -*-===//
+//===- DraftTokens.h - Tokens of the columns of logits ----------*- C++ -*-===//
 
 #ifndef MTP_PASSES_SUPPORT_DRAFTTOKENS_H
 #define MTP_PASSES_SUPPORT_DRAFTTOKENS_H

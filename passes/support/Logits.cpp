@@ -1,4 +1,4 @@
-//===- Logits.cpp - What is done to logits before a pick ------------------===//
+//===- Logits.cpp - Ops between logits and a pick -------------------------===//
 
 #include "passes/support/Logits.h"
 #include "dialects/Exec/IR/ExecOps.h"

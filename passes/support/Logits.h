@@ -1,4 +1,4 @@
-//===- Logits.h - What is done to logits before a pick ----------*- C++ -*-===//
+//===- Logits.h - Ops between logits and a pick -----------------*- C++ -*-===//
 
 #ifndef MTP_PASSES_SUPPORT_LOGITS_H
 #define MTP_PASSES_SUPPORT_LOGITS_H

@@ -1,4 +1,4 @@
-//===- PackedRows.cpp - What was packed, and unpacked again ---------------===//
+//===- PackedRows.cpp - Rows that were packed and unpacked ----------------===//
 
 #include "passes/support/PackedRows.h"
 

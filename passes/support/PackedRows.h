@@ -1,4 +1,4 @@
-//===- PackedRows.h - What was packed, and unpacked again -------*- C++ -*-===//
+//===- PackedRows.h - Rows that were packed and unpacked --------*- C++ -*-===//
 
 #ifndef MTP_PASSES_SUPPORT_PACKEDROWS_H
 #define MTP_PASSES_SUPPORT_PACKEDROWS_H

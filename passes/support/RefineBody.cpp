@@ -1,4 +1,4 @@
-//===- RefineBody.cpp - Types of a body that follow from its operands -----===//
+//===- RefineBody.cpp - Infer types of a body -----------------------------===//
 //
 // Bodies are folded by the canonicalizations of the upstream dialects and by
 // the patterns below, which upstream lacks.

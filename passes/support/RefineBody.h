@@ -1,4 +1,4 @@
-//===- RefineBody.h - Types that follow from operands -----------*- C++ -*-===//
+//===- RefineBody.h - Infer types of a body ---------------------*- C++ -*-===//
 
 #ifndef MTP_PASSES_SUPPORT_REFINEBODY_H
 #define MTP_PASSES_SUPPORT_REFINEBODY_H

@@ -1,4 +1,4 @@
-//===- RowsPerSlot.cpp - How many rows of a value a slot has --------------===//
+//===- RowsPerSlot.cpp - Rows per slot of a value -------------------------===//
 //
 // Types contain row counts (CountRows.h) only after a round has become a
 // program. Passes that rewrite a round earlier use the functions here.

@@ -1,4 +1,4 @@
-//===- RowsPerSlot.h - How many rows of a value a slot has ------*- C++ -*-===//
+//===- RowsPerSlot.h - Rows per slot of a value -----------------*- C++ -*-===//
 
 #ifndef MTP_PASSES_SUPPORT_ROWSPERSLOT_H
 #define MTP_PASSES_SUPPORT_ROWSPERSLOT_H

@@ -1,4 +1,4 @@
-//===- SameRows.cpp - Operands with one kind of rows ----------------------===//
+//===- SameRows.cpp - Check that operands have equal rows -----------------===//
 //
 // A round has rows of several kinds: one per slot, the rows of a window, the
 // rows that a drafter refreshes. If an op mixes two kinds, the error would

@@ -1,4 +1,4 @@
-//===- SameRows.h - Operands with one kind of rows --------------*- C++ -*-===//
+//===- SameRows.h - Check that operands have equal rows ---------*- C++ -*-===//
 
 #ifndef MTP_PASSES_SUPPORT_SAMEROWS_H
 #define MTP_PASSES_SUPPORT_SAMEROWS_H
