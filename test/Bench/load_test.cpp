@@ -1,4 +1,4 @@
-//===- load_test.cpp - Which requests, when, and what they gave -----------===//
+//===- load_test.cpp - Plans of requests and their results ----------------===//
 
 #include "tools/mtp-bench/serve/LoadPlan.h"
 #include "tools/mtp-bench/serve/LoadReport.h"

@@ -1,4 +1,4 @@
-//===- EngineBench.cpp - What a step costs beside the model's programs ----===//
+//===- EngineBench.cpp - Time of a step outside the programs --------------===//
 //
 //   mtp_engine_bench ARTIFACT [SLOTS [K]]
 //

@@ -1,4 +1,4 @@
-//===- generation_test.cpp - Events of sequences to answers ---------------===//
+//===- generation_test.cpp - Answers from events of sequences -------------===//
 
 #include "test/Runtime/ByteTokenizer.h"
 #include "tools/mtp-serve/Generation.h"

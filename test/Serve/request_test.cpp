@@ -1,4 +1,4 @@
-//===- request_test.cpp - Bodies to requests ------------------------------===//
+//===- request_test.cpp - Parsing of request bodies -----------------------===//
 
 #include "mtp/session.h"
 #include "runtime/core/StrCat.h"

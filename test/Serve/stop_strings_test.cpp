@@ -1,4 +1,4 @@
-//===- stop_strings_test.cpp - Texts that end a text ----------------------===//
+//===- stop_strings_test.cpp - Stop strings -------------------------------===//
 
 #include "tools/mtp-serve/StopStrings.h"
 

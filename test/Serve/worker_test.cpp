@@ -1,4 +1,4 @@
-//===- worker_test.cpp - Whose text is encoded when -----------------------===//
+//===- worker_test.cpp - Order of the worker's jobs -----------------------===//
 
 #include "tools/mtp-serve/Worker.h"
 

@@ -1,4 +1,4 @@
-//===- writing_test.cpp - Who reads slowly, and who does not --------------===//
+//===- writing_test.cpp - Fast and slow readers ---------------------------===//
 
 #include "test/Serve/ServerRig.h"
 

@@ -1,4 +1,4 @@
-//===- CompilerTool.cpp - What the compiler's tools share -----------------===//
+//===- CompilerTool.cpp - Code shared by compiler tools -------------------===//
 
 #include "tools/compiler-support/CompilerTool.h"
 

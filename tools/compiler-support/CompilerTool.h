@@ -1,4 +1,4 @@
-//===- CompilerTool.h - What the compiler's tools share ---------*- C++ -*-===//
+//===- CompilerTool.h - Code shared by compiler tools -----------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_COMPILERSUPPORT_COMPILERTOOL_H
 #define MTP_TOOLS_COMPILERSUPPORT_COMPILERTOOL_H

@@ -1,4 +1,4 @@
-//===- Chart.cpp - Draw how time grows ------------------------------------===//
+//===- Chart.cpp - Draw a scaling curve -----------------------------------===//
 //
 // The axis is linear: most of what grows here grows by an equal amount for each
 // row or token, which is then a straight line.

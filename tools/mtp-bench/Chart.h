@@ -1,4 +1,4 @@
-//===- Chart.h - Draw how time grows ----------------------------*- C++ -*-===//
+//===- Chart.h - Draw a scaling curve ---------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_CHART_H
 #define MTP_TOOLS_MTP_BENCH_CHART_H

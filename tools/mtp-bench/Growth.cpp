@@ -1,4 +1,4 @@
-//===- Growth.cpp - How time grows ----------------------------------------===//
+//===- Growth.cpp - How time scales ---------------------------------------===//
 
 #include "tools/mtp-bench/Growth.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- Growth.h - How time grows --------------------------------*- C++ -*-===//
+//===- Growth.h - How time scales -------------------------------*- C++ -*-===//
 //
 // Lines of measured points that differ in rows alone, in context alone or in
 // batch alone.

@@ -1,4 +1,4 @@
-//===- Machine.cpp - What the machine can do, measured --------------------===//
+//===- Machine.cpp - Measure the machine's limits -------------------------===//
 
 #include "tools/mtp-bench/Machine.h"
 #include "runtime/artifact/CpuFeatures.h"

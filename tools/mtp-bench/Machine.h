@@ -1,4 +1,4 @@
-//===- Machine.h - What the machine can do, measured ------------*- C++ -*-===//
+//===- Machine.h - Measure the machine's limits -----------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_MACHINE_H
 #define MTP_TOOLS_MTP_BENCH_MACHINE_H

@@ -1,4 +1,4 @@
-//===- MachineLoops.cpp - Loops that a processor is measured with ---------===//
+//===- MachineLoops.cpp - Loops that measure a processor ------------------===//
 //
 // A loop has sixteen independent sums. That is more than any processor so far
 // needs to hide the latency of a multiply-add, and few enough for its

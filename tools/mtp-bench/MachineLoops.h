@@ -1,4 +1,4 @@
-//===- MachineLoops.h - Loops that a processor is measured with -*- C++ -*-===//
+//===- MachineLoops.h - Loops that measure a processor ----------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_MACHINELOOPS_H
 #define MTP_TOOLS_MTP_BENCH_MACHINELOOPS_H

@@ -1,4 +1,4 @@
-//===- Measure.cpp - Run and time what was asked for ----------------------===//
+//===- Measure.cpp - Run and time programs --------------------------------===//
 
 #include "tools/mtp-bench/Measure.h"
 #include "runtime/artifact/DTypes.h"

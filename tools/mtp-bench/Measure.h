@@ -1,4 +1,4 @@
-//===- Measure.h - Run and time what was asked for --------------*- C++ -*-===//
+//===- Measure.h - Run and time programs ------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_MEASURE_H
 #define MTP_TOOLS_MTP_BENCH_MEASURE_H

@@ -1,4 +1,4 @@
-//===- MeasurePoints.cpp - Programs in turns ------------------------------===//
+//===- MeasurePoints.cpp - Time programs in turns -------------------------===//
 
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"

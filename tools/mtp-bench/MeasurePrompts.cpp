@@ -1,4 +1,4 @@
-//===- MeasurePrompts.cpp - Prefill, and rounds of a real prompt ----------===//
+//===- MeasurePrompts.cpp - Time prefills and real rounds -----------------===//
 
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-bench/Measure.h"

@@ -1,4 +1,4 @@
-//===- MeasureSessions.cpp - Fixed k and chosen k by wall clock -----------===//
+//===- MeasureSessions.cpp - Compare fixed and automatic k ----------------===//
 
 #include "mtp/session.h"
 #include "runtime/core/StrCat.h"

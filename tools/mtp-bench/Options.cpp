@@ -1,4 +1,4 @@
-//===- Options.cpp - Options against the artifact's envelope --------------===//
+//===- Options.cpp - Check options against the artifact -------------------===//
 
 #include "tools/mtp-bench/Options.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- Options.h - What mtp-bench was asked to measure ----------*- C++ -*-===//
+//===- Options.h - Options of mtp-bench -------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_OPTIONS_H
 #define MTP_TOOLS_MTP_BENCH_OPTIONS_H

@@ -1,4 +1,4 @@
-//===- Results.cpp - What was measured ------------------------------------===//
+//===- Results.cpp - Results of a measurement -----------------------------===//
 
 #include "tools/mtp-bench/Results.h"
 

@@ -1,4 +1,4 @@
-//===- Results.h - What was measured ----------------------------*- C++ -*-===//
+//===- Results.h - Results of a measurement ---------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_RESULTS_H
 #define MTP_TOOLS_MTP_BENCH_RESULTS_H

@@ -1,4 +1,4 @@
-//===- SvgReport.cpp - A picture of a round -------------------------------===//
+//===- SvgReport.cpp - A round as a picture -------------------------------===//
 
 #include "tools/mtp-bench/Chart.h"
 #include "tools/mtp-bench/Format.h"

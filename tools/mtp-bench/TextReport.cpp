@@ -1,4 +1,4 @@
-//===- TextReport.cpp - Tables for people ---------------------------------===//
+//===- TextReport.cpp - Results as tables ---------------------------------===//
 
 #include "tools/mtp-bench/Reports.h"
 

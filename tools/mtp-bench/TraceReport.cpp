@@ -1,4 +1,4 @@
-//===- TraceReport.cpp - A round for a trace viewer -----------------------===//
+//===- TraceReport.cpp - A round as a trace -------------------------------===//
 //
 // The JSON array of "complete" events that Chrome's tracing and Perfetto read.
 // An event is a line, since a round has hundreds of them on each worker.

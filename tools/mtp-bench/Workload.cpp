@@ -1,4 +1,4 @@
-//===- Workload.cpp - What programs must read and compute -----------------===//
+//===- Workload.cpp - Bytes and operations of programs --------------------===//
 
 #include "tools/mtp-bench/Workload.h"
 #include "runtime/artifact/DTypes.h"

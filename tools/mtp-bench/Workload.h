@@ -1,4 +1,4 @@
-//===- Workload.h - What programs must read and compute ---------*- C++ -*-===//
+//===- Workload.h - Bytes and operations of programs ------------*- C++ -*-===//
 //
 // Counted from the artifact alone: the weights that a command binds, and the
 // sizes that its kernel is specialised on.

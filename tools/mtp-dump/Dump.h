@@ -1,4 +1,4 @@
-//===- Dump.h - What is inside of an artifact -------------------*- C++ -*-===//
+//===- Dump.h - Print the contents of an artifact ---------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_DUMP_DUMP_H
 #define MTP_TOOLS_MTP_DUMP_DUMP_H

@@ -1,4 +1,4 @@
-//===- mtp-dump.cpp - Print what is inside of an artifact -----------------===//
+//===- mtp-dump.cpp - Print the contents of an artifact -------------------===//
 //
 // Exit status: 0 success, 1 the file is no valid artifact, 2 wrong flags.
 //

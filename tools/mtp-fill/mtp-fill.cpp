@@ -1,4 +1,4 @@
-//===- mtp-fill.cpp - Make the weights of an artifact that has none -------===//
+//===- mtp-fill.cpp - Make the weights that an artifact lacks -------------===//
 //
 // Exit status: 0 success, 1 the file cannot be completed, 2 wrong flags.
 //

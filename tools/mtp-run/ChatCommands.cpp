@@ -1,4 +1,4 @@
-//===- ChatCommands.cpp - What begins with a slash ------------------------===//
+//===- ChatCommands.cpp - Commands that begin with a slash ----------------===//
 
 #include "tools/mtp-run/ChatCommands.h"
 

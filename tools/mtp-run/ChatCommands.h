@@ -1,4 +1,4 @@
-//===- ChatCommands.h - What begins with a slash ----------------*- C++ -*-===//
+//===- ChatCommands.h - Commands that begin with a slash --------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_RUN_CHATCOMMANDS_H
 #define MTP_TOOLS_MTP_RUN_CHATCOMMANDS_H

@@ -1,4 +1,4 @@
-//===- ChatInput.cpp - What a user types ----------------------------------===//
+//===- ChatInput.cpp - Input from the user --------------------------------===//
 
 #include "tools/mtp-run/ChatInput.h"
 

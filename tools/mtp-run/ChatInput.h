@@ -1,4 +1,4 @@
-//===- ChatInput.h - What a user types --------------------------*- C++ -*-===//
+//===- ChatInput.h - Input from the user ------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_RUN_CHATINPUT_H
 #define MTP_TOOLS_MTP_RUN_CHATINPUT_H

@@ -1,4 +1,4 @@
-//===- ChatPrinter.cpp - An answer as it comes ----------------------------===//
+//===- ChatPrinter.cpp - Print an answer as it arrives --------------------===//
 
 #include "tools/mtp-run/ChatPrinter.h"
 

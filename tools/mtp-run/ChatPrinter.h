@@ -1,4 +1,4 @@
-//===- ChatPrinter.h - An answer as it comes --------------------*- C++ -*-===//
+//===- ChatPrinter.h - Print an answer as it arrives ------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_RUN_CHATPRINTER_H
 #define MTP_TOOLS_MTP_RUN_CHATPRINTER_H

@@ -1,4 +1,4 @@
-//===- Compare.cpp - Does a result match? ---------------------------------===//
+//===- Compare.cpp - Compare results with expected ones -------------------===//
 
 #include "tools/mtp-run/Compare.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- Compare.h - Does a result match? -------------------------*- C++ -*-===//
+//===- Compare.h - Compare results with expected ones -----------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_RUN_COMPARE_H
 #define MTP_TOOLS_MTP_RUN_COMPARE_H

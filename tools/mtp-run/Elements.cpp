@@ -1,4 +1,4 @@
-//===- Elements.cpp - Elements of tensors as numbers ----------------------===//
+//===- Elements.cpp - Tensor elements as numbers --------------------------===//
 
 #include "tools/mtp-run/Elements.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- Elements.h - Elements of tensors as numbers --------------*- C++ -*-===//
+//===- Elements.h - Tensor elements as numbers ------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_RUN_ELEMENTS_H
 #define MTP_TOOLS_MTP_RUN_ELEMENTS_H

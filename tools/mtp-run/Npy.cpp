@@ -1,4 +1,4 @@
-//===- Npy.cpp - NumPy's files of one tensor ------------------------------===//
+//===- Npy.cpp - NumPy files of one tensor --------------------------------===//
 
 #include "tools/mtp-run/Npy.h"
 #include "runtime/artifact/MappedFile.h"

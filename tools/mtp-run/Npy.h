@@ -1,4 +1,4 @@
-//===- Npy.h - NumPy's files of one tensor ----------------------*- C++ -*-===//
+//===- Npy.h - NumPy files of one tensor ------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_RUN_NPY_H
 #define MTP_TOOLS_MTP_RUN_NPY_H

@@ -1,4 +1,4 @@
-//===- Options.h - What mtp-run was asked to do -----------------*- C++ -*-===//
+//===- Options.h - Options of mtp-run ---------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_RUN_OPTIONS_H
 #define MTP_TOOLS_MTP_RUN_OPTIONS_H

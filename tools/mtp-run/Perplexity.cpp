@@ -1,4 +1,4 @@
-//===- Perplexity.cpp - How well a model predicts given text --------------===//
+//===- Perplexity.cpp - Perplexity of given text --------------------------===//
 
 #include "tools/mtp-run/Perplexity.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- Perplexity.h - How well a model predicts given text ------*- C++ -*-===//
+//===- Perplexity.h - Perplexity of given text ------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_RUN_PERPLEXITY_H
 #define MTP_TOOLS_MTP_RUN_PERPLEXITY_H

@@ -1,4 +1,4 @@
-//===- Report.cpp - Numbers of a run --------------------------------------===//
+//===- Report.cpp - Statistics of a run -----------------------------------===//
 
 #include "tools/mtp-run/Report.h"
 #include "tools/mtp-run/TensorLiteral.h"

@@ -1,4 +1,4 @@
-//===- Report.h - Numbers of a run ------------------------------*- C++ -*-===//
+//===- Report.h - Statistics of a run ---------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_RUN_REPORT_H
 #define MTP_TOOLS_MTP_RUN_REPORT_H

@@ -1,4 +1,4 @@
-//===- Acknowledged.cpp - What the other side of a connection has ---------===//
+//===- Acknowledged.cpp - Bytes that the client has received --------------===//
 
 // The kernel's header has fields that the C library's has not, and the two may
 // not be included together: so this file includes nothing of the others.

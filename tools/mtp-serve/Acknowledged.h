@@ -1,4 +1,4 @@
-//===- Acknowledged.h - What the other side of a connection has -*- C++ -*-===//
+//===- Acknowledged.h - Bytes that the client has received ------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_ACKNOWLEDGED_H
 #define MTP_TOOLS_MTP_SERVE_ACKNOWLEDGED_H

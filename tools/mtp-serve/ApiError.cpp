@@ -1,4 +1,4 @@
-//===- ApiError.cpp - What a request is answered when it fails ------------===//
+//===- ApiError.cpp - Error replies ---------------------------------------===//
 
 #include "tools/mtp-serve/ApiError.h"
 #include "runtime/text/Utf8.h"

@@ -1,4 +1,4 @@
-//===- ApiError.h - What a request is answered when it fails ----*- C++ -*-===//
+//===- ApiError.h - Error replies -------------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_APIERROR_H
 #define MTP_TOOLS_MTP_SERVE_APIERROR_H

@@ -1,4 +1,4 @@
-//===- BodyBudget.cpp - Memory for the bodies at hand ---------------------===//
+//===- BodyBudget.cpp - Memory limit for request bodies -------------------===//
 
 #include "tools/mtp-serve/BodyBudget.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- BodyBudget.h - Memory for the bodies at hand -------------*- C++ -*-===//
+//===- BodyBudget.h - Memory limit for request bodies -----------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_BODYBUDGET_H
 #define MTP_TOOLS_MTP_SERVE_BODYBUDGET_H

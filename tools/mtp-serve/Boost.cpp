@@ -1,4 +1,4 @@
-//===- Boost.cpp - Those parts of Asio and Beast that are no templates ----===//
+//===- Boost.cpp - Asio and Beast, non-template parts ---------------------===//
 
 #include <boost/asio/impl/src.hpp>
 #include <boost/beast/src.hpp>

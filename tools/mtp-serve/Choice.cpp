@@ -1,4 +1,4 @@
-//===- Choice.cpp - One answer as it comes --------------------------------===//
+//===- Choice.cpp - One answer as it is generated -------------------------===//
 
 #include "tools/mtp-serve/Choice.h"
 

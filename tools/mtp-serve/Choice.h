@@ -1,4 +1,4 @@
-//===- Choice.h - One answer as it comes ------------------------*- C++ -*-===//
+//===- Choice.h - One answer as it is generated -----------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_CHOICE_H
 #define MTP_TOOLS_MTP_SERVE_CHOICE_H

@@ -1,4 +1,4 @@
-//===- GenerationRequest.cpp - What a body asks for -----------------------===//
+//===- GenerationRequest.cpp - Parse request bodies -----------------------===//
 
 #include "tools/mtp-serve/GenerationRequest.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- GenerationRequest.h - What a body asks for ---------------*- C++ -*-===//
+//===- GenerationRequest.h - Parse request bodies ---------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_GENERATIONREQUEST_H
 #define MTP_TOOLS_MTP_SERVE_GENERATIONREQUEST_H

@@ -1,4 +1,4 @@
-//===- Inbox.h - Things from many threads for one ---------------*- C++ -*-===//
+//===- Inbox.h - Queue from many threads to one -----------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_INBOX_H
 #define MTP_TOOLS_MTP_SERVE_INBOX_H

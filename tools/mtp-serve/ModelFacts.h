@@ -1,4 +1,4 @@
-//===- ModelFacts.h - What requests are checked against ---------*- C++ -*-===//
+//===- ModelFacts.h - Limits that requests must meet ------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_MODELFACTS_H
 #define MTP_TOOLS_MTP_SERVE_MODELFACTS_H

@@ -1,4 +1,4 @@
-//===- Options.h - What mtp-serve was asked to do ---------------*- C++ -*-===//
+//===- Options.h - Options of mtp-serve -------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_OPTIONS_H
 #define MTP_TOOLS_MTP_SERVE_OPTIONS_H

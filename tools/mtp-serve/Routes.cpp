@@ -1,4 +1,4 @@
-//===- Routes.cpp - What each path answers --------------------------------===//
+//===- Routes.cpp - Replies by path ---------------------------------------===//
 
 #include "tools/mtp-serve/Routes.h"
 #include "runtime/core/StrCat.h"

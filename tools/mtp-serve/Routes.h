@@ -1,4 +1,4 @@
-//===- Routes.h - What each path answers ------------------------*- C++ -*-===//
+//===- Routes.h - Replies by path -------------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_ROUTES_H
 #define MTP_TOOLS_MTP_SERVE_ROUTES_H

@@ -1,4 +1,4 @@
-//===- StopStrings.cpp - Texts that end a text ----------------------------===//
+//===- StopStrings.cpp - Stop strings -------------------------------------===//
 
 #include "tools/mtp-serve/StopStrings.h"
 

@@ -1,4 +1,4 @@
-//===- StopStrings.h - Texts that end a text --------------------*- C++ -*-===//
+//===- StopStrings.h - Stop strings -----------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_STOPSTRINGS_H
 #define MTP_TOOLS_MTP_SERVE_STOPSTRINGS_H

@@ -1,4 +1,4 @@
-//===- TextRequest.cpp - Texts to ids and back, as asked for --------------===//
+//===- TextRequest.cpp - Tokenize and detokenize requests -----------------===//
 
 #include "tools/mtp-serve/TextRequest.h"
 #include "runtime/core/StrCat.h"

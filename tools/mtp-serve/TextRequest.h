@@ -1,4 +1,4 @@
-//===- TextRequest.h - Texts to ids and back, as asked for ------*- C++ -*-===//
+//===- TextRequest.h - Tokenize and detokenize requests ---------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_TEXTREQUEST_H
 #define MTP_TOOLS_MTP_SERVE_TEXTREQUEST_H

@@ -1,4 +1,4 @@
-//===- Worker.cpp - A thread for work that takes a while ------------------===//
+//===- Worker.cpp - A thread for slow work --------------------------------===//
 
 #include "tools/mtp-serve/Worker.h"
 

@@ -1,4 +1,4 @@
-//===- Worker.h - A thread for work that takes a while ----------*- C++ -*-===//
+//===- Worker.h - A thread for slow work ------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_WORKER_H
 #define MTP_TOOLS_MTP_SERVE_WORKER_H

@@ -1,4 +1,4 @@
-//===- WriteGuard.cpp - Ends waiting for who does not read ----------------===//
+//===- WriteGuard.cpp - Close connections that do not read ----------------===//
 
 #include "tools/mtp-serve/WriteGuard.h"
 

@@ -1,4 +1,4 @@
-//===- WriteGuard.h - Ends waiting for who does not read --------*- C++ -*-===//
+//===- WriteGuard.h - Close connections that do not read --------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_WRITEGUARD_H
 #define MTP_TOOLS_MTP_SERVE_WRITEGUARD_H

@@ -1,4 +1,4 @@
-//===- Flags.cpp - What the flags of mtpc ask for -------------------------===//
+//===- Flags.cpp - Parse the flags of mtpc --------------------------------===//
 
 #include "tools/mtpc/Flags.h"
 #include "compiler/Driver/DraftVocabulary.h"

@@ -1,4 +1,4 @@
-//===- Flags.h - What the flags of mtpc ask for -----------------*- C++ -*-===//
+//===- Flags.h - Parse the flags of mtpc ------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTPC_FLAGS_H
 #define MTP_TOOLS_MTPC_FLAGS_H

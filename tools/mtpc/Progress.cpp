@@ -1,4 +1,4 @@
-//===- Progress.cpp - One line on a terminal ------------------------------===//
+//===- Progress.cpp - Progress on a terminal ------------------------------===//
 
 #include "tools/mtpc/Progress.h"
 #include "llvm/Support/Format.h"

@@ -1,4 +1,4 @@
-//===- Progress.h - One line on a terminal ----------------------*- C++ -*-===//
+//===- Progress.h - Progress on a terminal ----------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTPC_PROGRESS_H
 #define MTP_TOOLS_MTPC_PROGRESS_H

@@ -1,4 +1,4 @@
-//===- Timing.cpp - Where the time of a compilation goes ------------------===//
+//===- Timing.cpp - Time of each compilation phase ------------------------===//
 
 #include "tools/mtpc/Timing.h"
 #include "llvm/ADT/STLExtras.h"

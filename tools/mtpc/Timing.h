@@ -1,4 +1,4 @@
-//===- Timing.h - Where the time of a compilation goes ----------*- C++ -*-===//
+//===- Timing.h - Time of each compilation phase ----------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTPC_TIMING_H
 #define MTP_TOOLS_MTPC_TIMING_H

@@ -1,4 +1,4 @@
-//===- Tune.cpp - Algorithms of the library of this machine's GPU ---------===//
+//===- Tune.cpp - Tune the GPU library on this machine --------------------===//
 
 #include "tools/mtpc/Tune.h"
 #include "runtime/device/cuda/TuneGemms.h"

@@ -1,4 +1,4 @@
-//===- Tune.h - Algorithms of the library of this machine's GPU -*- C++ -*-===//
+//===- Tune.h - Tune the GPU library on this machine ------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTPC_TUNE_H
 #define MTP_TOOLS_MTPC_TUNE_H

@@ -1,4 +1,4 @@
-//===- ModelWarnings.cpp - What is worth a word about a model -------------===//
+//===- ModelWarnings.cpp - Warnings about a model -------------------------===//
 
 #include "tools/support/ModelWarnings.h"
 

@@ -1,4 +1,4 @@
-//===- ModelWarnings.h - What is worth a word about a model -----*- C++ -*-===//
+//===- ModelWarnings.h - Warnings about a model -----------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_SUPPORT_MODELWARNINGS_H
 #define MTP_TOOLS_SUPPORT_MODELWARNINGS_H

@@ -1,4 +1,4 @@
-//===- Output.cpp - Where a tool's results go -----------------------------===//
+//===- Output.cpp - Destination of a tool's results -----------------------===//
 
 #include "tools/support/Output.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- Output.h - Where a tool's results go ---------------------*- C++ -*-===//
+//===- Output.h - Destination of a tool's results ---------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_SUPPORT_OUTPUT_H
 #define MTP_TOOLS_SUPPORT_OUTPUT_H

@@ -1,4 +1,4 @@
-//===- PromptText.cpp - A text as the tokens of a prompt ------------------===//
+//===- PromptText.cpp - Text to prompt tokens -----------------------------===//
 
 #include "tools/support/PromptText.h"
 

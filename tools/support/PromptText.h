@@ -1,4 +1,4 @@
-//===- PromptText.h - A text as the tokens of a prompt ----------*- C++ -*-===//
+//===- PromptText.h - Text to prompt tokens ---------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_SUPPORT_PROMPTTEXT_H
 #define MTP_TOOLS_SUPPORT_PROMPTTEXT_H

@@ -1,4 +1,4 @@
-//===- Driver.cpp - Ask a server, and note when it answers ----------------===//
+//===- Driver.cpp - Send requests and time the answers --------------------===//
 //
 // One epoll instance for all connections and a timer for what is due next. A
 // closed loop has a connection for each client; an open one makes another

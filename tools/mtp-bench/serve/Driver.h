@@ -1,4 +1,4 @@
-//===- Driver.h - Ask a server, and note when it answers --------*- C++ -*-===//
+//===- Driver.h - Send requests and time the answers ------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_SERVE_DRIVER_H
 #define MTP_TOOLS_MTP_BENCH_SERVE_DRIVER_H

@@ -1,4 +1,4 @@
-//===- LoadPlan.cpp - Which requests a server gets, and when --------------===//
+//===- LoadPlan.cpp - Plan the requests of a load test --------------------===//
 
 #include "tools/mtp-bench/serve/LoadPlan.h"
 #include "runtime/core/PythonJson.h"

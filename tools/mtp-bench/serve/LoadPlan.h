@@ -1,4 +1,4 @@
-//===- LoadPlan.h - Which requests a server gets, and when ------*- C++ -*-===//
+//===- LoadPlan.h - Plan the requests of a load test ------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_SERVE_LOADPLAN_H
 #define MTP_TOOLS_MTP_BENCH_SERVE_LOADPLAN_H

@@ -1,4 +1,4 @@
-//===- LoadReport.cpp - What a load gave ----------------------------------===//
+//===- LoadReport.cpp - Results of a load test ----------------------------===//
 
 #include "tools/mtp-bench/serve/LoadReport.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- LoadReport.h - What a load gave --------------------------*- C++ -*-===//
+//===- LoadReport.h - Results of a load test --------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_SERVE_LOADREPORT_H
 #define MTP_TOOLS_MTP_BENCH_SERVE_LOADREPORT_H

@@ -1,4 +1,4 @@
-//===- Socket.cpp - A connection that does not wait -----------------------===//
+//===- Socket.cpp - A non-blocking connection -----------------------------===//
 
 #include "tools/mtp-bench/serve/Socket.h"
 #include "runtime/core/StrCat.h"

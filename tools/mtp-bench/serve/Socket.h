@@ -1,4 +1,4 @@
-//===- Socket.h - A connection that does not wait ---------------*- C++ -*-===//
+//===- Socket.h - A non-blocking connection ---------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_SERVE_SOCKET_H
 #define MTP_TOOLS_MTP_BENCH_SERVE_SOCKET_H

@@ -1,4 +1,4 @@
-//===- Url.cpp - Where a server listens -----------------------------------===//
+//===- Url.cpp - The address of a server ----------------------------------===//
 
 #include "tools/mtp-bench/serve/Url.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- Url.h - Where a server listens ---------------------------*- C++ -*-===//
+//===- Url.h - The address of a server --------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_SERVE_URL_H
 #define MTP_TOOLS_MTP_BENCH_SERVE_URL_H
