@@ -133,8 +133,8 @@ LogicalResult checkTree(Operation *op, const Expansion &e,
                         llvm::ArrayRef<int64_t> tree);
 
 /// Checks that an op of a round has one draft per node except the anchor for
-/// each slot. A tree must have room for them, and parents must be as many as
-/// nodes.
+/// each slot. A tree must have room for them, and there must be one parent
+/// per node.
 LogicalResult checkDrafts(Operation *op, const Expansion &e, Value drafts,
                           std::optional<llvm::ArrayRef<int64_t>> tree,
                           Value parents);
