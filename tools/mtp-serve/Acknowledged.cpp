@@ -1,7 +1,7 @@
 //===- Acknowledged.cpp - Bytes that the client has received --------------===//
 
-// The kernel's header has fields that the C library's has not, and the two may
-// not be included together: so this file includes nothing of the others.
+// The kernel's header has fields that the C library's header lacks, and the two
+// cannot be included together. So this file includes none of the other headers.
 #include "tools/mtp-serve/Acknowledged.h"
 
 #include <cstddef>

@@ -8,10 +8,11 @@
 
 namespace mtp::serve {
 
-/// Bytes that the other side of a TCP connection has acknowledged since its
-/// begin (RFC 4898, tcpEStatsAppHCThruOctetsAcked). It only grows, where what a
-/// kernel still keeps (SIOCOUTQ) is the same again when a writer has filled up
-/// what was taken. None where the socket is not connected.
+/// Returns the bytes that the other side of a TCP connection has acknowledged
+/// since the connection was opened (RFC 4898, tcpEStatsAppHCThruOctetsAcked).
+/// The number only grows. The bytes that the kernel still holds (SIOCOUTQ) are
+/// no replacement: they stay equal if a writer refills what was taken. Returns
+/// nothing if the socket is not connected.
 std::optional<uint64_t> acknowledgedBytes(int socket);
 
 } // namespace mtp::serve

@@ -77,7 +77,7 @@ static void writeHead(JsonWriter &json, const AnswerHead &head, bool isPart) {
   json.field("model", head.model);
 }
 
-/// The text of an answer, or of a part of one.
+/// Writes the text of an answer, or of a part of one.
 static void writeContent(JsonWriter &json, const AnswerHead &head,
                          const ChoicePart &part, bool isPart) {
   if (!head.isChat)

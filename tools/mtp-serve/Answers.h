@@ -15,7 +15,7 @@
 
 namespace mtp::serve {
 
-/// What all objects of an answer have in common.
+/// Fields that all objects of an answer share.
 struct AnswerHead {
   std::string id;
   std::string model;
@@ -23,26 +23,26 @@ struct AnswerHead {
   bool isChat = false;
 };
 
-/// Of tokens that came together, how many these were, and how many drafts the
-/// rounds had which gave them.
+/// For each group of tokens that arrived together: the number of tokens, and
+/// the number of drafts in the rounds that produced them.
 struct AnswerRounds {
   std::vector<int32_t> tokens, drafted;
 };
 
-/// One answer, or what is new of it.
+/// One answer, or its new part.
 struct ChoicePart {
   size_t index = 0;
   std::string text;
-  /// Of a chat, what was thought ahead of the answer.
+  /// In a chat, the reasoning before the answer.
   std::string reasoning;
-  /// "stop", "length", ...; empty while more comes.
+  /// "stop", "length", ...; empty while the answer goes on.
   std::string finish;
-  /// Of a chat's stream: the first part of its answer.
+  /// True for the first part of a chat's streamed answer.
   bool isFirst = false;
-  /// Where the request asks for ids.
+  /// Set if the request asks for ids.
   std::optional<std::vector<int32_t>> ids;
   std::optional<std::vector<int32_t>> promptIds;
-  /// Where the request asks for it.
+  /// Set if the request asks for it.
   std::optional<AnswerRounds> rounds;
 };
 
@@ -51,27 +51,27 @@ struct Usage {
   uint64_t cachedTokens = 0;
   uint64_t outputTokens = 0;
   uint64_t rounds = 0;
-  /// By position.
+  /// By position in the round.
   std::vector<uint64_t> drafted, accepted;
 
-  /// Adds what a sequence counted of its rounds.
+  /// Adds the round counters of a sequence.
   void addRounds(const Statistics &statistics);
 };
 
-/// OpenAI's word for an end.
+/// Returns OpenAI's name for a finish reason.
 std::string finishName(FinishReason reason);
 
 std::string wholeAnswer(const AnswerHead &head,
                         const std::vector<ChoicePart> &parts,
                         const Usage &usage);
 
-/// One event of a stream. `hasUsage` streams have a usage of null until their
-/// last event, unless `soFar` is that of what has come: its tokens are said.
+/// Returns one event of a stream. Streams with `hasUsage` have a null usage
+/// until their last event, unless `soFar` gives the usage up to this event.
 std::string streamPart(const AnswerHead &head, const ChoicePart &part,
                        bool hasUsage,
                        const std::optional<Usage> &soFar = std::nullopt);
 
-/// That last event: no part, but the usage.
+/// Returns the last event of a stream with usage: no part, only the usage.
 std::string streamUsage(const AnswerHead &head, const Usage &usage);
 
 } // namespace mtp::serve

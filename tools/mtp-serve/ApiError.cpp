@@ -44,7 +44,7 @@ ApiError serve::ownErrorOf(const Status &status) {
   return error;
 }
 
-/// The kinds that OpenAI's clients know.
+/// Returns the error type that OpenAI's clients know.
 static const char *typeOf(unsigned status) {
   switch (status) {
   case 401:
@@ -67,8 +67,8 @@ static void textOrNull(JsonWriter &json, const char *name,
     json.value(text);
 }
 
-/// Each byte that is not part of UTF-8 as U+FFFD, for a message may quote what
-/// a client sent.
+/// Replaces each byte that is not valid UTF-8 by U+FFFD, since a message may
+/// quote a client's text.
 static std::string repaired(std::string_view text) {
   std::string whole;
   for (size_t bad; (bad = findInvalidUtf8(text)) < text.size();) {

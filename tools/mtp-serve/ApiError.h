@@ -14,34 +14,35 @@ namespace mtp::serve {
 /// An error in the shape of OpenAI's API: {"error": {message, type, param,
 /// code}}.
 struct ApiError {
-  /// Of HTTP.
+  /// The HTTP status.
   unsigned status = 400;
   std::string message;
-  /// The field that is wrong; empty: null.
+  /// The wrong field; empty: null.
   std::string param;
-  /// For programs, e.g. "context_length_exceeded"; empty: null.
+  /// A code for programs, e.g. "context_length_exceeded"; empty: null.
   std::string code;
-  /// Seconds until another try is worth it; zero: not said.
+  /// Seconds until a retry is worthwhile; zero: unknown.
   unsigned retryAfter = 0;
-  /// Sizes of a prompt that exceeds the context, and of the context; 0 if the
-  /// error is another one.
+  /// Sizes of a prompt that exceeds the context, and of the context; 0 for
+  /// other errors.
   uint64_t promptTokens = 0, contextTokens = 0;
 };
 
-/// Nothing: all is well.
+/// An error, or nothing on success.
 using MaybeError = std::optional<ApiError>;
 
-/// 400 of a field.
+/// Returns a 400 error for a field.
 ApiError wrongField(std::string param, std::string message);
 
-/// A failure of the runtime: 400 where the request is the reason, else 500.
+/// Returns the error for a failure of the runtime: 400 if the request caused
+/// it, else 500.
 ApiError errorOf(const Status &status, std::string param = "");
 
-/// A failure of the server's own output, which is no fault of the request: 500,
-/// or 503 where a later try may do.
+/// Returns the error for a failure of the server's own output, which the
+/// request did not cause: 500, or 503 if a retry may succeed.
 ApiError ownErrorOf(const Status &status);
 
-/// The body of the answer, on one line.
+/// Returns the body of the reply, on one line.
 std::string errorJson(const ApiError &error);
 
 } // namespace mtp::serve

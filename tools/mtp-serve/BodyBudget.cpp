@@ -12,7 +12,7 @@ static ApiError full(unsigned status, uint64_t most, const char *whose) {
   error.code = "body_memory_full";
   error.message = strCat("expected at most ", most, " bytes of bodies ", whose,
                          " at a time, got more; try later");
-  // Bodies come and go in a moment.
+  // Bodies occupy memory only briefly.
   error.retryAfter = 1;
   return error;
 }

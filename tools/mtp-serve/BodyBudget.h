@@ -11,16 +11,15 @@
 
 namespace mtp::serve {
 
-/// Bounds the bytes of all bodies that are being read or wait to be encoded.
-/// One client of several may take half of it. For one thread.
+/// Bounds the total bytes of request bodies that are being read or wait for
+/// tokenization. With several keys, one client may take half. For one thread.
 class BodyBudget {
 public:
-  /// `most`: bytes of all. `hasClients`: requests come with one of several
-  /// keys.
+  /// `most`: total bytes. `hasClients`: requests have one of several keys.
   BodyBudget(uint64_t most, bool hasClients)
       : most(most), mostEach(hasClients ? most / 2 : most) {}
 
-  /// Some of it, given back at the end.
+  /// A share of the budget, returned when it is destroyed.
   class Share {
   public:
     Share() = default;
@@ -33,8 +32,9 @@ public:
     }
     ~Share() { release(); }
 
-    /// Makes it `total` bytes for a client, if it is less: 503 where all take
-    /// too much, 429 where the client alone does. It stays as it was then.
+    /// Grows the share to `total` bytes for a client. Fails with 503 if all
+    /// clients take too much, and with 429 if this client does; the share then
+    /// stays unchanged.
     MaybeError grow(const std::shared_ptr<BodyBudget> &from, uint64_t ofClient,
                     uint64_t total);
     void release();

@@ -14,7 +14,7 @@ Choice::Choice(ChoiceOptions options)
       minTokens(options.minTokens) {
   DecodeOptions decode;
   decode.skipSpecial = options.skipsSpecial;
-  // The output goes on a text that the prompt has begun.
+  // The output continues a text that the prompt has begun.
   decode.atTextStart = false;
   if (tokenizer)
     decoder.emplace(*tokenizer, decode);
@@ -30,7 +30,7 @@ void Choice::add(AnswerPart part, bool isSearched) {
     pending.text += part.content;
     return;
   }
-  // What one of the two holds back came ahead of the other.
+  // Text that one of the two holds back came before the other's text.
   if (!part.reasoning.empty()) {
     pending.text += stops.finish();
     pending.reasoning += thoughtStops.append(part.reasoning);
@@ -55,11 +55,11 @@ void Choice::addHeld() {
   pending.text += stops.finish();
 }
 
-/// A special token of an answer that reasons: a mark, or text where such are to
-/// be seen. No stop string reaches over it.
+/// Handles a special token of an answer with reasoning: a mark, or text if
+/// special tokens are shown. No stop string extends across it.
 Status Choice::takeSpecial(int32_t token, bool isSearched) {
   MTP_ASSIGN_OR_RETURN(std::string_view mark, tokenizer->tokenToPiece(token));
-  // The bytes before it are those of earlier tokens.
+  // The bytes before it belong to earlier tokens.
   add(decoder->finish(), count - 1 > minTokens);
   if (isComplete())
     return okStatus();
@@ -106,8 +106,8 @@ void Choice::end(FinishReason reason, Statistics statistics) {
     finish = reason;
     return;
   }
-  // A character that its bytes leave incomplete, and what may have been a mark,
-  // may complete a stop string.
+  // An incomplete character, or text that could have been a mark, may complete
+  // a stop string.
   bool isSearched = count > minTokens;
   add(decoder->finish(), isSearched);
   if (splitter)
@@ -118,11 +118,11 @@ void Choice::end(FinishReason reason, Statistics statistics) {
   finish = reason;
 }
 
-/// The first bytes of a text, at most so many, in whole characters.
+/// Takes the first bytes of a text, at most `most`, in whole characters.
 static std::string takeFrom(std::string &text, size_t most) {
   if (text.size() <= most)
     return std::exchange(text, "");
-  // Bytes 10xxxxxx go on a character.
+  // Bytes 10xxxxxx continue a character.
   while (most > 0 && (uint8_t(text[most]) & 0xC0) == 0x80)
     --most;
   std::string part = text.substr(0, most);

@@ -17,85 +17,89 @@
 namespace mtp::serve {
 
 struct ChoiceOptions {
-  /// Null: there is no text.
+  /// Null: the answer has no text.
   const Tokenizer *tokenizer = nullptr;
   bool skipsSpecial = true;
   bool keepsIds = false;
   bool keepsRounds = false;
   std::vector<std::string> stops;
-  /// Tokens whose text is not searched for these.
+  /// The number of first tokens whose text is not searched for stop strings.
   uint32_t minTokens = 0;
-  /// Of a conversation's answer: how reasoning is marked, and the text of the
-  /// prompt, which may have begun it.
+  /// For an answer in a conversation: how reasoning is marked, and the text of
+  /// the prompt, which may have begun it.
   ReasoningFormat reasoning = ReasoningFormat::None;
   std::string_view prompt;
 };
 
-/// Makes text of the tokens of one sequence, up to a stop string. What came and
-/// nobody has taken yet waits here: at most what the context's tokens spell.
+/// Turns the tokens of one sequence into text, up to a stop string. Text that
+/// was not taken yet waits here: at most the text of the context's tokens.
 class Choice {
 public:
   explicit Choice(ChoiceOptions options);
 
-  /// Puts text before what comes, as `echo` wants it. Not searched for stops.
+  /// Inserts text before the output, for `echo`. It is not searched for stops.
   void prepend(const std::string &text) { pending.text += text; }
 
-  /// Tokens behind a stop string are dropped. `drafted` drafts were made for
-  /// them.
+  /// Adds tokens; tokens after a stop string are dropped. `drafted` is the
+  /// number of drafts made for them.
   Status take(std::span<const int32_t> tokens, uint32_t drafted = 0);
 
   /// Sets the cost of the tokens so far. After a stop string was found, end()
   /// no longer changes it.
   void setStatistics(Statistics statistics) { numbers = std::move(statistics); }
 
-  /// The sequence has ended; nothing more comes.
+  /// Ends the sequence; no more tokens follow.
   void end(FinishReason reason, Statistics statistics);
 
-  /// A stop string was found: the rest of the sequence is of no use.
+  /// Returns whether a stop string was found. The rest of the sequence is not
+  /// needed then.
   bool hasStopped() const { return stops.stopped() || thoughtStops.stopped(); }
-  /// No more text comes: the sequence has ended, or a stop string was found.
+  /// Returns whether no more text follows: the sequence has ended, or a stop
+  /// string was found.
   bool isComplete() const { return finish != FinishReason::None; }
   bool hasEnded() const { return ended; }
   FinishReason finishReason() const { return finish; }
 
-  /// Up to and with the one that completed a stop string.
+  /// Returns the number of tokens, including the one that completed a stop
+  /// string.
   size_t tokenCount() const { return count; }
   const Statistics &statistics() const { return numbers; }
 
-  /// What has come since the last call, of text at most `most` bytes and whole
+  /// Takes the new text since the last call: at most `most` bytes, in whole
   /// characters.
   std::string takeText(size_t most);
-  /// The same of what was thought.
+  /// Takes the new reasoning text likewise.
   std::string takeReasoning(size_t most);
   std::vector<int32_t> takeIds();
-  /// What each take() brought.
+  /// Takes the numbers of tokens and drafts of each take().
   AnswerRounds takeRounds();
-  /// Bytes that nobody has taken.
+  /// Returns the number of bytes that were not taken yet.
   size_t pendingBytes() const {
     return pending.text.size() + pending.reasoning.size() +
            (ids.size() + 2 * rounds.tokens.size()) * sizeof(int32_t);
   }
-  /// Whether something has come; ids count too.
+  /// Returns whether there is new text or there are new ids.
   bool hasNews() const {
     return !pending.text.empty() || !pending.reasoning.empty() || !ids.empty();
   }
 
 private:
-  /// What nobody has taken.
+  /// Text that was not taken yet.
   struct Pending {
     std::string text, reasoning;
   };
 
-  /// Text, or a part of it, that is searched for stop strings or is not.
+  /// Adds text, or a part of an answer. `isSearched`: search it for stop
+  /// strings.
   void add(std::string_view text, bool isSearched);
   void add(AnswerPart part, bool isSearched);
-  /// What stop strings have held back is text.
+  /// Adds the text that stop strings have held back.
   void addHeld();
   Status takeSpecial(int32_t token, bool isSearched);
 
   std::optional<StreamDecoder> decoder;
-  /// Of the answer, and of what was thought: behind the splitter, for marks and
-  /// headers are no text.
+  /// For the answer and for the reasoning. Both come after the splitter, since
+  /// marks and headers are no text.
   StopStrings stops, thoughtStops;
   std::optional<ReasoningSplitter> splitter;
   const Tokenizer *tokenizer;

@@ -32,11 +32,12 @@ using boost::system::error_code;
 using namespace asio::experimental::awaitable_operators;
 using Seconds = std::chrono::seconds;
 
-/// What the buffer holds beside a header: the part of a body that came with it.
+/// Room in the buffer besides a header: the part of a body that arrives with
+/// it.
 static constexpr size_t kReadAhead = 64 << 10;
-/// What is asked for of a connection that has sent nothing.
+/// Bytes to read from a connection that has sent nothing.
 static constexpr size_t kFirstRead = 1 << 10;
-/// What the body may have of a request that needs none.
+/// The largest body of a request that needs none.
 static constexpr size_t kUselessBody = 1 << 10;
 
 Connection::Connection(asio::ip::tcp::socket socket, Dispatcher &dispatcher,
@@ -49,9 +50,9 @@ Connection::Connection(asio::ip::tcp::socket socket, Dispatcher &dispatcher,
   auto end = tcp.socket().remote_endpoint(error);
   if (!error)
     peer = end.address().to_string();
-  // An event is to leave at once.
+  // Events must leave at once.
   tcp.socket().set_option(asio::ip::tcp::no_delay(true), error);
-  // What a client does not read is the kernel's to keep, up to here.
+  // The kernel holds up to this number of bytes that a client has not read.
   int kept = int(std::min<uint32_t>(options.limits.kernelBytes, 1 << 30));
   tcp.socket().set_option(asio::socket_base::send_buffer_size(kept), error);
 }
@@ -71,7 +72,7 @@ awaitable<void> Connection::run() {
   try {
     while (co_await serveOne()) {
     }
-    // A reply is lost where bytes are left unread.
+    // A reply is lost if bytes stay unread.
     error_code error;
     if (buffer.size() > 0 || tcp.socket().available(error) > 0)
       co_await linger();
@@ -81,8 +82,8 @@ awaitable<void> Connection::run() {
   close();
 }
 
-/// RFC 9112, 6.3: whether there is no doubt about where the body ends, and so
-/// the next request begins.
+/// Returns whether the end of the body, and so the begin of the next request,
+/// is unambiguous (RFC 9112, 6.3).
 template <typename Header>
 static bool hasCertainLength(const Header &header) {
   auto [begin, end] = header.equal_range(http::field::transfer_encoding);
@@ -144,7 +145,7 @@ awaitable<bool> Connection::serveOne() {
 awaitable<error_code> Connection::readHeader(Parser &parser) {
   const Limits &limits = options.limits;
   error_code error;
-  // What was sent ahead is there already.
+  // Pipelined bytes are there already.
   if (buffer.size() == 0) {
     // Many connections may be idle.
     if (buffer.capacity() > kFirstRead)
@@ -188,7 +189,7 @@ awaitable<MaybeError> Connection::readBody(Parser &parser,
                                    redirect_error(use_awaitable, error));
     if (body.size() > most)
       error = http::error::body_limit;
-    // Of chunks nobody says how many there are.
+    // A chunked body does not state its size in advance.
     if (MaybeError full = request.share.grow(dispatcher.bodies(),
                                              request.client, body.size()))
       co_return full;
@@ -224,7 +225,7 @@ MaybeError Connection::errorOf(error_code error) const {
 }
 
 awaitable<void> Connection::refuse(Exchange &exchange, HttpReply refusal) {
-  // What comes of it is dropped.
+  // The reader drops the rest of the body.
   exchange.request.share.release();
   exchange.keepsAlive = false;
   exchange.began = Clock::now();
@@ -235,7 +236,7 @@ awaitable<void> Connection::refuse(Exchange &exchange, HttpReply refusal) {
 
 awaitable<void> Connection::answer(Exchange &exchange) {
   RouteAnswer answer = routes.answer(exchange.request);
-  // What is needed of it has been taken.
+  // The body has been parsed and is not needed any more.
   exchange.request.body = {};
   exchange.request.share.release();
   if (answer.generation) {
@@ -263,7 +264,7 @@ awaitable<void> Connection::linger() {
 }
 
 Connection::Exchange Connection::exchangeOf(const Parser &parser) {
-  // Fields behind a body are none of the header, which is all that is here.
+  // Only the header is here; trailer fields after a body are not part of it.
   const auto &header = parser.get();
   auto field = [&](http::field name) { return std::string(header[name]); };
   Exchange exchange;
@@ -285,7 +286,7 @@ Connection::Exchange Connection::exchangeOf(const Parser &parser) {
   return exchange;
 }
 
-/// Status line and fields; without what says how long the body is.
+/// Sets the status line and fields, except the fields for the body's length.
 template <typename Response>
 static void setHeader(Response &response, const ServerOptions &options,
                       const std::string &origin, const std::string &asked,
@@ -321,7 +322,7 @@ awaitable<void> Connection::reply(Exchange &exchange, const HttpReply &reply) {
 }
 
 namespace {
-/// A generation that somebody waits for; without them it is of no use.
+/// A client's wait for a generation; ending the wait aborts it.
 class Reader {
 public:
   Reader(Generation &generation, asio::steady_timer &news)
@@ -347,14 +348,15 @@ awaitable<void> Connection::answerText(Exchange &exchange,
     job->listener = [this] { news.cancel(); };
     co_await (replyLater(exchange, *job) || watch());
     job->listener = {};
-    // Of a client that is gone.
+    // The client is gone.
     job->isDropped = true;
     exchange.keepsAlive &= job->isDone();
   }
   log(exchange, nullptr);
 }
 
-/// Like produce().
+/// Waits for the worker's reply and sends it; catches exceptions like
+/// produce().
 awaitable<void> Connection::replyLater(Exchange &exchange, TextJob &job) {
   try {
     while (!job.isDone())
@@ -372,7 +374,7 @@ double Connection::secondsFor(const Generation &generation) const {
   return asked > 0 && most > 0 ? std::min(asked, most) : std::max(asked, most);
 }
 
-/// What a generation is answered whose time is over.
+/// Returns the reply for a generation whose time is over.
 static ApiError lateError(double seconds) {
   ApiError error;
   error.status = 504;
@@ -404,8 +406,8 @@ awaitable<void> Connection::generate(Exchange &exchange,
   log(exchange, generation.get());
 }
 
-/// Catches what is thrown, so that the first of two that wait for each other
-/// to end does end.
+/// Produces the answer. Catches exceptions, so that the first of two coroutines
+/// that wait for each other does end.
 awaitable<void> Connection::produce(Exchange &exchange,
                                     Generation &generation) {
   try {
@@ -430,7 +432,7 @@ awaitable<void> Connection::produce(Exchange &exchange,
 }
 
 awaitable<void> Connection::stream(Exchange &exchange, Generation &generation) {
-  // HTTP/1.0 knows no chunks: the end of the connection is that of the body.
+  // HTTP/1.0 has no chunks: the end of the connection ends the body.
   bool hasChunks = exchange.version >= 11;
   exchange.status = 200;
   exchange.keepsAlive &= hasChunks && !retires;
@@ -469,7 +471,7 @@ awaitable<void> Connection::waitForNews() {
   co_await news.async_wait(redirect_error(use_awaitable, error));
 }
 
-/// Whether a side has closed, be there bytes before that or not.
+/// Returns whether the other side has closed, even if unread bytes remain.
 static bool isGone(int descriptor) {
   struct pollfd state = {descriptor, POLLRDHUP, 0};
   if (descriptor < 0)
@@ -482,7 +484,8 @@ awaitable<void> Connection::watch() {
   co_await tcp.socket().async_wait(asio::ip::tcp::socket::wait_read,
                                    redirect_error(use_awaitable, error));
   asio::steady_timer pause(tcp.get_executor());
-  // The next request is there already: its end is no event for the socket.
+  // The next request has arrived already, so the socket does not signal the
+  // client's end.
   while (!error &&
          !isGone(tcp.socket().is_open() ? tcp.socket().native_handle() : -1)) {
     pause.expires_after(std::chrono::milliseconds(500));

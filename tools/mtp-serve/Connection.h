@@ -16,29 +16,28 @@
 
 namespace mtp::serve {
 
-/// Reads requests from a socket, one behind the other, and writes what they are
-/// answered. A client that closes its side is gone: what it asked for is
-/// cancelled.
+/// Reads requests from a socket, one after the other, and writes the replies. A
+/// client that closes its side is gone, and its requests are cancelled.
 class Connection {
 public:
   Connection(boost::asio::ip::tcp::socket socket, Dispatcher &dispatcher,
              Routes &routes, const ServerOptions &options);
 
-  /// To the end of the connection. Throws nothing.
+  /// Runs until the connection ends. Throws nothing.
   boost::asio::awaitable<void> run();
 
-  /// Ends it now where no request is at hand, and else behind the answer.
+  /// Ends the connection now if it has no request, else after the answer.
   void retire();
-  /// Ends it behind the answer to its first request.
+  /// Ends the connection after the answer to its first request.
   void retireBehindAnswer() { retires = true; }
-  /// Ends it now, whatever is at hand.
+  /// Ends the connection now, even during a request.
   void close();
 
 private:
   using Parser =
       boost::beast::http::request_parser<boost::beast::http::string_body>;
 
-  /// What all that is written for a request has in its header.
+  /// Values for the header of every reply to a request.
   struct Exchange {
     HttpRequest request;
     std::string origin;
@@ -51,26 +50,26 @@ private:
     Clock::time_point began;
   };
 
-  /// A request and its answer. False: the connection ends.
+  /// Serves one request. Returns false if the connection ends.
   boost::asio::awaitable<bool> serveOne();
   boost::asio::awaitable<boost::system::error_code> readHeader(Parser &parser);
-  /// Reads the body of a request, which then is well. Else what to answer it,
-  /// or nothing where there is nobody to be answered.
+  /// Reads the body of a request. Returns nothing on success, else the error to
+  /// reply, or nothing if the client is gone.
   boost::asio::awaitable<MaybeError> readBody(Parser &parser,
                                               HttpRequest &request);
-  /// Answers a request that has not been read to its end, and ends the
-  /// connection.
+  /// Answers a request that was not read completely, and ends the connection.
   boost::asio::awaitable<void> refuse(Exchange &exchange, HttpReply reply);
-  /// What is answered where reading failed; nothing where nobody is there.
+  /// Returns the error to reply after a failed read; nothing if the client is
+  /// gone.
   MaybeError errorOf(boost::system::error_code error) const;
   Exchange exchangeOf(const Parser &parser);
   boost::asio::awaitable<void> answer(Exchange &exchange);
-  /// Seconds that a generation may take; zero: as many as it likes.
+  /// Returns the seconds that a generation may take; zero: no limit.
   double secondsFor(const Generation &generation) const;
 
   boost::asio::awaitable<void> reply(Exchange &exchange,
                                      const HttpReply &reply);
-  /// Gives the reply that the worker makes.
+  /// Sends the reply that the worker makes.
   boost::asio::awaitable<void> answerText(Exchange &exchange,
                                           std::shared_ptr<TextJob> job);
   boost::asio::awaitable<void> replyLater(Exchange &exchange, TextJob &job);
@@ -83,7 +82,7 @@ private:
   /// Ends when the client is gone.
   boost::asio::awaitable<void> watch();
   boost::asio::awaitable<void> waitForNews();
-  /// Lets the client read what it was answered before the connection ends.
+  /// Lets the client read the reply before the connection ends.
   boost::asio::awaitable<void> linger();
   void log(const Exchange &exchange, const Generation *generation) const;
 

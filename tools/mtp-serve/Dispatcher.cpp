@@ -12,7 +12,7 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-/// In whose turn the worker does what no client asked for.
+/// The worker's client number for the server's own work.
 static constexpr uint64_t kOwnWork = UINT64_MAX;
 
 static std::mt19937_64 seededRandom() {
@@ -52,7 +52,7 @@ ApiError Dispatcher::tooMany(std::string what) const {
   error.status = 429;
   error.code = "queue_full";
   error.message = strCat("expected at most ", what, ", got more; try later");
-  // Until about so many have ended as wait for a slot.
+  // Estimate: the time until enough sequences have ended for the waiting ones.
   double seconds = secondsEach * double(atHand) / std::max(1u, facts.slots);
   error.retryAfter = unsigned(std::clamp(std::ceil(seconds), 1.0, 60.0));
   return error;
@@ -183,7 +183,7 @@ MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {
   auto own = ofClient.find(job->client);
   size_t others = own == ofClient.end() ? 0 : own->second;
   MaybeError error;
-  // Others have turns of their own.
+  // Other clients have turns of their own.
   if (worker.waiting(job->client) > limits.waiting)
     error = tooMany(strCat(limits.waiting, " texts that wait"));
   else if (limits.perKey > 0 && others >= limits.perKey)
@@ -242,15 +242,16 @@ void Dispatcher::take(const EngineEvent &event, Clock::time_point now) {
     seeds.erase(event.handle);
   }
   generation->take(event);
-  // A stop string has ended the answer, and the server the sequence then.
+  // If a stop string ended the answer, the server ended the sequence
+  // afterwards.
   FinishReason reason = event.finish;
   if (reason != FinishReason::None)
     reason = generation->finishOf(event.handle);
   numbers.taken(event, reason, now);
 }
 
-/// What came of them in the report, and waits for a reader, is of a sequence
-/// that is no more.
+/// Restarts what it can. Events of the failed sequences in the report are
+/// dropped.
 std::set<Handle> Dispatcher::retry(const EngineReport &report) {
   auto makes = std::exchange(makeFallback, {});
   std::vector<std::shared_ptr<Generation>> again;
@@ -288,7 +289,7 @@ void Dispatcher::resubmit(
       submitAll(*generation);
       continue;
     }
-    // It ends as what was not retried did.
+    // The sequence ends like one that was not retried.
     EngineEvent event;
     event.finish = fallback ? FinishReason::Cancelled : FinishReason::Failed;
     if (!fallback)
@@ -303,7 +304,7 @@ void Dispatcher::resubmit(
 }
 
 void Dispatcher::abortAll() {
-  // Nothing of these has begun: another server may answer.
+  // None of these has begun, so another server may answer.
   for (auto &generation : encoding)
     generation->fail(ending());
   for (const auto &job : texts) {

@@ -18,8 +18,8 @@
 
 namespace mtp::serve {
 
-/// Starts generations on the engine and gives them what their sequences give.
-/// For one thread, the I/O thread; `post` runs a call there from any.
+/// Starts generations on the engine and delivers the events of their sequences.
+/// For one thread, the I/O thread; `post` runs a call there from any thread.
 class Dispatcher {
 public:
   using Post = std::function<void(std::function<void()>)>;
@@ -28,30 +28,31 @@ public:
              const Limits &limits, Post post);
   ~Dispatcher();
 
-  /// Encodes the prompts, texts on the worker's thread, and submits the
-  /// sequences. 429 where too many wait, 400 where so many never can, 503 where
-  /// the server ends.
+  /// Encodes the prompts (texts on the worker's thread) and submits the
+  /// sequences. Fails with 429 if too many wait, 400 if there can never be room
+  /// for all of them, and 503 if the server ends.
   MaybeError start(GenerationRequest request, const std::string &id,
                    std::shared_ptr<Generation> &generation);
 
-  /// Lets the worker make a reply. 429 where too much waits, 503 where the
-  /// server ends; it is not begun then.
+  /// Lets the worker make a reply. Fails with 429 if too many wait and 503 if
+  /// the server ends; the job is not begun then.
   MaybeError runLater(const std::shared_ptr<TextJob> &job);
 
-  /// No more generations; those at hand go on.
+  /// Refuses new generations; running ones go on.
   void refuse() { refuses = true; }
   bool isRefusing() const { return refuses; }
-  /// Ends all at hand, texts that wait for the worker too.
+  /// Ends all generations, and texts that wait for the worker.
   void abortAll();
 
-  /// Where a step fails, generations of which nobody has been given anything
-  /// begin anew, once, on a session that this makes, on the worker's thread.
+  /// Sets the session for retries. If a step fails, generations of which no
+  /// output was taken restart once on the session that `make` returns. It is
+  /// called on the worker's thread.
   using MakeSession = std::function<Result<std::unique_ptr<Session>>()>;
   void setFallback(MakeSession make) { makeFallback = std::move(make); }
-  /// Whether some have begun anew.
+  /// Returns whether generations have restarted.
   bool isRetrying() const { return retries; }
 
-  /// Called with the first failure of a step.
+  /// Sets the function called with the first failure of a step.
   void setFailureListener(std::function<void(Status)> call) {
     onFailure = std::move(call);
   }
@@ -60,13 +61,13 @@ public:
   Metrics &metrics() { return numbers; }
   const EngineState &state() const { return lastState; }
   const std::shared_ptr<BodyBudget> &bodies() const { return budget; }
-  /// An id that no other request has.
+  /// Returns an id that no other request has.
   std::string makeId();
 
 private:
   void deliver(const EngineReport &report);
   void take(const EngineEvent &event, Clock::time_point now);
-  /// Lets begin anew what can; returns its sequences.
+  /// Restarts all generations that can; returns their sequences.
   std::set<Handle> retry(const EngineReport &report);
   void resubmit(const std::vector<std::shared_ptr<Generation>> &generations,
                 Result<std::unique_ptr<Session>> session);
@@ -75,17 +76,17 @@ private:
   ApiError tooMany(std::string what) const;
   static ApiError ending();
   MaybeError checkRoom(const GenerationRequest &request) const;
-  /// What start() began, when the prompts are there or cannot be had.
+  /// Completes start() when the prompts are encoded or have failed.
   void submit(const std::shared_ptr<Generation> &generation,
               std::vector<PreparedPrompt> prompts, MaybeError error,
               Clock::time_point arrived);
-  /// Of a generation's sequences `count` are no more at hand.
+  /// Subtracts `count` of a generation's sequences from the counts.
   void forget(const Generation &generation, size_t count);
-  /// The same of what a key has at hand.
+  /// Subtracts `count` from a key's sequences and texts.
   void forget(uint64_t client, size_t count);
   void finish(const std::shared_ptr<TextJob> &job,
               std::optional<HttpReply> reply);
-  /// A generation has begun or ceased to wait for its prompts.
+  /// Records that a generation has begun or ceased to wait for its prompts.
   void setEncoding(const std::shared_ptr<Generation> &generation,
                    bool isEncoding);
 
@@ -97,27 +98,28 @@ private:
   MakeSession makeFallback;
   bool retries = false;
   std::shared_ptr<BodyBudget> budget;
-  /// Those whose prompts are being encoded, which have no sequences yet, and
-  /// how many these will be.
+  /// Generations whose prompts are being encoded, which have no sequences yet,
+  /// and the number of their future sequences.
   std::set<std::shared_ptr<Generation>> encoding;
   size_t encodingSequences = 0;
   std::set<std::shared_ptr<TextJob>> texts;
-  /// By the handles of their sequences that have not ended.
+  /// Generations by the handles of their sequences that have not ended.
   std::unordered_map<Handle, std::shared_ptr<Generation>> running;
   std::unordered_map<Handle, Clock::time_point> began;
-  /// Seeds of those that say none, by the first handle of their generation.
+  /// Seeds of generations without a seed of their own, by the generation's
+  /// first handle.
   std::unordered_map<Handle, uint64_t> seeds;
-  /// Sequences at hand, those whose prompts are being encoded too: of all, and
-  /// of each key, of which texts for the worker count too.
+  /// The number of sequences, including those whose prompts are being encoded:
+  /// in total, and per key. The number per key includes texts for the worker.
   size_t atHand = 0;
   std::unordered_map<uint64_t, size_t> ofClient;
   Handle next = 1;
-  /// Mean of what a sequence took of late.
+  /// The mean duration of recent sequences.
   double secondsEach = 1;
   bool refuses = false;
   EngineState lastState;
   std::mt19937_64 random;
-  // Last: their threads call while the others live.
+  // Last: their threads use the other members.
   Engine engine;
   std::unique_ptr<Engine> fallback;
   Worker worker;

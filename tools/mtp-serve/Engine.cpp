@@ -29,7 +29,7 @@ void Engine::resume(Handle handle) { inbox.put(Hold{handle, false}); }
 void Engine::close() { inbox.close(); }
 
 void Engine::run() {
-  // A session whose step has failed has work for ever.
+  // A session whose step has failed would never become idle.
   auto isIdle = [this] { return !failure.isOk() || session->idle(); };
   for (;;) {
     std::vector<Command> commands = inbox.take(/*mayWait=*/isIdle());
@@ -89,7 +89,7 @@ void Engine::step() {
     return fail(updates.status());
   for (const SequenceUpdate &update : *updates)
     take(update);
-  // What rounds that follow each other on a device have counted.
+  // Fetch the counters of rounds that follow each other on a device.
   if (session->idle())
     if (Status status = session->step().status(); !status.isOk())
       fail(status);

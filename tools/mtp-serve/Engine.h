@@ -15,29 +15,30 @@
 
 namespace mtp::serve {
 
-/// A sequence, named by who submits it; each name is used once.
+/// A sequence's name, chosen by the submitter; each name is used once.
 using Handle = uint64_t;
 
-/// What became of a sequence.
+/// News of a sequence.
 struct EngineEvent {
   Handle handle = 0;
-  /// The session has taken it. Comes once, before any token.
+  /// True if the session has accepted it. Comes once, before any token.
   bool accepted = false;
   std::vector<int32_t> tokens;
-  /// Of the rounds that gave them.
+  /// The number of drafts in the rounds that produced the tokens.
   uint32_t drafted = 0;
-  /// Failed without `accepted` before: it was refused, and `error` says why.
+  /// Failed without an earlier `accepted` means that it was refused; `error`
+  /// gives the reason.
   FinishReason finish = FinishReason::None;
   Status error;
   /// Set when the sequence has ended, or in each event if the submitter asked.
   Statistics statistics;
 };
 
-/// What the session is at, behind a step.
+/// The state of the session after a step.
 struct EngineState {
   Statistics statistics;
   KvUsage pages;
-  /// Sequences in a slot, those that wait for one, and those that are paused.
+  /// The number of sequences in a slot, waiting for one, and paused.
   uint32_t running = 0;
   uint32_t waiting = 0;
   uint32_t paused = 0;
@@ -46,32 +47,33 @@ struct EngineState {
 struct EngineReport {
   std::vector<EngineEvent> events;
   EngineState state;
-  /// The step that failed: nothing runs any more, and all that was at hand has
-  /// failed with this.
+  /// The failure of a step. Nothing runs any more, and all sequences have
+  /// failed with this status.
   Status failure;
 };
 
-/// Owns a session and the one thread that works on it. The thread sleeps while
-/// there is nothing to do.
+/// Owns a session and the one thread that runs it. The thread sleeps while
+/// there is no work.
 ///
-/// submit(), cancel(), pause(), resume() and close() may be called by any
-/// thread; `sink` is called by the engine's, which waits for it.
+/// Any thread may call submit(), cancel(), pause(), resume() and close(). The
+/// engine's thread calls `sink` and waits for it.
 class Engine {
 public:
   using Sink = std::function<void(EngineReport)>;
 
   Engine(std::unique_ptr<Session> session, Sink sink);
-  /// Waits for what has been submitted: cancel it first to be quick.
+  /// Waits for all submitted sequences; cancel them first to be quick.
   ~Engine();
 
-  /// `countsEach`: all of its events say what it has cost so far.
+  /// Submits a sequence. `countsEach`: all of its events carry statistics.
   void submit(Handle handle, Request request, bool countsEach = false);
-  /// Ends it with Cancelled, as an event says. Nothing where it has ended.
+  /// Ends a sequence with the event Cancelled. No effect if it has ended.
   void cancel(Handle handle);
-  /// Its slot is for others until resume(). Nothing where it has ended.
+  /// Frees the sequence's slot for others until resume(). No effect if it has
+  /// ended.
   void pause(Handle handle);
   void resume(Handle handle);
-  /// The thread ends when all that was submitted has, or is paused.
+  /// Ends the thread once all submitted sequences have ended or are paused.
   void close();
 
 private:
@@ -93,15 +95,15 @@ private:
   void apply(Submission &submission);
   void apply(Cancellation &cancellation);
   void apply(Hold &hold);
-  /// One step; what it gave goes into `report`.
+  /// Runs one step; its results go into `report`.
   void step();
   void take(const SequenceUpdate &update);
-  /// Says that a sequence has ended, and forgets it.
+  /// Reports that a sequence has ended, and forgets it.
   void end(SequenceId id, EngineEvent event);
-  /// All that is at hand fails.
+  /// Fails all sequences.
   void fail(const Status &status);
   EngineState state() const;
-  /// Hands out what has gathered.
+  /// Delivers the collected report.
   void send();
 
   std::unique_ptr<Session> session;

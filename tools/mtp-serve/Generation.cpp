@@ -18,7 +18,7 @@ Generation::Generation(GenerationRequest request, const ModelFacts &facts,
 void Generation::begin(std::vector<PreparedPrompt> prepared) {
   begun = true;
   prompts = std::move(prepared);
-  // What they were made of is of no use any more.
+  // The sources of the prompts are not needed any more.
   for (PromptSource &source : request.prompts)
     source = {};
   request.conversation = {};
@@ -89,8 +89,8 @@ void Generation::take(const EngineEvent &event) {
     choice.end(event.finish, event.statistics);
     ++ended;
   }
-  // What the session refuses is the request's fault, what fails later is not.
-  // An answer that a stop string has ended is whole.
+  // A failure before acceptance is the request's fault, a later one is not. An
+  // answer that a stop string has ended is complete.
   if (event.finish == FinishReason::Failed && !wasComplete) {
     ApiError error = errorOf(event.error);
     if (answer.isAccepted)
@@ -116,7 +116,8 @@ size_t Generation::pendingBytes() const {
   return bytes;
 }
 
-/// An answer that is no stream waits as a whole, and is as long as its context.
+/// Pauses the sequences of a stream if much text waits for its reader. An
+/// answer that is no stream waits as a whole, and is as long as its context.
 void Generation::holdIfMuchWaits() {
   if (!request.streams || holds || aborted || pendingBytes() < mostPending)
     return;
@@ -217,8 +218,8 @@ std::string Generation::eventOf(const ChoicePart &part) const {
   return sseEvent(streamPart(head(), part, request.includesUsage, soFar));
 }
 
-/// The end has an event of its own, without text: clients modelled on
-/// llama.cpp's server read none there.
+/// Returns the new events of an answer. The end has a separate event without
+/// text: clients modelled on llama.cpp's server read no text there.
 std::string Generation::eventsOf(size_t index) {
   Answer &answer = choices[index];
   std::string events;

@@ -16,91 +16,92 @@
 
 namespace mtp::serve {
 
-/// What a generation asks of who runs its sequences.
+/// The calls by which a generation controls its sequences.
 struct SequenceControls {
-  /// Ends a sequence, as an event then says.
+  /// Ends a sequence; an event reports it.
   std::function<void(Handle)> cancel;
-  /// Its slot is for others until it is resumed.
+  /// `pause` frees its slot for others until `resume`.
   std::function<void(Handle)> pause, resume;
 };
 
-/// The sequences of one request, and its answer as it grows: one JSON object,
-/// or a stream of events. A stream whose reader is slow pauses its sequences
-/// while much waits for it. For one thread.
+/// The sequences of one request, and its growing answer: one JSON object, or a
+/// stream of events. If the reader of a stream is slow, its sequences pause
+/// while much text waits. For one thread.
 class Generation {
 public:
-  /// Bytes of text in one event.
+  /// The largest number of bytes of text in one event.
   static constexpr size_t kMostText = 8 << 10;
-  /// Bytes that wait for the reader of a stream when its sequences are paused,
-  /// where nothing else is said. They go on behind a quarter of it.
+  /// The default number of bytes waiting for the reader of a stream at which
+  /// its sequences pause. They resume below a quarter of it.
   static constexpr size_t kMostPending = 64 << 10;
 
-  /// The sequence of answer i to prompt p has the handle
-  /// first + p * n + i. `id` and `created` (seconds since 1970) are told.
+  /// Answer i to prompt p has the handle first + p * n + i. Answers contain
+  /// `id` and `created` (seconds since 1970).
   Generation(GenerationRequest request, const ModelFacts &facts, std::string id,
              uint64_t created, Handle first, SequenceControls controls,
              size_t mostPending = kMostPending);
 
   const GenerationRequest &asked() const { return request; }
-  /// The prompts are there, before anything of the sequences comes. Not after
+  /// Sets the prompts, before any event of the sequences. Must not follow
   /// fail() or abort().
   void begin(std::vector<PreparedPrompt> prepared);
-  /// Ends all with an error, which is the answer. The first one counts.
+  /// Ends all with an error, which becomes the answer. The first error counts.
   void fail(ApiError error);
-  /// Keeps what its prompts take of the memory for bodies until begin().
+  /// Keeps the prompts' share of the body budget until begin().
   void holdBody(BodyBudget::Share share) {
     if (!begun)
       body = std::move(share);
   }
-  /// Whether nobody wants it any more. Any thread may ask.
+  /// Returns whether the answer is no longer wanted. For any thread.
   bool isAborted() const { return aborted; }
   const std::atomic<bool> &abortedFlag() const { return aborted; }
 
-  /// What is to be submitted, in order of handles. `seed` is used where the
-  /// request has none, the same each time.
+  /// Returns the requests to submit, in order of handles. `seed` is used if the
+  /// request has none, and is equal for each call.
   std::vector<Request> sequences(uint64_t seed) const;
-  /// Whether nobody has been given anything of it, and it may begin anew.
+  /// Returns whether no output was taken yet, so that it may restart.
   bool canRestart() const;
-  /// As begin() leaves it.
+  /// Resets it to the state after begin().
   void restart();
   Handle firstHandle() const { return first; }
   size_t size() const { return request.promptCount() * request.n; }
 
-  /// Of one of the sequences.
+  /// Takes an event of one of the sequences.
   void take(const EngineEvent &event);
-  /// What is called when something has come; one at a time, or none.
+  /// Sets the function called when there is news; there is one listener or
+  /// none.
   void setListener(std::function<void()> call) { listener = std::move(call); }
   /// Ends all sequences: the client is gone, or the server ends.
   void abort();
-  /// Who runs the sequences is no more.
+  /// Stops calling the engine, which is gone.
   void abandon() {
     controls.cancel = controls.pause = controls.resume = [](Handle) {};
   }
 
-  /// All sequences were accepted, or one has failed (error()).
+  /// Returns whether all sequences were accepted or one has failed (error()).
   bool hasStarted() const {
     return failed || (begun && accepted == choices.size());
   }
-  /// All sequences have ended, or there will be none.
+  /// Returns whether all sequences have ended, or none will be started.
   bool hasEnded() const {
     return begun ? ended == choices.size() : failed || aborted;
   }
   const MaybeError &error() const { return failed; }
   bool streams() const { return request.streams; }
 
-  /// The whole answer; hasEnded() and no error().
+  /// Returns the whole answer. Requires hasEnded() and no error().
   std::string answer();
-  /// Events that are not taken yet, some of them: nothing until something
-  /// comes. The last ones behind hasEnded() make isFinished() true.
+  /// Returns some of the new events; empty if there are none. After hasEnded(),
+  /// the last events set isFinished().
   std::string takeEvents();
   bool isFinished() const { return finished; }
-  /// Whether takeEvents() would give something.
+  /// Returns whether takeEvents() would return events.
   bool hasNews() const;
 
   size_t promptTokens() const;
   size_t outputTokens() const;
-  /// Why the answer of a sequence has ended; None while it has not. A stop
-  /// string ends one whose sequence is only cancelled.
+  /// Returns why the answer of a sequence has ended; None while it has not. If
+  /// a stop string ended the answer, the sequence itself may only be cancelled.
   FinishReason finishOf(Handle handle) const {
     return choices[handle - first].choice.finishReason();
   }
@@ -108,7 +109,8 @@ public:
 private:
   struct Answer {
     Choice choice;
-    /// Its first event, with the role or the prompt, and its last are out.
+    /// Whether its first event, with the role or the prompt, and its last were
+    /// sent.
     bool hasBegun = false;
     bool isClosed = false;
     bool isAccepted = false;
@@ -120,7 +122,7 @@ private:
   void holdIfMuchWaits();
   void goOnIfLittleWaits();
   AnswerHead head() const;
-  /// What is new of an answer, of text at most `mostText` bytes.
+  /// Returns the new part of an answer, with at most `mostText` bytes of text.
   ChoicePart partOf(size_t index, size_t mostText);
   /// Returns the new part of an answer as events; empty if there is none.
   std::string eventsOf(size_t index);
@@ -144,7 +146,7 @@ private:
   BodyBudget::Share body;
   /// Whether the sequences are paused.
   bool holds = false;
-  /// Whether something has been taken of it.
+  /// Whether output was taken.
   bool wasRead = false;
 };
 

@@ -15,7 +15,7 @@ using simdjson::dom::array;
 using simdjson::dom::object;
 
 namespace {
-/// What a reader of a field writes to and asks.
+/// The operands of a field's reader.
 struct Reading {
   GenerationRequest &request;
   const ModelFacts &facts;
@@ -31,7 +31,7 @@ struct Field {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Fields that the server takes
+// Supported fields
 //===----------------------------------------------------------------------===//
 
 template <bool GenerationRequest::*Member>
@@ -55,7 +55,7 @@ static MaybeError topP(std::string_view field, const JsonElement &element,
   float &value = to.request.sampling.topP;
   if (MaybeError error = readNumber(field, element, 0, 1, value))
     return error;
-  // A share of none keeps the likeliest token, as the least share does.
+  // A share of 0 keeps the likeliest token, as the smallest share does.
   value = std::max(value, 1e-6f);
   return std::nullopt;
 }
@@ -68,7 +68,7 @@ static MaybeError minP(std::string_view field, const JsonElement &element,
 static MaybeError topK(std::string_view field, const JsonElement &element,
                        Reading &to) {
   int64_t value = 0;
-  // -1 is how some clients say "all".
+  // Some clients send -1 for "all".
   if (MaybeError error = readInteger(field, element, -1, INT32_MAX, value))
     return error;
   to.request.sampling.topK = uint32_t(std::max<int64_t>(value, 0));
@@ -89,7 +89,7 @@ static MaybeError seed(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
-/// A whole number of the range for a member of the request.
+/// Reads a whole number in a range into a member of the request.
 template <typename T>
 static MaybeError readMember(std::string_view field, const JsonElement &element,
                              int64_t least, int64_t most, T &member) {
@@ -104,10 +104,10 @@ static MaybeError maxTokens(std::string_view field, const JsonElement &element,
                             Reading &to) {
   uint32_t value = 0;
   if (MaybeError error =
-          // The room in the context is only known with the prompt.
+          // The room in the context is known only with the prompt.
       readMember(field, element, 1, INT32_MAX, value))
     return error;
-  // The older name counts where the newer is not there, as in vLLM.
+  // The older name counts only if the newer is absent, as in vLLM.
   if (field == "max_tokens" && to.request.maxTokens)
     return std::nullopt;
   to.request.maxTokens = value;
@@ -231,13 +231,13 @@ static MaybeError streamOptions(std::string_view field,
   return std::nullopt;
 }
 
-/// What has no say in the answer.
+/// Ignores a field that does not affect the answer.
 static MaybeError ignored(std::string_view, const JsonElement &, Reading &) {
   return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
-// Fields that the server takes where they change nothing
+// Fields that are accepted only with a value that changes nothing
 //===----------------------------------------------------------------------===//
 
 static bool isNumber(const JsonElement &element, double number) {
@@ -349,7 +349,7 @@ static MaybeError addPrompt(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
-/// A text, ids, or an array of either.
+/// Reads a text, ids, or an array of either.
 static MaybeError prompts(std::string_view field, const JsonElement &element,
                           Reading &to) {
   array list;
@@ -420,7 +420,7 @@ static MaybeError generationPrompt(std::string_view field,
   return variable(field, element, to);
 }
 
-/// Variables by names that are not the server's own.
+/// Adds variables whose names are not the server's own.
 static MaybeError variables(std::string_view field, const JsonElement &element,
                             Reading &to) {
   object more;
@@ -440,7 +440,7 @@ static MaybeError variables(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
-/// Parts of a content as one text, for templates know texts.
+/// Joins the parts of a content into one text, since templates expect text.
 static MaybeError joinParts(std::string_view field, const array &parts,
                             std::string &text) {
   for (JsonElement part : parts) {
@@ -477,8 +477,8 @@ static MaybeError addContent(const std::string &name,
   return std::nullopt;
 }
 
-/// Arguments of a call of a tool: OpenAI's are JSON in a string, transformers'
-/// the dict, which templates walk over.
+/// Adds the arguments of a tool call. OpenAI sends JSON in a string.
+/// transformers passes a dict, over which templates iterate.
 static void addArguments(const JsonElement &element, JsonWriter &json) {
   std::string_view text;
   simdjson::dom::parser parser;
@@ -493,7 +493,8 @@ static void addArguments(const JsonElement &element, JsonWriter &json) {
   json.raw(std::string(simdjson::minify(parsed)));
 }
 
-/// The calls of tools in a message; what is no list of calls stays as it is.
+/// Adds the tool calls of a message; a value that is no list of calls is passed
+/// on.
 static void addCalls(const JsonElement &element, JsonWriter &json) {
   array calls;
   if (element.get(calls))
@@ -527,7 +528,7 @@ static void addCalls(const JsonElement &element, JsonWriter &json) {
   json.endArray();
 }
 
-/// A message as transformers passes it: what is null is not there.
+/// Adds a message in transformers' form, without null members.
 static MaybeError addMessage(size_t index, const JsonElement &element,
                              JsonWriter &json) {
   std::string name = strCat("messages[", index, "]");
@@ -601,7 +602,8 @@ static const Field *find(std::span<const Field> fields, std::string_view name) {
   return found == fields.end() ? nullptr : &*found;
 }
 
-/// What the model's authors recommend, where the body says nothing.
+/// Sets the values that the model's authors recommend, for fields that the body
+/// leaves out.
 static void setDefaults(const GenerationInfo &model,
                         GenerationRequest &request) {
   request.sampling.temperature = model.temperature;
@@ -624,7 +626,7 @@ static MaybeError readFields(const object &body, std::span<const Field> own,
     if (!seen.insert(field).second)
       return wrongField(std::string(key),
                         strCat("expected one '", key, "', got another"));
-    // As if it were left out.
+    // Null counts as left out.
     if (value.is_null())
       continue;
     if (MaybeError error = field->read(key, value, to))

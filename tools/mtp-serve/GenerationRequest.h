@@ -14,71 +14,73 @@
 
 namespace mtp::serve {
 
-/// A prompt as a body has it.
+/// A prompt as given in a body.
 struct PromptSource {
   std::string text;
-  /// Where it is given as ids.
+  /// Used if the prompt is given as ids.
   std::vector<int32_t> ids;
   bool isText = false;
 };
 
-/// A body of /v1/completions or /v1/chat/completions with all its values
-/// checked against the model, but for the length of its prompts.
+/// A body of /v1/completions or /v1/chat/completions. All values were checked
+/// against the model, except the length of the prompts.
 struct GenerationRequest {
-  /// Sequences that one body may ask for.
+  /// The largest number of sequences for one body.
   static constexpr uint32_t kMaxChoices = 256;
   static constexpr size_t kMaxStops = 16, kMaxStopBytes = 1024;
 
-  /// Empty: not said.
+  /// Empty: not given.
   std::string model;
   std::vector<PromptSource> prompts;
-  /// A conversation instead, as JSON for the chat template.
+  /// A conversation instead of prompts, as JSON for the chat template.
   std::string conversation;
   bool isChat = false;
 
-  /// Prompts, or the one that a conversation makes.
+  /// Returns the number of prompts; a conversation makes one.
   size_t promptCount() const { return isChat ? 1 : prompts.size(); }
 
   SamplingParams sampling;
-  /// Not said: each answer is another one.
+  /// False: each answer gets another seed.
   bool hasSeed = false;
   std::optional<uint32_t> maxTokens;
-  /// The field that it is from: 'max_completion_tokens' where both are given.
+  /// The field that it comes from: 'max_completion_tokens' if both are given.
   std::string maxTokensField = "max_tokens";
   std::vector<std::string> stops;
   std::vector<int32_t> stopTokens;
-  /// Output tokens before which nothing ends an answer.
+  /// The number of output tokens before which nothing ends an answer.
   uint32_t minTokens = 0;
-  /// Those of the lowest number come first.
+  /// Scheduling priority; lower values run first.
   int32_t priority = 0;
-  /// Pages of prompts are shared where it is the same.
+  /// Prompts share pages only if their salts are equal.
   std::string cacheSalt;
-  /// Seconds that the whole answer may take; zero: not said.
+  /// Seconds for the whole answer; zero: not given.
   float timeout = 0;
-  /// Whose key it came with, from 1 on; zero: the server asks for none.
+  /// The number of the request's key, from 1 on; zero: the server needs no key.
   uint64_t client = 0;
-  /// Answers to each prompt.
+  /// The number of answers to each prompt.
   uint32_t n = 1;
   uint32_t k = Request::kSessions;
   bool echo = false;
   bool ignoreEos = false;
   bool addSpecialTokens = true;
   bool skipSpecialTokens = true;
-  /// Answers have token ids, too.
+  /// Whether answers contain token ids.
   bool returnsIds = false;
-  /// And say how many tokens came together.
+  /// Whether answers contain the number of tokens that arrived together.
   bool returnsRounds = false;
   bool streams = false;
-  /// A stream has its usage behind the last part, or in each part so far.
+  /// Whether a stream has its usage after the last part, or in each part so
+  /// far.
   bool includesUsage = false;
   bool hasUsageInAll = false;
 };
 
-/// Reads untrusted JSON. What the server cannot do is an error that names the
-/// field, unless the field has the value that changes nothing.
+/// Reads untrusted JSON. An unsupported field is an error that names it, unless
+/// its value changes nothing.
 MaybeError parseCompletion(std::string_view body, const ModelFacts &facts,
                            GenerationRequest &request);
-/// The same for /v1/chat/completions. Fails where the model has no template.
+/// Reads a body of /v1/chat/completions likewise. Fails if the model has no
+/// template.
 MaybeError parseChat(std::string_view body, const ModelFacts &facts,
                      GenerationRequest &request);
 

@@ -11,19 +11,19 @@
 
 namespace mtp::serve {
 
-/// What routes look at of a request; apart from any library of HTTP.
+/// The parts of a request that routes use, independent of any HTTP library.
 struct HttpRequest {
   std::string method;
-  /// Without what stands behind '?', and decoded.
+  /// Decoded, without the query after '?'.
   std::string path;
   std::string contentType;
   std::string authorization;
-  /// Whose key it has, from 1 on; zero: none is asked for.
+  /// The number of its key, from 1 on; zero: none is needed.
   uint64_t client = 0;
-  /// Names it in answers and logs.
+  /// The request's name in answers and logs.
   std::string id;
   std::string body;
-  /// What the body takes of the memory for all.
+  /// The body's share of the body budget.
   BodyBudget::Share share;
 };
 

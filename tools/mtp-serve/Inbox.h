@@ -10,8 +10,8 @@
 
 namespace mtp::serve {
 
-/// A queue that one thread empties and that it sleeps on while it has nothing
-/// else to do. put() and close() may be called by any thread.
+/// A queue that one thread empties, and on which the thread sleeps while it has
+/// no work. Any thread may call put() and close().
 template <typename T>
 class Inbox {
 public:
@@ -23,7 +23,7 @@ public:
     changed.notify_one();
   }
 
-  /// Nobody waits any longer. What is put later is still taken.
+  /// Wakes the waiting thread. Items put later are still taken.
   void close() {
     {
       std::lock_guard lock(mutex);
@@ -32,8 +32,8 @@ public:
     changed.notify_one();
   }
 
-  /// All that is there, in order. `mayWait` until there is something; what is
-  /// empty then says that the inbox was closed.
+  /// Takes all items, in order. With `mayWait` it waits until there is an item;
+  /// an empty result then means that the queue was closed.
   std::vector<T> take(bool mayWait) {
     std::unique_lock lock(mutex);
     if (mayWait)

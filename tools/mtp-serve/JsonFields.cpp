@@ -37,15 +37,15 @@ MaybeError JsonBody::parse(std::string_view text) {
   return std::nullopt;
 }
 
-/// The shortest text that is read as the number.
+/// Returns the shortest text that is read as the number.
 static std::string numberText(double number) {
   char text[32];
   auto end = std::to_chars(text, text + sizeof(text), number);
   return std::string(text, end.ptr);
 }
 
-/// Whether `element` is a number with a point or an exponent that is whole and
-/// from `least` on, below `end`.
+/// Returns whether `element` is a number with a point or an exponent that is
+/// whole, at least `least` and below `end`.
 static bool getWholeReal(const JsonElement &element, double least, double end,
                          double &value) {
   return !element.get(value) && value == std::trunc(value) && value >= least &&
@@ -120,7 +120,7 @@ MaybeError serve::readText(std::string_view field, const JsonElement &element,
 MaybeError serve::readNumber(std::string_view field, const JsonElement &element,
                              double least, double most, float &value) {
   double number = 0;
-  // What is not equal to itself is no number either.
+  // This rejects NaN as well.
   if (element.get(number) || !(number >= least && number <= most))
     return expected(
         field,

@@ -18,11 +18,11 @@ using JsonElement = simdjson::dom::element;
 /// An untrusted body as a JSON object.
 class JsonBody {
 public:
-  /// Objects and arrays within each other.
+  /// The largest nesting depth of objects and arrays.
   static constexpr size_t kMaxDepth = 64;
 
-  /// 400 where `text` is no JSON object, is no UTF-8 or goes too deep. The
-  /// object is valid while this lives.
+  /// Fails with 400 if `text` is no JSON object, is not UTF-8 or is nested too
+  /// deep. The object is valid during the lifetime of this JsonBody.
   MaybeError parse(std::string_view text);
 
   const simdjson::dom::object &object() const { return root; }
@@ -32,28 +32,29 @@ private:
   simdjson::dom::object root;
 };
 
-/// A value as it stands in a message: "1.5", "a string", "an array".
+/// Describes a value for a message: "1.5", "a string", "an array".
 std::string describe(const JsonElement &element);
 
-/// Whether it is a whole number that fits: 8 and 8.0 are one number in JSON.
+/// Returns whether it is a whole number in range: 8 and 8.0 are one number in
+/// JSON.
 bool getWhole(const JsonElement &element, int64_t &value);
 bool getWhole(const JsonElement &element, uint64_t &value);
 
-/// "expected <what>, got <the element>".
+/// Returns the error "expected <what>, got <the element>".
 ApiError expected(std::string_view field, std::string_view what,
                   const JsonElement &element);
 
-// Each reads a field of the kind in its name; the error names the field.
+// Each function reads a field of the type in its name; errors name the field.
 MaybeError readFlag(std::string_view field, const JsonElement &element,
                     bool &value);
 MaybeError readText(std::string_view field, const JsonElement &element,
                     std::string &value);
-/// From `least` to `most`.
+/// Reads a number from `least` to `most`.
 MaybeError readNumber(std::string_view field, const JsonElement &element,
                       double least, double most, float &value);
 MaybeError readInteger(std::string_view field, const JsonElement &element,
                        int64_t least, int64_t most, int64_t &value);
-/// An array of whole numbers from 0 to `most`.
+/// Reads an array of whole numbers from 0 to `most`.
 MaybeError readIds(std::string_view field, const JsonElement &element,
                    int64_t most, std::vector<int32_t> &value);
 

@@ -22,7 +22,7 @@ using prometheus::Histogram;
 using prometheus::Labels;
 
 namespace {
-/// A sequence's times so far.
+/// Times of a sequence so far.
 struct Times {
   Clock::time_point submitted;
   Clock::time_point last;
@@ -84,7 +84,7 @@ struct Metrics::Impl {
           prometheus::Registry::InsertBehavior::Merge);
   Labels labels;
   std::unordered_map<Handle, Times> times;
-  /// What the counters stand at.
+  /// The current values of the counters.
   Statistics counted;
   uint32_t stateWaiting = 0;
   size_t encoding = 0;
@@ -187,7 +187,7 @@ void Metrics::taken(const EngineEvent &event, FinishReason reason,
     impl->promptTokens.Increment(double(times.promptTokens));
     impl->queriedTokens.Increment(double(times.promptTokens));
     times.hasToken = true;
-    // A round has run behind the prefill.
+    // A round has run after the prefill.
     for (size_t i = 1; i < tokens; ++i)
       impl->betweenTokens.Observe(0);
   } else {
@@ -258,7 +258,7 @@ void Metrics::setBodyBytes(uint64_t bytes) {
 
 void Metrics::refused() { impl->refused.Increment(); }
 
-/// Of all heaps, and of what was mapped for one allocation alone.
+/// Returns the bytes of all heaps and of separately mapped allocations.
 static double heapBytes() {
   struct mallinfo2 info = ::mallinfo2();
   return double(info.uordblks) + double(info.hblkhd);

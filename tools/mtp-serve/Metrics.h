@@ -13,28 +13,30 @@ namespace mtp::serve {
 
 using Clock = std::chrono::steady_clock;
 
-/// Counts what sequences do, under vLLM's names where they mean the same. For
-/// one thread. The library that it wraps throws, and is seen in its source file
-/// alone.
+/// Metrics of sequences, under vLLM's names if the meaning is equal. For one
+/// thread. Only the source file sees the wrapped library, which throws.
 class Metrics {
 public:
   explicit Metrics(const std::string &model);
   ~Metrics();
 
-  /// A sequence was submitted whose request had come at `arrived`.
+  /// Records that a sequence was submitted; its request had come at `arrived`.
   void submitted(Handle handle, size_t promptTokens, Clock::time_point arrived);
-  /// `reason`: why the answer has ended; None while it has not.
+  /// Records an event. `reason`: why the answer has ended; None while it has
+  /// not.
   void taken(const EngineEvent &event, FinishReason reason,
              Clock::time_point now);
   void setState(const EngineState &state);
-  /// Sequences whose prompts are being encoded, which wait, too.
+  /// Sets the number of sequences whose prompts are being encoded. They count
+  /// as waiting.
   void setEncoding(size_t sequences);
-  /// Bytes of all bodies that are read or wait to be encoded.
+  /// Sets the bytes of request bodies that are being read or wait for
+  /// tokenization.
   void setBodyBytes(uint64_t bytes);
-  /// A request was refused because too many wait.
+  /// Records that a request was refused because too many wait.
   void refused();
 
-  /// In Prometheus's text format.
+  /// Returns all metrics in Prometheus's text format.
   std::string text() const;
 
 private:

@@ -13,24 +13,24 @@
 
 namespace mtp::serve {
 
-/// What a server knows of its model and session; never changes.
+/// Constant properties of a server's model and session.
 struct ModelFacts {
-  /// What requests may call the model; answers have the first.
+  /// The names by which requests may call the model; answers use the first.
   std::vector<std::string> names;
   uint32_t vocab = 0;
-  /// Tokens of prompt and output together.
+  /// The limit for tokens of prompt and output together.
   uint32_t maxContext = 0;
-  /// Of the session: drafts in a round, and sequences at a time.
+  /// Limits of the session: drafts per round, and sequences at a time.
   uint32_t maxK = 0;
   uint32_t slots = 0;
   GenerationInfo generation;
-  /// Null: prompts are ids, and answers have ids alone.
+  /// Null: prompts and answers are ids only.
   const Tokenizer *tokenizer = nullptr;
-  /// Null: conversations cannot be read.
+  /// Null: conversations are refused.
   const ChatTemplate *chat = nullptr;
-  /// How answers in conversations mark what was thought.
+  /// How answers in conversations mark reasoning.
   ReasoningFormat reasoning = ReasoningFormat::None;
-  /// Seconds since 1970 when the server began.
+  /// Start of the server, in seconds since 1970.
   uint64_t created = 0;
 };
 

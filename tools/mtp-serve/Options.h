@@ -9,49 +9,49 @@
 
 namespace mtp::serve {
 
-/// Bounds on what a client can make the server hold or wait for. Times are in
-/// seconds.
+/// Limits on the memory and time that clients can occupy. Times are in seconds.
 struct Limits {
-  /// Zero: what a prompt of the whole context may need.
+  /// Zero: enough for a prompt of the whole context.
   uint64_t bodyBytes = 0;
-  /// Of all bodies that are read or wait to be encoded; of one key of several
-  /// half of it. More are answered 503, or 429. Zero: as many as 64 MiB or 16
-  /// bodies take, whichever is more.
+  /// Limit on the total size of request bodies being read or tokenized. With
+  /// several API keys, one key may use half. Excess requests get 503, or 429 if
+  /// over the per-key share. Zero: 64 MiB or 16 bodies, whichever is more.
   uint64_t bodiesBytes = 0;
   uint32_t headerBytes = 16 << 10;
   uint32_t connections = 8192;
-  /// Sequences that wait for a slot; more are answered 429.
+  /// Limit on sequences that wait for a slot; excess requests get 429.
   uint32_t waiting = 256;
-  /// Sequences of one key at hand; more are answered 429. Zero: no limit.
+  /// Limit on sequences per key; excess requests get 429. Zero: no limit.
   uint32_t perKey = 0;
-  /// How many keys there are; the server sets it.
+  /// The number of keys; set by the server.
   size_t keyCount = 0;
-  /// Seconds from a request to the end of its answer, which is 504 from then
-  /// on, or an error event; requests may ask for less. Zero: no limit.
+  /// Limit from a request to the end of its answer. After that the answer is
+  /// 504, or an error event. Requests may ask for less. Zero: no limit.
   uint32_t requestSeconds = 0;
-  /// Bytes that wait for the reader of a stream when its sequences are paused.
-  /// Beside it the kernel has so many for a connection.
+  /// `streamBytes`: bytes waiting for the reader of a stream at which its
+  /// sequences pause. `kernelBytes`: bytes that the kernel may hold for a
+  /// connection in addition.
   uint32_t streamBytes = 64 << 10;
   uint32_t kernelBytes = 256 << 10;
-  /// A connection without a request, a header from its first byte on, a body,
-  /// and a client that takes nothing of what is written to it.
+  /// Limits for a connection without a request, a header from its first byte
+  /// on, a body, and a client that takes no bytes of a reply.
   uint32_t idleSeconds = 75;
   uint32_t headerSeconds = 10;
   uint32_t bodySeconds = 60;
   uint32_t writeSeconds = 60;
-  /// For answers at hand when the server is told to end.
+  /// Time for running answers when the server is told to end.
   uint32_t shutdownSeconds = 30;
 };
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  /// Zero: any that is free.
+  /// Zero: any free port.
   uint16_t port = 8080;
-  /// One of these is asked for where there are any.
+  /// If there are keys, requests need one of them.
   std::vector<std::string> keys;
-  /// Pages of these origins may call; "*": all.
+  /// Origins whose pages may call the server; "*": all.
   std::vector<std::string> origins;
-  /// SIGINT and SIGTERM end the server.
+  /// Whether SIGINT and SIGTERM end the server.
   bool takesSignals = false;
   bool logsRequests = true;
   std::string version;

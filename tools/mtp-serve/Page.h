@@ -7,7 +7,7 @@
 
 namespace mtp::serve {
 
-/// page/index.html, which the build makes a part of the program.
+/// Returns page/index.html, which the build embeds in the program.
 std::string_view pageText();
 
 } // namespace mtp::serve

@@ -12,11 +12,12 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-/// What OpenAI's completions have where the body says nothing.
+/// OpenAI's default for completions.
 static constexpr uint32_t kCompletionTokens = 16;
 
-/// Clients know this error by the text that it begins with, litellm's among
-/// them, and by OpenAI's code and llama.cpp's numbers.
+/// Returns the error for a prompt that is too long. Clients, litellm among
+/// them, detect it by the begin of its text, by OpenAI's code and by
+/// llama.cpp's numbers.
 static ApiError tooLong(std::string field, const ModelFacts &facts,
                         size_t promptTokens, std::string message) {
   ApiError error =
@@ -29,7 +30,8 @@ static ApiError tooLong(std::string field, const ModelFacts &facts,
   return error;
 }
 
-/// Output tokens at most, behind a prompt of so many.
+/// Returns the largest number of output tokens after a prompt of
+/// `promptTokens`.
 static uint32_t mostTokens(const GenerationRequest &request,
                            const ModelFacts &facts, size_t promptTokens) {
   uint32_t left = facts.maxContext - uint32_t(promptTokens);
@@ -87,9 +89,10 @@ static MaybeError prepare(const GenerationRequest &request,
   return checkLength(request, facts, prompt.ids.size());
 }
 
-/// The message that a template fails at: without it and those behind it there
-/// is a prompt, and with it there is none. Nothing where that is not seen, as
-/// where the template fails at any first message alone.
+/// Returns the index of the message at which a template fails: without it and
+/// later messages there is a prompt, with it there is none. Returns nothing if
+/// no such message is found, for example if the template fails at any single
+/// first message.
 static std::optional<size_t> failingMessage(const ModelFacts &facts,
                                             const std::string &conversation) {
   simdjson::dom::parser parser;
@@ -108,7 +111,7 @@ static std::optional<size_t> failingMessage(const ModelFacts &facts,
       name.value(key);
       rest += ", " + name.text() + ": " + std::string(simdjson::minify(value));
     }
-  // A search is not worth more than what failed.
+  // The search must not cost more than the failed rendering.
   RenderOptions few;
   few.maxSteps /= 20;
   auto fails = [&](size_t count) {
@@ -119,7 +122,7 @@ static std::optional<size_t> failingMessage(const ModelFacts &facts,
     return !facts.chat->renderFor(*facts.tokenizer, some, few).isOk();
   };
   size_t well = 0, bad = texts.size();
-  // Mostly it is the last one.
+  // Usually it is the last one.
   for (size_t next = bad > 1 ? bad - 1 : 0; well + 1 < bad;
        next = (well + bad) / 2)
     (fails(next) ? bad : well) = next;
@@ -138,7 +141,7 @@ static ApiError templateError(const Status &status, const ModelFacts &facts,
   return error;
 }
 
-/// The prompt that the model's template makes of a conversation.
+/// Makes the prompt of a conversation by the model's template.
 static MaybeError prepareChat(const GenerationRequest &request,
                               const ModelFacts &facts,
                               const std::atomic<bool> *cancelled,

@@ -31,7 +31,7 @@ serve::originHeaders(const std::vector<std::string> &allowed,
   bool isAny = std::ranges::count(allowed, "*") > 0;
   if (origin.empty() || (!isAny && std::ranges::count(allowed, origin) == 0))
     return {};
-  // Names of headers and commas alone go back to where they came from.
+  // Only names of headers and commas are echoed.
   bool isPlain = std::ranges::all_of(
       asked, [](char c) { return isWordCharacter(c) || c == ',' || c == ' '; });
   std::vector<std::pair<std::string, std::string>> fields = {

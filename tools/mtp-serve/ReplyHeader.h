@@ -10,16 +10,17 @@
 
 namespace mtp::serve {
 
-/// Whether a client's name for its request can stand in headers, logs and JSON
-/// as it is: 1 to 128 letters, digits, '-', '_', '.' and ':'.
+/// Returns whether a client's request id is safe in headers, logs and JSON: 1
+/// to 128 letters, digits, '-', '_', '.' and ':'.
 bool isRequestId(std::string_view id);
 
-/// The start of what a client sent, for a log: other bytes than printable ASCII
-/// become '?'.
+/// Returns the begin of a client's text for a log: bytes other than printable
+/// ASCII become '?'.
 std::string printable(std::string_view text);
 
-/// The fields that let a page of `origin` read the reply; none where `allowed`
-/// has neither it nor "*". `asked`: headers that the page would send.
+/// Returns the fields that let a page of `origin` read the reply; none if
+/// `allowed` contains neither the origin nor "*". `asked`: headers that the
+/// page would send.
 std::vector<std::pair<std::string, std::string>>
 originHeaders(const std::vector<std::string> &allowed,
               const std::string &origin, std::string_view asked);

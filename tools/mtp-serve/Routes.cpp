@@ -11,14 +11,14 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-/// Where a model by its name is.
+/// The path prefix of a single model.
 static constexpr std::string_view kOneModel = "/v1/models/";
 
 struct Routes::Route {
   std::string_view method, path;
   RouteAnswer (Routes::*answer)(HttpRequest &request);
-  /// Answered without a key: for those who watch over the process, and the page
-  /// in which a user enters one.
+  /// Needs no key: for monitoring, and for the page in which a user enters a
+  /// key.
   bool isOpen = false;
 };
 
@@ -92,13 +92,14 @@ static bool isJson(std::string_view type) {
   return lower == kJson && (rest.empty() || rest[0] == ';' || rest[0] == ' ');
 }
 
-/// Also says which methods a path has; none: there is no such path.
+/// Finds the route of a request, and lists the methods of its path in
+/// `allowed`; empty if there is no such path.
 const Routes::Route *Routes::findRoute(const HttpRequest &request,
                                        std::string &allowed) {
   std::string_view method = request.method, path = request.path;
   if (method == "HEAD")
     method = "GET";
-  // A model by its name is a path below that of all.
+  // A single model's path is below the list of models.
   if (path.starts_with(kOneModel))
     path = "/v1/models";
   const Route *found = nullptr;
@@ -114,7 +115,7 @@ const Routes::Route *Routes::findRoute(const HttpRequest &request,
 std::optional<HttpReply> Routes::answerHeader(HttpRequest &request) const {
   std::string allowed;
   const Route *found = findRoute(request, allowed);
-  // What a page asks before it calls has no key.
+  // A page's preflight request has no key.
   if (request.method == "OPTIONS" && !allowed.empty())
     return HttpReply{204, "", "", {{"Allow", allowed + ", OPTIONS"}}};
   if (!(found && found->isOpen) && !isAllowed(request))
@@ -130,7 +131,8 @@ std::optional<HttpReply> Routes::answerHeader(HttpRequest &request) const {
     reply.headers.emplace_back("Allow", allowed);
     return reply;
   }
-  // What a page can send to another host without asking for leave is no JSON.
+  // A page can send other content types to another host without preflight, but
+  // not JSON.
   if (found->method == "POST" && !isJson(request.contentType))
     return refusal(415, strCat("expected Content-Type: application/json, got '",
                                request.contentType, "'"));
@@ -146,7 +148,7 @@ RouteAnswer Routes::page(HttpRequest &) {
   RouteAnswer answer;
   answer.reply.type = "text/html; charset=utf-8";
   answer.reply.body = pageText();
-  // It has all that it needs in itself, and asks this server alone.
+  // The page is self-contained and calls only this server.
   answer.reply.headers = {
       {"Content-Security-Policy",
        "default-src 'none'; style-src 'unsafe-inline'; script-src "
@@ -240,7 +242,7 @@ RouteAnswer Routes::metrics(HttpRequest &) {
   return answer;
 }
 
-/// What `answer` makes of a body, on another thread.
+/// Returns an answer that `answer` makes from a body on the worker's thread.
 static RouteAnswer
 textWork(HttpRequest &request, const ModelFacts &facts,
          MaybeError (*answer)(std::string_view, const ModelFacts &,
@@ -249,7 +251,7 @@ textWork(HttpRequest &request, const ModelFacts &facts,
   later.text = std::make_shared<TextJob>();
   later.text->client = request.client;
   later.text->share = std::move(request.share);
-  // The job has its work, and so lives longer.
+  // The job owns its work, so it lives longer.
   const std::atomic<bool> &isDropped = later.text->isDropped;
   later.text->work = [body = std::move(request.body), &facts, &isDropped,
                       answer] {
@@ -279,7 +281,7 @@ RouteAnswer Routes::version(HttpRequest &) {
   return answer;
 }
 
-/// What llama.cpp's clients ask for.
+/// Answers /props, which llama.cpp's clients request.
 RouteAnswer Routes::props(HttpRequest &) {
   const ModelFacts &facts = dispatcher.model();
   RouteAnswer answer;

@@ -9,28 +9,28 @@
 
 namespace mtp::serve {
 
-/// A reply, or what will give one.
+/// A reply, or the object that will produce it.
 struct RouteAnswer {
   HttpReply reply;
   std::shared_ptr<Generation> generation;
-  /// Takes a while: for Dispatcher::runLater().
+  /// Slow work, for Dispatcher::runLater().
   std::shared_ptr<TextJob> text;
 };
 
-/// Everything about the API but sockets. For one thread.
+/// The API without sockets. For one thread.
 class Routes {
 public:
   Routes(Dispatcher &dispatcher, const ServerOptions &options)
       : dispatcher(dispatcher), options(options) {}
 
-  /// What a request is answered whose header alone decides it, before its body
-  /// is read: nothing where the body does. Sets whose key the request has.
+  /// Returns the reply if the header alone decides it, before the body is read;
+  /// else nothing. Sets the client number of the request's key.
   std::optional<HttpReply> answerHeader(HttpRequest &request) const;
 
-  /// Answers a request that answerHeader() left open.
+  /// Answers a request for which answerHeader() returned nothing.
   RouteAnswer answer(HttpRequest &request);
 
-  /// The reply that an error makes.
+  /// Returns the reply for an error.
   static HttpReply replyOf(const ApiError &error);
 
 private:
@@ -39,7 +39,7 @@ private:
   static const Route *findRoute(const HttpRequest &request,
                                 std::string &allowed);
 
-  /// Sets who it is that asks; false without one of the keys.
+  /// Sets the request's client; returns false without one of the keys.
   bool isAllowed(HttpRequest &request) const;
 
   RouteAnswer page(HttpRequest &request);
@@ -57,8 +57,8 @@ private:
   const ServerOptions &options;
 };
 
-/// Compares a key with what a client sent in a time that does not depend on
-/// where they differ.
+/// Compares a key with a client's text in a time that does not depend on their
+/// first difference.
 bool isSameKey(std::string_view key, std::string_view given);
 
 } // namespace mtp::serve

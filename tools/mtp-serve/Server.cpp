@@ -24,7 +24,7 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-/// How long answers that say that all has failed may take to leave.
+/// Seconds for the replies that report a failure to leave.
 static constexpr uint32_t kFailureSeconds = 5;
 
 struct Server::Impl {
@@ -34,10 +34,9 @@ struct Server::Impl {
   Status listen();
   awaitable<void> accept();
   void begin(tcp::socket socket);
-  /// Ends within so many seconds.
+  /// Ends within `seconds`.
   void end(uint32_t seconds);
-  /// Nothing is at hand any more: only who asked how the server is may still be
-  /// told.
+  /// Ends when nothing runs any more; only health requests are still answered.
   void endLate();
   void closeAll();
   void stopIfDone();
@@ -49,17 +48,17 @@ struct Server::Impl {
   asio::signal_set signals;
   asio::steady_timer patience;
   std::set<std::shared_ptr<Connection>> connections;
-  /// Connections that came after the server was told to end. Each is answered
-  /// one request, with 503 for /health and for requests that would start work.
+  /// Connections that came after the server was told to end. Each gets one
+  /// reply: 503 for /health and for requests that would start work.
   std::set<std::shared_ptr<Connection>> late;
   bool ends = false;
   Status failure;
-  // Behind the context that its engine posts to.
+  // After the context, to which its engine posts.
   Dispatcher dispatcher;
   Routes routes;
 };
 
-/// A body has room for ids, or for text of a few bytes a token.
+/// The room in a body: for ids, or for a text of a few bytes per token.
 static constexpr uint64_t kLeastBody = 1 << 20, kBodyPerToken = 16;
 
 static constexpr uint64_t kLeastBodies = 64 << 20, kBodies = 16;
@@ -95,8 +94,8 @@ Status Server::Impl::listen() {
                                   options.host, "': ", error.message()));
   tcp::endpoint endpoint = found.begin()->endpoint();
   acceptor.open(endpoint.protocol(), error);
-  // A port whose last connections still end can be had; one that is listened
-  // on cannot.
+  // Take a port whose last connections are still closing, but not one that
+  // another process listens on.
   if (!error)
     acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error)
@@ -120,7 +119,7 @@ awaitable<void> Server::Impl::accept() {
         connections.size() + late.size() < options.limits.connections) {
       begin(std::move(socket));
     } else if (error && acceptor.is_open()) {
-      // No descriptor is free: one may be soon.
+      // No descriptor is free at the moment.
       pause.expires_after(std::chrono::milliseconds(50));
       co_await pause.async_wait(redirect_error(use_awaitable, error));
     }
@@ -175,7 +174,7 @@ void Server::Impl::end(uint32_t seconds) {
   patience.async_wait([this](error_code error) {
     if (error)
       return;
-    // Clients are told that they have been cancelled, if they listen.
+    // Clients that still read learn that they were cancelled.
     dispatcher.abortAll();
     patience.expires_after(std::chrono::seconds(2));
     patience.async_wait([this](error_code) { closeAll(); });
@@ -195,7 +194,7 @@ void Server::Impl::awaitSignals() {
   signals.async_wait([this](error_code error, int) {
     if (error)
       return;
-    // The second one does not wait.
+    // The second signal does not wait.
     if (ends) {
       dispatcher.abortAll();
       return closeAll();
@@ -226,7 +225,7 @@ uint16_t Server::port() const {
   return impl->acceptor.local_endpoint(error).port();
 }
 
-/// Each connection takes a descriptor.
+/// Raises the limit of descriptors, since each connection takes one.
 static void raiseDescriptors() {
   struct rlimit limit;
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {

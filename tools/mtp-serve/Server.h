@@ -12,29 +12,30 @@
 
 namespace mtp::serve {
 
-/// An HTTP server for one session. Boost, which throws, is seen in its source
-/// files alone; nothing that is thrown leaves them.
+/// An HTTP server for one session. Only its source files see Boost, which
+/// throws; no exception leaves them.
 class Server {
 public:
   /// Listens; connections wait until run(). `facts` must outlive the server.
   ///
-  /// Errors: InvalidArgument for a host that is none, Unavailable where the
-  /// port cannot be had.
+  /// Errors: InvalidArgument for an invalid host, Unavailable if the port
+  /// cannot be opened.
   static Result<std::unique_ptr<Server>>
   create(std::unique_ptr<Session> session, const ModelFacts &facts,
          ServerOptions options);
   ~Server();
 
-  /// The port that it listens on.
+  /// Returns the port on which the server listens.
   uint16_t port() const;
 
-  /// Where a step fails, requests that have been given nothing begin anew,
-  /// once, on a session that this makes, on another thread, which must not
-  /// throw; the server ends behind them. Before run().
+  /// Sets the session for retries. If a step fails, requests without output
+  /// restart once on the session that `make` returns, and the server ends after
+  /// them. `make` runs on another thread and must not throw. Call it before
+  /// run().
   void setFallback(std::function<Result<std::unique_ptr<Session>>()> make);
 
-  /// Serves until stop() and the end of what was at hand. The error is that of
-  /// a step that failed: what was at hand has then been answered with it.
+  /// Serves until stop() and the end of the running requests. Returns the error
+  /// of a failed step, which running requests have received as well.
   Status run();
 
   /// Requests in progress go on for Limits::shutdownSeconds at most. Meanwhile

@@ -8,11 +8,11 @@
 
 namespace mtp::serve {
 
-/// What a stream of events is called, and how OpenAI's ends.
+/// The content type of a stream of events, and the end of OpenAI's streams.
 inline constexpr std::string_view kEventStream = "text/event-stream";
 inline constexpr std::string_view kLastEvent = "data: [DONE]\n\n";
 
-/// An event of one line of data, as JSON on one line is.
+/// Returns an event with one line of data, for example JSON on one line.
 inline std::string sseEvent(std::string_view data) {
   std::string event = "data: ";
   event += data;

@@ -10,31 +10,34 @@
 
 namespace mtp::serve {
 
-/// Cuts a text that comes in pieces before the first of some strings in it. A
-/// piece's end that such a string may begin with is held back until more text
-/// says whether it does. The cut depends on the text alone, not on its pieces:
-/// of strings that end at different bytes the one that ends first counts, of
-/// those that end at one byte the longest.
+/// Cuts a text that comes in pieces before the first of several stop strings.
+/// If the end of a piece may begin a stop string, it is held back until further
+/// text decides. The cut depends only on the text, not on its pieces. Of
+/// strings that end at different bytes, the one that ends first counts; of
+/// strings that end at one byte, the longest.
 ///
-/// Pieces and strings that are well-formed UTF-8 give well-formed pieces.
+/// If pieces and strings are well-formed UTF-8, the results are as well.
 class StopStrings {
 public:
-  /// None of `strings` may be empty.
+  /// No element of `strings` may be empty.
   explicit StopStrings(std::vector<std::string> strings = {});
 
-  /// The text that `piece` makes sure. Nothing more once stopped().
+  /// Returns the text that is certain after `piece`. Returns nothing more once
+  /// stopped().
   std::string append(std::string_view piece);
 
-  /// What was held back, where the text ends here.
+  /// Returns the text that was held back, if the text ends here.
   std::string finish();
 
   bool stopped() const { return hasStopped; }
 
 private:
-  /// One string, and how much of it the text ends with (Knuth, Morris, Pratt).
+  /// One string, and the length of its prefix with which the text ends (Knuth,
+  /// Morris, Pratt).
   struct Matcher {
     std::string string;
-    /// Of each prefix the longest proper one that it ends with.
+    /// For each prefix, the length of its longest proper prefix that is also
+    /// its suffix.
     std::vector<size_t> fallback;
     size_t matched = 0;
 

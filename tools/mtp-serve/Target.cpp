@@ -6,7 +6,7 @@
 
 using namespace mtp::serve;
 
-/// The value of a hexadecimal digit, or -1.
+/// Returns the value of a hexadecimal digit, or -1.
 static int digitOf(char c) {
   if (c >= '0' && c <= '9')
     return c - '0';

@@ -8,9 +8,9 @@
 
 namespace mtp::serve {
 
-/// The path that a request's target names: of "/path?query" or
-/// "http://host/path", as proxies are asked, with %XX as the byte that it
-/// stands for. Empty where the target has none.
+/// Returns the path in a request's target: of "/path?query", or of
+/// "http://host/path", which proxies receive. %XX is decoded. Returns an empty
+/// string if the target has no path.
 std::string pathOf(std::string_view target);
 
 } // namespace mtp::serve

@@ -12,21 +12,21 @@
 
 namespace mtp::serve {
 
-/// Work on a text that makes a reply. All but `isDropped` and the work itself
-/// is for the I/O thread.
+/// Work on a text that makes a reply. The I/O thread owns all members except
+/// `isDropped` and the work itself.
 struct TextJob {
-  /// Done on the worker's thread, which it must be safe on.
+  /// Runs on the worker's thread and must be safe there.
   std::function<HttpReply()> work;
   uint64_t client = 0;
-  /// Of the body that `work` holds.
+  /// The share of the body that `work` holds.
   BodyBudget::Share share;
-  /// Nobody wants it any more: it need not be begun, nor go on.
+  /// Set if the reply is no longer wanted: the work need not begin or go on.
   std::atomic<bool> isDropped = false;
 
-  /// One of these once it is done.
+  /// One of these is set once the work is done.
   std::optional<HttpReply> reply;
   MaybeError error;
-  /// Called then; or none.
+  /// Called when the work is done; may be empty.
   std::function<void()> listener;
 
   bool isDone() const { return reply || error; }

@@ -25,7 +25,7 @@ namespace {
 struct TokenizeBody {
   std::string text;
   bool hasText = false;
-  /// As llama.cpp answers them, and as vLLM does.
+  /// Options of llama.cpp's and of vLLM's replies.
   bool hasPieces = false;
   bool hasStrings = false;
   PromptTextOptions options;
@@ -58,7 +58,8 @@ static MaybeError readTokenize(const simdjson::dom::object &object,
   return std::nullopt;
 }
 
-/// {"id": 5, "piece": " the"}, or the piece's bytes where they are no UTF-8.
+/// Writes {"id": 5, "piece": " the"}, or the piece's bytes if they are not
+/// UTF-8.
 static Status writePiece(JsonWriter &writer, const Tokenizer &tokenizer,
                          int32_t id) {
   MTP_ASSIGN_OR_RETURN(std::string_view piece, tokenizer.tokenToPiece(id));
@@ -94,7 +95,7 @@ static Status writeTokens(JsonWriter &writer, const Tokenizer &tokenizer,
   writer.key("token_strs");
   writer.beginArray();
   for (int32_t id : ids) {
-    // Each alone: what is no whole character becomes U+FFFD.
+    // Decode each id alone; incomplete characters become U+FFFD.
     MTP_ASSIGN_OR_RETURN(std::string text,
                          tokenizer.decode({&id, 1}, {/*skipSpecial=*/false,
                                                      /*atTextStart=*/false}));

@@ -12,14 +12,14 @@
 
 namespace mtp::serve {
 
-/// The answer to a body of /tokenize: {"prompt": text} as vLLM has it, or
-/// {"content": text} as llama.cpp has it. It ends early where another thread
-/// sets `cancelled`, and so do those below.
+/// Answers a body of /tokenize: {"prompt": text} as in vLLM, or {"content":
+/// text} as in llama.cpp. Ends early if another thread sets `cancelled`; so
+/// does answerDetokenize().
 MaybeError answerTokenize(std::string_view body, const ModelFacts &facts,
                           const std::atomic<bool> &cancelled,
                           std::string &answer);
 
-/// The answer to a body of /detokenize: {"tokens": [id, ...]}.
+/// Answers a body of /detokenize: {"tokens": [id, ...]}.
 MaybeError answerDetokenize(std::string_view body, const ModelFacts &facts,
                             const std::atomic<bool> &cancelled,
                             std::string &answer);

@@ -13,10 +13,10 @@
 
 namespace mtp::serve {
 
-/// Does jobs one behind the other on a thread of its own: of each client in
-/// turn one, of one client in order. So of who has many nobody waits for more
-/// than one. Jobs that have not begun when it is destroyed are dropped. put()
-/// and waiting() may be called by any thread.
+/// Runs jobs one after the other on its own thread: one job per client in turn,
+/// and jobs of one client in order. So a client with many jobs delays each
+/// other client by one job only. Jobs that have not begun are dropped by the
+/// destructor. Any thread may call put() and waiting().
 class Worker {
 public:
   using Job = std::function<void()>;
@@ -26,23 +26,23 @@ public:
 
   void put(uint64_t client, Job job);
 
-  /// A client's jobs that are not done.
+  /// Returns the number of a client's jobs that are not done.
   size_t waiting(uint64_t client) const;
 
 private:
   void run();
-  /// The next one of who comes behind `last`; there are jobs.
+  /// Takes a job of the next client after `last`; requires that there are jobs.
   Job takeNext();
 
   mutable std::mutex mutex;
   std::condition_variable changed;
-  /// By client, of those that have some, what has not begun.
+  /// Jobs that have not begun, by client.
   std::map<uint64_t, std::deque<Job>> jobs;
-  /// Whose job began last, and whether it is at work.
+  /// The client whose job began last, and whether that job is running.
   uint64_t last = 0;
   bool works = false;
   bool ends = false;
-  // Last: it uses the others.
+  // Last: it uses the other members.
   std::thread thread;
 };
 

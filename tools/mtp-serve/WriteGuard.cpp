@@ -24,14 +24,15 @@ struct WriteGuard::Watch : std::enable_shared_from_this<Watch> {
   Socket &socket;
   boost::asio::steady_timer timer;
   Clock::duration patience;
-  /// When something was last taken, and how much had been by then.
+  /// The time at which the client last took bytes, and the number of bytes
+  /// taken by then.
   Clock::time_point since;
   std::optional<uint64_t> seen;
-  /// A write is under way; the timer runs; the owner is gone.
+  /// Whether a write is in progress, the timer runs, the owner is gone.
   bool writes = false, isArmed = false, isOver = false;
 };
 
-/// Looks often enough to see a reader between two writes.
+/// Starts the timer, often enough to notice a reader between two writes.
 void WriteGuard::Watch::arm() {
   isArmed = true;
   timer.expires_after(std::clamp<Clock::duration>(

@@ -10,19 +10,19 @@
 
 namespace mtp::serve {
 
-/// Closes a socket whose other side takes nothing of what is being written to
-/// it for a time. However slowly it takes bytes, it is waited for: what counts
-/// is whether the kernel has been told of another one. For one thread.
+/// Closes a socket whose client takes no bytes of a write for some time. A
+/// client that takes bytes slowly is waited for: only a time without any newly
+/// acknowledged byte counts. For one thread.
 class WriteGuard {
 public:
   using Socket = boost::asio::ip::tcp::socket;
   using Clock = std::chrono::steady_clock;
 
   WriteGuard(Socket &socket, Clock::duration patience);
-  /// The socket may be gone from now on.
+  /// The socket may be destroyed afterwards.
   ~WriteGuard();
 
-  /// A write begins or has ended. Between them the socket is watched.
+  /// Mark the begin and the end of a write, during which the socket is watched.
   void begin();
   void end();
 
@@ -31,7 +31,7 @@ private:
   std::shared_ptr<Watch> watch;
 };
 
-/// A write, from here to the end of the scope.
+/// A write that lasts until the end of the scope.
 class GuardedWrite {
 public:
   explicit GuardedWrite(WriteGuard &guard) : guard(guard) { guard.begin(); }

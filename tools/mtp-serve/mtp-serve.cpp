@@ -161,7 +161,7 @@ static Status checkFlags(const ServeFlags &o) {
   return okStatus();
 }
 
-/// The keys of a file, one a line, beside those of flags.
+/// Adds the keys of a file, one per line, to the keys of flags.
 static Status readKeys(ServeFlags &o) {
   if (o.keyFile.empty())
     return okStatus();
@@ -188,13 +188,13 @@ static Status readKeys(ServeFlags &o) {
   return okStatus();
 }
 
-/// The chat template of the flag or of the artifact; null without one.
+/// Returns the chat template of the flag or of the artifact; null without one.
 static Result<std::shared_ptr<const ChatTemplate>>
 loadChat(const ServeFlags &o, const Model &model, const Tokenizer *tokenizer) {
   auto chat = loadChatTemplate(model, tokenizer, o.chatFile);
   if (chat || !o.chatFile.empty())
     return chat;
-  // All else can be served.
+  // Everything else can be served.
   std::fprintf(stderr, "mtp-serve: warning: chats are refused: %s\n",
                std::string(chat.status().message()).c_str());
   return std::shared_ptr<const ChatTemplate>();
@@ -224,7 +224,7 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
   return facts;
 }
 
-/// Lets the server run on the CPU what a GPU has failed.
+/// Makes the server retry on the CPU when a GPU has failed.
 static Status addFallback(const ServeFlags &o, const Model &model,
                           Server &server) {
   if (!o.retriesOnCpu || model.device() == DeviceKind::Cpu)
@@ -234,7 +234,7 @@ static Status addFallback(const ServeFlags &o, const Model &model,
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> onCpu,
                        Model::load(o.artifact, load));
   SessionOptions options = o.session;
-  // Clients wait for what it goes on with.
+  // Clients wait for the retry, so it must start fast.
   options.populateMemory = false;
   server.setFallback(
       [onCpu, options] { return Session::create(onCpu, options); });
@@ -242,7 +242,7 @@ static Status addFallback(const ServeFlags &o, const Model &model,
 }
 
 static Status run(ServeFlags &o) {
-  // A client that is gone is an error of a write.
+  // Writing to a client that is gone returns an error instead.
   std::signal(SIGPIPE, SIG_IGN);
   MTP_RETURN_IF_ERROR(readKeys(o));
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
@@ -268,7 +268,7 @@ static Status run(ServeFlags &o) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Server> server,
                        Server::create(std::move(session), facts, o.server));
   MTP_RETURN_IF_ERROR(addFallback(o, *model, *server));
-  // An address of IPv6 stands in brackets.
+  // An IPv6 address needs brackets.
   const std::string &host = o.server.host;
   bool hasColons = host.find(':') != host.npos;
   std::fprintf(

@@ -2,13 +2,13 @@
 
   MTP_SERVE_COMMAND="mtp-serve model.bin" serve run serve_mtp:app
 
-MTP_SERVE_REPLICAS says how many there are (2), and MTP_SERVE_CPUS how many of Ray's CPUs each
-of them takes. Without it a replica takes one, or an equal share where there are fewer.
+MTP_SERVE_REPLICAS is the number of replicas (2), and MTP_SERVE_CPUS is the number of Ray's CPUs per
+replica. Without it a replica takes one, or an equal share if there are fewer.
 
-Each replica runs an mtp-serve of its own and hands requests on. One of which no byte has been
-answered is tried again on another replica where its own is gone; a stream that has begun ends
-with an error event instead. Replicas that find no room within a minute end the deployment
-with a message.
+Each replica runs its own mtp-serve and forwards requests to it. If a replica is gone before the
+first byte of an answer, the request is retried on another replica; a stream that has begun ends
+with an error event instead. If replicas find no room within a minute, the deployment ends with a
+message.
 """
 
 import asyncio
@@ -29,25 +29,25 @@ from ray.exceptions import RayError
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-PATIENCE = 20  # Seconds, in which a replica may come back.
-ROOM_SECONDS = 60  # In which the gate and all replicas find room, or none of them begins.
+PATIENCE = 20  # Seconds in which a replica may come back.
+ROOM_SECONDS = 60  # In which the gate and all replicas must find room, or none of them begins.
 REPLICAS = int(os.environ.get("MTP_SERVE_REPLICAS", "2"))
-# The gate hands bytes on and waits.
+# The gate only forwards bytes and waits.
 GATE_CPUS = 0.1
-# Fields of one connection alone (RFC 9110, 7.6.1), and those that its ends say themselves.
+# Fields of a single connection (RFC 9110, 7.6.1), and fields that each end sets itself.
 OWN_FIELDS = {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
               "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 OWN_OF_REQUESTS = OWN_FIELDS | {"host", "content-length", "expect"}
-# Ray's proxy gives a request without an id one, and adds the id to the answer.
+# Ray's proxy gives an id to requests without one, and adds the id to the answer.
 OWN_OF_ANSWERS = OWN_FIELDS | {"x-request-id", "date", "server"}
 
 
 def cpus_of_a_replica():
-    """Of Ray's CPUs."""
+    """Returns the number of Ray's CPUs per replica."""
     if "MTP_SERVE_CPUS" in os.environ:
         return float(os.environ["MTP_SERVE_CPUS"])
     there = ray.cluster_resources().get("CPU", 0) if ray.is_initialized() else os.cpu_count()
-    # Rounded down, to what Ray counts in.
+    # Rounded down to Ray's unit.
     share = int((there - GATE_CPUS) / REPLICAS * 100) / 100
     return max(0.01, min(1.0, share))
 
@@ -56,7 +56,7 @@ CPUS = cpus_of_a_replica()
 
 
 def passed_on(fields, own):
-    """The fields of a message that are for who is behind the next connection, as they came."""
+    """Returns the end-to-end fields of a message, unchanged."""
     named = {name.strip().lower() for key, value in fields if key.lower() == "connection"
              for name in value.split(",")}
     return [(key, value) for key, value in fields
@@ -65,7 +65,7 @@ def passed_on(fields, own):
 
 @ray.remote(num_cpus=0)
 class Room:
-    """Which parts of a deployment have found room; it needs none itself."""
+    """Records which parts of a deployment have found room; needs no room itself."""
 
     def __init__(self, wanted, seconds):
         self.wanted, self.seconds = wanted, seconds
@@ -73,7 +73,7 @@ class Room:
         self.changed, self.failed = time.monotonic(), False
 
     def note(self, kind, name):
-        """A part is there ("gate", "found"), or answers requests ("ready")."""
+        """Records that a part exists ("gate", "found") or answers requests ("ready")."""
         if kind == "gate":
             self.gate = True
         else:
@@ -81,8 +81,9 @@ class Room:
         self.changed = time.monotonic()
 
     def state(self):
-        """Whether the gate is there, how many replicas are, and whether it takes too long. Of
-        an update the next replica comes when the one before answers, which may take a while."""
+        """Returns whether the gate exists, the number of replicas, and whether finding room takes
+        too long. During an update a replica starts only after the one before answers, which may
+        take some time."""
         late = time.monotonic() - self.changed > self.seconds
         waits = len(self.found) < self.wanted and self.found <= self.ready
         self.failed |= late and (waits or not self.gate)
@@ -103,8 +104,8 @@ class Place:
         await self.room.note.remote(kind, self.name)
 
     async def wait(self, is_enough):
-        """Fails where a part finds no room for so many seconds: Ray itself would wait for
-        ever, and the gate's address would answer nothing."""
+        """Raises an error if a part finds no room within the limit. Otherwise Ray would wait
+        forever, and the gate's address would not answer."""
         while True:
             gate, found, failed = await self.room.state.remote()
             if failed:
@@ -121,13 +122,13 @@ class Place:
 
 @serve.deployment(num_replicas=REPLICAS, max_ongoing_requests=64, health_check_period_s=2)
 class MtpServer:
-    """One mtp-serve process; the session's threads are its own."""
+    """One mtp-serve process with its own threads."""
 
     async def __init__(self, command, *room):
         place = Place(*room)
         await place.note("found")
         await place.wait(lambda gate, found: gate)
-        # A replica that is killed takes its server along.
+        # The server ends with its replica, even if the replica is killed.
         self.process = await asyncio.create_subprocess_exec(
             "setpriv", "--pdeathsig", "TERM", *shlex.split(command), "--port", "0",
             stderr=asyncio.subprocess.PIPE)
@@ -146,12 +147,12 @@ class MtpServer:
     async def _drain(self):
         while await self.process.stderr.readline():
             pass
-        # A replica without a server would answer first, with errors: it is made anew.
+        # A replica without a server would answer first, with errors, so it is replaced.
         os._exit(1)
 
     async def ask(self, method, target, fields, body):
-        """Status and fields of the answer, and then its bytes as they come."""
-        # Encoded as it came.
+        """Yields status and fields of the answer, then its bytes as they arrive."""
+        # The target is encoded already.
         url = yarl.URL(self.url + target, encoded=True)
         skipped = {"User-Agent", "Accept", "Accept-Encoding", "Content-Type"}
         async with self.client.request(method, url, headers=multidict.CIMultiDict(fields),
@@ -164,7 +165,7 @@ class MtpServer:
 
 @serve.deployment(max_ongoing_requests=1024, ray_actor_options={"num_cpus": GATE_CPUS})
 class Gate:
-    """Hands requests to replicas, and on to another one where that is safe."""
+    """Forwards requests to replicas, and retries on another one if that is safe."""
 
     async def __init__(self, servers, *room):
         place = Place(*room)
@@ -186,14 +187,14 @@ class Gate:
                     return self._answer(status, answered, self._rest(first, parts, answered))
             except (RayError, aiohttp.ClientError):
                 pass
-            # That a replica is gone or ends is known in a moment.
+            # Ray needs a moment to notice that a replica is gone.
             await asyncio.sleep(0.2)
         error = {"error": {"message": "no replica answers", "type": "server_error"}}
         return Response(json.dumps(error), 503, {"Retry-After": "1"}, "application/json")
 
     @staticmethod
     def _target(request):
-        """Path and query as the client wrote them."""
+        """Returns path and query as the client wrote them."""
         path = request.scope.get("raw_path") or urllib.parse.quote(request.url.path).encode()
         query = request.scope.get("query_string", b"")
         return (path.split(b"?")[0] + (b"?" + query if query else b"")).decode("latin-1")
@@ -219,7 +220,8 @@ class Gate:
 
 
 def build(command, cpus=CPUS, seconds=ROOM_SECONDS):
-    """A deployment, whose parts meet under a name of its own to see whether there is room."""
+    """Returns a deployment. Its parts meet under a unique name to find out whether there is room.
+    """
     room = uuid.uuid4().hex, cpus, seconds
     servers = MtpServer.options(ray_actor_options={"num_cpus": cpus})
     return Gate.bind(servers.bind(command, *room), *room)
