@@ -1,7 +1,7 @@
 //===- Chart.cpp - Draw a scaling curve -----------------------------------===//
 //
-// The axis is linear: most of what grows here grows by an equal amount for each
-// row or token, which is then a straight line.
+// The axis is linear: most quantities here grow by an equal amount per row or
+// token, which gives a straight line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,15 +16,15 @@ using namespace mtp;
 using namespace mtp::bench;
 
 static constexpr double kHeight = 200, kTitle = 20;
-/// Where the legend begins in the line of the title, unless that is longer, and
-/// its lines' height.
+/// The left end of the legend in the line of the title, unless the title is
+/// longer, and the height of its lines.
 static constexpr double kLegend = 330, kLegendLine = 18;
 /// Space between labels, and between an axis' end and its first point.
 static constexpr double kGap = 8, kInset = 20;
-/// Highest value over the measured ones.
+/// The top of the axis relative to the highest value.
 static constexpr double kHeadroom = 1.05;
 
-/// A bold title's characters, against plain ones.
+/// The width of a bold title's characters relative to plain ones.
 static constexpr double kBold = 1.3;
 
 double bench::gridStep(double most) {
@@ -67,7 +67,7 @@ private:
 };
 } // namespace
 
-/// A line's color; more lines than there are colors begin again.
+/// Returns a line's color; colors repeat if there are more lines.
 static std::string colorOf(size_t index) {
   return format("color%.0f", double(index % Svg::kColors));
 }
@@ -102,7 +102,7 @@ void Chart::heights(double most) {
   svg.text(left - kGap, up.end - 12, "ms", Anchor::End, "muted");
 }
 
-/// Labels stand at what was measured.
+/// Draws the labels at the measured values.
 void Chart::places() {
   std::set<uint32_t> values;
   for (const GrowthLine &line : growth.lines)

@@ -8,7 +8,7 @@
 
 namespace mtp::bench {
 
-/// Values from `low` to `high` as pixels from `begin` to `end`.
+/// Maps values from `low` to `high` to pixels from `begin` to `end`.
 struct Scale {
   double low, high, begin, end;
   double operator()(double value) const {
@@ -16,17 +16,17 @@ struct Scale {
   }
 };
 
-/// A step of 1, 2 or 5 times a power of ten that goes four to ten times into
-/// `most`.
+/// Returns a step of 1, 2 or 5 times a power of ten that fits four to ten times
+/// into `most`.
 double gridStep(double most);
 
-/// Which labels can stand side by side: the first, the last, and between them
-/// from the left each that touches none. `centers` ascend.
+/// Returns the labels that fit side by side: the first, the last, and between
+/// them, from the left, each that touches no other. `centers` ascend.
 std::vector<size_t> labelsThatFit(const std::vector<double> &centers,
                                   const std::vector<double> &widths);
 
-/// Draws from `top` down, each line with its limit; returns where the next
-/// thing may begin. Without lines it draws nothing.
+/// Draws each line with its limit, from `top` down; returns the next free
+/// position. Draws nothing without lines.
 double drawChart(Svg &svg, const Growth &growth, double left, double right,
                  double top);
 

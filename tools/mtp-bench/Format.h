@@ -8,16 +8,18 @@
 
 namespace mtp::bench {
 
-/// One number in a printf pattern of at most 63 characters.
+/// Formats one number by a printf pattern; the result has at most 63
+/// characters.
 std::string format(const char *pattern, double value);
 
-/// "1.23 ms"
+/// Formats seconds as "1.23 ms".
 std::string milliseconds(double seconds);
 
-/// "87 %"; of nothing, "0 %".
+/// Formats a share as "87 %"; if the whole is zero, as "0 %".
 std::string share(double part, double whole);
 
-/// Pixels of plain text, a little more than wide fonts take.
+/// Returns the width of plain text in pixels, slightly more than wide fonts
+/// take.
 inline double textWidth(std::string_view words) {
   return 6.6 * double(words.size());
 }

@@ -8,7 +8,7 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// A line says how time grows from two points on.
+/// Adds a line if it has two or more points.
 static bool addLine(Growth &growth, GrowthLine line) {
   bool grows = line.points.size() > 1;
   if (grows)
@@ -45,8 +45,8 @@ Growth bench::growthWithRows(const Results &results, const Options &options) {
   return growth;
 }
 
-/// Whole rounds of `k` drafts at each of `places`; `find` gives the point of
-/// one, or null.
+/// Returns the line of whole rounds of `k` drafts at each of `places`; `find`
+/// returns the point of a place, or null.
 template <typename FindT>
 static GrowthLine rounds(const Results &results, Estimate estimate, uint32_t k,
                          const std::vector<uint32_t> &places, FindT find) {
@@ -59,7 +59,7 @@ static GrowthLine rounds(const Results &results, Estimate estimate, uint32_t k,
   return line;
 }
 
-/// Those with drafts, ascending.
+/// Returns the numbers of drafts except 0, ascending.
 static std::set<uint32_t> draftCounts(const Options &options) {
   std::set<uint32_t> ks(options.ks.begin(), options.ks.end());
   ks.erase(0);

@@ -1,7 +1,7 @@
 //===- Growth.h - How time scales -------------------------------*- C++ -*-===//
 //
-// Lines of measured points that differ in rows alone, in context alone or in
-// batch alone.
+// Lines of measured points that differ only in rows, only in context or only in
+// batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 namespace mtp::bench {
 
 struct GrowthPoint {
-  /// Rows, context or batch.
+  /// The number of rows, the context or the batch.
   uint32_t at = 0;
   double seconds = 0;
   double limit = 0;
@@ -25,24 +25,23 @@ struct GrowthLine {
   std::vector<GrowthPoint> points;
 };
 
-/// Lines that can be drawn over one axis. None where nothing was measured at
-/// more than one place of it.
+/// Lines that share one axis. Empty if only one place of the axis was measured.
 struct Growth {
   std::string title;
   std::string axis;
   std::vector<GrowthLine> lines;
 };
 
-/// The target's pass, at the first context: with a row for each slot, and with
-/// one slot's anchor and drafts.
+/// Returns the target's pass at the first context: one row per slot, and one
+/// slot with its anchor and drafts.
 Growth growthWithRows(const Results &results, const Options &options);
 
-/// Plain steps, and rounds of the most drafts that have more than one context,
-/// at the first batch.
+/// Returns plain steps, and rounds of the largest k measured at more than one
+/// context, at the first batch.
 Growth growthWithContext(const Results &results, const Options &options);
 
-/// Plain steps, and rounds of every k, at the first context. Batches that only
-/// the measurement of rows has are not among them.
+/// Returns plain steps, and rounds of every k, at the first context. Batches
+/// that only the measurement of rows has are left out.
 Growth growthWithBatch(const Results &results, const Options &options);
 
 } // namespace mtp::bench

@@ -6,7 +6,7 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// An array of one element a line.
+/// Adds an array with one element per line.
 static void addNumbers(JsonWriter &json, std::string_view name,
                        const std::vector<double> &values) {
   json.key(name);

@@ -20,14 +20,14 @@ using namespace mtp::bench;
 static constexpr uint64_t kLeastBuffer = uint64_t(256) << 20;
 static constexpr uint64_t kMostBuffer = uint64_t(2) << 30;
 /// A try takes about as long as a step of a small model, so that other programs
-/// disturb some tries and not all.
+/// disturb some tries but not all.
 static constexpr uint64_t kSliceBytes = uint64_t(32) << 20;
 static constexpr int64_t kSteps = 200'000;
 static constexpr size_t kLeastTries = 3;
 
 static uint64_t lastLevelBytes() {
-  // What sysconf() says is the sum over the package on some processors; this is
-  // what one core sees.
+  // On some processors sysconf() returns the sum over the package; the file
+  // gives the size that one core sees.
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
   uint64_t kilobytes = 0;
   if (file >> kilobytes && kilobytes > 0)
@@ -44,7 +44,7 @@ Result<std::unique_ptr<Machine>> Machine::create(uint32_t threads, bool pin) {
   MTP_ASSIGN_OR_RETURN(
       machine->pool,
       WorkerPool::create(threads ? threads : usableProcessors(), pin));
-  // The device that comes next binds its workers out of the same set.
+  // The next device binds its workers within this set.
   ::sched_setaffinity(0, sizeof(allowed), &allowed);
   MTP_ASSIGN_OR_RETURN(
       machine->buffer,
@@ -55,7 +55,7 @@ Result<std::unique_ptr<Machine>> Machine::create(uint32_t threads, bool pin) {
   return machine;
 }
 
-/// Runs `job` on all workers; seconds until the last one is done.
+/// Runs `job` on all workers; returns the seconds until the last one is done.
 template <typename JobT>
 static double timeAll(WorkerPool &pool, JobT &job) {
   auto call = [](void *context, uint32_t, uint32_t begin, uint32_t end,
@@ -70,7 +70,7 @@ static double timeAll(WorkerPool &pool, JobT &job) {
   return time.count();
 }
 
-/// Amounts in a second, of tries that go on for `seconds`.
+/// Measures an amount per second in tries, for `seconds`.
 template <typename TryT>
 static Summary rateOf(double seconds, TryT oneTry) {
   std::vector<double> rates;
@@ -83,7 +83,7 @@ static Summary rateOf(double seconds, TryT oneTry) {
 }
 
 Summary Machine::readRate(double seconds) {
-  // The buffer is read round and round, a slice at a time, and so never from a
+  // The buffer is read cyclically, one slice at a time, and so never from a
   // cache.
   uint64_t share = kSliceBytes / pool->size() / 1024 * 1024;
   std::vector<uint64_t> sums(pool->size() * 8, 0);
@@ -105,8 +105,8 @@ Summary Machine::opsRate(Arithmetic type, double seconds) {
   ArithmeticKernel kernel = arithmeticKernel(type);
   if (!kernel.loop)
     return {};
-  // A cache line for each worker's factors and sum. The factors keep a sum of
-  // products from growing and from becoming denormal.
+  // Each worker's factors and sum have a cache line of their own. The factors
+  // keep a sum of products from growing and from becoming denormal.
   std::vector<float> lines(pool->size() * 16);
   auto job = [&](uint32_t worker) {
     float *line = &lines[worker * 16];
@@ -121,7 +121,7 @@ Summary Machine::opsRate(Arithmetic type, double seconds) {
   return rate;
 }
 
-/// Where there is room for less, less is copied.
+/// Less is copied if there is less memory.
 static constexpr uint64_t kMostCopy = uint64_t(4) << 30;
 static constexpr uint64_t kLeastCopy = uint64_t(1) << 20;
 
@@ -136,7 +136,7 @@ MachineRates Machine::measureCopies(double seconds) {
   std::vector<double> tries;
   for (double spent = 0; tries.size() < kLeastTries || spent < seconds;) {
     Result<double> rate = gpu->copyRate(copyBytes);
-    // The memory is short: the rate of a smaller copy says less, but something.
+    // Too little memory: a smaller copy is less accurate, but better than none.
     if (!rate && copyBytes > kLeastCopy) {
       copyBytes /= 2;
       continue;

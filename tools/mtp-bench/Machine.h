@@ -10,31 +10,31 @@
 
 namespace mtp::bench {
 
-/// Measures read bandwidth and arithmetic of as many threads as the model gets,
-/// bound to processors as the model's are; of a GPU the rate of a copy.
+/// Measures the read bandwidth and arithmetic rate of the model's number of
+/// threads, bound to processors like the model's; on a GPU the rate of a copy.
 class Machine {
 public:
-  /// Zero threads: all processors. Leaves the caller's binding as it was; with
+  /// Zero threads: all processors. Leaves the caller's binding unchanged. With
   /// `pin`, bind the caller like worker 0 before measure().
   static Result<std::unique_ptr<Machine>> create(uint32_t threads, bool pin);
 
-  /// Short tries, of about a millisecond, for `seconds` for each rate.
+  /// Measures each rate for `seconds`, in tries of about a millisecond.
   MachineRates measure(double seconds);
 
-  /// A GPU: its read rate is that of a copy, counted in both directions, and
-  /// what it can compute is not measured.
+  /// Creates a machine for a GPU. Its read rate is that of a copy, counted in
+  /// both directions. Its arithmetic rate is not measured.
   static std::unique_ptr<Machine> create(std::unique_ptr<Device> gpu);
 
-  /// Zero of a GPU.
+  /// Zero for a GPU.
   uint32_t threads() const { return pool ? pool->size() : 0; }
-  /// Bytes that are read, larger than any cache.
+  /// Returns the number of bytes read, more than any cache holds.
   uint64_t bufferBytes() const { return gpu ? copyBytes : buffer.size(); }
-  /// The processor's or the GPU's name, or "unknown processor".
+  /// Returns the processor's or the GPU's name, or "unknown processor".
   std::string name() const;
-  /// Instructions of the processor that kernels use, e.g. "AVX-512, bf16,
-  /// VNNI", or "GPU".
+  /// Returns the processor's instructions that kernels use, for example
+  /// "AVX-512, bf16, VNNI", or "GPU".
   std::string features() const;
-  /// Of the cache before its memory; zero when the system does not say.
+  /// Returns the size of the last-level cache; zero if unknown.
   uint64_t cacheBytes() const;
 
 private:
@@ -45,9 +45,9 @@ private:
 
   std::unique_ptr<WorkerPool> pool;
   HostMemory buffer;
-  /// Where the next try reads from.
+  /// The position of the next try in the buffer.
   uint64_t cursor = 0;
-  /// Null of a CPU.
+  /// Null for a CPU.
   std::unique_ptr<Device> gpu;
   uint64_t copyBytes = 0;
 };

@@ -1,9 +1,9 @@
 //===- MachineLoops.cpp - Loops that measure a processor ------------------===//
 //
-// A loop has sixteen independent sums. That is more than any processor so far
+// A loop has sixteen independent sums. That is more than any known processor
 // needs to hide the latency of a multiply-add, and few enough for its
-// registers. The processor that the tool runs on decides which loop is taken,
-// not the processor that the tool was built for.
+// registers. The loop is chosen by the processor that the tool runs on, not by
+// the processor that the tool was built for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ static uint64_t readWords(const uint8_t *data, size_t bytes) {
 
 static constexpr int kSums = 16;
 
-/// Any processor: what the compiler makes of it.
+/// Runs on any processor, as the compiler vectorizes it.
 static void addPlain(int64_t steps, float *result) {
   float sums[kSums] = {}, a = result[0], b = result[1];
   for (int64_t i = 0; i < steps; ++i)
@@ -102,7 +102,7 @@ __attribute__((target("avx512f"))) static void addAvx512(int64_t steps,
     result[0] += _mm512_cvtss_f32(sum);
 }
 
-/// Twelve sums: with the two factors, all sixteen registers but two.
+/// Twelve sums and the two factors fill all but two of the sixteen registers.
 __attribute__((target("avx2,fma"))) static void addAvx2(int64_t steps,
                                                         float *result) {
   __m256 a = _mm256_set1_ps(result[0]), b = _mm256_set1_ps(result[1]);
@@ -132,10 +132,10 @@ dotBf16(int64_t steps, float *result) {
     result[0] += _mm512_cvtss_f32(sum);
 }
 
-/// A loop over sums of integers, of which `STEP` is the next one, from `sum`
-/// and the factors `a`. A macro, since functions for other instruction sets are
-/// not inlined into one another. The barrier keeps products that do not depend
-/// on the sums within the loop.
+/// Defines a loop over sums of integers. `STEP` computes the next sum from
+/// `sum` and the factors `a`. This is a macro, since functions for different
+/// instruction sets are not inlined into one another. The barrier keeps
+/// products that do not depend on the sums inside the loop.
 #define MTP_INTEGER_LOOP(NAME, TARGET, VECTOR, SUMS, STEP)                     \
   __attribute__((target(TARGET))) static void NAME(int64_t steps,              \
                                                    float *result) {            \
@@ -154,9 +154,9 @@ MTP_INTEGER_LOOP(dotI8Avx512, "avx512f,avx512vnni", __m512i, kSums,
 MTP_INTEGER_LOOP(dotI8Avx, "avx2,avxvnni", __m256i, 12,
                  _mm256_dpbusd_avx_epi32(sum, a, a))
 
-// Without dot products of four bytes: pairs of i16, since two products of bytes
-// do not fit an i16. Those of int4 with bytes do, and so do a few of their
-// sums.
+// Without dot products of four bytes: pairs of i16, since the sum of two
+// products of bytes does not fit an i16. Products of int4 with bytes fit, and
+// so do sums of a few of them.
 MTP_INTEGER_LOOP(wordPairs, "avx2", __m256i, 12,
                  _mm256_add_epi32(sum, _mm256_madd_epi16(a, a)))
 MTP_INTEGER_LOOP(bytePairs, "avx2", __m256i, 12,
@@ -167,19 +167,19 @@ MTP_INTEGER_LOOP(bytePairs512, "avx512bw", __m512i, kSums,
                  _mm512_add_epi16(sum, _mm512_maddubs_epi16(a, a)))
 #undef MTP_INTEGER_LOOP
 
-/// How the eight tile registers are set up: `palette` 1, so many bytes and
-/// rows.
+/// The configuration of the eight tile registers: `palette` 1, and the bytes
+/// per row and rows of each.
 struct TileShapes {
   uint8_t palette = 1, start = 0, reserved[14] = {};
   uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 static_assert(sizeof(TileShapes) == 64);
-/// A constant: GCC takes _tile_loadconfig() to read eight bytes, and leaves out
-/// the stores of the others.
+/// A constant, since GCC assumes that _tile_loadconfig() reads eight bytes, and
+/// drops the stores to the others.
 alignas(64) static constexpr TileShapes tileShapes;
 
-/// Products of zeros: tiles take as long for them as for others.
+/// Multiplies zeros, which take tiles as long as other values.
 __attribute__((target("amx-tile,amx-bf16"))) static void
 tilesBf16(int64_t steps, float *) {
   _tile_loadconfig(&tileShapes);
@@ -210,7 +210,8 @@ uint64_t bench::readAll(const uint8_t *data, size_t bytes) {
   return has("avx2") ? readAvx2(data, bytes) : readWords(data, bytes);
 }
 
-/// Operations of a step: two a multiply-add, over all lanes and sums.
+/// Returns the operations of a step: two per multiply-add, over all lanes and
+/// sums.
 static double ops(double lanes, double sums) { return 2 * lanes * sums; }
 
 ArithmeticKernel bench::arithmeticKernel(Arithmetic type) {
@@ -240,7 +241,7 @@ ArithmeticKernel bench::arithmeticKernel(Arithmetic type) {
       return {wordPairs, ops(16, 12)};
     return {};
   case Arithmetic::I4:
-    // Four products are added up at once: no faster than those of I8.
+    // Four products are added at once, so I4 is no faster than I8.
     if (has("amx-int8") || has("avx512vnni") || has("avxvnni"))
       return {};
     if (has("avx512bw"))

@@ -15,11 +15,11 @@ namespace mtp::bench {
 uint64_t readAll(const uint8_t *data, size_t bytes);
 
 /// Multiplies and adds in registers for `steps` steps. `result` keeps the
-/// compiler from leaving it out.
+/// compiler from removing the loop.
 using ArithmeticLoop = void (*)(int64_t steps, float *result);
 
 /// The fastest loop of this processor for a type, and its operations per step;
-/// null where it has no instruction for the type, or none of its own.
+/// null if the processor has no separate instruction for the type.
 struct ArithmeticKernel {
   ArithmeticLoop loop = nullptr;
   double opsPerStep = 0;

@@ -20,10 +20,10 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// For each rate of the machine, before and after.
+/// Seconds per rate of the machine, before and after all else.
 static constexpr double kMachineSeconds = 0.25;
 
-/// Row counts that a plain step is measured at where the envelope has them.
+/// Row counts at which a plain step is measured if the envelope has them.
 static constexpr uint32_t kRowCounts[] = {1,  2,  3,  4,  6,  8,  12,
                                           16, 24, 32, 48, 64, 96, 128};
 
@@ -95,13 +95,14 @@ void bench::reportTurn(const Options &options, uint32_t turn,
                  options.turns, int(what.size()), what.data(), seconds * 1e3);
 }
 
-/// A word for what a weight is kept in.
+/// Returns the name of a weight's format.
 static std::string formatOf(const schema::Blob &weight) {
   std::optional<WeightFormat> format = weightFormatOf(weight);
   return format ? std::string(format->name()) : dtypeName(weight.dtype());
 }
 
-/// The largest first; what would read 0.00 GB is left out.
+/// Lists the formats by size, the largest first, without those that would print
+/// as 0.00 GB.
 static std::string formatsOf(const Plan &plan) {
   std::map<std::string, uint64_t> bytes;
   for (uint32_t i = 0; i < vectorSize(plan.weights); ++i) {
@@ -132,10 +133,10 @@ static std::string today() {
   return text;
 }
 
-/// Facts of the file that every report starts with.
+/// Writes the properties of the file with which every report starts.
 static void describe(const Model &model, const Machine &machine,
                      const Options &options, Results &results) {
-  // A model without a name goes by its file's.
+  // A model without a name is named after its file.
   results.model = model.name().empty()
                       ? std::filesystem::path(options.artifact).stem().string()
                       : std::string(model.name());

@@ -13,42 +13,43 @@ namespace mtp::bench {
 /// measured before and after all else.
 Result<Results> measure(Options &options);
 
-/// The points that the options ask for: each batch with each k at each context,
-/// and the row counts that the envelope has.
+/// Returns the points that the options ask for: each batch with each k at each
+/// context, and the row counts that the envelope has.
 std::vector<Point> choosePoints(const Options &options,
                                 const EnvelopeInfo &envelope);
 
-/// Measures points in turns, in each of which the machine and then every point
-/// has its own.
+/// Measures points in turns. In each turn the machine is measured first, then
+/// every point.
 Status measurePoints(Rig &rig, const Options &options, Machine &machine,
                      Results &results);
 
-/// Whether a turn whose runs took `seconds` so far goes on: for a tenth of a
-/// second, and where the fastest stands for all until it has come again, for as
-/// long as three seconds. `before` are the fastest of the turns before.
+/// Returns whether the turn needs another run: until 0.1 s have passed or, with
+/// --estimate=fastest, until the fastest time has come again (at most 3 s).
+/// `seconds` are the turn's runs so far, `before` the fastest runs of earlier
+/// turns.
 bool needsAnotherRun(const Options &options, const std::vector<double> &seconds,
                      const std::vector<double> &before);
 
-/// Adds runs to the fastest of those before, of which kAgreeing are kept.
+/// Adds runs to the fastest of earlier turns, of which kAgreeing are kept.
 void keepFastest(std::vector<double> &fastest, const std::vector<double> &runs);
 
-/// With --progress, what a turn gave, as a line on stderr.
+/// With --progress, writes the result of a turn as a line to stderr.
 void reportTurn(const Options &options, uint32_t turn, std::string_view what,
                 double seconds);
 
-/// Prompts, once in a turn; for the fastest of them as often as steps.
+/// Measures prompts once per turn; with --estimate=fastest as often as steps.
 Status measurePrefills(Rig &rig, const Options &options, Results &all);
 
-/// Acceptance of the user's prompt, in rounds that go on from one another.
+/// Measures the acceptance of the user's prompt in consecutive rounds.
 Status measurePrompt(Rig &rig, const Options &options,
                      std::vector<SpeculativeResult> &results);
 
-/// Sessions of each k, and of one that is chosen, on the user's prompt.
+/// Measures sessions of each k, and one with automatic k, on the user's prompt.
 Status measureSessions(const std::shared_ptr<const Model> &model,
                        const Options &options,
                        std::vector<SessionResult> &results);
 
-/// Rounds against steps, out of points that were measured and the rates.
+/// Compares rounds with steps, from measured points and the acceptance rates.
 std::vector<SpeculativeResult> compareRounds(const Results &results,
                                              const Options &options);
 

@@ -12,13 +12,13 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// What one turn of one point should take, and of each rate of the machine, and
-/// the fewest and most runs of it.
+/// Seconds of one turn of one point, and of each rate of the machine, and the
+/// smallest and largest number of runs.
 static constexpr double kTurnSeconds = 0.1;
 static constexpr double kMachineSeconds = 0.04;
 static constexpr size_t kLeastRuns = 3, kMostRuns = 200;
-/// The same where the fastest try stands for all: long enough for some of them
-/// to be left alone.
+/// The limits with --estimate=fastest: long enough for some runs to be
+/// undisturbed.
 static constexpr double kDisturbedTurnSeconds = 3;
 static constexpr size_t kMostDisturbedRuns = 2000;
 static constexpr double kDisturbedMachineSeconds = 0.4;
@@ -29,11 +29,11 @@ class PointRunner {
 public:
   PointRunner(Rig &rig, const Options &options, Point &point);
 
-  /// Runs it until it is warm.
+  /// Runs the point until it is warm.
   Status warmUp();
-  /// Its runs of one turn; the estimate is the last of Point::seconds.
+  /// Runs one turn; its estimate becomes the last of Point::seconds.
   Status turn();
-  /// Medians of the timed runs that were kept.
+  /// Computes the medians of the timed runs that were kept.
   void finish();
 
 private:
@@ -41,9 +41,9 @@ private:
     CommandTimes times;
     double seconds = 0;
   };
-  /// Rounds differ in the drafts that stayed before and in the experts that
-  /// their tokens choose. The fastest of different ones would be the one with
-  /// the least work, so that one round is run again and again, in all turns.
+  /// Whether one round is repeated in all turns. Rounds differ in the drafts
+  /// accepted before and in the experts that their tokens choose. The fastest
+  /// of different rounds would be the one with the least work.
   bool repeats() const { return options.estimate == Estimate::Fastest; }
   void place();
   Status collect(std::vector<double> &runs, std::vector<double> &targets);
@@ -56,7 +56,7 @@ private:
   std::mt19937_64 luck;
   std::vector<Timed> timed;
   std::vector<double> fastestTimed;
-  /// The states before the round that is repeated.
+  /// The states before the repeated round.
   std::vector<uint8_t> start;
 };
 } // namespace
@@ -64,8 +64,8 @@ private:
 PointRunner::PointRunner(Rig &rig, const Options &options, Point &point)
     : rig(rig), options(options), point(point), rates(options.acceptance),
       luck(options.seed) {
-  // Nothing said of acceptance: a round after one that accepted everything has
-  // the most to refresh.
+  // Without given acceptance: a round after one that accepted all drafts has
+  // the most rows to refresh.
   if (rates.empty())
     rates.assign(point.k, 1.0);
   point.nodes = rig.programs().nodes(point.k);
@@ -136,7 +136,8 @@ void bench::keepFastest(std::vector<double> &fastest,
   fastest.resize(std::min(fastest.size(), kAgreeing));
 }
 
-/// The target's part of a run, on worker 0, whose times have no gaps.
+/// Returns the target's part of a run, measured on worker 0, whose times have
+/// no gaps.
 double PointRunner::phaseSeconds(const CommandTimes &times) const {
   uint64_t sum = 0;
   std::span<const CommandTime> first = times.of(0);
@@ -146,7 +147,7 @@ double PointRunner::phaseSeconds(const CommandTimes &times) const {
   return double(sum) * 1e-9;
 }
 
-/// The runs of one turn, and of the target in the timed ones.
+/// Collects the runs of one turn, and the target's time in the timed ones.
 Status PointRunner::collect(std::vector<double> &runs,
                             std::vector<double> &targets) {
   auto next = [&] { repeats() ? rig.restoreStates(start) : place(); };
@@ -163,7 +164,7 @@ Status PointRunner::collect(std::vector<double> &runs,
   point.liveRows =
       rig.liveRows(point.program, point.batch, options.roundsPerLaunch) /
       options.roundsPerLaunch;
-  // A third as many, and the fastest of them has to come again, too.
+  // A third as many timed runs, of which the fastest must come again, too.
   std::vector<double> all;
   for (size_t least = (runs.size() + 2) / 3;
        all.size() < least ||
@@ -189,7 +190,7 @@ Status PointRunner::turn() {
   point.targetSeconds.push_back(
       estimateSeconds(std::move(targets), options.estimate));
   if (repeats()) {
-    // Commands are those of one run: the fastest of each command alone would
+    // Keep the commands of one run: the fastest times of single commands would
     // add up to less than any run.
     auto fastest = std::min_element(
         timed.begin(), timed.end(),

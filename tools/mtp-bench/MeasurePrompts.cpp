@@ -9,10 +9,10 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Copies of recurrent states in a turn.
+/// Copies of recurrent states per turn.
 static constexpr size_t kCopies = 5;
 
-/// One turn of copies of what a prompt has left.
+/// Measures one turn of copies of a slot's states after a prompt.
 static Status measureCopies(Rig &rig, const Options &options,
                             Results &results) {
   std::vector<double> runs;
@@ -84,7 +84,7 @@ struct PromptRun {
 };
 } // namespace
 
-/// Generates once; all slots have the same prompt and so the same acceptance.
+/// Generates once. All slots have one prompt and so the same acceptance.
 static Status generate(Rig &rig, const Options &options, PromptRun &run) {
   rig.activate(run.batch);
   std::vector<double> rounds;
@@ -139,8 +139,8 @@ Status bench::measurePrompt(Rig &rig, const Options &options,
     for (uint32_t slot = 0; slot < batch; ++slot)
       MTP_RETURN_IF_ERROR(
           rig.prefill(slot, options.ids, /*modules=*/true).status());
-    // Rounds write caches from the prompt's end on only, so the states are all
-    // that has to be put back.
+    // Rounds write caches only from the prompt's end on, so restoring the
+    // states is enough.
     std::vector<uint8_t> start = rig.saveStates();
     std::vector<PromptRun> runs;
     for (uint32_t k : ks) {

@@ -9,8 +9,8 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// The user's prompt for a slot: each has another end of it, and so another
-/// text.
+/// Returns the user's prompt for a slot. Each slot skips another number of
+/// first tokens, and so has another text.
 static Request requestOf(const Options &options, uint32_t slot) {
   Request request;
   size_t first = std::min<size_t>(slot, options.ids.size() - 1);

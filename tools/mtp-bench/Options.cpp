@@ -8,7 +8,7 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// A context that is long enough to show in attention and short to fill.
+/// A context long enough to show in attention and short to fill.
 static constexpr uint32_t kDefaultContext = 512;
 static constexpr uint32_t kDefaultPrefill = 128;
 
@@ -31,7 +31,7 @@ bool bench::isMeasurement(std::string_view what) {
          what == "speculative" || what == "sessions";
 }
 
-/// Every number of a list must be in [least, most].
+/// Checks that every number of a list is in [least, most].
 static Status checkRange(const char *flag, const std::vector<uint32_t> &values,
                          uint32_t least, uint32_t most, const char *why) {
   for (uint32_t value : values)
@@ -66,7 +66,7 @@ Status bench::settle(Options &o, const EnvelopeInfo *envelope) {
     return failedPrecondition("the artifact has functions only; expected one "
                               "with a round");
   const EnvelopeInfo &e = *envelope;
-  // The first row that a module refreshes lies up to k + modules before the
+  // The first row that a module refreshes is up to k + modules before the
   // anchor.
   uint32_t least = std::min(e.maxK + e.modules + 1, e.maxContext);
   MTP_RETURN_IF_ERROR(

@@ -18,18 +18,18 @@ struct Options {
   /// Any of decode, rows, prefill, speculative and sessions; empty: all but
   /// sessions.
   std::vector<std::string> measure;
-  /// Empty lists mean what defaults() says.
+  /// Empty lists get their values in settle().
   std::vector<uint32_t> batches;
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> prefills;
-  /// Tokens of the slot in front of them.
+  /// The number of the slot's tokens before them.
   uint32_t prefillBehind = 0;
   std::vector<uint32_t> ks;
 
-  /// Drafts that slots verify, in turn, at most those of the round; empty: all.
+  /// Drafts that slots verify, in turn, at most the round's; empty: all.
   std::vector<uint32_t> drafts;
 
-  /// Share of rounds in which draft 1, 2, .. is accepted; empty: no such claim.
+  /// The share of rounds in which draft 1, 2, .. is accepted; empty: not given.
   std::vector<double> acceptance;
   /// A prompt whose true acceptance is measured.
   std::vector<int32_t> ids;
@@ -38,27 +38,28 @@ struct Options {
 
   uint32_t turns = 5;
   Estimate estimate = Estimate::Median;
-  /// Rounds of one turn; zero: as many as needsAnotherRun() wants.
+  /// Rounds per turn; zero: until needsAnotherRun() is false.
   uint32_t rounds = 0;
-  /// Rounds that follow each other on the device; a time is one of theirs.
+  /// Consecutive rounds on the device per launch; a time is that of one round.
   uint32_t roundsPerLaunch = 1;
-  /// After how many positions the tokens of slots repeat; zero: never.
+  /// The period in positions with which the tokens of slots repeat; zero:
+  /// never.
   uint32_t period = 0;
   uint64_t seed = 1;
-  /// Of all slots; zero: greedy, and nobody reads logits.
+  /// For all slots; zero: greedy, without logits.
   float temperature = 0;
   DeviceKind device = DeviceKind::Auto;
-  /// Of the driver's GPUs.
+  /// The index among the driver's GPUs.
   uint32_t gpu = 0;
   uint32_t threads = 0;
   bool pin = false;
   /// Read the artifact into memory of large pages instead of mapping it.
   bool noMmap = false;
   bool verify = false;
-  /// Prefill by the plan's kernels alone.
+  /// Prefill with the plan's kernels only.
   bool deterministic = false;
 
-  /// Write what each turn gave to stderr as soon as it is known.
+  /// Write the result of each turn to stderr at once.
   bool progress = false;
   bool json = false;
   std::string profile;
@@ -66,16 +67,15 @@ struct Options {
 
   bool wants(std::string_view what) const;
   bool wantsSessions() const;
-  /// Whether rounds or steps are measured by themselves, which is what
-  /// profiles and pictures are made of.
+  /// Returns whether rounds or steps are measured by themselves, as profiles
+  /// and pictures need.
   bool hasPoints() const;
 };
 
-/// Whether `what` is a measurement that --measure may name.
+/// Returns whether `what` is a measurement that --measure may name.
 bool isMeasurement(std::string_view what);
 
-/// Checks the options against what the artifact was compiled for, and fills
-/// lists that are empty.
+/// Checks the options against the artifact's envelope, and fills empty lists.
 Status settle(Options &options, const EnvelopeInfo *envelope);
 
 } // namespace mtp::bench

@@ -7,17 +7,17 @@
 
 namespace mtp::bench {
 
-/// Tables for people.
+/// Returns the results as tables.
 std::string textReport(const Results &results, const Options &options);
 
-/// One JSON object; README.md lists its keys.
+/// Returns the results as one JSON object; README.md lists its keys.
 std::string jsonReport(const Results &results, const Options &options);
 
-/// One round in the Chrome trace format: a track for each worker, or
-/// for the GPU.
+/// Returns one round in the Chrome trace format: a track per worker, or one for
+/// the GPU.
 std::string traceReport(const Point &point, bool isGpu = false);
 
-/// One round, and time against rows, context and batch, as an SVG.
+/// Returns one round, and time by rows, context and batch, as an SVG.
 std::string svgReport(const Results &results, const Options &options);
 
 } // namespace mtp::bench

@@ -11,7 +11,7 @@ bool bench::isTargetPhase(std::string_view phase) {
   return phase == "verify" || phase == "accept";
 }
 
-/// The sum of something over a point's commands.
+/// Sums a quantity over a point's commands.
 template <typename FnT>
 static double sum(const Point &point, bool targetOnly, FnT of) {
   double total = 0;

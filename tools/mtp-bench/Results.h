@@ -12,14 +12,14 @@
 
 namespace mtp::bench {
 
-/// One command of a program: seconds in the median of the timed runs, or in the
-/// fastest of them, and what it has to do.
+/// One command of a program: its seconds as the median of the timed runs, or in
+/// the fastest of them, and its work.
 struct CommandResult {
   std::string phase;
   std::string kind;
   std::string symbol;
   Work work;
-  /// From where the command before let go to where this one did.
+  /// From the release of the command before to the release of this one.
   double wall = 0;
   /// Means over the workers: running the kernel, waiting for the others.
   double busy = 0;
@@ -32,11 +32,11 @@ struct Point {
   uint32_t k = 0;
   uint32_t context = 0;
   uint32_t program = 0;
-  /// Rows of a slot; 0: a chain's.
+  /// Rows per slot; 0: a chain's.
   uint32_t nodes = 0;
   uint32_t rows() const { return batch * (nodes ? nodes : k + 1); }
 
-  /// Rows that lived in the last of the rounds, which may be fewer than it has.
+  /// Active rows in the last round, which may be fewer than the round has.
   double liveRows = 0;
   /// In all turns, without the timed ones.
   uint64_t rounds = 0;
@@ -53,14 +53,14 @@ struct Point {
   bool hasExperts = false;
   uint64_t boundBytes = 0;
 
-  /// Sums over all commands, or the target's alone.
+  /// Sums over all commands, or only over the target's.
   double bytes(bool targetOnly) const;
   double ops(bool targetOnly) const;
-  /// Each command's limit after the other: they do not overlap.
+  /// Returns the sum of the commands' limits: commands do not overlap.
   double limit(const Rates &rates, bool targetOnly) const;
 };
 
-/// Commands of one phase, or of one kind, together.
+/// The commands of one phase, or of one kind, together.
 struct Group {
   explicit Group(std::string name) : name(std::move(name)) {}
   std::string name;
@@ -73,10 +73,11 @@ struct Group {
   double limit = 0;
 };
 std::vector<Group> groupByPhase(const Point &point, const Rates &rates);
-/// The longest first.
+/// Groups commands by kind, the longest first.
 std::vector<Group> groupByKind(const Point &point, const Rates &rates);
 
-/// Whether a phase is the target's: what a step without drafts consists of.
+/// Returns whether a phase is the target's, which a step without drafts
+/// consists of.
 bool isTargetPhase(std::string_view phase);
 
 struct PrefillResult {
@@ -84,38 +85,39 @@ struct PrefillResult {
   bool modules = false;
   /// In all turns.
   uint64_t rounds = 0;
-  /// The fastest of them.
+  /// The fastest runs of all turns.
   std::vector<double> fastest;
   /// The estimate of each turn.
   std::vector<double> seconds;
 };
 
-/// Rounds of k drafts against plain steps.
+/// Rounds of k drafts compared with plain steps.
 struct SpeculativeResult {
   uint32_t batch = 1;
   uint32_t context = 0;
   uint32_t k = 0;
-  /// Of a round: what stands for all turns, and how they differed.
+  /// The estimate of a round's seconds over all turns, and how the turns
+  /// differed.
   double seconds = 0;
   Summary spread;
-  /// Time of a round over that of a plain step.
+  /// The time of a round divided by that of a plain step.
   double ratio = 0;
-  /// What that is where both take no longer than their limit; NaN with --ids.
+  /// The ratio if both take no longer than their limit; NaN with --ids.
   double limitRatio = 0;
-  /// Tokens per round and slot; NaN when nothing was said of acceptance.
+  /// Tokens per round and slot; NaN if acceptance was not given.
   double acceptanceLength = 0;
-  /// Of each position, with --ids.
+  /// Per position, with --ids.
   std::vector<double> accepted;
   double tokensPerSecond = 0;
   double speedup = 0;
 };
 
-/// Whole sessions, whose k is fixed or chosen, by wall clock.
+/// Whole sessions with a fixed or an automatic k, by wall clock.
 struct SessionResult {
   uint32_t batch = 1;
   uint32_t k = 0;
   bool isAutomatic = false;
-  /// Of each turn.
+  /// Per turn.
   std::vector<double> tokensPerSecond;
   /// By k, in all turns.
   std::vector<uint64_t> rounds;
@@ -125,45 +127,45 @@ struct Results {
   std::string model;
   std::string producer;
   std::string processor;
-  /// What it can do that kernels use: "AVX-512, bf16, VNNI".
+  /// The processor's instructions that kernels use: "AVX-512, bf16, VNNI".
   std::string features;
   uint32_t processors = 0;
-  /// When it was measured, e.g. "2026-11-23".
+  /// The date of the measurement, for example "2026-11-23".
   std::string date;
-  /// Zero of a GPU.
+  /// Zero for a GPU.
   uint32_t threads = 0;
   bool pinned = false;
   uint64_t fileWeightBytes = 0;
-  /// What the weights are kept in, e.g. "int4 0.56 GB, bf16 0.13 GB".
+  /// The formats of the weights, for example "int4 0.56 GB, bf16 0.13 GB".
   std::string formats;
-  /// Of the processor's last cache, or of the GPU's.
+  /// The size of the processor's last cache, or of the GPU's.
   uint64_t cacheBytes = 0;
   uint64_t bufferBytes = 0;
-  /// Of the machine: before all else, in every turn, and after all else.
+  /// The machine's rates: before all else, in every turn, and after all else.
   std::vector<MachineRates> machine;
-  /// What stands for them, which limits are made of.
+  /// The estimate of the machine's rates, from which limits are computed.
   Rates rates;
   bool isNoisy = false;
   std::vector<Point> points;
   std::vector<PrefillResult> prefills;
-  /// Who multiplied the rows of whole chunks there.
+  /// The kernels that multiplied the rows of whole chunks in prefills.
   std::string prefillKernels;
-  /// Of what recurrent layers carry of a slot: a copy's bytes, and of each turn
-  /// the seconds that it took, behind a prompt; none where there are none.
+  /// A copy of a slot's recurrent states: its bytes, and its seconds in each
+  /// turn, measured after a prompt. Empty if the model has no recurrent states.
   uint64_t snapshotBytes = 0;
   std::vector<double> snapshotSeconds;
   std::vector<SpeculativeResult> speculative;
   std::vector<SessionResult> sessions;
 
-  /// Null when that was not measured.
+  /// Returns null if the point was not measured.
   const Point *find(uint32_t batch, uint32_t k, uint32_t context) const;
 };
 
-/// The point that is profiled and drawn: most drafts, then the first batch and
-/// context that were asked for.
+/// Returns the point that is profiled and drawn: the largest k, then the first
+/// batch and context that were asked for.
 const Point &profiledPoint(const Results &results, const Options &options);
 
-/// The points that show time against rows at the first context, ascending.
+/// Returns the points that show time by rows at the first context, ascending.
 std::vector<const Point *> rowPoints(const Results &results,
                                      const Options &options);
 

@@ -35,13 +35,14 @@ int32_t Rig::findState(std::string_view name) const {
   return index ? int32_t(*index) : -1;
 }
 
-/// Uniform in (-1.7, 1.7), that is of unit variance, as activations behind a
-/// norm are.
+/// Returns a uniform value in (-1.7, 1.7), which has unit variance like
+/// activations after a norm.
 static float randomValue(std::mt19937_64 &random) {
   return (float(random() >> 40) * 0x1p-23f - 1) * 1.7320508f;
 }
 
-/// A page of random elements. Types that no cache of today has stay zero.
+/// Returns a page of random elements. Types that no current cache has stay
+/// zero.
 static std::vector<uint8_t> randomPage(std::mt19937_64 &random,
                                        schema::DType type, uint64_t elements) {
   std::vector<uint8_t> bytes(elements * dtypeBytes(type));
@@ -73,11 +74,11 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin,
   host = std::make_unique<HostState>(contents, *executable);
   filled.assign(slots, 0);
   for (uint32_t slot = 0; slot < slots; ++slot) {
-    // Page 0 is the dummy.
+    // Page 0 is the dummy page.
     std::vector<int32_t> row(pagesPerSlot);
     std::iota(row.begin(), row.end(), int32_t(1 + slot * pagesPerSlot));
     MTP_RETURN_IF_ERROR(host->setPageTable(slot, row));
-    // As a session without logits: what `mtp-run` does.
+    // As in a session without logits, for example mtp-run's.
     SamplingRow sampling = {};
     sampling.seedLow = slot;
     sampling.temperature = temperature;
@@ -95,8 +96,8 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin,
   return okStatus();
 }
 
-/// Hidden states of rounds that never were: zeros would make norms cheap or
-/// denormal.
+/// Fills the hidden states of rounds that never ran with random values: zeros
+/// would make norms cheap or denormal.
 void Rig::fillHidden() {
   for (uint32_t i = 0; i < contents.states.size(); ++i) {
     std::string_view name = contents.states[i].name;
@@ -140,7 +141,7 @@ void Rig::activate(uint32_t slots) {
   std::vector<int32_t> active(slots);
   std::iota(active.begin(), active.end(), 0);
   note(host->setActive(active));
-  // No sequence ends: rows of one that has are not computed.
+  // No sequence ends, since rows of ended sequences are not computed.
   setLoops(slots, /*rounds=*/1);
 }
 
@@ -171,7 +172,8 @@ void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts,
     writeRow(window, slot, randomTokens(loaded->envelope()->maxK + 1));
 }
 
-/// The last round's tokens, the last of them the anchor, and those before.
+/// Writes the last round's tokens, the last of which is the anchor, and the
+/// tokens before.
 void Rig::writeTokens(uint32_t slot, uint32_t context, uint32_t drafts) {
   std::vector<int32_t> last(loaded->envelope()->maxK + 1);
   for (size_t i = 0; i < last.size(); ++i)
@@ -181,7 +183,7 @@ void Rig::writeTokens(uint32_t slot, uint32_t context, uint32_t drafts) {
     const State &state = contents.states[i];
     if (state.rule.rebuild != schema::Rebuild::Tokens)
       continue;
-    // What the last round put out the method has still to write.
+    // The method itself writes the last round's output.
     std::vector<int32_t> known(state.shape[1], -1);
     for (uint32_t p = 0; p + 1 + drafts < context; ++p)
       known[p] = int32_t(p % period);
@@ -251,9 +253,9 @@ Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
                             bool modules, uint32_t behind) {
   const EnvelopeInfo &e = *loaded->envelope();
   fillPages(slot, behind);
-  // What was random there is overwritten.
+  // The prompt overwrites random entries there.
   filled[slot] = behind / e.pageTokens;
-  // What rounds kept is none of the prompt's.
+  // Rows that rounds kept do not belong to the prompt.
   if (host->canSetAccepted())
     note(host->setAccepted(slot, 0));
   MTP_RETURN_IF_ERROR(failure);

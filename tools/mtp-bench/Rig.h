@@ -21,11 +21,12 @@
 namespace mtp::bench {
 
 ///
-/// Where the device cannot write or read, the next run fails with why.
+/// Runs programs of an artifact. If the device cannot write or read, the next
+/// run fails with the reason.
 class Rig {
 public:
-  /// For rounds of up to `slots` slots; the options of the device are those of
-  /// mtp-run.
+  /// Creates a rig for rounds of up to `slots` slots. The device's options are
+  /// those of mtp-run.
   static Result<std::unique_ptr<Rig>> create(std::shared_ptr<const Model> model,
                                              uint32_t slots, uint32_t threads,
                                              bool pin, uint64_t seed,
@@ -41,54 +42,53 @@ public:
   }
   const ProgramTable &programs() const { return table; }
 
-  /// Makes `slots` the ones of the next round.
+  /// Makes the first `slots` slots active in the next round.
   void activate(uint32_t slots);
 
-  /// From now on the token of a position is the position modulo `period`, so
-  /// that lookups find something; 0: tokens are random.
+  /// Makes the token of a position the position modulo `period`, so that
+  /// lookups find matches; 0: tokens are random.
   void repeatTokens(uint32_t period) { this->period = period; }
 
-  /// Puts a slot behind `context` tokens, with the anchor as the last of them
-  /// and `accepted` drafts taken in the round before. Entries of the caches and
-  /// tokens are random. Of its next drafts it verifies `limit` at most.
+  /// Puts a slot after `context` tokens, the last of which is the anchor, with
+  /// `accepted` drafts accepted in the round before. Cache entries and tokens
+  /// are random. The slot verifies at most `limit` of its next drafts.
   void place(uint32_t slot, uint32_t context, uint32_t accepted,
              uint32_t limit = UINT32_MAX);
 
   /// Runs a program for n slots or rows; returns its seconds.
   Result<double> run(uint32_t index, uint32_t n);
   Result<double> runTimed(uint32_t index, uint32_t n, CommandTimes &times);
-  /// Runs a round that others follow on the device, so many in all; returns the
-  /// seconds of one. Contexts grow by what they put out.
+  /// Runs `rounds` consecutive rounds on the device in one launch; returns the
+  /// seconds of one. Contexts grow by the output.
   Result<double> runRounds(uint32_t index, uint32_t n, uint32_t rounds);
 
-  /// Says who multiplies the rows of whole chunks in prefill(), as a session
-  /// would; before, kernels of the plan do.
+  /// Lets a library multiply the rows of whole chunks in prefill(), chosen as
+  /// in a session. Without this call the plan's kernels do it.
   const LibraryChoice &useLibrary(bool deterministic);
 
   /// Fills a slot's caches with tokens, in chunks of the default size; returns
-  /// the seconds. With `modules`, those of the drafter too. Entries of the
-  /// first `behind` tokens, fewer than all, are random, and no part of the
-  /// time.
+  /// the seconds. With `modules`, also the drafter's caches. Entries of the
+  /// first `behind` tokens, fewer than all, are random and not timed.
   Result<double> prefill(uint32_t slot, std::span<const int32_t> tokens,
                          bool modules, uint32_t behind = 0);
 
-  /// Copies what recurrent layers carry of a slot, as a session does behind a
-  /// chunk; returns the seconds, 0 where there are none. And the copy's bytes.
+  /// Copies a slot's recurrent states, as a session does after a chunk; returns
+  /// the seconds, 0 if there are none. bytesOfCopy() returns the size.
   Result<double> copyStates(uint32_t slot);
   uint64_t bytesOfCopy() const { return snapshotBytes; }
 
-  /// Rows of the first n slots that lived in the last launch, so many rounds of
-  /// a program: all that it has where it does not say it.
+  /// Returns the active rows of the first n slots in the last launch of
+  /// `rounds` rounds; all of the program's rows if it does not count them.
   double liveRows(uint32_t index, uint32_t n, uint32_t rounds);
 
-  /// What a slot's last program emitted.
+  /// Returns the tokens that a slot's last program emitted.
   std::span<const int32_t> emitted(uint32_t slot);
 
-  /// All states as they are now, and back.
+  /// Save and restore all states.
   std::vector<uint8_t> saveStates();
   void restoreStates(const std::vector<uint8_t> &saved);
 
-  /// Tokens that are somewhere in the vocabulary.
+  /// Returns random tokens of the vocabulary.
   std::vector<int32_t> randomTokens(uint32_t count);
 
 private:
@@ -117,7 +117,7 @@ private:
   uint64_t snapshotBytes = 0;
   /// For each cache, one page of random entries.
   std::vector<std::vector<uint8_t>> pages;
-  /// Pages of each slot that are filled.
+  /// The number of filled pages of each slot.
   std::vector<uint32_t> filled;
 };
 

@@ -13,7 +13,7 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Flags that need --serve, and those that have a meaning with it, too.
+/// Flags that need --serve, and flags that may accompany it.
 static constexpr std::array kServeFlags = {
     "--clients", "--rate",    "--requests",     "--prompt-ids",
     "--vocab",   "--prompts", "--least-tokens", "--model",

@@ -11,7 +11,7 @@
 
 namespace mtp::bench {
 
-/// What --serve and the flags beside it say.
+/// The values of --serve and its flags.
 struct ServeFlags {
   TrafficOptions load;
   std::string promptFile;
@@ -21,11 +21,11 @@ struct ServeFlags {
 
 void addServeFlags(CLI::App &app, ServeFlags &flags);
 
-/// Whether the flags that were given go with --serve, or without it.
+/// Checks that the given flags fit a run with --serve, or without it.
 Status checkServeFlags(CLI::App &app, const ServeFlags &flags);
 
-/// Loads the server and prints the report. `shared` has what both kinds of
-/// measuring have flags for.
+/// Runs the load test and prints the report. `shared` has the values of flags
+/// that both kinds of measurement have.
 Status runServe(ServeFlags &flags, const Options &shared);
 
 } // namespace mtp::bench

@@ -10,7 +10,7 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Rates that differ by more than this share were not measured in peace.
+/// Rates that differ by more than this share were disturbed.
 static constexpr double kNoise = 0.10;
 
 /// Runs within this share of the fastest agree with it.
@@ -117,7 +117,7 @@ static bool differs(const Rates &a, const Rates &b) {
   return any;
 }
 
-/// A quantile over all measurements, of each rate that `part` has.
+/// Returns a quantile over all measurements of each rate that `part` selects.
 template <typename PartT>
 static Rates quantileOf(const std::vector<MachineRates> &measured, double share,
                         PartT part) {
@@ -145,8 +145,8 @@ bool bench::isNoisy(const std::vector<MachineRates> &measured,
     return false;
   auto best = [&](const MachineRates &r) { return r.best(estimate); };
   auto middle = [](const MachineRates &r) { return r.middle; };
-  // That most tries are slow is what the fastest is taken for; but a fastest
-  // that does not come again says nothing.
+  // Slow tries are expected with the fastest estimate, but a fastest try that
+  // does not come again proves nothing.
   if (estimate == Estimate::Fastest) {
     if (measured.size() < kAgreeing)
       return true;

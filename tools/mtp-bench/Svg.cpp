@@ -74,7 +74,7 @@ static std::string classOf(std::string_view style) {
   return style.empty() ? "" : strCat(" class=\"", style, "\"");
 }
 
-/// The end of an element, with its hint in front if it has one.
+/// Returns the end of an element, preceded by its hint if it has one.
 static std::string close(const char *name, std::string_view hint) {
   if (hint.empty())
     return "/>\n";

@@ -14,12 +14,12 @@ namespace mtp::bench {
 enum class Anchor { Start, Middle, End };
 
 /// Shapes on a canvas, in pixels from the upper left. Colors are classes that
-/// its style sheet defines for light and for dark surroundings; a style is one
-/// or more of them.
+/// its style sheet defines for light and dark backgrounds; a style is one or
+/// more of them.
 class Svg {
 public:
-  /// Of lines in a chart: classes "color0" and so on, the first like "target",
-  /// the second like "draft".
+  /// The number of colors of a chart's lines: classes "color0" and so on, the
+  /// first like "target", the second like "draft".
   static constexpr size_t kColors = 8;
 
   explicit Svg(double width) : width(width) {}
@@ -35,7 +35,7 @@ public:
              std::string_view style);
   void dot(double x, double y, std::string_view style, std::string_view hint);
 
-  /// The document, `height` high.
+  /// Returns the document, `height` pixels high.
   std::string finish(double height) const;
 
 private:

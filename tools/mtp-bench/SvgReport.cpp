@@ -11,14 +11,15 @@ using namespace mtp;
 using namespace mtp::bench;
 
 static constexpr double kWidth = 760, kRight = 190, kBar = 20;
-/// Where words begin, and the least place of labels left of the bars.
+/// The left edge of words, and the smallest left edge of the bars.
 static constexpr double kEdge = 20, kLeastLeft = 110;
-/// On the right of what needs no words there.
+/// The right margin without words.
 static constexpr double kMargin = 40;
-/// Kernels of a smaller share of the time are drawn as one.
+/// Kernels with a smaller share of the time are drawn as one.
 static constexpr double kLeastShare = 0.01;
 
-/// Drafts in two turns of color, so that neighbours are told apart.
+/// Returns the style of a phase. Drafts alternate between two colors, so that
+/// neighbours differ.
 static const char *phaseStyle(const std::string &phase) {
   if (phase == "verify")
     return "target";
@@ -53,13 +54,14 @@ private:
   Svg svg;
   const Point &shown;
   std::vector<Group> groups;
-  /// Where bars and axes begin: right of the longest label.
+  /// The left edge of bars and axes, right of the longest label.
   double left = kLeastLeft;
   double y = 28;
 };
 } // namespace
 
-/// The kernels that take time, the longest first, and the sum of the others.
+/// Returns the kernels that take time, the longest first, and the sum of the
+/// others.
 static std::vector<Group> mainKinds(const Point &point, const Rates &rates) {
   std::vector<Group> groups;
   Group others("others");
@@ -147,8 +149,8 @@ void Picture::kinds() {
   legend(420, "wait", "waiting for other threads");
   y += 16;
   for (const Group &group : groups) {
-    // Workers' means differ a little from worker 0's time; only the parts'
-    // share is shown.
+    // Workers' means differ slightly from worker 0's time, so only the shares
+    // are drawn.
     double all = group.busy + group.wait;
     double busy = all > 0 ? group.wall * group.busy / all : 0;
     svg.text(left - 8, y + 14, group.name, Anchor::End);
@@ -168,7 +170,7 @@ void Picture::kinds() {
   y += 28;
 }
 
-/// What was measured where, in as many lines as it takes.
+/// Writes the subject and the machine of the measurement, wrapped into lines.
 void Picture::caption() {
   const Results &r = results;
   std::vector<std::string> facts = {

@@ -29,7 +29,7 @@ static double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
-/// "-" for what was not measured.
+/// Returns "-" if the value was not measured.
 static std::string orDash(double value, const char *format) {
   if (std::isnan(value))
     return "-";
@@ -194,7 +194,7 @@ static void addRound(Text &text, const Results &r, const Options &o) {
   addGroups(text, "kernel", groupByKind(point, r.rates), whole);
 }
 
-/// Where turns ended before the fastest run came again.
+/// Adds the points whose turns ended before the fastest run came again.
 static void addUnsettled(Text &text, const Results &r, const Options &o) {
   if (o.estimate != Estimate::Fastest)
     return;

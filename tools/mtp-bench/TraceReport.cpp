@@ -1,7 +1,7 @@
 //===- TraceReport.cpp - A round as a trace -------------------------------===//
 //
-// The JSON array of "complete" events that Chrome's tracing and Perfetto read.
-// An event is a line, since a round has hundreds of them on each worker.
+// Writes a JSON array of "complete" events, which Chrome's tracing and Perfetto
+// read. Each event has a line, since a round has hundreds of them per worker.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Names here are symbols and kinds of the artifact, which may hold anything.
+/// Escapes names: symbols and kinds of the artifact may contain any byte.
 static std::string escaped(const std::string &text) {
   std::string out;
   for (unsigned char c : text) {

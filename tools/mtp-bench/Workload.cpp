@@ -12,7 +12,7 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Splits `text` at its first comma that stands in no brackets and no string.
+/// Splits `text` at its first comma outside of brackets and strings.
 static std::string_view nextEntry(std::string_view &text) {
   int depth = 0;
   bool isString = false;
@@ -34,8 +34,8 @@ static std::string_view nextEntry(std::string_view &text) {
   return entry;
 }
 
-/// What stands between the outermost brackets of an attribute, "<...>" behind
-/// its name or "{...}"; all of what has none.
+/// Returns the text between the outermost brackets of an attribute, "<...>"
+/// after its name or "{...}"; the whole text if there are none.
 static std::string_view insideOf(std::string_view attribute) {
   size_t begin = attribute.find_first_of("<{=");
   if (begin == std::string_view::npos || attribute[begin] == '=')
@@ -44,7 +44,8 @@ static std::string_view insideOf(std::string_view attribute) {
   return inside.substr(0, inside.find_last_of(">}"));
 }
 
-/// What follows "key = " in a printed configuration, not in what it holds.
+/// Returns the text after "key = " in a printed configuration, ignoring nested
+/// keys.
 static std::string_view configValue(std::string_view config,
                                     std::string_view key) {
   std::string sought = strCat(key, " = ");
@@ -82,7 +83,7 @@ std::string_view bench::kindOf(const schema::Kernel &kernel) {
                        : kernel.symbol()->string_view();
 }
 
-/// What multiplies by such weights.
+/// Returns the arithmetic for a type of weights.
 static Arithmetic arithmeticOf(WeightElements elements) {
   switch (elements) {
   case WeightElements::F32:
@@ -98,7 +99,7 @@ static Arithmetic arithmeticOf(WeightElements elements) {
 }
 
 namespace {
-/// The sizes in a kernel's configuration that say how much it computes.
+/// The sizes in a kernel's configuration that determine its operations.
 struct Shape {
   explicit Shape(const schema::Kernel &kernel) {
     std::string_view config =
@@ -114,14 +115,15 @@ struct Shape {
     keyWidth = read("dk");
     valueWidth = read("dv");
     window = read("window");
-    // Of attention, what its cache has.
+    // For attention, the type of its cache.
     std::string_view format = configText(config, "format");
     type =
         arithmeticOf(findWeightElements(
                          format.empty() ? configText(config, "dtype") : format)
                          .value_or(WeightElements::F32));
   }
-  /// Multiplies rows by a weight that is a matrix, or a stack of them.
+  /// Returns whether it multiplies rows by a weight that is a matrix, or a
+  /// stack of matrices.
   bool isProduct() const { return inputs > 0 && outputs > 0; }
   bool isChoice() const { return isProduct() && experts > 0 && chosen > 0; }
   bool isAttention() const { return queryHeads > 0 && keyWidth > 0; }
@@ -142,12 +144,12 @@ Work bench::commandWork(const Artifact &artifact, const Plan &plan,
                         uint32_t batch, uint32_t context) {
   const schema::Kernel &kernel = plan.kernelOf(command);
   Shape shape(kernel);
-  // What has no rows is no product.
+  // A command without rows is no product.
   std::span<const Count> params = program.paramsOf(command, kernel);
   double rows = params.empty() ? 0 : double(params[0].at(batch));
   double tokens = shape.window > 0 ? std::min(shape.window, double(context))
                                    : double(context);
-  // Of a table, rows are looked up; of a stack, what the rows choose.
+  // A table counts the rows that are looked up, a stack the chosen experts.
   double share = 1;
   if (shape.vocab > 0)
     share = std::min(1.0, rows / shape.vocab);
@@ -188,18 +190,19 @@ bool bench::hasExperts(const Plan &plan, const Program &program) {
   });
 }
 
-/// The kind of a sampler: the runtime's have a prefix, a GPU's own do not.
+/// Returns the kind of a sampler without the prefix that only the runtime's
+/// have.
 static std::string_view withoutPrefix(std::string_view kind) {
   constexpr std::string_view kPrefix = "mtp.";
   return kind.starts_with(kPrefix) ? kind.substr(kPrefix.size()) : kind;
 }
 
-/// Whether the kernel leaves what another picks from.
+/// Returns whether the kernel scans logits for a later pick.
 static bool scansTokens(std::string_view kind) {
   return withoutPrefix(kind).starts_with("sample_scan");
 }
 
-/// Whether the kernel picks tokens, by itself or after others.
+/// Returns whether the kernel picks tokens, by itself or after others.
 static bool picksTokens(std::string_view kind) {
   if (withoutPrefix(kind).starts_with("sample"))
     return !scansTokens(kind);

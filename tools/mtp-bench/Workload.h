@@ -1,7 +1,7 @@
 //===- Workload.h - Bytes and operations of programs ------------*- C++ -*-===//
 //
-// Counted from the artifact alone: the weights that a command binds, and the
-// sizes that its kernel is specialised on.
+// Counts come from the artifact alone: the weights that a command binds, and
+// the sizes on which its kernel is specialized.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,33 +16,32 @@
 
 namespace mtp::bench {
 
-/// A value of a kernel's configuration as the artifact prints it,
-/// "#exec.linear< k = 64, format = <int4, group = 32>>" or "{k = 64 : i64}":
-/// the integer of that key, or 0; the text of a string, a word, or the first of
-/// an attribute, "int4" here, or "". A key within another's value is none of
-/// these.
+/// Read a value of a kernel's printed configuration, "#exec.linear< k = 64,
+/// format = <int4, group = 32>>" or "{k = 64 : i64}". configInt() returns the
+/// integer of a key, or 0. configText() returns a string, a word, or the first
+/// word of an attribute ("int4" here), or "". Keys nested in another key's
+/// value are ignored.
 int64_t configInt(std::string_view config, std::string_view key);
 std::string_view configText(std::string_view config, std::string_view key);
 
-/// What one command of a program must read and compute when `batch` slots have
-/// `context` tokens each. Every weight counts once, a table by its rows that
-/// are looked up, a stack of experts by the number that is expected to be
-/// chosen.
+/// Returns the bytes and operations of one command if `batch` slots have
+/// `context` tokens each. Every weight counts once. A table counts the rows
+/// that are looked up, a stack of experts the expected number of chosen ones.
 Work commandWork(const Artifact &artifact, const Plan &plan,
                  const Program &program, const Command &command, uint32_t batch,
                  uint32_t context);
 
-/// Bytes of all the weights that a program names, each counted once, whole
-/// stacks and tables included. Here and below what only requests ask for is
-/// left out.
+/// Returns the bytes of all weights that a program names, each counted once,
+/// with whole stacks and tables. Like the functions below it leaves out calls
+/// that only requests need.
 uint64_t boundWeightBytes(const Plan &plan, const Program &program);
 
-/// Whether a program's time depends on which experts are chosen.
+/// Returns whether a program's time depends on the chosen experts.
 bool hasExperts(const Plan &plan, const Program &program);
 
-/// The part of a round that each command belongs to: "draft 1", "draft 2", ..,
-/// "verify", "accept", where every pick of tokens but the last ends a draft; of
-/// a prefill, "target" and, behind the pick, "drafter".
+/// Returns the phase of each command: "draft 1", "draft 2", .., "verify",
+/// "accept" in a round, where every pick of tokens but the last ends a draft.
+/// In a prefill "target" and, after the pick, "drafter".
 std::vector<std::string> phasesOf(const Plan &plan, const Program &program);
 
 std::string_view kindOf(const schema::Kernel &kernel);

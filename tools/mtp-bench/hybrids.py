@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What recurrent layers cost: hybrids.py --tools BIN --source ROOT --out DIR
-                              [--hybrid qwen35] [--dense mimo] [--context 512] [--threads 2]
-                              [--turns 5] [--json FILE]
+"""Measures the cost of recurrent layers:
 
-Builds a hybrid and a dense model of its size (models/shapes.py) in int4 with random weights,
-and measures them in turns: the target's pass over four rows against that over one, the share of
-a plain step that the recurrence takes, and what a copy of a slot's states takes beside the chunk
-behind which it is made. Medians over turns, of ratios within one turn. Prints each with the limit
-that it should keep, and ends with 1 where one does not.
+  hybrids.py --tools BIN --source ROOT --out DIR [--hybrid qwen35] [--dense mimo]
+             [--context 512] [--threads 2] [--turns 5] [--json FILE]
+
+Builds a hybrid and a dense model of equal size (models/shapes.py) in int4 with random weights and
+measures them in turns. Measured are the target's pass over four rows relative to one row, the share
+of the recurrence in a plain step, and the time of a copy of a slot's states relative to the chunk
+before it. The results are medians over turns, of ratios within one turn. Prints each with its
+limit, and exits with 1 if one exceeds it.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import statistics
 import subprocess
 import sys
 
-# Kernels of the recurrence itself: what a dense layer has no counterpart of.
+# Kernels of the recurrence itself, without a counterpart in a dense layer.
 RECURRENCE = ("delta_rule", "causal_conv", "decay", "l2_norm")
 K = 3
 
@@ -30,7 +31,7 @@ def call(*command):
 
 
 def build(options, shape):
-    """The artifact of a shape, which stays where it is for another run."""
+    """Returns the artifact of a shape, which is kept for later runs."""
     folder = options.out / shape
     artifact = folder / "int4.bin"
     if artifact.exists():
@@ -47,7 +48,7 @@ def build(options, shape):
 
 
 def measure(options, artifact):
-    """One turn."""
+    """Runs one turn."""
     return json.loads(call(
         options.tools / "mtp-bench", artifact, "--measure=speculative,prefill",
         f"--context={options.context}", f"--k=0,{K}", f"--prefill={options.chunk}",
@@ -64,7 +65,9 @@ def verify_ratio(result):
 
 
 def recurrence(result):
-    """Of a plain step, by its kernels; a fused kernel has several names."""
+    """Returns the share of the recurrence in a plain step, by kernels. A fused kernel has several
+    names.
+    """
     kernels = point(result, 0)["kernels"]
     own = sum(k["seconds"] for k in kernels
               if any(name in k["name"] for name in RECURRENCE))

@@ -1,6 +1,7 @@
 //===- mtp-bench.cpp - Measure an artifact --------------------------------===//
 //
-// Exit status: 0 success, 1 the artifact cannot be measured so, 2 wrong flags.
+// Exit status: 0 success, 1 the artifact cannot be measured with these flags, 2
+// wrong flags.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +70,7 @@ static void addMeasureFlags(CLI::App &app, Options &o) {
 
 static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
   addArtifact(app, o.artifact);
-  // --serve needs none.
+  // --serve needs no artifact.
   app.get_option("artifact")->required(false);
   addMeasureFlags(app, o);
   addNumber(app, "--turns", o.turns,
@@ -105,7 +106,7 @@ static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
   addServeFlags(app, serve);
 }
 
-/// Flags that no measurement of the run has a use for.
+/// Checks for flags that no measurement of the run uses.
 static Status checkFlags(CLI::App &app, const Options &o,
                          const ServeFlags &serve) {
   MTP_RETURN_IF_ERROR(checkServeFlags(app, serve));
@@ -162,8 +163,8 @@ static Status run(Options &options) {
                        openOutput(options.svg, options));
   warnAboutThreads("mtp-bench", options.threads, usableProcessors());
   MTP_ASSIGN_OR_RETURN(Results results, measure(options));
-  // What one place cannot take the others still get, standard output last: it
-  // may be a pipe that ends this process.
+  // If one output fails, the others are still written. Standard output comes
+  // last: it may be a pipe that ends this process.
   Status status;
   auto note = [&status](Status written) {
     if (status.isOk())

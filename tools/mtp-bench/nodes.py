@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""What rounds of chains, trees and blocks cost by the number of their nodes, and what a lookup
-costs: nodes.py --tools BIN --source ROOT --out DIR [--svg FILE] [--threads 2] [--turns 2]
-                                     [--only nodes|lookup]
+"""Measures the cost of rounds of chains, trees and blocks by their number of nodes, and the cost of
+a lookup:
 
-On the shape `llama` of models/shapes.py (1.1 B), in int4 with random weights, which accept
-nothing, so that acceptance is given (SHARES). Drafters are EAGLE's layer, also as a static tree
-and as EAGLE-2's, and a block drafter of two layers where mtp-import reads one. R is the time of
-a round over that of a plain step of the same run; a round pays where it puts out more tokens
-than that. Prints tables for MEASURED.md, and writes a picture of R by nodes.
+  nodes.py --tools BIN --source ROOT --out DIR [--svg FILE] [--threads 2] [--turns 2]
+           [--only nodes|lookup]
+
+The model is the shape `llama` of models/shapes.py (1.1 B), in int4 with random weights. They accept
+nothing, so acceptance is given (SHARES). Drafters are EAGLE's layer, also as a static tree and as
+EAGLE-2's, and a block drafter of two layers if mtp-import reads one. R is the time of a round
+divided by that of a plain step of the same run. A round pays if it outputs more than R tokens.
+Prints tables for MEASURED.md, and writes a picture of R by nodes.
 """
 
 import argparse
@@ -19,7 +21,7 @@ import subprocess
 import sys
 
 NODES = (4, 8, 16, 32, 64)
-# Of depth 1, 2, ..: shares of rounds that accept so many drafts.
+# The share of rounds that accept at least 1, 2, .. drafts.
 SHARES = (0.8, 0.65, 0.52, 0.42, 0.33, 0.26, 0.2, 0.16)
 MOST_K = 16
 COLORS = {"chain": "#1f4e8c", "static tree": "#2e8b57", "dynamic tree": "#c05a1c",
@@ -36,7 +38,8 @@ def call(*command):
 
 
 def static_tree(drafts, depth=6):
-    """The likeliest paths, if the token of rank r stays with 0.6 / (r + 1) squared."""
+    """Returns the likeliest paths, if the token of rank r is accepted with 0.6 / (r + 1) squared.
+    """
     edge, paths = [(-1.0, ())], []
     while len(paths) <= drafts:
         share, path = heapq.heappop(edge)
@@ -48,7 +51,7 @@ def static_tree(drafts, depth=6):
 
 
 def configs(out):
-    """Writes the target's config and those of the drafters."""
+    """Writes the configs of the target and the drafters."""
     target = json.loads((out / "llama" / "config.json").read_text())
     layer = {**target, "num_hidden_layers": 1, "bias": False}
     block = {**target, "architectures": ["DFlashDraftModel"], "model_type": "qwen3",
@@ -61,7 +64,7 @@ def configs(out):
 
 
 def cases(out):
-    """(line, nodes, flags of mtp-import, k)."""
+    """Yields (line, nodes, flags of mtp-import, k)."""
     block = configs(out)
     eagle = (f"--drafter={out / 'eagle'}", "--method=eagle")
     for nodes in NODES:
@@ -126,7 +129,7 @@ def control(p):
 
 
 def lookup(bench):
-    """Lines about a lookup at k = 4: beside a step of 5 rows, and in a long context."""
+    """Yields lines about a lookup at k = 4: relative to a step of 5 rows, and at a long context."""
     flags = ("--drafter=lookup:2,5", "-k=4")
     result = bench.run(bench.build(flags), (0, 4), "--period=61", "--acceptance=0.8,0.7,0.6,0.5")
     plain, drawn = point(result, 0), point(result, 4)
@@ -144,7 +147,7 @@ def lookup(bench):
 
 
 def picture(rows, caption):
-    """R by nodes, a line for each kind."""
+    """Draws R by nodes, a line per kind."""
     left, top, width, height = 56, 34, 480, 300
     most = max(max(r for _, _, _, _, r, _, _ in rows), 2) * 1.05
 
@@ -190,7 +193,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     if not (options.out / "llama").exists():
         call(sys.executable, options.source / "models/shapes.py", "llama", options.out / "llama")
-    # No weight is longer for it.
+    # This makes no weight larger.
     config = options.out / "llama" / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()),
                                   "max_position_embeddings": LONG + 512}))

@@ -1,8 +1,8 @@
 //===- Driver.cpp - Send requests and time the answers --------------------===//
 //
-// One epoll instance for all connections and a timer for what is due next. A
-// closed loop has a connection for each client; an open one makes another
-// wherever all are in use.
+// One epoll instance serves all connections and a timer for the next due
+// action. A closed loop has a connection per client; an open loop adds a
+// connection whenever all are in use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,12 +33,12 @@ double secondsOf(clockid_t clock) {
   return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
-/// A connection and the request that it is at.
+/// A connection and its current request.
 struct Client {
   Descriptor socket;
   bool isConnecting = false;
-  /// The connection has served a request before: the server may have ended it
-  /// while this one was on its way.
+  /// The connection has served a request before, so the server may have closed
+  /// it while this request was on its way.
   bool isReused = false;
   bool isBusy = false;
   std::string request;
@@ -67,12 +67,12 @@ private:
   bool isOpenLoop() const { return options.rate > 0; }
 
   Status prepare();
-  /// Sends what is due; the timer rings when something else is.
+  /// Sends due requests. The timer fires for the next ones.
   void startDue();
   void setTimer();
   void start(Client &client, double due);
-  /// The request of `client`, from its beginning, on a connection that is there
-  /// or a new one.
+  /// Sends the request of `client` from its beginning, on the existing
+  /// connection or a new one.
   void send(Client &client);
   Client &freeClient();
   bool connect(Client &client);
@@ -82,7 +82,7 @@ private:
   void read(Client &client);
   void takeBody(Client &client, std::string_view body);
   void takeEvent(Client &client, const StreamEvent &event);
-  /// The server has closed the connection.
+  /// Handles the end of a connection that the server closed.
   void takeEnd(Client &client);
   void watch(Client &client, int operation, uint32_t events);
   void fail(Client &client, std::string error);
@@ -145,7 +145,8 @@ Result<LoadResult> Driver::run() {
 
 void Driver::startDue() {
   if (!isOpenLoop()) {
-    // Each that fails at once is free again: this ends with the requests.
+    // A request that fails at once frees its client, so the number of requests
+    // bounds this loop.
     while (!idle.empty() && started < options.requests)
       start(freeClient(), now());
     return;
@@ -159,7 +160,7 @@ void Driver::startDue() {
 }
 
 void Driver::setTimer() {
-  // Late requests are looked for once a second.
+  // Late requests are checked once a second.
   double next = now() + 1;
   if (isOpenLoop() && started < options.requests)
     next = std::min(next, plan.arrival(uint32_t(started)));
@@ -250,7 +251,7 @@ void Driver::write(Client &client) {
   Transfer transfer = sendSome(client.socket, rest);
   client.sent += transfer.bytes;
   bool isOut = client.sent == client.request.size();
-  // A side that is closed is found when it is read from.
+  // A closed side is noticed when it is read.
   watch(client, EPOLL_CTL_MOD,
         isOut || transfer.isClosed ? EPOLLIN : EPOLLIN | EPOLLOUT);
 }
@@ -262,7 +263,7 @@ void Driver::read(Client &client) {
   if (transfer.bytes == 0)
     return;
   client.lastByte = now();
-  // Nobody asked for these.
+  // There is no request that these bytes could answer.
   if (!client.isBusy) {
     client.socket = Descriptor();
     return;
@@ -319,7 +320,7 @@ void Driver::takeEnd(Client &client) {
   client.socket = Descriptor();
   if (!client.isBusy)
     return;
-  // It was ended for having been idle, as a server may.
+  // The server closed it for being idle, as it may.
   if (client.isReused && !client.http.hasBegun())
     return send(client);
   if (Status status = client.http.takeEnd(); !status.isOk())
@@ -335,7 +336,7 @@ void Driver::finish(Client &client) {
     record.error = "the stream had no [DONE]";
   else if (record.error.empty() && client.outputs == 0)
     record.error = "the stream had no output";
-  // Without usage what came is counted: ids, or else events.
+  // Without usage, received ids are counted, or else events.
   if (!client.hasUsage)
     record.outputTokens = client.ids > 0 ? client.ids : client.outputs;
   if (!client.http.keepsAlive())

@@ -10,32 +10,31 @@
 
 namespace mtp::bench {
 
-/// What became of a request; times are in seconds from the load's start.
+/// The record of a request; times are in seconds from the load's start.
 struct RequestRecord {
-  /// Of an open loop when it arrived, which counts, of a closed one when it was
-  /// sent.
+  /// In an open loop the arrival time, in a closed one the time of sending.
   double due = 0;
-  /// Of the first and the last event that brought a part of the answer.
+  /// The times of the first and the last event with a part of the answer.
   double first = 0;
   double last = 0;
-  /// Between such events, one less than there were.
+  /// The times between these events, one fewer than events.
   std::vector<double> gaps;
   uint64_t promptTokens = 0;
   uint64_t outputTokens = 0;
   uint64_t cachedTokens = 0;
-  /// Why it was not answered to its end; empty: it was.
+  /// The reason why it was not answered completely; empty if it was.
   std::string error;
 };
 
 struct LoadResult {
   std::vector<RequestRecord> records;
   double seconds = 0;
-  /// Processor time of this process meanwhile.
+  /// Processor time of this process during the load.
   double cpuSeconds = 0;
 };
 
-/// Runs a load to its end, on one thread that sleeps while nothing comes.
-/// Requests that fail are in the records; an error is that the load could not
+/// Runs a load to its end, on one thread that sleeps while nothing arrives.
+/// Failed requests are in the records. Returns an error if the load could not
 /// be run at all.
 Result<LoadResult> runLoad(const TrafficOptions &options);
 

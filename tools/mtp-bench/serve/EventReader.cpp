@@ -10,7 +10,7 @@ using namespace mtp;
 using namespace mtp::bench;
 using simdjson::dom::element;
 
-/// A server that never ends an event.
+/// The limit against a server that never ends an event.
 static constexpr size_t kMostEvent = 16 << 20;
 
 struct EventReader::Parser {
@@ -30,7 +30,7 @@ void EventReader::append(std::string_view bytes) {
 
 Result<bool> EventReader::next(StreamEvent &event) {
   event = {};
-  // Lines that are no data (comments, names, empty ones) are passed over.
+  // Lines without data (comments, names, empty lines) are skipped.
   for (;;) {
     size_t end = text.find('\n', begin);
     if (end == std::string::npos) {
@@ -52,7 +52,7 @@ Result<bool> EventReader::next(StreamEvent &event) {
   }
 }
 
-/// The size of a text, or of an array, at `name`; zero where there is none.
+/// Returns the size of a text or an array at `name`; zero if there is none.
 static size_t sizeAt(element at, std::string_view name) {
   std::string_view text;
   simdjson::dom::array array;

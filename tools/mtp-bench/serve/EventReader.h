@@ -13,23 +13,23 @@
 
 namespace mtp::bench {
 
-/// What an event of a streamed completion or chat says that is measured.
+/// The measured contents of an event of a streamed completion or chat.
 struct StreamEvent {
-  /// It brings a part of the answer: text, or ids.
+  /// True if it has a part of the answer: text or ids.
   bool hasOutput = false;
-  /// Ids that it brings; a server that gives text alone says none.
+  /// The number of ids in it; zero from a server that sends only text.
   uint64_t ids = 0;
-  /// Where it has usage.
+  /// Set if it has usage.
   std::optional<uint64_t> promptTokens;
   std::optional<uint64_t> outputTokens;
   uint64_t cachedTokens = 0;
-  /// What the server says went wrong.
+  /// The server's error message.
   std::string error;
-  /// "[DONE]".
+  /// True for "[DONE]".
   bool isLast = false;
 };
 
-/// Cuts the body of a stream into events, in whatever pieces it comes.
+/// Cuts the body of a stream, which arrives in pieces, into events.
 class EventReader {
 public:
   EventReader();
@@ -38,7 +38,8 @@ public:
   ~EventReader();
 
   void append(std::string_view bytes);
-  /// Whether there was a whole event. An event that is no JSON is an error.
+  /// Returns whether there was a whole event. An event that is not JSON is an
+  /// error.
   Result<bool> next(StreamEvent &event);
 
 private:
@@ -47,7 +48,7 @@ private:
   struct Parser;
   std::unique_ptr<Parser> parser;
   std::string text;
-  /// Where in `text` the next event begins.
+  /// The position in `text` at which the next event begins.
   size_t begin = 0;
 };
 

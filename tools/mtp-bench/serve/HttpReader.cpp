@@ -9,7 +9,7 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Longer than any line of a header that a server sends.
+/// Longer than any header line of a server.
 static constexpr size_t kMostLine = 64 << 10;
 
 static Status wrong(std::string_view what, std::string_view got) {
@@ -100,7 +100,7 @@ Status HttpReader::takeLine(std::string_view text) {
     state = State::ChunkSize;
     return okStatus();
   default:
-    // Fields behind the last chunk say nothing here.
+    // Fields after the last chunk are ignored.
     if (text.empty())
       state = State::Complete;
     return okStatus();
@@ -141,7 +141,7 @@ Status HttpReader::takeField(std::string_view text) {
 }
 
 void HttpReader::beginBody() {
-  // 100 Continue, and what else comes before the reply.
+  // 100 Continue, and other replies before the final one.
   if (code < 200)
     state = State::StatusLine;
   else if (isChunked)

@@ -11,21 +11,22 @@
 
 namespace mtp::bench {
 
-/// One reply, in whatever pieces it comes. What the server says is not trusted:
-/// lines have a limit, and lengths are checked.
+/// One reply, which arrives in pieces. The server is not trusted: lines have a
+/// limit, and lengths are checked.
 class HttpReader {
 public:
-  /// Reads on; what of it is body goes behind `body`.
+  /// Parses more bytes and appends those of the body to `body`.
   Status take(std::string_view bytes, std::string &body);
-  /// The server has closed its side: the end of a body without a length, and an
-  /// error anywhere else.
+  /// Handles the server's end of the connection: it ends a body without a
+  /// length, and is an error in any other state.
   Status takeEnd();
 
   bool hasBegun() const { return begun; }
   bool isComplete() const { return state == State::Complete; }
-  /// Zero before it has come.
+  /// Zero before the status has arrived.
   int status() const { return code; }
-  /// Whether the connection can have another request, once this is complete.
+  /// Returns whether the connection can take another request once this reply is
+  /// complete.
   bool keepsAlive() const { return persists; }
 
 private:
@@ -50,7 +51,7 @@ private:
   bool readsLines() const;
 
   State state = State::StatusLine;
-  /// A line that has not ended.
+  /// An incomplete line.
   std::string line;
   uint64_t left = 0;
   int code = 0;

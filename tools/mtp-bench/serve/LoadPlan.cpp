@@ -15,20 +15,21 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Ids below are often marks of beginnings and ends.
+/// Smaller ids are often special tokens.
 static constexpr uint32_t kFirstId = 3;
 
-/// What a draw is for; each has numbers of its own.
+/// The purpose of a draw; each has its own random numbers.
 enum class Use : uint32_t { Arrival, Prompt };
 
-/// The engine is the same everywhere, unlike the library's distributions.
+/// Returns a random engine, which is the same on all platforms, unlike the
+/// library's distributions.
 static std::mt19937_64 randomFor(uint64_t seed, uint32_t number, Use use) {
   std::seed_seq words{uint32_t(seed), uint32_t(seed >> 32), number,
                       uint32_t(use)};
   return std::mt19937_64(words);
 }
 
-/// In [0, 1).
+/// Returns a number in [0, 1).
 static double uniform(std::mt19937_64 &random) {
   return double(random() >> 11) * 0x1p-53;
 }
@@ -109,7 +110,7 @@ std::string LoadPlan::body(uint32_t number) const {
   json.beginObject();
   if (!options.model.empty())
     json.field("model", options.model);
-  // Drawn in any case: answers are as long with ids as with texts.
+  // Drawn in any case, so that answers are as long with ids as with texts.
   uint32_t length = draw(random, options.promptTokens);
   uint32_t output = draw(random, options.outputTokens);
   if (options.prompts.empty()) {
@@ -123,7 +124,7 @@ std::string LoadPlan::body(uint32_t number) const {
   }
   json.field("max_tokens", output);
   json.field("temperature", double(options.temperature));
-  // vLLM and SGLang take 63 bits.
+  // vLLM and SGLang accept 63 bits.
   json.field("seed", (options.seed + number) & INT64_MAX);
   json.field("ignore_eos", true);
   json.field("stream", true);

@@ -12,58 +12,59 @@
 
 namespace mtp::bench {
 
-/// Both ends are among them.
+/// A range that includes both ends.
 struct Range {
   uint32_t least = 0;
   uint32_t most = 0;
 };
 
-/// "32", or "32-512".
+/// Parses "32" or "32-512".
 Result<Range> parseRange(const std::string &flag, const std::string &text);
 
 struct TrafficOptions {
   std::string url;
-  /// Closed loop: so many clients, each of which asks again when it has been
-  /// answered. With a rate they do not count.
+  /// Closed loop: the number of clients, each of which sends its next request
+  /// after an answer. Unused with a rate.
   uint32_t clients = 1;
-  /// Open loop: requests a second that arrive, whoever waits; zero: closed.
+  /// Open loop: requests per second that arrive, however many wait; zero:
+  /// closed.
   double rate = 0;
   uint32_t requests = 64;
-  /// Tokens of prompts, ids at random from 3 up to, not with, `vocab`.
+  /// Tokens per prompt; ids are random from 3 up to, but excluding, `vocab`.
   Range promptTokens = {32, 32};
   uint32_t vocab = 1000;
-  /// Prompts as text instead, one of which each request has.
+  /// Prompts as text instead, one per request.
   std::vector<std::string> prompts;
-  /// Tokens of answers.
+  /// Tokens per answer.
   Range outputTokens = {64, 64};
   float temperature = 0;
   uint64_t seed = 1;
-  /// What the server calls the model, where it wants to hear it.
+  /// The server's name for the model, if it needs one.
   std::string model;
   /// Further fields of each request, with their values as JSON.
   std::vector<std::pair<std::string, std::string>> fields;
   std::string key;
-  /// Without a byte for so long a request has failed.
+  /// A request without a byte for this time has failed.
   uint32_t timeoutSeconds = 300;
   bool json = false;
 };
 
-/// One prompt a line; a file without any is an error.
+/// Reads one prompt per line; a file without any is an error.
 Status readPrompts(const std::string &path, std::vector<std::string> &prompts);
 
-/// NAME=VALUE; the value is JSON, or else a text.
+/// Reads NAME=VALUE; the value is JSON, or else a text.
 Status readField(const std::string &text, TrafficOptions &options);
 
-/// What is asked follows from the seed and the request's number alone, so that
-/// two servers get the same, whichever is faster.
+/// Plans the requests. They depend only on the seed and the request's number,
+/// so that two servers get equal requests, whichever is faster.
 class LoadPlan {
 public:
   explicit LoadPlan(const TrafficOptions &options) : options(options) {}
 
-  /// When request `number` arrives in an open loop, in seconds from the start.
-  /// Arrivals are a Poisson process of the rate.
+  /// Returns the arrival time of request `number` in an open loop, in seconds
+  /// from the start. Arrivals are a Poisson process of the rate.
   double arrival(uint32_t number);
-  /// Its body, for /v1/completions.
+  /// Returns its body, for /v1/completions.
   std::string body(uint32_t number) const;
 
 private:

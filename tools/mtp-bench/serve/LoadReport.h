@@ -10,7 +10,7 @@
 
 namespace mtp::bench {
 
-/// Seconds at three shares of all, and the most; NaN where there were none.
+/// Seconds at three quantiles, and the maximum; NaN without values.
 struct Spread {
   double p50 = 0;
   double p90 = 0;
@@ -19,24 +19,25 @@ struct Spread {
 };
 
 struct LoadSummary {
-  /// Requests that were answered to their end, and those that were not by why.
+  /// Requests that were answered completely, and the others by reason.
   uint64_t answered = 0;
   std::map<std::string, uint64_t> errors;
-  /// Tokens of those that were answered.
+  /// Tokens of the answered requests.
   uint64_t promptTokens = 0;
   uint64_t cachedTokens = 0;
   uint64_t outputTokens = 0;
   double tokensPerSecond = 0;
   double requestsPerSecond = 0;
-  /// From when a request was due to the first part of its answer.
+  /// From a request's due time to the first part of its answer.
   Spread firstToken;
-  /// Between parts: what a reader waits for.
+  /// Between parts, as a reader experiences it.
   Spread between;
-  /// Of each request, from its first part to its last over the tokens between.
+  /// For each request, the time from its first part to its last, divided by the
+  /// tokens between.
   Spread perToken;
-  /// From when a request was due to the last part.
+  /// From a request's due time to the last part.
   Spread whole;
-  /// Of one processor, what asking took.
+  /// The load generator's share of one processor.
   double generatorShare = 0;
 };
 

@@ -45,7 +45,7 @@ Result<Descriptor> bench::beginConnection(const Address &address) {
   if (!socket.isOpen())
     return resourceExhausted(
         strCat("cannot make a socket: ", std::strerror(errno)));
-  // A request is to leave at once.
+  // Requests must leave at once.
   int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   const auto *where = reinterpret_cast<const sockaddr *>(&address.storage);
@@ -64,7 +64,7 @@ Status bench::connectionStatus(const Descriptor &socket) {
   return okStatus();
 }
 
-/// Of a call that gives a count, or fails.
+/// Converts the result of a call that returns a count or fails.
 static Transfer transferOf(ssize_t count, bool zeroIsEnd) {
   if (count > 0)
     return {size_t(count), false};

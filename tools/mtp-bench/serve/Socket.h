@@ -12,7 +12,7 @@
 
 namespace mtp::bench {
 
-/// Where a name leads; looked up once, since that waits.
+/// The address of a name; looked up once, since a lookup blocks.
 struct Address {
   sockaddr_storage storage = {};
   socklen_t size = 0;
@@ -20,7 +20,7 @@ struct Address {
 
 Result<Address> resolve(const Url &url);
 
-/// A descriptor of its own, closed with it.
+/// Owns a file descriptor and closes it.
 class Descriptor {
 public:
   explicit Descriptor(int number = -1) : number(number) {}
@@ -35,21 +35,22 @@ private:
   int number;
 };
 
-/// How many bytes went, and whether the other side is gone.
+/// The number of transferred bytes, and whether the other side is gone.
 struct Transfer {
   size_t bytes = 0;
   bool isClosed = false;
 };
 
-/// Begins to connect; whether it has is known when the socket can be written.
+/// Begins to connect; when the socket becomes writable, the result is known.
 Result<Descriptor> beginConnection(const Address &address);
-/// What became of that.
+/// Returns the result of a connection attempt.
 Status connectionStatus(const Descriptor &socket);
-/// As much as goes without waiting; an error but for that is a closed side.
+/// Transfer the bytes that are possible without blocking. Any error other than
+/// blocking counts as a closed side.
 Transfer sendSome(const Descriptor &socket, std::string_view bytes);
 Transfer receiveSome(const Descriptor &socket, char *buffer, size_t size);
 
-/// Lets the process have as many descriptors as it may.
+/// Raises the process' limit of descriptors to the maximum.
 void raiseDescriptorLimit();
 
 } // namespace mtp::bench

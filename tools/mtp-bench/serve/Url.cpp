@@ -13,7 +13,7 @@ static Status wrong(std::string_view text) {
       strCat("--serve: expected http://HOST[:PORT], got '", text, "'"));
 }
 
-/// Of what goes into a request as it is.
+/// Returns whether a text can be put into a request unchanged.
 static bool isPlain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) {
     return c > ' ' && c < 0x7f && c != '?' && c != '#' && c != '@';
@@ -32,7 +32,7 @@ Result<Url> bench::parseUrl(std::string_view text) {
   while (url.prefix.ends_with('/'))
     url.prefix.pop_back();
   std::string_view place = rest.substr(0, slash);
-  // Colons within brackets are the address's own.
+  // Colons within brackets belong to the address.
   size_t bracket = place.starts_with('[') ? place.find(']') : 0;
   if (bracket == std::string_view::npos)
     return wrong(text);

@@ -10,16 +10,17 @@
 
 namespace mtp::bench {
 
-/// An address of plain HTTP: TLS would be measured with the server.
+/// An address of plain HTTP: with TLS, the encryption would be measured as
+/// well.
 struct Url {
   std::string host;
   std::string port;
-  /// What stands before /v1; empty, or it begins with '/' and does not end with
+  /// The path before /v1; empty, or it begins with '/' and does not end with
   /// one.
   std::string prefix;
 };
 
-/// Of http://HOST[:PORT][/PREFIX]; a host in brackets is an IPv6 address.
+/// Parses http://HOST[:PORT][/PREFIX]; a host in brackets is an IPv6 address.
 Result<Url> parseUrl(std::string_view text);
 
 } // namespace mtp::bench
