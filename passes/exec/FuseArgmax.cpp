@@ -4,8 +4,8 @@
 // Writing and reading all logits of a large vocabulary is a large part of a
 // row's cost. The head writes the best logit of each panel instead:
 //
-//  linear -> argmax    becomes  linear_argmax -> argmax_parts
-//  linear -> sample    becomes  linear_argmax -> sample best
+//   linear -> argmax    becomes  linear_argmax -> argmax_parts
+//   linear -> sample    becomes  linear_argmax -> sample best
 //
 // If a row is so long that threads should share it, there are two samples: one
 // scans, one picks from the results of the scan.

@@ -4,14 +4,14 @@
 // are rotated into a buffer only to be copied from it. The copying call rotates
 // instead:
 //
-//  rope(k) -> kv_append, kv_append(v)    becomes  rope_append(k, v)
-//  kv_append(concat(c, rope(k)))         becomes  rope_append(k, c)
-//  rope(q) -> head_linear keep           becomes  head_linear keep rotated
+//   rope(k) -> kv_append, kv_append(v)    becomes  rope_append(k, v)
+//   kv_append(concat(c, rope(k)))         becomes  rope_append(k, c)
+//   rope(q) -> head_linear keep           becomes  head_linear keep rotated
 //
 // and if the attention after the appends reads queries that are rotated by the
 // same angles,
 //
-//  rope(q) -> attention                  becomes  rope_append(k, v, q)
+//   rope(q) -> attention                  becomes  rope_append(k, v, q)
 //
 // Results do not change by a bit: both forms round only when they write to the
 // cache.

@@ -5,8 +5,8 @@
 // logits of such ids -infinity at their head, for all readers: picks of any
 // kind, siblings of trees, distributions and rules in code.
 //
-//  linear(x, head role head)   becomes
-//  linear(x, head bias @mask role head)
+//   linear(x, head role head)   becomes
+//   linear(x, head bias @mask role head)
 //
 // The mask is -infinity for masked columns and -0.0 for all others, since x +
 // (-0.0) is x to the bit. A head over a part of the vocabulary has one column

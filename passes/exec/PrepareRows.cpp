@@ -5,7 +5,7 @@
 // With few rows loading the weights hides the cost. With more rows one small
 // call before the product costs less:
 //
-//  linear   becomes   prepare_rows -> linear
+//   linear   becomes   prepare_rows -> linear
 //
 // The number of rows depends on the target. The default for bf16 is where an
 // H100 showed the first loss; the default for integers has yet to be measured.

@@ -6,9 +6,9 @@
 // head, so the output does not change. (FR-Spec, Zhao et al., 2025,
 // arXiv:2502.14856.)
 //
-//  linear(x, head) -> sample           becomes
-//  linear(x, head picks @draft_vocabulary)
-//    -> sample of the vocabulary's tokens
+//   linear(x, head) -> sample           becomes
+//   linear(x, head picks @draft_vocabulary)
+//     -> sample of the vocabulary's tokens
 //
 // Drafts are the picks of a round that the host does not receive. A sampled
 // pick needs the map itself, since the noise of a column is the noise of its

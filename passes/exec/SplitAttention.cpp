@@ -6,7 +6,7 @@
 // can each sum some splits of a row and store partial results, which another
 // call combines ("Flash-Decoding", Dao et al., 2023):
 //
-//  attention   becomes   attention_parts -> attention_join
+//   attention   becomes   attention_parts -> attention_join
 //
 // Splits begin at fixed positions and are combined in order in either form, so
 // the number of workers does not change a bit.
