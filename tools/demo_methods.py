@@ -3,12 +3,12 @@
 
   demo_methods.py --tools BIN --source ROOT --out DIR [--turns 3] [--tokens 120] [--ran SECONDS]
 
-Imports and compiles the model once for each way, then runs the same prompts, greedily and at
-T = 0.8, in turn, several times over. A row: nodes that a round verifies beside the anchor,
-mean tokens per round (AL), how often each depth's draft was accepted, the time of a round
-over that of a plain step (R), tokens/s over those of plain decoding, and whether the tokens
-are those of plain decoding: of a lossy rule how many differ. At the end it says how long runs
-took, with those that took --ran before it, without what compiles.
+Imports and compiles the model once per way. Then runs equal prompts, greedily and at T = 0.8, in
+turns. A row lists the nodes that a round verifies besides the anchor, the mean tokens per round
+(AL), and the acceptance rate per depth. It also lists the time of a round divided by that of a
+plain step (R), tokens/s relative to plain decoding, and whether the tokens equal those of plain
+decoding; for a lossy rule, how many differ. At the end it prints how long the runs took, including
+--ran seconds before it, without compilation.
 """
 
 import argparse
@@ -24,18 +24,18 @@ import typing
 from demo_table import PROMPTS, Point, generate
 
 TEMPERATURES = (0, 0.8)
-# The ranks of 16 drafts' tokens, level by level, as medusa_choices are written.
+# The ranks of 16 drafts' tokens, level by level, in the format of medusa_choices.
 TREE = [[0], [1], [2], [3], [0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [2, 0], [0, 0, 0],
         [0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
 
 
 class Way(typing.NamedTuple):
     name: str
-    # A folder of models/drafters, what needs no weights, or none: the model's own modules.
+    # A folder of models/drafters, a drafter without weights, or none: the model's own modules.
     drafter: typing.Optional[str] = None
     flags: tuple = ()
     k: int = 4
-    # Of a tree; a chain has one for each draft.
+    # For a tree; a chain has one per draft.
     nodes: typing.Optional[int] = None
     is_exact: bool = True
 
@@ -66,7 +66,7 @@ WAYS = (
     Way("suffix", "suffix"),
     Way("lookahead", "lookahead:4,4,4", k=5, nodes=23),
     Way("lookup before MTP", flags=("--before=lookup:3,5",)),
-    # Of another distribution's draws each has as much right as those of plain decoding.
+    # The draws differ from those of plain decoding but follow the same distribution.
     Way("MTP, rejection", flags=("--accept=rejection",), is_exact=False),
     Way("MTP, typical (lossy)", flags=("--accept=typical",), is_exact=False),
 )
@@ -81,7 +81,7 @@ def call(folder, *command):
 
 
 def build(options, way, number):
-    """The artifact of a way, which is made once."""
+    """Returns the artifact of a way, which is made once."""
     artifact = options.out / f"way{number}.bin"
     module = artifact.with_suffix(".mlir")
     folders = options.out / "drafters"
@@ -89,7 +89,7 @@ def build(options, way, number):
     if drafter and (folders / drafter).is_dir():
         drafter = folders / drafter
     flags = [f"--drafter={drafter}"] if drafter else []
-    # A tree says itself how deep it is.
+    # A tree determines its depth itself.
     if way.nodes is None and way.k:
         flags.append(f"-k={way.k}")
     call(options.out, options.tools / "mtp-import", options.out / "hf", "-o", module,

@@ -3,11 +3,10 @@
 
   demo_table.py MTP_RUN MODEL_BIN [--turns 7] [--threads 0]
 
-Runs the same prompts at k = 0 to 4, greedy and sampled, in turn, several times
-over, so that a change of the machine's speed meets all alike, and prints the
-medians: tokens/s, mean tokens per round (AL), how often each draft was accepted,
-the time of a round over that of a plain step (R), and whether the tokens are those
-of k = 0 at the same temperature.
+Runs equal prompts at k = 0 to 4, greedy and sampled, in turns, so that a change of the machine's
+speed affects all alike. Prints the medians: tokens/s, mean tokens per round (AL), the acceptance
+rate of each draft, and the time of a round divided by that of a plain step (R). It also prints
+whether the tokens equal those of k = 0 at the same temperature.
 """
 
 import argparse
@@ -29,7 +28,7 @@ SEED = 1
 
 
 def generate(options, temperature, k, tokens=TOKENS):
-    """The numbers of all prompts, one after the other."""
+    """Returns the numbers of all prompts, run one after the other."""
     command = [options.run, options.model, "-k", str(k), "--max-batch", "1",
                "--temperature", str(temperature), "--seed", str(SEED),
                "-n", str(tokens), "--threads", str(options.threads),
@@ -43,7 +42,7 @@ def generate(options, temperature, k, tokens=TOKENS):
 
 
 class Point:
-    """What was seen at one temperature and k."""
+    """Results at one temperature and k."""
 
     def __init__(self):
         self.speed, self.round_time, self.ids = [], [], []
@@ -53,7 +52,7 @@ class Point:
     def add(self, run):
         self.speed.append(run["decode"]["tokens"] / run["decode"]["seconds"])
         self.round_time.append(run["decode"]["seconds"] / run["rounds"])
-        # With what rounds emitted behind the end: AL is a property of rounds.
+        # Includes tokens that rounds emitted after the end: AL is a property of rounds.
         self.round_tokens, self.rounds = run["round_tokens"], run["rounds"]
         self.ids = [s["output_ids"] for s in run["sequences"]]
         self.drafted, self.accepted = run["drafted"], run["accepted"]

@@ -1,4 +1,4 @@
-# Writes a C++ file that holds another one's bytes, for
+# Writes a C++ file that contains the bytes of another file, for
 #   std::string_view NAMESPACE::NAME();
 #   cmake -DIN=FILE -DOUT=FILE.cpp -DHEADER=PATH -DNAMESPACE=.. -DNAME=.. -P EmbedFile.cmake
 file(READ ${IN} bytes HEX)

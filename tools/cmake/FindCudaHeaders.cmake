@@ -1,6 +1,7 @@
-# MTP_CUDA_INCLUDE: the folder of the toolkit's cuda.h, or false where there is
-# none of CUDA 13 or later. MTP_HAS_CUBLASLT: whether cublasLt.h is there, too. With
-# MTP_REQUIRE_CUDA in the environment (.ci/run) the absence of either is an error.
+# MTP_CUDA_INCLUDE: the folder of the toolkit's cuda.h, or false without CUDA 13
+# or later. MTP_HAS_CUBLASLT: whether cublasLt.h is there, too. With
+# MTP_REQUIRE_CUDA in the environment (.ci/run) the absence of either is an
+# error.
 find_path(MTP_CUDA_INCLUDE cuda.h
   HINTS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include)
 set(problem "")

@@ -1,7 +1,8 @@
-# mtp_fingerprint(TARGET LIBRARY HEADER NAMESPACE NAME): adds a source to TARGET that
-# holds the digest of the static library LIBRARY, for
+# mtp_fingerprint(TARGET LIBRARY HEADER NAMESPACE NAME): adds a source to TARGET
+# that contains the digest of the static library LIBRARY, for
 #   std::string_view NAMESPACE::NAME();
-# which HEADER declares. As a script (-P) it writes that source: OUT, of the file IN.
+# which HEADER declares. As a script (-P) it writes that source: OUT, of the
+# file IN.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(SHA256 ${IN} digest)
   file(WRITE ${OUT} "#include \"${HEADER}\"

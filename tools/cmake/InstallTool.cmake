@@ -1,6 +1,6 @@
 # mtp_install_tool(NAME COMPONENT): installs a tool with its manual page and its
-# completions, which tools/docs/tool_pages.py writes from the tool's --help behind
-# every link. Without Python the tool comes alone.
+# completions, which tools/docs/tool_pages.py writes from the tool's --help
+# after every link. Without Python only the tool is installed.
 include(GNUInstallDirs)
 find_package(Python3 COMPONENTS Interpreter)
 
@@ -25,7 +25,7 @@ function(mtp_install_tool name component)
   install(FILES ${folder}/${name}.bash RENAME ${name}
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
     COMPONENT ${component})
-  # Debian's zsh looks into site-functions of /usr/local, but not of /usr.
+  # Debian's zsh searches site-functions of /usr/local, but not of /usr.
   install(CODE "
     set(functions site-functions)
     if(CMAKE_INSTALL_PREFIX MATCHES \"/usr$\")
@@ -36,6 +36,6 @@ function(mtp_install_tool name component)
     COMPONENT ${component})
 endfunction()
 
-# The compiler's tools find LLVM's libraries where they were linked; nothing that
-# is installed looks into the build folder.
+# The compiler's tools find LLVM's libraries at their link-time paths. Installed
+# files do not refer to the build folder.
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)

@@ -1,6 +1,6 @@
-# `cpack -G DEB` in the build folder writes four packages: mtp-runtime and mtp-server
-# (need no LLVM), mtpc (the compiler) and libmtp-dev. Included last: CPack asks what there
-# is to install.
+# `cpack -G DEB` in the build folder writes four packages: mtp-runtime and
+# mtp-server (need no LLVM), mtpc (the compiler) and libmtp-dev. Included last,
+# since CPack needs all install rules.
 include(GNUInstallDirs)
 install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/mtp-runtime
   COMPONENT runtime)
@@ -35,8 +35,9 @@ set(CPACK_DEBIAN_COMPILER_DESCRIPTION
   "Imports Hugging Face checkpoints and compiles model, drafter, accept rule and
  cache commit into one file, which mtp-runtime runs.")
 set(CPACK_DEBIAN_COMPILER_PACKAGE_RECOMMENDS mtp-runtime)
-# Where llvm-22-dev is installed, its link to libLLVM lies beside libMLIR, and
-# dpkg-shlibdeps takes now the one, which has no dependency, now the other.
+# With llvm-22-dev installed, its link to libLLVM lies beside libMLIR.
+# dpkg-shlibdeps then finds either the link, which has no dependency, or the
+# library.
 set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "libllvm${LLVM_VERSION_MAJOR}")
 set(CPACK_DEBIAN_SERVER_PACKAGE_NAME mtp-server)
 set(CPACK_DEBIAN_SERVER_DESCRIPTION

@@ -1,27 +1,28 @@
-# Precompiled headers. MLIR's headers cost many times what our own code in a
-# file costs; parsed once, they make a build of everything several times
-# shorter. Sources still include all that they use: a build without
-# (-DMTP_PRECOMPILE_HEADERS=OFF, and GCC's by default) must compile.
+# Precompiled headers. MLIR's headers cost many times the parsing time of our
+# own code in a file. Parsing them once makes a full build several times
+# shorter. Sources still include all headers that they use: a build without
+# precompiled headers (-DMTP_PRECOMPILE_HEADERS=OFF, and GCC's by default) must
+# compile.
 #
 #   mtp_precompile(TARGET SET)  lets TARGET start from the headers of SET:
 #     standard   C++ and the artifact's schema: tables readers, runtime, tools
 #     testing    standard, and GoogleTest
 #     mlir       standard, MLIR, LLVM and the dialects
 #
-# A source that needs other flags than the rest (exceptions) opts out by
+# A source that needs different flags (exceptions) opts out with
 # SKIP_PRECOMPILE_HEADERS.
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   set(default ON)
 else()
-  # GCC's take hundreds of megabytes each.
+  # GCC's precompiled headers take hundreds of megabytes each.
   set(default OFF)
 endif()
 option(MTP_PRECOMPILE_HEADERS "Parse MLIR's, GoogleTest's and the C++ library's headers once" ${default})
 
 set(MTP_PRECOMPILED_FOLDER ${CMAKE_CURRENT_LIST_DIR}/precompiled)
 
-# The target whose headers others reuse, made when it is first asked for.
+# The target whose headers others reuse, created on first use.
 function(mtp_precompiled_target set)
   set(target mtp_precompiled_${set})
   if(TARGET ${target})
@@ -30,8 +31,9 @@ function(mtp_precompiled_target set)
   add_library(${target} OBJECT ${MTP_PRECOMPILED_FOLDER}/empty.cpp)
   target_precompile_headers(${target} PRIVATE
     ${MTP_PRECOMPILED_FOLDER}/${set}.h)
-  # ccache compares contents; a time in the file would make each one differ.
-  # Templates that headers use are instantiated here, not in each source.
+  # ccache compares contents; a timestamp in the file would make each one
+  # differ. Templates that headers use are instantiated here, not in each
+  # source.
   target_compile_options(${target} PRIVATE
     "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
     $<$<CXX_COMPILER_ID:Clang>:-fpch-instantiate-templates>)
@@ -46,15 +48,15 @@ function(mtp_precompiled_target set)
 endfunction()
 
 function(mtp_precompile target set)
-  # Unit tests read results in passing; one that failed ends them anyway.
+  # Unit tests read results without checking; a failed result ends them anyway.
   if(set STREQUAL testing)
     target_compile_options(${target} PRIVATE -UMTP_CHECK_RESULTS)
   endif()
   if(MTP_PRECOMPILE_HEADERS)
     mtp_precompiled_target(${set})
     target_precompile_headers(${target} REUSE_FROM mtp_precompiled_${set})
-    # The C++ library silences warnings of its own calls by pragmas, which are
-    # lost to templates of a precompiled header.
+    # The C++ library silences warnings of its own calls by pragmas, which do
+    # not apply to templates of a precompiled header.
     target_compile_options(${target} PRIVATE -Wno-deprecated-declarations
       "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()

@@ -1,7 +1,8 @@
-# mtp_sharded_ops(SOURCES INC COUNT HEADER...) declares COUNT sources, each of which
-# compiles its part of the op definitions in INC, a path from the root of the build, and
-# sets SOURCES to their names. mlir-tblgen wrote INC with -op-shard-count=COUNT. HEADERs
-# declare the ops, and what their assembly formats call.
+# mtp_sharded_ops(SOURCES INC COUNT HEADER...) declares COUNT sources, each of
+# which compiles its part of the op definitions in INC, a path from the root of
+# the build, and sets SOURCES to their names. mlir-tblgen wrote INC with
+# -op-shard-count=COUNT. HEADERs declare the ops, and the functions that their
+# assembly formats call.
 #
 # This is MLIR's add_sharded_ops without mlir-src-sharder, which packages lack.
 function(mtp_sharded_ops variable inc count)

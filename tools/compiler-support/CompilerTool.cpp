@@ -13,7 +13,7 @@
 using namespace mtp;
 namespace cl = llvm::cl;
 
-/// The tool's name, for what is said when the process ends.
+/// The tool's name, for messages when the process ends.
 static std::string &toolName() {
   static std::string name;
   return name;
@@ -25,8 +25,8 @@ int mtp::toolError(llvm::StringRef tool, const llvm::Twine &message,
   return code;
 }
 
-/// Runs before the destructor of llvm::outs(), which would end the process by
-/// LLVM's fatal error.
+/// Checks standard output before the destructor of llvm::outs(), which would
+/// end the process with LLVM's fatal error.
 static void checkStandardOutput() {
   llvm::outs().flush();
   std::error_code error = llvm::outs().error();
@@ -42,17 +42,17 @@ static void checkStandardOutput() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// LLVM's words about flags, which suggest flags of its own that --help does
-/// not list, in those of the project.
+/// Rewords LLVM's messages about flags, which suggest LLVM flags that --help
+/// does not list.
 class FlagErrors {
 public:
   FlagErrors(llvm::StringRef tool,
              llvm::function_ref<bool(const cl::Option &)> isOurs)
       : tool(tool), isOurs(isOurs) {}
 
-  /// Ends the process at the first flag that nobody has registered.
+  /// Ends the process at the first unregistered flag.
   void refuseUnknown(llvm::ArrayRef<char *> arguments) const;
-  /// Ends the process with what LLVM said.
+  /// Ends the process with LLVM's message.
   [[noreturn]] void refuse(llvm::StringRef said) const;
 
 private:
@@ -70,7 +70,7 @@ void FlagErrors::end(const llvm::Twine &message) const {
   std::exit(kWrongFlags);
 }
 
-/// ", did you mean '--max-batch'?" where a flag of ours is near.
+/// Returns ", did you mean '--max-batch'?" if one of our flags is similar.
 std::string FlagErrors::nearest(llvm::StringRef name) const {
   unsigned least = unsigned(name.size() / 3 + 1);
   std::string found;
@@ -79,7 +79,7 @@ std::string FlagErrors::nearest(llvm::StringRef name) const {
       continue;
     unsigned distance = name.edit_distance(key, /*AllowReplacements=*/true,
                                            /*MaxEditDistance=*/least);
-    // Of equals the first of the alphabet: the map has no order.
+    // Ties go to the alphabetically first flag, since the map is unordered.
     if (distance < least ||
         (distance == least && (found.empty() || key.str() < found))) {
       least = distance;
@@ -92,7 +92,8 @@ std::string FlagErrors::nearest(llvm::StringRef name) const {
          found + "'?";
 }
 
-/// Whether a registered option takes its value without a blank: -O2.
+/// Returns whether a registered option takes its value without a blank, like
+/// -O2.
 static bool isPrefixed(llvm::StringRef name) {
   return llvm::any_of(cl::getRegisteredOptions(), [&](auto &entry) {
     auto format = entry.second->getFormattingFlag();
@@ -120,8 +121,8 @@ void FlagErrors::refuseUnknown(llvm::ArrayRef<char *> arguments) const {
 }
 
 void FlagErrors::refuse(llvm::StringRef said) const {
-  // "mtpc: Too many positional arguments specified!". A value that is wrong has
-  // been said already: LLVM takes no stream for it.
+  // "mtpc: Too many positional arguments specified!". A message about a wrong
+  // value is printed already: LLVM does not write it to the stream.
   if (said.empty()) {
     llvm::errs() << "'" << tool << " --help' lists the flags\n";
     std::exit(kWrongFlags);
@@ -138,7 +139,7 @@ void FlagErrors::refuse(llvm::StringRef said) const {
 void mtp::parseToolFlags(int argc, char **argv, llvm::StringRef tool,
                          llvm::StringRef overview,
                          llvm::function_ref<bool(const cl::Option &)> isOurs) {
-  // A write beyond the limit of file sizes is an error like a full disk.
+  // A write beyond the file size limit is an error like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   toolName() = tool.str();
   llvm::outs();
@@ -161,7 +162,7 @@ void mtp::parseToolFlags(int argc, char **argv, llvm::StringRef tool,
   llvm::raw_string_ostream stream(said);
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &stream))
     errors.refuse(said);
-  // LLVM takes the last value of a flag; the runtime's tools refuse two.
+  // LLVM takes the last value of a flag; the runtime's tools reject two values.
   for (auto &[name, option] : cl::getRegisteredOptions()) {
     bool repeats = option->getNumOccurrencesFlag() == cl::ZeroOrMore ||
                    option->getNumOccurrencesFlag() == cl::OneOrMore;
@@ -180,8 +181,8 @@ mtp::writeWholeFile(llvm::StringRef path,
                     llvm::function_ref<void(llvm::raw_ostream &)> write) {
   auto checked = [&](llvm::raw_ostream &stream) -> llvm::Error {
     write(stream);
-    // Standard output is looked at when the process ends, and writeToOutput()
-    // makes no file stream for the other.
+    // Standard output is checked when the process ends, and writeToOutput()
+    // makes no file stream for /dev/null.
     if (path == "-" || path == "/dev/null")
       return llvm::Error::success();
     auto &file = static_cast<llvm::raw_fd_ostream &>(stream);

@@ -13,15 +13,15 @@ namespace mtp {
 /// Exit codes of all tools.
 enum ExitCode { kSuccess = 0, kFailure = 1, kWrongFlags = 2 };
 
-/// Parses the flags of a tool of LLVM's command line; exits with kWrongFlags
-/// where one is wrong. Of the options that are registered --help lists those of
-/// `isOurs`, --help-hidden all of them. From here on a lost standard output is
-/// an error and no abort, whenever the process ends.
+/// Parses the flags of a tool with LLVM's command line; exits with kWrongFlags
+/// on an error. --help lists the registered options for which `isOurs` is true,
+/// --help-hidden lists all. From here on, a failed write to standard output is
+/// an error instead of an abort, whenever the process ends.
 void parseToolFlags(int argc, char **argv, llvm::StringRef tool,
                     llvm::StringRef overview,
                     llvm::function_ref<bool(const llvm::cl::Option &)> isOurs);
 
-/// Writes a whole file, or none, at `path`; "-" is standard output.
+/// Writes a whole file at `path`, or none; "-" is standard output.
 llvm::Error writeWholeFile(llvm::StringRef path,
                            llvm::function_ref<void(llvm::raw_ostream &)> write);
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes a tool's completions and its manual page from what its --help says.
+"""Writes a tool's completions and its manual page from its --help.
 
   tool_pages.py TOOL TEXT VERSION OUTPUT_DIR
 
-TOOL is the built program. TEXT has what --help does not say, in roff, section by
-section ([NAME], [DESCRIPTION], ...); OPTIONS and EXAMPLES come from the help.
-Written are NAME.bash, _NAME (zsh) and NAME.1. The build runs this behind every link
-of a tool, so that none of the three can be older than the flags.
+TOOL is the built program. TEXT has the parts that --help lacks, in roff, section by section
+([NAME], [DESCRIPTION], ...); OPTIONS and EXAMPLES come from the help. The outputs are NAME.bash,
+_NAME (zsh) and NAME.1. The build runs this after every link of a tool, so that no output is older
+than the flags.
 """
 
 import os
@@ -16,7 +16,7 @@ import sys
 
 
 class Option:
-    """One flag in all its spellings."""
+    """One flag with all its names."""
 
     def __init__(self, names, value, text):
         self.names, self.value, self.text = names, value, text
@@ -31,13 +31,13 @@ class Option:
 
     @property
     def is_file(self):
-        """Whether the value may name a file or folder."""
+        """Returns whether the value may name a file or folder."""
         return not self.choices and re.search(
             r"file|folder|dir|path|tensor|\.(bin|mlir)", self.value, re.I)
 
 
 def parse_llvm(lines):
-    """Options as LLVM's command line library prints them."""
+    """Parses options as LLVM's command line library prints them."""
     options = []
     for line in lines:
         choice = re.match(r"\s+=(\S+)\s+-(?:\s+(.*))?$", line)
@@ -52,7 +52,7 @@ def parse_llvm(lines):
             continue
         name, value, text = match[1], (match[2] or "").strip(), match[3].strip()
         if options and options[-1].names == [name]:
-            # The same flag with a value: it may be left out.
+            # The same flag with a value, which is therefore optional.
             options[-1].value = "[" + value + "]"
             continue
         options.append(Option([name], value, text))
@@ -60,7 +60,7 @@ def parse_llvm(lines):
 
 
 def parse_cli11(lines):
-    """Options as CLI11 prints them."""
+    """Parses options as CLI11 prints them."""
     options = []
     for line in lines:
         match = re.match(r"  (-[^\s]+)(?: ([^\s].*?))?(?:\s{2,}(.*))?$", line)
@@ -94,7 +94,7 @@ def read_help(tool):
 
 
 def read_examples(lines):
-    """The commands that a help ends with."""
+    """Returns the example commands at the end of a help text."""
     if "Examples:" not in lines:
         return []
     rest = lines[lines.index("Examples:") + 1:]

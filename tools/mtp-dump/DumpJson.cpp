@@ -23,7 +23,7 @@ static void writeAll(JsonWriter &json, std::string_view name,
   json.endArray();
 }
 
-/// The same for a list of anything.
+/// Writes a list of any elements as an array of objects.
 template <typename T, typename Write>
 static void writeEach(JsonWriter &json, std::string_view name,
                       const std::vector<T> &items, Write write) {
@@ -114,7 +114,7 @@ static void writeChat(JsonWriter &json, const schema::Chat *chat) {
   json.endObject();
 }
 
-/// "16 + 4*p0*p1", in bytes.
+/// Formats a size in bytes: "16 + 4*p0*p1".
 static std::string bytesText(const schema::BufferContract &buffer) {
   std::string text;
   for (uint32_t i = 0; i < vectorSize(buffer.bytes()); ++i) {
@@ -127,7 +127,8 @@ static std::string bytesText(const schema::BufferContract &buffer) {
   return text.empty() ? "0" : text;
 }
 
-/// What a kernel may be asked for, and what it then touches.
+/// Writes the parameters that a kernel accepts and the memory that it then
+/// accesses.
 static void writeContract(JsonWriter &json, const schema::Contract &contract) {
   json.key("contract");
   json.beginObject();
@@ -248,7 +249,7 @@ static void writePorts(JsonWriter &json, std::string_view name,
   });
 }
 
-/// A number, or text where it grows with n.
+/// Writes a number, or a text if it grows with n.
 static void writeCount(JsonWriter &json, const Count &count) {
   if (count.isFixed())
     json.value(count.base);

@@ -80,7 +80,7 @@ std::string mtp::typeText(const Port &port) {
   return text + dtypeName(port.dtype);
 }
 
-/// "3", or "3 to 5".
+/// Formats a range: "3", or "3 to 5".
 static std::string rangeText(const Program &program) {
   uint32_t last = program.end - 1;
   return last == program.begin ? strCat(last)
@@ -141,8 +141,9 @@ std::string mtp::placeText(const Artifact &artifact, const Plan &plan,
   return "unknown";
 }
 
-/// How the CPU runs command `index`, at each n from which that changes:
-/// " solo", " joined", " solo from 4". Nothing where it never is either.
+/// Describes how the CPU runs command `index`, at each n from which that
+/// changes: " solo", " joined", " solo from 4". Empty if it is never solo or
+/// joined.
 static std::string stepsText(const Program &program, size_t index) {
   std::string text;
   uint8_t before = 0;

@@ -19,7 +19,7 @@ static std::string headText(const ArtifactFile &file) {
                 "\nmodel ", orNone(file.artifact().model), "\n");
 }
 
-/// How rounds draft and accept, so far as the file says it.
+/// Describes how rounds draft and accept, if the file says so.
 static std::string draftingText(const Artifact &a) {
   auto orUnsaid = [](std::string_view text) {
     return text.empty() ? std::string_view("not said") : text;
@@ -36,13 +36,13 @@ static std::string targetText(const Plan &plan) {
   return text + "\n";
 }
 
-/// Of a tree with siblings, how many nodes it has.
+/// Returns the number of nodes of a tree with siblings.
 static std::string nodesText(const schema::Envelope &e) {
   uint32_t nodes = mostNodes(e);
   return nodes == e.max_k() + 1 ? "" : strCat(", nodes ", nodes);
 }
 
-/// Of a round that may be trimmed, how many rows it verifies.
+/// Returns the number of rows that a round with a budget verifies.
 static std::string rowsText(const schema::Envelope &e) {
   return e.max_rows() == 0 ? "" : strCat(", rows ", e.max_rows());
 }
@@ -92,7 +92,7 @@ std::string mtp::chatTemplateText(const Artifact &artifact) {
   return text;
 }
 
-/// ", shared", ", init -1, rebuild tokens".
+/// Describes a state: ", shared", ", init -1, rebuild tokens".
 static std::string ruleText(const StateRule &rule) {
   std::string text = rule.shared ? ", shared" : "";
   if (rule.init != 0)
@@ -160,7 +160,7 @@ static std::string imageText(const schema::Image &image) {
   return text;
 }
 
-/// ", 128 threads, 4096 bytes shared, takes live rows", of a kernel of a GPU.
+/// Describes a GPU kernel: ", 128 threads, 4096 bytes shared, takes live rows".
 static std::string launchText(const schema::CudaLaunch *launch) {
   if (!launch)
     return "";

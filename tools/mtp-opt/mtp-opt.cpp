@@ -1,7 +1,7 @@
 //===- mtp-opt.cpp - Run passes on a module -------------------------------===//
 //
 // Registers our dialects and passes and the few upstream dialects that they
-// use, and takes what a file imports; all else is MlirOptMain.
+// use, and resolves a file's imports. The rest is MlirOptMain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +41,8 @@ Examples:
   mtp-opt --mtp-specialize-shapes --mlir-print-ir-after-all model.mlir
 )");
 
-/// The passes, which are the values of one option without a name, and what one
-/// needs to run them.
+/// Returns whether --help lists an option: the passes, which are the values of
+/// one unnamed option, and the options that running them needs.
 static bool isOurs(const cl::Option &option) {
   for (const char *name :
        {"", "o", "drafter-library", "pass-pipeline", "split-input-file",
@@ -59,8 +59,8 @@ static int fail(const llvm::Twine &message) {
 }
 
 #ifndef NDEBUG
-/// The option that LLVM has only where it was built with assertions, unlike
-/// Debian's: LDBG() of these types prints. A pass's type is its flag.
+/// Registers an option that LLVM only has in builds with assertions, unlike
+/// Debian's: it enables LDBG() of the given types. A pass's type is its flag.
 static void registerDebugOnly() {
   if (cl::getRegisteredOptions().count("debug-only"))
     return;
@@ -79,8 +79,8 @@ static void registerDebugOnly() {
 }
 #endif
 
-/// The text of the module with what it imports: MLIR's driver parses text by
-/// itself. Null after an error.
+/// Returns the text of the module with its imports, since MLIR's driver parses
+/// text itself. Null after an error.
 static std::unique_ptr<llvm::MemoryBuffer>
 resolveImports(const mlir::DialectRegistry &registry,
                std::unique_ptr<llvm::MemoryBuffer> buffer) {
@@ -126,7 +126,8 @@ int main(int argc, char **argv) {
       mlir::openInputFile(input, &message);
   if (!buffer)
     return fail(message);
-  // Standard input has no folder, and of several modules none has the file.
+  // Imports need a folder and a file, which standard input and split modules
+  // lack.
   if (input != "-" && config.inputSplitMarker().empty() &&
       buffer->getBuffer().contains("mtp.import")) {
     buffer = resolveImports(registry, std::move(buffer));

@@ -51,7 +51,7 @@ private:
   std::shared_ptr<const ChatTemplate> templates;
   ReasoningFormat reasoning = ReasoningFormat::None;
   ChatLook look;
-  /// Of the answer that is printed.
+  /// State of the answer that is printed.
   uint64_t draftsBefore = 0;
   bool isFirst = true;
   FinishReason finish = FinishReason::None;
@@ -106,7 +106,7 @@ Status Chat::begin() {
   return checkVariables();
 }
 
-/// What is no object is said before anybody types.
+/// Checks that the variables are an object, before the first input.
 Status Chat::checkVariables() {
   std::string_view text = options.templateVariables;
   if (text.empty())
@@ -121,7 +121,8 @@ Status Chat::checkVariables() {
       "expected --chat-template-kwargs to be a JSON object, got '", text, "'"));
 }
 
-/// The prompt's text tells whether it has begun the reasoning.
+/// Makes the request for an answer. `promptText` shows whether the prompt has
+/// begun the reasoning.
 Result<Request> Chat::makeRequest(std::string &promptText) {
   MTP_ASSIGN_OR_RETURN(
       ChatPrompt prompt,
@@ -148,8 +149,8 @@ Result<Request> Chat::makeRequest(std::string &promptText) {
   return request;
 }
 
-/// The drafts among an update's tokens come before the last of a round; the
-/// first token of an answer is the prompt's.
+/// Prints an update. Accepted drafts come before the last token of a round. The
+/// first token of an answer comes from the prompt's prefill.
 Status Chat::print(const SequenceUpdate &update, ChatPrinter &printer) {
   MTP_ASSIGN_OR_RETURN(Statistics s, session.statistics(update.id));
   uint64_t accepted =
@@ -176,14 +177,14 @@ Status Chat::generate(SequenceId id, ChatPrinter &printer) {
     }
     Result<std::vector<SequenceUpdate>> updates = session.step();
     if (!updates) {
-      // Nothing runs in this session any more.
+      // This session cannot run any more.
       state.hasEnded = true;
       return updates.status();
     }
     for (const SequenceUpdate &update : *updates)
       MTP_RETURN_IF_ERROR(print(update, printer));
   }
-  // Rounds of which all tokens have been read count when they have ended.
+  // Count the rounds of which all tokens were read once they have ended.
   return session.step().status();
 }
 
@@ -237,7 +238,7 @@ Status Chat::ask(const std::string &question) {
   return session.release(*id);
 }
 
-/// A command or a question; what goes wrong is said, and the chat goes on.
+/// Runs a command or a question. An error is printed, and the chat goes on.
 Status Chat::handle(const std::string &message) {
   if (message.find_first_not_of(" \t\n") == message.npos)
     return okStatus();
@@ -263,7 +264,7 @@ Status Chat::run() {
     Status status = handle(message);
     if (status.isOk())
       continue;
-    // A script has nobody who would read on.
+    // A script has no user who would continue.
     if (!isTerminal || state.hasEnded)
       return status;
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());

@@ -7,12 +7,12 @@
 
 namespace mtp {
 
-/// What a session needs for chats: one slot, and as many drafts as there can
-/// be, of which each answer takes its own number; where drafts are coloured,
-/// updates of one round.
+/// Returns the session options for chats: one slot, and the largest k, of which
+/// each answer uses its own number of drafts. If drafts are coloured, updates
+/// are one round each.
 SessionOptions chatOptions(const RunOptions &options);
 
-/// Talks with whoever is at standard input until that ends or says /quit.
+/// Runs a chat on standard input until it ends or the user enters /quit.
 /// `session` was made with chatOptions().
 Status chat(Session &session, const RunOptions &options);
 

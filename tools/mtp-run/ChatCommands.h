@@ -9,24 +9,24 @@
 
 namespace mtp {
 
-/// What commands see of a chat, and change.
+/// The parts of a chat that commands read and change.
 struct ChatState {
   Session &session;
   const std::string &artifact;
   Conversation conversation;
-  /// Request::k of the answers to come.
+  /// Request::k of the following answers.
   uint32_t k = Request::kSessions;
-  /// What the last answer took; empty before the first.
+  /// Statistics of the last answer; empty before the first.
   std::string lastAnswer;
   RunReport report;
   bool hasEnded = false;
 };
 
-/// Whether a message is a command: a slash and a letter.
+/// Returns whether a message is a command: a slash and a letter.
 bool isChatCommand(std::string_view message);
 
-/// Runs a command and prints what it has to say. Fails for one that does not
-/// exist or cannot do what it is asked, which does not end the chat.
+/// Runs a command and prints its output. Fails if the command does not exist or
+/// cannot be run, which does not end the chat.
 Status runChatCommand(std::string_view message, ChatState &state);
 
 } // namespace mtp

@@ -15,7 +15,7 @@ using namespace mtp;
 
 static constexpr std::string_view kQuotes = "\"\"\"";
 
-/// A line without its end. The last one may have none.
+/// Reads a line without its newline. The last one may lack it.
 Result<ChatInput::Kind> ChatInput::readLine(const char *prompt,
                                             std::string &line) {
   if (isTerminal)
@@ -59,7 +59,7 @@ Result<ChatInput::Kind> ChatInput::read(std::string &message) {
   while (isQuoted ? !message.ends_with(kQuotes) : message.ends_with('\\')) {
     std::string line;
     MTP_ASSIGN_OR_RETURN(kind, readLine(". ", line));
-    // What there is counts where the input ends.
+    // At the end of the input an incomplete message counts.
     if (kind == Kind::End && !wasInterrupted())
       return Kind::Message;
     if (kind != Kind::Message)

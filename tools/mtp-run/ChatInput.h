@@ -9,18 +9,18 @@
 
 namespace mtp {
 
-/// Reads messages from standard input. A message is a line; lines that end in a
-/// backslash go on in the next, and what begins with """ goes on to a line that
-/// ends with it.
+/// Reads messages from standard input. A message is a line. A line that ends in
+/// a backslash continues in the next one, and a message that begins with """
+/// continues to a line that ends with """.
 class ChatInput {
 public:
   enum class Kind { Message, Interrupted, End };
 
-  /// `isTerminal`: a prompt is printed ahead of each line.
+  /// `isTerminal`: print a prompt before each line.
   explicit ChatInput(bool isTerminal) : isTerminal(isTerminal) {}
 
-  /// Reads the next message. Fails when standard input cannot be read, or has
-  /// more than a tokenizer takes.
+  /// Reads the next message. Fails if standard input cannot be read, or if the
+  /// message is longer than a tokenizer's limit.
   Result<Kind> read(std::string &message);
 
 private:
@@ -28,7 +28,7 @@ private:
 
   bool isTerminal;
   bool hasEnded = false;
-  /// Read, and not handed out.
+  /// Read, but not yet returned.
   std::string held;
 };
 

@@ -7,7 +7,7 @@
 using namespace mtp;
 
 static constexpr const char *kReset = "\033[0m";
-/// By ChatPrinter::Style.
+/// Escape sequences by ChatPrinter::Style.
 static constexpr const char *kStyles[] = {"", "\033[2m", "\033[32m",
                                           "\033[2;32m"};
 

@@ -14,9 +14,9 @@ namespace mtp {
 
 /// How an answer is shown.
 struct ChatLook {
-  /// Reasoning is dimmed, else it stands between lines that say so.
+  /// Reasoning is dimmed; else it is printed between marker lines.
   bool isTerminal = false;
-  /// Drafts that were accepted are green.
+  /// Accepted drafts are green.
   bool showsDrafts = false;
 };
 
@@ -31,14 +31,14 @@ public:
   Status append(TokenId token, bool isDraft);
   Status finish();
 
-  /// All that was said.
+  /// Returns the whole answer.
   const AnswerPart &answer() const { return all; }
 
 private:
   enum class Style : uint8_t { Plain, Reasoning, Draft, DraftReasoning };
 
   Status print(const AnswerPart &part, bool isDraft);
-  /// `text` in that style, as escape sequences where these are wanted.
+  /// Returns `text` in a style, with escape sequences if they are wanted.
   std::string inStyle(Style style, std::string_view text);
 
   const Tokenizer &tokenizer;

@@ -9,7 +9,7 @@
 
 using namespace mtp;
 
-/// "[1, 2]" for an index into the flat elements.
+/// Formats the index of a flat element as "[1, 2]".
 static std::string indexText(const TensorType &type, uint64_t index) {
   std::string text;
   for (size_t d = type.shape.size(); d-- > 0;) {

@@ -8,9 +8,9 @@
 
 namespace mtp {
 
-/// OK when types are equal and each element is within `tolerance` of the
-/// expected one, relative to the larger of it and 1. Two NaN are equal. The
-/// message names the first element that is not.
+/// Returns OK if the types are equal and each element is within `tolerance` of
+/// the expected one, relative to the larger of the expected element and 1. Two
+/// NaN are equal. The message names the first element that differs.
 Status compareTensors(const Tensor &expected, const Tensor &got,
                       double tolerance);
 

@@ -27,7 +27,7 @@ static void writeMessage(JsonWriter &json, std::string_view role,
   json.beginObject();
   json.field("role", role);
   if (!reasoning.empty()) {
-    // The names that templates know.
+    // The names that templates use.
     json.field("reasoning_content", reasoning);
     json.field("thinking", reasoning);
   }

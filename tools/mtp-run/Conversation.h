@@ -9,22 +9,22 @@
 
 namespace mtp {
 
-/// What a user and a model have said.
+/// The messages of a user and a model.
 class Conversation {
 public:
   void setSystem(std::string text) { system = std::move(text); }
   void ask(std::string text) { turns.push_back({std::move(text), {}, {}}); }
-  /// What the last turn was answered with.
+  /// Sets the answer to the last turn.
   void answer(std::string reasoning, std::string content);
-  /// Takes the last turn away; false where there is none.
+  /// Removes the last turn; returns false if there is none.
   bool undo();
   void clear() { turns.clear(); }
   size_t size() const { return turns.size(); }
 
-  /// The messages as a JSON object, `messages`, for people and to be saved.
+  /// Returns the messages as a JSON object, `messages`, for display and saving.
   std::string json() const;
-  /// The same as a request for a template, with the members of an object of
-  /// `variables`, which is JSON.
+  /// Returns the messages as a request for a template, with the members of
+  /// `variables`, a JSON object.
   std::string request(std::string_view variables) const;
 
 private:

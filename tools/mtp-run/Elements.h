@@ -12,15 +12,16 @@ namespace mtp {
 
 bool isFloat(ElementType type);
 
-/// Element `index` of a tensor. Integers of 64 bits may lose their low bits.
+/// Returns element `index` of a tensor. 64-bit integers may lose their low
+/// bits.
 double elementAt(const Tensor &tensor, uint64_t index);
 
-/// Element `index`, shortest text that reads back as the same bits.
+/// Returns the shortest text of element `index` that reads back as equal bits.
 std::string elementText(const Tensor &tensor, uint64_t index);
 
-/// Appends the bytes of a number, e.g. "-3", "1.5e3", "true", "inf", "nan".
-/// Narrow floats are rounded to nearest even. Fails when the text is no number
-/// or does not fit the type.
+/// Appends the bytes of a number, for example "-3", "1.5e3", "true", "inf",
+/// "nan". Narrow floats are rounded to nearest even. Fails if the text is no
+/// number or does not fit the type.
 Status appendElement(Tensor &tensor, std::string_view text);
 
 } // namespace mtp

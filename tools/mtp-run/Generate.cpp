@@ -19,8 +19,8 @@
 using namespace mtp;
 
 namespace {
-/// Prints what comes: one sequence as it comes, several when they end, in the
-/// order of their prompts.
+/// Prints the output: of one sequence as it is generated, of several when they
+/// end, in the order of their prompts.
 class Printer {
 public:
   Printer(const RunOptions &options, const Tokenizer *tokenizer)
@@ -40,10 +40,10 @@ private:
   const Tokenizer *tokenizer;
   bool streaming = false;
   std::map<SequenceId, StreamDecoder> decoders;
-  /// What is printed of each: the text, or ids.
+  /// The printed form of each sequence: text or ids.
   std::vector<std::string> shown;
   std::vector<bool> ended;
-  /// Those before it are printed.
+  /// All sequences before this one are printed.
   size_t next = 0;
 };
 } // namespace
@@ -61,13 +61,13 @@ void Printer::begin(const std::vector<SequenceReport> &reports) {
     if (!tokenizer)
       continue;
     DecodeOptions decode;
-    // The output goes on a text that the prompt has begun.
+    // The output continues a text that the prompt has begun.
     decode.atTextStart = false;
     decoders.emplace(report.id, StreamDecoder(*tokenizer, decode));
   }
 }
 
-/// Text always, for the report; ids where they are what is printed.
+/// Appends the text, which the report needs, and the ids if they are printed.
 Status Printer::append(SequenceReport &report, const SequenceUpdate &update) {
   std::string text, ids;
   for (int32_t token : update.tokens) {
@@ -108,14 +108,14 @@ Status Printer::update(std::vector<SequenceReport> &reports,
   return printEnded(reports);
 }
 
-/// Tokens to generate where the user gives no number.
+/// Returns the number of tokens to generate if the user gives none.
 static uint32_t defaultMaxTokens(const Model &model, size_t prompt) {
   uint32_t context = model.envelope()->maxContext;
   return prompt < context ? uint32_t(std::min<size_t>(128, context - prompt))
                           : 1;
 }
 
-/// What prompt `index` brings, of flags "[PROMPT:]NAME=TENSOR".
+/// Returns the inputs of prompt `index`, from flags "[PROMPT:]NAME=TENSOR".
 static Result<std::vector<RequestInput>>
 inputsOf(const std::vector<std::string> &flags, size_t index, size_t prompts) {
   std::vector<RequestInput> inputs;
@@ -176,7 +176,7 @@ addAll(Session &session, const RunOptions &options,
   return reports;
 }
 
-/// Ends what has not ended, and prints what there is of it.
+/// Ends sequences that still run, and prints their output so far.
 static Status cancelAll(Session &session, Printer &printer,
                         std::vector<SequenceReport> &reports) {
   for (SequenceReport &report : reports) {
@@ -192,7 +192,7 @@ static Status cancelAll(Session &session, Printer &printer,
   return okStatus();
 }
 
-/// Puts the rows of an update behind those of the ones before.
+/// Appends the rows of an update to the rows of earlier updates.
 static void addOutputs(SequenceReport &report, const SequenceUpdate &update) {
   if (report.outputs.empty()) {
     report.outputs = update.outputs;
@@ -202,8 +202,9 @@ static void addOutputs(SequenceReport &report, const SequenceUpdate &update) {
     appendRows(report.outputs[i], update.outputs[i]);
 }
 
-/// Tokens are those of the round whose drafts came last, unless it has some:
-/// the first one of a sequence is its prompt's.
+/// Adds the rounds of an update. Tokens belong to the round whose drafts came
+/// last, unless that round has tokens already: the first token of a sequence
+/// comes from its prefill.
 static void addRounds(SequenceReport &report, const SequenceUpdate &update) {
   if (!report.rounds.empty() && report.rounds.back().tokens.empty())
     report.rounds.back().tokens = update.tokens;
@@ -228,7 +229,7 @@ static Status runAll(Session &session, Printer &printer,
       MTP_RETURN_IF_ERROR(printer.update(reports, *report, update));
     }
   }
-  // Rounds of which all tokens have been read count when they have ended.
+  // Count the rounds of which all tokens were read once they have ended.
   return session.step().status();
 }
 
@@ -241,7 +242,7 @@ Status mtp::checkStopTokens(const RunOptions &options, const Model &model) {
   return okStatus();
 }
 
-/// A model without a name goes by its file's.
+/// Returns the model's name, or else the file's.
 static std::string nameOf(const Model &model, const std::string &path) {
   return model.name().empty() ? std::filesystem::path(path).stem().string()
                               : std::string(model.name());

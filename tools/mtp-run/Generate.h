@@ -7,11 +7,11 @@
 
 namespace mtp {
 
-/// What the flags say of tokens must be of this model.
+/// Checks that stop tokens are in the model's vocabulary.
 Status checkStopTokens(const RunOptions &options, const Model &model);
 
-/// Generates from all prompts and prints text, ids or a report to stdout.
-/// Fails when any sequence does.
+/// Generates from all prompts and prints text, ids or a report to stdout. Fails
+/// if a sequence fails.
 Status generate(Session &session, const RunOptions &options);
 
 } // namespace mtp

@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-/// The signal that came; 0: none.
+/// The signal that arrived; 0: none.
 static volatile std::sig_atomic_t interrupted = 0;
 
 static constexpr int kSignals[] = {SIGINT, SIGTERM};
@@ -19,13 +19,14 @@ static void onInterrupt(int number) {
 }
 
 void mtp::catchInterrupt() {
-  // What the caller ignores, as nohup and a shell's background do, stays so.
+  // Signals that the caller ignores, as nohup and a shell's background jobs do,
+  // stay ignored.
   for (int each : kSignals)
     if (std::signal(each, onInterrupt) == SIG_IGN)
       std::signal(each, SIG_IGN);
 }
 
-/// SIGINTs that no takeInterrupt() has taken.
+/// Set by SIGINT until takeInterrupt().
 static volatile std::sig_atomic_t pending = 0;
 
 static void onEachInterrupt(int) { pending = 1; }
@@ -46,7 +47,7 @@ bool mtp::takeInterrupt() {
 }
 
 bool mtp::waitForInput() {
-  // A signal that comes between the question and the call would else be missed.
+  // Blocked, since a signal between the check and the call would be missed.
   sigset_t signals, before;
   sigemptyset(&signals);
   for (int each : kSignals)
@@ -55,7 +56,7 @@ bool mtp::waitForInput() {
   bool isReady = false;
   while (!isReady && pending == 0 && interrupted == 0) {
     pollfd input = {STDIN_FILENO, POLLIN, 0};
-    // Errors are for who reads.
+    // Errors are left to the reader of the input.
     isReady = ppoll(&input, 1, nullptr, &before) != -1 || errno != EINTR;
   }
   sigprocmask(SIG_SETMASK, &before, nullptr);

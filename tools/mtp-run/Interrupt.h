@@ -5,23 +5,23 @@
 
 namespace mtp {
 
-/// From now on the first SIGINT or SIGTERM only makes wasInterrupted() true; a
-/// second one ends the process.
+/// Makes the first SIGINT or SIGTERM only set wasInterrupted(); a second one
+/// ends the process.
 void catchInterrupt();
 bool wasInterrupted();
 
-/// For a chat: from now on SIGINT, however often it comes, only makes
-/// takeInterrupt() true, once; SIGTERM is as above.
+/// For a chat: makes every SIGINT only set takeInterrupt(), which is true once
+/// per signal. SIGTERM is handled as above.
 void catchEachInterrupt();
 bool takeInterrupt();
 
-/// Waits until standard input can be read or has ended; false when one of the
-/// signals came instead, before or while it waits. Behind catchEachInterrupt().
+/// Waits until standard input can be read or has ended. Returns false if one of
+/// the signals arrived instead, before or during the wait. Requires
+/// catchEachInterrupt().
 bool waitForInput();
 
-/// Ends the process by that signal, as the shell expects of a program that was
-/// interrupted, where it was. To be called when everything is printed and the
-/// device is left.
+/// Ends the process by the signal that interrupted it, if any, as shells
+/// expect. Call it when everything is printed and the device is released.
 void endIfInterrupted();
 
 } // namespace mtp

@@ -23,7 +23,7 @@ constexpr NpyType kTypes[] = {
     {"|b1", ElementType::Bool}};
 } // namespace
 
-/// The text behind "'key': " in the header's dictionary.
+/// Returns the text after "'key': " in the header's dictionary.
 static std::string_view entry(std::string_view header, std::string_view key) {
   size_t at = header.find(strCat("'", key, "':"));
   if (at == std::string_view::npos)
@@ -100,7 +100,7 @@ Result<Tensor> mtp::readNpy(const std::string &path) {
   return tensor;
 }
 
-/// NumPy has no bf16; f32 holds all of its values.
+/// Converts bf16, which NumPy lacks, to f32, which holds all of its values.
 static Tensor widened(const Tensor &tensor) {
   Tensor wide{{ElementType::F32, tensor.type.shape}, {}};
   for (uint64_t i = 0; i < elementCount(tensor.type); ++i) {

@@ -14,7 +14,7 @@ namespace mtp {
 /// NumPy has no bf16; write such inputs as literals.
 Result<Tensor> readNpy(const std::string &path);
 
-/// Such a file's bytes; bf16 becomes f32.
+/// Returns the bytes of a .npy file; bf16 becomes f32.
 std::string npyText(const Tensor &tensor);
 
 } // namespace mtp

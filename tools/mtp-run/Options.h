@@ -12,7 +12,7 @@
 
 namespace mtp {
 
-/// What the flags say of sampling. The model's recommendation fills the rest.
+/// Sampling parameters from flags. The model's recommendation fills the rest.
 struct SamplingFlags {
   std::optional<float> temperature;
   std::optional<uint32_t> topK;
@@ -20,7 +20,7 @@ struct SamplingFlags {
   std::optional<float> minP;
   uint64_t seed = 0;
 
-  /// Nothing of the model's is overridden.
+  /// Returns whether no flag overrides the model's values.
   bool isModels() const { return !temperature && !topK && !topP && !minP; }
 };
 
@@ -35,18 +35,18 @@ struct RunOptions {
   std::vector<std::string> promptFiles;
   /// Prompts as token ids, "1,2,3".
   std::vector<std::string> ids;
-  /// Take the strings of special tokens in prompts for the tokens.
+  /// Parse the strings of special tokens in prompts as tokens.
   bool special = false;
   bool noStartTokens = false;
   SamplingFlags sampling;
-  /// Absent: 128, or what the context leaves.
+  /// Absent: 128, or the rest of the context.
   std::optional<uint32_t> maxTokens;
   std::vector<uint32_t> stopTokens;
   bool ignoreEos = false;
-  /// "[PROMPT:]NAME=TENSOR": what requests bring.
+  /// "[PROMPT:]NAME=TENSOR": inputs of requests.
   std::vector<std::string> requestInputs;
   std::vector<std::string> requestOutputs;
-  /// What each round drafts, in the JSON.
+  /// Include each round's drafts in the JSON.
   bool draftRounds = false;
   bool printIds = false;
   bool json = false;
@@ -54,16 +54,16 @@ struct RunOptions {
 
   // A chat instead of prompts.
   bool chat = false;
-  /// A file in place of the artifact's template; empty: none.
+  /// A file that replaces the artifact's template; empty: none.
   std::string chatTemplate;
   std::string system;
   /// A JSON object with variables for the template; empty: none.
   std::string templateVariables;
-  /// Absent: by the template.
+  /// Absent: detected from the template.
   std::optional<ReasoningFormat> reasoning;
   bool color = false;
 
-  // Scoring the prompts instead of going on with them.
+  // Scoring of prompts instead of generation.
   bool perplexity = false;
   /// Tokens that are scored together. Absent: the envelope's context.
   std::optional<uint32_t> window;
@@ -76,7 +76,8 @@ struct RunOptions {
   double tolerance = 0;
 };
 
-/// The sampling of a run: the model's own, with each flag in its place.
+/// Returns the sampling parameters of a run: the model's, each overridden by
+/// its flag.
 inline SamplingParams settleSampling(const SamplingFlags &flags,
                                      const GenerationInfo &model) {
   SamplingParams params;

@@ -15,14 +15,14 @@
 using namespace mtp;
 
 SessionOptions mtp::scoringOptions(SessionOptions options) {
-  // Drafts do not change what the target says.
+  // Drafts do not change the target's logits.
   options.k = 0;
   options.logits = LogitsMode::Last;
   return options;
 }
 
 namespace {
-/// Says on a terminal how far it is.
+/// Shows the progress on a terminal.
 class ScoreProgress {
 public:
   explicit ScoreProgress(size_t total)
@@ -44,7 +44,7 @@ private:
 
 /// Sums over scored tokens.
 struct TextScore {
-  /// -ln of the probabilities that the model gave them.
+  /// The sum of -ln of the model's probabilities of the tokens.
   double loss = 0;
   uint64_t tokens = 0;
 };
@@ -58,12 +58,12 @@ static double lossOf(std::span<const float> logits, int32_t token) {
 }
 
 //===----------------------------------------------------------------------===//
-// By the program that gives the logits of many rows
+// With the function for logits of many rows
 //===----------------------------------------------------------------------===//
 
 static constexpr std::string_view kPromptLogits = "prompt_logits";
 
-/// The rows of its program; zero where there is none.
+/// Returns the rows of the function; zero if there is none.
 static size_t scoredRows(const Model &model) {
   auto inputs = model.functionInputs(kPromptLogits);
   auto outputs = model.functionOutputs(kPromptLogits);
@@ -85,7 +85,7 @@ static Tensor column(const std::vector<int32_t> &values) {
           {bytes, bytes + values.size() * sizeof(int32_t)}};
 }
 
-/// Adds the losses of the tokens behind `count` rows that begin at `begin`.
+/// Adds the losses of the tokens after each of `count` rows from `begin` on.
 static Status scoreRows(Session &session, std::span<const int32_t> tokens,
                         size_t begin, size_t count, size_t rows,
                         TextScore &score) {
@@ -109,10 +109,10 @@ static Status scoreRows(Session &session, std::span<const int32_t> tokens,
 }
 
 //===----------------------------------------------------------------------===//
-// By requests of one token
+// With requests of one token
 //===----------------------------------------------------------------------===//
 
-/// The loss of `token` behind `prompt`.
+/// Returns the loss of `token` after `prompt`.
 static Result<double> scoreNext(Session &session, Request request,
                                 int32_t token) {
   MTP_ASSIGN_OR_RETURN(SequenceId id, session.add(std::move(request)));
@@ -161,7 +161,7 @@ static Result<TextScore> scoreText(Session &session,
   return score;
 }
 
-/// Scores `ids` in windows that know nothing of one another.
+/// Scores `ids` in independent windows.
 static Result<TextScore> scoreWindows(Session &session,
                                       std::span<const int32_t> ids,
                                       size_t window, ScoreProgress &progress) {
@@ -175,7 +175,7 @@ static Result<TextScore> scoreWindows(Session &session,
   return all;
 }
 
-/// Fails unless every id names a row of the logits.
+/// Checks that every id is a row of the logits.
 static Status checkIds(std::span<const int32_t> ids, uint32_t vocab) {
   for (int32_t id : ids)
     if (id < 0 || uint32_t(id) >= vocab)

@@ -7,13 +7,13 @@
 
 namespace mtp {
 
-/// The session options that scoring needs.
+/// Returns the session options that scoring needs.
 SessionOptions scoringOptions(SessionOptions options);
 
-/// Scores the prompts in windows and prints the perplexity: every token but a
-/// window's first, from those before it. The artifact's program "prompt_logits"
-/// gives the logits of a chunk of rows at once; an artifact without one is
-/// asked for one token at a time, with the same result.
+/// Scores the prompts in windows and prints the perplexity. Every token except
+/// a window's first is scored given the tokens before it in the window. The
+/// artifact's function "prompt_logits" computes the logits of a chunk of rows
+/// at once. Without it one request per token gives the same result.
 Status printPerplexity(Session &session, const RunOptions &options);
 
 } // namespace mtp

@@ -13,7 +13,7 @@
 
 using namespace mtp;
 
-/// Numbers with a comma, blanks or both between them.
+/// Parses numbers separated by a comma, blanks or both.
 static Result<std::vector<int32_t>> parseIds(std::string_view text) {
   std::vector<int32_t> ids;
   std::string_view rest = text;

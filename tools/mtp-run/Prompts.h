@@ -10,15 +10,15 @@
 namespace mtp {
 
 struct Prompt {
-  /// Where it is from: "--prompt", "--prompt-file PATH" or "--ids".
+  /// The source of the prompt: "--prompt", "--prompt-file PATH" or "--ids".
   std::string source;
   std::vector<int32_t> ids;
 };
 
-/// All prompts: those of --prompt, then of --prompt-file, then of --ids.
-/// `tokenizer` may be null when there are only ids. Adds the model's own start
-/// tokens to texts unless options.noStartTokens; a start token that a text
-/// spells out (options.special) is not added a second time.
+/// Returns all prompts, in the order --prompt, --prompt-file, --ids.
+/// `tokenizer` may be null if there are only ids. Adds the model's start tokens
+/// to texts unless options.noStartTokens. A start token that a text spells out
+/// (options.special) is not added again.
 Result<std::vector<Prompt>> readPrompts(const RunOptions &options,
                                         const Model &model,
                                         const Tokenizer *tokenizer);

@@ -24,7 +24,7 @@ static const char *finishName(FinishReason reason) {
   return "unknown";
 }
 
-/// Share of accepted drafts at a position; NaN when none was made.
+/// Returns the share of accepted drafts at a position; NaN without drafts.
 static double rate(const Statistics &s, size_t position) {
   return double(s.accepted[position]) / double(s.drafted[position]);
 }
@@ -200,7 +200,7 @@ static std::string samplingText(const RunReport &report) {
   return text + ", seed " + std::to_string(p.seed) + from + "\n";
 }
 
-/// How many rounds had which k, where there is more than one to choose from.
+/// Returns the number of rounds per k, if k is chosen automatically.
 static std::string roundsText(const Session &session) {
   if (!session.options().automaticK)
     return "";
@@ -213,7 +213,7 @@ static std::string roundsText(const Session &session) {
   return "rounds: " + text + "\n";
 }
 
-/// What became of copies of recurrent states, where there were any.
+/// Returns statistics of copies of recurrent states, if there were any.
 static std::string snapshotsText(const Statistics &s) {
   if (s.snapshots == 0)
     return "";
@@ -232,7 +232,8 @@ std::string mtp::textReport(const Session &session, const RunReport &report) {
   const Statistics &s = session.statistics();
   char line[256];
   std::string text;
-  // The prefix cache may have all of a prompt, and the first token may be all.
+  // The prefix cache may hold the whole prompt, and the prefill may give the
+  // only token.
   std::snprintf(line, sizeof(line), "prefill: %llu tokens (%llu cached)",
                 (unsigned long long)s.prefillTokens,
                 (unsigned long long)s.cachedTokens);
@@ -241,7 +242,7 @@ std::string mtp::textReport(const Session &session, const RunReport &report) {
     std::snprintf(line, sizeof(line), " in %.3f s, %.1f tokens/s\n",
                   s.prefillSeconds, double(s.prefillTokens) / s.prefillSeconds);
   text += s.prefillTokens > 0 ? line : "\n";
-  // Where there is a choice.
+  // Printed only if a library could have been used.
   if (session.promptKernels() != "own kernels")
     text += "prompts: " + session.promptKernels() + "\n";
   text += snapshotsText(s);

@@ -11,45 +11,45 @@
 
 namespace mtp {
 
-/// A round of a sequence: what it drafted, and the tokens that it gave.
+/// A round of a sequence: its drafts and its output tokens.
 struct DraftRound {
   SeenDrafts drafts;
   std::vector<int32_t> tokens;
 };
 
-/// One prompt of a run. Its output and statistics are the session's.
+/// One prompt of a run. Its output and statistics are in the session.
 struct SequenceReport {
   size_t index = 0;
-  /// Where its prompt is from.
+  /// The source of its prompt.
   std::string source;
   SequenceId id = 0;
   size_t promptTokens = 0;
-  /// Of an artifact without a tokenizer: none.
+  /// Empty if the artifact has no tokenizer.
   std::optional<std::string> text;
   Status error;
-  /// What the updates had of the outputs that were asked for.
+  /// The rows of the requested outputs from all updates.
   std::vector<OutputRows> outputs;
-  /// Of a run that asks for them.
+  /// Filled if the run asks for rounds.
   std::vector<DraftRound> rounds;
 };
 
-/// What a run was, beside its session's numbers.
+/// Properties of a run that the session does not have.
 struct RunReport {
   /// The model's name, or else the artifact's.
   std::string model;
   SamplingParams sampling;
-  /// No flag changed what the model's authors recommend.
+  /// True if no flag changed the sampling that the model's authors recommend.
   bool samplingIsModels = false;
-  /// Sequences say what each round drafted.
+  /// True if sequences list the drafts of each round.
   bool hasRounds = false;
   std::vector<SequenceReport> sequences;
 };
 
-/// Everything as one JSON object; README.md lists its keys. Rates are null when
-/// nothing was timed.
+/// Returns everything as one JSON object; README.md lists its keys. Rates are
+/// null if nothing was timed.
 Result<std::string> jsonReport(const Session &session, const RunReport &report);
 
-/// A few lines for people.
+/// Returns a few lines of text.
 std::string textReport(const Session &session, const RunReport &report);
 
 } // namespace mtp

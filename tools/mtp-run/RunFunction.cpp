@@ -22,7 +22,7 @@ parseAll(const std::vector<std::string> &texts, const char *flag) {
   return tensors;
 }
 
-/// As many flags as results, or none.
+/// Checks that a flag is given once per result, or not at all.
 static Status checkCount(const char *flag, size_t got, size_t results) {
   if (got == 0 || got == results)
     return okStatus();
@@ -32,7 +32,8 @@ static Status checkCount(const char *flag, size_t got, size_t results) {
 
 using OutputFiles = std::vector<std::unique_ptr<OutputFile>>;
 
-/// Before anything runs, so that no result is lost to a path.
+/// Opens the output files before the function runs, so that a wrong path loses
+/// no result.
 static Result<OutputFiles> openOutputs(const RunOptions &options) {
   OutputFiles files;
   for (const std::string &path : options.outputs) {

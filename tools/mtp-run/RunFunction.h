@@ -8,7 +8,7 @@
 namespace mtp {
 
 /// Runs options.function, prints or stores its results, and compares them with
-/// what is expected.
+/// the expected ones.
 Status runFunction(Session &session, const RunOptions &options);
 
 } // namespace mtp

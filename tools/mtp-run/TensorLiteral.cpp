@@ -11,7 +11,7 @@
 
 using namespace mtp;
 
-/// No literal makes a tensor of more elements than this.
+/// The largest number of elements of a literal's tensor.
 static constexpr uint64_t kMaxElements = 1 << 26;
 
 static Result<TensorType> parseType(std::string_view text) {
@@ -43,7 +43,7 @@ static Result<TensorType> parseType(std::string_view text) {
 }
 
 namespace {
-/// Reads nested brackets against a shape.
+/// Reads nested brackets and checks them against a shape.
 class Reader {
 public:
   Reader(std::string_view text, Tensor &tensor) : text(text), tensor(tensor) {}
@@ -99,7 +99,7 @@ Status Reader::readDimension(size_t dimension) {
 Status Reader::read() {
   skipBlanks();
   if (!text.empty() && text[0] != '[') {
-    // One value for all.
+    // One value for all elements.
     MTP_RETURN_IF_ERROR(readElement());
     std::vector<uint8_t> one = tensor.bytes;
     tensor.bytes.clear();
@@ -129,7 +129,7 @@ Result<Tensor> mtp::parseTensor(std::string_view text) {
   return tensor;
 }
 
-/// The elements in brackets; `element` says how one is written.
+/// Appends the elements in brackets; `element` formats one.
 template <typename ElementFn>
 static void appendDimension(std::string &out, const Tensor &tensor,
                             size_t dimension, uint64_t &index,

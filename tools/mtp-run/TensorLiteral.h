@@ -11,13 +11,13 @@
 namespace mtp {
 
 /// Reads "2x3xi32=[[1, 2, 3], [4, 5, 6]]", "f32=1.5" (a scalar), "4xf32=0" (one
-/// value for all elements), or "@file.npy". Commas may be blanks.
+/// value for all elements), or "@file.npy". Blanks may replace commas.
 Result<Tensor> parseTensor(std::string_view text);
 
-/// The same notation, e.g. "2x2xf32=[[1, 2], [3, 4]]".
+/// Formats a tensor in this notation, for example "2x2xf32=[[1, 2], [3, 4]]".
 std::string tensorText(const Tensor &tensor);
 
-/// The value alone as nested JSON arrays; what is not finite is null.
+/// Formats the value as nested JSON arrays; NaN and infinities become null.
 std::string tensorJson(const Tensor &tensor);
 
 } // namespace mtp

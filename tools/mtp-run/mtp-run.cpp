@@ -15,8 +15,8 @@
 
 using namespace mtp;
 
-// Flags are in groups by what they are for: a flag of a group that a run has
-// no use for is an error.
+// Flags are grouped by purpose. A flag of a group that the run does not use is
+// an error.
 static constexpr const char *kPrompts = "Prompts";
 static constexpr const char *kGeneration = "Generation";
 static constexpr const char *kChat = "Chat";
@@ -84,7 +84,7 @@ static void addKFlag(CLI::App &app, SessionOptions &s) {
       ->group(kGeneration);
 }
 
-/// How prompts are read while others run.
+/// Adds flags for prefills that run besides other sequences.
 static void addPromptFlags(CLI::App &app, SessionOptions &s) {
   addNumber(app, "--prefill-chunk", s.prefillChunk,
             "Prompt rows at a time (0: the artifact's default)")
@@ -219,7 +219,8 @@ static void addFlags(CLI::App &app, RunOptions &o) {
   addVerifyFlag(app, o.load.checkAllHashes);
 }
 
-/// The flags of `groups` do nothing in a run of this kind.
+/// Fails if a flag of `groups`, which has no effect in this kind of run, is
+/// given.
 static Status refuseGroups(CLI::App &app, const std::string &kind,
                            const std::vector<const char *> &groups) {
   for (const CLI::Option *option : app.get_options())

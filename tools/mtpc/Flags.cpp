@@ -106,9 +106,9 @@ cl::opt<unsigned> runThreads(
              "among as many (default: this machine's processors); the output "
              "stays the same"),
     cl::init(0), cl::cat(category));
-// Its former name.
+// The old name of --run-threads.
 cl::alias workersAlias("workers", cl::aliasopt(runThreads), cl::Hidden);
-// LLVM has a --threads of its own.
+// LLVM has its own --threads.
 cl::opt<unsigned> jobs("jobs",
                        cl::desc("Threads that mtpc itself compiles kernels and "
                                 "packs weights with (default: this machine's "
@@ -141,12 +141,12 @@ cl::opt<bool> omitWeights(
              "place, for mtp-fill to make them elsewhere"),
     cl::cat(category));
 
-/// What the flag says, or else the processors that are ours to use.
+/// Returns the flag's value, or else the number of usable processors.
 unsigned threadsOf(const cl::opt<unsigned> &flag) {
   return flag ? flag : ::mtp::usableProcessors();
 }
 
-/// The value of a flag, if it was given.
+/// Returns the value of a flag if it was given.
 std::optional<std::string_view> given(const cl::opt<std::string> &flag) {
   return flag.getNumOccurrences() ? std::optional(std::string_view(flag))
                                   : std::nullopt;
@@ -156,7 +156,8 @@ mtp::Status wrong(const llvm::Twine &message) {
   return mtp::invalidArgument(message.str());
 }
 
-/// `flag` changes what comes out of `least` and later phases.
+/// Checks that compilation reaches phase `least`, from which on `flag` has an
+/// effect.
 mtp::Status needsPhase(const cl::Option &flag, Phase least, Phase stopAfter,
                        llvm::StringRef name) {
   if (flag.getNumOccurrences() == 0 || stopAfter >= least)
@@ -195,7 +196,7 @@ mtp::Status checkThreads() {
   return mtp::okStatus();
 }
 
-/// Flags of MLIR that change what is printed, and no code.
+/// Returns whether a flag of MLIR only changes printed output, not code.
 bool onlyPrints(const cl::Option &option) {
   static constexpr llvm::StringLiteral prefixes[] = {
       "mlir-timing", "mlir-print", "mlir-disable-threading", "mlir-pass-stat"};
@@ -204,7 +205,8 @@ bool onlyPrints(const cl::Option &option) {
   });
 }
 
-/// The first flag of LLVM or MLIR that may change code; null if there is none.
+/// Returns the first flag of LLVM or MLIR that may change code; null if there
+/// is none.
 const cl::Option *findForeignFlag() {
   for (const auto &[name, option] : cl::getRegisteredOptions())
     if (option->getNumOccurrences() && !isOwnFlag(*option) &&
@@ -213,14 +215,15 @@ const cl::Option *findForeignFlag() {
   return nullptr;
 }
 
-/// The folder that the flag, the variable or the user's settings name.
+/// Reads the cache folder from the flag, the environment or the user's
+/// settings.
 mtp::Status readKernelCache(CacheSettings &cache) {
   cache.bytes = kernelCacheSize << 20;
   if (kernelCacheSize == 0 || kernelCacheSize > (uint64_t(1) << 32))
     return wrong("expected 1 to 2^32 MiB for --kernel-cache-size, got " +
                  llvm::Twine(kernelCacheSize));
   if (const cl::Option *foreign = findForeignFlag()) {
-    // The keys of the cache know nothing of such flags.
+    // Cache keys do not include such flags.
     if (kernelCache.getNumOccurrences() && kernelCache != "off")
       return wrong("expected --kernel-cache=off with --" + foreign->ArgStr +
                    ", which may change code, got '" + kernelCache + "'");
@@ -269,7 +272,8 @@ mtp::Result<Phase> readPhase() {
   return *stopAfter;
 }
 
-/// From the phase exec on a module and its report are one target's.
+/// Checks that a printed module or report is for one target: from the phase
+/// exec on, modules are per target.
 mtp::Status checkOneTarget(const Invocation &invocation) {
   bool showsPlan =
       invocation.report != Report::None ||
@@ -282,7 +286,7 @@ mtp::Status checkOneTarget(const Invocation &invocation) {
                llvm::Twine(invocation.targets.size()));
 }
 
-/// Flags of GPUs would be without effect for other targets alone.
+/// Checks that flags for GPUs are only given with a GPU target.
 mtp::Status checkGpuFlags(llvm::ArrayRef<std::string> names,
                           const Targets &targets) {
   if (llvm::any_of(targets,

@@ -9,22 +9,23 @@
 
 enum class Report { None, Text, Json };
 
-/// Where compiled kernels are kept.
+/// The cache of compiled kernels.
 struct CacheSettings {
-  /// Empty: nowhere.
+  /// Empty: no cache.
   std::string folder;
   uint64_t bytes = 0;
 };
 
-/// What the flags ask for. They are read once: the linker, a library, resets
+/// The values of all flags. They are read once: the linker, a library, resets
 /// all flags of the process when it is called.
 struct Invocation {
   std::string input;
-  /// The artifact, or where to print the module; empty for standard output.
+  /// The artifact, or the file for the printed module; empty for standard
+  /// output.
   std::string output;
   mtp::compiler::Phase stopAfter = mtp::compiler::Phase::Artifact;
   std::string dumpFolder;
-  /// Where names in angle brackets are looked for first; empty for nowhere.
+  /// The folder searched first for names in angle brackets; empty for none.
   std::string drafterLibrary;
   Report report = Report::None;
   mtp::compiler::Targets targets;
@@ -38,17 +39,17 @@ struct Invocation {
   /// Whether times are printed.
   bool timing = false;
 
-  /// Whether the module is printed.
+  /// Returns whether the module is printed.
   bool printsModule() const {
     return stopAfter < mtp::compiler::Phase::Artifact &&
            (!output.empty() || (dumpFolder.empty() && report == Report::None));
   }
 };
 
-/// Whether an option is one of mtpc's own.
+/// Returns whether an option is one of mtpc's own.
 bool isOwnFlag(const llvm::cl::Option &option);
 
-/// Reads the flags after they are parsed; an error names one that is wrong.
+/// Reads the flags after parsing; an error names the wrong flag.
 mtp::Result<Invocation>
 readFlags(const mtp::compiler::TargetRegistry &registry);
 

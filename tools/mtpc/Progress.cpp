@@ -9,7 +9,7 @@
 
 namespace {
 constexpr int kBarWidth = 30;
-/// Back to the first column, and nothing right of the cursor.
+/// Moves to the first column and clears the rest of the line.
 constexpr const char *kClearLine = "\r\033[K";
 } // namespace
 
@@ -22,7 +22,7 @@ void Progress::phase(llvm::StringRef description) {
   }
 }
 
-/// Begins the line anew with a bar.
+/// Redraws the line with a bar.
 void Progress::bar(llvm::StringRef what, uint64_t done, uint64_t total) {
   isShown = true;
   int filled = total ? static_cast<int>(kBarWidth * done / total) : kBarWidth;

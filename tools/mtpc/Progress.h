@@ -6,8 +6,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 
-/// Shows on standard error what the compiler is doing, where that is a
-/// terminal.
+/// Shows the compiler's progress on standard error if it is a terminal.
 class Progress {
 public:
   Progress();
@@ -15,7 +14,7 @@ public:
   void phase(llvm::StringRef description);
   void compiled(uint64_t done, uint64_t total);
   void packed(uint64_t done, uint64_t total);
-  /// Clears the line, for a message or at the end.
+  /// Clears the line, before a message or at the end.
   void finish();
 
 private:

@@ -8,7 +8,7 @@
 using mtp::compiler::KernelSeconds;
 using mtp::compiler::KernelTiming;
 
-/// Kernels that are listed.
+/// The number of listed kernels.
 static constexpr size_t kSlowest = 10;
 /// Columns of a kernel's name.
 static constexpr unsigned kNameWidth = 44;

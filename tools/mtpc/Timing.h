@@ -13,9 +13,9 @@
 /// Collects the times of phases and kernels (--timing).
 class Timing {
 public:
-  /// The phase that is under way ends, and `name` begins.
+  /// Ends the current phase and begins `name`.
   void begin(llvm::StringRef name);
-  /// The last phase ends.
+  /// Ends the last phase.
   void end();
   void kernel(const mtp::compiler::KernelTiming &kernel) {
     kernels.push_back(kernel);

@@ -27,8 +27,8 @@ int fail(const llvm::Twine &message, mtp::ExitCode code = mtp::kFailure) {
   return mtp::toolError("mtpc", message, code);
 }
 
-/// An error of a flag stands at the module; nobody wants to read all of that
-/// without having asked for it.
+/// Disables printing of ops in diagnostics unless a flag asks for it. Errors
+/// about flags are attached to the module, and would print all of it.
 void quietDiagnostics(mlir::MLIRContext &context) {
   const auto &flags = cl::getRegisteredOptions();
   auto printOp = flags.find("mlir-print-op-on-diagnostic");
@@ -36,8 +36,8 @@ void quietDiagnostics(mlir::MLIRContext &context) {
     context.printOpOnDiagnostic(false);
 }
 
-/// Prints what is wrong with a flag or a path, which is no fault of a line of
-/// the module; others may print what is. The progress gives up its line.
+/// Prints errors about a flag or a path, which have no location in the module,
+/// and clears the progress line. Other diagnostics are left to other handlers.
 mlir::LogicalResult reportDiagnostic(mlir::Diagnostic &diagnostic,
                                      Progress &progress) {
   progress.finish();
@@ -83,7 +83,7 @@ private:
   mlir::SourceMgrDiagnosticHandler atSource;
   Progress progress;
   Timing timing;
-  /// Null: kernels are not kept.
+  /// Null: kernels are not cached.
   std::unique_ptr<KernelCache> cache;
   mlir::ScopedDiagnosticHandler handler;
   CompiledParts parts;
@@ -91,7 +91,7 @@ private:
 
 } // namespace
 
-/// The module's file and those that it imports.
+/// Returns the module's file and the files that it imports.
 std::vector<std::string> Run::readFiles() {
   std::vector<std::string> files;
   for (unsigned i = 1; i <= sources.getNumBuffers(); ++i)
@@ -99,7 +99,7 @@ std::vector<std::string> Run::readFiles() {
   return files;
 }
 
-/// Says why the module cannot be printed, before anything is done.
+/// Checks in advance that the module can be printed.
 mlir::LogicalResult Run::checkPrintable(const std::vector<std::string> &files) {
   const std::string &path = invocation.output;
   if (!invocation.printsModule() || path.empty() || path == "-" ||
@@ -116,7 +116,8 @@ static void warnOfCache(llvm::StringRef why) {
                << " (--kernel-cache)\n";
 }
 
-/// A cache that cannot be used costs time, and is no reason to fail.
+/// Opens the kernel cache. An unusable cache only costs time, so it is no
+/// error.
 void Run::openCache() {
   const CacheSettings &settings = invocation.cache;
   if (settings.folder.empty() || invocation.stopAfter < Phase::Codegen)
@@ -189,9 +190,9 @@ mlir::LogicalResult Run::compile(mlir::ModuleOp module) {
   return result;
 }
 
-/// Prints the report and the module, where they are asked for.
+/// Prints the report and the module if they are requested.
 mlir::LogicalResult Run::print(mlir::ModuleOp module) {
-  // There is one target where there is a report.
+  // A report requires a single target.
   parts.hasGraphs = invocation.targets.front()->runsGraphs();
   if (invocation.report != Report::None &&
       failed(printPlanReport(module, parts, invocation.report == Report::Json,

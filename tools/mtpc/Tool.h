@@ -5,7 +5,7 @@
 
 #include "compiler/Target/Target.h"
 
-/// Runs mtpc with these targets; returns what the process does.
+/// Runs mtpc with these targets; returns the exit code.
 int runMtpc(int argc, char **argv,
             const mtp::compiler::TargetRegistry &registry);
 

@@ -7,7 +7,8 @@
 
 namespace mtp::compiler {
 
-/// The fastest algorithm for each product, see runtime/device/cuda/TuneGemms.h.
+/// Returns the fastest algorithm for each product, see
+/// runtime/device/cuda/TuneGemms.h.
 Result<std::vector<LibraryAlgorithm>>
 tuneOnThisMachine(llvm::ArrayRef<LibraryGemm> gemms);
 

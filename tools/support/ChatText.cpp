@@ -8,7 +8,8 @@
 
 using namespace mtp;
 
-/// What an artifact with a template of its own would have said.
+/// Adds the special tokens that an artifact with its own template would
+/// contain.
 static void addTokens(const Tokenizer &tokenizer, ChatSource &source) {
   auto add = [&](const char *name, std::optional<TokenId> id) {
     if (id)

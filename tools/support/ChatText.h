@@ -12,10 +12,10 @@
 
 namespace mtp {
 
-/// The template of `file`, or of the artifact where that is empty; null where
-/// the artifact has none either. A file's template has the artifact's strings
+/// Loads the template of `file`, or of the artifact if `file` is empty; null if
+/// the artifact has none. A file's template uses the artifact's strings
 /// ("bos_token"), or the tokenizer's, which may be null. Fails with the file's
-/// errors and those of ChatTemplate::parse(), behind what was parsed.
+/// errors and those of ChatTemplate::parse().
 Result<std::shared_ptr<const ChatTemplate>>
 loadChatTemplate(const Model &model, const Tokenizer *tokenizer,
                  const std::string &file);

@@ -26,7 +26,7 @@ static int report(const CLI::App &app, const Status &status, int code) {
                        : report(app, std::string(status.message()), code);
 }
 
-/// CLI11's messages as fragments.
+/// Rewords CLI11's messages as fragments.
 static std::string messageOf(const CLI::ParseError &error) {
   std::string text = error.what();
   if (error.get_name() == "ArgumentMismatch") {
@@ -39,12 +39,12 @@ static std::string messageOf(const CLI::ParseError &error) {
   return text;
 }
 
-/// Stack that the first thread runs kernels and regular expressions on. Less
-/// ends in a fault; 96 KiB were too few (2026-11-23).
+/// The stack on which the first thread runs kernels and regular expressions. A
+/// smaller stack overflows: 96 KiB were too few (2026-11-23).
 static constexpr rlim_t kLeastStack = 256 << 10, kUsualStack = 8 << 20;
 
-/// Takes more stack where the limit may be raised, and says so where it is too
-/// low. The first thread's stack grows up to the limit of the moment.
+/// Raises the stack limit if possible, and fails if it is too low. The first
+/// thread's stack grows up to the current limit.
 static Status checkStack() {
   struct rlimit stack;
   if (::getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kUsualStack)
@@ -62,7 +62,7 @@ int mtp::toolMain(CLI::App &app, int argc, char **argv,
                   const std::function<Status()> &check,
                   const std::function<Status()> &run) {
   reserveStandardStreams();
-  // A write beyond the limit of file sizes is an error like a full disk.
+  // A write beyond the file size limit is an error like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   app.set_version_flag("--version", app.get_name() + " " MTP_VERSION);
   try {
@@ -94,7 +94,7 @@ CLI::Option *mtp::addOption(
     CLI::App &app, const std::string &names, const std::string &kind,
     const std::string &text, bool repeats,
     std::function<void(const std::string &, const std::string &)> take) {
-  // The longest name is the one for messages.
+  // Messages use the longest name.
   std::string name;
   for (size_t begin = 0; begin <= names.size();) {
     size_t end = std::min(names.find(',', begin), names.size());
@@ -167,7 +167,7 @@ void mtp::addArtifact(CLI::App &app, std::string &path) {
   app.add_option("artifact", path, "File that mtpc wrote")->required();
 }
 
-/// The number behind "cuda:"; nothing where that is none.
+/// Returns the number after "cuda:"; nothing if there is none.
 static std::optional<uint32_t> gpuOf(std::string_view text) {
   constexpr std::string_view kPrefix = "cuda:";
   uint32_t number = 0;

@@ -1,8 +1,8 @@
 //===- Flags.h - Flags and exit codes of the runtime's tools ----*- C++ -*-===//
 //
 // Needs exceptions: only the source file of a tool that parses its flags
-// includes this header. Numbers are read here, since CLI11 takes "" for 0 and
-// 010 for 8.
+// includes this header. Numbers are parsed here, since CLI11 reads "" as 0 and
+// 010 as 8.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,22 +28,22 @@ namespace mtp {
 /// Exit codes of all tools.
 enum ExitCode { kSuccess = 0, kFailure = 1, kWrongFlags = 2 };
 
-/// A tool's main: takes --help and --version, parses, and ends in one of the
-/// exit codes. `check` says what is wrong with flags that were parsed, before
-/// `run` does the work.
+/// Implements a tool's main: handles --help and --version, parses, and returns
+/// one of the exit codes. `check` validates the parsed flags before `run` does
+/// the work.
 int toolMain(CLI::App &app, int argc, char **argv,
              const std::function<Status()> &check,
              const std::function<Status()> &run);
 
-/// An option whose values go to `take`, which throws CLI::ValidationError. The
-/// option takes one value each time; a word behind the value is the artifact.
-/// Giving the option twice is an error unless `repeats`.
+/// Adds an option whose values go to `take`, which throws CLI::ValidationError.
+/// The option takes one value each time; a word after the value is the
+/// artifact. Giving the option twice is an error unless `repeats`.
 CLI::Option *
 addOption(CLI::App &app, const std::string &names, const std::string &kind,
           const std::string &text, bool repeats,
           std::function<void(const std::string &, const std::string &)> take);
 
-/// The same as an option named so before, in no list.
+/// Adds an old name of an option, which no help lists.
 void addAlias(CLI::App &app, const std::string &name, CLI::Option *option);
 
 [[noreturn]] void throwExpected(const std::string &name,
@@ -69,7 +69,7 @@ T parseNumber(const std::string &name, const std::string &text) {
   return value;
 }
 
-/// T is a number or an optional one.
+/// Adds an option for a number. T is a number or an optional number.
 template <typename T>
 CLI::Option *addNumber(CLI::App &app, const std::string &names, T &value,
                        const std::string &text) {
@@ -82,7 +82,7 @@ CLI::Option *addNumber(CLI::App &app, const std::string &names, T &value,
                    });
 }
 
-/// "1,2,4", and again for more.
+/// Adds an option for lists like "1,2,4", which may be repeated.
 template <typename T>
 CLI::Option *addNumbers(CLI::App &app, const std::string &names,
                         std::vector<T> &values, const std::string &text) {
@@ -102,12 +102,12 @@ CLI::Option *addText(CLI::App &app, const std::string &names,
                      std::string &value, const std::string &kind,
                      const std::string &text);
 
-/// One value each time that it is given.
+/// Adds an option with one value each time that it is given.
 CLI::Option *addTexts(CLI::App &app, const std::string &names,
                       std::vector<std::string> &values, const std::string &kind,
                       const std::string &text);
 
-/// One of a few words.
+/// Adds an option for one of several words.
 template <typename T>
 CLI::Option *addChoice(CLI::App &app, const std::string &names, T &value,
                        const std::vector<std::pair<std::string, T>> &choices,
@@ -127,30 +127,32 @@ CLI::Option *addChoice(CLI::App &app, const std::string &names, T &value,
   return addOption(app, names, words, text, /*repeats=*/false, take);
 }
 
-/// Sets `flag` to `value` when it is given.
+/// Adds a flag that sets `flag` to `value`.
 CLI::Option *addFlag(CLI::App &app, const std::string &names, bool &flag,
                      const std::string &text, bool value = true);
 
-/// The file that the tool works on.
+/// Adds the artifact that the tool works on.
 void addArtifact(CLI::App &app, std::string &path);
 
-/// What runs the model.
+/// Adds the flag for the device that runs the model.
 void addDeviceFlag(CLI::App &app, DeviceKind &device, uint32_t &gpu);
 
-/// On how many processors a model runs, and whether it stays there.
+/// Adds the flags for the number of processors, and for pinning threads to
+/// them.
 void addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin);
 
-/// How a file comes into memory, and whether all of it is compared with its
+/// Add the flags for loading a file into memory, and for checking all of its
 /// hashes.
 void addCopyFlag(CLI::App &app, bool &copy);
 void addVerifyFlag(CLI::App &app, bool &verify);
 
-/// What copies of recurrent states may take, and how far they stand apart;
-/// listed in `group`, or where the tool's other flags are.
+/// Adds the flags for the memory of copies of recurrent states and for the
+/// distance between copies. They are listed in `group`, or with the tool's
+/// other flags.
 void addSnapshotFlags(CLI::App &app, SessionOptions &session,
                       const std::string &group = {});
 
-/// Says once where more threads were asked for than can run.
+/// Warns once if more threads were requested than can run.
 void warnAboutThreads(const std::string &tool, uint32_t threads,
                       uint32_t usable);
 

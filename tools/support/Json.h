@@ -12,11 +12,11 @@
 namespace mtp {
 
 /// Writes one JSON value. Calls must be balanced; keys come before values
-/// inside of objects.
+/// inside objects.
 class JsonWriter {
 public:
   enum class Layout {
-    /// Two spaces an indentation level.
+    /// Two spaces per indentation level.
     Indented,
     OneLine,
   };
@@ -32,7 +32,7 @@ public:
   void value(const char *text) { value(std::string_view(text)); }
   void value(bool truth) { raw(truth ? "true" : "false"); }
   void null() { raw("null"); }
-  /// What is JSON already.
+  /// Writes text that is JSON already.
   void raw(std::string_view text);
   /// NaN and infinities become null.
   void value(double number);
@@ -40,7 +40,7 @@ public:
   void value(T number) {
     raw(std::to_string(number));
   }
-  /// On one line.
+  /// Writes an array on one line.
   template <typename T>
   void value(const std::vector<T> &numbers) {
     std::string text = "[";

@@ -10,11 +10,11 @@
 
 namespace mtp {
 
-/// Says on standard error where the model's rule of acceptance is lossy.
+/// Warns on standard error if the model's acceptance rule is lossy.
 void warnAboutRule(const std::string &tool, const Model &model);
 
-/// Says on standard error where prefixes are to be shared and no copy of what
-/// recurrent layers carry fits, so that none is.
+/// Warns on standard error if prefixes should be shared but no copy of
+/// recurrent states fits, so that no prefix is shared.
 void warnAboutSnapshots(const std::string &tool, const Session &session);
 
 } // namespace mtp

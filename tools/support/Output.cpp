@@ -14,14 +14,14 @@
 using namespace mtp;
 
 void mtp::reserveStandardStreams() {
-  // open() takes the lowest number that is free.
+  // open() takes the lowest free number.
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0 &&
         ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
       return;
 }
 
-/// Zero, or why not all of `text` could be written.
+/// Writes all of `text`; returns zero or the error number.
 static int writeAll(int descriptor, std::string_view text) {
   while (!text.empty()) {
     ssize_t written = ::write(descriptor, text.data(), text.size());
@@ -47,7 +47,8 @@ Status OutputFile::failure(int error) const {
       strCat("cannot write '", path, "': ", std::strerror(error)));
 }
 
-/// The file behind links; `path` itself where there is none yet.
+/// Resolves links of `path`; returns `path` itself if the file does not exist
+/// yet.
 static std::string resolved(const std::string &path) {
   char *real = ::realpath(path.c_str(), nullptr);
   std::string target = real ? real : path;
@@ -63,7 +64,7 @@ int OutputFile::openTemporary() {
   isUnnamed = descriptor >= 0;
   if (isUnnamed || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
     return isUnnamed ? 0 : errno;
-  // A file system without unnamed files: who is killed leaves one.
+  // Without unnamed files, a killed process leaves the temporary file behind.
   std::string name = path + ".XXXXXX";
   descriptor = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0)

@@ -11,25 +11,26 @@
 
 namespace mtp {
 
-/// Gives standard streams that are closed to files that cannot be used, before
-/// a file of the tool's own takes their number.
+/// Opens closed standard streams on /dev/null in unusable modes, so that no
+/// file of the tool gets their numbers.
 void reserveStandardStreams();
 
-/// Writes all of `text` to standard output, past any buffer, so that success
-/// means that it is out. `what` names what an error loses: "the text".
+/// Writes all of `text` to standard output without buffering, so that success
+/// means that it is written. `what` names the lost output in an error: "the
+/// text".
 Status writeStandardOutput(std::string_view text, std::string_view what);
 
-/// A file that is whole or not there: written without a name, so that nothing
-/// is left where the process is killed, or under another one where the file
-/// system has no such files, and renamed to `path`. A device or a pipe is
-/// written in place.
+/// A file that is written completely or not at all. It is written without a
+/// name, so that a killed process leaves no file, and then renamed to `path`.
+/// If the file system has no unnamed files, it is written under a temporary
+/// name. A device or a pipe is written in place.
 class OutputFile {
 public:
   /// Opens the file before there is anything to write, so that an error comes
   /// early. Refuses to replace `input`, the file that the tool reads.
   static Result<std::unique_ptr<OutputFile>> create(const std::string &path,
                                                     const std::string &input);
-  /// Without commit() nothing is left of it.
+  /// Removes the file unless commit() was called.
   ~OutputFile();
 
   /// Writes `text` as the whole file.
@@ -38,13 +39,13 @@ public:
 private:
   OutputFile(std::string path) : path(std::move(path)) {}
   Status failure(int error) const;
-  /// Makes the file that is written before it is renamed, and gives it a name.
-  /// Zero, or why not.
+  /// Make the file that is written before it is renamed, and give it a name.
+  /// Return zero or the error number.
   int openTemporary();
   int nameTemporary();
 
   std::string path;
-  /// Empty where the file is written in place, and while it has no name.
+  /// Empty if the file is written in place, and while it has no name.
   std::string temporary;
   bool isUnnamed = false;
   int descriptor = -1;

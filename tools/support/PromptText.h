@@ -12,20 +12,22 @@
 
 namespace mtp {
 
-/// The artifact's tokenizer; null when it has none. The model must outlive it.
+/// Returns the artifact's tokenizer; null if it has none. The model must
+/// outlive it.
 Result<std::unique_ptr<Tokenizer>> loadTokenizer(const Model &model);
 
 struct PromptTextOptions {
-  /// Add the model's own start tokens.
+  /// Add the model's start tokens.
   bool addsStart = true;
-  /// Take the strings of special tokens for the tokens. A start token that is
-  /// spelled out is then not added a second time.
+  /// Parse the strings of special tokens as tokens. A start token that is
+  /// spelled out is then not added again.
   bool special = false;
-  /// As EncodeOptions::cancelled.
+  /// Like EncodeOptions::cancelled.
   const std::atomic<bool> *cancelled = nullptr;
 };
 
-/// The ids of a text, as a prompt of the model. The errors are the tokenizer's.
+/// Returns the ids of a text, as a prompt of the model. The errors are the
+/// tokenizer's.
 Result<std::vector<int32_t>> promptIds(std::string_view text,
                                        const PromptTextOptions &options,
                                        const GenerationInfo &generation,

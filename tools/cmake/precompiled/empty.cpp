@@ -1,1 +1,1 @@
-// CMake precompiles a header for a target, and a target has a source.
+// CMake precompiles a header for a target, and a target needs a source.

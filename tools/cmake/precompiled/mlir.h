@@ -1,4 +1,4 @@
-// Headers of MLIR that the dialects, the passes and the compiler include most,
+// The MLIR headers that the dialects, the passes and the compiler include most,
 // and the headers of both dialects, which are 50,000 generated lines.
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/MTP/IR/MTPOps.h"

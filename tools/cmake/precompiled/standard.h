@@ -1,4 +1,4 @@
-// What the files of the runtime, the readers and the tools include most.
+// The headers that the runtime, the readers and the tools include most.
 #include "runtime/schema/mtp_artifact_generated.h"
 
 #include <algorithm>

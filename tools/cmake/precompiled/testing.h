@@ -1,4 +1,4 @@
-// What unit tests include most.
+// The headers that unit tests include most.
 #include "tools/cmake/precompiled/standard.h"
 
 #include <gtest/gtest.h>
