@@ -10,8 +10,9 @@ using namespace mtp::bench;
 
 namespace {
 
-/// A point whose round takes `context` + 10 * `batch` + `k` seconds, half of
-/// them for the target, and at least `batch` seconds, nothing of them drafts.
+/// Returns a point whose round takes `context` + 10 * `batch` + `k` seconds.
+/// Half of them are the target's. The target's limit is `batch` seconds, and
+/// the limit of the drafts is `k` seconds.
 Point pointAt(uint32_t batch, uint32_t k, uint32_t context) {
   Point point;
   point.batch = batch;
@@ -46,7 +47,7 @@ Options optionsOf(std::vector<uint32_t> batches, std::vector<uint32_t> contexts,
   return options;
 }
 
-/// Each line as "name: at=seconds/limit ..".
+/// Formats each line as "name: at=seconds/limit ..".
 std::vector<std::string> wordsOf(const Growth &growth) {
   std::vector<std::string> words;
   for (const GrowthLine &line : growth.lines) {
@@ -66,8 +67,8 @@ using Words = std::vector<std::string>;
 } // namespace
 
 TEST(Growth, WithContextHasStepsAndTheMostDrafts) {
-  // Asked for in any order and twice; other batches are left out. Of k = 3
-  // there is one context alone, as rows are measured.
+  // The values are given unordered and twice; other batches are left out. k = 3
+  // has one context only, as in a measurement of rows.
   Results results =
       resultsOf({pointAt(2, 0, 500), pointAt(2, 0, 50), pointAt(1, 0, 50),
                  pointAt(1, 0, 500), pointAt(2, 1, 50), pointAt(2, 1, 500),
@@ -80,7 +81,7 @@ TEST(Growth, WithContextHasStepsAndTheMostDrafts) {
 }
 
 TEST(Growth, WithBatchHasStepsAndEveryK) {
-  // Batch 8 is there for its rows; nobody asked how a round grows to it.
+  // Batch 8 is only there for its rows, and was not asked for.
   Results results =
       resultsOf({pointAt(4, 0, 50), pointAt(1, 0, 50), pointAt(1, 0, 500),
                  pointAt(8, 0, 50), pointAt(1, 1, 50), pointAt(4, 1, 50),
@@ -116,7 +117,7 @@ TEST(Chart, ScalesFromEndToEnd) {
   EXPECT_EQ(scale(64), 100);
   EXPECT_EQ(scale(4096), 500);
   EXPECT_EQ(scale(2080), 300);
-  // Upwards on a canvas whose origin is above.
+  // Upwards on a canvas whose origin is at the top.
   EXPECT_EQ((Scale{0, 10, 200, 0}(2.5)), 150);
 }
 
@@ -135,7 +136,8 @@ TEST(Chart, LabelsDoNotTouch) {
   std::vector<double> widths(5, 20);
   EXPECT_EQ(labelsThatFit({0, 100, 200, 300, 400}, widths),
             (std::vector<size_t>{0, 1, 2, 3, 4}));
-  // The second is at the first, the fourth at the last, which always stays.
+  // The second label overlaps the first, and the fourth the last, which always
+  // stays.
   EXPECT_EQ(labelsThatFit({0, 20, 50, 90, 110}, widths),
             (std::vector<size_t>{0, 2, 4}));
   EXPECT_EQ(labelsThatFit({0, 10}, {20, 20}), (std::vector<size_t>{0, 1}));
@@ -155,7 +157,7 @@ TEST(Chart, DrawsEachLineWithItsLimit) {
                            ">axis<", ">ms<", ">Title<", ">1<", ">2<", ">4<",
                            "<title>two at 2: 5e+03 ms, 40 % of limit</title>"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
-  // Nothing to draw takes no room.
+  // An empty chart takes no room.
   Svg empty(760);
   EXPECT_EQ(drawChart(empty, Growth{"Title", "axis", {}}, 100, 700, 50), 50);
   EXPECT_EQ(empty.finish(400).find("Title"), std::string::npos);

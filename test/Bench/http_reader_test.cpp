@@ -16,7 +16,7 @@ struct Reply {
 };
 } // namespace
 
-/// A reply that comes in pieces of so many bytes.
+/// Reads a reply in pieces of `piece` bytes.
 static Reply readIn(size_t piece, std::string_view bytes) {
   Reply reply;
   for (; !bytes.empty() && reply.status.isOk();
@@ -56,7 +56,7 @@ TEST(HttpReader, ABodyWithoutLengthEndsWithTheConnection) {
   EXPECT_TRUE(reply.reader.isComplete());
   EXPECT_FALSE(reply.reader.keepsAlive());
   EXPECT_EQ(reply.body, "all of it");
-  // Another one that ends early is not whole.
+  // A reply that ends early is not complete.
   reply = readIn(4, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
   EXPECT_FALSE(reply.reader.takeEnd().isOk());
 }
@@ -75,7 +75,7 @@ TEST(HttpReader, WhatIsNoReplyIsAnError) {
   EXPECT_FALSE(readIn(1000, std::string(100000, 'a')).status.isOk());
 }
 
-/// The events of a body in pieces of so many bytes.
+/// Returns the events of a body read in pieces of `piece` bytes.
 static std::vector<StreamEvent> eventsIn(size_t piece, std::string_view body) {
   EventReader reader;
   std::vector<StreamEvent> events;
@@ -98,12 +98,12 @@ TEST(EventReader, WhatServersSendIsTold) {
       // A completion with ids, as mtp-serve and vLLM send it.
       "data: {\"choices\": [{\"text\": \"\", \"token_ids\": [5, 6, 7]}], "
       "\"usage\": null}\n\n"
-      // A chat, whose first event has a role alone; carriage returns.
+      // A chat whose first event has only a role; carriage returns.
       ": a comment\r\ndata: {\"choices\":[{\"delta\":{\"role\":\"assistant\","
       "\"content\":null}}]}\r\n\r\n"
       "data:{\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"
       "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"y\"}}]}\n\n"
-      // The last of llama.cpp's server.
+      // The last event of llama.cpp's server.
       "data: {\"choices\":[],\"usage\":{\"completion_tokens\":7,"
       "\"prompt_tokens\":3,\"total_tokens\":10,\"prompt_tokens_details\":"
       "{\"cached_tokens\":2}},\"timings\":{\"prompt_n\":1}}\n\n"

@@ -45,7 +45,7 @@ TEST(LoadPlan, Ranges) {
     EXPECT_FALSE(parseRange("--f", wrong)) << wrong;
 }
 
-/// The object of a body, and how long its prompt is.
+/// Parses a body as JSON.
 static simdjson::dom::element parse(simdjson::dom::parser &parser,
                                     const std::string &text) {
   simdjson::dom::element root;
@@ -70,7 +70,7 @@ TEST(LoadPlan, BodiesFollowFromTheSeedAndStayInTheirRanges) {
   std::vector<uint64_t> outputs;
   simdjson::dom::parser parser;
   for (uint32_t i = 0; i < 200; ++i) {
-    // Whatever was asked for before.
+    // Independent of earlier calls.
     EXPECT_EQ(plan.body(i), same.body(i));
     std::string text = plan.body(i);
     simdjson::dom::element root = parse(parser, text);
@@ -101,7 +101,7 @@ TEST(LoadPlan, FieldsAndTextsGoIntoBodies) {
   options.model = "m";
   for (const char *field : {"k=2", "mode=fast", "x=[1, {}]"})
     ASSERT_TRUE(readField(field, options).isOk());
-  // A number beyond 64 bits is sent as it is written.
+  // A number beyond 64 bits is sent unchanged.
   TrafficOptions huge;
   ASSERT_TRUE(readField("y=[18446744073709551616]", huge).isOk());
   EXPECT_EQ(huge.fields.front().second, "[18446744073709551616]");

@@ -86,7 +86,7 @@ TEST(Results, TheTargetIsWhatAPlainStepConsistsOf) {
 
 TEST(Reports, ATraceHasEveryCommandOnEveryWorker) {
   std::string trace = traceReport(makePoint());
-  // Two workers of four commands; the second waits after each.
+  // Two workers run four commands; the second waits after each.
   EXPECT_EQ(count(trace, "\"ph\": \"X\""), 12u);
   EXPECT_EQ(count(trace, "\"name\": \"wait\""), 4u);
   EXPECT_NE(trace.find("\"ts\": 0.100, \"dur\": 0.050"), std::string::npos);
@@ -127,7 +127,8 @@ TEST(Reports, APictureSaysWhatWasMeasuredWhere) {
                            "A processor (AVX-512, bf16), 64 processors",
                            "2 threads", "2026-11-23"})
     EXPECT_NE(svg.find(fact), std::string::npos) << fact;
-  // No text is wider than its place, in fonts of up to 6.6 pixels a character.
+  // No text is wider than its space, in fonts of up to 6.6 pixels per
+  // character.
   std::regex text("<text x=\"([0-9.]+)\"[^>]*>([^<]*)<");
   for (std::sregex_iterator it(svg.begin(), svg.end(), text), end; it != end;
        ++it) {

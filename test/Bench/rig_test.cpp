@@ -32,7 +32,7 @@ std::vector<int32_t> generate(Rig &rig, uint32_t slots, uint32_t k,
   return tokens;
 }
 
-/// The words of a state, out of saved ones.
+/// Returns the words of a state from saved states.
 std::vector<int32_t> words(Rig &rig, std::string_view name) {
   std::vector<uint8_t> saved = rig.saveStates();
   size_t at = 0;
@@ -64,7 +64,7 @@ TEST(Rig, GeneratesWhatASessionDoes) {
     std::vector<int32_t> rest = generate(*rig, 2, k, 19);
     tokens.insert(tokens.end(), rest.begin(), rest.end());
     EXPECT_EQ(tokens, expected) << "k = " << k;
-    // Back at the prompt's end, the same again.
+    // From the prompt's end again, the output is equal.
     rig->restoreStates(start);
     EXPECT_EQ(generate(*rig, 2, k, 19), rest);
   }
@@ -75,7 +75,7 @@ TEST(Rig, RepeatsTokens) {
   rig->repeatTokens(7);
   rig->activate(2);
   rig->place(1, /*context=*/40, /*accepted=*/2);
-  // The anchor, the last of those that the round put out, is at position 39.
+  // The anchor, the last token of the round's output, is at position 39.
   std::vector<int32_t> window = words(*rig, "window");
   size_t row = rig->model().envelope()->maxK + 1;
   for (size_t i = 0; i < 3; ++i)
@@ -92,7 +92,7 @@ TEST(Rig, PlacesASlotBehindARound) {
     EXPECT_GE(token, 0);
     EXPECT_LT(uint32_t(token), rig->model().envelope()->vocab);
   }
-  // A round goes on from there, and the next one is placed there again.
+  // A round runs from there, and the slots are placed there again.
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (uint32_t slot = 0; slot < 3; ++slot)
       rig->place(slot, 40, repeat);
@@ -167,7 +167,7 @@ TEST(Rig, TheFastestIsOneRunOfEachTurn) {
       EXPECT_EQ(point.targetSeconds.size(), 2u);
       EXPECT_EQ(point.sample.commands(), point.commands.size());
     }
-    // A prompt runs again in its turns only for the fastest.
+    // Only the fastest estimate repeats a prompt within a turn.
     ASSERT_TRUE(measurePrefills(*rig, options, results).isOk());
     for (const PrefillResult &prefill : results.prefills) {
       EXPECT_EQ(prefill.rounds, estimate == Estimate::Fastest ? 12u : 2u);
@@ -191,7 +191,7 @@ TEST(Rig, RAtTheLimitIsThatOfTheLimits) {
     point.k = k;
     point.context = 64;
     point.seconds = {2.0 + k};
-    // The target takes 4 seconds at least, each draft one.
+    // The target takes at least 4 seconds, each draft one.
     point.commands.resize(2);
     point.commands[0].work.weightBytes = 40;
     point.commands[1].work.ops = k;
@@ -208,21 +208,21 @@ TEST(Options, ATurnGoesOnUntilItHasToldSomething) {
   auto goesOn = [&](std::vector<double> runs, std::vector<double> before = {}) {
     return needsAnotherRun(options, runs, before);
   };
-  // A tenth of a second, of a few runs at least and of not too many.
+  // A turn lasts a tenth of a second, with lower and upper limits on the runs.
   EXPECT_TRUE(goesOn({}));
   EXPECT_TRUE(goesOn({1, 1}));
   EXPECT_FALSE(goesOn({1, 2, 3}));
   EXPECT_TRUE(goesOn({0.03, 0.03, 0.03}));
   EXPECT_TRUE(goesOn(std::vector<double>(199, 1e-6)));
   EXPECT_FALSE(goesOn(std::vector<double>(200, 1e-6)));
-  // The fastest has to come again, but not for ever.
+  // The fastest run must come again, but within a limit.
   options.estimate = Estimate::Fastest;
   EXPECT_FALSE(goesOn({0.05, 0.05, 0.05}));
   EXPECT_TRUE(goesOn({0.05, 0.06, 0.07}));
   EXPECT_FALSE(goesOn({0.5, 1, 1.5}));
   EXPECT_TRUE(goesOn(std::vector<double>(300, 1e-6)));
   EXPECT_FALSE(goesOn(std::vector<double>(2000, 1e-6)));
-  // What earlier turns had counts, too.
+  // Runs of earlier turns count, too.
   EXPECT_FALSE(goesOn({0.06, 0.07, 0.08}, {0.05, 0.05, 0.05}));
   EXPECT_TRUE(goesOn({0.04, 0.07, 0.08}, {0.05, 0.05, 0.05}));
   options.rounds = 2;

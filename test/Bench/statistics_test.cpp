@@ -33,7 +33,7 @@ TEST(Statistics, TheFastestHasComeAgainWhereThreeAgree) {
   EXPECT_TRUE(hasComeAgain({1, 1, 1}));
   EXPECT_TRUE(hasComeAgain({9, 1.019, 5, 1, 1.01}));
   EXPECT_FALSE(hasComeAgain({9, 1.021, 5, 1, 1.01}));
-  // That slow ones agree says nothing.
+  // Agreement of slow runs proves nothing.
   EXPECT_FALSE(hasComeAgain({1, 2, 2, 2}));
 }
 
@@ -53,7 +53,7 @@ TEST(Statistics, TokensOfARound) {
   EXPECT_EQ(acceptanceLength(rates, 0), 1);
   EXPECT_EQ(acceptanceLength(rates, 2), 2.25);
   EXPECT_EQ(acceptanceLength(rates, 3), 2.5);
-  // Drafts that nothing was said of are not accepted.
+  // Drafts without a rate are not accepted.
   EXPECT_EQ(acceptanceLength(rates, 9), 2.5);
 }
 
@@ -116,7 +116,7 @@ TEST(Statistics, KnowsAMachineThatIsNotSteady) {
   MachineRates slower = steady(100);
   slower.upper.ops[1] = slower.middle.ops[1] = 15;
   EXPECT_TRUE(isNoisy({steady(100), slower}, Estimate::Median));
-  // The same all the time, but shared: most tries were far from the best.
+  // The rates are steady but shared: most tries were far from the best.
   MachineRates shared = steady(100);
   shared.middle.bytes = 60;
   EXPECT_TRUE(isNoisy({shared, shared, shared}, Estimate::Median));
@@ -138,7 +138,7 @@ TEST(Statistics, OneRunStandsForATurn) {
   EXPECT_STREQ(nameOf(Estimate::Fastest), "fastest");
 }
 
-/// Most tries were far from the fastest.
+/// Returns rates of which most tries were far from the fastest.
 static MachineRates stolen(double fastest) {
   MachineRates rates = steady(10);
   rates.middle.bytes = 5;
@@ -153,7 +153,7 @@ TEST(Statistics, TheFastestRunIsHeldAgainstTheFastestTries) {
   EXPECT_EQ(ratesOf(measured, Estimate::Median).bytes, 10);
   EXPECT_EQ(measured[1].best(Estimate::Fastest).bytes, 96);
   EXPECT_EQ(measured[1].best(Estimate::Median).bytes, 10);
-  // That tries are slow in the median, or in one turn, does not tell.
+  // Slow tries in the median, or in one turn, do not matter.
   EXPECT_TRUE(isNoisy(measured, Estimate::Median));
   EXPECT_FALSE(isNoisy(measured, Estimate::Fastest));
   // But the fastest must come again.

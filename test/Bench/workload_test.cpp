@@ -85,10 +85,10 @@ TEST_F(Workload, ReadsConfigurationsWithAttributesInThem) {
   EXPECT_EQ(configText(config, "note"), "a, n = 9 <");
   EXPECT_EQ(configText(config, "prologue"), "norm");
   EXPECT_EQ(configText(config, "k"), "");
-  // What an attribute in it holds is not the kernel's.
+  // Keys inside an attribute are not the kernel's.
   EXPECT_EQ(configInt(config, "group"), 0);
   EXPECT_EQ(configInt(config, "x"), 0);
-  // The same without the names that a printer may leave out, and with them.
+  // Without the names that a printer may leave out, and with them.
   EXPECT_EQ(configText("<format = <bf16>>", "format"), "bf16");
   EXPECT_EQ(
       configText("k = 1, format = #exec.format<int8, group = 32>", "format"),
@@ -149,7 +149,7 @@ TEST_F(Workload, ATableIsReadByRows) {
 }
 
 TEST_F(Workload, ATableOfIntegersIsReadByRows) {
-  // A scale and two words of integers a row.
+  // A scale and two words of integers per row.
   add("embed",
       "{dtype = \"int4\", group = 32 : i64, vocab = 50 : i64, width = 10 : "
       "i64}",
@@ -166,7 +166,7 @@ TEST_F(Workload, ExpertsAreReadAsTheyAreChosen) {
   add("moe_route", "{experts = 8 : i64, top_k = 2 : i64}", 2, {weight(1, 32)});
   EXPECT_EQ(work(0).weightBytes, 350);
   EXPECT_EQ(work(0).ops, 2 * 2 * 2 * 10 * 8);
-  // A router's bias is no stack.
+  // A router's bias is not a stack.
   EXPECT_EQ(work(1).weightBytes, 32);
   EXPECT_TRUE(hasExperts(plan, all));
 }

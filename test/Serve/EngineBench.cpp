@@ -3,9 +3,10 @@
 //   mtp_engine_bench ARTIFACT [SLOTS [K]]
 //
 // Prints the processor time of the engine's thread between two reports, without
-// that of programs: taking commands, scheduling, pages, drafts, updates, the
-// report. As many sequences run as there are slots, and for each that ends
-// another comes, so that steps admit, prefill and end as a server's do.
+// the time of programs: taking commands, scheduling, pages, drafts, updates,
+// the report. All slots are in use, and each ended sequence is replaced by
+// another, so that steps admit, prefill and end sequences as a server's steps
+// do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,7 @@ static double threadSeconds() { return secondsOf(CLOCK_THREAD_CPUTIME_ID); }
 
 namespace {
 
-/// Counts the time of the thread that is spent in programs.
+/// Counts the thread's time in programs.
 class CountedExecutable : public ForwardingExecutable {
 public:
   CountedExecutable(std::unique_ptr<Executable> inner, double &seconds)
@@ -60,7 +61,7 @@ private:
   double &seconds;
 };
 
-/// Keeps an engine busy, and notes what each of its steps took.
+/// Keeps an engine busy, and records the duration of each step.
 class Bench {
 public:
   Bench(std::unique_ptr<Session> session, uint32_t vocab, uint32_t maxContext)
@@ -84,7 +85,7 @@ public:
 private:
   void submit() {
     Request request;
-    // Lengths and tokens that differ, the same in each run.
+    // Lengths and tokens vary, and are equal in each run.
     uint64_t number = next++;
     uint32_t length = 8 + uint32_t(number * 7 % 25);
     for (uint32_t t = 0; t < length; ++t)
@@ -97,7 +98,7 @@ private:
     engine->submit(number, std::move(request));
   }
 
-  /// On the engine's thread.
+  /// Called on the engine's thread.
   void take(const EngineReport &report) {
     double now = threadSeconds();
     if (++steps > kWarmUp && times.size() < kSteps)
@@ -108,7 +109,7 @@ private:
         submit();
     if (isOver && !std::exchange(said, true))
       done.set_value();
-    // What this took is the bench's.
+    // The bench's own time does not count.
     last = threadSeconds();
     counted = programs;
   }

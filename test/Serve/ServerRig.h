@@ -15,7 +15,7 @@
 
 namespace mtp::test {
 
-/// A server with a thread of its own.
+/// A server with its own thread.
 class Running {
 public:
   using MakeSession = std::function<Result<std::unique_ptr<Session>>()>;
@@ -39,7 +39,7 @@ public:
     server->stop();
     return await();
   }
-  /// Until it ends by itself.
+  /// Waits until the server ends by itself.
   Status await() {
     if (thread.joinable())
       thread.join();
@@ -52,10 +52,10 @@ public:
   std::thread thread;
 };
 
-/// A client that says and reads bytes.
+/// A client that sends and reads bytes.
 class Client {
 public:
-  /// `buffer`: bytes that the kernel keeps for it; 0: what it likes.
+  /// `buffer`: size of the kernel's receive buffer; 0: the default.
   explicit Client(const Running &running, int buffer = 0)
       : socket(::socket(AF_INET, SOCK_STREAM, 0)) {
     if (buffer > 0)
@@ -73,7 +73,7 @@ public:
     EXPECT_EQ(::send(socket, text.data(), text.size(), MSG_NOSIGNAL),
               ssize_t(text.size()));
   }
-  /// False where the server has closed the connection.
+  /// Returns false if the server has closed the connection.
   bool trySay(const std::string &text) {
     return ::send(socket, text.data(), text.size(), MSG_NOSIGNAL) ==
            ssize_t(text.size());
@@ -83,14 +83,14 @@ public:
         "Content-Type: application/json\r\nContent-Length: " +
         std::to_string(body.size()) + "\r\n\r\n" + body);
   }
-  /// At most so many bytes; nothing where all have come.
+  /// Reads at most `most` bytes; returns an empty string at the end.
   std::string readSome(size_t most) {
     std::string text(most, '\0');
     text.resize(
         size_t(std::max<ssize_t>(::recv(socket, text.data(), most, 0), 0)));
     return text;
   }
-  /// Until `end` has come, or all.
+  /// Reads until `end` has arrived, or to the end.
   std::string read(const std::string &end = "") {
     std::string text;
     char block[4096];
@@ -124,7 +124,7 @@ inline std::string metricsOf(const Running &running) {
   return client.read();
 }
 
-/// Until the metrics have a line.
+/// Waits until the metrics contain a line.
 inline bool awaitMetric(const Running &running, const char *line) {
   for (int turn = 0; turn < 3000; ++turn) {
     if (contains(metricsOf(running), line))

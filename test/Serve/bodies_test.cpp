@@ -8,7 +8,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// The header of a completion, with more fields in it.
+/// Returns the header of a completion with additional fields.
 std::string header(const std::string &fields, const char *path = "completions",
                    const char *version = "1.1") {
   return "POST /v1/" + std::string(path) + " HTTP/" + version +
@@ -20,7 +20,7 @@ std::string sized(size_t bytes) {
   return header("Content-Length: " + std::to_string(bytes));
 }
 
-/// What a client is answered that says no more, until the server closes.
+/// Returns the answer to a client that sends no more, until the server closes.
 std::string answerTo(const Running &running, const std::string &text) {
   Client client(running);
   client.say(text);
@@ -35,7 +35,7 @@ TEST(Bodies, AreNotReadWithoutAKey) {
   ServerOptions options;
   options.keys = {"key"};
   Running running(open(), options);
-  // Of the body nothing comes: an answer is one to the header.
+  // No body is sent, so an answer is to the header.
   EXPECT_TRUE(contains(answerTo(running, sized(1000)), "HTTP/1.1 401 "));
   std::string asks = header("Content-Length: 1000\r\nExpect: 100-continue");
   std::string answer = answerTo(running, asks);
@@ -76,8 +76,8 @@ TEST(Bodies, WhatTheHeaderSaysIsNotATrailers) {
   EXPECT_TRUE(contains(answer, "HTTP/1.1 401 ")) << answer;
 }
 
-// RFC 9112, 6.3: what follows such a header has no certain length, so that a
-// proxy and a server may take different bytes for the next request.
+// RFC 9112, 6.3: the length after such a header is ambiguous, so a proxy and a
+// server may disagree where the next request begins.
 TEST(Bodies, OfNoCertainLengthEndTheConnection) {
   Running running(open());
   std::string next = "GET /version HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -100,7 +100,7 @@ TEST(Bodies, OfNoCertainLengthEndTheConnection) {
       running,
       header("Transfer-Encoding: chunked", "completions", "1.0") + next);
   EXPECT_TRUE(contains(answer, " 400 ")) << answer;
-  // Chunks are chunks in any letters.
+  // The name of the chunked encoding is case-insensitive.
   answer = answerTo(
       running, header("Transfer-Encoding: \tChunked \r\nConnection: close") +
                    "20\r\n" + kBody + "\r\n0\r\n\r\n");
@@ -113,19 +113,19 @@ TEST(Bodies, AreRefusedWhereAllTakeTooMuch) {
   Running running(open(), options);
   Client first(running), second(running);
   first.say(sized(9000));
-  // Until the first one is known to be there.
+  // Wait until the server has the first body.
   ASSERT_TRUE(awaitMetric(
       running, "mtp:request_body_bytes{model_name=\"fake\"} 9000\n"));
   second.say(sized(2000));
   std::string refused = second.read();
   EXPECT_TRUE(contains(refused, "HTTP/1.1 503 ")) << refused;
   EXPECT_TRUE(contains(refused, "Retry-After: ")) << refused;
-  // Chunks say how many they are as they come.
+  // A chunked body states its size only as it arrives.
   Client chunks(running);
   chunks.say(header("Transfer-Encoding: chunked") + "800\r\n" +
              std::string(0x800, ' '));
   EXPECT_TRUE(contains(chunks.read(), "HTTP/1.1 503 "));
-  // A small one has room, and what was given up is free again.
+  // A small body has room, and released bytes can be used again.
   EXPECT_TRUE(contains(answerTo(running, header("Connection: close\r\n"
                                                 "Content-Length: 32") +
                                              kBody),
@@ -152,7 +152,8 @@ TEST(Bodies, OfOneKeyTakeHalfAtMost) {
                   "\r\nAuthorization: Bearer " + key);
   };
   Client first(running), more(running), other(running);
-  // Both are on the one I/O thread, in this order, once the first is asked on.
+  // The one I/O thread handles both, in this order, once the first gets "100
+  // Continue".
   first.say(header("Expect: 100-continue\r\nContent-Length: 4000\r\n"
                    "Authorization: Bearer first"));
   EXPECT_TRUE(contains(first.read("\r\n\r\n"), "100 Continue"));
@@ -170,7 +171,7 @@ TEST(Bodies, ThatComeSlowlyAreNotWaitedFor) {
   Running running(open(), options);
   Client slow(running);
   slow.say(sized(1000000));
-  // A byte now and then does not make it last.
+  // A byte now and then does not extend the time limit.
   while (slow.trySay(" "))
     ::usleep(20000);
   EXPECT_TRUE(

@@ -9,7 +9,7 @@ using namespace mtp::test;
 
 namespace {
 
-// Ids of bytes are the bytes; these are special tokens.
+// Ids below 256 are bytes; these are special tokens.
 constexpr int32_t kEnd = 263, kStart = 265, kChannel = 266, kMessage = 267,
                   kTag = 268;
 
@@ -41,7 +41,7 @@ ChoiceOptions optionsOf(ReasoningFormat reasoning,
 
 using Ids = std::vector<int32_t>;
 
-/// Bytes and special tokens.
+/// Appends bytes and special tokens.
 void append(Ids &) {}
 template <typename... Rest>
 void append(Ids &ids, std::string_view text, Rest... rest);
@@ -63,8 +63,8 @@ Ids tokens(Parts... parts) {
   return ids;
 }
 
-/// "reasoning | content" and why it ended, which must not depend on how many
-/// tokens come together.
+/// Returns "reasoning | content" and the finish reason, which must not depend
+/// on how the tokens are grouped.
 std::string answer(const ChoiceOptions &options, const Ids &ids) {
   std::string first;
   for (size_t pieces = 1; pieces <= ids.size(); ++pieces) {
@@ -86,7 +86,7 @@ std::string answer(const ChoiceOptions &options, const Ids &ids) {
 
 } // namespace
 
-// Headers are no text: who asks for a stop at "final" means the answer's.
+// Headers are not text: a stop at "final" refers to the answer's text.
 TEST(Choice, StopStringsDoNotSeeHeaders) {
   Ids ids = tokens(kChannel, "analysis", kMessage, "we", kEnd, kStart,
                    "assistant", kChannel, "final", kMessage, "a final b");
@@ -95,7 +95,7 @@ TEST(Choice, StopStringsDoNotSeeHeaders) {
             "we | a  (stop)");
   EXPECT_EQ(answer(optionsOf(ReasoningFormat::Harmony, {"assistant"}), ids),
             "we | a final b");
-  // Nor do they reach from a message into the next.
+  // Stop strings do not extend from one message into the next.
   EXPECT_EQ(answer(optionsOf(ReasoningFormat::Harmony, {"wea"}), ids),
             "we | a final b");
   EXPECT_EQ(answer(optionsOf(ReasoningFormat::Harmony, {"e"}), ids),
@@ -110,7 +110,7 @@ TEST(Choice, StopStringsSeeWhatWasThought) {
   EXPECT_EQ(answer(options, tokens("<think>a b </think>b c")),
             "a b  |  (stop)");
   EXPECT_EQ(answer(options, tokens("<think>a b </think>b")), "a b  | b");
-  // What the end lets out is searched, too.
+  // Text released at the end is searched, too.
   EXPECT_EQ(answer(optionsOf(ReasoningFormat::Think, {"</thi"}),
                    tokens("<think>a</thi")),
             "a |  (stop)");
@@ -134,7 +134,7 @@ TEST(Choice, SpecialTokensAreTextWhereTheyAreAskedFor) {
 
 TEST(Choice, NothingIsSearchedBeforeMinTokens) {
   ChoiceOptions options = optionsOf(ReasoningFormat::Think, {"\xEF\xBF\xBD"});
-  // Half a character, which a special token ends.
+  // Half a character that a special token ends.
   Ids ids = tokens("a", int32_t(0xC3), kTag, "b");
   EXPECT_EQ(answer(options, ids), " | a (stop)");
   options.minTokens = 1;

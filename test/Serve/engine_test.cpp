@@ -12,7 +12,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// What an engine has said, for a thread that waits for it.
+/// Collects an engine's reports for a waiting thread.
 class Reports {
 public:
   Engine::Sink sink() {

@@ -70,7 +70,7 @@ struct Rig {
   std::unique_ptr<Generation> generation;
 };
 
-/// The data of the events, each with its frame checked.
+/// Returns the data of the events, and checks the framing of each.
 std::vector<std::string> dataOf(std::string events) {
   std::vector<std::string> all;
   while (!events.empty()) {
@@ -249,7 +249,8 @@ TEST(Generation, StreamsHaveTheUsageSoFarWhereAskedFor) {
   EXPECT_EQ(at(p, events[1], "/usage/speculation/rounds"), "2");
 }
 
-// What the engine computes until it hears of a stop string is nobody's.
+// Tokens that the engine computes before it learns of a stop string do not
+// count.
 TEST(Generation, CountsNothingBehindAStopString) {
   std::vector<uint8_t> tables = byteTokenizer();
   auto tokenizer = *Tokenizer::load(tables);
@@ -273,7 +274,7 @@ TEST(Generation, CountsNothingBehindAStopString) {
   EXPECT_EQ(at(p, json, "/usage/prompt_tokens_details/cached_tokens"), "8");
 }
 
-// A step that fails behind the stop string takes nothing of the answer.
+// A step that fails after the stop string does not affect the answer.
 TEST(Generation, AnAnswerThatAStopStringEndedStaysWhole) {
   std::vector<uint8_t> tables = byteTokenizer();
   auto tokenizer = *Tokenizer::load(tables);
@@ -288,8 +289,8 @@ TEST(Generation, AnAnswerThatAStopStringEndedStaysWhole) {
   EXPECT_EQ(at(p, json, "/choices/0/text"), "\"a\"");
 }
 
-// Ids without a token are no text (bugreports/a: pegainfer#673,
-// transformers#35244); an id that there cannot be is the server's fault.
+// Ids without a token have no text (bugreports/a: pegainfer#673,
+// transformers#35244); an impossible id is the server's fault.
 TEST(Generation, BlamesNobodyForItsOwnOutput) {
   std::vector<uint8_t> tables = byteTokenizer();
   auto tokenizer = *Tokenizer::load(tables);
@@ -313,7 +314,7 @@ TEST(Generation, ARefusalIsTheRequests) {
   EXPECT_TRUE(rig.generation->hasStarted());
   ASSERT_TRUE(rig.generation->error());
   EXPECT_EQ(rig.generation->error()->status, 400u);
-  // The other sequence is of no use any longer.
+  // The other sequence is not needed any more.
   EXPECT_EQ(rig.cancelled, (std::vector<Handle>{5}));
 }
 
@@ -353,7 +354,7 @@ TEST(Generation, PausesWhileMuchWaitsForTheReader) {
   EXPECT_TRUE(rig.paused.empty());
   rig.give(6, std::vector<int32_t>(6, 3));
   EXPECT_EQ(rig.paused, (std::set<Handle>{5, 6}));
-  // What was under way comes still.
+  // Tokens in progress still arrive.
   rig.give(5, {3, 3});
   EXPECT_FALSE(rig.generation->takeEvents().empty());
   EXPECT_TRUE(rig.paused.empty());

@@ -8,14 +8,14 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-/// Whether the text has the number under that name, of the model "m".
+/// Returns whether the text has this value of a metric, for the model "m".
 static bool has(const Metrics &metrics, const std::string &name,
                 const std::string &value) {
   std::string line = "\n" + name + "{model_name=\"m\"} " + value + "\n";
   return metrics.text().find(line) != std::string::npos;
 }
 
-// Counters grow by what is new, and bytes are those of now.
+// Counters grow by the difference; bytes are the current ones.
 TEST(Metrics, CopiesOfRecurrentStatesAreCounted) {
   Metrics metrics("m");
   EngineState state;
@@ -59,7 +59,7 @@ static double heapBytes(const Metrics &metrics) {
 #define MTP_OTHER_ALLOCATOR
 #endif
 
-// Small and large, and whichever thread asked.
+// Small and large allocations, from any thread.
 TEST(Metrics, WhatIsAllocatedIsCountedUntilItIsFreed) {
 #ifdef MTP_OTHER_ALLOCATOR
   GTEST_SKIP() << "the allocator is not the C library's";

@@ -41,7 +41,7 @@ ApiError refused(std::string_view body) {
   return error.value_or(ApiError{0});
 }
 
-/// A body with ids and one field more.
+/// Returns a body with ids and one additional field.
 std::string with(std::string_view field) {
   return strCat(R"({"prompt": [1, 2], )", field, "}");
 }
@@ -55,7 +55,7 @@ TEST(Request, TheNewerOfTwoLengthsCounts) {
         R"("max_completion_tokens": 7, "max_tokens": null)"})
     EXPECT_EQ(parsed(with(fields)).maxTokens, 7u) << fields;
   EXPECT_EQ(parsed(with(R"("max_tokens": 5)")).maxTokens, 5u);
-  // Either is checked, and an error names the one that counts.
+  // Both are checked, and an error names the one that counts.
   EXPECT_EQ(
       refused(with(R"("max_completion_tokens": 7, "max_tokens": 0)")).param,
       "max_tokens");
@@ -69,8 +69,8 @@ TEST(Request, TheNewerOfTwoLengthsCounts) {
   }
 }
 
-/// kubernetes-sigs/inference-perf#286: a field may have a number of any size,
-/// and of one that is used the error names the field.
+/// kubernetes-sigs/inference-perf#286: a field may have a number of any size.
+/// If a field is used, the error names it.
 TEST(Request, NumbersMayBeOfAnySize) {
   ApiError error = refused(with(R"("max_tokens": 18446744073709551616)"));
   EXPECT_EQ(error.param, "max_tokens");
@@ -173,7 +173,7 @@ TEST(Request, TakesWholeNumbersAsTheyAreWritten) {
             uint64_t(1) << 63);
   EXPECT_EQ(refused(with(R"("seed": 1e30)")).param, "seed");
   EXPECT_EQ(refused(R"({"prompt": [1.5]})").param, "prompt");
-  // What is no whole number is named as it is.
+  // A number that is not whole is quoted unchanged.
   EXPECT_NE(refused(with(R"("max_tokens": 8.00000001)"))
                 .message.find("got 8.00000001"),
             std::string::npos);
@@ -221,7 +221,7 @@ TEST(Request, NamesTheFieldThatIsWrong) {
   }
   for (const char *prompt : {"[]", "3", "{}", "[[1], [64]]", "[-1]",
                              "[1, \"a\"]", "[[1], [[2]]]", "[true]"})
-    // An empty list is found when the prompt is prepared.
+    // An empty list is rejected when the prompt is prepared.
     if (std::string_view(prompt) != "[]")
       EXPECT_EQ(refused(strCat(R"({"prompt": )", prompt, "}")).param, "prompt")
           << prompt;
@@ -255,7 +255,7 @@ TEST(Request, RefusesWhatItCannotDoUnlessItChangesNothing) {
 
 namespace {
 
-/// What a template gets of a conversation, or the error that it makes.
+/// The prompt that a template makes from a conversation, or its error.
 struct Talk {
   explicit Talk(std::string_view source, std::string_view messages)
       : tables(byteTokenizer()), tokenizer(*Tokenizer::load(tables)),
@@ -289,7 +289,7 @@ constexpr const char *kAdds =
 
 } // namespace
 
-// What an agent sends behind a tool's answer.
+// The messages of an agent after a tool's answer.
 TEST(Chat, TakesAConversationWithTools) {
   const char *messages = R"([{"role": "user", "content": "sum?"},
     {"role": "assistant", "content": null, "refusal": null, "audio": null,
@@ -314,7 +314,8 @@ TEST(Chat, TakesWhatIsNullForWhatIsNotThere) {
                  R"([{"role": "assistant", "tool_calls": null}])")
                 .text,
             "False");
-  // Arguments that are no dict stay what they are; none are an empty one.
+  // Arguments that are no dict stay unchanged; missing ones become an empty
+  // dict.
   for (auto [given, passed] :
        std::vector<std::pair<const char *, const char *>>{
            {R"("{broken")", "'{broken'"},
@@ -352,7 +353,7 @@ TEST(Chat, NamesTheMessageThatATemplateFailsAt) {
     EXPECT_EQ(talk.error.message.find(index), 0u) << talk.error.message;
     EXPECT_NE(talk.error.message.find("no odd"), std::string::npos);
   }
-  // Which one it is cannot be said where the first alone fails.
+  // The failing message cannot be determined if the first alone fails.
   Talk blind("{{ messages[5].content + 'x' }}",
              strCat("[", user, ", ", user, "]"));
   EXPECT_EQ(blind.error.param, "messages");
@@ -407,8 +408,8 @@ TEST(Prompts, FitIntoTheContext) {
   EXPECT_EQ(prepare(R"({"prompt": []})").param, "prompt");
 }
 
-// litellm, and so aider, knows the error by its text, others by the code, and
-// llama.cpp's clients by two numbers.
+// litellm, and so aider, detects the error by its text, other clients by the
+// code, and llama.cpp's clients by two numbers.
 TEST(Prompts, SayHowLongTheContextIs) {
   auto refusalOf = [](std::string_view body) {
     std::vector<PreparedPrompt> prompts;
@@ -437,7 +438,7 @@ TEST(Prompts, SayHowLongTheContextIs) {
         << json;
     EXPECT_NE(json.find("\"n_ctx\": 96"), std::string::npos) << json;
   }
-  // Other errors have no such numbers.
+  // Other errors lack these numbers.
   EXPECT_EQ(errorJson(refused(with(R"("n": 0)"))).find("n_ctx"),
             std::string::npos);
 }
@@ -454,7 +455,7 @@ TEST(Prompts, SequencesHaveSeedsInOrder) {
   EXPECT_EQ(sequence.stopTokens, (std::vector<int32_t>{9}));
   request = parsed(R"({"prompt": [1, 2], "n": 2})");
   EXPECT_EQ(sequenceOf(request, facts(), prompt, 1, 100).sampling.seed, 101u);
-  // What the context leaves is less than what is usual.
+  // The rest of the context is less than the default.
   prompt.ids.assign(90, 1);
   EXPECT_EQ(sequenceOf(request, facts(), prompt, 0, 0).maxTokens, 6u);
 }

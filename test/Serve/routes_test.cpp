@@ -45,7 +45,7 @@ public:
       answer.reply = answer.text->work();
     return answer;
   }
-  /// The answer to a body of completions.
+  /// Returns the answer to a completion's body.
   std::string complete(const std::string &body) {
     RouteAnswer answer = ask("POST", "/v1/completions", body);
     if (!answer.generation)
@@ -82,7 +82,7 @@ public:
   Routes routes;
 };
 
-/// A text that keeps the worker busy until `go`.
+/// Returns a job that keeps the worker busy until `go`.
 std::shared_ptr<TextJob> jobUntil(std::promise<void> &go) {
   auto job = std::make_shared<TextJob>();
   job->work = [&] {
@@ -170,7 +170,7 @@ TEST(Routes, HaveAPageThatNeedsNoKey) {
 
 TEST(Routes, RefusesWhenTooManyWait) {
   Rig rig(/*waiting=*/2);
-  // Four slots, and two that wait.
+  // Four slots, and two sequences that wait.
   std::string body = R"({"prompt": [1], "n": 6, "max_tokens": 20})";
   RouteAnswer first = rig.ask("POST", "/v1/completions", body);
   ASSERT_TRUE(first.generation);
@@ -253,7 +253,7 @@ TEST(Routes, EndsGently) {
 
 TEST(Routes, EndsWhatIsBeingEncoded) {
   Rig rig(/*waiting=*/4);
-  // The worker is busy with somebody else's text.
+  // The worker is busy with another client's text.
   std::promise<void> go;
   std::shared_ptr<TextJob> busy = jobUntil(go);
   EXPECT_FALSE(rig.dispatcher.runLater(busy));
@@ -263,7 +263,7 @@ TEST(Routes, EndsWhatIsBeingEncoded) {
     return HttpReply();
   };
   EXPECT_FALSE(rig.dispatcher.runLater(text));
-  // A text is encoded by the worker, which looks at what is asked before it.
+  // The worker encodes a text, but checks earlier fields first.
   GenerationRequest request;
   request.prompts = {{.text = "", .ids = {1}},
                      {.text = "a text", .isText = true}};
@@ -275,14 +275,14 @@ TEST(Routes, EndsWhatIsBeingEncoded) {
   };
   std::shared_ptr<Generation> first = ask();
   EXPECT_FALSE(first->hasEnded());
-  // Meanwhile all others are answered.
+  // Meanwhile all other requests are answered.
   rig.complete(R"({"prompt": [1, 2], "max_tokens": 4})");
   rig.dispatcher.abortAll();
   ASSERT_TRUE(first->error());
   EXPECT_EQ(first->error()->status, 503u);
   ASSERT_TRUE(text->error);
   EXPECT_EQ(text->error->status, 503u);
-  // What was encoded for nobody is dropped, and holds no place in the queue.
+  // Texts of aborted requests are dropped and do not stay in the queue.
   go.set_value();
   for (int turn = 0; turn < 5; ++turn) {
     std::shared_ptr<Generation> next = ask();
@@ -359,8 +359,8 @@ TEST(Routes, CountsForPrometheus) {
     EXPECT_NE(text.find(line), text.npos) << line << text;
 }
 
-// An answer that a stop string ends is no abort, though its sequence is
-// cancelled.
+// An answer that a stop string ends is not counted as aborted, although its
+// sequence is cancelled.
 TEST(Routes, CountsStopStringsAsStops) {
   std::vector<uint8_t> tables = byteTokenizer();
   auto tokenizer = *Tokenizer::load(tables);
@@ -371,7 +371,7 @@ TEST(Routes, CountsStopStringsAsStops) {
   request.maxTokens = 40;
   std::vector<int32_t> tokens = expectedOutput(request).tokens;
   ASSERT_EQ(tokens.size(), 40u);
-  // Two bytes that come early, as JSON may have to escape them.
+  // Two bytes that occur early, escaped for JSON if necessary.
   JsonWriter stop(JsonWriter::Layout::OneLine);
   stop.value(std::string{char(tokens[4]), char(tokens[5])});
   std::string json = rig.complete(strCat(
@@ -410,7 +410,7 @@ TEST(Routes, NamesTokensAsLlamaCppAndVllmDo) {
       << json;
 }
 
-// One such request ended the server (bugreports/q).
+// One such request crashed the server (bugreports/q).
 TEST(Routes, HasNoPieceForAStartTokenWithoutOne) {
   std::vector<uint8_t> tables = byteTokenizer();
   auto tokenizer = *Tokenizer::load(tables);
@@ -460,7 +460,7 @@ TEST(Routes, StopsEncodingWhatNobodyWants) {
   EXPECT_EQ(error->status, 503u);
 }
 
-// A prompt that waits for its tokens has been asked already.
+// The time of a prompt that waits for its tokens counts.
 TEST(Routes, TheFirstTokensTimeBeginsWithTheRequest) {
   std::vector<uint8_t> tables = byteTokenizer();
   auto tokenizer = *Tokenizer::load(tables);
@@ -472,7 +472,7 @@ TEST(Routes, TheFirstTokensTimeBeginsWithTheRequest) {
   RouteAnswer answer =
       rig.ask("POST", "/v1/completions", R"({"prompt": "!", "max_tokens": 3})");
   ASSERT_TRUE(answer.generation) << answer.reply.body;
-  // However long it really is, it is more than that.
+  // The true time is longer than this.
   std::this_thread::sleep_for(std::chrono::milliseconds(110));
   go.set_value();
   while (!answer.generation->hasEnded())

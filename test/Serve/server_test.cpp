@@ -9,7 +9,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// A context whose tokens take a while.
+/// A context long enough for slow answers.
 constexpr uint32_t kLong = 1 << 16;
 
 } // namespace
@@ -42,7 +42,7 @@ TEST(Server, EndsBehindWhatIsAtHand) {
   EXPECT_TRUE(running.await().isOk());
 }
 
-// Who asks while it ends is told so; nothing new begins.
+// A request while the server ends is refused.
 TEST(Server, SaysThatItEnds) {
   Running running(open(kLong));
   Client client(running);
@@ -54,7 +54,7 @@ TEST(Server, SaysThatItEnds) {
     late.say(line + " HTTP/1.1\r\nHost: x\r\n\r\n");
     return late.read();
   };
-  // Until the server has heard of its end.
+  // Wait until the server knows that it ends.
   std::string health;
   for (int turn = 0; turn < 3000 && !contains(health, "HTTP/1.1 503 "); ++turn)
     health = ask("GET /health");
@@ -66,7 +66,7 @@ TEST(Server, SaysThatItEnds) {
   std::string refusal = refused.read();
   EXPECT_TRUE(contains(refusal, "HTTP/1.1 503 ")) << refusal;
   EXPECT_TRUE(contains(refusal, "Retry-After")) << refusal;
-  // Who says nothing does not hold up the end.
+  // A silent client does not delay the end.
   Client silent(running);
   EXPECT_TRUE(contains(client.read(), "[DONE]"));
   EXPECT_TRUE(running.await().isOk());
@@ -97,7 +97,7 @@ TEST(Server, AClientThatClosesIsCancelled) {
     ahead.complete(whole);
     ahead.say("GET /health HTTP/1.1\r\n");
   }
-  // Its metrics tell when it has seen all of this.
+  // The metrics show when the server has handled all of this.
   std::string metrics;
   for (int turn = 0; turn < 1000; ++turn) {
     Client other(running);
@@ -113,7 +113,7 @@ TEST(Server, AClientThatClosesIsCancelled) {
 
 namespace {
 
-/// The ids in the events of a stream.
+/// Returns the ids in the events of a stream.
 std::vector<int32_t> idsOf(const std::string &text) {
   constexpr std::string_view kIds = "\"token_ids\": [";
   std::vector<int32_t> ids;
@@ -147,7 +147,7 @@ TEST(Server, ASlowReaderIsPausedAndHoldsUpNobody) {
   Client other(running);
   other.complete(R"({"prompt": [2], "max_tokens": 500})");
   EXPECT_EQ(idsOf(other.read("usage")).size(), 500u);
-  // It may go on for a moment, as far as the kernel takes what it gives.
+  // It may go on briefly while the kernel accepts its output.
   EXPECT_TRUE(awaitMetric(running, "mtp:num_requests_paused{model_name=\"fake\""
                                    "} 1\n"));
   std::string text = slow.read("[DONE]");
@@ -186,8 +186,8 @@ TEST(Server, NoAnswerMayTakeLongerThanTheServersTime) {
 
 namespace {
 
-/// A server whose device is lost when a stream has begun and an answer of two
-/// sequences runs that is given as a whole.
+/// A server whose device is lost after a stream has begun and while an answer
+/// of two sequences, sent as a whole, runs.
 class LosingServer {
 public:
   explicit LosingServer(Running::MakeSession fallback = {})
@@ -196,7 +196,7 @@ public:
     stream.complete(R"({"prompt": [1], "max_tokens": 60000, "stream": true})");
     streamed = stream.read("token_ids");
     whole.complete(R"({"prompt": [2], "max_tokens": 4000, "n": 2})");
-    // Each prompt is a token, and counts when its sequence has begun.
+    // Each prompt is one token, counted when its sequence has begun.
     EXPECT_TRUE(awaitMetric(
         running, "vllm:prompt_tokens_total{model_name=\"fake\"} 3\n"));
     *word = true;
@@ -210,7 +210,7 @@ public:
   std::string streamed, answered;
 
 private:
-  /// What is retried has as long as a busy machine takes.
+  /// Retries may take as long as a busy machine needs.
   static ServerOptions patient() {
     ServerOptions options;
     options.limits.shutdownSeconds = 600;

@@ -15,7 +15,7 @@ struct Cut {
   bool operator==(const Cut &) const = default;
 };
 
-/// The text in pieces of `size` bytes.
+/// Cuts the text in pieces of `size` bytes.
 Cut cut(const std::vector<std::string> &strings, std::string_view text,
         size_t size) {
   StopStrings stops(strings);
@@ -28,7 +28,7 @@ Cut cut(const std::vector<std::string> &strings, std::string_view text,
   return result;
 }
 
-/// By looking at every prefix of the whole.
+/// Computes the cut by checking every prefix of the text.
 Cut expectedCut(const std::vector<std::string> &strings,
                 std::string_view text) {
   for (size_t end = 1; end <= text.size(); ++end) {
@@ -65,7 +65,7 @@ TEST(StopStrings, GivesTheRestAtTheEnd) {
 }
 
 TEST(StopStrings, KeepsCharactersWhole) {
-  // Both begin with C3: what is held back is a whole character or none.
+  // Both begin with C3: only whole characters are held back.
   StopStrings stops({"é!"});
   EXPECT_EQ(stops.append("aè"), "aè");
   EXPECT_EQ(stops.append("é"), "");

@@ -8,8 +8,8 @@ using namespace mtp::test;
 
 namespace {
 
-/// A server whose patience is two seconds, and an answer that is more than
-/// kernels keep.
+/// A server with a patience of two seconds, and an answer larger than kernel
+/// buffers.
 ServerOptions impatient() {
   ServerOptions options;
   options.limits.writeSeconds = 2;
@@ -41,7 +41,7 @@ TEST(Writing, WhoDoesNotReadIsNot) {
   Running running(open(16 << 10), impatient());
   Client idle(running, /*buffer=*/4 << 10);
   idle.complete(kLongAnswer);
-  // Without a connection at hand the server ends by itself.
+  // Without connections the server ends by itself.
   EXPECT_TRUE(awaitMetric(
       running, "finished_reason=\"length\",model_name=\"fake\"} 4\n"));
   running.server->stop();

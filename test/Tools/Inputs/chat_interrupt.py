@@ -1,4 +1,6 @@
-"""chat_interrupt.py mtp-run ...: Ctrl-C ends an answer of a chat and not the chat, SIGTERM both."""
+"""chat_interrupt.py mtp-run ...: checks that Ctrl-C ends an answer of a chat but not the chat, and
+that SIGTERM ends both.
+"""
 import os, signal, subprocess, sys
 
 
@@ -26,11 +28,11 @@ def read_until(stream, mark):
 chat = start()
 for _ in range(20):
     say(chat, "Once upon a time")
-    os.read(chat.stdout.fileno(), 1)  # It has begun to answer.
+    os.read(chat.stdout.fileno(), 1)  # The answer has begun.
     chat.send_signal(signal.SIGINT)
     if b", interrupted]" in read_until(chat.stderr, b"]\n"):
         break
-    # The signal came behind the answer.
+    # The signal came after the answer.
     read_until(chat.stderr, b"ends the chat)\n")
     say(chat, "/clear")
     read_until(chat.stdout, b"forgot all questions\n")

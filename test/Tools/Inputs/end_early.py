@@ -1,10 +1,11 @@
-"""end_early.py COMMAND...: ends a command that prints JSON at its end, by SIGINT and by
-SIGTERM, and checks that it prints what there is and ends by the signal."""
+"""end_early.py COMMAND...: ends a command that prints JSON at its end, by SIGINT and by SIGTERM,
+and checks that it prints its results so far and ends by the signal."""
 import json, signal, subprocess, sys, time
 
 
 def attempt(number, delay):
-    """Whether the command was ended in its midst; before that there is nothing to print."""
+    """Returns whether the command was ended in the middle; before that there is nothing to print.
+    """
     with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True) as process:
         time.sleep(delay)
         process.send_signal(number)
@@ -22,7 +23,7 @@ def attempt(number, delay):
     return len(sequence["output_ids"]) > 0
 
 
-# Where this script runs in a background it would be ignored.
+# It would be ignored if this script runs in the background.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 for number in (signal.SIGINT, signal.SIGTERM):
     if not any(attempt(number, 0.05 * 1.5**turn) for turn in range(12)):

@@ -1,5 +1,5 @@
-"""kill_while_writing.py OUTPUT COMMAND...: kills COMMAND while a file of its is
-half written, and checks that OUTPUT and its folder are as they were."""
+"""kill_while_writing.py OUTPUT COMMAND...: kills COMMAND while its output file is half written, and
+checks that OUTPUT and its folder are unchanged."""
 import os, subprocess, sys, time
 
 output, command = sys.argv[1], sys.argv[2:]
@@ -8,7 +8,7 @@ OLD = b"the artifact of yesterday"
 
 
 def is_writing(pid):
-    """The process has put bytes into a file of the folder that it made."""
+    """Returns whether the process has written to a new file of the folder."""
     for fd in os.listdir(f"/proc/{pid}/fd"):
         path = f"/proc/{pid}/fd/{fd}"
         target = os.readlink(path)
@@ -26,7 +26,7 @@ def attempt():
                 if is_writing(process.pid):
                     break
             except OSError:
-                pass  # it ended, or closed the file, between two looks
+                pass  # it ended, or closed the file, between two checks
             time.sleep(0.001)
         process.kill()
         return process.wait() == -9
@@ -40,7 +40,7 @@ def has_unnamed_files():
         return False
 
 
-# Elsewhere the half file has a name of its own, which a kill leaves behind.
+# Other file systems have a named temporary file, which remains after a kill.
 ALLOWED = "\0" if has_unnamed_files() else os.path.basename(output) + ".tmp"
 killed = 0
 for _ in range(20):

@@ -1,4 +1,4 @@
-// Two rows, of which the kernel is asked to add a million.
+// Two rows, for which the kernel is asked to add a million.
 module {
 mtp.weights files []
 func.func @unused(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {

@@ -1,5 +1,5 @@
-"""gpu.py ARTIFACT: a server on a GPU. Streams at once are each what mtp-run writes for it alone,
-one that is cancelled leaves nothing, and the server ends as it is told to."""
+"""gpu.py ARTIFACT: tests a server on a GPU. Concurrent streams equal mtp-run's output for each
+alone, a cancelled stream leaves nothing, and the server ends when told."""
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
 

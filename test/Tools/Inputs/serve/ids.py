@@ -1,5 +1,5 @@
-"""ids.py ARTIFACT OTHER: what a server of an artifact without tokenizer does; OTHER has the same
-weights and a tokenizer."""
+"""ids.py ARTIFACT OTHER: tests a server of an artifact without a tokenizer; OTHER has equal weights
+and a tokenizer."""
 import sys
 
 from serving import Server, alone, check
