@@ -1,8 +1,9 @@
 // RUN: mtp-opt %s --exec-bufferize --split-input-file --verify-diagnostics | FileCheck %s
 
-// Equal kinds and configurations share a kernel across programs; another width
-// is another kernel, and another stride: that of what a view is of, at whose first
-// column the kernel begins. A builtin keeps its name.
+// Equal kinds and configurations share a kernel across programs. Another width
+// needs another kernel, and so does another stride: a view has the stride of
+// its source, and the kernel begins at its first column. A builtin keeps its
+// name.
 // CHECK-DAG: exec.kernel @add_0 #exec.add<width = 8, a_stride = 8, b_stride = 16, y_stride = 8>
 // CHECK-DAG: exec.kernel @add_1 #exec.add<width = 8, a_stride = 8, b_stride = 8, y_stride = 8>
 // CHECK-DAG: exec.kernel @add_2 #exec.add<width = 16{{.*}}>
@@ -45,7 +46,7 @@ exec.program @second function {
 
 // -----
 
-// Rows that grow with n are counts: of an alloc, of params. The schedule stays.
+// Rows that grow with n are counts, in allocs and params. The schedule stays.
 // CHECK-LABEL: exec.program @counts
 // CHECK: %[[T:.*]] = exec.ref @active first n : memref<?xi32>
 // CHECK: %[[X:.*]] = exec.alloc rows n : memref<?x8xf32>
@@ -71,10 +72,10 @@ exec.program @counts decode k 0 n 1 to 4 {
 
 // -----
 
-// What is made of packed rows names how many live: through views, of another
-// operand whose rows are not packed, in products and in rows per pick, as far as a
-// row is made of a row. Not so what goes by slots, gathers others, or packs once
-// more, nor where two numbers meet.
+// Calls on packed rows name the number of active rows: through views, with
+// another operand whose rows are not packed, in products and in rows per pick,
+// if each row depends on one row. Calls that go by slots, gather other rows, or
+// pack again name no number, and neither do calls at which two numbers meet.
 // CHECK-LABEL: exec.program @live
 // CHECK: %[[COUNT:.*]] = exec.alloc : memref<1xi32>
 // CHECK-NEXT: exec.dispatch @pack_rows_0(%{{.*}}, %{{.*}}, %[[P:.*]], %[[T:.*]], %[[PLACES:.*]], %[[COUNT]]) params [2 * n, 2 * n] offsets [0, 0, 0, 0, 0, 0] outputs 4 :
@@ -117,8 +118,8 @@ exec.program @live decode k 1 n 1 to 4 {
 
 // -----
 
-// A pick reads the row that its place names: that there are as many rows as picks
-// makes none of them its row. So do elements of rows.
+// A pick reads the row at its place. Equal numbers of rows and picks do not
+// make a row the pick's own. Elements of rows are read in the same way.
 // CHECK-LABEL: exec.program @picks
 // CHECK: exec.dispatch @log_softmax_{{.*}} outputs 1 live %{{.*}} :
 // CHECK: exec.dispatch @gather_columns_{{.*}} outputs 1 :
@@ -145,10 +146,11 @@ exec.program @picks decode k 0 n 1 to 4 {
 
 // -----
 
-// A number counts the rows that were packed: what has several for each of them, such
-// as the pairs of rows and experts, has as many times more that live, and a call that
-// goes by those computes all; regrouped or not. One that goes by the packed rows does
-// not. Products of experts go by rows, all of them: where none live there is no plan.
+// A number counts the packed rows. A value with several rows for each of them,
+// such as the pairs of rows and experts, has a multiple of active rows, and
+// calls that go by these rows compute all of them, regrouped or not. Calls that
+// go by the packed rows do not. Products of experts compute all rows: without
+// active rows there is no plan.
 // CHECK-LABEL: exec.program @several
 // CHECK: exec.dispatch @pack_rows_{{.*}} outputs 4 :
 // CHECK: exec.dispatch @embed_{{.*}} params [2 * n] {{.*}} outputs 1 live %{{.*}} :

@@ -50,7 +50,8 @@ exec.program @prefill prefill k 0 n 1 to 40 {
   // CHECK: exec.swiglu %[[GATE]], %[[UP]]
   %z = exec.linear %x, %wu as <bf16> activation swiglu
     : (tensor<?x64xf32, #exec.count<n>>, memref<4x2x32x32xbf16>) -> tensor<?x64xf32, #exec.count<n>>
-  // What stays: outputs that no vector divides, other elements, other rows.
+  // Not rewritten: outputs that vectors do not divide, other elements, other
+  // rows.
   // CHECK-COUNT-3: exec.linear
   // CHECK-NOT: exec.gemm
   %odd = exec.linear %x, %wo as <bf16>
@@ -66,7 +67,7 @@ exec.program @prefill prefill k 0 n 1 to 40 {
   exec.output "head" %head : tensor<1x40xf32>
 }
 
-// Chunks of several prompts and rounds have none.
+// Chunks of several prompts, and rounds, have no such program.
 // CHECK: exec.program @prefill_s2
 // CHECK-NOT: exec.gemm
 exec.program @prefill_s2 prefill sequences 2 k 0 n 2 to 40 {

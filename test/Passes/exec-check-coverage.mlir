@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --exec-check-coverage --split-input-file --verify-diagnostics | FileCheck %s
 
-// A program is for a range of n; those of one kind and k are side by side, in any
-// order.
+// A program is for a range of n. Programs of one kind and k cover ranges
+// without a gap, in any order.
 // CHECK-LABEL: exec.program @prefill_mtp_from9
 module attributes {exec.model = {modules = 1, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 8, max_context = 64, prefill_chunk = 32, page = 16>} {
 exec.program @decode_k0 decode k 0 n 1 to 8 {}
@@ -14,7 +14,7 @@ exec.program @prefill_mtp_from9 prefill k 1 n 9 to 32 {}
 
 // -----
 
-// What is for more sequences stands beside it, wherever it is.
+// Programs for more sequences are separate, at any position.
 // CHECK-LABEL: exec.program @prefill_s2_from5
 module attributes {exec.model = {modules = 0, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.program @decode_k0 decode k 0 n 1 to 2 {}
@@ -41,8 +41,8 @@ exec.program @prefill_s2 prefill sequences 2 k 0 n 2 to 8 {}
 
 // -----
 
-// Where a drafter reads the prompt ahead, a prefill serves all drafts or none; how
-// many modules there are does not matter.
+// If a drafter reads the prompt ahead, a prefill serves all drafts or none. The
+// number of modules does not matter.
 // CHECK-LABEL: exec.program @prefill_all
 module attributes {exec.model = {modules = 1, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.program @decode_k0 decode k 0 n 1 to 1 {}
@@ -54,7 +54,7 @@ exec.program @prefill_all prefill k 2 n 1 to 8 {}
 
 // -----
 
-// Where nobody does, one prefill serves both.
+// Without such a drafter one prefill serves both.
 // CHECK-LABEL: exec.program @prefill_of_both
 module attributes {exec.model = {modules = 0, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.program @decode_k0 decode k 0 n 1 to 1 {}
@@ -73,7 +73,7 @@ exec.program @prefill_all prefill k 1 n 1 to 8 {}
 
 // -----
 
-// Functions alone cover nothing.
+// A module with functions only has no points to cover.
 exec.program @f function {}
 
 // -----
@@ -88,7 +88,7 @@ exec.program @prefill_mtp prefill k 1 n 1 to 8 {}
 
 // -----
 
-// A hole between two.
+// A hole between two ranges.
 // expected-error @+1 {{expected a decode program for n 3 and k 0, got none}}
 module attributes {exec.model = {modules = 0, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 8, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.program @decode_k0 decode k 0 n 1 to 2 {}

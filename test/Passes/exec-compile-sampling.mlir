@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --exec-compile-sampling | FileCheck %s
 // RUN: mtp-opt %s --exec-compile-sampling --exec-bufferize | FileCheck %s --check-prefix=CODE
 
-// A target without builtins samples by kernels of its own: one for each
-// vocabulary, which know how far slots may lead.
+// A target without builtins samples with its own kernels, one per vocabulary.
+// The kernels know the number of slots.
 // CODE-DAG: exec.kernel @[[ONE:sample_[0-9]+]] #exec.sample<vocab = 64, slots = 2>
 // CODE-DAG: exec.kernel @[[TWO:sample_[0-9]+]] #exec.sample<vocab = 70, parts = 3, mapped = true, slots = 2>
 // CODE-DAG: exec.kernel @[[SCAN:sample_scan_[0-9]+]] #exec.sample_scan<vocab = 20001, parts = 626, slots = 2>

@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --exec-defer-outputs --split-input-file | FileCheck %s
 
-// What an output alone needs moves behind all else, views with it; what another
-// call needs, or an output of the round's own, stays.
+// Calls that only an output needs move to the end, with their views. Calls that
+// another call or an output of the round needs stay.
 // CHECK-LABEL: exec.program @decode
 // CHECK: %[[A:.*]] = exec.add %{{.*}}, %{{.*}} : (tensor<4x8xf32>
 // CHECK-NEXT: %[[L:.*]] = exec.linear %[[A]]
@@ -27,7 +27,7 @@ exec.program @decode decode k 1 n 2 to 2 {
 
 // -----
 
-// Nothing of a function is left out.
+// Nothing in a function is deferred.
 // CHECK-LABEL: exec.program @sum
 // CHECK-NOT: exec.on_request
 exec.program @sum function {
@@ -38,7 +38,8 @@ exec.program @sum function {
 
 // -----
 
-// What a state holds where it is written behind cannot wait; what nobody writes can.
+// A read of a state that a later call writes cannot be deferred; a read of a
+// state without a writer can.
 exec.state @written : memref<4x8xf32>
 exec.state @kept : memref<4x8xf32>
 // CHECK-LABEL: exec.program @states
@@ -63,8 +64,8 @@ exec.program @states decode k 1 n 2 to 2 {
 
 // -----
 
-// The host may write a state while a round waits for it: what is read in front
-// is read there. Weights are nobody's to write.
+// The host may write a state while a round waits for it, so a read before that
+// stays. Weights are never written.
 exec.state @asked : memref<4x8xf32>
 // CHECK-LABEL: exec.program @waits
 // CHECK: %[[EARLY:.*]] = exec.read_state

@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --exec-form-stages --split-input-file | FileCheck %s
 // RUN: mtp-opt %s --exec-form-stages=solo-elements=0 --split-input-file | FileCheck %s --check-prefix=SHARED
 
-// Projections of one input are one stage, though another call stood between
-// them; their sum is light, and needs all of both.
+// Projections of one input share a stage, even if another call was between
+// them. Their sum is light, and needs all of both.
 // CHECK-LABEL: exec.program @independent
 // CHECK: %[[X:.*]] = exec.input "x"
 // CHECK: %[[A:.*]] = exec.linear %[[X]], {{.*}} as <f32> :
@@ -23,15 +23,15 @@ exec.program @independent function {
 
 // -----
 
-// A thread reads the rows that it wrote. A gather reads anybody's, and so it
-// waits, as does who reads what it gathered.
+// A thread reads the rows that it wrote. A gather reads any rows, so it waits,
+// and so do its readers.
 // SHARED-LABEL: exec.program @rows
 // SHARED: %[[A:.*]] = exec.add %{{.*}}, %{{[a-z0-9]+}} :
 // SHARED: %[[B:.*]] = exec.add %[[A]], %{{.*}} :
 // SHARED: %[[C:.*]] = exec.gather_rows %[[B]], %{{[a-z0-9]+}} :
 // SHARED: exec.add %[[C]], %[[C]] :
 // SHARED: exec.schedule from 0 {{\[\[}}all, all], [all], [all]]{{$}}
-// Where one thread does them all, nobody waits.
+// If one thread runs all calls, there are no barriers.
 // CHECK-LABEL: exec.program @rows
 // CHECK: exec.add {{.*}} :
 // CHECK: exec.add {{.*}} :
@@ -50,7 +50,8 @@ exec.program @rows function {
 
 // -----
 
-// Half as many rows are other threads' rows, though both go row by row.
+// Half the number of rows are other threads' rows, though both calls go row by
+// row.
 // SHARED-LABEL: exec.program @fewer
 // SHARED: %[[A:.*]] = exec.add %{{.*}}, %{{[a-z0-9]+}} :
 // SHARED: exec.moe_combine %[[A]] by %{{.*}} at %{{[a-z0-9]+}} :
@@ -68,7 +69,7 @@ exec.program @fewer function {
 // -----
 
 // A cache's reader waits for the writer before it, and the next writer for that
-// reader; another layer has nothing to do with either.
+// reader. Another layer is independent of both.
 // SHARED-LABEL: exec.program @cache
 // SHARED: exec.kv_append %{{.*}} into %[[L0:.*]] slots {{.*}} pages %{{[a-z0-9]+}} :
 // SHARED: exec.kv_append %{{.*}} into %[[L1:.*]] slots {{.*}} :
@@ -98,8 +99,8 @@ exec.program @cache function {
 
 // -----
 
-// What little there is to do for a divided call is divided as that is. A call
-// that another thread's work waits for as well is not.
+// A small call for a divided call is divided like its reader. A call for which
+// another thread's work waits as well is not.
 // CHECK-LABEL: exec.program @feeding
 // CHECK: %[[L:.*]] = exec.add %[[X:.*]], %[[X]] :
 // CHECK: exec.concat %[[L]], {{.*}} :
@@ -139,7 +140,7 @@ exec.program @parts function {
 
 // -----
 
-// Two appends to a layer are one stage if a thread's rows are the same entries
+// Two appends to a layer share a stage if a thread's rows are the same entries
 // in both. Rows at other positions, or with pages of another kind, may be
 // entries that another thread writes.
 // SHARED-LABEL: exec.program @appends
@@ -190,7 +191,7 @@ exec.program @tables function {
 
 // -----
 
-// A view goes where the call goes that it is of, and who reads it waits for that.
+// A view moves with the call of its source, and its readers wait for that call.
 // CHECK-LABEL: exec.program @views
 // CHECK: %[[A:.*]] = exec.linear {{.*}} as <f32> :
 // CHECK-NEXT: %[[V:.*]] = exec.columns %[[A]][8 to 16]
@@ -210,7 +211,7 @@ exec.program @views function {
 
 // -----
 
-// What an allocation of the program's own holds is in program order, too.
+// Accesses to an allocation of the program stay in program order, too.
 // SHARED-LABEL: exec.program @buffers
 // SHARED: exec.write_state %[[FIRST:.*]] to %[[D:.*]] of
 // SHARED: exec.write_state %[[SECOND:.*]] to %[[D]] of
@@ -226,9 +227,9 @@ exec.program @buffers function {
 
 // -----
 
-// What is light for few rows is not for many: stages change with n, from 65 rows
-// on, where a sum has more than 16384 elements. The rows that it reads are less, but
-// divided as those of the sum are.
+// A call may be light for few rows and heavy for many: stages change with n,
+// from 65 rows on, where a sum has more than 16384 elements. The rows that it
+// reads are fewer, but are divided like those of the sum.
 // CHECK-LABEL: exec.program @spans
 // CHECK: exec.schedule from 1 {{\[\[}}solo, solo], [all]]
 // CHECK: exec.schedule from 65 {{\[\[}}all, all], [all]]
@@ -247,9 +248,9 @@ exec.program @spans decode k 0 n 1 to 256 {
 
 // -----
 
-// Threads share packed rows by how many live. Who computes all of them has other
-// rows than who leaves dead ones out, and so the latter waits; what follows has the
-// same.
+// Threads divide packed rows by the number of active ones. A call on all rows
+// divides them differently from a call on active rows, so the latter waits. The
+// next call divides like the latter.
 // SHARED-LABEL: exec.program @live
 // SHARED: exec.pack
 // SHARED: exec.add
@@ -271,8 +272,8 @@ exec.program @live function {
 
 // -----
 
-// No call crosses the place where a round may stop, and there is a barrier,
-// though one thread does all, and the last call waits for nothing.
+// No call crosses the point at which a round may stop, and there is a barrier,
+// though one thread runs everything, and the last call waits for nothing.
 // CHECK-LABEL: exec.program @halves
 // CHECK: %[[A:.*]] = exec.add
 // CHECK: %[[B:.*]] = exec.add %[[A]], %[[A]] :
@@ -295,7 +296,7 @@ exec.program @halves decode k 1 n 4 to 4 {
 
 // -----
 
-// The same of what only requests ask for, behind both halves.
+// This also holds for calls for requests, after both halves.
 // CHECK-LABEL: exec.program @asked
 // CHECK: exec.linear
 // CHECK-NEXT: exec.await_host

@@ -1,7 +1,8 @@
 // RUN: mtp-opt %s --exec-fuse-argmax --split-input-file 2>%t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.err
 
-// A draft: nobody sees its logits. All else that the product does, the head does.
+// A draft: its logits have no reader. The head keeps everything else that the
+// product does.
 // CHECK-LABEL: exec.program @draft
 // CHECK: %[[X:.*]] = exec.columns %{{.*}}[8 to 16]
 // CHECK: %[[B:.*]], %[[C:.*]] = exec.linear_argmax %[[X]], %{{.*}} n 70 as <int8, group = 64> norm %{{.*}} eps 9.99999974E-6 offset 1 :
@@ -23,7 +24,7 @@ exec.program @draft function {
 
 // -----
 
-// The best of each panel, however wide panels are.
+// The best of each panel, at any panel width.
 // CHECK-LABEL: exec.program @narrow
 // CHECK: exec.linear_argmax {{.*}} -> (tensor<4x5xf32>, tensor<4x5xi32>)
 exec.weight @head #exec.panels<16> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : <f32>
@@ -38,7 +39,7 @@ exec.program @narrow function {
 
 // -----
 
-// The target: logits leave the program, slots are known only after the
+// The target: logits leave the program, and slots are known only after the
 // projection.
 // CHECK-LABEL: exec.program @target
 // CHECK: %[[SLOT:.*]] = exec.gather_rows
@@ -68,7 +69,7 @@ exec.program @target prefill k 0 n 4 to 4 {
 
 // -----
 
-// A product that reads a state stays where it is: the state changes before the
+// A product that reads a state stays in place: the state changes before the
 // pick.
 // CHECK-LABEL: exec.program @state
 // CHECK: exec.linear_argmax
@@ -90,7 +91,7 @@ exec.program @state function {
 
 // -----
 
-// A draft from a part of the vocabulary: the map goes on to the pick.
+// A draft from a part of the vocabulary: the pick gets the map.
 // CHECK-LABEL: exec.program @mapped
 // CHECK: %[[V:.*]] = exec.ref @vocabulary
 // CHECK: %[[B:.*]], %[[C:.*]], %[[L:.*]] = exec.linear_argmax %{{.*}}, %{{.*}} n 64 as <f32> logits(%[[SLOT:.*]], %[[S:.*]]) :
@@ -114,7 +115,7 @@ exec.program @mapped function {
 
 // -----
 
-// A row that threads share: two calls, a task a stretch and a task a row.
+// Threads share a row: two calls, a task per stretch and a task per row.
 // CHECK-LABEL: exec.program @long
 // CHECK: %[[B:.*]], %[[C:.*]], %[[L:.*]] = exec.linear_argmax
 // CHECK-SAME: -> (tensor<2x513xf32>, tensor<2x513xi32>, tensor<2x16416xf32>)
@@ -140,7 +141,7 @@ exec.program @long function {
 
 // -----
 
-// The same with a map, of a vocabulary that is one stretch and one that is two.
+// With a map, for a vocabulary of one stretch and one of two.
 // CHECK-LABEL: exec.program @long_mapped
 // CHECK: exec.sample %{{.*}} best({{.*}}) tokens %[[V1:.*]] slots
 // CHECK: %[[F:.*]] = exec.sample scan %{{.*}} best({{.*}}) tokens %[[V2:.*]] slots
@@ -173,7 +174,7 @@ exec.program @long_mapped function {
 
 // -----
 
-// What stays, one reason each.
+// Cases that stay unchanged, one per reason.
 // CHECK-LABEL: exec.program @stays
 // CHECK-NOT: linear_argmax
 // CHECK-NOT: {{_parts|best\(}}
@@ -246,8 +247,8 @@ exec.program @stays function {
 
 // -----
 
-// What changes a head's logits keeps the pick from being fused, and is named, once
-// for each place. Siblings are picked from all logits as a matter of course.
+// An op that changes a head's logits prevents fusing the pick, and is named
+// once per location. Siblings get no remark: they need all logits.
 // REMARK: :[[#]]:[[#]]: remark: the logits of this head are written in full and read again by a pick, since the pick does not read them as they are
 // REMARK-NEXT: exec.linear
 // REMARK: note: they are changed here

@@ -4,8 +4,8 @@ exec.rope_table @table <dim = 8, theta = 10000.0> positions 64
 exec.cache @kv layers 2 entry 32 page 16 : bf16
 exec.state @page_table : memref<1x4xi32>
 
-// One call rotates queries and keys and writes the entries; it stands where the
-// last append stood.
+// One call rotates queries and keys and writes the entries, in place of the
+// last append.
 // CHECK-LABEL: exec.program @all
 // CHECK: %[[X:.*]] = exec.input "x"
 // CHECK-NOT: exec.rope
@@ -38,8 +38,8 @@ exec.program @all function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// Where nobody attends, there are no queries; columns beside the rotated ones
-// and the layout are kept, and norms stay in front.
+// Without attention there are no queries. Columns besides the rotated ones and
+// the layout are kept, and norms stay before the call.
 // CHECK-LABEL: exec.program @keys
 // CHECK: %[[N:.*]] = exec.rms_norm
 // CHECK: exec.rope_append keys %[[N]], values %{{.*}} heads 2 <dim = 4, offset = 2, layout = interleaved> by
@@ -64,8 +64,8 @@ exec.program @keys function {
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
 }
 
-// A latent and the rotated key behind it were put side by side; the queries
-// have other heads.
+// A latent and the rotated key after it were concatenated; the queries have
+// other heads.
 // CHECK-LABEL: exec.program @latent
 // CHECK: %[[X:.*]] = exec.input "x"
 // CHECK: %[[Q:.*]] = exec.rope %
@@ -95,7 +95,8 @@ exec.program @latent function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// A tree's rows are rotated by other positions than they are written to.
+// A tree's rows are rotated by other positions than the places of their
+// entries.
 // CHECK-LABEL: exec.program @tree
 // CHECK: %[[P:.*]] = exec.input "p"
 // CHECK: %[[R:.*]] = exec.input "r"
@@ -125,7 +126,7 @@ exec.program @tree function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// Queries that are turned by other positions are turned by themselves.
+// Queries rotated by other positions keep their own rotation.
 // CHECK-LABEL: exec.program @other_positions
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.rope_append keys %
@@ -153,7 +154,7 @@ exec.program @other_positions function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// Queries that are turned in other pairs are turned by themselves.
+// Queries rotated in other pairs keep their own rotation.
 // CHECK-LABEL: exec.program @other_layout
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.rope_append keys %
@@ -181,7 +182,7 @@ exec.program @other_layout function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// Queries that are turned in other columns are turned by themselves.
+// Queries rotated in other columns keep their own rotation.
 // CHECK-LABEL: exec.program @other_dim
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.rope_append keys %
@@ -209,7 +210,7 @@ exec.program @other_dim function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// And so are those that somebody reads before the entries are written.
+// So do queries that are read before the entries are written.
 // CHECK-LABEL: exec.program @early
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.add %[[Q]], %[[Q]]
@@ -239,7 +240,7 @@ exec.program @early function {
   exec.output "early" %early : tensor<4x32xf32>
 }
 
-// Rotated keys that anything else reads are made.
+// Rotated keys with another reader stay.
 // CHECK-LABEL: exec.program @read_keys
 // CHECK-NOT: rope_append
 // CHECK: exec.rope %
@@ -272,7 +273,7 @@ exec.program @read_keys function {
   exec.output "k" %k : tensor<4x16xf32>
 }
 
-// An entry is one only where rows, layer and pages are the same.
+// Entries are equal only if rows, layer and pages are equal.
 // CHECK-LABEL: exec.program @other_rows
 // CHECK-NOT: rope_append
 // CHECK: exec.rope %
@@ -304,7 +305,7 @@ exec.program @other_rows function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// The next call on the layer writes nothing beside the keys of another.
+// The next call on the layer does not complete the keys of another layer.
 // CHECK-LABEL: exec.program @other_layer
 // CHECK-NOT: rope_append
 // CHECK: exec.rope %
@@ -337,7 +338,7 @@ exec.program @other_layer function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// Who reads the layer between two appends sees the first alone.
+// A reader between two appends sees only the first.
 // CHECK-LABEL: exec.program @between
 // CHECK-NOT: rope_append
 // CHECK: exec.rope %
@@ -445,7 +446,7 @@ exec.program @overlap function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// Part of the rotated heads is written.
+// Only a part of the rotated heads is written.
 // CHECK-LABEL: exec.program @some_heads
 // CHECK-NOT: rope_append
 // CHECK: exec.rope %
@@ -478,7 +479,7 @@ exec.program @some_heads function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// A latent and its key that anything else reads are put side by side.
+// A latent and its key with another reader are still concatenated.
 // CHECK-LABEL: exec.program @read_entry
 // CHECK-NOT: rope_append
 // CHECK: exec.rope %
@@ -550,7 +551,7 @@ exec.program @kept function {
   exec.output "y" %y : tensor<4x160xf32>
 }
 
-// It does not where rotated columns are multiplied,
+// It does not if rotated columns are multiplied,
 // CHECK-LABEL: exec.program @multiplied
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.head_linear %[[Q]], %
@@ -570,7 +571,7 @@ exec.program @multiplied function {
   exec.output "y" %y : tensor<4x160xf32>
 }
 
-// where it keeps a part of them,
+// if it keeps only a part of them,
 // CHECK-LABEL: exec.program @part_kept
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.head_linear %[[Q]], %
@@ -590,7 +591,7 @@ exec.program @part_kept function {
   exec.output "y" %y : tensor<4x152xf32>
 }
 
-// where its heads are others,
+// if its heads differ,
 // CHECK-LABEL: exec.program @other_heads
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.head_linear %[[Q]], %
@@ -610,7 +611,7 @@ exec.program @other_heads function {
   exec.output "y" %y : tensor<4x160xf32>
 }
 
-// or where somebody else reads them.
+// or if they have another reader.
 // CHECK-LABEL: exec.program @read_kept
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.head_linear %[[Q]], %
@@ -631,7 +632,7 @@ exec.program @read_kept function {
   exec.output "q" %q : tensor<4x64xf32>
 }
 
-// How entries are divided among heads stays.
+// The division of entries among heads is kept.
 // CHECK-LABEL: exec.program @divided
 // CHECK-NOT: exec.kv_append
 // CHECK: exec.rope_append {{.*}} queries {{.*}} divided by 2 slots
@@ -659,8 +660,8 @@ exec.program @divided function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// Heads that divide the entry differently in two appends, or not as the rotation
-// has them, are not put together.
+// Heads that divide the entry differently in two appends, or differently from
+// the rotation, are not fused.
 // CHECK-LABEL: exec.program @divided_unlike
 // CHECK-COUNT-2: exec.kv_append %
 exec.program @divided_unlike function {
@@ -711,7 +712,7 @@ exec.program @divided_by_others function {
   exec.output "y" %y : tensor<4x32xf32>
 }
 
-// Heads divide the whole of what was put side by side, not its parts.
+// Heads divide the whole concatenation, not its parts.
 // CHECK-LABEL: exec.program @divided_whole
 // CHECK: exec.concat
 // CHECK: exec.kv_append %

@@ -8,7 +8,7 @@
 
 // NONE-NOT: token_mask
 
-// The whole vocabulary, heads that were joined, and a part of it.
+// The whole vocabulary, merged heads, and a part of it.
 // CHECK-DAG: exec.constant @[[WHOLE:.*]] dense<{{\[\[}}0xFF800000, -0.000000e+00, -0.000000e+00, 0xFF800000]]> : tensor<1x4xf32>
 // CHECK-DAG: exec.constant @[[TWO:.*]] dense<{{\[\[}}0xFF800000, -0.000000e+00, 0xFF800000, -0.000000e+00, 0xFF800000, -0.000000e+00, -0.000000e+00, 0xFF800000]]> : tensor<1x8xf32>
 // CHECK-DAG: exec.constant @[[PART:.*]] dense<{{\[\[}}0xFF800000, -0.000000e+00, 0xFF800000]]> : tensor<1x3xf32>
@@ -53,7 +53,7 @@ exec.program @round decode k 0 n 1 to 1 {
     : (tensor<1x4xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   exec.output "p1" %p1 : tensor<1xi32>
 
-  // A bias of the head's own.
+  // A head with its own bias.
   // CHECK: %[[L2:.*]] = exec.linear {{.*}} bias %{{.*}} role head
   // CHECK: %[[A2:.*]] = exec.add_bias %[[L2]], %{{.*}} : (tensor<1x4xf32>, memref<1x4xf32>)
   // CHECK: exec.argmax %[[A2]]
@@ -62,7 +62,7 @@ exec.program @round decode k 0 n 1 to 1 {
   %p2 = exec.argmax %l2 : (tensor<1x4xf32>) -> tensor<1xi32>
   exec.output "p2" %p2 : tensor<1xi32>
 
-  // Joined: a part of the vocabulary, a number beside it, and all of it.
+  // Merged: a part of the vocabulary, another number, and all of it.
   // CHECK: %[[M3:.*]] = exec.ref @[[TWO]] : memref<1x8xf32>
   // CHECK: exec.linear {{.*}} bias %[[M3]] role head
   %l3 = exec.linear %x, %two as <f32> role head
@@ -78,7 +78,7 @@ exec.program @round decode k 0 n 1 to 1 {
   %gate = exec.sigmoid %beside : (tensor<1x1xf32>) -> tensor<1x1xf32>
   exec.output "gate" %gate : tensor<1x1xf32>
 
-  // Columns that stand for tokens: of a head of its own, and of rows of another.
+  // Columns that stand for tokens: of a separate head, and of rows of another.
   // CHECK: %[[M4:.*]] = exec.ref @[[PART]] : memref<1x3xf32>
   // CHECK: exec.linear {{.*}} bias %[[M4]] role head
   %l4 = exec.linear %x, %own as <f32> role head
@@ -99,7 +99,7 @@ exec.program @round decode k 0 n 1 to 1 {
     : (tensor<1x3xf32>, memref<3x1xi32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   exec.output "p6" %p6 : tensor<1xi32>
 
-  // None of these columns is masked, and what is no head is not.
+  // None of these columns is masked, and a product that is no head is not.
   // CHECK: exec.linear %{{.*}}, %{{[^ ]*}} as <f32> role head
   %l7 = exec.linear %x, %own as <f32> role head
     : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
@@ -112,7 +112,7 @@ exec.program @round decode k 0 n 1 to 1 {
   exec.output "l8" %l8 : tensor<1x4xf32>
 }
 
-// What scores texts has the model's own logits.
+// Scoring texts uses the model's own logits.
 // CHECK-LABEL: exec.program @score
 exec.program @score function {
   %x = exec.input "x" : tensor<1x8xf32>

@@ -5,13 +5,14 @@
 // CHECK-DAG: exec.weight @heads #exec.panels<32, fragments = true> k 32 n 40 stack 2
 // CHECK-DAG: exec.weight @int8 #exec.panels<32, fragments = true> k 64
 // CHECK-DAG: exec.weight @int4 #exec.gated_panels<32, fragments = true> k 160
-// What stays: other elements, inputs that are no blocks, panels of other widths.
+// Not changed: other elements, inputs that are no blocks, panels of other
+// widths.
 // CHECK-DAG: exec.weight @f32 #exec.panels<32> k 64
 // CHECK-DAG: exec.weight @int96 #exec.panels<32> k 192
 // CHECK-DAG: exec.weight @int40 #exec.panels<32> k 40
 // CHECK-DAG: exec.weight @ragged #exec.panels<32> k 40
 // CHECK-DAG: exec.weight @narrow #exec.panels<16> k 64
-// And what meets rows that begin at no multiple of 16 bytes.
+// And weights for rows that do not begin at multiples of 16 bytes.
 // CHECK-DAG: exec.weight @odd #exec.panels<32> k 32
 // CHECK-DAG: exec.weight @odd_heads #exec.panels<32> k 32
 
@@ -60,7 +61,7 @@ exec.program @step function {
     : (tensor<4x68xf32>, memref<4x16x32x2xbf16>) -> tensor<4x80xf32>
   %z = exec.head_linear %x, %h heads 2 cols 0 to 32 as <bf16>
     : (tensor<4x64xf32>, memref<4x16x32x2xbf16>) -> tensor<4x80xf32>
-  // A head whose best are picked where they are made.
+  // A head with a fused pick.
   // CHECK: exec.linear_argmax {{.*}}memref<2x2x32x32xbf16>
   %best:2 = exec.linear_argmax %x, %q n 40 as <bf16>
     : (tensor<4x64xf32>, memref<2x32x32x2xbf16>) -> (tensor<4x2xf32>, tensor<4x2xi32>)

@@ -31,7 +31,8 @@ exec.program @reuse decode k 0 n 1 to 1 {
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
 }
 
-// In one stage nothing ends: a thread may still read a where another writes c.
+// No lifetime ends within a stage: one thread may still read a while another
+// writes c.
 // CHECK-LABEL: exec.program @stage
 // CHECK: exec.alloc at 0 : memref<2x8xf32>
 // CHECK: exec.alloc at 64 : memref<2x8xf32>
@@ -52,7 +53,7 @@ exec.program @stage decode k 0 n 1 to 1 {
 }
 
 // Inputs are filled before the program, read or not, and outputs are read after
-// it: none of them shares an address with what lives then.
+// it. So neither shares an address with buffers that live at these times.
 // CHECK-LABEL: exec.program @ends
 // CHECK: exec.alloc input "unused" at 0 : memref<2x8xf32>
 // CHECK: exec.alloc input "late" at 64 : memref<2x8xf32>
@@ -83,9 +84,9 @@ exec.program @largest function {
     : memref<2x8xf32>, memref<2x8xf32>, memref<4x8xf32>
 }
 
-// What grows with n lies behind what does not, so many units of 64 bytes for each n:
-// apart at one n, apart at every one. A row of 32 bytes takes 64, three take 128. c
-// takes the place of a.
+// Buffers that grow with n come after fixed ones, in units of 64 bytes per n:
+// if two do not overlap at one n, they do not overlap at any. A row of 32 bytes
+// takes 64, three take 128. c takes the place of a.
 // CHECK-LABEL: exec.program @grows
 // CHECK: exec.alloc at 64 + 128 * n rows n : memref<?x8xf32>
 // CHECK: exec.alloc at 64 rows 3 * n : memref<?x8xf32>
@@ -104,8 +105,9 @@ exec.program @grows decode k 0 n 1 to 8 {
     : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
 }
 
-// A barrier ends a lifetime only where it stands at every n: between the first and
-// the second call there is none from 4 on, so that c does not take the place of a.
+// A barrier ends a lifetime only if it exists at every n. From n = 4 on there
+// is none between the first and the second call, so c does not take the place
+// of a.
 // CHECK-LABEL: exec.program @schedules
 // CHECK: exec.alloc at 0 rows n : memref<?x8xf32>
 // CHECK: exec.alloc at 64 * n rows n : memref<?x8xf32>

@@ -12,11 +12,11 @@ exec.weight @plain #exec.panels<32> k 64 n 40 stack 1 [#exec.source<key = "p">] 
 exec.state @slots : memref<32xi32>
 exec.state @rows : memref<32x64xf32>
 
-// Up to four rows of bf16 are prepared by who multiplies them.
+// Products with up to four rows of bf16 prepare the rows themselves.
 // CHECK-LABEL: exec.program @step decode k 0 n 1 to 4 {
 // CHECK-NOT: prepare_rows
 // CHECK-LABEL: exec.program @step_from5 decode k 0 n 5 to 32 {
-// One norm of the same rows is prepared once, whoever refers to it.
+// One norm of equal rows is prepared once for all users.
 // CHECK: %[[X:.*]] = exec.read_state
 // CHECK: %[[N:.*]] = exec.prepare_rows %[[X]] as <bf16> norm %{{.*}} eps 9.99999997E-7 offset 1
 // CHECK-SAME: -> tensor<?x64xbf16, #exec.count<n>>
@@ -24,19 +24,19 @@ exec.state @rows : memref<32x64xf32>
 // CHECK-SAME: (tensor<?x64xbf16, #exec.count<n>>, memref<2x2x32x32xbf16>) -> tensor<?x40xf32, #exec.count<n>>
 // CHECK-NOT: prepare_rows
 // CHECK: exec.linear %[[N]], %{{.*}} as <bf16> prepared 64 activation swiglu :
-// Without the norm, or with another, they are others.
+// Rows without the norm, or with another norm, are prepared separately.
 // CHECK: %[[P:.*]] = exec.prepare_rows %[[X]] as <bf16> :
 // CHECK-NEXT: exec.linear_argmax %[[P]], %{{.*}} n 40 as <bf16> prepared 64 :
 // CHECK: %[[E:.*]] = exec.prepare_rows %[[X]] as <bf16> norm %{{.*}} eps 9.99999974E-6 :
 // CHECK-NEXT: exec.linear %[[E]], %{{.*}} as <bf16> prepared 64 bias %{{.*}} residual
 // CHECK: %[[O:.*]] = exec.prepare_rows %[[X]] as <bf16> norm %{{.*}} eps 9.99999997E-7 offset 1 :
 // CHECK-NEXT: exec.linear %[[O]], %{{.*}} as <bf16> prepared 64 :
-// What is in no fragments prepares its rows itself.
+// A product without fragments prepares its rows itself.
 // CHECK-NOT: prepare_rows
 // CHECK: exec.linear %[[X]], %{{.*}} as <bf16> :
 // LATE-LABEL: exec.program @step_from17 decode k 0 n 17 to 32 {
 
-// The memory plan counts what is prepared: 32 rows of 64 in bf16.
+// The memory plan counts the prepared rows: 32 rows of 64 in bf16.
 // PLAN-LABEL: exec.program @step_from5
 // PLAN: exec.alloc {{.*}} : memref<?x64xbf16>
 exec.program @step decode k 0 n 1 to 32 {
@@ -69,8 +69,8 @@ exec.program @step decode k 0 n 1 to 32 {
   exec.output "best" %best#0 : tensor<?x2xf32, #exec.count<n>>
 }
 
-// Columns of a row are prepared where they lie. Weights of int4 meet rows that the product
-// prepares.
+// Columns of a row are prepared in place. Products with int4 weights prepare
+// their rows themselves.
 // CHECK-LABEL: exec.program @integers decode k 1 n 1 to 16 {
 // CHECK: exec.linear %{{.*}}, %{{.*}} as <int4, group = 64> :
 // CHECK-NEXT: %[[I:.*]] = exec.prepare_rows %{{.*}} as <int8, group = 64> : (tensor<?x64xf32, #exec.count<2 * n>>) -> tensor<?x72xi8, #exec.count<2 * n>>
@@ -93,7 +93,7 @@ exec.program @integers decode k 1 n 1 to 16 {
   exec.output "z" %z : tensor<?x64xf32, #exec.count<2 * n>>
 }
 
-// Prefills are whole: a chunk of few rows is rare.
+// Prefills are not split: a chunk of few rows is rare.
 // CHECK-LABEL: exec.program @prompt prefill k 0 n 1 to 32 {
 // CHECK: exec.prepare_rows
 // CHECK-NOT: exec.program
@@ -107,7 +107,7 @@ exec.program @prompt prefill k 0 n 1 to 32 {
   exec.output "y" %y : tensor<?x40xf32, #exec.count<n>>
 }
 
-// More rows than a call's parameter counts are prepared by nobody.
+// Rows beyond the range of a call's parameter are not prepared.
 // CHECK-LABEL: exec.program @huge decode k 0 n 1 to 70000 {
 // CHECK-NOT: prepare_rows
 // CHECK: exec.linear

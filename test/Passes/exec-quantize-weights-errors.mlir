@@ -1,4 +1,4 @@
-// What is wrong with the options, and modules that have nothing to change.
+// Wrong options, and modules without a weight to change.
 // RUN: not mtp-opt %s '--exec-quantize-weights=format=int3' 2>&1 | FileCheck %s --check-prefix=FORMAT
 // FORMAT: error: expected a format of int8, int4{{.*}} or none for weights, got 'int3'
 // RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 head-format=fp8' 2>&1 | FileCheck %s --check-prefix=HEAD
@@ -24,7 +24,7 @@
 // After exec-bufferize it is too late.
 // RUN: not mtp-opt %s --exec-bufferize '--exec-quantize-weights=format=int8' 2>&1 | FileCheck %s --check-prefix=NONE
 
-// No format at all changes nothing.
+// Without a format nothing changes.
 // RUN: mtp-opt %s --exec-quantize-weights | FileCheck %s --check-prefix=OFF
 // OFF: exec.weight @w {{.*}} : <f32>
 

@@ -11,7 +11,7 @@
 // CHECK-DAG: exec.weight @"e.{}.g" #exec.gated_panels<32> k 40 n 64 stack 8 {{.*}} : <int4, group = 32>
 // CHECK-DAG: exec.weight @"e.{}.d" #exec.panels<32> k 32 n 40 stack 8 {{.*}} : <int4, group = 32>
 // CHECK-DAG: exec.weight @head #exec.panels<32> k 40 n 96 stack 1 {{.*}} : <int8, group = 128>
-// What stays: by pattern, a fused one by any of its tensors; by kind.
+// Kept weights: by pattern, a fused one by any of its tensors; by kind.
 // CHECK-DAG: exec.weight @kept #exec.panels<32> {{.*}} : <bf16>{{$}}
 // CHECK-DAG: exec.weight @fused #exec.panels<32> {{.*}} : <bf16>{{$}}
 // CHECK-DAG: exec.weight @router #exec.panels<32> {{.*}} : <bf16>{{$}}
@@ -28,8 +28,9 @@
 // BODY-DAG: exec.weight @q {{.*}} : <int8, group = 64>
 // BODY-DAG: exec.weight @head #exec.panels<32> {{.*}} : <bf16>{{$}}
 
-// An embedding changes for its own format alone, and the head of the same tensor
-// does not follow it. A row is a group of 32 inputs and one of 8, a scale each.
+// An embedding changes only for its own format, and the head of the same tensor
+// is independent of it. A row has a group of 32 inputs and one of 8, with a
+// scale each.
 // ALL-DAG: exec.weight @table #exec.raw {{.*}} : <bf16>{{$}}
 // HEAD-DAG: exec.weight @table #exec.raw {{.*}} : <bf16>{{$}}
 // EMBED-DAG: exec.weight @table #exec.raw k 40 n 96 stack 1 {{.*}} : <int4, group = 32>
@@ -65,7 +66,7 @@ exec.program @body function {
   %n = exec.ref @norm : memref<1x40xf32>
   // CHECK: %[[Q:.*]] = exec.ref @q : memref<2x896xi8>
   %q = exec.ref @q : memref<2x20x32x2xbf16>
-  // All else that a call says stays.
+  // Other attributes of a call stay.
   // CHECK: exec.linear %{{.*}}, %[[Q]] as <int4, group = 32> norm %{{.*}} eps 9.99999997E-7 :
   %a = exec.linear %x, %q as <bf16> norm %n eps 1.0e-6
     : (tensor<4x40xf32>, memref<1x40xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
@@ -88,7 +89,7 @@ exec.program @body function {
     : (tensor<4x80xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
   %r = exec.ref @router : memref<1x20x32x2xbf16>
   // CHECK: exec.linear {{.*}} as <bf16> role router : {{.*}} -> tensor<4x8xf32>
-  // A router is what says so, whatever stands before the route.
+  // A router is marked by its role, whatever ops come before the route.
   %l = exec.linear %x, %r as <bf16> role router
     : (tensor<4x40xf32>, memref<1x20x32x2xbf16>) -> tensor<4x8xf32>
   %l2 = exec.add %l, %l : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -108,8 +109,8 @@ exec.program @body function {
     : (tensor<8x32xf32>, memref<16x16x32x2xbf16>, tensor<9xi32>, tensor<8xi32>) -> tensor<8x40xf32>
 }
 
-// A head says that it is one, whatever is done to its logits before the pick, and
-// is one format in all programs.
+// A head is marked by its role, whatever ops change its logits before the pick,
+// and has one format in all programs.
 // CHECK-LABEL: exec.program @picks
 exec.program @picks function {
   %x = exec.input "x" : tensor<4x40xf32>
@@ -134,7 +135,7 @@ exec.program @unread function {
     : (tensor<1x40xf32>, memref<3x20x32x2xbf16>) -> tensor<1x96xf32>
 }
 
-// A table has one format in all programs; one that others read, too, stays.
+// A table has one format in all programs. A table with other readers stays.
 // EMBED-LABEL: exec.program @lookup
 exec.program @lookup function {
   %i = exec.input "i" : tensor<4xi32>

@@ -8,7 +8,7 @@
 // NONE: error: expected tokens of the draft vocabulary, got none
 // NO-ROUND: error: expected drafts that are picked from a head's logits, found none to give a smaller vocabulary
 
-// Heads that drafts are picked from and that stay large are named.
+// Heads of drafts that stay large are named.
 // WARN: :[[#]]:[[#]]: warning: this head drafts from the whole vocabulary, not from the draft vocabulary's 3 tokens, since it is no plain product of one weight; a head that is to draft from few tokens can have a vocabulary of its own (mtp.vocabulary)
 // WARN-NEXT: residual
 // WARN: warning: this head drafts from the whole vocabulary, {{.*}} since it is no plain product of one weight
@@ -19,15 +19,15 @@
 // WARN: warning: this head drafts from the whole vocabulary, {{.*}} since its logits are read by more than picks
 // WARN: note: they are read here
 // WARN-NEXT: exec.copy
-// What stands between a head and its picks is named, too.
+// An op between a head and its picks is named, too.
 // WARN: warning: this head drafts from the whole vocabulary, {{.*}} since its logits are read by more than picks
 // WARN: note: they are read here
 // WARN-NEXT: exec.add
 // WARN-NOT: warning
 
-// Drafts are the picks that the host is not given. The target's head stays whole.
-// All drafts share the small head; an argmax is looked up among the tokens that it
-// stands for.
+// Drafts are the picks that the host does not get. The target's head stays
+// whole. All drafts share the small head. An argmax is looked up among the
+// tokens of the columns.
 // CHECK: exec.constant @draft_vocabulary dense<{{\[\[}}1], [5], [40]]> : tensor<3x1xi32>
 // CHECK: exec.weight @head_draft #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "lm_head">] picks @draft_vocabulary : <f32>
 // CHECK: exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
@@ -46,12 +46,12 @@ exec.program @round decode k 2 n 1 to 1 {
   %l = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p = exec.argmax %l : (tensor<1x64xf32>) -> tensor<1xi32>
-  // A norm in front.
+  // A norm before the head.
   // CHECK: exec.linear {{.*}} norm %{{.*}} role head : (tensor<1x8xf32>, tensor<8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
   %l2 = exec.linear %x, %w as <f32> norm %s eps 1.0e-6 role head
     : (tensor<1x8xf32>, tensor<8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p2 = exec.argmax %l2 : (tensor<1x64xf32>) -> tensor<1xi32>
-  // A draft that is sampled: the map decides whose noise a column has.
+  // A sampled draft: the map determines a column's noise.
   // CHECK: %[[L3:.*]] = exec.linear {{.*}} -> tensor<1x3xf32>
   // CHECK: %[[V3:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
   // CHECK: %[[P3:.*]] = exec.sample %[[L3]] tokens %[[V3]] slots
@@ -61,8 +61,9 @@ exec.program @round decode k 2 n 1 to 1 {
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p3 = exec.sample %l3 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
-  // What stays: a residual and a bias would have the whole vocabulary's columns, a
-  // part of the columns has other numbers, and somebody else reads these logits.
+  // Not shrunk: a residual and a bias have the whole vocabulary's columns, a
+  // part of the columns has other numbers, and these logits have another
+  // reader.
   // CHECK: exec.linear {{.*}} residual {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.argmax {{.*}} : (tensor<1x64xf32>)
   %r = exec.input "r" : tensor<1x64xf32>
@@ -89,8 +90,9 @@ exec.program @round decode k 2 n 1 to 1 {
   %p6 = exec.sample %l6 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   exec.output "draft_logits" %l6 : tensor<1x64xf32>
-  // Siblings: each is picked from what is left by those before it. The column that
-  // is taken out is looked up by its token, at a token without one there is none.
+  // Siblings: each is picked from the logits left by the ones before it. The
+  // excluded column is looked up by its token; a token without a column
+  // excludes none.
   // CHECK: %[[L7:.*]] = exec.linear {{.*}} -> tensor<1x3xf32>
   // CHECK: %[[P7:.*]] = exec.sample %[[L7]] tokens
   // CHECK: %[[COLUMNS:.*]] = exec.ref @draft_columns : memref<64x1xi32>
@@ -110,8 +112,8 @@ exec.program @round decode k 2 n 1 to 1 {
   %last = exec.exclude %rest, %p8 : (tensor<1x64xf32>, tensor<1xi32>) -> tensor<1x64xf32>
   %p9 = exec.sample %last slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
-  // The best of a row's keys are siblings, too: their noise is that of tokens, and
-  // columns become these.
+  // The best of a row's keys are siblings, too. Their noise is that of tokens,
+  // to which the columns are mapped.
   // CHECK: %[[L8:.*]] = exec.linear {{.*}} -> tensor<1x3xf32>
   // CHECK: %[[Q8:.*]] = exec.probabilities %[[L8]] of {{.*}} -> tensor<1x3xf32>
   // CHECK: %[[V8:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
@@ -144,7 +146,7 @@ exec.program @round decode k 2 n 1 to 1 {
     : (tensor<1x64xf32>, tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>)
     -> (tensor<1x64xf32>, tensor<1x1xf32>)
   %p15 = exec.argmax %k15 : (tensor<1x64xf32>) -> tensor<1xi32>
-  // Keys whose best are given to the host are no drafts'.
+  // Keys whose best go to the host are not drafts.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
   %l14 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
@@ -157,7 +159,7 @@ exec.program @round decode k 2 n 1 to 1 {
     : (tensor<1x64xf32>, tensor<1x1xf32>) -> (tensor<1x1xi32>, tensor<1x1xf32>)
   %f14 = exec.regroup %b14 : tensor<1x1xi32> -> tensor<1xi32>
   exec.output "best" %f14 : tensor<1xi32>
-  // A pick whose probability is asked for, too, is the best of the logits.
+  // A pick with its probability is the best of the logits.
   // CHECK: %[[L16:.*]] = exec.linear {{.*}} -> tensor<1x3xf32>
   // CHECK: %[[V16:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
   // CHECK: %[[C16:.*]], %[[LOG16:.*]] = exec.top_k %[[L16]] : (tensor<1x3xf32>)
@@ -171,7 +173,7 @@ exec.program @round decode k 2 n 1 to 1 {
   %b16, %g16 = exec.top_k %l16 : (tensor<1x64xf32>) -> (tensor<1x1xi32>, tensor<1x1xf32>)
   %f16 = exec.regroup %b16 : tensor<1x1xi32> -> tensor<1xi32>
   %h16 = exec.copy %g16 : (tensor<1x1xf32>) -> tensor<1x1xf32>
-  // One that is given to the host is no draft.
+  // A pick that goes to the host is not a draft.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.top_k {{.*}} : (tensor<1x64xf32>)
   %l17 = exec.linear %x, %w as <f32> role head
@@ -179,13 +181,13 @@ exec.program @round decode k 2 n 1 to 1 {
   %b17, %g17 = exec.top_k %l17 : (tensor<1x64xf32>) -> (tensor<1x1xi32>, tensor<1x1xf32>)
   %f17 = exec.regroup %b17 : tensor<1x1xi32> -> tensor<1xi32>
   exec.output "likely" %f17 : tensor<1xi32>
-  // Logits that somebody reads who does not pick stay whole.
+  // Logits with a reader that does not pick stay whole.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
   %l10 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p10 = exec.argmax %l10 : (tensor<1x64xf32>) -> tensor<1xi32>
   %kept = exec.copy %l10 : (tensor<1x64xf32>) -> tensor<1x64xf32>
-  // So do logits to which something is added before the pick.
+  // So do logits to which a value is added before the pick.
   // CHECK: %[[L11:.*]] = exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: %[[SUM:.*]] = exec.add %[[L11]]
   // CHECK: exec.argmax %[[SUM]] : (tensor<1x64xf32>)
@@ -193,13 +195,13 @@ exec.program @round decode k 2 n 1 to 1 {
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %sum = exec.add %l11, %r : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
   %p11 = exec.argmax %sum : (tensor<1x64xf32>) -> tensor<1xi32>
-  // A product that is no head's is nobody's to shrink.
+  // A product that is no head stays.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
   %l12 = exec.linear %x, %w as <f32>
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p12 = exec.argmax %l12 : (tensor<1x64xf32>) -> tensor<1xi32>
-  // The target's pick is given to the host, and its head is no draft's, even where
-  // its logits are not.
+  // The target's pick goes to the host, so its head is not a draft's, even if
+  // its logits do not go to the host.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.sample {{.*}} : (tensor<1x64xf32>
   %t = exec.linear %x, %w as <f32> role head

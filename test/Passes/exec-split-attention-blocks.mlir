@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --exec-split-attention="workers=16 blocks=true" | FileCheck %s
 
-// Blocks of a GPU: two for a row of eight heads on two key heads, and as many for up to
-// four rows of a slot. Every part is a block's.
+// Blocks of a GPU: two for a row of eight heads on two key heads, and two for
+// up to four rows of a slot. Every split is one block's.
 
 exec.cache @kv layers 1 entry 54 page 16 : f32
 exec.state @slots : memref<200xi32>
@@ -11,13 +11,13 @@ exec.state @queries1 : memref<200x80xf32>
 exec.state @queries4 : memref<200x4x80xf32>
 exec.state @queries5 : memref<200x5x80xf32>
 
-// Eight slots have sixteen blocks, whether they have one row or four.
+// Eight slots have sixteen blocks, with one row or four.
 // CHECK-LABEL: exec.program @shared decode k 1 n 1 to 7 {
 // CHECK: exec.attention_parts {{.*}} parts 20 splits 20 {{.*}} -> tensor<?x6400xf32, #exec.count<4 * n>>
 // CHECK: exec.attention_join {{.*}} parts 20 {{.*}}part 128
 // CHECK: exec.attention_parts {{.*}} parts 20 splits 20 {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
 // CHECK: exec.attention_join {{.*}} parts 20 {{.*}}part 128
-// Beside it is one for rows of little more than a part.
+// A second program is for rows of little more than one split.
 // CHECK-LABEL: exec.program @shared_below320 decode below 320 k 1 n 1 to 7 {
 // CHECK-NOT: attention_parts
 // CHECK: exec.attention %{{.*}} #exec.count<4 * n>>
@@ -73,7 +73,7 @@ exec.program @rounds decode k 2 n 1 to 100 {
   exec.output "y1" %y1 : tensor<?x136xf32, #exec.count<n>>
 }
 
-// Rows that are done as soon without have no parts: of 320 positions.
+// Rows of 320 positions are as fast without splits, and have none.
 exec.state @small : memref<200x20xi32>
 // CHECK-LABEL: exec.program @small_rounds
 // CHECK: exec.attention

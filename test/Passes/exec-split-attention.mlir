@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --exec-split-attention=workers=8 | FileCheck %s
 // RUN: mtp-opt %s --exec-split-attention | FileCheck %s --check-prefix=ALONE
 
-// For one worker there is nothing to share.
+// One worker has nothing to share.
 // ALONE-NOT: attention_parts
 // ALONE-NOT: _from
 // ALONE-NOT: below
@@ -12,8 +12,8 @@ exec.state @short_table : memref<1x40xi32>
 exec.state @one_part : memref<1x32xi32>
 
 // One row of eight heads is two tasks, so four workers share each. 2560
-// positions are five parts. Of a part there are the maxima and the sums of each
-// tile, a vector each, and the values of each head, in whole vectors.
+// positions are five splits. A partial result has the maxima and the sums of
+// each tile, a vector each, and the values of each head, in whole vectors.
 // CHECK-LABEL: exec.program @step
 // CHECK: %[[X:.*]] = exec.input "x"
 // CHECK: %[[S:.*]] = exec.input "s"
@@ -37,8 +37,8 @@ exec.program @step function {
   exec.output "y" %y : tensor<1x136xf32>
 }
 
-// A row of two heads is one task. Nine rows are two groups, among which the kernel
-// divides the eight workers.
+// A row of two heads is one task. Nine rows are two groups, among which the
+// kernel divides the eight workers.
 // CHECK-LABEL: exec.program @few_parts
 // CHECK: exec.attention_parts {{.*}} values 17 parts 2 splits 8 heads 2 kv_heads 1 part 512 window 600 : (tensor<9x20xf32>
 // CHECK: exec.attention_join {{.*}} part 512 window 600 as f32
@@ -65,11 +65,11 @@ exec.program @stays function {
   %few = exec.ref @one_part : memref<1x32xi32>
   %t = exec.ref @page_table : memref<1x160xi32>
   %l = exec.ref @kv : memref<?x16x54xf32>
-  // Thirty-two rows are tasks enough.
+  // Thirty-two rows are enough tasks.
   %rows = exec.attention %x in %l slots %s positions %s pages %t heads 8 kv_heads 2 part 512
     : (tensor<32x80xf32>, tensor<32xi32>, tensor<32xi32>, memref<1x160xi32>, memref<?x16x54xf32>) -> tensor<32x136xf32>
   exec.output "rows" %rows : tensor<32x136xf32>
-  // Positions are all one part; the only part.
+  // All positions are in one split; the only split.
   %one = exec.attention %x1 in %l slots %s1 positions %s1 pages %t heads 8 kv_heads 2
     : (tensor<1x80xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x160xi32>, memref<?x16x54xf32>) -> tensor<1x136xf32>
   exec.output "one" %one : tensor<1x136xf32>
@@ -82,8 +82,9 @@ exec.program @stays function {
   exec.output "tree" %tree : tensor<2x136xf32>
 }
 
-// Whether a call is split depends on n: a program is split where that changes. How
-// many workers share a row then does not change the program.
+// Whether a call is split depends on n, and a program is split at the n at
+// which that changes. The number of workers per row does not change the
+// program.
 // CHECK-LABEL: exec.program @rows decode k 0 n 1 to 12 {
 // CHECK: exec.attention_parts {{.*}} splits 4 {{.*}} -> tensor<?x1600xf32, #exec.count<2 * n>>
 // CHECK: exec.attention_join {{.*}} -> tensor<?x136xf32, #exec.count<2 * n>>
@@ -108,8 +109,9 @@ exec.program @rows decode k 0 n 1 to 100 {
   exec.output "y" %y : tensor<?x136xf32, #exec.count<2 * n>>
 }
 
-// Seven rows of each slot are tasks enough from n = 4 on. Six are six tasks then,
-// but nearly as many rows: they go along. One row of each slot is enough from n = 25 on.
+// Seven rows per slot are enough tasks from n = 4 on. Six rows per slot are
+// fewer tasks but nearly the same number of rows, so they go along. One row per
+// slot is enough from n = 25 on.
 // CHECK-LABEL: exec.program @rounds decode k 1 n 1 to 3 {
 // CHECK: exec.attention_parts {{.*}} tensor<?x1600xf32, #exec.count<6 * n>>
 // CHECK: exec.attention_parts {{.*}} tensor<?x1600xf32, #exec.count<7 * n>>

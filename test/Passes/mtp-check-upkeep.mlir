@@ -16,7 +16,7 @@ mtp.round @generate k 1 {
        : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   %c = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @own[1]
        : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
-  // What nobody reads lacks nothing.
+  // A layer without readers needs no writer.
   mtp.cache_append %x, %rows into @own[3] at 0 : tensor<?x8xf32>
 }
 mtp.prefill @prompt k 0 {
@@ -29,8 +29,8 @@ mtp.prefill @prompt k 0 {
 
 // -----
 
-// States. What a round writes before it reads it is not carried on; what the host
-// or a prefill writes comes back.
+// States. A state that a round writes before it reads it is not carried on. A
+// state that the host or a prefill writes is restored.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 // expected-warning @+1 {{the state @lost is lost when a sequence is preempted: rounds carry it on, and no prefill writes it; declare it 'rebuild save', so that the host keeps it, or 'rebuild tokens' if it holds the known tokens, or write it in an mtp.prefill, from the prompt's tokens or with its initial value}}
@@ -85,7 +85,7 @@ mtp.prefill @prompt k 0 {
 
 // -----
 
-// Names that nobody knows, and things that nobody names.
+// Unknown names, and declarations without uses.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-warning @+1 {{nothing names the vocabulary @frequent}}
 mtp.vocabulary @frequent dense<[3, 5]> : tensor<2xi32>
@@ -105,7 +105,7 @@ func.func @exported(%t: tensor<2xi32>) -> tensor<2xi32> {
 
 // -----
 
-// An output that the host does not know and nobody has declared.
+// An output that is unknown to the host and not declared.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @generate k 1 {
   %slots = mtp.slots : tensor<?xi32>
@@ -116,8 +116,8 @@ mtp.round @generate k 1 {
 
 // -----
 
-// A store that may be left out, or that is of another element than what is read,
-// does not make a state one that each round writes anew.
+// A store that may be skipped, or of another element than the one read, does
+// not count as a new value in each round.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-warning @+1 {{the state @branch is lost when a sequence is preempted}}
 mtp.state @branch : i32
@@ -185,7 +185,7 @@ mtp.round @generate k 1 {
 
 // -----
 
-// A drafter in core ops that runs where nothing drafts, over a cache that no
+// A drafter in core ops that also runs without drafts, over a cache that no
 // prefill of k = 0 fills.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-warning @+1 {{the round of k = 0 reads layer 1 of @own, which prefills write only where there are drafts; let what drafts stand in an mtp.draft, which is gone at k = 0}}

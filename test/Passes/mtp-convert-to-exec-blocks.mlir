@@ -1,14 +1,14 @@
 // RUN: mtp-opt %s --mtp-convert-to-exec --split-input-file | FileCheck %s
 
-// A range of rows in each of four blocks: the heads of queries, and behind each its
-// gates. Columns of one value that follow each other are joined without a copy.
+// A range of rows in each of four blocks: the heads of queries, each followed
+// by its gates. Adjacent columns of one value are joined without a copy.
 // CHECK: exec.weight @q #exec.panels<32> k 8 n 16 stack 1 [#exec.source<key = "q", row_end = 2, shape = [16, 8]>, #exec.source<key = "q", row_begin = 4, row_end = 6, shape = [16, 8]>, #exec.source<key = "q", row_begin = 8, row_end = 10, shape = [16, 8]>, #exec.source<key = "q", row_begin = 12, row_end = 14, shape = [16, 8]>, #exec.source<key = "q", row_begin = 2, row_end = 4, shape = [16, 8]>, {{.*}}, #exec.source<key = "q", row_begin = 14, row_end = 16, shape = [16, 8]>] : <bf16>
 // CHECK-LABEL: exec.program @blocks
 // CHECK: %[[Y:.*]] = exec.linear
 // CHECK-NOT: exec.concat
 // CHECK: %[[A:.*]] = exec.columns %[[Y]][4 to 12]
 // CHECK: exec.silu %[[A]]
-// What does not follow each other is.
+// Columns that are not adjacent are copied.
 // CHECK: exec.concat
 exec.program @blocks function {
   %x = exec.input "x" : tensor<4x8xf32>
@@ -27,7 +27,7 @@ exec.program @blocks function {
 
 // -----
 
-// Matrices of one tensor: each begins as many rows behind the one before as it has.
+// Matrices of one tensor, one after the other.
 // CHECK-DAG: exec.weight @gu #exec.gated_panels<32> k 16 n 64 stack 8 [#exec.source<key = "gu", row_end = 32, row_stride = 64, shape = [512, 16]>, #exec.source<key = "gu", row_begin = 32, row_end = 64, row_stride = 64, shape = [512, 16]>] : <bf16>
 // CHECK-DAG: exec.weight @d #exec.panels<32> k 32 n 16 stack 8 [#exec.source<key = "d", row_end = 16, row_stride = 16, shape = [128, 32]>] : <bf16>
 exec.program @experts function {

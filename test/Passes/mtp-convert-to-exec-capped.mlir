@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --mtp-outline-control --mtp-convert-to-exec | FileCheck %s
 // RUN: mtp-opt %s --mtp-outline-control --mtp-convert-to-exec --exec-fuse-argmax 2>&1 >/dev/null | FileCheck %s --check-prefix=FUSE
 
-// A body of control that caps the logits: the projection before it is a head, and the
-// pick behind it, which reads all of them, is told.
+// A body of control that caps the logits: the projection before it is a head,
+// and the pick after it, which reads all logits, gets a remark.
 // FUSE: remark: the logits of this head are written in full
 // FUSE-NEXT: mtp.linear
 // FUSE: note: they are changed here

@@ -83,7 +83,7 @@ exec.program @p decode k 0 n 1 to 1 {
 
 // -----
 
-// What an expansion leaves behind is named.
+// An op that an expansion left behind is named.
 exec.program @f function {
   %d = exec.input "d" : tensor<2x3xi32>
   %p = exec.input "p" : tensor<2x4xi32>

@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --mtp-convert-to-exec | FileCheck %s
 
-// Gates of recurrent layers; vectors are packed as they are, in f32.
+// Gates of recurrent layers; vectors are packed unchanged, in f32.
 // CHECK-DAG: exec.weight @rate #exec.raw k 2 n 1 stack 1 [#exec.source<key = "rate", shape = [2]>] : <f32>
 // CHECK-LABEL: exec.program @gates
 // CHECK: %[[X:.*]] = exec.input "x"

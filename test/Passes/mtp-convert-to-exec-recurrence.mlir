@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --mtp-convert-to-exec --split-input-file --verify-diagnostics | FileCheck %s
 
-// Each layer has states of its own: what the convolution sees, in front of the kept
-// rows and these; what goes from row to row; and what kept rows would add. The weight
-// has the columns of the oldest row first.
+// Each layer has its own states: the rows that the convolution sees, before the
+// kept rows and including them; the recurrent state; and the updates of the
+// kept rows. The weight has the columns of the oldest row first.
 // CHECK: exec.state @memory.0.rows : memref<3x6x12xf32> rebuild run
 // CHECK: exec.state @memory.0.memory : memref<3x8x2xf32> rebuild run
 // CHECK: exec.state @memory.0.kept : memref<3x3x14xf32> rebuild run
@@ -41,7 +41,7 @@ exec.program @layer function {
   exec.output "y" %y : tensor<5x4xf32>
 }
 
-// Rows that are packed take the two numbers along.
+// Packed rows keep their two numbers.
 // CHECK-LABEL: exec.program @packed
 // CHECK: %[[P:.*]] = exec.input "pending"
 // CHECK: %[[N:.*]] = exec.input "keeps"
@@ -64,7 +64,7 @@ exec.program @packed function {
 
 // -----
 
-// A decay for each of a head's keys: kept rows have as many.
+// A decay for each of a head's keys, stored for each kept row.
 // CHECK: exec.state @memory.0.memory : memref<3x8x2xf32> rebuild run
 // CHECK: exec.state @memory.0.kept : memref<3x3x20xf32> rebuild run
 // CHECK-LABEL: exec.program @channels

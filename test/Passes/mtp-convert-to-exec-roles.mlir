@@ -4,9 +4,9 @@
 // RUN: mtp-opt %s --mtp-convert-to-exec --exec-shrink-draft-head=tokens=1,5 2>&1 >/dev/null | FileCheck %s --check-prefix=SHRINK
 // RUN: mtp-opt %s --mtp-convert-to-exec --exec-fuse-argmax 2>&1 >/dev/null | FileCheck %s --check-prefix=FUSE
 
-// Methods that do not say what a projection is for. From where tokens are picked,
-// experts chosen or logits put out it is seen through what is done to logits before;
-// what happens to the head then follows, or is told.
+// Methods that do not state the roles of projections. The roles are found by
+// tracing back from picked tokens, chosen experts and logits outputs, through
+// all ops on logits. Then the head is quantized, or a remark is made.
 
 // HEAD-DAG: exec.weight @lm_head {{.*}} : <int8, group = 64>
 // HEAD-DAG: exec.weight @own {{.*}} : <int8, group = 64>
@@ -50,13 +50,13 @@ exec.program @round decode k 2 n 2 to 2 {
   %x = exec.input "x" : tensor<2x8xf32>
   %prior = exec.input "prior" : tensor<2x64xf32>
   %table = mtp.weight "table" : tensor<64x8xbf16>
-  // Something is added.
+  // A value is added.
   %head = mtp.weight "lm_head" : tensor<64x8xbf16>
   %l = mtp.linear %x, %head : tensor<2x8xf32>, tensor<64x8xbf16> -> tensor<2x64xf32>
   %sum = mtp.add %l, %prior : tensor<2x64xf32>
   %p = mtp.argmax %sum : tensor<2x64xf32> -> tensor<2xi32>
   %again = mtp.embed %p, %table : tensor<2xi32>, tensor<64x8xbf16> -> tensor<2x8xf32>
-  // The same in one op.
+  // The addition in one op.
   %own = mtp.weight "own" : tensor<64x8xbf16>
   %f = mtp.fused_linear %x weights(%own) residual %prior
        : (tensor<2x8xf32>, tensor<64x8xbf16>, tensor<2x64xf32>) -> tensor<2x64xf32>
@@ -68,15 +68,16 @@ exec.program @round decode k 2 n 2 to 2 {
   %cols = mtp.slice %both cols 64 to 128 : tensor<2x128xf32> -> tensor<2x64xf32>
   %pc = mtp.argmax %cols : tensor<2x64xf32> -> tensor<2xi32>
   exec.output "others" %pc : tensor<2xi32>
-  // The last head is like the first and nothing stands behind it.
+  // The last head is like the first, and no op follows it.
   %ld = mtp.linear %again, %head : tensor<2x8xf32>, tensor<64x8xbf16> -> tensor<2x64xf32>
   %pd = mtp.argmax %ld : tensor<2x64xf32> -> tensor<2xi32>
   %e = mtp.embed %pd, %table : tensor<2xi32>, tensor<64x8xbf16> -> tensor<2x8xf32>
   exec.output "e" %e : tensor<2x8xf32>
 }
 
-// A router behind a bias; what it is fed is no router, nor is what feeds a head. Logits
-// that are put out are a head's. What is said stays.
+// A router before a bias. The projection that feeds a router is none, and
+// neither is one that feeds a head. Logits that leave the program are a head's.
+// A given role stays.
 // CHECK-LABEL: exec.program @scores
 // CHECK: exec.linear {{.*}} as <bf16> activation swiglu :
 // CHECK: exec.linear {{.*}} as <bf16> role router :
@@ -108,7 +109,8 @@ exec.program @scores function {
   exec.output "hidden" %k : tensor<2x64xf32>
 }
 
-// The best column alone is a pick like an argmax; the best of several may be of anything.
+// The best column alone is a pick like an argmax; the best of several may be of
+// anything.
 // CHECK-LABEL: exec.program @likely
 // CHECK: exec.linear {{.*}} as <bf16> role head :
 // CHECK: exec.linear {{.*}} as <bf16> :

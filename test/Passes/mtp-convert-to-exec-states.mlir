@@ -33,8 +33,8 @@ exec.program @round decode k 2 n 2 to 2 {
 
 // -----
 
-// What tells rows apart is packed with their tokens: of a tree also where its
-// window and each row's entry are, and what it sees.
+// Numbers of rows are packed with their tokens; for a tree also the places of
+// the window and of each row's entry, and the mask.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: exec.program @pack function
 // CHECK: %[[T:.*]] = exec.input "t" : tensor<6xi32>
@@ -68,7 +68,7 @@ exec.program @pack function {
 
 // -----
 
-// Those of a prefill are rows of what the host writes.
+// The rows of a prefill come from states that the host writes.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.state shared @prompt_tokens : memref<3x8xi32>
 exec.state shared @prompt_positions : memref<3x8xi32>
@@ -95,7 +95,7 @@ exec.program @prompt prefill k 2 n 8 to 8 {
 
 // -----
 
-// Entries move in every layer by itself. A token is taken out of the choice.
+// Entries move in every layer separately. A token is excluded from the choice.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 2 entry 32 : bf16
 exec.state shared @active : memref<4xi32>
@@ -153,8 +153,8 @@ exec.program @tree function {
 
 // -----
 
-// The slots of rows are what they were made of, or a chunk's; each row reads what its
-// slot has.
+// The slots of rows are their operands, or a chunk's; each row reads its slot's
+// state.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.state shared @prompt_tokens : memref<1x8xi32>
 exec.state shared @prompt_positions : memref<1x8xi32>

@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --mtp-convert-to-exec --split-input-file --verify-diagnostics | FileCheck %s
 
-// Groups are rows to kernels, and what they make is in groups again.
+// Groups are rows to kernels, and results are grouped again.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.vocabulary @few dense<[1, 3]> : tensor<2xi32>
 exec.state shared @active : memref<4xi32>
@@ -58,7 +58,7 @@ exec.program @p function {
 
 // -----
 
-// A mask is read where it stands, in the state of each row's slot.
+// A mask is read directly from the state of each row's slot.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.state @allowed : memref<4x3x1xi32>
 // CHECK-LABEL: exec.program @masks decode
@@ -74,8 +74,9 @@ exec.program @masks decode k 2 n 2 to 2 {
 
 // -----
 
-// Keys of sampling are made of what the filters leave; the best of them are those that
-// would be picked. A sample whose noise goes by a number is the best of its keys.
+// Keys of sampling are computed from the filtered logits; the best keys are the
+// tokens that would be picked. A sample whose noise depends on a number is the
+// best of its keys.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.vocabulary @few dense<[1, 3]> : tensor<2xi32>
 exec.state @sampling : memref<4x8xi32>
@@ -112,7 +113,7 @@ exec.program @noise decode k 2 n 2 to 2 {
 
 // -----
 
-// What picks have of their softmax: no sum is taken off but that of the keys.
+// The share of picks in their softmax: only the sum of the keys is subtracted.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.state @sampling : memref<4x8xi32>
 // CHECK-LABEL: exec.program @shares

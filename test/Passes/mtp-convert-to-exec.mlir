@@ -3,14 +3,14 @@
 // RUN: not mtp-opt %s --mtp-convert-to-exec=panel-width=24 2>&1 | FileCheck %s --check-prefix=WIDTH
 // WIDTH: error: panel-width: expected panels of a power of two from 4 to 256 outputs, got 24
 
-// A target's panels: products and their weights have them, all else has none.
+// A target's panels: products and their weights use them, other ops do not.
 // NARROW-DAG: exec.weight @q #exec.panels<16> k 8 n 24 stack 1
 // NARROW-DAG: exec.weight @n #exec.raw
 // NARROW-LABEL: exec.program @views
 // NARROW: exec.ref @q : memref<2x4x16x2xbf16>
 
-// A fused projection's parts are read in place: views, no copy. A view of a view is
-// one of what that is of.
+// The parts of a fused projection are read in place: views, no copy. A view of
+// a view refers to the original value.
 // CHECK-DAG: exec.weight @q #exec.panels<32> k 8 n 24 stack 1 [#exec.source<key = "q", shape = [8, 8]>, #exec.source<key = "kv", shape = [16, 8]>] : <bf16>
 // CHECK-DAG: exec.weight @n #exec.raw k 8 n 1 stack 1 [#exec.source<key = "n", shape = [8]>] : <f32>
 // CHECK-LABEL: exec.program @views
@@ -24,7 +24,7 @@
 // CHECK-NEXT: %[[U:.*]] = exec.silu %[[B]] :
 // CHECK: exec.output "u" %[[U]]
 // CHECK: exec.output "s" %[[S]]
-// Who must have whole rows gets a copy.
+// An op that needs whole rows gets a copy.
 // CHECK: %[[C:.*]] = exec.copy %[[A]] :
 // CHECK: exec.output "c" %[[C]] : tensor<4x8xf32>
 exec.program @views function {
@@ -84,7 +84,7 @@ exec.program @second function {
 
 // -----
 
-// A block per head, and the kept columns behind each product.
+// A block per head, with the kept columns after each product.
 // CHECK: exec.weight @kv_b #exec.panels<32> k 32 n 64 stack 4 [#exec.source<key = "kv_b", row_end = 32, row_stride = 64, transpose = true, shape = [256, 64]>] : <f32>
 // CHECK-LABEL: exec.program @heads
 // CHECK: %[[Q:.*]] = exec.input "q"
@@ -100,7 +100,7 @@ exec.program @heads function {
 
 // -----
 
-// Blocks of a part of a tensor begin where the part does.
+// Blocks of a part of a tensor begin at the part.
 // CHECK: exec.weight @kv_b #exec.panels<32> k 32 n 40 stack 4 [#exec.source<key = "kv_b", row_begin = 256, row_end = 288, row_stride = 64, col_begin = 8, col_end = 48, transpose = true, shape = [600, -1]>] : <f32>
 // CHECK-LABEL: exec.program @part_heads
 exec.program @part_heads function {
@@ -140,8 +140,8 @@ exec.program @experts function {
 
 // -----
 
-// Norms of heads are groups; what nobody reads is not computed, but appended.
-// Entries are divided among the key heads.
+// Norms of heads are groups. A result without a reader is not computed, but its
+// entries are appended. Entries are divided among the key heads.
 // CHECK: exec.cache @kv layers 1 entry 32 heads 2 page 16 : bf16
 // CHECK-LABEL: exec.program @cache
 // CHECK: %[[N:.*]] = exec.rms_norm %{{.*}} by %{{.*}} groups 2 eps 9.99999997E-7 :
@@ -170,12 +170,12 @@ exec.program @cache function {
 
 // -----
 
-// Entries are divided among key heads where every append writes all keys or all
-// values and all attention reads the same; else they lie whole: where both are
-// written as one, where heads or only the columns of keys and values differ,
-// where there is one key head, where keys or values begin at a column or an entry
-// ends at one that cannot be divided, where a column is in a key and in another
-// head's value, and where nobody reads.
+// Entries are divided among key heads if every append writes all keys or all
+// values and all attention reads the same heads and columns. Otherwise they
+// stay whole: if keys and values are written as one, if heads or columns
+// differ, if there is one key head, if keys or values begin at a column that
+// cannot be divided or an entry has such an end, if a column is in a key and in
+// another head's value, and if there is no reader.
 // CHECK-DAG: exec.cache @apart layers 1 entry 32 heads 2 page 16 : bf16
 // CHECK-DAG: exec.cache @same layers 1 entry 16 heads 2 page 16 : bf16
 // CHECK-DAG: exec.cache @as_one layers 1 entry 32 page 16 : bf16
@@ -267,8 +267,8 @@ exec.program @divided function {
 
 // -----
 
-// Picks over a vocabulary: an argmax is looked up, and what is taken out is looked
-// for among the columns; a token beyond the last one has none.
+// Picks over a vocabulary: an argmax is looked up, and an excluded token is
+// searched among the columns; a token beyond the last one has no column.
 // CHECK: exec.constant @constant dense<{{\[\[}}1], [3]]> : tensor<2x1xi32>
 // CHECK: exec.constant @constant_0 dense<{{\[\[}}-1], [0], [-1], [1], [-1]]> : tensor<5x1xi32>
 mtp.vocabulary @few dense<[1, 3]> : tensor<2xi32>
@@ -296,7 +296,7 @@ exec.program @few_columns function {
 // CHECK: %[[X:.*]] = exec.input "x" : tensor<6x8xf32>
 // CHECK: %[[G:.*]] = exec.regroup %[[X]] : tensor<6x8xf32> -> tensor<2x3x8xf32>
 // CHECK: exec.output "g" %[[G]]
-// Columns are no rows: they are copied first.
+// Columns are not whole rows: they are copied first.
 // CHECK: %[[C:.*]] = exec.columns %[[X]][2 to 4]
 // CHECK: %[[W:.*]] = exec.copy %[[C]] :
 // CHECK: exec.regroup %[[W]] : tensor<6x2xf32> -> tensor<2x3x2xf32>

@@ -22,7 +22,7 @@ mtp.round @r {
 
 // -----
 
-// Logits of no verify: their rows are not known.
+// Logits that are not a verify's: their rows are unknown.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 2 {
   %slots = mtp.slots : tensor<?xi32>
@@ -106,7 +106,7 @@ mtp.round @r k 2 {
 
 // -----
 
-// What a rule yields has a token for each row.
+// A rule yields a token for each row.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 2 {
   %slots = mtp.slots : tensor<?xi32>
@@ -132,7 +132,7 @@ mtp.round @r k 2 {
 
 // -----
 
-// Positions that nobody knows.
+// Unknown positions.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 1 {
   %slots = mtp.slots : tensor<?xi32>
@@ -158,7 +158,7 @@ mtp.round @r k 1 {
 
 // -----
 
-// One row of each slot, for the three of its window.
+// One row per slot, for the three of its window.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @few k 2 {
   %slots = mtp.slots : tensor<?xi32>
@@ -188,7 +188,7 @@ mtp.round @few k 2 {
 
 // -----
 
-// Several rows of a slot would write over each other.
+// Several rows of a slot would overwrite each other.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @n : i32
 mtp.round @stores k 0 {

@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --mtp-expand-accept --split-input-file | FileCheck %s
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// The region on all rows, then a walk for every slot: a draft counts while it and
-// all before it equal the picks.
+// The region on all rows, then a walk for every slot: a draft counts while it
+// and all before it equal the picks.
 // CHECK-LABEL: mtp.round @chain k 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[D:.*]]:2 = mtp.per_slot
@@ -20,7 +20,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[DRAFT:.*]] = tensor.extract %[[DRAFTS]][
 // CHECK: %[[PICK:.*]] = tensor.extract %[[OWN]][
 // CHECK: %[[EQUAL:.*]] = arith.cmpi eq, %[[DRAFT]], %[[PICK]]
-// A dead row has neither draft nor pick.
+// A padding row has neither draft nor pick.
 // CHECK: %[[IS:.*]] = arith.cmpi sge, %[[DRAFT]]
 // CHECK: %[[AGREES:.*]] = arith.andi %[[EQUAL]], %[[IS]]
 // CHECK: %[[STILL:.*]] = arith.select %[[AGREES]], %[[ALL]], %[[ZERO]]
@@ -77,7 +77,8 @@ mtp.round @plain k 0 {
   mtp.output "path" %path : tensor<?x?xi32>
 }
 
-// In a prefill the region runs on the last row of each sequence, at its position.
+// In a prefill the region runs on the last row of each sequence, at its
+// position.
 // CHECK-LABEL: mtp.prefill @prompt k 0 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[L:.*]] = mtp.embed
@@ -110,8 +111,9 @@ mtp.prefill @prompt k 0 {
 // -----
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// A tree: a node stays whose parent does and whose token is its parent's pick; the
-// deepest one's path is found backwards. A smaller k is the first nodes.
+// A tree: a node stays if its parent does and if its token is its parent's
+// pick. The path of the deepest node is found backwards. A smaller k uses the
+// first nodes.
 // CHECK-LABEL: mtp.round @tree k 3 {
 // CHECK: %[[P:.*]] = mtp.argmax
 // CHECK: %[[PICKS:.*]] = mtp.regroup %[[P]] : tensor<?xi32> -> tensor<?x4xi32>
@@ -164,7 +166,7 @@ mtp.round @tree k 3 {
 
 // -----
 
-// The walks as functions, a body for each row of the operands.
+// The walks as functions, a body per row of the operands.
 // CHECK-LABEL: func.func @accept(
 // CHECK-SAME: %[[DRAFTS:.*]]: tensor<4x3xi32>, %[[PICKS:.*]]: tensor<4x4xi32>)
 // CHECK: %[[EACH:.*]] = arith.constant dense<0> : tensor<4xi32>
@@ -207,8 +209,8 @@ func.func @accept_tree(%tokens: tensor<2x3xi32>, %picks: tensor<2x3xi32>)
 // -----
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// A rule sees what it names, of every slot; its own mtp.slots are the round's. What
-// it yields is put in range: a count up to k, tokens of the vocabulary.
+// A rule gets its arguments for every slot; its own mtp.slots are the round's.
+// Its results are clamped: a count up to k, tokens of the vocabulary.
 // CHECK: mtp.state @known[max_context + 1] : i32 init -1 rebuild tokens
 // CHECK-LABEL: mtp.round @rule k 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
@@ -223,7 +225,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[LOGITS:.*]] = mtp.regroup %[[L]] : tensor<?x16xf32> -> tensor<?x3x16xf32>
 // CHECK: %[[BEST:.*]] = mtp.sample %{{.*}}, %[[ROWS]]
 // CHECK: %[[OWN:.*]]:2 = mtp.per_slot %[[SLOTS]](%[[D]]#0, %[[D]]#1, %[[PICKS]], %[[LOGITS]], %[[D]]#2) {
-// Drafts stay as far as the rule keeps them and they are tokens.
+// Drafts stay if the rule keeps them and they are tokens.
 // CHECK: mtp.per_slot %[[SLOTS]](%[[OWN]]#0, %[[OWN]]#1, %[[D]]#0) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: tensor<3xi32>, %[[DRAFTS:.*]]: tensor<2xi32>):
 // CHECK: %[[FIRST:.*]] = arith.cmpi sgt, %[[N]]
@@ -286,8 +288,8 @@ mtp.round @rule k 2 {
 // -----
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// In a tree a position is the root's and the node's depth, and the rule's path has
-// nodes or -1.
+// In a tree a position is the root's plus the node's depth, and the rule's path
+// has nodes or -1.
 // CHECK-LABEL: mtp.round @tree_rule k 2 {
 // CHECK: %[[TREE:.*]] = mtp.tree_rows
 // CHECK: %[[PICKS:.*]] = mtp.regroup %{{.*}} : tensor<?xi32> -> tensor<?x3xi32>
@@ -333,7 +335,7 @@ mtp.round @tree_rule k 2 {
 // -----
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// A rule may yield the bonus token alone: in front of it are drafts.
+// A rule may yield only the bonus token: the drafts come before it.
 // CHECK-LABEL: mtp.round @bonus k 2 {
 // CHECK: mtp.per_slot %{{.*}}(%{{.*}}, %{{.*}}, %[[D:.*]]#0) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: i32, %[[OWN:.*]]: tensor<2xi32>):
@@ -371,7 +373,7 @@ mtp.round @bonus k 2 {
 // -----
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// Packed rows: picks are made of those that live, and put back.
+// Packed rows: picks are made for active rows, and unpacked.
 // CHECK-LABEL: mtp.round @packed k 2 {
 // CHECK: %[[ROWS:.*]], %[[T:.*]], %[[PLACES:.*]] = mtp.pack
 // CHECK: %[[P:.*]] = mtp.sample %{{.*}}, %[[ROWS]]
@@ -403,7 +405,7 @@ mtp.round @packed k 2 {
 
 // -----
 
-// Of more nodes than the tree may be deep the path has k + 1: node 0 and as many as k.
+// With more nodes than depth, the path has k + 1 nodes: node 0 and k more.
 // CHECK-LABEL: mtp.round @deep k 2 nodes 5 {
 // CHECK: mtp.regroup %{{.*}} : tensor<?xi32> -> tensor<?x5xi32>
 // CHECK: %[[A:.*]]:3 = mtp.per_slot

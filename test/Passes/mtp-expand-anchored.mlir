@@ -1,7 +1,8 @@
 // RUN: mtp-opt %s --mtp-expand-anchored --split-input-file --verify-diagnostics | FileCheck %s
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// In a round the noise is at the slot's length, and the number is the distance from it.
+// In a round the noise is at the slot's length, and the number is the distance
+// from it.
 // CHECK-LABEL: mtp.round @r
 // CHECK: %[[OF:.*]] = mtp.row_slots %[[ROWS:.*]] : tensor<?xi32>
 // CHECK: %[[AT:.*]] = mtp.row_positions %[[ROWS]] : tensor<?xi32>

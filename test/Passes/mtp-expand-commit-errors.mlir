@@ -51,7 +51,7 @@ mtp.round @r k 2 {
 
 // -----
 
-// It is not seen what a function does with the rows of a tree.
+// The use of a tree's rows in a function is unknown.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 func.func private @layer(%t: tensor<?xi32>, %rows: !mtp.rows) -> tensor<?x8xf32>
 mtp.round @tree k 1 {
@@ -72,7 +72,7 @@ mtp.round @tree k 1 {
 
 // -----
 
-// Which rows are of which slot is not seen.
+// The slots of the rows are unknown.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @own layers 1 entry 8 : f32
 func.func private @places() -> tensor<?xi32>

@@ -1,6 +1,7 @@
 // RUN: mtp-opt %s --mtp-expand-commit --split-input-file | FileCheck %s
 
-// Only what the host reads is there: neither window nor hidden states are kept.
+// Only the states that the host reads exist: neither window nor hidden states
+// are kept.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-DAG: mtp.state @length : i32
 // CHECK-DAG: mtp.state @out_tokens[max_k + 1] : i32
@@ -37,8 +38,8 @@ mtp.round @bare k 2 {
 
 // -----
 
-// What other expansions declared is written, too. A chain's hidden states are the
-// first rows of the state, whatever k is.
+// States that other expansions declared are written, too. A chain's hidden
+// states are the first rows of the state, for any k.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @accepted : i32
 mtp.state @window[max_k + 1] : i32
@@ -102,8 +103,8 @@ mtp.prefill @prompt k 0 {
 
 // -----
 
-// A tree: hidden states along the path, and its entries come into place in each
-// cache that rows of a tree wrote, however they did; before the length moves on.
+// A tree: hidden states along the path. Its entries are moved into place in
+// each cache that rows of a tree wrote, by any op, before the length changes.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 2 entry 16 : f32
 mtp.cache @latent layers 1 entry 16 : f32
@@ -119,7 +120,7 @@ mtp.state @hidden[max_k + 1, 8] : f32
 // CHECK: %[[N:.*]] = mtp.load @length[]
 // CHECK: %[[NONE:.*]] = arith.constant -1 : i32
 // CHECK: %[[FIRST:.*]] = arith.muli
-// From where the node's entry is,
+// From the node's entry,
 // CHECK: %[[FROM:.*]] = tensor.generate
 // CHECK: %[[NODE:.*]] = tensor.extract %[[PATH]][
 // CHECK: %[[IS_NODE:.*]] = arith.cmpi sge, %[[NODE]],
@@ -171,9 +172,9 @@ mtp.round @tree k 2 {
 
 // -----
 
-// A drafter's cache has entries of the nodes that the drafter ran, at places that its
-// rows say, and of those alone they come into place: what is read of the others nobody
-// wrote. Rows that the next round runs again are left where they are.
+// A drafter's cache has entries only of the nodes that the drafter ran, at the
+// places of its rows, and only these are moved. Entries of other nodes were
+// never written. Rows that the next round runs again are not moved.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @own layers 1 entry 8 : f32
 mtp.cache @again layers 1 entry 8 : f32
@@ -185,7 +186,7 @@ mtp.cache @again layers 1 entry 8 : f32
 // CHECK: %[[FROM:.*]] = tensor.generate
 // CHECK: %[[NODE:.*]] = tensor.extract %[[PATH]]
 // CHECK: %[[NONE:.*]] = arith.constant -1 : i32
-// The row of a node is the one that is as many places behind its root.
+// A node's row is found by its distance from its root.
 // CHECK: %[[P0:.*]] = tensor.extract %[[PLACES]]
 // CHECK: %[[R0:.*]] = tensor.extract %[[ROOTS]]
 // CHECK: %[[OWN0:.*]] = arith.subi %[[P0]], %[[R0]]
@@ -232,8 +233,8 @@ mtp.round @drafter k 3 {
 
 // -----
 
-// Where a rule may put out other tokens than the target's picks, the host says which
-// one was the anchor before a preemption.
+// If a rule may put out other tokens than the target's picks, the host gives
+// the anchor before a preemption.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @known[max_context + 1] : i32 init -1 rebuild tokens
 // CHECK-LABEL: mtp.prefill @resumed k 0 {
@@ -262,7 +263,7 @@ mtp.prefill @resumed k 0 {
 
 // -----
 
-// Of more nodes than the tree is deep: the path's rows are k + 1 of each slot's five.
+// With more nodes than depth: the path's rows are k + 1 of each slot's five.
 // CHECK-LABEL: mtp.round @deep k 2 nodes 5 {
 // CHECK: %[[M:.*]]:3 = mtp.per_slot
 // CHECK: %[[FIVE:.*]] = arith.constant 5 : i32
@@ -287,8 +288,8 @@ mtp.round @deep k 2 nodes 5 {
 
 // -----
 
-// For drafters that fall behind the hidden states of what is committed are kept by
-// position modulo 5; of a prompt those of its last two rows.
+// For catch-ups, hidden states of committed rows are kept by position modulo 5;
+// for a prompt, those of its last two rows.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @recent_hidden[5, 8] : f32 rebuild rows 2
 // CHECK-LABEL: mtp.round @keeps k 1 {
@@ -325,7 +326,7 @@ mtp.prefill @prompt k 2 {
   mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>
 }
 
-// Nobody catches up where drafting is off.
+// Without drafting there is no catch-up.
 // CHECK-LABEL: mtp.prefill @plain k 0 {
 // CHECK-NOT: @recent_hidden
 // CHECK: mtp.prefill @behind
@@ -340,7 +341,7 @@ mtp.prefill @plain k 0 {
   mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>
 }
 
-// A row's hidden state is where its position in its sequence says.
+// A row's hidden state is found by its position in its sequence.
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %{{.*}}, %[[ROWS:.*]] = mtp.prompt_rows :
 // CHECK: %[[OF:.*]] = mtp.row_slots %[[ROWS]]

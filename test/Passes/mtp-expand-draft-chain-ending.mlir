@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --mtp-expand-draft-chain --split-input-file | FileCheck %s
 
-// Two modules, three drafts. Who wants the first one is known before: a slot that runs, and
-// whose limit allows it.
+// Two modules, three drafts. It is known in advance which slots want the first
+// draft: slots that run, and whose limit allows it.
 // CHECK-DAG: mtp.state @draft_limit : i32
 // CHECK-DAG: mtp.state @loop[8] : i32
 // CHECK-LABEL: mtp.round @likely k 3 {
@@ -15,7 +15,7 @@
 // CHECK: %[[WANTS:.*]] = arith.andi %[[RUNS]], %[[MAY]]
 // CHECK: %[[NONE:.*]] = arith.constant -1
 // CHECK: arith.select %[[WANTS]], %[[N]], %[[NONE]]
-// The module runs over all rows, its head over the anchor's of those slots.
+// The module runs over all rows, its head over the anchors of these slots.
 // CHECK: %[[G1:.*]] = mtp.mask_first
 // CHECK: %[[L1:.*]] = mtp.linear %[[G1]]
 // CHECK: %[[V1:.*]] = mtp.make_rows %[[SLOTS]], %[[AT]]#8
@@ -25,7 +25,7 @@
 // CHECK: %[[T1:.*]] = mtp.regroup %[[B1]]
 // CHECK: %[[D1:.*]] = mtp.unpack %[[T1]], %[[W1]]
 // CHECK: %[[LOG1:.*]] = mtp.unpack %[[C1]], %[[W1]]
-// A draft stays where it is wanted, and its logarithm at least that of 0.25.
+// A draft stays if it is wanted and its logarithm is at least that of 0.25.
 // CHECK: %[[NEXT:.*]]:2 = mtp.per_slot %[[SLOTS]](%[[AT]]#8, %[[D1]], %[[LOG1]]) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[HERE:.*]]: i32, %[[TOKEN:.*]]: i32, %[[LOG:.*]]: tensor<1xf32>):
 // CHECK: arith.cmpi sge, %[[HERE]]
@@ -39,7 +39,7 @@
 // CHECK: %[[MORE:.*]] = arith.andi %[[LIVES]]
 // CHECK: %[[THERE:.*]] = arith.select %[[MORE]]
 // CHECK: mtp.yield %[[KEPT]], %[[THERE]] : i32, i32
-// The second module's rows that such a draft leads to are dead.
+// The second module's rows after a dropped draft are padding rows.
 // CHECK: %[[T2:.*]]:2 = mtp.per_slot %[[SLOTS]](%[[NEXT]]#0, %[[AT]]#5) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[DRAFT:.*]]: i32, %[[WERE:.*]]: tensor<5xi32>):
 // CHECK: tensor.generate
@@ -60,13 +60,13 @@
 // CHECK: %[[B2:.*]], %{{.*}} = mtp.top_k %[[OWN2]] k 1 noise %[[P2]] {mtp.shares}
 // CHECK: %[[Q2:.*]] = mtp.regroup %[[B2]]
 // CHECK: %[[LAST:.*]]:4 = mtp.per_slot %[[SLOTS]](%[[NEXT]]#1,
-// The last module's further step has packed rows. Token and hidden state are looked up among
-// those of the draft before.
+// The last module's further step has packed rows. Token and hidden state are
+// looked up among the rows of the draft before.
 // CHECK: %[[S3:.*]] = mtp.make_rows %[[SLOTS]], %[[LAST]]#2
 // CHECK: %[[P3:.*]], %[[I3:.*]], %[[W3:.*]] = mtp.pack %[[S3]], %[[W2]]
 // CHECK: %[[T3:.*]] = mtp.unpack %[[Q2]], %[[I3]]
 // CHECK: %[[H3:.*]] = mtp.take_rows %[[H2]], %[[I3]]
-// Drafts are picked for the rows that verify them, two positions on.
+// Drafts are picked for the rows that verify them, two positions later.
 // CHECK: %[[OF:.*]] = mtp.row_slots %[[P3]]
 // CHECK: %[[FROM:.*]] = mtp.row_positions %[[P3]]
 // CHECK: %[[TO:.*]] = mtp.per_slot %[[OF]](%[[FROM]]) {
@@ -110,8 +110,9 @@ mtp.round @likely k 3 {
 
 // -----
 
-// A model of its own, which a region of the best logits picks for: there is no noise, and a
-// row drafts the token of the next position, at which it verifies, too.
+// A separate draft model, picked from by a region of the best logits: there is
+// no noise, and a row drafts the token of the next position, at which it
+// verifies, too.
 // CHECK-LABEL: mtp.round @best k 2 {
 // CHECK: %[[P1:.*]], %{{.*}}, %[[W1:.*]] = mtp.pack
 // CHECK: mtp.top_k %{{.*}} k 1 tokens @few : tensor<?x4xf32>
@@ -146,8 +147,8 @@ mtp.round @best k 2 {
 
 // -----
 
-// What the program wants goes with any rule; the host has no say in this one. Drafts are
-// picked as ever, and logits that a rule reads stand where the window has them.
+// The program's limit works with any rule; the host has no limit here. Drafts
+// are picked as usual, and logits that a rule reads are in the window's order.
 // CHECK-NOT: @draft_limit
 // CHECK-LABEL: mtp.round @wanted k 2 {
 // CHECK: mtp.load @want_k[]
@@ -190,8 +191,9 @@ mtp.round @wanted k 2 {
 
 // -----
 
-// A region that tells its rows apart by more than slot and position needs the rows of all
-// slots: those of who wants no draft are dead, with a token that there is.
+// A region that distinguishes its rows by more than slot and position needs the
+// rows of all slots. Rows of slots without a draft are padding rows with a
+// valid token.
 // CHECK-LABEL: mtp.round @paths k 2 {
 // CHECK-NOT: mtp.pack
 // CHECK: %[[NEXT:.*]]:4 = mtp.per_slot
@@ -231,8 +233,8 @@ mtp.round @paths k 2 {
 
 // -----
 
-// A dead row that is packed names no slot, so what a step writes for each row needs those of
-// all slots.
+// A packed padding row has no slot, so a step that writes for each row needs
+// the rows of all slots.
 // CHECK-LABEL: mtp.round @stores k 2 {
 // CHECK-NOT: mtp.pack
 // CHECK: mtp.store %{{.*}}, @seen[]

@@ -15,7 +15,7 @@ mtp.round @r {
 
 // -----
 
-// Nothing says how a draft is picked.
+// Nothing determines how a draft is picked.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 1 {
   // expected-error @+1 {{'mtp.draft_chain' op expected an mtp.accept after it: drafts are picked by its region}}
@@ -47,8 +47,7 @@ mtp.prefill @p k 2 {
 
 // -----
 
-// What a region does with the target's logits it must be able to do with those of
-// few columns.
+// A region must be able to treat logits of few columns like the target's.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
 mtp.round @r k 1 {
@@ -76,7 +75,7 @@ mtp.round @r k 1 {
 
 // -----
 
-// What the region captures is made of the drafts that it picks.
+// The region captures values computed from the drafts that it picks.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @of_drafts k 2 {
   %slots = mtp.slots : tensor<?xi32>
@@ -105,7 +104,7 @@ mtp.round @of_drafts k 2 {
 
 // -----
 
-// What the region captures is read of a state that the host writes behind the
+// The region captures a value read from a state that the host writes after the
 // drafts.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @bias[3, 16] : f32 input
@@ -138,7 +137,7 @@ mtp.round @stops k 2 {
 
 // -----
 
-// How likely a draft is cannot be told of what is made of picks.
+// The probability of a draft is unknown if the region computes with picks.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 1 {
   %slots = mtp.slots : tensor<?xi32>

@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --mtp-expand-draft-chain --split-input-file | FileCheck %s
 
-// One module, one draft: the refresh alone. Rows are those that the last round
-// verified, from position n - 1 - a on; rows behind the anchor's are dead, and so
-// are rows before position 0.
+// One module, one draft: the refresh alone. Its rows are those that the last
+// round verified, from position n - 1 - a on. Rows after the anchor's and rows
+// before position 0 are padding rows.
 // CHECK-DAG: mtp.state @length : i32
 // CHECK-DAG: mtp.state @accepted : i32
 // CHECK-DAG: mtp.state @window[max_k + 1] : i32
@@ -79,8 +79,8 @@ mtp.round @one k 1 {
 // CHECK-DAG: mtp.state @carry_2[8] : f32 rebuild rows 2
 // CHECK-LABEL: mtp.round @two k 3 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
-// What no draft is needed for is computed at once: 4 rows of the first module, 5
-// of the second, and the places of the drafts.
+// Values that need no draft are computed at once: 4 rows of the first module, 5
+// of the second, and the positions of the drafts.
 // CHECK: %[[AT:.*]]:12 = mtp.per_slot %[[SLOTS]] {
 // CHECK: } : (tensor<?xi32>) -> (tensor<?x4xi32>, tensor<?x4xi32>, tensor<?x4xi32>, tensor<?xi32>, tensor<?x5xi32>, tensor<?x5xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>)
 // CHECK: mtp.read_state @hidden of %[[SLOTS]] rows 4
@@ -98,15 +98,15 @@ mtp.round @one k 1 {
 // CHECK: %[[NEW:.*]] = tensor.extract %[[LATER]][
 // CHECK: arith.select %{{.*}}, %[[OLD]], %[[NEW]]
 // CHECK: -> tensor<?x5xi32>
-// Its hidden states are its carry and what the first module hands on, of which a
-// row becomes the next round's carry, once this round's has been read.
+// Its hidden states are its carry and the results of the first module. A row of
+// these becomes the next round's carry, after this round's has been read.
 // CHECK: %[[CARRY:.*]] = mtp.read_state @carry_2 of %[[SLOTS]] :
 // CHECK: %[[H2:.*]] = mtp.concat_rows %[[CARRY]] rows 1, %[[G1]] rows 4
 // CHECK: mtp.write_state %[[G1]][%[[AT]]#7], @carry_2 of %[[SLOTS]]
 // CHECK: mtp.weight "m2"
 // CHECK: %[[G2:.*]] = mtp.mask_first %[[H2]]
 // CHECK: %[[L2:.*]] = mtp.linear %[[G2]]
-// The chain goes on from the anchor's row, a row per slot.
+// The chain continues from the anchor's row, one row per slot.
 // CHECK: %[[OWN2:.*]] = mtp.take_rows %[[L2]], %[[AT]]#6
 // CHECK: %[[H3:.*]] = mtp.take_rows %[[G2]], %[[AT]]#6
 // CHECK: %[[V2:.*]] = mtp.make_rows %[[SLOTS]], %[[AT]]#9
@@ -151,9 +151,9 @@ mtp.round @two k 3 {
 
 // -----
 
-// A prefill fills the modules' caches: each runs over the rows whose token its
-// places ahead is in the prompt. Between them the carry of the first round is
-// kept, of the sequences whose row is in the chunk.
+// A prefill fills the modules' caches: each runs over the rows for which the
+// token at its distance ahead is in the prompt. Between them the carry of the
+// first round is kept for sequences whose row is in the chunk.
 // CHECK-DAG: mtp.state @carry_2[8] : f32 rebuild rows 2
 // CHECK-DAG: mtp.state shared @prompt_sequences[5, max_batch] : i32
 // CHECK-NOT: mtp.state
@@ -200,8 +200,8 @@ mtp.prefill @prompt k 2 {
 
 // -----
 
-// A model of its own: rows stand at their tokens' positions, the first at n - a,
-// and nothing but tokens goes on.
+// A separate draft model: rows are at their tokens' positions, the first at n -
+// a, and only tokens are handed on.
 // CHECK-NOT: mtp.state @hidden
 // CHECK-LABEL: mtp.round @model k 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
@@ -270,8 +270,8 @@ mtp.prefill @prompt k 2 {
 
 // -----
 
-// Draft logits are kept where an op reads them, slot by slot; the logits are those
-// of a vocabulary, by which the accept op's region picks.
+// Draft logits are kept if an op reads them, per slot. The logits are over a
+// vocabulary, with which the accept op's region picks.
 // CHECK: mtp.vocabulary @few
 // CHECK-LABEL: mtp.round @logits k 2 {
 // CHECK: %[[L1:.*]] = mtp.take_rows
@@ -328,8 +328,9 @@ mtp.round @unread k 1 {
 
 // -----
 
-// What the region of accept captures has a row for each of a window: a draft's pick
-// takes the row that verifies it. It stands behind the drafts, and comes before them.
+// A value that accept's region captures has a row for each row of a window: a
+// draft's pick takes the row that verifies it. It is computed after the drafts,
+// and moves before them.
 // CHECK-LABEL: mtp.round @captured k 2 {
 // CHECK: mtp.take_rows
 // CHECK: %[[BIAS:.*]] = mtp.regroup %{{.*}} : tensor<?x3x16xf32>
@@ -378,9 +379,9 @@ mtp.round @captured k 2 {
 
 // -----
 
-// The region sees the slot of a draft's row and the tokens that lead to it.
+// The region gets the slot of a draft's row and the tokens that lead to it.
 // CHECK-LABEL: mtp.round @paths k 2 {
-// The anchor alone.
+// Only the anchor.
 // CHECK: mtp.take_rows
 // CHECK: mtp.per_slot %[[S:.*]] {
 // CHECK: %[[A:.*]] = mtp.load @window[
@@ -388,7 +389,7 @@ mtp.round @captured k 2 {
 // CHECK: tensor.from_elements %[[A]], %[[NONE]], %[[NONE]] : tensor<3xi32>
 // CHECK: mtp.per_slot %[[S]](%{{.*}}) {
 // CHECK: %[[D1:.*]] = mtp.sample
-// The first draft behind it.
+// The first draft after it.
 // CHECK: mtp.per_slot %[[S]](%[[D1]]) {
 // CHECK: mtp.per_slot %[[S]](%{{.*}}) {
 // CHECK: %[[A1:.*]] = mtp.load @window[
@@ -428,7 +429,7 @@ mtp.round @paths k 2 {
 
 // -----
 
-// In a catch-up the hidden states are those that were kept.
+// A catch-up reads the kept hidden states.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.prefill @behind k 2 catch_up 9 {
 // CHECK: %[[H:.*]] = mtp.recent_hidden

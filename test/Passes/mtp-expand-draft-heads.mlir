@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --mtp-expand-draft-heads --split-input-file | FileCheck %s
 
-// A chain of two of three heads: each reads the hidden states of the rows that were
-// verified last, and its draft is picked from the anchor's row, as the row that will
-// verify it is. The third head is not there.
+// A chain of two of three heads: each reads the hidden states of the rows that
+// were verified last. Its draft is picked from the anchor's row, like the row
+// that will verify it. The third head is dropped.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @chain k 2
 // CHECK: %[[SLOTS:.*]] = mtp.slots
@@ -55,8 +55,8 @@ mtp.round @chain k 2 {
 
 // -----
 
-// A tree: the best two of the first head, of which node 1 has two children and node 2
-// has one, the second head's best two, picked once for both.
+// A tree: the best two of the first head. Node 1 has two children and node 2
+// one: the second head's best two, picked once for both.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_nodes = 6, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @tree k 3
 // CHECK: %[[B0:.*]], %{{.*}} = mtp.top_k %{{.*}} k 2 noise %{{.*}} : tensor<?x16xf32> -> tensor<?x2xi32>
@@ -102,7 +102,8 @@ mtp.round @tree k 3 nodes 6 {
 
 // -----
 
-// Where the region sees the tokens before a row, a head's row stands once for each node.
+// If the region sees the tokens before a row, a head's row is repeated for each
+// node.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_nodes = 6, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @paths k 3
 // CHECK: mtp.top_k %{{.*}} k 2 noise
@@ -155,7 +156,7 @@ mtp.round @paths k 3 nodes 6 {
 
 // -----
 
-// In a prefill all heads run over the prompt's rows, for what they leave in caches.
+// In a prefill all heads run over the prompt's rows to fill caches.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @own layers 1 entry 16 : f32
 // CHECK-LABEL: mtp.prefill @prompt k 3

@@ -1,7 +1,7 @@
 // RUN: not mtp-opt %s --mtp-instantiate-rounds --mtp-expand-draft-tree 2>&1 | FileCheck %s
 
-// The largest round says how many nodes a tree needs, not the first that fails (issue 43,
-// row 19): three nodes are too few from k = 3 on.
+// The error names the nodes that the largest round needs, not the first that
+// fails (issue 43, row 19): three nodes are too few from k = 3 on.
 // CHECK: error: 'mtp.draft_tree' op expected a tree of at least 6 nodes for k = 5, got 3; lower max_k
 module attributes {mtp.envelope = #mtp.envelope<max_k = 5, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @generate {

@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --mtp-expand-draft-tree --split-input-file | FileCheck %s
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// The module's refresh, as a chain's first one, over the rows that a path of depth two
-// may have; the anchor's row gives the two children of node 0, its best.
+// The module's refresh, like a chain's first one, over the rows of a path of
+// depth two. The anchor's row gives the two children of node 0, its best.
 // CHECK-LABEL: mtp.round @generate_k4 k 4
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 3
@@ -11,7 +11,8 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_co
 // CHECK: %[[H0:.*]] = mtp.take_rows %[[G]]
 // CHECK: %[[V0:.*]] = mtp.make_rows
 // CHECK: %[[D0:.*]], %{{.*}} = mtp.top_k %[[L0]] k 2 noise %[[V0]]
-// Node 1 alone has children: the module runs over it, on the anchor's hidden state.
+// Only node 1 has children: the module runs over it, on the anchor's hidden
+// state.
 // CHECK: %[[PLACES:.*]]:6 = mtp.per_slot
 // CHECK: arith.constant 3 : i64
 // CHECK: %[[TREE:.*]] = mtp.make_tree_rows {{.*}} seeing %{{.*}} refreshed :
@@ -53,7 +54,7 @@ mtp.round @generate_k4 k 4 {
 
 // -----
 
-// A smaller k is the first nodes: none of them but node 0 has children here.
+// A smaller k uses the first nodes: none of them but node 0 has children here.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @generate_k2 k 2
 // CHECK: mtp.top_k %{{.*}} k 2 noise
@@ -86,9 +87,11 @@ mtp.round @generate_k2 k 2 {
 
 // -----
 
-// A module for each of three depths. The second one runs over the true rows and over nodes 1 and 2,
-// which have children; the third over the true rows, node 1, which leads to its level, and node 3,
-// on the states that the second one handed on; the third once more over node 5, a row alone.
+// A module for each of three depths. The second one runs over the committed
+// rows and over nodes 1 and 2, which have children. The third runs over the
+// committed rows, node 1, which leads to its level, and node 3, on the states
+// that the second one handed on. The third runs once more over node 5, a row
+// alone.
 // CHECK-DAG: mtp.state @carry_2[8] : f32 rebuild rows 2
 // CHECK-DAG: mtp.state @carry_3[8] : f32 rebuild rows 3
 // CHECK-LABEL: mtp.round @modules_k4 k 4
@@ -153,9 +156,9 @@ mtp.round @modules_k4 k 4 nodes 7 {
 
 // -----
 
-// The logits of a tree's drafts: of the root's children the root's, the second one's
-// without the first; of node 3 those of the row that ran node 1. They stand in the
-// order of nodes.
+// The logits of a tree's drafts: for the root's children the root's, for the
+// second one without the first; for node 3 those of the row that ran node 1.
+// They are in the order of nodes.
 // CHECK-LABEL: mtp.round @logits k 3 {
 // CHECK: %[[L0:.*]] = mtp.take_rows
 // CHECK: %[[D1:.*]] = mtp.argmax %[[L0]] tokens @few

@@ -1,6 +1,7 @@
 // RUN: mtp-opt %s --mtp-expand-refresh --split-input-file | FileCheck %s
 
-// With hidden states a row stands where its hidden state does, one before its token.
+// With hidden states a row is at the position of its hidden state, one before
+// its token's.
 // CHECK-DAG: mtp.state @length : i32
 // CHECK-DAG: mtp.state @accepted : i32
 // CHECK-DAG: mtp.state @window[max_k + 1] : i32
@@ -62,9 +63,10 @@ mtp.round @own k 1 {
 
 // -----
 
-// The second module: three true rows of each slot, a position behind those of the first one, and
-// two of nodes, whose parent is the anchor. Hidden states are what was kept and what the first one
-// handed on; of that the anchor's row is kept.
+// The second module: three committed rows per slot, one position below the
+// first module's, and two rows of nodes, whose parent is the anchor. Hidden
+// states are the kept one and the first module's results, of which the anchor's
+// row is kept.
 // CHECK: mtp.state @carry_2[8] : f32 rebuild rows 2
 // CHECK-LABEL: mtp.round @second k 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
@@ -84,7 +86,7 @@ mtp.round @own k 1 {
 // CHECK: %[[G2:.*]] = mtp.mask_first %[[OWN]], %[[ROWS]]
 // CHECK: mtp.take_rows %[[G2]], %[[M]]#8
 // CHECK: mtp.take_rows %[[G2]], %[[LAST]]
-// Of nodes alone.
+// Nodes only.
 // CHECK: %[[N:.*]]:5 = mtp.per_slot %[[SLOTS]]({{.*}}) {
 // CHECK: arith.shrui
 // CHECK: %[[MOVED:.*]] = mtp.make_tree_rows {{.*}} refreshed
@@ -119,7 +121,8 @@ mtp.round @second k 2 {
   mtp.write_state %three, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 
-// A prompt's rows with the token two places on, and what the module in front of it handed on.
+// A prompt's rows with the token two places ahead, and the results of the
+// module before.
 // CHECK-LABEL: mtp.prefill @prompt k 2 {
 // CHECK: %[[T:.*]], %[[ONE:.*]] = mtp.prompt_rows ahead 1
 // CHECK: %[[G:.*]] = mtp.mask_first %{{.*}}, %[[ONE]]

@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --mtp-expand-tree-rows --split-input-file --verify-diagnostics | FileCheck %s
 
-// Rows stand at places that follow each other; a node's position is its root's
-// place and its depth. Dead rows stay dead. In functions as in rounds.
+// Rows have consecutive places; a node's position is its root's place plus its
+// depth. Padding rows stay padding rows. In functions as in rounds.
 // CHECK-LABEL: func.func @tree(
 // CHECK-SAME: %[[X:.*]]: tensor<8x8xf32>, %[[SLOTS:.*]]: tensor<8xi32>, %[[PLACES:.*]]: tensor<8xi32>)
 // CHECK: %[[R:.*]]:3 = mtp.per_slot %[[SLOTS]](%[[PLACES]]) {
@@ -11,7 +11,7 @@
 // CHECK: %[[D1:.*]] = arith.constant 1 : i32
 // CHECK: %[[D2:.*]] = arith.constant 1 : i32
 // CHECK: %[[D3:.*]] = arith.constant 2 : i32
-// The bits of each node and of what is above it.
+// The bits of each node and of its ancestors.
 // CHECK: %[[M0:.*]] = arith.constant 1 : i64
 // CHECK: %[[M1:.*]] = arith.constant 3 : i64
 // CHECK: %[[M2:.*]] = arith.constant 5 : i64
@@ -64,8 +64,8 @@ func.func @part(%x: tensor<6x8xf32>, %slots: tensor<6xi32>, %places: tensor<6xi3
 
 // -----
 
-// The parents are numbers of every slot: a node lives whose parent is before it and
-// lives. Its depth and its bits follow from the parent's.
+// The parents are per slot: a node is active if its parent comes before it and
+// is active. Its depth and its bits follow from the parent's.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @own k 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots

@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --mtp-expand-uniform | FileCheck %s
 
-// The slot's seed is the key, and the counter is the position, 2, the number and 0;
-// ten rounds, of which the first is checked.
+// The slot's seed is the key, and the counter is the position, 2, the number
+// and 0; ten rounds, of which the first is checked.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK: mtp.state @sampling[8] : i32
 // CHECK-LABEL: func.func @f

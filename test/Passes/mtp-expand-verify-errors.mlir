@@ -30,7 +30,7 @@ mtp.round @r k 2 {
 
 // -----
 
-// How many drafts there are must follow from k.
+// The number of drafts must follow from k.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 2 {
   %slots = mtp.slots : tensor<?xi32>
@@ -97,7 +97,7 @@ mtp.round @r k 2 {
 
 // -----
 
-// How many run would change what another rule accepts.
+// The number of verified rows would change the result of another rule.
 module attributes {mtp.custom_rule, mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16, max_rows = 8>} {
 mtp.round @custom k 2 {
   %slots = mtp.slots : tensor<?xi32>
@@ -168,7 +168,8 @@ mtp.round @core k 2 {
 
 // -----
 
-// The largest round says what is needed, not the first that fails (issue 43, row 19).
+// The error names the need of the largest round, not the first that fails
+// (issue 43, row 19).
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 3, max_context = 64, prefill_chunk = 8, page = 16, max_rows = 5>} {
 mtp.round @one k 1 {
   %slots = mtp.slots : tensor<?xi32>

@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --mtp-expand-verify | FileCheck %s
 
-// Rows of recurrent layers say what is folded in front of them, the anchor and the
-// drafts of before that were accepted, and how many of them are kept.
+// Rows of recurrent layers state how many earlier rows are folded, the anchor
+// and the accepted drafts, and how many rows are kept.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 6>} {
 mtp.recurrence @memory layers 1 heads 1 keys 2 values 4 key_heads 1 window 4
 
@@ -53,7 +53,7 @@ mtp.round @plain k 0 {
   } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
 }
 
-// Rows of prompts beside a round fold as many, and keep one.
+// Prompt rows of a mixed batch fold the same number, and keep one.
 // CHECK-LABEL: mtp.round @mixed k 2 prompts 6 {
 // CHECK: %[[RUNS:.*]] = mtp.run_rows
 // CHECK: %{{.*}}, %[[PROMPT:.*]] = mtp.prompt_rows

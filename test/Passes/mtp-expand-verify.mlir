@@ -1,15 +1,16 @@
 // RUN: mtp-opt %s --mtp-expand-verify --split-input-file | FileCheck %s
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// What is read is declared.
+// States that are read are declared.
 // CHECK-DAG: mtp.state @length : i32
 // CHECK-DAG: mtp.state @accepted : i32
 // CHECK-DAG: mtp.state @window[max_k + 1] : i32
 // CHECK-DAG: mtp.state @loop[8] : i32
 
-// Rows of the anchor and the drafts, at positions from the length on, or at none
-// behind a draft that is none and where the sequence has ended; then the region, on
-// those that live. The host is given tokens and logits, and where these are.
+// Rows of the anchor and the drafts, at positions from the length on. Rows
+// after a missing draft, and rows of an ended sequence, have no position. Then
+// the region runs on the active rows. The host gets tokens and logits, and
+// their places.
 // CHECK-LABEL: mtp.round @chain k 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[D:.*]] = mtp.per_slot %[[SLOTS]] {
@@ -24,9 +25,10 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[TOKENS:.*]] = tensor.from_elements %[[ANCHOR]], %[[D1]], %[[D2]] : tensor<3xi32>
 // CHECK: %[[OF:.*]] = tensor.generate
 // CHECK: tensor.yield %[[SLOT]] : i32
-// How many drafts in a row are any; no vector, which a GPU would have in memory.
+// The number of drafts before the first missing one; no vector, which a GPU
+// would have in memory.
 // CHECK-NOT: tensor.generate
-// None has a place behind the context's last, or is of a slot that has ended.
+// Rows beyond the context's last place, or of an ended slot, are padding rows.
 // CHECK: %[[ENDED:.*]] = mtp.load @loop[
 // CHECK: %[[RUNS:.*]] = arith.cmpi eq, %[[ENDED]]
 // CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %[[N]]
@@ -67,9 +69,9 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[L:.*]] = mtp.linear %[[H]]
 // CHECK: mtp.output "logits" %[[L]] : tensor<?x16xf32>
 // CHECK-NOT: mtp.verify
-// Who is no accept sees rows as they were.
+// Ops other than accept get unpacked rows.
 // CHECK: %[[OWN_H:.*]] = mtp.unpack %[[H]], %[[PLACES]] : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
-// Rows are a result where an op is told them.
+// Rows are a result if an op takes them.
 // CHECK: mtp.mask_first %[[OWN_H]], %[[ROWS]]
 mtp.state @hidden[8] : f32
 mtp.round @chain k 2 {
@@ -92,7 +94,7 @@ mtp.round @chain k 2 {
 }
 
 // Without drafts it is the anchor's row. The slots are the round's, wherever
-// they are asked for.
+// they are used.
 // CHECK-LABEL: mtp.round @plain k 0 {
 // CHECK-NEXT: %[[SLOTS:.*]] = mtp.slots
 // CHECK-NEXT: mtp.per_slot %[[SLOTS]] {
@@ -113,8 +115,8 @@ mtp.round @plain k 0 {
   mtp.write_state %hidden, @hidden of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 
-// A prefill runs the region over the chunk's rows; its logits are not what the
-// host reads.
+// A prefill runs the region over the chunk's rows; the host does not read its
+// logits.
 // CHECK-LABEL: mtp.prefill @prompt k 0 {
 // CHECK-NEXT: %[[T:.*]], %[[ROWS:.*]] = mtp.prompt_rows : tensor<?xi32>
 // CHECK-NEXT: mtp.weight
@@ -136,7 +138,7 @@ mtp.prefill @prompt k 0 {
 
 // -----
 
-// A tree: a smaller k is its first nodes.
+// A tree: a smaller k uses its first nodes.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @tree k 3 {
 // CHECK: %[[PLAIN:.*]] = mtp.make_rows
@@ -163,7 +165,8 @@ mtp.round @tree k 3 {
 
 // -----
 
-// An accept picks from packed logits by packed rows, if nobody else reads them.
+// An accept picks from packed logits by packed rows, if they have no other
+// reader.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @picks k 1 {
 // CHECK: %[[ROWS:.*]], %{{.*}}, %{{.*}} = mtp.pack
@@ -226,8 +229,8 @@ mtp.round @both k 1 {
 
 // -----
 
-// Where the rule is exact and takes the drafts that are verified, those at the
-// slot's limit and behind it are none, to both.
+// If the rule is exact and takes the drafts that are verified, drafts from the
+// slot's limit on are dropped, for both.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK: mtp.state @draft_limit : i32 init 2147483647
 // CHECK-LABEL: mtp.round @limited k 2 {
@@ -270,8 +273,8 @@ mtp.round @limited k 2 {
 
 // -----
 
-// What another rule accepts may depend on k: a slot has all drafts of its round, but for
-// those behind one that is none, or behind the context.
+// Another rule's result may depend on k: a slot keeps all drafts of its round,
+// except those after a missing one or beyond the context.
 module attributes {mtp.custom_rule, mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-NOT: @draft_limit
 // CHECK-LABEL: mtp.round @custom k 2 {
@@ -302,7 +305,7 @@ mtp.round @custom k 2 {
 
 // -----
 
-// Taps are results as others are; the rows come last.
+// Taps are results like others; the rows come last.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @taps k 0 {
 // CHECK: %[[ROWS:.*]] = mtp.make_rows
@@ -330,8 +333,8 @@ mtp.round @taps k 0 {
 
 // -----
 
-// A tree of the slot: its parents go to the rows, and say how many drafts could be
-// accepted.
+// A tree per slot: its parents go to the rows, and determine how many drafts
+// could be accepted.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @own k 3 {
 // CHECK: %[[MADE:.*]]:2 = mtp.per_slot
@@ -365,8 +368,8 @@ mtp.round @own k 3 {
 
 // -----
 
-// A region that captures rows sees those of the window, and so does an accept whose
-// region groups them by slots.
+// A region that captures rows gets those of the window, and so does an accept
+// whose region groups them by slots.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @captures k 1 {
 // CHECK-NOT: mtp.pack
@@ -428,9 +431,9 @@ mtp.round @groups k 1 {
 
 // -----
 
-// A tree of the slot's own with more nodes than it is deep: a slot with a limit has the
-// nodes of a round of that k, and none is deeper than k or the limit. What is dead by that
-// is no draft for accept.
+// A slot's own tree with more nodes than its depth: a slot with a limit has the
+// nodes of a round of that k, and none is deeper than k or the limit. Accept
+// gets no draft for a dropped node.
 // CHECK-LABEL: mtp.round @deep k 2 nodes 5 {
 // CHECK: %[[W:.*]]:5 = mtp.per_slot
 // CHECK: %[[LIMIT:.*]] = mtp.load @draft_limit[] : i32
@@ -482,9 +485,9 @@ mtp.round @deep k 2 nodes 5 {
 
 // -----
 
-// Rows of a prompt stand behind those of the slots, and the region runs over both.
-// Logits are of the slots' rows and of the prompt's last; what is yielded of the prompt
-// goes to the prefill, whose own verify stays.
+// Prompt rows follow the slots' rows, and the region runs over both. Logits are
+// computed for the slots' rows and the prompt's last row. The prompt's results
+// go to the prefill, whose own verify stays.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 6>} {
 // CHECK-LABEL: mtp.round @mixed k 0 prompts 6 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32>
@@ -535,7 +538,8 @@ mtp.prefill @prompt k 1 beside @mixed {
 
 // -----
 
-// Rows that see each other by masks do so in a prompt, too: each sees those before it.
+// If rows have masks, a prompt's rows have masks, too: each sees the rows
+// before it.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, round_prompt_rows = 3>} {
 // CHECK-LABEL: mtp.round @tree k 2 prompts 3 {
 // CHECK: %[[TREE:.*]] = mtp.tree_rows
@@ -569,8 +573,9 @@ mtp.round @tree k 2 prompts 3 {
 
 // -----
 
-// Where windows may be more rows than the envelope has memory for, a slot has as many as
-// the host says, and room is for those of the envelope. What is trimmed is no draft.
+// If windows may have more rows than the envelope has memory for, a slot has
+// the rows that the host allows, and there is room for the envelope's rows. A
+// trimmed row is no draft.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16, max_rows = 8>} {
 // CHECK-LABEL: mtp.round @trimmed k 2 {
 // CHECK: %[[W:.*]]:5 = mtp.per_slot %{{.*}}(%{{.*}}) {
@@ -614,7 +619,8 @@ mtp.round @trimmed k 2 {
 
 // -----
 
-// What the program wants is a bound beside the host's. A tree has the nodes that a round of that k has.
+// The program's limit applies in addition to the host's. A tree has the nodes
+// of a round of that k.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 4>} {
 mtp.state @want_k : i32 init 2 rebuild save
 // CHECK-LABEL: mtp.round @wanted k 2 nodes 4 {
@@ -655,7 +661,7 @@ mtp.round @wanted k 2 nodes 4 {
 
 // -----
 
-// Where the host has no say it is the bound.
+// If the host has no limit, it is the only one.
 module attributes {mtp.custom_rule, mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @want_k : i32 init 1 rebuild save
 // CHECK-NOT: @draft_limit
@@ -695,8 +701,8 @@ mtp.round @asked k 1 {
 
 // -----
 
-// A region that writes a state for each of its rows gets all of them: a dead one that is packed
-// names no slot.
+// A region that writes a state for each of its rows gets all rows: a packed
+// padding row has no slot.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @seen : i32
 // CHECK-LABEL: mtp.round @stores k 1 {

@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --mtp-fuse-concat-projection | FileCheck %s
 // RUN: mtp-opt %s --mtp-fuse-concat-projection --mtp-fuse-norm-linear | FileCheck %s --check-prefix=NORMED
 
-// The drafter's projection: each half is normed first.
+// The drafter's projection: each half is normalized first.
 // CHECK-LABEL: func.func @drafter
 // CHECK-SAME: %[[E:[a-z0-9]+]]: tensor<?x8xf32>, %[[H:[a-z0-9]+]]: tensor<?x8xf32>
 // NORMED-LABEL: func.func @drafter
@@ -28,7 +28,7 @@ func.func @drafter(%e: tensor<?x8xf32>, %h: tensor<?x8xf32>) -> tensor<?x8xf32> 
   return %3 : tensor<?x8xf32>
 }
 
-// Columns of columns, a bias that counts once, and three parts of which one
+// Columns of columns, a bias that counts once, and three parts, one of which
 // keeps the concatenation alive.
 // CHECK-LABEL: func.func @general
 func.func @general(%a: tensor<?x4xf32>, %b: tensor<?x8xf32>, %bias: tensor<6xf32>) -> (tensor<?x6xf32>, tensor<?x16xf32>) {

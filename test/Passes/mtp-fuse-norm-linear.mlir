@@ -15,7 +15,7 @@ func.func @all_projections(%x: tensor<?x8xf32>, %n: tensor<8xf32>, %w: tensor<4x
   return %0, %1, %2 : tensor<?x4xf32>, tensor<?x8xf32>, tensor<?x4xf32>
 }
 
-// The normed rows are needed by themselves: the router and its experts.
+// The normalized rows have other readers: the router and its experts.
 // CHECK-LABEL: func.func @other_reader
 // CHECK: mtp.rms_norm
 // CHECK: mtp.linear
@@ -25,7 +25,7 @@ func.func @other_reader(%x: tensor<?x8xf32>, %n: tensor<8xf32>, %w: tensor<4x8xf
   return %0, %y : tensor<?x4xf32>, tensor<?x8xf32>
 }
 
-// As a residual the normed rows are needed too.
+// As a residual the normalized rows are needed too.
 // CHECK-LABEL: func.func @residual
 // CHECK: mtp.rms_norm
 func.func @residual(%x: tensor<?x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>) -> tensor<?x8xf32> {

@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --mtp-fuse-per-slot --split-input-file | FileCheck %s
 
-// The first one's results are read behind the second alone: both run at the
-// second's place, and what goes from one to the other stays in the body.
+// The first body's results are read only after the second: both run at the
+// second's place, and values between them stay in the body.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 // CHECK-LABEL: mtp.round @sinks
@@ -33,7 +33,7 @@ mtp.round @sinks k 0 {
   } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> ()
 }
 
-// A result is read between: the second rises, as it needs nothing of what is made
+// A result is read between: the second moves up, as it needs no value made
 // there.
 // CHECK-LABEL: mtp.prefill @rises
 // CHECK: %[[SLOTS:.*]] = mtp.slots
@@ -68,7 +68,7 @@ mtp.prefill @rises k 0 {
 
 // -----
 
-// Three in a row are one.
+// Three in a row become one.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 mtp.state @accepted : i32
@@ -101,7 +101,7 @@ mtp.round @three k 0 {
 
 // -----
 
-// A result is read between, and the second needs what is made there.
+// A result is read between, and the second needs a value made there.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 // CHECK-LABEL: mtp.round @between
@@ -128,8 +128,8 @@ mtp.round @between k 0 {
 
 // -----
 
-// What reads or writes a state of both bodies stays between; they pass by what is done
-// to another.
+// An op that reads or writes a state of both bodies stays between them; bodies
+// move across accesses to another state.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 mtp.state @hidden[8] : f32
@@ -196,7 +196,7 @@ mtp.round @apart k 1 {
 }
 // -----
 
-// Other slots are another body's.
+// Bodies for other slots stay separate.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 // CHECK-LABEL: mtp.round @others
@@ -221,7 +221,7 @@ mtp.round @others k 0 {
 
 // -----
 
-// A body is tidied up.
+// A body is simplified.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 // CHECK-LABEL: mtp.round @tidy
@@ -251,8 +251,8 @@ mtp.round @tidy k 0 {
 
 // -----
 
-// Nothing is joined across the place where the host may write states, though the
-// bodies touch none of the same.
+// Bodies are not joined across the point at which the host may write states,
+// even if they touch no common state.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 mtp.state @most : i32 input

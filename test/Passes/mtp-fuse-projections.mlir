@@ -46,7 +46,7 @@ func.func @mlp(%x: tensor<?x8xf32>, %wg: tensor<16x8xf32>, %wu: tensor<16x8xf32>
 }
 
 // DeepSeek's experts: routed plus shared, then the residual. The router's
-// weight has a type of its own and is not merged.
+// weight has another type and is not merged.
 // CHECK-LABEL: func.func @experts
 func.func @experts(%x: tensor<?x8xf32>, %r: tensor<?x8xf32>, %wr: tensor<4x8xf32>, %ws: tensor<8x8xbf16>,
     %g: tensor<4x6x8xbf16>, %d: tensor<4x8x6xbf16>, %rows: !mtp.rows) -> tensor<?x8xf32> {
@@ -94,8 +94,8 @@ func.func @two_sums(%x: tensor<?x8xf32>, %r: tensor<?x8xf32>, %w: tensor<8x8xf32
   return %c : tensor<?x8xf32>
 }
 
-// What a projection is for stays with it; of several in one it is the router's, or
-// else the head's.
+// The role of a projection is kept. If several are merged, the role is the
+// router's, or else the head's.
 // CHECK-LABEL: func.func @roles
 func.func @roles(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>, %z: tensor<?x8xf32>, %r: tensor<?x8xf32>, %w: tensor<8x8xf32>)
     -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) {

@@ -49,7 +49,7 @@ func.func @main(%x: tensor<?x8xf32>) -> tensor<?x16xf32> {
 
 // -----
 
-// Nobody says the width.
+// The width is unknown.
 func.func private @gate(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
   // expected-error @+1 {{'mtp.silu' op expected a static width of the rows, got 'tensor<?x?xf32>'}}
   %s = mtp.silu %x : tensor<?x?xf32>
@@ -62,7 +62,7 @@ func.func @main(%x: tensor<?x?xf32>) {
 
 // -----
 
-// What follows must be right, as if it had been written.
+// Inferred types must be valid, as if they had been written.
 func.func private @project(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>) -> tensor<?x?xf32> {
   // expected-error @+1 {{'mtp.linear' op expected width 4 of the operand, got 'tensor<?x8xf32>'}}
   %y = mtp.linear %x, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
@@ -75,7 +75,7 @@ func.func @main(%x: tensor<?x8xf32>, %w: tensor<16x4xf32>) {
 
 // -----
 
-// Nobody calls it.
+// The function is never called.
 // expected-error @+1 {{expected a call that says the widths of @gate, got none}}
 func.func private @gate(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
   %s = mtp.silu %x : tensor<?x?xf32>

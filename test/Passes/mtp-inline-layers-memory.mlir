@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --split-input-file --mtp-inline-layers --verify-diagnostics | FileCheck %s
 
-// Recurrent ops get the memory of the innermost application that names one, beside
-// its cache, unless they name one themselves.
+// Recurrent ops get the memory of the innermost application that names one,
+// besides its cache, unless they name one themselves.
 // CHECK-LABEL: func.func @layers
 // CHECK: mtp.causal_conv %{{.*}} in @memory[1] :
 // CHECK: mtp.delta_rule %{{.*}} in @other[0] scale
@@ -45,7 +45,7 @@ func.func @lacking(%x: tensor<3x8xf32>, %n: tensor<3xi32>) -> tensor<3x8xf32> {
 
 // -----
 
-// What an application says is checked against what its callee does.
+// The memory of an application is checked against its callee.
 // expected-note @+1 {{the recurrence is declared here}}
 mtp.recurrence @memory layers 1 heads 1 keys 4 values 4 key_heads 1 window 4
 func.func private @conv(%x: tensor<3x8xf32>, %rows: !mtp.rows) -> tensor<3x8xf32> {

@@ -27,7 +27,7 @@ func.func private @base(%t: tensor<?xi32>, %rows: !mtp.rows) -> (tensor<?x16xf32
 }
 func.func private @module(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows) -> (tensor<?x16xf32>, tensor<?x8xf32>) {
   %w = mtp.weight "/embed.weight" : tensor<16x8xf32>
-  // func.call hands the context on as it is.
+  // func.call passes the context on unchanged.
   %y = func.call @attend(%h, %rows) : (tensor<?x8xf32>, !mtp.rows) -> tensor<?x8xf32>
   %l = mtp.linear %y, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
   return %l, %y : tensor<?x16xf32>, tensor<?x8xf32>
@@ -71,7 +71,7 @@ mtp.round @generate {
 
 // -----
 
-// A body calls functions of what it may hold itself.
+// A body calls functions of ops that it may contain itself.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 func.func private @behind(%n: i32) -> i32 {
@@ -104,7 +104,8 @@ mtp.round @body {
 
 // -----
 
-// What a function leaves open follows from the operands, through calls and loops.
+// Widths that a function leaves open follow from the operands, through calls
+// and loops.
 // CHECK-LABEL: func.func @widths
 // CHECK: %[[S:.*]] = mtp.silu %{{.*}} : tensor<?x8xf32>
 // CHECK: %[[N:.*]] = mtp.rms_norm %[[S]], %{{.*}} : tensor<?x8xf32>, tensor<8xf32>

@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --mtp-instantiate-rounds --split-input-file --verify-diagnostics
 
-// Nothing says what a prompt does.
+// Nothing defines how a prompt is handled.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{'mtp.round' op expected an mtp.prefill in the module, since the round has no mtp.verify and mtp.commit that say what it does}}
 mtp.round @core {
@@ -9,7 +9,7 @@ mtp.round @core {
 
 // -----
 
-// How often a loop runs must follow from k.
+// The trip count of a loop must follow from k.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @core {
   %slots = mtp.slots : tensor<?xi32>
@@ -38,7 +38,7 @@ mtp.prefill @prompt {
 
 // -----
 
-// Calls are inlined first: what they take does not follow the number of rows.
+// Calls are inlined first: their types do not follow the number of rows.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 func.func private @target(%t: tensor<?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
 mtp.round @plain {
@@ -59,8 +59,8 @@ mtp.round @plain {
 
 // -----
 
-// What a region takes of a round's state is not there in a prompt. The target as a
-// function has no slots, either: that costs the scoring of texts alone.
+// A region's capture of a round's state does not exist in a prompt. The target
+// as a function has no slots, either, but then only scoring of texts is lost.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @bias[8] : f32
 mtp.round @plain {
@@ -142,7 +142,7 @@ mtp.round @plain {
 
 // -----
 
-// What a state has no room for would be cut off.
+// Values beyond a state's size would be cut off.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{'mtp.state' op expected max_k + 1 = 3 rows of 8 f32 of each slot, as mtp.commit writes them to the state of this name}}
 mtp.state @hidden[2, 8] : f32
@@ -160,7 +160,7 @@ mtp.prefill @prompt {
 
 // -----
 
-// Which branch is taken must follow from k.
+// The branch taken must follow from k.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @kept[2, 8] : f32
 mtp.round @branch {
@@ -227,7 +227,7 @@ mtp.round @generate {
 
 // -----
 
-// What a prefill of the module's own stores cannot be stored once more.
+// A store in the module's own prefill cannot be repeated.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, catch_up_rows = 4>} {
 mtp.state @seen : i32
 mtp.round @generate {
@@ -291,7 +291,7 @@ mtp.prefill @prompt {
 
 // -----
 
-// What rows a module behind the first goes on from must be known.
+// The rows from which a later module continues must be known.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, catch_up_rows = 4>} {
 mtp.cache @kv layers 3 entry 16 : f32
 mtp.round @several {
@@ -354,7 +354,7 @@ mtp.round @several {
 
 // -----
 
-// The host would put back drafts that the window has no tokens of.
+// The host would restore drafts for which the window has no tokens.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{'mtp.state' op expected @accepted without 'rebuild save or tokens', as mtp.commit alone writes it}}
 mtp.state @accepted : i32 rebuild save
@@ -372,7 +372,7 @@ mtp.prefill @prompt {
 
 // -----
 
-// A request does not bring what a commit writes.
+// A request does not supply values that a commit writes.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{'mtp.state' op expected @window without 'input', as mtp.commit alone writes it}}
 mtp.state @window[max_k + 1] : i32 input
@@ -426,7 +426,7 @@ mtp.prefill @prompt {
 
 // -----
 
-// A state of the method's own that has this name by chance.
+// A state of the method that has this name by chance.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{'mtp.state' op expected 'mtp.state @known[max_context + 1] : i32 init -1 rebuild tokens', as mtp.commit reads}}
 mtp.state @known[4] : i32 init 7
@@ -444,8 +444,8 @@ mtp.prefill @prompt {
 
 // -----
 
-// The largest round says how many rows a state needs, not the first that fails (issue 43,
-// row 19).
+// The error names the rows that the largest round needs, not the first that
+// fails (issue 43, row 19).
 module attributes {mtp.envelope = #mtp.envelope<max_k = 5, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @kept[2, 8] : f32
 mtp.round @reads {

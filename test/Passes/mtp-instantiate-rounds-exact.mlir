@@ -1,13 +1,14 @@
 // RUN: mtp-opt %s --mtp-instantiate-rounds --split-input-file --verify-diagnostics=only-expected -o %t && FileCheck %s < %t
 
-// Whether output is known to be that of k = 0 follows from what rounds write and what picks
-// are made of, not from the word "exact" (issue 43, row 16). The first three are.
+// Whether output is known to equal that of k = 0 follows from the writes of
+// rounds and the inputs of picks, not from the word "exact" (issue 43, row 16).
+// It is known for the first three.
 
 // CHECK-NOT: mtp.custom_rule
 // CHECK-COUNT-14: mtp.custom_rule
 // CHECK-NOT: mtp.custom_rule
 
-// Nothing is said of a round as there are most.
+// A typical round gets no warning.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
@@ -35,8 +36,8 @@ mtp.round @r {
 
 // -----
 
-// What a request brings, a state that nobody writes, and what leads to a row are the same
-// at every k.
+// A request's inputs, a state that is never written, and the tokens that lead
+// to a row are equal at every k.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @bias[8] : f32 input
 mtp.state @fixed : f32 init 2.0
@@ -79,8 +80,8 @@ mtp.round @r {
 
 // -----
 
-// A bias of each row of the window, by its position, as a penalty has: its author answers
-// for it.
+// A bias for each row of the window, by its position, as for a penalty: its
+// author answers for it.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 mtp.round @r {
@@ -141,7 +142,7 @@ mtp.prefill @p {
 
 // -----
 
-// The anchor is where a round begins.
+// The anchor is at the begin of a round.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
@@ -219,7 +220,7 @@ mtp.round @r {
 
 // -----
 
-// The condition may stand around the body.
+// The condition may be around the body.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @own : f32
 mtp.round @r {
@@ -268,7 +269,7 @@ mtp.round @r {
 
 // -----
 
-// A loop over drafts has no turns at k = 0.
+// A loop over drafts has no iterations at k = 0.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @own : f32
 mtp.round @r {
@@ -317,7 +318,7 @@ mtp.round @r {
 
 // -----
 
-// What an mtp.draft holds is gone at k = 0.
+// The contents of an mtp.draft are dropped at k = 0.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @own : f32
 mtp.round @r {
@@ -406,7 +407,7 @@ mtp.round @r {
 
 // -----
 
-// A state in which k is kept.
+// A state that holds k.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @own : f32
 mtp.round @r {
@@ -491,7 +492,7 @@ mtp.round @r {
 
 // -----
 
-// How many drafts were accepted, read by the target.
+// The number of accepted drafts, read by the target.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @accepted : i32
 mtp.round @r {
@@ -569,7 +570,7 @@ mtp.round @r {
 
 // -----
 
-// The place of a row in its window.
+// The index of a row in its window.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
@@ -651,7 +652,7 @@ mtp.round @r {
 
 // -----
 
-// Code puts out other tokens than those that are picked.
+// Code outputs other tokens than the picked ones.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 mtp.round @r {
@@ -682,7 +683,7 @@ mtp.prefill @p {
 
 // -----
 
-// A prompt whose first token code puts out.
+// Code outputs the first token after a prompt.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @out_count : i32
 mtp.round @r {

@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --mtp-instantiate-rounds --split-input-file | FileCheck %s
 
-// A round of readable ops: an instance per k, the prefill that the ops mean, and
-// the target as a function.
+// A round of readable ops: an instance per k, the prefill that follows from the
+// ops, and the target as a function.
 // CHECK-NOT: mtp.custom_rule
 // CHECK-NOT: mtp.round @generate {
 // CHECK-LABEL: mtp.round @generate_k0 k 0 {
@@ -18,7 +18,8 @@
 // CHECK: mtp.draft_chain
 // CHECK-NOT: mtp.round
 
-// The prefill: the drafter comes behind the target, whose hidden states it reads.
+// The prefill: the drafter comes after the target, whose hidden states it
+// reads.
 // CHECK-LABEL: mtp.prefill @generate_prompt_k0 k 0 {
 // CHECK-NOT: mtp.draft_chain
 // CHECK: mtp.verify {
@@ -31,7 +32,7 @@
 // CHECK: mtp.commit %[[COUNT]], %[[PICKS]], %[[H]] :
 // CHECK-NOT: mtp.prefill
 
-// 32 rows at most, in a chunk of 64.
+// At most 32 rows, in a chunk of 64.
 // CHECK-LABEL: func.func @prompt_logits(
 // CHECK-SAME: %[[T:.*]]: tensor<32xi32> {mtp.name = "tokens"}, %[[S:.*]]: tensor<32xi32> {mtp.name = "slots"}, %[[P:.*]]: tensor<32xi32> {mtp.name = "positions"}) -> (tensor<32x16xf32> {mtp.name = "logits"})
 // CHECK: mtp.make_rows %[[S]], %[[P]] : tensor<32xi32>
@@ -78,7 +79,7 @@ mtp.round @generate {
 // CHECK-LABEL: mtp.round @tree_k2 k 2 {
 // CHECK: mtp.verify %{{.*}} tree [-1, 0, 0] {
 // CHECK: } : (tensor<?x2xi32>) ->
-// Nothing is drafted for a prompt, and no op goes by k.
+// Nothing is drafted for a prompt, and no op depends on k.
 // CHECK-LABEL: mtp.prefill @tree_prompt_k0 k 0 {
 // CHECK-NOT: tree [
 // CHECK-NOT: mtp.prefill
@@ -112,8 +113,8 @@ mtp.round @tree {
 
 // -----
 
-// A slot's own tree: a column of parents for every draft and one more; at k = 0 there
-// is no tree, nor in a prefill.
+// A slot's own tree: a column of parents for every draft and one more. At k =
+// 0, and in a prefill, there is no tree.
 // CHECK-LABEL: mtp.round @own_k0 k 0 {
 // CHECK-NOT: parents
 // CHECK-LABEL: mtp.round @own_k1 k 1 {
@@ -162,10 +163,10 @@ mtp.round @own {
 
 // -----
 
-// Code that goes by k: a loop of the round is unrolled, a condition decided, and
-// extents follow, also those of values that other bodies read. The module has
-// a prefill: none is made, and as it does not go by k there is one. What decides is
-// not known to be the exact rule.
+// Code that depends on k: a loop of the round is unrolled, a condition decided,
+// and extents follow, including those of values that other bodies read. The
+// module has a prefill, so none is made, and since it does not depend on k
+// there is one instance. The rule in code is not known to be exact.
 // CHECK: module attributes {{{.*}}mtp.custom_rule
 // CHECK-LABEL: mtp.round @core_k0 k 0 {
 // CHECK-NOT: mtp.embed
@@ -249,7 +250,7 @@ mtp.prefill @prompt {
 
 // -----
 
-// A prefill that goes by k is there for none and for all drafts.
+// A prefill that depends on k has instances for no drafts and for all drafts.
 // CHECK-LABEL: mtp.prefill @prompt_k0 k 0 {
 // CHECK: %[[K:.*]] = arith.constant 0 : i32
 // CHECK: mtp.store %[[K]], @length[]
@@ -275,7 +276,7 @@ mtp.prefill @prompt {
 
 // -----
 
-// What has a k is left alone.
+// Ops with a k stay unchanged.
 // CHECK-LABEL: mtp.round @done k 0 {
 // CHECK-NOT: mtp.round
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
@@ -285,8 +286,8 @@ mtp.round @done k 0 {
 
 // -----
 
-// A rule is instantiated with its round; without drafts, and in a prefill, there is
-// none, and no draft logits either.
+// A rule is instantiated with its round. Without drafts, and in a prefill,
+// there is no rule and there are no draft logits.
 // CHECK-LABEL: mtp.round @rule_k0 k 0 {
 // CHECK: mtp.accept %{{.*}} of %{{.*}} exact {
 // CHECK-NOT: rule
@@ -344,9 +345,9 @@ mtp.round @rule {
 
 // -----
 
-// What regions of the round take from around them goes with them: into the prefill
-// that is made, and into the target as a function. What is taken in turn stands in
-// front of it; each is cloned once for a place. What no region takes stays.
+// Values captured by regions of the round are cloned with them, into the made
+// prefill and into the target as a function. Their operands come before them,
+// and each is cloned once per place. Values that no region captures stay.
 // CHECK-LABEL: mtp.round @captured_k0 k 0 {
 // CHECK: mtp.weight "mixed"
 // CHECK-LABEL: mtp.prefill @captured_prompt_k0 k 0 {
@@ -402,7 +403,8 @@ mtp.round @captured {
 
 // -----
 
-// So is one that reads the prompt ahead, as only drafters do.
+// This also holds for a prefill that reads the prompt ahead, as only drafters
+// do.
 // CHECK-LABEL: mtp.prefill @ahead_k0 k 0 {
 // CHECK: mtp.prompt_rows ahead 1
 // CHECK-LABEL: mtp.prefill @ahead_k2 k 2 {
@@ -418,7 +420,7 @@ mtp.prefill @ahead {
 
 // -----
 
-// Kernels over groups of logits have as many results as there are groups.
+// Kernels over groups of logits have one result per group.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @groups_k2 k 2 {
 // CHECK: ^bb0(%[[S:.*]]: tensor<?xi32>, %[[D:.*]]: tensor<?x2xi32>, %[[L:.*]]: tensor<?x3x16xf32>):
@@ -472,9 +474,10 @@ mtp.round @groups {
 
 // -----
 
-// What an mtp.draft holds is gone at k = 0 and stands in the round else. Extents follow
-// from k: of a splat, of tensors that a loop carries from one start, of groups that
-// were left open, and of what accept picks. Loops within loops are unrolled.
+// The contents of an mtp.draft are dropped at k = 0 and replace it at other k.
+// Extents follow from k: of a splat, of tensors that a loop carries from one
+// initial value, of groups that were left open, and of accept's picks. Nested
+// loops are unrolled.
 // CHECK-LABEL: mtp.round @core_k0 k 0 {
 // CHECK-NOT: mtp.refresh
 // CHECK-NOT: mtp.argmax
@@ -493,7 +496,7 @@ mtp.round @groups {
 // CHECK: mtp.regroup %{{.*}} : tensor<?x16xf32> -> tensor<?x3x16xf32>
 // CHECK: mtp.accept
 // CHECK: -> (tensor<?xi32>, tensor<?x3xi32>)
-// The prefill of a drafter that mtp.refresh gives its rows.
+// The prefill of a drafter with rows from mtp.refresh.
 // CHECK-LABEL: mtp.prefill @core_prompt_k0 k 0 {
 // CHECK-NOT: mtp.prompt_rows
 // CHECK-LABEL: mtp.prefill @core_prompt_k2 k 2 {
@@ -567,8 +570,8 @@ mtp.round @core {
 
 // -----
 
-// A tree of more nodes than it is deep: a round of k has those that are no deeper, and
-// what is a path has k + 1 numbers.
+// A tree with more nodes than its depth: a round of k has the nodes that are
+// not deeper, and a path has k + 1 numbers.
 // CHECK-LABEL: mtp.round @wide_k0 k 0 {
 // CHECK-LABEL: mtp.round @wide_k1 k 1 nodes 4 {
 // CHECK: -> tensor<?x3xi32>
@@ -612,8 +615,8 @@ mtp.round @wide {
 
 // -----
 
-// Without drafts there is nothing to see, and in a prefill. The anchor of a
-// prefill behind a preemption is the host's.
+// Without drafts, and in a prefill, there is nothing to show to the host. The
+// anchor of a prefill after a preemption is the host's.
 // CHECK: mtp.state @known
 // CHECK-LABEL: mtp.round @stops_k0 k 0 {
 // CHECK-NOT: mtp.await_host
@@ -649,8 +652,8 @@ mtp.round @stops {
 
 // -----
 
-// With rows of prompts beside rounds: for every k another round and the prefill that
-// belongs to it, which drafts where one does.
+// With mixed batches: for every k another round and the prefill that belongs to
+// it, which drafts if a prefill does.
 // CHECK: mtp.round @generate_k0 k 0 {
 // CHECK: mtp.round @generate_k1 k 1 {
 // CHECK: mtp.round @generate_k0_prompts k 0 prompts 6 {
@@ -693,7 +696,7 @@ mtp.round @generate {
 
 // -----
 
-// A prefill that computes something else of a prompt has passes of its own.
+// A prefill with another computation on a prompt has passes of its own.
 // CHECK: mtp.round @generate_k0 k 0 {
 // CHECK-NOT: prompts
 // CHECK-NOT: beside
@@ -720,7 +723,7 @@ mtp.prefill @prompt {
 
 // -----
 
-// What goes row by row may be made of the logits of last rows alone.
+// Ops that go row by row can run on the logits of last rows only.
 // CHECK: mtp.round @generate_k0_prompts k 0 prompts 6 {
 // CHECK: mtp.prefill @generate_prompt_k0_beside_k0 k 0 beside @generate_k0_prompts {
 // CHECK: mtp.linear
@@ -748,7 +751,7 @@ mtp.round @generate {
 
 // -----
 
-// What takes the hidden states of all rows with them may not.
+// Ops that combine them with the hidden states of all rows cannot.
 // CHECK: mtp.round @generate_k0 k 0 {
 // CHECK-NOT: prompts
 // CHECK-NOT: beside
@@ -772,9 +775,9 @@ mtp.round @generate {
 
 // -----
 
-// A drafter that fell behind is run over rows that were verified, of hidden states
-// that are kept: of 4 tokens, of those that the last round may have accepted, and of
-// one in front of them.
+// A catch-up runs the drafter over verified rows, on kept hidden states: of 4
+// tokens, of those that the last round may have accepted, and of one before
+// them.
 // CHECK: mtp.state @recent_hidden[6, 8] : f32{{$}}
 // CHECK: mtp.prefill @generate_prompt_k1 k 1 {
 // CHECK: mtp.prefill @generate_prompt_k1_catch_up k 1 catch_up 6 {
@@ -810,7 +813,8 @@ mtp.round @generate {
 
 // -----
 
-// The rows of an mtp.refresh in core ops make entries as well; its drafts are gone.
+// The rows of an mtp.refresh in core ops make entries as well; its drafts are
+// dropped.
 // CHECK: mtp.state @recent_hidden[6, 8] : f32{{$}}
 // CHECK: mtp.prefill @generate_prompt_k1_catch_up k 1 catch_up 6 {
 // CHECK-NEXT: %[[H:.*]] = mtp.recent_hidden : tensor<?x8xf32>
@@ -853,8 +857,8 @@ mtp.round @generate {
 
 // -----
 
-// One that reads tokens alone needs no hidden states, and may be as far behind as a
-// slot is long.
+// A drafter that reads only tokens needs no hidden states, and may miss a whole
+// slot's length.
 // CHECK-NOT: recent_hidden
 // CHECK: mtp.prefill @generate_prompt_k1_catch_up k 1 catch_up 64 {
 // CHECK-NEXT: mtp.draft_chain {
@@ -885,8 +889,8 @@ mtp.round @generate {
 
 // -----
 
-// Of several modules those run that a round of k has use for; with a prompt all do. The second one
-// takes what the first one hands on.
+// A round of k runs only the modules that it needs; a prompt runs all. The
+// second module takes the first one's results.
 // CHECK-LABEL: mtp.round @several_k1 k 1 {
 // CHECK: mtp.refresh :
 // CHECK-NOT: mtp.refresh_module
@@ -903,7 +907,7 @@ mtp.round @generate {
 // CHECK: mtp.attention %[[H]], %[[H]], %[[H]], %[[TWO]] {{.*}} cache @kv[1]
 // CHECK-NOT: mtp.attention
 // CHECK: mtp.commit
-// What catches up reads two places ahead.
+// The catch-up reads two places ahead.
 // CHECK: mtp.prefill @several_prompt_k2_catch_up k 2 catch_up 8 {
 // CHECK: mtp.refresh_module 2
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, catch_up_rows = 4>} {

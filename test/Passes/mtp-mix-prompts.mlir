@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --mtp-mix-prompts | FileCheck %s
 
-// What the prefill does comes behind the round's ops, with what the round's verify has
-// computed for it, for the slots of prompts. Rows of the prompt are packed once for all
-// that read ahead, and outputs have names of their own.
+// The prefill's ops come after the round's, with the values that the round's
+// verify has computed for it, for the slots of prompts. Rows of the prompt are
+// packed once for all reads ahead, and outputs have separate names.
 // CHECK-LABEL: mtp.round @mixed k 1 prompts 6 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32>
 // CHECK: %[[READING:.*]] = mtp.slots prompts

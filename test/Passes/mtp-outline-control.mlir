@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --split-input-file --mtp-outline-control | FileCheck %s
 
 // Two programs, one body: one kernel. States that a body stores to are updated,
-// those that it only loads are read; a shared one has no extent of slots. An
-// index that may be out of range is clamped, one that cannot be is not.
+// states that it only loads are read; a shared state has no extent of slots. An
+// index that may be out of range is clamped, others are not.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: exec.kernel @control_0 #exec.control<reads = 4, updates = 1, outputs = 2> {
 // CHECK-NEXT: ^bb0(%[[TASK:.*]]: index, %[[SLOTS:.*]]: memref<?xi32>, %[[DRAFTS:.*]]: memref<?x2xi32>, %[[LENGTH:.*]]: memref<4xi32>, %[[ACTIVE:.*]]: memref<4xi32>, %[[WINDOW:.*]]: memref<4x3xi32>, %[[TOKENS:.*]]: memref<?x3xi32>, %[[COUNT:.*]]: memref<?xi64>):
@@ -92,8 +92,8 @@ exec.program @three function {
 
 // -----
 
-// Divisors, shifts and promises: what has no result upstream gets one, unless a
-// constant shows that it has.
+// Divisors, shifts and flags: an op without a defined result gets one, unless a
+// constant shows that it is defined.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: exec.kernel @control_0
 exec.program @p function {
@@ -127,7 +127,7 @@ exec.program @p function {
 
 // -----
 
-// A module without slots stays as it is.
+// A module without slots stays unchanged.
 // CHECK-LABEL: exec.program @nothing
 exec.program @nothing function {
   // CHECK-NEXT: exec.input
@@ -137,7 +137,8 @@ exec.program @nothing function {
 
 // -----
 
-// What a loop carries it may carry from within another, and twice from one start.
+// A loop may carry a tensor from an outer loop, and twice from one initial
+// value.
 // CHECK: exec.kernel @nested_0
 // CHECK-NOT: tensor
 // CHECK: memref.store
@@ -178,8 +179,8 @@ exec.program @nested function {
 
 // -----
 
-// A loop whose iterations may come in any order becomes one for lanes, of which each
-// number is joined as the iterations come.
+// A loop whose iterations may run in any order becomes one for lanes; its
+// results are combined in iteration order.
 // CHECK-LABEL: exec.kernel @control_0
 // CHECK: %[[R:.*]]:2 = scf.for %[[P:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}) -> (index, i32) {
 // CHECK: %[[V:.*]] = memref.load %{{.*}}[%{{.*}}, %{{.*}}] : memref<4x9xi32>
@@ -187,7 +188,7 @@ exec.program @nested function {
 // CHECK-DAG: %[[S:.*]] = arith.addi %[[B]], %[[V]] : i32
 // CHECK: scf.yield %[[M]], %[[S]] : index, i32
 // CHECK-NEXT: } {exec.lanes}
-// Within a condition, too.
+// Inside a condition, too.
 // CHECK: scf.if
 // CHECK: scf.for
 // CHECK: arith.minsi
@@ -240,7 +241,8 @@ exec.program @p function {
 
 // -----
 
-// A kernel is known by the name of the location, of those that are joined each once.
+// A kernel is named after its location; joined bodies contribute each name
+// once.
 // CHECK-DAG: exec.kernel @look_up_0 #exec.control<
 // CHECK-DAG: exec.kernel @look_up_1 #exec.control<
 // CHECK-DAG: exec.kernel @control_0 #exec.control<
@@ -268,9 +270,8 @@ exec.program @p function {
 
 // -----
 
-// Groups that were unpacked are read where they are packed: a row that is dead
-// is one of zeros. Another call of the body whose rows are not packed has a
-// kernel of its own.
+// Unpacked groups are read from the packed rows: a padding row reads as zeros.
+// Another call of the body with unpacked rows has a separate kernel.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK: exec.kernel @control_2
 // CHECK: %[[MINUS:.*]] = arith.constant -1 : i32
@@ -322,7 +323,7 @@ exec.program @packed function {
   exec.output "y" %y : tensor<2xf32>
 }
 
-// Where a budget leaves fewer packed rows than windows have they are unpacked.
+// If a budget leaves fewer packed rows than windows have, they are unpacked.
 // CHECK-LABEL: exec.program @few
 exec.program @few function {
   %slots = exec.input "slots" : tensor<2xi32>
@@ -344,7 +345,7 @@ exec.program @few function {
   } : (tensor<2xi32>, tensor<2x3x16xf32>) -> tensor<2xf32>
   exec.output "y" %y : tensor<2xf32>
 }
-// Numbers of a dead row are -1, as where they are unpacked.
+// Numbers of a padding row are -1, like unpacked ones.
 // CHECK-LABEL: exec.program @numbers
 exec.program @numbers function {
   %slots = exec.input "slots" : tensor<2xi32>
@@ -364,7 +365,7 @@ exec.program @numbers function {
   exec.output "y" %y : tensor<2xi32>
 }
 
-// Rows at places that are no pack's are unpacked: they may be anywhere.
+// Rows at places that are not a pack's are unpacked: they may be anywhere.
 // CHECK-LABEL: exec.program @anywhere
 exec.program @anywhere function {
   %slots = exec.input "slots" : tensor<2xi32>

@@ -40,8 +40,8 @@ exec.program @mla function {
   exec.output "y" %y : tensor<4x256xf32>
 }
 
-// A prefill runs a drafter for its entries alone: nobody reads the result, and
-// the append must stay, whatever ran before this pass.
+// A prefill runs a drafter only for its entries. The result has no reader, but
+// the append must stay, whatever pass ran before this one.
 // CHECK-LABEL: exec.program @unused
 // CHECK: mtp.cache_append %{{.*}} into @latent[0] at 0
 exec.program @unused function {

@@ -7,7 +7,7 @@ mtp.cache @drafter layers 2 entry 16 : f32
 
 // CHECK: mtp.state @drafter_places[max_k, 2] : i32
 
-// What rounds without drafts use stays as it is.
+// Layers that rounds without drafts use stay unchanged.
 // CHECK-LABEL: mtp.round @none
 // CHECK-NOT: @drafter_places
 // CHECK-LABEL: mtp.round @one
@@ -19,7 +19,8 @@ mtp.round @none k 0 {
   mtp.cache_append %x, %rows into @target[0] at 0 : tensor<?x16xf32>
 }
 
-// Places are made beside positions, once for the same rows; rotations are by these.
+// Places are computed next to positions, once for equal rows; rotations use the
+// positions.
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[P:.*]]:2 = mtp.per_slot %[[SLOTS]] {
 // CHECK: %[[Q:.*]] = mtp.per_slot %[[SLOTS]](%[[P]]#1) {
@@ -64,8 +65,8 @@ mtp.round @one k 1 {
        keys 16 at 0 values 16 at 0 scale 0.25 : tensor<?x16xf32> -> tensor<?x16xf32>
 }
 
-// A layer of a deeper module has words of its own. Of a tree roots and places change, and a
-// row that has none then sees nothing; moves are of places.
+// A layer of a deeper module has its own words. For a tree, roots and places
+// change, and a row without a place sees nothing. Moves use places.
 // CHECK-LABEL: mtp.round @two
 // CHECK: %[[MADE:.*]]:2 = mtp.per_slot
 // CHECK: %[[MOVED:.*]]:2 = mtp.per_slot %{{.*}}(%[[MADE]]#1, %[[MADE]]#1) {
@@ -96,7 +97,7 @@ mtp.round @two k 2 {
   mtp.cache_move %g to %g of %slots in @target : tensor<?x2xi32>, tensor<?xi32>
 }
 
-// A prompt has no gap, and what catches up may have one in front.
+// A prompt has no gap, and a catch-up may have one before its rows.
 // CHECK-LABEL: mtp.prefill @prompt
 // CHECK-NOT: @drafter_places
 // CHECK-LABEL: mtp.prefill @behind
@@ -122,7 +123,7 @@ mtp.prefill @behind k 2 catch_up 5 {
 
 // -----
 
-// A layer that the target has is the target's, whoever uses it.
+// A layer that the target uses is the target's, whatever else uses it.
 // CHECK-LABEL: mtp.round @shared
 // CHECK-NOT: @drafter_places
 // CHECK: mtp.cache_append
@@ -146,7 +147,7 @@ mtp.round @shared k 1 {
 
 // -----
 
-// Rows that are packed have places behind that; of a tree they are packed once more.
+// Packed rows get places after packing; rows of a tree are packed once more.
 // CHECK-LABEL: mtp.round @packed
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[LIVE:.*]], %{{.*}}, %{{.*}} = mtp.pack
@@ -199,8 +200,8 @@ mtp.round @called k 1 {
 
 // -----
 
-// Of packed rows that somebody tells apart already the numbers are those that there are, so
-// that the bodies of these rows are joined.
+// If the numbers of packed rows are already read, these reads are reused, so
+// that the bodies of these rows can be joined.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @drafter layers 1 entry 16 : f32
 // CHECK-LABEL: mtp.round @told
@@ -237,7 +238,7 @@ mtp.round @told k 1 {
 
 // -----
 
-// Numbers that move from behind a use do not make it be placed twice.
+// Numbers that move up across a use are not placed twice.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @drafter layers 1 entry 16 : f32
 // CHECK-LABEL: mtp.round @told_behind

@@ -1,7 +1,8 @@
 // RUN: mtp-opt %s --mtp-repeat-rounds --split-input-file | FileCheck %s
 
-// Behind a round: its tokens go into the ring's entry, the budget and the rounds are
-// counted, and each slot says whether another round shall follow. A prefill is none.
+// After a round: its tokens go into the ring's entry, the budget and the rounds
+// are counted, and each slot determines whether another round follows. A
+// prefill is unchanged.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-DAG: mtp.state @loop[8] : i32
 // CHECK-DAG: mtp.state @stop_tokens[8] : i32 init -1
@@ -32,12 +33,12 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_co
 // CHECK: mtp.store %{{.*}}, @loop[
 // CHECK: mtp.store %{{.*}}, @loop[
 // CHECK: mtp.load @length[]
-// Two positions are the next round's.
+// The next round needs two positions.
 // CHECK: %[[TWO:.*]] = arith.constant 2 : i32
 // At the context's end there are fewer.
 // CHECK: %[[NEXT:.*]] = arith.minsi %{{.*}}, %[[TWO]]
 // CHECK: %[[FULL:.*]] = arith.cmpi slt, %{{.*}}, %[[NEXT]]
-// Without pages nobody goes on, whether the sequence has ended or not.
+// Without pages no slot goes on, whether the sequence has ended or not.
 // CHECK: %[[YIELDS:.*]] = arith.andi
 // CHECK: %[[ENDS:.*]] = arith.ori %[[FULL]], %[[YIELDS]]
 // CHECK: %[[STOPS:.*]] = arith.ori %{{.*}}, %[[ENDS]]
@@ -70,8 +71,8 @@ mtp.prefill @prompt k 1 {
 
 // -----
 
-// What the round says of its drafts goes into the ring, behind the tokens: -1 where
-// there was none. The output is taken out.
+// The number of drafts of the round goes into the ring, after the tokens: -1
+// for a missing draft. The output is removed.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @some
 // CHECK: %[[D:.*]] = mtp.per_slot

@@ -1,6 +1,7 @@
 // RUN: mtp-opt %s --mtp-sink-row-selection | FileCheck %s
 
-// The selection passes the head and the norm, and stops at what others read.
+// The selection moves above the head and the norm, and stops at values with
+// other readers.
 // CHECK-LABEL: exec.program @head
 // CHECK: %[[X:.*]] = exec.input "x" : tensor<8x16xf32>
 // CHECK: %[[I:.*]] = exec.input "i" : tensor<1xi32>

@@ -1,10 +1,10 @@
 // RUN: mtp-opt %s --mtp-sink-unpack --canonicalize --split-input-file | FileCheck %s
 
-// Unpacked rows that nobody wants any more are left to what drops dead ops.
+// Unpacked rows without readers are left to the removal of dead ops.
 
-// Numbers of rows in groups are computed of packed rows, and what they give is
-// unpacked: a column for each row, its best columns, its distribution by the
-// parameters of the row's own slot.
+// Numbers of rows in groups are computed from packed rows, and their results
+// are unpacked: a column for each row, its best columns, its distribution with
+// the parameters of the row's own slot.
 // CHECK-LABEL: exec.program @numbers
 // CHECK: %[[PACKED:.*]], %{{.*}}, %[[PLACES:.*]] = mtp.pack
 // CHECK-NOT: mtp.unpack %{{.*}} : tensor<6x16xf32>
@@ -47,9 +47,9 @@ exec.program @numbers decode k 2 n 2 to 2 {
 
 // -----
 
-// What one op gives is the next one's: nothing as wide as the vocabulary is
-// unpacked, beside prompts, too. Elements and a pick are read where the rows are
-// packed.
+// One op's result is the next one's operand: nothing as wide as the vocabulary
+// is unpacked, in mixed batches, too. Elements and a pick are read from the
+// packed rows.
 // CHECK-LABEL: exec.program @chain
 // CHECK: %{{.*}}, %{{.*}}, %[[PLACES:.*]], %{{.*}} = mtp.pack %[[ROWS:.*]], %{{.*}} prompts %[[MORE:.*]], %[[TEXT:.*]] :
 // CHECK: %[[Y:.*]] = mtp.log_softmax %[[L:.*]] : tensor<8x16xf32>
@@ -87,7 +87,7 @@ exec.program @chain decode k 2 n 2 to 2 {
 
 // -----
 
-// Who names other slots, other rows for noise or numbers for it gets the window's
+// Ops with other slots, other rows for noise or numbers for it get the window's
 // rows.
 // CHECK-LABEL: exec.program @stays
 // CHECK: %[[OWN:.*]] = mtp.unpack

@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --mtp-specialize-shapes | FileCheck %s
 // RUN: mtp-opt %s --mtp-specialize-shapes=single | FileCheck %s --check-prefix=EACH
 
-// Where packed rows are bounded, batches that fit have a program as ever, and those that
-// are more another one, with rows as many as there is room for.
+// If packed rows have a budget, batches that fit have the usual program, and
+// larger batches another one, with the budget's number of rows.
 // CHECK-LABEL: exec.program @decode_k0 decode k 0 n 1 to 4 {
 // CHECK-LABEL: exec.program @decode_k1 decode k 1 n 1 to 2 {
 // CHECK: mtp.pack {{.*}} at_most 5 : tensor<?xi32, #exec.count<2 * n>>{{$}}
@@ -13,7 +13,7 @@
 // CHECK: mtp.unpack {{.*}} : tensor<5xi32>, tensor<?xi32, #exec.count<2 * n>> -> tensor<?xi32, #exec.count<2 * n>>
 // CHECK: exec.output "logits" %[[L]] : tensor<5x16xf32>
 
-// Rows of prompts have room of their own.
+// Prompt rows do not count in the budget.
 // CHECK-LABEL: exec.program @decode_k1_prompts decode prompts 3 k 1 n 1 to 2 {
 // CHECK: mtp.pack {{.*}} at_most 5 : tensor<?xi32, #exec.count<2 * n>>, tensor<3xi32> -> tensor<?xi32, #exec.count<3 + 2 * n>>
 // CHECK-LABEL: exec.program @decode_k1_prompts_from3 decode prompts 3 k 1 n 3 to 4 {

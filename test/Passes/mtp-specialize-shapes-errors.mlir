@@ -50,7 +50,7 @@ mtp.round @r k 0 {
 
 // -----
 
-// A prefill alone fills what no round reads.
+// A prefill alone fills caches that no round reads.
 // expected-error @+1 {{expected a round for k = 0, got none}}
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.prefill @p k 0 {
@@ -70,7 +70,7 @@ mtp.prefill @p k 0 {
 
 // -----
 
-// The runtime knows states and programs by their names.
+// The runtime finds states and programs by their names.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{expected a name other than 'length', which a state of the round has; rename it}}
 func.func @length(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
@@ -127,7 +127,7 @@ func.func @mtp.sample(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
 
 // -----
 
-// A slot's one number is no group of two.
+// A slot's one number is not a group of two.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 0 {
   %slots = mtp.slots : tensor<?xi32>
@@ -143,7 +143,7 @@ mtp.prefill @p k 0 {
 
 // -----
 
-// Who reads the prompt ahead drafts.
+// A prefill that reads the prompt ahead drafts.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 0 {
   %slots = mtp.slots : tensor<?xi32>
@@ -175,7 +175,7 @@ mtp.prefill @p k 1 {
 
 // -----
 
-// A declared output has the rows that it says.
+// A declared output has the declared rows.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 0 {
   %slots = mtp.slots : tensor<?xi32>

@@ -1,8 +1,8 @@
 // RUN: not mtp-opt %s --mtp-specialize-shapes --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: mtp-opt %s --mtp-specialize-shapes --split-input-file --verify-diagnostics=only-expected
 
-// Rows of two kinds for one: the error stands at the op that takes them, and no type of
-// the next dialect is in it.
+// Rows of two kinds in one op: the error is at the op that takes them, and
+// contains no type of the next dialect.
 // NONE-NOT: error: {{.*}}#exec.count
 
 // The rows of a sample (issue 43, row 18).
@@ -55,7 +55,7 @@ mtp.prefill @p k 0 {
 
 // -----
 
-// Tokens that are taken out.
+// Excluded tokens.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 0 {
   %slots = mtp.slots : tensor<?xi32>
@@ -209,7 +209,7 @@ mtp.prefill @p k 0 {
 
 // -----
 
-// What stands side by side.
+// A concatenation.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 0 {
   %slots = mtp.slots : tensor<?xi32>
@@ -284,7 +284,7 @@ mtp.prefill @p k 0 {
 
 // -----
 
-// A sum that a projection adds.
+// A projection's residual.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r k 0 {
   %slots = mtp.slots : tensor<?xi32>

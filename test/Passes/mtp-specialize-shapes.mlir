@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --mtp-specialize-shapes | FileCheck %s
 // RUN: mtp-opt %s --mtp-specialize-shapes=single | FileCheck %s --check-prefix=SINGLE
 
-// A program for each n, whose rows are numbers.
+// A program for each n, with static numbers of rows.
 // SINGLE-LABEL: exec.program @decode_b1_k0 decode k 0 n 1 to 1 {
 // SINGLE-LABEL: exec.program @decode_b1_k1 decode k 1 n 1 to 1 {
 // SINGLE-LABEL: exec.program @decode_b2_k0 decode k 0 n 2 to 2 {
@@ -16,11 +16,12 @@
 // SINGLE-LABEL: exec.program @prefill_s2_c32_mtp prefill sequences 2 k 1 n 32 to 32 {
 // SINGLE-NOT: #exec.count
 
-// Each round becomes a program for all batches, each prefill one for all chunks: rows
-// become counts of n. How far the prompt is read ahead and the vocabulary are the
-// model's.
+// Each round becomes a program for all batches, each prefill one for all
+// chunks: rows become counts of n. The distance of reading ahead and the
+// vocabulary are attributes of the model.
 // CHECK: module attributes {exec.model = {modules = 2 : i64, vocab = 16 : i64}
-// States of slots get an extent more; the host's are there, declared or not.
+// States of slots get one more extent; the host's states exist, declared or
+// not.
 // CHECK-DAG: exec.state @length : memref<2xi32>{{$}}
 // CHECK-DAG: exec.state @hidden : memref<2x2x8xf32> rebuild rows 2
 // CHECK-DAG: exec.state @history : memref<2x64xi32> init -1 rebuild tokens
@@ -38,7 +39,7 @@
 // CHECK-NOT: mtp.state
 // CHECK-NOT: mtp.round
 
-// The host reads behind everything else.
+// The host reads after everything else.
 // CHECK-LABEL: exec.program @decode_k0 decode k 0 n 1 to 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[L:.*]] = mtp.embed %[[SLOTS]], %{{.*}} -> tensor<?x16xf32, #exec.count<n>>
@@ -64,7 +65,7 @@
 // CHECK: mtp.take_rows {{.*}} -> tensor<?x8xf32, #exec.count<n>>
 // CHECK: mtp.linear {{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: mtp.row_slots {{.*}} : tensor<?xi32, #exec.count<2 * n>>
-// What reads packed rows has a row for each of its numbers.
+// Readers of packed rows have one row per number.
 // CHECK: mtp.gather {{.*}} : tensor<?x16xf32, #exec.count<2 * n>>, {{.*}} -> tensor<?x2xf32, #exec.count<n>>
 // CHECK: mtp.pick_residual {{.*}} : (tensor<?x16xf32, #exec.count<2 * n>>, {{.*}} -> tensor<?xi32, #exec.count<n>>
 // CHECK: mtp.write_state {{.*}} : tensor<?x8xf32, #exec.count<3 * n>>[tensor<?x2xi32, #exec.count<n>>], tensor<?xi32, #exec.count<n>>
@@ -72,8 +73,8 @@
 // CHECK: exec.output "parents" %[[P]]#0 : tensor<?x2xi32, #exec.count<n>>
 // CHECK: exec.output "of" %{{.*}} for tokens : tensor<?xi32, #exec.count<2 * n>>
 
-// A chunk has as many slots as sequences, whatever its rows are: one program for one
-// sequence, and others for 2 and 4 where there are so many slots.
+// A chunk has one slot per sequence, whatever its number of rows: one program
+// for one sequence, and others for 2 and 4 if there are enough slots.
 // CHECK-LABEL: exec.program @prefill prefill k 0 n 1 to 32 {
 // CHECK: %[[T:.*]], %{{.*}} = mtp.prompt_rows : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[L:.*]] = mtp.embed %[[T]], %{{.*}} -> tensor<?x16xf32, #exec.count<n>>
@@ -86,7 +87,8 @@
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<2xi32>
 // CHECK: mtp.take_rows %{{.*}}, %[[SLOTS]] : {{.*}} -> tensor<2x16xf32>
 // CHECK-LABEL: exec.program @prefill_s2_mtp prefill sequences 2 k 1 n 2 to 32 {
-// One that drafters catch up with is of any number of sequences, and of as many rows of each.
+// A catch-up is for any number of sequences, with the same number of rows for
+// each.
 // CHECK-LABEL: exec.program @catch_up prefill sequences 2 catch_up 9 k 1 n 1 to 18 {
 // CHECK: mtp.prompt_rows ahead 1 : tensor<?xi32, #exec.count<n>>
 // CHECK-LABEL: exec.program @twice function

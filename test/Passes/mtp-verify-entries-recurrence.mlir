@@ -99,7 +99,7 @@ mtp.prefill @p {
   %w = mtp.weight "head" : tensor<16x8xf32>
   %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   %g = mtp.slice %e cols 0 to 1 : tensor<?x8xf32> -> tensor<?x1xf32>
-  // Rows that say what is done with them may stand anywhere.
+  // Rows that state how they run may be anywhere.
   %y = mtp.delta_rule %e, %e, %e decay %g beta %g, %runs in @memory[0] scale 1.0 : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x1xf32>
 }
 }

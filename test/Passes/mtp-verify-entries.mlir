@@ -1,10 +1,10 @@
 // RUN: mtp-opt %s --mtp-verify-entries --split-input-file | FileCheck %s
 
-// A layer may be used by several rows in order.
+// Several rows may use a layer, in order.
 // CHECK-COUNT-3: mtp.verify
 
-// The target's first layer and a head: a token has its own position, and entries are
-// made as the target's are.
+// The target's first layer and a head: a token has its own position, and
+// entries are made like the target's.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 2 entry 16 : bf16
 mtp.round @r {
@@ -32,8 +32,8 @@ mtp.round @r {
 
 // -----
 
-// Other entries, at positions that verify writes again: a loop whose rows begin with
-// the slot's length and go on.
+// Other entries, at positions that verify rewrites: a loop whose rows begin at
+// the slot's length and continue.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 2 entry 16 : bf16
 mtp.round @r {
@@ -75,7 +75,8 @@ mtp.round @r {
 
 // -----
 
-// The same rows as mtp.refresh without hidden states, and the target's entries.
+// Rows equal to those of mtp.refresh without hidden states, and the target's
+// entries.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 2 entry 16 : bf16
 mtp.round @r {

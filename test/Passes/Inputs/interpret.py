@@ -2,10 +2,10 @@
 
     interpret.py MODEL.mlir PASS...
 
-Inlines MODEL, runs the regions of its draft chain and of its verification on a
-few rows with weights made from their keys, does the same after PASS..., and
-fails if a result differs by more than rounding. Everything is computed in
-double precision, so what differs is meaning. Small models only.
+Inlines MODEL and runs the regions of its draft chain and of its verification on a few rows, with
+weights computed from their keys. Does so again after PASS..., and fails if a result differs by more
+than rounding. Everything is computed in double precision, so a difference is an error. Small models
+only.
 """
 
 import math
@@ -22,7 +22,7 @@ TOLERANCE = 1e-11
 # --- values ---------------------------------------------------------------
 
 def weight_value(key, row, col):
-    """A reproducible number; norm weights lie around 1."""
+    """Returns a reproducible number; norm weights lie around 1."""
     unit = zlib.crc32(f"{key}:{row}:{col}".encode()) % 2001 / 1000 - 1
     return 1 + 0.5 * unit if "norm" in key else 0.15 * unit
 
@@ -65,7 +65,7 @@ def normalise(x, weight, eps, offset, groups=1):
 
 
 def attend(q, k, v, heads, kv_heads, scale, window):
-    """Causal attention; row i is position i of one slot."""
+    """Computes causal attention; row i is position i of one slot."""
     dk, dv, result = len(q[0]) // heads, len(v[0]) // kv_heads, []
     for i, query in enumerate(q):
         first, row = max(0, i - window + 1) if window else 0, []
@@ -86,7 +86,7 @@ def attend(q, k, v, heads, kv_heads, scale, window):
 # --- operations -----------------------------------------------------------
 
 class Op:
-    """An operation in the generic form, its operands evaluated."""
+    """An operation in the generic form with evaluated operands."""
 
     def __init__(self, name, operands, text, result_types):
         self.name, self.operands, self.text = name, operands, text
@@ -283,7 +283,7 @@ OPERATION = re.compile(r'(?:(%\w+)(?::(\d+))? = )?"mtp\.(\w+)"\(([^)]*)\)'
 
 
 def regions(model, passes):
-    """The draft chain's and verification's regions, each as its lines."""
+    """Returns the lines of each region of the draft chain and the verification."""
     text = subprocess.run(
         ["mtp-opt", model, "--mlir-print-op-generic", "--mtp-inline-layers",
          *passes], check=True, capture_output=True, text=True).stdout
@@ -295,7 +295,7 @@ def regions(model, passes):
 
 
 def evaluate(lines):
-    """What a region yields: logits and hidden state."""
+    """Returns the yielded values of a region: logits and hidden state."""
     arguments = re.findall(r"(%\w+): ([^,)]+)", lines[0])
     values = {arguments[0][0]: TOKENS, arguments[-1][0]: list(range(ROWS))}
     if len(arguments) == 3:
@@ -327,7 +327,7 @@ def main():
     for index, (old, new) in enumerate(zip(before, after)):
         pairs = [(a, b) for x, y in zip(evaluate(old), evaluate(new))
                  for r, s in zip(x, y) for a, b in zip(r, s)]
-        # A difference of nan or of a value that is not finite is no agreement.
+        # Written so that NaN and infinities count as a difference.
         worst = max(abs(a - b) for a, b in pairs)
         if not worst <= TOLERANCE:
             sys.exit(f"region {index}: expected equal values, got a "
