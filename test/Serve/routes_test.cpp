@@ -161,9 +161,9 @@ TEST(Routes, HaveAPageThatNeedsNoKey) {
   EXPECT_EQ(reply.type, "text/html; charset=utf-8");
   EXPECT_TRUE(reply.body.starts_with("<!doctype html>"));
   EXPECT_TRUE(reply.body.ends_with("</html>\n"));
-  // No other host.
+  // No other host: the first "//" is a comment.
   EXPECT_EQ(reply.body.find("//", reply.body.find("<style>")),
-            reply.body.find("// Of the time line"));
+            reply.body.find("// Shown in the time line"));
   EXPECT_EQ(reply.body.find("http:"), std::string::npos);
   EXPECT_EQ(reply.body.find("https:"), std::string::npos);
 }

@@ -1,4 +1,4 @@
-"""A deployment of Ray Serve: replicas of mtp-serve behind one address.
+"""A deployment of Ray Serve: replicas of mtp-serve with one address.
 
   MTP_SERVE_COMMAND="mtp-serve model.bin" serve run serve_mtp:app
 
