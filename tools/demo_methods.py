@@ -6,9 +6,9 @@
 Imports and compiles the model once per way. Then runs equal prompts, greedily and at T = 0.8, in
 turns. A row lists the nodes that a round verifies besides the anchor, the mean tokens per round
 (AL), and the acceptance rate per depth. It also lists the time of a round divided by that of a
-plain step (R), tokens/s relative to plain decoding, and whether the tokens equal those of plain
-decoding; for a lossy rule, how many differ. At the end it prints how long the runs took, including
---ran seconds before it, without compilation.
+plain step (R), and tokens/s relative to plain decoding. The last column says whether the tokens
+equal those of plain decoding; for a lossy rule, how many differ. At the end it prints how long
+the runs took, including --ran seconds before it, without compilation.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-# mtp_sharded_ops(SOURCES INC COUNT HEADER...) declares COUNT sources, each of
-# which compiles its part of the op definitions in INC, a path from the root of
-# the build, and sets SOURCES to their names. mlir-tblgen wrote INC with
+# mtp_sharded_ops(SOURCES INC COUNT HEADER...) declares COUNT sources and sets
+# SOURCES to their names. Each source compiles its part of the op definitions in
+# INC, a path from the root of the build. mlir-tblgen wrote INC with
 # -op-shard-count=COUNT. HEADERs declare the ops, and the functions that their
 # assembly formats call.
 #

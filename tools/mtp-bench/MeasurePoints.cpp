@@ -164,7 +164,7 @@ Status PointRunner::collect(std::vector<double> &runs,
   point.liveRows =
       rig.liveRows(point.program, point.batch, options.roundsPerLaunch) /
       options.roundsPerLaunch;
-  // A third as many timed runs, of which the fastest must come again, too.
+  // One timed run per three runs; the fastest timed one must come again, too.
   std::vector<double> all;
   for (size_t least = (runs.size() + 2) / 3;
        all.size() < least ||

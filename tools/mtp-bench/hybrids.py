@@ -5,10 +5,10 @@
              [--context 512] [--threads 2] [--turns 5] [--json FILE]
 
 Builds a hybrid and a dense model of equal size (models/shapes.py) in int4 with random weights and
-measures them in turns. Measured are the target's pass over four rows relative to one row, the share
-of the recurrence in a plain step, and the time of a copy of a slot's states relative to the chunk
-before it. The results are medians over turns, of ratios within one turn. Prints each with its
-limit, and exits with 1 if one exceeds it.
+measures them in turns. Measured are the target's pass over four rows relative to one row, and the
+share of the recurrence in a plain step. A copy of a slot's states is measured relative to the
+chunk before it. The results are medians over turns, of ratios within one turn. Prints each with
+its limit, and exits with 1 if one exceeds it.
 """
 
 import argparse

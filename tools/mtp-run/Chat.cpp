@@ -264,7 +264,7 @@ Status Chat::run() {
     Status status = handle(message);
     if (status.isOk())
       continue;
-    // A script has no user who would continue.
+    // A script has no user to continue.
     if (!isTerminal || state.hasEnded)
       return status;
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());

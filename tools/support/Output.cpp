@@ -64,7 +64,7 @@ int OutputFile::openTemporary() {
   isUnnamed = descriptor >= 0;
   if (isUnnamed || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
     return isUnnamed ? 0 : errno;
-  // Without unnamed files, a killed process leaves the temporary file behind.
+  // Without unnamed files, a killed process leaves the temporary file.
   std::string name = path + ".XXXXXX";
   descriptor = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0)

@@ -1,10 +1,10 @@
 """Tests ids that a model has and its tokenizer lacks.
 
-  padded_vocabulary.py shorten FOLDER      removes tokens from a tokenizer.json: the last ones,
-                                           like padding, and one in the middle
-  padded_vocabulary.py check ARTIFACT      none of them is generated or drafted, at any k
-  padded_vocabulary.py few ARTIFACT FLAG.. likewise in a few runs, with flags of mtp-run
-  padded_vocabulary.py without ARTIFACT    some are, with an artifact without a tokenizer
+  padded_vocabulary.py shorten FOLDER      Removes tokens from a tokenizer.json: the last ones,
+                                           like padding, and one in the middle.
+  padded_vocabulary.py check ARTIFACT      None of them is generated or drafted, at any k.
+  padded_vocabulary.py few ARTIFACT FLAG.. Likewise in a few runs, with flags of mtp-run.
+  padded_vocabulary.py without ARTIFACT    Some are, with an artifact without a tokenizer.
 """
 import json, pathlib, subprocess, sys
 
