@@ -45,7 +45,7 @@ struct RunReport {
   std::vector<SequenceReport> sequences;
 };
 
-/// Returns everything as one JSON object; README.md lists its keys. Rates are
+/// Returns everything as one JSON object; JSON.md lists its keys. Rates are
 /// null if nothing was timed.
 Result<std::string> jsonReport(const Session &session, const RunReport &report);
 
