@@ -10,7 +10,7 @@ namespace mtp::bench {
 /// Returns the results as tables.
 std::string textReport(const Results &results, const Options &options);
 
-/// Returns the results as one JSON object; README.md lists its keys.
+/// Returns the results as one JSON object; REPORT.md lists its keys.
 std::string jsonReport(const Results &results, const Options &options);
 
 /// Returns one round in the Chrome trace format: a track per worker, or one for
