@@ -17,7 +17,8 @@
 namespace mtp::bench {
 
 /// Read a value of a kernel's printed configuration. Its forms are
-/// "#exec.linear< k = 64, format = <int4, group = 32>>" and "{k = 64 : i64}".
+/// `#exec.linear< k = 64, format = <int4, group = 32>>` and
+/// `{k = 64 : i64}`.
 /// configInt() returns the integer of a key, or 0. configText() returns a
 /// string, a word, or the first word of an attribute ("int4" here), or "". Keys
 /// nested in another key's value are ignored.
