@@ -24,7 +24,7 @@ static constexpr std::array kShared = {"--serve", "--max-tokens", "--seed",
 static void addRequestFlags(CLI::App &app, ServeFlags &flags) {
   TrafficOptions &load = flags.load;
   addOption(app, "--prompt-ids", "N|N-M",
-            "Ids of a prompt of --serve, at random (default: 32)",
+            "Number of random ids in a prompt of --serve (default: 32)",
             /*repeats=*/false,
             [&load](const std::string &name, const std::string &text) {
               Result<Range> range = parseRange(name, text);
@@ -36,12 +36,12 @@ static void addRequestFlags(CLI::App &app, ServeFlags &flags) {
   addNumber(app, "--vocab", load.vocab,
             "Ids of prompts are below this (default: 1000)");
   addText(app, "--prompts", flags.promptFile, "FILE",
-          "Prompts as text, one a line, of which each request has one");
+          "Prompts as text, one per line; each request has one of them");
   addNumber(app, "--least-tokens", load.outputTokens.least,
-            "Answers have from so many tokens to --max-tokens (default: all "
-            "have --max-tokens)");
+            "Least tokens of an answer; --max-tokens is the most (default: all "
+            "answers have --max-tokens)");
   addText(app, "--model", load.model, "NAME",
-          "What the server calls the model, where it asks for it");
+          "Name of the model, if the server requires it");
   addOption(
       app, "--field", "NAME=VALUE",
       "A further field of each request, such as k=2 or cache_prompt=false",
@@ -56,18 +56,19 @@ void bench::addServeFlags(CLI::App &app, ServeFlags &flags) {
   TrafficOptions &load = flags.load;
   load.outputTokens.least = 0;
   addText(app, "--serve", load.url, "URL",
-          "Load a server of OpenAI's API at http://HOST:PORT instead of "
-          "measuring an artifact");
+          "Send requests to a server of OpenAI's API at http://HOST:PORT "
+          "instead of measuring an artifact");
   addNumber(app, "--clients", load.clients,
-            "Closed loop: clients that ask again when they are answered "
+            "Closed loop: clients that send a request after each answer "
             "(default: 1)");
   addNumber(app, "--rate", load.rate,
-            "Open loop: requests a second that arrive, whoever waits");
+            "Open loop: requests per second, independent of answers");
   addNumber(app, "--requests", load.requests,
             "Requests of --serve (default: 64)");
   addRequestFlags(app, flags);
-  addNumber(app, "--timeout", load.timeoutSeconds,
-            "Seconds without a byte until a request has failed (default: 300)");
+  addNumber(
+      app, "--timeout", load.timeoutSeconds,
+      "Seconds without a byte after which a request fails (default: 300)");
 }
 
 template <size_t N>

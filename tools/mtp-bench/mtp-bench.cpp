@@ -31,7 +31,7 @@ static const char *const kExamples = R"(Examples:
 static void addMeasureFlags(CLI::App &app, Options &o) {
   addOption(app, "--measure", "WHAT,..",
             "Any of decode, rows, prefill, speculative, sessions (default: all "
-            "but sessions)",
+            "except sessions)",
             /*repeats=*/true, [&o](const std::string &name, std::string rest) {
               for (size_t comma = 0; comma != std::string::npos;) {
                 comma = rest.find(',');
@@ -45,22 +45,23 @@ static void addMeasureFlags(CLI::App &app, Options &o) {
                   rest.erase(0, comma + 1);
               }
             });
-  addNumbers(app, "--batch,-b", o.batches, "Slots of a round (default: 1)");
-  addNumbers(
-      app, "--context", o.contexts,
-      "Tokens in each slot (default: 512, or half of what there can be)");
+  addNumbers(app, "--batch,-b", o.batches, "Slots per round (default: 1)");
+  addNumbers(app, "--context", o.contexts,
+             "Tokens in each slot (default: 512, or half of the maximum)");
   addNumbers(app, "--prefill", o.prefills, "Lengths of prompts (default: 128)");
   addNumber(app, "--prefill-behind", o.prefillBehind,
-            "Tokens of the slot in front of each prompt (default: 0)");
-  addNumbers(app, "--k,-k", o.ks, "Drafts of a round (default: 0 to all)");
+            "Tokens in the slot before each prompt (default: 0)");
+  addNumbers(app, "--k,-k", o.ks,
+             "Drafts per round (default: 0 to the maximum)");
   addNumbers(app, "--drafts", o.drafts,
-             "Drafts of a round that the slots verify, in turn (default: all)");
+             "Drafts that a slot verifies in a round, for each slot in turn "
+             "(default: all)");
   addNumber(app, "--period", o.period,
-            "Tokens in slots repeat after so many, which lookups find "
-            "(default: they are random)");
+            "Period of the tokens in slots, which lookups find (default: "
+            "random tokens)");
   addNumbers(app, "--acceptance", o.acceptance,
-             "Simulate: share of rounds that accept draft 1, 2, ..");
-  addNumbers(app, "--ids", o.ids, "Prompt whose true acceptance to measure");
+             "Simulated share of rounds that accept draft 1, 2, ..");
+  addNumbers(app, "--ids", o.ids, "Prompt whose real acceptance is measured");
   CLI::Option *tokens =
       addNumber(app, "--max-tokens,-n", o.tokens,
                 "Tokens to generate from --ids in each turn, or for a request "
@@ -73,21 +74,20 @@ static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
   // --serve needs no artifact.
   app.get_option("artifact")->required(false);
   addMeasureFlags(app, o);
-  addNumber(app, "--turns", o.turns,
-            "How often all points take their turn (default: 5)");
+  addNumber(app, "--turns", o.turns, "Turns of all points (default: 5)");
   addChoice<Estimate>(
       app, "--estimate", o.estimate,
       {{"median", Estimate::Median}, {"fastest", Estimate::Fastest}},
-      "What stands for the runs of a turn (default: median)");
+      "Figure that represents the runs of a turn (default: median)");
   addNumber(app, "--rounds", o.rounds,
             "Rounds in a turn (default: for a tenth of a second, or until the "
-            "fastest has come again)");
+            "fastest time recurs)");
   addNumber(app, "--rounds-per-launch", o.roundsPerLaunch,
-            "Rounds that follow each other on the device (default: 1)");
+            "Rounds in one launch (default: 1)");
   addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
-  addNumber(app, "--temperature", o.temperature,
-            "Temperature of all slots, of rounds that are not from --ids "
-            "(default: 0, greedy)");
+  addNumber(
+      app, "--temperature", o.temperature,
+      "Temperature of all slots, in rounds without --ids (default: 0, greedy)");
   addDeviceFlag(app, o.device, o.gpu);
   addThreadFlags(app, o.threads, o.pin);
   addFlag(app, "--deterministic", o.deterministic,
@@ -95,14 +95,15 @@ static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
   addCopyFlag(app, o.noMmap);
   addVerifyFlag(app, o.verify);
   addFlag(app, "--progress", o.progress,
-          "Write each turn's times to stderr (default: where that is a "
-          "terminal)");
-  addFlag(app, "--no-progress", o.progress, "Do not", false);
+          "Write each turn's times to stderr (default: if it is a terminal)");
+  addFlag(app, "--no-progress", o.progress, "Do not write times to stderr",
+          false);
   addFlag(app, "--json", o.json, "Print one JSON object instead of tables");
   addText(app, "--profile", o.profile, "FILE",
           "Write a round as a Chrome trace to this file");
   addText(app, "--svg", o.svg, "FILE",
-          "Write a picture of a round, and of how time grows, to this file");
+          "Write a picture of a round, and of the growth of its time, to this "
+          "file");
   addServeFlags(app, serve);
 }
 

@@ -52,7 +52,7 @@ static Status dump(const DumpOptions &options) {
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Print what is inside of an artifact of mtpc", "mtp-dump");
+  CLI::App app("Print the contents of an artifact of mtpc", "mtp-dump");
   app.footer(kExamples);
   DumpOptions options;
   addArtifact(app, options.artifact);
@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
           "Print the chat template's source");
   addFlag(app, "--json", options.json, "Print JSON");
   addFlag(app, "--commands", options.commands,
-          "With --json: all commands, too");
+          "With --json: print all commands, too");
   return toolMain(
       app, argc, argv, [&] { return checkFlags(options); },
       [&] { return dump(options); });

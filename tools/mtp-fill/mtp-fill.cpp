@@ -16,8 +16,8 @@ static const char *const kExamples = R"(Examples:
 )";
 
 int main(int argc, char **argv) {
-  CLI::App app("Make the random weights that mtpc left out of an artifact: "
-               "the same bytes that it would have written",
+  CLI::App app("Make the random weights that mtpc left out of an artifact, "
+               "byte for byte as mtpc would have written them",
                "mtp-fill");
   app.footer(kExamples);
   std::string input, output;

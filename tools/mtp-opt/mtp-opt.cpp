@@ -25,12 +25,12 @@ namespace cl = llvm::cl;
 
 static cl::opt<std::string> input(cl::Positional, cl::desc("<model.mlir>"),
                                   cl::init("-"));
-static cl::opt<std::string> output("o", cl::desc("Where to print the module"),
-                                   cl::value_desc("file"), cl::init("-"));
+static cl::opt<std::string>
+    output("o", cl::desc("File to which the module is printed"),
+           cl::value_desc("file"), cl::init("-"));
 static cl::opt<std::string> drafterLibrary(
     "drafter-library",
-    cl::desc("A folder whose files come before those of the drafter library "
-             "that mtp-opt brings"),
+    cl::desc("A folder that is searched before mtp-opt's own drafter library"),
     cl::value_desc("DIR"));
 static cl::extrahelp examples(R"(
 The other options of MLIR and LLVM are taken too: --help-hidden lists them.

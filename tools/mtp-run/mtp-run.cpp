@@ -34,16 +34,16 @@ static const char *const kExamples = R"(Examples:
 
 static void addPromptFlags(CLI::App &app, RunOptions &o) {
   addTexts(app, "--prompt,-p", o.prompts, "TEXT",
-           "Text to go on with; repeat it for a batch")
+           "Text to continue; repeat the flag for a batch")
       ->group(kPrompts);
   addTexts(app, "--prompt-file", o.promptFiles, "FILE",
-           "File of such a text; - is standard input, to its end")
+           "File with such a text; - is standard input, to its end")
       ->group(kPrompts);
   addTexts(app, "--ids", o.ids, "N,..", "Prompt as token ids, e.g. 1,2,3")
       ->group(kPrompts);
   addFlag(app, "--special", o.special,
-          "Take special tokens that are spelled out in prompts for the "
-          "tokens, e.g. those of a chat template")
+          "Read the text of special tokens in prompts as these tokens, e.g. "
+          "the tokens of a chat template")
       ->group(kPrompts);
   addFlag(app, "--no-bos", o.noStartTokens,
           "Do not add the model's start tokens to a prompt")
@@ -73,8 +73,8 @@ static void addSamplingFlags(CLI::App &app, SamplingFlags &o) {
 
 static void addKFlag(CLI::App &app, SessionOptions &s) {
   addOption(app, "--k,-k", "N|auto",
-            "Drafts in a round, or as many as are worth it (default: the most "
-            "there can be)",
+            "Drafts per round; auto chooses the number by its speed (default: "
+            "the maximum)",
             /*repeats=*/false,
             [&s](const std::string &name, const std::string &text) {
               s.automaticK = text == "auto";
@@ -87,41 +87,42 @@ static void addKFlag(CLI::App &app, SessionOptions &s) {
 /// Adds flags for prefills that run besides other sequences.
 static void addPromptFlags(CLI::App &app, SessionOptions &s) {
   addNumber(app, "--prefill-chunk", s.prefillChunk,
-            "Prompt rows at a time (0: the artifact's default)")
+            "Prompt rows in one pass (0: the artifact's default)")
       ->group(kGeneration);
   addNumber(app, "--prompt-milliseconds", s.promptMilliseconds,
-            "How long the rows of prompts should hold up sequences that run "
-            "(0: a chunk, however long; default: 20)")
+            "Time for which prompt rows should delay running sequences (0: a "
+            "chunk of any length; default: 20)")
       ->group(kGeneration);
   addNumber(app, "--step-milliseconds,--step-ms", s.stepMilliseconds,
-            "How long a round with rows of a prompt beside its own should take "
-            "(0: as long as one without, and --prompt-milliseconds)")
+            "Time that a mixed batch should take, a round with prompt rows (0: "
+            "a round without them plus --prompt-milliseconds)")
       ->group(kGeneration);
   addFlag(app, "--separate-prompts", s.separatePrompts,
-          "Give prompts passes of their own alone")
+          "Run prompts only in their own passes")
       ->group(kGeneration);
 }
 
 static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--max-tokens,-n", o.maxTokens,
-            "Tokens to generate, at least 1 (default: 128, or what the "
-            "context leaves)")
+            "Tokens to generate, at least 1 (default: 128, or the rest of the "
+            "context)")
       ->group(kGeneration);
   addSamplingFlags(app, o.sampling);
-  addNumbers(app, "--stop-id", o.stopTokens, "Token id that ends the text, too")
+  addNumbers(app, "--stop-id", o.stopTokens,
+             "Further token id that ends the text")
       ->group(kGeneration);
   addFlag(app, "--ignore-eos", o.ignoreEos,
-          "Go on behind the model's end tokens")
+          "Continue after the model's end tokens")
       ->group(kGeneration);
   addTexts(app, "--request-input", o.requestInputs, "NAME=TENSOR",
-           "What requests bring under a name that the model declares, e.g. "
-           "bias=64xf32=0 or bias=@file.npy; 2:bias=... for prompt 2 alone")
+           "Value of an input that the model declares, e.g. bias=64xf32=0 or "
+           "bias=@file.npy; 2:bias=... is for prompt 2 only")
       ->group(kGeneration);
   addTexts(app, "--request-output", o.requestOutputs, "NAME",
-           "Ask for an output that the model declares; --json prints it")
+           "Request an output that the model declares; --json prints it")
       ->group(kGeneration);
   addFlag(app, "--draft-rounds", o.draftRounds,
-          "Print with --json what each round drafts, of an artifact whose "
+          "With --json: print the drafts of each round, if the artifact's "
           "rounds may stop for the host")
       ->group(kGeneration);
   addFlag(app, "--print-ids", o.printIds, "Print token ids instead of text")
@@ -131,15 +132,14 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
       ->group(kGeneration);
   SessionOptions &s = o.session;
   addKFlag(app, s);
-  CLI::Option *slots =
-      addNumber(app, "--max-batch", s.maxSlots,
-                "Sequences at a time (0: the most there can be)")
-          ->group(kGeneration);
+  CLI::Option *slots = addNumber(app, "--max-batch", s.maxSlots,
+                                 "Sequences at a time (0: the maximum)")
+                           ->group(kGeneration);
   addAlias(app, "--max-slots", slots);
   addPromptFlags(app, s);
   addNumber(app, "--rounds-per-launch", s.roundsPerLaunch,
-            "Rounds that follow each other on the device before the host comes "
-            "in (0: 1 on a CPU, 16 on a GPU)")
+            "Rounds in one launch, without the host between them (0: 1 on a "
+            "CPU, 16 on a GPU)")
       ->group(kGeneration);
   addFlag(app, "--deterministic", s.deterministic,
           "Compute prompts on a GPU without its vendor's library")
@@ -152,8 +152,7 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
 
 static void addScoringFlags(CLI::App &app, RunOptions &o) {
   addFlag(app, "--perplexity", o.perplexity,
-          "Print how well the model predicts the prompts, and generate "
-          "nothing")
+          "Print the perplexity of the prompts, and generate nothing")
       ->group(kScoring);
   addNumber(app, "--window", o.window,
             "Tokens that are scored together (default: the context)")
@@ -168,12 +167,12 @@ static void addFunctionFlags(CLI::App &app, RunOptions &o) {
            "Argument, e.g. 2x4xi32=[[..]] or @file.npy")
       ->group(kFunctions);
   addTexts(app, "--expected-output", o.expected, "TENSOR",
-           "What a result must be")
+           "Expected value of a result")
       ->group(kFunctions);
   addTexts(app, "--output", o.outputs, "@FILE", "Store a result, @file.npy")
       ->group(kFunctions);
   addNumber(app, "--tolerance", o.tolerance,
-            "How far a result may be off (default 0)")
+            "Allowed difference of a result (default: 0)")
       ->group(kFunctions);
 }
 
@@ -182,10 +181,10 @@ static void addChatFlags(CLI::App &app, RunOptions &o) {
           "Talk with the model: questions from standard input, /help lists "
           "commands");
   addText(app, "--system", o.system, "TEXT",
-          "What the model is told ahead of everything")
+          "System message at the start of the conversation")
       ->group(kChat);
   addText(app, "--chat-template", o.chatTemplate, "FILE",
-          "Jinja in place of the artifact's template")
+          "Jinja template that replaces the artifact's template")
       ->group(kChat);
   addText(app, "--chat-template-kwargs", o.templateVariables, "JSON",
           "Variables for the template, e.g. {\"enable_thinking\": false}")
@@ -194,8 +193,9 @@ static void addChatFlags(CLI::App &app, RunOptions &o) {
       {{"auto", std::nullopt}};
   for (std::string_view name : reasoningFormatNames())
     formats.emplace_back(name, findReasoningFormat(name));
-  addChoice(app, "--reasoning", o.reasoning, formats,
-            "How the model marks reasoning (auto: by its template)")
+  addChoice(
+      app, "--reasoning", o.reasoning, formats,
+      "Marks of reasoning in the model's text (auto: found by its template)")
       ->group(kChat);
   addFlag(app, "--color", o.color, "Print accepted drafts in green")
       ->group(kChat);
@@ -209,8 +209,8 @@ static void addFlags(CLI::App &app, RunOptions &o) {
   addScoringFlags(app, o);
   addFunctionFlags(app, o);
   addFlag(app, "--json", o.json,
-          "Print one JSON object instead of text (tools/mtp-run/README.md "
-          "lists its keys)");
+          "Print one JSON object instead of text (tools/mtp-run/JSON.md lists "
+          "its keys)");
   addDeviceFlag(app, o.load.device, o.load.gpu);
   addThreadFlags(app, o.session.threads, o.session.pinThreads);
   addNumber(app, "--kv-pages", o.session.kvPages,

@@ -43,80 +43,79 @@ Examples:
 
 static void addServerFlags(CLI::App &app, ServeFlags &o) {
   addText(app, "--host", o.server.host, "ADDRESS",
-          "Listen on this address (default: 127.0.0.1, which no other machine "
-          "reaches)");
+          "Listen on this address (default: 127.0.0.1, which other machines "
+          "cannot reach)");
   addNumber(app, "--port,-p", o.server.port,
-            "Listen on this port (default: 8080; 0: any that is free)");
+            "Listen on this port (default: 8080; 0: any free port)");
   addTexts(app, "--served-model-name", o.names, "NAME",
-           "What requests call the model; answers have the first (default: "
-           "the artifact's name)");
+           "Name of the model in requests; answers have the first name "
+           "(default: the artifact's name)");
   addText(app, "--chat-template", o.chatFile, "FILE",
-          "Make prompts of conversations with this template (Jinja), not the "
-          "artifact's");
+          "Jinja template for conversations, which replaces the artifact's "
+          "template");
   std::vector<std::pair<std::string, std::optional<ReasoningFormat>>> formats;
   for (std::string_view name : reasoningFormatNames())
     formats.emplace_back(name, findReasoningFormat(name));
   addChoice(app, "--reasoning-format", o.reasoning, formats,
-            "How answers mark what was thought, which chats give apart from "
-            "the rest (default: as the chat template does)");
+            "Marks of reasoning in answers; chats return reasoning separately "
+            "(default: found by the chat template)");
   addTexts(app, "--api-key", o.server.keys, "KEY",
-           "Ask for this key, or one of several; other users of the machine "
-           "can see it among the processes");
+           "Require this key, or one of several; other users of the machine "
+           "can see it in the list of processes");
   addText(app, "--api-key-file", o.keyFile, "FILE",
-          "Ask for one of the keys in a file, one a line");
+          "Require one of the keys in a file, one per line");
   addTexts(app, "--cors-origin", o.server.origins, "ORIGIN",
-           "Let pages of this origin call, e.g. http://localhost:3000; *: of "
-           "all");
+           "Allow requests from pages of this origin, e.g. "
+           "http://localhost:3000; *: all origins");
   addFlag(app, "--retry-on-cpu", o.retriesOnCpu,
-          "When a GPU fails, run requests that have been given nothing once "
-          "more on the CPU, for which the artifact must have a plan, before "
-          "the process ends");
+          "After a GPU has failed, run requests that have no output yet again "
+          "on the CPU before the process ends; the artifact must have a plan "
+          "for the CPU");
   addFlag(app, "--no-request-log", o.server.logsRequests,
           "Do not write a line for each request to standard error", false);
 }
 
 static void addLimitFlags(CLI::App &app, Limits &l) {
   addNumber(app, "--max-waiting", l.waiting,
-            "Sequences that may wait for a slot; more are answered 429 "
-            "(default: 256)");
+            "Sequences that may wait for a slot; the answer to further ones is "
+            "429 (default: 256)");
   addNumber(app, "--max-per-key", l.perKey,
-            "Sequences and texts of one key that may wait or run; more are "
-            "answered 429 (default: 0: no limit)");
+            "Sequences and texts of one key that may wait or run; the answer "
+            "to further ones is 429 (default: 0: no limit)");
   addNumber(app, "--max-connections", l.connections,
             "Connections at a time (default: 8192)");
   addNumber(app, "--max-body-bytes", l.bodyBytes,
-            "Bytes of a request's body (default: 1 MiB, and 16 for each token "
-            "of the context)");
+            "Largest body of a request in bytes (default: 1 MiB, plus 16 for "
+            "each token of the context)");
   addNumber(app, "--max-body-memory", l.bodiesBytes,
-            "Bytes of all bodies that are read or wait for their tokens; more "
-            "are answered 503, or 429 where one of several keys has half of "
-            "it (default: 64 MiB, or 16 bodies)");
+            "Bytes of all bodies that arrive or wait for their tokens; the "
+            "answer to further ones is 503, or 429 if one of several keys has "
+            "half of the bytes (default: 64 MiB, or 16 bodies)");
   addNumber(app, "--header-timeout", l.headerSeconds,
             "Seconds that a request's header may take (default: 10)");
-  addNumber(
-      app, "--write-timeout", l.writeSeconds,
-      "Seconds without a byte taken after which a client is not waited for "
-      "(default: 60)");
+  addNumber(app, "--write-timeout", l.writeSeconds,
+            "Seconds that the server waits for a client that takes no byte "
+            "(default: 60)");
   addNumber(app, "--request-timeout", l.requestSeconds,
-            "Seconds that an answer may take from its request on; it is 504 "
-            "then (default: 0: no limit)");
+            "Seconds from a request to the end of its answer, which is 504 if "
+            "they are over (default: 0: no limit)");
   addNumber(app, "--stream-buffer", l.streamBytes,
             "Bytes that may wait for the reader of a stream before its "
-            "sequences are paused (default: 65536)");
-  addNumber(app, "--kernel-buffer", l.kernelBytes,
-            "Bytes beside these that the system is to keep for a client that "
-            "has not read them (default: 262144; Linux takes twice as many for "
-            "its own)");
+            "sequences pause (default: 65536)");
+  addNumber(
+      app, "--kernel-buffer", l.kernelBytes,
+      "Further bytes that the system keeps for a client that has not read them "
+      "(default: 262144; Linux doubles the number for its own data)");
   addNumber(app, "--shutdown-timeout", l.shutdownSeconds,
-            "Seconds for answers at hand when the server is told to end "
+            "Seconds in which running answers may finish after a signal to end "
             "(default: 30)");
 }
 
 static void addSessionFlags(CLI::App &app, ServeFlags &o) {
   SessionOptions &s = o.session;
   addOption(app, "--k,-k", "N|auto",
-            "Drafts in a round at most, or as many as are worth it (default: "
-            "the most there can be)",
+            "Most drafts per round; auto chooses the number by its speed "
+            "(default: the maximum)",
             /*repeats=*/false,
             [&s](const std::string &name, const std::string &text) {
               s.automaticK = text == "auto";
@@ -124,21 +123,20 @@ static void addSessionFlags(CLI::App &app, ServeFlags &o) {
                 s.k = parseNumber<uint32_t>(name, text);
             });
   addNumber(app, "--max-batch", s.maxSlots,
-            "Sequences at a time (0: the most there can be)");
+            "Sequences at a time (0: the maximum)");
   addNumber(app, "--kv-pages", s.kvPages,
             "KV pages (0: enough for all slots at full context)");
   addNumber(app, "--prompt-milliseconds", s.promptMilliseconds,
-            "How long prompts of new sequences may hold up those that run in a "
-            "step (default: 20; 0: a chunk)");
+            "Time for which prompts of new sequences may delay running ones in "
+            "a step (default: 20; 0: a chunk)");
   addNumber(app, "--step-milliseconds,--step-ms", s.stepMilliseconds,
-            "How long a round with rows of a prompt beside its own should take "
-            "(0: as long as one without, and --prompt-milliseconds)");
-  addFlag(
-      app, "--lazy-memory", s.populateMemory,
-      "Take memory for KV pages when they are first used; else all of it is "
-      "taken before the server begins, if it is at most half of what is "
-      "available, so that no token waits for it",
-      false);
+            "Time that a mixed batch should take, a round with prompt rows (0: "
+            "a round without them plus --prompt-milliseconds)");
+  addFlag(app, "--lazy-memory", s.populateMemory,
+          "Take memory for KV pages at their first use; without this flag the "
+          "server takes all of it at its start, if it is at most half of the "
+          "available memory, so no token waits for it",
+          false);
   addFlag(app, "--no-prefix-cache", s.prefixCache,
           "Do not share pages of equal prompts", false);
   addSnapshotFlags(app, s);

@@ -29,14 +29,14 @@ cl::opt<std::string> inputPath(cl::Positional, cl::desc("<model.mlir>"),
                                cl::init("-"), cl::cat(category));
 cl::opt<std::string>
     outputPath("o",
-               cl::desc("The artifact to write; where --compile-to stops "
-                        "earlier, the module (default: standard output)"),
+               cl::desc("The artifact to write; if --compile-to stops earlier, "
+                        "the module (default: standard output)"),
                cl::value_desc("model.bin"), cl::cat(category));
 cl::list<std::string> targetNames(
     "target", cl::CommaSeparated, cl::value_desc("name,..."),
     cl::desc(
-        "The machines to compile for: cpu (default), cuda; the artifact "
-        "has a plan for each, which share the weights that they pack alike"),
+        "The machines to compile for: cpu (default), cuda; the artifact has a "
+        "plan for each, and the plans share weights of equal packing"),
     cl::cat(category));
 cl::opt<std::string>
     targetCpu("target-cpu",
@@ -44,19 +44,19 @@ cl::opt<std::string>
                        "sapphirerapids"),
               cl::init("native"), cl::cat(category));
 cl::opt<std::string>
-    chip("chip", cl::desc("Of the target cuda: the GPU, sm_90 or later"),
+    chip("chip", cl::desc("For the target cuda: the GPU, sm_90 or later"),
          cl::value_desc("sm_90"), cl::init("sm_90"), cl::cat(category));
-cl::opt<int64_t> libraryRows(
-    "library-rows",
-    cl::desc("Of the target cuda: rows of a prompt's chunk from which on "
-             "cuBLASLt multiplies them; 0: never"),
-    cl::value_desc("N"), cl::init(TargetOptions::kLibraryRows),
-    cl::cat(category));
-cl::opt<bool> tuneGemm(
-    "tune-gemm",
-    cl::desc("Of the target cuda: time cuBLASLt's algorithms on this machine's "
-             "GPU, and keep the fastest for it"),
-    cl::cat(category));
+cl::opt<int64_t>
+    libraryRows("library-rows",
+                cl::desc("For the target cuda: least rows of a prompt's chunk "
+                         "that cuBLASLt multiplies; 0: never"),
+                cl::value_desc("N"), cl::init(TargetOptions::kLibraryRows),
+                cl::cat(category));
+cl::opt<bool>
+    tuneGemm("tune-gemm",
+             cl::desc("For the target cuda: time cuBLASLt's algorithms on this "
+                      "machine's GPU, and keep the fastest for it"),
+             cl::cat(category));
 cl::opt<std::string>
     compileTo("compile-to",
               cl::desc("Stop after a phase and print the module: input, fuse, "
@@ -77,48 +77,47 @@ const std::string quantizePartValue =
     quantizeUsage(/*takesNone=*/true, /*takesKeep=*/false);
 cl::opt<std::string> quantize(
     "quantize",
-    cl::desc("Store the weights of projections as integers. keep=PATTERN "
-             "(a glob over tensor keys, again for more) leaves weights as "
-             "they are"),
+    cl::desc(
+        "Store the weights of projections as integers. keep=PATTERN (a glob "
+        "over tensor keys; repeat it for more) leaves weights unchanged"),
     cl::value_desc(quantizeValue), cl::cat(category));
 cl::opt<std::string>
     quantizeHead("quantize-head",
-                 cl::desc("The same for the head, instead of --quantize"),
+                 cl::desc("Format of the head, instead of --quantize"),
                  cl::value_desc(quantizePartValue), cl::cat(category));
-cl::opt<std::string> quantizeEmbedding(
-    "quantize-embedding",
-    cl::desc("The same for embedding tables, which --quantize leaves as they "
-             "are; its keep= counts"),
-    cl::value_desc(quantizePartValue), cl::cat(category));
+cl::opt<std::string>
+    quantizeEmbedding("quantize-embedding",
+                      cl::desc("Format of embedding tables, which --quantize "
+                               "leaves unchanged; keep= of --quantize applies"),
+                      cl::value_desc(quantizePartValue), cl::cat(category));
 cl::opt<std::string> draftVocabulary(
     "draft-vocab",
     cl::desc("Draft only the most frequent tokens of a list (lines of a token "
              "id and a count); the output stays the same"),
     cl::value_desc("FILE[,size=N]"), cl::cat(category));
-cl::opt<std::string> drafterLibrary(
-    "drafter-library",
-    cl::desc("A folder whose files come before those of the drafter library "
-             "that mtpc brings (mtp-import --print-library)"),
-    cl::value_desc("DIR"), cl::cat(category));
+cl::opt<std::string>
+    drafterLibrary("drafter-library",
+                   cl::desc("A folder that is searched before mtpc's own "
+                            "drafter library (mtp-import --print-library)"),
+                   cl::value_desc("DIR"), cl::cat(category));
 cl::opt<unsigned> runThreads(
     "run-threads",
-    cl::desc("Threads that mtp-run will have: long contexts are shared out "
-             "among as many (default: this machine's processors); the output "
-             "stays the same"),
+    cl::desc("Threads of mtp-run, among which long contexts are split "
+             "(default: this machine's processors); the output stays the same"),
     cl::init(0), cl::cat(category));
 // The old name of --run-threads.
 cl::alias workersAlias("workers", cl::aliasopt(runThreads), cl::Hidden);
 // LLVM has its own --threads.
-cl::opt<unsigned> jobs("jobs",
-                       cl::desc("Threads that mtpc itself compiles kernels and "
-                                "packs weights with (default: this machine's "
-                                "processors)"),
-                       cl::init(0), cl::cat(category));
+cl::opt<unsigned>
+    jobs("jobs",
+         cl::desc("Threads with which mtpc itself compiles kernels and packs "
+                  "weights (default: this machine's processors)"),
+         cl::init(0), cl::cat(category));
 cl::opt<std::string> kernelCache(
     "kernel-cache", cl::value_desc("DIR|off"),
-    cl::desc("Where compiled kernels are kept for the next compilation "
-             "(default: $MTPC_KERNEL_CACHE, or mtpc/kernels in "
-             "$XDG_CACHE_HOME or ~/.cache); the artifact stays the same"),
+    cl::desc("Folder that keeps compiled kernels for the next compilation "
+             "(default: $MTPC_KERNEL_CACHE, or mtpc/kernels in $XDG_CACHE_HOME "
+             "or ~/.cache); the artifact stays the same"),
     cl::cat(category));
 cl::opt<uint64_t> kernelCacheSize(
     "kernel-cache-size", cl::value_desc("MiB"),
@@ -135,11 +134,10 @@ cl::opt<std::string> randomWeights(
     cl::desc("Random weights for a model without files, for measuring"),
     cl::cat(category));
 
-cl::opt<bool> omitWeights(
-    "omit-weights",
-    cl::desc("With --random-weights: write how the weights are made in their "
-             "place, for mtp-fill to make them elsewhere"),
-    cl::cat(category));
+cl::opt<bool> omitWeights("omit-weights",
+                          cl::desc("With --random-weights: write instructions "
+                                   "for mtp-fill in place of the weights"),
+                          cl::cat(category));
 
 /// Returns the flag's value, or else the number of usable processors.
 unsigned threadsOf(const cl::opt<unsigned> &flag) {

@@ -195,11 +195,11 @@ void mtp::addDeviceFlag(CLI::App &app, DeviceKind &device, uint32_t &gpu) {
     else
       throwExpected(name, kinds, given);
   };
-  addOption(app, "--device", kinds,
-            "What runs the model; cuda is the driver's first GPU, cuda:0 "
-            "(default: auto, the CPU, or the GPU where the artifact is for "
-            "GPUs alone)",
-            /*repeats=*/false, take);
+  addOption(
+      app, "--device", kinds,
+      "Device that runs the model; cuda is the driver's first GPU, cuda:0 "
+      "(default: auto, the CPU, or the GPU if the artifact is only for GPUs)",
+      /*repeats=*/false, take);
 }
 
 void mtp::addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin) {
@@ -211,9 +211,10 @@ void mtp::addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin) {
 void mtp::addSnapshotFlags(CLI::App &app, SessionOptions &session,
                            const std::string &group) {
   CLI::Option *flags[] = {
-      addNumber(app, "--snapshot-bytes", session.snapshotBytes,
-                "Memory for copies of what recurrent layers carry, without "
-                "which a model that has some shares nothing (default: 1 GiB)"),
+      addNumber(
+          app, "--snapshot-bytes", session.snapshotBytes,
+          "Memory for copies of the states of recurrent layers; without it a "
+          "model with such layers shares no prompts (default: 1 GiB)"),
       addNumber(app, "--snapshot-tokens", session.snapshotTokens,
                 "Tokens of a prompt from one copy to the next "
                 "(default: 512)")};
@@ -233,10 +234,10 @@ void mtp::warnAboutThreads(const std::string &tool, uint32_t threads,
 
 void mtp::addCopyFlag(CLI::App &app, bool &copy) {
   addFlag(app, "--no-mmap", copy,
-          "Read the file into memory of large pages, do not map it");
+          "Read the file into large pages instead of mapping it");
 }
 
 void mtp::addVerifyFlag(CLI::App &app, bool &verify) {
   addFlag(app, "--verify", verify,
-          "Compare all of the file with its hashes first, weights too");
+          "Check all hashes of the file first, those of weights too");
 }
