@@ -11,15 +11,15 @@
 using namespace mtp;
 
 static constexpr const char *kHelp =
-    R"(/system TEXT  what the model is told first (no TEXT: nothing)
-/k N|auto     drafts in a round, or as many as are worth it
-/stats        numbers of the last answer and of the chat
+    R"(/system TEXT  system message of the chat (no TEXT: none)
+/k N|auto     drafts per round; auto chooses the number by its speed
+/stats        print figures of the last answer and of the chat
 /save FILE    write the messages as JSON
 /undo         forget the last question and its answer
-/clear        forget all of them
-/help         this
+/clear        forget all questions and answers
+/help         print this list
 /quit         end (so does Ctrl-D; Ctrl-C ends an answer)
-A line that ends in \ goes on in the next; """ begins and ends several lines.
+A line that ends in \ continues on the next; """ begins and ends several lines.
 )";
 
 static Status say(std::string_view text) {
