@@ -63,20 +63,20 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"format", "format", "std::string", "\"none\"",
-           "of all projections but the head: int8, another of integers, "
-           "or none">,
+           "format of all projections except the head: int8, another format "
+           "of integers, or none">,
     Option<"group", "group", "int64_t", "64",
            "inputs that share a scale: a multiple of 32 up to 128">,
     Option<"headFormat", "head-format", "std::string", "\"\"",
-           "of the head: the same; absent: as the others">,
+           "format of the head; absent: format">,
     Option<"headGroup", "head-group", "int64_t", "64",
-           "the same of the head, where head-format is given">,
+           "group of the head, if head-format is given">,
     Option<"embeddingFormat", "embedding-format", "std::string", "\"none\"",
-           "of embedding tables: the same">,
+           "format of embedding tables">,
     Option<"embeddingGroup", "embedding-group", "int64_t", "64",
-           "the same of embedding tables">,
+           "group of embedding tables">,
     ListOption<"keep", "keep", "std::string",
-               "globs of keys of tensors that stay">
+               "globs over keys of tensors that stay unchanged">
   ];
   let statistics = [
     Statistic<"numQuantized", "quantized", "weights that became integers">,
@@ -111,13 +111,13 @@ def CallLibraryPass : Pass<"exec-call-library", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"rows", "rows", "int64_t", "128",
-           "rows that pay for unpacking a weight; 0: no chunk does">,
+           "least rows of a chunk that calls the library; 0: no chunk does">,
     Option<"workspace", "workspace", "int64_t", "32 << 20",
-           "bytes that the library may use, 16 at least">
+           "bytes that the library may use, at least 16">
   ];
   let statistics = [
     Statistic<"numPrograms", "programs", "programs written">,
-    Statistic<"numGemms", "gemms", "products of the library in them">
+    Statistic<"numGemms", "gemms", "products of the library in programs">
   ];
 }
 
@@ -139,13 +139,13 @@ def PrepareRowsPass : Pass<"exec-prepare-rows", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
     Option<"rows", "rows", "int64_t", "4",
-           "rows up to which blocks round them to bf16 for themselves">,
+           "rows up to which each block rounds them to bf16">,
     Option<"integerRows", "integer-rows", "int64_t", "1",
-           "rows up to which blocks quantise them for themselves">
+           "rows up to which each block quantises them">
   ];
   let statistics = [
-    Statistic<"numPrepared", "prepared", "rows prepared once">,
-    Statistic<"numProducts", "products", "products that take them">
+    Statistic<"numPrepared", "prepared", "rows that are prepared once">,
+    Statistic<"numProducts", "products", "products that take prepared rows">
   ];
 }
 
@@ -190,8 +190,8 @@ def FuseRopePass : Pass<"exec-fuse-rope", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [
     Statistic<"numAppends", "appends",
-              "entries written and rotated by one call">,
-    Statistic<"numProducts", "products", "products that rotate what they keep">
+              "calls that rotate and write entries">,
+    Statistic<"numProducts", "products", "products that rotate their result">
   ];
 }
 
@@ -225,7 +225,7 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
            "whether tasks are a GPU's blocks">
   ];
   let statistics = [
-    Statistic<"numSplit", "split", "calls whose positions are dealt out">
+    Statistic<"numSplit", "split", "calls whose positions are split">
   ];
 }
 
@@ -261,7 +261,7 @@ def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
     Option<"soloElements", "solo-elements", "int64_t", "16384",
-           "elements of a call's activations up to which one thread does it">
+           "elements of a call's activations up to which one thread runs it">
   ];
   let statistics = [
     Statistic<"numCalls", "calls", "calls in all programs">,

@@ -26,8 +26,8 @@ def SpecializeShapesPass : Pass<"mtp-specialize-shapes", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
     Option<"single", "single", "bool", "false",
-           "a program for each n, with numbers in the place of counts: what "
-           "tests compare the others with">
+           "a program for each n, with numbers instead of counts, for tests "
+           "that compare the others with it">
   ];
   let statistics = [
     Statistic<"numPrograms", "programs", "programs written">

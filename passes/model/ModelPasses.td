@@ -74,7 +74,7 @@ def VerifyEntriesPass : Pass<"mtp-verify-entries", "mlir::ModuleOp"> {
   }];
   let statistics = [
     Statistic<"numShared", "layers-shared",
-              "attentions beside the target's on a layer of the target">
+              "attentions other than the target's on a layer of the target">
   ];
 }
 
