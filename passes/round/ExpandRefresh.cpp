@@ -67,7 +67,7 @@ static FailureOr<NodeRows> nodesOf(Expansion &e, Operation *op, Value rows) {
   if (!count)
     return op->emitOpError("expected rows of mtp.make_tree_rows, as many for "
                            "each slot, got ")
-           << (tree ? "as many as nobody knows" : makerOf(rows));
+           << (tree ? "an unknown number" : makerOf(rows));
   NodeRows nodes{*count, {}, {}, {}, {}, {}, {}, {}};
   nodes.positions = e.bySlot(tree.getPositions(), *count);
   nodes.roots = e.bySlot(tree.getRoots(), *count);
