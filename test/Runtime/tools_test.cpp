@@ -102,7 +102,7 @@ TEST(TensorLiteral, SaysWhatIsWrong) {
             "expected a number of type i32, got '2.5'");
   EXPECT_EQ(roundTrip("1xi8=[128]"), "expected a number of type i8, got '128'");
   EXPECT_EQ(roundTrip("2xi32=[1, 2] 3"),
-            "expected nothing behind the value, got '3'");
+            "expected nothing after the value, got '3'");
   EXPECT_EQ(roundTrip("99999999999x99999999999xf32=0"),
             "expected at most 67108864 elements, got "
             "'99999999999x99999999999xf32'");

@@ -78,7 +78,7 @@ Status bench::settle(Options &o, const EnvelopeInfo *envelope) {
   MTP_RETURN_IF_ERROR(checkRange("--prefill", o.prefills, 1,
                                  e.maxContext - o.prefillBehind,
                                  o.prefillBehind ? "the envelope's context "
-                                                   "behind --prefill-behind"
+                                                   "after --prefill-behind"
                                                  : "the envelope's context"));
   MTP_RETURN_IF_ERROR(checkRange("-k", o.ks, 0, e.maxK, "the envelope's k"));
   MTP_RETURN_IF_ERROR(

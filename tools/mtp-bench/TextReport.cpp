@@ -63,8 +63,8 @@ static void addMachine(Text &text, const Results &r, const Options &o) {
       text.add("%-17s  %8.0f  %8.0f  %8.0f\n", names[i], before.ops[i] * 1e-9,
                r.rates.ops[i] * 1e-9, after.ops[i] * 1e-9);
   if (r.isNoisy)
-    text.add("TOO NOISY TO TELL: what the machine gave differed by more than "
-             "10 %% within this\nrun. Ratios of what was measured in turns may "
+    text.add("TOO NOISY TO TELL: the machine's limits differed by more than "
+             "10 %% within this\nrun. Ratios measured in turns may "
              "hold, times and limits do not.\n");
 }
 
@@ -103,7 +103,7 @@ static void addRows(Text &text, const Results &r, const Options &o) {
              point->ops(true) / seconds * 1e-9,
              percent(point->limit(r.rates, true), seconds));
     if (point->liveRows < rows)
-      text.add("  (%.1f rows lived)", point->liveRows);
+      text.add("  (%.1f active rows)", point->liveRows);
     text.add("\n");
   }
 }
@@ -111,7 +111,7 @@ static void addRows(Text &text, const Results &r, const Options &o) {
 static void addPrefill(Text &text, const Results &r, const Options &o) {
   text.add("\nprefill, %s", r.prefillKernels.c_str());
   if (o.prefillBehind)
-    text.add(", behind %u tokens", o.prefillBehind);
+    text.add(", after %u tokens", o.prefillBehind);
   text.add("\n tokens  drafter       ms    tokens/s\n");
   for (const PrefillResult &p : r.prefills) {
     double seconds = estimateSeconds(p.seconds, o.estimate);
@@ -119,7 +119,7 @@ static void addPrefill(Text &text, const Results &r, const Options &o) {
              seconds * 1e3, p.tokens / seconds);
   }
   if (!r.snapshotSeconds.empty())
-    text.add("a copy of what recurrent layers carry: %.1f MB in %.2f ms\n",
+    text.add("a copy of the states of recurrent layers: %.1f MB in %.2f ms\n",
              double(r.snapshotBytes) / 1e6,
              estimateSeconds(r.snapshotSeconds, o.estimate) * 1e3);
 }
@@ -152,7 +152,7 @@ static void addSpeculative(Text &text, const Results &r, const Options &o) {
 }
 
 static void addSessions(Text &text, const Results &r) {
-  text.add("\nsessions, each k and one that is chosen, by wall clock\n"
+  text.add("\nsessions, each k and an automatic k, by wall clock\n"
            "batch     k  tokens/s  (quartiles)           of best  rounds of "
            "k = 0, 1, ..\n");
   for (const SessionResult &s : r.sessions) {

@@ -135,7 +135,7 @@ def lookup(bench):
     plain, drawn = point(result, 0), point(result, 4)
     more = control(drawn) - control(plain)
     share = drawn["seconds"] / (drawn["seconds"] - more)
-    yield (f"k = 4, context 512: {drawn['live_rows']:.0f} rows lived, a round over its step of "
+    yield (f"k = 4, context 512: {drawn['live_rows']:.0f} active rows, a round over its step of "
            f"these rows {share:.3f} (at most 1.02)")
     step = plain["seconds"]
     artifact = bench.build(flags, context=LONG + 256)

@@ -221,7 +221,7 @@ static std::string snapshotsText(const Statistics &s) {
   std::snprintf(
       line, sizeof(line),
       "snapshots: %llu stored, %llu dropped, %.1f MB held, %llu "
-      "restored, %llu of them behind preemptions\n",
+      "restored, %llu of them after preemptions\n",
       (unsigned long long)s.snapshots, (unsigned long long)s.droppedSnapshots,
       double(s.snapshotBytes) / 1e6, (unsigned long long)s.restoredSnapshots,
       (unsigned long long)s.restoredPreemptions);

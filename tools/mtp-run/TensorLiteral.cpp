@@ -111,7 +111,7 @@ Status Reader::read() {
   skipBlanks();
   if (!text.empty())
     return invalidArgument(
-        strCat("expected nothing behind the value, got '", text, "'"));
+        strCat("expected nothing after the value, got '", text, "'"));
   return okStatus();
 }
 

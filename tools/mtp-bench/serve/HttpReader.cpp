@@ -54,7 +54,7 @@ Status HttpReader::take(std::string_view bytes, std::string &body) {
   begun |= !bytes.empty();
   while (!bytes.empty()) {
     if (state == State::Complete)
-      return wrong("nothing behind the end", bytes);
+      return wrong("nothing after the end", bytes);
     if (!readsLines()) {
       size_t count = bytes.size();
       if (state != State::Unsized)
