@@ -75,7 +75,7 @@ struct Metrics::Impl {
   }
   Counter &acceptedAt(size_t position) {
     return counter("vllm:spec_decode_num_accepted_tokens_per_pos_total",
-                   "Drafts that were accepted, by position",
+                   "Accepted drafts, by position",
                    {{"position", std::to_string(position)}});
   }
 
@@ -93,66 +93,65 @@ struct Metrics::Impl {
   Gauge &waiting =
       gauge("vllm:num_requests_waiting",
             "Sequences that wait for a slot, or for their prompt's tokens");
-  Gauge &paused = gauge("mtp:num_requests_paused",
-                        "Sequences whose readers are slow, without a slot");
+  Gauge &paused =
+      gauge("mtp:num_requests_paused",
+            "Sequences without a slot, because their readers are slow");
   Gauge &pages = gauge("vllm:kv_cache_usage_perc",
                        "Share of the KV pages that sequences hold, 0 to 1");
-  Gauge &bodyBytes = gauge("mtp:request_body_bytes",
-                           "Bytes of bodies that are being read, or wait "
-                           "for their tokens");
+  Gauge &bodyBytes =
+      gauge("mtp:request_body_bytes",
+            "Bytes of bodies that arrive, or wait for their tokens");
   Gauge &heapBytes =
-      gauge("mtp:heap_bytes",
-            "Bytes that the process has allocated and not freed; KV pages and "
-            "weights are no part of them");
+      gauge("mtp:heap_bytes", "Bytes that the process has allocated and not "
+                              "freed, without KV pages and weights");
   Counter &promptTokens =
       counter("vllm:prompt_tokens_total", "Tokens of prompts");
   Counter &outputTokens =
-      counter("vllm:generation_tokens_total", "Tokens that were generated");
+      counter("vllm:generation_tokens_total", "Generated tokens");
   Counter &queriedTokens =
       counter("vllm:prefix_cache_queries_total",
-              "Tokens of prompts that were looked for in the prefix cache");
+              "Tokens of prompts that were looked up in the prefix cache");
   Counter &cachedTokens = counter("vllm:prefix_cache_hits_total",
-                                  "Tokens that the prefix cache had");
-  Counter &preemptions =
-      counter("vllm:num_preemptions_total", "Slots that were taken away");
+                                  "Tokens found in the prefix cache");
+  Counter &preemptions = counter("vllm:num_preemptions_total", "Preemptions");
   Counter &drafts = counter("vllm:spec_decode_num_drafts_total",
-                            "Rounds of sequences that had drafts");
-  Counter &draftTokens = counter("vllm:spec_decode_num_draft_tokens_total",
-                                 "Drafts that were made");
+                            "Rounds of sequences with drafts");
+  Counter &draftTokens =
+      counter("vllm:spec_decode_num_draft_tokens_total", "Drafts");
   Counter &acceptedTokens =
-      counter("vllm:spec_decode_num_accepted_tokens_total",
-              "Drafts that were accepted");
+      counter("vllm:spec_decode_num_accepted_tokens_total", "Accepted drafts");
   Counter &rounds = counter("mtp:rounds_total", "Decode rounds");
-  Counter &roundRows = counter(
-      "mtp:round_rows_total",
-      "Rows that the model computed in decode rounds, those that lived");
+  Counter &roundRows =
+      counter("mtp:round_rows_total",
+              "Active rows that the model computed in decode rounds");
   Counter &roundCapacity =
       counter("mtp:round_rows_capacity_total",
-              "Rows that these rounds had room for: k + 1 of each slot");
+              "Rows for which decode rounds had room: k + 1 of each slot");
   Counter &besideTokens =
       counter("mtp:prompt_tokens_beside_rounds_total",
-              "Tokens of prompts whose rows ran beside those of a round");
+              "Tokens of prompts whose rows ran in mixed batches");
   Counter &snapshots =
       counter("mtp:snapshots_stored_total",
-              "Copies of what recurrent layers carry that were made");
-  Counter &droppedSnapshots = counter("mtp:snapshots_dropped_total",
-                                      "Of these, those that are there no more");
-  Counter &restoredSnapshots =
-      counter("mtp:snapshots_restored_total",
-              "Sequences that went on from such a copy");
-  Counter &restoredPreemptions =
-      counter("mtp:preemptions_restored_total",
-              "Of these, those that had lost a slot, preempted or paused");
+              "Stored copies of the states of recurrent layers");
+  Counter &droppedSnapshots =
+      counter("mtp:snapshots_dropped_total",
+              "Dropped copies of the states of recurrent layers");
+  Counter &restoredSnapshots = counter("mtp:snapshots_restored_total",
+                                       "Sequences that continued from a copy");
+  Counter &restoredPreemptions = counter(
+      "mtp:preemptions_restored_total",
+      "Sequences that continued from a copy after a preemption or pause");
   Gauge &snapshotBytes =
-      gauge("mtp:snapshot_bytes", "Bytes of the copies that there are");
+      gauge("mtp:snapshot_bytes",
+            "Bytes of all copies of the states of recurrent layers");
   Counter &refused =
-      counter("mtp:requests_refused_total", "Requests that were answered 429");
+      counter("mtp:requests_refused_total", "Requests with the answer 429");
   Histogram &firstToken = histogram("vllm:time_to_first_token_seconds",
                                     "From request to first token", kFirstToken);
-  Histogram &betweenTokens =
-      histogram("vllm:inter_token_latency_seconds",
-                "Between tokens; those that come together have the same share",
-                kBetweenTokens);
+  Histogram &betweenTokens = histogram(
+      "vllm:inter_token_latency_seconds",
+      "Between tokens; tokens that come together share their time equally",
+      kBetweenTokens);
   Histogram &whole = histogram("vllm:e2e_request_latency_seconds",
                                "From request to last token", kWhole);
 };
