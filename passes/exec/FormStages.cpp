@@ -156,7 +156,8 @@ static int64_t firstAbove(Count count, int64_t most, Points points) {
   return llvm::divideFloorSigned(most - count.base, count.step) + 1;
 }
 
-/// Returns the smallest n at which a call has more than one task, likewise.
+/// Returns the smallest n of `points` at which a call has more than one task,
+/// or points.most + 1.
 static int64_t firstWithTasks(KernelOpInterface op, Points points) {
   int64_t low = points.least, high = points.most + 1;
   while (low < high) {

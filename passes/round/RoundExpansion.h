@@ -1,6 +1,6 @@
 //===- RoundExpansion.h - Shared code of the expansions ---------*- C++ -*-===//
 //
-// A pass each rewrites draft, verify, accept and commit into core ops.
+// Passes rewrite draft, verify, accept and commit into core ops, one per op.
 // dialects/MTP/README.md describes what a round computes.
 //
 // Notation, for one slot: n is its length (the anchor's position), and a is the

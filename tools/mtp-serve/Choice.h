@@ -68,7 +68,7 @@ public:
   /// Takes the new text since the last call: at most `most` bytes, in whole
   /// characters.
   std::string takeText(size_t most);
-  /// Takes the new reasoning text likewise.
+  /// Takes the new reasoning text, with the limits of takeText().
   std::string takeReasoning(size_t most);
   std::vector<int32_t> takeIds();
   /// Takes the numbers of tokens and drafts of each take().

@@ -79,8 +79,8 @@ struct GenerationRequest {
 /// its value changes nothing.
 MaybeError parseCompletion(std::string_view body, const ModelFacts &facts,
                            GenerationRequest &request);
-/// Reads a body of /v1/chat/completions likewise. Fails if the model has no
-/// template.
+/// Reads a body of /v1/chat/completions like parseCompletion(). Fails if the
+/// model has no template.
 MaybeError parseChat(std::string_view body, const ModelFacts &facts,
                      GenerationRequest &request);
 
