@@ -7,6 +7,11 @@
 #     standard   C++ and the artifact's schema: tables readers, runtime, tools
 #     testing    standard, and GoogleTest
 #     mlir       standard, MLIR, LLVM and the dialects
+#     mlir_testing  mlir, and GoogleTest
+#
+# A target of unit tests (testing, mlir_testing) is not optimised: half of the time
+# that the compiler takes for such a source goes into optimisation, and the
+# tests spend their time in libraries.
 #
 # A source that needs other flags than the rest (exceptions) opts out by
 # SKIP_PRECOMPILE_HEADERS.
@@ -20,6 +25,11 @@ endif()
 option(MTP_PRECOMPILE_HEADERS "Parse MLIR's, GoogleTest's and the C++ library's headers once" ${default})
 
 set(MTP_PRECOMPILED_FOLDER ${CMAKE_CURRENT_LIST_DIR}/precompiled)
+
+# Unit tests read results in passing; one that failed ends them anyway.
+function(mtp_test_options target)
+  target_compile_options(${target} PRIVATE -UMTP_CHECK_RESULTS -O0)
+endfunction()
 
 # The target whose headers others reuse, made when it is first asked for.
 function(mtp_precompiled_target set)
@@ -36,19 +46,18 @@ function(mtp_precompiled_target set)
     "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
     $<$<CXX_COMPILER_ID:Clang>:-fpch-instantiate-templates>)
   target_link_libraries(${target} PRIVATE mtp_schema_mtp_artifact)
-  if(set STREQUAL mlir)
+  if(set MATCHES "^mlir")
     add_dependencies(${target} MTPDialectIncGen mtp_exec_dialect_tablegen)
   endif()
-  if(set STREQUAL testing)
+  if(set MATCHES "testing$")
     target_link_libraries(${target} PRIVATE GTest::gtest)
-    target_compile_options(${target} PRIVATE -UMTP_CHECK_RESULTS)
+    mtp_test_options(${target})
   endif()
 endfunction()
 
 function(mtp_precompile target set)
-  # Unit tests read results in passing; one that failed ends them anyway.
-  if(set STREQUAL testing)
-    target_compile_options(${target} PRIVATE -UMTP_CHECK_RESULTS)
+  if(set MATCHES "testing$")
+    mtp_test_options(${target})
   endif()
   if(MTP_PRECOMPILE_HEADERS)
     mtp_precompiled_target(${set})
