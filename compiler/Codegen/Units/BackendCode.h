@@ -7,9 +7,10 @@
 
 namespace mtp::codegen {
 
-/// Digest of the library that makes objects of units (mtp_kernel_backend). The
-/// build computes it (tools/cmake/Fingerprint.cmake), so that an object which
-/// other code made is not found in the kernel cache.
+/// Returns the digest of the library that compiles units to objects
+/// (mtp_kernel_backend). The build computes the digest
+/// (tools/cmake/Fingerprint.cmake). With another library, an object in the
+/// kernel cache therefore has another key.
 std::string_view kernelBackendCode();
 
 } // namespace mtp::codegen
