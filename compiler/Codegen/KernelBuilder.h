@@ -16,7 +16,7 @@
 //  - no scalar loop over floats: a ragged end is a mask;
 //  - nothing outside a buffer is read or written;
 //  - a reduction's order depends on the width alone (row invariance);
-// - a lane reads what another lane stored only after `sync`.
+//  - a lane reads what another lane stored only after `sync`.
 //
 // Integers are i64 unless stated otherwise; pointers are untyped.
 //

@@ -70,8 +70,8 @@ static void emitLinear(CpuBuilder &kb, exec::LinearKernelAttr kernel) {
   emitPanelMatmul(kb, spec);
 }
 
-/// The kept columns of the heads whose first panel is among the caller's tasks:
-/// `copy` gets every such head and row.
+/// Calls `copy` for every row and every head whose first panel is among the
+/// caller's tasks.
 static void keepColumns(CpuBuilder &kb, int64_t tasksPerHead,
                         llvm::function_ref<void(Value, Value)> copy) {
   kb.forTasks([&](Value task) {
