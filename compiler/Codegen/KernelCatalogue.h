@@ -7,6 +7,9 @@
 // function that takes the attribute of its kind, so that an emitter can read
 // only parameters of the kind.
 //
+// Comments of emitters list the kernel's buffers and params in order. M is the
+// number of rows. Buffers in brackets are optional.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMPILER_CODEGEN_KERNELCATALOGUE_H

@@ -73,8 +73,8 @@ struct AttentionLayout {
   /// Positions in one split; 0 if the context is not split. A split begins at a
   /// multiple of its size, and its sums start from zero.
   int64_t part;
-  /// Parts that a row may have, and floats from one part of a row to the next,
-  /// where what was added up is left for others to join.
+  /// Limit on the splits of a row, and floats from one split of a row to the
+  /// next, in a buffer of sums for another kernel.
   int64_t parts, partStride;
   /// True if a task stores the sums of its splits for another kernel to join.
   bool leavesParts;

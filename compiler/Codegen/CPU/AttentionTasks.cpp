@@ -139,16 +139,17 @@ private:
 
 } // namespace
 
-/// attention: buffers: q, slots, positions, page table, base of the layer's
-/// pages, y. params: M, maxPages.
-/// attention_tree: buffers: q, slots, roots, page table, base of the layer's
-/// pages, masks, y. params: M, maxPages.
+/// Emits attention or attention_tree.
+/// Buffers of attention: q, slots, positions, page table, base of the layer's
+/// pages, y. Params: M, maxPages.
+/// Buffers of attention_tree: q, slots, roots, page table, base of the layer's
+/// pages, masks, y. Params: M, maxPages.
 template <typename KernelT>
 static void emitAttention(CpuBuilder &kb, KernelT kernel) {
   AttentionTiles(kb, AttentionParams(kernel)).emit();
 }
 
-/// attention_join: buffers: positions, parts, y. params: M.
+/// Emits attention_join. Buffers: positions, parts, y. Params: M.
 static void emitJoin(CpuBuilder &kb, exec::AttentionJoinKernelAttr kernel) {
   AttentionParams params(kernel);
   AttentionDivision division(params, /*rowsPerTask=*/1);

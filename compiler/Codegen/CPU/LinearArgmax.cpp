@@ -47,8 +47,8 @@ void PartWinners::store(Value row, llvm::ArrayRef<OutputVector> candidates) {
   kb.store(best.index, at(indices));
 }
 
-/// buffers: x, (norm weight), W, (bias), (slots, sampling), values, indices,
-/// (logits). params: M.
+/// Buffers: x, [norm weight], W, [bias], [slots, sampling], values, indices,
+/// [logits]. Params: M.
 static void emitLinearArgmax(CpuBuilder &kb,
                              exec::LinearArgmaxKernelAttr kernel) {
   ProductParams params(kernel);

@@ -11,8 +11,8 @@
 
 using namespace mtp::codegen;
 
-/// Emits the pairs of the experts as rows of a panel matmul. buffers: x, W,
-/// expert start, pairs, y. params: M.
+/// Emits the pairs of the experts as rows of a panel matmul. Buffers: x, W,
+/// expert start, pairs, y. Params: M.
 template <typename KernelT>
 static void emitExperts(CpuBuilder &kb, KernelT kernel) {
   int64_t yStride = expertColumns(kernel);
