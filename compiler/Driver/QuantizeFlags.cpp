@@ -11,12 +11,12 @@ using namespace mtp::compiler;
 
 namespace {
 
-/// One of the flags.
+/// Description of a quantization flag.
 struct Flag {
   llvm::StringRef name;
-  /// Whether "none" is a format too.
+  /// True if "none" is also a format.
   bool takesNone;
-  /// Where keep= goes; null where it is not allowed.
+  /// Destination of keep=; null if keep= is not allowed.
   std::vector<std::string> *keep;
 
   bool takes(llvm::StringRef format) const {
