@@ -574,7 +574,8 @@ static DraftingTexts draftingOf(ModuleOp module) {
   DraftingTexts texts = {text(mlir::mtp::kMethodAttr),
                          text(mlir::mtp::kRuleAttr),
                          module->hasAttr(mlir::mtp::kLossyAttr)};
-  // Only the author of a rule in code can describe it further.
+  // A rule without a name is exact, except a rule in code, which only its
+  // author can describe.
   bool hasRounds = module->hasAttr(mlir::mtp::kEnvelopeAttr);
   if (texts.rule.empty() && hasRounds &&
       !module->hasAttr(mlir::mtp::kCustomRuleAttr))

@@ -1,4 +1,4 @@
-//===- FileLayout.cpp - Where everything of a file lies -------------------===//
+//===- FileLayout.cpp - Layout of an artifact file ------------------------===//
 
 #include "compiler/Artifact/FileLayout.h"
 #include "runtime/schema/ArtifactFormat.h"

@@ -1,4 +1,4 @@
-//===- FileLayout.h - Where everything of a file lies -----------*- C++ -*-===//
+//===- FileLayout.h - Layout of an artifact file ----------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_ARTIFACT_FILELAYOUT_H
 #define MTP_COMPILER_ARTIFACT_FILELAYOUT_H
@@ -73,7 +73,8 @@ struct FileLayout {
   /// blobs.
   static mlir::FailureOr<FileLayout> get(const ArtifactInputs &inputs);
 
-  /// Returns the number of the tokenizer's segment, or of an image's; -1: none.
+  /// Returns the number of the segment of the tokenizer, or of an image; -1:
+  /// none.
   int tokenizerSegment() const;
   int imageSegment(const ImageNumber &image) const;
 };

@@ -1,4 +1,4 @@
-//===- PlanLayout.cpp - What a plan holds and how it is counted -----------===//
+//===- PlanLayout.cpp - Blobs of a plan and their sizes -------------------===//
 
 #include "compiler/Artifact/PlanLayout.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
@@ -21,8 +21,7 @@ schema::DType compiler::dtypeOf(Type type) {
 
 /// Returns the bytes of a static buffer.
 static uint64_t bufferBytes(MemRefType type) {
-  return *exec::bufferBytes(type); // the dialect has verified that the number
-                                   // exists
+  return *exec::bufferBytes(type); // verified by the dialect
 }
 
 exec::Count compiler::arenaBytes(exec::ProgramOp program) {

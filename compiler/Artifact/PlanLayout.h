@@ -1,4 +1,4 @@
-//===- PlanLayout.h - What a plan holds and how it is counted ---*- C++ -*-===//
+//===- PlanLayout.h - Blobs of a plan and their sizes -----------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_ARTIFACT_PLANLAYOUT_H
 #define MTP_COMPILER_ARTIFACT_PLANLAYOUT_H

@@ -1,4 +1,4 @@
-//===- WeightlessFile.cpp - An artifact that has its weights to come ------===//
+//===- WeightlessFile.cpp - An artifact without its weights ---------------===//
 
 #include "compiler/Artifact/WeightlessFile.h"
 #include "compiler/Artifact/SegmentStream.h"

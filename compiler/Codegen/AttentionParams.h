@@ -1,4 +1,4 @@
-//===- AttentionParams.h - What all kinds of attention say ------*- C++ -*-===//
+//===- AttentionParams.h - Parameters of attention --------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_ATTENTIONPARAMS_H
 #define COMPILER_CODEGEN_ATTENTIONPARAMS_H

@@ -1,4 +1,4 @@
-//===- ControlBody.cpp - What kernels with a body of their own need -------===//
+//===- ControlBody.cpp - Helpers for kernels that carry a body ------------===//
 
 #include "compiler/Codegen/ControlBody.h"
 

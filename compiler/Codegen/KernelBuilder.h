@@ -103,7 +103,8 @@ public:
   Value fma(Value a, Value b, Value c);
   Value neg(Value a);
   Value sqrt(Value a);
-  /// Return the larger or smaller value; `b` if they do not compare (NaN).
+  /// Returns the larger (`max`) or smaller (`min`) value; `b` if they do not
+  /// compare (NaN).
   Value max(Value a, Value b);
   Value min(Value a, Value b);
   /// Compares: ordered on floats (false for NaN), signed on integers.
@@ -178,8 +179,8 @@ public:
   virtual Value loadLanes(mlir::Type element, Value pointer,
                           Value mask = {}) = 0;
   virtual void storeLanes(Value value, Value pointer, Value mask = {}) = 0;
-  /// True if `packLanes` is available, so that later work can skip masked-off
-  /// lanes.
+  /// Returns whether `packLanes` is available, which lets later work skip
+  /// masked-off lanes.
   virtual bool packsLanes() const { return false; }
   /// Stores the elements of the lanes in `mask` side by side from `pointer` on.
   /// Returns their number (i64, uniform). Precondition: `packsLanes`.

@@ -1,4 +1,4 @@
-//===- ProductParams.cpp - What all kinds of products say -----------------===//
+//===- ProductParams.cpp - Parameters that products share -----------------===//
 
 #include "compiler/Codegen/ProductParams.h"
 

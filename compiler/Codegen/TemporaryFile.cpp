@@ -1,4 +1,4 @@
-//===- TemporaryFile.cpp - Files for tools that take no memory ------------===//
+//===- TemporaryFile.cpp - Files for tools that read only files -----------===//
 
 #include "compiler/Codegen/TemporaryFile.h"
 

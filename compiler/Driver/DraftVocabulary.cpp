@@ -1,4 +1,4 @@
-//===- DraftVocabulary.cpp - What --draft-vocab asks for ------------------===//
+//===- DraftVocabulary.cpp - Value of --draft-vocab -----------------------===//
 
 #include "compiler/Driver/DraftVocabulary.h"
 #include "compiler/Weights/InputFile.h"

@@ -1,4 +1,4 @@
-//===- DraftVocabulary.h - What --draft-vocab asks for ----------*- C++ -*-===//
+//===- DraftVocabulary.h - Value of --draft-vocab ---------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_DRIVER_DRAFTVOCABULARY_H
 #define MTP_COMPILER_DRIVER_DRAFTVOCABULARY_H

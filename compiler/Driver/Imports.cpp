@@ -1,4 +1,4 @@
-//===- Imports.cpp - Models that take functions from other files ----------===//
+//===- Imports.cpp - Models that import from other files ------------------===//
 //
 // A file is a module that verifies after its imports are resolved, so it is
 // first parsed without verification. An import takes the functions that the

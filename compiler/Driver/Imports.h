@@ -1,4 +1,4 @@
-//===- Imports.h - Models that take functions from other files --*- C++ -*-===//
+//===- Imports.h - Models that import from other files ----------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_DRIVER_IMPORTS_H
 #define MTP_COMPILER_DRIVER_IMPORTS_H

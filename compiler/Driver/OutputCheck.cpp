@@ -1,4 +1,4 @@
-//===- OutputCheck.cpp - May the artifact be written there? ---------------===//
+//===- OutputCheck.cpp - Checks of the output path ------------------------===//
 
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Artifact/AtomicFile.h"

@@ -1,4 +1,4 @@
-//===- OutputCheck.h - May the artifact be written there? -------*- C++ -*-===//
+//===- OutputCheck.h - Checks of the output path ----------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_DRIVER_OUTPUTCHECK_H
 #define MTP_COMPILER_DRIVER_OUTPUTCHECK_H

@@ -1,4 +1,4 @@
-//===- PlanReport.cpp - What a compiled model will take -------------------===//
+//===- PlanReport.cpp - Report on a compiled model ------------------------===//
 
 #include "compiler/Driver/PlanReport.h"
 #include "compiler/Artifact/PlanLayout.h"

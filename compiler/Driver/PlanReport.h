@@ -1,4 +1,4 @@
-//===- PlanReport.h - What a compiled model will take -----------*- C++ -*-===//
+//===- PlanReport.h - Report on a compiled model ----------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_DRIVER_PLANREPORT_H
 #define MTP_COMPILER_DRIVER_PLANREPORT_H

@@ -1,4 +1,4 @@
-//===- QuantizeFlags.cpp - What --quantize asks for -----------------------===//
+//===- QuantizeFlags.cpp - Values of --quantize flags ---------------------===//
 
 #include "compiler/Driver/QuantizeFlags.h"
 #include "runtime/core/StrCat.h"

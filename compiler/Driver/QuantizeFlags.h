@@ -1,4 +1,4 @@
-//===- QuantizeFlags.h - What --quantize asks for ---------------*- C++ -*-===//
+//===- QuantizeFlags.h - Values of --quantize flags -------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_DRIVER_QUANTIZEFLAGS_H
 #define MTP_COMPILER_DRIVER_QUANTIZEFLAGS_H

@@ -17,20 +17,21 @@
 namespace mtp::compiler {
 
 enum class Phase {
-  /// Parse the model and verify it, including the wiring of drafter and target.
+  /// Parses the model and verifies it, including the wiring of drafter and
+  /// target.
   Input,
-  /// Flatten each region to one body. Bring norms, projections and MLA into the
-  /// forms that kernels have.
+  /// Flattens each region to one body. Brings norms, projections and MLA into
+  /// the forms that kernels have.
   Fuse,
-  /// Make one program for all batches of a k, and one for all chunks.
+  /// Makes one program for all batches of a k, and one for all chunks.
   Shape,
-  /// Make cache writes explicit.
+  /// Makes cache writes explicit.
   Cache,
-  /// Choose kernels, buffers and addresses.
+  /// Chooses kernels, buffers and addresses.
   Exec,
-  /// Compile kernels to native code. The module no longer changes.
+  /// Compiles kernels to native code. The module no longer changes.
   Codegen,
-  /// Write the file.
+  /// Writes the file.
   Artifact,
 };
 

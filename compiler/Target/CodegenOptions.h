@@ -1,4 +1,4 @@
-//===- CodegenOptions.h - How kernels are compiled --------------*- C++ -*-===//
+//===- CodegenOptions.h - Options of code generation ------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_TARGET_CODEGENOPTIONS_H
 #define MTP_COMPILER_TARGET_CODEGENOPTIONS_H

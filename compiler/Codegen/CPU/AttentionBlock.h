@@ -75,7 +75,7 @@ private:
   Value asBF16(Value pairs) {
     return kb.bitcast(pairs, kb.vectorType(kb.bf16Type(), 2 * lanes()));
   }
-  /// Return the lower and the upper halves of 32-bit elements as f32.
+  /// Returns the lower (or upper) halves of 32-bit elements as f32.
   Value widenLower(Value pairs) {
     Value shift = kb.constant(kb.i32Vector(), 16);
     return kb.bitcast(kb.shiftLeft(pairs, shift), kb.f32Vector());

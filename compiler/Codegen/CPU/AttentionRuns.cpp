@@ -9,7 +9,7 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 //===----------------------------------------------------------------------===//
-// Where keys lie
+// Addresses of keys
 //===----------------------------------------------------------------------===//
 
 /// Returns the address of the key at `place` of the slot's page number `page`.

@@ -1,4 +1,4 @@
-//===- AttentionTasks.cpp - How attention divides into tasks --------------===//
+//===- AttentionTasks.cpp - Division of attention into tasks --------------===//
 
 #include "compiler/Codegen/CPU/AttentionRuns.h"
 #include "compiler/Codegen/CPU/KernelTable.h"
@@ -55,14 +55,14 @@ private:
   }
 };
 
-/// A task, and the caller's next tasks with equal rows and key head.
+/// A task, and the caller's next tasks with the same rows and key head.
 struct TaskGroup {
   TaskGroup(CpuBuilder &kb, const AttentionDivision &division,
             const TaskShare &share, Value task) {
     Value ofKeyHead = kb.integer(division.tasksPerGroup);
     Value tile = kb.rem(task, ofKeyHead), group, keyHead;
     if (share.splits) {
-      // Neighbouring tasks have equal splits, so that they may share keys.
+      // Neighbouring tasks take the same splits, so that they may share keys.
       Value row = kb.div(task, division.tasksPerRow);
       split = kb.div(row, share.groups);
       group = kb.rem(row, share.groups);

@@ -114,9 +114,10 @@ Values AttentionBlock::loadValues(ValueRange rows, int64_t columns) {
   return pairs;
 }
 
-/// Returns the addresses of the values of one step, at column `first`: one row,
-/// or with dot products two. If a row sees only one of two positions, the other
-/// one reads a row of zeros: its weight is 0, but its memory may hold a NaN.
+/// Returns the addresses of the values of one step, at column `first`: one
+/// position, or with dot products two. If only one of two positions is seen, a
+/// row of zeros replaces the other value. Its weight is 0, but its memory may
+/// hold a NaN.
 Values AttentionBlock::valueRows(Value step, Value begin, Value end,
                                  Value first) {
   Value zeros = scratchAt(layout.zeros());

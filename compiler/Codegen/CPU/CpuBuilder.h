@@ -72,7 +72,7 @@ public:
   /// products first, for speed, and they would take the registers of the sums.
   Value addInOrder(Value acc, Value products);
 
-  //===--- Tiles, only where the target has them --------------------------===//
+  //===--- Tiles, on targets that have them -------------------------------===//
   // There are eight numbered tile registers, each of up to 16 rows of 64 bytes.
   // A product multiplies 16 rows of `a` with 16 columns of `b` and adds to a
   // tile of 16 x 16 sums. Four bytes of a row of `a` hold two bf16 or four

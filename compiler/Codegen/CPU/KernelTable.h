@@ -1,4 +1,4 @@
-//===- KernelTable.h - Emitters of the CPU's own ----------------*- C++ -*-===//
+//===- KernelTable.h - Table of the CPU's emitters --------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_CPU_KERNELTABLE_H
 #define COMPILER_CODEGEN_CPU_KERNELTABLE_H

@@ -1,4 +1,4 @@
-//===- LaneLoops.h - Loops of a body in vectors -----------------*- C++ -*-===//
+//===- LaneLoops.h - Vectorized loops of a body -----------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_CPU_LANELOOPS_H
 #define COMPILER_CODEGEN_CPU_LANELOOPS_H

@@ -38,8 +38,8 @@ static RowBlocks::RowLimits rowLimits(const TargetDesc &target) {
   return {wide ? 8 : 4, wide ? 8 : 5, 64};
 }
 
-/// Returns the bytes of one row's integers as bytes; wide rows take twice as
-/// much.
+/// Returns the size of one row's integers at one byte each. Wide rows take
+/// twice as much.
 static int64_t rowDataBytes(int64_t k) { return llvm::alignTo(k, 64); }
 
 int64_t mtp::codegen::quantizedRowBytes(int64_t k, const WeightFormat &format,

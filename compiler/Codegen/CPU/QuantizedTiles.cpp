@@ -1,4 +1,4 @@
-//===- QuantizedTiles.cpp - Rows times panels of integers, in tiles -------===//
+//===- QuantizedTiles.cpp - Rows times integer panels in tiles ------------===//
 //
 // Tiles 0 and 1 are the dot products of 16 rows with the two halves of a panel.
 // Tile 4 is the rows, and tiles 6 and 7 are the weights. After every group the

@@ -10,10 +10,10 @@ namespace mtp::codegen {
 
 /// Layout of entries in a page. An entry is divided evenly among heads. A page
 /// holds the first head's shares of all its entries, then the second head's, so
-/// that all data that attention reads for one head lies together. Let columns
-/// from c on of an entry belong to `heads` heads of w columns each. They are
-/// then columns [c / heads, c / heads + w) of the heads' shares. With one head,
-/// entries are stored whole, one after another.
+/// that attention reads one head's data in one piece. Let columns from c on of
+/// an entry belong to `heads` heads of w columns each. They are then columns
+/// [c / heads, c / heads + w) of the heads' shares. With one head, entries are
+/// stored whole, one after another.
 struct CacheLayout {
   CacheLayout(int64_t page, int64_t entry, int64_t heads)
       : page(page), entry(entry), heads(heads) {}

@@ -100,8 +100,8 @@ private:
         });
   }
 
-  /// Keeps row i of the run if it is one of the last rows, which are kept. With
-  /// the first kept row, also stores the inputs before it. The run has already
+  /// Keeps row i of the run unless it is one of the first `lead` rows. With the
+  /// first kept row, also stores the inputs before it. The run has already
   /// loaded all that it needs of the state.
   void keep(const SlotRun &run, Value i, Value x, ValueRange past, Value column,
             Value mask) {

@@ -78,7 +78,7 @@ private:
         emitColumns(run);
       });
     });
-    // The old keys were read before this point.
+    // All old keys have been read at this point.
     kb.sync();
     kb.forRange(run.lead, run.count, 1, [&](Value i) {
       Value row = kb.add(run.first, i), index = kb.sub(i, run.lead);

@@ -584,7 +584,7 @@ Value Residual::pick(Value uniform, Value hasLess) {
   Value bits = kb.integer(kBits), mask = kb.integer((int64_t(1) << kBits) - 1);
   Value low = kb.shiftRight(kb.mul(kb.bitAnd(total, mask), share), bits);
   Value goal = kb.add(kb.mul(kb.shiftRight(total, bits), share), low);
-  // Binary search: each step decides on the first half of the rest.
+  // Binary search: each step sums the first half of the remaining columns.
   int64_t steps = llvm::Log2_64_Ceil(width);
   Value column = kb.forRange(
       kb.integer(0), kb.integer(steps), 1, {kb.integer(0), goal},

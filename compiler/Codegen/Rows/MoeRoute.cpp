@@ -1,4 +1,4 @@
-//===- MoeRoute.cpp - Choosing experts ------------------------------------===//
+//===- MoeRoute.cpp - Choice of experts -----------------------------------===//
 //
 // DeepSeek-V3's router (sigmoid scores, a bias that only affects the choice,
 // groups of experts) and Qwen3-MoE's softmax router. Ties go to the lowest

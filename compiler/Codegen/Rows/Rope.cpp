@@ -1,4 +1,4 @@
-//===- Rope.cpp - Rotary positions ----------------------------------------===//
+//===- Rope.cpp - Rotation of heads ---------------------------------------===//
 
 #include "compiler/Codegen/Rows/Rope.h"
 

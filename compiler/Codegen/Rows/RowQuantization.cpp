@@ -1,4 +1,4 @@
-//===- RowQuantization.cpp - Rows as integers -----------------------------===//
+//===- RowQuantization.cpp - Quantization of rows -------------------------===//
 
 #include "compiler/Codegen/Rows/RowQuantization.h"
 

@@ -1,9 +1,9 @@
 //===- SampleKeys.cpp - Keys by which sampling picks a token --------------===//
 //
 // Computes the keys of runtime/device/cpu/SampleMath.h, noise minus distance,
-// for the tokens that a row's distribution keeps. The token of the largest key
-// is the token that sampling picks, to the bit. The next keys are the tokens
-// that it would pick without that one.
+// for the tokens that a row's distribution keeps. Sampling picks the token of
+// the largest key, to the bit. Without that token it would pick the token of
+// the next key, and so on.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- SlotRun.cpp - The rows of a slot, one behind another ---------------===//
+//===- SlotRun.cpp - Consecutive rows of a slot ---------------------------===//
 
 #include "compiler/Codegen/Rows/SlotRun.h"
 

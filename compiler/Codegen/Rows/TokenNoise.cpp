@@ -1,4 +1,4 @@
-//===- TokenNoise.cpp - The noise of a token in a row ---------------------===//
+//===- TokenNoise.cpp - Noise of a token in a row -------------------------===//
 
 #include "compiler/Codegen/Rows/TokenNoise.h"
 

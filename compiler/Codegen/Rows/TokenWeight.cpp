@@ -1,4 +1,4 @@
-//===- TokenWeight.cpp - The weight of a token in a row -------------------===//
+//===- TokenWeight.cpp - Weight of a token in a row -----------------------===//
 
 #include "compiler/Codegen/Rows/TokenWeight.h"
 

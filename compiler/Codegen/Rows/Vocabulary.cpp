@@ -1,4 +1,4 @@
-//===- Vocabulary.cpp - Numbers and columns of rows of logits -------------===//
+//===- Vocabulary.cpp - Sums, masks and top k of rows of logits -----------===//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/KernelCatalogue.h"

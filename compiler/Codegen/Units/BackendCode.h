@@ -1,4 +1,4 @@
-//===- BackendCode.h - Which code compiles kernels --------------*- C++ -*-===//
+//===- BackendCode.h - Digest of the code that compiles kernels -*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_UNITS_BACKENDCODE_H
 #define COMPILER_CODEGEN_UNITS_BACKENDCODE_H
@@ -9,8 +9,8 @@ namespace mtp::codegen {
 
 /// Returns the digest of the library that compiles units to objects
 /// (mtp_kernel_backend). The build computes the digest
-/// (tools/cmake/Fingerprint.cmake). With another library, an object in the
-/// kernel cache therefore has another key.
+/// (tools/cmake/Fingerprint.cmake). It is part of the keys of the kernel cache,
+/// so objects of another build of the library are not found.
 std::string_view kernelBackendCode();
 
 } // namespace mtp::codegen

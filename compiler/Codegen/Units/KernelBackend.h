@@ -1,4 +1,4 @@
-//===- KernelBackend.h - From one kernel's operations to code ---*- C++ -*-===//
+//===- KernelBackend.h - Interface of a machine's backend -------*- C++ -*-===//
 //
 // A kernel is the unit of code generation. Its emitter fills a module of its
 // own, a backend compiles that module to an object, and the target links the

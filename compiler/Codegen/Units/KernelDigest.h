@@ -1,9 +1,8 @@
 //===- KernelDigest.h - The digest of a kernel's operations -----*- C++ -*-===//
 //
 // Two kernels with one digest have equal operations, attributes, types and
-// uses. Locations and names of values do not count. A kernel's digest is equal
-// in every process, because it goes into the key of the kernel cache.
-//
+// uses. Locations and names of values do not count. The digest does not depend
+// on the process: it is part of the key of the kernel cache.
 //===----------------------------------------------------------------------===//
 
 #ifndef COMPILER_CODEGEN_UNITS_KERNELDIGEST_H

@@ -1,4 +1,4 @@
-//===- ToolchainIdentity.cpp - Which LLVM compiles kernels ----------------===//
+//===- ToolchainIdentity.cpp - Identity of LLVM and MLIR ------------------===//
 
 #include "compiler/Codegen/Units/ToolchainIdentity.h"
 

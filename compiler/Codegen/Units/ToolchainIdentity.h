@@ -1,4 +1,4 @@
-//===- ToolchainIdentity.h - Which LLVM compiles kernels --------*- C++ -*-===//
+//===- ToolchainIdentity.h - Identity of LLVM and MLIR ----------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_UNITS_TOOLCHAINIDENTITY_H
 #define COMPILER_CODEGEN_UNITS_TOOLCHAINIDENTITY_H
