@@ -122,7 +122,7 @@ struct KernelCode {
   std::vector<KernelResources> resources;
   /// Algorithms of a library's products, if they were tuned.
   std::vector<LibraryAlgorithm> algorithms;
-  /// Scratch bytes of one worker: for each kernel, and the largest of these.
+  /// Scratch bytes of one worker: for each kernel, and enough for all kernels.
   llvm::StringMap<uint64_t> scratchOf;
   uint64_t scratchBytes = 0;
 };

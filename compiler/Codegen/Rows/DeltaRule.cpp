@@ -6,6 +6,7 @@
 // and applies the other rows without storing. Memory is thus read and written
 // once for any number of rows. A row's operations and their order are equal in
 // every run.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/KernelCatalogue.h"

@@ -9,6 +9,7 @@
 // the end are first narrowed to few logits, by several distances at once. These
 // logits are packed into the result's row, so that passes over them cost
 // little.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/KernelCatalogue.h"

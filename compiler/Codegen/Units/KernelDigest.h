@@ -3,6 +3,7 @@
 // Two kernels with one digest have equal operations, attributes, types and
 // uses. Locations and names of values do not count. The digest does not depend
 // on the process: it is part of the key of the kernel cache.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMPILER_CODEGEN_UNITS_KERNELDIGEST_H
