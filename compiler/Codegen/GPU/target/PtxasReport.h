@@ -7,8 +7,8 @@
 
 namespace mtp::gpu {
 
-/// Reads the output of `ptxas -v`: what each entry function takes, in its
-/// order there. Lines that say something else are passed over.
+/// Reads the output of `ptxas -v`: the resources of each entry function, in the
+/// order of the output. Skips other lines.
 std::vector<compiler::KernelResources> readPtxasReport(llvm::StringRef report);
 
 } // namespace mtp::gpu
