@@ -132,9 +132,10 @@ static void emitPack(GpuBuilder &kb, exec::PackRowsKernelAttr kernel) {
   packer.storeDead(live, room);
 }
 
-/// buffers: positions, numbers and masks of the round; the same numbers of
-/// prompts; all of them packed; places; places of prompts; number of active
-/// rows. params: M, number of prompt rows, room for the other rows.
+/// buffers: positions, numbers and masks of the round; positions, numbers and
+/// masks of prompts. Then all of them packed; places of rows; places of prompt
+/// rows; number of active rows. params: M, number of prompt rows, room for the
+/// other rows.
 static void emitPackPrompts(GpuBuilder &kb,
                             exec::PackPromptsKernelAttr kernel) {
   kb.begin();
