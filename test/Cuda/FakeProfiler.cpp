@@ -17,7 +17,7 @@ static void note(const char *what, const char *name) {
   std::fflush(file);
 }
 
-/// What a domain is to its ranges.
+/// Handle of the domain.
 static int theDomain;
 static nvtxDomainHandle_t handle() {
   return reinterpret_cast<nvtxDomainHandle_t>(&theDomain);
