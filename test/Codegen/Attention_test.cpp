@@ -691,7 +691,7 @@ TEST_P(AttentionOf, OfMasksIgnoresWhatIsNotSeen) {
 }
 
 //===----------------------------------------------------------------------===//
-// Positions that are dealt out
+// Positions divided among workers
 //===----------------------------------------------------------------------===//
 
 namespace {

@@ -1,4 +1,4 @@
-//===- Contract_test.cpp - What kernels may touch -------------------------===//
+//===- Contract_test.cpp - Memory that kernels may access -----------------===//
 //
 // Every kernel of the catalogue runs with buffers of the exact size that its
 // contract allows. Each buffer ends at a protected page and has arbitrary

@@ -1,4 +1,4 @@
-//===- ControlBodies.cpp - A module of one mtp.per_slot -------------===//
+//===- ControlBodies.cpp - Modules of one mtp.per_slot --------------------===//
 
 #include "ControlBodies.h"
 

@@ -1,4 +1,4 @@
-//===- ControlMath_test.cpp - Arithmetic that bodies may hold -------------===//
+//===- ControlMath_test.cpp - Arithmetic in bodies ------------------------===//
 //
 // The test covers every operation of arith and math, on every type, that the
 // verifier accepts in a body of mtp.per_slot. Each becomes code on every
@@ -30,7 +30,7 @@ using namespace mtp::codegen::test;
 using Names = std::vector<std::string>;
 
 //===----------------------------------------------------------------------===//
-// What a body may hold
+// Operations in a body
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -227,7 +227,7 @@ TEST(ControlMath, AllIsAdmittedThatNeedsNoLibrary) {
 }
 
 //===----------------------------------------------------------------------===//
-// What becomes of it
+// Their code
 //===----------------------------------------------------------------------===//
 
 namespace {

@@ -234,7 +234,7 @@ TEST(Control, DoesNotDependOnTheBatch) {
 }
 
 //===----------------------------------------------------------------------===//
-// Loops whose iterations come in any order
+// Loops with iterations in any order
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -374,7 +374,7 @@ TEST(Control, WaitsForFewLoadsByLanes) {
 #endif
 
 //===----------------------------------------------------------------------===//
-// With anything in memory
+// Arbitrary contents of memory
 //===----------------------------------------------------------------------===//
 
 TEST(Control, StaysInItsBuffers) {

@@ -1,4 +1,4 @@
-//===- KernelRecord.cpp - Runs of GPU kernels, kept -----------------------===//
+//===- KernelRecord.cpp - Records of runs of GPU kernels ------------------===//
 
 #include "KernelRecord.h"
 

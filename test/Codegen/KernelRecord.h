@@ -1,4 +1,4 @@
-//===- KernelRecord.h - Runs of GPU kernels, kept -------------*- C++ -*-===//
+//===- KernelRecord.h - Records of runs of GPU kernels ----------*- C++ -*-===//
 //
 // Inputs and results of a test's kernel on the simulator, with its code for a
 // chip. tools/gpu-check runs it again on other drivers. The variable

@@ -132,7 +132,7 @@ std::string lookupKernel(const std::string &text) {
 }
 
 //===----------------------------------------------------------------------===//
-// A model of what they draft
+// Reference drafts
 //===----------------------------------------------------------------------===//
 
 using Text = const int32_t *;
@@ -199,7 +199,7 @@ Ints voteOn(Text text, int64_t n) {
 }
 
 //===----------------------------------------------------------------------===//
-// Running one
+// Runs of a kernel
 //===----------------------------------------------------------------------===//
 
 /// Buffers of such a kernel: slots, the states that it reads, the words of the

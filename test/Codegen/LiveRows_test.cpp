@@ -1,4 +1,4 @@
-//===- LiveRows_test.cpp - Kernels that are told how many rows live -------===//
+//===- LiveRows_test.cpp - Kernels with a number of active rows -----------===//
 //
 // A GPU kernel that takes the number of active rows leaves the same bytes in
 // all buffers as a launch with that number of rows. Padding rows are neither

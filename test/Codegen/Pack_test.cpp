@@ -1,4 +1,4 @@
-//===- Pack_test.cpp - Rows that live, and their places -------------------===//
+//===- Pack_test.cpp - Active rows and their places -----------------------===//
 //
 // Packing copies: every number must keep its bits and get its place, and
 // padding rows must follow the active rows.

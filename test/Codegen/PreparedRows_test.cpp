@@ -78,7 +78,7 @@ static Bytes rowBytes(const std::vector<float> &x, int rows, int k,
 }
 
 //===----------------------------------------------------------------------===//
-// What is written
+// Prepared rows
 //===----------------------------------------------------------------------===//
 
 namespace {

@@ -136,8 +136,8 @@ struct Dispatch {
 };
 
 /// Two slots that go through their tokens in prompt chunks and in rounds of up
-/// to kKept - 1 drafts, of which any number is accepted. The tokens of one slot
-/// are those of the other, and a third slot is never used.
+/// to kKept - 1 drafts, of which any number is accepted. Both slots have the
+/// same tokens, and a third slot is never used.
 class Schedule {
 public:
   explicit Schedule(uint32_t seed) : random(seed) {}
@@ -248,7 +248,7 @@ TEST_P(CausalConvOf, IsThatOfTheWholeText) {
     Kernel kernel(target, "causal_conv",
                   "width = 300, window = " + std::to_string(window) +
                       ", kept = 4, slots = 3");
-    // SiLU has bits of its own, which the kernel of that name gives.
+    // The reference uses the kernel `silu`, because SiLU has bits of its own.
     Floats sums(kTokens * width);
     for (int t = 0; t < kTokens; ++t)
       for (int c = 0; c < width; ++c) {

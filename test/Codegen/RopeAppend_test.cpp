@@ -1,4 +1,4 @@
-//===- RopeAppend_test.cpp - Rotation fused into what copies --------------===//
+//===- RopeAppend_test.cpp - Rotation fused with copies -------------------===//
 //
 // A fused kernel must equal, to the bit, the kernels that it replaces. It must
 // also equal double precision, except for rounding.

@@ -1,4 +1,4 @@
-//===- SampleKeys_test.cpp - What sampling picks the largest of -----------===//
+//===- SampleKeys_test.cpp - Keys of tokens for sampling ------------------===//
 //
 // Keys equal the keys of the runtime's sampler, to the bit and on every target.
 // The largest key belongs to the token that the sampler picks, also after

@@ -1,4 +1,4 @@
-//===- WholeModels.h - The kernels that whole models have -------*- C++ -*-===//
+//===- WholeModels.h - Kernels of whole models ------------------*- C++ -*-===//
 
 #ifndef TEST_CODEGEN_WHOLEMODELS_H
 #define TEST_CODEGEN_WHOLEMODELS_H

@@ -1,4 +1,4 @@
-//===- WholeModels_test.cpp - The kernels that whole models have ----------===//
+//===- WholeModels_test.cpp - Kernels of whole models ---------------------===//
 //
 // Runs every kernel of the plans of Llama 1B and 8B and DeepSeek-V3 on the
 // simulated GPU, with all inputs and a few outputs. Compares with the CPU's

@@ -1,4 +1,4 @@
-//===- Choice_test.cpp - Which plan and which code runs where -------------===//
+//===- Choice_test.cpp - Choice of plan and code --------------------------===//
 
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/device/cuda/ImageChoice.h"

@@ -1,4 +1,4 @@
-//===- Devices_test.cpp - Several GPUs, and what one is asked for ---------===//
+//===- Devices_test.cpp - Several GPUs, and their requests ----------------===//
 
 #include "DeviceFixture.h"
 #include "mtp/mtp.h"

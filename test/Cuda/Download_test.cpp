@@ -1,4 +1,4 @@
-//===- Download_test.cpp - Much memory of a GPU, on the simulator ---------===//
+//===- Download_test.cpp - Large copies from a simulated GPU --------------===//
 //
 // A device's driver waits for each copy to memory that is not pinned. The
 // simulator counts such waits.

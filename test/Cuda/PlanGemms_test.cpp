@@ -1,4 +1,4 @@
-//===- PlanGemms_test.cpp - Which algorithm a product is computed by ------===//
+//===- PlanGemms_test.cpp - Choice of a product's algorithm ---------------===//
 
 #include "DeviceFixture.h"
 #include "runtime/device/cuda/PlanGemms.h"

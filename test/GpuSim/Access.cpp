@@ -1,4 +1,4 @@
-//===- Access.cpp - The check ahead of each access of a kernel ------------===//
+//===- Access.cpp - Check before each access of a kernel ------------------===//
 
 #include "Access.h"
 

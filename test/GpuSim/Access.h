@@ -1,4 +1,4 @@
-//===- Access.h - The check ahead of each access of a kernel ----*- C++ -*-===//
+//===- Access.h - Check before each access of a kernel ----------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_ACCESS_H
 #define TEST_GPUSIM_ACCESS_H

@@ -1,4 +1,4 @@
-//===- Calls.cpp - What images call of the simulator ----------------------===//
+//===- Calls.cpp - Functions that images call -----------------------------===//
 
 #include "Calls.h"
 

@@ -1,4 +1,4 @@
-//===- Calls.h - What images call of the simulator --------------*- C++ -*-===//
+//===- Calls.h - Functions that images call ---------------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_CALLS_H
 #define TEST_GPUSIM_CALLS_H

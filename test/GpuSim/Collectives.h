@@ -1,4 +1,4 @@
-//===- Collectives.h - Where the lanes of a warp meet -----------*- C++ -*-===//
+//===- Collectives.h - Meetings of the lanes of a warp ----------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_COLLECTIVES_H
 #define TEST_GPUSIM_COLLECTIVES_H

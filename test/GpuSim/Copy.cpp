@@ -1,4 +1,4 @@
-//===- Copy.cpp - Copies and fills that the host asks for -----------------===//
+//===- Copy.cpp - Copies and fills by the host ----------------------------===//
 
 #include "Copy.h"
 

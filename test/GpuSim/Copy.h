@@ -1,4 +1,4 @@
-//===- Copy.h - Copies and fills that the host asks for ---------*- C++ -*-===//
+//===- Copy.h - Copies and fills by the host --------------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_COPY_H
 #define TEST_GPUSIM_COPY_H

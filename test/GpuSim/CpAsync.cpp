@@ -1,4 +1,4 @@
-//===- CpAsync.cpp - Copies to shared memory that are under way -----------===//
+//===- CpAsync.cpp - Copies in flight to shared memory --------------------===//
 
 #include "CpAsync.h"
 

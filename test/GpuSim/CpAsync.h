@@ -1,4 +1,4 @@
-//===- CpAsync.h - Copies to shared memory that are under way ---*- C++ -*-===//
+//===- CpAsync.h - Copies in flight to shared memory ------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_CPASYNC_H
 #define TEST_GPUSIM_CPASYNC_H

@@ -1,4 +1,4 @@
-//===- CpAsync_test.cpp - Copies to shared memory that are under way ------===//
+//===- CpAsync_test.cpp - Copies in flight to shared memory ---------------===//
 
 #include "Device.h"
 

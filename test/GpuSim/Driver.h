@@ -1,4 +1,4 @@
-//===- Driver.h - What every entry point begins with ------------*- C++ -*-===//
+//===- Driver.h - Shared code of entry points -------------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_DRIVER_H
 #define TEST_GPUSIM_DRIVER_H

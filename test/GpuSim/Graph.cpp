@@ -1,4 +1,4 @@
-//===- Graph.cpp - Graphs, as they are built ------------------------------===//
+//===- Graph.cpp - Graphs during their construction -----------------------===//
 
 #include "Graph.h"
 

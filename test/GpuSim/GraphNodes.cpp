@@ -1,4 +1,4 @@
-//===- GraphNodes.cpp - What a caller says of a node ----------------------===//
+//===- GraphNodes.cpp - Parameters of graph nodes -------------------------===//
 
 #include "GraphNodes.h"
 

@@ -1,4 +1,4 @@
-//===- GraphNodes.h - What a caller says of a node --------------*- C++ -*-===//
+//===- GraphNodes.h - Parameters of graph nodes -----------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_GRAPHNODES_H
 #define TEST_GPUSIM_GRAPHNODES_H

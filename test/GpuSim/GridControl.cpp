@@ -1,4 +1,4 @@
-//===- GridControl.cpp - What a kernel says to its graph ------------------===//
+//===- GridControl.cpp - Calls of a kernel to its graph -------------------===//
 
 #include "Access.h"
 #include "Block.h"

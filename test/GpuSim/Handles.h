@@ -1,4 +1,4 @@
-//===- Handles.h - Objects that the driver gives out ------------*- C++ -*-===//
+//===- Handles.h - Objects behind the driver's handles ----------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_HANDLES_H
 #define TEST_GPUSIM_HANDLES_H

@@ -1,4 +1,4 @@
-//===- Hooks_test.cpp - What tests are told of kernels --------------------===//
+//===- Hooks_test.cpp - Hooks that report kernels to tests ----------------===//
 //
 // mtp_sim_on_kernel, mtp_sim_load_batches and cuFuncGetParamInfo.
 //

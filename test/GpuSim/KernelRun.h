@@ -1,4 +1,4 @@
-//===- KernelRun.h - What a kernel of a graph did, for tests ----*- C++ -*-===//
+//===- KernelRun.h - Report of a graph's kernel -----------------*- C++ -*-===//
 //
 // A test that counts the work of kernels gives `mtp_sim_on_kernel` a function.
 // It is called after every kernel of a graph, while memory is as the kernel

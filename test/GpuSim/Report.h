@@ -1,4 +1,4 @@
-//===- Report.h - What gpu-sim says of errors -------------------*- C++ -*-===//
+//===- Report.h - Messages of gpu-sim ---------------------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_REPORT_H
 #define TEST_GPUSIM_REPORT_H

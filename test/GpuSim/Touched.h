@@ -1,4 +1,4 @@
-//===- Touched.h - What a node of a graph reads and writes ------*- C++ -*-===//
+//===- Touched.h - Bytes that a graph node touches --------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_TOUCHED_H
 #define TEST_GPUSIM_TOUCHED_H

@@ -21,7 +21,7 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 //===----------------------------------------------------------------------===//
-// A body by a block
+// Body of a task in a block
 //===----------------------------------------------------------------------===//
 
 namespace {

@@ -1,4 +1,4 @@
-//===- ControlMath.cpp - A body's math without a library ------------------===//
+//===- ControlMath.cpp - Math of bodies without a library -----------------===//
 //
 // The lowering to NVVM turns many operations into calls of CUDA's libdevice,
 // and lowers some operations not at all. LLVM's intrinsics are instructions on

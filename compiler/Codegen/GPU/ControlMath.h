@@ -1,4 +1,4 @@
-//===- ControlMath.h - A body's math without a library ----------*- C++ -*-===//
+//===- ControlMath.h - Math of bodies without a library ---------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_GPU_CONTROLMATH_H
 #define COMPILER_CODEGEN_GPU_CONTROLMATH_H

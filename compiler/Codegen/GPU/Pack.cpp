@@ -1,4 +1,4 @@
-//===- Pack.cpp - Rows that live, side by side, by one block --------------===//
+//===- Pack.cpp - Packing of active rows by one block ---------------------===//
 //
 // Each thread has one row of a stretch. The place of an active row is the
 // number of active rows before the stretch, in earlier warps, and earlier in

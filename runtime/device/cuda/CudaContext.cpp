@@ -1,4 +1,4 @@
-//===- CudaContext.cpp - One GPU, its context and what is there -----------===//
+//===- CudaContext.cpp - A GPU, its context and memory --------------------===//
 
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/core/MemoryLimit.h"

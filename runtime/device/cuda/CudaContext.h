@@ -1,4 +1,4 @@
-//===- CudaContext.h - One GPU, its context and what is there ---*- C++ -*-===//
+//===- CudaContext.h - A GPU, its context and memory ------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
 #define MTP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H

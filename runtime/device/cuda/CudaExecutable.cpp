@@ -1,4 +1,4 @@
-//===- CudaExecutable.cpp - Load a plan to a GPU --------------------------===//
+//===- CudaExecutable.cpp - Loads a plan to a GPU -------------------------===//
 
 #include "runtime/device/cuda/CudaExecutable.h"
 #include "runtime/artifact/SemanticVerifier.h"

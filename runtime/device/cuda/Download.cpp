@@ -1,4 +1,4 @@
-//===- Download.cpp - Much memory of a GPU to the host --------------------===//
+//===- Download.cpp - Large copies from a GPU to the host -----------------===//
 
 #include "runtime/device/cuda/Download.h"
 

@@ -1,4 +1,4 @@
-//===- Download.h - Much memory of a GPU to the host ------------*- C++ -*-===//
+//===- Download.h - Large copies from a GPU to the host ---------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_DOWNLOAD_H
 #define MTP_RUNTIME_DEVICE_CUDA_DOWNLOAD_H

@@ -1,4 +1,4 @@
-//===- DriverTraits.h - What a driver says beyond CUDA ----------*- C++ -*-===//
+//===- DriverTraits.h - Properties of a driver beyond CUDA ------*- C++ -*-===//
 //
 // A library that replaces NVIDIA's driver may export a function that states its
 // differences. Both sides include this header.

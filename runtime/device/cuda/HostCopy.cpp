@@ -1,4 +1,4 @@
-//===- HostCopy.cpp - Copies of the host's memory by threads --------------===//
+//===- HostCopy.cpp - Copies in host memory by threads --------------------===//
 
 #include "runtime/device/cuda/HostCopy.h"
 #include "runtime/core/Processors.h"

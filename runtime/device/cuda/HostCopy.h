@@ -1,4 +1,4 @@
-//===- HostCopy.h - Copies of the host's memory by threads ------*- C++ -*-===//
+//===- HostCopy.h - Copies in host memory by threads ------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_HOSTCOPY_H
 #define MTP_RUNTIME_DEVICE_CUDA_HOSTCOPY_H

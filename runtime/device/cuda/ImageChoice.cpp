@@ -1,4 +1,4 @@
-//===- ImageChoice.cpp - Which code a GPU can run -------------------------===//
+//===- ImageChoice.cpp - Choice of the code that a GPU runs ---------------===//
 
 #include "runtime/device/cuda/ImageChoice.h"
 #include "runtime/artifact/SemanticVerifier.h"

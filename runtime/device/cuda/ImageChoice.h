@@ -1,4 +1,4 @@
-//===- ImageChoice.h - Which code a GPU can run -----------------*- C++ -*-===//
+//===- ImageChoice.h - Choice of the code that a GPU runs -------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_IMAGECHOICE_H
 #define MTP_RUNTIME_DEVICE_CUDA_IMAGECHOICE_H

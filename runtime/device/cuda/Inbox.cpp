@@ -1,4 +1,4 @@
-//===- Inbox.cpp - What the host writes between launches ------------------===//
+//===- Inbox.cpp - Host writes between launches ---------------------------===//
 
 #include "runtime/device/cuda/Inbox.h"
 #include "runtime/schema/DeviceLoop.h"

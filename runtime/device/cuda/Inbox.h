@@ -1,4 +1,4 @@
-//===- Inbox.h - What the host writes between launches ----------*- C++ -*-===//
+//===- Inbox.h - Host writes between launches -------------------*- C++ -*-===//
 //
 // Host writes between launches. The first kernel of the next launch reads them
 // from pinned memory and stores every record at its target

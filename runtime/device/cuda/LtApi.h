@@ -1,4 +1,4 @@
-//===- LtApi.h - The functions of cuBLASLt that are called ------*- C++ -*-===//
+//===- LtApi.h - Used functions of cuBLASLt ---------------------*- C++ -*-===//
 //
 // Functions that cublasLt.h declares. The library is found at run time, so each
 // function is a pointer. Including this file requires the header (CUDA 13).

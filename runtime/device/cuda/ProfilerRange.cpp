@@ -1,4 +1,4 @@
-//===- ProfilerRange.cpp - What a profiler's timeline shows ---------------===//
+//===- ProfilerRange.cpp - Ranges on a profiler's timeline ----------------===//
 //
 // NVTX 3 is header-only. It opens the library that a profiler names in the
 // environment (NVTX_INJECTION64_PATH), and does nothing without one.

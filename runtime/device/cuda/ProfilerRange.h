@@ -1,4 +1,4 @@
-//===- ProfilerRange.h - What a profiler's timeline shows -------*- C++ -*-===//
+//===- ProfilerRange.h - Ranges on a profiler's timeline --------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_PROFILERRANGE_H
 #define MTP_RUNTIME_DEVICE_CUDA_PROFILERRANGE_H

@@ -1,4 +1,4 @@
-//===- RoundLoop.cpp - Rounds that follow each other ----------------------===//
+//===- RoundLoop.cpp - Rounds in a loop on the device ---------------------===//
 
 #include "runtime/device/cuda/RoundLoop.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- RoundLoop.h - Rounds that follow each other --------------*- C++ -*-===//
+//===- RoundLoop.h - Rounds in a loop on the device -------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_ROUNDLOOP_H
 #define MTP_RUNTIME_DEVICE_CUDA_ROUNDLOOP_H

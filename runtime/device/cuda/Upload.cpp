@@ -1,4 +1,4 @@
-//===- Upload.cpp - Much memory of the host to a GPU ----------------------===//
+//===- Upload.cpp - Large copies from the host to a GPU -------------------===//
 
 #include "runtime/device/cuda/Upload.h"
 

@@ -1,4 +1,4 @@
-//===- Upload.h - Much memory of the host to a GPU --------------*- C++ -*-===//
+//===- Upload.h - Large copies from the host to a GPU -----------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_UPLOAD_H
 #define MTP_RUNTIME_DEVICE_CUDA_UPLOAD_H

@@ -1,4 +1,4 @@
-//===- HostImports.cpp - What an image calls of the simulator -------------===//
+//===- HostImports.cpp - Functions that an image calls --------------------===//
 
 #include "test/GpuSim/target/HostLowering.h"
 

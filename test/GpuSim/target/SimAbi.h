@@ -1,4 +1,4 @@
-//===- SimAbi.h - Between an image for gpu-sim and the simulator *- C++ -*-===//
+//===- SimAbi.h - Interface of images and simulator -----------------------===//
 //
 // An image for gpu-sim is a shared ELF image that exports one symbol,
 // `mtp_sim_image`, and needs nothing but memcpy, memset and memmove. A table of

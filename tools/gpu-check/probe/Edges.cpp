@@ -1,4 +1,4 @@
-//===- Edges.cpp - What a node, a loop, a launch and a barrier cost -------===//
+//===- Edges.cpp - Cost of nodes, loops, launches, barriers ---------------===//
 
 #include "Gpu.h"
 #include "Parts.h"

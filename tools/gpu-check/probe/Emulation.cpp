@@ -1,4 +1,4 @@
-//===- Emulation.cpp - What one mma does with bf16, on the host -----------===//
+//===- Emulation.cpp - A model of bf16 mma on the host --------------------===//
 
 #include "Emulation.h"
 

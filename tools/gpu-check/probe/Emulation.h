@@ -1,4 +1,4 @@
-//===- Emulation.h - What one mma does with bf16, on the host ---*- C++ -*-===//
+//===- Emulation.h - A model of bf16 mma on the host ------------*- C++ -*-===//
 
 #ifndef MTP_GPU_CHECK_EMULATION_H
 #define MTP_GPU_CHECK_EMULATION_H

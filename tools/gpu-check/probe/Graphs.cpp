@@ -1,4 +1,4 @@
-//===- Graphs.cpp - What graphs allow, and what building them costs -------===//
+//===- Graphs.cpp - Features and costs of graphs --------------------------===//
 
 #include "Gpu.h"
 #include "Lt.h"

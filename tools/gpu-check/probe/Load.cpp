@@ -1,4 +1,4 @@
-//===- Load.cpp - What the driver loads -----------------------------------===//
+//===- Load.cpp - Images that the driver loads ----------------------------===//
 
 #include "Gpu.h"
 #include "Parts.h"

@@ -1,5 +1,4 @@
-//===- Numbers.cpp - What one mma does with bf16, bit by bit
-//---------------===//
+//===- Numbers.cpp - One bf16 mma, bit by bit -----------------------------===//
 
 #include "Emulation.h"
 #include "Gpu.h"

@@ -1,4 +1,4 @@
-//===- Order.cpp - Whether programmatic edges keep a chain in order -------===//
+//===- Order.cpp - Order of chains with programmatic edges ----------------===//
 
 #include "Gpu.h"
 #include "Parts.h"

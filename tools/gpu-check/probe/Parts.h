@@ -1,4 +1,4 @@
-//===- Parts.h - What can be asked ------------------------------*- C++ -*-===//
+//===- Parts.h - The parts of the probes ------------------------*- C++ -*-===//
 
 #ifndef MTP_GPU_CHECK_PARTS_H
 #define MTP_GPU_CHECK_PARTS_H

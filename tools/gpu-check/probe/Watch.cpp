@@ -1,4 +1,4 @@
-//===- Watch.cpp - What a program asks of the driver, and when ------------===//
+//===- Watch.cpp - A log of driver calls and times ------------------------===//
 //
 // A driver library for MTP_CUDA_DRIVER with a few functions of its own. All
 // others are the driver's: the library depends on libcuda.so.1, which dlsym()

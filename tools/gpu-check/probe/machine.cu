@@ -1,4 +1,4 @@
-//===- machine.cu - Kernels that ask the machine, not the compiler --------===//
+//===- machine.cu - Kernels that test the machine -------------------------===//
 //
 // Kernels for edges, barriers, ordering and bandwidth. None of them is a kernel
 // of the product, so they are written in CUDA C++. All parameters are 64 bits

@@ -40,9 +40,9 @@ public:
   /// Returns the range of rows [first, second): row `only`, or all rows if
   /// `only` is null or negative.
   std::pair<Value, Value> rowsOf(Value only) const;
-  /// Returns where the entry of `position` lies for rowsOf(only). If none of
-  /// the rows sees the position, there may be no page, and the result is an
-  /// entry that some row sees.
+  /// Returns the place of the entry of `position` for rowsOf(only). If none of
+  /// the rows sees the position, there may be no page, and the result is the
+  /// place of an entry that some row sees.
   Value entryAt(Value position, Value only) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- AttentionView.cpp - What a row of attention sees -------------------===//
+//===- AttentionView.cpp - Positions that an attention row sees -----------===//
 //
 // Buffers of attention: q, slots, positions, page table, base of the layer's
 // pages, a tree's masks, results. Params: M, maxPages.

@@ -1,4 +1,4 @@
-//===- AttentionView.h - What a row of attention sees -----------*- C++ -*-===//
+//===- AttentionView.h - Positions that an attention row sees ---*- C++ -*-===//
 //
 // The positions that a row sees, and the places of their keys and values.
 // Numbers that are read from memory are clamped: they must not lead out of a

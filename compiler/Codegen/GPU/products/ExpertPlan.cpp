@@ -1,4 +1,4 @@
-//===- ExpertPlan.cpp - Which pairs an expert has -------------------------===//
+//===- ExpertPlan.cpp - Assignment of pairs to experts --------------------===//
 //
 // A pair is (row, j), the j-th expert of a row, and has the number row * top_k
 // + j. A thread has an expert and a stretch of the pairs. It counts the pairs

@@ -1,4 +1,4 @@
-//===- FragmentRows.cpp - Rows as tensor cores take them ------------------===//
+//===- FragmentRows.cpp - Rows in the form of tensor cores ----------------===//
 
 #include "compiler/Codegen/GPU/products/FragmentRows.h"
 

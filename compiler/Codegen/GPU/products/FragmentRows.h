@@ -1,4 +1,4 @@
-//===- FragmentRows.h - Rows as tensor cores take them ----------*- C++ -*-===//
+//===- FragmentRows.h - Rows in the form of tensor cores --------*- C++ -*-===//
 //
 // A warp turns the inputs of its chunks into operands of mma.sync, in shared
 // memory of its own: bf16, or int8 with a scale for each group. A lane has a

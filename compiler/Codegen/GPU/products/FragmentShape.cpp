@@ -1,4 +1,4 @@
-//===- FragmentShape.cpp - How a product on tensor cores is divided -------===//
+//===- FragmentShape.cpp - Division of tensor-core products ---------------===//
 
 #include "compiler/Codegen/GPU/products/FragmentShape.h"
 

@@ -1,4 +1,4 @@
-//===- FragmentShape.h - How a product on tensor cores is divided -*- C++ -*-=//
+//===- FragmentShape.h - Division of tensor-core products -------*- C++ -*-===//
 //
 // Weights in the order of fragments are streamed in chunks: 32 inputs in bf16,
 // or a group of integers. Warp c mod `warps` takes chunk c. This file alone

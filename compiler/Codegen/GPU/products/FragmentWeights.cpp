@@ -1,4 +1,4 @@
-//===- FragmentWeights.cpp - Weights as tensor cores take them ------------===//
+//===- FragmentWeights.cpp - Weights in the form of tensor cores ----------===//
 
 #include "compiler/Codegen/GPU/products/FragmentWeights.h"
 

@@ -1,4 +1,4 @@
-//===- FragmentWeights.h - Weights as tensor cores take them ----*- C++ -*-===//
+//===- FragmentWeights.h - Weights in the form of tensor cores --*- C++ -*-===//
 //
 // Loads a chunk of a tile of 16 outputs from memory to the registers of
 // mma.sync, 16 bytes of a lane at once, and multiplies it there.

@@ -1,4 +1,4 @@
-//===- Linear.h - What projections have in common ---------------*- C++ -*-===//
+//===- Linear.h - Shared code of projections --------------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H
 #define COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H

@@ -1,4 +1,4 @@
-//===- LinearArgmax.cpp - A head whose logits are mostly not written ------===//
+//===- LinearArgmax.cpp - A head that writes few logits -------------------===//
 //
 // The lanes of a warp have the 32 outputs of a panel for one row. The warp
 // writes their best value and its index: the winner of a part (see

@@ -1,4 +1,4 @@
-//===- PreparedInputs.cpp - Rows that another kernel prepared -------------===//
+//===- PreparedInputs.cpp - Inputs that another kernel prepared -----------===//
 
 #include "compiler/Codegen/GPU/products/PreparedInputs.h"
 

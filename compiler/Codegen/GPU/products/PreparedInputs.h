@@ -1,4 +1,4 @@
-//===- PreparedInputs.h - Rows that another kernel prepared -----*- C++ -*-===//
+//===- PreparedInputs.h - Inputs that another kernel prepared ---*- C++ -*-===//
 //
 // Loads the output of `prepare_rows` (PreparedRows.h) from memory to the
 // registers of mma.sync. A lane has 16 bytes of a piece, or 8 bytes if groups

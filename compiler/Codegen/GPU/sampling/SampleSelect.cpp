@@ -1,4 +1,4 @@
-//===- SampleSelect.cpp - Which tokens top-k and top-p keep ---------------===//
+//===- SampleSelect.cpp - Tokens that top-k and top-p keep ----------------===//
 //
 // Sums over buckets tell the bucket of a filter's boundary. The tokens of that
 // bucket are not sorted. An element is an integer in the order of filters. The

@@ -1,4 +1,4 @@
-//===- LoopKernels.cpp - What a GPU runs around rounds --------------------===//
+//===- LoopKernels.cpp - Kernels that run around rounds -------------------===//
 
 #include "compiler/Codegen/GPU/target/LoopKernels.h"
 

@@ -1,4 +1,4 @@
-//===- LoopKernels.h - What a GPU runs around rounds ------------*- C++ -*-===//
+//===- LoopKernels.h - Kernels that run around rounds -----------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H
 #define COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H

@@ -1,4 +1,4 @@
-//===- PrepareForPtxas.cpp - LLVM IR as ptxas takes it well ---------------===//
+//===- PrepareForPtxas.cpp - Workarounds for ptxas ------------------------===//
 
 #include "compiler/Codegen/GPU/target/PrepareForPtxas.h"
 

@@ -1,4 +1,4 @@
-//===- PrepareForPtxas.h - LLVM IR as ptxas takes it well -------*- C++ -*-===//
+//===- PrepareForPtxas.h - Workarounds for ptxas ----------------*- C++ -*-===//
 //
 // ptxas does not always make the expected code of correct PTX. These functions
 // change a module to prevent that. They run after LLVM's optimisations, right

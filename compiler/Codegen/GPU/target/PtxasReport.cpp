@@ -1,4 +1,4 @@
-//===- PtxasReport.cpp - What ptxas says of kernels -----------------------===//
+//===- PtxasReport.cpp - Reader of reports of ptxas -----------------------===//
 //
 // Example of a report:
 //

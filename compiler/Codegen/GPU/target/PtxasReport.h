@@ -1,4 +1,4 @@
-//===- PtxasReport.h - What ptxas says of kernels ---------------*- C++ -*-===//
+//===- PtxasReport.h - Reader of reports of ptxas ---------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_GPU_TARGET_PTXASREPORT_H
 #define COMPILER_CODEGEN_GPU_TARGET_PTXASREPORT_H
