@@ -16,7 +16,7 @@ using namespace mtp::codegen::test;
 // for each kind, in the shared code or in its own table of emitters.
 TEST(Catalogue, EmitsTheKindsOfTheExecDialect) {
   std::set<std::string> emitted{mlir::exec::ControlKernelAttr::kKind.str(),
-                                // A vendor's library has it.
+                                // A vendor's library implements this kind.
                                 mlir::exec::GemmKernelAttr::kKind.str()};
   for (const std::vector<llvm::StringRef> &kinds :
        {rowKernelKinds(), cpuKernelKinds(), gpuKernelKinds()})

@@ -528,7 +528,7 @@ TEST_P(LinearArgmaxOfModel, HasTheLogitsAndTheirWinners) {
     std::vector<float> logits = floatsOf(*buffers.back());
     size_t n = size_t(kernel.outputs());
     expectClose(logits, linearOf(kernel, problem, buffers), n, kSums);
-    // Winners are the winners of the logits, to the bit.
+    // The winners must be the largest logits, to the bit.
     std::vector<float> best;
     std::vector<int32_t> place;
     for (size_t row = 0; row < logits.size(); row += n)

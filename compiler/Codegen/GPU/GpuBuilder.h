@@ -173,8 +173,8 @@ public:
   mlir::Location location() const { return loc; }
 
 private:
-  /// A chunk is two or four loads of a thread. With eight chunks in flight, all
-  /// but one round trip to memory is hidden.
+  /// A chunk is two or four loads of a thread. The round trips to memory of
+  /// eight chunks overlap.
   int64_t chunksAtOnce() const override { return 8; }
   /// Asserts that lanes belong to one block, so that a barrier reaches them
   /// all.
