@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// Scale, and window if there is one.
+/// Checks the scale, and the window if there is one.
 static LogicalResult verifyScaleAndWindow(Operation *op, const APFloat &scale,
                                           std::optional<int64_t> window) {
   if (failed(expectFinitePositive(op, "scale", scale)))
