@@ -10,8 +10,8 @@ using namespace mlir::exec;
 
 #include "dialects/Exec/IR/ExecAttrInterfaces.cpp.inc"
 
-// One enumeration stands twice, as the runtime knows no MLIR. Contract_test
-// holds their names against each other.
+// The enumeration exists twice, because the runtime does not include MLIR.
+// Contract_test compares the names.
 static_assert(getMaxEnumValForWeightElements() + 1 ==
               std::size(::mtp::kWeightFormats));
 
@@ -80,7 +80,7 @@ MemRefType PanelsAttr::getPackedType(const PackedMatrices &matrices) const {
 
 MemRefType
 GatedPanelsAttr::getPackedType(const PackedMatrices &matrices) const {
-  // Either half is padded by itself.
+  // Each half is padded separately.
   return panelsType(getContext(), matrices,
                     matrices.stack * 2 * panelCount(matrices.n / 2, getWidth()),
                     getWidth(), getFragments());
