@@ -64,7 +64,7 @@ TaskShape AttentionKernelAttr::getTasks() const {
   return {8, attentionTiles(getQHeads(), getKvHeads())};
 }
 
-/// The same tasks as plain attention.
+/// Tasks as in plain attention.
 TaskShape AttentionTreeKernelAttr::getTasks() const {
   return {8, attentionTiles(getQHeads(), getKvHeads())};
 }

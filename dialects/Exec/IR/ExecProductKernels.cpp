@@ -160,7 +160,7 @@ LogicalResult HeadLinearKernelAttr::verifyRules(KernelErrorFn emitError) const {
 // Products of a library
 //===----------------------------------------------------------------------===//
 
-/// The same contract as in `verifyGemmContract` of runtime/artifact, which
+/// Contract of a library product. `verifyGemmContract` of runtime/artifact
 /// checks it again for every file.
 void GemmKernelAttr::describe(ContractWriter &w) const {
   int64_t k = getK(), n = getN();

@@ -113,7 +113,7 @@ def Exec_RefOp : Exec_Op<"ref", [
       constant its shape, for a table `positions x dim`, for a cache `? x page x
       entry`. A weight's type is static, with its element type, or i8 if it is
       quantised.
-    - (C4) a weight's reference has as many bytes as its packed form.
+    - (C4) a weight's reference has the bytes of its packed form.
     - (C5) a row is one row of a state, and has the row's type. A reference may
       be the leading numbers of a state or row; `first` gives their number if
       the extent is dynamic, from 1 to all of them at every n.

@@ -165,8 +165,8 @@ def Exec_DeltaRuleOp : Exec_RunOp<"delta_rule", [Exec_SameRows<[
     ```
     - (C1) all have the same number of rows, and y has v's shape; decay and beta
       are no views.
-    - (C2) there is a beta for each head, and a decay for each head or for each
-      column of each head's key. heads divides the columns of v and is a
+    - (C2) there is a beta for each head. There is a decay for each head, or for
+      each column of each head's key. heads divides the columns of v and is a
       multiple of key_heads, which divides the columns of q and k.
     - (C3) memory has a row for each column of each head's key, as wide as a
       head's columns of v; kept has the numbers of a kept row.

@@ -1,13 +1,13 @@
 //===- KernelContract.h - What a kernel may touch ---------------*- C++ -*-===//
 //
-// A contract gives for a kernel: the bytes of each buffer that a dispatch may
-// read or write, as a function of its params; the allowed params; the number of
-// tasks; and the required form of its cache. Each kind states its contract
-// beside its op (KernelFamily.h). The artifact carries the contract (`Contract`
-// in mtp_artifact.fbs), and the loader checks every command against it. The
-// verifier of dispatches checks it, too. The emitters in compiler/Codegen must
-// not access more: their tests give each kernel buffers of exactly these bytes,
-// which end before a page that faults.
+// The contract of a kernel: the bytes of each buffer that a dispatch may read
+// or write, as a function of its params. It also gives the allowed params, the
+// number of tasks, and the required form of a cache. Each kind states its
+// contract beside its op (KernelFamily.h). The artifact carries the contract
+// (`Contract` in mtp_artifact.fbs), and the loader checks every command against
+// it. The verifier of dispatches checks it, too. The emitters in
+// compiler/Codegen must not access more: their tests give each kernel buffers
+// of exactly these bytes, which end before a page that faults.
 //
 //===----------------------------------------------------------------------===//
 

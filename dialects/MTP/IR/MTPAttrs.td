@@ -56,7 +56,7 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     DefaultValuedParameter<"int64_t", "0">:$round_prompt_rows,
     // Rows of all slots' windows together; 0: all rows of all windows.
     DefaultValuedParameter<"int64_t", "0">:$max_rows,
-    // Tokens that a drafter may fall behind; each slot keeps the hidden states
+    // Largest lag of a drafter in tokens; each slot keeps the hidden states
     // to catch up. 0: none are kept.
     DefaultValuedParameter<"int64_t", "0">:$catch_up_rows
   );

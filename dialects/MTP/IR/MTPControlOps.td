@@ -137,8 +137,8 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     - calls of functions that hold only such ops, until they are inlined.
 
     Every op has a defined result. An index beyond the range means the nearest
-    element, a division by zero divides by 1, shifts count modulo the width, a
-    conversion beyond an integer's range gives the nearest integer, and an empty
+    element, and a division by zero divides by 1. Shifts count modulo the width.
+    A conversion beyond an integer's range gives the nearest integer. An empty
     tensor holds zeros. Constants stand inside the body. Extents may be dynamic
     until the round is instantiated.
 
@@ -182,7 +182,7 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     ```
 
     Constraints:
-    - (C1) operands and results have as many rows as slots.
+    - (C1) operands and results have one row per element of `slots`.
     - (C2) the body takes an index, an i32, and for every operand the element of
       one index.
     - (C3) it yields for every result the element of one index.

@@ -500,12 +500,12 @@ def MTP_RefreshModuleOp : MTP_Op<"refresh_module", [
 def MTP_ModuleRowsOp : MTP_Op<"module_rows", [Pure]> {
   let summary = "Move rows of nodes to a module after the first";
   let description = [{
-    A node of depth m has position n + m - 1 in the first of several modules
-    (the position of its hidden state), and n + m - d in module d, whose last
-    entry of a true row is at n - d. Positions and places are therefore d - 1
-    less. The row sees the same rows. If the position would be negative, at the
-    beginning of a text, the row becomes a padding row, and other rows do not
-    see it.
+    A node of depth m has position n + m - 1 in the first of several modules:
+    the position of its hidden state. In module d it has position n + m - d,
+    because the module's last entry of a true row is at n - d. Positions and
+    places are therefore d - 1 less. The row sees the same rows. If the position
+    would be negative, at the beginning of a text, the row becomes a padding
+    row, and other rows do not see it.
 
     ```mlir
     %rows = mtp.module_rows %tree module 2

@@ -32,7 +32,7 @@ def MTP_VerifyOp : MTP_Op<"verify", [
     - (C2) the region yields values of all result types except the rows.
     - (C3) tree: parents as in tree_rows (C1), and drafts are given.
     - (C4) among the results after the hidden state the rows are the last, and
-      taps have as many rows as the logits.
+      taps have one row per row of the logits.
   }];
   let arguments = (ins Optional<MTP_TokenGrid>:$drafts,
                        Optional<MTP_TokenGrid>:$parents,
@@ -72,12 +72,12 @@ def MTP_AcceptOp : MTP_Op<"accept", [
 
     A pick may also depend on the tokens that lead to its row. A region of four
     arguments sees the slot of each row (`tensor<?xi32>`) and the tokens from
-    the anchor to the row (`tensor<?x?xi32>`: k + 1 for each row, -1 after the
-    last token), both for target rows and for drafter rows. An `mtp.per_slot`
-    over these slots runs once for each row and stores nothing. A captured value
-    is the same for all rows, or has the rows of each slot's window. In the
-    second case a draft's pick sees the element of the row that will verify the
-    draft.
+    the anchor to the row: a `tensor<?x?xi32>` of k + 1 for each row, -1 after
+    the last token. It sees them for target rows and for drafter rows. An
+    `mtp.per_slot` over these slots runs once for each row and stores nothing. A
+    captured value is the same for all rows, or has the rows of each slot's
+    window. In the second case a draft's pick sees the element of the row that
+    will verify the draft.
 
     In a tree (static, or by `parents` as in mtp.verify) the deepest node stays
     for which every node on its path carries the pick of its parent; of several
@@ -91,11 +91,11 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     |---|---|---|
     | `slots` | the slot | `tensor<?xi32>` |
     | `rows` | a row for each token that was verified | `!mtp.rows` |
-    | `positions` | their positions | `tensor<?x?xi32>` |
-    | `picks` | what the first region picks from each | `tensor<?x?xi32>` |
+    | `positions` | the positions of these rows | `tensor<?x?xi32>` |
+    | `picks` | the first region's pick of each row | `tensor<?x?xi32>` |
     | `drafts` | the drafts | `tensor<?x?xi32>` |
     | `logits` | the target's logits of each row | `tensor<?x?xVxf32>` |
-    | `draft_logits` | what each draft was picked from | `tensor<?x?xVxf32>` |
+    | `draft_logits` | the drafter's logits of each draft | `tensor<?x?xVxf32>` |
 
     Draft logits are an operand. The rule yields the number of accepted drafts,
     the tokens to put out, and in a tree the path. The tokens are the accepted

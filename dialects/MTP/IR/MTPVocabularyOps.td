@@ -207,11 +207,11 @@ def MTP_PickResidualOp
     ```mlir
     %t = mtp.pick_residual %p by %u
          : (tensor<?x4096xf32>, tensor<?xf32>) -> tensor<?xi32>
-    // The token behind the drafts that stay, from p where all do.
+    // The bonus token: from p alone if all drafts are accepted.
     %t = mtp.pick_residual %p less %q at %count by %u
          : (tensor<?x3x4096xf32>, tensor<?x2x4096xf32>, tensor<?xi32>,
             tensor<?xf32>) -> tensor<?xi32>
-    // The same of packed rows.
+    // The bonus token of packed rows.
     %t = mtp.pick_residual %packed[%places] less %q at %count by %u
          : (tensor<?x4096xf32>, tensor<?x3xi32>, tensor<?x2x4096xf32>,
             tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>

@@ -24,7 +24,8 @@ bool hasOpenWidths(Operation *op);
 LogicalResult expectWidth(Operation *op, StringRef what, Value value,
                           int64_t expected);
 
-/// Checks that `what` has as many rows as `reference`: both dynamic, or equal.
+/// Checks that `what` has the number of rows of `reference`: both dynamic, or
+/// equal.
 LogicalResult expectRows(Operation *op, StringRef what, Value value,
                          Value reference);
 
