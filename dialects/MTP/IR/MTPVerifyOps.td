@@ -95,7 +95,7 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     | `picks` | the first region's pick of each row | `tensor<?x?xi32>` |
     | `drafts` | the drafts | `tensor<?x?xi32>` |
     | `logits` | the target's logits of each row | `tensor<?x?xVxf32>` |
-    | `draft_logits` | the drafter's logits of each draft | `tensor<?x?xVxf32>` |
+    | `draft_logits` | the logits of each draft | `tensor<?x?xVxf32>` |
 
     Draft logits are an operand. The rule yields the number of accepted drafts,
     the tokens to put out, and in a tree the path. The tokens are the accepted
