@@ -83,8 +83,8 @@ def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",
            memref<?x16x54xf32>) -> tensor<1x1600xf32>
     ```
     - (C1) q, slots, positions and the result have the same number of rows.
-    - (C2) kv_heads divides heads; heads divides the columns of q, and parts
-      those of the result.
+    - (C2) kv_heads divides heads; heads divides the columns of q, and parts the
+      columns of the result.
   }];
   let inputs = !con(place, shape, (ins I64Attr:$values, I64Attr:$parts,
                                        I64Attr:$splits));

@@ -1,4 +1,4 @@
-//===- ExecAttrInterfaces.h - What all kernels and layouts say --*- C++ -*-===//
+//===- ExecAttrInterfaces.h - Shared interface of kernels -------*- C++ -*-===//
 
 #ifndef MTP_DIALECTS_EXEC_IR_EXECATTRINTERFACES_H
 #define MTP_DIALECTS_EXEC_IR_EXECATTRINTERFACES_H

@@ -1,4 +1,4 @@
-//===- ExecRowKernels.cpp - Kinds that go row by row ---------------------===//
+//===- ExecRowKernels.cpp - Kinds that work row by row --------------------===//
 
 #include "dialects/Exec/IR/KernelFamily.h"
 

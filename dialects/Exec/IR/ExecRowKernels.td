@@ -1,4 +1,4 @@
-//===- ExecRowKernels.td - Kinds that go row by row --------*- tablegen -*-===//
+//===- ExecRowKernels.td - Kinds that work row by row ------*- tablegen -*-===//
 
 #ifndef EXEC_ROW_KERNELS
 #define EXEC_ROW_KERNELS

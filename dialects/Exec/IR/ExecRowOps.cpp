@@ -1,4 +1,4 @@
-//===- ExecRowOps.cpp - Kernels that go row by row ------------------------===//
+//===- ExecRowOps.cpp - Kernels that work row by row ----------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
 

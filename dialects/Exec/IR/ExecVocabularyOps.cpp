@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace mlir::exec;
 
 //===----------------------------------------------------------------------===//
-// A number of each row
+// One number per row
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyColumn(Operation *op, Value y) {

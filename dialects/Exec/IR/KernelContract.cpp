@@ -1,4 +1,4 @@
-//===- KernelContract.cpp - Buffers and bytes that a kernel accesses ------===//
+//===- KernelContract.cpp - Bytes that a kernel accesses ------------------===//
 
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/Exec/IR/ExecOps.h"

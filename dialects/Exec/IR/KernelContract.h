@@ -1,4 +1,4 @@
-//===- KernelContract.h - What a kernel may touch ---------------*- C++ -*-===//
+//===- KernelContract.h - Bytes that a kernel accesses ----------*- C++ -*-===//
 //
 // The contract of a kernel: the bytes of each buffer that a dispatch may read
 // or write, as a function of its params. It also gives the allowed params, the
@@ -55,7 +55,7 @@ struct CacheEntries {
   bool isBF16;
 
   bool operator==(const CacheEntries &) const = default;
-  /// "page 16, entry 80, heads 1, bf16".
+  /// Returns "page 16, entry 80, heads 1, bf16".
   std::string describe() const;
 };
 

@@ -39,7 +39,7 @@ FormatAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      << stringifyWeightElements(elements) << ", got " << group;
 }
 
-/// `count` panels of `width` outputs.
+/// Returns the buffer type of `count` panels of `width` outputs.
 static MemRefType panelsType(MLIRContext *context,
                              const PackedMatrices &matrices, int64_t count,
                              int64_t width, bool fragments) {
@@ -49,7 +49,7 @@ static MemRefType panelsType(MLIRContext *context,
     int64_t bytes = matrices.format.panelBytes(matrices.k, width);
     if (!fragments)
       return MemRefType::get({count, bytes}, element);
-    // Words of each output.
+    // Words per output.
     return MemRefType::get({count, bytes / (width * 4), width, 4}, element);
   }
   if (fragments) {

@@ -66,7 +66,7 @@ def MTP_AttentionOp : MTP_CachingAttentionOp<"attention", [
 
     Constraints:
     - (C1) heads and kv_heads are positive, kv_heads divides heads.
-    - (C2) all operands have the result's rows.
+    - (C2) all operands have the result's number of rows.
     - (C3) query and key heads have one width: q width / heads = k width /
       kv_heads, without remainder.
     - (C4) exactly one of a value operand and `values` is given; kv_heads
@@ -74,8 +74,8 @@ def MTP_AttentionOp : MTP_CachingAttentionOp<"attention", [
       width.
     - (C5) the result's width is heads * value head width.
     - (C6) scale is finite and positive; window is positive.
-    - (C7) the cache exists, has the layer, and entries that hold the row's keys
-      and values.
+    - (C7) the cache exists and has the layer, and its entries hold the row's
+      keys and values.
   }];
   let arguments = (ins MTP_Activation:$q, MTP_Activation:$k,
                        Optional<MTP_Activation>:$v, MTP_Rows:$rows,
@@ -94,11 +94,11 @@ def MTP_AttentionOp : MTP_CachingAttentionOp<"attention", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Columns of one key head.
+    /// Returns the columns of one key head.
     int64_t getKeyDim();
-    /// Columns of one value head.
+    /// Returns the columns of one value head.
     int64_t getValueDim();
-    /// Columns that one row keeps in the cache.
+    /// Returns the columns that one row keeps in the cache.
     int64_t getEntryWidth();
   }];
 }
@@ -122,7 +122,7 @@ def MTP_MlaAttentionOp : MTP_CachingAttentionOp<"mla_attention", [
 
     Constraints:
     - (C1) heads, nope, rope and value are positive.
-    - (C2) all activations have the result's rows.
+    - (C2) all activations have the result's number of rows.
     - (C3) q width = heads * (nope + rope); k_pe width = rope.
     - (C4) kv_b is [heads * (nope + value), c width].
     - (C5) the result's width is heads * value.
@@ -147,7 +147,8 @@ def MTP_MlaAttentionOp : MTP_CachingAttentionOp<"mla_attention", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Columns that one row keeps in the cache: the latent and the shared key.
+    /// Returns the columns that one row keeps in the cache: the latent and the
+    /// shared key.
     int64_t getEntryWidth();
   }];
 }

@@ -154,7 +154,7 @@ def MTP_RopeAttr : MTP_Attr<"Rope", "rope"> {
 }
 
 def MTP_WiringAttr : MTP_Attr<"Wiring", "wiring"> {
-  let summary = "how a drafter module claims to be wired";
+  let summary = "the declared wiring of a drafter module";
   let description = [{
     The importer writes the attribute on the module's function, from the model's
     family. `mtp-verify-wiring` compares it with the structure of the body.
@@ -173,7 +173,7 @@ def MTP_WiringAttr : MTP_Attr<"Wiring", "wiring"> {
   let parameters = (ins
     EnumParameter<MTP_FusionOrder>:$order,
     "bool":$mask_first,                  // embeddings at position 0 are zeroed
-    EnumParameter<MTP_CarryPoint>:$carry // the hidden state handed on
+    EnumParameter<MTP_CarryPoint>:$carry // hidden state for the next step
   );
   let assemblyFormat = "`<` struct(params) `>`";
 }

@@ -77,7 +77,8 @@ def MTP_CachedAttentionOp : MTP_CacheUserOp<"cached_attention",
     - (C1) the cache exists and has the layer.
     - (C2) heads, kv_heads, keys and values are positive; kv_heads divides
       heads.
-    - (C3) q width = heads * keys, result width = heads * values, same rows.
+    - (C3) q width = heads * keys, result width = heads * values, same number of
+      rows.
     - (C4) keys and values lie within the cache's entry.
     - (C5) scale is finite and positive; window is positive.
   }];

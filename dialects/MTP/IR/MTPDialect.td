@@ -23,8 +23,8 @@ def MTP_Dialect : Dialect {
     Constraints of all operations, and of attributes on operations of other
     dialects:
     - (shapes_c1) every operation: a tensor has at most 2^46 elements.
-    - (shapes_c2) every operation but `mtp.per_slot` and its yield: no extent is
-      zero.
+    - (shapes_c2) every operation except `mtp.per_slot` and its yield: no extent
+      is zero.
     - (module_c1) `mtp.envelope`, `mtp.generation`, `mtp.tokenizer` and
       `mtp.method` stand on a module and have their kind.
     - (module_c2) `mtp.generation`: bos and eos are token ids, not negative.

@@ -207,7 +207,7 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
 
     Constraints:
     - (C1) 1 to 16 regions.
-    - (C2) every region takes (tokens, hidden state, rows), or (tokens, rows).
+    - (C2) every region takes (tokens, hidden state, rows) or (tokens, rows).
     - (C3) every region yields logits and a hidden state of the width it takes,
       or logits alone.
     - (C4) all regions agree in hidden width and vocabulary.

@@ -26,7 +26,7 @@ def MTP_MoeRouteOp : MTP_Op<"moe_route", [Pure]> {
     - (C2) groups divides experts; 1 <= keep <= groups; top_k fits in the kept
       groups; if there is more than one group, each has at least two experts.
     - (C3) the bias has one value per expert.
-    - (C4) results have the logits' rows and top_k columns.
+    - (C4) results have the logits' number of rows and top_k columns.
     - (C5) scale is finite and positive.
   }];
   let arguments = (ins MTP_Activation:$logits, Optional<MTP_WeightVector>:$bias,
@@ -64,7 +64,7 @@ def MTP_MoeExpertsOp : MTP_Op<"moe_experts", [Pure, AttrSizedOperandSegments]> {
     ```
 
     Constraints:
-    - (C1) indices and weights have x's rows and one width.
+    - (C1) indices and weights have x's number of rows and the same width.
     - (C2) gate and up are [E, I, H], down is [E, H, I], H is x's width.
     - (C3) top_k <= E.
     - (C4) shared, residual and the result have x's type.

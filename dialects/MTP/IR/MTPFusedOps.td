@@ -37,7 +37,8 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
       weights of one shape, the result's width is their N, no bias and no
       residual.
     - (C4) there is no bias, or one per weight with that weight's N.
-    - (C5) the residual has the result's type; the result has x's rows.
+    - (C5) the residual has the result's type; the result has x's number of
+      rows.
   }];
   let arguments = (ins MTP_Activation:$x, Optional<MTP_WeightVector>:$norm,
                        Variadic<MTP_WeightMatrix>:$weights,
@@ -92,8 +93,9 @@ def MTP_HeadLinearOp : MTP_Op<"head_linear", [Pure]> {
     - (C3) 0 <= begin < end <= stride and heads * stride = the weight's rows.
     - (C4) cols has the number of columns that the block has inputs: the
       weight's columns, or with transposed the block's rows.
-    - (C5) the result has x's rows and heads * (outputs + keep) columns, where
-      the outputs are the block's rows, or with transposed the weight's columns.
+    - (C5) the result has x's number of rows and heads * (outputs + keep)
+      columns. The outputs are the block's rows, or with transposed the weight's
+      columns.
   }];
   let arguments = (ins MTP_Activation:$x, MTP_WeightMatrix:$weight,
                        I64Attr:$heads, I64Attr:$col_begin, I64Attr:$col_end,

@@ -199,7 +199,7 @@ def MTP_ConcatOp : MTP_ModelOp<"concat"> {
     ```
 
     Constraints:
-    - (C1) at least two operands, all with the result's rows.
+    - (C1) at least two operands, all with the result's number of rows.
     - (C2) the result's width is the sum of the operands' widths.
   }];
   let arguments = (ins Variadic<MTP_Activation>:$inputs);
@@ -219,7 +219,7 @@ def MTP_SliceOp : MTP_ModelOp<"slice"> {
 
     Constraints:
     - (C1) 0 <= begin < end <= the operand's width.
-    - (C2) the result has the operand's rows and width end - begin.
+    - (C2) the result has the operand's number of rows and width end - begin.
   }];
   let arguments = (ins MTP_Activation:$x, I64Attr:$begin, I64Attr:$end);
   let results = (outs MTP_Activation:$result);
@@ -249,7 +249,7 @@ def MTP_LinearOp : MTP_ModelOp<"linear"> {
 
     Constraints:
     - (C1) the operand's width is the weight's K.
-    - (C2) the result has the operand's rows and the weight's N.
+    - (C2) the result has the operand's number of rows and the weight's N.
     - (C3) the bias has width N.
   }];
   let arguments = (ins MTP_Activation:$x, MTP_WeightMatrix:$weight,

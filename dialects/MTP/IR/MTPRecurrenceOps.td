@@ -127,7 +127,7 @@ def MTP_DeltaRuleOp : MTP_RecurrentOp<"delta_rule", [
 
     Constraints:
     - (C1) the widths are static, and scale is finite and positive.
-    - (C2) q, v, decay and beta have the same rows.
+    - (C2) q, v, decay and beta have the same number of rows.
     - (C3) the recurrence exists and has the layer. The columns of q are
       key_heads * keys, of v heads * values, of decay heads, or heads * keys
       with decays_per_key, and of beta heads.

@@ -183,7 +183,7 @@ def MTP_AcceptTokensOp : MTP_Op<"accept_tokens", [Pure]> {
 
     Constraints:
     - (C1) picks have one column more than drafts.
-    - (C2) operands and results have the same rows.
+    - (C2) operands and results have the same number of rows.
   }];
   let arguments = (ins MTP_TokenGrid:$drafts, MTP_TokenGrid:$picks);
   let results = (outs MTP_Tokens:$count, MTP_Tokens:$next);

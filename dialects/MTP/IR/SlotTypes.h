@@ -1,4 +1,4 @@
-//===- SlotTypes.h - Types of one slot and of all ---------------*- C++ -*-===//
+//===- SlotTypes.h - Types of one slot and of all slots ---------*- C++ -*-===//
 //
 // A tensor over slots has one row for each slot. In the body of an mtp.per_slot
 // each slot has its row: a number if the rows are numbers.
