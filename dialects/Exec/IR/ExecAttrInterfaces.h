@@ -24,7 +24,7 @@ struct TaskShape {
   int64_t tasks;
 };
 
-/// How the work of a kind divides into tasks.
+/// Divisions of the work of a kernel kind into tasks.
 enum class Division {
   /// One task per row: the first param. A task reads and writes its own row of
   /// every activation.
@@ -33,8 +33,8 @@ enum class Division {
   GatheredRows,
   /// One task per slot of the batch: the first param.
   Slots,
-  /// One task for each row and stretch of the vocabulary. The second param is
-  /// the vocabulary.
+  /// One task for each row and stretch of the vocabulary, whose size is the
+  /// second param.
   RowStretches,
   /// Given by `getTasks`.
   Other,

@@ -280,7 +280,7 @@ static bool isStaticTensor(Type type) {
          isStoredElement(tensor.getElementType());
 }
 
-/// Returns whether it is a tensor, or a buffer, which may be a cache's.
+/// Returns whether `type` is a tensor or a buffer, which may be a cache's.
 static bool isTensorOrBuffer(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   return shaped && isa<RankedTensorType, MemRefType>(type) &&

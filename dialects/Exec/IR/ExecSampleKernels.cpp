@@ -75,7 +75,7 @@ static void describeInputs(ContractWriter &w, KernelT kernel) {
           ::mtp::kSamplingWords); // sampling
 }
 
-/// The partial result of each stretch of each row: 64-bit integers.
+/// Describes the partial result of each stretch of each row: 64-bit integers.
 static BufferContract &describeBuckets(ContractWriter &w, int64_t vocab) {
   int64_t stretches = ::mtp::sampleStretches(vocab);
   BufferContract &buckets =

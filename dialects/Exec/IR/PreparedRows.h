@@ -40,7 +40,8 @@ struct PreparedRows {
   }
 
   constexpr bool isInteger() const { return format.isQuantized(); }
-  /// Inputs that four lanes load, each with one access of up to 16 bytes.
+  /// Returns the inputs that four lanes load, each with one access of up to 16
+  /// bytes.
   constexpr int64_t pieceInputs() const {
     return isInteger() ? std::min<int64_t>(format.group, 64) : 32;
   }

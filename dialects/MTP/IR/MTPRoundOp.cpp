@@ -22,7 +22,7 @@ struct RoundParts {
 };
 } // namespace
 
-/// The key that distinguishes rounds of one k, and prefills.
+/// Returns the attribute that distinguishes ops of one k.
 static Attribute kindOf(RoundOp op) { return op.getPromptsAttr(); }
 static Attribute kindOf(PrefillOp op) {
   if (op.getCatchUp())
@@ -124,7 +124,7 @@ static bool hasVocabulary(Operation *draft) {
   return cast<DraftTreeOp>(draft).getVocabulary().has_value();
 }
 
-/// Returns the number of the drafter's modules.
+/// Returns the regions of the drafter's modules.
 static MutableArrayRef<Region> stepsOf(Operation *draft) {
   if (auto chain = dyn_cast<DraftChainOp>(draft))
     return chain.getSteps();

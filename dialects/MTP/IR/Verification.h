@@ -83,7 +83,7 @@ LogicalResult verifyParents(Operation *op, ArrayRef<int64_t> parents);
 LogicalResult verifyTree(Operation *op, std::optional<ArrayRef<int64_t>> tree,
                          Value parents);
 
-/// Checks that `path` is relative and stays below its base folder.
+/// Returns whether `path` is relative and stays below its base folder.
 bool isContainedPath(StringRef path);
 
 /// Checks that the region's arguments have these types, in this order.
