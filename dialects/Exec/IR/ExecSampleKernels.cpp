@@ -11,7 +11,7 @@ using namespace mlir::exec;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The number of its buffers, the last of which is its result.
+/// A builtin with the number of its buffers, the last of which is its result.
 struct Builtin {
   llvm::StringLiteral name;
   int64_t buffers;

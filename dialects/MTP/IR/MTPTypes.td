@@ -12,7 +12,7 @@ class MTP_Type<string name, string typeMnemonic> : TypeDef<MTP_Dialect, name> {
 }
 
 def MTP_Rows : MTP_Type<"Rows", "rows"> {
-  let summary = "slot, position and visibility of the rows of an activation";
+  let summary = "rows of an activation: slot, position and visibility";
   let description = [{
     One value describes all rows of the activations that it goes with. A padding
     row has position -1: it attends to nothing and writes to the dummy page.
