@@ -71,9 +71,9 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     }
     /// Returns the largest number of rows of a slot's window in a round of k.
     int64_t getNodes(int64_t k) const;
-    /// Returns the number of nodes of `tree` that a round of k has: the first
-    /// nodes, at most getNodes(k), up to the first node that is deeper than k.
-    /// Without `tree` the slot computes its tree, and depth is no limit.
+    /// Returns the number of nodes of `tree` that a round of k has: the nodes
+    /// before the first one that is deeper than k, at most getNodes(k). Without
+    /// `tree` the slot computes its tree, and depth is no limit.
     int64_t getNodes(int64_t k,
                      std::optional<::llvm::ArrayRef<int64_t>> tree) const;
   }];
