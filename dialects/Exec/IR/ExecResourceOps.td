@@ -67,7 +67,7 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
   let extraClassDeclaration = [{
     /// Returns the name of its kind.
     ::llvm::StringRef getKind() { return getKernel().getKind(); }
-    /// Returns whether the kernel carries its code, and is no kind of a target.
+    /// Returns whether the kernel carries its body.
     bool hasBody() { return !getBody().empty(); }
     /// Returns the number of buffers of a body.
     Block::BlockArgListType getBuffers() {

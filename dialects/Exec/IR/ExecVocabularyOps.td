@@ -55,9 +55,9 @@ def Exec_SampleKeysOp : Exec_CallOp<"sample_keys", [
   let description = [{
     The pick of `mtp.sample` is the column with the largest key. A key is the
     column's noise minus the distance of its logit, over the temperature, from
-    the best one. It is -infinity if `p`, the result of `exec.probabilities`, is
-    0. A key minus `sums` is the logarithm of p plus the noise. If a row's slot
-    is greedy, the keys are the logits and the sum is that of
+    the best one. If `p`, the result of `exec.probabilities`, is 0, the key is
+    -infinity. A key minus `sums` is the logarithm of p plus the noise. If a
+    row's slot is greedy, the keys are the logits and the sum is that of
     `exec.log_sum_exp`. With `tokens` a column stands for the token that this
     operand lists. `numbers` distinguish several noises of one position; -1 is
     the position's own noise.

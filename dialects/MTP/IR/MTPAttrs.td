@@ -15,7 +15,8 @@ class MTP_Attr<string name, string attrMnemonic> : AttrDef<MTP_Dialect, name> {
 def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
   let summary = "the shapes a program must cover";
   let description = [{
-    Every (batch, k) up to these limits gets a full program with exact bytes.
+    Every batch size and k up to these limits has a program with exact memory
+    sizes.
 
     ```mlir
     #mtp.envelope<max_k = 4, max_batch = 4, max_context = 1024,

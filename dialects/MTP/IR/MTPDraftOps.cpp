@@ -336,7 +336,8 @@ LogicalResult RefreshModuleOp::verify() {
                        "function, got ")
            << (*this)->getParentOp()->getName();
   int64_t groups = isPrompt ? 0 : module - 1, given = getNodes().size();
-  // The caller of a function is known when the function is inlined.
+  // Before inlining the caller of a function is unknown, so it may have no
+  // nodes.
   if (given != groups && !(isCalled && given == 0)) // refresh_module_c2
     return emitOpError("expected tokens and rows of the nodes of ")
            << groups << " depths, got " << given;

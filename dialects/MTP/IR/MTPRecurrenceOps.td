@@ -112,9 +112,9 @@ def MTP_DeltaRuleOp : MTP_RecurrentOp<"delta_rule", [
     Gated DeltaNet (arXiv:2412.06464), run row by row as in transformers'
     Qwen3-Next. Each head has a state S of `keys` by `values`: `u = beta * (v -
     decay * S^T k)`, `S = decay * S + k u^T`, `y = scale * S^T q`. Position 0
-    begins with zeros. If the recurrence has `decays_per_key`, each row of S has
-    its own decay, as in Kimi Delta Attention (arXiv:2510.26692): `u = beta * (v
-    - (decay * S)^T k)`.
+    begins with zeros. With `decays_per_key` each row of S has its own decay, as
+    in Kimi Delta Attention (arXiv:2510.26692): `u = beta * (v - (decay * S)^T
+    k)`.
 
     The rows of a slot run in order. The bits of a row depend only on earlier
     rows of the slot, not on k, the chunk or other sequences. A padding row
