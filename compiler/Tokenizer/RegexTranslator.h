@@ -15,8 +15,8 @@ namespace mtp {
 /// different sets, and `x{1,3}+` is possessive instead of a repetition. `^` is
 /// not the start of each line, and a script's name means its extensions. The
 /// result has an equal meaning in PCRE2 with UTF and UCP. Fails with
-/// InvalidArgument for syntax whose meaning is not known to be equal. The result
-/// may still fail to compile in PCRE2.
+/// InvalidArgument for syntax whose meaning is not known to be equal. The
+/// result may still fail to compile in PCRE2.
 Result<std::string> translateRegex(std::string_view pattern);
 
 /// Returns a pattern that matches exactly this text.
