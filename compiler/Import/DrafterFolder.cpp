@@ -75,7 +75,7 @@ bool isThere(const WeightSet *weights,
          });
 }
 
-/// Recognises the method from the config, if it shows it.
+/// Recognises the method from the config, if the config shows it.
 std::optional<FolderMethod>
 recogniseConfig(ConfigFields &fields, const std::vector<std::string> &names) {
   if (anyHas(names, "dspark") || fields.has("markov_rank"))
@@ -99,8 +99,8 @@ recogniseConfig(ConfigFields &fields, const std::vector<std::string> &names) {
   return std::nullopt;
 }
 
-/// Recognises the method from the tensors, if they show it. EAGLE-1's drafters
-/// have no norm after their layers.
+/// Recognises the method from the tensors, if the tensors show it. EAGLE-1's
+/// drafters have no norm after their layers.
 std::optional<FolderMethod>
 recogniseTensors(const WeightSet *weights,
                  const std::vector<std::string> &names) {

@@ -53,7 +53,7 @@ void emitWideAttention(ModelContext &own, const EagleConfig &eagle) {
   emitter.finish(emitter.add(eagle.normBeforeResidual ? h : g, out, "y"));
 }
 
-/// Emits the layers after the first, which are those of a plain model.
+/// Emits the layers after the first, which are a plain model's layers.
 void emitDeeperLayers(ModelContext &own) {
   ModelConfig config = own.config;
   config.layers.erase(config.layers.begin());

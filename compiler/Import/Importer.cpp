@@ -446,7 +446,7 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   return okStatus();
 }
 
-/// Replaces copies of the target's matrices by the target's.
+/// Uses the target's matrices instead of equal copies in the folder.
 Status dropCopies(DrafterFolder &folder, const SharedKeys &keys,
                   const WeightTable &weights) {
   bool isEagle = folder.method == FolderMethod::Eagle ||

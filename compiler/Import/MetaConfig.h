@@ -21,7 +21,7 @@ inline constexpr std::string_view kHeadsRoot = "extra_heads.";
 inline constexpr std::string_view kHeadMark =
     "extra_heads.0.attention.wq.weight";
 
-/// Returns true if the keys are those of a params.json.
+/// Returns true if the keys belong to a params.json.
 bool isMetaConfig(const ConfigFields &fields);
 
 /// Reads names, norms, attention and rotation. `layers.hidden` must be set.

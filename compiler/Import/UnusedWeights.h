@@ -25,7 +25,7 @@ struct ModuleChoice {
   bool isAsked = false;
 };
 
-/// Sorts the weights that were not requested from `weights`, without those
+/// Sorts the weights that were not requested from `weights`, except weights
 /// known to have no meaning.
 UnusedWeights findUnusedWeights(const WeightTable &weights,
                                 const ModelConfig &config,

@@ -3,7 +3,6 @@
 // Runs each architecture in short sessions; the simulator takes 20 ms for a
 // round. Sessions with and without drafts on one device must be equal bit for
 // bit. Sums on different devices have different orders.
-// without on the same device; between devices sums have other orders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -203,9 +202,8 @@ void Gpu::expectLogitsOfTheCpu() {
             << "request " << i << ", token " << token;
       ++compared;
       // After a close choice the devices may continue with different texts. The
-      // margin of a sampled token is unknown; none of these is within the least
-      // bound.
-      // is is not seen; none of these is within the least bound.
+      // margin of a sampled token is unknown, so with a bound above kExact any
+      // sample may be close.
       bool isClose = requests[i].sampling.temperature > 0
                          ? GetParam().bound > kExact
                          : best - second <= 2 * bound;

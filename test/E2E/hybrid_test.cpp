@@ -82,8 +82,8 @@ TEST_P(HybridMemory, TheFirstTokenIsStillThere) {
     }
 }
 
-// Drafts of each number are accepted and rejected, so that rounds fold each
-// number of rows.
+// Each number of drafts is accepted and rejected, so that rounds fold each
+// number of rows into the states.
 TEST_P(Hybrid, FoldsWhatStays) {
   std::vector<Request> all;
   for (uint32_t i = 0; i < (isCpu() ? 4u : 2u); ++i)

@@ -238,7 +238,6 @@ TEST_P(Rounds, EndWithAStopToken) {
   EXPECT_LE(outcome.statistics.rounds, end);
   // More stop tokens than a device compares, the last of which occurs: the host
   // checks after each round.
-  // after every round.
   all[0].stopTokens.clear();
   for (int32_t token = 0; all[0].stopTokens.size() < 8; ++token)
     if (std::ranges::count(whole, token) == 0)

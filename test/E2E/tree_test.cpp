@@ -1,8 +1,8 @@
 //===- tree_test.cpp - A tree's paths are chains --------------------------===//
 //
 // tree.mlir runs one model over the rows of a chain and over the rows of two
-// trees. The logits of each path of a tree must equal the chain with those
-// tokens, bit for bit.
+// trees. The logits of each path of a tree must equal the chain with the
+// path's tokens, bit for bit.
 //
 //===----------------------------------------------------------------------===//
 

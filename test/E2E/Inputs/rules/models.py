@@ -181,7 +181,7 @@ mtp.round @generate {{
 """
 
 
-# What the target's law is.
+# The target's distribution.
 
 
 def distribution(row, temperature, top_k=0, top_p=1.0, min_p=0.0):
