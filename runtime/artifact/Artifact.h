@@ -86,7 +86,7 @@ struct Port {
   Place place;
   schema::DType dtype = schema::DType::F32;
   std::vector<Count> shape;
-  /// What a declared output has rows for. Requests may ask for declared
+  /// Kind of rows of a declared output. Requests may ask for declared
   /// outputs.
   schema::PortRows of = schema::PortRows::None;
 

@@ -1,10 +1,10 @@
 //===- SemanticVerifier.h - Does the artifact make sense? -------*- C++ -*-===//
 //
 // The FlatBuffers verifier proves that tables and vectors lie inside the
-// buffer. The semantic verifier proves the rest: every index, offset, size and
-// enum is in range, every program stays inside its memory for every n of its
-// range, and there is a program for every point of the envelope. It runs once;
-// later code does not check again.
+// buffer. The semantic verifier proves the rest. Every index, offset, size
+// and enum is in range. Every program stays inside its memory for every n of
+// its range. There is a program for every point of the envelope. The verifier
+// runs once; later code does not check again.
 //
 //===----------------------------------------------------------------------===//
 
