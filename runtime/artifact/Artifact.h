@@ -1,4 +1,4 @@
-//===- Artifact.h - What a file holds ---------------------------*- C++ -*-===//
+//===- Artifact.h - The content of a file -----------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_ARTIFACT_ARTIFACT_H
 #define MTP_RUNTIME_ARTIFACT_ARTIFACT_H

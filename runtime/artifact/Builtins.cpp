@@ -1,4 +1,4 @@
-//===- Builtins.cpp - Kernels that the runtime brings ---------------------===//
+//===- Builtins.cpp - Kernels that the runtime provides -------------------===//
 
 #include "runtime/artifact/Builtins.h"
 #include "runtime/artifact/SemanticVerifier.h"

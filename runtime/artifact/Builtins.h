@@ -1,4 +1,4 @@
-//===- Builtins.h - Kernels that the runtime brings -------------*- C++ -*-===//
+//===- Builtins.h - Kernels that the runtime provides -----------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_ARTIFACT_BUILTINS_H
 #define MTP_RUNTIME_ARTIFACT_BUILTINS_H

@@ -1,4 +1,4 @@
-//===- CpuFeatures.cpp - Can this machine run the images? -----------------===//
+//===- CpuFeatures.cpp - Checks that images can run here ------------------===//
 //
 // Asks cpuid for the processor's features, and xgetbv for the registers that
 // the operating system saves on a context switch. A processor with AVX-512

@@ -1,4 +1,4 @@
-//===- CpuFeatures.h - Can this machine run the images? ---------*- C++ -*-===//
+//===- CpuFeatures.h - Checks that images can run here ----------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_ARTIFACT_CPUFEATURES_H
 #define MTP_RUNTIME_ARTIFACT_CPUFEATURES_H

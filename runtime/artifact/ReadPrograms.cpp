@@ -1,4 +1,4 @@
-//===- ReadPrograms.cpp - Programs as the runtime has them ----------------===//
+//===- ReadPrograms.cpp - Reads programs from tables ----------------------===//
 //
 // Checks here are those that reading relies on: alignment, indices of kernels
 // and places, and counts that bound the work. Everything else is checked later

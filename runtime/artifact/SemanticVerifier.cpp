@@ -1,4 +1,4 @@
-//===- SemanticVerifier.cpp - Does the artifact make sense? ---------------===//
+//===- SemanticVerifier.cpp - Checks an artifact's meaning ----------------===//
 
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/artifact/DTypes.h"

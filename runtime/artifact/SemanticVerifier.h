@@ -1,4 +1,4 @@
-//===- SemanticVerifier.h - Does the artifact make sense? -------*- C++ -*-===//
+//===- SemanticVerifier.h - Checks an artifact's meaning --------*- C++ -*-===//
 //
 // The FlatBuffers verifier proves that tables and vectors lie inside the
 // buffer. The semantic verifier proves the rest. Every index, offset, size

@@ -1,4 +1,4 @@
-//===- StateRule.cpp - What the host does to a state ----------------------===//
+//===- StateRule.cpp - Upkeep of a state by the host ----------------------===//
 
 #include "runtime/artifact/StateRule.h"
 #include "runtime/artifact/DTypes.h"

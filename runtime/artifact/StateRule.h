@@ -1,4 +1,4 @@
-//===- StateRule.h - What the host does to a state --------------*- C++ -*-===//
+//===- StateRule.h - Upkeep of a state by the host --------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_ARTIFACT_STATERULE_H
 #define MTP_RUNTIME_ARTIFACT_STATERULE_H

@@ -1,4 +1,4 @@
-//===- VerifyContracts.cpp - What commands ask of their kernels -----------===//
+//===- VerifyContracts.cpp - Checks of commands and contracts -------------===//
 
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"

@@ -1,4 +1,4 @@
-//===- VerifyEnvelope.cpp - Is everything that was promised there? --------===//
+//===- VerifyEnvelope.cpp - Checks of the envelope ------------------------===//
 
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"

@@ -1,4 +1,4 @@
-//===- VerifyGpu.cpp - Checks of what plans for a GPU have ----------------===//
+//===- VerifyGpu.cpp - Checks of plans for a GPU --------------------------===//
 
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"

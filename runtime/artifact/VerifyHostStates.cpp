@@ -1,4 +1,4 @@
-//===- VerifyHostStates.cpp - Do host and programs mean the same? ---------===//
+//===- VerifyHostStates.cpp - Checks of shared states ---------------------===//
 //
 // The host lays out the states that it shares with programs by the envelope.
 // Kernels have the distances between rows compiled in. With an envelope of

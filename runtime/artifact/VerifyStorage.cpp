@@ -1,4 +1,4 @@
-//===- VerifyStorage.cpp - Checks of segments and what lies in them -------===//
+//===- VerifyStorage.cpp - Checks of segments and contents ----------------===//
 
 #include "runtime/artifact/Builtins.h"
 #include "runtime/artifact/DTypes.h"

@@ -1,4 +1,4 @@
-//===- Cgroup.cpp - Which control groups this process is in ---------------===//
+//===- Cgroup.cpp - Control groups of this process ------------------------===//
 
 #include "runtime/core/Cgroup.h"
 

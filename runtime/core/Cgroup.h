@@ -1,4 +1,4 @@
-//===- Cgroup.h - Which control groups this process is in -------*- C++ -*-===//
+//===- Cgroup.h - Control groups of this process ----------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_CORE_CGROUP_H
 #define MTP_RUNTIME_CORE_CGROUP_H

@@ -1,4 +1,4 @@
-//===- MemoryAccount.cpp - What this process will use ---------------------===//
+//===- MemoryAccount.cpp - Memory that this process reserves --------------===//
 
 #include "runtime/core/MemoryAccount.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- MemoryAccount.h - What this process will use -------------*- C++ -*-===//
+//===- MemoryAccount.h - Memory that this process reserves ------*- C++ -*-===//
 //
 // A size that fits into an empty machine may not fit together with the memory
 // that this process has already taken. Memory that was allocated but not yet

@@ -1,4 +1,4 @@
-//===- MemoryLimit.cpp - How much memory there can be ---------------------===//
+//===- MemoryLimit.cpp - The memory limit of a process --------------------===//
 
 #include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"

@@ -1,4 +1,4 @@
-//===- MemoryLimit.h - How much memory there can be -------------*- C++ -*-===//
+//===- MemoryLimit.h - The memory limit of a process ------------*- C++ -*-===//
 //
 // Linux grants more memory than the machine has, and kills the process that
 // then uses it. A size from a caller or a file is therefore compared with all

@@ -1,4 +1,4 @@
-//===- PathKind.cpp - What lies at a path ---------------------------------===//
+//===- PathKind.cpp - The kind of a path ----------------------------------===//
 
 #include "runtime/core/PathKind.h"
 

@@ -1,4 +1,4 @@
-//===- PathKind.h - What lies at a path -------------------------*- C++ -*-===//
+//===- PathKind.h - The kind of a path --------------------------*- C++ -*-===//
 //
 // The one place that tells models, artifacts and files of other formats apart.
 // Each tool uses its error messages, which say what was found and the next

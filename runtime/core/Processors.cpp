@@ -1,4 +1,4 @@
-//===- Processors.cpp - How many processors there are for us --------------===//
+//===- Processors.cpp - Usable processors ---------------------------------===//
 
 #include "runtime/core/Processors.h"
 

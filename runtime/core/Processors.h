@@ -1,4 +1,4 @@
-//===- Processors.h - How many processors there are for us ------*- C++ -*-===//
+//===- Processors.h - Usable processors -------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_CORE_PROCESSORS_H
 #define MTP_RUNTIME_CORE_PROCESSORS_H

@@ -1,4 +1,4 @@
-//===- PythonJson.cpp - What Python writes beyond JSON --------------------===//
+//===- PythonJson.cpp - Python's extensions of JSON -----------------------===//
 
 #include "runtime/core/PythonJson.h"
 

@@ -1,4 +1,4 @@
-//===- PythonJson.h - What Python writes beyond JSON ------------*- C++ -*-===//
+//===- PythonJson.h - Python's extensions of JSON ---------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_CORE_PYTHONJSON_H
 #define MTP_RUNTIME_CORE_PYTHONJSON_H

@@ -1,4 +1,4 @@
-//===- Result.h - A value, or why there is none -----------------*- C++ -*-===//
+//===- Result.h - A value or a failure --------------------------*- C++ -*-===//
 //
 // The declarations are public, so they are in the public headers.
 //

@@ -1,4 +1,4 @@
-//===- Status.h - What went wrong, or nothing -------------------*- C++ -*-===//
+//===- Status.h - Success or a failure --------------------------*- C++ -*-===//
 //
 // The declarations are public, so they are in the public headers.
 //

@@ -1,4 +1,4 @@
-//===- CommandTimes.h - When each worker ran each command -------*- C++ -*-===//
+//===- CommandTimes.h - Times of commands by worker -------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_COMMANDTIMES_H
 #define MTP_RUNTIME_DEVICE_COMMANDTIMES_H

@@ -1,4 +1,4 @@
-//===- Device.h - What runs programs ----------------------------*- C++ -*-===//
+//===- Device.h - The interface of devices ----------------------*- C++ -*-===//
 //
 // The interface between the host logic of a session (pages, slots, requests)
 // and a machine that runs programs. A device knows programs and memories, but

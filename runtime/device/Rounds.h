@@ -1,4 +1,4 @@
-//===- Rounds.h - Rounds that repeat, and rounds that stop ------*- C++ -*-===//
+//===- Rounds.h - Repeated and stopped rounds -------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_ROUNDS_H
 #define MTP_RUNTIME_DEVICE_ROUNDS_H

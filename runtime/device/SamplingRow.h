@@ -1,4 +1,4 @@
-//===- SamplingRow.h - How a slot samples -----------------------*- C++ -*-===//
+//===- SamplingRow.h - Sampling parameters of a slot ------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_SAMPLINGROW_H
 #define MTP_RUNTIME_DEVICE_SAMPLINGROW_H

@@ -1,4 +1,4 @@
-//===- ChatLimits.h - How large chat templates may be -----------*- C++ -*-===//
+//===- ChatLimits.h - Limits of chat templates ------------------*- C++ -*-===//
 //
 // The compiler leaves out a chat beyond these limits, and the loader refuses
 // it.

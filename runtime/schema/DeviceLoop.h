@@ -1,4 +1,4 @@
-//===- DeviceLoop.h - What a GPU runs around rounds -------------*- C++ -*-===//
+//===- DeviceLoop.h - A GPU's kernels around rounds -------------*- C++ -*-===//
 //
 // Two kernels that belong to no program, in an image of their own
 // (`device_loop` of a plan). One begins every launch and delivers what the host

@@ -1,4 +1,4 @@
-//===- HostStates.h - States that the host alone writes ---------*- C++ -*-===//
+//===- HostStates.h - States that only the host writes ----------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_SCHEMA_HOSTSTATES_H
 #define MTP_RUNTIME_SCHEMA_HOSTSTATES_H

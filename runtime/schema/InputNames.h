@@ -1,4 +1,4 @@
-//===- InputNames.h - What the names of inputs say --------------*- C++ -*-===//
+//===- InputNames.h - Meaning of input names --------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_SCHEMA_INPUTNAMES_H
 #define MTP_RUNTIME_SCHEMA_INPUTNAMES_H

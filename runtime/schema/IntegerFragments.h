@@ -1,4 +1,4 @@
-//===- IntegerFragments.h - Integers in the order of tensor cores -*- C++ -*-=//
+//===- IntegerFragments.h - Integers for tensor cores -----------*- C++ -*-===//
 //
 // The counterpart of FragmentOrder.h for integers. Within each group of a
 // QuantizedPanel the words are permuted, so the size of a panel does not

@@ -1,4 +1,4 @@
-//===- KvPage.h - Pages of a KV cache: how many, how far apart --*- C++ -*-===//
+//===- KvPage.h - Number and distance of KV pages ---------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_SCHEMA_KVPAGE_H
 #define MTP_RUNTIME_SCHEMA_KVPAGE_H

@@ -1,4 +1,4 @@
-//===- Limits.h - How large what is compiled may be -------------*- C++ -*-===//
+//===- Limits.h - Limits of compiled models ---------------------*- C++ -*-===//
 //
 // Limits of compiled models. The compiler refuses a model beyond them, and the
 // loader refuses a file beyond them. Sums and products of such numbers fit into

@@ -1,4 +1,4 @@
-//===- LoopWords.h - What a launch of several rounds goes by ----*- C++ -*-===//
+//===- LoopWords.h - States of a launch of rounds ---------------*- C++ -*-===//
 //
 // States for several rounds per launch without the host between them. The host
 // writes `loop` and `stop_tokens`, and reads `ring` while the device continues.

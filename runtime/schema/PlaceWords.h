@@ -1,4 +1,4 @@
-//===- PlaceWords.h - Where drafters have their entries ---------*- C++ -*-===//
+//===- PlaceWords.h - Places of drafters' entries ---------------*- C++ -*-===//
 //
 // Words of the state `drafter_places` for each k of a slot. FORMAT.md explains
 // them.

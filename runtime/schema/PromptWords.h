@@ -1,4 +1,4 @@
-//===- PromptWords.h - How the host describes a chunk -----------*- C++ -*-===//
+//===- PromptWords.h - The host's description of a chunk --------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_SCHEMA_PROMPTWORDS_H
 #define MTP_RUNTIME_SCHEMA_PROMPTWORDS_H

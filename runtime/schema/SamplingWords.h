@@ -1,4 +1,4 @@
-//===- SamplingWords.h - What programs know of sampling ---------*- C++ -*-===//
+//===- SamplingWords.h - Layout of sampling parameters ----------*- C++ -*-===//
 //
 // Words of the state "sampling", and of the data that `mtp.sample_scan` passes
 // to `mtp.sample_join`. FORMAT.md describes all of them.

@@ -1,4 +1,4 @@
-//===- WeightFormat.h - What the elements of a weight are -------*- C++ -*-===//
+//===- WeightFormat.h - Formats of weight elements --------------*- C++ -*-===//
 //
 // One value describes a weight's elements and their sizes, for quantisation,
 // packing, buffer planning, multiplication and file checks. A new format needs

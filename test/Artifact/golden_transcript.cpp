@@ -1,4 +1,4 @@
-//===- golden_transcript.cpp - All that an artifact does ------------------===//
+//===- golden_transcript.cpp - Everything that an artifact does -----------===//
 //
 // golden_transcript ARTIFACT: prints what sequences give at every k, with one
 // and two slots, greedy and sampled, with prefix reuse and with too few pages,

@@ -1,4 +1,4 @@
-//===- growth_test.cpp - How time grows, and how that is drawn ------------===//
+//===- growth_test.cpp - Scaling of time, and its chart -------------------===//
 
 #include "tools/mtp-bench/Chart.h"
 #include "tools/mtp-bench/Growth.h"

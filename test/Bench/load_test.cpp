@@ -1,4 +1,4 @@
-//===- load_test.cpp - Which requests, when, and what they gave -----------===//
+//===- load_test.cpp - Requests, their times and results ------------------===//
 
 #include "tools/mtp-bench/serve/LoadPlan.h"
 #include "tools/mtp-bench/serve/LoadReport.h"

@@ -1,4 +1,4 @@
-//===- report_test.cpp - Sums of commands, and what is drawn --------------===//
+//===- report_test.cpp - Sums of commands, and charts ---------------------===//
 
 #include "tools/mtp-bench/Reports.h"
 #include "tools/mtp-bench/Svg.h"

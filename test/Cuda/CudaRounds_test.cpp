@@ -1,4 +1,4 @@
-//===- CudaRounds_test.cpp - Rounds that follow each other on a GPU -------===//
+//===- CudaRounds_test.cpp - Several rounds per launch on a GPU -----------===//
 
 #include "DeviceFixture.h"
 #include "runtime/device/cuda/Inbox.h"

@@ -1,4 +1,4 @@
-//===- BenchSupport.h - What programs that measure share --------*- C++ -*-===//
+//===- BenchSupport.h - Helpers of benchmark programs -----------*- C++ -*-===//
 
 #ifndef MTP_TEST_RUNTIME_BENCHSUPPORT_H
 #define MTP_TEST_RUNTIME_BENCHSUPPORT_H

@@ -1,4 +1,4 @@
-/*===- FakeLanguage.h - A language that needs no model ------------*- C -*-===//
+/*===- FakeLanguage.h - A language without a model ----------------*- C -*-===//
 |*
 |* The next token is a hash: mostly of the last two tokens, which a drafter can
 |* know, and now and then of the whole history, which only the target sees. The

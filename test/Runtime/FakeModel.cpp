@@ -1,4 +1,4 @@
-//===- FakeModel.cpp - An artifact that speaks the fake language ----------===//
+//===- FakeModel.cpp - An artifact of the fake language -------------------===//
 
 #include "FakeModel.h"
 #include "FakeLanguage.h"

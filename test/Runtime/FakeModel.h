@@ -1,4 +1,4 @@
-//===- FakeModel.h - An artifact that speaks the fake language --*- C++ -*-===//
+//===- FakeModel.h - An artifact of the fake language -----------*- C++ -*-===//
 
 #ifndef MTP_TEST_RUNTIME_FAKEMODEL_H
 #define MTP_TEST_RUNTIME_FAKEMODEL_H

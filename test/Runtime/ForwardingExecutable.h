@@ -1,4 +1,4 @@
-//===- ForwardingExecutable.h - Hands calls on ------------------*- C++ -*-===//
+//===- ForwardingExecutable.h - Forwards calls ------------------*- C++ -*-===//
 
 #ifndef MTP_TEST_RUNTIME_FORWARDINGEXECUTABLE_H
 #define MTP_TEST_RUNTIME_FORWARDINGEXECUTABLE_H

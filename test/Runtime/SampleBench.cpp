@@ -1,4 +1,4 @@
-//===- SampleBench.cpp - What it takes to sample a row --------------------===//
+//===- SampleBench.cpp - Time to sample a row -----------------------------===//
 //
 // Prints, for one thread and by that thread's CPU time, the milliseconds of the
 // fastest of many picks from one row of logits, in every instruction set that

@@ -1,4 +1,4 @@
-//===- ScheduleBench.cpp - What prompts wait for, and who waits for them --===//
+//===- ScheduleBench.cpp - Waiting times of prompts -----------------------===//
 //
 // Prints, for one thread and by the process's CPU time, or with --threads=N for
 // more and by the wall's clock, in milliseconds:

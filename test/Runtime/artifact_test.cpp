@@ -1,4 +1,4 @@
-//===- artifact_test.cpp - Artifacts that make no sense -------------------===//
+//===- artifact_test.cpp - Invalid artifacts ------------------------------===//
 
 #include "FakeModel.h"
 #include "runtime/artifact/ArtifactFile.h"

@@ -1,4 +1,4 @@
-//===- chat_test.cpp - Conversations to prompts ---------------------------===//
+//===- chat_test.cpp - Prompts from conversations -------------------------===//
 
 #include "runtime/text/chat/ChatTemplate.h"
 #include "runtime/text/chat/ReasoningSplitter.h"

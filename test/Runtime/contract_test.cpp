@@ -1,4 +1,4 @@
-//===- contract_test.cpp - Commands that ask for too much -----------------===//
+//===- contract_test.cpp - Commands that break contracts ------------------===//
 //
 // A compiled artifact with one thing wrong, each refused by the contract of a
 // kernel or by what stands around it.

@@ -1,4 +1,4 @@
-//===- drafts_test.cpp - Requests of several k in one session -------------===//
+//===- drafts_test.cpp - Requests of different k in one session -----------===//
 //
 // Where a slot may draft less than its round, requests of any k share rounds,
 // and none can tell. Where it may not, each has rounds of its own k.

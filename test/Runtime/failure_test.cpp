@@ -1,4 +1,4 @@
-//===- failure_test.cpp - What is left of a session whose device is lost --===//
+//===- failure_test.cpp - Sessions whose device is lost -------------------===//
 
 #include "FakeModel.h"
 #include "LosingExecutable.h"

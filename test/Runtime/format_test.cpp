@@ -1,4 +1,4 @@
-//===- format_test.cpp - What the elements of a weight are ----------------===//
+//===- format_test.cpp - Formats of weight elements -----------------------===//
 
 #include "runtime/schema/BlobFormat.h"
 

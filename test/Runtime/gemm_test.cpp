@@ -1,4 +1,4 @@
-//===- gemm_test.cpp - Products of a library, as files have them ----------===//
+//===- gemm_test.cpp - Products of a library in files ---------------------===//
 
 #include "FakeModel.h"
 #include "runtime/artifact/SemanticVerifier.h"

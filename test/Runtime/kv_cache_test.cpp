@@ -1,4 +1,4 @@
-//===- kv_cache_test.cpp - The page bookkeeping by itself -----------------===//
+//===- kv_cache_test.cpp - Unit tests of the page manager -----------------===//
 
 #include "runtime/exec/KvCacheManager.h"
 

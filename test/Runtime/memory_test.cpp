@@ -1,4 +1,4 @@
-//===- memory_test.cpp - How much memory there is said to be --------------===//
+//===- memory_test.cpp - The memory of the machine ------------------------===//
 
 #include "FakeModel.h"
 #include "runtime/artifact/MappedFile.h"

@@ -1,4 +1,4 @@
-//===- mutants_test.cpp - Artifacts that are a little wrong ---------------===//
+//===- mutants_test.cpp - Artifacts with one wrong field ------------------===//
 //
 // One field of a compiled artifact is changed at a time, any field of any
 // table, hashes and seal are made right, and what still loads is run: prompts,

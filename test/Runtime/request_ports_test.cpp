@@ -1,4 +1,4 @@
-//===- request_ports_test.cpp - What requests bring and ask for -----------===//
+//===- request_ports_test.cpp - Inputs and outputs of requests ------------===//
 
 #include "FakeModel.h"
 #include "ForwardingExecutable.h"

@@ -1,4 +1,4 @@
-//===- result_test.cpp - Results that are read before they are asked ------===//
+//===- result_test.cpp - Unchecked reads of results -----------------------===//
 //
 // One request ended mtp-serve, since a result was read that held an error
 // (bugreports/q: transformers#35244, mlx-vlm#1917 have such ids).

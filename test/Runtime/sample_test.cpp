@@ -1,4 +1,4 @@
-//===- sample_test.cpp - Random numbers and what is picked with them ------===//
+//===- sample_test.cpp - Random numbers and picks -------------------------===//
 
 #include "runtime/device/cpu/Builtins.h"
 #include "runtime/device/cpu/Philox.h"

@@ -1,4 +1,4 @@
-//===- schedule_test.cpp - Whose prompt is computed when ------------------===//
+//===- schedule_test.cpp - Order of prompts -------------------------------===//
 //
 // By counts of rows, and by a clock that goes by them: nothing here is timed.
 //

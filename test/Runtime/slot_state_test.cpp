@@ -1,4 +1,4 @@
-//===- slot_state_test.cpp - What a slot begins with, and keeps -----------===//
+//===- slot_state_test.cpp - States of a slot -----------------------------===//
 //
 // The fake model of prompts that come as rows has a state of each kind and
 // fails a sequence in which one of them is not what running all of its tokens

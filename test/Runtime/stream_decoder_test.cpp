@@ -1,4 +1,4 @@
-//===- stream_decoder_test.cpp - Text from ids as they come ---------------===//
+//===- stream_decoder_test.cpp - Text from a stream of ids ----------------===//
 
 #include "runtime/text/StreamDecoder.h"
 #include "runtime/text/Utf8.h"

@@ -1,4 +1,4 @@
-//===- tokenizer_oracle_test.cpp - Ids by another implementation ----------===//
+//===- tokenizer_oracle_test.cpp - Ids against another implementation -----===//
 //
 // Every string of test/oracle/tokenizers/expected.jsonl.gz, whose ids are
 // Hugging Face's, see test/oracle/tokenizer_expected.py.

@@ -1,4 +1,4 @@
-//===- tokenizer_steps_test.cpp - Single steps by another implementation --===//
+//===- tokenizer_steps_test.cpp - Steps against another implementation ----===//
 //
 // Every line of test/oracle/tokenizers/steps.jsonl.gz, made with Hugging Face's
 // library by test/oracle/tokenizer_steps.py, which describes the lines.

@@ -1,4 +1,4 @@
-//===- turns_test.cpp - Who comes first, and what ends late ---------------===//
+//===- turns_test.cpp - Priorities and minimum lengths --------------------===//
 
 #include "FakeModel.h"
 #include "runtime/exec/FairShare.h"

@@ -1,4 +1,4 @@
-//===- worker_pool_test.cpp - Threads that wait, sleep and stand in -------===//
+//===- worker_pool_test.cpp - Waiting, sleep and takeover -----------------===//
 
 #include "runtime/core/Processors.h"
 #include "runtime/device/cpu/QuietTime.h"

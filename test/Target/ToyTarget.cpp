@@ -1,4 +1,4 @@
-//===- ToyTarget.cpp - A machine that only tests compile for --------------===//
+//===- ToyTarget.cpp - A target for tests only ----------------------------===//
 
 #include "ToyTarget.h"
 

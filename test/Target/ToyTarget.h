@@ -1,4 +1,4 @@
-//===- ToyTarget.h - A machine that only tests compile for ------*- C++ -*-===//
+//===- ToyTarget.h - A target for tests only --------------------*- C++ -*-===//
 
 #ifndef TEST_TARGET_TOYTARGET_H
 #define TEST_TARGET_TOYTARGET_H

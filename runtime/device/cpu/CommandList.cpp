@@ -1,4 +1,4 @@
-//===- CommandList.cpp - A program with addresses in it -------------------===//
+//===- CommandList.cpp - A program with resolved addresses ----------------===//
 
 #include "runtime/device/cpu/CommandList.h"
 #include "runtime/schema/Limits.h"

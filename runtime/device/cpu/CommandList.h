@@ -1,4 +1,4 @@
-//===- CommandList.h - A program with addresses in it -----------*- C++ -*-===//
+//===- CommandList.h - A program with resolved addresses --------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CPU_COMMANDLIST_H
 #define MTP_RUNTIME_DEVICE_CPU_COMMANDLIST_H

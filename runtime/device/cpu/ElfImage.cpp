@@ -1,4 +1,4 @@
-//===- ElfImage.cpp - What a kernel image may ask of the linker -----------===//
+//===- ElfImage.cpp - Checks of kernel images -----------------------------===//
 
 #include "runtime/device/cpu/ElfImage.h"
 #include "runtime/core/Result.h"

@@ -1,4 +1,4 @@
-//===- ElfImage.h - What a kernel image may ask of the linker ---*- C++ -*-===//
+//===- ElfImage.h - Checks of kernel images ---------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CPU_ELFIMAGE_H
 #define MTP_RUNTIME_DEVICE_CPU_ELFIMAGE_H

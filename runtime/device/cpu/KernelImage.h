@@ -1,4 +1,4 @@
-//===- KernelImage.h - Native code out of an artifact -----------*- C++ -*-===//
+//===- KernelImage.h - Native code from an artifact -------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CPU_KERNELIMAGE_H
 #define MTP_RUNTIME_DEVICE_CPU_KERNELIMAGE_H

@@ -1,4 +1,4 @@
-//===- QuietTime.cpp - When to go on without a thread ---------------------===//
+//===- QuietTime.cpp - When to run without a thread -----------------------===//
 
 #include "runtime/device/cpu/QuietTime.h"
 

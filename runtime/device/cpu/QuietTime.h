@@ -1,4 +1,4 @@
-//===- QuietTime.h - When to go on without a thread -------------*- C++ -*-===//
+//===- QuietTime.h - When to run without a thread ---------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CPU_QUIETTIME_H
 #define MTP_RUNTIME_DEVICE_CPU_QUIETTIME_H

@@ -1,4 +1,4 @@
-//===- WorkerPool.h - Threads that work in step -----------------*- C++ -*-===//
+//===- WorkerPool.h - Threads that work in lockstep -------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CPU_WORKERPOOL_H
 #define MTP_RUNTIME_DEVICE_CPU_WORKERPOOL_H

@@ -1,4 +1,4 @@
-//===- chat.h - Conversations to prompts ------------------------*- C++ -*-===//
+//===- chat.h - Prompts from conversations ----------------------*- C++ -*-===//
 //
 // A chat template turns a conversation into a prompt. It is a program in
 // transformers' dialect of Jinja (Tokenizer.apply_chat_template). Models ship

@@ -1,4 +1,4 @@
-//===- result.h - A value, or why there is none -----------------*- C++ -*-===//
+//===- result.h - A value or a failure --------------------------*- C++ -*-===//
 //
 // Ownership: a result owns its value. A reference or pointer to the value is
 // valid while the result lives and holds the value.

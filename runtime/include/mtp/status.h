@@ -1,4 +1,4 @@
-//===- status.h - What went wrong, or nothing -------------------*- C++ -*-===//
+//===- status.h - Success or a failure --------------------------*- C++ -*-===//
 //
 // The runtime is built without exceptions: an operation that can fail returns a
 // Status, or a Result<T> (mtp/result.h) if it also yields a value. A failing

@@ -1,4 +1,4 @@
-//===- stream_decoder.h - Text from ids as they come ------------*- C++ -*-===//
+//===- stream_decoder.h - Text from a stream of ids -------------*- C++ -*-===//
 //
 // Ownership: returned texts belong to the caller.
 //
