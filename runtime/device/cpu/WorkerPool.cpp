@@ -23,8 +23,8 @@ using namespace mtp;
 /// (2.5 microseconds: a running thread has begun by then).
 static constexpr uint32_t kGraceSpins = 64;
 /// Number of looks within a job before a check that the other threads run (40
-/// microseconds: about the cost of a sleep and a wake). Between jobs, the number
-/// of looks before a sleep (half a millisecond).
+/// microseconds: about the cost of a sleep and a wake). Between jobs, the
+/// number of looks before a sleep (half a millisecond).
 static constexpr uint32_t kSpins = 1024;
 static constexpr uint32_t kIdleSpins = 16384;
 /// Minimum time between wakes within a job. A thread that fell asleep within a
