@@ -146,7 +146,7 @@ TEST(StreamDecoder, stripsTheSpaceOfAFirstWordOnly) {
   EXPECT_EQ(*decoder.append(264), "ab");
   EXPECT_EQ(*decoder.append(264), " ab");
   EXPECT_EQ(decoder.finish(), "");
-  // What has no text does not begin one.
+  // An id without text does not begin the text.
   EXPECT_EQ(*decoder.append(INT32_MAX), "");
   EXPECT_EQ(*decoder.append(264), "ab");
 
