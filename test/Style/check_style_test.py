@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Breaks each rule of check_style.py once, in a tree of its own, and keeps each
-once where it is close to broken."""
+rule once in a case close to a violation."""
 
 import pathlib
 import subprocess
@@ -177,7 +177,11 @@ class CheckStyle(unittest.TestCase):
         self.kept("runtime/core/C.cpp", '// We throw nothing.\nint a = g("exit(1)");\n')
 
     def dialect(self, case):
+<<<<<<< HEAD
         """Writes a dialect of one constraint and a test, and checks them."""
+=======
+        """Makes a dialect with one constraint, its table, and a test."""
+>>>>>>> a998b9dc ([tests] Describe small test folders in plain English)
         self.td = self.root / "dialects/A/IR/AOps.td"
         self.td.parent.mkdir(parents=True)
         self.td.write_text(LABELLED_TD)
