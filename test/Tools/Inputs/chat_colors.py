@@ -1,5 +1,5 @@
-"""chat_colors.py PLAIN COLORED DRAFTS: the colored answer is the plain one with so many drafts of
-several letters in green."""
+"""chat_colors.py PLAIN COLORED DRAFTS: checks that the colored answer is the plain one with DRAFTS
+drafts of several letters in green."""
 import re, sys
 
 plain, colored = (open(path, encoding="utf-8").read() for path in sys.argv[1:3])

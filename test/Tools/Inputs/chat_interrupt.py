@@ -1,4 +1,4 @@
-"""chat_interrupt.py mtp-run ...: Ctrl-C ends an answer of a chat and not the chat, SIGTERM both."""
+"""chat_interrupt.py mtp-run ...: checks that Ctrl-C ends an answer and SIGTERM the chat."""
 import os, signal, subprocess, sys
 
 
@@ -30,7 +30,7 @@ for _ in range(20):
     chat.send_signal(signal.SIGINT)
     if b", interrupted]" in read_until(chat.stderr, b"]\n"):
         break
-    # The signal came behind the answer.
+    # The signal came after the answer.
     read_until(chat.stderr, b"ends the chat)\n")
     say(chat, "/clear")
     read_until(chat.stdout, b"forgot all questions\n")

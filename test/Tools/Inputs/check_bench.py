@@ -1,4 +1,4 @@
-"""check_bench.py REPORT ARTIFACT: mtp-bench saw the acceptance that mtp-run sees."""
+"""check_bench.py REPORT ARTIFACT: checks that mtp-bench and mtp-run report equal acceptance."""
 
 import json
 import subprocess

@@ -1,10 +1,10 @@
 """end_early.py COMMAND...: ends a command that prints JSON at its end, by SIGINT and by
-SIGTERM, and checks that it prints what there is and ends by the signal."""
+SIGTERM, and checks that it prints its results so far and ends by the signal."""
 import json, signal, subprocess, sys, time
 
 
 def attempt(number, delay):
-    """Whether the command was ended in its midst; before that there is nothing to print."""
+    """Returns whether the command was interrupted; before it has results it prints nothing."""
     with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True) as process:
         time.sleep(delay)
         process.send_signal(number)
@@ -22,7 +22,7 @@ def attempt(number, delay):
     return len(sequence["output_ids"]) > 0
 
 
-# Where this script runs in a background it would be ignored.
+# A script in the background would ignore the signal.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 for number in (signal.SIGINT, signal.SIGTERM):
     if not any(attempt(number, 0.05 * 1.5**turn) for turn in range(12)):

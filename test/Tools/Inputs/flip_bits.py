@@ -1,4 +1,4 @@
-"""flip_bits.py GOOD TOOL COPY: TOOL refuses a copy of GOOD with one bit changed."""
+"""flip_bits.py GOOD TOOL COPY: checks that TOOL refuses a copy of GOOD with one bit changed."""
 import random, subprocess, sys
 
 good, tool, copy = sys.argv[1:]

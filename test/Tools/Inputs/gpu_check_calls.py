@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Parts of a run of tools/gpu-check by calls, if each takes all its seconds: what begins in
-the first, second, .. call. The first line says how long a call and a part may take.
+"""Prints which parts of tools/gpu-check begin in the first, second, .. call if each part takes
+its whole time. The first line has the time limits of a call and a part.
 
   gpu_check_calls.py GPU_CHECK_FOLDER
 """

@@ -9,7 +9,7 @@ def map_of(expression):
 
 
 def diamond(functions, calls):
-    """Functions each of which applies the next one often; the last has no embedding."""
+    """Returns functions that each apply the next one many times; the last has no embedding."""
     head = open(os.path.join(sys.argv[1], "round.mlir")).read()
     text = ""
     for f in range(functions):

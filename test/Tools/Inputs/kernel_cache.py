@@ -1,6 +1,6 @@
-"""Compiles a model with the kernel cache in many states: kernel_cache.py MTPC MODEL DIR.
+"""Compiles a model with many states of the kernel cache: kernel_cache.py MTPC MODEL DIR.
 
-Every artifact has the bytes of one that was compiled without a cache.
+Checks that every artifact equals the one that was compiled without a cache.
 """
 
 import os
@@ -85,7 +85,7 @@ if os.geteuid() == 0:
     compile_model("folder-of-another", expect_warning="to belong to user 0, got user 1")
     os.chown(cache, 0, 0)
 compile_model("read-only", folder="/proc/mtpc", expect_warning="cannot create '/proc/mtpc'")
-# A home that cannot be written to, and none.
+# A home folder that cannot be written, and no home folder.
 compile_model("home", folder=None, expect_warning="cannot create",
               env={"HOME": "/proc/home", "XDG_CACHE_HOME": "", "MTPC_KERNEL_CACHE": ""})
 compile_model("no-home", folder=None,

@@ -1,5 +1,5 @@
-"""kill_while_writing.py OUTPUT COMMAND...: kills COMMAND while a file of its is
-half written, and checks that OUTPUT and its folder are as they were."""
+"""kill_while_writing.py OUTPUT COMMAND...: kills COMMAND while one of its files is half
+written, and checks that OUTPUT and its folder have not changed."""
 import os, subprocess, sys, time
 
 output, command = sys.argv[1], sys.argv[2:]
@@ -8,7 +8,7 @@ OLD = b"the artifact of yesterday"
 
 
 def is_writing(pid):
-    """The process has put bytes into a file of the folder that it made."""
+    """Returns whether the process has written to a file that it made in the folder."""
     for fd in os.listdir(f"/proc/{pid}/fd"):
         path = f"/proc/{pid}/fd/{fd}"
         target = os.readlink(path)
@@ -40,7 +40,7 @@ def has_unnamed_files():
         return False
 
 
-# Elsewhere the half file has a name of its own, which a kill leaves behind.
+# On other systems the half-written file has a name of its own, which remains after a kill.
 ALLOWED = "\0" if has_unnamed_files() else os.path.basename(output) + ".tmp"
 killed = 0
 for _ in range(20):

@@ -1,5 +1,5 @@
-"""leaves_nothing.py FOLDER COMMAND...: ends a command that would write to FOLDER, which is
-empty, and checks that it still is."""
+"""leaves_nothing.py FOLDER COMMAND...: ends a command that would write to the empty FOLDER, and
+checks that it is still empty."""
 import os, subprocess, sys, time
 
 with subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL) as process:

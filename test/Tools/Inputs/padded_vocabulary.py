@@ -1,14 +1,14 @@
-"""Ids that a model has and its tokenizer has not.
+"""Tests ids that a model has and its tokenizer lacks.
 
-  padded_vocabulary.py shorten FOLDER      takes tokens out of a tokenizer.json: the last ones,
-                                           as padding has it, and one in the middle
-  padded_vocabulary.py check ARTIFACT      none of them is generated or drafted, at any k
-  padded_vocabulary.py few ARTIFACT FLAG.. the same in a few runs, with flags of mtp-run
-  padded_vocabulary.py without ARTIFACT    some are, of an artifact without a tokenizer
+  padded_vocabulary.py shorten FOLDER      removes tokens from a tokenizer.json: the last ones,
+                                           like padding, and one in the middle
+  padded_vocabulary.py check ARTIFACT      checks that none is generated or drafted, at any k
+  padded_vocabulary.py few ARTIFACT FLAG.. as check, in a few runs, with flags of mtp-run
+  padded_vocabulary.py without ARTIFACT    checks that an artifact without a tokenizer has some
 """
 import json, pathlib, subprocess, sys
 
-# Of a vocabulary of 112.
+# Ids of a vocabulary of 112.
 MISSING = {40, *range(97, 112)}
 DRAFTS = 3
 
@@ -23,7 +23,7 @@ def shorten(folder):
 
 
 def generate(artifact, k, temperature, seed, flags=()):
-    """The ids that were generated, and those that were drafted."""
+    """Returns the generated ids, and the drafted ids."""
     seen = ["--draft-rounds"] if k else []
     done = subprocess.run(
         ["mtp-run", artifact, "--ids=1,2,3", "--ids=50,9", "-n", "40", "--ignore-eos", "--json",

@@ -1,4 +1,4 @@
-"""write_safetensors.py FILE KEY=DTYPE[ROWSxCOLS]...: tensors of zeros."""
+"""write_safetensors.py FILE KEY=DTYPE[ROWSxCOLS]...: writes tensors of zeros."""
 import json, math, re, sys
 
 SIZES = {"F32": 4, "BF16": 2, "I32": 4}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""In the place of a kit's mtp-run, which is `real` beside it. WRONG says what is wrong with
-it: `token`, a GPU takes another first token; `rounds`, a launch has one; `slow`, it takes a
-minute."""
+"""Replaces a kit's mtp-run, which is next to it as `real`. WRONG names its error:
+`token`, a GPU takes another first token; `rounds`, a launch has one round; `slow`, it
+takes a minute."""
 
 import os
 import sys

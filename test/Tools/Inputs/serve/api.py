@@ -1,4 +1,4 @@
-"""api.py ARTIFACT: what mtp-serve answers, path by path and field by field."""
+"""api.py ARTIFACT: checks the replies of mtp-serve, path by path and field by field."""
 import sys
 
 from serving import Server, alone, check, texts
@@ -53,7 +53,7 @@ def check_streams(server):
 
 
 def check_several(server):
-    """Prompts and answers in order, with seeds in order."""
+    """Checks that prompts and answers are in order, and seeds ascend."""
     body = {"max_tokens": 12, "temperature": 1, "seed": 40, "n": 2}
     texts_of = [c["text"] for c in server.complete(prompt=[PROMPT, "and"], **body)["choices"]]
     expected = [alone(ARTIFACT, prompt, max_tokens=12, temperature=1, seed=40 + i)["text"]
@@ -64,14 +64,14 @@ def check_several(server):
     answers = server.complete(prompt=ids, max_tokens=6, temperature=0)["choices"]
     check([c["text"] for c in answers],
           [alone(ARTIFACT, p, max_tokens=6, temperature=0)["text"] for p in ids], "lists of ids")
-    # Without a seed no two answers are one.
+    # Without a seed no two answers are equal.
     first, second = (server.complete(**dict(BODY, temperature=1))["choices"][0]["text"]
                      for _ in range(2))
     check(first != second, True, "two seeds")
 
 
 def check_stops(server):
-    """Each part of a text ends it, wherever tokens and characters begin."""
+    """Checks that each part of a text can be a stop string, at any token or character."""
     whole = alone(ARTIFACT, **BODY)["text"]
     for begin in range(1, len(whole) - 2, 3):
         for size in (1, 2, 5):
@@ -82,14 +82,14 @@ def check_stops(server):
     stop = [whole[9:12], "not in it"]
     cut = whole[:whole.find(stop[0])]
     check(texts(server.stream(**BODY, stop=stop)), ([cut], ["stop"]), "a stream with a stop")
-    # What it may begin with is held back, and comes at the end.
+    # The possible start of a stop string is held back, and comes at the end.
     check(server.complete(**BODY, stop=whole[-2:] + "x")["choices"][0]["text"], whole, "no stop")
     ids = alone(ARTIFACT, **BODY)["output_ids"]
     answer = server.complete(**BODY, stop_token_ids=[ids[7]], return_token_ids=True)
     check(answer["choices"][0]["token_ids"], ids[:ids.index(ids[7])], "a stop token")
 
 
-    # Behind so many tokens alone.
+    # Only after this number of tokens.
     for least in (8, 12, 24):
         tail = [i for i in range(least, len(ids)) if ids[i] == ids[7]]
         answer = server.complete(**BODY, stop_token_ids=[ids[7]], min_tokens=least,
@@ -101,7 +101,7 @@ def check_stops(server):
 
 
 def check_schedule(server):
-    """Fields that change no token."""
+    """Checks fields that change no token."""
     expected = alone(ARTIFACT, **BODY)["text"]
     answers = [server.complete(**BODY, priority=priority, cache_salt=salt, timeout=60)
                for priority in (-1, 5) for salt in ("one salt", "another")]
@@ -164,7 +164,7 @@ TALK = {"messages": [{"role": "s", "content": "be"},
 
 
 def check_chat(server):
-    # The user's special token is text, which no prompt of one text can say.
+    # The user's special token is text, which a plain prompt cannot express.
     simple = dict(TALK, messages=[{"role": "u", "content": "the one"}])
     expected = alone(ARTIFACT, "<|endoftext|>u: the one\na:", special=True, max_tokens=20,
                      temperature=0)
@@ -199,7 +199,7 @@ def check_chat(server):
 
 
 def check_reasoning(server):
-    """A prompt that begins to think."""
+    """A prompt that begins with reasoning."""
     text = alone(ARTIFACT, "the one<think>", special=True, max_tokens=20, temperature=0)["text"]
     body = dict(TALK, messages=[{"role": "u", "content": "the one"}])
     message = server.complete(CHAT, **body)["choices"][0]["message"]

@@ -1,4 +1,4 @@
-"""bench.py ARTIFACT: what mtp-bench says of a server against what the server counts."""
+"""bench.py ARTIFACT: compares the report of mtp-bench with the server's own counts."""
 import json, socketserver, subprocess, sys, threading
 
 from serving import Server, check
@@ -22,7 +22,7 @@ def check_spreads(report):
 
 
 def check_counts(server):
-    """A closed loop, then an open one; what is asked does not hang on the answers."""
+    """Runs a closed loop, then an open one; requests do not depend on the answers."""
     flags = ["--vocab", "90", "--requests", "30", "--prompt-ids", "2-40", "--least-tokens", "2",
              "--max-tokens", "30"]
     closed = bench(server.port, *flags, "--clients", "4")
@@ -42,7 +42,7 @@ def check_counts(server):
 
 
 def check_fields(server):
-    """Texts, and what a request has beside."""
+    """Checks texts, and other fields of requests."""
     with open("prompts.txt", "w") as file:
         file.write("the one\n\nand a house\n")
     before = server.metric("vllm:spec_decode_num_drafts_total")
@@ -55,7 +55,7 @@ def check_fields(server):
 
 
 class Fake(socketserver.StreamRequestHandler):
-    """Ends the first answers in ways that a server should not."""
+    """A server that ends its first answers in wrong ways."""
     answers = 0
 
     def handle(self):
@@ -73,7 +73,7 @@ class Fake(socketserver.StreamRequestHandler):
 
 
 def check_wrong_servers():
-    """A body without length, and four that are no whole answers."""
+    """Tests a body without a length, and four incomplete answers."""
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Fake) as fake:
         threading.Thread(target=fake.serve_forever).start()
         report = bench(fake.server_address[1], "--requests", "5")
@@ -83,7 +83,7 @@ def check_wrong_servers():
     check((report["answered"], report["output_tokens"]), (1, 3), "events without usage")
 
 
-# Pages for all that the loads ask for.
+# Pages for all requests of the loads.
 with Server(ARTIFACT, "--no-request-log", "--kv-pages", "400") as server:
     check_counts(server)
     check_fields(server)

@@ -1,5 +1,5 @@
-"""deploy.py ARTIFACT DEPLOY: the files of tools/mtp-serve/deploy against servers. nginx itself runs
-where it is installed (its part is skipped elsewhere, and says so)."""
+"""deploy.py ARTIFACT DEPLOY: tests the files of tools/mtp-serve/deploy with servers. nginx runs if
+it is installed; otherwise its part is skipped with a message."""
 import http.client, json, os, re, shutil, socket, subprocess, sys, time
 
 from serving import Server, check
@@ -8,7 +8,7 @@ ARTIFACT, DEPLOY = sys.argv[1:]
 
 
 def check_dashboard(server):
-    """Each metric that a panel asks for is one that the server has."""
+    """Checks that the server has each metric that a panel uses."""
     with open(os.path.join(DEPLOY, "grafana.json")) as file:
         dashboard = json.load(file)
     text = server.ask("GET", "/metrics")[2]
@@ -25,7 +25,7 @@ def check_dashboard(server):
 
 
 def check_manifests():
-    """They are YAML of the kinds that they should be, where Python can read it."""
+    """Checks that the files are YAML of the right kinds, if Python can read YAML."""
     try:
         import yaml
     except ImportError:
@@ -41,7 +41,7 @@ def check_manifests():
 
 
 class Proxy:
-    """nginx with the file of the tree, in front of two servers."""
+    """nginx with the tree's configuration, in front of two servers."""
 
     def __init__(self, servers):
         with open(os.path.join(DEPLOY, "nginx.conf")) as file:
@@ -80,7 +80,7 @@ def free_port():
 
 
 def ask(proxy, affinity, **body):
-    """Status and text of an answer through the proxy."""
+    """Returns status and text of an answer through the proxy."""
     for _ in range(100):
         connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
         try:
@@ -104,7 +104,7 @@ def answered(server):
 def check_proxy(servers):
     with Proxy(servers) as proxy:
         before = [answered(server) for server in servers]
-        # A conversation stays where it is.
+        # A conversation stays on its server.
         for _ in range(10):
             check(ask(proxy, "one")[0], 200, "an answer through nginx")
         counts = [answered(server) - old for server, old in zip(servers, before)]
@@ -115,7 +115,7 @@ def check_proxy(servers):
         check(min(counts) > 3, True, f"conversations on both servers ({counts})")
         status, text = ask(proxy, "one", stream=True, max_tokens=40)
         check((status, text.endswith("data: [DONE]\n\n")), (200, True), "a stream through nginx")
-        # Without one server all go to the other.
+        # If one server is gone, the other gets all requests.
         servers[0].process.kill()
         servers[0].process.wait()
         for number in range(20):

@@ -1,4 +1,4 @@
-"""faults.py ARTIFACT: clients that are wrong, slow or gone, and how a server ends."""
+"""faults.py ARTIFACT: clients that are wrong, slow or gone, and the end of a server."""
 import json, os, resource, signal, socket, subprocess, sys, time, urllib.request
 
 from serving import Server, check, texts
@@ -8,7 +8,7 @@ HEAD = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/j
 
 
 def say(server, data, closes=False):
-    """What a server answers to bytes until it closes."""
+    """Returns the server's answer to bytes, until it closes."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         try:
             for part in data if isinstance(data, list) else [data]:
@@ -35,7 +35,7 @@ def sized(body):
 
 
 def check_bytes(server):
-    """Bytes that are no request, or too many."""
+    """Sends bytes that are no request, or too many."""
     check(status(say(server, b"nonsense\r\n\r\n"))[:12], "HTTP/1.1 400", "no HTTP")
     check(status(say(server, b"GET / HTTP/1.1\r\nA: " + b"a" * 40000 + b"\r\n\r\n"))[:12],
           "HTTP/1.1 431", "a long header")
@@ -53,7 +53,7 @@ def check_bytes(server):
         answer = say(server, sized(body))
         check(status(answer), "HTTP/1.1 400 Bad Request", f"the body {body[:20]}")
         json.loads(answer.split(b"\r\n\r\n", 1)[1])
-    # A body in chunks is a body.
+    # A chunked body is accepted.
     text = b'{"prompt": [1], "max_tokens": 2}'
     parts = b"".join(b"1\r\n%c\r\n" % byte for byte in text) + b"0\r\n\r\n"
     answer = say(server, HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n" + parts)
@@ -64,7 +64,7 @@ def check_bytes(server):
 
 
 def check_slow(server):
-    """Who sends nothing, or a byte now and then, is not waited for."""
+    """Checks that the server does not wait for clients that send nothing or few bytes."""
     began = time.monotonic()
     check(say(server, b"GET /health HTTP/1.1\r\nHost:"), b"", "half a header")
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
@@ -75,7 +75,7 @@ def check_slow(server):
         except (BrokenPipeError, ConnectionResetError):
             pass
     check(time.monotonic() - began < 30, True, "an end of waiting")
-    # Many who send a byte of their header now and then hold nobody up.
+    # Many clients that send a byte of their header now and then delay no other client.
     clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
     before = time.monotonic()
     while clients and time.monotonic() - before < 30:
@@ -86,7 +86,7 @@ def check_slow(server):
 
 
 def drips(client):
-    """Sends a byte; false where the server has closed the connection."""
+    """Sends a byte; returns false if the server has closed the connection."""
     try:
         client.sendall(b"G")
         return True
@@ -96,13 +96,13 @@ def drips(client):
 
 
 def check_sides(server):
-    """One side closed, two requests at once, and HTTP/1.0."""
+    """Tests a half-closed connection, two requests at once, and HTTP/1.0."""
     check(status(say(server, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n", closes=True)),
           "HTTP/1.1 200 OK", "a client that says no more")
     one = b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n"
     answer = say(server, one * 50 + one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
     check(answer.count(b'{"version"'), 51, "requests at once")
-    # Generations, too, one behind the other.
+    # Generations as well, one after the other.
     body = b'{"prompt": [1], "max_tokens": 3, "k": 0, "ignore_eos": true, "temperature": 0}'
     two = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
     check(say(server, two + two + sized(body)).count(b'"finish_reason": "length"'), 3,
@@ -117,7 +117,7 @@ def check_sides(server):
 
 
 def check_idle(server):
-    """Many connections that say nothing."""
+    """Opens many idle connections."""
     count = int(os.environ["MTP_SERVE_IDLE"])
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -131,7 +131,7 @@ def check_idle(server):
 
 
 def check_context(server):
-    """A prompt and its answer fill the context to its last token, and no more."""
+    """Checks that a prompt and its answer fill the context to its last token, and no more."""
     for size in (1, 100, 190, 191):
         body = {"prompt": [1 + i % 50 for i in range(size)], "ignore_eos": True}
         for k in (0, 1, 2, "auto"):
@@ -147,7 +147,7 @@ def check_context(server):
 
 
 def check_slow_reader(server):
-    """A client that reads late gets all the same."""
+    """Checks that a client that reads late gets its whole answer."""
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         client.connect(("127.0.0.1", server.port))
@@ -162,7 +162,7 @@ def check_slow_reader(server):
 
 
 def first_bytes(client):
-    """Those of the status; none where the server has ended before it had the request."""
+    """Returns the first bytes, with the status; empty if the server ended before that."""
     try:
         return client.recv(12)
     except ConnectionResetError:
@@ -170,7 +170,7 @@ def first_bytes(client):
 
 
 def check_texts_at_the_end():
-    """Texts that wait to be encoded do not hold a server up that is to end."""
+    """Checks that texts that wait to be encoded do not delay the server's end."""
     text = json.dumps({"prompt": "the house was great and " * 40000}).encode()
     server = Server(ARTIFACT, "--shutdown-timeout", "0", "--no-request-log")
     clients = [socket.create_connection(("127.0.0.1", server.port), timeout=60)
@@ -178,7 +178,7 @@ def check_texts_at_the_end():
     head = HEAD.replace(b"/v1/completions", b"/tokenize")
     for client in clients:
         client.sendall(head + b"Content-Length: %d\r\n\r\n" % len(text) + text)
-    # Texts are read faster than they are encoded: behind the first there are others.
+    # Texts are read faster than they are encoded, so more wait after the first.
     check(clients[0].recv(1 << 16)[:12], b"HTTP/1.1 200", "the first text")
     server.process.send_signal(signal.SIGTERM)
     answers = {first_bytes(client) for client in clients[1:]}
@@ -189,7 +189,7 @@ def check_texts_at_the_end():
 
 
 def check_address():
-    """An address of IPv6, where the machine has it, stands in brackets."""
+    """Checks that an IPv6 address is printed in brackets, if the machine has IPv6."""
     with socket.socket(socket.AF_INET6) as place:
         try:
             place.bind(("::1", 0))
@@ -205,7 +205,7 @@ def check_address():
 
 
 def check_end():
-    """SIGTERM lets what is at hand end; flags and ports that cannot be had."""
+    """Checks that SIGTERM lets running work end; tests invalid flags and ports."""
     server = Server(ARTIFACT, "--no-request-log")
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.sendall(sized(b'{"prompt": [1], "max_tokens": 90, "stream": true, "n": 200,'

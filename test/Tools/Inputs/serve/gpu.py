@@ -1,5 +1,5 @@
-"""gpu.py ARTIFACT: a server on a GPU. Streams at once are each what mtp-run writes for it alone,
-one that is cancelled leaves nothing, and the server ends as it is told to."""
+"""gpu.py ARTIFACT: tests a server on a GPU. Each of several streams equals mtp-run's output alone,
+a cancelled stream leaves nothing, and the server ends on request."""
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
 

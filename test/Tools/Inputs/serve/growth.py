@@ -1,19 +1,19 @@
-"""What a server's memory grows by under a load that comes in waves, looked at between them."""
+"""Measures the growth of a server's memory under a load in waves, between the waves."""
 import time
 
 from serving import check
 
-# Bytes that memory may grow by in an hour.
+# Allowed growth of memory in an hour, in bytes.
 PER_HOUR = 1 << 20
-# Runs that are shorter measure how a server warms up, too: buffers, tables, and what the
-# allocator asks the system for. They may grow by so much beside it.
+# Additional growth allowed in shorter runs, which include a server's warm-up: buffers, tables, and
+# memory that the allocator requests.
 LONG_SECONDS, WARMING = 300, {"heap": 128 << 10, "resident": 1 << 20}
-# What the allocator keeps for a thread counts as allocated, so it is to keep nothing.
+# The allocator must keep no memory per thread, because kept memory counts as allocated.
 EXACT = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 
 def slope(xs, ys):
-    """The slope of the line through points by least squares, and its standard error."""
+    """Returns the slope of the least-squares line through points, and its standard error."""
     count, x, y = len(xs), sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((a - x) ** 2 for a in xs)
     rise = sum((a - x) * (b - y) for a, b in zip(xs, ys)) / spread
@@ -22,9 +22,9 @@ def slope(xs, ys):
 
 
 class Growth:
-    """Moments without a request: when, behind how many requests, and what memory there was.
-    What is allocated and not freed ("heap") tells of a leak at once, and does not depend on how
-    the allocator lays it out; what is resident tells of the rest."""
+    """Moments without a request: the time, the number of requests so far, and the memory.
+    Allocated memory ("heap") shows a leak at once, and does not depend on the allocator's
+    layout. Resident memory shows the rest."""
 
     def __init__(self):
         self.times, self.requests = [], []
@@ -37,7 +37,7 @@ class Growth:
         self.bytes["resident"].append(server.resident())
 
     def report(self, seconds):
-        """Checks the growth of a run of so many seconds, and prints it with its error."""
+        """Checks the growth in a run of `seconds` seconds, and prints it with its error."""
         hour = 3600 / 1024
         for name, values in self.bytes.items():
             rise, error = slope(self.times, values)
@@ -48,6 +48,6 @@ class Growth:
             most = PER_HOUR / 3600
             if seconds < LONG_SECONDS:
                 most += WARMING[name] / (self.times[-1] - self.times[0])
-            # Three errors are what chance makes once in some hundred runs.
+            # Three standard errors: chance exceeds them once in some hundred runs.
             check(rise - 3 * error <= most, True,
                   f"{name} memory that grows by {rise * hour:.0f} KiB an hour: {values}")

@@ -1,4 +1,4 @@
-"""ids.py ARTIFACT OTHER: what a server of an artifact without tokenizer does; OTHER has the same
+"""ids.py ARTIFACT OTHER: tests a server of an artifact without a tokenizer. OTHER has the same
 weights and a tokenizer."""
 import sys
 

@@ -1,7 +1,7 @@
-"""load.py ARTIFACT [DEVICE]: readers, slow readers and such that go away, as many at a time as
-MTP_SERVE_STREAMS says, for MTP_SERVE_SECONDS. Each answer that is read to its end is what
-mtp-run writes for it alone; pages, descriptors and memory return to what they were, and a
-server without work sleeps."""
+"""load.py ARTIFACT [DEVICE]: a load of readers, slow readers and clients that leave, with
+MTP_SERVE_STREAMS at a time for MTP_SERVE_SECONDS. Each answer that is read to its end equals
+mtp-run's output alone. Pages, descriptors and memory return to their initial values, and a server
+without work sleeps."""
 import asyncio, json, os, random, socket, sys, time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,13 +13,13 @@ DEVICE = sys.argv[2] if len(sys.argv) > 2 else "cpu"
 STREAMS, SECONDS = int(os.environ["MTP_SERVE_STREAMS"]), float(os.environ["MTP_SERVE_SECONDS"])
 WORDS = ["the", "one", "and", "a", "house", "was", "great", "day", "b"]
 KINDS = ["reads"] * 6 + ["whole", "slow", "leaves", "leaves at once", "resets", "half"]
-# Waves of requests: those while all that is made once is made, and those that are measured.
+# Number of waves of requests: warm-up waves, and measured waves.
 WARM_UP, WAVES = (10, 40) if SECONDS >= LONG_SECONDS else (4, 12)
 AT_HAND = ["vllm:num_requests_running", "vllm:num_requests_waiting", "mtp:num_requests_paused"]
 
 
 def make(number):
-    """A request: its prompt may have another's beginning, and its answer any length."""
+    """A request: its prompt may share a prefix with another, and its answer has any length."""
     rng = random.Random(number)
     words = WORDS[:rng.randint(1, 8)] + [rng.choice(WORDS)]
     body = {"temperature": rng.choice([0, 0.7, 1.2]), "seed": number, "ignore_eos": True,
@@ -36,7 +36,7 @@ def request_bytes(body):
 
 
 def body_of(reply):
-    """The body of a reply, out of its chunks if there are any."""
+    """Returns the body of a reply, from its chunks if there are any."""
     head, rest = reply.split(b"\r\n\r\n", 1)
     check(head.split(b"\r\n")[0], b"HTTP/1.1 200 OK", f"a status of {reply[:300]}")
     if b"chunked" not in head:
@@ -58,7 +58,7 @@ def text_of(reply, streamed):
 
 
 async def ask(port, body, kind, rng):
-    """The whole reply; nothing of one that the client did not stay for."""
+    """Returns the whole reply; nothing if the client left."""
     client = socket.socket()
     client.setblocking(False)
     if kind == "slow":
@@ -79,7 +79,7 @@ async def ask(port, body, kind, rng):
                 return None
             if kind == "slow":
                 await asyncio.sleep(rng.random() * 0.02)
-        # A side that is closed is a client that is gone, unless it was quicker.
+        # A half-closed connection means that the client has gone, unless it was faster.
         return None if kind == "half" else reply
     except ConnectionResetError:
         check(kind, "half", "who is reset")
@@ -89,7 +89,7 @@ async def ask(port, body, kind, rng):
 
 
 class Load:
-    """Clients that ask again and again, until it is time."""
+    """Runs clients that send requests again and again until the time is over."""
 
     def __init__(self, server, bodies, expected):
         self.server, self.bodies, self.expected = server, bodies, expected
@@ -114,7 +114,7 @@ class Load:
         self.settle()
 
     def settle(self):
-        """Waits until nobody is left."""
+        """Waits until all clients have gone."""
         for _ in range(400):
             if not any(self.server.metric(name) for name in AT_HAND):
                 break
@@ -153,7 +153,7 @@ def check_sleeps(server):
 BODIES = [make(number) for number in range(40)]
 with ThreadPoolExecutor(2) as pool:
     EXPECTED = list(pool.map(lambda body: alone(ARTIFACT, device=DEVICE, **body)["text"], BODIES))
-# Few slots and pages: sequences wait for both, and lose them to each other.
+# Few slots and pages: sequences wait for both, and preempt each other.
 with Server(ARTIFACT, "--no-request-log", f"--device={DEVICE}", "--max-waiting",
             str(2 * STREAMS), "--kv-pages", "60", environment=EXACT) as server:
     COUNTS = run_load(server, BODIES, EXPECTED)

@@ -1,5 +1,5 @@
-"""openai_client.py ARTIFACT [FILE]: the openai package's client as it comes, against a server.
-With FILE it writes the requests that it sent there, for openai_recorded.py."""
+"""openai_client.py ARTIFACT [FILE]: tests a server with the unmodified client of the openai
+package. Writes the requests that it sent to FILE, for openai_recorded.py."""
 import asyncio, json, sys
 
 import openai
@@ -15,7 +15,7 @@ OWN_HEADERS = ("accept", "content-type", "user-agent", "x-stainless")
 
 
 def record(request):
-    """What a client of this package sends, but for who it is."""
+    """Records a request of this client, without headers that identify the machine."""
     headers = {name: value for name, value in request.headers.items()
                if name.startswith(OWN_HEADERS)}
     SENT.append({"method": request.method, "path": request.url.path, "headers": headers,
@@ -29,7 +29,7 @@ def connect(server, key="secret"):
 
 
 def refused(kind, call):
-    """The error of a call that the client raises as `kind`."""
+    """Returns the error of a call for which the client raises `kind`."""
     try:
         call()
     except kind as error:
@@ -62,10 +62,10 @@ def check_chats(client):
     with client.chat.completions.create(stream=True, **TALK) as stream:
         text = "".join(part.choices[0].delta.content or "" for part in stream)
     check(text, message.content, "a streamed chat")
-    # Who leaves in the middle is no trouble to the next.
+    # A client that leaves in the middle does not disturb the next.
     with client.chat.completions.create(stream=True, **TALK) as stream:
         next(iter(stream))
-    # That helper takes an answer for lost that max_tokens ends.
+    # The helper treats an answer that max_tokens ends as an error.
     with client.chat.completions.stream(stop=text[5:7], **TALK) as stream:
         final = stream.get_final_completion().choices[0]
     check((final.message.content, final.finish_reason), (text[:text.find(text[5:7])], "stop"),

@@ -1,5 +1,5 @@
-"""openai_recorded.py ARTIFACT REQUESTS: the requests that openai_client.py recorded, sent as they
-were, and whether the answers have what that client's types ask for."""
+"""openai_recorded.py ARTIFACT REQUESTS: sends the requests that openai_client.py recorded, and
+checks that the answers have the fields of the client's types."""
 import contextlib, json, sys
 
 from serving import Server, check
@@ -17,7 +17,7 @@ def send(server, request):
 
 
 def need(value, kinds, where):
-    """That an object has fields of these types."""
+    """Checks that an object has fields of these types."""
     for name, kind in kinds.items():
         if not isinstance(value.get(name), kind):
             sys.exit(f"{where}: expected {name} of {kind}, got {value}")

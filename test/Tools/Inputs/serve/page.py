@@ -1,11 +1,11 @@
-"""page.py ARTIFACT [SCREENSHOTS]: the page at /, driven in a headless Chromium by WebDriver
-(chromedriver): type, stream, stop, reload. SCREENSHOTS is a folder for pictures of it."""
+"""page.py ARTIFACT [SCREENSHOTS]: drives the page at / in a headless Chromium by WebDriver
+(chromedriver): type, stream, stop, reload. SCREENSHOTS is a folder for pictures of the page."""
 import base64, json, os, re, signal, subprocess, sys, tempfile, time, urllib.request
 
 from serving import Server, alone, check
 
 ARTIFACT, PICTURES = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
-# More tokens than come while the page is waited for.
+# More tokens than arrive while the test waits for the page.
 LONG = 20000
 ENTER, ESCAPE = "\ue007", "\ue00c"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
@@ -54,7 +54,7 @@ class Browser:
         self.call("POST", f"/element/{found[ELEMENT]}/value", text=text)
 
     def wait(self, script, what):
-        """What a script returns once it is true."""
+        """Returns the result of a script once it is true."""
         for _ in range(300):
             if value := self.run(script):
                 return value
@@ -73,7 +73,7 @@ def set_number(browser, name, value):
 
 
 def watch_affinity(browser):
-    """Notes the conversation that each completion names to a proxy."""
+    """Records the conversation that each completion names for a proxy."""
     browser.run("const fetched = window.fetch; window.affinities = [];"
                 "window.fetch = (path, options) => {"
                 " if (options.method === 'POST')"
@@ -86,7 +86,7 @@ STRICT = ("{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 =
 
 
 def check_roles(browser, port):
-    """Behind an error the conversation goes on, over a reload, too."""
+    """Checks that after an error the conversation continues, also over a reload."""
     browser.open(f"http://127.0.0.1:{port}/")
     browser.wait(state_is("ready"), "a page that is ready")
     set_number(browser, "max_tokens", 100000)
@@ -106,7 +106,7 @@ def check_roles(browser, port):
 
 
 def check_return(browser, server):
-    """A server that was away: the page says so, and no longer once it is back."""
+    """Checks that the page reports an absent server, and stops when the server is back."""
     server.process.send_signal(signal.SIGTERM)
     server.process.wait()
     browser.wait("return document.getElementById('state').className === 'bad'",
@@ -116,7 +116,7 @@ def check_return(browser, server):
 
 
 def check_stop(browser, server):
-    """The answer would take far longer than the wait, and ends where it is told to."""
+    """Checks that an answer much longer than the wait ends on request."""
     set_number(browser, "max_tokens", LONG)
     browser.keys("#input", " and one" + ENTER)
     browser.wait("return document.querySelectorAll('.round').length > 2", "rounds")
@@ -133,7 +133,7 @@ def check_stop(browser, server):
 
 
 def check_dark(browser):
-    """The colours are those that the user's system asks for."""
+    """Checks that the colours follow the user's system."""
     back = "return getComputedStyle(document.body).backgroundColor"
     colours = []
     for scheme in ("light", "dark"):
@@ -145,7 +145,7 @@ def check_dark(browser):
 
 
 def check_affinity(browser):
-    """One conversation is one server's; a new one may be another's."""
+    """Checks that a conversation stays on one server; a new one may use another."""
     browser.run("document.getElementById('clear').click()")
     browser.keys("#input", "a day" + ENTER)
     browser.wait("return document.querySelectorAll('.turn.assistant').length === 1"
@@ -184,7 +184,7 @@ def check_page(browser, server):
     browser.wait(state_is("ready"), "a page that is ready again")
     check(browser.run(ANSWERS), [expected], "the answer behind a reload")
     watch_affinity(browser)
-    # Stop: the sequence has gone from the server. A refused request is said.
+    # Stop: the sequence has gone from the server. A refused request is reported.
     set_number(browser, "max_tokens", 100000)
     browser.keys("#input", " a day" + ENTER)
     browser.wait("return document.querySelector('.turn.bad') !== null", "an error on the page")
@@ -197,7 +197,7 @@ def check_page(browser, server):
     check_dark(browser)
     set_number(browser, "max_tokens", 40)
     check_affinity(browser)
-    # Nothing failed to load, and nobody was asked for elsewhere.
+    # Nothing failed to load, and no other host was contacted.
     wrong = [entry["message"] for entry in browser.call("POST", "/se/log", type="browser")
              if " 400 " not in entry["message"]]
     check(wrong, [], "the browser's log")

@@ -1,6 +1,6 @@
-"""ray_smoke.py ARTIFACT FOLDER: the deployment of Ray Serve in FOLDER with two replicas on two
-CPUs, of which first the server and then the replica is killed; what the gate hands on; and what
-it says where there is no room. Needs ray[serve]."""
+"""ray_smoke.py ARTIFACT FOLDER: tests the deployment of Ray Serve in FOLDER with two replicas on
+two CPUs. First a server, then a replica is killed. Also tests the fields that the gate passes on,
+and the error if there is no room. Needs ray[serve]."""
 import contextlib, http.client, json, os, pathlib, shlex, signal, socket, sys, threading, time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,7 +24,7 @@ def free_port():
 
 
 def ask(port, begun=None, **body):
-    """Status and text of an answer; `begun` is released when its first byte has come."""
+    """Returns status and text of an answer; `begun` is released at its first byte."""
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=300)) as client:
         client.request("POST", "/v1/completions", json.dumps({**BODY, **body}),
                        {"Content-Type": "application/json"})
@@ -36,7 +36,7 @@ def ask(port, begun=None, **body):
 
 
 def servers():
-    """The mtp-serve processes of this artifact, and the replicas that own them."""
+    """Returns the mtp-serve processes of this artifact, and the replicas that own them."""
     found = {}
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -49,7 +49,7 @@ def servers():
 
 
 def wait_for_two(gone):
-    """Two servers that answer, none of which is `gone`."""
+    """Returns two servers that answer, without `gone`."""
     for _ in range(600):
         if len(servers()) == 2 and gone not in servers():
             return
@@ -58,7 +58,7 @@ def wait_for_two(gone):
 
 
 def busiest():
-    """The server that has had most of a processor for a moment."""
+    """Returns the server that has used most of a processor for a moment."""
     def ticks():
         found = {}
         for process in servers():
@@ -73,7 +73,7 @@ def busiest():
 
 
 def kill_in_the_middle(port, victim_of):
-    """Streams that run on both replicas while one is killed, and requests just behind that."""
+    """Runs streams on both replicas while one is killed, and sends requests just after that."""
     begun = threading.Semaphore(0)
     with ThreadPoolExecutor(40) as pool:
         streams = [pool.submit(ask, port, begun, stream=True, max_tokens=3000, n=8)
@@ -97,7 +97,7 @@ def kill_in_the_middle(port, victim_of):
 
 
 def fields_of(port, method, target, **fields):
-    """Status, fields and text of an answer; names of fields have - for _."""
+    """Returns status, fields and text of an answer; names of fields have - for _."""
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=300)) as client:
         client.request(method, target, headers={k.replace("_", "-"): v for k, v in fields.items()})
         reply = client.getresponse()
@@ -105,7 +105,7 @@ def fields_of(port, method, target, **fields):
 
 
 def check_fields(port):
-    """Fields of an answer come through the gate, each once."""
+    """Checks that fields of an answer come through the gate, once each."""
     _, fields, _ = fields_of(port, "GET", "/v1/models", X_Request_Id="mine-1", Origin="http://page")
     check(fields.get_all("X-Request-Id"), ["mine-1"], "one request id")
     check(fields.get_all("Access-Control-Allow-Origin"), ["http://page"], "CORS")
@@ -118,7 +118,7 @@ def check_fields(port):
     check(int(fields["Content-Length"]), len(page.encode()), "the page's length")
 
 
-# Answers with what it was asked, as mtp-serve listens.
+# A server that answers with the request, in place of mtp-serve.
 ECHO = """
 import http.server, json, sys
 class Echo(http.server.BaseHTTPRequestHandler):
@@ -138,7 +138,7 @@ ECHO_COMMAND = f"{sys.executable} -c {shlex.quote(ECHO)}"
 
 
 def check_requests(port):
-    """What a server is asked is what the client wrote."""
+    """Checks that a server receives what the client wrote."""
     target = "/v1/models/a%2Fb%20c?x=1&y=%2F"
     _, fields, text = fields_of(port, "GET", target, X_Prefix_Affinity="chat-17",
                                 Authorization="Bearer key", Connection="X-Own", X_Own="1",
@@ -153,7 +153,7 @@ def check_requests(port):
 
 
 def check_room():
-    """Replicas for which there is no room are an error that says so."""
+    """Checks that replicas without room cause an error that says so."""
     try:
         serve.run(serve_mtp.build(ECHO_COMMAND, cpus=1.5, seconds=10))
     except RuntimeError:

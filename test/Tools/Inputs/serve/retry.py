@@ -1,5 +1,5 @@
-"""retry.py ARTIFACT: a GPU is lost behind so many kernels. What had been given nothing is answered
-by the CPU, and the server ends with the status that its unit begins it anew on."""
+"""retry.py ARTIFACT: a GPU is lost after a number of kernels. The CPU answers requests without any
+output, and the server exits with the status on which its unit restarts it."""
 import os, sys
 
 from serving import Server, alone, check
@@ -9,7 +9,7 @@ ARTIFACT, BODY = sys.argv[1], {"prompt": "the one", "max_tokens": 40, "seed": 3,
 
 
 def run(*flags):
-    """What a request is answered, and the server's log."""
+    """Returns the answer to a request, and the server's log."""
     os.environ["MTP_SIM_FAULT"] = "60"
     with Server(ARTIFACT, "--device=cuda", *flags) as server:
         del os.environ["MTP_SIM_FAULT"]

@@ -1,9 +1,9 @@
-"""A server under test, and a client of it that needs the standard library alone."""
+"""A server under test, and its client, which needs only the standard library."""
 import contextlib, http.client, json, os, re, signal, subprocess, sys, threading, time
 
 
 class Server:
-    """mtp-serve with an artifact, on a port that is free."""
+    """mtp-serve with an artifact, on a free port."""
 
     def __init__(self, artifact, *flags, environment={}):
         self.artifact = artifact
@@ -20,7 +20,7 @@ class Server:
         if not match:
             sys.exit(f"expected an address, got {first}{self.process.stderr.read()}")
         self.url, self.port = match[0], int(match[2])
-        # A pipe that nobody reads would hold the server up.
+        # A pipe that is not read would block the server.
         self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr))
         self.reader.start()
 
@@ -48,7 +48,7 @@ class Server:
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def descriptors_after(self, expected):
-        """Their number, once it is as expected or has had time to be."""
+        """Returns their number, once it is as expected or the wait is over."""
         for _ in range(200):
             if self.descriptors() == expected:
                 break
@@ -56,12 +56,12 @@ class Server:
         return self.descriptors()
 
     def resident(self):
-        """Bytes of memory that are its own: not those of files that it maps."""
+        """Returns the bytes of its own memory, without mapped files."""
         with open(f"/proc/{self.process.pid}/status") as status:
             return int(re.search(r"RssAnon:\s+(\d+) kB", status.read())[1]) << 10
 
     def switches(self):
-        """How often its threads have slept or been put to sleep."""
+        """Returns how often its threads have slept or been suspended."""
         count = 0
         for task in os.listdir(f"/proc/{self.process.pid}/task"):
             with open(f"/proc/{self.process.pid}/task/{task}/status") as status:
@@ -72,7 +72,7 @@ class Server:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     def ask(self, method, path, body=None, **headers):
-        """Status, fields and JSON (else text) of a reply."""
+        """Returns status, fields and JSON (else text) of a reply."""
         with contextlib.closing(self.connect()) as connection:
             data = None
             if body is not None:
@@ -91,14 +91,14 @@ class Server:
         return answer
 
     def refuse(self, path="/v1/completions", **body):
-        """Status and error of a body that is refused."""
+        """Returns status and error of a refused body."""
         status, _, answer = self.ask("POST", path, body)
         if status < 400:
             sys.exit(f"expected an error for {body}, got {answer}")
         return status, answer["error"]
 
     def stream(self, path="/v1/completions", most=None, **body):
-        """The events of a stream, or the first of them: then the client goes away."""
+        """Returns the events of a stream, or the first of them before the client leaves."""
         with contextlib.closing(self.connect()) as connection:
             connection.request("POST", path, json.dumps(dict(body, stream=True)),
                                {"Content-Type": "application/json"})
@@ -121,7 +121,7 @@ class Server:
             return events
 
     def metric(self, name, **labels):
-        """The value of a metric whose labels include these."""
+        """Returns the value of a metric whose labels include these."""
         text = self.ask("GET", "/metrics")[2]
         for line in text.splitlines():
             if line.startswith(name + "{") and all(f'{k}="{v}"' in line for k, v in labels.items()):
@@ -135,7 +135,7 @@ def check(got, expected, what):
 
 
 def texts(events):
-    """The text of each choice of a stream, and why it ended."""
+    """Returns the text of each choice of a stream, and why it ended."""
     parts, ends = {}, {}
     for event in events:
         for choice in event["choices"]:
@@ -151,7 +151,7 @@ def texts(events):
 
 
 def alone(artifact, prompt, special=False, device="cpu", **body):
-    """What mtp-run writes for a prompt (a text or ids), without drafts and without others."""
+    """Returns mtp-run's output for a prompt (a text or ids), alone and without drafts."""
     flags = ["--prompt", prompt]
     if not isinstance(prompt, str):
         flags = ["--ids", ",".join(map(str, prompt))]

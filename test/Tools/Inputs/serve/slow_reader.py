@@ -1,5 +1,5 @@
-"""slow_reader.py ARTIFACT: clients that do not read what they asked for are paused: others have
-their slot and pages, and what was paused goes on with the tokens that it has alone. The context
+"""slow_reader.py ARTIFACT: tests that clients that do not read are paused. Other clients get their
+slots and pages, and a paused sequence continues with the tokens that it has alone. The context
 must have room for more text than is kept for a connection, 6,000 tokens."""
 import json, socket, sys, time
 
@@ -11,7 +11,7 @@ SLOW = {"prompt": [1, 2, 3], "max_tokens": 6000, "ignore_eos": True, "temperatur
 
 
 class Reader:
-    """A client that has asked for a stream and reads it when it is told to."""
+    """A client that requests a stream and reads it on demand."""
 
     def __init__(self, server, body):
         self.client = socket.socket()
@@ -23,7 +23,7 @@ class Reader:
                             b"Content-Length: %d\r\n\r\n" % len(data) + data)
 
     def read(self):
-        """The events, to the end."""
+        """Returns the events, to the end."""
         reply = b""
         while block := self.client.recv(1 << 16):
             reply += block
@@ -45,13 +45,13 @@ def await_metric(server, name, expected):
 
 
 def ids_of(events):
-    """The ids that were output; those of the prompt come first."""
+    """Returns the output ids; those of the prompt come first."""
     return [i for event in events for choice in event["choices"]
             for i in choice.get("token_ids") or []]
 
 
 def check_paused(server):
-    """One that does not read has no slot, and at its end all of its tokens."""
+    """Checks that a client that does not read has no slot, and gets all its tokens at the end."""
     slow = Reader(server, SLOW)
     await_metric(server, "mtp:num_requests_paused", 1)
     await_metric(server, "vllm:num_requests_running", 0)
@@ -59,7 +59,7 @@ def check_paused(server):
     other = {"prompt": [4, 5], "max_tokens": 100, "ignore_eos": True, "temperature": 0}
     choice = server.complete(**other, return_token_ids=True)["choices"][0]
     check(choice["token_ids"], alone(ARTIFACT, **other)["output_ids"], "ids in the slot given away")
-    # It goes on for a moment where the kernel has taken more of it.
+    # The sequence runs a moment longer if the kernel has buffered more of it.
     await_metric(server, "mtp:num_requests_paused", 1)
     events = slow.read()
     expected = alone(ARTIFACT, **SLOW)
@@ -69,8 +69,8 @@ def check_paused(server):
 
 
 def check_gone(server):
-    """Several are paused at once, also the answers to one request, and who goes away then is no
-    longer there."""
+    """Checks that several sequences can be paused at once, also the answers to one request,
+    and that those of a client that leaves are removed."""
     readers = [Reader(server, dict(SLOW, seed=seed)) for seed in (6, 7)]
     both = Reader(server, dict(SLOW, n=2))
     await_metric(server, "mtp:num_requests_paused", 4)
