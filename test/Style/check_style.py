@@ -9,8 +9,8 @@ and what was found, and exits with 1 if there is any. Rules:
   - allowed includes, and includes that start at the root of the tree
   - the length of lines, functions and files
   - neither compiler nor runtime throws or ends the process
-  - each constraint that a dialect's .td labels has a negative test case of that
-    name, and is in the dialect's README
+  - each constraint that a dialect's .td files label has a negative test case of
+    that name (labels.py)
   - the comment of a public function gives what its signature leaves open:
     units, shapes, ownership, errors, threads (headers.py)
   - git tracks only the parts and the pages at the root

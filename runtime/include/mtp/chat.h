@@ -53,13 +53,13 @@ struct ChatSource {
   std::vector<std::pair<std::string, std::string>> tokens;
 };
 
-/// Limits of one rendering, and the time that it sees.
+/// Limits of one rendering, and its time.
 struct RenderOptions {
   /// Time that strftime_now() formats; this machine's local time if absent.
   std::optional<std::tm> now;
-  /// Maximum number of steps: nodes that are evaluated, and comparable work.
+  /// Nodes that may be evaluated, and work like it.
   uint64_t maxSteps = 10'000'000;
-  /// Maximum number of bytes of all values that are made during the rendering.
+  /// Bytes of all values that are made on the way.
   uint64_t maxMadeBytes = uint64_t(1) << 30;
   uint64_t maxOutputBytes = uint64_t(1) << 25;
 };
