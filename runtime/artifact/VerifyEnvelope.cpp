@@ -325,7 +325,7 @@ struct Coverage {
   /// Rows of the prefills that use a GPU library, equal for all; 0: none.
   uint32_t libraryRows = 0;
   bool hasPlainLibrary = false, hasDraftingLibrary = false;
-  /// Type of a declared output's row, and what the output has rows for.
+  /// Type and kind of a declared output's rows.
   std::map<std::string_view, std::string> declared;
 
   /// Whether the decode programs with drafts may stop.

@@ -177,15 +177,7 @@ class CheckStyle(unittest.TestCase):
         self.kept("runtime/core/C.cpp", '// We throw nothing.\nint a = g("exit(1)");\n')
 
     def dialect(self, case):
-<<<<<<< HEAD
-<<<<<<< HEAD
         """Writes a dialect of one constraint and a test, and checks them."""
-=======
-        """Makes a dialect with one constraint, its table, and a test."""
->>>>>>> a998b9dc ([tests] Describe small test folders in plain English)
-=======
-        """A dialect of one constraint, its table, and a test."""
->>>>>>> ad113c55 ([style] Keep lines that other branches change)
         self.td = self.root / "dialects/A/IR/AOps.td"
         self.td.parent.mkdir(parents=True)
         self.td.write_text(LABELLED_TD)
