@@ -6,15 +6,15 @@ usage: check_style.py [ROOT]
 Prints one line per place that breaks a rule, as FILE:LINE: what was expected
 and what was found, and exits with 1 if there is any. Rules:
 
-  - allowed includes, and includes that start at the root of the tree
+  - which part may include which, and that includes start at the root of the tree
   - the length of lines, functions and files
-  - neither compiler nor runtime throws or ends the process
+  - neither half throws or ends the process
   - each constraint that a dialect's .td files label has a negative test case of
     that name (labels.py)
-  - the comment of a public function gives what its signature leaves open:
-    units, shapes, ownership, errors, threads (headers.py)
-  - git tracks only the parts and the pages at the root
-  - no page or test has conflict markers of git
+  - a function of a public header says what its signature leaves open: units,
+    shapes, ownership, errors, threads (headers.py)
+  - what git tracks at the root: the parts and the pages, nothing else
+  - no page or test has a conflict marker of git
 """
 
 import fnmatch
@@ -28,13 +28,13 @@ import labels
 
 FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
 
-# The parts of this tree that each part may include; the longest matching name applies. Tests may
-# include all.
+# What a part may include of this tree, the longest name that fits first. Tests
+# may include all.
 COMPILER_SIDE = ["compiler", "passes", "dialects", "runtime/core",
                  "runtime/text", "runtime/artifact", "runtime/schema"]
 PASSES = ["passes/Passes.h", "passes/Passes.h.inc", "dialects",
           "runtime/schema"]
-# A folder of the GPU's kernels: its own headers, and headers for all kernels.
+# A room of the GPU's kernels: its own headers, and what all kernels stand on.
 GPU_KERNELS = ["compiler/Codegen/GPU/GpuBuilder.h",
                "compiler/Codegen/GPU/Kernels.h", "compiler/Codegen/Rows",
                "compiler/Codegen/AttentionParams.h",
@@ -80,18 +80,18 @@ COLUMNS = {".cpp": 80, ".h": 80, ".c": 80, ".td": 80, ".py": 100}
 FUNCTION_LINES = 50
 FILE_LINES = 1000
 
-# Allowed exceptions: a pattern of paths, and a part of the message.
+# Places that break a rule and may: a pattern of paths, a part of the message.
 EXCEPTIONS = [
-    # Scripts that made data once; no test runs them.
+    # Scripts that made data once, and no test runs.
     ("test/oracle/*.py", "100 columns"),
     ("models/bundled/*.py", "100 columns"),
-    # Programs for machines with a GPU, outside the build.
+    # Programs for machines with a GPU, outside of the build.
     ("tools/gpu-check/*", "lines in a function"),
 ]
 
 
 def part_of(path, parts):
-    """Returns the longest of `parts` that contains `path`, or None."""
+    """The longest of `parts` that `path` lies in, or None."""
     fitting = [p for p in parts if path == p or path.startswith(p + "/")]
     return max(fitting, key=len, default=None)
 
@@ -127,9 +127,9 @@ def check_lines(path, lines):
 
 
 def functions(lines):
-    """Yields the first line and the number of lines of each function. It relies on
-    the layout of clang-format: a signature starts in column 0 (2 in a class), and
-    its body ends with the first brace in that column."""
+    """Where each function starts and how many lines it has, by the layout that
+    clang-format gives: a signature starts in column 0 (2 in a class), and its
+    body ends with the first brace in that column."""
     number = 0
     while number < len(lines):
         first = number
@@ -163,7 +163,7 @@ def check_functions(path, lines):
 def check_endings(path, lines):
     if not path.startswith(("runtime/", "compiler/", "passes/", "dialects/")):
         return
-    # An unchecked read of a result stops the program there (MTP_CHECK_RESULTS).
+    # What stops there is a program that reads a result unasked (MTP_CHECK_RESULTS).
     if not path.endswith((".cpp", ".h")) or path == "runtime/include/mtp/result.h":
         return
     for number, line in enumerate(lines, 1):
@@ -174,8 +174,8 @@ def check_endings(path, lines):
 
 
 def check_labels(root):
-    for readme in sorted(root.glob("dialects/*/README.md")):
-        for path, number, message in labels.places(readme.parent):
+    for folder in labels.dialects(root):
+        for path, number, message in labels.places(folder):
             yield path.relative_to(root).as_posix(), number, message
 
 
@@ -186,7 +186,7 @@ def check_headers(root):
 
 
 def check_root(root):
-    """Checks files at the root; nothing if `root` is no repository, as in an archive."""
+    """Nothing where `root` is no repository of its own, as in an archive."""
     if not (root / ".git").exists():
         return
     tracked = subprocess.run(
@@ -218,7 +218,7 @@ def sources(root):
 
 
 def check(root, exceptions):
-    """Returns all places that break a rule, without the exceptions."""
+    """All places that break a rule, but for those that are excepted."""
     found = [*check_labels(root), *check_headers(root), *check_root(root),
              *check_conflicts(root)]
     for source in sources(root):
