@@ -3,11 +3,10 @@
 
   shapes.py SHAPE DIR
 
-llama, mimo, deepseek and qwen35 have about a billion parameters; the others are those
-of released models.
+llama, mimo, deepseek and qwen35 have about a billion parameters; the others are released models.
 
-There are no weights: `mtp-import --no-weights` reads the config alone, and
-`mtpc --random-weights` makes the weights straight in the artifact.
+There are no weights: `mtp-import --no-weights` reads only the config, and `mtpc --random-weights`
+makes the weights directly in the artifact.
 """
 
 import argparse
@@ -19,11 +18,11 @@ COMMON = {"hidden_act": "silu", "vocab_size": 32000, "max_position_embeddings": 
           "rms_norm_eps": 1e-5, "tie_word_embeddings": False,
           "torch_dtype": "bfloat16", "bos_token_id": 1, "eos_token_id": 2}
 
-# Grouped-query attention, dense: 1.10 billion.
+# Grouped-query attention, dense: 1.10 billion parameters.
 DENSE = {"hidden_size": 2048, "num_hidden_layers": 16, "intermediate_size": 8192,
          "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64}
 
-# Of Qwen3.5 and its relatives: three layers of four have a recurrence.
+# Qwen3.5 and similar models: three layers of four have a recurrence.
 HYBRID = {"hidden_act": "silu", "full_attention_interval": 4, "head_dim": 256,
           "attn_output_gate": True, "linear_conv_kernel_dim": 4,
           "linear_key_head_dim": 128, "linear_value_head_dim": 128,
@@ -39,12 +38,12 @@ QWEN35 = {**HYBRID, "rope_parameters": ROTARY, "vocab_size": 248320,
 SHAPES = {
     "llama": {"architectures": ["LlamaForCausalLM"], "model_type": "llama",
               "rope_theta": 500000, **DENSE},
-    # The same with biases and an MTP module: 1.17 billion.
+    # Like llama, with biases and an MTP module: 1.17 billion.
     "mimo": {"architectures": ["MiMoForCausalLM"], "model_type": "mimo",
              "rope_theta": 640000, "attention_bias": True,
              "use_sliding_window": False, "num_nextn_predict_layers": 1, **DENSE},
-    # Latent attention and experts, of which a token takes 6 of 48, with two MTP
-    # modules: 1.13 billion, of which a plain step of one row reads 0.2.
+    # Latent attention, 48 experts of which a token uses 6, and two MTP modules: 1.13 billion, of
+    # which a plain step of one row reads 0.2.
     "deepseek": {
         "architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3",
         "hidden_size": 1024, "num_hidden_layers": 12, "intermediate_size": 4096,
@@ -59,7 +58,7 @@ SHAPES = {
         "attention_bias": False, "rope_theta": 10000, "rope_scaling": None,
         "rope_interleave": True},
 
-    # Twelve recurrent layers and four with attention, and an MTP module: 1.16 billion.
+    # Twelve recurrent layers, four with attention, and an MTP module: 1.16 billion.
     "qwen35": {
         "architectures": ["Qwen3_5ForCausalLM"], "model_type": "qwen3_5_text",
         **QWEN35, "vocab_size": 32000, "eos_token_id": 2, "hidden_size": 2048,
@@ -67,8 +66,8 @@ SHAPES = {
         "num_key_value_heads": 2, "linear_num_value_heads": 16,
         "max_position_embeddings": 8192},
 
-    # Llama-3.2-1B, Llama-3.1-8B, MiMo-7B, DeepSeek-V3, Qwen3.5-27B and -35B-A3B and
-    # Qwen3-Next-80B-A3B as they were released.
+    # Released models: Llama-3.2-1B, Llama-3.1-8B, MiMo-7B, DeepSeek-V3, Qwen3.5-27B and -35B-A3B,
+    # and Qwen3-Next-80B-A3B.
     "llama-1b": {
         "architectures": ["LlamaForCausalLM"], "model_type": "llama",
         "rope_theta": 500000, **DENSE, "vocab_size": 128256,
@@ -113,7 +112,7 @@ SHAPES = {
             "num_key_value_heads": 2, "linear_num_value_heads": 32,
             "num_experts": 256, "num_experts_per_tok": 8,
             "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512}},
-    # Its config does not say that there is a module.
+    # The config does not announce the module.
     "qwen3-next-80b-a3b": {
         "architectures": ["Qwen3NextForCausalLM"], "model_type": "qwen3_next",
         **HYBRID, "rope_theta": 10000000, "partial_rotary_factor": 0.25,

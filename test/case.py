@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints those cases of a split test that have a name, to be run alone.
+"""Prints the cases of a split test that contain a name, to run them alone.
 
 usage: case.py FILE NAME | build/bin/mtp-opt --split-input-file --verify-diagnostics
 
-A case is what stands between two lines `// -----`; NAME is a label, a symbol or any
-other word in it. The RUN lines at the head of the file say which flags it takes.
+A case is the text between two lines `// -----`. NAME is a label, a symbol or any
+other word in it. The RUN lines at the head of the file have the flags.
 """
 
 import pathlib

@@ -1,4 +1,4 @@
-# How lit runs the tests. Paths come from lit.site.cfg.py, written by CMake.
+# Configuration of lit. Paths come from lit.site.cfg.py, which CMake writes.
 
 import importlib.util
 import os
@@ -14,14 +14,14 @@ config.excludes = ["CMakeLists.txt", "Inputs", "README.md", "consumer"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.mtp_obj_root, "test")
 
-# Our tools first, then FileCheck, not and split-file of the LLVM that we use.
+# Our tools first, then FileCheck, not and split-file of our LLVM.
 tool_dirs = [os.path.join(config.mtp_obj_root, "bin")]
 config.environment["PATH"] = os.pathsep.join(
     tool_dirs + [config.llvm_tools_dir, os.environ.get("PATH", "")])
 
 config.substitutions.append(("%src_root", config.mtp_src_root))
 config.substitutions.append(("%obj_root", config.mtp_obj_root))
-# Makes artifacts of the end-to-end tests, by their names, unless they are there already.
+# Makes artifacts of the end-to-end tests by name, unless they exist already.
 made = os.path.join(config.mtp_obj_root, "test", "E2E", "artifacts")
 config.substitutions.append(("%{artifacts}", " ".join([
     sys.executable, "-B", os.path.join(config.mtp_src_root, "test", "E2E", "artifacts.py"),
@@ -34,14 +34,13 @@ if config.build_compiler:
     config.available_features.add("compiler")
 if config.build_server:
     config.available_features.add("server")
-# How many streams the server's test has at once and for how long, and how many idle
-# connections.
+# Concurrent streams of the server's test, their duration, and idle connections.
 for name, value in [("STREAMS", "20"), ("SECONDS", "5"), ("IDLE", "500")]:
     config.environment[f"MTP_SERVE_{name}"] = os.environ.get(f"MTP_SERVE_{name}", value)
-# Trees of every method with every number of nodes, or some of them.
+# Number of trees to test: every method with every number of nodes, or some of them.
 config.environment["MTP_TREES"] = os.environ.get("MTP_TREES", "some")
 
-# What assembles PTX, if it is here; a test that needs it says so.
+# The PTX assembler, if it is installed; a test that needs it says so.
 cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
 if os.path.exists(os.path.join(cuda, "bin", "ptxas")):
     config.available_features.add("ptxas")
@@ -51,7 +50,7 @@ else:
     lit_config.note(f"no ptxas under {cuda}: tests that need it are skipped")
 config.substitutions.append(("%{cuda}", cuda))
 
-# The driver without a GPU, where its headers were when it was built.
+# The driver without a GPU, if its headers were found when it was built.
 cudasim = os.path.join(config.mtp_obj_root, "test", "GpuSim", "libmtp_cudasim.so")
 if os.path.exists(cudasim):
     config.available_features.add("cudasim")
@@ -64,19 +63,19 @@ config.substitutions.append(("%{python}", sys.executable))
 if shutil.which("chromedriver") and shutil.which("chromium"):
     config.available_features.add("chromedriver")
 
-# PyTorch, for what tools/gpu-check compares with.
+# PyTorch, for comparisons in tools/gpu-check.
 torch = os.environ.get("MTP_TORCH_PYTHON")
 if torch or importlib.util.find_spec("torch"):
     config.available_features.add("torch")
 config.substitutions.append(("%{torch}", torch or sys.executable))
 
-# The openai package, whose client mtp-serve is tried with.
+# The openai package, whose client tests mtp-serve.
 openai = os.environ.get("MTP_OPENAI_PYTHON")
 if openai or importlib.util.find_spec("openai"):
     config.available_features.add("openai")
 config.substitutions.append(("%{openai}", openai or sys.executable))
 
-# Ray Serve, which takes a minute and 2 GB of memory: where tools/check --long asks for it.
+# Ray Serve, which takes a minute and 2 GB of memory: only in tools/check --long.
 ray = os.environ.get("MTP_RAY_PYTHON")
 if os.environ.get("MTP_SERVE_RAY") and (ray or importlib.util.find_spec("ray")):
     config.available_features.add("ray")

@@ -15,8 +15,8 @@ namespace {
 
 using flatbuffers::Offset;
 
-/// Writes dispatches, of which programs have many alike: each vector once, and
-/// each dispatch.
+/// Writes dispatches. Programs have many equal dispatches, so each dispatch and
+/// each vector is written once.
 class SharedDispatches {
 public:
   explicit SharedDispatches(flatbuffers::FlatBufferBuilder &fbb) : fbb(fbb) {}
@@ -38,8 +38,8 @@ private:
       dispatches;
 };
 
-/// Writes the tables of one plan, and those of the root that all plans have in
-/// common; the members are the state of the builder.
+/// Writes the tables of one plan, and the tables of the root that all plans
+/// share. The members are the state of the builder.
 class TableBuilder {
 public:
   TableBuilder(flatbuffers::FlatBufferBuilder &fbb, const PlanInputs &plan,
@@ -71,7 +71,8 @@ private:
   Offset<schema::State> makeState(exec::StateOp op);
   Offset<schema::BufferContract> makeBuffer(const exec::BufferContract &buffer);
   Offset<schema::Contract> makeContract(exec::KernelOp op);
-  /// How a GPU starts a kernel; null on other machines.
+  /// Returns the launch parameters of a kernel on a GPU; null on other
+  /// machines.
   const KernelLaunch *launchOf(exec::KernelOp op) const;
   Offset<schema::CudaLaunch> makeLaunch(const KernelLaunch *launch);
   Offset<schema::Gemm> makeGemm(exec::KernelOp op);
@@ -90,7 +91,7 @@ private:
   const PlanInputs &plan;
   ModuleOp module;
   const FileLayout &file;
-  /// The plan's, among those of the file.
+  /// Number of the plan in the file.
   const size_t number;
   const PlanLayout &layout;
   SharedDispatches dispatches;
@@ -149,7 +150,7 @@ Offset<schema::Cache> TableBuilder::makeCache(exec::CacheOp op) {
                              dtypeOf(op.getDtype()), op.getHeads());
 }
 
-/// The value of an attribute of f32, i32 or i64; absent it is 0.
+/// Returns the value of an attribute of f32, i32 or i64; 0 if it is absent.
 static double numberOf(TypedAttr attribute) {
   if (auto real = dyn_cast_if_present<FloatAttr>(attribute))
     return real.getValueAsDouble();
@@ -238,7 +239,7 @@ TableBuilder::makeLaunch(const KernelLaunch *launch) {
                                   launch->takesLive);
 }
 
-/// What a library computes; null where the plan has code.
+/// Writes the product that a library computes; null if the plan has code.
 Offset<schema::Gemm> TableBuilder::makeGemm(exec::KernelOp op) {
   auto gemm = dyn_cast<exec::GemmKernelAttr>(op.getKernel());
   if (!gemm)
@@ -251,7 +252,7 @@ Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
   std::string config;
   llvm::raw_string_ostream(config) << op.getKernel();
   exec::KernelSignature signature = exec::kernelSignature(op.getKernel());
-  // A GPU has no builtins, and a name of its own in the image.
+  // A GPU has no builtins, and its kernels have their own names in the image.
   const KernelLaunch *launch = launchOf(op);
   bool hasCode = launch || (!op.getKernel().isBuiltin() &&
                             !isa<exec::GemmKernelAttr>(op.getKernel()));
@@ -283,9 +284,9 @@ static schema::Count toSchema(exec::Count count) {
   return schema::Count(count.base, count.step);
 }
 
-/// The bytes of a buffer from `offset` on.
+/// Returns the number of bytes of a buffer from `offset` on.
 static schema::Count bytesFrom(Value buffer, int64_t offset) {
-  // The dialect has checked that there are.
+  // The dialect has verified that the number exists.
   return toSchema(*exec::bufferBytes(buffer) + -offset);
 }
 
@@ -365,13 +366,13 @@ SharedDispatches::get(uint32_t kernel, const std::vector<uint32_t> &bindings,
 }
 
 namespace {
-/// Collects the places of a program, each once, and its commands.
+/// Collects the commands of a program and their places, each place once.
 class CommandList {
 public:
   CommandList(flatbuffers::FlatBufferBuilder &fbb, SharedDispatches &dispatches)
       : fbb(fbb), dispatches(dispatches) {}
 
-  /// The index of a place. Its bytes tell it from others.
+  /// Returns the index of a place. Places with equal bytes are equal.
   uint32_t place(const schema::Place &place) {
     std::string key(reinterpret_cast<const char *>(&place), sizeof(place));
     auto [entry, fresh] = indices.try_emplace(key, places.size());
@@ -488,7 +489,7 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
       uint32_t(op.getCatchUp().value_or(0)), onRequest);
 }
 
-/// Null where there are none.
+/// Writes the algorithms of a library's products; null if there are none.
 Offset<flatbuffers::Vector<Offset<schema::GemmAlgorithm>>>
 TableBuilder::makeAlgorithms() {
   std::vector<Offset<schema::GemmAlgorithm>> entries;
@@ -558,7 +559,7 @@ static Offset<schema::Chat> makeChat(flatbuffers::FlatBufferBuilder &fbb,
 }
 
 namespace {
-/// What a module says of its rounds, for people; empty where it says nothing.
+/// The module's description of its rounds, for people; empty if it has none.
 struct DraftingTexts {
   StringRef method, rule;
   bool isLossy;
@@ -573,7 +574,8 @@ static DraftingTexts draftingOf(ModuleOp module) {
   DraftingTexts texts = {text(mlir::mtp::kMethodAttr),
                          text(mlir::mtp::kRuleAttr),
                          module->hasAttr(mlir::mtp::kLossyAttr)};
-  // Of a rule that is code only its author can say more.
+  // A rule without a name is exact, except a rule in code, which only its
+  // author can describe.
   bool hasRounds = module->hasAttr(mlir::mtp::kEnvelopeAttr);
   if (texts.rule.empty() && hasRounds &&
       !module->hasAttr(mlir::mtp::kCustomRuleAttr))
@@ -581,7 +583,7 @@ static DraftingTexts draftingOf(ModuleOp module) {
   return texts;
 }
 
-/// A text; nothing for none.
+/// Writes a text; null if it is empty.
 static Offset<flatbuffers::String> makeLine(flatbuffers::FlatBufferBuilder &fbb,
                                             StringRef text) {
   return text.empty() ? Offset<flatbuffers::String>()
@@ -600,11 +602,11 @@ makeSegments(flatbuffers::FlatBufferBuilder &fbb, const FileLayout &layout) {
 flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
                                                   const FileLayout &layout) {
   flatbuffers::FlatBufferBuilder fbb;
-  fbb.ForceDefaults(true); // a hash of 0 must take its bytes all the same
+  fbb.ForceDefaults(true); // a hash of 0 also needs its bytes
   std::vector<TableBuilder> builders;
   for (auto [i, plan] : llvm::enumerate(inputs.plans))
     builders.emplace_back(fbb, plan, layout, i);
-  // What all plans have in common.
+  // Tables that all plans share.
   TableBuilder &root = builders.front();
   auto producer = fbb.CreateString(inputs.producer);
   auto model = fbb.CreateString(inputs.model);

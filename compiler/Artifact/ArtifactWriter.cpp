@@ -1,9 +1,9 @@
 //===- ArtifactWriter.cpp - Writes model.bin ------------------------------===//
 //
-// The tables stand before the segments and hold their hashes, but are built
-// first: their size does not depend on the hashes, so that the place of every
-// segment is known. Segments are streamed and hashed, and then the tables are
-// built again with the true hashes and written in front.
+// The tables precede the segments and hold their hashes. The size of the tables
+// does not depend on the hashes. They are therefore built first, and give the
+// place of every segment. Then segments are streamed and hashed. At last the
+// tables are built again with the true hashes and written before the segments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ public:
   }
 
   Status write(const std::string &path);
-  /// Writes what WeightlessFile.h describes.
+  /// Writes a file as in WeightlessFile.h.
   Status writeWeightless(const std::string &path);
 
 private:
@@ -46,7 +46,7 @@ private:
   FileLayout &layout;
   const WeightSet *weights;
   const WriteOptions &options;
-  /// Of all segments of weights, and of those that are written.
+  /// Bytes of all segments of weights, and of the segments written so far.
   uint64_t weightBytes = 0, weightsDone = 0;
 };
 
@@ -154,8 +154,8 @@ Status Writer::writeSegment(AtomicFile &file, SegmentLayout &segment,
   return status;
 }
 
-/// Runs the loader's verifier over the tables, before anything is packed: what
-/// is written loads.
+/// Runs the loader's verifier over the tables before anything is packed, so
+/// that every written file loads.
 static Status checkTables(const flatbuffers::DetachedBuffer &tables,
                           uint64_t segmentBytes) {
   Status status = verifyTables({tables.data(), tables.size()}, segmentBytes);

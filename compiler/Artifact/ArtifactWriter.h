@@ -10,23 +10,23 @@
 
 namespace mtp::compiler {
 
-/// Bytes of weights packed so far, and of all.
+/// Called with the number of bytes of weights packed so far and of all weights.
 using PackProgress = std::function<void(uint64_t done, uint64_t total)>;
 
 struct WriteOptions {
-  /// Threads that pack weights.
+  /// Number of threads that pack weights.
   unsigned threads = 2;
-  /// Leave random weights out and say how they are made (WeightlessFile.h).
+  /// Leaves random weights out and writes their recipes (WeightlessFile.h).
   bool omitWeights = false;
   PackProgress progress;
-  /// Told what became of each quantised weight.
+  /// Called for each quantised weight with its error.
   std::function<void(const WeightRecipe &, const QuantizationError &)>
       onQuantized;
 };
 
 /// Writes an artifact. Weights are streamed from `weights` into their packed
-/// form, a few megabytes at a time; `weights` may be null only where the
-/// modules declare none. On an error, `path` is as it was.
+/// form, a few megabytes at a time. `weights` may be null only if the modules
+/// declare no weights. If an error occurs, `path` is unchanged.
 Status writeArtifact(const ArtifactInputs &inputs, const WeightSet *weights,
                      const std::string &path, const WriteOptions &options);
 

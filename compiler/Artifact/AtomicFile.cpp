@@ -11,7 +11,7 @@
 using namespace mtp;
 using namespace mtp::compiler;
 
-/// The folder that holds `path`.
+/// Returns the folder that holds `path`.
 static std::string folderOf(const std::string &path) {
   size_t slash = path.rfind('/');
   if (slash == std::string::npos)
@@ -33,7 +33,7 @@ Result<AtomicFile> AtomicFile::create(const std::string &path) {
     return AtomicFile(path, fd, "");
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
     return ioError(path, "create a file beside", errno);
-  // A file system without unnamed files: take a name of our own.
+  // The file system has no unnamed files: choose a name.
   std::string temporary = path + ".tmp" + std::to_string(::getpid());
   fd = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
   if (fd < 0)
@@ -73,8 +73,8 @@ Status AtomicFile::writeAt(uint64_t offset, std::span<const uint8_t> bytes) {
 Status AtomicFile::resize(uint64_t size) {
   if (::ftruncate(fd, size) != 0)
     return fail("resize");
-  // Space that is not there is missing now, not behind the last weight. File
-  // systems that cannot reserve say so.
+  // Reserves the space, so that a full disk is an error now and not after the
+  // last weight. Some file systems cannot reserve space.
   if (size > 0 && ::fallocate(fd, 0, 0, size) != 0 && errno != EOPNOTSUPP &&
       errno != ENOSYS && errno != EINVAL)
     return fail("reserve space for");
@@ -85,15 +85,15 @@ Status AtomicFile::commit() {
   if (::fsync(fd) != 0)
     return fail("flush");
   if (temporary.empty()) {
-    // A name can be given to an unnamed file, but not one that is taken; so it
-    // gets a free one and is moved from there.
+    // An unnamed file can get only a name that is free. It gets a temporary
+    // name and is then renamed.
     temporary = path + ".tmp" + std::to_string(::getpid());
     std::string self = "/proc/self/fd/" + std::to_string(fd);
     if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary.c_str(),
                  AT_SYMLINK_FOLLOW) != 0) {
       int error = errno;
       std::string wanted = std::move(temporary);
-      temporary.clear(); // not ours to remove
+      temporary.clear(); // another process owns it
       return ioError(wanted, "name the new file", error);
     }
   }

@@ -10,24 +10,24 @@
 
 namespace mtp::compiler {
 
-/// Writes a file beside its destination and moves it there with commit(). Until
-/// then, and whatever happens, the destination is as it was; a process that is
-/// killed leaves no file behind where the file system has O_TMPFILE.
+/// A file that is written beside its destination and moves there with commit().
+/// Before commit(), the destination is unchanged in every case. If a process is
+/// killed, no file remains on file systems that have O_TMPFILE.
 class AtomicFile {
 public:
-  /// Opens a new file in the folder of `path`. `path` may exist as a regular
+  /// Creates a new file in the folder of `path`. `path` may exist as a regular
   /// file, which commit() replaces.
   static Result<AtomicFile> create(const std::string &path);
 
   AtomicFile(AtomicFile &&other);
   AtomicFile &operator=(AtomicFile &&) = delete;
-  /// Drops what was written unless commit() was called.
+  /// Deletes the written file unless commit() was called.
   ~AtomicFile();
 
   Status writeAt(uint64_t offset, std::span<const uint8_t> bytes);
-  /// Sets the size; bytes never written read as zero.
+  /// Sets the size. Bytes that are never written read as zero.
   Status resize(uint64_t size);
-  /// Makes the bytes durable and puts the file in its place.
+  /// Makes the bytes durable and moves the file to its destination.
   Status commit();
 
 private:
@@ -37,7 +37,7 @@ private:
   Status fail(const char *what);
 
   std::string path;
-  /// The name that the file has before commit(); empty while it has none.
+  /// Name of the file before commit(); empty if it has none.
   std::string temporary;
   int fd;
 };

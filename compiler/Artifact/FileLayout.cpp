@@ -1,4 +1,4 @@
-//===- FileLayout.cpp - Where everything of a file lies -------------------===//
+//===- FileLayout.cpp - Layout of an artifact file ------------------------===//
 
 #include "compiler/Artifact/FileLayout.h"
 #include "runtime/schema/ArtifactFormat.h"
@@ -17,8 +17,7 @@ public:
   LogicalResult build();
 
 private:
-  /// A blob that differs from all others, where it is used, and the plans that
-  /// use it, a bit for each.
+  /// A distinct blob: its uses, and the plans that use it, one bit for each.
   struct Distinct {
     SmallVector<BlobNumber, 1> users;
     uint32_t plans;
@@ -40,14 +39,15 @@ private:
 
 } // namespace
 
-/// Everything that an op says but where its buffer lies.
+/// Returns the attributes of an op except the offset of its buffer.
 static DictionaryAttr withoutOffset(exec::StateOp state) {
   NamedAttrList attributes(state->getAttrDictionary());
   attributes.erase(state.getOffsetAttrName());
   return attributes.getDictionary(state.getContext());
 }
 
-/// Checks that the root's tables are what the plan's module has, too.
+/// Reports an error unless a plan's module has the states and caches of the
+/// first one, which the root's tables describe.
 static LogicalResult checkShared(ModuleOp first, ModuleOp module) {
   auto states = [](ModuleOp from) {
     return llvm::map_to_vector(from.getOps<exec::StateOp>(), withoutOffset);
@@ -85,7 +85,7 @@ void FileLayoutBuilder::addSegment(SegmentLayout segment) {
 std::vector<FileLayoutBuilder::Distinct>
 FileLayoutBuilder::findDistinct(schema::SegmentKind kind) {
   std::vector<Distinct> distinct;
-  // Blobs that are the same in two plans have one name.
+  // Blobs that are equal in two plans have equal names.
   llvm::StringMap<SmallVector<size_t, 1>> byName;
   for (size_t plan = 0; plan < layout.plans.size(); ++plan) {
     for (auto [i, blob] : llvm::enumerate(blobsOf(kind, plan))) {
@@ -107,7 +107,7 @@ FileLayoutBuilder::findDistinct(schema::SegmentKind kind) {
 }
 
 void FileLayoutBuilder::addBlobs(schema::SegmentKind kind) {
-  // A segment for each set of plans, in the order of their first blobs.
+  // One segment for each set of plans, in the order of their first blobs.
   std::vector<SegmentLayout> segments;
   std::vector<uint32_t> sets;
   for (const Distinct &one : findDistinct(kind)) {

@@ -1,4 +1,4 @@
-//===- FileLayout.h - Where everything of a file lies -----------*- C++ -*-===//
+//===- FileLayout.h - Layout of an artifact file ----------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_ARTIFACT_FILELAYOUT_H
 #define MTP_COMPILER_ARTIFACT_FILELAYOUT_H
@@ -9,32 +9,33 @@
 
 namespace mtp::compiler {
 
-/// A plan of the file: one target's module, which went through the exec phase,
-/// and its kernels.
+/// A plan of the file: one target's module after the exec phase, and its
+/// kernels.
 struct PlanInputs {
   mlir::ModuleOp module;
   const Target *target = nullptr;
   KernelCode code;
 };
 
-/// What goes into a file. The modules come from one and declare the same states
-/// and caches.
+/// Content of a file. The modules are copies of one module, and have equal
+/// states and caches.
 struct ArtifactInputs {
   std::string producer;
   std::string model;
-  /// A serialised tokenizer, or nothing.
+  /// A serialised tokenizer; empty for none.
   std::string tokenizer;
-  /// Chat templates, of sizes that the file may have; or none.
+  /// Chat templates, within the size limits of a file; empty for none.
   ChatSource chat;
   std::vector<PlanInputs> plans;
 };
 
-/// A blob of a plan, by their numbers.
+/// Numbers of a plan and of a blob in it.
 struct BlobNumber {
   size_t plan, blob;
 };
 
-/// An image of a plan, and whether it is the PTX beside a cubin.
+/// Numbers of a plan and of an image in it. `isPtx` is true for the PTX beside
+/// a cubin.
 struct ImageNumber {
   size_t plan = 0;
   size_t image = 0;
@@ -47,32 +48,33 @@ struct ImageNumber {
   }
 };
 
-/// A segment of the file: its place counted from the segment base.
+/// A segment of the file. Its place counts from the segment base.
 struct SegmentLayout {
   schema::SegmentKind kind;
   uint64_t offset = 0;
   uint64_t size = 0;
   uint64_t hash = 0;
-  /// Weights or constants, in their order; one that several plans have is named
-  /// by the first of them.
+  /// Weights or constants, in order. A blob that several plans share appears as
+  /// the blob of the first plan.
   std::vector<BlobNumber> blobs;
-  /// Of an image: whose and which it is.
+  /// The image that the segment holds, if it holds one.
   ImageNumber image;
 };
 
 struct FileLayout {
   std::vector<PlanLayout> plans;
-  /// What every start reads comes first, the weights last.
+  /// Segments in order: data that every start reads first, weights last.
   std::vector<SegmentLayout> segments;
-  /// Where the last one ends.
+  /// End of the last segment.
   uint64_t segmentEnd = 0;
 
-  /// Lays the file out. Weights and constants that are the same in several
-  /// plans are stored once: there is a segment for each set of plans that have
-  /// something in common.
+  /// Lays the file out. Weights and constants that are equal in several plans
+  /// are stored once. There is one segment for each set of plans that share
+  /// blobs.
   static mlir::FailureOr<FileLayout> get(const ArtifactInputs &inputs);
 
-  /// The number of the tokenizer's segment, or of an image's; -1: none.
+  /// Returns the number of the segment of the tokenizer, or of an image; -1:
+  /// none.
   int tokenizerSegment() const;
   int imageSegment(const ImageNumber &image) const;
 };

@@ -1,4 +1,4 @@
-//===- PlanLayout.cpp - What a plan holds and how it is counted -----------===//
+//===- PlanLayout.cpp - Blobs of a plan and their sizes -------------------===//
 
 #include "compiler/Artifact/PlanLayout.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
@@ -19,13 +19,14 @@ schema::DType compiler::dtypeOf(Type type) {
   return type.isInteger(64) ? schema::DType::I64 : schema::DType::I32;
 }
 
-/// Bytes of a static buffer.
+/// Returns the bytes of a static buffer.
 static uint64_t bufferBytes(MemRefType type) {
-  return *exec::bufferBytes(type); // the dialect has checked that there are
+  return *exec::bufferBytes(type); // verified by the dialect
 }
 
 exec::Count compiler::arenaBytes(exec::ProgramOp program) {
-  // Of each alloc what grows and what does not: n is at least 1 where any does.
+  // For each alloc, counts the fixed and the growing part. If any part grows, n
+  // is at least 1.
   exec::Count end;
   for (auto alloc : program.getBody().getOps<exec::AllocOp>()) {
     exec::Count offset = alloc.getOffsetAttr().getCount();
@@ -38,7 +39,7 @@ exec::Count compiler::arenaBytes(exec::ProgramOp program) {
   return end;
 }
 
-/// The rows that a weight takes; none where it takes all.
+/// Returns the rows that a weight picks; empty if it has all rows.
 static std::vector<int32_t> picksOf(exec::WeightOp weight) {
   if (!weight.getPicks())
     return {};
@@ -91,10 +92,10 @@ uint64_t compiler::blobOffset(uint64_t end) {
   return alignTo(end, kBufferAlignment);
 }
 
-/// Appends a blob behind the `end` bytes of those before it.
+/// Appends a blob after the `end` bytes of earlier blobs.
 static LogicalResult append(std::vector<BlobLayout> &blobs, BlobLayout blob,
                             uint64_t &end) {
-  // Leaves room for alignment and for all segments together.
+  // Leaves room for alignment and for the sum of all segments.
   constexpr uint64_t kMostBytes = uint64_t(1) << 60;
   if (blob.size > kMostBytes || end > kMostBytes - blob.size) {
     return blob.op->emitOpError("expected weights and constants of at most "
@@ -106,7 +107,8 @@ static LogicalResult append(std::vector<BlobLayout> &blobs, BlobLayout blob,
   return success();
 }
 
-/// The shape of the packed form: its bytes are exactly the packed ones.
+/// Returns the shape of the packed form, whose bytes are exactly the packed
+/// bytes.
 static std::vector<uint64_t> packedShape(const WeightRecipe &recipe) {
   uint64_t bytes = packedBytes(recipe);
   if (!recipe.format.isQuantized())

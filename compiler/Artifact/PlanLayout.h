@@ -1,4 +1,4 @@
-//===- PlanLayout.h - What a plan holds and how it is counted ---*- C++ -*-===//
+//===- PlanLayout.h - Blobs of a plan and their sizes -----------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_ARTIFACT_PLANLAYOUT_H
 #define MTP_COMPILER_ARTIFACT_PLANLAYOUT_H
@@ -12,28 +12,29 @@ namespace mtp::compiler {
 /// A packed weight or a constant.
 struct BlobLayout {
   std::string name;
-  /// The exec.weight, exec.constant or exec.rope_table that declares it.
+  /// The exec.weight, exec.constant or exec.rope_table that declares the blob.
   mlir::Operation *op;
   schema::DType dtype;
   std::vector<uint64_t> shape;
   uint64_t size = 0;
   schema::BlobFormat format = schema::BlobFormat::Elements;
-  /// Of a quantised weight: inputs that share a scale, inputs of a matrix.
+  /// For a quantised weight: inputs that share a scale, and inputs of a matrix.
   int64_t group = 0;
   int64_t inputs = 0;
-  /// Where it lies, once the whole file is laid out: its segment, by number,
-  /// and the bytes before it there.
+  /// Place of the blob after the layout of the whole file: the number of its
+  /// segment and its offset there.
   uint32_t segment = 0;
   uint64_t offset = 0;
 };
 
-/// The blobs of a plan, and the indices by which commands name them. Follows
-/// from the module alone, so that a plan can be reported without weights.
+/// The blobs of a plan, and the indices by which commands refer to them. The
+/// layout depends on the module alone, so that a plan can be reported without
+/// weights.
 struct PlanLayout {
   std::vector<BlobLayout> weights;
   std::vector<WeightRecipe> recipes; // one per weight
   std::vector<BlobLayout> constants;
-  /// Of a segment of nothing else.
+  /// Size of a segment with only the plan's weights, or only its constants.
   uint64_t weightBytes = 0;
   uint64_t constantBytes = 0;
 
@@ -41,20 +42,20 @@ struct PlanLayout {
   llvm::StringMap<uint32_t> weightIndex, constantIndex, stateIndex, cacheIndex,
       kernelIndex;
 
-  /// Reads the layout off a module that went through the exec phase.
+  /// Returns the layout of a module after the exec phase.
   static mlir::FailureOr<PlanLayout> get(mlir::ModuleOp module);
 };
 
-/// Where a blob begins that follows `end` bytes of a segment.
+/// Returns the offset of a blob that follows `end` bytes of a segment.
 uint64_t blobOffset(uint64_t end);
 
-/// The schema's name of an element type.
+/// Returns the schema's name of an element type.
 schema::DType dtypeOf(mlir::Type type);
 
-/// How much of the arena a planned program uses, at every n.
+/// Returns the bytes of the arena that a planned program uses, for every n.
 mlir::exec::Count arenaBytes(mlir::exec::ProgramOp program);
 
-/// The recipe that an exec.weight states.
+/// Returns the recipe that an exec.weight states.
 mlir::FailureOr<WeightRecipe> recipeOf(mlir::exec::WeightOp weight);
 
 } // namespace mtp::compiler

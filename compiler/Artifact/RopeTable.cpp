@@ -7,14 +7,15 @@
 
 using namespace mlir::mtp;
 
-/// theta^(-2i/dim).
+/// Returns theta^(-2i/dim).
 static double plainFrequency(RopeAttr rope, int64_t i) {
   return 1.0 / std::pow(rope.getTheta().convertToDouble(),
                         2.0 * i / static_cast<double>(rope.getDim()));
 }
 
-/// Llama 3.1: long wavelengths are stretched by the factor, short ones kept,
-/// and those between are interpolated.
+/// Returns the frequency of Llama 3.1's scaling. The factor stretches long
+/// wavelengths, short wavelengths are unchanged, and the range between is
+/// interpolated.
 static double llama3Frequency(RopeAttr rope, int64_t i) {
   double plain = plainFrequency(rope, i);
   double wavelength = 2.0 * std::numbers::pi / plain;
@@ -30,8 +31,8 @@ static double llama3Frequency(RopeAttr rope, int64_t i) {
   return (1.0 - smooth) * plain / factor + smooth * plain;
 }
 
-/// The dimension whose wavelength makes `rotations` turns in the original
-/// context.
+/// Returns the dimension whose wavelength makes `rotations` turns in the
+/// original context.
 static double yarnDimension(RopeAttr rope, double rotations) {
   double context = rope.getOriginalMaxPosition();
   return rope.getDim() *
@@ -39,7 +40,8 @@ static double yarnDimension(RopeAttr rope, double rotations) {
          (2.0 * std::log(rope.getTheta().convertToDouble()));
 }
 
-/// YaRN: a ramp over the dimensions between keeping and stretching.
+/// Returns YaRN's frequency: a ramp over the dimensions from unchanged to
+/// stretched.
 static double yarnFrequency(RopeAttr rope, int64_t i) {
   double low = yarnDimension(rope, rope.getBetaFast().convertToDouble());
   double high = yarnDimension(rope, rope.getBetaSlow().convertToDouble());

@@ -1,5 +1,4 @@
-//===- SegmentStream.h - One segment of a file, as it is written -*- C++
-//-*-===//
+//===- SegmentStream.h - A segment while it is written ----------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_ARTIFACT_SEGMENTSTREAM_H
 #define MTP_COMPILER_ARTIFACT_SEGMENTSTREAM_H
@@ -10,7 +9,7 @@
 
 namespace mtp::compiler {
 
-/// Appends to one segment of the file, hashing as it goes.
+/// Appends to one segment of the file, and computes its hash.
 class SegmentStream {
 public:
   SegmentStream(AtomicFile &file, uint64_t begin) : file(file), begin(begin) {
@@ -23,7 +22,7 @@ public:
     size += bytes.size();
     return Status();
   }
-  /// Fills with zeros up to `offset` of the segment, where a blob begins.
+  /// Appends zeros up to `offset` of the segment, at which a blob begins.
   Status padTo(uint64_t offset) {
     static const std::array<uint8_t, kBufferAlignment> zeros = {};
     return append(std::span(zeros).first(offset - size));

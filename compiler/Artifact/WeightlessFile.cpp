@@ -1,4 +1,4 @@
-//===- WeightlessFile.cpp - An artifact that has its weights to come ------===//
+//===- WeightlessFile.cpp - An artifact without its weights ---------------===//
 
 #include "compiler/Artifact/WeightlessFile.h"
 #include "compiler/Artifact/SegmentStream.h"
@@ -77,7 +77,7 @@ static PlacedRecipe decodeRecipe(const schema::Recipe &entry) {
 
 namespace {
 
-/// One file, read and completed.
+/// Reads and completes one file.
 class Filler {
 public:
   Filler(std::span<const uint8_t> file, unsigned threads)
@@ -129,7 +129,7 @@ Status Filler::read() {
 }
 
 Status Filler::readRecipes(std::span<const uint8_t> bytes) {
-  // A FlatBuffer has to be aligned.
+  // A FlatBuffer must be aligned.
   std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
   std::memcpy(aligned.data(), bytes.data(), bytes.size());
   auto *begin = reinterpret_cast<const uint8_t *>(aligned.data());
@@ -177,7 +177,7 @@ Status Filler::readFront(std::span<const uint8_t> bytes) {
   return verifyTables(tables, header.fileSize - base);
 }
 
-/// Weights fill their segments, which are the last ones, one after the other.
+/// Checks that the recipes' weights fill the last segments without gaps.
 Status Filler::checkPlaces() {
   uint64_t end = front.size() - base;
   size_t next = 0;
@@ -208,8 +208,8 @@ Status Filler::checkPlaces() {
   return okStatus();
 }
 
-/// Where a segment's hash stands in the tables; nothing if it has none. mtpc
-/// always writes it.
+/// Returns the address of a segment's hash in the tables; null if it has none.
+/// mtpc always writes it.
 static const uint8_t *hashPlace(const schema::Segment &segment) {
   return reinterpret_cast<const flatbuffers::Table &>(segment).GetAddressOf(
       schema::Segment::VT_HASH);

@@ -1,9 +1,8 @@
-//===- WeightlessFile.h - An artifact that has its weights to come -*- C++
-//-*-===//
+//===- WeightlessFile.h - An artifact without its weights -------*- C++ -*-===//
 //
-// Random weights are a function of a seed. An artifact that travels can leave
-// them out and say how they are made: the file is a header, the artifact up to
-// its weights, and their recipes.
+// Random weights are a function of a seed. An artifact that is sent to another
+// machine can contain recipes instead of them. The file is a header, the
+// artifact up to its weights, and the recipes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,32 +14,33 @@
 
 namespace mtp::compiler {
 
-/// The file's first bytes.
+/// First bytes of the file.
 struct WeightlessHeader {
   char magic[8];
-  /// Of the artifact up to its weights, which follows.
+  /// Bytes of the artifact up to its weights, which follows the header.
   uint64_t frontBytes;
-  /// Of the recipes behind it, and their XXH3-64.
+  /// Bytes of the recipes after it, and their XXH3-64.
   uint64_t recipeBytes;
   uint64_t recipeHash;
 };
 inline constexpr char kWeightlessMagic[8] = {'M', 'T', 'P', '-',
                                              'F', 'I', 'L', 'L'};
 
-/// A weight that is not packed yet, and where it belongs.
+/// A weight that is not packed yet, and its place.
 struct PlacedRecipe {
   WeightRecipe recipe;
-  /// Index into the artifact's segments, and the first byte there.
+  /// Index into the artifact's segments, and offset in the segment.
   uint32_t segment = 0;
   uint64_t offset = 0;
 };
 
-/// The recipes' bytes in the file. `weights` are in the order of their places.
+/// Returns the recipes as bytes of the file. `weights` must be in the order of
+/// their places.
 std::vector<uint8_t> encodeRecipes(uint64_t seed,
                                    const std::vector<PlacedRecipe> &weights);
 
-/// Completes such a file: `output` gets the bytes that mtpc would have written.
-/// `threads` make the weights.
+/// Completes a weightless file. `output` gets the bytes that mtpc would have
+/// written with weights. `threads` threads make the weights.
 Status fillArtifact(const std::string &input, const std::string &output,
                     unsigned threads);
 

@@ -1,4 +1,4 @@
-//===- AttentionParams.h - What all kinds of attention say ------*- C++ -*-===//
+//===- AttentionParams.h - Parameters of attention --------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_ATTENTIONPARAMS_H
 #define COMPILER_CODEGEN_ATTENTIONPARAMS_H
@@ -8,21 +8,23 @@
 
 namespace mtp::codegen {
 
-/// The parameters of any kind of attention (ExecAttentionKernels.td); what a
-/// kind does not have is 0.
+/// Parameters of any kind of attention (ExecAttentionKernels.td). A parameter
+/// that a kind does not have is 0.
 struct AttentionParams {
   int64_t qHeads, kvHeads, dv;
   DType dtype;
-  /// Positions of a part; 0: all together.
+  /// Positions in one split of the context; 0: the context is not split.
   int64_t part;
-  /// Positions that a row sees; 0: all.
+  /// Number of positions that a row sees; 0: all.
   int64_t window = 0;
   int64_t dk = 0, kOffset = 0, vOffset = 0, qStride = 0, slots = 0;
   float scale = 0;
   CacheLayout cache{1, 1, 1};
-  /// Of what leaves parts for another kernel, or joins them.
+  /// Set in kernels that leave the sums of splits for another kernel or join
+  /// them: splits per row, floats from one split to the next, and tasks that
+  /// share the splits of a row group.
   int64_t parts = 0, partStride = 0, splits = 0;
-  /// Whether a mask says what a row sees of its window.
+  /// True if a mask selects the rows of the window that a row sees.
   bool isTree = false;
   /// Elements from one row of y to the next.
   int64_t yStride;

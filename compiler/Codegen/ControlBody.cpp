@@ -1,4 +1,4 @@
-//===- ControlBody.cpp - What kernels with a body of their own need -------===//
+//===- ControlBody.cpp - Helpers for kernels that carry a body ------------===//
 
 #include "compiler/Codegen/ControlBody.h"
 
@@ -54,8 +54,9 @@ void codegen::expandNearestTasks(Operation *function, Value tasks) {
   });
 }
 
-/// Operations of two results that are given indices work on i64: LLVM's
-/// lowering of them leaves an index where it takes the pair apart.
+/// Replaces operations that have two results and index operands by operations
+/// on i64. LLVM's lowering takes the pair of results apart and leaves an index
+/// there.
 static void replaceIndexPairs(Operation *function) {
   function->walk([](Operation *op) {
     if (!isa<arith::AddUIExtendedOp, arith::MulSIExtendedOp,

@@ -1,9 +1,8 @@
-//===- ControlBody.h - What kernels with a body of their own need *- C++
-//-*-===//
+//===- ControlBody.h - Helpers for kernels that carry a body ----*- C++ -*-===//
 //
-// A body (`exec.kernel` with a region) sees memrefs, a kernel gets pointers.
-// The memrefs have the extents of their types; the first extent of a buffer of
-// rows is not known to the body, and nothing asks for it.
+// A body (`exec.kernel` with a region) uses memrefs; a kernel gets pointers.
+// The memrefs have the extents of their types. The first extent of a buffer of
+// rows is unknown to the body, and no code asks for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,17 +14,20 @@
 
 namespace mtp::codegen {
 
-/// `pointer` as a buffer of `type`, of which only the first extent is dynamic.
+/// Returns `pointer` as a buffer of `type`. Only the first extent of `type` may
+/// be dynamic; it is `rows`.
 mlir::Value asBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value pointer, mlir::MemRefType type,
                      mlir::Value rows);
 
-/// Replaces what a function asks for the nearest of `tasks` (i64) tasks.
+/// Expands each `exec.nearest_task` in `function`. `tasks` (i64) is the number
+/// of tasks.
 void expandNearestTasks(mlir::Operation *function, mlir::Value tasks);
 
-/// Replaces functions of f32 by polynomials: no target has a library, and their
-/// bits are the same on all of them. Operations with a pair of indices as
-/// results become those of i64, which alone LLVM's lowering knows.
+/// Replaces f32 math functions by polynomials, because no target has a math
+/// library. Their results have equal bits on all targets. Operations whose
+/// results are a pair of indices become operations on i64, which LLVM's
+/// lowering requires.
 mlir::LogicalResult expandMath(mlir::Operation *function);
 
 } // namespace mtp::codegen

@@ -81,9 +81,9 @@ Value KernelBuilder::rem(Value a, Value b) {
   return arith::RemSIOp::create(builder, loc, a, b);
 }
 
-// LLVM's operations, not those of math: on a GPU these become calls of a
-// library. Nor vector.fma: that becomes fmuladd, which leaves the fusing to the
-// code generator, and it is told not to fuse.
+// Uses LLVM's operation: on a GPU, math's operations become calls of a library.
+// vector.fma becomes fmuladd, which the code generator may fuse or not, and
+// here it is told not to fuse.
 Value KernelBuilder::fma(Value a, Value b, Value c) {
   return LLVM::FMAOp::create(builder, loc, a, b, c);
 }
@@ -93,7 +93,7 @@ Value KernelBuilder::neg(Value a) {
 }
 
 Value KernelBuilder::sqrt(Value a) {
-  // By name: as an operation, a GPU would get a call of a library for it.
+  // By name: a GPU would call a library for the operation.
   return LLVM::CallIntrinsicOp::create(builder, loc, a.getType(),
                                        builder.getStringAttr("llvm.sqrt"),
                                        ValueRange{a})
@@ -183,7 +183,7 @@ Value KernelBuilder::roundToBF16(Value value) {
   Value sixteen = constant(wide, 16);
   Value odd = bitAnd(shiftRight(bits, sixteen), constant(wide, 1));
   Value rounded = add(add(bits, constant(wide, 0x7fff)), odd);
-  // Adding could carry a NaN into an infinity; keep it quiet instead.
+  // The addition could carry a NaN into an infinity; keep it quiet instead.
   Value quiet = bitOr(bits, constant(wide, 0x400000));
   Value number = cmp(Cmp::EQ, value, value);
   Value high = shiftRight(select(number, rounded, quiet), sixteen);

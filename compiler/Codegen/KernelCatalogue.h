@@ -1,10 +1,14 @@
 //===- KernelCatalogue.h - Kernels whose code is written once ---*- C++ -*-===//
 //
-// A kernel is an attribute of the exec dialect (ExecKernels.td), which says the
-// buffers, params and tasks too. Row kernels (compiler/Codegen/Rows) have their
-// code here, written once for all targets; for the others each target has a
-// table of emitters. A table's entry is made of a function that takes the
-// attribute of its kind, so that it reads nothing that the kind does not have.
+// A kernel is an attribute of the exec dialect (ExecKernels.td), which also
+// defines the buffers, params and tasks. This catalogue has the code of row
+// kernels (compiler/Codegen/Rows), which all targets share. For the other
+// kernels each target has a table of emitters. A table's entry is built from a
+// function that takes the attribute of its kind, so that an emitter can read
+// only parameters of the kind.
+//
+// Comments of emitters list the kernel's buffers and params in order. M is the
+// number of rows. Buffers in brackets are optional.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,55 +27,58 @@ namespace mtp::codegen {
 namespace exec = mlir::exec;
 using mlir::exec::strideOr;
 
-/// Begins an error about a kernel; the message is appended by the caller.
+/// Function that begins an error about a kernel; the caller appends the
+/// message.
 using EmitError = mlir::exec::KernelErrorFn;
 
-/// A real number of a kernel, `absent` where it has none.
+/// Returns a real parameter of a kernel, or `absent` if the kernel has none.
 inline float valueOf(mlir::FloatAttr value, float absent = 0.0f) {
   return value ? static_cast<float>(value.getValueAsDouble()) : absent;
 }
 
-/// Elements of a cache.
+/// Returns the element type of a cache.
 inline DType dtypeOf(mlir::Type type) {
   return type.isBF16() ? DType::BF16 : DType::F32;
 }
 
-/// One kernel to emit: its exported name and what it is.
+/// A kernel to emit: its exported name and its attribute.
 struct KernelSpec {
   std::string symbol;
   exec::KernelAttrInterface kernel;
-  /// What one task does, where the kernel carries it (`exec.kernel`).
+  /// Code of one task, if the kernel carries its code (`exec.kernel`).
   mlir::Region *body = nullptr;
-  /// Whether some call has rows that are dead. On a GPU the kernel then takes
-  /// the number of those that live; a CPU counts them for it.
+  /// True if some call of the kernel has padding rows. On a GPU the kernel then
+  /// takes the number of active rows. On a CPU the runtime passes that number
+  /// as the number of rows.
   bool takesLive = false;
 };
 
-/// What a task divides into (`KernelBuilder::forItems`), or the stretches of
-/// its elements: a target with many threads has some for each.
+/// Number of independent items in a task (`KernelBuilder::forItems`), or of
+/// ranges of its elements. A target with many threads gives several threads to
+/// each.
 struct TaskItems {
   int64_t count = 1;
-  /// Whether the lanes of an item wait for each other or are joined.
+  /// True if the lanes of an item wait for each other or are joined.
   bool areJoined = true;
 
-  /// Elements that need nothing of each other.
+  /// Returns the items of `count` elements that do not depend on each other.
   static TaskItems elements(int64_t count) {
     constexpr int64_t stretch = 256;
     return {(count + stretch - 1) / stretch, /*areJoined=*/false};
   }
 };
 
-/// A kind whose code is the same on every target.
+/// A kind whose code all targets share.
 struct RowKernel {
   llvm::StringLiteral kind;
   std::function<void(KernelBuilder &, exec::KernelAttrInterface)> emit;
-  /// Scratch bytes of a task; empty for none.
+  /// Returns the scratch bytes of a task; empty if a task needs none.
   std::function<int64_t(exec::KernelAttrInterface)> scratch;
-  /// Empty where a task is one item.
+  /// Returns the items of a task; empty if a task is one item.
   std::function<TaskItems(exec::KernelAttrInterface)> items;
 };
 
-/// The entry of the kind that `emit` is for.
+/// Returns the entry of the kind whose attribute `emit` takes.
 template <typename KernelT>
 RowKernel
 rowKernel(void (*emit)(KernelBuilder &, KernelT),
@@ -94,8 +101,8 @@ rowKernel(void (*emit)(KernelBuilder &, KernelT),
   return entry;
 }
 
-/// The same of a kind whose elements, `width` in a row, need nothing of each
-/// other.
+/// Returns the entry of a kind whose elements, `width` in a row, do not depend
+/// on each other.
 template <typename KernelT>
 RowKernel elementKernel(void (*emit)(KernelBuilder &, KernelT)) {
   return rowKernel<KernelT>(emit, /*scratch=*/nullptr, [](KernelT kernel) {
@@ -103,18 +110,18 @@ RowKernel elementKernel(void (*emit)(KernelBuilder &, KernelT)) {
   });
 }
 
-/// The code of a kernel, where that is written once; null otherwise.
+/// Returns the shared code of a kernel, or null if targets emit it themselves.
 const RowKernel *findRowKernel(exec::KernelAttrInterface kernel);
-/// The kinds with such code.
+/// Returns the kinds that have shared code.
 std::vector<llvm::StringRef> rowKernelKinds();
 
 /// Begins an error about `spec` at `loc`.
 mlir::InFlightDiagnostic emitKernelError(mlir::Location loc,
                                          const KernelSpec &spec);
-/// Reports what is wrong with a kernel, whatever the target.
+/// Reports errors in a kernel that are errors on every target.
 mlir::LogicalResult verifyKernel(mlir::Location loc, const KernelSpec &spec);
 
-// One array per family, beside the emitters of a row kernel.
+// One array per family, defined beside its emitters.
 llvm::ArrayRef<RowKernel> argmaxKernels();
 llvm::ArrayRef<RowKernel> cacheKernels();
 llvm::ArrayRef<RowKernel> causalConvKernels();

@@ -53,17 +53,26 @@ static bool hasLoopHints(const Module &module) {
   return false;
 }
 
+/// Passes for kernels whose loops are vector code already.
+static constexpr StringRef kScalarPasses =
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+    "simplifycfg,loop-mssa(licm),gvn,"
+    "instcombine<no-verify-fixpoint>,simplifycfg)";
+
+/// Passes for kernels with loops that ask for LLVM's vectoriser.
+static constexpr StringRef kLoopPasses =
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+    "simplifycfg,loop-mssa(loop-rotate,licm),gvn,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-vectorize<interleave-forced-only;vectorize-forced-only>,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,"
+    "loop-mssa(licm))";
+
 void mtp::codegen::HostContext::optimize(Module &module,
                                          TargetMachine &machine) {
-  gate.isClosed = !hasLoopHints(module);
-  if (!gate.isClosed)
-    return optimizeModule(module, machine);
   Passes passes(machine);
   ModulePassManager manager;
   cantFail(passes.builder.parsePassPipeline(
-      manager,
-      "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-      "simplifycfg,loop-mssa(licm),gvn,"
-      "instcombine<no-verify-fixpoint>,simplifycfg)"));
+      manager, hasLoopHints(module) ? kLoopPasses : kScalarPasses));
   manager.run(module, passes.modules);
 }

@@ -1,4 +1,4 @@
-//===- ProductParams.cpp - What all kinds of products say -----------------===//
+//===- ProductParams.cpp - Parameters that products share -----------------===//
 
 #include "compiler/Codegen/ProductParams.h"
 
@@ -29,7 +29,8 @@ void codegen::emitKeptColumns(KernelBuilder &kb,
 // Experts
 //===----------------------------------------------------------------------===//
 
-// Starts and pairs are numbers in memory: they stay among the pairs.
+// Starts and pairs are read from memory and may have any value: clamp them to
+// the range of pairs.
 
 Value codegen::startOfExpert(KernelBuilder &kb, Value starts, Value count,
                              Value expert) {

@@ -1,8 +1,8 @@
-//===- ProductParams.h - What all kinds of products say ---------*- C++ -*-===//
+//===- ProductParams.h - Parameters that products share ---------*- C++ -*-===//
 //
-// Kinds of products differ in where rows come from and where outputs go. What
-// they multiply, and the buffers that a projection begins with, is said here
-// once for all targets; each target has the matmul.
+// Kinds of products differ in the source of rows and the destination of
+// outputs. The matrix of a product and the first buffers of a projection are
+// described here once for all targets. Each target has its own matmul.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,25 +13,25 @@
 
 namespace mtp::codegen {
 
-/// One matrix of a product, and what is done to a row before.
+/// Matrix of a product, and the preparation of its rows.
 struct ProductParams {
   int64_t k, n;
   WeightFormat format;
-  /// Whether panels are in the order of tensor cores.
+  /// True if panels are in the order of tensor cores.
   bool fragments;
-  /// Whether x is what `prepare_rows` made of rows.
+  /// True if x is the output of `prepare_rows`.
   bool prepared = false;
-  /// Of a projection that norms its rows.
+  /// True for a projection that norms its rows.
   bool norm = false;
   float eps = 0;
   int64_t normOffset = 0;
   bool bias = false;
-  /// Whether the outputs are gates and then ups.
+  /// True if the outputs are gates followed by ups.
   bool gated = false;
   /// Elements from one row of x to the next.
   int64_t xStride;
 
-  /// `outputs` are those of one matrix.
+  /// Reads the parameters of a product with one matrix of `outputs` outputs.
   template <typename KernelT>
   ProductParams(KernelT kernel, int64_t outputs)
       : k(kernel.getK()), n(outputs), format(kernel.getFormat().getFormat()),
@@ -55,7 +55,7 @@ struct ProductParams {
       : ProductParams(kernel, kernel.getN()) {}
 };
 
-/// The matrix of an expert, and the columns that it gives a pair.
+/// Returns the matrix of an expert.
 inline ProductParams expertMatrix(exec::MoeGateUpKernelAttr kernel) {
   ProductParams params(kernel, 2 * kernel.getInter());
   params.gated = true;
@@ -71,9 +71,9 @@ inline int64_t expertColumns(exec::MoeDownKernelAttr kernel) {
   return kernel.getN();
 }
 
-// Of `count` pairs of a row and an expert, sorted by expert: where an expert's
-// begin, the pair that is its row of that number, and what is multiplied for a
-// pair.
+// `count` pairs of a row and an expert are sorted by expert. The functions
+// return the first pair of an expert, the pair that is row number `row` of the
+// expert, and the input row of a pair.
 Value startOfExpert(KernelBuilder &kb, Value starts, Value count, Value expert);
 Value pairOfExpert(KernelBuilder &kb, Value pairs, Value count, Value start,
                    Value row);
@@ -81,17 +81,17 @@ Value rowOfPair(KernelBuilder &kb, exec::MoeGateUpKernelAttr kernel,
                 Value pair);
 Value rowOfPair(KernelBuilder &kb, exec::MoeDownKernelAttr kernel, Value pair);
 
-/// Whether somebody reads the logits of a slot.
+/// Returns whether a slot's logits are read.
 Value readsLogits(KernelBuilder &kb, Value sampling, Value slot);
 
-/// Copies or turns the columns of a row's head that `kernel` keeps.
+/// Copies or rotates the columns of a row's head that `kernel` keeps.
 void emitKeptColumns(KernelBuilder &kb, exec::HeadLinearKernelAttr kernel,
                      Value from, Value to, Value row);
 
-/// The buffers that a projection begins with: x, [norm weight], W, [bias].
+/// The first buffers of a projection: x, [norm weight], W, [bias].
 struct ProjectionBuffers {
   Value x, normWeight, weights, bias;
-  /// The number of the buffer behind them.
+  /// Number of the buffer after them.
   int64_t next = 0;
 
   ProjectionBuffers(KernelBuilder &kb, const ProductParams &params) {
@@ -104,8 +104,8 @@ struct ProjectionBuffers {
   }
 };
 
-/// Where heads of rows lie: f32 elements from a head to the next and from a row
-/// to the next.
+/// Strides of rows that are divided into heads, in f32 elements: from one row
+/// to the next and from one head to the next.
 struct HeadStrides {
   int64_t row;
   int64_t head;
@@ -116,8 +116,8 @@ struct HeadStrides {
   }
 };
 
-/// Reports unless every one of the kernel's panels has the outputs that code
-/// streams.
+/// Reports an error if the kernel's panels do not have the number of outputs
+/// that the code streams.
 template <typename KernelT>
 mlir::LogicalResult verifyPanels(KernelT kernel, EmitError emitError) {
   if (kernel.getPanel() == exec::formatPanelWidth())

@@ -1,4 +1,4 @@
-//===- TemporaryFile.cpp - Files for tools that take no memory ------------===//
+//===- TemporaryFile.cpp - Files for tools that read only files -----------===//
 
 #include "compiler/Codegen/TemporaryFile.h"
 
@@ -25,7 +25,7 @@ TemporaryFile::create(StringRef prefix, StringRef suffix) {
           sys::fs::createTemporaryFile(prefix, suffix, descriptor, path))
     return fileError("create", error);
   sys::Process::SafelyCloseFileDescriptor(descriptor);
-  // Ctrl-C leaves no file either.
+  // A process that ends by Ctrl-C also removes the file.
   sys::RemoveFileOnSignal(path);
   return std::unique_ptr<TemporaryFile>(new TemporaryFile(path));
 }

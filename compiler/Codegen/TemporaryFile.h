@@ -1,4 +1,4 @@
-//===- TemporaryFile.h - Files for tools that take no memory ----*- C++ -*-===//
+//===- TemporaryFile.h - Files for tools that read only files ---*- C++ -*-===//
 
 #ifndef MTP_COMPILER_CODEGEN_TEMPORARYFILE_H
 #define MTP_COMPILER_CODEGEN_TEMPORARYFILE_H

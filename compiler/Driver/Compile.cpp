@@ -46,7 +46,8 @@ OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
                           libraryFolder);
 }
 
-/// Where the fault lies in a flag or a path, no line of the module is named.
+/// Returns a location for errors in a flag or a path, which name no line of the
+/// module.
 static Location nowhere(ModuleOp module) {
   return UnknownLoc::get(module.getContext());
 }
@@ -76,7 +77,8 @@ static LogicalResult dumpPhase(ModuleOp module, const std::string &name,
   return success();
 }
 
-/// Checks that it is known what every kernel may touch: the artifact says it.
+/// Reports an error if the contract of a kernel is unknown. The artifact states
+/// the contract.
 static LogicalResult checkContracts(ModuleOp module) {
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     std::optional<exec::KernelContract> contract = exec::kernelContract(kernel);
@@ -95,7 +97,7 @@ static std::string resolvePath(const std::string &folder, StringRef path) {
   return std::string(joined);
 }
 
-/// The weight files that the module names.
+/// Returns the weight files that the module names.
 static std::vector<std::string> weightFiles(ModuleOp module,
                                             const std::string &folder) {
   std::vector<std::string> files;
@@ -105,7 +107,7 @@ static std::vector<std::string> weightFiles(ModuleOp module,
   return files;
 }
 
-/// What stands in front of the keys of each weight file; empty for nothing.
+/// Returns the key prefix of each weight file; empty if there are none.
 static std::vector<std::string> weightPrefixes(ModuleOp module) {
   std::vector<std::string> prefixes;
   for (auto weights : module.getOps<mlir::mtp::WeightsOp>())
@@ -115,7 +117,7 @@ static std::vector<std::string> weightPrefixes(ModuleOp module) {
   return prefixes;
 }
 
-/// A round, a function that others can call, or what became of them.
+/// Returns whether the module has a round, a public function or a program.
 static bool hasProgram(ModuleOp module) {
   auto isExported = [](func::FuncOp func) {
     return func.isPublic() && !func.isExternal();
@@ -125,8 +127,8 @@ static bool hasProgram(ModuleOp module) {
          llvm::any_of(module.getOps<func::FuncOp>(), isExported);
 }
 
-/// Opens what the module refers to, and sees that the artifact can be written:
-/// what is wrong there is said before any code is generated.
+/// Opens the files that the module refers to, and checks that the artifact can
+/// be written. Errors in them are therefore reported before code is generated.
 static Status openInputs(ModuleOp module, const std::string &folder,
                          const CompileOptions &options, ArtifactInputs &inputs,
                          std::optional<WeightSet> &weights) {
@@ -165,8 +167,8 @@ static Status openInputs(ModuleOp module, const std::string &folder,
   return checkOutput(options.output, files);
 }
 
-/// What the artifact has in any case: the weights of one of its plans, which
-/// may share them, and the tokenizer.
+/// Returns a lower bound on the size of the artifact: the tokenizer and the
+/// weights of its largest plan, because plans may share weights.
 static uint64_t leastBytes(const ArtifactInputs &inputs) {
   uint64_t weights = 0;
   for (const PlanInputs &plan : inputs.plans)
@@ -176,8 +178,8 @@ static uint64_t leastBytes(const ArtifactInputs &inputs) {
   return weights + inputs.tokenizer.size();
 }
 
-/// Finds what the packed weights are made of: a key that no file has is said
-/// before any code is generated.
+/// Finds the sources of the packed weights, so that a key that no file has is
+/// reported before code is generated.
 static Status checkWeights(ModuleOp module, const WeightSet *weights) {
   FailureOr<PlanLayout> layout = PlanLayout::get(module);
   if (failed(layout))
@@ -213,7 +215,7 @@ private:
   LogicalResult lowerToExec();
   LogicalResult generateCode();
   LogicalResult dump(const PhaseInfo &info);
-  /// Reports a fault of a flag or a path.
+  /// Reports an error in a flag or a path.
   LogicalResult report(const Status &status);
   const WeightSet *weightSet() { return weights ? &*weights : nullptr; }
   bool writesArtifact() const { return options.stopAfter == Phase::Artifact; }
@@ -224,7 +226,7 @@ private:
   ConfigureFn configure;
   ArtifactInputs inputs;
   std::optional<WeightSet> weights;
-  /// The modules of the plans where there are several.
+  /// Modules of the plans, if there are several.
   std::vector<OwningOpRef<ModuleOp>> copies;
 };
 
@@ -246,7 +248,7 @@ Compilation::runPasses(ModuleOp on,
   return manager.size() > 0 ? manager.run(on) : success();
 }
 
-/// Gives every target the module as it is for all of them.
+/// Gives every target the module in its current state.
 void Compilation::startPlans() {
   for (const std::unique_ptr<Target> &target : options.targets) {
     ModuleOp own = module;
@@ -256,8 +258,9 @@ void Compilation::startPlans() {
   }
 }
 
-/// The ids of the model's vocabulary that its tokenizer has no token for, those
-/// excepted that end a sequence: without them none would.
+/// Returns the ids of the model's vocabulary for which the tokenizer has no
+/// token. Excludes the ids that end a sequence, because a sequence could not
+/// end without them.
 static std::vector<int32_t> idsWithoutToken(ModuleOp module,
                                             const std::string &tables) {
   std::vector<int32_t> ids;

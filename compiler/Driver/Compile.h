@@ -12,45 +12,47 @@
 namespace mtp::compiler {
 
 struct CompileOptions {
-  /// The phase after which to stop.
+  /// Last phase to run.
   Phase stopAfter = Phase::Artifact;
-  /// Where to write the module after each phase; empty for nowhere.
+  /// Folder for the module after each phase; empty for none.
   std::string dumpFolder;
-  /// What to compile for, one at least; the artifact has a plan for each, in
-  /// this order. From the phase Exec on a module is one target's: to stop
-  /// between that and the artifact there may be one only.
+  /// Targets to compile for, at least one. The artifact has a plan for each, in
+  /// this order. From the phase Exec on, a module belongs to one target. A
+  /// compilation that stops between Exec and Artifact may therefore have only
+  /// one.
   llvm::ArrayRef<std::unique_ptr<Target>> targets;
   LoweringOptions lowering;
-  /// The module's file and those that it imports, which the artifact must not
-  /// replace.
+  /// Paths of the module's file and of the files that it imports. The artifact
+  /// must not replace them.
   std::vector<std::string> inputs;
-  /// The artifact's path; used by the artifact phase alone.
+  /// Path of the artifact; only the artifact phase uses it.
   std::string output;
   WriteOptions write;
   CodegenOptions codegen;
-  /// The seed of random weights for a module that names no weight files.
+  /// Seed of random weights, for a module without weight files.
   std::optional<uint64_t> randomWeights;
-  /// Told what became of the kernels of each target.
+  /// Called with the compiled kernels of each target.
   std::function<void(const Target &, const KernelCode &)> onCode;
-  /// Told when a phase begins.
+  /// Called when a phase begins.
   std::function<void(const PhaseInfo &)> onPhase;
 };
 
 /// Registers the dialects that a compilation may load.
 void registerCompilerDialects(mlir::DialectRegistry &registry);
 
-/// Parses the model at `path` ("-" for standard input), whose text `sources`
-/// holds from then on: with an mlir::SourceMgrDiagnosticHandler on it, errors
-/// of all phases point at lines. `libraryFolder` is as in parseWithImports.
-/// Errors go to the context's diagnostics.
+/// Parses the model at `path` ("-" for standard input). `sources` holds its
+/// text from then on, so that errors of all phases point at lines if an
+/// mlir::SourceMgrDiagnosticHandler uses it. `libraryFolder` is as in
+/// parseWithImports. Errors go to the context's diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp>
 parseModel(mlir::MLIRContext &context, llvm::SourceMgr &sources,
            const std::string &path, const std::string &libraryFolder = "");
 
-/// Takes `module` through the phases, with one target in place; several targets
-/// leave it as it is for all of them. Paths of weights and tokenizer in it are
-/// relative to `folder`. `configure` sees every pass manager before it runs
-/// (timing, IR printing). Errors go to the context's diagnostics.
+/// Runs the phases on `module`. With one target the module is changed in place;
+/// with several it keeps the state before the phase Exec. Paths of weights and
+/// tokenizer in it are relative to `folder`. `configure` is called for every
+/// pass manager before it runs (timing, IR printing). Errors go to the
+/// context's diagnostics.
 mlir::LogicalResult compileModule(
     mlir::ModuleOp module, const std::string &folder,
     const CompileOptions &options,

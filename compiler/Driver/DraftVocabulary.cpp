@@ -1,4 +1,4 @@
-//===- DraftVocabulary.cpp - What --draft-vocab asks for ------------------===//
+//===- DraftVocabulary.cpp - Value of --draft-vocab -----------------------===//
 
 #include "compiler/Driver/DraftVocabulary.h"
 #include "compiler/Weights/InputFile.h"
@@ -10,7 +10,7 @@
 
 using namespace mtp;
 
-/// Room for a line per token of vocabularies of millions.
+/// Room for one line per token of a vocabulary of millions.
 static constexpr size_t kMaxFileBytes = size_t(64) << 20;
 
 namespace {
@@ -23,7 +23,7 @@ struct TokenCount {
 static Result<std::vector<TokenCount>> parseCounts(llvm::StringRef text,
                                                    const std::string &path) {
   std::vector<TokenCount> counts;
-  // Not a DenseSet: two of the numbers that a file may hold are its own.
+  // Not a DenseSet, which reserves two numbers that a file may hold.
   std::unordered_set<int32_t> seen;
   for (int64_t line = 1; !text.empty(); ++line) {
     auto [content, rest] = text.split('\n');

@@ -1,4 +1,4 @@
-//===- DraftVocabulary.h - What --draft-vocab asks for ----------*- C++ -*-===//
+//===- DraftVocabulary.h - Value of --draft-vocab ---------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_DRIVER_DRAFTVOCABULARY_H
 #define MTP_COMPILER_DRIVER_DRAFTVOCABULARY_H
@@ -11,10 +11,10 @@
 
 namespace mtp::compiler {
 
-/// Reads the value of the flag, FILE[,size=N]: the file has a line per token,
-/// its id and how often it was counted. Returns the N most frequent tokens (all
-/// of them without a size), ascending; of equally frequent ones the lower ids.
-/// Errors name the line or the part of the value.
+/// Reads the value of the flag, FILE[,size=N]. Each line of the file has a
+/// token's id and its count. Returns the N most frequent tokens (all tokens if
+/// there is no size), ascending; ties go to the lower ids. Errors name the line
+/// or the part of the value.
 Result<std::vector<int32_t>> readDraftVocabulary(std::string_view value);
 
 } // namespace mtp::compiler

@@ -1,10 +1,10 @@
-//===- Imports.cpp - Models that take functions from other files ----------===//
+//===- Imports.cpp - Models that import from other files ------------------===//
 //
-// A file is a module that verifies by itself once its own imports are resolved,
-// so it is parsed without verification first. Of it come the functions that an
-// mtp.import names and, over all uses of symbols, what they need: functions,
-// which no other file sees and whose names give way, and caches, states and
-// vocabularies, which are the importing module's too.
+// A file is a module that verifies after its imports are resolved, so it is
+// first parsed without verification. An import takes the functions that the
+// mtp.import names and, through all uses of symbols, the ops that these need.
+// Such functions stay private and are renamed if their names are taken. Such
+// caches, states and vocabularies are shared with the importing module.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,19 +24,19 @@ using namespace mtp;
 using namespace mlir;
 using mlir::mtp::ImportOp;
 
-/// The folder of the files that the tools bring, in which no path leads on.
+/// Folder of the files that the tools contain. No path leads out of it.
 static constexpr llvm::StringLiteral kNoFolder = "<>";
 
-/// More than any library has; files that import each other over and over would
-/// only exhaust the machine.
+/// Limit above the size of any library. Files that import each other repeatedly
+/// would only exhaust memory.
 static constexpr size_t kMaxImported = 4096;
 
 namespace {
 
-/// The text of a file, or why there is none.
+/// Text of a file, or the reason that there is none.
 using Text = llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>;
 
-/// The symbols of a module that imports; null for functions that it will have.
+/// Symbols of a module that imports; null for functions not yet imported.
 using Names = llvm::StringMap<Operation *>;
 
 class Importer {
@@ -45,11 +45,11 @@ public:
            const std::string &libraryFolder)
       : context(context), sources(sources), libraryFolder(libraryFolder) {}
 
-  /// Says that the file is being read, so that none may import it.
+  /// Marks the file as being read, so that no file may import it.
   void begin(llvm::StringRef path) { files[path.str()] = {}; }
 
-  /// Parses and verifies a file with what it imports, whose paths are relative
-  /// to `folder`.
+  /// Parses and verifies a file with its imports, whose paths are relative to
+  /// `folder`.
   OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> text,
                               const std::string &path,
                               const std::string &folder);
@@ -59,7 +59,7 @@ private:
   FailureOr<ModuleOp> open(ImportOp import, const std::string &folder);
   FailureOr<ModuleOp> openFile(ImportOp import, llvm::StringRef path);
   FailureOr<ModuleOp> openLibrary(ImportOp import, llvm::StringRef name);
-  /// Parses a file unless that has been done; `real` tells files apart.
+  /// Parses a file once; `real` identifies the file.
   FailureOr<ModuleOp> parseOnce(ImportOp import, llvm::StringRef real,
                                 const std::string &path,
                                 const std::string &folder,
@@ -71,7 +71,7 @@ private:
   MLIRContext &context;
   llvm::SourceMgr &sources;
   const std::string &libraryFolder;
-  /// The files by their real paths; null while they are read.
+  /// The files by their real paths; null while a file is being read.
   std::map<std::string, OwningOpRef<ModuleOp>> files;
   size_t numImported = 0;
 };
@@ -92,7 +92,7 @@ OwningOpRef<ModuleOp> Importer::parse(std::unique_ptr<llvm::MemoryBuffer> text,
     emitError(UnknownLoc::get(&context)) << path << ": " << status.message();
     return {};
   }
-  // The parser reads the first buffer, and diagnostics look in all of them.
+  // The parser reads the first buffer; diagnostics search all buffers.
   llvm::SourceMgr own;
   own.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(*text),
                          llvm::SMLoc());
@@ -141,8 +141,8 @@ FailureOr<ModuleOp> Importer::openFile(ImportOp import, llvm::StringRef path) {
   });
 }
 
-/// Reads a file of the library: a folder of one's own first, then what the
-/// tools bring.
+/// Reads a file of the library: from `libraryFolder` first, then from the
+/// tools.
 FailureOr<ModuleOp> Importer::openLibrary(ImportOp import,
                                           llvm::StringRef name) {
   llvm::SmallString<256> path(libraryFolder);
@@ -161,7 +161,7 @@ FailureOr<ModuleOp> Importer::openLibrary(ImportOp import,
   });
 }
 
-/// Reads the file that `import` names, unless that has been done.
+/// Reads the file that `import` names, unless it has been read.
 FailureOr<ModuleOp> Importer::open(ImportOp import, const std::string &folder) {
   if (std::optional<llvm::StringRef> name = import.getLibraryName())
     return openLibrary(import, *name);
@@ -175,8 +175,8 @@ FailureOr<ModuleOp> Importer::open(ImportOp import, const std::string &folder) {
   return openFile(import, path);
 }
 
-/// The functions that are named and all that they use, in the order in which it
-/// is found.
+/// Returns the named functions and all symbols that they use, in the order of
+/// discovery.
 FailureOr<llvm::SetVector<Operation *>> Importer::findNeeded(ImportOp import,
                                                              ModuleOp library) {
   SymbolTable symbols(library);
@@ -204,13 +204,15 @@ FailureOr<llvm::SetVector<Operation *>> Importer::findNeeded(ImportOp import,
   return needed;
 }
 
-/// Whether two caches, states or vocabularies are one. Functions never are.
+/// Returns whether two caches, states or vocabularies are equal. Functions
+/// never are.
 static bool isSame(Operation *a, Operation *b) {
   return a && !isa<func::FuncOp>(a) && a->getName() == b->getName() &&
          a->getAttrDictionary() == b->getAttrDictionary();
 }
 
-/// A name that neither the module nor `copy` has, by the file's.
+/// Returns a name, based on the file's name, that neither the module nor `copy`
+/// has.
 static StringAttr freeName(ImportOp import, StringAttr name, const Names &names,
                            ModuleOp copy) {
   llvm::StringRef file = import.getLibraryName().value_or(import.getFile());
@@ -221,7 +223,8 @@ static StringAttr freeName(ImportOp import, StringAttr name, const Names &names,
   return StringAttr::get(name.getContext(), own);
 }
 
-/// Gives the functions of `copy` behind the named ones names that are free.
+/// Renames the functions of `copy` that are not named by `import`, if their
+/// names are taken.
 static LogicalResult renameHelpers(ImportOp import, ModuleOp copy,
                                    const Names &names) {
   for (auto func : copy.getOps<func::FuncOp>()) {
@@ -238,7 +241,8 @@ static LogicalResult renameHelpers(ImportOp import, ModuleOp copy,
   return success();
 }
 
-/// Puts what `import` names, and what that needs, in front of it.
+/// Moves the functions that `import` names, and the ops that they need, before
+/// `import`.
 LogicalResult Importer::take(ImportOp import, ModuleOp library, Names &names) {
   auto needed = findNeeded(import, library);
   if (failed(needed))
@@ -267,7 +271,7 @@ LogicalResult Importer::take(ImportOp import, ModuleOp library, Names &names) {
   return success();
 }
 
-/// Takes what all imports of the module name.
+/// Resolves all imports of the module.
 LogicalResult Importer::resolve(ModuleOp module, const std::string &folder) {
   auto imports = llvm::to_vector(module.getOps<ImportOp>());
   if (imports.empty())
@@ -277,7 +281,7 @@ LogicalResult Importer::resolve(ModuleOp module, const std::string &folder) {
     if (auto name =
             op.getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName()))
       names[name] = &op;
-  // Names that are asked for give way to none, and others to them.
+  // Requested names are never changed; other names change if they collide.
   for (ImportOp import : imports) {
     if (failed(verify(import)))
       return failure();

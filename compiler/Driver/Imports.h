@@ -1,4 +1,4 @@
-//===- Imports.h - Models that take functions from other files --*- C++ -*-===//
+//===- Imports.h - Models that import from other files ----------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_DRIVER_IMPORTS_H
 #define MTP_COMPILER_DRIVER_IMPORTS_H
@@ -10,15 +10,16 @@
 
 namespace mtp::compiler {
 
-/// The folder that the paths of the module at `path` are relative to; "-" is
-/// standard input, whose paths are those of the working directory.
+/// Returns the folder that the paths of the module at `path` are relative to.
+/// For "-", standard input, it is the working directory.
 std::string folderOf(llvm::StringRef path);
 
-/// Parses the text of the model at `path`, takes what its mtp.import ops name
-/// from the files there, and verifies the whole. A name in angle brackets is a
-/// file of `libraryFolder`, or where that is empty or has none, of the library
-/// that the tools bring. `sources` holds the text of all files from then on,
-/// this one's first. Errors go to the context's diagnostics.
+/// Parses the text of the model at `path`, imports the functions that its
+/// mtp.import ops name, and verifies the whole module. A name in angle brackets
+/// is a file of `libraryFolder`. If `libraryFolder` is empty or lacks the file,
+/// the name is a file of the library that the tools contain. `sources` holds
+/// the text of all files from then on, with this file first. Errors go to the
+/// context's diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp>
 parseWithImports(mlir::MLIRContext &context, llvm::SourceMgr &sources,
                  std::unique_ptr<llvm::MemoryBuffer> text,

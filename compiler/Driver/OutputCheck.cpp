@@ -1,4 +1,4 @@
-//===- OutputCheck.cpp - May the artifact be written there? ---------------===//
+//===- OutputCheck.cpp - Checks of the output path ------------------------===//
 
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Artifact/AtomicFile.h"
@@ -14,7 +14,7 @@ Status mtp::compiler::checkOutput(const std::string &output,
                                   std::span<const std::string> inputs) {
   for (const std::string &input : inputs) {
     bool same = false;
-    // An input that cannot be looked at is reported by whoever reads it.
+    // The reader of an input reports that the input is inaccessible.
     if (!llvm::sys::fs::equivalent(output, input, same) && same) {
       return invalidArgument("expected -o unlike the inputs, got '" + output +
                              "', which is '" + input + "'");
@@ -36,7 +36,7 @@ Status mtp::compiler::checkSpace(const std::string &output, uint64_t bytes) {
   llvm::StringRef folder = llvm::sys::path::parent_path(output);
   llvm::ErrorOr<llvm::sys::fs::space_info> space =
       llvm::sys::fs::disk_space(folder.empty() ? "." : folder);
-  // Where nobody says, writing does.
+  // If the space is unknown, the write itself reports the error.
   if (space && space->available < bytes)
     return refuse(space->available, "that its file system has left");
   return Status();

@@ -1,4 +1,4 @@
-//===- OutputCheck.h - May the artifact be written there? -------*- C++ -*-===//
+//===- OutputCheck.h - Checks of the output path ----------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_DRIVER_OUTPUTCHECK_H
 #define MTP_COMPILER_DRIVER_OUTPUTCHECK_H
@@ -11,13 +11,13 @@
 
 namespace mtp::compiler {
 
-/// Refuses an `output` that cannot be created, or that is one of the files that
-/// it is made from. Asked before the work is done, not after; leaves no file.
+/// Reports an error if `output` cannot be created, or if it is one of its
+/// `inputs`. Called before the work is done. Leaves no file.
 Status checkOutput(const std::string &output,
                    std::span<const std::string> inputs);
 
-/// Refuses an output of at least so many bytes where the limit of file sizes or
-/// the space of its file system is less. Asked before code is generated.
+/// Reports an error if an output of at least `bytes` bytes exceeds the limit of
+/// file sizes or the space of its file system. Called before code is generated.
 Status checkSpace(const std::string &output, uint64_t bytes);
 
 } // namespace mtp::compiler

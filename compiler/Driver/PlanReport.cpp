@@ -1,4 +1,4 @@
-//===- PlanReport.cpp - What a compiled model will take -------------------===//
+//===- PlanReport.cpp - Report on a compiled model ------------------------===//
 
 #include "compiler/Driver/PlanReport.h"
 #include "compiler/Artifact/PlanLayout.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace {
 
-/// From `from` on there are so many barriers between the stages of a program.
+/// Number of barriers between the stages of a program, for n from `from` on.
 struct Barriers {
   int64_t from;
   int64_t count;
@@ -29,34 +29,35 @@ struct ProgramPlan {
   int64_t dispatches;
   exec::Count arenaBytes;
   std::vector<Barriers> barriers;
-  /// Whether rounds may follow each other on the device.
+  /// True if rounds may follow each other on the device.
   bool repeats;
 
-  /// Of a graph for one n, at most: a command without work for it has none.
+  /// Limit on the nodes of a graph for one n. A command without work at that n
+  /// has no node.
   int64_t nodes() const { return dispatches + kNodesOfGraph; }
   int64_t loopNodes() const { return repeats ? dispatches + kNodesOfLoop : 0; }
-  /// Of the graphs for every n.
+  /// Limit on the nodes of the graphs for all n.
   int64_t allNodes() const {
     return (points.most - points.least + 1) * (nodes() + loopNodes());
   }
 };
 
-/// Everything that a report says.
+/// Content of a report.
 struct Plan {
   std::vector<ProgramPlan> programs;
   std::map<std::string, int64_t> kernelsOfKind;
   int64_t arenaBytes = 0;
   int64_t stateBytes = 0;
-  /// What recurrent layers carry of a slot.
+  /// Bytes that recurrent layers carry for a slot.
   int64_t recurrentBytes = 0;
   int64_t weightBytes = 0;
   int64_t weights = 0;
   int64_t kvBytesPerToken = 0;
   int64_t kvTokens = 0;
-  /// Whether every k is known to put out what k = 0 does.
+  /// True if every k is known to give the output of k = 0.
   bool exact = true;
-  /// Whether it says that output has not the model's distribution, and its
-  /// name, empty where it has none.
+  /// True if the rule declares that the output does not have the model's
+  /// distribution. `rule` is its name; empty if it has none.
   bool lossy = false;
   std::string rule;
   llvm::ArrayRef<QuantizedWeight> quantized;
@@ -90,7 +91,7 @@ static ProgramPlan planOf(exec::ProgramOp program) {
     int64_t joined = 0;
     for (size_t call = 0; call < schedule.getSteps().size(); ++call)
       joined += schedule.isJoined(call);
-    // None stands before the first command.
+    // No barrier precedes the first command.
     plan.barriers.push_back(
         {int64_t(schedule.getBegin()),
          std::max<int64_t>(plan.dispatches - joined, 1) - 1});
@@ -98,7 +99,8 @@ static ProgramPlan planOf(exec::ProgramOp program) {
   return plan;
 }
 
-/// Tokens of all slots at full length, in whole pages, and the dummy page.
+/// Returns the tokens of all slots at full length, in whole pages, and the
+/// dummy page.
 static int64_t poolTokens(ModuleOp module) {
   auto envelope =
       module->getAttrOfType<mlir::mtp::EnvelopeAttr>(mlir::mtp::kEnvelopeAttr);
@@ -157,7 +159,7 @@ static void printQuantized(const Plan &plan, llvm::json::OStream &json) {
   });
 }
 
-/// Every number at any n: the arena is base + step * n bytes.
+/// Prints all numbers as functions of n: the arena is base + step * n bytes.
 static void printProgram(const ProgramPlan &program,
                          llvm::json::OStream &json) {
   json.object([&] {
@@ -199,7 +201,7 @@ static void printResources(const Plan &plan, llvm::json::OStream &json) {
   });
 }
 
-/// One graph for each n, and another one of rounds in a loop.
+/// Prints graphs: one for each n, and another for rounds in a loop.
 static void printGraphs(const Plan &plan, llvm::json::OStream &json) {
   if (!plan.hasGraphs)
     return;
@@ -248,7 +250,7 @@ static void printJson(const Plan &plan, llvm::raw_ostream &os) {
   os << "\n";
 }
 
-/// Bytes with a unit, three digits or so.
+/// Returns bytes with a unit, in about three digits.
 static std::string readable(int64_t bytes) {
   static constexpr const char *kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);
@@ -263,12 +265,12 @@ static std::string readable(int64_t bytes) {
   return text;
 }
 
-/// "3", or "3 to 5" where it is not the same at both ends.
+/// Returns "3", or "3 to 5" if the two ends differ.
 static std::string endsText(const std::string &first, const std::string &last) {
   return first == last ? first : first + " to " + last;
 }
 
-/// Numbers at the least and at the largest n of each program.
+/// Prints numbers for the smallest and the largest n of each program.
 static void printPrograms(const Plan &plan, llvm::raw_ostream &os) {
   os << "\n"
      << llvm::left_justify("program", 28) << llvm::left_justify("n", 14)
@@ -290,7 +292,7 @@ static void printPrograms(const Plan &plan, llvm::raw_ostream &os) {
   }
 }
 
-/// One graph for each n, and another one of rounds in a loop.
+/// Prints graphs: one for each n, and another for rounds in a loop.
 static void printGraphs(const Plan &plan, llvm::raw_ostream &os) {
   if (!plan.hasGraphs)
     return;
@@ -312,7 +314,7 @@ static void printGraphs(const Plan &plan, llvm::raw_ostream &os) {
      << " are kept, those launched last\n";
 }
 
-/// What the kernels take of a GPU.
+/// Prints the resources that the kernels use on a GPU.
 static void printResources(const Plan &plan, llvm::raw_ostream &os) {
   if (plan.resources.empty())
     return;

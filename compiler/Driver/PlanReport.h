@@ -1,4 +1,4 @@
-//===- PlanReport.h - What a compiled model will take -----------*- C++ -*-===//
+//===- PlanReport.h - Report on a compiled model ----------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_DRIVER_PLANREPORT_H
 #define MTP_COMPILER_DRIVER_PLANREPORT_H
@@ -11,25 +11,24 @@
 
 namespace mtp::compiler {
 
-/// What became of a quantised weight, known once it is packed.
+/// A quantised weight and its error, known after packing.
 struct QuantizedWeight {
   std::string name;
   WeightFormat format;
   QuantizationError error;
 };
 
-/// What is known once code was made and weights packed; empty where they were
-/// not.
+/// Data that is known after code generation and packing; empty before.
 struct CompiledParts {
   std::vector<QuantizedWeight> quantized;
-  /// Of a GPU's kernels, where they were assembled.
+  /// Resources of a GPU's kernels, if they were assembled.
   std::vector<KernelResources> resources;
-  /// Whether the runtime makes graphs of the plan's programs.
+  /// True if the runtime makes graphs of the plan's programs.
   bool hasGraphs = false;
 };
 
-/// Prints programs, kernels and bytes of a module that went through the exec
-/// phase, for people or as one JSON object.
+/// Prints programs, kernels and bytes of a module after the exec phase, as text
+/// or as one JSON object.
 mlir::LogicalResult printPlanReport(mlir::ModuleOp module,
                                     const CompiledParts &parts, bool json,
                                     llvm::raw_ostream &os);

@@ -1,4 +1,4 @@
-//===- QuantizeFlags.cpp - What --quantize asks for -----------------------===//
+//===- QuantizeFlags.cpp - Values of --quantize flags ---------------------===//
 
 #include "compiler/Driver/QuantizeFlags.h"
 #include "runtime/core/StrCat.h"
@@ -11,12 +11,12 @@ using namespace mtp::compiler;
 
 namespace {
 
-/// One of the flags.
+/// Description of a quantization flag.
 struct Flag {
   llvm::StringRef name;
-  /// Whether "none" is a format too.
+  /// True if "none" is also a format.
   bool takesNone;
-  /// Where keep= goes; null where it is not allowed.
+  /// Destination of keep=; null if keep= is not allowed.
   std::vector<std::string> *keep;
 
   bool takes(llvm::StringRef format) const {

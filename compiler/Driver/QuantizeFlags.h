@@ -1,4 +1,4 @@
-//===- QuantizeFlags.h - What --quantize asks for ---------------*- C++ -*-===//
+//===- QuantizeFlags.h - Values of --quantize flags -------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_DRIVER_QUANTIZEFLAGS_H
 #define MTP_COMPILER_DRIVER_QUANTIZEFLAGS_H
@@ -11,22 +11,22 @@
 
 namespace mtp::compiler {
 
-/// The values of the flags that were given.
+/// Values of the flags; empty for a flag that was not given.
 struct QuantizeFlags {
   std::optional<std::string_view> quantize, head, embedding;
 };
 
-/// What may follow the "=" of such a flag: "int8|int4|none[,group=N]".
+/// Returns the values of such a flag, for --help: "int8|int4|none[,group=N]".
 std::string quantizeUsage(bool takesNone, bool takesKeep);
 
-/// Reads the values of three flags, as far as they were given, into `formats`.
+/// Parses the values of the three flags that were given into `formats`.
 ///
 ///   --quantize=int8|int4[,group=N][,keep=PATTERN]...
 ///   --quantize-head=int8|int4|none[,group=N]
 ///   --quantize-embedding=int8|int4|none[,group=N]
 ///
-/// The head follows --quantize unless it has a flag of its own; the embedding
-/// never does.
+/// The head follows --quantize unless --quantize-head is given; the embedding
+/// never follows it.
 Status parseQuantizeFlags(const QuantizeFlags &flags, WeightFormats &formats);
 
 } // namespace mtp::compiler

@@ -15,7 +15,7 @@ constexpr size_t kMaxNesting = 200;
 
 constexpr std::string_view kBytecodeMagic = "ML\xefR";
 
-/// Walks over MLIR's text as its lexer does and counts where its parser
+/// Scans MLIR's text like its lexer and counts the levels at which its parser
 /// recurses: at brackets, and at each operator of an affine expression.
 class NestingCounter {
 public:
@@ -38,12 +38,12 @@ private:
   std::string_view source;
   size_t at = 0;
   size_t line = 1;
-  /// Brackets that are open, and operators of the expressions around `at`.
+  /// Number of open brackets, and of operators of the expressions around `at`.
   size_t depth = 0;
-  /// The operators so far of the expression in each open bracket, and of the
-  /// one outside of all.
+  /// Number of operators so far in the expression of each open bracket, and in
+  /// the outermost expression.
   std::vector<size_t> operators;
-  /// An expression's operand stands before `at`.
+  /// True if an expression's operand precedes `at`.
   bool afterOperand = false;
 };
 
@@ -79,7 +79,7 @@ void NestingCounter::addBracket(char c) {
   afterOperand = !opens;
 }
 
-/// Skips a string literal, which ends where its line does at the latest.
+/// Skips a string literal, which ends at the end of its line at the latest.
 void NestingCounter::skipString() {
   for (++at; at < source.size() && source[at] != '\n'; ++at) {
     if (source[at] == '\\' && peek(1) != '\n') {
@@ -91,7 +91,7 @@ void NestingCounter::skipString() {
   }
 }
 
-/// Skips a name or a number. A sign belongs to the number after its e.
+/// Skips a name or a number. A sign after a number's e belongs to the number.
 void NestingCounter::skipWord() {
   size_t begin = at;
   while (isWordChar(peek()))
@@ -122,7 +122,7 @@ void NestingCounter::skipToken() {
     at = std::min(source.find('\n', at), source.size());
     return;
   }
-  // An arrow and a comparison open and close nothing.
+  // An arrow or a comparison is no bracket.
   if ((c == '-' && peek(1) == '>') ||
       ((c == '<' || c == '>') && peek(1) == '=')) {
     at += 2;

@@ -8,9 +8,9 @@
 
 namespace mtp::compiler {
 
-/// Refuses text that nests deeper than any model does: MLIR's parser recurses
-/// once per level and would end the process with a stack overflow. Refuses
-/// bytecode, whose nesting shows only when it is read.
+/// Reports an error if text nests deeper than any model does: MLIR's parser
+/// recurses once per level and would end the process with a stack overflow.
+/// Also rejects bytecode, whose nesting is unknown until it is read.
 Status checkSource(std::string_view source);
 
 } // namespace mtp::compiler

@@ -1,8 +1,8 @@
-//===- AcceptEmitter.cpp - The rule by which drafts are accepted ----------===//
+//===- AcceptEmitter.cpp - The rule that accepts drafts -------------------===//
 //
 // `exact` is an attribute of mtp.accept. The other rules are functions of
-// Drafters/rules.mlir, of chains and trees alike: of a chain a node's parent is
-// the one before.
+// Drafters/rules.mlir, for chains and trees. In a chain a node's parent is the
+// preceding node.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +25,10 @@ public:
       : context(context), builder(context.builder), drafted(drafted),
         spec(context.draft.accept) {}
 
-  /// What the rule names, in the order of its arguments.
+  /// Returns the arguments that the rule names, in their order.
   llvm::SmallVector<RuleArgument> sees() const;
   void emit(mlir::Region &into);
-  /// The functions of the library that emit() has called.
+  /// Returns the library functions that emit() has called.
   llvm::ArrayRef<llvm::StringRef> functions() const {
     return called.getArrayRef();
   }
@@ -42,7 +42,7 @@ private:
   mlir::Value seen(RuleArgument name);
   mlir::Value probabilities(RuleArgument of, llvm::StringRef name);
   mlir::Value parents();
-  /// Calls a function of the library, which the module takes from there.
+  /// Calls a function that the module imports from the library.
   mlir::Operation *call(llvm::StringRef callee, mlir::ValueRange inputs,
                         mlir::TypeRange results) {
     called.insert(callee);
@@ -65,7 +65,7 @@ private:
 
 } // namespace
 
-/// Whether the rule goes by the distributions that drafts were drawn from.
+/// Returns true if the rule uses the distributions that drafts were drawn from.
 static bool seesDrawn(const ModelContext &context, const Drafts &drafted) {
   return context.draft.accept.kind == AcceptKind::Rejection && drafted.logits;
 }
@@ -104,7 +104,7 @@ mlir::Value RuleEmitter::probabilities(RuleArgument of, llvm::StringRef name) {
                                             seen(RuleArgument::Slots));
 }
 
-/// Of a static tree the nodes that the round has.
+/// Returns the parents of a static tree's nodes that the round has.
 mlir::Value RuleEmitter::parents() {
   if (drafted.parents)
     return drafted.parents;
@@ -217,7 +217,8 @@ void addRuleNumbers(ModelContext &context, std::vector<RoundNumber> &numbers) {
     add("delta", spec.delta);
 }
 
-/// A rule that is not exact has something to accept, and a shape that it knows.
+/// Fails if a rule other than exact has no drafts to accept, or drafts of a
+/// shape that it does not support.
 static Status checkRule(const ModelContext &context, const Drafts &drafted) {
   const AcceptSpec &spec = context.draft.accept;
   std::string got = ", got '" + ruleName(spec) + "'";

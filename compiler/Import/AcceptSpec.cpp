@@ -1,4 +1,4 @@
-//===- AcceptSpec.cpp - Which rule accepts drafts -------------------------===//
+//===- AcceptSpec.cpp - The rule that accepts drafts ----------------------===//
 
 #include "compiler/Import/AcceptSpec.h"
 
@@ -10,7 +10,7 @@ namespace mtp::importer {
 
 namespace {
 
-/// What Medusa's code has.
+/// Defaults from Medusa's code.
 constexpr double kEpsilon = 0.09, kDelta = 0.3;
 
 Status unexpected(std::string_view text, const std::string &what) {
@@ -18,7 +18,7 @@ Status unexpected(std::string_view text, const std::string &what) {
                          std::string(text) + "'");
 }
 
-/// Two numbers with a comma between, and nothing else.
+/// Reads exactly two numbers, separated by a comma.
 std::optional<std::array<double, 2>> parsePair(std::string_view text) {
   std::array<double, 2> numbers = {};
   const char *at = text.data(), *end = at + text.size();
@@ -33,7 +33,7 @@ std::optional<std::array<double, 2>> parsePair(std::string_view text) {
   return numbers;
 }
 
-/// No number compares with NaN.
+/// Returns true if 0 < x <= 1. False for NaN.
 bool isShare(double x) { return x > 0 && x <= 1; }
 
 Result<AcceptSpec> parseTypical(std::string_view text,

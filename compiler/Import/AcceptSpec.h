@@ -1,6 +1,6 @@
-//===- AcceptSpec.h - Which rule accepts drafts -----------------*- C++ -*-===//
+//===- AcceptSpec.h - The rule that accepts drafts --------------*- C++ -*-===//
 //
-// What --accept says: a rule with its numbers.
+// The rule that --accept names, with its numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,22 +16,23 @@
 namespace mtp::importer {
 
 enum class AcceptKind {
-  Exact,         ///< Drafts that are the target's picks; lossless to the bit.
-  Rejection,     ///< Speculative sampling (arXiv:2211.17192); drafts are drawn.
-  RejectionBest, ///< The same of drafts that are the best of their logits.
-  Block,         ///< Block verification (arXiv:2403.10444), of such drafts.
-  Typical,       ///< What is likely enough (arXiv:2401.10774); lossy.
-  Relaxed,       ///< What is among the best; lossy.
+  Exact,         ///< Drafts that equal the target's picks. Lossless.
+  Rejection,     ///< Speculative sampling (arXiv:2211.17192) of drawn drafts.
+  RejectionBest, ///< Rejection of drafts that are the argmax of their logits.
+  Block,         ///< Block verification (arXiv:2403.10444) of drawn drafts.
+  Typical,       ///< Drafts that are likely enough (arXiv:2401.10774). Lossy.
+  Relaxed,       ///< Drafts among the target's best tokens. Lossy.
 };
 
-/// Tokens that --accept relaxed may count among the best.
+/// Largest number of best tokens for --accept relaxed.
 inline constexpr int64_t kMostRelaxed = 64;
 
 struct AcceptSpec {
   AcceptKind kind = AcceptKind::Exact;
-  /// Of typical: 0 < epsilon, delta <= 1. Of relaxed: 0 <= delta <= 1.
+  /// The numbers of typical (0 < epsilon, delta <= 1) and relaxed (0 <= delta
+  /// <= 1).
   double epsilon = 0, delta = 0;
-  /// Of relaxed: how many are the best, 1 to kMostRelaxed.
+  /// The number of best tokens for relaxed, 1 to kMostRelaxed.
   int64_t few = 0;
 
   bool isLossy() const {
@@ -41,13 +42,13 @@ struct AcceptSpec {
 };
 
 /// Reads exact, rejection, rejection:best, block, typical[:epsilon,delta] or
-/// relaxed:N,delta. An error says what is known, or what a number may be.
+/// relaxed:N,delta. An error lists the known rules, or the range of a number.
 Result<AcceptSpec> parseAcceptSpec(std::string_view text);
 
-/// The shortest text that reads as the number.
+/// Returns the shortest text that parses to `x`.
 std::string shortest(double x);
 
-/// The rule with its numbers, for people: "typical:0.09,0.3".
+/// Returns the rule with its numbers, for messages: "typical:0.09,0.3".
 std::string ruleName(const AcceptSpec &spec);
 
 } // namespace mtp::importer

@@ -8,16 +8,16 @@ namespace mtp::importer {
 
 namespace {
 
-/// The reference code builds MLA's inner norms with this, whatever the config's
-/// rms_norm_eps.
+/// Epsilon of MLA's inner norms. The reference code uses it whatever the
+/// config's rms_norm_eps is.
 constexpr double kLatentEps = 1e-6;
 
 mlir::IntegerAttr windowAttr(mlir::OpBuilder &builder, int64_t window) {
   return window > 0 ? builder.getI64IntegerAttr(window) : mlir::IntegerAttr();
 }
 
-/// Queries, and the gates that stand behind each head's in the projection, or
-/// null.
+/// Emits queries, and gates or null. The projection holds each head's gates
+/// after its queries.
 std::pair<mlir::Value, mlir::Value> emitQueries(FunctionEmitter &emitter,
                                                 mlir::Value x) {
   const GqaConfig &gqa = *emitter.config().gqa;

@@ -1,14 +1,17 @@
-//===- BeamRound.cpp - Trees that are found in every round ----------------===//
+//===- BeamRound.cpp - Dynamic trees --------------------------------------===//
 //
-// EAGLE-2's (arXiv:2406.16858), by functions of Drafters/beam.mlir.in: depth by
-// depth the best nodes go on, with one pass of the drafter for each depth, and
-// the best of all candidates are drafted.
+// EAGLE-2 (arXiv:2406.16858), with functions of Drafters/beam.mlir.in. At each
+// depth the best nodes are expanded, with one pass of the drafter per depth.
+// The best of all candidates are drafted.
 //
-// Of the model's modules each has a depth, the last one those behind. Module d
-// runs over the rows that were verified last, which is when its cache gets true
-// entries, and over the beams of all depths so far, in one pass. What those
-// behind the first one do in their own depths is a function, @later_modules,
-// since it is as long as they are many, and so is what all depths do, @grow.
+// Each of the model's modules drafts one depth; the last module also drafts all
+// deeper ones. Module d runs one pass. Its rows are the rows that were verified
+// last, which gives its cache the accepted entries, and the beams of all depths
+// so far.
+//
+// @later_modules holds the depths of modules 2 and up, and @grow the expansion
+// of a depth, so the round's length does not depend on the number of modules.
+// modules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +30,12 @@ namespace {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
-/// What goes from depth to depth: logits, states, the next position, and sums,
-/// numbers and masks of the beam's nodes.
+/// State that is carried from depth to depth: logits, states, the next
+/// position, and the sums, numbers and masks of the beam's nodes.
 struct Beam {
   Values values;
-  /// What the last module handed on, of all its rows, and tokens and rows of
-  /// the beams behind the first module.
+  /// Hidden states from the last module for all its rows, and the tokens and
+  /// rows of each beam after the first.
   mlir::Value handedOn;
   Values tokens, rows;
 };
@@ -43,11 +46,13 @@ public:
       : context(context), builder(context.builder) {}
 
   Drafts emit();
-  /// @grow: slots, perhaps how sharp, and a beam to the nodes behind it that go
-  /// on: tokens, rows, states, the next position, sums, numbers, masks.
+  /// Emits @grow. Arguments: the slots, `sharp` if the tree has it, and a beam.
+  /// Results: the tokens, rows, states, next position, sums, numbers and masks
+  /// of the nodes to expand next.
   void emitGrow();
-  /// @later_modules: the same, behind slots what the first module has handed
-  /// on, to the beam of the last one.
+  /// Emits @later_modules. Arguments: the slots, `sharp` if the tree has it,
+  /// the first module's hidden states, and a beam. Results: the beam of the
+  /// last module.
   void emitLater();
 
 private:
@@ -68,7 +73,7 @@ private:
 
   ModelContext &context;
   mlir::OpBuilder &builder;
-  /// `sharp` of a tree that says it, a number of each slot.
+  /// The slots, the tree's `sharp` per slot (null if it has none), and k.
   mlir::Value slots, sharp, k;
 };
 
@@ -76,8 +81,8 @@ constexpr llvm::StringLiteral kGrow = "grow", kLaterModules = "later_modules";
 
 } // namespace
 
-/// The types of what @expand of the library hands on beside rows and states:
-/// sums, numbers and masks of the beam's nodes.
+/// Returns the types of the sums, numbers and masks of a beam's nodes, which
+/// @expand of the library returns beside rows and states.
 llvm::SmallVector<mlir::Type> BeamEmitter::beamTypes() {
   auto of = [&](mlir::Type element) -> mlir::Type {
     return mlir::RankedTensorType::get(
@@ -87,7 +92,7 @@ llvm::SmallVector<mlir::Type> BeamEmitter::beamTypes() {
           of(builder.getI64Type())};
 }
 
-/// What goes from depth to depth, named.
+/// Returns the state carried from depth to depth, as arguments.
 llvm::SmallVector<Argument> BeamEmitter::beamArguments() {
   llvm::SmallVector<Argument> arguments = {{"logits", draftLogits(context)},
                                            {"states", draftHidden(context)},
@@ -98,7 +103,7 @@ llvm::SmallVector<Argument> BeamEmitter::beamArguments() {
   return arguments;
 }
 
-/// What functions have of slots alone: these, and how sharp the rank is.
+/// Returns the arguments per slot: the slots, and `sharp` if the tree has it.
 llvm::SmallVector<Argument> BeamEmitter::slotArguments() {
   llvm::SmallVector<Argument> arguments = {{"slots", context.tokens()}};
   if (context.draft.tree.sharp)
@@ -108,7 +113,7 @@ llvm::SmallVector<Argument> BeamEmitter::slotArguments() {
   return arguments;
 }
 
-/// Takes these off a function's arguments.
+/// Takes the arguments per slot off the front of a function's arguments.
 mlir::ValueRange BeamEmitter::takeSlots(mlir::ValueRange given) {
   slots = given[0];
   if (context.draft.tree.sharp)
@@ -120,8 +125,8 @@ Values BeamEmitter::slotValues() {
   return sharp ? Values{slots, sharp} : Values{slots};
 }
 
-/// The best tokens behind the beam's nodes with their logarithms, of each slot
-/// a square.
+/// Returns the best tokens after each node of the beam and their log
+/// probabilities. Both are squares of width x width per slot.
 std::array<mlir::Value, 2> BeamEmitter::best(mlir::ValueRange beam) {
   int64_t width = context.draft.tree.width, open = mlir::ShapedType::kDynamic;
   auto logits = llvm::cast<mlir::RankedTensorType>(beam[0].getType());
@@ -138,8 +143,8 @@ std::array<mlir::Value, 2> BeamEmitter::best(mlir::ValueRange beam) {
       mlir::RankedTensorType::get({open, width, width}, builder.getI32Type()),
       logits.clone({open, width, width}), groups, width, vocabularyOf(context),
       noise, /*number=*/mlir::Value());
-  // Sums along a path are of what picks have of each node, so that a node is
-  // never better than the one before it.
+  // Sums along a path add the log share of each pick. A log share is at most 0,
+  // so a node never ranks above its parent.
   if (noise)
     best->setAttr(mlir::mtp::kSharesAttr, builder.getUnitAttr());
   mlir::Value logs = best.getLogs();
@@ -182,7 +187,8 @@ mlir::Value BeamEmitter::take(mlir::Value x, mlir::Value rows,
                                        x, rows);
 }
 
-/// The anchor's row of each slot, once for each node of the beam.
+/// Returns the first beam: the anchor's row of each slot, repeated for each
+/// node.
 Beam BeamEmitter::begin() {
   auto refresh = mlir::mtp::RefreshOp::create(
       builder, context.name("refreshed"), context.tokens(), context.rows(),
@@ -205,8 +211,8 @@ Beam BeamEmitter::begin() {
           {}};
 }
 
-/// The first depth of `module`, 2 or more, and of those behind it; in a round
-/// that is not so deep the beam as it is.
+/// Emits the first depth of `module` (2 or more) and of all later modules. If
+/// the round is not that deep, the beam stays as it is.
 Values BeamEmitter::firstOf(const Beam &beam, int64_t module) {
   if (module > countSteps(context))
     return beam.values;
@@ -262,7 +268,7 @@ void BeamEmitter::emitLater() {
                           /*module=*/2));
 }
 
-/// The beam behind all modules' own depths.
+/// Returns the beam after each module has drafted its own depth.
 Values BeamEmitter::later(const Beam &beam) {
   if (countSteps(context) == 1)
     return beam.values;
@@ -274,7 +280,7 @@ Values BeamEmitter::later(const Beam &beam) {
                     ->getResults());
 }
 
-/// The depths of the last module, one pass of it for each.
+/// Emits the remaining depths, with one pass of the last module for each.
 Values BeamEmitter::depths(mlir::ValueRange first) {
   int64_t modules = countSteps(context);
   mlir::Value one = emitIndex(context, 1, "c1");

@@ -1,4 +1,4 @@
-//===- BlockEmitter.cpp - The functions of drafters that fill a block -----===//
+//===- BlockEmitter.cpp - The functions of block drafters -----------------===//
 
 #include "compiler/Import/FolderEmitter.h"
 
@@ -6,8 +6,8 @@ namespace mtp::importer {
 
 namespace {
 
-/// Keys and values of a layer of committed tokens, which go by their states
-/// alone: no query, no norm in front.
+/// Emits a layer's keys and values for committed tokens, from their states
+/// alone. There is no query and no norm before the projections.
 void emitEntries(ModelContext &own, FunctionEmitter &emitter, mlir::Value state,
                  mlir::Value rows, size_t layer) {
   const ModelConfig &config = own.config;
@@ -29,7 +29,7 @@ void emitEntries(ModelContext &own, FunctionEmitter &emitter, mlir::Value state,
   append(v, width);
 }
 
-/// @draft_context: the entries of rows whose taps these are, in all layers.
+/// Emits @draft_context: taps of rows to cache entries of all layers.
 void emitContext(ModelContext &own, ModelContext &context,
                  const EagleConfig &eagle) {
   FunctionEmitter emitter(own, "context",
@@ -43,7 +43,7 @@ void emitContext(ModelContext &own, ModelContext &context,
   emitter.finish({});
 }
 
-/// @draft_states: a block's rows to their states behind the last norm.
+/// Emits @draft_states: a block's rows to their states after the final norm.
 void emitStates(ModelContext &own) {
   FunctionEmitter emitter(own, "states",
                           {{"tokens", own.tokens()}, {"rows", own.rows()}},
@@ -57,15 +57,15 @@ void emitStates(ModelContext &own) {
   emitter.finish(emitter.norm(x, "norm", own.config.normEps));
 }
 
-/// @draft_logits: states to logits.
+/// Emits @draft_logits: states to logits.
 void emitLogits(ModelContext &own, int64_t columns) {
   FunctionEmitter emitter(own, "logits", {{"states", own.hidden()}},
                           {own.activation(columns)}, {own.root});
   emitter.finish(emitter.head(emitter.argument(0), columns));
 }
 
-/// @draft_markov: the tokens before and logits to these with what the tokens
-/// add, and to the tokens' rows of the head's own table.
+/// Emits @draft_markov: preceding tokens and logits to logits plus the tokens'
+/// contribution, and to the tokens' rows of the Markov head's table.
 void emitMarkov(ModelContext &own, int64_t columns, int64_t rank) {
   mlir::Type logits = own.activation(columns);
   FunctionEmitter emitter(own, "markov",
@@ -80,8 +80,8 @@ void emitMarkov(ModelContext &own, int64_t columns, int64_t rank) {
   emitter.finish({emitter.add(emitter.argument(1), more, "sum"), e});
 }
 
-/// @draft_confidence: a state, and perhaps the token before, to the logit that
-/// the draft is accepted.
+/// Emits @draft_confidence: a state, and the preceding token if used, to the
+/// logit of acceptance.
 void emitConfidence(ModelContext &own, const BlockConfig &block) {
   llvm::SmallVector<Argument> arguments = {{"state", own.hidden()}};
   if (block.confidenceSeesMarkov)

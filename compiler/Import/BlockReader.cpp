@@ -2,10 +2,10 @@
 //
 // DFlash (z-lab/dflash's model.py; speculators' dflash) and DSpark
 // (deepseek-ai/DeepSpec's modeling/dspark; speculators' dspark; vLLM's
-// qwen3_dspark.py): fc and a norm of the taps, from which every layer has keys
-// and values; layers whose rows see all of their block; a norm and a head.
-// DSpark adds a Markov head and a confidence head. DeepSpec's DFlash is its
-// DSpark without the two.
+// qwen3_dspark.py). Parts: fc and a norm of the taps, from which each layer
+// gets keys and values; layers whose rows see the whole block; a norm and a
+// head. DSpark adds a Markov head and a confidence head. DeepSpec's DFlash is
+// its DSpark without these two heads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ namespace {
 constexpr int64_t kMostRows = 63, kMostWidth = 1 << 24;
 constexpr int64_t kUsualRank = 256;
 
-/// Keys of relatives and of options that nothing here computes; each is false,
-/// 0 or absent where it asks for nothing.
+/// Keys of related methods and of unsupported options. false, 0 or an absent
+/// key asks for nothing.
 constexpr std::string_view kUnreadKeys[] = {"projector_type",
                                             "lilicorr_enabled",
                                             "conv_kernel_size",
@@ -44,8 +44,8 @@ void refuseKeys(ConfigFields &fields) {
       fields.fail(key, "1, since no drafter with another is read");
 }
 
-/// The taps of z-lab's code: as many as there are layers, evenly from the
-/// output of layer 1 on.
+/// Returns the taps of z-lab's code: one per layer of the drafter, spaced
+/// evenly from the output of layer 1 on.
 TapDefaults usualTaps(const DrafterSource &source,
                       const DrafterFolder &drafter) {
   int64_t layers = int64_t(source.target.layers.size());
@@ -62,8 +62,8 @@ TapDefaults usualTaps(const DrafterSource &source,
   return usual;
 }
 
-/// Reads the block's size and its mask, which z-lab's newer files have in an
-/// object of their own that outranks what is around it.
+/// Reads the block's size and its mask. Newer files of z-lab nest them in an
+/// object, which has precedence over the keys around it.
 void readSizes(DrafterSource &source, BlockConfig &block, int64_t leastRows) {
   ConfigFields &fields = source.fields;
   std::optional<ConfigFields> inner = fields.child("dflash_config");
@@ -80,8 +80,8 @@ void readSizes(DrafterSource &source, BlockConfig &block, int64_t leastRows) {
   }
 }
 
-/// Which token a row drafts, and how many a block has. Where DSpark's rows
-/// draft their own positions its anchor's row comes on top.
+/// Sets the token that each row drafts, and the number of rows of a block. If
+/// DSpark's rows draft their own positions, the anchor's row is added.
 void readLayout(DrafterSource &source, DrafterFolder &drafter) {
   BlockConfig &block = drafter.block;
   bool isDSpark = drafter.method == FolderMethod::DSpark;
@@ -101,7 +101,8 @@ Result<std::vector<uint64_t>> shapeOf(const DrafterSource &source,
   return std::vector<uint64_t>(tensor.shape.begin(), tensor.shape.end());
 }
 
-/// The Markov head: logits of the token before, through a matrix of low rank.
+/// Reads the Markov head: a low-rank matrix that adds logits for the preceding
+/// token.
 Status readMarkov(DrafterSource &source, DrafterFolder &drafter) {
   ConfigFields &fields = source.fields;
   BlockConfig &block = drafter.block;
@@ -119,7 +120,7 @@ Status readMarkov(DrafterSource &source, DrafterFolder &drafter) {
   MTP_RETURN_IF_ERROR(fields.status());
   if (!source.weights || block.markovRank == 0)
     return okStatus();
-  // Configs may leave out the rank.
+  // Configs may omit the rank.
   MTP_ASSIGN_OR_RETURN(std::vector<uint64_t> shape, shapeOf(source, first));
   if (!fields.has("markov_rank") && shape.size() == 2)
     block.markovRank = int64_t(shape[1]);
@@ -144,7 +145,7 @@ Status readConfidence(DrafterSource &source, DrafterFolder &drafter) {
   return fields.status();
 }
 
-/// What is the file's own, and what the target's.
+/// Decides whether the embedding and head are the file's own or the target's.
 Status findMatrices(const DrafterSource &source, DrafterFolder &drafter) {
   const std::string &root = drafter.root;
   drafter.eagle.fuse = "fc";

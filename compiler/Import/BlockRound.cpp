@@ -1,7 +1,7 @@
-//===- BlockRound.cpp - A round's part of drafters that fill a block ------===//
+//===- BlockRound.cpp - A round's part for block drafters -----------------===//
 //
-// The drafter's cache gets entries of what was accepted last, made of the
-// target's states; then one pass fills the block. Its functions stand in
+// The drafter's cache gets entries of the last accepted tokens, computed from
+// the target's states. Then one pass fills the block. The functions are in
 // Drafters/block.mlir.
 //
 //===----------------------------------------------------------------------===//
@@ -23,12 +23,12 @@ const BlockConfig &blockOf(ModelContext &context) {
   return context.draft.folder->block;
 }
 
-/// The library's function that makes the rows of a block.
+/// Returns the library function that makes the rows of a block.
 llvm::StringRef blockFunction(ModelContext &context) {
   return blockOf(context).fromAnchor ? "block_from_anchor" : "block_of_masks";
 }
 
-/// Whether drafts are picked one after the other.
+/// Returns true if each draft is picked after the preceding one.
 bool isSequential(ModelContext &context) {
   return blockOf(context).markovRank > 0 || context.draft.confidence;
 }
@@ -37,13 +37,13 @@ bool isExact(ModelContext &context) {
   return context.draft.accept.kind == AcceptKind::Exact;
 }
 
-/// The function that says how many drafts a slot has. Only where the rule is
-/// exact may that be less than its round's.
+/// Returns the function for a slot's number of drafts. It may be less than the
+/// round's number only if the rule is exact.
 llvm::StringRef limitFunction(ModelContext &context) {
   return isExact(context) ? "drafts_of_slot" : "drafts_of_round";
 }
 
-/// How many drafts the slot of a body has.
+/// Emits the number of drafts of the slot, in a per-slot body.
 mlir::Value emitLimit(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
   mlir::Value last = mlir::arith::ConstantIntOp::create(
@@ -60,8 +60,8 @@ mlir::Value emitTake(ModelContext &context, mlir::Value x, mlir::Value which,
                                        x.getType(), x, which);
 }
 
-/// Runs the block's rows; the states of those that draft, of each slot one for
-/// each draft.
+/// Runs the block's rows. Returns the states of the rows that draft, one per
+/// draft of each slot.
 mlir::Value emitStates(ModelContext &context, mlir::Value slots) {
   bool fromAnchor = blockOf(context).fromAnchor;
   llvm::SmallVector<mlir::Type> types = {context.tokens(), context.rows()};
@@ -80,7 +80,7 @@ mlir::Value emitStates(ModelContext &context, mlir::Value slots) {
   return emitTake(context, states, block->getResult(2), "drafting");
 }
 
-/// All drafts at once.
+/// Picks all drafts at once.
 mlir::Value emitAll(ModelContext &context, mlir::Value slots,
                     mlir::Value logits) {
   mlir::Value rows =
@@ -91,8 +91,9 @@ mlir::Value emitAll(ModelContext &context, mlir::Value slots,
                                       context.grid(), picked);
 }
 
-/// Writes a draft: its logits with what the token before adds, and how sure it
-/// is. `carried` is the token before, the drafts so far and the position.
+/// Emits one draft: its logits plus the contribution of the preceding token,
+/// and its confidence. `carried` holds the preceding token, the drafts so far
+/// and the position.
 Values emitDraft(ModelContext &context, mlir::Value slots, mlir::Value states,
                  mlir::Value logits, mlir::Value least,
                  mlir::ValueRange carried) {
@@ -126,7 +127,7 @@ Values emitDraft(ModelContext &context, mlir::Value slots, mlir::Value states,
   return {token, more->getResult(0), more->getResult(1)};
 }
 
-/// Drafts one after the other.
+/// Picks the drafts one after the other.
 mlir::Value emitSequence(ModelContext &context, mlir::Value slots,
                          mlir::Value states, mlir::Value logits,
                          mlir::Value least, mlir::Value next) {

@@ -1,4 +1,4 @@
-//===- Checkpoint.cpp - What a config leaves to the files -----------------===//
+//===- Checkpoint.cpp - Keys and modules of a checkpoint ------------------===//
 
 #include "compiler/Import/Checkpoint.h"
 
@@ -17,7 +17,7 @@ constexpr std::string_view kEmbeddings[] = {"embed_tokens.weight"};
 constexpr std::string_view kHeads[] = {"shared_head.head.weight",
                                        "lm_head.weight", "head.weight"};
 
-/// Prefixes that the keys of Qwen's modules may have.
+/// Possible prefixes of the keys of Qwen's modules.
 constexpr std::string_view kQwenRoots[] = {
     "mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp."};
 
@@ -25,8 +25,8 @@ std::string normKey(const KeyLayout &layout) {
   return layout.trunk + "norm.weight";
 }
 
-/// Whether the checkpoint is a whole model in a layout without a prefix. Layers
-/// of most drafters are called as those are.
+/// Returns true if the checkpoint is a whole model in a layout without a
+/// prefix. Layers of most drafters have such keys, too.
 bool isBaseModel(const ModelConfig &config, const KeyLayout &layout,
                  const HasKey &has) {
   std::string norm =
@@ -48,7 +48,7 @@ std::vector<KeyLayout> baseLayouts(const ModelConfig &config,
   return layouts;
 }
 
-/// How many modules the weights contain, counted from the first.
+/// Returns the number of consecutive modules in the weights, from the first.
 int64_t countModules(const ModelConfig &config, const WeightTable &weights) {
   int64_t count = 0;
   while (count < config.drafter.modules &&
@@ -57,7 +57,7 @@ int64_t countModules(const ModelConfig &config, const WeightTable &weights) {
   return count;
 }
 
-/// Settles where the keys of Qwen's modules begin.
+/// Finds the prefix of the keys of Qwen's modules.
 void settleRoot(ModelConfig &config, const WeightTable &weights) {
   if (config.drafter.style != DrafterStyle::Qwen)
     return;
@@ -69,8 +69,8 @@ void settleRoot(ModelConfig &config, const WeightTable &weights) {
   config.drafter.root = kQwenRoots[0];
 }
 
-/// A module's own matrix of those that `names` may be: its key behind the
-/// prefix, or nothing if the model's is the same.
+/// Returns the key, after the prefix, of a module's own matrix among `names`.
+/// Empty if it equals the model's matrix or does not exist.
 Result<std::string> findOwn(const WeightTable &weights,
                             const std::string &prefix,
                             std::span<const std::string_view> names,
@@ -97,7 +97,7 @@ void settleLayout(ModelConfig &config, const HasKey &has) {
     config.layouts = {KeyLayout(*found)};
     return true;
   };
-  // The head has the same key in many layouts, so it comes last.
+  // The head has equal keys in many layouts, so it is tried last.
   take([&](const KeyLayout &layout) { return has(layout.embedding()); }) ||
       take([&](const KeyLayout &layout) { return has(normKey(layout)); }) ||
       take([&](const KeyLayout &layout) { return has(layout.head); });
@@ -137,7 +137,7 @@ Status checkModules(const ModelConfig &config, const WeightTable &weights,
   int64_t found = countModules(config, weights);
   if (found >= modules)
     return okStatus();
-  // A module of which something else is missing is named by that key.
+  // If the module exists in part, the error names the missing key.
   if (weights.containsUnder(modulePrefix(config, found)))
     return okStatus();
   const DrafterConfig &drafter = config.drafter;

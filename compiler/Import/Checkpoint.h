@@ -1,7 +1,8 @@
-//===- Checkpoint.h - What a config leaves to the files ---------*- C++ -*-===//
+//===- Checkpoint.h - Keys and modules of a checkpoint ----------*- C++ -*-===//
 //
-// Private to the importer: where a checkpoint's keys begin, and where its MTP
-// modules and their matrices are.
+// Private to the importer. Finds facts that config.json does not give: the
+// prefix of a checkpoint's keys, its MTP modules, and the matrices of these
+// modules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,32 +17,32 @@
 
 namespace mtp::importer {
 
-/// Whether a checkpoint has a key.
+/// Returns true if the checkpoint has `key`.
 using HasKey = std::function<bool(const std::string &key)>;
 
-/// Picks the layout of keys that the checkpoint has. Beside the family's own
-/// ones that is what a base class saves: the same without "model." in front
-/// (transformers' `base_model_prefix`).
+/// Sets `config.layouts` to the layout of keys that the checkpoint has: one of
+/// the family's own layouts, or one of them without the prefix "model.", as
+/// base classes of transformers save it (`base_model_prefix`).
 void settleLayout(ModelConfig &config, const HasKey &has);
 
-/// Opens what is missing of the modules that the config announces, or has no
-/// key for, in files beside the checkpoint's; then settles their number and
-/// where their keys begin.
+/// Finds the MTP modules. Opens files beside the checkpoint's for modules that
+/// the config announces, or has no key for, and that the checkpoint lacks. Then
+/// sets the number of modules and the prefix of their keys.
 Status findModules(const std::string &folder, ModelConfig &config,
                    WeightTable &weights);
 
-/// Fails unless the weights contain the first `modules` of the modules that the
-/// config announces.
+/// Fails unless the weights contain the first `modules` modules that the config
+/// announces.
 Status checkModules(const ModelConfig &config, const WeightTable &weights,
                     int64_t modules);
 
 /// Finds embeddings and heads of the first `modules` modules that differ from
-/// the model's, under the keys `embedding` and `head`.
+/// the model's. `embedding` and `head` are the model's keys.
 Status findOwnTables(ModelConfig &config, const WeightTable &weights,
                      int64_t modules, const std::string &embedding,
                      const std::string &head);
 
-/// Whether a key in a module names an embedding or a head.
+/// Returns true if a key within a module names an embedding or a head.
 bool isTable(std::string_view key);
 
 } // namespace mtp::importer

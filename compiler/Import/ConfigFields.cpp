@@ -15,7 +15,7 @@ std::string range(int64_t least, int64_t most) {
          std::to_string(most);
 }
 
-/// A value as in the file, cut to a readable length.
+/// Returns a value as written in the file, cut to a readable length.
 std::string show(element value) {
   constexpr size_t kMaxShown = 60;
   std::string text = simdjson::minify(value);
@@ -69,7 +69,7 @@ void ConfigFields::failAs(std::string_view key, Status status) {
 }
 
 void ConfigFields::fail(std::string_view key, const std::string &expected) {
-  // Values may be long, and the first failure is the one that counts.
+  // Only the first failure counts, and values may be long.
   if (failure.isOk())
     failAs(key,
            invalidArgument("expected " + expected + ", got " + shown(key)));

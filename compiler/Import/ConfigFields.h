@@ -14,65 +14,68 @@
 
 namespace mtp::importer {
 
-/// Reads the keys of a JSON object. The first failure is kept and everything
-/// read after it is a harmless default, so that a reader can take all its keys
-/// and ask once. A key whose value is null counts as absent.
+/// Reads the keys of a JSON object. The first failure is kept, and later reads
+/// return harmless defaults. So a reader can read all keys and check for a
+/// failure once. A key with the value null counts as absent.
 class ConfigFields {
 public:
-  /// `context` stands before each key in messages, e.g. "rope_scaling.".
+  /// `context` precedes each key in messages, e.g. "rope_scaling.".
   ConfigFields(simdjson::dom::object object, std::string context = "")
       : object(object), context(std::move(context)) {}
 
   bool isEmpty() const { return object.size() == 0; }
   bool has(std::string_view key) const;
-  /// Whether the key is there with null: some classes tell that from absence.
+  /// Returns true if the key exists with the value null. Some classes
+  /// distinguish null from an absent key.
   bool isNull(std::string_view key) const;
-  /// Whether the key's value is false, 0, empty or null, or there is none.
+  /// Returns true if the key is absent or its value is false, 0, empty or null.
   bool isNeutral(std::string_view key) const { return isEmptyOr(key, 0.0); }
-  /// As above, with `neutral` in place of 0.
+  /// Like isNeutral(), with `neutral` in place of 0.
   bool isEmptyOr(std::string_view key, double neutral) const;
 
-  /// An integer of `least` to `most`, which must be there.
+  /// Reads a required integer from `least` to `most`.
   int64_t integer(std::string_view key, int64_t least, int64_t most);
-  /// `absent` must be in the range too: a default may not suit other keys.
+  /// Reads an optional integer. `absent` must be in the range too, because the
+  /// range may depend on other keys.
   int64_t integerOr(std::string_view key, int64_t least, int64_t most,
                     int64_t absent);
 
-  /// A number of elements: positive, and small enough for any product of three
-  /// to be counted.
+  /// Reads a number of elements. It is positive, and small enough that the
+  /// product of any three such numbers does not overflow.
   int64_t dimensionOr(std::string_view key, int64_t absent) {
     return integerOr(key, 1, kMaxDimension, absent);
   }
 
-  /// A finite number greater than 0.
+  /// Reads a finite number greater than 0.
   double positive(std::string_view key);
   double positiveOr(std::string_view key, double absent);
-  /// A finite number.
+  /// Reads a finite number.
   double numberOr(std::string_view key, double absent);
-  /// The value at a key as in the file, cut to a readable length.
+  /// Returns the value of a key as written in the file, cut to a readable
+  /// length.
   std::string shown(std::string_view key) const;
 
   bool flagOr(std::string_view key, bool absent);
   std::string text(std::string_view key);
   std::string textOr(std::string_view key, std::string_view absent);
-  /// An integer, or an array of them. Absent: empty.
+  /// Reads an integer or an array of integers. Absent: empty.
   std::vector<int64_t> integers(std::string_view key, int64_t least,
                                 int64_t most);
   std::vector<std::string> texts(std::string_view key);
-  /// The object at a key; nothing if there is none.
+  /// Returns the object at a key, if there is one.
   std::optional<ConfigFields> child(std::string_view key);
-  /// The objects of an array at a key. Absent: none.
+  /// Returns the objects of the array at a key. Absent: empty.
   std::vector<ConfigFields> children(std::string_view key);
 
-  /// Fails unless the key is absent or has that value.
+  /// Fails unless the key is absent or has the value `value`.
   void expectFlag(std::string_view key, bool value);
   void expectText(std::string_view key, std::string_view value);
 
-  /// Records that a key's value will not do, if nothing failed before.
+  /// Records the first failure: the value of `key` is not `expected`.
   void fail(std::string_view key, const std::string &expected);
   void failAs(std::string_view key, Status status);
 
-  /// Takes over a child's failure.
+  /// Copies the failure of a child, if there is no earlier one.
   void adopt(const ConfigFields &child) {
     if (failure.isOk())
       failure = child.failure;

@@ -37,7 +37,7 @@ struct Family {
 };
 
 /// kimi_k2 is DeepSeek's code under another name. MiMo's configuration class is
-/// Qwen2's but for the number of its MTP modules.
+/// Qwen2's, plus the number of its MTP modules.
 constexpr Family kFamilies[] = {
     {"deepseek_v3", readDeepSeek, kDeepSeekDefaults},
     {"dots1",
@@ -95,16 +95,16 @@ constexpr Family kFamilies[] = {
       /*isTied=*/true}},
 };
 
-/// A family whose text model, under "text_config", is one of those above.
+/// A family whose text model, under "text_config", is one of kFamilies.
 struct Wrapper {
   std::string_view name;
-  /// The text model's family where "text_config" does not say.
+  /// The text model's family if "text_config" does not name it.
   std::string_view inner;
-  /// As published, and as transformers 5 writes it.
+  /// The published layout, and the layout that transformers 5 writes.
   std::array<KeyLayout, 2> layouts;
 };
 
-/// The images' part of the model is not read.
+/// The image part of these models is not read.
 const Wrapper kWrappers[] = {
     {"kimi_k25",
      "deepseek_v3",
@@ -120,7 +120,7 @@ const Wrapper kWrappers[] = {
       KeyLayout{"language_model.model.", "language_model.lm_head.weight"}}},
 };
 
-/// A family that is not supported, and why not.
+/// A family that is not supported, and the reason.
 struct Refusal {
   std::string_view name, reason;
 };
@@ -130,8 +130,8 @@ constexpr Refusal kRefusals[] = {
     {"gpt_oss", "its attention has sinks"},
 };
 
-/// The type of the file's weights. FP8 is said under quantization, beside the
-/// type that the model was trained in.
+/// Returns the type of the file's weights. FP8 appears under quantization,
+/// beside the type that the model was trained in.
 WeightType readStoredType(ConfigFields &fields) {
   const char *key = fields.has("dtype") ? "dtype" : "torch_dtype";
   std::string name = fields.textOr(key, "bfloat16");
@@ -148,12 +148,12 @@ WeightType readStoredType(ConfigFields &fields) {
     return type;
   quantization->text("quant_method");
   quantization->expectText("quant_method", "fp8");
-  // PyTorch's name, which MiniMax's configs have, and DeepSeek's.
+  // "fmt" is PyTorch's key, used by MiniMax and DeepSeek.
   if (quantization->textOr("fmt", "e4m3") != "float8_e4m3fn")
     quantization->expectText("fmt", "e4m3");
   std::vector<int64_t> block =
       quantization->integers("weight_block_size", 1, 1 << 16);
-  // Absent: these, as transformers has it. Null: one scale for all.
+  // The default in transformers is 128 x 128. Null means one scale for all.
   if ((quantization->has("weight_block_size") &&
        block != std::vector<int64_t>{128, 128}) ||
       quantization->isNull("weight_block_size"))
@@ -175,13 +175,13 @@ void readCommon(ConfigFields &fields, ModelConfig &config,
   config.isTied = fields.flagOr("tie_word_embeddings", defaults.isTied);
   config.layers.resize(size_t(
       fields.integerOr("num_hidden_layers", 1, kMostLayers, defaults.layers)));
-  // Another name of the same function.
+  // swish is another name of silu.
   if (fields.textOr("hidden_act", "silu") != "swish")
     fields.expectText("hidden_act", "silu");
   config.storedType = readStoredType(fields);
 }
 
-/// Token ids; a second file's override the first's.
+/// Reads token ids. Ids of the second file override ids of the first.
 void readTokens(ConfigFields &fields, GenerationConfig &generation) {
   std::vector<int64_t> bos = fields.integers("bos_token_id", 0, kMaxToken);
   if (bos.size() == 1)
@@ -193,7 +193,7 @@ void readTokens(ConfigFields &fields, GenerationConfig &generation) {
     generation.eos.push_back(int32_t(id));
 }
 
-/// Null asks for none.
+/// Applies the family's default ids to absent keys. Null means no token.
 void applyTokenDefaults(const ConfigFields &fields,
                         const FamilyDefaults &defaults,
                         GenerationConfig &generation) {
@@ -204,7 +204,7 @@ void applyTokenDefaults(const ConfigFields &fields,
     generation.eos = {*defaults.eos};
 }
 
-/// Keys of generation configs that are not applied, each with the number that
+/// Keys of generation configs that are not applied, each with the value that
 /// has no effect.
 constexpr std::pair<std::string_view, double> kNotApplied[] = {
     {"repetition_penalty", 1},
@@ -239,7 +239,7 @@ constexpr std::pair<std::string_view, double> kNotApplied[] = {
     {"watermarking_config", 0},
 };
 
-/// Notes what is recommended and not applied.
+/// Adds warnings about recommended settings that are not applied.
 void noteNotApplied(const ConfigFields &fields, const std::string &file,
                     GenerationConfig &generation) {
   for (const auto &[key, neutral] : kNotApplied)
@@ -249,9 +249,9 @@ void noteNotApplied(const ConfigFields &fields, const std::string &file,
                                     ", which is not applied");
 }
 
-/// Reads how to sample. Values out of range would fail every run.
+/// Reads sampling parameters. Values out of range would fail at each run.
 void readSampling(ConfigFields &fields, GenerationConfig &generation) {
-  // Without `do_sample` the other keys are left over and mean nothing.
+  // Without `do_sample` the other keys are leftovers without meaning.
   if (!fields.flagOr("do_sample", false))
     return;
   auto take = [&](const char *key, double least, double most,
@@ -259,19 +259,19 @@ void readSampling(ConfigFields &fields, GenerationConfig &generation) {
     if (!fields.has(key))
       return;
     double number = fields.numberOr(key, least);
-    // The module keeps 32 bits of the number.
+    // The module stores the number with 32 bits.
     if (!(float(number) >= float(least) && number <= most))
       fields.fail(key, "a number " + range);
     value = number;
   };
-  // transformers' own default.
+  // The default of transformers.
   generation.temperature = 1.0;
   take("temperature", 0, kMaxTemperature, "of 0 to 100",
        generation.temperature);
   take("top_p", std::numeric_limits<float>::denorm_min(), 1,
        "above 0 and up to 1", generation.topP);
   take("min_p", 0, 1, "of 0 to 1", generation.minP);
-  // Engines write -1 for all tokens, and 0.
+  // Engines write -1 or 0 for all tokens.
   if (fields.has("top_k"))
     generation.topK =
         std::max<int64_t>(fields.integer("top_k", -1, kMaxToken), 0);
@@ -284,8 +284,8 @@ void checkHeads(ConfigFields &fields, const ModelConfig &config) {
                                            " \"num_attention_heads\"");
 }
 
-/// What stands after both files are read must be in the vocabulary; the file
-/// that it comes from is blamed.
+/// Fails if a token id is outside the vocabulary. The message names the file
+/// that the id came from.
 Status checkTokens(const ModelConfig &config, const ConfigFields &generation) {
   auto check = [&](const char *key, std::span<const int32_t> ids) {
     for (int32_t id : ids)
@@ -325,8 +325,8 @@ const Family *findFamily(ConfigFields &fields, std::string_view name) {
   return nullptr;
 }
 
-/// Reads the text model's config within another one. The outer one outranks it
-/// where both say something of the whole.
+/// Reads the text model's config within another config. Keys of the outer
+/// config that describe the whole model have precedence.
 Status readWrapped(ConfigFields &fields, const Wrapper &wrapper,
                    ModelConfig &config) {
   std::optional<ConfigFields> inner = fields.child("text_config");
@@ -356,12 +356,12 @@ Status readConfig(ConfigFields &fields, ModelConfig &config) {
 }
 
 ConfigFields fieldsOf(const StrictJson &document) {
-  // parseObject() has seen to it that the root is an object.
+  // parseObject() has checked that the root is an object.
   return ConfigFields(document.root().get_object().value_unsafe());
 }
 
-/// Without a file of its own, what is recommended stands in the config, as in
-/// transformers.
+/// Parses a config. Without generation_config.json, sampling parameters are
+/// read from the config itself, as in transformers.
 Status parseConfig(std::string_view text, bool hasGeneration,
                    ModelConfig &config) {
   MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(text));
@@ -381,8 +381,8 @@ Status readGeneration(ConfigFields &fields, ModelConfig &config) {
   return fields.status();
 }
 
-/// What ModelOpt writes beside config.json. Its formats scale weights in ways
-/// of their own, and config.json need not say that they are quantised.
+/// Refuses the quantization that ModelOpt writes beside config.json. Its
+/// formats scale weights in their own ways, and config.json may not show it.
 Status checkModelOpt(std::string_view text) {
   MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(text));
   ConfigFields fields = fieldsOf(document);
@@ -396,7 +396,7 @@ Status checkModelOpt(std::string_view text) {
   return fields.status();
 }
 
-/// A file's text; empty if there is no such file.
+/// Returns a file's text; empty if the file does not exist.
 Result<std::string> readOptional(const std::string &path) {
   Result<std::string> text = readTextFile(path, kMaxConfigBytes);
   if (!text && text.status().code() == StatusCode::NotFound)
@@ -456,7 +456,7 @@ Result<ModelConfig> parseModelConfig(std::string_view text,
 }
 
 Result<ModelConfig> readModelConfig(const std::string &folder) {
-  // Meta's checkpoints have another file.
+  // Meta's checkpoints have params.json instead.
   MTP_ASSIGN_OR_RETURN(std::string params,
                        readOptional(folder + "/" + kMetaFile));
   Result<std::string> own =

@@ -11,14 +11,14 @@
 
 namespace mtp::importer {
 
-/// Reads `config.json` of a checkpoint's folder, or in its place Meta's
-/// `params.json`, and, where they are there, `generation_config.json` and
-/// `hf_quant_config.json`. What the importer cannot express is refused with the
-/// key and the value that asks for it.
+/// Reads `config.json` of a checkpoint's folder, or Meta's `params.json` in its
+/// place. Also reads `generation_config.json` and `hf_quant_config.json` if
+/// they exist. An error names the key and the value that the importer does not
+/// support.
 Result<ModelConfig> readModelConfig(const std::string &folder);
 
-/// The same from text; all but `config` may be empty. `file` is what messages
-/// call the first.
+/// Parses the files' texts. All but `config` may be empty. `file` is the name
+/// of the first file in messages.
 Result<ModelConfig> parseModelConfig(std::string_view config,
                                      std::string_view generation,
                                      std::string_view modelOpt = {},

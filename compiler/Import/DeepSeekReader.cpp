@@ -1,7 +1,7 @@
-//===- DeepSeekReader.cpp - deepseek_v3, glm4_moe and what is near them ---===//
+//===- DeepSeekReader.cpp - deepseek_v3, glm4_moe and similar families ----===//
 //
-// The two families share the mixture of experts and the wiring of MTP modules,
-// and differ in attention.
+// The families share the mixture of experts and the wiring of MTP modules, and
+// differ in attention.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,26 +12,26 @@ namespace mtp::importer {
 
 namespace {
 
-/// What the configuration classes give to absent keys.
+/// Defaults of the configuration classes for absent keys.
 struct ExpertDefaults {
   int64_t experts, topK, width, groups, keptGroups, firstDense;
   double scale;
   bool isNormalized = true;
-  /// What the family's configs call sigmoid scoring, beside "sigmoid".
+  /// The family's name of sigmoid scoring, besides "sigmoid".
   std::string_view scoring = "sigmoid";
 };
 
 constexpr ExpertDefaults kDeepSeekExperts = {256, 8, 2048, 8, 4, 3, 2.5};
 constexpr ExpertDefaults kGlmExperts = {128, 8, 1408, 1, 1, 1, 1.0};
-/// The numbers of experts and of those chosen have none.
+/// The numbers of experts and of chosen experts have no default.
 constexpr ExpertDefaults kDotsExperts = {
     1, 1, 1408, 1, 1, 0, 1.0, /*isNormalized=*/false, "noaux_tc"};
 constexpr ExpertDefaults kGlmLiteExperts = {64, 4, 1536, 1, 1, 1, 1.8};
 
-/// dots1's `max_window_layers`.
+/// Default of dots1's `max_window_layers`.
 constexpr int64_t kDotsFullLayers = 62;
 
-/// What the configuration classes give to absent keys of latent attention.
+/// Defaults of the configuration classes for keys of latent attention.
 struct LatentDefaults {
   int64_t queryRank, latent, nope, rope, value;
 };
@@ -46,15 +46,15 @@ constexpr LatentDefaults kGlmLiteLatent = {768, 512, 192, 64, 256};
 MoeConfig readExperts(ConfigFields &fields, const ExpertDefaults &defaults) {
   MoeConfig moe;
   moe.isSigmoid = moe.hasBias = true;
-  // transformers keeps the number under the second name and reads the first as
-  // another spelling, which wins.
+  // transformers stores the number as n_routed_experts and reads
+  // num_local_experts as another spelling, which has precedence.
   const char *experts = fields.has("num_local_experts") ? "num_local_experts"
                                                         : "n_routed_experts";
   moe.experts = fields.integerOr(experts, 1, kMostExperts, defaults.experts);
   moe.topK =
       fields.integerOr("num_experts_per_tok", 1, moe.experts, defaults.topK);
   moe.width = fields.dimensionOr("moe_intermediate_size", defaults.width);
-  // Absent: one. Null is DeepSeek's own spelling of none.
+  // An absent key means one shared expert. DeepSeek writes null for none.
   int64_t shared = fields.isNull("n_shared_experts") ? 0 : 1;
   moe.sharedWidth =
       moe.width * fields.integerOr("n_shared_experts", 0, kMostExperts, shared);
@@ -78,8 +78,9 @@ MoeConfig readExperts(ConfigFields &fields, const ExpertDefaults &defaults) {
   return moe;
 }
 
-/// transformers reads both names. Its default is one module, whether the
-/// checkpoint has one or not; so without the key the checkpoint decides.
+/// Reads the number of modules under either name that transformers reads.
+/// transformers assumes one module if both keys are absent; here the checkpoint
+/// decides.
 DrafterConfig readDrafter(ConfigFields &fields) {
   const char *key = fields.has("num_nextn_predict_layers")
                         ? "num_nextn_predict_layers"
@@ -90,23 +91,24 @@ DrafterConfig readDrafter(ConfigFields &fields) {
   drafter.key = key;
   drafter.isUnsaid =
       !fields.has(key) && !fields.isNull("num_nextn_predict_layers");
-  // The module's hnorm was fitted to states after a final norm: the target's.
-  // So published modules want their own after its norm too, when they are used
-  // again. A model whose modules were trained on the others says so.
+  // The module's hnorm was fitted to the target's states after its final norm.
+  // So a published module that is used again needs its own state after its
+  // norm. A model whose modules were trained on states before the norm sets the
+  // key to false.
   drafter.carriesNormed = fields.flagOr("mtp_hidden_states_post_norm", true);
   return drafter;
 }
 
 constexpr int64_t kMost = int64_t(1) << 31;
 
-/// Of how many layers the feed-forward part is dense before experts begin.
+/// Reads the number of first layers with a dense feed-forward part.
 void readFirstDense(ConfigFields &fields, ModelConfig &config, int64_t absent) {
   int64_t dense = fields.integerOr("first_k_dense_replace", 0, kMost, absent);
   for (int64_t i = dense; i < int64_t(config.layers.size()); ++i)
     config.layers[size_t(i)].isMoe = true;
 }
 
-/// Reads the experts, and which layers have them.
+/// Reads the experts, and the layers that have them.
 void readLayers(ConfigFields &fields, ModelConfig &config,
                 const ExpertDefaults &defaults) {
   readFirstDense(fields, config, defaults.firstDense);
@@ -115,7 +117,7 @@ void readLayers(ConfigFields &fields, ModelConfig &config,
     config.layers[i].isMoe &= int64_t(i) % every == 0;
   config.moe = readExperts(fields, defaults);
   config.drafter = readDrafter(fields);
-  // A module's block is that of the layer after the last.
+  // A module's block is like the layer after the last one.
   config.drafterLayer.isMoe = true;
 }
 
@@ -139,8 +141,8 @@ void readLatent(ConfigFields &fields, ModelConfig &config,
       fields.flagOr("rope_interleave", !fields.isNull("rope_interleave"));
 }
 
-/// glm4_moe_lite and hy_v3 say per layer what is dense; vLLM reads the number
-/// of the first ones beside it, which then has to say the same.
+/// Reads the dense layers of glm4_moe_lite and hy_v3 from their list of types.
+/// vLLM reads first_k_dense_replace, which must agree if it is present.
 void readLayerTypes(ConfigFields &fields, ModelConfig &config) {
   std::vector<std::string> types = fields.texts("mlp_layer_types");
   if (!types.empty() && types.size() != config.layers.size()) {
@@ -160,7 +162,7 @@ void readLayerTypes(ConfigFields &fields, ModelConfig &config) {
   }
 }
 
-/// hy_v3's names for what `readExperts` reads.
+/// Reads the experts under hy_v3's names for the keys of readExperts().
 MoeConfig readHy3Experts(ConfigFields &fields) {
   MoeConfig moe;
   moe.isSigmoid = moe.hasBias = moe.isNormalized = true;
@@ -177,7 +179,8 @@ MoeConfig readHy3Experts(ConfigFields &fields) {
       moe.width * fields.integerOr("num_shared_experts", 1, kMostExperts, 1);
   moe.scale = fields.positiveOr("router_scaling_factor", 2.826);
   moe.keys = kHy3Keys;
-  // The authors' code reads these; transformers' class does as they say here.
+  // The authors' code reads these keys; the class in transformers always
+  // behaves as the values expected here.
   fields.expectFlag("route_norm", true);
   fields.expectFlag("qk_norm", true);
   return moe;
@@ -218,14 +221,14 @@ void readYoutu(ConfigFields &fields, ModelConfig &config,
 void readGlm4MoeLite(ConfigFields &fields, ModelConfig &config,
                      const FamilyDefaults &defaults) {
   readLatent(fields, config, defaults, kGlmLiteLatent);
-  // The class would take less cosines than there are columns to rotate.
+  // The class would use fewer cosines than there are columns to rotate.
   if (fields.numberOr("partial_rotary_factor", 1.0) != 1.0)
     fields.fail("partial_rotary_factor", "1");
   readLayers(fields, config, kGlmLiteExperts);
   readLayerTypes(fields, config);
 }
 
-/// dots1 takes no default for what its experts are.
+/// Reads dots1, which has no defaults for the numbers of experts.
 void readDots1(ConfigFields &fields, ModelConfig &config,
                const FamilyDefaults &defaults) {
   for (const char *key :

@@ -1,4 +1,4 @@
-//===- DraftPlan.cpp - What drafts, and how much --------------------------===//
+//===- DraftPlan.cpp - The plan of a model's drafts -----------------------===//
 
 #include "compiler/Import/DraftPlan.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kDefaultK = 3;
 
-/// How many of the model's modules draft.
+/// Returns the number of the model's modules that draft.
 int64_t planModules(const ModelConfig &config, const ImportOptions &options,
                     int64_t maxK) {
   if (options.drafter.kind != DrafterKind::Modules)
@@ -21,13 +21,13 @@ int64_t planModules(const ModelConfig &config, const ImportOptions &options,
   return std::min(modules, maxK);
 }
 
-/// Whether something drafts.
+/// Returns true if something drafts.
 bool hasDrafter(const ModelConfig &config, const ImportOptions &options) {
   return options.drafter.kind != DrafterKind::Modules ||
          config.drafter.modules > 0;
 }
 
-/// A lookup may come before a drafter that is none itself.
+/// Checks --before. The drafter must not be a lookup or lookahead itself.
 Status checkBefore(const ModelConfig &config, const ImportOptions &options) {
   if (!options.before)
     return okStatus();
@@ -42,8 +42,8 @@ Status checkBefore(const ModelConfig &config, const ImportOptions &options) {
   return okStatus();
 }
 
-/// A drafter that fills a block has all its drafts if nothing else is asked
-/// for.
+/// Returns the number of drafts of a block drafter: all of the block's unless
+/// flags ask for fewer.
 Result<int64_t> planBlockDrafts(const DrafterFolder &folder,
                                 const ImportOptions &options) {
   int64_t most = std::min(folder.block.drafts, kMostDepth);
@@ -55,7 +55,7 @@ Result<int64_t> planBlockDrafts(const DrafterFolder &folder,
   return k;
 }
 
-/// Whether drafts come step by step, each of the one before.
+/// Returns true if drafts come step by step, each from the preceding one.
 bool draftsStepByStep(const ModelConfig &config, const DrafterFolder *folder,
                       const ImportOptions &options) {
   if (!folder)
@@ -66,8 +66,8 @@ bool draftsStepByStep(const ModelConfig &config, const DrafterFolder *folder,
          folder->method == FolderMethod::Model;
 }
 
-/// How sure drafts must be: by a head of the drafter, or in a chain by what the
-/// drafter finds its own drafts likely.
+/// Checks --confidence. It applies to a drafter's confidence head, or to the
+/// drafter's own probabilities in a chain.
 Status checkConfidence(const ModelConfig &config, const DrafterFolder *folder,
                        const ImportOptions &options) {
   if (!options.confidence || (folder && folder->block.hasConfidence))
@@ -89,8 +89,8 @@ Status checkConfidence(const ModelConfig &config, const DrafterFolder *folder,
   }
   if (options.tree.kind != DraftTreeKind::Chain)
     return refuse("--draft-tree=chain", describeTree(options.tree));
-  // Of other rules it would change what is drawn: whether a draft is verified
-  // would depend on which token it is.
+  // With other rules it would bias sampling, because the token of a draft would
+  // decide whether the draft is verified.
   if (options.accept.kind != AcceptKind::Exact)
     return refuse("--accept=exact with a chain", ruleName(options.accept));
   return okStatus();
@@ -121,7 +121,8 @@ Result<int64_t> planChainDrafts(const DrafterFolder &folder,
   return k;
 }
 
-/// A round of a tree accepts as many drafts as it is deep.
+/// Fails if -k differs from the depth of the tree. A round accepts at most this
+/// number of drafts.
 Status checkTreeDepth(const ImportOptions &options) {
   if (!options.maxK || *options.maxK == options.tree.depth)
     return okStatus();
@@ -130,8 +131,8 @@ Status checkTreeDepth(const ImportOptions &options) {
                          std::to_string(*options.maxK));
 }
 
-/// The model's own modules draft a tree as they draft a chain: one per depth,
-/// the last one beyond, or one at every depth.
+/// Plans a tree of the model's own modules, which draft as in a chain: one
+/// module per depth and the last one beyond, or one module at every depth.
 Result<int64_t> planModuleTree(const ModelConfig &config,
                                const ImportOptions &options) {
   const DraftTree &tree = options.tree;
@@ -144,7 +145,8 @@ Result<int64_t> planModuleTree(const ModelConfig &config,
     return invalidArgument(
         expected + "for a model without MTP modules and --drafter" + got);
   MTP_RETURN_IF_ERROR(checkTreeDepth(options));
-  // A module runs over the nodes of all depths before its own, in one window.
+  // One pass of a module covers the nodes of all depths before its own, which
+  // must fit in the window.
   int64_t behind = planModules(config, options, tree.depth) - 1;
   bool isDynamic = tree.kind == DraftTreeKind::Dynamic;
   if (isDynamic && behind * tree.width >= kMostNodes)
@@ -175,7 +177,7 @@ Result<int64_t> planTreeDrafts(const DrafterFolder &folder,
   return options.tree.depth;
 }
 
-/// How many drafts in a row a drafter in a folder has.
+/// Returns the length of the chain that a drafter in a folder drafts.
 Result<int64_t> planFolderDrafts(const DrafterFolder &folder,
                                  const ImportOptions &options) {
   bool isChain = options.tree.kind == DraftTreeKind::Chain;
@@ -192,7 +194,7 @@ Result<int64_t> planFolderDrafts(const DrafterFolder &folder,
                  : planTreeDrafts(folder, options);
 }
 
-/// The most drafts of a round.
+/// Returns the largest number of drafts that a round can accept.
 Result<int64_t> planDepth(const ModelConfig &config,
                           const ImportOptions &options) {
   bool drafts = hasDrafter(config, options);

@@ -1,4 +1,4 @@
-//===- DraftPlan.h - What drafts, and how much ------------------*- C++ -*-===//
+//===- DraftPlan.h - The plan of a model's drafts ---------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_IMPORT_DRAFTPLAN_H
 #define MTP_COMPILER_IMPORT_DRAFTPLAN_H
@@ -8,9 +8,9 @@
 
 namespace mtp::importer {
 
-/// Settles what the flags leave open, and refuses what the model or the drafter
-/// in a folder, which may be null, does not go with, naming the flag. `folder`
-/// must outlive the plan.
+/// Chooses values for the options that the flags leave open. Fails with the
+/// name of the flag if an option does not fit the model or the drafter.
+/// `folder` is the drafter's folder; it may be null and must outlive the plan.
 Result<DraftPlan> planDrafts(const ModelConfig &config,
                              const DrafterFolder *folder,
                              const ImportOptions &options);

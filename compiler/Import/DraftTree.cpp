@@ -1,4 +1,4 @@
-//===- DraftTree.cpp - Which tree of drafts is asked for ------------------===//
+//===- DraftTree.cpp - The arrangement of drafts --------------------------===//
 
 #include "compiler/Import/DraftTree.h"
 
@@ -32,7 +32,7 @@ public:
   explicit ChoiceParser(std::string_view text) : text(text) {}
 
   Result<std::vector<Path>> parse() {
-    // What Python files have in front: `mc_sim_7b_63 = `.
+    // Python files begin with a name: `mc_sim_7b_63 = `.
     size_t equals = text.find('='), bracket = text.find_first_of("[(");
     if (equals != text.npos && equals < bracket)
       at = equals + 1;
@@ -65,7 +65,7 @@ private:
                            what + ", got " + got);
   }
 
-  /// Items with commas between, of which one more may stand at the end.
+  /// Reads items separated by commas. A trailing comma is allowed.
   template <typename Item>
   Status list(Item item) {
     bool isSquare = take('[');
@@ -111,7 +111,7 @@ Status checkSizes(const std::vector<Path> &paths) {
   return okStatus();
 }
 
-/// Three numbers with commas between; nothing if they are others.
+/// Reads exactly three numbers, separated by commas.
 std::optional<std::vector<int64_t>> parseThree(std::string_view text) {
   std::vector<int64_t> numbers;
   const char *at = text.data(), *end = at + text.size();
@@ -134,8 +134,8 @@ Status outOf(std::string_view text, const std::string &what) {
                     std::string(text) + "'");
 }
 
-/// Reads what may stand behind the numbers, once each; false if it is nothing
-/// that may.
+/// Reads one option after the numbers. Returns false if it is unknown or a
+/// repetition.
 bool readOption(std::string_view text, DraftTree &tree) {
   constexpr std::string_view kSharp = "sharp=";
   if (text == "raw" && tree.rank == TreeRank::Coupled) {
@@ -154,7 +154,7 @@ bool readOption(std::string_view text, DraftTree &tree) {
   return true;
 }
 
-/// Takes off the end what changes the rank.
+/// Removes the options that change the ranking from the end of the text.
 std::string_view takeOptions(std::string_view text, DraftTree &tree) {
   size_t comma = text.rfind(',');
   while (comma != text.npos && readOption(text.substr(comma + 1), tree)) {

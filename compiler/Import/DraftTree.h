@@ -1,7 +1,7 @@
-//===- DraftTree.h - Which tree of drafts is asked for ----------*- C++ -*-===//
+//===- DraftTree.h - The arrangement of drafts ------------------*- C++ -*-===//
 //
-// What --draft-tree says: a chain, a static tree from a file, or a tree that is
-// found in every round.
+// The value of --draft-tree: a chain, a static tree from a file, or a dynamic
+// tree, whose shape is found in every round.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,38 +21,38 @@ namespace mtp::importer {
 
 enum class DraftTreeKind {
   Chain,
-  Static,  ///< Its shape is the same in every round.
+  Static,  ///< A tree with the same shape in every round.
   Dynamic, ///< EAGLE-2 (arXiv:2406.16858): the likeliest nodes of a beam.
 };
 
-/// By what the nodes of a dynamic tree are ranked.
+/// The ranking of a dynamic tree's nodes.
 enum class TreeRank {
-  Coupled, ///< What the drafter says with the noise that the target picks with.
-  Raw,     ///< The softmax of its logits, as in EAGLE's code.
+  Coupled, ///< By the drafter's logits plus the noise of the target's pick.
+  Raw,     ///< By the softmax of the drafter's logits, as in EAGLE's code.
 };
 
-/// Nodes that a window may have, and what a beam may be wide.
+/// Largest number of nodes in a window, and largest depth of a dynamic tree.
 inline constexpr int64_t kMostNodes = 64, kMostDepth = 16;
 inline constexpr int64_t kLeastWidth = 2, kMostWidth = 10;
 inline constexpr double kMostSharp = 16;
 
 struct DraftTree {
   DraftTreeKind kind = DraftTreeKind::Chain;
-  /// Of a static tree: for each node the one that it continues, the anchor
-  /// (node 0) first with -1. Nodes stand level by level, siblings by rank.
+  /// The parent of each node of a static tree. Node 0 is the anchor, with
+  /// parent -1. Nodes are listed level by level, siblings by rank.
   std::vector<int64_t> parents;
-  /// Of both trees: how deep the deepest node is, and how many nodes there are,
-  /// the anchor among them.
+  /// Depth of the deepest node of a tree, and the number of nodes including the
+  /// anchor.
   int64_t depth = 0, nodes = 0;
-  /// Of a dynamic tree: the nodes of a depth that go on.
+  /// The number of nodes per depth that a dynamic tree expands.
   int64_t width = 0;
   TreeRank rank = TreeRank::Coupled;
-  /// Of a dynamic tree, where it is said: candidates of a node share it by this
-  /// power of what the drafter gives them, 1 to kMostSharp.
+  /// Exponent of a dynamic tree, 1 to kMostSharp. The candidates of a node are
+  /// weighted by the drafter's probability to this power. Absent: 1.
   std::optional<double> sharp;
 
-  /// The places of the window that drafts and the rows of their drafter take; 0
-  /// of a chain.
+  /// The number of places in the window for drafts and for the rows of their
+  /// drafter. 0 for a chain.
   int64_t window() const {
     int64_t rows = std::min((depth - 1) * width, kMostNodes);
     return kind == DraftTreeKind::Dynamic ? std::max(nodes, rows) : nodes;
@@ -60,18 +60,19 @@ struct DraftTree {
 };
 
 /// Reads `chain`, `dynamic:depth,width,nodes[,sharp=N][,raw]`, or the path of a
-/// file that holds a static tree (parseChoices).
+/// file with a static tree (parseChoices).
 Result<DraftTree> parseDraftTree(std::string_view text);
 
-/// Reads a list of paths, as `medusa_choices` and EAGLE's `mc_sim_7b_63` are
-/// written: [[0], [1], [0, 0], ...]. Element d of a path is the rank of its
-/// token among the candidates of depth d + 1, 0 the best. Round brackets do as
-/// well, and a name and "=" may stand in front. Each path is a node, so what it
-/// begins with must be there, and so must be all better ranks.
+/// Reads a list of paths in the form of `medusa_choices` and EAGLE's
+/// `mc_sim_7b_63`: [[0], [1], [0, 0], ...]. Element d of a path is the rank of
+/// its token among the candidates of depth d + 1; 0 is the best. Round brackets
+/// are accepted too, and a name and "=" may precede the list. Each path is one
+/// node. Every prefix of a path must be in the list, and so must all paths with
+/// a better last rank.
 Result<DraftTree> parseChoices(std::string_view text);
 
-/// "chain", "tree:26", "dynamic:6,8,60", "dynamic:6,8,60,sharp=2,raw", for
-/// people.
+/// Returns a tree for messages: "chain", "tree:26", "dynamic:6,8,60" or
+/// "dynamic:6,8,60,sharp=2,raw".
 std::string describeTree(const DraftTree &tree);
 
 } // namespace mtp::importer

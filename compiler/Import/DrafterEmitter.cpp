@@ -8,7 +8,7 @@ namespace mtp::importer {
 
 namespace {
 
-/// The names that a style gives to the parts of a module.
+/// A style's names of the parts of a module.
 struct ModuleKeys {
   const char *embeddingNorm, *hiddenNorm, *projection, *finalNorm;
 };
@@ -22,7 +22,8 @@ constexpr ModuleKeys kQwenKeys = {"pre_fc_norm_embedding", "pre_fc_norm_hidden",
 constexpr ModuleKeys kMiMoKeys = {"token_layernorm", "hidden_layernorm",
                                   "input_proj", "final_layernorm"};
 
-/// Neither vLLM nor transformers zeroes the first embedding in Qwen's modules.
+/// Returns true if the first embedding is zeroed. Neither vLLM nor transformers
+/// zeroes it in Qwen's modules.
 bool masksFirst(const DrafterConfig &drafter) {
   return drafter.style != DrafterStyle::Qwen;
 }
@@ -46,7 +47,7 @@ const ModuleKeys &keysOf(DrafterStyle style) {
   return style == DrafterStyle::Hy3 ? kHy3Keys : kDeepSeekKeys;
 }
 
-/// Joins the next token's embedding and the hidden state.
+/// Combines the next token's embedding and the hidden state.
 mlir::Value emitFusion(ModelContext &context, FunctionEmitter &emitter,
                        const ModuleKeys &keys, const OwnTables &own) {
   const ModelConfig &config = context.config;
@@ -67,7 +68,7 @@ mlir::Value emitFusion(ModelContext &context, FunctionEmitter &emitter,
   return emitter.linear(joined, keys.projection, config.hidden);
 }
 
-/// The modules that have the same matrices of their own share a function.
+/// Emits the function that all modules with the matrices `own` share.
 void emitModule(ModelContext &context, const OwnTables &own) {
   const ModelConfig &config = context.config;
   const ModuleKeys &keys = keysOf(config.drafter.style);
@@ -86,7 +87,7 @@ void emitModule(ModelContext &context, const OwnTables &own) {
                           std::move(prefixes));
   emitter.function()->setAttr(mlir::mtp::kWiringAttr, wiringOf(context));
   mlir::Value x = emitFusion(context, emitter, keys, own);
-  // The layer's keys begin as the module's, or behind them.
+  // The layer's keys begin with the module's prefix, or with a longer one.
   std::string layer = moduleLayerPrefix(config, 0);
   x = emitApply(context, layerFunction(config.drafterLayer),
                 {x, emitter.argument(2)}, context.hidden(), "x",
@@ -97,7 +98,7 @@ void emitModule(ModelContext &context, const OwnTables &own) {
   emitter.finish({emitter.head(normed, /*columns=*/0, own.head), carried});
 }
 
-/// The distinct matrices of modules, in the order of the modules.
+/// Returns the distinct sets of matrices, in the order of the modules.
 std::vector<OwnTables> distinctTables(const ModelContext &context) {
   std::vector<OwnTables> distinct;
   for (const OwnTables &own : context.config.drafter.own)

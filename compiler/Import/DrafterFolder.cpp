@@ -1,4 +1,4 @@
-//===- DrafterFolder.cpp - What a folder with a drafter holds -------------===//
+//===- DrafterFolder.cpp - A drafter in a folder of its own ---------------===//
 
 #include "compiler/Import/DrafterFolder.h"
 
@@ -34,7 +34,7 @@ constexpr MethodName kMethods[] = {
     {"heads", FolderMethod::Heads},   {"p-eagle", FolderMethod::PEagle},
 };
 
-/// Signs of drafters that are not read, in lower case: parts of the names in
+/// Signs of unsupported drafters, in lower case: parts of the names in
 /// "architectures", "model_type" and "speculators_model_type".
 constexpr std::string_view kUnread[] = {
     "dflash2", "dfly", "lilicorr", "domino", "mlp_specul", "gemma4", "mtp"};
@@ -45,7 +45,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// All names by which a config says what it is.
+/// Returns all names by which a config identifies its model.
 std::vector<std::string> namesOf(ConfigFields &fields) {
   std::vector<std::string> names = fields.texts("architectures");
   for (const char *key : {"speculators_model_type", "model_type"})
@@ -75,7 +75,7 @@ bool isThere(const WeightSet *weights,
          });
 }
 
-/// What the config says, or nothing.
+/// Recognises the method from the config, if the config shows it.
 std::optional<FolderMethod>
 recogniseConfig(ConfigFields &fields, const std::vector<std::string> &names) {
   if (anyHas(names, "dspark") || fields.has("markov_rank"))
@@ -93,14 +93,14 @@ recogniseConfig(ConfigFields &fields, const std::vector<std::string> &names) {
     return FolderMethod::Eagle3;
   if (anyHas(names, "eagle"))
     return FolderMethod::Eagle;
-  // The keys of Meta's params.json.
+  // Keys of Meta's params.json.
   if (fields.has("dim") && fields.has("n_heads"))
     return FolderMethod::Heads;
   return std::nullopt;
 }
 
-/// What the tensors say, or nothing. EAGLE's first drafters have no norm behind
-/// their layers.
+/// Recognises the method from the tensors, if the tensors show it. EAGLE-1's
+/// drafters have no norm after their layers.
 std::optional<FolderMethod>
 recogniseTensors(const WeightSet *weights,
                  const std::vector<std::string> &names) {
@@ -115,8 +115,8 @@ recogniseTensors(const WeightSet *weights,
     if (isThere(weights, {root + "midlayer.self_attn.q_proj.weight",
                           root + "layers.0.hidden_norm.weight"}))
       return FolderMethod::Eagle3;
-    // Without heads DeepSpec's DSpark and DFlash have the same tensors; the
-    // config tells them apart.
+    // Without the extra heads DeepSpec's DSpark and DFlash have equal tensors,
+    // so the config decides.
     if (isThere(weights, {root + "hidden_norm.weight"}))
       return isThere(weights, {root + "markov_head.markov_w1.weight",
                                root + "confidence_head.proj.weight"}) ||
@@ -152,7 +152,7 @@ Result<FolderMethod> recognise(ConfigFields &fields, const WeightSet *weights) {
   std::optional<FolderMethod> method = recogniseTensors(weights, names);
   if (!method)
     method = recogniseConfig(fields, names);
-  // A model like others, but for what it was trained to fill.
+  // PARD is an ordinary model with a token for masks.
   if (fields.has("pard_token") && (!method || method == FolderMethod::Model))
     return FolderMethod::Pard;
   if (method)
@@ -161,14 +161,14 @@ Result<FolderMethod> recognise(ConfigFields &fields, const WeightSet *weights) {
     return invalidArgument("expected the tensors of a drafter, got none of "
                            "those that tell " +
                            listFolderMethods());
-  // The config of EAGLE's first drafters is that of a llama of one layer.
+  // The config of EAGLE-1's drafters is that of a llama with one layer.
   return invalidArgument("expected a config that says what it is, got none of "
                          "the keys that do; say so with --method (" +
                          listFolderMethods() + ")");
 }
 
-/// What speculators' config proposes: the number of drafts of its default
-/// method, or of the first.
+/// Reads the proposed number of drafts from speculators' config: that of its
+/// default method, or of the first method.
 Status readProposal(ConfigFields &fields, DrafterFolder &drafter) {
   std::optional<ConfigFields> inner = fields.child("speculators_config");
   if (!inner)
@@ -191,7 +191,7 @@ Status readProposal(ConfigFields &fields, DrafterFolder &drafter) {
   return fields.status();
 }
 
-/// The files that hold a drafter's weights.
+/// Returns the files that hold a drafter's weights.
 Result<std::vector<std::string>> findFiles(const std::string &folder) {
   std::error_code error;
   for (const char *name : {"model.safetensors", "model.safetensors.index.json",
@@ -231,7 +231,7 @@ Result<DrafterFolder> parseDrafter(std::string_view config,
                                    const ModelConfig &target,
                                    std::optional<FolderMethod> method) {
   MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(config));
-  // parseObject() has seen to it that the root is an object.
+  // parseObject() has checked that the root is an object.
   ConfigFields fields(document.root().get_object().value_unsafe());
   DrafterFolder drafter;
   MTP_ASSIGN_OR_RETURN(drafter.method, method ? Result<FolderMethod>(*method)
@@ -272,7 +272,7 @@ Result<DrafterFolder> readDrafterFolder(const std::string &folder,
                                         const ModelConfig &target,
                                         std::optional<FolderMethod> method,
                                         bool hasWeights) {
-  // Meta's checkpoints have another file.
+  // Meta's checkpoints have params.json instead.
   std::string where = "--drafter \"" + folder + "\"";
   PathUse use = hasWeights ? PathUse::Import : PathUse::ImportConfig;
   if (Status status = checkPath(folder, use); !status.isOk())

@@ -1,4 +1,4 @@
-//===- DrafterLibrary.cpp - Drafter functions that tools bring ------------===//
+//===- DrafterLibrary.cpp - Built-in drafter functions --------------------===//
 
 #include "compiler/Import/DrafterLibrary.h"
 

@@ -1,7 +1,7 @@
-//===- DrafterLibrary.h - Drafter functions that tools bring ----*- C++ -*-===//
+//===- DrafterLibrary.h - Built-in drafter functions ------------*- C++ -*-===//
 //
-// Files of functions in the mtp dialect (compiler/Import/Drafters), which the
-// tools have in themselves: a module takes them by `mtp.import "<NAME>"`.
+// Files of functions in the mtp dialect (compiler/Import/Drafters), embedded in
+// the tools. A module imports them with `mtp.import "<NAME>"`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,17 +16,17 @@
 namespace mtp::drafters {
 
 struct LibraryFile {
-  std::string_view name; ///< "lookup.mlir"
+  std::string_view name; ///< For example "lookup.mlir".
   std::string_view text;
 };
 
-/// All files, by name.
+/// Returns all files, sorted by name.
 std::span<const LibraryFile> libraryFiles();
 
-/// The text of the file called `name`, if there is one.
+/// Returns the text of the file called `name`, if there is one.
 std::optional<std::string_view> findLibraryFile(std::string_view name);
 
-/// "lookup.mlir, suffix.mlir", for a message.
+/// Returns the names of all files for a message: "lookup.mlir, suffix.mlir".
 std::string listLibraryFiles();
 
 } // namespace mtp::drafters

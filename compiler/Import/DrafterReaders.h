@@ -12,7 +12,7 @@
 
 namespace mtp::importer {
 
-/// What a reader goes by: keys, and tensors if these are there.
+/// The input of a reader: the config's keys, and the weights if there are any.
 struct DrafterSource {
   ConfigFields &fields;
   const WeightSet *weights;
@@ -23,7 +23,8 @@ struct DrafterSource {
   }
 };
 
-// Each fills in what its method has, and checks it against the target.
+// Each function reads one method's config and weights, and checks them against
+// the target.
 Status readEagle(DrafterSource &source, DrafterFolder &drafter);
 Status readEagle3(DrafterSource &source, DrafterFolder &drafter);
 Status readMedusa(DrafterSource &source, DrafterFolder &drafter);
@@ -33,34 +34,37 @@ Status readPard(DrafterSource &source, DrafterFolder &drafter);
 Status readHeads(DrafterSource &source, DrafterFolder &drafter);
 Status readPEagle(DrafterSource &source, DrafterFolder &drafter);
 
-/// Whether it is in the speculators' format.
+/// Returns true if the drafter is in the speculators format.
 bool isSpeculators(const DrafterSource &source);
-/// The plain config of the layers, which speculators has in one of its own.
+/// Reads the config of the layers. Speculators nests it in a config of its own.
 Status readLayers(DrafterSource &source, DrafterFolder &drafter);
-/// Fails where layers are recurrent.
+/// Fails if a layer is recurrent.
 Status refuseRecurrence(const DrafterFolder &drafter);
-/// Biases and norms of attention, which configs leave out and files show.
+/// Sets the biases and norms of attention from the weights, because configs
+/// omit them.
 void findBiases(const DrafterSource &source, DrafterFolder &drafter);
-/// Says where the drafter's rotary embedding is not the target's.
+/// Adds a note if the drafter's rotary embedding differs from the target's.
 void noteRope(const DrafterSource &source, DrafterFolder &drafter);
-/// The vocabulary, and a width of the target that the drafter says.
+/// Checks the vocabulary, and the target's width if the drafter's config gives
+/// it.
 Status checkCommon(const DrafterSource &source, const DrafterFolder &drafter);
 
-/// Streams that are tapped where a config says none, and in words.
+/// The taps of a config without taps, and their description.
 struct TapDefaults {
   std::vector<int64_t> taps;
   std::string_view meaning;
 };
-/// Reads the taps, checks that the target has them, and says by which
-/// convention they were counted.
+/// Reads the taps, checks that the target has them, and adds a note with the
+/// convention by which they were counted.
 Status readTaps(DrafterSource &source, DrafterFolder &drafter,
                 const TapDefaults &absent);
-/// Checks that the projection of the taps has columns for all of them.
+/// Checks that the projection of the taps has columns for all taps.
 Status checkTapWidth(const DrafterSource &source, const DrafterFolder &drafter);
-/// The columns of a head of its own, and the tokens that they stand for.
+/// Reads the columns of the drafter's own head and the token of each column.
 Status readVocabulary(DrafterSource &source, DrafterFolder &drafter);
 
-/// "expected the target's WHAT N, got M", for `key` of the drafter's config.
+/// Returns the error "expected the target's WHAT N, got M" for `key` of the
+/// drafter's config, unless the numbers are equal.
 Status checkEqual(const char *key, int64_t own, int64_t target);
 
 } // namespace mtp::importer

@@ -1,4 +1,4 @@
-//===- DrafterSpec.cpp - Which drafter is asked for -----------------------===//
+//===- DrafterSpec.cpp - The drafter that is asked for --------------------===//
 
 #include "compiler/Import/DrafterSpec.h"
 
@@ -13,17 +13,17 @@ namespace mtp::importer {
 
 namespace {
 
-/// What vLLM has without prompt_lookup_min and prompt_lookup_max.
+/// vLLM's defaults of prompt_lookup_min and prompt_lookup_max.
 constexpr LookupSizes kLookupSizes = {5, 5};
 
-/// What is wrong with the value of a flag.
+/// Returns the error for an invalid value of a flag.
 Status unexpected(std::string_view flag, std::string_view text,
                   const std::string &what) {
   return invalidArgument(std::string(flag) + ": expected " + what + ", got '" +
                          std::string(text) + "'");
 }
 
-/// Numbers with commas between; nothing if one is none.
+/// Reads numbers separated by commas. Nothing if one of them is invalid.
 std::optional<std::vector<int64_t>> parseNumbers(std::string_view text) {
   std::vector<int64_t> numbers;
   const char *at = text.data(), *end = at + text.size();
@@ -41,8 +41,8 @@ std::optional<std::vector<int64_t>> parseNumbers(std::string_view text) {
   }
 }
 
-/// The numbers behind a method's name and a colon; empty without these, and
-/// nothing if there is something else.
+/// Returns the numbers after a method's name and a colon. Empty if there is no
+/// colon; nothing if they are invalid.
 std::optional<std::vector<int64_t>> numbersOf(std::string_view text) {
   size_t colon = text.find(':');
   if (colon == text.npos)
@@ -59,7 +59,7 @@ Result<LookupSizes> parseLookup(std::string_view flag, std::string_view text) {
   if (!numbers)
     return unexpected(flag, text, "lookup[:min,max]");
   LookupSizes sizes = kLookupSizes;
-  // As in vLLM, of one number the other is as large.
+  // As in vLLM, a single number sets both sizes.
   if (!numbers->empty())
     sizes = {numbers->front(), numbers->back()};
   if (numbers->size() > 2 || sizes.least < 1 || sizes.most < sizes.least ||
@@ -72,7 +72,7 @@ Result<LookupSizes> parseLookup(std::string_view flag, std::string_view text) {
 
 Result<LookaheadSizes> parseLookahead(std::string_view text) {
   constexpr const char *kFlag = "--drafter";
-  // Beyond these there are more rows than any slot has.
+  // Larger numbers would need more rows than a slot may have.
   constexpr int64_t kMost = kMostNodes;
   auto numbers = numbersOf(text);
   if (!numbers || numbers->size() != 3)

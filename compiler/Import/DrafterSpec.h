@@ -1,8 +1,8 @@
-//===- DrafterSpec.h - Which drafter is asked for ---------------*- C++ -*-===//
+//===- DrafterSpec.h - The drafter that is asked for ------------*- C++ -*-===//
 //
-// What --drafter says: a method without weights with its numbers, or a folder.
-// And what
-// --before says: a lookup whose drafts come first.
+// The value of --drafter: a method without weights and its numbers, or a
+// folder. Also the value of --before: a lookup with precedence over the
+// drafter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,30 +20,31 @@ namespace mtp::importer {
 
 enum class DrafterKind {
   Modules,   ///< The MTP modules of the model, if it has any.
-  Lookup,    ///< n-grams of the tokens so far.
-  Suffix,    ///< Counts of what followed suffixes of the tokens so far.
-  Lookahead, ///< A window of guesses beside runs that were seen.
+  Lookup,    ///< n-grams of the sequence so far.
+  Suffix,    ///< Counts of tokens after suffixes of the sequence so far.
+  Lookahead, ///< A window of guesses, verified beside n-grams seen before.
   Folder,    ///< A drafter with weights, in a folder of its own.
 };
 
-/// Sizes of the n-grams that a lookup looks for, in tokens: 1 <= least <= most
+/// The n-gram sizes that a lookup searches for, in tokens: 1 <= least <= most
 /// <= kMostLookup.
 struct LookupSizes {
   int64_t least = 0, most = 0;
 };
 
-/// Tokens of the longest n-gram (Drafters/lookup.mlir).
+/// Largest n-gram of a lookup, in tokens (Drafters/lookup.mlir).
 inline constexpr int64_t kMostLookup = 8;
 
-/// Columns of the window, tokens of the n-grams, and guesses that are verified:
-/// 2 <= window, 3 <= ngram, 1 <= guesses, and as few rows as a slot may have.
+/// The number of columns of the window, of tokens per n-gram, and of guesses to
+/// verify. 2 <= window, 3 <= ngram, 1 <= guesses, and rows() is within a slot's
+/// limit.
 struct LookaheadSizes {
   int64_t window = 0, ngram = 0, guesses = 0;
 
-  /// Rows of a slot, the anchor's among them.
+  /// Returns the number of rows of a slot, including the anchor's.
   int64_t rows() const { return (ngram - 1) * window + guesses * (ngram - 1); }
-  /// How deep the tree of these rows is, and so how many drafts a round
-  /// accepts.
+  /// Returns the depth of the tree of these rows, which is the largest number
+  /// of drafts that a round accepts.
   int64_t depth() const { return window + ngram - 3; }
 };
 
@@ -51,21 +52,21 @@ struct DrafterSpec {
   DrafterKind kind = DrafterKind::Modules;
   LookupSizes lookup;
   LookaheadSizes lookahead;
-  /// Of a folder: its path.
+  /// The path, for a folder.
   std::string folder;
 };
 
 /// Reads `lookup[:min,max]`, `suffix`, `lookahead:W,N,G` or the path of a
-/// folder. A folder whose name is a method's is written with a "/". An error
-/// says what is known.
+/// folder. A folder that has the name of a method needs a "/" in its path. An
+/// error lists the known methods.
 Result<DrafterSpec> parseDrafterSpec(std::string_view text);
 
 /// Reads `lookup[:min,max]`, the value of --before.
 Result<LookupSizes> parseBefore(std::string_view text);
 
-/// The name of the method with its numbers, for people: "lookup:2,5".
+/// Returns the method with its numbers, for messages: "lookup:2,5".
 std::string methodName(const DrafterSpec &spec);
-/// The same of a lookup alone.
+/// Returns a lookup with its numbers, for messages.
 std::string lookupName(const LookupSizes &sizes);
 
 } // namespace mtp::importer

@@ -1,7 +1,7 @@
 //===- DrafterTexts.h - The texts of the drafter library --------*- C++ -*-===//
 //
-// Private to DrafterLibrary: a function for each file, whose definition
-// tools/cmake/EmbedFile.cmake writes.
+// Private to DrafterLibrary. Each function returns one file;
+// tools/cmake/EmbedFile.cmake writes its definition.
 //
 //===----------------------------------------------------------------------===//
 

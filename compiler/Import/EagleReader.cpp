@@ -1,7 +1,7 @@
 //===- EagleReader.cpp - Drafters of the EAGLE family ---------------------===//
 //
 // EAGLE-1 and HASS (SafeAILab/EAGLE's cnets1.py): fc [embedding; hidden],
-// layers of which the first has no norm in front, no norm behind them, the
+// layers of which the first has no input norm, no norm after them, and the
 // target's head. EAGLE-3 (cnets.py; speculators' eagle3; vLLM's
 // llama_eagle3.py): fc of the taps, a first layer that reads [embedding;
 // state], a norm and a head of its own.
@@ -14,7 +14,7 @@ namespace mtp::importer {
 
 namespace {
 
-/// Where keys begin, and what the layers' are called.
+/// Finds the prefixes of all keys and of the layers' keys.
 void findKeys(const DrafterSource &source, DrafterFolder &drafter) {
   drafter.root = source.contains("model.fc.weight") ? "model." : "";
   const std::string &root = drafter.root;
@@ -40,7 +40,7 @@ void findKeys(const DrafterSource &source, DrafterFolder &drafter) {
       source.contains(root + drafter.eagle.fuse + ".bias");
 }
 
-/// Norms that speculators' EAGLE-1 may have and nothing here computes.
+/// Refuses the extra norms of speculators' EAGLE-1, which are not supported.
 Status refuseNorms(const DrafterSource &source) {
   for (const char *key : {"layernorms", "add_para_norm"})
     source.fields.expectFlag(key, false);
@@ -49,9 +49,8 @@ Status refuseNorms(const DrafterSource &source) {
 
 void readNorms(DrafterSource &source, DrafterFolder &drafter) {
   EagleConfig &eagle = drafter.eagle;
-  // The authors' code adds to the state as it is, and has no such key;
-  // speculators' class says true where its config is silent; of P-EAGLE vLLM
-  // says false.
+  // The authors' code adds the state without a norm and has no such key. The
+  // default of speculators' class is true. For P-EAGLE vLLM's default is false.
   eagle.normBeforeResidual = source.fields.flagOr(
       "norm_before_residual",
       isSpeculators(source) && drafter.method == FolderMethod::Eagle3);
@@ -78,7 +77,7 @@ Status readEagle(DrafterSource &source, DrafterFolder &drafter) {
       checkEqual("hidden_size", drafter.layers.hidden, source.target.hidden));
   findKeys(source, drafter);
   findBiases(source, drafter);
-  // The authors' code has a bias unless told otherwise.
+  // The authors' code has a bias by default.
   if (!source.weights)
     drafter.eagle.hasFuseBias =
         source.fields.flagOr("bias", !isSpeculators(source)) &&

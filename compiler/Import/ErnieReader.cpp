@@ -10,10 +10,11 @@ namespace {
 constexpr ExpertKeys kErnieKeys = {
     .bias = "mlp.moe_statics.e_score_correction_bias"};
 
-/// Both families rotate neighbours. `headDim` 0: the class has no such key.
+/// Reads attention. Both families rotate neighbours. `headDim` 0: the class has
+/// no such key.
 void readAttention(ConfigFields &fields, ModelConfig &config,
                    const FamilyDefaults &defaults, int64_t headDim) {
-  // It would be one on the feed-forward part, too.
+  // The bias would apply to the feed-forward part, too.
   fields.expectFlag("use_bias", false);
   GqaConfig gqa;
   gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
@@ -25,8 +26,8 @@ void readAttention(ConfigFields &fields, ModelConfig &config,
   config.rope.isInterleaved = true;
 }
 
-/// Softmax scores with a bias that steers the choice alone. What is chosen is
-/// divided by its sum, which the config's bound keeps from being 0.
+/// Reads experts: softmax scores with a bias for the choice only. Chosen scores
+/// are divided by their sum, which the config's lower bound keeps above 0.
 MoeConfig readExperts(ConfigFields &fields) {
   auto either = [&](const char *own, const char *common) {
     return fields.has(own) ? own : common;

@@ -1,7 +1,7 @@
 //===- FolderEmitter.cpp - Drafters in folders of their own ---------------===//
 //
-// Their functions are called @draft_..., their keys begin with "drafter.", and
-// their layers are written by what writes a model's.
+// The functions are called @draft_..., the keys begin with "drafter.", and the
+// code that writes a model's layers also writes the drafter's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ SharedKeys keysOf(const ModelContext &context) {
   return keys;
 }
 
-/// The first layer's attention in EAGLE-1, which has no norm in front.
+/// Emits the first layer's attention in EAGLE-1, which has no input norm.
 void emitBareAttention(ModelContext &own) {
   FunctionEmitter emitter(own, "first_attention",
                           {{"x", own.hidden()}, {"rows", own.rows()}},
@@ -34,8 +34,8 @@ void emitBareAttention(ModelContext &own) {
   emitter.finish(emitter.add(x, out, "y"));
 }
 
-/// The first layer's attention in EAGLE-3, which reads the embedding beside the
-/// state and adds to the state alone.
+/// Emits the first layer's attention in EAGLE-3. It reads the embedding beside
+/// the state, and its residual is the state alone.
 void emitWideAttention(ModelContext &own, const EagleConfig &eagle) {
   FunctionEmitter emitter(
       own, "first_attention",
@@ -53,7 +53,7 @@ void emitWideAttention(ModelContext &own, const EagleConfig &eagle) {
   emitter.finish(emitter.add(eagle.normBeforeResidual ? h : g, out, "y"));
 }
 
-/// Deeper layers are a plain model's.
+/// Emits the layers after the first, which are a plain model's layers.
 void emitDeeperLayers(ModelContext &own) {
   ModelConfig config = own.config;
   config.layers.erase(config.layers.begin());
@@ -85,7 +85,7 @@ mlir::Value applyDeeperLayers(ModelContext &own, mlir::Value x,
   return x;
 }
 
-/// @draft_step: a token and the state in front of it to logits and the next
+/// Emits @draft_step: a token and the preceding state to logits and the next
 /// state.
 void emitEagleStep(ModelContext &own, const EagleConfig &eagle) {
   FunctionEmitter emitter(own, "step",
@@ -127,7 +127,7 @@ void emitEagle3Step(ModelContext &own, const EagleConfig &eagle) {
       {emitter.head(normed, eagle.draftVocab), eagle.normOutput ? normed : x});
 }
 
-/// Normalises each tap with a norm of its own.
+/// Normalises each tap with its own norm.
 mlir::Value normTaps(ModelContext &own, FunctionEmitter &emitter,
                      mlir::Value taps, size_t count, int64_t width) {
   llvm::SmallVector<mlir::Value> parts;
@@ -143,7 +143,7 @@ mlir::Value normTaps(ModelContext &own, FunctionEmitter &emitter,
                                      taps.getType(), parts);
 }
 
-/// @draft_fuse: the taps to the drafter's state.
+/// Emits @draft_fuse: taps to the drafter's state.
 void emitFuse(ModelContext &own, ModelContext &context,
               const EagleConfig &eagle) {
   FunctionEmitter emitter(own, "fuse", {{"taps", context.handedOn()}},
@@ -173,7 +173,8 @@ void emitEagle(ModelContext &context, ModelContext &own) {
   emitEagle3Step(own, folder.eagle);
 }
 
-/// @draft_blocks and @draft_output: a head in two, as its keys may be.
+/// Emits @draft_blocks and @draft_output. A head is split in two because its
+/// keys may be.
 void emitMedusa(ModelContext &own, const MedusaConfig &medusa) {
   auto prefixes = [&](const std::string &pattern) {
     std::vector<std::string> all;

@@ -1,7 +1,7 @@
 //===- FolderEmitter.h - Drafters in folders of their own -------*- C++ -*-===//
 //
-// Private to the importer: what the functions and the rounds of such drafters
-// share.
+// Private to the importer. Helpers for the functions and rounds of drafters in
+// folders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,48 +13,49 @@
 
 namespace mtp::importer {
 
-/// In front of the names of the drafter's functions.
+/// Prefix of the names of the drafter's functions.
 inline constexpr llvm::StringLiteral kDrafterFunctions = "draft_";
 
-/// The context in which the drafter's functions are written and applied, with a
-/// builder where `context` has its own.
+/// Returns the context for writing and applying the drafter's functions. It has
+/// a builder at the insertion point of `context`.
 ModelContext folderContext(ModelContext &context);
 
 /// Applies @draft_fuse to taps.
 mlir::Value emitFused(ModelContext &context, mlir::Value taps);
 
-/// Applies a function of the drafter with the root of its keys.
+/// Applies a function of the drafter with the root of its keys as prefix.
 mlir::Operation *emitOwn(ModelContext &context, llvm::StringRef callee,
                          mlir::ValueRange inputs, mlir::TypeRange results,
                          llvm::StringRef name, const std::string &prefix = "");
 
-/// Whether drafts are what the target would pick; a rule that is lossless in
-/// distribution alone wants the best ones.
+/// Returns true if drafts are picked as the target would pick them. A rule that
+/// is lossless only in distribution wants the best drafts instead.
 bool picksAsTarget(const AcceptSpec &rule);
-/// Picks drafts of logits so.
+/// Picks drafts from logits, as picksAsTarget() says.
 mlir::Value emitPick(ModelContext &context, mlir::Value logits,
                      mlir::Value rows);
-/// Declares the tokens of the drafter's head, where they are not the target's.
+/// Declares the tokens of the drafter's head, if they are not the target's.
 void emitVocabulary(ModelContext &context, const EagleConfig &eagle);
 
-/// The functions of a drafter that fills a block, what it takes from the
-/// library, and its part of a round.
+/// Emit a block drafter: its functions, its imports from the library, and its
+/// part of a round.
 void emitBlock(ModelContext &context, ModelContext &own);
 void importBlock(ModelContext &context);
 Drafts emitBlockDrafts(ModelContext &context);
 void addBlockNumbers(ModelContext &context, std::vector<RoundNumber> &numbers);
 
-/// The functions of heads that are layers.
+/// Emits the functions of heads that are layers.
 void emitHeadFunctions(ModelContext &context, ModelContext &own);
-/// The logits of one of them, of the rows that it reads.
+/// Emits the logits of one such head for the rows that it reads.
 mlir::Value emitHeadLayer(ModelContext &context, mlir::Value hidden,
                           mlir::Value rows, int64_t head);
 
-/// Whether a drafter drafts all places in one pass, with rows of masks.
+/// Returns true if the drafter drafts all positions in one pass, with mask
+/// rows.
 bool isParallel(const ModelContext &context);
-/// @draft_mask: what a mask has in place of taps.
+/// Emits @draft_mask, which replaces the taps of a mask row.
 void emitMaskFunction(ModelContext &context, ModelContext &own);
-/// What drafters of all places in one pass take from the library.
+/// Imports from the library for drafters of all positions in one pass.
 void importParallel(ModelContext &context);
 Drafts emitParallelDrafts(ModelContext &context);
 void addParallelNumbers(ModelContext &context,

@@ -1,4 +1,4 @@
-//===- FolderRound.cpp - What drafters in folders do in a round -----------===//
+//===- FolderRound.cpp - A round's part for drafters in folders -----------===//
 
 #include "compiler/Import/FolderEmitter.h"
 
@@ -21,7 +21,7 @@ Drafts emitChain(ModelContext &context) {
   return {draft.getDrafts(), mlir::Value(), {}};
 }
 
-/// The logits of Medusa's head `i`.
+/// Emits the logits of Medusa's head `i`.
 mlir::Value emitMedusaHead(ModelContext &context, mlir::Value hidden,
                            int64_t i) {
   const MedusaConfig &medusa = context.draft.folder->medusa;
@@ -36,7 +36,7 @@ std::string headFunction(int64_t i) {
   return (kDrafterFunctions + "head_").str() + std::to_string(i);
 }
 
-/// @draft_head_0 and so on, so that the round names them in one line.
+/// Emits @draft_head_0 and so on, so that a head is one line of the round.
 void emitHeadsInFull(ModelContext &context) {
   bool isMedusa = context.draft.folder->method == FolderMethod::Medusa;
   for (int64_t i = 0; i < context.draft.maxK; ++i) {

@@ -1,4 +1,4 @@
-//===- ForeignConfig.cpp - What is not imported ---------------------------===//
+//===- ForeignConfig.cpp - Refusal of unsupported configs -----------------===//
 
 #include "compiler/Import/ForeignConfig.h"
 
@@ -12,13 +12,13 @@ namespace mtp::importer {
 
 namespace {
 
-/// A text or a key that tells a drafter, and what it then is.
+/// A text or key, and what it indicates.
 struct Sign {
   std::string_view text, method;
 };
 
-/// Parts of the names in "architectures", of "model_type" and of
-/// "speculators_model_type"; the more special ones first.
+/// Parts of the names in "architectures", "model_type" and
+/// "speculators_model_type". More specific parts come first.
 constexpr Sign kNames[] = {
     {"peagle", "a P-EAGLE drafter"},
     {"eagle3", "an EAGLE-3 drafter"},
@@ -57,7 +57,7 @@ constexpr Sign kKeys[] = {
     {"truncated_vocab_size", "a drafter of fewer tokens than its target"},
 };
 
-/// Weights that drafters have and models do not.
+/// Weights that only drafters have.
 constexpr Sign kWeights[] = {
     {"midlayer.self_attn.q_proj.weight", "an EAGLE-3 drafter"},
     {"d2t", "a drafter of fewer tokens than its target"},
@@ -69,8 +69,8 @@ constexpr Sign kWeights[] = {
     {kHeadMark, "heads of a layer each"},
 };
 
-/// Key of a drafter's layer. Models that were saved without the prefix of their
-/// class have it too.
+/// Key of a drafter's layer. Models that were saved without their class's
+/// prefix have this key, too.
 constexpr Sign kBareLayer = {"layers.0.self_attn.q_proj.weight",
                              "a drafter of one layer"};
 
@@ -95,8 +95,8 @@ struct ForeignKey {
   double neutral;
 };
 
-/// Scales and clips of Granite, MiniCPM, Cohere, OLMo and Gemma. 0 is neutral
-/// where the number is a bound; a bound of 0 asks for none.
+/// Scales and bounds of Granite, MiniCPM, Cohere, OLMo and Gemma. 0 is neutral
+/// for a bound, because it means no bound.
 constexpr ForeignKey kForeignNumbers[] = {
     {"attention_multiplier", 0},
     {"embedding_multiplier", 1},
@@ -113,13 +113,13 @@ constexpr ForeignKey kForeignNumbers[] = {
     {"logits_soft_cap", 0},
 };
 
-/// What else a family's code may do, where this flag says so.
+/// Flags of other features of a family's code.
 constexpr std::string_view kForeignFlags[] = {
     "use_parallel_residual", "parallel_attn", "chain_hidden_post_norm",
     "mtp_hidden_states_first", "alibi"};
 
-/// Keys by which an unknown family shows what it would need. A key of null,
-/// false, 0 or an empty list asks for nothing.
+/// Keys that show what an unknown family needs. null, false, 0 or an empty list
+/// asks for nothing.
 constexpr Sign kLacks[] = {
     {"linear_num_value_heads", "recurrent layers"},
     {"linear_attn_config", "recurrent layers"},
@@ -148,12 +148,12 @@ constexpr Sign kLacks[] = {
     {"mlp_bias", "biases in the feed-forward part"},
 };
 
-/// Whether a key asks for something.
+/// Returns true if a key asks for something.
 bool asks(const ConfigFields &fields, std::string_view key) {
   return fields.has(key) && !fields.isNeutral(key);
 }
 
-/// Families by what sets them apart; the first whose key is there is nearest.
+/// Returns the nearest family by distinctive keys; the first key found decides.
 std::string nearestFamily(const ConfigFields &fields, std::string_view name) {
   if (asks(fields, "kv_lora_rank"))
     return name.starts_with("glm") ? "glm4_moe_lite" : "deepseek_v3";

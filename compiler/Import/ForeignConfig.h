@@ -1,7 +1,7 @@
-//===- ForeignConfig.h - What is not imported -------------------*- C++ -*-===//
+//===- ForeignConfig.h - Refusal of unsupported configs ---------*- C++ -*-===//
 //
-// Private to the importer: recognises configs and checkpoints that look like a
-// model's and are not, and says what an unknown family is nearest to.
+// Private to the importer. Recognises configs and checkpoints that look like a
+// model and are not, and finds the imported family nearest to an unknown one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,25 +18,25 @@
 
 namespace mtp::importer {
 
-/// Fails if the config is that of a drafter in a file of its own. Most name
-/// the `model_type` of a plain model, of which they are one layer.
+/// Fails if the config belongs to a drafter in a file of its own. Most such
+/// configs have the `model_type` of a plain model with one layer.
 void refuseDrafter(ConfigFields &fields);
 
-/// The same for a checkpoint, whose config may say nothing: EAGLE's first
-/// drafters have that of a llama of one layer.
+/// Fails if the checkpoint is a drafter. Its config may not show it: EAGLE-1's
+/// drafters have the config of a llama with one layer.
 Status refuseDrafterWeights(const WeightTable &weights,
                             const ModelConfig &config);
 
-/// Whether there is a weight that drafters have and models do not.
+/// Returns true if there is a weight that only drafters have.
 bool hasDrafterWeights(const std::function<bool(const std::string &)> &has);
 
 /// Fails at a key that changes a model's results and that no imported family
-/// has, unless its value asks for nothing. Their classes in transformers do not
-/// look at it; the code that the checkpoint was made with may.
+/// has, unless its value changes nothing. The family's class in transformers
+/// ignores the key, but the code that made the checkpoint may read it.
 void refuseForeignKeys(ConfigFields &fields);
 
-/// The family that an unknown one is nearest to by its config's keys, and what
-/// the config asks for beyond that family: "nearest is "qwen3", but for ...".
+/// Returns the imported family nearest to an unknown one by its config's keys,
+/// and the features that this family lacks: "nearest is "qwen3", but for ...".
 std::string describeNearest(ConfigFields &fields, std::string_view name);
 
 } // namespace mtp::importer

@@ -1,4 +1,4 @@
-//===- FunctionEmitter.cpp - The pieces functions are made of -------------===//
+//===- FunctionEmitter.cpp - Building blocks of functions -----------------===//
 
 #include "compiler/Import/ModelEmitter.h"
 
@@ -6,7 +6,7 @@ namespace mtp::importer {
 
 namespace {
 
-/// "self_attn.q_proj" -> "q_proj".
+/// Returns the part after the last dot: "self_attn.q_proj" -> "q_proj".
 llvm::StringRef lastPart(llvm::StringRef key) {
   size_t separator = key.find_last_of("./");
   return separator == llvm::StringRef::npos ? key : key.substr(separator + 1);
@@ -16,7 +16,7 @@ int64_t widthOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape().back();
 }
 
-/// Null, with a diagnostic, if the dialect refuses a parameter.
+/// Returns null, with a diagnostic, if the dialect refuses a parameter.
 mlir::mtp::RopeAttr ropeAttr(mlir::Location location, const RopeConfig &rope) {
   using mlir::mtp::RopeLayout, mlir::mtp::RopeScaling;
   RopeScaling scaling = RopeScaling::None;

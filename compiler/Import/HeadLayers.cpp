@@ -1,7 +1,6 @@
 //===- HeadLayers.cpp - Heads that are layers -----------------------------===//
 //
-// A head is one layer with a cache of its own, and then the norm and the head
-// of the target.
+// A head is one layer with its own cache, and then the target's norm and head.
 //
 //===----------------------------------------------------------------------===//
 

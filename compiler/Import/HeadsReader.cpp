@@ -1,10 +1,10 @@
 //===- HeadsReader.cpp - Heads that are layers ----------------------------===//
 //
 // Meta's multi-token prediction (arXiv:2404.19737; the model card of
-// facebook/multi-token-prediction): `layers.*` are the trunk and the head of
-// the next token, `extra_heads.{i}.*` the layers of those of the tokens behind
-// it. Each reads what enters the last of `layers`, and ends in the model's own
-// norm and output matrix.
+// facebook/multi-token-prediction): `layers.*` are the trunk and the next-token
+// head, `extra_heads.{i}.*` the layers of the heads for the tokens after it.
+// Each head reads the input of the last of `layers`, and ends in the model's
+// own norm and output matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ std::string headPrefix(int64_t head) {
   return std::string(kHeadsRoot) + std::to_string(head) + ".";
 }
 
-/// The width of the feed-forward part that the file has, or else that its
-/// config says.
+/// Returns the width of the feed-forward part from the file, or else from the
+/// config.
 Result<int64_t> readWidth(DrafterSource &source, int64_t dim) {
   if (!source.weights)
     return readMetaWidth(source.fields, dim);
@@ -39,7 +39,7 @@ Result<int64_t> readWidth(DrafterSource &source, int64_t dim) {
       std::to_string(kMostNumber) + " rows");
 }
 
-/// How many heads there are beside the target's own.
+/// Returns the number of heads besides the target's own.
 Result<int64_t> countHeads(DrafterSource &source) {
   ConfigFields &fields = source.fields;
   int64_t said = fields.integerOr("n_future_tokens", 2, kMostHeads + 1, 4) - 1;
@@ -61,8 +61,8 @@ Result<int64_t> countHeads(DrafterSource &source) {
   return count;
 }
 
-/// The target may be counted without the heads, or with them: a trunk and n
-/// heads have as many layers as a model without.
+/// Checks the target's number of layers, which may include the heads or not. A
+/// trunk and n heads have the layers of a model without heads.
 void checkLayers(DrafterSource &source, int64_t heads) {
   int64_t own = int64_t(source.target.layers.size());
   int64_t said = source.fields.integerOr("n_layers", 1, kMostNumber, own);
@@ -92,7 +92,7 @@ Status readHeads(DrafterSource &source, DrafterFolder &drafter) {
   layers.hidden = fields.integer("dim", 1, kMostNumber);
   MTP_RETURN_IF_ERROR(fields.status());
   MTP_RETURN_IF_ERROR(checkEqual("dim", layers.hidden, target.hidden));
-  // Llama's files leave it to the tokenizer, and say -1.
+  // Llama's files have -1 here: the tokenizer decides.
   layers.vocab = target.vocab;
   if (int64_t vocab =
           fields.integerOr("vocab_size", -1, kMostNumber, target.vocab);

@@ -32,7 +32,7 @@ constexpr const char *kIdsOnly = "the model will take and give token ids only";
 
 Result<int64_t> planContext(const ModelConfig &config,
                             const ImportOptions &options) {
-  // Authors say to add "rope_scaling" and to leave the limit alone.
+  // Authors advise to add "rope_scaling" without changing the limit.
   int64_t scaled = config.rope.scaledPositions;
   int64_t trained = std::max(config.maxPositions, scaled);
   int64_t most = trained;
@@ -58,7 +58,7 @@ Result<int64_t> planContext(const ModelConfig &config,
   return *options.maxContext;
 }
 
-/// A path as the module names it: relative to its folder, and not climbing.
+/// Returns a path as the module names it: relative to its folder, without "..".
 Result<std::string> relativePath(const std::string &path,
                                  const ImportOptions &options) {
   std::error_code error;
@@ -103,7 +103,8 @@ int64_t entryWidth(const ModelConfig &config) {
   return 2 * config.gqa->kvHeads * config.gqa->headDim;
 }
 
-/// Caches keep what matrices are kept in; recurrent states are of f32.
+/// Emits the caches, in the element type of the matrices, and the recurrent
+/// states, in f32.
 void emitCaches(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
   const ModelConfig &config = context.config;
@@ -132,15 +133,15 @@ void emitCaches(ModelContext &context) {
     emit(kDrafterCache, context.draft.modules, config);
   if (const DrafterFolder *folder = context.draft.folder)
     if (!folder->layerPrefixes.empty())
-      // Heads deeper than k are not run.
+      // Heads beyond k do not run.
       emit(kDrafterCache,
            folder->heads() > 0 ? context.draft.maxK
                                : int64_t(folder->layerPrefixes.size()),
            folder->layers);
 }
 
-/// Emits a function before the functions that apply it, so that the module can
-/// be read from top to bottom.
+/// Emits each function before its users, so that the module reads from top to
+/// bottom.
 void emitFunctions(ModelContext &context) {
   emitModelFunctions(context);
   if (context.draft.modules > 0)
@@ -149,8 +150,8 @@ void emitFunctions(ModelContext &context) {
     emitFolderFunctions(context);
 }
 
-/// Names the flag of a size that the dialect refuses, which says why: each is
-/// looked at beside sizes that it takes.
+/// Fails with the name of the flag whose size the dialect refuses; the dialect
+/// gives the reason. Each size is checked together with valid other sizes.
 Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
                   const ImportOptions &options) {
   auto emitError = [&] { return module.emitError(); };
@@ -185,7 +186,7 @@ void warn(const ImportOptions &options, const std::string &text) {
     options.onWarning(text);
 }
 
-/// What a folder has in place of a tokenizer that is read, for a message.
+/// Returns the name of a folder's unsupported tokenizer file, for a message.
 std::string otherTokenizer(const std::string &folder) {
   std::error_code error;
   for (const char *name : {"tekken.json", "spiece.model", "qwen.tiktoken",
@@ -195,8 +196,8 @@ std::string otherTokenizer(const std::string &folder) {
   return "none";
 }
 
-/// Says what will keep a chat template from being used; mtpc reads it from the
-/// tokenizer's folder, and the model is as good without.
+/// Warns if a chat template cannot be used. mtpc reads it from the tokenizer's
+/// folder, and the model works without it.
 void checkChatTemplate(const std::string &folder,
                        const ImportOptions &options) {
   Result<ChatSource> source = readChatFiles(folder);
@@ -215,9 +216,10 @@ void checkChatTemplate(const std::string &folder,
              "; chats need another one (--chat-template)");
 }
 
-/// Names the checkpoint's folder as the tokenizer's, if it has one. mtpc reads
-/// the file; here it is read to see that it can be. vocab.json with merges.txt
-/// will not do: a family's pattern and special tokens are not in them.
+/// Names the checkpoint's folder as the tokenizer's, if it has a supported
+/// tokenizer. mtpc reads the file later; here it is only checked. The pair
+/// vocab.json and merges.txt is not enough, because it lacks a family's pattern
+/// and special tokens.
 Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
                      const std::string &folder, const ImportOptions &options) {
   std::vector<std::string> files = findTokenizerFiles(folder);
@@ -229,7 +231,7 @@ Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
     return okStatus();
   }
   MTP_RETURN_IF_ERROR(InputFile::open(files.front()).status());
-  // Every format has variants that are not read. mtpc would report them late.
+  // Each format has unsupported variants. mtpc would report them late.
   Result<std::string> tables = buildTokenizerTables(folder);
   if (!tables) {
     warn(options, "no tokenizer that can be read in \"" + folder +
@@ -249,7 +251,7 @@ std::string describeConfidence(const DraftPlan &draft) {
   return ":confidence:" + shortest(*draft.confidence);
 }
 
-/// How the module drafts, for people.
+/// Returns the description of the module's drafting, for the user.
 std::string methodOf(const ModelContext &context,
                      const ImportOptions &options) {
   const DraftPlan &draft = context.draft;
@@ -264,7 +266,7 @@ std::string methodOf(const ModelContext &context,
   return reuses ? name + ":reuse" : name;
 }
 
-/// Verifies the module with what it takes from the drafter library.
+/// Verifies the module together with its imports from the drafter library.
 Status verifyModule(mlir::ModuleOp module, const ImportOptions &options) {
   Status invalid = internalError("the imported module is not valid");
   if (module.getOps<mlir::mtp::ImportOp>().empty())
@@ -280,7 +282,7 @@ Status verifyModule(mlir::ModuleOp module, const ImportOptions &options) {
   return whole ? okStatus() : invalid;
 }
 
-/// The module's attributes, and the files that it names.
+/// Sets the module's attributes, including the files that it names.
 Status emitHeader(ModelContext &context, mlir::ModuleOp module,
                   const std::string &folder, int64_t maxContext,
                   const ImportOptions &options) {
@@ -318,7 +320,7 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
   return okStatus();
 }
 
-/// Of Meta's checkpoints the file tells which layers and heads there are.
+/// Counts the layers and heads of Meta's checkpoints in the file.
 void countMetaLayers(ModelConfig &config, const WeightTable &weights) {
   if (config.keys().table == KeyLayout().table)
     return;
@@ -332,8 +334,8 @@ void countMetaLayers(ModelConfig &config, const WeightTable &weights) {
     config.hasHeads = true;
 }
 
-/// Experts may be in one tensor each or in many, in layers and in modules,
-/// which only the checkpoint says.
+/// Finds out from the checkpoint whether experts are stacked, for layers and
+/// for modules.
 void findStackedExperts(ModelConfig &config, const WeightTable &weights) {
   auto settle = [&](LayerKind &kind, const std::string &prefix) {
     kind.isStacked =
@@ -345,7 +347,7 @@ void findStackedExperts(ModelConfig &config, const WeightTable &weights) {
   settle(config.drafterLayer, moduleLayerPrefix(config, 0));
 }
 
-/// Settles what a config leaves to the checkpoint, as transformers does.
+/// Takes what the config leaves open from the checkpoint, as transformers does.
 Result<SharedKeys> consultWeights(ModelConfig &config,
                                   const WeightTable &weights,
                                   const ImportOptions &options) {
@@ -357,7 +359,7 @@ Result<SharedKeys> consultWeights(ModelConfig &config,
   SharedKeys tied = {keys.embedding, keys.embedding};
   if (!weights.contains(keys.head))
     return tied;
-  // Tying is symmetric: the one that is stored is used for both.
+  // Tying is symmetric: a single stored matrix serves as both.
   if (!weights.contains(keys.embedding))
     return SharedKeys{keys.head, keys.head};
   MTP_ASSIGN_OR_RETURN(bool areEqual,
@@ -371,8 +373,8 @@ Result<SharedKeys> consultWeights(ModelConfig &config,
   return keys;
 }
 
-/// Takes what of a drafter nothing uses out of `unused`, and reports it. Copies
-/// of the target's matrices and maps that were checked are without meaning.
+/// Removes the drafter's unused weights from `unused` and reports them. Copies
+/// of the target's matrices, and maps that were checked, are not reported.
 Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
                            const ImportOptions &options) {
   std::vector<std::string> own, targets;
@@ -380,7 +382,7 @@ Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
     if (!key.starts_with(kDrafterRoot.str()))
       return false;
     std::string_view rest = std::string_view(key).substr(kDrafterRoot.size());
-    // What --confidence would read.
+    // The weights that --confidence would read.
     bool isChosen = context.draft.folder->block.hasConfidence &&
                     !context.draft.confidence &&
                     rest.find("confidence_head.proj.") != rest.npos;
@@ -401,7 +403,7 @@ Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
     return okStatus();
   std::erase_if(unused.inLayers, isOwn);
   std::erase_if(unused.elsewhere, isOwn);
-  // Heads of the target's own folder are read as the drafter's.
+  // Heads in the target's own folder are read as the drafter's.
   if (context.draft.folder->isInline)
     std::erase_if(unused.elsewhere, [&](const std::string &key) {
       return key.starts_with(kHeadsRoot);
@@ -422,7 +424,7 @@ Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
   return okStatus();
 }
 
-/// Reports what of the checkpoint nothing uses.
+/// Reports the checkpoint's unused weights.
 Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   ModuleChoice choice{context.draft.modules,
                       options.maxK.has_value() ||
@@ -444,7 +446,7 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   return okStatus();
 }
 
-/// Copies of the target's matrices are not read twice.
+/// Uses the target's matrices instead of equal copies in the folder.
 Status dropCopies(DrafterFolder &folder, const SharedKeys &keys,
                   const WeightTable &weights) {
   bool isEagle = folder.method == FolderMethod::Eagle ||
@@ -466,7 +468,7 @@ Status dropCopies(DrafterFolder &folder, const SharedKeys &keys,
   return okStatus();
 }
 
-/// The drafter's tokenizer, where it has one, should be the target's.
+/// Warns if the drafter has a tokenizer that differs from the target's.
 void compareTokenizers(const std::string &drafter, const std::string &target,
                        const ImportOptions &options) {
   constexpr size_t kMostBytes = 64 << 20;
@@ -481,7 +483,8 @@ void compareTokenizers(const std::string &drafter, const std::string &target,
                       "of another vocabulary drafts nothing of use");
 }
 
-/// Reads the drafter that --drafter names, and its weights beside the target's.
+/// Reads the drafter that --drafter names, and opens its weights with the
+/// target's.
 Result<std::optional<DrafterFolder>> readFolder(const std::string &target,
                                                 const ModelConfig &config,
                                                 const ImportOptions &options,
@@ -509,8 +512,8 @@ Result<std::optional<DrafterFolder>> readFolder(const std::string &target,
   return std::optional(std::move(folder));
 }
 
-/// Reads what the config says and settles what it leaves to the files, which
-/// `weights` opens.
+/// Reads the config, and takes what it leaves open from the files, which it
+/// opens in `weights`.
 Result<ModelConfig> readModel(const std::string &folder, ImportOptions &options,
                               std::optional<WeightTable> &weights) {
   MTP_RETURN_IF_ERROR(checkPath(
@@ -526,7 +529,7 @@ Result<ModelConfig> readModel(const std::string &folder, ImportOptions &options,
   settleLayout(*config,
                [&](const std::string &key) { return weights->contains(key); });
   countMetaLayers(*config, *weights);
-  // A model that was trained so drafts by its own heads.
+  // A model that was trained with heads drafts with them.
   if (config->hasHeads && options.drafter.kind == DrafterKind::Modules &&
       options.maxK.value_or(1) > 0)
     options.drafter = {DrafterKind::Folder, {}, {}, folder};
@@ -588,7 +591,7 @@ importModel(mlir::MLIRContext &context, const std::string &folder,
   registry.insert<mlir::mtp::MTPDialect, mlir::func::FuncDialect>();
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
-  // What the dialect objects to becomes part of the status.
+  // Diagnostics of the dialect become part of the status.
   std::string objections;
   mlir::ScopedDiagnosticHandler handler(
       &context, [&](mlir::Diagnostic &diagnostic) {

@@ -19,60 +19,62 @@
 
 namespace mtp::importer {
 
-/// Which module drafts at which depth.
+/// Assignment of modules to depths.
 enum class DepthPolicy {
   Reuse,    ///< The first module drafts at every depth.
-  PerDepth, ///< Module d at depth d; the last one at deeper depths too.
+  PerDepth, ///< Module d drafts at depth d; the last one beyond it.
 };
 
 struct ImportOptions {
-  /// The envelope. What is absent follows from the model: 3 drafts if something
-  /// drafts, and a context of 4096 or of what the model was made for.
+  /// The envelope's limits. The default of `maxK` is 3 if something drafts. The
+  /// default of `maxContext` is 4096 or the model's own limit.
   std::optional<int64_t> maxK, maxContext;
   int64_t maxBatch = 4;
   int64_t prefillChunk = 128;
   int64_t roundPromptRows = 0;
-  /// Rows of all slots that a round verifies; 0: all of their windows.
+  /// The number of rows that a round verifies for all slots. 0: all of their
+  /// windows.
   int64_t maxRows = 0;
   int64_t catchUpRows = 0;
   int64_t page = 16;
-  /// What drafts, and a lookup whose drafts come before its own, slot by slot.
+  /// The drafter, and a lookup that takes precedence over it in each slot where
+  /// it finds drafts.
   DrafterSpec drafter;
   std::optional<LookupSizes> before;
-  /// Of a drafter in a folder: what it is if not what it looks like, and how
-  /// its drafts are arranged.
+  /// Options for a drafter in a folder: its method, if recognition is
+  /// overridden, and the arrangement of its drafts.
   std::optional<FolderMethod> method;
   DraftTree tree;
-  /// Drafts end before the first one whose confidence is less, between 0 and 1:
-  /// what the drafter's head for it says, or else, of a chain that is drafted
-  /// step by step, how likely the drafter finds the draft.
+  /// Lower limit of a draft's confidence, from 0 to 1. The drafts of a slot end
+  /// before the first one below it. The confidence comes from the drafter's
+  /// confidence head, or is the drafter's probability of a draft in a chain.
   std::optional<double> confidence;
-  /// Which drafts stay.
+  /// The rule that accepts drafts.
   AcceptSpec accept;
-  /// Rounds may stop for a host that sees their drafts.
+  /// True if rounds may stop for a host that sees their drafts.
   bool showsDrafts = false;
-  /// Of the model's own modules.
+  /// Assignment of the model's own modules to depths.
   DepthPolicy depthPolicy = DepthPolicy::PerDepth;
-  /// A folder whose files come before those of the drafter library; empty for
-  /// none.
+  /// A folder searched before the drafter library. Empty: none.
   std::string libraryFolder;
-  /// Without weights only config.json is read; the module names no files.
+  /// False to read only config.json. The module then names no files.
   bool hasWeights = true;
-  /// What matrices are kept in (F32 or BF16), if not what the files hold.
+  /// Element type of matrices (F32 or BF16), if it differs from the files'.
   std::optional<WeightType> matrixType;
-  /// The folder that the module will be written to. Paths in the module are
-  /// relative to it, so the checkpoint must lie in it or below.
+  /// The folder of the module's file. Paths in the module are relative to it,
+  /// so the checkpoint must be in it or below it.
   std::string outputFolder = ".";
-  /// Weights under a layer that nothing uses are an error, or else a warning.
+  /// True if unused weights under a layer are a warning, not an error.
   bool allowsUnusedWeights = false;
-  /// Gets what is worth saying though the import goes on; may be empty.
+  /// Receives warnings; may be empty.
   std::function<void(const std::string &)> onWarning;
-  /// Gets what a drafter was taken for, and by which conventions; may be empty.
+  /// Receives the recognised drafter and the conventions it was read by; may be
+  /// empty.
   std::function<void(const std::string &)> onNote;
 };
 
-/// Imports the checkpoint in `folder` and verifies the module, with what it
-/// takes from the drafter library. Loads the dialects it needs into `context`.
+/// Imports the checkpoint in `folder` and verifies the module together with its
+/// imports from the drafter library. Loads the needed dialects into `context`.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const std::string &folder,
             const ImportOptions &options = {});

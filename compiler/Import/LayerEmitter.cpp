@@ -17,13 +17,13 @@ void emitMlp(ModelContext &context) {
   emitter.finish(emitter.add(x, out, "y"));
 }
 
-/// The router: which experts a row goes to, and with what weights.
+/// Emits the router: each row's experts and their weights.
 static mlir::mtp::MoeRouteOp
 emitRoute(ModelContext &context, FunctionEmitter &emitter, mlir::Value normed) {
   const MoeConfig &moe = *context.config.moe;
   mlir::OpBuilder &builder = context.builder;
-  // Which experts are best may hang on the last bits: the reference code of
-  // DeepSeek and GLM computes this product in f32 whatever the weights are in.
+  // The choice of experts may depend on the last bits. The reference code of
+  // DeepSeek and GLM computes this product in f32 for any type of weights.
   mlir::Value logits = emitter.router(normed, moe.keys.router, moe.experts);
   mlir::Value bias;
   if (moe.hasBias)
@@ -45,8 +45,8 @@ struct ExpertWeights {
 };
 } // namespace
 
-/// Gives the matrices of experts, which one op takes, the widest type among
-/// them.
+/// Converts all experts' matrices to the widest type among them, because one op
+/// takes them all.
 static ExpertWeights unifyTypes(FunctionEmitter &emitter,
                                 ExpertWeights weights) {
   auto elementOf = [](mlir::Value value) {
@@ -85,7 +85,7 @@ static ExpertWeights emitExpertWeights(FunctionEmitter &emitter,
   return {gate, up, stack(moe.keys.down, hidden, width)};
 }
 
-/// The shared experts' result; null where there are none.
+/// Emits the shared experts' result. Null if there are none.
 static mlir::Value emitShared(FunctionEmitter &emitter, mlir::Value normed) {
   const MoeConfig &moe = *emitter.config().moe;
   if (moe.sharedWidth == 0)
@@ -93,7 +93,7 @@ static mlir::Value emitShared(FunctionEmitter &emitter, mlir::Value normed) {
   mlir::Value shared = emitter.gated(normed, moe.keys.shared, moe.sharedWidth);
   if (!moe.hasSharedGate)
     return shared;
-  // One row, which the router's can take along.
+  // The gate has one row, so it can be fused with the router's product.
   mlir::Value gate = emitter.router(normed, moe.keys.sharedGate, 1);
   return mlir::mtp::SigmoidGateOp::create(emitter.builder(),
                                           emitter.name("shared"),
@@ -130,7 +130,7 @@ std::string layerFunction(LayerKind kind) {
   return kind.window > 0 ? name + "_window" : name;
 }
 
-/// What a layer's rows go through first.
+/// Returns the function that mixes a layer's rows: attention or recurrence.
 static llvm::StringRef mixerFunction(LayerKind kind) {
   if (kind.isRecurrent)
     return "recurrence";
@@ -152,8 +152,8 @@ void emitLayer(ModelContext &context, LayerKind kind) {
   emitter.finish(x);
 }
 
-/// The residual streams that a drafter taps, side by side in its order; the
-/// last of `streams` is in front of the final norm.
+/// Concatenates the residual streams that a drafter taps, in its order. The
+/// last of `streams` is the input of the final norm.
 static mlir::Value emitTaps(ModelContext &context, FunctionEmitter &emitter,
                             llvm::ArrayRef<mlir::Value> streams) {
   llvm::SmallVector<mlir::Value> taps;
@@ -179,7 +179,7 @@ void emitTarget(ModelContext &context) {
     x = applyLayer(context, i, x, rows);
     streams.push_back(x);
   }
-  // Drafters without taps take the state after the final norm.
+  // A drafter without taps reads the state after the final norm.
   mlir::Value hidden = emitter.norm(x, context.config.keys().trunk + "norm",
                                     context.config.normEps);
   emitter.finish({emitter.head(hidden),
@@ -203,7 +203,7 @@ void emitModelFunctions(ModelContext &context) {
     emitRecurrence(context);
   if (any([](LayerKind kind) { return !kind.isRecurrent && kind.window == 0; }))
     emitAttention(context, 0);
-  // A config has one window width at most.
+  // A config has at most one window width.
   auto windowed = std::find_if(kinds.begin(), kinds.end(),
                                [](LayerKind kind) { return kind.window > 0; });
   if (windowed != kinds.end())

@@ -1,4 +1,4 @@
-//===- LlamaReader.cpp - llama and the families that are nearly it --------===//
+//===- LlamaReader.cpp - llama and similar families -----------------------===//
 
 #include "compiler/Import/ConfigFamilies.h"
 #include "runtime/schema/Limits.h"
@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kMaxWindow = int64_t(1) << 31;
 
-/// `headDim`: the family's default. 0: the hidden width over the heads, rounded
-/// down as transformers does it.
+/// Reads attention. `headDim` is the family's default. 0: the hidden width
+/// divided by the number of heads, rounded down as in transformers.
 void readAttention(ConfigFields &fields, ModelConfig &config,
                    const FamilyDefaults &defaults, int64_t headDim = 0) {
   GqaConfig gqa;
@@ -23,8 +23,8 @@ void readAttention(ConfigFields &fields, ModelConfig &config,
   config.rope = readRope(fields, config, gqa.headDim, {});
 }
 
-/// The window of a family that sees one only where `use_sliding_window` says
-/// so.
+/// Reads the window of a family that uses it only if `use_sliding_window` is
+/// true.
 int64_t readOptionalWindow(ConfigFields &fields) {
   return fields.flagOr("use_sliding_window", false) ? readWindow(fields) : 0;
 }
@@ -32,12 +32,12 @@ int64_t readOptionalWindow(ConfigFields &fields) {
 /// transformers' default of `max_window_layers`.
 constexpr int64_t kFullLayers = 28;
 
-/// Layers that see a window only.
+/// Reads the layers that have a window.
 void readWindows(ConfigFields &fields, ModelConfig &config) {
   readWindowedLayers(fields, config, readOptionalWindow(fields), kFullLayers);
 }
 
-/// A window that holds for all layers.
+/// Sets one window for all layers.
 void setCommonWindow(ModelConfig &config, int64_t window) {
   for (LayerKind &layer : config.layers)
     layer.window = window;
@@ -48,7 +48,7 @@ void setCommonWindow(ModelConfig &config, int64_t window) {
 void readSparseLayers(ConfigFields &fields, ModelConfig &config,
                       const SparseDefaults &defaults) {
   MoeConfig moe;
-  // transformers 5 writes the number under the first name; of both, it wins.
+  // transformers 5 writes the first name, which has precedence over the other.
   const char *experts =
       fields.has("num_local_experts") ? "num_local_experts" : "num_experts";
   moe.experts = fields.integerOr(experts, 0, kMostExperts, defaults.experts);
@@ -74,8 +74,9 @@ void readSparseLayers(ConfigFields &fields, ModelConfig &config,
 
 namespace {
 
-/// Up to how many positions queries are not scaled by their position: the scale
-/// is 1 + beta * ln(1 + floor(position / original)). 0: at all.
+/// Returns the number of positions whose queries are not scaled by position.
+/// The scale is 1 + beta * ln(1 + floor(position / original)). 0: all
+/// positions.
 int64_t readPlainPositions(ConfigFields &fields, const ModelConfig &config) {
   std::optional<ConfigFields> scaling = fields.child("rope_scaling");
   if (!scaling || scaling->isEmpty())
@@ -94,7 +95,7 @@ int64_t readPlainPositions(ConfigFields &fields, const ModelConfig &config) {
   return positions;
 }
 
-/// Biases by `attention_bias`, on the output too.
+/// Reads `attention_bias`, which also adds a bias to the output.
 void readBias(ConfigFields &fields, ModelConfig &config) {
   bool hasBias = fields.flagOr("attention_bias", false);
   config.gqa->hasQkvBias = config.gqa->hasOutputBias = hasBias;
@@ -159,7 +160,7 @@ void readMistral(ConfigFields &fields, ModelConfig &config,
 
 void readMinistral3(ConfigFields &fields, ModelConfig &config,
                     const FamilyDefaults &defaults) {
-  // Without either the class scales as its first model did.
+  // Without either key the class scales as its first model does.
   if (!fields.has("rope_parameters") && !fields.has("rope_scaling"))
     fields.fail("rope_parameters", "the rotary parameters");
   readAttention(fields, config, defaults, /*headDim=*/128);
@@ -207,7 +208,7 @@ void readMiMo(ConfigFields &fields, ModelConfig &config,
   fields.expectFlag("use_mrope", false);
   fields.expectFlag("use_sliding_window", false);
   config.gqa->hasQkvBias = fields.flagOr("attention_bias", true);
-  // MiMo's own code takes the state after the norm.
+  // MiMo's own code hands on the state after the norm.
   fields.expectFlag("mtp_hidden_states_post_norm", true);
   config.drafter = {
       DrafterStyle::MiMo,

@@ -1,7 +1,7 @@
-//===- MedusaReader.cpp - Medusa heads, and models that draft -------------===//
+//===- MedusaReader.cpp - Medusa heads and draft models -------------------===//
 //
-// Head i (FasterDecoding/Medusa's medusa_model.py): residual blocks x + silu(W
-// x + b), then a matrix to the vocabulary.
+// Head i (FasterDecoding/Medusa's medusa_model.py) is a series of residual
+// blocks x + silu(W x + b), then a matrix to the vocabulary.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kMostHeads = 16, kMostBlocks = 8, kMostWidth = 1 << 24;
 
-/// How many numbers from 0 on the keys of a pattern have.
+/// Returns the number of consecutive keys of a pattern, numbered from 0.
 int64_t count(const DrafterSource &source, const std::string &pattern) {
   int64_t n = 0;
   while (n <= kMostHeads && source.contains(numbered(pattern, "{i}", n)))
@@ -42,8 +42,8 @@ void findMedusaKeys(DrafterSource &source, DrafterFolder &drafter) {
   medusa.outputPrefix = "{i}." + std::to_string(medusa.blocks) + ".";
 }
 
-/// What vLLM's files may have beyond the authors': outputs for some tokens
-/// alone, which `token_map` lists, and one output for all heads.
+/// Refuses two features of vLLM's files: outputs for a reduced vocabulary,
+/// listed in `token_map`, and one output for all heads.
 Status refuseTokenMap(DrafterSource &source) {
   ConfigFields &fields = source.fields;
   if (source.contains("token_map"))
@@ -56,11 +56,11 @@ Status refuseTokenMap(DrafterSource &source) {
   return checkEqual("truncated_vocab_size", few, vocab);
 }
 
-/// The heads that files have, or else those of the config.
+/// Counts the heads in the files, or else reads their number from the config.
 Status countHeads(DrafterSource &source, DrafterFolder &drafter) {
   MedusaConfig &medusa = drafter.medusa;
   std::string outputs = drafter.root + medusa.outputPrefix + "weight";
-  // Configs of the first files say 2 heads beside tensors of 5.
+  // Configs of the first files have 2 heads beside tensors of 5 heads.
   if (source.weights)
     medusa.heads = count(source, outputs);
   if (medusa.heads >= 1 && medusa.heads <= kMostHeads)
@@ -82,7 +82,7 @@ std::string numbered(std::string pattern, std::string_view name, int64_t i) {
 Status readMedusa(DrafterSource &source, DrafterFolder &drafter) {
   ConfigFields &fields = source.fields;
   MedusaConfig &medusa = drafter.medusa;
-  // vLLM's names, where the authors' are not there.
+  // vLLM's names, if the authors' are absent.
   bool isConverted = fields.has("num_heads") && !fields.has("medusa_num_heads");
   const char *headsKey = isConverted ? "num_heads" : "medusa_num_heads";
   const char *blocksKey =

@@ -1,6 +1,7 @@
 //===- MetaConfig.cpp - The params.json of Meta's checkpoints -------------===//
 //
-// Llama's own format, in which facebook/multi-token-prediction is published.
+// Reads Llama's own format, in which facebook/multi-token-prediction is
+// published.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +14,7 @@ namespace mtp::importer {
 namespace {
 
 constexpr int64_t kMostNumber = int64_t(1) << 24, kMostLayers = 1024;
-/// Llama 2's, which the file does not say.
+/// Llama 2's context, which the file does not contain.
 constexpr int64_t kPositions = 4096, kMostPositions = int64_t(1) << 22;
 constexpr int32_t kBos = 1, kEos = 2;
 
@@ -71,7 +72,7 @@ void readMetaLayers(ConfigFields &fields, ModelConfig &layers) {
   // Neighbours rotate, as in Llama's own code.
   layers.rope.isInterleaved = true;
   fields.expectFlag("use_scaled_rope", false);
-  // Others' params.json looks alike.
+  // Other authors' params.json has similar keys.
   if (fields.integerOr("head_dim", 1, kMostNumber, gqa.headDim) != gqa.headDim)
     fields.fail("head_dim",
                 "\"dim\" / \"n_heads\", " + std::to_string(gqa.headDim));
@@ -84,14 +85,14 @@ Status readMetaModel(ConfigFields &fields, ModelConfig &config) {
   config.family = "llama";
   config.layouts = {KeyLayout{"", "output.weight", "tok_embeddings.weight"}};
   config.hidden = fields.integer("dim", 1, kMostNumber);
-  // The tokenizer's, where it is -1.
+  // -1 means the tokenizer's size.
   if (fields.integer("vocab_size", -1, kMostNumber) < 1)
     fields.fail("vocab_size", "the rows of \"tok_embeddings.weight\"");
   config.vocab = fields.integerOr("vocab_size", 1, kMostNumber, 1);
   MTP_RETURN_IF_ERROR(fields.status());
   readMetaLayers(fields, config);
   config.intermediate = readMetaWidth(fields, config.hidden);
-  // The heads behind the first are layers, too, and counted with the others.
+  // The heads after the first are layers, and counted with the others.
   int64_t heads = fields.integerOr("n_future_tokens", 1, 17, 1) - 1;
   int64_t layers = fields.integer("n_layers", heads + 1, kMostLayers) - heads;
   config.positionsKey = "max_seq_len";

@@ -1,6 +1,7 @@
 //===- MetaConfig.h - The params.json of Meta's checkpoints -----*- C++ -*-===//
 //
-// Private to the readers: what a model and heads of a layer each share.
+// Private to the readers. Shared by Meta's models and by heads of one layer
+// each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,22 +15,23 @@
 
 namespace mtp::importer {
 
-/// In front of the keys of heads of a layer each, and a weight that the first
-/// of them has.
+/// Prefix of the keys of heads of one layer each, and a weight of the first
+/// head.
 inline constexpr std::string_view kHeadsRoot = "extra_heads.";
 inline constexpr std::string_view kHeadMark =
     "extra_heads.0.attention.wq.weight";
 
-/// Whether these are the keys of params.json.
+/// Returns true if the keys belong to a params.json.
 bool isMetaConfig(const ConfigFields &fields);
 
-/// Names, norms, attention and rotation of layers whose `hidden` is known.
+/// Reads names, norms, attention and rotation. `layers.hidden` must be set.
 void readMetaLayers(ConfigFields &fields, ModelConfig &layers);
-/// The width of the feed-forward part, which Llama's code makes of other keys.
+/// Returns the width of the feed-forward part, which Llama's code computes from
+/// other keys.
 int64_t readMetaWidth(ConfigFields &fields, int64_t dim);
 
-/// Reads a whole model, whose layers are the trunk and the head of the next
-/// token; the first failure of `fields`.
+/// Reads a whole model, whose layers are the trunk and the next-token head.
+/// Returns the first failure of `fields`.
 Status readMetaModel(ConfigFields &fields, ModelConfig &config);
 
 } // namespace mtp::importer

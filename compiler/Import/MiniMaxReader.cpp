@@ -16,7 +16,7 @@ constexpr ExpertKeys kMiniMaxKeys = {
     .up = "w3",
     .down = "w2"};
 
-/// Keys of the authors' code that transformers' class does not read.
+/// Checks keys of the authors' code that the class in transformers ignores.
 void checkVariant(ConfigFields &fields, const ModelConfig &config) {
   fields.expectText("scoring_func", "sigmoid");
   fields.expectFlag("use_routing_bias", true);
@@ -43,7 +43,7 @@ void readMiniMaxM2(ConfigFields &fields, ModelConfig &config,
   gqa.headDim = fields.dimensionOr("head_dim", 128);
   gqa.hasQkNorm = gqa.isQkNormWhole = true;
   config.gqa = gqa;
-  // How released configs say what part of a head rotates.
+  // Released configs give the rotated part of a head in this key.
   int64_t rotary = fields.integerOr("rotary_dim", 1, gqa.headDim, gqa.headDim);
   config.rope = readRope(
       fields, config, gqa.headDim,

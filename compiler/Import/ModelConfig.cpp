@@ -1,4 +1,4 @@
-//===- ModelConfig.cpp - Keys that follow from a config -------------------===//
+//===- ModelConfig.cpp - Keys computed from a config ----------------------===//
 
 #include "compiler/Import/ModelConfig.h"
 
@@ -25,7 +25,7 @@ std::string layerPrefix(const ModelConfig &config, int64_t layer) {
 std::string modulePrefix(const ModelConfig &config, int64_t module) {
   if (config.drafter.style == DrafterStyle::MiMo)
     return config.keys().trunk + "mtp_layers." + std::to_string(module) + ".";
-  // A checkpoint's second module would share all but the layer.
+  // A checkpoint's second module would share everything except the layer.
   if (config.drafter.style == DrafterStyle::Qwen)
     return config.drafter.root +
            (module == 0 ? "" : "layers." + std::to_string(module) + ".");

@@ -1,7 +1,7 @@
 //===- ModelEmitter.h - Writing a model in the mtp dialect ------*- C++ -*-===//
 //
-// Private to the importer. Every function of the module is written once and
-// applied per layer, with the layer's prefix for the keys of its weights.
+// Private to the importer. Each function of the module is written once and
+// applied per layer, with the layer's key prefix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,65 +25,66 @@
 
 namespace mtp::importer {
 
-/// The names of the module's functions and caches.
+/// Names of the module's functions and caches.
 inline constexpr llvm::StringLiteral kTarget = "target";
 inline constexpr llvm::StringLiteral kModule = "module";
 inline constexpr llvm::StringLiteral kTargetCache = "target_cache";
 inline constexpr llvm::StringLiteral kDrafterCache = "drafter_cache";
-/// What the target's recurrent layers carry.
+/// The states of the target's recurrent layers.
 inline constexpr llvm::StringLiteral kTargetMemory = "target_memory";
-/// The tokens of a drafter's head that has few columns.
+/// The tokens of a drafter's head with a reduced vocabulary.
 inline constexpr llvm::StringLiteral kDrafterVocabulary = "drafter_tokens";
-/// In front of the keys of a drafter in a folder of its own.
+/// Key prefix of a drafter in a folder of its own.
 inline constexpr llvm::StringLiteral kDrafterRoot = "drafter.";
 
-/// The matrices that the target and the modules share; one key where they are
-/// tied.
+/// Keys of the matrices that the target and its modules share. Both are equal
+/// if the matrices are tied.
 struct SharedKeys {
   std::string embedding, head;
 };
 
-/// What drafts, how many of the model's modules, and how many drafts a round
-/// has.
+/// The drafter, the number of the model's modules that draft, and the number of
+/// drafts per round.
 struct DraftPlan {
   DrafterSpec drafter;
-  /// A lookup whose drafts come before the drafter's.
+  /// A lookup with precedence over the drafter.
   std::optional<LookupSizes> before;
   AcceptSpec accept;
   int64_t maxK = 0;
   int64_t modules = 0;
-  /// Nodes of a tree; 0 for those of a chain.
+  /// The number of nodes of a tree. 0 for a chain.
   int64_t maxNodes = 0;
-  /// Of a drafter in a folder of its own; else null.
+  /// The drafter in a folder of its own, or null.
   const DrafterFolder *folder = nullptr;
   DraftTree tree;
-  /// The least confidence of a draft, if one ends the drafts of a round.
+  /// Lower limit of a draft's confidence, if the flag is given.
   std::optional<double> confidence;
-  /// Rounds may stop behind drafts.
+  /// True if rounds may stop after drafting for a host that sees the drafts.
   bool showsDrafts = false;
   int64_t maxContext = 0;
 };
 
-/// What the functions of one module share.
+/// State that the emitters of one model share.
 struct ModelContext {
   const ModelConfig &config;
   DraftPlan draft;
   SharedKeys keys;
   WeightTable &weights;
   mlir::OpBuilder builder;
-  /// The first failure. Emission goes on after it, and its result is dropped.
+  /// The first failure. Emission continues after it, and its result is dropped.
   Status failure;
-  /// In front of the names of functions, and of the keys of weights that are
-  /// not those of the embedding and the head.
+  /// Prefix of the names of functions, and prefix of all keys except those of
+  /// the embedding and the head.
   std::string functions, root;
-  /// In front of each layer's keys, behind the root; empty for a model's own.
+  /// Key prefix of each layer after `root`. Empty for the target.
   std::vector<std::string> layerPrefixes;
   llvm::StringRef cache = kTargetCache;
-  /// The slots of the round that is written, and what emitNumbers() has made.
+  /// The slots of the round that is being written, and the results of
+  /// emitNumbers() by name.
   mlir::Value slots;
   llvm::StringMap<mlir::Value> numbers;
 
-  /// Keeps the first failure.
+  /// Records `status` if it is the first failure.
   void fail(const Status &status) {
     if (failure.isOk())
       failure = status;
@@ -93,16 +94,17 @@ struct ModelContext {
   mlir::Type grid();
   mlir::Type activation(int64_t width);
   mlir::Type hidden() { return activation(config.hidden); }
-  /// What @target hands on: its last state, or the taps of a drafter in a row.
+  /// Returns the type of @target's second result: its final state, or the taps
+  /// of a drafter, concatenated per row.
   mlir::Type handedOn();
   mlir::Type logits() { return activation(config.vocab); }
   mlir::Type rows();
   mlir::Location name(llvm::StringRef text);
 
-  /// The prefix of a layer's keys behind the root.
+  /// Returns the key prefix of a layer after the root.
   std::string prefixOf(size_t layer) const;
-  /// The prefixes of all layers of a kind with the root, those of MTP modules
-  /// included.
+  /// Returns the key prefixes, with the root, of all layers of a kind,
+  /// including layers of MTP modules.
   std::vector<std::string>
       prefixesOf(llvm::function_ref<bool(LayerKind)>) const;
 
@@ -110,8 +112,8 @@ private:
   mlir::Type vector(mlir::Type element);
 };
 
-/// A number that a round has for every slot: its name, the type of one, and
-/// what makes one in a body.
+/// A number per slot that a round computes: its name, its type, and a function
+/// that emits it in a per-slot body.
 struct RoundNumber {
   llvm::StringRef name;
   mlir::Type type;
@@ -124,17 +126,17 @@ struct Argument {
   mlir::Type type;
 };
 
-/// Rows of a matrix, or of each of a stack's matrices in one tensor.
+/// Rows of a matrix, or of each matrix of a stack in one tensor.
 struct RowRange {
   int64_t begin, end;
-  /// Of a matrix: the same again so many rows further on, to its end. 0: once.
+  /// Period in rows, for a matrix: the range repeats until its end. 0: once.
   int64_t every = 0;
 };
 
-/// Writes one function, from the first operation to the last.
+/// Writes one function, from its first operation to its last.
 class FunctionEmitter {
 public:
-  /// Begins a private function. Relative weights are looked for under each of
+  /// Begins a private function. Relative keys are resolved under each of
   /// `prefixes`.
   FunctionEmitter(ModelContext &context, llvm::StringRef name,
                   llvm::ArrayRef<Argument> arguments,
@@ -145,36 +147,37 @@ public:
   mlir::Value argument(unsigned index) { return func.getArgument(index); }
   void finish(mlir::ValueRange results);
 
-  /// By the shared embedding, or by that of a key.
+  /// Looks up tokens in the shared embedding, or in the embedding `key`.
   mlir::Value embed(mlir::Value tokens, const std::string &key = "");
-  /// Multiplies by `KEY.weight`, and adds `KEY.bias`.
+  /// Multiplies by `KEY.weight`, and adds `KEY.bias` if `hasBias`.
   mlir::Value linear(mlir::Value x, llvm::StringRef key, int64_t outputs,
                      bool hasBias = false);
-  /// Multiplies by some rows of a `KEY.weight` of `outputs` rows in all.
+  /// Multiplies by some rows of `KEY.weight`, which has `outputs` rows in all.
   mlir::Value linearPart(mlir::Value x, llvm::StringRef key, int64_t outputs,
                          RowRange rows, llvm::StringRef name);
-  /// Normalises each of `groups` groups of columns with `KEY.weight`, to which
-  /// `offset` is added; absent: the config's.
+  /// Normalises each of `groups` groups of columns with `KEY.weight` plus
+  /// `offset`. Absent: the config's offset.
   mlir::Value norm(mlir::Value x, llvm::StringRef key, double eps,
                    int64_t groups = 1, std::optional<int64_t> offset = {});
-  /// Logits that are not rounded, whatever the model's weights are.
+  /// Emits router logits, which are not rounded to the type of the weights.
   mlir::Value router(mlir::Value x, llvm::StringRef key, int64_t outputs);
   mlir::Value rope(mlir::Value x, mlir::Value rows, int64_t heads,
                    int64_t headDim, int64_t offset);
   mlir::Value slice(mlir::Value x, int64_t begin, int64_t end,
                     llvm::StringRef name);
   mlir::Value add(mlir::Value a, mlir::Value b, llvm::StringRef name);
-  /// down(silu(gate x) * up x), of the weights `KEYgate_proj` and so on.
+  /// Emits down(silu(gate x) * up x) with the weights `KEYgate_proj` and so on.
   mlir::Value gated(mlir::Value x, llvm::StringRef key, int64_t width);
-  /// Logits of normalised hidden states, of so many columns if not one for each
-  /// token, by the shared head or by that of a key.
+  /// Emits logits of normalised hidden states, with the shared head or the head
+  /// `key`. `columns` 0: one column for each token.
   mlir::Value head(mlir::Value x, int64_t columns = 0,
                    const std::string &key = "");
-  /// A weight of `shape`, or `stack` of them for the "{}" in the key.
+  /// Returns a weight of `shape`, or a stack of `stack` weights, one for each
+  /// number in place of "{}" in the key.
   mlir::Value weight(llvm::StringRef key, llvm::ArrayRef<int64_t> shape,
                      int64_t stack = 0);
-  /// Some rows of a weight of `shape`; all of it, where it is of three
-  /// dimensions and `rows` is absent.
+  /// Returns some rows of a weight of `shape`. Absent `rows`: all of a weight
+  /// with three dimensions.
   mlir::Value part(llvm::StringRef key, llvm::ArrayRef<int64_t> shape,
                    std::optional<RowRange> rows, llvm::StringRef name);
 
@@ -184,7 +187,7 @@ public:
   mlir::Type activation(int64_t width) { return context.activation(width); }
 
 private:
-  /// What elements a weight is kept in.
+  /// Returns the element type in which a weight is kept.
   mlir::Type elementOf(llvm::StringRef key, llvm::ArrayRef<int64_t> shape,
                        int64_t stack);
 
@@ -193,40 +196,40 @@ private:
   std::vector<std::string> prefixes;
 };
 
-/// Attention with its norm and its residual: @attention, or with a window
-/// @attention_window.
+/// Emits @attention with its norm and residual, or @attention_window if there
+/// is a window.
 void emitAttention(ModelContext &context, int64_t window);
-/// What attention makes of normalised rows, of any width, with the projections
-/// around it. `window` 0: it sees all earlier positions.
+/// Emits attention over normalised rows of any width, including its
+/// projections. `window` 0: a row sees all earlier positions.
 mlir::Value emitAttended(FunctionEmitter &emitter, mlir::Value normed,
                          mlir::Value rows, int64_t window);
-/// What stands in place of attention in recurrent layers: @recurrence.
+/// Emits @recurrence, which replaces attention in recurrent layers.
 void emitRecurrence(ModelContext &context);
-/// The feed-forward part with its norm and its residual: @mlp.
+/// Emits @mlp, the feed-forward part with its norm and residual.
 void emitMlp(ModelContext &context);
-/// The same as a mixture of experts: @experts, or @experts_stacked where they
-/// are in one tensor each.
+/// Emits @experts, a mixture of experts with its norm and residual, or
+/// @experts_stacked for experts that are stacked in one tensor each.
 void emitExperts(ModelContext &context, bool isStacked);
-/// A layer: attention, then the feed-forward part.
+/// Emits a layer: attention, then the feed-forward part.
 void emitLayer(ModelContext &context, LayerKind kind);
-/// The name of the function that emitLayer() makes.
+/// Returns the name of the function that emitLayer() writes.
 std::string layerFunction(LayerKind kind);
-/// @target: tokens to logits and the hidden state for the drafter.
+/// Emits @target, from tokens to logits and the hidden state for the drafter.
 void emitTarget(ModelContext &context);
-/// @target, and the functions that it applies; those of MTP modules' layers,
-/// too.
+/// Emits @target and the functions that it applies, including functions of MTP
+/// modules' layers.
 void emitModelFunctions(ModelContext &context);
-/// @module: MTP modules; those with matrices of their own in functions of their
-/// own.
+/// Emits @module, and a further function for each set of matrices of modules
+/// that do not use the model's.
 void emitModules(ModelContext &context);
-/// The function of a module.
+/// Returns the name of a module's function.
 std::string moduleFunction(const ModelContext &context, int64_t module);
-/// The round that drafts, verifies, accepts and commits.
+/// Emits the round: draft, verify, accept and commit.
 void emitRound(ModelContext &context);
 
-/// What a drafter gives to a round: its drafts, of a tree whose shape it
-/// computes the parents, and of another tree its shape; the logits that drafts
-/// were drawn from, where a rule wants them.
+/// The output of a drafter in a round. `parents` is set for a tree whose shape
+/// the program computes, `tree` for a static one. `logits` are the logits that
+/// drafts were drawn from, if the rule needs them.
 struct Drafts {
   mlir::Value drafts, parents;
   mlir::DenseI64ArrayAttr tree;
@@ -235,86 +238,88 @@ struct Drafts {
   bool isTree() const { return parents || tree; }
 };
 
-/// Runs the target on the rows of the drafts, or of a prompt where there are
-/// none.
+/// Runs the target over the rows of the drafts, or over a prompt if there are
+/// no drafts.
 mlir::mtp::VerifyOp emitVerify(ModelContext &context, const Drafts &drafted);
 
-// How each kind of drafter takes part: what it imports from the library stands
-// in front of the round, and its drafts are the first thing in it.
+// Parts of a round by kind of drafter. Imports from the library precede the
+// round; the drafts are the first ops in it.
 Drafts emitModuleDrafts(ModelContext &context);
-/// What lookup, suffix, lookahead and --before take from the library.
+/// Imports what lookup, suffix, lookahead and --before need from the library.
 void importTokenDrafters(ModelContext &context);
-/// Whether a drafter reads the tokens so far.
+/// Returns true if a drafter reads the sequence so far.
 bool readsTokens(const ModelContext &context);
-/// Keeps these in the body of a slot, if one does.
+/// Stores the sequence so far, in a per-slot body, if a drafter reads it.
 void emitRemember(ModelContext &context);
 Drafts emitLookup(ModelContext &context, mlir::Value slots);
 Drafts emitSuffix(ModelContext &context, mlir::Value slots);
 Drafts emitLookahead(ModelContext &context, mlir::Value slots);
-/// What ends a chain that is drafted step by step; null where nothing does.
+/// Returns the probability that ends a step-by-step chain, or null.
 mlir::FloatAttr leastProbability(ModelContext &context);
-/// Of a slot the nodes of a static tree that the round has, in a body.
+/// Returns the parents of a static tree's nodes that the round has, in a
+/// per-slot body.
 mlir::Value emitParents(ModelContext &context, mlir::DenseI64ArrayAttr tree);
-/// Puts a lookup's drafts in place of a drafter's, where it has some; of a tree
-/// a chain of these.
+/// Replaces a slot's drafts with a lookup's drafts if the lookup found any. In
+/// a tree the lookup's drafts form a chain.
 Drafts emitBefore(ModelContext &context, mlir::Value slots, Drafts drafted);
-/// What a drafter learns of the logits of all rows that were verified.
+/// Updates a drafter's state from the logits of all verified rows.
 void emitLearning(ModelContext &context, mlir::Value slots, Drafts drafted,
                   mlir::Value logits);
-/// What a drafter in a folder takes from the library, and functions that its
-/// part of the round calls.
+/// Imports what a drafter in a folder needs from the library, and emits the
+/// functions that its part of the round calls.
 void importFolder(ModelContext &context);
 Drafts emitFolderDrafts(ModelContext &context);
-/// What a prompt does, where the round of such a drafter does not say it.
+/// Emits the prefill of a drafter, if its round does not imply one.
 void emitFolderPrefill(ModelContext &context);
-/// The functions, the cache and the vocabulary of a drafter in a folder.
+/// Emits the functions, cache and vocabulary of a drafter in a folder.
 void emitFolderFunctions(ModelContext &context);
-/// What the verified rows hand on to a drafter, and how it is made of what
-/// @target hands on.
+/// Return the type, and emit the value, of the state that verified rows hand to
+/// a drafter. The value is computed from @target's second result.
 mlir::Type verifiedHidden(ModelContext &context);
 mlir::Value emitHandedOn(ModelContext &context, mlir::Value hidden);
 
-/// The same number for every slot.
+/// Returns a number that is equal for all slots.
 RoundNumber constantNumber(ModelContext &context, llvm::StringRef name,
                            mlir::TypedAttr value);
-/// What the drafter and the rule of the plan want to know of every slot.
+/// Returns the numbers per slot that the planned drafter and rule need.
 std::vector<RoundNumber> roundNumbers(ModelContext &context);
-/// Makes them, for `ModelContext::numbers`, and keeps the tokens so far.
+/// Emits the numbers into `ModelContext::numbers`, and stores the sequence so
+/// far.
 void emitNumbers(ModelContext &context,
                  const std::vector<RoundNumber> &numbers);
 void addRuleNumbers(ModelContext &context, std::vector<RoundNumber> &numbers);
 
-/// Accepts the drafts by the rule of the plan, which the module takes from the
-/// library; fails where it does not take them.
+/// Accepts drafts by the planned rule, which the module imports from the
+/// library. Fails if the rule does not fit the drafts.
 mlir::mtp::AcceptOp emitAccept(ModelContext &context, const Drafts &drafted,
                                mlir::Value logits);
 
-/// Takes functions from a file of the drafter library.
+/// Imports functions from a file of the drafter library.
 void emitImport(ModelContext &context, llvm::StringRef file,
                 llvm::ArrayRef<llvm::StringRef> functions);
-/// Gives a region one block with named arguments and goes into it.
+/// Adds a block with named arguments to a region and moves the builder there.
 mlir::Block *enterRegion(ModelContext &context, mlir::Region &region,
                          llvm::ArrayRef<Argument> arguments);
 void emitYield(ModelContext &context, mlir::ValueRange values);
-/// The slots of a round, which stand once in it, in front of all that asks.
+/// Returns the round's slots. They are emitted once, before their first use.
 mlir::Value emitSlots(ModelContext &context);
 mlir::Value emitIndex(ModelContext &context, int64_t value,
                       llvm::StringRef name);
-/// Runs `body` for every slot, which gives what the slot has of `results`.
+/// Runs `body` for each slot. `body` returns the slot's element of each result.
 mlir::mtp::PerSlotOp emitPerSlot(
     ModelContext &context, llvm::StringRef name, mlir::Value slots,
     mlir::ValueRange inputs, mlir::TypeRange results,
     llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> body);
-/// Calls a function in a body.
+/// Calls a function in a per-slot body.
 mlir::Operation *emitCall(ModelContext &context, llvm::StringRef callee,
                           mlir::ValueRange inputs, mlir::TypeRange results,
                           llvm::StringRef name);
 
-/// The apply of a layer of the model, with its layer of the cache or of what
-/// recurrent layers carry.
+/// Applies a layer of the model, with its layer of the KV cache or of the
+/// recurrent state.
 mlir::Value applyLayer(ModelContext &context, size_t layer, mlir::Value x,
                        mlir::Value rows);
-/// An apply of a function of the module, with a prefix and a cache's layer.
+/// Applies a function of the module, with a key prefix and a cache layer.
 mlir::Operation *emitApply(ModelContext &context, llvm::StringRef callee,
                            mlir::ValueRange inputs, mlir::TypeRange results,
                            llvm::StringRef name, llvm::StringRef prefix = "",

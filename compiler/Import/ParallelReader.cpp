@@ -1,9 +1,10 @@
-//===- ParallelReader.cpp - Drafters of all places in one pass ------------===//
+//===- ParallelReader.cpp - Drafters of all positions in one pass ---------===//
 //
-// PARD (AMD-AGI/PARD's pard_infer.py): a language model that was tuned to fill
-// masks, which all are one token, at natural positions and causally. P-EAGLE
-// (speculators' peagle; vLLM's llama_eagle3.py with parallel drafting):
-// EAGLE-3's network, in which a mask has one learned row in place of the taps.
+// PARD (AMD-AGI/PARD's pard_infer.py) is a language model that was tuned to
+// fill masks. All masks are one token, at natural positions, and attention is
+// causal. P-EAGLE (speculators' peagle; vLLM's llama_eagle3.py with parallel
+// drafting) is EAGLE-3's network. A mask has one learned row in place of the
+// taps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +16,8 @@ namespace {
 
 constexpr int64_t kMostDepths = 1024;
 
-/// The token that stands where drafts would, which has to be the target's, too:
-/// no other drafts anything of use.
+/// Reads the mask token. It must be in the target's vocabulary, because no
+/// other token is a useful draft.
 Status readMask(DrafterSource &source, const char *key,
                 DrafterFolder &drafter) {
   drafter.parallel.maskToken =
@@ -31,7 +32,7 @@ Status readMask(DrafterSource &source, const char *key,
 
 Status readPard(DrafterSource &source, DrafterFolder &drafter) {
   source.fields.expectText("spd_type", "pard");
-  // Features of the target that are added to embeddings.
+  // PARD-2 adds features of the target to embeddings.
   if (source.contains("target_proj.weight") ||
       source.contains("model.target_proj.weight"))
     return unimplemented("expected a PARD drafter that reads tokens alone, got "
@@ -48,7 +49,7 @@ Status readPEagle(DrafterSource &source, DrafterFolder &drafter) {
   parallel.maskHidden = "mask_hidden";
   if (source.contains("model.mask_hidden"))
     parallel.maskHidden = "model.mask_hidden";
-  // speculators', and what its first files and vLLM call it.
+  // speculators' name of the key, then names of its first files and of vLLM.
   const char *key = "mask_token_id";
   for (const char *other : {"ptd_token_id", "pard_token"})
     if (!fields.has("mask_token_id") && fields.has(other))

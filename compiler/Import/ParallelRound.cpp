@@ -1,8 +1,8 @@
-//===- ParallelRound.cpp - Drafts of all places in one pass ---------------===//
+//===- ParallelRound.cpp - A round's part for parallel drafters -----------===//
 //
-// The rows of a pass are those of the library's parallel.mlir: tokens that are
-// known, and masks. They are no refresh's, so that the module says itself what
-// a prompt does.
+// The rows of a pass, from the library's parallel.mlir, are known tokens and
+// masks. An mtp.refresh does not produce such rows, so the module has its own
+// mtp.prefill.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ bool readsTaps(const ModelContext &context) {
   return context.draft.folder->method == FolderMethod::PEagle;
 }
 
-/// The drafter on rows: logits. `taps` are null where it reads tokens alone.
+/// Emits the drafter's pass over rows and returns logits. `taps` are null if
+/// the drafter reads only tokens.
 mlir::Value emitPass(ModelContext &context, mlir::Value tokens,
                      mlir::Value taps, mlir::Value rows) {
   if (taps)
@@ -34,7 +35,7 @@ mlir::Value emitPass(ModelContext &context, mlir::Value tokens,
       ->getResult(0);
 }
 
-/// The taps of the rows that were verified last, and what masks have.
+/// Emits the taps of the last verified rows and of the masks.
 mlir::Value emitFeatures(ModelContext &context, mlir::Value slots) {
   auto refresh = mlir::mtp::RefreshOp::create(
       context.builder, context.name("refreshed"), context.tokens(),
@@ -140,7 +141,7 @@ void emitFolderPrefill(ModelContext &context) {
   enterRegion(context, prefill.getBodyRegion(), {});
   auto verify = emitVerify(context, Drafts());
   emitPromptRows(context, verify.getHidden());
-  // Of a prompt there is nothing to accept.
+  // A prompt has no drafts to accept.
   AcceptSpec rule = std::exchange(context.draft.accept, AcceptSpec());
   auto accept = emitAccept(context, Drafts(), verify.getLogits());
   context.draft.accept = rule;

@@ -1,6 +1,6 @@
 //===- QwenHybridReader.cpp - qwen3_next, qwen3_5 and qwen3_5_moe ---------===//
 //
-// Most layers have a recurrence in place of attention.
+// Most layers have a recurrence instead of attention.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMost = int64_t(1) << 31;
 
-/// Qwen3-Next's class; Qwen3.5's has other numbers.
+/// Defaults of Qwen3-Next's class. Qwen3.5's class has others.
 constexpr SparseDefaults kNextExperts = {512, 10, 512, /*isNormalized=*/true};
 constexpr SparseDefaults kMoeExperts = {256, 8, 512, /*isNormalized=*/true};
 constexpr int64_t kSharedWidth = 512;
@@ -24,7 +24,7 @@ constexpr ExpertKeys kQwenKeys = {.shared = "mlp.shared_expert."};
 
 void readAttention(ConfigFields &fields, ModelConfig &config,
                    const FamilyDefaults &defaults) {
-  // The gates would have one, too.
+  // The bias would apply to the gates, too.
   fields.expectFlag("attention_bias", false);
   fields.expectFlag("attn_output_gate", true);
   GqaConfig gqa;
@@ -32,8 +32,8 @@ void readAttention(ConfigFields &fields, ModelConfig &config,
   gqa.headDim = fields.dimensionOr("head_dim", 256);
   gqa.hasQkNorm = gqa.hasOutputGate = true;
   config.gqa = gqa;
-  // Positions of images rotate parts of a head by themselves; those of a text
-  // are the same number in all parts.
+  // Positions of images rotate parts of a head separately. For text all parts
+  // have equal positions.
   config.rope = readRope(fields, config, gqa.headDim, {.partial = 0.25});
   config.normOffset = 1;
 }
@@ -52,8 +52,8 @@ RecurrenceConfig readRecurrence(ConfigFields &fields) {
   return recurrence;
 }
 
-/// Which layers are recurrent. A list outranks the interval in transformers;
-/// here both have to say the same.
+/// Reads which layers are recurrent. transformers prefers the list to the
+/// interval; here both must agree.
 void readBlockTypes(ConfigFields &fields, ModelConfig &config) {
   std::vector<std::string> types = fields.texts("layer_types");
   if (!types.empty() && types.size() != config.layers.size()) {
@@ -82,7 +82,7 @@ void readBlockTypes(ConfigFields &fields, ModelConfig &config) {
     config.recurrence = readRecurrence(fields);
 }
 
-/// What experts have beside Qwen3-MoE's.
+/// Reads the shared expert, which Qwen3-MoE does not have.
 void readSharedExpert(ConfigFields &fields, ModelConfig &config) {
   if (!config.moe)
     return;
@@ -92,8 +92,9 @@ void readSharedExpert(ConfigFields &fields, ModelConfig &config) {
   config.moe->keys = kQwenKeys;
 }
 
-/// A module's layer has attention, and else is as the first layer is. Without a
-/// key the checkpoint says whether there is one, as released Qwen3-Next's do.
+/// Reads the MTP module. Its layer has attention and otherwise equals the first
+/// layer. Without a key the checkpoint decides whether there is a module, as in
+/// released checkpoints of Qwen3-Next.
 void readModule(ConfigFields &fields, ModelConfig &config) {
   const char *key = fields.has("mtp_num_hidden_layers")
                         ? "mtp_num_hidden_layers"
@@ -102,7 +103,7 @@ void readModule(ConfigFields &fields, ModelConfig &config) {
   drafter.style = DrafterStyle::Qwen;
   drafter.modules = fields.integerOr(key, 0, kMostModules, 0);
   drafter.key = key;
-  // vLLM would share all but the layer; no checkpoint has several.
+  // vLLM would share everything except the layer. No checkpoint has several.
   if (drafter.modules > 1)
     fields.fail(key, "0 or 1");
   drafter.isUnsaid = !fields.has(key) && !fields.isNull(key);
@@ -138,7 +139,7 @@ void readQwen35Moe(ConfigFields &fields, ModelConfig &config,
                    const FamilyDefaults &defaults) {
   readAttention(fields, config, defaults);
   readBlockTypes(fields, config);
-  // The class reads none of these: all layers have experts, whose weights are
+  // The class ignores these keys: each layer has experts, whose weights are
   // divided by their sum.
   if (!fields.isNeutral("mlp_only_layers"))
     fields.fail("mlp_only_layers", "an empty list");
@@ -149,7 +150,7 @@ void readQwen35Moe(ConfigFields &fields, ModelConfig &config,
   if (!config.moe)
     fields.fail("num_experts", "at least one expert");
   readSharedExpert(fields, config);
-  // As they are released.
+  // The layout of released checkpoints.
   for (LayerKind &layer : config.layers)
     layer.isStacked = true;
   readModule(fields, config);

@@ -1,6 +1,6 @@
 //===- RecurrenceEmitter.cpp - Layers with a recurrent state --------------===//
 //
-// Gated DeltaNet (arXiv:2412.06464) as Qwen3-Next and Qwen3.5 have it.
+// Gated DeltaNet (arXiv:2412.06464) in Qwen3-Next and Qwen3.5.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,18 +12,18 @@ namespace mtp::importer {
 
 namespace {
 
-/// The reference code divides by lengths with this, whatever the config's
-/// rms_norm_eps.
+/// Epsilon of the L2 norms of queries and keys. The reference code uses it
+/// whatever the config's rms_norm_eps is.
 constexpr double kLengthEps = 1e-6;
 
-/// What a row gives to the recurrence.
+/// The inputs of the recurrence for each row.
 struct Projections {
   mlir::Value qkv; ///< All queries, then keys, then values.
   mlir::Value z, b, a;
 };
 
-/// Qwen3-Next's: each key head's rows of q, k, v and z follow each other, and
-/// so do those of b and a.
+/// Projects in Qwen3-Next's layout: rows of q, k, v and z are grouped by key
+/// head, and so are rows of b and a.
 Projections projectByKeyHead(FunctionEmitter &emitter, mlir::Value x) {
   const RecurrenceConfig &config = *emitter.config().recurrence;
   int64_t shared = config.heads / config.keyHeads;
@@ -51,7 +51,7 @@ Projections projectByKeyHead(FunctionEmitter &emitter, mlir::Value x) {
   return {qkv, z, b, a};
 }
 
-/// Qwen3.5's.
+/// Projects in Qwen3.5's layout, with separate matrices.
 Projections projectApart(FunctionEmitter &emitter, mlir::Value x) {
   const RecurrenceConfig &config = *emitter.config().recurrence;
   Projections made;
@@ -62,7 +62,7 @@ Projections projectApart(FunctionEmitter &emitter, mlir::Value x) {
   return made;
 }
 
-/// The convolution and the recurrence.
+/// Emits the convolution and the recurrence.
 mlir::Value emitDeltaRule(FunctionEmitter &emitter, const Projections &from,
                           mlir::Value rows) {
   const RecurrenceConfig &config = *emitter.config().recurrence;
@@ -108,7 +108,7 @@ void emitRecurrence(ModelContext &context) {
                               ? projectByKeyHead(emitter, normed)
                               : projectApart(emitter, normed);
   mlir::Value recalled = emitDeltaRule(emitter, projected, rows);
-  // The weight of this norm is one that others add to 1.
+  // Unlike other norms, this norm does not add 1 to its weight.
   recalled = emitter.norm(recalled, "linear_attn.norm", config.normEps,
                           recurrence.heads, /*offset=*/0);
   mlir::Value gated =

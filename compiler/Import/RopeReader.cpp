@@ -11,12 +11,13 @@ namespace {
 
 constexpr int64_t kMostPositions = int64_t(1) << 31;
 
-/// YaRN's magnitude correction, as its paper has it.
+/// Returns YaRN's magnitude correction, as in its paper.
 double magnitude(double factor, double weight) {
   return factor <= 1.0 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
 }
 
-/// A top-level value outranks the one beside the scaling, as in transformers.
+/// Reads the original context. A top-level value has precedence over the one in
+/// the scaling, as in transformers.
 int64_t readOriginalMax(ConfigFields &fields, ConfigFields &scaling,
                         const ModelConfig &config) {
   const char *key = "original_max_position_embeddings";
@@ -25,7 +26,7 @@ int64_t readOriginalMax(ConfigFields &fields, ConfigFields &scaling,
   return scaling.integerOr(key, 1, kMostPositions, config.maxPositions);
 }
 
-/// How many positions a scaling of frequencies by a factor reaches.
+/// Returns the number of positions that a scaling by a factor reaches.
 int64_t scaledPositions(int64_t original, double factor) {
   return int64_t(std::min(double(original) * factor, double(kMostPositions)));
 }
@@ -41,7 +42,7 @@ void readLlama3(ConfigFields &fields, ConfigFields &scaling,
     scaling.fail("low_freq_factor", "less than \"high_freq_factor\"");
 }
 
-/// A number for which 0 stands for the default, as Python's `or` has it.
+/// Reads a number; 0 means the default, like Python's `or`.
 double positiveOrDefault(ConfigFields &scaling, const char *key,
                          double absent) {
   return scaling.numberOr(key, absent) == 0.0 ? absent
@@ -59,7 +60,7 @@ void readYarn(ConfigFields &fields, ConfigFields &scaling,
   rope.betaFast = positiveOrDefault(scaling, "beta_fast", 32.0);
   rope.betaSlow = positiveOrDefault(scaling, "beta_slow", 1.0);
   rope.truncate = scaling.flagOr("truncate", true);
-  // Published models have the same for both.
+  // Some published models have equal values.
   if (rope.betaSlow > rope.betaFast)
     scaling.fail("beta_slow", "\"beta_fast\" at most");
   double mscale = scaling.numberOr("mscale", 0.0);
@@ -72,7 +73,8 @@ void readYarn(ConfigFields &fields, ConfigFields &scaling,
   rope.scaledPositions = scaledPositions(rope.originalMaxPosition, rope.factor);
 }
 
-/// The scaling of frequencies. Leaves `rope.factor` at 1 where there is none.
+/// Reads the scaling of frequencies. Leaves `rope.factor` at 1 if there is
+/// none.
 void readScaling(ConfigFields &fields, ConfigFields &scaling, const char *key,
                  const ModelConfig &config, RopeConfig &rope) {
   std::string type = scaling.textOr(key, "default");
@@ -82,8 +84,8 @@ void readScaling(ConfigFields &fields, ConfigFields &scaling, const char *key,
     rope.scaledPositions =
         scaledPositions(readOriginalMax(fields, scaling, config), rope.factor);
   } else if (type == "dynamic") {
-    // Frequencies change only beyond max_position_embeddings, and no context is
-    // compiled for more.
+    // Frequencies change only beyond max_position_embeddings, and no longer
+    // context is compiled.
     rope.factor = scaling.positive("factor");
   } else if (type == "llama3") {
     readLlama3(fields, scaling, config, rope);
@@ -112,8 +114,8 @@ void readParameters(ConfigFields &fields, ConfigFields &scaling,
   const char *key = scaling.has("rope_type") ? "rope_type" : "type";
   readScaling(fields, scaling, key, config, rope);
   bool isScaled = scaling.textOr(key, "default") != "default";
-  // The shared code of scalings takes a part of the head, which the code of
-  // such a family does not expect.
+  // transformers' shared scaling code rotates part of the head, which the code
+  // of such a family does not expect.
   if (isScaled && !rules.partial && partial != 1.0)
     scaling.fail(key, "\"default\" with \"partial_rotary_factor\" in this "
                       "family");
@@ -122,7 +124,7 @@ void readParameters(ConfigFields &fields, ConfigFields &scaling,
     double scale = magnitude(rope.factor, mscaleAll);
     rope.scaleFactor = scale * scale;
   }
-  // Had the scaling been none, the factor would mean nothing.
+  // Without a scaling a factor has no meaning.
   if (rope.scaling == RopeScalingKind::None)
     rope.factor = 1.0;
 }
@@ -135,7 +137,7 @@ RopeConfig readRope(ConfigFields &fields, const ModelConfig &config,
   rope.theta = fields.positiveOr("rope_theta", rules.theta);
   double partial =
       fields.positiveOr("partial_rotary_factor", rules.partial.value_or(1.0));
-  // The old spelling outranks the new one; an empty object counts as none.
+  // The old spelling has precedence; an empty object counts as absent.
   std::optional<ConfigFields> scaling = fields.child("rope_scaling");
   if (!scaling || scaling->isEmpty())
     scaling = fields.child("rope_parameters");

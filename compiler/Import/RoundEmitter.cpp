@@ -6,7 +6,7 @@ namespace mtp::importer {
 
 namespace {
 
-/// What the drafter takes from the library.
+/// Imports what the drafter needs from the library.
 void emitImports(ModelContext &context) {
   importTokenDrafters(context);
   if (context.draft.folder)
@@ -14,15 +14,15 @@ void emitImports(ModelContext &context) {
   importTree(context);
 }
 
-/// What stands in front of drafts: the tokens so far are kept, and the numbers
-/// that drafter and rule want are made.
+/// Emits the beginning of a round, before drafting: stores the sequence so far,
+/// and computes the numbers that drafter and rule need.
 void emitBeginning(ModelContext &context) {
   std::vector<RoundNumber> numbers = roundNumbers(context);
   if (!numbers.empty() || readsTokens(context))
     emitNumbers(context, numbers);
 }
 
-/// Lets a round stop where a host wants to see what is drafted.
+/// Lets a round stop for a host that wants to see the drafts.
 void emitStop(ModelContext &context, const Drafts &drafted) {
   if (!context.draft.showsDrafts)
     return;

@@ -1,8 +1,8 @@
-//===- RoundNumbers.cpp - Numbers that a round has for every slot ---------===//
+//===- RoundNumbers.cpp - A round's numbers per slot ----------------------===//
 //
-// Masks, sizes and bounds, which functions of the library take as a number of
-// each slot. All stand in one body at the beginning of a round, so that each is
-// a line of it.
+// Masks, sizes and bounds that library functions take as one number per slot.
+// One per-slot body at the beginning of a round computes all of them, so that
+// each is one line.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
-//===- SharedReader.cpp - What readers of drafters with layers share ------===//
+//===- SharedReader.cpp - Code that drafter readers share -----------------===//
 //
 // Layers with a plain config, taps of the target's residual streams, and heads
-// of fewer tokens than the target has.
+// with a reduced vocabulary.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,10 +33,10 @@ Result<int64_t> columnsOf(const WeightSet &weights, const std::string &key) {
   return tensor.shape[1];
 }
 
-/// The tokens of the head's columns: column i is token i + d2t[i].
+/// Reads the token of each column of the head: column i is token i + d2t[i].
 Status readTokens(const DrafterSource &source, DrafterFolder &drafter) {
   EagleConfig &eagle = drafter.eagle;
-  if (!source.weights) { // Which tokens they are changes no shape.
+  if (!source.weights) { // The choice of tokens changes no shape.
     for (int64_t i = 0; i < eagle.draftVocab; ++i)
       eagle.tokens.push_back(int32_t(i));
     return okStatus();
@@ -70,7 +70,7 @@ Status readTokens(const DrafterSource &source, DrafterFolder &drafter) {
   return okStatus();
 }
 
-/// `t2d` marks the same tokens; it is redundant, and so a check.
+/// Checks that the redundant `t2d` marks the tokens of `d2t`.
 Status checkKeptTokens(const DrafterSource &source,
                        const DrafterFolder &drafter) {
   if (!source.contains("t2d") || drafter.eagle.tokens.empty())
@@ -94,8 +94,8 @@ Status checkKeptTokens(const DrafterSource &source,
   return okStatus();
 }
 
-/// Whether a target of so many layers has the taps. `where` they are said
-/// stands before what is wrong, `meaning` is how they are counted.
+/// Checks that a target with `layers` layers has the taps. `where` names the
+/// source of the taps in messages, and `meaning` says how they are counted.
 Status checkTaps(const std::vector<int64_t> &taps, int64_t layers,
                  const std::string &where, const std::string &meaning) {
   for (int64_t tap : taps)
@@ -132,7 +132,7 @@ Status readLayers(DrafterSource &source, DrafterFolder &drafter) {
   bool isBlock = drafter.isBlock();
   std::string family = isBlock ? "qwen3" : "llama";
   std::string type = fields.textOr("model_type", family);
-  // Some call themselves what they draft by.
+  // Some configs name their drafting method as their type.
   for (const char *method : {"eagle", "dflash", "dspark"})
     if (type.find(method) != type.npos)
       type = family;
@@ -201,7 +201,7 @@ Status readTaps(DrafterSource &source, DrafterFolder &drafter,
       return;
     taps = from.integers(name, -1, kMostTokens);
     key = std::string(prefix) + name;
-    // Layers are named by what they put out, the embedding is -1.
+    // Layers are named by their output; the embedding is -1.
     if (std::string_view(name) == "target_layer_ids") {
       meaning = "counted by the layers that put them out";
       for (int64_t &tap : taps)

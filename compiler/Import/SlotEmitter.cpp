@@ -1,4 +1,4 @@
-//===- SlotEmitter.cpp - Regions, and what is done per slot ---------------===//
+//===- SlotEmitter.cpp - Regions and per-slot bodies ----------------------===//
 
 #include "compiler/Import/ModelEmitter.h"
 

@@ -1,4 +1,4 @@
-//===- StepRound.cpp - Drafters that go step by step ----------------------===//
+//===- StepRound.cpp - Drafters that draft step by step -------------------===//
 
 #include "compiler/Import/StepRound.h"
 

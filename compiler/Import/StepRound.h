@@ -1,8 +1,8 @@
-//===- StepRound.h - Drafters that go step by step --------------*- C++ -*-===//
+//===- StepRound.h - Drafters that draft step by step -----------*- C++ -*-===//
 //
-// Private to the importer. Such are the model's own MTP modules, of which each
-// has a depth, and EAGLE's kind and models in folders, which are one step for
-// all depths. What they draft is a chain or a tree.
+// Private to the importer. The model's own MTP modules have a step of their own
+// per depth. EAGLE's family and models in folders use one step for all depths.
+// Both can draft a chain or a tree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,42 +13,42 @@
 
 namespace mtp::importer {
 
-/// How many steps there are: a module each, else one.
+/// Returns the number of distinct steps: the number of modules, or 1.
 int64_t countSteps(const ModelContext &context);
 
-/// Whether the first step's state is made of taps of the target.
+/// Returns true if the first step's state is computed from the target's taps.
 bool fusesTaps(const ModelContext &context);
 
-/// The tokens of the drafter's head, null where they are the target's; its
-/// logits and states.
+/// Return the tokens of the drafter's head (null if they are the target's), and
+/// the types of its logits and states.
 mlir::FlatSymbolRefAttr vocabularyOf(ModelContext &context);
 mlir::Type draftLogits(ModelContext &context);
 mlir::Type draftHidden(ModelContext &context);
 
-/// Step `step` (0 the first) on tokens, states and rows: logits, and the state
-/// that it hands on.
+/// Applies step `step` (0 is the first) to tokens, states and rows. Returns
+/// logits and the state for the next step.
 mlir::Operation *emitStep(ModelContext &context, mlir::ValueRange inputs,
                           int64_t step = 0);
-/// The same in a region of its own; a model takes no state.
+/// Emits a step in a region of its own. A model takes no state.
 void emitStepRegion(ModelContext &context, mlir::Region &region,
                     int64_t step = 0);
 
-/// The parents of a static tree, null of another, and the type of its drafts,
-/// which is open where others may stand in their place.
+/// Returns the parents of a static tree (null for other trees), and the type of
+/// its drafts. The type is dynamic if a lookup's drafts may replace them.
 mlir::DenseI64ArrayAttr treeOf(ModelContext &context);
 mlir::Type nodesType(ModelContext &context);
 
-/// What a tree takes from the library and what its round calls, and its drafts.
+/// Imports what a dynamic tree needs from the library.
 void importTree(ModelContext &context);
 Drafts emitTree(ModelContext &context);
-/// The functions that the round of such a tree calls.
+/// Emits the functions that the round of a dynamic tree calls.
 void emitBeamFunctions(ModelContext &context);
-/// How many nodes of it are drafted.
+/// Adds the number of drafted nodes of a dynamic tree.
 void addBeamNumbers(ModelContext &context, std::vector<RoundNumber> &numbers);
-/// The drafts of a tree whose shape is found in every round.
+/// Emits the drafts of a dynamic tree.
 Drafts emitBeam(ModelContext &context);
-/// Whether candidates of such a tree are what the region of accept picks, and
-/// ranked so.
+/// Returns true if a dynamic tree's candidates are the picks of accept's
+/// region, ranked with its noise.
 bool isCoupled(const ModelContext &context);
 
 } // namespace mtp::importer

@@ -1,7 +1,7 @@
-//===- TokenDrafters.cpp - Drafts of the tokens so far --------------------===//
+//===- TokenDrafters.cpp - Drafters that read only tokens -----------------===//
 //
-// Drafters without weights: calls of functions of the library, with the numbers
-// that --drafter and --before say.
+// Drafters without weights are calls of library functions with the numbers from
+// --drafter and --before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,12 @@ namespace {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
-/// Of the suffixes: tokens of a match at most, and what a token's votes must
-/// be, ArcticInference's min_token_prob of 0.1.
+/// Limits of suffix: the largest number of tokens of a match, and the least
+/// share of votes in percent (ArcticInference's min_token_prob of 0.1).
 constexpr int64_t kSuffixTokens = 8, kSuffixPercent = 10;
 
-/// Calls a lookup in a body, with `inputs` in front of its sizes.
+/// Calls a lookup in a per-slot body. Its arguments are `inputs`, then the
+/// sizes.
 mlir::Value callLookup(ModelContext &context, llvm::StringRef callee,
                        Values inputs, const LookupSizes &sizes) {
   inputs.push_back(emitIndex(context, sizes.least, "min"));
@@ -30,7 +31,7 @@ mlir::Value callLookup(ModelContext &context, llvm::StringRef callee,
       ->getResult(0);
 }
 
-/// The numbers of lookahead decoding, in a body.
+/// Emits the sizes of lookahead decoding, in a per-slot body.
 Values lookaheadNumbers(ModelContext &context) {
   const LookaheadSizes &sizes = context.draft.drafter.lookahead;
   return {emitIndex(context, sizes.window, "w"),
@@ -117,7 +118,8 @@ mlir::Value emitParents(ModelContext &context, mlir::DenseI64ArrayAttr tree) {
       });
 }
 
-/// A chain of the lookup's drafts is a tree of its slot, so that all trees are.
+/// Replaces a slot's tree by a chain of the lookup's drafts, if there are any.
+/// A chain is also a tree, so all slots have trees.
 static Drafts emitBeforeTree(ModelContext &context, mlir::Value slots,
                              const Drafts &drafted) {
   Values inputs = {drafted.drafts};

@@ -1,4 +1,4 @@
-//===- UnusedWeights.cpp - What of a checkpoint is left unread ------------===//
+//===- UnusedWeights.cpp - Weights that the model does not use ------------===//
 
 #include "compiler/Import/UnusedWeights.h"
 
@@ -11,7 +11,7 @@ namespace mtp::importer {
 
 namespace {
 
-/// Whether a key names something inside of a numbered layer: "layers.3.",
+/// Returns true if a key is within a numbered layer: "layers.3.",
 /// "mtp_layers.0.", with any prefix.
 bool isInLayer(std::string_view key) {
   constexpr std::string_view kLayers = "layers.";
@@ -26,19 +26,19 @@ bool isInLayer(std::string_view key) {
   return false;
 }
 
-/// Keys that have no meaning in any of the families.
+/// Returns true for keys that have no meaning in any family.
 bool isHarmless(std::string_view key, const ModelConfig &config) {
-  // Frequencies that older versions of transformers saved; they follow from the
+  // Frequencies that older versions of transformers saved. They follow from the
   // config, and transformers ignores them too.
   if (key.ends_with("rotary_emb.inv_freq") || key == "rope.freqs")
     return true;
-  // A copy of the embedding: were it another, the head would not be tied.
+  // A copy of the embedding. If it differed, the head would not be tied.
   return config.isTied &&
          (key == config.keys().head || key == config.keys().embedding());
 }
 
-/// The MTP module that a key belongs to. A checkpoint may have more modules
-/// than its config says, so the weight that makes a module one must be there.
+/// Returns the MTP module that a key belongs to. A checkpoint may have more
+/// modules than its config says, so the key that marks a module must exist.
 std::optional<int64_t> moduleOf(std::string_view key,
                                 const WeightTable &weights,
                                 const ModelConfig &config) {
@@ -50,8 +50,8 @@ std::optional<int64_t> moduleOf(std::string_view key,
   return std::nullopt;
 }
 
-/// Whether a key is of another part of a model that has the text model as one
-/// of its own: of images, say.
+/// Returns true if a key belongs to another part of a model that contains the
+/// text model, e.g. its image encoder.
 bool isOtherPart(std::string_view key, const ModelConfig &config) {
   const std::string &trunk = config.keys().trunk;
   return trunk != KeyLayout().trunk && !key.starts_with(trunk) &&
@@ -69,10 +69,10 @@ UnusedWeights findUnusedWeights(const WeightTable &weights,
     if (isHarmless(key, config))
       continue;
     std::optional<int64_t> module = moduleOf(key, weights, config);
-    // Modules that the config knows are left out by --k or the policy.
+    // The flags -k and --draft-depth-policy leave out modules.
     bool isLeftOut = module && *module >= choice.modules &&
                      (choice.isAsked || *module < config.drafter.modules);
-    // Tables of modules that draft are used if they differ from the model's.
+    // A drafting module's tables are used if they differ from the model's.
     if (isLeftOut || (module && isTable(key)))
       continue;
     bool isInModel = isInLayer(key) && !isOtherPart(key, config);

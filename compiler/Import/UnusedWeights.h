@@ -1,4 +1,4 @@
-//===- UnusedWeights.h - What of a checkpoint is left unread ----*- C++ -*-===//
+//===- UnusedWeights.h - Weights that the model does not use ----*- C++ -*-===//
 
 #ifndef MTP_COMPILER_IMPORT_UNUSEDWEIGHTS_H
 #define MTP_COMPILER_IMPORT_UNUSEDWEIGHTS_H
@@ -11,27 +11,27 @@
 
 namespace mtp::importer {
 
-/// Weights that nothing reads though they mean something: a config that is
-/// wrong or lacks a key shows in them.
+/// Weights that nothing reads although they have a meaning. They indicate a
+/// config that is wrong or lacks a key.
 struct UnusedWeights {
   std::vector<std::string> inLayers; ///< Under a layer or an MTP module.
   std::vector<std::string> elsewhere;
 };
 
-/// Which modules of the checkpoint the module at hand has, and whether the
-/// caller asked for no more.
+/// The checkpoint's modules that the imported model has, and whether the caller
+/// limited their number.
 struct ModuleChoice {
   int64_t modules = 0;
   bool isAsked = false;
 };
 
-/// Sorts what `weights` was not asked for, and leaves out what is known to be
-/// without meaning.
+/// Sorts the weights that were not requested from `weights`, except weights
+/// known to have no meaning.
 UnusedWeights findUnusedWeights(const WeightTable &weights,
                                 const ModelConfig &config,
                                 const ModuleChoice &choice);
 
-/// "N: "first", "second", "third" and N - 3 more".
+/// Returns keys for a message: "N: "first", "second", "third" and N - 3 more".
 std::string listKeys(const std::vector<std::string> &keys);
 
 } // namespace mtp::importer

@@ -1,4 +1,4 @@
-//===- WeightTable.cpp - The weights that a model asks for ----------------===//
+//===- WeightTable.cpp - The weights that a model uses --------------------===//
 
 #include "compiler/Import/WeightTable.h"
 
@@ -10,7 +10,8 @@ namespace mtp::importer {
 
 namespace {
 
-/// A key that begins with "/" is absolute, as in `mtp.weight`.
+/// Returns the full key. A key that begins with "/" is absolute, as in
+/// `mtp.weight`.
 std::string expand(const std::string &prefix, const std::string &key,
                    int64_t number) {
   std::string full = key.starts_with("/") ? key.substr(1) : prefix + key;
@@ -19,8 +20,8 @@ std::string expand(const std::string &prefix, const std::string &key,
                                  : full.replace(at, 2, std::to_string(number));
 }
 
-/// A shape without extents of 1 that it has beyond `rank`: vectors stored as
-/// [1, n], filters of a convolution that have one channel each.
+/// Returns a shape without its extents of 1 beyond `rank`: vectors stored as
+/// [1, n], and filters of a convolution with one channel each.
 std::vector<int64_t> withoutOnes(std::span<const int64_t> shape, size_t rank) {
   std::vector<int64_t> rest(shape.begin(), shape.end());
   while (rest.size() > rank) {
@@ -77,11 +78,11 @@ Result<bool> WeightTable::areEqual(const std::string &a,
   MTP_ASSIGN_OR_RETURN(TensorView right, weights->get(b));
   if (!std::ranges::equal(left.shape, right.shape))
     return false;
-  // Bytes of FP8 mean nothing without their scales.
+  // FP8 tensors must be compared with their scales.
   if (left.type == right.type && left.type != WeightType::F8E4M3 &&
       std::ranges::equal(left.bytes, right.bytes))
     return true;
-  // Types may differ, and so do the bytes of the two zeros.
+  // Types may differ, and 0 and -0 have different bytes.
   auto rows = [&](const std::string &key) {
     WeightSource source;
     source.keyPattern = key;
@@ -116,7 +117,7 @@ std::vector<std::string> WeightTable::unused() const {
 }
 
 Result<WeightType> WeightTable::keptType(WeightType stored, size_t rank) const {
-  // Vectors are small: whatever bf16 cannot hold is kept exactly.
+  // Vectors are small, so values that bf16 cannot represent are kept exactly.
   if (rank == 1)
     return stored == WeightType::BF16 ? stored : WeightType::F32;
   if (matrixType)
@@ -130,7 +131,7 @@ Result<WeightType> WeightTable::keptType(WeightType stored, size_t rank) const {
 }
 
 WeightType WeightTable::impliedType(const std::string &key, size_t rank) const {
-  // All families keep this bias in f32, whatever their other weights are.
+  // All families keep this bias in f32, whatever the type of other weights is.
   if (key.ends_with("e_score_correction_bias") || key.ends_with("expert_bias"))
     return WeightType::F32;
   // Only matrices are stored as FP8.
@@ -149,7 +150,7 @@ Result<WeightType> WeightTable::check(const std::string &key,
                            formatShape(shape) + ", got " +
                            formatShape(extents) + " in \"" +
                            tensor.file->path() + "\"");
-  // Also finds out whether the type is readable and has its scales.
+  // This also checks that the type is readable and has its scales.
   WeightSource source;
   source.keyPattern = key;
   if (shape.size() == 3)
@@ -174,12 +175,12 @@ Result<WeightType> WeightTable::resolve(std::span<const std::string> prefixes,
   if (!weights) {
     Result<WeightType> type =
         keptType(impliedType(key, shape.size()), shape.size());
-    if (!type) // The one thing that says what files would hold.
+    if (!type) // Only the config gives the type.
       return type.status().withContext(
           "config key \"dtype\" or \"torch_dtype\"");
     return type;
   }
-  // The wider of two types holds both exactly.
+  // The wider of two types represents both exactly.
   std::optional<WeightType> common;
   for (const std::string &prefix : prefixes)
     for (int64_t i = 0; i < std::max<int64_t>(stack, 1); ++i) {

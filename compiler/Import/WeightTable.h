@@ -1,4 +1,4 @@
-//===- WeightTable.h - The weights that a model asks for --------*- C++ -*-===//
+//===- WeightTable.h - The weights that a model uses ------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_IMPORT_WEIGHTTABLE_H
 #define MTP_COMPILER_IMPORT_WEIGHTTABLE_H
@@ -16,59 +16,58 @@
 
 namespace mtp::importer {
 
-/// Checks every weight that the importer refers to against the checkpoint, and
-/// decides the type that it is kept in. Without a checkpoint (structure only)
-/// the config's type decides.
+/// Checks each weight that the importer refers to against the checkpoint, and
+/// decides its element type. Without a checkpoint (structure only) the config's
+/// type decides.
 class WeightTable {
 public:
-  /// `storedType` is what files hold that are not there to be looked at;
-  /// `matrixType` overrides what matrices are kept in.
+  /// `storedType` is assumed for weights without a file. `matrixType` overrides
+  /// the type in which matrices are kept.
   WeightTable(WeightType storedType, std::optional<WeightType> matrixType)
       : storedType(storedType), matrixType(matrixType) {}
 
-  /// Opens the checkpoint in a folder; from now on weights must exist.
+  /// Opens the checkpoint in a folder. After this call each weight must exist.
   Status open(const std::string &folder);
 
-  /// Adds files of a folder with a wanted key (WeightSet::addBeside()).
+  /// Adds files of a folder that hold a wanted key (WeightSet::addBeside()).
   Status openBeside(const std::string &folder,
                     const std::function<bool(std::string_view)> &isWanted);
 
-  /// Opens a drafter's files beside it, whose keys begin with `prefix`. F16
-  /// matrices of theirs are kept as BF16: drafts decide no token.
+  /// Opens a drafter's files too, with `prefix` added to their keys. Their F16
+  /// matrices are kept as BF16, because drafts decide no token.
   Status addDrafter(const std::vector<std::string> &files,
                     const std::string &prefix);
 
-  /// The type (BF16 or F32) to keep a weight in. It must be there with `shape`
-  /// under every prefix and, with `stack` > 0, for every number in place of
-  /// "{}". If these are of different types, the wider one is kept.
+  /// Returns the type (BF16 or F32) in which to keep a weight. The weight must
+  /// exist with `shape` under each prefix and, if `stack` > 0, for each number
+  /// in place of "{}". The widest type among them is kept.
   Result<WeightType> resolve(std::span<const std::string> prefixes,
                              const std::string &key,
                              std::span<const int64_t> shape, int64_t stack);
 
-  /// The files to name in the module: paths as given to open().
+  /// Returns the files to name in the module, as paths given to open().
   std::vector<std::string> sources() const;
-  /// What stands in front of the keys of each; empty where all have nothing.
+  /// Returns the key prefix of each file. Empty if no file has one.
   const std::vector<std::string> &prefixes() const { return filePrefixes; }
 
-  /// Whether there is a checkpoint.
+  /// Returns true if there is a checkpoint.
   bool isOpen() const { return weights.has_value(); }
-  /// Whether the checkpoint has a key; without a checkpoint none is there.
+  /// Returns true if the checkpoint has a key. False without a checkpoint.
   bool contains(const std::string &key) const;
-  /// Whether the checkpoint has a key that begins so.
+  /// Returns true if a key of the checkpoint begins with `prefix`.
   bool containsUnder(const std::string &prefix) const;
-  /// Whether two tensors have the same shape and the same values.
+  /// Returns true if two tensors have equal shapes and equal values.
   Result<bool> areEqual(const std::string &a, const std::string &b) const;
-  /// The keys that no call of resolve() named, sorted, without the scales of
-  /// other weights, which follow these, and without what an index does not
-  /// name.
+  /// Returns the keys that no call of resolve() named, sorted. Scales of other
+  /// weights, and keys that an index omits, are left out.
   std::vector<std::string> unused() const;
 
 private:
   Result<WeightType> check(const std::string &key,
                            std::span<const int64_t> shape);
-  /// What a file would hold.
+  /// Returns the type of a weight without a file.
   WeightType impliedType(const std::string &key, size_t rank) const;
-  /// What a weight is kept in that is stored as `stored`.
+  /// Returns the type in which a weight stored as `stored` is kept.
   Result<WeightType> keptType(WeightType stored, size_t rank) const;
 
   WeightType storedType;

@@ -1,9 +1,9 @@
 //===- KernelCache.cpp - Compiled kernels on disk -------------------------===//
 //
-// An entry is FOLDER/XX/NAME: XX are the first two hexadecimal digits of the
-// key, its shard, and NAME are the others. The file begins with an EntryHeader.
-// An entry is written to a temporary file and renamed, so that other processes
-// see all of it or nothing.
+// An entry is FOLDER/XX/NAME. XX is the first two hexadecimal digits of the
+// key, its shard; NAME is the other digits. The file begins with an
+// EntryHeader. An entry is written to a temporary file and renamed, so that
+// other processes see a whole entry or none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,12 +32,12 @@ namespace {
 
 constexpr char kMagic[8] = {'M', 'T', 'P', 'K', 'E', 'R', 'N', '1'};
 constexpr unsigned kShards = 256;
-/// Names of files that a store has not finished begin with this.
+/// Prefix of the names of files that a store has not finished.
 constexpr const char *kTemporary = "tmp.";
-/// Age in seconds after which a temporary file has no writer any more.
+/// Age in seconds after which no process writes to a temporary file any more.
 constexpr time_t kAbandoned = 3600;
 
-/// First bytes of an entry. The digest is of the key and the payload.
+/// First bytes of an entry. The digest covers the key and the payload.
 struct EntryHeader {
   char magic[8];
   uint64_t bytes;
@@ -57,7 +57,7 @@ public:
 
   bool isOpen() const { return number >= 0; }
   int get() const { return number; }
-  /// Leaves the descriptor to the caller.
+  /// Passes the descriptor to the caller.
   int release() { return std::exchange(number, -1); }
 
 private:
@@ -99,13 +99,15 @@ static EntryHeader headerOf(const KernelKey &key,
   return header;
 }
 
-/// Whether a file belongs to this user and no other user may write to it.
+/// Returns whether a file belongs to this user and no other user may write to
+/// it.
 static bool isPrivate(const struct stat &info) {
   return info.st_uid == ::geteuid() &&
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// Reads `bytes` bytes, or returns false.
+/// Reads `bytes` bytes. Returns false if the file is too short or cannot be
+/// read.
 static bool readAll(int file, void *to, size_t bytes) {
   auto *place = static_cast<char *>(to);
   while (bytes > 0) {
@@ -177,7 +179,7 @@ std::optional<std::vector<char>> KernelCache::find(const KernelKey &key) {
   EntryHeader expected = headerOf(key, payload);
   if (std::memcmp(&header, &expected, sizeof(header)) != 0)
     return std::nullopt;
-  // The time of the last use, which `trim` goes by.
+  // Sets the time of the last use, by which `trim` selects entries.
   (void)::futimens(file.get(), nullptr);
   return payload;
 }
@@ -237,7 +239,8 @@ std::string KernelCache::storeError() const {
   return firstError;
 }
 
-/// Lists the entries of a shard, and removes what killed processes left.
+/// Lists the entries of a shard, and removes temporary files of killed
+/// processes.
 static std::vector<StoredFile> listShard(DIR *shard) {
   std::vector<StoredFile> files;
   int folder = ::dirfd(shard);

@@ -1,11 +1,11 @@
 //===- KernelCache.h - Compiled kernels on disk -----------------*- C++ -*-===//
 //
-// A folder of compiled kernels that compilations share. An entry is found by a
-// key, the digest of everything that decides the bytes of the entry (see
+// A folder of compiled kernels that compilations share. The key of an entry is
+// the digest of everything that decides the bytes of the entry (see
 // compiler/Codegen/Units). The folder holds native code. A cache is therefore
-// only opened if the user owns the folder and no other user may write to it.
+// opened only if the user owns the folder and no other user may write to it.
 //
-// Every failure after opening is a miss: a full disk, a truncated entry or an
+// Every failure after opening is a miss. A full disk, a truncated entry or an
 // entry of another version costs time and never changes an artifact.
 //
 //===----------------------------------------------------------------------===//
@@ -34,13 +34,13 @@ using KernelKey = std::array<uint8_t, 32>;
 /// any number of processes may share a folder.
 class KernelCache {
 public:
-  /// Bytes that the entries of a folder take at most, unless a caller says
-  /// another number.
+  /// Default limit on the bytes of all entries in a folder.
   static constexpr uint64_t kDefaultBytes = uint64_t(1) << 30;
 
-  /// Opens the cache in `folder`, which is made if it is missing. Fails if the
-  /// folder cannot be made or opened, belongs to another user, or may be
-  /// written by others. The entries take about `mostBytes` bytes at most.
+  /// Opens the cache in `folder`, which is created if it is missing. Fails if
+  /// the folder cannot be created or opened, belongs to another user, or is
+  /// writable for others. `mostBytes` limits the size of the entries
+  /// approximately.
   static Result<std::unique_ptr<KernelCache>>
   open(const std::string &folder, uint64_t mostBytes = kDefaultBytes);
 
@@ -54,9 +54,9 @@ public:
   /// Stores `payload` under `key`. A failure is remembered in `storeError`.
   void store(const KernelKey &key, std::span<const char> payload);
 
-  /// Removes the entries that were used least recently from the folders that
-  /// this object stored to, until the cache is within its size. Also removes
-  /// what killed processes left.
+  /// Removes the least recently used entries from the shards that this object
+  /// stored to, until the cache is within its size. Also removes temporary
+  /// files of killed processes.
   void trim();
 
   /// Message of the first store that failed, or an empty string.
@@ -68,7 +68,7 @@ private:
 
   Status write(const KernelKey &key, std::span<const char> payload);
 
-  /// Descriptor of the folder; paths of entries are relative to it.
+  /// Descriptor of the folder; paths of entries are relative to the folder.
   int folder;
   uint64_t mostBytes;
   std::atomic<uint64_t> temporaries{0};
@@ -78,9 +78,9 @@ private:
   std::string firstError;
 };
 
-/// Returns the folder of the cache if no flag and no variable names one:
-/// $XDG_CACHE_HOME/mtpc/kernels, or ~/.cache/mtpc/kernels. Empty if neither
-/// variable holds an absolute path.
+/// Returns the folder of the cache if neither a flag nor MTPC_KERNEL_CACHE
+/// names one: $XDG_CACHE_HOME/mtpc/kernels, or ~/.cache/mtpc/kernels. Empty if
+/// neither XDG_CACHE_HOME nor HOME holds an absolute path.
 std::string defaultKernelCacheFolder();
 
 } // namespace mtp::compiler

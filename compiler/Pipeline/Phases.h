@@ -1,7 +1,7 @@
 //===- Phases.h - The phases of a compilation -------------------*- C++ -*-===//
 //
-// A compilation is a fixed sequence of phases; `mtpc --compile-to=PHASE` stops
-// after one and `--dump-phases-to=DIR` writes the module after each.
+// A compilation is a fixed sequence of phases. `mtpc --compile-to=PHASE` stops
+// after one phase, and `--dump-phases-to=DIR` writes the module after each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +17,21 @@
 namespace mtp::compiler {
 
 enum class Phase {
-  /// Parse and verify, wiring of drafter and target included.
+  /// Parses the model and verifies it, including the wiring of drafter and
+  /// target.
   Input,
-  /// One flat body per region; norms, projections and MLA in the forms that
-  /// kernels have.
+  /// Flattens each region to one body. Brings norms, projections and MLA into
+  /// the forms that kernels have.
   Fuse,
-  /// One program for all batches of a k, one for all chunks.
+  /// Makes one program for all batches of a k, and one for all chunks.
   Shape,
-  /// Cache writes are explicit.
+  /// Makes cache writes explicit.
   Cache,
-  /// Kernels, buffers and addresses.
+  /// Chooses kernels, buffers and addresses.
   Exec,
-  /// Kernels as native code. The module no longer changes.
+  /// Compiles kernels to native code. The module no longer changes.
   Codegen,
-  /// The file.
+  /// Writes the file.
   Artifact,
 };
 
@@ -40,21 +41,21 @@ struct PhaseInfo {
   llvm::StringLiteral description;
 };
 
-/// All phases in order.
+/// Returns all phases in order.
 llvm::ArrayRef<PhaseInfo> allPhases();
 
-/// The phase called `name`.
+/// Returns the phase called `name`.
 std::optional<Phase> findPhase(llvm::StringRef name);
 
-/// How the artifact stores weights, as exec-quantize-weights takes it; by
-/// default as the module has them.
+/// Formats in which the artifact stores weights, as options of
+/// exec-quantize-weights. By default weights keep the module's format.
 struct WeightFormats {
   std::string format = "none";
   int64_t group = 0;
-  /// Empty: the head is like the rest.
+  /// Empty: the head has the format of the other weights.
   std::string headFormat;
   int64_t headGroup = 0;
-  /// Does not follow the rest.
+  /// The embedding does not follow `format`.
   std::string embeddingFormat = "none";
   int64_t embeddingGroup = 0;
   std::vector<std::string> keep;
@@ -64,18 +65,18 @@ struct WeightFormats {
   }
 };
 
-/// What the user chose for the lowering to exec.
+/// The user's choices for the lowering to exec.
 struct LoweringOptions {
   WeightFormats formats;
-  /// The tokens that may be drafted, ascending; empty for all.
+  /// Tokens that may be drafted, ascending; empty for all tokens.
   std::vector<int32_t> draftTokens;
-  /// Ids of the vocabulary that are never picked, since the tokenizer has no
+  /// Ids of the vocabulary that are never picked, because the tokenizer has no
   /// token for them.
   std::vector<int32_t> idsWithoutToken;
 };
 
-/// Adds the passes of one of the phases up to Cache, which are the same for all
-/// targets; others have none.
+/// Adds the passes of a phase up to Cache. All targets share these passes.
+/// Later phases have none.
 void populatePhase(mlir::OpPassManager &manager, Phase phase);
 
 /// Adds the passes of the phase Exec for one target.

@@ -1,9 +1,9 @@
 //===- Target.h - A machine that models are compiled for --------*- C++ -*-===//
 //
-// What belongs to one machine: how wide the panels are that its products
-// stream, which passes make its schedule of target-neutral exec IR, and the
-// code of its kernels. Everything else of a compilation is the same for all
-// targets; an artifact has one plan for each that was asked for.
+// A target defines everything that belongs to one machine: the width of weight
+// panels, the passes that schedule target-neutral exec IR, and the code of
+// kernels. All targets share the rest of a compilation. An artifact has one
+// plan for each requested target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ struct LibraryGemm {
   auto operator<=>(const LibraryGemm &) const = default;
 };
 
-/// By what algorithm it does so fastest, see schema::GemmAlgorithm.
+/// The fastest algorithm for a product on a chip, see schema::GemmAlgorithm.
 struct LibraryAlgorithm {
   uint64_t version = 0;
   std::string chip;
@@ -39,89 +39,90 @@ struct LibraryAlgorithm {
   std::vector<uint64_t> words;
 };
 
-/// Finds these on this machine.
+/// Finds the fastest algorithms on this machine.
 using TuneGemms = std::function<Result<std::vector<LibraryAlgorithm>>(
     llvm::ArrayRef<LibraryGemm>)>;
 
-/// What the flags of mtpc say of machines; a target takes what concerns it.
+/// Machine options of mtpc's flags. A target reads the options that concern it.
 struct TargetOptions {
-  /// The processor's name; "native" is this machine's.
+  /// Name of the processor; "native" is this machine's.
   std::string cpu = "native";
-  /// The GPU, as the CUDA toolkit names it.
+  /// Name of the GPU, as in the CUDA toolkit.
   std::string chip = "sm_90";
-  /// Threads that a step should keep busy; does not change what it computes.
+  /// Number of threads that a step should keep busy. Does not change results.
   int64_t workers = 1;
-  /// Rows of prompts from which on a GPU's library multiplies them; 0: never.
+  /// Smallest number of prompt rows that a GPU multiplies with the vendor's
+  /// library; 0: never.
   int64_t libraryRows = kLibraryRows;
 
   static constexpr int64_t kLibraryRows = 128;
-  /// Null: algorithms are the library's choice.
+  /// Null: the library chooses algorithms.
   TuneGemms tuneGemms;
 };
 
-/// What a plan says of its machine. The runtime compares it with its own.
+/// Machine that a plan was compiled for. The runtime compares it with its own.
 struct Machine {
   std::string arch;
   std::string cpu;
   std::vector<std::string> features;
 };
 
-/// How a GPU starts a kernel.
+/// Launch parameters of a kernel on a GPU.
 struct KernelLaunch {
-  /// Its name in the image.
+  /// Name of the kernel in the image.
   std::string symbol;
   /// Number of the image in KernelCode::images.
   uint32_t image = 0;
-  /// Blocks for every so many rows, or in all where that is 0.
+  /// Number of blocks for every `rowsPerGroup` rows, or in all if
+  /// `rowsPerGroup` is 0.
   uint64_t blocks = 0;
   uint32_t rowsPerGroup = 0;
-  /// Of a block.
+  /// Threads of a block.
   uint32_t threads = 0;
   uint32_t sharedBytes = 0;
-  /// No more blocks than this in all; 0 for any number.
+  /// Limit on the number of blocks; 0 for none.
   uint64_t mostBlocks = 0;
-  /// Whether it takes the number of its rows that live.
+  /// True if the kernel takes the number of its active rows.
   bool takesLive = false;
 };
 
-/// What a kernel takes of a GPU, as its assembler says.
+/// Resources that a kernel uses on a GPU, as its assembler reports them.
 struct KernelResources {
   std::string symbol;
-  /// Of a block.
+  /// Threads of a block.
   uint64_t threads = 0;
-  /// Of a thread.
+  /// Registers of a thread.
   uint64_t registers = 0;
-  /// Memory of a thread, and how much of the traffic there is of registers
-  /// that did not suffice.
+  /// Memory of a thread, and traffic with it for values that did not fit in
+  /// registers.
   uint64_t stackBytes = 0;
   uint64_t spillBytes = 0;
   /// Static shared memory of a block.
   uint64_t sharedBytes = 0;
 };
 
-/// Kernels as code.
+/// Code of one or several kernels.
 struct KernelImage {
   std::vector<char> bytes;
-  /// Of a cubin: the same kernels as PTX, for other chips.
+  /// In a cubin's image: the same kernels as PTX, for other chips.
   std::vector<char> ptx;
 };
 
-/// All kernels of a plan as code.
+/// Code of all kernels of a plan.
 struct KernelCode {
   schema::ImageFormat format;
-  /// All kernels in one, or several that kernels name (KernelLaunch::image).
+  /// One image with all kernels, or several (KernelLaunch::image).
   std::vector<KernelImage> images;
   /// Number of the image with the kernels of runtime/schema/DeviceLoop.h, which
-  /// a GPU has; -1 if there is none.
+  /// a GPU's plan has; -1 if there is none.
   int loopImage = -1;
-  /// Of a GPU's kernels: how each is started.
+  /// Launch parameters of a GPU's kernels.
   llvm::StringMap<KernelLaunch> launchOf;
-  /// Of a GPU's kernels, where they were assembled; by their names in the
-  /// image.
+  /// Resources of a GPU's kernels, by symbol, if they were assembled.
   std::vector<KernelResources> resources;
-  /// Of products of a library, where they were looked for.
+  /// Algorithms of a library's products, if they were tuned.
   std::vector<LibraryAlgorithm> algorithms;
-  /// Scratch of one worker, bytes: of each kernel, and what is enough for all.
+  /// Scratch bytes of one worker: for each kernel, and enough for all kernels.
   llvm::StringMap<uint64_t> scratchOf;
   uint64_t scratchBytes = 0;
 };
@@ -130,25 +131,27 @@ class Target {
 public:
   virtual ~Target() = default;
 
-  /// The name that --target takes.
+  /// Returns the name that --target takes.
   virtual llvm::StringRef name() const = 0;
 
   virtual Machine machine() const = 0;
 
-  /// Outputs in a panel of the weights that products stream (`#exec.panels`).
-  /// Weights that two targets want alike are stored once.
+  /// Returns the outputs in a panel of the weights that products stream
+  /// (`#exec.panels`). Weights that two targets store in one form are stored
+  /// once.
   virtual int64_t panelWidth() const = 0;
 
-  /// Whether the runtime makes a graph of each program and n.
+  /// Returns whether the runtime makes a graph of each program and n.
   virtual bool runsGraphs() const { return false; }
 
-  /// Adds the passes between the choice of kernels and bufferization: they
-  /// order and divide the calls of every program as the machine wants them.
+  /// Adds the passes between the choice of kernels and bufferization. They
+  /// order and divide the calls of every program for the machine.
   virtual void addSchedulePasses(mlir::OpPassManager &manager) const {}
 
-  /// Makes code of every exec.kernel of `module` but builtins; their contracts
-  /// hold. A kernel that the target cannot emit is an error there.
-  /// The code depends on the module and the target alone, and on no option.
+  /// Generates code for every exec.kernel of `module` except builtins.
+  /// Precondition: the contracts of kernels hold. A kernel that the target
+  /// cannot emit is an error. The code depends on the module and the target
+  /// alone, not on `options`.
   virtual mlir::FailureOr<KernelCode>
   generateCode(mlir::ModuleOp module, const CodegenOptions &options) const = 0;
 };
@@ -158,18 +161,19 @@ using Targets = std::vector<std::unique_ptr<Target>>;
 /// The targets that a tool was built with.
 class TargetRegistry {
 public:
-  /// Fails, naming the flag, where options are not for the target.
+  /// Creates a target. Fails, naming the flag, if options do not suit the
+  /// target.
   using Create =
       std::function<Result<std::unique_ptr<Target>>(const TargetOptions &)>;
 
   void add(llvm::StringRef name, Create create);
 
-  /// Makes the targets called `names`, in their order, each name once.
+  /// Creates the targets called `names`, in their order. Names must differ.
   Result<Targets> create(llvm::ArrayRef<std::string> names,
                          const TargetOptions &options) const;
 
 private:
-  /// In the order in which they were added.
+  /// In the order of `add`.
   std::vector<std::pair<std::string, Create>> entries;
 };
 

@@ -1,11 +1,11 @@
-//===- CharacterSets.cpp - What the library means by a set ----------------===//
+//===- CharacterSets.cpp - The library's sets of characters ---------------===//
 
 #include "compiler/Tokenizer/CharacterSets.h"
 
 using namespace mtp;
 
-// \w of Rust's regular expressions has the two joiners, \w of Oniguruma six
-// numbers of Latin-1 instead, though not within brackets.
+// \w of Rust's regular expressions has the two joiners in addition. \w of
+// Oniguruma has six numbers of Latin-1 in addition, but not within brackets.
 #define MTP_WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
 
 std::string_view mtp::wordMembers() { return MTP_WORD; }

@@ -1,9 +1,9 @@
-//===- CharacterSets.h - What the library means by a set --------*- C++ -*-===//
+//===- CharacterSets.h - The library's sets of characters -------*- C++ -*-===//
 //
-// Members of sets of characters, to be put between brackets of a pattern in
-// PCRE2's syntax. The tokenizer library that files are written for has two
-// engines and tables of its own, which do not agree with one another; the
-// members here were compared with it over all code points
+// Members of character sets, for use between brackets in PCRE2's syntax.
+// Hugging Face's tokenizers library, for which the files are written, has two
+// regex engines and tables of its own, which disagree with one another. The
+// members here were compared with the library over all code points
 // (test/oracle/tokenizer_steps.py).
 //
 //===----------------------------------------------------------------------===//
@@ -15,15 +15,15 @@
 
 namespace mtp {
 
-/// \w within brackets of a pattern that a file gives.
+/// Returns the members of \w within brackets of a file's pattern.
 std::string_view wordMembers();
-/// \w outside of brackets.
+/// Returns the members of \w outside of brackets.
 std::string_view onigurumaWordMembers();
-/// \w of the pre-tokenizer Whitespace.
+/// Returns the members of \w in the pre-tokenizer Whitespace.
 std::string_view rustWordMembers();
 
-/// What Punctuation and BertPreTokenizer cut at: ASCII's, and those of Unicode
-/// 8, whatever version PCRE2 knows.
+/// Returns the members at which Punctuation and BertPreTokenizer split: ASCII
+/// punctuation and the punctuation of Unicode 8, for any version of PCRE2.
 std::string_view punctuationMembers();
 
 } // namespace mtp

@@ -18,7 +18,7 @@ using Texts = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char *kConfigFile = "tokenizer_config.json";
 
-/// What transformers calls special tokens and hands to templates.
+/// The special tokens that transformers passes to templates.
 constexpr const char *kTokens[] = {"bos_token", "eos_token", "unk_token",
                                    "sep_token", "pad_token", "cls_token",
                                    "mask_token"};
@@ -32,7 +32,8 @@ Result<std::optional<JsonDocument>> openJson(const fs::path &path) {
   return std::optional<JsonDocument>(std::move(document));
 }
 
-/// A text, or a list of objects with a name and a text.
+/// Adds templates from a text, or from a list of objects with a name and a
+/// text.
 Status addTemplates(const JsonValue &value, Texts &templates) {
   if (value.isString()) {
     MTP_ASSIGN_OR_RETURN(std::string_view text, value.asString());
@@ -52,7 +53,7 @@ Status addTemplates(const JsonValue &value, Texts &templates) {
   return okStatus();
 }
 
-/// Files of their own, in the order of their names.
+/// Adds templates from their own files, sorted by name.
 Status readTemplateFiles(const fs::path &folder, Texts &templates) {
   if (isInputFile(folder / "chat_template.jinja")) {
     MTP_ASSIGN_OR_RETURN(std::string text,
@@ -89,13 +90,13 @@ Status readTemplates(const fs::path &folder,
   return okStatus();
 }
 
-/// A token is its text, or an object with the text as "content".
+/// Reads a token: its text, or an object with the text as "content".
 Status readToken(const JsonValue &root, const char *key, Texts &tokens) {
   std::optional<JsonValue> value = root.find(key);
   if (!value)
     return okStatus();
   if (value->isObject()) {
-    // An AddedToken as an object.
+    // A serialised AddedToken.
     MTP_ASSIGN_OR_RETURN(value, value->member("content"));
   }
   MTP_ASSIGN_OR_RETURN(std::string_view text, value->asString());

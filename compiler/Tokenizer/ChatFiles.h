@@ -9,18 +9,19 @@
 
 namespace mtp {
 
-/// The chat templates beside a tokenizer, in its folder or in that of its file,
-/// and the strings that they know by name; no template where there is none.
-/// As in transformers, the first of these wins:
+/// Reads the chat templates beside a tokenizer, in its folder or in the folder
+/// of its file, and the strings that templates refer to by name. There may be
+/// no template. As in transformers, the first of these sources is used:
 /// - chat_template.jinja, with additional_chat_templates/NAME.jinja,
 /// - `chat_template` of tokenizer_config.json: a text, or a list of named ones,
-/// - `chat_template` of chat_template.json, a processor's.
-/// The strings are the special tokens (bos_token and the like) of
+/// - `chat_template` of chat_template.json, a processor's file.
+///
+/// The strings are the special tokens (bos_token and others) of
 /// tokenizer_config.json, or else of special_tokens_map.json.
 ///
-/// Files are untrusted. Fails with Unavailable when one cannot be read, and
-/// with InvalidArgument when it is not what it should be, or larger than
-/// runtime/schema/ChatLimits.h says. Templates are not parsed.
+/// Files are untrusted. Fails with Unavailable if a file cannot be read, and
+/// with InvalidArgument if it is malformed or exceeds the limits of
+/// runtime/schema/ChatLimits.h. Templates are not parsed.
 Result<ChatSource> readChatFiles(const std::string &tokenizer);
 
 } // namespace mtp

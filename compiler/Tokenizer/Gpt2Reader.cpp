@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kEndOfText = "<|endoftext|>";
 
-/// The lines of vocab.bpe, of which the first may be a comment.
+/// Reads the lines of vocab.bpe. The first line may be a comment.
 Result<std::vector<MergePair>> readMergeLines(std::string_view text) {
   if (size_t pos = findInvalidUtf8(text); pos != text.size())
     return invalidArgument("vocab.bpe: expected UTF-8, got an ill-formed byte "

@@ -31,7 +31,7 @@ Status readStrip(const JsonValue &value, PieceDecoder &decoder) {
   return okStatus();
 }
 
-/// The decoders of a Sequence, those of Sequences within it in their place.
+/// Lists the decoders of a Sequence, with nested Sequences expanded.
 Status listDecoders(const JsonValue &value, std::vector<JsonValue> &decoders) {
   MTP_ASSIGN_OR_RETURN(JsonValue list, value.member("decoders"));
   MTP_ASSIGN_OR_RETURN(std::vector<JsonValue> items, list.asArray());
@@ -46,8 +46,8 @@ Status listDecoders(const JsonValue &value, std::vector<JsonValue> &decoders) {
   return okStatus();
 }
 
-/// Whether a decoder changes nothing beside ByteLevel, which makes one text of
-/// all pieces.
+/// Returns true if a decoder changes nothing beside ByteLevel, which joins all
+/// pieces to one text.
 Result<bool> isIdleBesideBytes(const JsonValue &value) {
   MTP_ASSIGN_OR_RETURN(JsonValue type, value.member("type"));
   MTP_ASSIGN_OR_RETURN(std::string_view name, type.asString());
@@ -59,7 +59,7 @@ Result<bool> isIdleBesideBytes(const JsonValue &value) {
   return name == "Fuse";
 }
 
-/// The decoders of a Sequence in the only order that we know a use for.
+/// Reads the decoders of a Sequence, which are supported in one order only.
 Status readDecoderSequence(const JsonValue &value, PieceDecoder &decoder) {
   std::vector<JsonValue> decoders;
   MTP_RETURN_IF_ERROR(listDecoders(value, decoders));
@@ -142,7 +142,7 @@ Status readTemplate(const JsonValue &value, std::vector<uint32_t> &prefix,
   return okStatus();
 }
 
-/// Reads ["[CLS]", 101].
+/// Reads a name with an id: ["[CLS]", 101].
 Status readNamedId(const JsonValue &value, std::vector<uint32_t> &ids) {
   MTP_ASSIGN_OR_RETURN(std::vector<JsonValue> pair, value.asArray());
   if (pair.size() != 2)
@@ -174,7 +174,7 @@ Status mtp::readPostProcessor(const JsonValue &value,
                               std::vector<uint32_t> &suffix) {
   MTP_ASSIGN_OR_RETURN(JsonValue typeValue, value.member("type"));
   MTP_ASSIGN_OR_RETURN(std::string_view type, typeValue.asString());
-  if (type == "ByteLevel") // Concerns offsets, which we do not report.
+  if (type == "ByteLevel") // It concerns offsets, which are not reported.
     return okStatus();
   if (type == "TemplateProcessing")
     return readTemplate(value, prefix, suffix);
@@ -189,7 +189,7 @@ Status mtp::readPostProcessor(const JsonValue &value,
   MTP_ASSIGN_OR_RETURN(JsonValue list, value.member("processors"));
   MTP_ASSIGN_OR_RETURN(std::vector<JsonValue> processors, list.asArray());
   for (const JsonValue &processor : processors) {
-    // Each one wraps what the ones before it made.
+    // Each post-processor wraps the result of the preceding ones.
     std::vector<uint32_t> before, after;
     MTP_RETURN_IF_ERROR(readPostProcessor(processor, before, after));
     prefix.insert(prefix.begin(), before.begin(), before.end());

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kNoId = 0xFFFFFFFF;
 
-/// A tokenizer.json on its way to tables.
+/// Converts a tokenizer.json to tables.
 class Reader {
 public:
   explicit Reader(JsonValue root) : root(std::move(root)) {}
@@ -46,14 +46,13 @@ private:
   bool isByteLevel = false;
   std::vector<std::string> pieces;
   schema::TokenizerT tables;
-  /// Places of added tokens by their content, and the id of the next new one.
+  /// Index of each added token by content, and the id of the next new one.
   std::unordered_map<std::string, size_t> added;
   size_t nextId = 0;
 };
 
 Status Reader::read(const TokenizerConfig &config) {
-  // Truncation and padding are for batches of training; a caller here would
-  // never want them.
+  // Truncation and padding are for training batches and not needed here.
   MTP_RETURN_IF_ERROR(root.expectKeys(
       {"version", "truncation", "padding", "added_tokens", "normalizer",
        "pre_tokenizer", "post_processor", "decoder", "model"}));
@@ -86,12 +85,12 @@ Status Reader::readPipelines() {
 }
 
 Status Reader::checkModelSettings(const JsonValue &model) {
-  // The library ignores other keys of a model, and of all steps.
-  // Files of old have no type; only a BPE model has merges.
+  // The library ignores other keys of models and steps. Old files have no type;
+  // only a BPE model has merges.
   MTP_ASSIGN_OR_RETURN(std::string_view type, model.stringOr("type", "BPE"));
   if (type != "BPE")
     return unsupportedValue(*model.find("type"), "'BPE'");
-  // A probability above 0 would leave merges out at random.
+  // A positive probability would drop merges at random.
   if (std::optional<JsonValue> dropout = model.find("dropout")) {
     MTP_ASSIGN_OR_RETURN(double probability, dropout->asNumber());
     if (probability != 0)
@@ -126,7 +125,7 @@ Status Reader::readModel() {
   if (std::optional<JsonValue> unk = model.find("unk_token")) {
     MTP_ASSIGN_OR_RETURN(std::string_view token, unk->asString());
     std::optional<uint32_t> id = vocabulary.find(token);
-    // With a piece for each byte nothing is unknown.
+    // With a piece for each byte, no text is unknown.
     bool isNeeded =
         !isByteLevel || std::ranges::count(tables.byte_ids, kNoId) > 0;
     if (!id && isNeeded)
@@ -145,7 +144,7 @@ Status Reader::readMerges(const JsonValue &model) {
   for (const JsonValue &merge : merges) {
     if (merge.isString()) {
       MTP_ASSIGN_OR_RETURN(std::string_view line, merge.asString());
-      // A comment that older files have from merges.txt.
+      // A comment from merges.txt, in older files.
       if (line.starts_with("#version"))
         continue;
       std::optional<MergePair> pair = splitMerge(line);
@@ -176,7 +175,7 @@ std::string replaceAll(const std::string &text, const PieceDecoder &decoder) {
   return replaced.append(text, pos);
 }
 
-/// Fills pieces, characters and byte_ids of a model whose symbols are
+/// Sets pieces, characters and byte_ids of a model whose symbols are
 /// characters.
 Status Reader::setCharacterPieces(bool byteFallback) {
   tables.kind = schema::TokenizerKind::CharacterBpe;
@@ -227,8 +226,8 @@ Status Reader::readAddedTokens() {
   return okStatus();
 }
 
-/// Takes from the model every way to a special token: what is text must not
-/// become one, be it by merging or by being a whole word.
+/// Removes from the model all ways to form a special token. Ordinary text must
+/// not become one, neither by merges nor as a whole word.
 void Reader::unlearnSpecialTokens() {
   std::vector<bool> special(pieces.size());
   for (const auto &token : tables.added_tokens)
@@ -252,9 +251,9 @@ Status Reader::readAddedToken(const JsonValue &value) {
   return addToken(std::move(token)).withContext("tokenizer.json: added_tokens");
 }
 
-/// Adds a token as Hugging Face's tokenizers do, whatever id its file says: a
-/// piece keeps its id, and others follow the vocabulary one by one. A token
-/// that is there already takes the new settings.
+/// Adds a token like Hugging Face's tokenizers, which ignore the id in the
+/// file. An existing piece keeps its id, and new tokens get the next ids after
+/// the vocabulary. A repeated token overrides the settings of the first.
 Status Reader::addToken(schema::AddedTokenT token) {
   if (token.content.empty())
     return okStatus();
@@ -285,8 +284,8 @@ Status Reader::addToken(schema::AddedTokenT token) {
   return okStatus();
 }
 
-/// Adds what transformers adds: tokens of the config, then special ones that
-/// are no added tokens yet.
+/// Adds the tokens that transformers adds: the config's tokens, then special
+/// tokens that are not yet added tokens.
 Status Reader::addConfigTokens(const TokenizerConfig &config) {
   auto isNamed = [&](const schema::AddedTokenT &token) {
     return std::ranges::any_of(config.namedTokens, [&](const auto &named) {

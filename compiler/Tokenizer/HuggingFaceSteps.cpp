@@ -1,7 +1,7 @@
 //===- HuggingFaceSteps.cpp - tokenizer.json's text pipelines -------------===//
 //
-// Every kind of normalizer and pre-tokenizer comes down to a few steps here, so
-// that the runtime need not know them.
+// Each normalizer and pre-tokenizer is reduced to a few kinds of steps, so that
+// the runtime only supports these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ void addReplace(std::string pattern, std::string_view text, StepList &steps) {
   step.text = text;
 }
 
-/// The normalizer that drops white space at the ends.
+/// Reads the normalizer that strips white space at the ends.
 Status readStrip(const JsonValue &value, StepList &steps) {
   MTP_ASSIGN_OR_RETURN(bool left, value.boolOr("strip_left", true));
   MTP_ASSIGN_OR_RETURN(bool right, value.boolOr("strip_right", true));
@@ -127,7 +127,7 @@ void addWhiteSpaceSplit(StepList &steps) {
   addSplit("\\p{WSpace}", SplitBehavior::Removed, false, steps);
 }
 
-/// The kinds that are just a split or two.
+/// Reads pre-tokenizers that are one or two splits.
 Status readSimpleSplit(std::string_view type, const JsonValue &value,
                        StepList &steps) {
   if (type == "Digits") {
@@ -140,7 +140,7 @@ Status readSimpleSplit(std::string_view type, const JsonValue &value,
   if (type == "Punctuation") {
     SplitBehavior behavior = SplitBehavior::Isolated;
     if (std::optional<JsonValue> name = value.find("behavior")) {
-      // Isolated where none is named.
+      // The default is Isolated.
       MTP_ASSIGN_OR_RETURN(behavior, readBehavior(*name));
     }
     addSplit(setOf(punctuationMembers()), behavior, false, steps);
@@ -152,7 +152,7 @@ Status readSimpleSplit(std::string_view type, const JsonValue &value,
              SplitBehavior::Removed, true, steps);
     return okStatus();
   }
-  // WhitespaceSplit, with which BertPreTokenizer begins.
+  // BertPreTokenizer begins like WhitespaceSplit.
   addWhiteSpaceSplit(steps);
   if (type == "BertPreTokenizer")
     addSplit(setOf(punctuationMembers()), SplitBehavior::Isolated, false,
@@ -240,7 +240,7 @@ Status mtp::readPreTokenizer(const JsonValue &value, StepList &steps,
   if (isByteLevel && !isSplit)
     return unsupportedValue(typeValue,
                             "a pre-tokenizer that only splits after ByteLevel");
-  // What comes after ByteLevel sees the bytes' characters, not the text.
+  // Steps after ByteLevel see the bytes' characters, not the text.
   if (isByteLevel && !hasStep(TextStepKind::ByteCharacters, steps))
     addStep(TextStepKind::ByteCharacters, steps);
   if (type == "ByteLevel") {

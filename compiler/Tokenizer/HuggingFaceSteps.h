@@ -15,7 +15,7 @@ namespace mtp {
 
 using StepList = std::vector<std::unique_ptr<schema::TextStepT>>;
 
-/// GPT-2's way to cut text into words, as PCRE2 has it.
+/// Returns GPT-2's pattern for splitting text into words, in PCRE2's syntax.
 std::string gpt2SplitPattern();
 
 /// Appends a Split step. `pattern` is in PCRE2's syntax.
@@ -25,30 +25,33 @@ void addSplit(std::string pattern, schema::SplitBehavior behavior, bool invert,
 /// Appends the steps of a normalizer.
 Status readNormalizer(const JsonValue &value, StepList &steps);
 
-/// Appends the steps of a pre-tokenizer. Sets `isByteLevel` when there is a
-/// ByteLevel among them, i.e. when the model's symbols are bytes.
+/// Appends the steps of a pre-tokenizer. Sets `isByteLevel` if one of them is
+/// ByteLevel, which means that the model's symbols are bytes.
 Status readPreTokenizer(const JsonValue &value, StepList &steps,
                         bool &isByteLevel);
 
-/// What turns pieces into text.
+/// How pieces become text.
 struct PieceDecoder {
   bool isByteLevel = false;
   bool byteFallback = false; ///< "<0x0A>" is a byte.
-  std::string from, to;      ///< Replaced in every piece, unless empty.
+  /// `from` is replaced by `to` in each piece, unless it is empty.
+  std::string from, to;
   uint32_t stripLeadingSpaces = 0;
-  bool firstWithoutSpaces = false; ///< The first piece loses all of them.
+  /// The first piece loses all leading spaces.
+  bool firstWithoutSpaces = false;
 };
 
 Result<PieceDecoder> readDecoder(const JsonValue &value);
 
-/// Appends what a post-processor puts before and after a single text.
+/// Appends the tokens that a post-processor adds before and after a single
+/// text.
 Status readPostProcessor(const JsonValue &value, std::vector<uint32_t> &prefix,
                          std::vector<uint32_t> &suffix);
 
-/// Reads an added token but for its id.
+/// Reads an added token without its id.
 Status readAddedTokenFields(const JsonValue &value, schema::AddedTokenT &token);
 
-/// `expected` with code Unimplemented: well-formed, but not for us.
+/// Returns an Unimplemented error: the value is well-formed but not supported.
 Status unsupportedValue(const JsonValue &value, const std::string &expected);
 
 } // namespace mtp

@@ -10,10 +10,11 @@
 
 namespace mtp {
 
-/// Whether there is a regular file; a device or a pipe could be endless.
+/// Returns true if there is a regular file. A device or pipe may be endless.
 bool isInputFile(const std::filesystem::path &path);
 
-/// The bytes of a regular file of up to 256 MiB that is no Git LFS pointer.
+/// Returns the bytes of a regular file of at most 256 MiB. Fails for a Git LFS
+/// pointer.
 Result<std::string> readInputFile(const std::filesystem::path &path);
 
 } // namespace mtp

@@ -1,4 +1,4 @@
-//===- Json.cpp - JSON whose errors say where -----------------------------===//
+//===- Json.cpp - JSON with positions in errors ---------------------------===//
 
 #include "compiler/Tokenizer/Json.h"
 
@@ -39,7 +39,7 @@ std::string describe(simdjson::dom::element element) {
 } // namespace
 
 Status JsonValue::expected(const std::string &what) const {
-  // "file: key.of.value" reads better with the key after what was expected.
+  // In a message the key comes after the expectation: "file: ... at key".
   size_t colon = path.find(':');
   std::string file = path.substr(0, colon);
   std::string key = path.substr(std::min(path.size(), colon + 1));

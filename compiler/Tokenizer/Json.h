@@ -1,8 +1,8 @@
-//===- Json.h - JSON whose errors say where ---------------------*- C++ -*-===//
+//===- Json.h - JSON with positions in errors -------------------*- C++ -*-===//
 //
-// A view of a parsed document that knows its own path, so that each check is
-// one line and each message names file and key: "tokenizer.json: expected a
-// string at model.unk_token, got a number".
+// A view of a parsed document that knows its own path. Each check is one line,
+// and each message names file and key: "tokenizer.json: expected a string at
+// model.unk_token, got a number".
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 
 namespace mtp {
 
-/// A value in a JsonDocument, which must outlive it.
+/// A value in a JsonDocument. The document must outlive it.
 class JsonValue {
 public:
   JsonValue(simdjson::dom::element element, std::string path)
@@ -39,42 +39,43 @@ public:
   Result<double> asNumber() const;
   Result<std::vector<JsonValue>> asArray() const;
 
-  /// All members. Of a key that is there twice the last value counts, as in
+  /// Returns all members. The last value of a duplicate key counts, as in
   /// Python and in Hugging Face's tokenizers.
   Result<std::vector<std::pair<std::string_view, JsonValue>>> asObject() const;
 
-  /// Fails unless this is an object with no other keys than `keys`: a setting
-  /// that we do not know must not be ignored.
+  /// Fails unless this is an object with no keys other than `keys`, because
+  /// unknown settings must not be ignored.
   Status expectKeys(std::initializer_list<std::string_view> keys) const;
 
-  /// The member of that key; fails when there is none.
+  /// Returns the member with this key; fails if there is none.
   Result<JsonValue> member(std::string_view key) const;
 
-  /// The member of that key unless it is absent or null.
+  /// Returns the member with this key unless it is absent or null.
   std::optional<JsonValue> find(std::string_view key) const;
 
-  /// Members with a default for those absent or null.
+  /// Return a member, or a default if it is absent or null.
   Result<bool> boolOr(std::string_view key, bool otherwise) const;
   Result<std::string_view> stringOr(std::string_view key,
                                     std::string_view otherwise) const;
 
-  /// "`file`: expected `what` at `path`, got <this value>".
+  /// Returns the error "`file`: expected `what` at `path`, got <this value>".
   Status expected(const std::string &what) const;
 
 private:
   JsonValue child(simdjson::dom::element element, std::string_view key) const;
-  /// The last member of that key, null or not.
+  /// Returns the last member with this key, which may be null.
   std::optional<JsonValue> last(std::string_view key) const;
 
   simdjson::dom::element element;
-  std::string path; ///< "tokenizer.json: model.vocab".
+  std::string path; ///< For example "tokenizer.json: model.vocab".
 };
 
-/// Untrusted JSON, parsed with a bound on its nesting.
+/// Parsed JSON from an untrusted source, with limited nesting.
 class JsonDocument {
 public:
-  /// `name` is the file's name in messages. The text may go away afterwards.
-  /// Numbers are read as Python reads them (runtime/core/PythonJson.h).
+  /// Parses JSON. `name` is the file's name in messages. The text need not
+  /// outlive the call. Numbers are read as in Python
+  /// (runtime/core/PythonJson.h).
   static Result<JsonDocument> parse(std::string name, std::string_view text);
 
   JsonValue root() const { return JsonValue(element, name + ":"); }

@@ -19,7 +19,7 @@ bool isHexDigit(char c) {
   return isDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/// A property's name as PCRE2 has it.
+/// Returns PCRE2's name of a property.
 std::string translateProperty(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"Letter", "L"},
@@ -37,8 +37,8 @@ std::string translateProperty(std::string_view name) {
   for (const auto &[from, to] : kNames)
     if (name == from)
       return std::string(to);
-  // General categories have one letter or two. PCRE2 takes the name of a script
-  // for its extensions unless told.
+  // General categories have one or two letters. In PCRE2 a script's name means
+  // its extensions, unless prefixed.
   return name.size() <= 2 ? std::string(name) : "sc:" + std::string(name);
 }
 
@@ -67,10 +67,11 @@ private:
 
   void beginAtom() { atomBegin = out.size(); }
 
-  /// Oniguruma folds "ss" and U+00DF to one another, and some more like them,
-  /// where case does not matter. PCRE2 folds single characters only, so a
-  /// pattern that could meet such a fold is refused: the pairs that ASCII's
-  /// letters make, and all letters beyond. `c` is a literal's next byte.
+  /// Checks that case folding is equal in both engines. Without case, Oniguruma
+  /// folds "ss" to U+00DF and other pairs likewise, but PCRE2 folds only single
+  /// characters. So a pattern that may involve such a fold is refused: pairs of
+  /// ASCII letters with a fold, and all other letters. `c` is a literal's next
+  /// byte.
   Status checkFold(char c) {
     if (!isCaseless)
       return okStatus();
@@ -125,7 +126,7 @@ private:
       return okStatus();
     default:
       MTP_RETURN_IF_ERROR(checkFold(peek()));
-      // The bytes after the first of a character belong to its atom.
+      // Bytes after the first byte of a character belong to its atom.
       if ((peek() & 0xC0) != 0x80)
         beginAtom();
       copy(1);
@@ -137,8 +138,8 @@ private:
     static constexpr std::string_view kOpenings[] = {
         "(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:"};
     groups.push_back({out.size(), isCaseless});
-    // Ruby's (?i) reaches over the alternatives after it, which is the same
-    // thing only where it stands first.
+    // Ruby's (?i) extends over the following alternatives. PCRE2 agrees only if
+    // it is at the start.
     if (pos == 0 && startsWith("(?i)")) {
       groups.pop_back();
       isCaseless = true;
@@ -157,7 +158,7 @@ private:
     return okStatus();
   }
 
-  /// {n}, {n,}, {n,m} and Ruby's {,m}; a brace is one by itself otherwise.
+  /// Translates {n}, {n,}, {n,m} and Ruby's {,m}. Other braces are literals.
   Status translateInterval() {
     size_t end = pos + 1;
     auto digits = [&] {
@@ -188,21 +189,22 @@ private:
     if (peek() == '?' && !hasComma)
       return unsupported("'{n}?'");
     if (peek() == '+') {
-      // A quantifier of its own in Ruby, and so for PCRE2 when in a group.
+      // `+` after an interval is a separate quantifier in Ruby, and in PCRE2
+      // only after a group.
       out.insert(atomBegin, "(?:");
       out.push_back(')');
     }
     return okStatus();
   }
 
-  /// A set, or [a&&[b]], which PCRE2 does not have: a character of the first
-  /// where one of the second is ahead.
+  /// Translates a set or [a&&[b]]. PCRE2 has no intersection, so it becomes a
+  /// lookahead for the second set and then the first set.
   Status translateClass() {
     size_t begin = out.size();
     bool isNegated = peek(1) == '^';
     MTP_RETURN_IF_ERROR(translateMembers());
     bool isCut = startsWith("&&");
-    // The sign holds for the intersection, and case would for each side.
+    // The negation covers the intersection, and case folding each side.
     if (isCut && (isNegated || isCaseless))
       return unsupported("an intersection of sets under '^' or '(?i'");
     while (startsWith("&&")) {
@@ -227,7 +229,7 @@ private:
     return okStatus();
   }
 
-  /// What a set has, from its bracket up to the one that closes it or to "&&".
+  /// Copies a set from its bracket up to, but without, the closing one or "&&".
   Status translateMembers() {
     literal = '\0';
     copy(1);
@@ -251,7 +253,7 @@ private:
     return okStatus();
   }
 
-  /// The set that a letter stands for behind a backslash; empty: none.
+  /// Returns the set for a letter after a backslash. Empty: there is none.
   static std::string setOf(char letter, bool inClass) {
     std::string word(inClass ? wordMembers() : onigurumaWordMembers());
     switch (letter) {
@@ -280,7 +282,7 @@ private:
       if (isCaseless && (c & 0x80))
         return unsupported("a character that is not ASCII under '(?i'");
       literal = '\0';
-      // A backslash means nothing before other characters; PCRE2 wants none
+      // A backslash has no effect before other characters; PCRE2 allows none
       // before one that is not ASCII.
       if (c & 0x80)
         ++pos;
@@ -340,7 +342,7 @@ private:
       if (!isLetter(c) && c != '_' && c != '&')
         return unsupported("a property of that name");
     std::string translated = translateProperty(name);
-    // Within a set Oniguruma adds the other case to them, and PCRE2 does not.
+    // Within a set Oniguruma adds the other case, and PCRE2 does not.
     for (std::string_view cased : {"Lu", "Ll", "Lt", "Uppercase", "Lowercase"})
       if (isCaseless && translated == cased)
         return unsupported("a property of one case under '(?i'");
@@ -350,7 +352,7 @@ private:
     return okStatus();
   }
 
-  /// \xHH below 0x80 (a raw byte beyond), \x{H...} and \uHHHH.
+  /// Translates \xHH below 0x80 (a raw byte otherwise), \x{H...} and \uHHHH.
   Status translateHexEscape() {
     bool isBraced = peek(1) == 'x' && peek(2) == '{';
     size_t begin = pos + (isBraced ? 3 : 2), end = begin;
@@ -374,15 +376,15 @@ private:
   std::string_view pattern;
   size_t pos = 0;
   std::string out;
-  size_t atomBegin = 0; ///< In `out`: what a quantifier applies to.
-  /// Of what is around an open group; `begin` is in `out`.
+  size_t atomBegin = 0; ///< Start of a quantifier's operand in `out`.
+  /// State outside of an open group. `begin` is an index into `out`.
   struct Group {
     size_t begin;
     bool wasCaseless;
   };
   std::vector<Group> groups;
   bool isCaseless = false;
-  char literal = '\0'; ///< The letter just before, where case does not matter.
+  char literal = '\0'; ///< The preceding letter, if case does not matter.
 };
 
 } // namespace

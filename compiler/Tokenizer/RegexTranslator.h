@@ -10,15 +10,16 @@
 
 namespace mtp {
 
-/// Hugging Face's patterns are Oniguruma's, in Ruby syntax. They look like
-/// PCRE2's, but some mean other things there: `\s` and `\w` are other sets,
-/// `x{1,3}+` repeats instead of being possessive, `^` is every line's start,
-/// and a script name is not its extensions. Yields a pattern that means the
-/// same to PCRE2 with UTF and UCP, or fails with InvalidArgument on syntax that
-/// is not known to; whether the rest compiles is for PCRE2 to say.
+/// Translates Hugging Face's patterns, which are in Oniguruma's Ruby syntax, to
+/// PCRE2's. Some elements have another meaning in PCRE2: `\s` and `\w` are
+/// different sets, and `x{1,3}+` is possessive instead of a repetition. `^` is
+/// not the start of each line, and a script's name means its extensions. The
+/// result has an equal meaning in PCRE2 with UTF and UCP. Fails with
+/// InvalidArgument for syntax whose meaning is not known to be equal. The
+/// result may still fail to compile in PCRE2.
 Result<std::string> translateRegex(std::string_view pattern);
 
-/// A pattern that matches just this text.
+/// Returns a pattern that matches exactly this text.
 std::string escapeRegex(std::string_view text);
 
 } // namespace mtp

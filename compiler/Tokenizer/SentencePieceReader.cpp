@@ -27,7 +27,7 @@ std::string replaceSpaces(std::string_view piece) {
   return text;
 }
 
-/// The byte that "<0x0A>" stands for.
+/// Returns the byte of a piece such as "<0x0A>".
 std::optional<uint8_t> byteOf(std::string_view piece) {
   unsigned byte = 0;
   int used = 0;
@@ -71,7 +71,7 @@ public:
   }
 
 private:
-  /// The id of a control token, by the config's name or the usual one.
+  /// Returns the id of a control token, by the config's name or the usual one.
   Result<int32_t> controlId(const std::optional<std::string> &configured,
                             std::string_view usual, const char *key) const;
 
@@ -99,8 +99,8 @@ Status Reader::readPieces() {
     token->special = true;
     tables.added_tokens.push_back(std::move(token));
   }
-  // As the library decodes: of the leading spaces it drops the one that it had
-  // put there when encoding. A model that removes extra spaces drops them all.
+  // As the library decodes: it drops the one leading space that it adds when
+  // encoding. A model that removes extra spaces drops all leading spaces.
   if (model.removeExtraWhitespaces)
     tables.strip_leading_spaces = std::numeric_limits<uint32_t>::max();
   else

@@ -1,7 +1,7 @@
 //===- TiktokenReader.cpp - tiktoken.model --------------------------------===//
 //
-// A line for each piece, its bytes in base64 and its rank, which is its id. Two
-// neighbours merge whenever they make a piece together, the lowest rank first.
+// Each line has a piece's bytes in base64 and its rank, which is its id. Two
+// neighbours merge if they form a piece together, in the order of ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,10 @@ using namespace mtp;
 namespace {
 
 constexpr uint32_t kNoId = 0xFFFFFFFF;
-/// Finding the merges of a piece takes the square of its bytes.
+/// Largest piece. The time to find a piece's merges is quadratic in its bytes.
 constexpr size_t kMaxPieceBytes = 1024;
 
-/// The bytes of text in base64; nothing if it is not.
+/// Decodes base64. Returns nothing if the text is malformed.
 std::optional<std::string> decodeBase64(std::string_view text) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -59,7 +59,7 @@ std::optional<uint32_t> readNumber(std::string_view text) {
   return number;
 }
 
-/// A tiktoken.model and what stands beside it, on their way to tables.
+/// Converts a tiktoken.model and its neighbouring files to tables.
 class Reader {
 public:
   Status readPieces(std::string_view model);
@@ -126,8 +126,8 @@ Status Reader::readPiece(std::string_view line, size_t number) {
   return okStatus();
 }
 
-/// Every way to make a piece of two has the piece's rank, and a word that is a
-/// piece needs no way.
+/// Sets the merges. Each pair that forms a piece has the piece's rank. A word
+/// that is a piece needs no merge.
 void Reader::setMerges() {
   for (uint32_t id = 0; id < pieces.size(); ++id) {
     const std::string &piece = pieces[id];
@@ -177,7 +177,7 @@ Status Reader::readAddedToken(std::string_view key, const JsonValue &value) {
   return okStatus();
 }
 
-/// Of an added token; -1 where the config names none.
+/// Returns the id of an added token. -1 if the config names none.
 Result<int32_t> Reader::idOf(const std::optional<std::string> &content,
                              const char *key) const {
   if (!content)
@@ -216,7 +216,7 @@ Result<std::string> mtp::tablesFromTiktoken(std::string_view model,
   MTP_ASSIGN_OR_RETURN(TokenizerConfig config,
                        TokenizerConfig::read(configJson));
   MTP_RETURN_IF_ERROR(reader.readEnds(config));
-  // What no match covers is dropped, as tiktoken does it.
+  // Text without a match is dropped, as in tiktoken.
   addSplit(std::move(*translated), schema::SplitBehavior::Removed,
            /*invert=*/true, reader.tables.pre_tokenizer);
   return finishTables(reader.pieces, reader.tables);

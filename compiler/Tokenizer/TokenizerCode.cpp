@@ -1,4 +1,4 @@
-//===- TokenizerCode.cpp - A pattern that stands in Python code -----------===//
+//===- TokenizerCode.cpp - A pattern in Python code -----------------------===//
 
 #include "compiler/Tokenizer/TokenizerCode.h"
 
@@ -19,13 +19,13 @@ bool isWord(char c) {
          (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Takes tokens of Python's from the front of a text, as far as an assignment
-/// of strings needs them.
+/// Takes Python tokens from the front of a text, as needed for an assignment of
+/// strings.
 class Scanner {
 public:
   explicit Scanner(std::string_view text) : text(text) {}
 
-  /// White space, line ends and comments.
+  /// Skips white space, line ends and comments.
   void skipBlank() {
     while (!text.empty())
       if (text.front() == '#')
@@ -45,8 +45,8 @@ public:
     return true;
   }
 
-  /// A raw string. In it a backslash keeps the quote behind it from ending the
-  /// string, and stays.
+  /// Takes a raw string. A backslash protects the next quote and stays in the
+  /// value.
   bool takeRaw(std::string &value) {
     skipBlank();
     if (!text.starts_with("r\"") && !text.starts_with("r'"))
@@ -73,8 +73,8 @@ private:
   std::string_view text;
 };
 
-/// What follows the assignments to `pat_str`. A call that hands it on by the
-/// same name (pat_str=self.pat_str) is none.
+/// Returns the texts after each assignment to `pat_str`. Passing the value on
+/// by keyword (pat_str=self.pat_str) is not an assignment.
 std::vector<std::string_view> findAssignments(std::string_view code) {
   std::vector<std::string_view> found;
   for (size_t at = 0; (at = code.find(kName, at)) != code.npos;) {
@@ -87,8 +87,8 @@ std::vector<std::string_view> findAssignments(std::string_view code) {
   return found;
 }
 
-/// tiktoken's patterns are fancy-regex's. Where those and Oniguruma's, which
-/// the translator takes, read one text in two ways, it is refused.
+/// Fails if a pattern has different meanings in fancy-regex, which tiktoken
+/// uses, and in Oniguruma, whose syntax the translator reads.
 Status checkDialect(std::string_view pattern, const std::string &name) {
   int depth = 0;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -99,7 +99,7 @@ Status checkDialect(std::string_view pattern, const std::string &name) {
       ++i;
     } else if (c == '[') {
       ++depth;
-      // The sign of a set is no anchor.
+      // `^` after `[` negates the set and is not an anchor.
       i += next == '^';
     } else if (c == ']') {
       --depth;
@@ -150,7 +150,7 @@ Result<std::string> mtp::readPatternOfCode(std::string_view code,
   std::string pattern, part;
   bool isRead = scanner.take("=");
   if (scanner.takeRaw(pattern)) {
-    // The one string is all.
+    // The pattern is a single string.
   } else if (scanner.take("\"|\"") && scanner.take(".") &&
              scanner.take("join") && scanner.take("(") && scanner.take("[")) {
     while (scanner.takeRaw(part)) {

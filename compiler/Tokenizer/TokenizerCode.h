@@ -1,4 +1,4 @@
-//===- TokenizerCode.h - A pattern that stands in Python code ---*- C++ -*-===//
+//===- TokenizerCode.h - A pattern in Python code ---------------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_TOKENIZER_TOKENIZERCODE_H
 #define MTP_COMPILER_TOKENIZER_TOKENIZERCODE_H
@@ -10,13 +10,14 @@
 
 namespace mtp {
 
-/// The file of code beside a tokenizer_config.json that its "auto_map" names,
-/// without a folder. Fails with Unimplemented where it names none.
+/// Returns the Python file that "auto_map" of a tokenizer_config.json names,
+/// without a folder. Fails with Unimplemented if it names none.
 Result<std::string> findTokenizerCode(std::string_view tokenizerConfig);
 
-/// The pattern that such code assigns to `pat_str`, once: a raw string, or raw
-/// strings in a list that "|" joins. Nothing is run; code of any other form
-/// fails with Unimplemented. `name` is the file's in messages.
+/// Returns the pattern that Python code assigns to `pat_str`. There must be one
+/// assignment, of a raw string or of raw strings in a list that "|" joins.
+/// Nothing is executed; other forms fail with Unimplemented. `name` is the
+/// file's name in messages.
 Result<std::string> readPatternOfCode(std::string_view code,
                                       const std::string &name);
 

@@ -19,7 +19,7 @@ Result<std::optional<std::string>> readToken(const JsonValue &root,
   if (!value)
     return std::optional<std::string>();
   if (value->isObject()) {
-    // An AddedToken as an object.
+    // A serialised AddedToken.
     MTP_ASSIGN_OR_RETURN(value, value->member("content"));
   }
   MTP_ASSIGN_OR_RETURN(std::string_view text, value->asString());
@@ -36,7 +36,7 @@ Result<std::optional<bool>> readFlag(const JsonValue &root,
   return std::optional<bool>(flag);
 }
 
-/// The special tokens' names, in transformers' order.
+/// Names of the special tokens, in transformers' order.
 constexpr const char *kNames[] = {"bos_token", "eos_token", "unk_token",
                                   "sep_token", "pad_token", "cls_token",
                                   "mask_token"};
@@ -49,7 +49,7 @@ Status addNamed(const JsonValue &value,
   if (value.isObject()) {
     status = readAddedTokenFields(value, token);
   } else {
-    // More than one statement.
+    // Braces, because the macro expands to several statements.
     MTP_ASSIGN_OR_RETURN(token.content, value.asString());
   }
   MTP_RETURN_IF_ERROR(status);
@@ -58,7 +58,7 @@ Status addNamed(const JsonValue &value,
   return okStatus();
 }
 
-/// More special tokens: a list of them, or an object with names of their own.
+/// Adds further special tokens: a list, or an object with names.
 Status addMoreNamed(const JsonValue &value,
                     std::vector<schema::AddedTokenT> &tokens) {
   if (value.isObject()) {
@@ -84,7 +84,7 @@ Status readNamedTokens(const JsonValue &root,
   return okStatus();
 }
 
-/// Tokens by their ids, which are keys there, in the order of these.
+/// Adds the tokens of an object whose keys are ids, in the order of the ids.
 Status readDecoderTokens(const JsonValue &root,
                          std::vector<schema::AddedTokenT> &tokens) {
   std::optional<JsonValue> value = root.find("added_tokens_decoder");

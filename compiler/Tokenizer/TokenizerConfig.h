@@ -13,23 +13,23 @@
 
 namespace mtp {
 
-/// What tokenizer_config.json says that the tokenizer's own file does not. Its
-/// other keys are about chat templates, padding and classes in Python.
+/// Settings of tokenizer_config.json that the tokenizer's own file does not
+/// have. Its other keys concern chat templates, padding and Python classes.
 struct TokenizerConfig {
   std::optional<std::string> bosToken;
   std::optional<std::string> eosToken;
 
-  /// The tokens that transformers adds to those of the tokenizer's own file, in
-  /// its order: `added_tokens_decoder`, then special tokens by their names.
+  /// Tokens that transformers adds to the tokens of the tokenizer's own file,
+  /// in its order: `added_tokens_decoder`, then special tokens by their names.
   /// They have no ids yet.
   std::vector<schema::AddedTokenT> decoderTokens, namedTokens;
 
-  /// Whether they go around a text, where the tokenizer class heeds this:
-  /// Llama's ones do, and override the template in tokenizer.json.
+  /// Whether BOS and EOS are added to a text, if the tokenizer class uses these
+  /// keys. Llama's classes do, and override the template in tokenizer.json.
   std::optional<bool> addBos;
   std::optional<bool> addEos;
 
-  /// Empty text yields an empty config.
+  /// Reads the config. Empty text gives an empty config.
   static Result<TokenizerConfig> read(std::string_view json);
 };
 

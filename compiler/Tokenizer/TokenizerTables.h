@@ -1,12 +1,12 @@
 //===- TokenizerTables.h - From tokenizer files to tables -------*- C++ -*-===//
 //
-// Reads a tokenizer as models ship it and writes what the runtime loads, see
-// runtime/schema/mtp_tokenizer.fbs. Needs neither LLVM nor MLIR.
+// Reads a tokenizer as models ship it and writes the tables that the runtime
+// loads, see runtime/schema/mtp_tokenizer.fbs. Needs neither LLVM nor MLIR.
 //
-// All input is untrusted. What is malformed, or asks for something that we do
-// not do, fails with a message that names the file, the key and the value; no
-// setting is ignored silently. Tables that are returned have been loaded by the
-// runtime once, so they are valid.
+// All input is untrusted. A malformed file or an unsupported setting fails with
+// a message that names the file, the key and the value; no setting is ignored
+// silently. Returned tables have been loaded once by the runtime's code, so
+// they are valid.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,29 +21,31 @@
 
 namespace mtp {
 
-/// The files in a folder that buildTokenizerTables() would take a tokenizer
-/// from; none if there is none that it reads. Looks at names only.
+/// Returns the files in a folder that buildTokenizerTables() would read, judged
+/// by their names. Empty if there is no supported tokenizer.
 std::vector<std::string> findTokenizerFiles(const std::string &folder);
 
-/// Builds the tables of the tokenizer in a folder. The first of these wins:
+/// Builds the tables of the tokenizer in a folder. The first of these is used:
 /// - tokenizer.json (Hugging Face; kind BPE),
 /// - tokenizer.model (SentencePiece),
-/// - tiktoken.model (tiktoken's ranks), with the code that
-///   tokenizer_config.json names, for the pattern that stands there,
+/// - tiktoken.model (tiktoken's ranks), with the pattern in the code that
+///   tokenizer_config.json names,
 /// - encoder.json with vocab.bpe, or vocab.json with merges.txt (GPT-2).
-/// A tokenizer_config.json beside one of the first three says what BOS and EOS
-/// are and, for Llama's tokenizer classes, which of them go around a text.
 ///
-/// `path` may also be a file of the first three kinds: one that ends in
-/// ".json", one of the name tiktoken.model, or any other.
+/// A tokenizer_config.json beside one of the first three defines BOS and EOS
+/// and, for Llama's tokenizer classes, which of them are added to a text.
 ///
-/// Fails with NotFound when there is none of them, Unavailable when one cannot
-/// be read, and as below.
+/// `path` may also be a file of the first three kinds. A name that ends in
+/// ".json" means Hugging Face, the name tiktoken.model means tiktoken, and any
+/// other name means SentencePiece.
+///
+/// Fails with NotFound if there is no such file, with Unavailable if a file
+/// cannot be read, and otherwise like the functions below.
 Result<std::string> buildTokenizerTables(const std::string &path);
 
-/// Builds tables from the files' contents. `tokenizerConfig` may be empty.
-/// Fail with InvalidArgument, or with Unimplemented when a file is well-formed
-/// but asks for something not supported.
+/// Build tables from the files' contents. `tokenizerConfig` may be empty. They
+/// fail with InvalidArgument for a malformed file, and with Unimplemented for a
+/// well-formed file with an unsupported feature.
 Result<std::string> tablesFromHuggingFace(std::string_view tokenizerJson,
                                           std::string_view tokenizerConfig);
 Result<std::string> tablesFromSentencePiece(std::string_view model,

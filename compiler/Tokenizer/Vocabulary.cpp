@@ -1,4 +1,4 @@
-//===- Vocabulary.cpp - Pieces and merges on their way to tables ----------===//
+//===- Vocabulary.cpp - Pieces and merges for the tables ------------------===//
 
 #include "compiler/Tokenizer/Vocabulary.h"
 
@@ -24,7 +24,7 @@ Result<Vocabulary> Vocabulary::read(const JsonValue &object) {
   vocabulary.ids.reserve(members.size());
   for (const auto &[piece, value] : members) {
     MTP_ASSIGN_OR_RETURN(uint32_t id, value.asUint32());
-    // An id of 4 billion must not make us allocate.
+    // A limit prevents a huge id from causing a huge allocation.
     if (id >= kMostIds)
       return value.expected("an id up to " + std::to_string(kMostIds - 1));
     vocabulary.ids.emplace(piece, id);
@@ -98,7 +98,7 @@ Status mtp::setByteLevelPieces(const Vocabulary &vocabulary, bool wholeWords,
     const std::optional<std::string> &piece = vocabulary.pieces()[id];
     if (!piece)
       continue;
-    // A piece that no bytes make up stands for its own characters.
+    // A piece that no bytes can form means its own characters.
     std::optional<std::string> bytes = bytesOfPiece(*piece);
     if (wholeWords && bytes && !bytes->empty())
       tables.whole_words.push_back(id);
@@ -133,7 +133,7 @@ Result<std::string> mtp::finishTables(const std::vector<std::string> &pieces,
   schema::FinishTokenizerBuffer(builder,
                                 schema::Tokenizer::Pack(builder, &tables));
 
-  // What the runtime would refuse is refused here, by the same code.
+  // The runtime's code checks the tables here, before they are written.
   std::vector<uint64_t> aligned((builder.GetSize() + 7) / 8);
   std::memcpy(aligned.data(), builder.GetBufferPointer(), builder.GetSize());
   auto loaded = Tokenizer::load(

@@ -1,4 +1,4 @@
-//===- Vocabulary.h - Pieces and merges on their way to tables --*- C++ -*-===//
+//===- Vocabulary.h - Pieces and merges for the tables ----------*- C++ -*-===//
 
 #ifndef MTP_COMPILER_TOKENIZER_VOCABULARY_H
 #define MTP_COMPILER_TOKENIZER_VOCABULARY_H
@@ -16,19 +16,19 @@
 
 namespace mtp {
 
-/// The pieces of a vocabulary file, as they are written there, and their ids.
+/// The pieces of a vocabulary file, as written there, and their ids.
 class Vocabulary {
 public:
-  /// Reads {"piece": id, ...}; ids and pieces must be distinct, and may leave
-  /// holes.
+  /// Reads {"piece": id, ...}. Ids and pieces must be distinct; ids may have
+  /// gaps.
   static Result<Vocabulary> read(const JsonValue &object);
 
   std::optional<uint32_t> find(std::string_view piece) const;
 
-  /// How many pieces there are, holes not counted.
+  /// Returns the number of pieces, without gaps.
   size_t size() const { return ids.size(); }
 
-  /// Pieces by id, nothing for holes.
+  /// Returns the pieces by id, with no value for a gap.
   const std::vector<std::optional<std::string>> &pieces() const { return byId; }
 
 private:
@@ -38,27 +38,28 @@ private:
 
 using MergePair = std::pair<std::string_view, std::string_view>;
 
-/// Splits "left right"; nothing unless there is exactly one space inside.
+/// Splits "left right". Returns nothing unless there is exactly one space
+/// inside.
 std::optional<MergePair> splitMerge(std::string_view line);
 
-/// Fills merges, sorted, from pairs in the order of their ranks; the kind must
-/// be set. Of a pair that is there twice the last rank counts, as in Hugging
-/// Face's tokenizers. `where` names the list in messages. Merges of a
-/// byte-level model whose sides no bytes can make up never happen and are left
-/// out.
+/// Sets the sorted merges from pairs in the order of their ranks. The kind must
+/// be set. The last rank of a duplicate pair counts, as in Hugging Face's
+/// tokenizers. `where` names the list in messages. Merges of a byte-level model
+/// with a side that no bytes can form are left out, because they never apply.
 Status setMerges(const Vocabulary &vocabulary,
                  const std::vector<MergePair> &pairs, const std::string &where,
                  schema::TokenizerT &tables);
 
-/// Fills pieces, byte_ids and, on demand, whole_words of a byte-level model.
+/// Sets pieces, byte_ids and, if `wholeWords`, whole_words of a byte-level
+/// model.
 Status setByteLevelPieces(const Vocabulary &vocabulary, bool wholeWords,
                           std::vector<std::string> &pieces,
                           schema::TokenizerT &tables);
 
-/// Makes room for an id in pieces and sets its text.
+/// Grows `pieces` if needed and sets the text of an id.
 void setPiece(std::vector<std::string> &pieces, uint32_t id, std::string text);
 
-/// Verifies and serialises tables whose pieces are still apart.
+/// Verifies and serialises tables whose pieces are in a separate list.
 Result<std::string> finishTables(const std::vector<std::string> &pieces,
                                  schema::TokenizerT &tables);
 

@@ -30,7 +30,7 @@ Status osError(const char *action, const std::string &path, int error) {
 Result<InputFile> InputFile::open(const std::string &path) {
   InputFile file;
   file.name = path;
-  // O_NONBLOCK so that opening a pipe returns at once and can be refused.
+  // With O_NONBLOCK, opening a pipe returns at once, so that it can be refused.
   file.descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file.descriptor < 0)
     return osError("open", path, errno);

@@ -16,9 +16,9 @@ namespace mtp {
 /// A regular file, mapped read-only for as long as the object lives.
 class InputFile {
 public:
-  /// Maps the whole file. Devices, pipes, sockets and directories are refused,
-  /// without blocking on them, and so are Git LFS pointers. An empty file maps
-  /// to no bytes.
+  /// Maps the whole file. Refuses devices, pipes, sockets and directories
+  /// without blocking on them, and Git LFS pointers. An empty file has no
+  /// bytes.
   static Result<InputFile> open(const std::string &path);
 
   InputFile() = default;
@@ -31,9 +31,9 @@ public:
   std::span<const uint8_t> bytes() const { return {data, size}; }
   const std::string &path() const { return name; }
 
-  /// Fails if the file's size or time changed since it was mapped. A file that
-  /// shrinks under its map kills the reader with SIGBUS, so long copies ask
-  /// this between pieces.
+  /// Fails if the file's size or time changed since it was mapped. Reading a
+  /// mapped file that was truncated raises SIGBUS, so long copies call this
+  /// function between pieces.
   Status checkUnchanged() const;
 
 private:
@@ -44,8 +44,8 @@ private:
   timespec modified = {};
 };
 
-/// Reads a small text file, such as config.json. A file of more than
-/// `maxBytes` is refused.
+/// Reads a small text file, such as config.json. Fails if the file has more
+/// than `maxBytes`.
 Result<std::string> readTextFile(const std::string &path, size_t maxBytes);
 
 } // namespace mtp

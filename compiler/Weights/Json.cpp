@@ -14,7 +14,8 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-/// The parser bounds the depth, so recursion is bounded as well.
+/// Fails if an object has a duplicate key. The parser limits the depth, and so
+/// the recursion.
 Status refuseDuplicateKeys(element value) {
   if (value.type() == element_type::ARRAY) {
     for (element item : simdjson::dom::array(value.get_array().value_unsafe()))
@@ -39,8 +40,8 @@ Result<StrictJson> StrictJson::parse(std::string_view text, size_t maxDepth,
                                      JsonDialect dialect) {
   StrictJson document;
   document.parser = std::make_unique<simdjson::dom::parser>();
-  // The capacity covers the text, so that parse() does not allocate again with
-  // the default depth.
+  // A capacity of the text's size keeps parse() from allocating again with the
+  // default depth.
   auto parse = [&](std::string_view json) {
     simdjson::error_code error =
         document.parser->allocate(json.size() + 64, maxDepth);

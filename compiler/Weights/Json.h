@@ -1,7 +1,7 @@
 //===- Json.h - Strict parsing of untrusted JSON ----------------*- C++ -*-===//
 //
-// The one place where the parser's limits are set and its errors worded.
-// Private to the folders that read JSON: it pulls in the parser's header.
+// The only code that sets the parser's limits and words its errors. Private to
+// the folders that read JSON, because it includes the parser's header.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,21 +17,21 @@
 
 namespace mtp {
 
-/// How a text is read.
+/// The dialect of a text.
 enum class JsonDialect {
-  /// As the format of safetensors has it: no key twice, at any level. Integers
+  /// JSON of the safetensors format: no duplicate key at any level. Integers
   /// may have any length.
   Strict,
-  /// As Python reads it: the last value of a key counts, and there are NaN and
-  /// Infinity.
+  /// JSON as Python reads it: the last value of a key counts, and NaN and
+  /// Infinity are allowed.
   Python,
 };
 
-/// A parsed document and the memory its values live in.
+/// A parsed document and the memory of its values.
 class StrictJson {
 public:
-  /// Parses JSON in UTF-8, nested at most `maxDepth` deep. Numbers beyond 64
-  /// bits are as runtime/core/PythonJson.h has them.
+  /// Parses JSON in UTF-8 with at most `maxDepth` levels. Numbers beyond 64
+  /// bits follow runtime/core/PythonJson.h.
   static Result<StrictJson> parse(std::string_view text, size_t maxDepth,
                                   JsonDialect dialect = JsonDialect::Strict);
 
@@ -42,11 +42,12 @@ private:
   simdjson::dom::element element;
 };
 
-/// The last value of a key, which counts in Python; nothing if there is none.
+/// Returns the last value of a key, which counts in Python, if there is one.
 std::optional<simdjson::dom::element> findLast(simdjson::dom::object object,
                                                std::string_view key);
 
-/// What a value is, for messages: "a string", "a number", "null", ...
+/// Returns the kind of a value for messages: "a string", "a number", "null",
+/// ...
 const char *describe(simdjson::dom::element value);
 
 } // namespace mtp

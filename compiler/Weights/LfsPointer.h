@@ -1,7 +1,7 @@
 //===- LfsPointer.h - A file that was not downloaded ------------*- C++ -*-===//
 //
 // A clone without Git LFS has a few lines of text in place of each large file.
-// Every reader of a checkpoint's files asks here before it parses one.
+// Readers of a checkpoint's files call this check before they parse a file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +15,9 @@
 
 namespace mtp {
 
-/// Fails with FailedPrecondition if `bytes`, all of the file at `path`, are a
-/// Git LFS pointer: its specification bounds them to 1,024 and fixes how they
-/// begin.
+/// Fails with FailedPrecondition if `bytes`, the whole file at `path`, is a Git
+/// LFS pointer. By specification a pointer has fewer than 1,024 bytes and a
+/// fixed beginning.
 inline Status checkNotLfsPointer(std::string_view bytes,
                                  const std::string &path) {
   constexpr size_t kMaxPointerBytes = 1024;

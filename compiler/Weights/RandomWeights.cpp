@@ -8,24 +8,25 @@ namespace mtp {
 
 namespace {
 
-/// Of values around one (norms) and around zero (biases).
+/// Spread of norms around one, and of biases around zero.
 constexpr float kNormSpread = 0.1f;
 constexpr float kBiasSpread = 0.02f;
 
-/// The finalizer of SplitMix64: every bit of the result depends on all of `x`.
+/// Returns the finalizer of SplitMix64: each bit of the result depends on all
+/// of `x`.
 uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);
 }
 
-/// From -1 to 1: 32 bits as a signed fraction.
+/// Converts 32 bits to a signed fraction from -1 to 1.
 float fraction(uint32_t bits) { return float(int32_t(bits)) * 0x1p-31f; }
 
 } // namespace
 
 void RandomMatrix::read(int64_t first, int64_t count, float *out) const {
-  // One number serves two neighbours.
+  // One random number gives two neighbouring values.
   auto pair = [this](int64_t index) {
     return mix(stream + uint64_t(index / 2) * 0x9e3779b97f4a7c15);
   };

@@ -1,7 +1,7 @@
 //===- RandomWeights.h - Weights without a checkpoint -----------*- C++ -*-===//
 //
-// Values for a model that is only measured. Each is a function of the seed, the
-// weight's first key and its row and column, so that threads, windows and
+// Values for a model that is only measured. A value is a function of the seed,
+// the weight's first key, and its row and column, so threads, windows and
 // layouts do not change it.
 //
 //===----------------------------------------------------------------------===//
@@ -13,21 +13,22 @@
 
 namespace mtp {
 
-/// The distribution of one matrix: uniform within `spread` of `centre`.
+/// The distribution of one matrix: uniform in [centre - spread, centre +
+/// spread].
 struct RandomMatrix {
   uint64_t stream = 0;
   float centre = 0;
   float spread = 0;
 
-  /// Values [first, first + count) of the row-major order of all.
+  /// Writes values [first, first + count) in row-major order.
   void read(int64_t first, int64_t count, float *out) const;
 };
 
-/// The values of matrix `stack` of a recipe, from its source of that number on.
-/// Matrices have a variance of 1/k, so that an input of unit variance gives
-/// such an output. Raw ones are tables, whose rows are looked up: they have
-/// that variance themselves. Of weights of one dimension, those with a key that
-/// ends in "bias" are near zero and all others, the norms, near one.
+/// Returns the values of matrix `stack` of a recipe, beginning with source
+/// `source`. A matrix has variance 1/k, so that an input of unit variance gives
+/// an output of unit variance. Raw matrices are lookup tables, whose elements
+/// have unit variance. Vectors whose key ends in "bias" are near zero; all
+/// other vectors are norms, near one.
 RandomMatrix randomMatrix(uint64_t seed, const WeightRecipe &recipe,
                           size_t source, int64_t stack);
 

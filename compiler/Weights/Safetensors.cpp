@@ -17,8 +17,8 @@ using simdjson::dom::object;
 
 constexpr uint64_t kLengthBytes = 8;
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
-/// Header object, tensor object, shape array, and one to spare for fields that
-/// later versions of the format may add.
+/// Levels for the header object, a tensor object and its shape array, and one
+/// more for fields of later versions of the format.
 constexpr size_t kMaxHeaderDepth = 4;
 
 uint64_t readLittleEndian64(const uint8_t *bytes) {
@@ -72,8 +72,8 @@ Result<WeightType> readType(object tensor) {
   return invalidArgument("unknown dtype \"" + std::string(name) + "\"");
 }
 
-/// Bytes of a tensor, or an error if they are more than 64 bits can count or
-/// end inside of a byte.
+/// Returns the number of bytes of a tensor. Fails if it exceeds 64 bits or is
+/// not a whole number of bytes.
 Result<uint64_t> byteSize(WeightType type, std::span<const uint64_t> shape) {
   uint64_t bits = bitWidth(type);
   for (uint64_t dim : shape)
@@ -86,7 +86,7 @@ Result<uint64_t> byteSize(WeightType type, std::span<const uint64_t> shape) {
   return bits / 8;
 }
 
-/// Reads one tensor; its offset is still relative to the end of the header.
+/// Reads one tensor. Its offset is still relative to the end of the header.
 Result<TensorEntry> readTensor(element value) {
   object tensor;
   if (value.get_object().get(tensor))
@@ -109,7 +109,8 @@ Result<TensorEntry> readTensor(element value) {
   return entry;
 }
 
-/// The tensors must tile [0, `dataBytes`): no holes, no overlaps, no rest.
+/// Fails unless the tensors tile [0, `dataBytes`) without hole, overlap or
+/// rest.
 Status checkTiling(const TensorMap &tensors, uint64_t dataBytes) {
   std::vector<const TensorMap::value_type *> order;
   for (const auto &tensor : tensors)
@@ -124,7 +125,7 @@ Status checkTiling(const TensorMap &tensors, uint64_t dataBytes) {
       return invalidArgument("tensor \"" + tensor->first +
                              "\": expected to begin at " + std::to_string(end) +
                              ", got " + std::to_string(tensor->second.offset));
-    // Cannot overflow: the difference of the two is `size`.
+    // Cannot overflow: the difference of the offsets is `size`.
     end += tensor->second.size;
   }
   if (end != dataBytes)

@@ -1,8 +1,8 @@
 //===- Safetensors.h - Reading safetensors files ----------------*- C++ -*-===//
 //
-// The format: eight bytes of header length (little endian), that many bytes of
-// JSON, then the tensors' bytes. A file is trusted only after every rule of
-// the format has been checked; see README.md for the list.
+// The format: eight bytes of header length (little endian), a JSON header of
+// this length, then the tensors' bytes. A file is used only after all rules of
+// the format have been checked; README.md lists them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +22,18 @@
 
 namespace mtp {
 
-/// Where one tensor lies in its file.
+/// The place of one tensor in its file.
 struct TensorEntry {
   WeightType type;
   std::vector<int64_t> shape;
   uint64_t offset = 0; ///< From the start of the file.
-  uint64_t size = 0;   ///< Bytes.
+  uint64_t size = 0;   ///< In bytes.
 };
 
 using TensorMap = std::map<std::string, TensorEntry, std::less<>>;
 
-/// Checks a whole file's bytes and returns its tensors. Never reads past
-/// `bytes`, whatever they hold.
+/// Checks the bytes of a whole file and returns its tensors. Never reads beyond
+/// `bytes`, whatever they contain.
 Result<TensorMap> parseSafetensors(std::span<const uint8_t> bytes);
 
 /// One checked file.
@@ -44,7 +44,7 @@ public:
   const TensorMap &tensors() const { return entries; }
   const InputFile &file() const { return mapped; }
 
-  /// The bytes of an entry of tensors().
+  /// Returns the bytes of an entry of tensors().
   std::span<const uint8_t> bytes(const TensorEntry &entry) const {
     return mapped.bytes().subspan(entry.offset, entry.size);
   }
@@ -54,7 +54,7 @@ private:
   TensorMap entries;
 };
 
-/// "[2, 3]".
+/// Returns a shape as text: "[2, 3]".
 std::string formatShape(std::span<const int64_t> shape);
 
 } // namespace mtp

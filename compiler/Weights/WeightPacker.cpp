@@ -14,15 +14,15 @@ namespace mtp {
 
 namespace {
 
-/// Inputs that are widened together, rounded down to whole groups. As wide as a
-/// tile in the caches allows: a file's rows are far apart, and 512 bytes of one
-/// are long enough for the processor to fetch ahead.
+/// Inputs widened together, rounded down to whole groups. This is the widest
+/// tile that fits the caches. Rows of a file are far apart, and 512 bytes of
+/// one row are enough for the processor's prefetcher.
 constexpr int64_t kTileCols = 256;
 static_assert(kTileCols >= kMaxQuantGroup);
 
-/// Share of a thread in a window, by default: long beside starting the thread,
-/// short beside a weight, whose first window is packed while nothing is
-/// written.
+/// Default bytes per thread in a window. Long compared with the start of a
+/// thread, short compared with a weight: nothing is written while its first
+/// window is packed.
 constexpr int64_t kBytesPerThread = 1 << 20;
 
 /// The sources of each matrix of a stack, in order.
@@ -30,7 +30,7 @@ using Stack = std::vector<std::vector<WeightRows>>;
 
 Status checkMatrix(const WeightRecipe &recipe,
                    const std::vector<WeightRows> &sources) {
-  // One row may be put together of vectors: then elements count, not rows.
+  // A single row may be composed of vectors, so elements are counted.
   bool isVector = isFlat(recipe) && recipe.n == 1;
   int64_t total = 0;
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -58,8 +58,8 @@ Status checkMatrix(const WeightRecipe &recipe,
   return okStatus();
 }
 
-/// Random values know nothing of tensors: one source is the whole matrix, or
-/// each half of gated panels.
+/// Returns a stack of random matrices. Random values have no tensors, so one
+/// source is the whole matrix, or each half of gated panels.
 Stack randomStack(uint64_t seed, const WeightRecipe &recipe) {
   size_t parts = recipe.layout == WeightLayout::GatedPanels ? 2 : 1;
   Stack stack;
@@ -98,7 +98,7 @@ void encodeBF16(const float *values, int64_t count, uint8_t *out) {
   }
 }
 
-/// Writes `count` floats as elements that are not quantised.
+/// Writes `count` floats as elements without quantisation.
 void encode(const WeightFormat &format, const float *values, int64_t count,
             uint8_t *out) {
   if (format.isBF16())
@@ -106,7 +106,7 @@ void encode(const WeightFormat &format, const float *values, int64_t count,
   std::memcpy(out, values, size_t(count) * sizeof(float));
 }
 
-/// Writes `cols` columns of a tile of `rows` rows of words, column by column.
+/// Writes `cols` columns of a tile with `rows` rows of words, column by column.
 template <typename WordT>
 void transposeTile(const WordT *tile, int64_t rows, int64_t pitch, int64_t cols,
                    uint8_t *out) {
@@ -119,21 +119,21 @@ void transposeTile(const WordT *tile, int64_t rows, int64_t pitch, int64_t cols,
   }
 }
 
-/// What quantising one piece cost, and whether it could be done.
+/// The quantisation error of one unit, and whether all its values are finite.
 struct PieceResult {
   QuantizationError error;
   bool isFinite = true;
 };
 
-/// Packs one kind of piece at a time; pieces are independent, so any thread may
-/// pack any of them.
+/// Packs one unit at a time. Units are independent, so any thread may pack any
+/// of them.
 class Packer {
 public:
   Packer(const WeightRecipe &recipe, const Stack &stack)
       : recipe(recipe), stack(stack) {}
 
-  /// Bytes of the smallest unit: a panel, 32 rows of a quantised table, or a
-  /// run of a raw weight.
+  /// Returns the number of bytes of the smallest unit: a panel, 32 rows of a
+  /// quantised table, or a run of a raw weight.
   int64_t unitBytes() const {
     return isFlat(recipe) ? kRawRun * recipe.format.elementBytes()
                           : panelBytes(recipe);
@@ -160,8 +160,8 @@ private:
   void quantizeRows(int64_t number, uint8_t *out, PieceResult &result) const;
   void readTile(int64_t number, int64_t col, int64_t cols, float *tile,
                 int64_t pitch) const;
-  /// Gives the groups of a panel's inputs to `take`, in order: the values of 32
-  /// outputs, kTileCols apart, and how many inputs they are.
+  /// Calls `take` for each group of a panel's inputs, in order, with the values
+  /// of 32 outputs at a pitch of kTileCols, and the number of inputs.
   template <typename TakeT>
   void forGroups(int64_t number, TakeT take) const;
   void writeTile(const float *tile, int64_t col, int64_t cols,
@@ -192,8 +192,8 @@ void Packer::packRun(int64_t first, uint8_t *out) const {
   encode(recipe.format, values, filled, out);
 }
 
-/// Reads columns of a panel's rows; rows that do not exist are zero. Panels
-/// count through all matrices of the stack.
+/// Reads columns of a panel's rows; missing rows are zero. Panels are numbered
+/// through all matrices of the stack.
 void Packer::readTile(int64_t number, int64_t col, int64_t cols, float *tile,
                       int64_t pitch) const {
   int64_t panels = panelCount(recipe), panel = number % panels;
@@ -234,7 +234,7 @@ void Packer::writeTile(const float *tile, int64_t col, int64_t cols,
     return;
   }
   // A pair of bf16 moves as one word. Tiles begin at even columns, and columns
-  // past the last are zero.
+  // beyond the last are zero.
   uint32_t pairs[kMaxPanelWidth * kTileCols / 2];
   static_assert(sizeof(pairs) == sizeof(halves));
   std::memcpy(pairs, halves, size_t(width * kTileCols * 2));
@@ -263,7 +263,7 @@ void Packer::forGroups(int64_t number, TakeT take) const {
   }
 }
 
-/// Brings a group of `inputs` as `from` has it in a panel into the order of
+/// Reorders a group of `inputs` from its order in a panel to the order of
 /// fragments.
 void orderGroup(const IntegerFragments &order, const uint8_t *from,
                 int64_t inputs, uint8_t *out) {
@@ -297,8 +297,8 @@ void Packer::quantizePanel(int64_t number, uint8_t *out,
   });
 }
 
-/// Packs 32 rows of a table, or what is left: each group as one of a panel,
-/// whose words then go to their rows.
+/// Packs 32 rows of a table, or the rest. Each group is quantised as a group of
+/// a panel, whose words are then scattered to their rows.
 void Packer::quantizeRows(int64_t number, uint8_t *out,
                           PieceResult &result) const {
   constexpr int64_t kRows = QuantizedPanel::kOutputs;
@@ -318,16 +318,16 @@ void Packer::quantizeRows(int64_t number, uint8_t *out,
   });
 }
 
-/// A piece of a packed weight, and what packing each of its units told.
+/// A range of a packed weight, and the result of packing each of its units.
 struct Window {
   int64_t begin = 0;
   int64_t end = 0;
   std::vector<uint8_t> bytes;
   std::vector<PieceResult> results;
-  /// The next unit that nobody packs yet.
+  /// The next unit that no thread packs yet.
   std::atomic<int64_t> nextUnit = 0;
 
-  /// Makes it the piece of at most `size` bytes from `first` on, not packed.
+  /// Assigns the range of at most `size` bytes from `first` on, not yet packed.
   void moveTo(int64_t first, int64_t size, int64_t total, int64_t unit) {
     begin = first;
     end = std::min(first + size, total);
@@ -337,8 +337,8 @@ struct Window {
   }
 };
 
-/// Packs units of the window until none is left; for any number of threads at
-/// once.
+/// Packs units of the window until none is left. Several threads may call this
+/// at once.
 void packUnits(const Packer &packer, Window &window) {
   int64_t count = int64_t(window.results.size()), unit = packer.unitBytes();
   for (int64_t i; (i = window.nextUnit++) < count;)
@@ -346,8 +346,8 @@ void packUnits(const Packer &packer, Window &window) {
                     window.results[size_t(i)]);
 }
 
-/// Sums the results of units from `first` on, in their order: the sum does not
-/// depend on threads and windows.
+/// Adds the results of units from `first` on, in order, so that the sum does
+/// not depend on threads and windows.
 Status addResults(const WeightRecipe &recipe, int64_t first,
                   const std::vector<PieceResult> &results,
                   QuantizationError *error) {
@@ -392,8 +392,8 @@ Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
       options.progress(window.end, total);
     return okStatus();
   };
-  // The sink takes a window while the helpers pack the next one; then the
-  // caller's thread helps them. The first round delivers nothing.
+  // The sink takes a window while the helper threads pack the next one. Then
+  // the caller's thread helps to pack. The first iteration delivers nothing.
   Window windows[2];
   Window *packed = &windows[0], *next = &windows[1];
   while (packed->end < total) {

@@ -1,14 +1,15 @@
 //===- WeightQuantizer.cpp - Rounding weights to integers -----------------===//
 //
-// A group has one scale per output. int8 takes the scale at which the largest
-// value is 127. int4 has too few steps for that to be good: it tries several
-// scales of either sign, since -8 has no counterpart, takes the one that leaves
-// the least squared error, and rounds once more by the best scale for what it
-// rounded to.
+// A group has one scale per output. For int8 the scale maps the largest
+// magnitude to 127. int4 has too few steps for that. It tries several scales of
+// both signs, because -8 has no positive counterpart. It takes the scale with
+// the least squared error, and rounds again with the best scale for the
+// resulting integers.
 //
-// All loops run over the 32 outputs innermost: they are vector code then, and
-// every sum has one order. On x86 they are compiled twice, also with AVX2 but
-// without fused multiply-add, so that every machine packs the same bytes.
+// All loops run over the 32 outputs innermost, so they become vector code and
+// each sum has a fixed order. On x86 they are compiled twice, the second time
+// with AVX2 but without fused multiply-add, so that all machines pack equal
+// bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +17,9 @@
 
 #include <cstring>
 
-// What has loops is inlined into both versions of the function. The loader
-// chooses one, as glibc's can; it does so before a thread sanitizer is there,
-// which the choosing function would call.
+// Functions with loops are inlined into both versions. The dynamic loader of
+// glibc chooses a version. It does so before the thread sanitizer is
+// initialised, and the choosing function must not call the sanitizer.
 #define MTP_INLINE [[gnu::always_inline]] inline
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
 #define MTP_ALSO_AVX2 [[gnu::target_clones("avx2", "default")]]
@@ -43,11 +44,11 @@ struct Group {
   int64_t inputs;
 };
 
-/// A group whose values are all smaller counts as zeros: its scale would have
-/// no reciprocal.
+/// Least magnitude of a group. A group of smaller values counts as zeros,
+/// because its scale would have no reciprocal.
 constexpr float kLeastValue = 1e-36f;
 
-/// The nearest integer, ties to even, of values below 2^22.
+/// Returns the nearest integer, ties to even, for |value| below 2^22.
 MTP_INLINE float roundToInteger(float value) {
   return value + 12582912.0f - 12582912.0f;
 }
@@ -63,7 +64,7 @@ MTP_INLINE Lanes reciprocals(const Lanes &scales) {
   return result;
 }
 
-/// What an input is rounded to.
+/// The integers that an input is rounded to.
 struct Integers {
   float least, most;
 };
@@ -81,12 +82,12 @@ MTP_INLINE Integers integersOf(const WeightFormat &format) {
   return {};
 }
 
-/// The scales of int4 that are tried: the largest magnitude over these.
+/// Divisors of the largest magnitude that give the scales tried for int4.
 constexpr float kInt4Steps[] = {7.0f, 7.5f, 8.0f, 8.6f, 9.4f};
 
-/// With integers q, the scale sum(xq) / sum(qq) is the best there is, and takes
-/// sum(xq)^2 / sum(qq) off the squared error. Keeps it where that is more than
-/// `best`.
+/// Tries the scales of a group. With integers q, the best scale is sum(xq) /
+/// sum(qq), which reduces the squared error by sum(xq)^2 / sum(qq). Keeps it if
+/// the reduction exceeds `best`.
 MTP_INLINE void tryInt4Scales(const Group &group, const Lanes &scales,
                               Lanes &best, Lanes &bestScales) {
   Lanes perUnit = reciprocals(scales), xq = {}, qq = {};
@@ -99,8 +100,8 @@ MTP_INLINE void tryInt4Scales(const Group &group, const Lanes &scales,
     }
   for (int64_t o = 0; o < kOutputs; ++o) {
     float ratio = qq.at[o] > 0 ? xq.at[o] / qq.at[o] : 0.0f;
-    // What it takes off, in units of the values; its root, since the square may
-    // not fit a float.
+    // The reduction in units of the values: its root, because the square may
+    // overflow a float.
     float gain =
         std::fabs(scales.at[o]) * std::fabs(ratio) * std::sqrt(qq.at[o]);
     bool better = gain > best.at[o];
@@ -142,7 +143,7 @@ MTP_INLINE Lanes chooseScales(const WeightFormat &format, const Group &group,
   return {};
 }
 
-/// QuantizationError per output.
+/// QuantizationError for each output.
 struct ErrorLanes {
   double squaredError[kOutputs] = {};
   double squaredNorm[kOutputs] = {};
@@ -154,7 +155,7 @@ struct ErrorLanes {
   }
 };
 
-/// Rounds one input of all outputs by `scales`.
+/// Rounds one input of all outputs with `scales`.
 MTP_INLINE Lanes roundInput(const Integers &integers, const Lanes &x,
                             const Lanes &scales, const Lanes &perUnit,
                             ErrorLanes &errors) {
@@ -175,7 +176,8 @@ MTP_INLINE void writeIntegers(const WeightFormat &format, const Group &group,
                               const Lanes &scales, uint8_t *data,
                               QuantizationError &error) {
   Integers integers = integersOf(format);
-  // Of four bytes of an output; the second four inputs are the high halves.
+  // Each word has four bytes of one output. For int4, inputs 4 to 7 are in the
+  // high halves of the bytes.
   int64_t perWord = 32 / format.bits();
   int bias = format.bias();
   Lanes perUnit = reciprocals(scales);
@@ -195,11 +197,12 @@ MTP_INLINE void writeIntegers(const WeightFormat &format, const Group &group,
   errors.addTo(error);
 }
 
-/// Turns a tile into the group's values and finds the largest magnitude of each
+/// Reads a tile into the group's values and finds the largest magnitude of each
 /// output. Returns false if a value is a NaN or infinite.
 MTP_INLINE bool readGroup(const float *tile, int64_t pitch, Group &group,
                           Lanes &largest) {
-  // Times zero, what is not finite is a NaN, and stays one in a sum.
+  // A value that is not finite becomes NaN when multiplied by zero, and so does
+  // a sum that contains it.
   Lanes zeros = {};
   for (int64_t i = 0; i < group.inputs; ++i) {
     Lanes &x = group.x[i];

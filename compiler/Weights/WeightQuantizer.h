@@ -11,14 +11,14 @@
 
 namespace mtp {
 
-/// How far a weight W is from its quantised form Q.
+/// The difference between a weight W and its quantised form Q.
 struct QuantizationError {
   /// Sums over all elements: (W - Q)^2 and W^2.
   double squaredError = 0, squaredNorm = 0;
-  /// The largest |W - Q|.
+  /// Largest |W - Q|.
   double maxError = 0;
 
-  /// ||W - Q|| / ||W||; 0 for a weight of zeros.
+  /// Returns ||W - Q|| / ||W||. 0 if W is all zeros.
   double relativeRms() const {
     return squaredNorm > 0 ? std::sqrt(squaredError / squaredNorm) : 0;
   }
@@ -29,9 +29,9 @@ struct QuantizationError {
   }
 };
 
-/// Quantises one group of a panel: `inputs` columns of 32 rows, element (row,
-/// i) at tile[row * pitch + i]. Writes a group of QuantizedPanel and adds to
-/// `error`. Returns false, and writes nothing of use, if a value is a NaN or
+/// Quantises one group of a panel: `inputs` columns of 32 rows, with element
+/// (row, i) at tile[row * pitch + i]. Writes a group of QuantizedPanel and adds
+/// to `error`. Returns false, with unspecified output, if a value is a NaN or
 /// infinite.
 bool quantizeGroup(const WeightFormat &format, const float *tile, int64_t pitch,
                    int64_t inputs, uint8_t *out, QuantizationError &error);

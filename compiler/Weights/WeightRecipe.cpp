@@ -1,4 +1,4 @@
-//===- WeightRecipe.cpp - How packed weights are made ---------------------===//
+//===- WeightRecipe.cpp - Recipes of packed weights -----------------------===//
 
 #include "compiler/Weights/WeightRecipe.h"
 
@@ -10,7 +10,8 @@ namespace {
 
 int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-/// Leaves room for padding and for the sum over a model.
+/// Limit of a weight's size. Leaves room for padding and for the sum over a
+/// model.
 constexpr int64_t kMaxBytes = std::numeric_limits<int64_t>::max() / 1024;
 
 Status verifySource(const WeightRecipe &recipe, const WeightSource &source) {

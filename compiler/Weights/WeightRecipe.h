@@ -1,8 +1,8 @@
-//===- WeightRecipe.h - How packed weights are made -------------*- C++ -*-===//
+//===- WeightRecipe.h - Recipes of packed weights ---------------*- C++ -*-===//
 //
-// A recipe says which pieces of which tensors make one packed weight of the
-// artifact, and in which layout. Sizes follow from the recipe alone, so a plan
-// can be made before there are any weights.
+// A recipe lists the pieces of tensors that form one packed weight of the
+// artifact, and its layout. The recipe alone determines sizes, so a plan can be
+// made without weights.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,36 +19,36 @@
 namespace mtp {
 
 enum class WeightLayout : uint8_t {
-  /// The sources' rows of k elements, one source after the other, without
-  /// padding; where n is 1, vectors that are k elements together. Quantised: a
-  /// table of n rows of k, each by itself (WeightFormat::rowBytes()).
+  /// The sources' rows of k elements, concatenated without padding. If n is 1,
+  /// vectors with k elements in total. Quantised: a table of n rows of k, each
+  /// quantised separately (WeightFormat::rowBytes()).
   Raw,
   /// Panels of W outputs: f32 [N/W][K][W], bf16 [N/W][K/2][W][2]. N is padded
-  /// to W and K (bf16) to 2, with zeros.
+  /// with zeros to a multiple of W, and K (bf16) to a multiple of 2.
   Panels,
-  /// As Panels, with two sources of n/2 rows each: panel 2t holds rows W*t.. of
-  /// the first (gate), panel 2t+1 the same rows of the second (up).
+  /// Like Panels, with two sources of n/2 rows each. Panel 2t holds rows W*t..
+  /// of the first source (gate), panel 2t+1 the rows W*t.. of the second (up).
   GatedPanels,
 };
 
 /// A rectangle of a tensor, or one such rectangle per matrix of a stack. A
-/// tensor of one dimension counts as a column.
+/// tensor with one dimension counts as a column.
 struct WeightSource {
-  /// The tensor's key. In a stack over tensors it holds "{}", which stands for
-  /// 0, 1, ... count-1.
+  /// Key of the tensor. For a stack over tensors it contains "{}" in place of
+  /// the numbers 0, 1, ... count-1.
   std::string keyPattern;
-  /// Rows and columns of the tensor as stored; an end of -1 is the tensor's.
+  /// Rows and columns of the stored tensor. An end of -1 is the tensor's end.
   int64_t rowBegin = 0, rowEnd = -1;
   int64_t colBegin = 0, colEnd = -1;
-  /// Takes the rectangle's columns as output rows.
+  /// True to use the rectangle's columns as output rows.
   bool transpose = false;
-  /// In a stack over row blocks of one tensor, the rows between two blocks:
-  /// matrix s takes the rows [rowBegin + s*headStride, rowEnd + s*headStride).
+  /// For a stack over row blocks of one tensor, the distance of two blocks in
+  /// rows. Matrix s takes the rows [rowBegin + s*headStride, rowEnd +
+  /// s*headStride).
   int64_t headStride = 0;
   /// If not empty: only these rows of the tensor, in this order.
   std::vector<int32_t> picks;
-  /// What the tensor has to have, -1 in a dimension of any size; empty where
-  /// nothing is known of it.
+  /// Required shape of the tensor; -1 allows any extent. Empty: unknown.
   std::vector<int64_t> shape;
 
   bool operator==(const WeightSource &) const = default;
@@ -57,42 +57,44 @@ struct WeightSource {
 struct WeightRecipe {
   std::string name;
   WeightLayout layout = WeightLayout::Raw;
-  /// Of the packed form. A Raw weight that is quantised has its scales per row,
-  /// others per output.
+  /// Format of the packed weight. A quantised Raw weight has scales per row,
+  /// other quantised weights have scales per output.
   WeightFormat format;
-  /// Inputs, i.e. the width of a row.
+  /// The number of inputs, which is the width of a row.
   int64_t k = 1;
-  /// Outputs, i.e. rows of all sources together.
+  /// The number of outputs, which is the number of rows of all sources
+  /// together.
   int64_t n = 0;
-  /// Matrices in the stack, packed one after the other.
+  /// The number of matrices in the stack, packed one after the other.
   int64_t count = 1;
   std::vector<WeightSource> sources;
-  /// Outputs of a panel, W. Quantised panels have the file format's.
+  /// The number of outputs of a panel, W. Quantised panels have the file
+  /// format's.
   int64_t panelWidth = QuantizedPanel::kOutputs;
-  /// Whether panels are in the order of tensor cores (FragmentOrder.h).
+  /// True if panels are in the order of tensor cores (FragmentOrder.h).
   bool fragments = false;
 
-  /// Recipes that are equal give the same bytes.
+  /// Equal recipes give equal bytes.
   bool operator==(const WeightRecipe &) const = default;
 };
 
-/// The widest panel that can be packed.
+/// Largest supported panel width.
 inline constexpr int64_t kMaxPanelWidth = 256;
 
-/// Checks what can be checked without weights. The other functions here and
-/// the packer are only for recipes that pass.
+/// Checks a recipe without weights. The other functions here and the packer
+/// require a recipe that passes.
 Status verifyRecipe(const WeightRecipe &recipe);
 
-/// Bytes of the packed weight.
+/// Returns the number of bytes of the packed weight.
 int64_t packedBytes(const WeightRecipe &recipe);
 
-/// Panels of one matrix, and bytes of a panel. Of a quantised table: how many
-/// times 32 rows there are, the last one perhaps fewer, and the bytes of 32
-/// rows.
+/// Return the number of panels of one matrix, and the number of bytes of a
+/// panel. In a quantised table 32 rows count as a panel; the last one may have
+/// fewer rows.
 int64_t panelCount(const WeightRecipe &recipe);
 int64_t panelBytes(const WeightRecipe &recipe);
 
-/// Whether a recipe is one of plain elements without panels.
+/// Returns true if a recipe has plain elements without panels.
 bool isFlat(const WeightRecipe &recipe);
 
 } // namespace mtp

@@ -1,4 +1,4 @@
-//===- WeightRows.cpp - The matrix a recipe's source stands for -----------===//
+//===- WeightRows.cpp - The matrix of a recipe's source -------------------===//
 
 #include "compiler/Weights/WeightRows.h"
 
@@ -10,7 +10,7 @@ namespace mtp {
 
 namespace {
 
-/// Side of the square that shares one scale in an FP8 tensor.
+/// Side of the square block that shares one scale in an FP8 tensor.
 constexpr int64_t kScaleBlock = 128;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
@@ -22,7 +22,7 @@ std::string expandKey(const std::string &pattern, int64_t stack) {
   return pattern.substr(0, at) + std::to_string(stack) + pattern.substr(at + 2);
 }
 
-/// Whether a tensor is what a source expects.
+/// Returns true if a tensor has the shape that a source expects.
 bool hasShape(std::span<const int64_t> shape,
               std::span<const int64_t> expected) {
   return shape.size() == expected.size() &&
@@ -32,8 +32,9 @@ bool hasShape(std::span<const int64_t> shape,
                     });
 }
 
-/// Leaves out extents of 1 that the source does not have: leading ones, and the
-/// one input of a depthwise convolution, whose matrix has the extents `matrix`.
+/// Removes extents of 1 that the source does not have: leading ones, and the
+/// single input of a depthwise convolution. Sets `matrix` to the convolution's
+/// remaining extents.
 void dropOnes(TensorView &tensor, const WeightSource &source,
               std::array<int64_t, 2> &matrix) {
   if (source.shape.empty())
@@ -53,8 +54,8 @@ std::string formatExpected(std::span<const int64_t> shape) {
   return text + "]";
 }
 
-/// Puts the matrices of a tensor behind each other, where a source goes from
-/// one to the next; `matrix` has the extents then.
+/// Concatenates the matrices of a tensor if the source steps from one to the
+/// next. Sets `matrix` to the resulting extents.
 Status flattenStack(TensorView &tensor, const WeightSource &source,
                     std::array<int64_t, 2> &matrix) {
   if (tensor.shape.size() != 3 || source.headStride == 0)
@@ -68,7 +69,7 @@ Status flattenStack(TensorView &tensor, const WeightSource &source,
   return okStatus();
 }
 
-/// Resolves [begin, end) shifted by `shift` within a dimension.
+/// Resolves [begin, end), shifted by `shift`, within a dimension.
 Status resolveRange(const char *what, int64_t begin, int64_t end, int64_t shift,
                     int64_t size, int64_t &first, int64_t &count) {
   int64_t last = end < 0 ? size : end;
@@ -90,7 +91,7 @@ Status checkPicks(std::span<const int32_t> picks, int64_t height) {
   return okStatus();
 }
 
-/// Says what an FP8 tensor has in place of scales that are read.
+/// Returns the error for an FP8 tensor without supported scales.
 Status missingScales(const WeightSet &weights, const std::string &key) {
   std::string wanted = "expected scales of blocks of 128 x 128 at \"" + key +
                        "_scale_inv\", got ";
@@ -224,7 +225,7 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
       readRun(row + i, col, colCount, out + i * stride);
     return;
   }
-  // Runs along the file's rows, which are output columns, in small pieces.
+  // Reads short runs along the file's rows, which are output columns.
   constexpr int64_t kRun = 64;
   float run[kRun];
   for (int64_t j = 0; j < colCount; ++j)

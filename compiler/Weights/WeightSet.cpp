@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kMaxIndexBytes = 100'000'000;
-/// Root object, weight map, and metadata that may nest a little.
+/// The root object, the weight map, and metadata with some nesting.
 constexpr size_t kMaxIndexDepth = 8;
 
 std::string inQuotes(std::string_view text) {
@@ -29,10 +29,10 @@ bool isInside(const fs::path &path, const fs::path &folder) {
   return mismatch.first == folder.end() && mismatch.second != path.end();
 }
 
-/// Where a shard's name in an index leads. The index is untrusted: the name
-/// must be relative, free of "..", and after all symlinks must still lie in
-/// the index's folder. One exception is the hub's cache, whose
-/// `snapshots/<revision>/` holds nothing but links into `blobs/` beside it.
+/// Returns the path of a shard that an index names. The index is untrusted, so
+/// the name must be relative and without "..". After all symlinks the path must
+/// be in the index's folder. The only exception is the hub's cache, whose
+/// `snapshots/<revision>/` contains only links into the neighbouring `blobs/`.
 Result<std::string> resolveShard(const fs::path &folder,
                                  std::string_view name) {
   fs::path relative(name);
@@ -56,8 +56,8 @@ Result<std::string> resolveShard(const fs::path &folder,
                          " is a link that leaves the folder");
 }
 
-/// The shard of each key by an index. Python wrote it: of a key that is there
-/// twice the last value counts.
+/// The shard of each key by an index. Python wrote the index, so the last value
+/// of a duplicate key counts.
 using ShardMap = std::map<std::string, std::string>;
 
 Result<ShardMap> readWeightMap(const std::string &path) {
@@ -85,7 +85,7 @@ Result<ShardMap> readWeightMap(const std::string &path) {
   return shards;
 }
 
-/// The safetensors files in a folder, sorted.
+/// Returns the safetensors files in a folder, sorted.
 std::vector<std::string> listFiles(const std::string &folder) {
   std::vector<std::string> paths;
   std::error_code error;
@@ -97,9 +97,9 @@ std::vector<std::string> listFiles(const std::string &folder) {
   return paths;
 }
 
-/// A file's place in a set: "model-00002-of-00003.safetensors".
+/// A file's name within a set: "model-00002-of-00003.safetensors".
 struct Shard {
-  std::string stem; ///< "model-", and what tells this set from another.
+  std::string stem; ///< "model-", which distinguishes sets.
   unsigned number = 0, count = 0;
 };
 
@@ -122,8 +122,8 @@ std::optional<Shard> parseShard(const std::string &path) {
   return shard;
 }
 
-/// The shards of the one set among the files, by number, all of which must be
-/// there; none if no file is a shard.
+/// Returns the shards of the only set among the files, by number. Fails if one
+/// is missing. Empty if no file is a shard.
 Result<std::vector<std::string>>
 findShards(const std::vector<std::string> &files) {
   std::map<unsigned, std::string> shards;
@@ -269,8 +269,8 @@ Status WeightSet::addIndex(const std::string &path) {
   return okStatus();
 }
 
-/// Adds what an index leaves out of the shards that it names. Of a key in two
-/// shards nothing says which one is meant: it stays out.
+/// Adds keys that an index omits from the shards that it names. A key in two
+/// shards is ambiguous and stays out.
 void WeightSet::addUnlisted(const std::set<size_t> &shards) {
   std::map<std::string, size_t> places;
   std::set<std::string> twice;
@@ -298,7 +298,7 @@ Status WeightSet::addKey(const std::string &own, size_t file) {
   auto [entry, isNew] = index.emplace(key, file);
   if (isNew)
     return okStatus();
-  // Tools that write a module apart put copies of shared matrices beside it.
+  // Tools that write a module separately add copies of shared matrices.
   const SafetensorsFile &first = files[entry->second], &second = files[file];
   std::string_view firstOwn =
       std::string_view(key).substr(prefixes[entry->second].size());
@@ -323,7 +323,7 @@ Result<TensorView> WeightSet::get(std::string_view key) const {
   std::string message = "no weight " + inQuotes(key);
   if (index.empty())
     return notFound(message + ", nor any other");
-  // Of sorted keys, a neighbour shares the longest prefix.
+  // In sorted order a neighbour shares the longest prefix.
   auto nearest = index.lower_bound(key);
   if (nearest == index.end() || (nearest != index.begin() &&
                                  commonPrefix(std::prev(nearest)->first, key) >

@@ -15,7 +15,7 @@ struct TypeInfo {
   unsigned bits;
 };
 
-/// In the order of the enum.
+/// Indexed by the enum.
 constexpr TypeInfo kTypes[] = {
     {"BOOL", 8}, {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
     {"I8", 8},   {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"I16", 16},
@@ -35,7 +35,7 @@ float decodeF16(uint16_t bits) {
   return std::bit_cast<float>(sign | exponent << 23 | mantissa << 13);
 }
 
-/// The "fn" variant: no infinities, and S.1111.111 is the only NaN.
+/// Decodes the "fn" variant: no infinities, and S.1111.111 is the only NaN.
 constexpr float decodeF8E4M3(uint8_t bits) {
   uint32_t sign = uint32_t(bits & 0x80) << 24;
   uint32_t exponent = (bits >> 3) & 0xf;
@@ -50,7 +50,7 @@ constexpr float decodeF8E4M3(uint8_t bits) {
                               mantissa << 20);
 }
 
-/// An exponent alone. The least power of two has no implicit bit in f32.
+/// Decodes an exponent. The least power of two is denormal in f32.
 float decodeF8E8M0(uint8_t bits) {
   if (bits == 0xff)
     return std::bit_cast<float>(0x7fc00000u);

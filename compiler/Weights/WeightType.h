@@ -10,8 +10,8 @@
 
 namespace mtp {
 
-/// The element types a safetensors file may hold. All of them are accepted in
-/// a header; isReadable() says which can be packed.
+/// Element types of a safetensors file. A header may contain each of them;
+/// isReadable() tells which ones can be packed.
 enum class WeightType : uint8_t {
   Bool,
   F4,
@@ -35,28 +35,29 @@ enum class WeightType : uint8_t {
   U64,
 };
 
-/// The name in a safetensors header, e.g. "BF16".
+/// Returns the name in a safetensors header, e.g. "BF16".
 std::string_view toString(WeightType type);
 
-/// The type of that name, if there is one.
+/// Returns the type with this name, if there is one.
 std::optional<WeightType> parseWeightType(std::string_view name);
 
-/// Bits of one element.
+/// Returns the number of bits of one element.
 unsigned bitWidth(WeightType type);
 
-/// Whether decodeElements() knows the type: BF16, F16, F32 and F8_E4M3.
+/// Returns true if decodeElements() supports the type for weights: BF16, F16,
+/// F32 and F8_E4M3.
 bool isReadable(WeightType type);
 
-/// Whether it knows the type as that of scales: the former but F8_E4M3, and
-/// F8_E8M0, the exponent of a power of two.
+/// Returns true if decodeElements() supports the type for scales: BF16, F16,
+/// F32, and F8_E8M0, which is the exponent of a power of two.
 bool isReadableScale(WeightType type);
 
 /// Widens `count` elements at `bytes` to f32, exactly. `bytes` needs no
-/// alignment. Only for readable types of weights and of scales.
+/// alignment. The type must be readable as weights or as scales.
 void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
                     float *out);
 
-/// Rounds to nearest, ties to even. A NaN stays a (quiet) NaN.
+/// Rounds to nearest, ties to even. A NaN becomes a quiet NaN.
 inline uint16_t roundToBF16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   uint16_t quiet = uint16_t(bits >> 16 | 0x40);

@@ -2,11 +2,11 @@
 """Measures how often drafts are accepted on held-out prompts, greedy and sampled.
 
   acceptance.py MTP_RUN MODEL_BIN CORPUS.txt.xz [--k 2] [--prompts 24] [--tokens 200]
-                [--temperature 0 0.5 1] [--top-p 1]
+      [--temperature 0 0.5 1] [--top-p 1]
 
-The prompts are beginnings of sentences in books that prepare.py keeps out of training, the same
-ones at every temperature, each with a seed of its own. Prints the mean tokens per round (AL) and
-the share of drafts accepted at each position.
+The prompts are beginnings of sentences in books that prepare.py keeps out of training. All
+temperatures use the same prompts, and each prompt has its own seed. Prints the mean tokens per
+round (AL) and the share of drafts accepted at each position.
 """
 import argparse, json, os, random, subprocess, sys
 

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Evaluates the exported (bf16-rounded) model in binary32 on the held-out books.
 
-  python3 evaluate.py WORK_DIR [--model hf] [--tokens 65536] [--prompts 24] [--length 96] [--check-hf]
-                      [--json FILE]
+  python3 evaluate.py WORK_DIR [--model hf] [--tokens 65536] [--prompts 24] [--length 96]
+      [--check-hf] [--json FILE]
 
-Loss: rows of 256 tokens evenly spread over the held-out books; module d is scored on token i + d + 1.
-Acceptance: greedy continuation of held-out prompts (48 tokens of prompt from inside a book) by the
-target, and draft/verify with its own modules: (a) rate: module d's argmax, fed what the target
-chose, against the target's own choice at that place; (b) a real draft/verify loop in which
-module 1, then module 2 on module 1's draft, propose, and the target verifies: mean accepted
-per step, and the tokens are asserted to be those of plain greedy decoding.
+Loss: rows of 256 tokens, evenly spread over the held-out books. Module d is scored on token i + d +
+1.
+
+Acceptance: greedy continuations of held-out prompts (48 tokens from inside a book) by the target,
+and draft/verify with its own modules. (a) Rate: module d's argmax, fed the target's tokens,
+compared with the target's own token at that position. (b) A real draft/verify loop: module 1
+proposes, then module 2 after module 1's draft, and the target verifies. Prints the mean number of
+accepted drafts per step, and asserts that the tokens equal plain greedy decoding.
 """
 import argparse, json, os, random, sys, time
 
@@ -24,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 @torch.no_grad()
 def loss(m, data, n, seq=256):
-    """Mean loss of the target and of both modules over n tokens spread over the held-out books."""
+    """Returns the mean loss of the target and of both modules over n held-out tokens."""
     total, count = [0.0] * 3, [0] * 3
     rows = n // seq
     starts = np.linspace(0, len(data) - seq - 4, rows).astype(int)
@@ -40,7 +42,7 @@ def loss(m, data, n, seq=256):
 
 @torch.no_grad()
 def greedy(m, ids, n):
-    """[B, T] prompts of one length -> [B, T + n]; no cache, whole forward per token."""
+    """Extends prompts of one length: [B, T] to [B, T + n]. No cache, a whole forward per token."""
     for _ in range(n):
         h = m.hidden(ids)[:, -1]
         ids = torch.cat((ids, (h @ m.head.t()).argmax(-1, keepdim=True)), 1)
@@ -49,7 +51,7 @@ def greedy(m, ids, n):
 
 @torch.no_grad()
 def teacher_rates(m, ids, P):
-    """Argmax of module d at row i against the target's greedy token i + d + 1."""
+    """Returns, for each module d, how often its argmax at row i is the target's token i + d + 1."""
     out = m.streams(ids)
     rates = []
     for d in (1, 2):
@@ -62,9 +64,9 @@ def teacher_rates(m, ids, P):
 
 @torch.no_grad()
 def speculate(m, prompts, n, depth=2):
-    """Greedy draft/verify of prompts of one length, all at once: the shorter ones are padded on the
-    right, which causal attention does not see. Returns the tokens and, per prompt and step, how
-    many drafts were accepted."""
+    """Runs greedy draft/verify on prompts of one length, all at once. Shorter sequences are padded
+    on the right, which causal attention does not see. Returns the tokens and, per prompt and step,
+    the number of accepted drafts."""
     seqs, end, B = [list(p) for p in prompts], len(prompts[0]) + n, len(prompts)
 
     def pad(rows):
@@ -77,7 +79,7 @@ def speculate(m, prompts, n, depth=2):
         s.append(t)
     steps = []
     while any(len(s) < end for s in seqs):
-        # the target's states of rows 0..len-2 of each prompt are known
+        # The target's states of rows 0..len-2 of each prompt are known.
         last = torch.tensor([len(s) - 2 for s in seqs])
         T = int(last.max()) + 1
         state, drafts = h[:, :T], [[] for _ in seqs]

@@ -3,8 +3,8 @@
 
   python3 export.py WORK_DIR [--average] [-o hf]     from WORK_DIR/ckpt.pt
 
---average takes the exponential average of the weights (before the learning rate has decayed).
-All weights in bf16, e_score_correction_bias in f32. Embedding and head are stored once.
+--average uses the exponential average of the weights (before the learning rate has decayed). All
+weights are in bf16, except e_score_correction_bias in f32. Embedding and head are stored once.
 """
 import argparse, json, os, shutil, sys
 
@@ -28,7 +28,7 @@ def main():
         off += p.numel()
     moes = [x for x in m.modules() if hasattr(x, "w13")]
     for x, b in zip(moes, s["B"]):
-        # a constant added to every expert's bias changes no choice
+        # A constant added to all experts' biases changes no choice.
         x.bias = (b - b.mean()).clone()
     os.makedirs(a.out, exist_ok=True)
     t = {k: v.detach().contiguous().to(torch.float32 if k.endswith("correction_bias") else torch.bfloat16).clone()

@@ -1,8 +1,8 @@
 """DeepSeek-V3 at a small scale with its own MTP modules, in plain PyTorch.
 
-The numerics are those of transformers' DeepseekV3ForCausalLM (checked by evaluate.py
---check-hf); the MTP modules follow the DeepSeek-V3 report. Used by train.py, export.py
-and evaluate.py only; the product does not need it.
+The numerics equal those of transformers' DeepseekV3ForCausalLM (checked by evaluate.py --check-hf).
+The MTP modules follow the DeepSeek-V3 report. Only train.py, export.py and evaluate.py use this
+file; the product does not need it.
 """
 import math
 
@@ -74,13 +74,14 @@ def rope_tables(n, dim, theta):
 
 
 def rope(x, cos, sin):
-    """x [..., T, d] in interleaved pairs; the result is laid out half by half."""
+    """Rotates x [..., T, d], given in interleaved pairs. The result has two halves."""
     a, b = x[..., 0::2].float(), x[..., 1::2].float()
     return torch.cat((a * cos - b * sin, b * cos + a * sin), -1).to(x.dtype)
 
 
 def causal_attention(q, k, v, chunk=128):
-    """[heads, T, d]; by chunks of rows, which on a CPU is faster than the fused kernel here."""
+    """Attention over [heads, T, d], in chunks of rows. On a CPU this is faster than the fused
+    kernel."""
     n, T, d = q.shape
     outs = []
     for a in range(0, T, chunk):
@@ -193,7 +194,7 @@ class MTP(nn.Module):
         self.block = Block(c, False)
 
     def forward(self, e, h, cos, sin):
-        """e: Emb(t_{i+d}), already zero in row 0. Returns the block's output."""
+        """Returns the block's output. e is Emb(t_{i+d}), already zero in row 0."""
         return self.block(self.eh_proj(torch.cat((self.enorm(e), self.hnorm(h)), -1)).float(), cos, sin)
 
 
@@ -228,10 +229,10 @@ class Model(nn.Module):
 
     @torch.no_grad()
     def grow_from(self, small):
-        """Takes over a trained model of the same widths with fewer layers (and a narrower dense
-        MLP): the function is the small one's. The layers it lacks keep their random inputs, so
-        that they differ from each other, and get zero outputs (o_proj, down_proj), so that each
-        begins as the identity."""
+        """Initialises from a trained model of the same widths with fewer layers (and a narrower
+        dense MLP), without changing its function. The additional layers keep their random input
+        matrices, so that they differ from each other. Their output matrices (o_proj, down_proj) are
+        zero, so each begins as the identity."""
         for name in ("embed", "head", "norm", "mtp"):
             own, old = getattr(self, name), getattr(small, name)
             own.copy_(old) if isinstance(own, torch.Tensor) else own.load_state_dict(old.state_dict())
@@ -259,7 +260,7 @@ class Model(nn.Module):
                 take(block, home[i]) if i in home else silence(block)
 
     def hidden(self, tokens):
-        """After the final norm."""
+        """Returns the hidden states after the final norm."""
         x = F.embedding(tokens, self.embed)
         cos, sin = self.cos[:tokens.shape[1]], self.sin[:tokens.shape[1]]
         for l in self.layers:
@@ -267,8 +268,8 @@ class Model(nn.Module):
         return self.norm(x)
 
     def streams(self, tokens, depth=2):
-        """tokens [B, T+depth] -> normed hidden of the target and of each module, rows 0..T-1,
-        ready for the head: stream d predicts the token at row i + d + 1."""
+        """Returns the normed hidden states of the target and of each module for tokens [B,
+        T+depth], rows 0..T-1, ready for the head. Stream d predicts the token at row i + d + 1."""
         T = tokens.shape[1] - depth
         h = self.hidden(tokens[:, :T])
         outs = [h]
@@ -281,7 +282,7 @@ class Model(nn.Module):
             outs.append(m.norm(h))
         return outs
 
-    # names as in the DeepSeek-V3 checkpoint
+    # Names as in the DeepSeek-V3 checkpoint.
     def hf_tensors(self):
         out = {"model.embed_tokens.weight": self.embed, "model.norm.weight": self.norm.weight,
                "lm_head.weight": self.head}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""WORK_DIR/log.csv -> loss.csv (every 5th line) and loss.svg. Standard library only.
+"""Converts WORK_DIR/log.csv to loss.csv (every 5th line) and loss.svg. Standard library only.
 
   python3 plot.py WORK_DIR
 """
@@ -11,7 +11,7 @@ NAMES = ["step", "tokens", "seconds", "loss", "mtp1_loss", "mtp2_loss", "lr", "t
 
 def main():
     rows = [[float(v) for v in r] for r in csv.reader(open(os.path.join(sys.argv[1], "log.csv")))]
-    # A resumed run writes some steps again: the later ones count.
+    # A resumed run repeats some steps; the later lines count.
     rows = [r for i, r in enumerate(rows) if all(r[0] < later[0] for later in rows[i + 1:])]
     with open(os.path.join(HERE, "loss.csv"), "w") as f:
         print(",".join(NAMES), file=f)

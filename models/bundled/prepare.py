@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Cleans the corpus, parts it by book, trains the tokenizer, writes uint16 token files.
+"""Cleans the corpus, splits it by book, trains the tokenizer, writes uint16 token files.
 
   python3 prepare.py CORPUS.txt.xz WORK_DIR [--tokenizer-dir hf]
 
-Writes WORK_DIR/train.bin, heldout.bin (uint16, books parted by <|endoftext|>),
-heldout.json (the books kept out, with their cleaned text), tokenizer.json and
-token_counts.txt (how often each token is in train.bin, for mtpc --draft-vocab).
+Writes WORK_DIR/train.bin, heldout.bin (uint16, books separated by <|endoftext|>), heldout.json (the
+held-out books with their cleaned text), tokenizer.json and token_counts.txt (the count of each
+token in train.bin, for mtpc --draft-vocab).
 """
 import argparse, json, lzma, os, random, re
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ CREDIT = re.compile(r"produced by|transcribed|e-text|etext|pgdp|proofread|projec
 
 
 def clean(book):
-    """Hard-wrapped Gutenberg text -> one line per paragraph, ASCII quotes, no credits."""
+    """Converts hard-wrapped Gutenberg text to one line per paragraph. ASCII quotes, no credits."""
     out = []
     for para in re.split(r"\n[ ]*\n+", book.translate(QUOTES)):
         lines = [re.sub(r"  +", " ", l.strip()) for l in para.split("\n")]
@@ -32,7 +32,8 @@ def clean(book):
             continue
         if CREDIT.search(text) and len(text) < 1500:
             continue
-        # prose: all lines but the last are long -> unwrap; verse and lists keep their lines
+        # In prose all lines except the last are long, so it is unwrapped. Verse and lists keep
+        # their lines.
         if len(lines) > 1 and sum(len(l) for l in lines[:-1]) / (len(lines) - 1) > 48:
             text = " ".join(lines)
         out.append(text)
@@ -44,14 +45,14 @@ def fingerprint(text):
 
 
 def read_books(corpus):
-    """The cleaned books of a corpus."""
+    """Returns the cleaned books of a corpus."""
     opener = lzma.open if corpus.endswith(".xz") else open
     with opener(corpus, "rt", encoding="utf8", newline="\n") as f:
         return [clean(b) for b in f.read().split(EOT) if b.strip()]
 
 
 def held_out(cleaned):
-    """Indices of the books kept out of training: about every 45th, skipping books whose sentences
+    """Returns the indices of the held-out books: about every 45th, without books whose sentences
     also occur elsewhere."""
     prints = [fingerprint(c) for c in cleaned]
     count = {}
@@ -100,7 +101,7 @@ def main():
     eot = tok.token_to_id(EOT)
 
     def encode(i):
-        # by paragraph group: the GPT-2 regex never joins letters across these cuts
+        # Encodes groups of paragraphs. The GPT-2 regex never joins letters across these cuts.
         ids = [eot]
         for e in tok.encode_batch([cleaned[i]]):
             ids += e.ids

@@ -3,12 +3,13 @@
 
   python3 train.py WORK_DIR [--procs 2] [--tokens 4096] [--seq 256] [--grow-from HF_DIR]
 
-Two processes, one torch thread each: each computes the gradient of its half of the batch,
-then updates its half of the parameters (Muon for matrices, AdamW for the rest) in shared
-memory. Constant learning rate with an exponential average of the weights; the decay is
-started at any time by writing WORK_DIR/ctl.json: {"decay_steps": 500} (linear to zero, then the
-run ends); {"save": 1} saves at once; {"seq": 512} changes the rows. Resumes from
-WORK_DIR/ckpt.pt; --grow-from starts from an exported model with fewer layers.
+Two processes with one torch thread each. Each process computes the gradient of its half of the
+batch, and updates its half of the parameters (Muon for matrices, AdamW for the rest) in shared
+memory. The learning rate is constant, with an exponential average of the weights.
+
+WORK_DIR/ctl.json controls a run: {"decay_steps": 500} starts a linear decay to zero, after which
+the run ends; {"save": 1} saves at once; {"seq": 512} changes the length of rows. The run resumes
+from WORK_DIR/ckpt.pt. --grow-from starts from an exported model with fewer layers.
 """
 import argparse, json, math, os, sys, time
 
@@ -51,7 +52,7 @@ class HeadLoss(torch.autograd.Function):
 
 
 def orthogonalise(G, steps=5):
-    """Newton-Schulz as in Muon, batched over the leading dimension."""
+    """Orthogonalises G by Newton-Schulz as in Muon, batched over the leading dimension."""
     X = G.bfloat16()
     tall = X.shape[-2] > X.shape[-1]
     if tall:
@@ -82,7 +83,7 @@ def worker(rank, a, S, bar):
     moes = [x for x in m.modules() if hasattr(x, "bias") and hasattr(x, "w13")]
     for i, x in enumerate(moes):
         x.bias = B[i]
-    # split the update by cost
+    # Splits the update by cost.
     def cost(name, p):
         if not is_muon(name, p):
             return p.numel() * 12
@@ -113,7 +114,7 @@ def worker(rank, a, S, bar):
         for d, o in enumerate(outs):
             t = x[:, d + 1:d + 1 + seq].reshape(-1)
             o = o.reshape(-1, o.shape[-1])
-            if d:   # the modules' loss on a random part of the rows: unbiased, cheaper
+            if d:   # The modules' loss uses a random part of the rows: unbiased and cheaper.
                 keep = torch.from_numpy(rng.permutation(len(t))[:len(t) * 5 // 8 if d == 1 else len(t) * 3 // 8])
                 t, o = t[keep], o[keep]
             l = HeadLoss.apply(o, m.head, t)
@@ -213,7 +214,8 @@ def main():
     B = sh(len(moes), CONFIG["n_routed_experts"])
     B.copy_(torch.stack(moes))
     CNT = torch.zeros(a.procs, len(moes), CONFIG["n_routed_experts"], dtype=torch.int64).share_memory_()
-    # step, learning-rate scale, rows' length, decay start, decay end, stop, scale at the decay's start
+    # Step, learning-rate scale, length of rows, decay start, decay end, stop, scale at the decay's
+    # start.
     CTL = torch.tensor([0, 1, a.seq, 0, 0, 0, 1], dtype=torch.float64).share_memory_()
     f = os.path.join(a.work, "ckpt.pt")
     if os.path.exists(f):

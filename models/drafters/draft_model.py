@@ -1,8 +1,8 @@
 """A draft model and PARD (arXiv 2504.18583): small language models of the target's vocabulary.
 
-A Llama of two layers with tied embeddings, trained on the target's distribution. PARD is the
-same network tuned to fill masks: behind the anchor stand k - 1 copies of one mask token, each
-row drafts the token after it, in one pass.
+A Llama of two layers with tied embeddings, trained on the target's distribution. PARD is the same
+network, tuned to fill masks: k - 1 copies of one mask token follow the anchor, and each row drafts
+the token after it, in one pass.
 """
 
 import torch
@@ -32,7 +32,7 @@ class Body(nn.Module):
 
 class Net(nn.Module):
     def __init__(self, parallel=1):
-        """parallel: tokens drafted by one pass, 1 for a plain draft model."""
+        """parallel: the number of tokens drafted by one pass; 1 for a plain draft model."""
         super().__init__()
         self.parallel, self.model = parallel, Body()
 
@@ -41,10 +41,10 @@ class Net(nn.Module):
 
 
 def masked_rows(ids, depth, rng=None, keep=None):
-    """The rows of one pass that drafts at every position at once: the true rows 0..T-1, then for
-    mask j = 1..depth-1 a copy of the row of each anchor n at position n + j. keep: share of the
-    anchors that have mask j is keep^j. Returns ids, positions, anchors, steps, each
-    [rows]-shaped beside ids [B, rows], and seen.
+    """Returns the rows of one pass that drafts at all positions at once: the true rows 0..T-1, then
+    for each mask j = 1..depth-1 and each anchor n a row at position n + j. Mask j exists for a
+    share keep^j of the anchors. Returns ids [B, rows]; positions, anchors and steps [rows]; and
+    seen.
     """
     B, T = ids.shape
     pos, anchor, step = [torch.arange(T)], [torch.arange(T)], [torch.zeros(T, dtype=torch.long)]
@@ -84,14 +84,14 @@ def loss(net, target, b, rng, rows=768):
 
 @torch.no_grad()
 def chain(net, target, ids, states, k):
-    """[B, T - 1, k]: row n - 1 drafts what follows the anchor x_n."""
+    """Returns drafts [B, T - 1, k]. Row n - 1 drafts the tokens after the anchor x_n."""
     B, T = ids.shape
     if net.parallel > 1:
         x, pos, anchor, step, seen = masked_rows(ids, min(k, net.parallel))
         d = net.logits(net.model(x, pos, seen)).argmax(-1)
         return torch.stack([d[:, step == j] for j in range(min(k, net.parallel))], -1)[:, 1:]
     out = torch.empty(B, T - 1, k, dtype=torch.long)
-    for n in range(1, T):  # plain and slow: the drafts of one anchor of all prompts at a time
+    for n in range(1, T):  # plain and slow: one anchor of all prompts at a time
         x = ids[:, : n + 1]
         for j in range(k):
             h = net.model(x, torch.arange(x.shape[1]), causal(x.shape[1]))[:, -1]

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Draws what a method drafts, with the share that is accepted per node, as SVG.
+"""Draws a method's drafts, with the acceptance rate per node, as SVG.
 
   python3 draw.py FILE.json.. -o OUT.svg [--tree PATHS] [--title TEXT] [--least 0.02]
 
-A FILE is what `mtp-run --json` writes, of several the rounds of all: with --draft-rounds every
-node (of a static tree by the list of paths that it was imported with, --tree), else a chain or
-block by draft position, and of a tree its depths. Or it has rounds with tokens, parents and path,
-as table.py --rounds and test/oracle write them. A node of several rounds is known by its ranks
-among siblings, so that dynamic trees are laid over each other. In a circle stands how many of 100
-rounds accept the node; the circle is as dark; the line's width is how often the node is drafted
-at all. Nodes drafted in less than --least of the rounds are left out.
+FILE is the output of `mtp-run --json`; several files are combined. With --draft-rounds it has all
+nodes; --tree gives a static tree's list of paths. Otherwise it has a chain or block by draft
+position, and only the depths of a tree. FILE may also have rounds with tokens, parents and path, as
+written by table.py --rounds and test/oracle.
+
+A node is identified by its ranks among siblings, so dynamic trees of several rounds overlap. The
+number in a circle is the percentage of rounds that accept the node; darker means more. The width of
+a line shows how often the node is drafted. Nodes drafted in less than --least of the rounds are
+left out.
 """
 import argparse
 import ast
@@ -20,7 +22,7 @@ COLUMN, ROW, RADIUS, EDGE = 84, 30, 13, 26
 
 
 def by_position(runs):
-    """mtp-run's JSON -> {path of ranks: (drafted, accepted)}, as shares of all rounds."""
+    """Converts mtp-run's JSON to {path of ranks: (drafted, accepted)}, as shares of all rounds."""
     rounds = sum(run["slot_rounds"] for run in runs)
     if not rounds:
         raise SystemExit("expected rounds, got a run without one")
@@ -33,14 +35,14 @@ def by_position(runs):
 
 
 def parents_of(tree):
-    """A list of paths of ranks -> the parents of its nodes, in the order that drafts have."""
+    """Returns the parents of the nodes of a list of paths of ranks, in the order of drafts."""
     nodes = [()] + sorted(map(tuple, tree), key=lambda path: (len(path), path))
     return [-1] + [nodes.index(path[:-1]) for path in nodes[1:]]
 
 
 def settled(drafts, parents, tokens):
-    """A round of mtp-run -> parents, -1 of what is not drafted, and the path that was accepted: of
-    the deepest nodes whose path was put out the first. The last token is the target's own."""
+    """Returns a round's parents (-1 for nodes that are not drafted) and accepted path: the first of
+    the deepest nodes whose path was output. The last token is the target's own."""
     parents, depths, end = [-1, *parents[1:]], {0: 0}, 0
     for node, token in enumerate(drafts, start=1):
         above = parents[node]
@@ -60,12 +62,12 @@ def settled(drafts, parents, tokens):
 
 
 def rounds_of(runs, tree):
-    """The rounds of mtp-run --draft-rounds, but for those that draft nothing."""
+    """Returns the rounds of mtp-run --draft-rounds that draft something."""
     out = []
     for run in runs:
         for made in (r for s in run["sequences"] for r in s["draft_rounds"] if r["drafts"]):
             drafts, parents = made["drafts"], made.get("parents")
-            # a chain has a draft for each depth
+            # A chain has one draft per depth.
             if not parents and (tree or len(drafts) <= run["k"]):
                 parents = parents_of(tree) if tree else range(-1, len(drafts))
             if not parents or len(parents) != len(drafts) + 1:
@@ -78,7 +80,7 @@ def rounds_of(runs, tree):
 
 
 def by_node(rounds):
-    """Rounds -> {path of ranks: (drafted, accepted)}, as shares of all rounds."""
+    """Converts rounds to {path of ranks: (drafted, accepted)}, as shares of all rounds."""
     counts = {}
     for r in rounds:
         paths, children = {0: ()}, {}
@@ -105,7 +107,7 @@ def nodes_of(files, tree):
 
 
 def place(nodes):
-    """{path: (x, y)}: leaves on rows of their own, a parent at its first child's height."""
+    """Returns {path: (x, y)}: each leaf in its own row, a parent at its first child's height."""
     at, row = {}, 0
     children = {}
     for p in sorted(nodes):
@@ -128,7 +130,7 @@ def place(nodes):
 
 
 def shade(share):
-    """White to a dark blue."""
+    """Returns a colour from white to dark blue."""
     return "#" + "".join(f"{round(255 + (to - 255) * share):02x}" for to in (31, 78, 140))
 
 
@@ -176,7 +178,7 @@ def main():
     nodes = {p: n for p, n in nodes_of(files, tree).items() if n[0] >= a.least}
     if not nodes:
         raise SystemExit("expected drafted nodes, got none")
-    # a node that stays has its parents, which are drafted at least as often
+    # The parents of a kept node are kept, because they are drafted at least as often.
     title = a.title or " ".join(str(files[0][k]) for k in ("method", "topology", "model")
                                 if k in files[0])
     with open(a.out, "w", encoding="utf8") as f:

@@ -1,10 +1,10 @@
 """DFlash (arXiv 2602.06036) and DSpark (arXiv 2607.05147): one pass drafts a block.
 
-Context: c_t = hidden_norm(fc [taps of row t]) gives keys and values in each layer, at position
-t. Block: rows [anchor x_n, mask, ..] at positions n, n+1, .. see the context before n and each
-other, not causally. DSpark samples every row, row j for n+1+j, adds W2 W1[token before] to its
-logits (Markov head) and has a confidence: w [h_j; W1[token before]] + b. DFlash has neither and
-samples rows 1.. for their own positions. Embedding and head are the target's.
+Context: c_t = hidden_norm(fc [taps of row t]) gives keys and values in each layer, at position t.
+Block: rows [anchor x_n, mask, ..] at positions n, n+1, .. see the context before n and each other;
+the block is not causal. DSpark samples all rows, row j for n+1+j. It adds W2 W1[preceding token] to
+its logits (Markov head) and has a confidence: w [h_j; W1[preceding token]] + b. DFlash has neither
+and samples rows 1.. for their own positions. Embedding and head are the target's.
 
 Taps are in the output convention: target_layer_ids [1, 4, 7] are the streams entering 2, 5, 8.
 """
@@ -36,7 +36,7 @@ class Confidence(nn.Module):
 
 
 class Net(nn.Module):
-    """block: rows of a block. DSpark drafts `block` tokens, DFlash one less."""
+    """block: the number of rows of a block. DSpark drafts `block` tokens, DFlash one less."""
 
     def __init__(self, dspark, block):
         super().__init__()
@@ -55,12 +55,12 @@ class Net(nn.Module):
 
     @property
     def first(self):
-        """The block's first row that is sampled."""
+        """Returns the block's first row that is sampled."""
         return 0 if self.dspark else 1
 
     def block_states(self, target, b, anchors, ids):
-        """anchors [B, A] positions n; returns the block rows' states after `norm`, [B, A, block,
-        H]."""
+        """Returns the states of the block's rows after `norm`, [B, A, block, H]. anchors [B, A]
+        holds the positions n."""
         B, A, N = *anchors.shape, self.block
         T = ids.shape[1]
         c = self.hidden_norm(self.fc(torch.cat([b[i] for i in TAPS], -1)))
@@ -89,7 +89,7 @@ def loss(net, target, b, rng, anchors=24):
     (B, T), N = ids.shape, net.block
     n = torch.from_numpy(rng.integers(16, T - N - 1, (B, anchors)))
     h = net.block_states(target, b, n, ids)[:, :, net.first :]
-    # sampled row j (from 0) drafts position n + 1 + j, which the target's state at n + j chooses
+    # Sampled row j (from 0) drafts position n + 1 + j, which the target's state at n + j chooses.
     at = n[:, :, None] + torch.arange(h.shape[2])
     rows = torch.arange(B)[:, None, None]
     p = f[rows, at] @ target.head.t()
@@ -121,8 +121,8 @@ def loss(net, target, b, rng, anchors=24):
 
 @torch.no_grad()
 def chain(net, target, ids, states, k, markov=True, confidence=False):
-    """[B, T - 1, k]: row n - 1 drafts what follows the anchor x_n; with confidence also its
-    logits."""
+    """Returns drafts [B, T - 1, k], and their logits if `confidence`. Row n - 1 drafts the tokens
+    after the anchor x_n."""
     B, T = ids.shape
     n = torch.arange(1, T).expand(B, -1)
     h = torch.cat(
@@ -142,7 +142,7 @@ def chain(net, target, ids, states, k, markov=True, confidence=False):
 
 
 def config(net):
-    """DeepSpec's keys for DSpark, z-lab's for DFlash."""
+    """Returns the config, with DeepSpec's keys for DSpark and z-lab's for DFlash."""
     c = {
         "model_type": "qwen3",
         "hidden_act": "silu",

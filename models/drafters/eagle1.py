@@ -1,12 +1,13 @@
 """EAGLE-1 (arXiv 2401.15077) and HASS (arXiv 2408.15766): one network, two trainings.
 
-Row t: z = fc [E(x_{t+1}); f_t], f after the target's final norm (drafted rows: the output of the
-step before); one Llama layer without input_layernorm and without a norm behind it; its output is
-read by the target's head and is the next step's feature. Rotary position t.
+Row t: z = fc [E(x_{t+1}); f_t], where f is the state after the target's final norm (in drafted
+rows: the output of the preceding step). Then one Llama layer without input_layernorm and without a
+norm after it. The target's head reads its output, which is also the next step's feature. Rotary
+position t.
 
-EAGLE-1 trains one step: smooth L1 to the target's next feature and cross entropy to its
-distribution. HASS trains three steps, each on the features drafted by the one before, and adds the
-cross entropy over the target's 10 likeliest tokens.
+EAGLE-1 trains one step: smooth L1 to the target's next feature, and cross entropy to its
+distribution. HASS trains three steps, each on the features drafted by the preceding step, and adds
+the cross entropy over the target's 10 likeliest tokens.
 """
 
 import torch
@@ -22,7 +23,7 @@ HIDDEN, INTER, HEADS, VOCAB = 192, 512, 4, 4096
 class Net(nn.Module):
     def __init__(self, steps=1):
         super().__init__()
-        self.steps = steps  # of training; 1 is EAGLE-1, more is HASS
+        self.steps = steps  # training steps; 1 is EAGLE-1, more is HASS
         self.fc = linear(2 * HIDDEN, HIDDEN, bias=True)
         self.layers = nn.ModuleList([Layer(HIDDEN, INTER, HEADS, input_norm=False)])
 
@@ -44,7 +45,7 @@ def loss(net, target, b, rng, rows=512):
         z, p = h @ target.head.t(), w @ target.head.t()
         ce = soft_cross_entropy(z, p)
         l = ce + 0.2 * F.smooth_l1_loss(feature.float(), want)
-        if n > 1:  # HASS: the likeliest ten alone
+        if n > 1:  # HASS: only the ten likeliest tokens
             q, top = torch.log_softmax(z.float(), -1), wanted_probabilities(p).topk(10, -1)
             l = l - (top[0] * q.gather(1, top[1])).sum(-1).mean()
         total = total + l / n
@@ -55,7 +56,7 @@ def loss(net, target, b, rng, rows=512):
 
 @torch.no_grad()
 def chain(net, target, ids, states, k):
-    """Greedy drafts of every anchor: [B, T, k], row n - 1 the ones that follow the anchor x_n."""
+    """Returns greedy drafts of all anchors [B, T, k]. Row n - 1 drafts the tokens after x_n."""
     T = ids.shape[1] - 1
     unrolled, feature, tokens, out = Unrolled(), states["f"][:, :T], ids[:, 1:], []
     for _ in range(k):

@@ -1,9 +1,9 @@
 """EAGLE-3 (arXiv 2503.01840).
 
-Row t: g = fc [r_2; r_5; r_8] (streams entering those layers); one layer whose attention reads
-[input_layernorm(E(x_{t+1})); hidden_norm(g)] and whose residual is g; logits = lm_head(norm(h))
-over the draft vocabulary; h before the norm is the next step's g. Trained through its own steps
-(training-time test), each weighted 0.8^j.
+Row t: g = fc [r_2; r_5; r_8] (the streams that enter these layers). The attention of its one layer
+reads [input_layernorm(E(x_{t+1})); hidden_norm(g)], and its residual is g. logits =
+lm_head(norm(h)) over the draft vocabulary. h before the norm is the next step's g. Trained through
+its own steps (training-time test) with weights 0.8^j.
 """
 
 import numpy as np
@@ -60,7 +60,7 @@ def loss(net, target, b, rng, rows=512):
         at = sample_rows(torch.ones(ids.shape[0], T, dtype=torch.bool), rows, rng)
         z = net.lm_head(net.norm(g.flatten(0, 1)[at]))
         p = f[:, 1 + j : 1 + j + T].flatten(0, 1)[at] @ target.head.t()
-        # rows whose likeliest token cannot be drafted teach nothing about greedy text
+        # Rows whose likeliest token cannot be drafted teach nothing about greedy text.
         best = p.argmax(-1)
         ok = net.t2d[best]
         z, p, best = z[ok], p[ok], best[ok]

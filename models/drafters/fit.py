@@ -1,6 +1,5 @@
-"""The training loop that all drafters share: batches of prepare.py's rows, Muon for matrices and
-AdamW for the rest as in ../bundled/train.py, a learning rate that follows the CPU time used,
-resumption.
+"""The training loop of all drafters: batches of prepare.py's rows, Muon for matrices and AdamW for
+the rest as in ../bundled/train.py, a learning rate that follows the used CPU time, and resumption.
 """
 
 import importlib.util, json, math, os, sys, time
@@ -21,8 +20,7 @@ TAPS = (2, 5, 8, 10)  # of prepare.py
 
 
 class Data:
-    """tokens [rows, T] and the target's states of them: taps by entering layer, and "f" after
-    the norm."""
+    """tokens [rows, T] and the target's states: taps by entered layer, and "f" after the norm."""
 
     def __init__(self, work):
         self.tokens = np.load(os.path.join(work, "tokens.npy"))
@@ -39,21 +37,21 @@ class Data:
 
 
 def sample_rows(valid, count, rng):
-    """`count` of the true elements of valid, as indices into its flattened form."""
+    """Returns `count` of the true elements of valid, as indices into its flattened form."""
     at = valid.flatten().nonzero()[:, 0]
     return at if len(at) <= count else at[torch.from_numpy(rng.permutation(len(at))[:count])]
 
 
 def wanted_probabilities(logits):
-    """What is learnt of the target's logits: its distribution at temperature 0.5. At 1 a
-    drafter's probabilities are far below the share of greedy choices that it hits, so that a
-    dynamic tree, which goes by them, grows wide and flat; at 0 it would know only greedy
+    """Returns the training goal: the target's distribution at temperature 0.5. At 1 a drafter's
+    probabilities are far below the rate at which its best token is the target's. A dynamic tree,
+    which ranks by probabilities, then grows wide and flat. At 0 the drafter would learn only greedy
     text."""
     return torch.softmax(logits.float() * 2.0, -1)
 
 
 def soft_cross_entropy(logits, wanted):
-    """Mean cross entropy to the target's logits `wanted`; rows [N, V]."""
+    """Returns the mean cross entropy to the target's logits `wanted`; rows [N, V]."""
     q = torch.log_softmax(logits.float(), -1)
     return -(wanted_probabilities(wanted) * q).sum(-1).mean()
 
@@ -96,9 +94,9 @@ class Optimiser:
 
 
 def fit(method, net, work, name, minutes, batch=8, lr=4e-3, seed=1, save_every=60):
-    """Trains net with method.loss until `minutes` of CPU time are used, those of earlier runs
-    included. WORK/NAME.pt is resumed from; WORK/NAME.csv is the log: step, tokens, CPU seconds,
-    figures of loss().
+    """Trains net with method.loss until `minutes` of CPU time are used, including earlier runs.
+    Resumes from WORK/NAME.pt. WORK/NAME.csv is the log: step, tokens, CPU seconds, and the values
+    of loss().
     """
     torch.set_num_threads(1)
     torch.manual_seed(seed)
@@ -133,7 +131,7 @@ def fit(method, net, work, name, minutes, batch=8, lr=4e-3, seed=1, save_every=6
             loss, figures = method.loss(net, target, b, rng)
         net.zero_grad(set_to_none=True)
         loss.backward()
-        # warm-up by step, constant, then linear to zero over the last 40 % of the time
+        # Warm-up by step, then constant, then linear to zero over the last 40 % of the time.
         opt.step(min(1.0, (step + 1) / 50) * min(1.0, (1 - done) / 0.4))
         for k, v in {"loss": float(loss.detach()), **figures}.items():
             sums[k] = sums.get(k, 0.0) + v
@@ -158,7 +156,7 @@ def fit(method, net, work, name, minutes, batch=8, lr=4e-3, seed=1, save_every=6
 
 
 def write(folder, config, tensors, file="model.safetensors", config_name="config.json"):
-    """The authors' layout: floating tensors in bf16, integers and bools as they are."""
+    """Writes the authors' layout: floating tensors in bf16, integers and bools unchanged."""
     from safetensors.torch import save_file
 
     os.makedirs(folder, exist_ok=True)

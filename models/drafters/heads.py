@@ -1,10 +1,10 @@
 """Independent heads (blockwise parallel decoding; Meta's multi-token prediction, arXiv 2404.19737).
 
-Head i: one Llama block of its own on the stream that enters the target's last layer, at that
-row's position, causal over rows; then the target's final norm and output matrix. The last layer
-itself is the head for x_n; extra head i gives x_{n+1+i} from row n - 1. Rotary pairs are
-adjacent and names are those of Llama's original files, as in Meta's checkpoint; there, trunk and
-heads were trained together, here the trunk is frozen.
+Head i is one Llama block on the stream that enters the target's last layer, at that row's position,
+causal over rows. The target's final norm and output matrix follow. The target's last layer is the
+head for x_n; extra head i gives x_{n+1+i} from row n - 1. Rotary pairs are adjacent and names are
+those of Llama's original files, as in Meta's checkpoint. Meta trained trunk and heads together;
+here the trunk is frozen.
 """
 
 import torch
@@ -76,7 +76,7 @@ def loss(net, target, b, rng, rows=512):
 
 @torch.no_grad()
 def chain(net, target, ids, states, k):
-    """[B, T - 1, k]: row n - 1 drafts what follows the anchor x_n."""
+    """Returns drafts [B, T - 1, k]. Row n - 1 drafts the tokens after the anchor x_n."""
     x = states[TAP][:, :-1]
     return torch.stack(
         [(target.m.norm(h(x)) @ target.head.t()).argmax(-1) for h in net.extra_heads][:k], -1
@@ -84,7 +84,7 @@ def chain(net, target, ids, states, k):
 
 
 def config(net):
-    """Of params.json, the file of Meta's checkpoint."""
+    """Returns the contents of params.json, the config file of Meta's checkpoint."""
     return {
         "dim": HIDDEN,
         "n_layers": 11,

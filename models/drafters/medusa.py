@@ -1,8 +1,8 @@
 """Medusa-1 (arXiv 2401.10774): heads on the target's last state, f_{n-1} after its final norm.
 
 Head i: one residual block x + SiLU(W x + b), then a linear layer to the vocabulary. The target's
-head gives x_n; head i gives x_{n+1+i}. Trained by cross entropy to the target's distribution
-there, which knows the tokens between: weights 0.8^i as in the paper.
+head gives x_n; head i gives x_{n+1+i}. Trained by cross entropy to the target's distribution at
+that position, which knows the tokens between. Weights are 0.8^i as in the paper.
 """
 
 import torch
@@ -54,7 +54,7 @@ def loss(net, target, b, rng, rows=512):
 
 @torch.no_grad()
 def chain(net, target, ids, states, k):
-    """[B, T, k]: row n - 1 drafts what follows the anchor x_n."""
+    """Returns drafts [B, T, k]. Row n - 1 drafts the tokens after the anchor x_n."""
     return torch.stack([z.argmax(-1) for z in net.heads(states["f"][:, :-1])][:k], -1)
 
 

@@ -1,5 +1,5 @@
-"""What the drafters' networks share: a Llama layer whose parts are called one by one, and attention
-over rows that are not simply causal. Parameters are named as in published checkpoints."""
+"""Shared by the drafters' networks: a Llama layer in separate parts, and attention over rows that
+are not simply causal. Parameters are named as in published checkpoints."""
 
 import math
 
@@ -27,7 +27,7 @@ def linear(n_in, n_out, bias=False, std=None):
 
 
 def rotate(x, pos, theta=10000.0, interleaved=False):
-    """x [B, heads, T, d] at positions pos [T] or [B, T], half by half or in pairs (interleaved)."""
+    """Rotates x [B, heads, T, d] at positions pos [T] or [B, T], by halves or interleaved pairs."""
     d = x.shape[-1]
     f = 1.0 / theta ** (torch.arange(0, d, 2).float() / d)
     a = pos.float()[..., None] * f
@@ -41,7 +41,8 @@ def rotate(x, pos, theta=10000.0, interleaved=False):
 
 
 def attend(q, k, v, seen):
-    """q [B, h, Tq, d], k and v [B, h, Tk, d]; seen: bool, broadcast to [B, h, Tq, Tk]."""
+    """Attention. q [B, h, Tq, d], k and v [B, h, Tk, d]; seen: bool, broadcast to [B, h, Tq, Tk].
+    """
     s = (q @ k.mT) * q.shape[-1] ** -0.5
     return torch.softmax(s.masked_fill(~seen, float("-inf")).float(), -1).to(v.dtype) @ v
 
@@ -86,7 +87,7 @@ class MLP(nn.Module):
 
 
 class Layer(nn.Module):
-    """A Llama layer; `input_norm` false for EAGLE-1's first, which reads its rows as they are."""
+    """A Llama layer. `input_norm` is false for EAGLE-1's first layer, which has no input norm."""
 
     def __init__(self, width, inter, heads, input_norm=True, **attention):
         super().__init__()
@@ -107,14 +108,14 @@ class Layer(nn.Module):
 
 
 class Unrolled:
-    """Attention of drafted steps at every position at once: step j of row t sees the true rows 0..t
-    (step 0) and its own rows of steps 1..j, as a drafter does that starts at row t."""
+    """Attention of drafted steps at all positions at once. Step j of row t sees the true rows 0..t
+    (step 0) and its own rows of steps 1..j, like a drafter that starts at row t."""
 
     def __init__(self):
         self.k, self.v = [], []
 
     def __call__(self, attention, x, first):
-        """x [B, T, width], the rows of the next step; first: position of row 0 in step 0."""
+        """x [B, T, width]: the rows of the next step. first: the position of row 0 in step 0."""
         T, j = x.shape[1], len(self.k)
         pos = torch.arange(first + j, first + j + T)
         q, (k, v) = attention.query(x, pos), attention.keys(x, pos)

@@ -1,9 +1,8 @@
 """P-EAGLE (arXiv 2602.01469): EAGLE-3's network, all depths in one pass.
 
-True rows as in EAGLE-3; behind the row of the anchor stand rows whose token is the mask token
-and whose feature is fc of the learned `mask_hidden`, at the next positions, causal.
-`embed_tokens` is shipped, since its mask row is trained: here only that row differs from the
-target's.
+True rows are as in EAGLE-3. Mask rows follow the anchor's row at the next positions, causally.
+Their token is the mask token and their feature is fc of the learned `mask_hidden`. The folder has
+`embed_tokens` because its mask row is trained; only this row differs from the target's.
 """
 
 import torch
@@ -27,8 +26,8 @@ class Net(eagle3.Net):
         self.register_buffer("embed", target.embed, persistent=False)
 
     def rows(self, ids, states, depth, rng=None, keep=None):
-        """The pass over the pairs (x_{t+1}, state t) and their masks; returns h, anchor rows and
-        steps."""
+        """Runs the pass over the pairs (x_{t+1}, state t) and their masks. Returns h, anchor rows
+        and steps."""
         T = ids.shape[1] - 1
         _, pos, anchor, step, seen = masked_rows(ids[:, 1:], depth, rng, keep)
         B, extra = ids.shape[0], len(pos) - T
@@ -73,7 +72,7 @@ def chain(net, target, ids, states, k):
 
 
 def config(net):
-    """speculators' layout."""
+    """Returns the config in speculators' layout."""
     layer = {
         k: v for k, v in eagle3.config(net).items() if k not in ("eagle_config", "draft_vocab_size")
     }

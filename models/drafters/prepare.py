@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes what all drafters are trained on: tokens and the target's states, once.
+"""Writes the training data of all drafters: tokens and the target's states, once.
 
   python3 prepare.py CORPUS.txt.xz WORK [--text 1024] [--own 1024] [--prompts 24]
 
-WORK/tokens.npy [rows, 256] uint16: --text rows of the training books, then --own rows whose first
-48 tokens are of the books and whose others the target wrote, half of them greedily, half at
-temperature 0.8. WORK/states.bin float16 [rows, 256, taps + 1, hidden]: the streams that enter
-layers TAPS, then the state after the final norm. WORK/prompts.json: prompts of 48 tokens from
-inside the held-out books, and the target's greedy continuation of 112 tokens of each.
+WORK/tokens.npy [rows, 256] uint16: --text rows of the training books, then --own rows. The first 48
+tokens of an own row are from the books; the target wrote the others, half of the rows greedily,
+half at temperature 0.8. WORK/states.bin float16 [rows, 256, taps + 1, hidden]: the streams that
+enter layers TAPS, then the state after the final norm. WORK/prompts.json: prompts of 48 tokens from
+inside the held-out books, and the target's greedy continuation of each by 112 tokens.
 """
 
 import argparse, importlib.util, json, os, random, sys, time
@@ -21,14 +21,14 @@ _spec = importlib.util.spec_from_file_location(
     "bundled_prepare", os.path.join(BUNDLED, "prepare.py")
 )
 _bundled = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_bundled)  # of the same name as this file
+_spec.loader.exec_module(_bundled)  # has the same name as this file
 
 TAPS = (2, 5, 8, 10)
 ROW, PROMPT, CONTINUED = 256, 48, 112
 
 
 def encode_books(corpus, rows, rng):
-    """`rows` rows of the training books, and the held-out books' text."""
+    """Returns `rows` rows of the training books, and the held-out books' text."""
     from tokenizers import Tokenizer
 
     tok = Tokenizer.from_file(os.path.join(BUNDLED, "hf", "tokenizer.json"))

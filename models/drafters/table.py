@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""What each drafter's rounds accept, by the plain references of test/oracle, for the product to
-be compared with.
+"""Measures what each drafter's rounds accept, with the plain references of test/oracle, for
+comparison with the product.
 
   python3 table.py WORK [METHOD...] [--prompts 12] [--tokens 64] [--trees static_trees.json]
-                   [--json FILE] [--rounds DIR] [--check] [--temperature T]
+      [--json FILE] [--rounds DIR] [--check] [--temperature T]
 
-On prepare.py's held-out prompts, greedily, or drawn at temperature T, where drafts are picked and
-ranked with the noise that the target draws with at their position. A row: method, topology,
-drafted nodes, tokens per round and sequence (AL), and of all rounds the share that accepts one
-token, two, .. . --rounds writes each row's rounds for draw.py. --trees adds the authors' static
-trees. --check asserts that the training code, which drafts all positions of a text at once,
-gives the same drafts from the same folder.
+The rounds continue prepare.py's held-out prompts, greedily or at temperature T. At a temperature,
+drafts are picked and ranked with the noise of the target's pick at their position. A row has the
+method, topology, drafted nodes, tokens per round and sequence (AL), and the share of all rounds
+that accepts one token, two, .. .
+
+--rounds writes each row's rounds for draw.py. --trees adds the authors' static trees. --check
+asserts that the training code, which drafts all positions of a text at once, gives equal drafts
+from the same folder.
 """
 
 import argparse
@@ -26,7 +28,7 @@ import drafters
 import drafting
 import target as bundled
 
-# without the authors' lists: 16 nodes
+# Without the authors' lists: 16 nodes.
 STATIC = [
     [0],
     [1],
@@ -57,7 +59,7 @@ DYNAMIC = ("eagle1", "hass", "eagle3", "draft-model")
 
 
 class Target:
-    """The bundled model as drafters.py wants its target."""
+    """The bundled model with the interface that drafters.py expects of a target."""
 
     def __init__(self):
         t = self.fast = bundled.Target()
@@ -71,13 +73,13 @@ class Target:
 
 
 def topologies(method, trees):
-    """(name, what drafting.build takes) of a method's rows."""
+    """Returns (name, argument of drafting.build) for each of a method's rows."""
     out = [(f"chain {k}", f"chain:{k}") for k in [CHAINS.get(method, 4)]]
     if method == "dspark":
         out.append(("chain 6, no Markov head", "chain:6"))
         for percent in (20, 30, 50, 70):
             out.append((f"chain 6, confidence over {percent} %", f"confident:6,{percent}"))
-    if method in ("dflash", "dspark"):  # a shorter block, beside the first drafts of a whole one
+    if method in ("dflash", "dspark"):  # shorter blocks too
         out += [("block of 3", "block:3"), ("chain 3", "chain:3")]
     if method in TREES:
         static = [("static", STATIC)]
@@ -85,7 +87,7 @@ def topologies(method, trees):
             static.append(("static, the authors'", trees[TREES[method]]))
         for name, paths in static:
             out.append((name, paths))
-            if method in DYNAMIC:  # as many nodes, as deep
+            if method in DYNAMIC:  # equal nodes and depth
                 deep = max(map(len, paths))
                 out.append(("dynamic", f"dynamic:{deep - 1},8,{len(paths)}"))
     return out
@@ -97,7 +99,7 @@ def accepted_by_depth(rounds):
 
 
 class Coupled:
-    """A drafter whose logits have the target's temperature and its noise of that position."""
+    """A drafter whose logits have the target's temperature and its noise at that position."""
 
     def __init__(self, drafter, temperature, noise, prompt):
         self.drafter, self.target = drafter, drafter.target
@@ -113,7 +115,7 @@ class Coupled:
 
 
 def drawn(target, texts, prompt, temperature):
-    """Texts of the same prompts drawn at a temperature, and their noise [tokens, texts, V]."""
+    """Returns texts of the same prompts at a temperature, and their noise [tokens, texts, V]."""
     shape = (len(texts[0]) - prompt, len(texts), len(target.embed))
     noise = bundled.gumbel(shape, torch.Generator().manual_seed(1))
     ids = torch.tensor([t[:prompt] for t in texts])
@@ -132,7 +134,7 @@ def measure(drafter, texts, prompt, end, topology, temperature=0.0, noise=None):
 
 
 def training_code(method, folder, target):
-    """The training code's network with the folder's weights."""
+    """Returns the training code's network with the folder's weights."""
     import train
     from safetensors.torch import load_file
 
@@ -152,7 +154,7 @@ def training_code(method, folder, target):
 
 
 def check(method, folder, target, texts, rounds, k):
-    """The share of chains that both codes draft equally."""
+    """Returns the share of chains for which both codes give equal drafts."""
     module, net = training_code(method, folder, target)
     same = count = 0
     for ids, found in zip(texts, rounds):

@@ -1,7 +1,8 @@
 """The bundled model as a frozen target: its states by layer, and its own text.
 
-Everything is binary32. A tap i is the residual stream that enters layer i, i = number of layers
-the stream before the final norm (EAGLE-3's convention; a layer's output in DFlash's is i - 1).
+All values are binary32. Tap i is the residual stream that enters layer i; the number of layers is
+the stream before the final norm (EAGLE-3's convention; in DFlash's convention it is the output of
+layer i - 1).
 """
 
 import os, sys
@@ -16,7 +17,7 @@ from model import Model, rope  # noqa: E402
 
 
 def gumbel(shape, generator):
-    """Noise whose addition to logits makes the largest a draw from their distribution."""
+    """Returns noise; the argmax of logits plus noise is a draw from their distribution."""
     u = torch.rand(shape, generator=generator).clamp(1e-20, 1 - 1e-7)
     return -torch.log(-torch.log(u))
 
@@ -29,8 +30,8 @@ class Target:
 
     @torch.no_grad()
     def states(self, ids, taps):
-        """ids [B, T] -> ([stream entering layer i for i in taps], state after the final norm),
-        each [B, T, H]."""
+        """Returns ([stream entering layer i for i in taps], state after the final norm) for ids [B,
+        T], each [B, T, H]."""
         m, out = self.m, {}
         x = F.embedding(ids, m.embed)
         cos, sin = m.cos[: ids.shape[1]], m.sin[: ids.shape[1]]
@@ -42,8 +43,8 @@ class Target:
 
     @torch.no_grad()
     def extend(self, ids, n, temperature, generator=None, noise=None):
-        """Continues prompts ids [B, T] by n tokens with a KV cache; temperature [B], 0 is
-        greedy."""
+        """Continues prompts ids [B, T] by n tokens with a KV cache. temperature [B]: 0 is greedy.
+        """
         m, cache = self.m, [None] * len(self.m.layers)
         greedy, t = temperature == 0, temperature.clamp_min(1e-3)[:, None]
         x = ids
@@ -56,8 +57,8 @@ class Target:
         return ids
 
     def _rows(self, x, cache):
-        """Runs rows x behind those of the cache; returns the last one's state after the final
-        norm."""
+        """Runs rows x after those in the cache. Returns the last row's state after the final norm.
+        """
         m = self.m
         begin = 0 if cache[0] is None else cache[0][0].shape[2]
         cos, sin = m.cos[begin : begin + x.shape[1]], m.sin[begin : begin + x.shape[1]]

@@ -4,8 +4,9 @@
   python3 train.py METHOD WORK --minutes M [--start OTHER] [-o DIR]
   python3 train.py METHOD WORK --write-only [-o DIR]    the folder from WORK/METHOD.pt
 
-M: CPU minutes in all; a larger M goes on. --start begins with those weights of WORK/OTHER.pt that
-have the same names: HASS with EAGLE-1's, P-EAGLE with EAGLE-3's, PARD with a draft model's.
+M is the total of CPU minutes; a larger M continues a run. --start begins with the weights of
+WORK/OTHER.pt that have equal names: HASS with EAGLE-1's, P-EAGLE with EAGLE-3's, PARD with a draft
+model's.
 
 WORK is prepare.py's folder. DIR (./METHOD) gets config.json, model.safetensors and loss.csv.
 """
@@ -29,11 +30,11 @@ METHODS = (
     "dflash",
     "dspark",
 )
-BLOCK = 6  # tokens that a block drafter drafts
+BLOCK = 6  # the number of tokens that a block drafter drafts
 
 
 def build(method, target):
-    """(module with loss, chain and config; an untrained network)."""
+    """Returns (module with loss, chain and config; an untrained network)."""
     import draft_model, dspark, eagle1, eagle3, heads, medusa, peagle
 
     if method in ("eagle1", "hass"):

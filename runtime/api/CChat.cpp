@@ -9,7 +9,7 @@ using namespace mtp::capi;
 
 struct mtp_chat {
   std::shared_ptr<const ChatTemplate> parsed;
-  /// Holds the tables that the tokenizer points into.
+  /// Owns the tables that the tokenizer points into.
   mtp_model model;
 };
 

@@ -20,7 +20,7 @@ Result<Tensor> capi::readInput(const PortType &port, const std::string &where,
   if (given.element < MTP_F32 || given.element > MTP_BOOL)
     return invalidArgument(strCat(where, ": expected an element type of 0 to ",
                                   int(MTP_BOOL), ", got ", given.element));
-  // A larger rank is no port's: no need to read its shape.
+  // No port has a larger rank: the shape need not be read.
   if (given.rank > port.type.shape.size())
     return invalidArgument(strCat(where, ": expected ", port.type.shape.size(),
                                   " dimensions, got ", given.rank));

@@ -8,11 +8,11 @@ using namespace mtp;
 using namespace mtp::capi;
 
 struct mtp_decoder {
-  /// Holds the tables that the tokenizer points into.
+  /// Owns the tables that the tokenizer points into.
   std::shared_ptr<const Model> model;
   std::shared_ptr<const Tokenizer> tokenizer;
   StreamDecoder stream;
-  /// What the last call returned.
+  /// Text that the last call returned.
   std::string text;
 };
 
@@ -61,7 +61,8 @@ Status capi::needTokenizer(const mtp_model *model) {
                           : failedPrecondition("the artifact has no tokenizer");
 }
 
-/// Points at one of a model's lists, which lives as long as the model.
+/// Returns a pointer to one of a model's lists, which lives as long as the
+/// model.
 template <typename T>
 static mtp_status give(const mtp_model *model, std::vector<T> mtp_model::*list,
                        const T **target, size_t *count, const char *what) {
@@ -116,7 +117,7 @@ static Result<std::vector<CFunction>> makeFunctions(const Model &model) {
     function.types.insert(function.types.end(), outputs.begin(), outputs.end());
     function.name = std::move(name);
     functions.push_back(std::move(function));
-    // Only now do the types stay where they are.
+    // The types are stored now and do not move again.
     CFunction &stored = functions.back();
     std::span<const PortType> types(stored.types);
     stored.inputs = makePorts(types.first(inputs));
@@ -306,7 +307,7 @@ mtp_status mtp_decoder_append(mtp_decoder *decoder, const int32_t *tokens,
                               size_t count, const char **text, size_t *length) {
   MTP_C_RETURN_IF_ERROR(needText(decoder, text, length));
   MTP_C_RETURN_IF_ERROR(needArray(tokens, count, "tokens"));
-  // A copy, so that a bad id leaves the stream as it was.
+  // Works on a copy, so that a bad id does not change the stream.
   StreamDecoder stream = decoder->stream;
   std::string all;
   for (int32_t token : std::span(tokens, count)) {

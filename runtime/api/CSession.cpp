@@ -91,7 +91,7 @@ void mtp_request_init(mtp_request *request) {
   request->k = MTP_K_SESSION;
 }
 
-/// A request's k; what is no name and negative is no k.
+/// Returns a request's k. A negative value must be one of the named constants.
 static Result<uint32_t> readK(int32_t k, const Session &session) {
   if (k >= 0)
     return uint32_t(k);
@@ -109,7 +109,7 @@ static Result<uint32_t> readK(int32_t k, const Session &session) {
                                 "), got ", k));
 }
 
-/// Compares the counts with what can be of use, before the arrays are copied.
+/// Compares the counts with useful limits before the arrays are copied.
 static Status checkCounts(const mtp_request &given, const Session &session) {
   MTP_RETURN_IF_ERROR(
       needArray(given.prompt, given.prompt_count, "prompt tokens"));
@@ -129,8 +129,8 @@ static Status checkCounts(const mtp_request &given, const Session &session) {
            : failedPrecondition("the artifact has functions only, no model");
 }
 
-/// A name that the model does not have, and one that comes twice, are the
-/// session's to refuse: of more than there can be one is enough.
+/// Reads an input. The session refuses unknown and duplicate names. For more
+/// inputs than the model has, one excess input is enough for that.
 static Result<RequestInput> readInput(const std::vector<PortType> &ports,
                                       const mtp_request_input &input) {
   MTP_RETURN_IF_ERROR(need(input.name, "the name of an input"));
@@ -202,7 +202,7 @@ mtp_status mtp_session_add(mtp_session *session, const mtp_request *request,
   return MTP_OK;
 }
 
-/// What C sees of outputs; points into them.
+/// Returns the outputs as C structs, which point into `outputs`.
 static std::vector<mtp_output_rows>
 outputsOf(const std::vector<OutputRows> &outputs) {
   std::vector<mtp_output_rows> all;
@@ -331,7 +331,7 @@ mtp_status mtp_session_release(mtp_session *session, uint64_t id) {
 }
 
 //===----------------------------------------------------------------------===//
-// What sessions know
+// State of sessions
 //===----------------------------------------------------------------------===//
 
 mtp_status mtp_session_get_output(const mtp_session *session, uint64_t id,
@@ -341,7 +341,7 @@ mtp_status mtp_session_get_output(const mtp_session *session, uint64_t id,
   MTP_C_RETURN_IF_ERROR(need(tokens, "room for tokens"));
   MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
   MTP_C_RETURN_IF_ERROR(need(finish, "room for a finish"));
-  // Another thread may release it before either.
+  // Another thread may release it before either call.
   auto reason = session->session->finishReason(id);
   if (!reason)
     return report(reason.status());
@@ -398,7 +398,7 @@ mtp_status mtp_session_get_sequence_statistics(const mtp_session *session,
   return report(found ? giveStatistics(*found, statistics) : found.status());
 }
 
-/// Of a sequence, or of the session for id 0.
+/// Returns the statistics of a sequence, or of the session if `id` is 0.
 static Result<Statistics> statisticsOf(const Session &session, uint64_t id) {
   if (id == 0)
     return session.copyStatistics();

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-/// A function as C sees it. The ports point into `types`.
+/// A function in C form. The ports point into `types`.
 struct CFunction {
   std::string name;
   std::vector<mtp::PortType> types;
@@ -18,13 +18,13 @@ struct CFunction {
 
 struct mtp_model {
   std::shared_ptr<const mtp::Model> model;
-  /// Null when the artifact has none.
+  /// Null if the artifact has no tokenizer.
   std::shared_ptr<const mtp::Tokenizer> tokenizer;
   std::vector<CFunction> functions;
-  /// What requests may bring. The ports point into the types.
+  /// Inputs of requests. The ports point into the types.
   std::vector<mtp::PortType> requestTypes;
   std::vector<mtp_port> requestInputs;
-  /// What they may ask for, likewise.
+  /// Outputs for requests. The rows point into the types.
   std::vector<mtp::RequestOutputType> outputTypes;
   std::vector<mtp_request_output> requestOutputs;
 };
@@ -35,28 +35,28 @@ struct mtp_session {
 
 namespace mtp::capi {
 
-/// Keeps a failure's message for mtp_message().
+/// Stores a failure's message for mtp_message().
 mtp_status report(const Status &status);
 
-/// InvalidArgument for a null pointer: "expected a path, got null".
+/// Fails with InvalidArgument for a null pointer: "expected a path, got null".
 Status need(const void *pointer, const char *what);
 
-/// The same for an array, which may be null when it is empty.
+/// Checks an array pointer, which may be null if the array is empty.
 Status needArray(const void *pointer, size_t count, const char *what);
 
-/// InvalidArgument for a struct that its *_init function has not filled in: no
-/// struct of ours, old or new, is that small or large.
+/// Fails with InvalidArgument for a struct without its *_init call: its size is
+/// smaller or larger than that of any version.
 Status checkStruct(const void *given, size_t size, const char *type);
 
-/// FailedPrecondition for a model without a tokenizer.
+/// Fails with FailedPrecondition for a model without a tokenizer.
 Status needTokenizer(const mtp_model *model);
 
-/// Copies a tensor, once it is known to be what the port takes. `where` begins
-/// an error: "input 0".
+/// Copies a tensor after a check that the port takes it. `where` begins an
+/// error: "input 0".
 Result<Tensor> readInput(const PortType &port, const std::string &where,
                          const mtp_tensor &given);
 
-/// Fills in a struct's size and zeros.
+/// Zeroes a struct and fills in its size.
 template <typename T>
 void clear(T *value) {
   if (!value)
@@ -65,7 +65,7 @@ void clear(T *value) {
   value->size = sizeof(T);
 }
 
-/// Copies a caller's struct of possibly another version over defaults.
+/// Copies a caller's struct, possibly of another version, over the defaults.
 template <typename T>
 Result<T> fromCaller(const T *given, void (*init)(T *), const char *type) {
   T value;
@@ -78,7 +78,7 @@ Result<T> fromCaller(const T *given, void (*init)(T *), const char *type) {
   return value;
 }
 
-/// The other way round: fills no more than the caller's struct has.
+/// Copies a struct to the caller's, up to the size of the caller's struct.
 template <typename T>
 Status toCaller(T value, T *target, const char *type) {
   MTP_RETURN_IF_ERROR(need(target, type));
@@ -100,7 +100,7 @@ Status toCaller(T value, T *target, const char *type) {
 
 namespace mtp::capi {
 
-/// Writes up to `capacity` elements and how many there are.
+/// Writes up to `capacity` elements and the number of elements.
 template <typename T>
 mtp_status fill(std::span<const T> source, T *target, size_t capacity,
                 size_t *count, const char *what) {

@@ -1,4 +1,4 @@
-//===- Artifact.cpp - What a file holds -----------------------------------===//
+//===- Artifact.cpp - The content of a file -------------------------------===//
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/Builtins.h"

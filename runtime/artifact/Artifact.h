@@ -1,4 +1,4 @@
-//===- Artifact.h - What a file holds ---------------------------*- C++ -*-===//
+//===- Artifact.h - The content of a file -----------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_ARTIFACT_ARTIFACT_H
 #define MTP_RUNTIME_ARTIFACT_ARTIFACT_H
@@ -22,13 +22,13 @@ struct Count {
   int64_t base = 0;
   int64_t step = 0;
 
-  /// The verifier has made sure that it fits for every n of its program.
+  /// Value at n. The verifier ensures that it fits for every n of the program.
   int64_t at(uint64_t n) const { return base + step * int64_t(n); }
   bool isFixed() const { return step == 0; }
   bool operator==(const Count &) const = default;
 };
 
-/// A place at one n.
+/// A place resolved for one n.
 struct Binding {
   schema::Space space = schema::Space::Arena;
   uint32_t index = 0;
@@ -38,7 +38,7 @@ struct Binding {
   bool operator==(const Binding &) const = default;
 };
 
-/// A place that kernels read or write, see schema::Place.
+/// Memory that kernels read or write, see schema::Place.
 struct Place {
   schema::Space space = schema::Space::Arena;
   uint32_t index = 0;
@@ -51,17 +51,18 @@ struct Place {
   }
 };
 
-/// A call of a kernel; its places and params are in the program's lists.
+/// A call of a kernel. Its places and params are in the program's lists.
 struct Command {
   uint32_t kernel = 0;
   uint32_t firstPlace = 0;
   uint32_t firstParam = 0;
-  /// Place of the number of rows that live; negative: all do.
+  /// Index of the place with the number of active rows; negative: all rows are
+  /// active.
   int32_t live = -1;
 };
 
-/// How the CPU runs a program from some n on: flags of schema::CpuStep, one for
-/// each command.
+/// How the CPU runs a program from n = `begin` on: schema::CpuStep flags, one
+/// for each command.
 struct CpuSchedule {
   uint32_t begin = 0;
   std::vector<uint8_t> steps;
@@ -79,13 +80,14 @@ private:
   }
 };
 
-/// A tensor that goes into or comes out of a program.
+/// An input or output tensor of a program.
 struct Port {
   std::string_view name;
   Place place;
   schema::DType dtype = schema::DType::F32;
   std::vector<Count> shape;
-  /// Of a declared output, for which requests may ask.
+  /// Kind of rows of a declared output. Requests may ask for declared
+  /// outputs.
   schema::PortRows of = schema::PortRows::None;
 
   std::vector<uint64_t> shapeAt(uint64_t n) const {
@@ -96,30 +98,30 @@ struct Port {
   }
 };
 
-/// A straight list of commands, for begin <= n < end.
+/// A list of commands without branches, for begin <= n < end.
 struct Program {
   std::string_view name;
   schema::ProgramKind kind = schema::ProgramKind::Function;
   uint32_t begin = 0;
   uint32_t end = 1;
   uint32_t k = 0;
-  /// Of a chunk, or of prompts beside a round.
+  /// Number of sequences of a chunk, or of prompts in a mixed batch.
   uint32_t sequences = 0;
   bool drafts = false;
-  /// It is for speed where rows are at positions below so many; 0: for any.
+  /// Exclusive upper bound of the positions for which the program is fast; 0:
+  /// any positions.
   uint32_t positions = 0;
-  /// The first command of the second half, where it may stop in front of it; 0:
-  /// it may not.
+  /// First command of the second half, if the program may stop before it; 0: it
+  /// may not stop.
   uint32_t cut = 0;
-  /// The first command of what is for outputs that requests ask for alone; 0:
-  /// there is none.
+  /// First command that only computes outputs that requests ask for; 0: none.
   uint32_t onRequest = 0;
-  /// Rows of prompts beside those of a round.
+  /// Number of prompts in a mixed batch.
   uint32_t prompts = 0;
-  /// Of a Prefill for drafters that fell behind, how many positions in front of
-  /// the anchor it may begin; 0: it is for prompts.
+  /// For a Prefill that refreshes drafters: the maximum number of positions
+  /// before the anchor at which it may begin. 0: the program is for prompts.
   uint32_t catchUp = 0;
-  /// Whether a library of the GPU's vendor computes some of its products.
+  /// Whether the GPU vendor's library computes some of its products.
   bool callsLibrary = false;
   Count arenaBytes;
   std::vector<Command> commands;
@@ -129,7 +131,7 @@ struct Program {
   std::vector<Port> inputs, outputs;
 
   bool covers(uint64_t n) const { return n >= begin && n < end; }
-  /// Those of its commands that run in any case.
+  /// Commands that always run.
   std::span<const Command> ownCommands() const {
     return std::span(commands).first(onRequest ? onRequest : commands.size());
   }
@@ -141,23 +143,23 @@ struct Program {
                                   const schema::Kernel &kernel) const {
     return std::span(params).subspan(command.firstParam, kernel.params());
   }
-  /// Where a command finds how many of its rows live; null where all do.
+  /// Place of a command's number of active rows; null if all rows are active.
   const Place *liveOf(const Command &command) const {
     return command.live < 0 ? nullptr : &places[uint32_t(command.live)];
   }
-  /// The output of that name, or null.
+  /// Returns the output of that name, or null.
   const Port *output(std::string_view name) const;
-  /// Of a Decode program, the rows of a slot that it verifies; k + 1 where it
-  /// does not say it.
+  /// Returns the number of rows per slot that a Decode program verifies; k + 1
+  /// if the program does not say it.
   uint32_t windowRows() const;
-  /// The CPU's schedule for n; null where nothing is solo or joined.
+  /// Returns the CPU's schedule for n; null if no command is solo or joined.
   const CpuSchedule *scheduleFor(uint64_t n) const;
 };
 
-/// The most rows of a slot that a round verifies.
+/// Returns the maximum number of rows per slot that a round verifies.
 uint32_t mostNodes(const schema::Envelope &envelope);
 
-/// What one machine needs to run the model.
+/// Everything that one machine needs to run the model.
 struct Plan {
   const schema::Target *target = nullptr;
   const Tables<schema::Image> *images = nullptr;
@@ -171,17 +173,17 @@ struct Plan {
   uint64_t arenaBytes = 0;
   uint64_t scratchBytes = 0;
   std::vector<Program> programs;
-  /// Of a GPU's plan: the image of the kernels that are no program's; -1: none.
+  /// Image of a GPU plan's own kernels, which belong to no program; -1: none.
   int32_t deviceLoop = -1;
 
   const schema::Kernel &kernelOf(const Command &command) const {
     return *kernels->Get(command.kernel);
   }
   bool isGpu() const { return target->arch()->string_view() == "nvptx"; }
-  /// What the target calls the processor, a GPU's chip, or a driver; may be
-  /// empty.
+  /// Returns the target's name of the processor, a GPU's chip, or a driver; may
+  /// be empty.
   std::string_view processor() const;
-  /// Into how many tasks a verified command divides with these params.
+  /// Returns the number of tasks of a verified command with these params.
   int64_t tasksOf(const Command &command, const int64_t *params) const;
 };
 
@@ -193,10 +195,10 @@ struct State {
   StateRule rule;
 };
 
-/// A file's tables, verified. Points into their bytes.
+/// The verified tables of a file. Points into their bytes.
 struct Artifact {
   std::string_view producer;
-  /// May be null, as its model's name may.
+  /// Name of the model; may be null.
   const flatbuffers::String *model = nullptr;
   const schema::Envelope *envelope = nullptr;
   const schema::Generation *generation = nullptr;
@@ -206,25 +208,25 @@ struct Artifact {
   int32_t tokenizer = -1;
   /// Null: no chat template.
   const schema::Chat *chat = nullptr;
-  /// How rounds draft and accept, for people; empty where nothing is said.
+  /// How rounds draft and accept, for people; empty if the file does not say.
   std::string_view method, rule;
-  /// Texts have not the target's distribution.
+  /// Whether the accept rule changes the distribution of texts.
   bool isLossy = false;
   std::vector<State> states;
-  /// One at least.
+  /// Plans, at least one.
   std::vector<Plan> plans;
-  /// Rounds that one launch may have: entries of the state "ring", or 1 in
-  /// files without it.
+  /// Maximum number of rounds of one launch: the entries of the state "ring",
+  /// or 1 in files without it.
   uint32_t maxRounds = 1;
-  /// How many places ahead of its rows a prefill that drafts reads tokens.
+  /// How many positions ahead of its rows a drafting prefill reads tokens.
   uint32_t ahead = 0;
 
-  /// Bytes that the entries of a page take in one layer of a cache, and from
-  /// the page to the next one. A file without an envelope, of functions alone,
-  /// has pages of one token.
+  /// Bytes of a page's entries in one layer of a cache, and the distance from
+  /// one page to the next. A file without an envelope has functions only and
+  /// pages of one token.
   uint64_t pageBytes(uint32_t cache) const;
   uint64_t pageStride(uint32_t cache) const;
-  /// The index of the state of that name, if there is one.
+  /// Returns the index of the state of that name, if there is one.
   std::optional<uint32_t> findState(std::string_view name) const;
 };
 

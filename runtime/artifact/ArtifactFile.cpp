@@ -1,8 +1,8 @@
 //===- ArtifactFile.cpp - A verified artifact -----------------------------===//
 //
-// Checks go from the outside in, and none relies on what is checked later:
-// sizes before the seal, the seal before the structure, the structure before
-// the meaning.
+// Checks go from the outside in: sizes before the seal, the seal before the
+// structure, the structure before the meaning. Each check relies only on the
+// checks before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace mtp;
 
 static constexpr uint64_t kSmallSegment = 16 << 20;
 
-/// Explains a failure: names the kind of a file that is no artifact.
+/// Explains a failure: if the file is no artifact, names the kind of file.
 static Status explain(const Status &status, const std::string &path) {
   Status kind = checkPath(path, PathUse::Run);
   return kind.isOk() ? status.withContext(path) : kind;
@@ -68,7 +68,7 @@ Status ArtifactFile::check(HashCheck hashes) {
   return okStatus();
 }
 
-/// Prints "1.4".
+/// Returns a version as text, "1.4".
 static std::string versionName(uint32_t version) {
   return strCat(version >> 16, ".", version & 0xffff);
 }
@@ -105,7 +105,7 @@ Status ArtifactFile::checkHeader() {
   if (size < 16 || size >= FLATBUFFERS_MAX_BUFFER_SIZE)
     return dataLoss(
         strCat("expected a program of 16 to 2^31 bytes, got ", size));
-  // Room for the seal too; then the segment base is at most a page further.
+  // The seal must fit, too. The segment base is then at most a page further.
   if (!inRange(offset, size, bytes.size()) ||
       !inRange(offset + size, 8, bytes.size()))
     return dataLoss(strCat("program: offset ", offset, " + ", size,
@@ -124,7 +124,7 @@ Status ArtifactFile::copyFront() {
     return resourceExhausted(
         strCat("cannot allocate ", size, " bytes for a file's tables"));
   std::memcpy(front.get(), bytes.data(), size);
-  // What was checked of the header is what is copied.
+  // Ensures that the copy has the header that was checked.
   std::memcpy(front.get(), &fileHeader, sizeof(fileHeader));
   return okStatus();
 }
@@ -141,7 +141,8 @@ Status ArtifactFile::checkStructure() {
   return okStatus();
 }
 
-/// What stands between the tables and the segments, and between these.
+/// Checks that the bytes between tables and segments, and between segments, are
+/// zero.
 Status ArtifactFile::checkZeros() const {
   auto check = [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i)
@@ -161,8 +162,9 @@ Status ArtifactFile::checkZeros() const {
   return check(end, first);
 }
 
-/// The constants that functions take for page tables name pages that there are
-/// when a function runs: as many as all slots have, behind the dummy page.
+/// Checks the constants that functions use as page tables. Their page numbers
+/// must exist when a function runs: the pages of all slots, after the dummy
+/// page.
 Status ArtifactFile::checkPageTables(const Plan &plan) const {
   const schema::Envelope *e = contents.envelope;
   std::vector<bool> isTable(vectorSize(plan.constants), false);

@@ -14,8 +14,8 @@
 
 namespace mtp {
 
-/// Which segments have their bytes hashed when a file is opened. Header and
-/// FlatBuffer always have.
+/// The segments whose bytes are hashed when a file is opened. Header and
+/// FlatBuffer are always hashed.
 enum class HashCheck {
   None,
   /// Segments of up to 16 MiB: images, tokenizer, constants, small weights.
@@ -28,11 +28,11 @@ enum class FileMemory { Mapped, Copied };
 
 /// A file that has passed every check: magic, version, schema, sizes, seal,
 /// structure, meaning. Immutable, so any thread may use it. Header and tables
-/// are a copy, made before they are checked: who writes to a file that is
-/// mapped changes weights and code, but nothing that was checked.
+/// are copied before they are checked. A later write to a mapped file changes
+/// weights and code, but no checked data.
 class ArtifactFile {
 public:
-  /// Maps or copies a file, and checks it. Messages start with the path.
+  /// Maps or copies a file and checks it. Messages start with the path.
   static Result<std::shared_ptr<const ArtifactFile>>
   open(const std::string &path, HashCheck hashes = HashCheck::Small,
        FileMemory memory = FileMemory::Mapped);
@@ -48,7 +48,7 @@ public:
   /// The bytes of a segment; `index` must be in range.
   std::span<const uint8_t> segment(uint32_t index) const;
 
-  /// The bytes of a weight or constant of this file.
+  /// Returns the bytes of a weight or constant of this file.
   std::span<const uint8_t> blob(const schema::Blob &blob) const;
 
   /// Compares a segment's bytes with its hash.

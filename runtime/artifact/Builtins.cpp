@@ -1,4 +1,4 @@
-//===- Builtins.cpp - Kernels that the runtime brings ---------------------===//
+//===- Builtins.cpp - Kernels that the runtime provides -------------------===//
 
 #include "runtime/artifact/Builtins.h"
 #include "runtime/artifact/SemanticVerifier.h"
@@ -26,7 +26,7 @@ struct Sampling {
 };
 } // namespace
 
-/// Checks that each place has at least so many elements of 4 bytes.
+/// Checks that each place has at least the given number of 4-byte elements.
 static Status checkElements(const Sampling &sampling,
                             const std::vector<uint64_t> &elements) {
   std::span<const Place> places = sampling.context.places();
@@ -39,20 +39,21 @@ static Status checkElements(const Sampling &sampling,
   return okStatus();
 }
 
-/// mtp.sample: [logits, slots, positions, sampling, picks] / [M, V, rows].
+/// Checks mtp.sample: [logits, slots, positions, sampling, picks] / [M, V,
+/// rows].
 static Status checkSample(const CommandContext &context, uint64_t n) {
   Sampling s(context, n);
   return checkElements(s, {s.rows * s.vocab, s.rows, s.rows, s.words, s.rows});
 }
 
-/// The same with tokens behind the logits.
+/// Checks mtp.sample with tokens after the logits.
 static Status checkSampleMapped(const CommandContext &context, uint64_t n) {
   Sampling s(context, n);
   return checkElements(
       s, {s.rows * s.vocab, s.vocab, s.rows, s.rows, s.words, s.rows});
 }
 
-/// Returns the winners of all parts, rows times the third param.
+/// Returns the number of winners of all parts: rows times the third param.
 static Result<uint64_t> countWinners(const Sampling &sampling) {
   int64_t parts = sampling.param(2);
   if (parts < 1 || uint64_t(parts) > sampling.vocab)
@@ -61,8 +62,8 @@ static Result<uint64_t> countWinners(const Sampling &sampling) {
   return sampling.rows * uint64_t(parts);
 }
 
-/// mtp.sample_parts: [values, indices, logits, slots, positions, sampling,
-/// picks] / [M, V, P].
+/// Checks mtp.sample_parts: [values, indices, logits, slots, positions,
+/// sampling, picks] / [M, V, P].
 static Status checkSampleParts(const CommandContext &context, uint64_t n) {
   Sampling s(context, n);
   MTP_ASSIGN_OR_RETURN(uint64_t winners, countWinners(s));
@@ -70,7 +71,7 @@ static Status checkSampleParts(const CommandContext &context, uint64_t n) {
       s, {winners, winners, s.rows * s.vocab, s.rows, s.rows, s.words, s.rows});
 }
 
-/// The same with tokens behind the logits.
+/// Checks mtp.sample_parts with tokens after the logits.
 static Status checkSamplePartsMapped(const CommandContext &context,
                                      uint64_t n) {
   Sampling s(context, n);
@@ -79,9 +80,9 @@ static Status checkSamplePartsMapped(const CommandContext &context,
                            s.rows, s.words, s.rows});
 }
 
-/// Checks mtp.sample_scan, or mtp.sample_join, either with or without tokens:
-/// the buffers of mtp.sample_parts, but that buckets stand before the picks or
-/// in their place.
+/// Checks mtp.sample_scan or mtp.sample_join, with or without tokens. The
+/// buffers are those of mtp.sample_parts with buckets added before the picks or
+/// in place of the picks.
 template <bool isScan, bool isMapped>
 static Status checkStretches(const CommandContext &context, uint64_t n) {
   Sampling s(context, n);
@@ -114,7 +115,7 @@ const Builtin *mtp::findBuiltin(std::string_view name) {
   return nullptr;
 }
 
-/// Into how many tasks a row is divided.
+/// Returns the number of tasks of a row.
 static int64_t tasksPerRow(const Builtin &builtin, int64_t vocab) {
   return builtin.isScan ? sampleStretches(vocab) : 1;
 }
@@ -124,7 +125,7 @@ int64_t mtp::builtinTasks(const Builtin &builtin,
   return params[0] * tasksPerRow(builtin, params[1]);
 }
 
-/// Checks rows and vocabulary. Only the rows grow with n.
+/// Checks rows and vocabulary. Only the rows may grow with n.
 static Status checkParams(const CommandContext &context) {
   std::span<const Count> params = context.params();
   int64_t most = context.artifact.envelope->vocab();
@@ -145,7 +146,7 @@ Status mtp::checkBuiltin(const CommandContext &context) {
   const Builtin &builtin =
       *findBuiltin(context.kernel().symbol()->string_view());
   MTP_RETURN_IF_ERROR(checkParams(context));
-  // Elements grow with the rows, evenly.
+  // Elements grow linearly with the rows, so the first and last n are enough.
   MTP_RETURN_IF_ERROR(builtin.check(context, context.first()));
   return builtin.check(context, context.last());
 }

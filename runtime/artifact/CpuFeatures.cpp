@@ -1,9 +1,10 @@
-//===- CpuFeatures.cpp - Can this machine run the images? -----------------===//
+//===- CpuFeatures.cpp - Checks that images can run here ------------------===//
 //
-// Asks cpuid, and xgetbv for what the operating system saves on a switch: a
-// processor with AVX-512 under a kernel that does not save its registers cannot
-// run AVX-512 code. Tile registers are large enough that Linux wants to be
-// asked before a process uses them.
+// Asks cpuid for the processor's features, and xgetbv for the registers that
+// the operating system saves on a context switch. A processor with AVX-512
+// cannot run AVX-512 code if the kernel does not save its registers. Linux
+// requires a process to request tile registers before it uses them, because
+// they are large.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,7 +99,7 @@ constexpr Feature kFeatures[] = {
 };
 } // namespace
 
-/// The XCR0 bits of each register state.
+/// Returns the XCR0 bits of a register state.
 static uint64_t savedMask(Saved saved) {
   switch (saved) {
   case Sse:
@@ -113,7 +114,7 @@ static uint64_t savedMask(Saved saved) {
   return ~uint64_t(0);
 }
 
-/// XCR0, or 0 where the operating system does not use xsave.
+/// Returns XCR0, or 0 if the operating system does not use xsave.
 static uint64_t savedState() {
   unsigned eax, ebx, ecx, edx;
   if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & (1u << 27)))
@@ -123,8 +124,8 @@ static uint64_t savedState() {
   return uint64_t(high) << 32 | low;
 }
 
-/// Whether this process may use tile registers, all of its threads included,
-/// those that run already too.
+/// Requests tile registers for all threads of the process, running threads
+/// included. Returns whether they may be used.
 static bool mayUseTiles() {
 #if defined(__linux__)
   // ARCH_REQ_XCOMP_PERM and XFEATURE_XTILEDATA of asm/prctl.h and Linux'
@@ -196,7 +197,7 @@ uint32_t mtp::chooseCpuPlan(const Artifact &artifact) {
   for (uint32_t i = 0; i < artifact.plans.size(); ++i)
     if (!artifact.plans[i].isGpu())
       plans.push_back(i);
-  // The only one needs no look at the machine before it is loaded.
+  // A single plan needs no look at the machine before it is loaded.
   if (plans.size() == 1)
     return plans.front();
   std::optional<uint32_t> alike;

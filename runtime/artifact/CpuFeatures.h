@@ -1,4 +1,4 @@
-//===- CpuFeatures.h - Can this machine run the images? ---------*- C++ -*-===//
+//===- CpuFeatures.h - Checks that images can run here ----------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_ARTIFACT_CPUFEATURES_H
 #define MTP_RUNTIME_ARTIFACT_CPUFEATURES_H
@@ -13,21 +13,22 @@ namespace mtp {
 /// Whether this processor and operating system have a feature.
 enum class FeatureState { Present, Missing, Unknown };
 
-/// Looks a feature up under its LLVM name, e.g. "avx512bf16". For features of
-/// tile registers ("amx-tile") it also requests the permission of the operating
-/// system; `Present` then says that the process may use them. Any thread may
-/// call it.
+/// Looks up a feature by its LLVM name, e.g. "avx512bf16". For tile registers
+/// ("amx-tile") it also requests the permission of the operating system;
+/// `Present` then means that the process may use them. Any thread may call it.
 FeatureState cpuFeature(std::string_view name);
 
-/// The architecture that this runtime was built for, e.g. "x86_64".
+/// Returns the architecture that this runtime was built for, e.g. "x86_64".
 std::string_view hostArch();
 
-/// Fails, naming what is missing, when the images of `target` cannot run here.
+/// Fails and names the missing feature if the images of `target` cannot run
+/// here.
 Status checkTarget(const schema::Target &target);
 
-/// The index of the first plan that this machine's processor can run. If it can
-/// run none, the index of a plan for this architecture, else of any that is not
-/// for a GPU: checkTarget refuses the target of that plan. There must be one.
+/// Returns the index of the first plan that this machine's processor can run.
+/// If there is none, returns the index of a plan for this architecture, or else
+/// of any plan that is not for a GPU; checkTarget refuses the target of that
+/// plan. There must be one.
 uint32_t chooseCpuPlan(const Artifact &artifact);
 
 } // namespace mtp

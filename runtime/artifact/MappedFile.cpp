@@ -14,7 +14,7 @@
 using namespace mtp;
 
 namespace {
-/// A regular file, open for reading, and its length. Closed at the end.
+/// A regular file, open for reading, and its length. The destructor closes it.
 class RegularFile {
 public:
   static Result<RegularFile> open(const std::string &path);
@@ -26,9 +26,9 @@ public:
   }
   uint64_t size() const { return length; }
 
-  /// New pages with the file's content; `size` is not zero.
+  /// Maps new pages with the file's content; `size` is not zero.
   Result<uint8_t *> map() const { return pages(MAP_PRIVATE, fd); }
-  /// New pages of zeros, as long as the file.
+  /// Maps new pages of zeros, of the file's length.
   Result<uint8_t *> allocate() const {
     return pages(MAP_PRIVATE | MAP_ANONYMOUS, -1);
   }

@@ -12,25 +12,25 @@
 
 namespace mtp {
 
-/// The bytes of a regular file, read only. They live as long as the object; the
-/// file may be renamed or deleted meanwhile.
+/// The bytes of a regular file, read only. They live as long as the object,
+/// even if the file is renamed or deleted meanwhile.
 class MappedFile {
 public:
-  /// Maps a file privately. Refuses what is not a regular file, without waiting
-  /// on it. Whoever truncates the file in place makes later reads fault
-  /// (SIGBUS): writers must replace a file by rename, never rewrite it.
+  /// Maps a file privately. Refuses anything but a regular file, without
+  /// waiting for it. Truncating the file in place makes later reads fault
+  /// (SIGBUS): writers must replace a file by rename and never rewrite it.
   static Result<std::unique_ptr<MappedFile>> open(const std::string &path);
 
-  /// Reads a file into memory of its own, of large pages where the system has
-  /// them, which is reserved in the host's account. DataLoss when the file ends
-  /// early.
+  /// Reads a file into memory of its own, with large pages if the system has
+  /// them. The memory is reserved in the host's account. DataLoss if the file
+  /// ends early.
   static Result<std::unique_ptr<MappedFile>> copy(const std::string &path);
 
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();
 
-  /// Page aligned. Null when the file is empty.
+  /// The first byte, page aligned. Null if the file is empty.
   const uint8_t *data() const { return bytes; }
   uint64_t size() const { return length; }
 
@@ -40,7 +40,7 @@ private:
 
   const uint8_t *bytes;
   uint64_t length;
-  /// Of a copy.
+  /// The memory of a copy.
   MemoryReservation reservation;
 };
 

@@ -1,8 +1,8 @@
-//===- ReadPrograms.cpp - Programs as the runtime has them ----------------===//
+//===- ReadPrograms.cpp - Reads programs from tables ----------------------===//
 //
-// What is checked here is what reading relies on: alignment, indices of kernels
-// and places, and counts that bound the work. All else is checked in the form
-// that comes out.
+// Checks here are those that reading relies on: alignment, indices of kernels
+// and places, and counts that bound the work. Everything else is checked later
+// on the programs that were read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +12,6 @@
 #include "runtime/schema/Limits.h"
 
 using namespace mtp;
-
-/// Where the CPU's schedule changes within a program, at most.
 
 static Count countOf(const schema::Count &count) {
   return {count.base(), count.step()};
@@ -26,7 +24,8 @@ static Status checkKernel(const Plan &plan, uint32_t kernel) {
                          vectorSize(plan.kernels), " kernels"));
 }
 
-/// Counts come before the elements: they bound the work.
+/// Checks a command's counts. Counts come before the elements: they bound the
+/// work.
 static Status checkCounts(const schema::Kernel &kernel, uint32_t bindings,
                           uint32_t params) {
   if (bindings == kernel.buffers() && params == kernel.params())
@@ -38,9 +37,9 @@ static Status checkCounts(const schema::Kernel &kernel, uint32_t bindings,
 }
 
 namespace {
-/// Bytes of vectors that may still be read, at first as many as all tables
-/// have. A vector that many tables name is read once for each: without a limit
-/// a small file could ask for any amount of memory.
+/// Limit on the bytes of vectors that may still be read, at first the bytes of
+/// all tables. A vector that many tables name is read once for each of them.
+/// Without a limit a small file could ask for any amount of memory.
 class Budget {
 public:
   explicit Budget(uint64_t bytes) : left(bytes) {}
@@ -56,7 +55,7 @@ private:
 };
 } // namespace
 
-/// What a command takes at least in the tables.
+/// Returns the minimum size of a command in the tables.
 static uint64_t commandBytes(const schema::Kernel &kernel) {
   return 4 + kernel.buffers() * sizeof(uint32_t) +
          kernel.params() * sizeof(schema::Count);
@@ -96,7 +95,7 @@ static Place placeOf(const schema::Place &place) {
           countOf(place.bytes())};
 }
 
-/// Reads where the last command finds how many of its rows live.
+/// Reads the place of the last command's number of active rows.
 static Status readLive(const schema::PlanProgram &program, int32_t live,
                        Program &result) {
   if (live == -1)
@@ -172,7 +171,8 @@ Status PlanReader::readSchedules(const schema::PlanProgram &program,
   return okStatus();
 }
 
-/// No thread may begin the second half before all have ended the first.
+/// Reads the first command of the second half. No thread may begin the second
+/// half before all threads have ended the first.
 Status PlanReader::readCut(const schema::PlanProgram &program,
                            Program &result) {
   result.cut = program.cut();
@@ -192,7 +192,8 @@ Status PlanReader::readCut(const schema::PlanProgram &program,
   return okStatus();
 }
 
-/// The same for what only requests ask for.
+/// Reads the first command that only requested outputs need, with the checks of
+/// readCut.
 Status PlanReader::readOnRequest(const schema::PlanProgram &program,
                                  Program &result) {
   result.onRequest = program.on_request();
@@ -270,7 +271,7 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
     result.arenaBytes = countOf(*bytes);
   uint32_t count = vectorSize(program.commands());
   result.commands.reserve(count);
-  // As many as a kernel has, about.
+  // Average numbers of places and params of a kernel.
   result.places.reserve(6 * size_t(count));
   result.params.reserve(2 * size_t(count));
   for (uint32_t i = 0; i < count; ++i)

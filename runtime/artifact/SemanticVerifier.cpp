@@ -1,4 +1,4 @@
-//===- SemanticVerifier.cpp - Does the artifact make sense? ---------------===//
+//===- SemanticVerifier.cpp - Checks an artifact's meaning ----------------===//
 
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/artifact/DTypes.h"
@@ -19,7 +19,7 @@ Status mtp::withPath(const Status &status, std::string_view step) {
   return Status(status.code(), strCat(step, ".", message));
 }
 
-/// Names that are printed and looked up: short, visible, no separators.
+/// Whether a name can be printed and looked up: short, visible, no separators.
 static bool isName(std::string_view name) {
   if (name.empty() || name.size() > 1024)
     return false;
@@ -45,7 +45,7 @@ Status mtp::verifyNames(const char *what,
   return okStatus();
 }
 
-/// The names of a vector's tables; `nameOf` gets each.
+/// Returns the names of a vector's tables; `nameOf` gets each name.
 template <typename T, typename NameOf>
 static std::vector<std::string_view> namesOf(const Tables<T> *tables,
                                              NameOf nameOf) {
@@ -74,7 +74,7 @@ static Status verifyPlanNames(const Plan &plan) {
 
 static constexpr uint32_t kMostPlans = 16;
 
-/// A plan without its programs.
+/// Reads a plan without its programs.
 static Result<Plan> planOf(const schema::Plan &source, size_t states) {
   Plan plan;
   plan.target = source.target();
@@ -124,7 +124,7 @@ static Status readPlans(const schema::Artifact &root, uint64_t tableBytes,
   return okStatus();
 }
 
-/// A text that tools print as it is.
+/// Reads a text that tools print unchanged.
 static Status readLine(std::string_view name, const flatbuffers::String *text,
                        std::string_view &line) {
   if (!text)
@@ -162,8 +162,9 @@ static Status readRoot(const schema::Artifact &root, uint64_t tableBytes,
   return readPlans(root, tableBytes, artifact);
 }
 
-/// Bounds on the FlatBuffer's nesting and on the tables that are visited while
-/// verifying it: a small file can otherwise name one table a billion times.
+/// Bounds on the FlatBuffer's nesting and on the number of tables that are
+/// visited during verification. Otherwise a small file can name one table a
+/// billion times.
 static constexpr uint32_t kMaxDepth = 16;
 static constexpr uint32_t kMaxTables = 1 << 23;
 

@@ -1,10 +1,10 @@
-//===- SemanticVerifier.h - Does the artifact make sense? -------*- C++ -*-===//
+//===- SemanticVerifier.h - Checks an artifact's meaning --------*- C++ -*-===//
 //
 // The FlatBuffers verifier proves that tables and vectors lie inside the
-// buffer. The semantic verifier proves the rest: every index, offset, size and
-// enum is in range, every program stays inside its memory for every n of its
-// range, and there is a program for every point of the envelope. It runs once;
-// no code behind it checks again.
+// buffer. The semantic verifier proves the rest. Every index, offset, size
+// and enum is in range. Every program stays inside its memory for every n of
+// its range. There is a program for every point of the envelope. The verifier
+// runs once; later code does not check again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,42 +21,42 @@
 
 namespace mtp {
 
-/// Checks the bytes of a FlatBuffer, which start at a multiple of 8 and must
-/// outlive the result: its structure, then its meaning. `segmentBytes` is what
-/// the file holds behind the segment base. Messages start with a path:
+/// Checks the structure, then the meaning, of a FlatBuffer. The bytes start at
+/// a multiple of 8 and must outlive the result. `segmentBytes` is the size of
+/// the file after the segment base. Messages start with a path:
 /// "plans[0].programs[3].commands[12].bindings[2]: ...".
 Result<Artifact> readTables(std::span<const uint8_t> tables,
                             uint64_t segmentBytes);
 
-/// The same without the result.
+/// Checks as readTables() does, without the result.
 Status verifyTables(std::span<const uint8_t> tables, uint64_t segmentBytes);
 
 //===----------------------------------------------------------------------===//
-// The checks that readTables() is made of
+// Checks that readTables() consists of
 //===----------------------------------------------------------------------===//
 
-/// Fails when two names are the same, or one is not short and visible.
+/// Fails if two names are equal, or if a name is long or not printable.
 Status verifyNames(const char *what,
                    const std::vector<std::string_view> &names);
 
-/// What plans share: segments, caches, tokenizer.
+/// Checks what plans share: segments, caches, tokenizer.
 Status verifyShared(const Artifact &artifact, uint64_t segmentBytes);
 
-/// Sizes and names of the chat templates, which are not parsed.
+/// Checks sizes and names of the chat templates, which are not parsed.
 Status verifyChat(const schema::Chat *chat);
 
 /// Reads and checks the states. Needs the envelope.
 Status readStates(const schema::Artifact &root, Artifact &artifact);
 
-/// Images, blobs, kernels, memories, and where the states lie.
+/// Checks images, blobs, kernels, memories, and the offsets of the states.
 Status verifyStorage(const Artifact &artifact, const Plan &plan);
 
-/// Reads the programs of a plan that has its kernels, which have passed
-/// verifyStorage. `tableBytes` bounds the work.
+/// Reads the programs of a plan. Its kernels must have passed verifyStorage.
+/// `tableBytes` bounds the work.
 Status readPrograms(const schema::Plan &source, uint64_t tableBytes,
                     Plan &plan);
 
-/// Commands, places and ports of all programs.
+/// Checks commands, places and ports of all programs.
 Status verifyPrograms(const Artifact &artifact, const Plan &plan);
 
 /// Checks that a kernel of an image has a contract, which names only buffers
@@ -65,18 +65,18 @@ Status verifyContract(const Plan &plan, const schema::Kernel &kernel);
 
 struct CommandContext;
 
-/// What plans for a GPU have and others do not: checks an image's format, a
-/// kernel's launch, and the rest of a plan before its programs are read.
+/// Checks of plans for a GPU: an image's format, a kernel's launch, and the
+/// rest of a plan before its programs are read.
 Status verifyFormatOf(const Plan &plan, const schema::Image &image);
 Status verifyLaunch(const Plan &plan, const schema::Kernel &kernel);
 Status verifyGpuPlan(const Plan &plan);
-/// The same of products of a library: of a kernel that is one, and of a command
-/// that calls it and keeps to its contract.
+/// Checks of a GPU library's products: a kernel that is a product, a command
+/// that calls it and keeps its contract, and the plan's algorithms.
 Status verifyGemm(const Plan &plan, const schema::Kernel &kernel);
 Status verifyGemmCall(const CommandContext &context);
 Status verifyGemmAlgorithms(const Plan &plan);
 
-/// A command of a program, with all that a check of it needs.
+/// A command of a program, with the context that its checks need.
 struct CommandContext {
   const Artifact &artifact;
   const Plan &plan;
@@ -90,50 +90,49 @@ struct CommandContext {
   std::span<const Count> params() const {
     return program.paramsOf(command, kernel());
   }
-  /// The least and the largest n.
+  /// The smallest and the largest n.
   uint64_t first() const { return program.begin; }
   uint64_t last() const { return program.end - 1; }
 };
 
-/// Checks at every n that a command, whose places are in range, keeps to the
-/// contract of its kernel.
+/// Checks at every n that a command keeps the contract of its kernel. Its
+/// places must be in range.
 Status verifyAgainstContract(const CommandContext &context);
 
-/// Checks that a GPU can start as many blocks as a command, which keeps to its
-/// contract, has tasks.
+/// Checks that a GPU can start one block for each task of a command. The
+/// command must keep its contract.
 Status verifyBlocks(const CommandContext &context);
 
-/// Calls `found` with the index of every constant that a command takes for page
+/// Calls `found` with the index of every constant that a command uses as page
 /// numbers. The artifact must have passed the other checks.
 void forPageTables(const Plan &plan,
                    const std::function<void(uint32_t)> &found);
 
-/// Whether kernels may write to a place: the arena, caches, and states that are
-/// not the host's.
+/// Checks that kernels may write to a place: the arena, a cache, or a state
+/// that is not the host's.
 Status verifyWritable(const Artifact &artifact, const Place &place);
 
-/// The limits of the envelope, what it says of generation, and the states that
-/// the host needs; sets how far prefills read ahead.
+/// Checks the limits of the envelope, the generation settings and the states
+/// that the host needs. Sets how far prefills read ahead.
 Status verifyEnvelope(Artifact &artifact);
 
 /// Checks that there is a program for every point of the envelope.
 Status verifyCoverage(const Artifact &artifact, const Plan &plan);
 
-/// Checks that programs find in the states that they share with the host what
-/// the host writes there, and the other way round. What passed the other checks
-/// only.
+/// Checks that programs and host agree on the layout of the states that they
+/// share. The artifact must have passed the other checks.
 Status verifyHostStates(const Artifact &artifact, const Plan &plan);
 
-/// The bytes that a kernel may touch of a buffer at n, from its start. Needs a
-/// command that keeps to the contract.
+/// Returns the bytes of a buffer that a kernel may touch at n, from the
+/// buffer's start. The command must keep the contract.
 uint64_t touchedBytes(const schema::BufferContract &buffer,
                       const CommandContext &context, uint64_t n);
 
 /// The index of a term that names no param.
 inline constexpr uint32_t kNoParam = 255;
 
-/// Whether a count is at least `least` and at most `most` from one n to
-/// another.
+/// Whether a count is at least `least` and at most `most` from n = `first` to n
+/// = `last`.
 bool isWithin(const Count &count, uint64_t first, uint64_t last, int64_t least,
               int64_t most);
 
@@ -142,7 +141,7 @@ bool isWithin(const Count &count, uint64_t first, uint64_t last, int64_t least,
 /// "commands[12].bindings[2]: ...".
 Status withPath(const Status &status, std::string_view step);
 
-/// The length of a vector that may be absent.
+/// Returns the length of a vector that may be absent.
 template <typename T>
 uint32_t vectorSize(const flatbuffers::Vector<T> *vector) {
   return vector ? vector->size() : 0;

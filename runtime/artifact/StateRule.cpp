@@ -1,4 +1,4 @@
-//===- StateRule.cpp - What the host does to a state ----------------------===//
+//===- StateRule.cpp - Upkeep of a state by the host ----------------------===//
 
 #include "runtime/artifact/StateRule.h"
 #include "runtime/artifact/DTypes.h"
@@ -11,7 +11,7 @@
 
 using namespace mtp;
 
-/// Whether a value is one of the element type.
+/// Whether the element type can represent a value.
 static bool isValue(double value, schema::DType type) {
   auto isInteger = [&](double least, double end) {
     return value >= least && value < end && std::trunc(value) == value;
@@ -29,7 +29,7 @@ static bool isValue(double value, schema::DType type) {
   }
 }
 
-/// What the host keeps over a preemption is small.
+/// Checks that the state that the host keeps over a preemption is small.
 static Status verifySaved(const schema::State &state, uint64_t slots) {
   MTP_ASSIGN_OR_RETURN(uint64_t bytes,
                        tensorBytes(state.dtype(), state.shape()));
@@ -109,7 +109,7 @@ static Status verifyUpkeep(const schema::Artifact &artifact,
   return okStatus();
 }
 
-/// Reads a state and checks all but what the host asks of it.
+/// Reads a state and checks everything except the host's needs.
 static Result<State> readState(const schema::Artifact &root,
                                const schema::State &state) {
   State read;

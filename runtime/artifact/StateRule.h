@@ -1,4 +1,4 @@
-//===- StateRule.h - What the host does to a state --------------*- C++ -*-===//
+//===- StateRule.h - Upkeep of a state by the host --------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_ARTIFACT_STATERULE_H
 #define MTP_RUNTIME_ARTIFACT_STATERULE_H
@@ -9,15 +9,16 @@ namespace mtp {
 
 /// The upkeep of a state.
 struct StateRule {
-  /// One for all slots; else the first dimension is the slots.
+  /// One state for all slots. Otherwise the first dimension is the slots.
   bool shared = false;
-  /// The value of every element when a sequence gets the slot (shared: when the
+  /// Value of every element when a sequence gets the slot (shared: when the
   /// session begins).
   double init = 0;
   schema::Rebuild rebuild = schema::Rebuild::Rows;
-  /// With Rebuild::Rows: the last tokens whose prefill writes all of it.
+  /// With Rebuild::Rows: the number of last tokens whose prefill writes the
+  /// whole state.
   uint32_t rows = 1;
-  /// A request may bring a slot's part; no kernel writes it.
+  /// Whether a request may set a slot's part; no kernel writes it.
   bool input = false;
 };
 

@@ -6,8 +6,8 @@
 
 using namespace mtp;
 
-/// A vector of tables with a name and a text each, of which there are `least`
-/// to `most` of so many bytes.
+/// Checks a vector of tables, each with a name and a text. There must be
+/// `least` to `most` tables, with texts of at most `mostBytes` bytes.
 template <typename T, typename TextOf>
 static Status verifyTexts(const char *what, const Tables<T> *tables,
                           uint32_t least, uint32_t most, uint32_t mostBytes,

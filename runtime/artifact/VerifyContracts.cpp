@@ -1,4 +1,4 @@
-//===- VerifyContracts.cpp - What commands ask of their kernels -----------===//
+//===- VerifyContracts.cpp - Checks of commands and contracts -------------===//
 
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
@@ -64,7 +64,7 @@ Status mtp::verifyContract(const Plan &plan, const schema::Kernel &kernel) {
 // Commands
 //===----------------------------------------------------------------------===//
 
-/// Whether the host writes the state, and nobody else.
+/// Whether only the host writes the state.
 static bool isHostState(std::string_view name) {
   return std::ranges::find(kHostWrittenStates, name) !=
          std::end(kHostWrittenStates);
@@ -90,17 +90,18 @@ Status mtp::verifyWritable(const Artifact &artifact, const Place &place) {
 }
 
 namespace {
-/// What a kernel touches of a buffer, as a function of n: the square's factor
-/// says whether it grows evenly.
+/// The bytes of a buffer that a kernel touches, as a function of n. The factor
+/// of n * n tells whether it grows linearly.
 struct Touched {
   int64_t square = 0;
-  /// At the least and at the largest n; negative sums count as 0.
+  /// At the smallest and at the largest n; negative sums count as 0.
   uint64_t first = 0;
   uint64_t last = 0;
 };
 } // namespace
 
-/// The value of a sum of terms at n, or nothing where it fits no 64 bits.
+/// Returns the value of a sum of terms at n, or nothing if it does not fit into
+/// 64 bits.
 static std::optional<int64_t> sumAt(const schema::BufferContract &buffer,
                                     std::span<const Count> params, uint64_t n) {
   int64_t sum = 0;
@@ -123,7 +124,7 @@ uint64_t mtp::touchedBytes(const schema::BufferContract &buffer,
   return sum ? uint64_t(std::max<int64_t>(*sum, 0)) : 0;
 }
 
-/// The factor of n * n in that sum.
+/// Returns the factor of n * n in the sum of terms.
 static std::optional<int64_t> squareOf(const schema::BufferContract &buffer,
                                        std::span<const Count> params) {
   int64_t sum = 0;
@@ -156,7 +157,7 @@ static std::optional<Touched> touchedBy(const schema::BufferContract &buffer,
                  uint64_t(std::max<int64_t>(*last, 0))};
 }
 
-/// Where a place starts in its memory, which is aligned itself, at n.
+/// Returns the start of a place at n, relative to its memory, which is aligned.
 static uint64_t startOf(const CommandContext &context, const Place &place,
                         uint64_t n) {
   const Plan &plan = context.plan;
@@ -176,7 +177,7 @@ static uint64_t startOf(const CommandContext &context, const Place &place,
   return 0;
 }
 
-/// Checks that a layer of a cache is what the kernel takes it for.
+/// Checks that a cache layer has the form that the kernel expects.
 static Status verifyEntries(const Artifact &artifact,
                             const schema::CacheContract &want,
                             const Place &place) {
@@ -202,8 +203,8 @@ static Status verifyEntries(const Artifact &artifact,
       ", got ", describe(page, cache->entry_width(), heads, cache->dtype())));
 }
 
-/// Checks that page numbers come from the host, or, in functions, from a
-/// constant, whose values the loader looks at.
+/// Checks that page numbers come from the host. In functions they may come from
+/// a constant, whose values the loader checks.
 static Status verifyPageTable(const CommandContext &context,
                               const Place &place) {
   const Artifact &artifact = context.artifact;
@@ -219,8 +220,9 @@ static Status verifyPageTable(const CommandContext &context,
                   "a constant of i32, too");
 }
 
-/// Checks that a place has what the kernel touches, at every n. Where that
-/// grows as n * n does, upwards, it is above a line at the ends if anywhere.
+/// Checks at every n that a place has all bytes that the kernel touches. If the
+/// touched bytes grow as n * n does, it is enough to check the smallest and the
+/// largest n.
 static Status verifyTouched(const schema::BufferContract &buffer,
                             const CommandContext &context, const Place &place) {
   std::optional<Touched> touched = touchedBy(buffer, context);
@@ -265,7 +267,8 @@ static Status verifyBuffer(const schema::BufferContract &buffer,
   return verifyAlignment(buffer.alignment(), context, place);
 }
 
-/// Rows are a count, so that the tasks of the ends bound all.
+/// Checks the number of tasks. Rows are a count, so the smallest and the
+/// largest n bound all.
 static Status verifyTasks(const schema::Contract &contract,
                           const CommandContext &context) {
   for (uint64_t n : {context.first(), context.last()}) {
@@ -319,7 +322,7 @@ Status mtp::verifyAgainstContract(const CommandContext &context) {
 void mtp::forPageTables(const Plan &plan,
                         const std::function<void(uint32_t)> &found) {
   for (const Program &program : plan.programs) {
-    // Elsewhere page numbers are the host's.
+    // In other programs page numbers are the host's.
     if (program.kind != schema::ProgramKind::Function)
       continue;
     for (const Command &command : program.commands) {

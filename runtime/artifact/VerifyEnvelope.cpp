@@ -1,4 +1,4 @@
-//===- VerifyEnvelope.cpp - Is everything that was promised there? --------===//
+//===- VerifyEnvelope.cpp - Checks of the envelope ------------------------===//
 
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
@@ -20,7 +20,7 @@
 
 using namespace mtp;
 
-/// The most rounds of a launch.
+/// Maximum number of rounds of a launch.
 static constexpr uint32_t kMostRounds = 1024;
 
 static Status verifyLimit(const char *what, uint64_t value, uint64_t low,
@@ -58,12 +58,12 @@ static Status verifyLimits(const schema::Envelope &e) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the host asks of a state. A dimension of 0 stands for any.
+/// The host's requirements on a state. A dimension of 0 stands for any size.
 struct Need {
   std::string name;
   schema::DType dtype;
   std::vector<uint64_t> shape;
-  /// Whether it may be absent.
+  /// Whether the state may be absent.
   bool isOptional = false;
   bool isShared = false;
 };
@@ -97,7 +97,7 @@ static Status verifyState(const Artifact &artifact, const Need &need) {
   return okStatus();
 }
 
-/// The states of prompts.
+/// Returns the needs for the states of prompts.
 static std::vector<Need> promptNeeds(const Artifact &artifact) {
   const schema::Envelope &e = *artifact.envelope;
   uint64_t chunk = e.prefill_chunk(), places = uint64_t(artifact.ahead) + 1;
@@ -110,16 +110,15 @@ static std::vector<Need> promptNeeds(const Artifact &artifact) {
           shared("prompt_sequences", {kPromptWords, e.max_batch()})};
 }
 
-/// How many places ahead a prefill reads, by the shape of `prompt_tokens`. More
-/// than allowed where it has no such shape.
+/// Returns how many positions ahead a prefill reads, from the shape of
+/// `prompt_tokens`. If the shape is wrong, returns more than is allowed.
 static uint64_t placesAhead(const State &promptTokens) {
   constexpr uint64_t kNone = UINT32_MAX;
   const std::vector<uint64_t> &shape = promptTokens.shape;
   return shape.empty() || shape[0] == 0 ? kNone : shape[0] - 1;
 }
 
-/// The states by which rounds follow each other without the host: all of them,
-/// or none.
+/// Checks the states for several rounds per launch: all of them exist, or none.
 static Status verifyRing(Artifact &artifact) {
   using schema::DType;
   std::optional<uint32_t> ring = artifact.findState("ring");
@@ -172,7 +171,7 @@ static Status verifyStates(Artifact &artifact) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Checks an output of `rows` rows, a count.
+/// Checks an output with `rows` rows, a count.
 static Status verifyOutput(const Program &program, std::string_view name,
                            schema::DType dtype, Count rows,
                            std::vector<uint64_t> width) {
@@ -200,8 +199,8 @@ static Status verifyOutputs(const Artifact &artifact, const Program &program,
   return verifyOutput(program, "picks", schema::DType::I32, rows, {});
 }
 
-/// Of the rows of a round's windows those that are verified, and have logits:
-/// all, or where the envelope's budget is less, that.
+/// Returns the number of window rows that a round verifies and that have
+/// logits: all rows, or the envelope's budget if it is smaller.
 static Result<Count> verifiedRows(const Artifact &artifact,
                                   const Program &program, Count rows) {
   int64_t budget = artifact.envelope->max_rows();
@@ -220,9 +219,9 @@ static Result<Count> verifiedRows(const Artifact &artifact,
   return Count{budget, 0};
 }
 
-/// Checks a round with rows of prompts: `rows` are its own, `verified` of these
-/// have logits, and each prompt's last row; the latter have another output for
-/// themselves.
+/// Checks a mixed batch: a round with prompt rows. `rows` are the round's own
+/// rows, and `verified` of them have logits. The last row of each prompt also
+/// has logits, in an output of its own.
 static Status verifyMixed(const Artifact &artifact, const Program &program,
                           Count rows, Count verified) {
   const schema::Envelope &e = *artifact.envelope;
@@ -245,15 +244,15 @@ static Status verifyMixed(const Artifact &artifact, const Program &program,
   return verifyOutput(program, "picks", schema::DType::I32, rows, {});
 }
 
-/// Whether the host knows an output by its name.
+/// Whether the host knows an output by name.
 static bool isHostOutput(std::string_view name) {
   if (name.starts_with(kPromptOutputs))
     name.remove_prefix(kPromptOutputs.size());
   return std::ranges::find(kHostOutputs, name) != std::end(kHostOutputs);
 }
 
-/// Checks that a declared output has the rows that it says, which requests are
-/// given.
+/// Checks that a declared output, which requests receive, has the rows that it
+/// claims.
 static Status verifyDeclared(const Program &program, const Port &port) {
   if (port.of > schema::PortRows::MAX || isHostOutput(port.name) ||
       program.kind == schema::ProgramKind::Function)
@@ -278,10 +277,11 @@ static Status verifyDeclared(const Program &program, const Port &port) {
 }
 
 namespace {
-/// Ranges of n that have a program, apart from one another.
+/// Disjoint ranges of n that have a program.
 class Ranges {
 public:
-  /// The first n that both have, or nothing where the range was added.
+  /// Returns the first n that the range shares with another, or nothing if the
+  /// range was added.
   std::optional<uint32_t> add(uint32_t begin, uint32_t end) {
     auto next = ranges.lower_bound(begin);
     if (next != ranges.end() && next->first < end)
@@ -291,14 +291,14 @@ public:
     ranges[begin] = end;
     return std::nullopt;
   }
-  /// The first n from `begin` on that has none.
+  /// Returns the first n from `begin` on without a program.
   uint32_t endFrom(uint32_t begin) const {
     for (auto [first, end] : ranges)
       if (first <= begin && begin < end)
         begin = end;
     return begin;
   }
-  /// The first n of these that the others do not have, or nothing.
+  /// Returns the first n of these ranges that `others` do not have, or nothing.
   std::optional<uint32_t> without(const Ranges &others) const {
     for (auto [begin, end] : ranges)
       if (uint32_t covered = others.endFrom(begin); covered < end)
@@ -311,22 +311,21 @@ private:
   std::map<uint32_t, uint32_t> ranges;
 };
 
-/// The programs found so far, by what selects them.
+/// The programs found so far, by their selection criteria.
 struct Coverage {
-  /// Of decode programs by k, the positions that they are below (0: any), and
-  /// how many prompts have rows beside theirs.
+  /// Decode programs by k, exclusive upper bound of positions (0: any) and
+  /// number of prompts in the mixed batch.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Ranges> decode;
-  /// Of prefills that draft and that do not by their sequences.
+  /// Prefills without and with drafting, by their number of sequences.
   std::map<uint32_t, Ranges> plain, drafting;
-  /// Those of drafters that fell behind, how far these may be, and of how many
-  /// sequences.
+  /// Prefills for drafters that catch up: their ranges, how many positions they
+  /// can reach back, and their number of sequences.
   Ranges catchUps;
   uint32_t reach = 0, catchUpSequences = 0;
-  /// Prefills in which a library computes, for the same rows; 0: there are
-  /// none.
+  /// Rows of the prefills that use a GPU library, equal for all; 0: none.
   uint32_t libraryRows = 0;
   bool hasPlainLibrary = false, hasDraftingLibrary = false;
-  /// The type of a row of declared outputs, and what they have one for.
+  /// Type and kind of a declared output's rows.
   std::map<std::string_view, std::string> declared;
 
   /// Whether the decode programs with drafts may stop.
@@ -351,7 +350,8 @@ static std::string rangeText(const char *what, const Program &program) {
                                : strCat(what, " ", program.begin, " to ", last);
 }
 
-/// The rows of a slot that a round verifies are nodes of a tree of depth k.
+/// Checks that the rows of a slot that a round verifies are nodes of a tree of
+/// depth k.
 static Status verifyWindow(const schema::Envelope &e, const Program &program) {
   uint64_t most = mostNodes(program.k, e.max_k(), e.max_nodes());
   uint32_t rows = program.windowRows();
@@ -361,8 +361,8 @@ static Status verifyWindow(const schema::Envelope &e, const Program &program) {
                          most, " rows of a slot, got ", rows));
 }
 
-/// What the host sees of a program that may stop: a row of drafts for each
-/// slot, and of a computed tree the parents of all nodes.
+/// Checks the outputs that the host sees if a program stops: a row of drafts
+/// for each slot and, for a computed tree, the parents of all nodes.
 static Status verifyDrafts(const Program &program) {
   const Port *drafts = program.output("drafts");
   uint64_t count = 0;
@@ -414,8 +414,8 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
                          : verifyOutputs(artifact, program, rows, verified);
 }
 
-/// A second prefill for a chunk of whole pages, whose rows stand where their
-/// positions are in the chunk.
+/// Adds a second prefill, for a chunk of whole pages. Each row's position in
+/// the chunk is its index.
 Status Coverage::addLibrary(const Artifact &artifact, const Program &program) {
   const schema::Envelope &e = *artifact.envelope;
   uint32_t rows = program.begin;
@@ -437,7 +437,7 @@ Status Coverage::addLibrary(const Artifact &artifact, const Program &program) {
   return verifyOutputs(artifact, program, {1, 0}, {1, 0});
 }
 
-/// A prefill that picks nothing.
+/// Adds a prefill that picks no token.
 Status Coverage::addCatchUp(const Program &program) {
   if (program.callsLibrary)
     return dataLoss("expected no products of a library in a prefill for "
@@ -467,7 +467,7 @@ Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
     return dataLoss(strCat("expected a chunk of 1 to ", most, " rows, got ",
                            rangeText("rows", program)));
   uint32_t sequences = program.sequences;
-  // Of a catch-up some may have no row.
+  // In a catch-up some sequences may have no row.
   uint32_t mostSequences = artifact.envelope->max_batch();
   if (!program.catchUp)
     mostSequences = std::min(mostSequences, program.begin);
@@ -486,7 +486,7 @@ Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
   return verifyOutputs(artifact, program, {sequences, 0}, {sequences, 0});
 }
 
-/// A name means the same in all programs.
+/// Adds declared outputs. A name must mean the same in all programs.
 Status Coverage::addDeclared(const Program &program) {
   for (const Port &port : program.outputs) {
     if (port.of == schema::PortRows::None)
@@ -519,8 +519,8 @@ Status Coverage::add(const Artifact &artifact, const Program &program) {
   return okStatus();
 }
 
-/// Where prefills that draft are programs of their own, both kinds have the
-/// same chunks. A chunk of several sequences is nowhere needed.
+/// Checks the prefills. If drafting prefills are separate programs, both kinds
+/// must have the same chunks. No chunk needs several sequences.
 Status Coverage::verifyPrefills(const schema::Envelope &e) {
   if (plain[1].endFrom(e.prefill_chunk()) == e.prefill_chunk())
     return dataLoss(strCat("programs: expected a prefill program for chunk ",
@@ -541,8 +541,8 @@ Status Coverage::verifyPrefills(const schema::Envelope &e) {
   return okStatus();
 }
 
-/// A drafter may have to be refreshed over any number of rows up to those of a
-/// chunk, or those that it reaches back.
+/// Checks that drafters can be refreshed over any number of rows, up to a
+/// chunk's rows or the rows that they reach back.
 Status Coverage::verifyCatchUps(const schema::Envelope &e) {
   uint32_t most = uint32_t(std::min<uint64_t>(
       uint64_t(reach) * catchUpSequences, e.prefill_chunk()));
@@ -596,7 +596,7 @@ static Status verifyGeneration(const Artifact &artifact) {
       return dataLoss(strCat("generation.eos[", i, "]: token ", token,
                              " is outside the vocabulary of ", vocab));
   }
-  // Requests have the same limits: a default out of range would fail all.
+  // Requests have the same limits: a default out of range would make all fail.
   auto check = [](const char *key, float value, bool isInRange,
                   const char *range) {
     return isInRange ? okStatus()

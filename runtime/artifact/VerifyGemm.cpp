@@ -1,7 +1,7 @@
 //===- VerifyGemm.cpp - Checks of products of a GPU's library -------------===//
 //
-// A library trusts what it is told of its buffers. So a kernel's contract must
-// be that of the product, and a program's commands are then held to it.
+// A library trusts the description of its buffers. A kernel's contract must
+// therefore describe the product, and the program's commands must keep it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@ using namespace mtp;
 static constexpr uint32_t kMostWidth = 1 << 24;
 static constexpr uint64_t kMostWorkspace = uint64_t(1) << 40;
 static constexpr uint32_t kMostAlgorithms = 1 << 16;
-/// Words of a cublasLtMatmulAlgo_t.
+/// Number of words in a cublasLtMatmulAlgo_t.
 static constexpr uint32_t kAlgorithmWords = 8;
 
 namespace {
-/// What a product touches of a buffer: so many bytes for each row, or in all.
+/// The bytes of a buffer that a product touches, for each row or in all.
 struct GemmBuffer {
   int64_t bytes;
   bool ofRow;

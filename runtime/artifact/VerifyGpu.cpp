@@ -1,4 +1,4 @@
-//===- VerifyGpu.cpp - Checks of what plans for a GPU have ----------------===//
+//===- VerifyGpu.cpp - Checks of plans for a GPU --------------------------===//
 
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
@@ -7,7 +7,7 @@
 
 using namespace mtp;
 
-/// What every GPU that a plan may be for can start.
+/// Limits that hold on every supported GPU.
 static constexpr uint32_t kWarp = 32, kMostThreads = 1024;
 static constexpr uint32_t kMostSharedBytes = 227 << 10;
 static constexpr int64_t kMostBlocks = INT32_MAX;
@@ -76,7 +76,7 @@ Status mtp::verifyLaunch(const Plan &plan, const schema::Kernel &kernel) {
   return okStatus();
 }
 
-/// Every program of a GPU is launched together with kernels of its plan's own.
+/// Checks the plan's own kernels, which every GPU program is launched with.
 static Status verifyDeviceLoop(const Plan &plan) {
   int32_t images = int32_t(vectorSize(plan.images));
   bool isNeeded = plan.isGpu() && vectorSize(plan.kernels) > 0;

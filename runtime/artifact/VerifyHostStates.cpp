@@ -1,10 +1,10 @@
-//===- VerifyHostStates.cpp - Do host and programs mean the same? ---------===//
+//===- VerifyHostStates.cpp - Checks of shared states ---------------------===//
 //
 // The host lays out the states that it shares with programs by the envelope.
-// Kernels have the distances between their rows compiled in, and an envelope of
-// other sizes, with states to match, would make them look elsewhere without
-// leaving a buffer. What contracts, places and params say of these distances is
-// compared with the envelope here; of builtins the runtime knows it.
+// Kernels have the distances between rows compiled in. With an envelope of
+// other sizes and matching states, they would read wrong places without leaving
+// a buffer. The distances in contracts, places and params are therefore
+// compared with the envelope. The runtime knows the distances of builtins.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace {
 struct Use {
   CommandContext context;
   const Place &place;
-  /// Null of a builtin, which has no contract.
+  /// Null for a builtin, which has no contract.
   const schema::BufferContract *contract;
 };
 } // namespace
@@ -54,7 +54,7 @@ static std::string_view stateOf(const Artifact &artifact, const Place &place) {
 // Rows of tables
 //===----------------------------------------------------------------------===//
 
-/// Checks that the params by which a kernel finds a slot's page numbers are the
+/// Checks that the params for the distance of a slot's page numbers equal the
 /// pages of a slot.
 static Status verifyTableWidth(const Artifact &artifact, const Use &use) {
   if (!use.contract || !use.contract->page_table() ||
@@ -76,8 +76,8 @@ static Status verifyTableWidth(const Artifact &artifact, const Use &use) {
   return okStatus();
 }
 
-/// Checks that a place in a table of prompts starts with one of its rows, and
-/// has no more than that row or whole rows.
+/// Checks that a place in a table of prompts starts at a row of the table, and
+/// has at most that row or whole rows.
 static Status verifyPromptRow(const Artifact &artifact, const Use &use) {
   std::string_view name = stateOf(artifact, use.place);
   if (name != "prompt_tokens" && name != "prompt_positions" &&
@@ -100,8 +100,8 @@ static Status verifyPromptRow(const Artifact &artifact, const Use &use) {
 // States as a whole
 //===----------------------------------------------------------------------===//
 
-/// Checks that some kernel uses all of a state that any of them uses: they
-/// index it by slot and row, and have its size compiled in.
+/// Checks that if kernels use a state, some kernel uses all of it. Kernels
+/// index the state by slot and row, and have its size compiled in.
 static Status verifyReach(const Artifact &artifact, const Plan &plan,
                           std::string_view name) {
   std::optional<uint32_t> index = artifact.findState(name);
@@ -128,8 +128,8 @@ static Status verifyReach(const Artifact &artifact, const Plan &plan,
                          " bytes"));
 }
 
-/// Checks that what an output is said to be is what a kernel writes: rows would
-/// else be as far apart as the envelope says, and not as they are.
+/// Checks that an output has the size that a kernel writes. Otherwise the
+/// envelope's row distance would differ from the real one.
 static Status verifySource(const Artifact &artifact, const Plan &plan,
                            const Program &program, const Port &port) {
   bool isNamed = false, isPart = false, isWhole = false;
@@ -147,7 +147,7 @@ static Status verifySource(const Artifact &artifact, const Plan &plan,
         (writesAll ? isWhole : isPart) = true;
         return okStatus();
       }));
-  // A program of no commands writes nothing, whatever its sizes.
+  // A program without commands writes nothing, whatever its sizes.
   if (program.commands.empty() || (isNamed && (isWhole || !isPart)))
     return okStatus();
   return dataLoss(strCat(
@@ -156,11 +156,11 @@ static Status verifySource(const Artifact &artifact, const Plan &plan,
 }
 
 //===----------------------------------------------------------------------===//
-// What goes from rows into states
+// Folding rows into states
 //===----------------------------------------------------------------------===//
 
-/// The state by which the host says how many of the rows that a slot ran last
-/// go into its states of Run (HostState::canSetAccepted), if there is one.
+/// Returns the state that holds how many rows of a slot's last pass go into its
+/// states of Rebuild::Run (HostState::canSetAccepted), if there is one.
 static std::optional<uint32_t> findAccepted(const Artifact &artifact) {
   std::optional<uint32_t> index = artifact.findState("accepted");
   if (!index)
@@ -171,11 +171,11 @@ static std::optional<uint32_t> findAccepted(const Artifact &artifact) {
   return isWords ? index : std::nullopt;
 }
 
-/// Checks that a prompt's program reads that state before it writes one of Run.
-/// The kernels that fold read what a command before theirs made of it. Prefills
-/// alone are checked, not prompts beside rounds.
-/// Programs of compilers before this was in the format did not: they took one
-/// row, and would go on wrongly from copies.
+/// Checks that a prompt's program reads `accepted` before it writes a state of
+/// Rebuild::Run. The folding kernels read the output of an earlier command.
+/// Only prefills are checked, not mixed batches. Programs of earlier compilers,
+/// from before this was in the format, always fold one row and would continue
+/// wrongly from snapshots.
 static Status verifyFold(const Artifact &artifact, const Plan &plan,
                          const Program &program) {
   std::optional<uint32_t> accepted = findAccepted(artifact);

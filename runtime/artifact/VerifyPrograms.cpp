@@ -1,7 +1,7 @@
 //===- VerifyPrograms.cpp - Checks of commands, places and ports ----------===//
 //
-// A program stands for a range of n. Counts and offsets grow with n at a fixed
-// rate, so that a check of the least and of the largest n covers all between.
+// A program stands for a range of n. Counts and offsets grow linearly with n,
+// so checks of the smallest and the largest n cover all values between.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 using namespace mtp;
 
-/// No count of a file is larger: sums of two do not overflow.
+/// No count in a file is larger, so that sums of two do not overflow.
 static constexpr int64_t kMostCount = INT64_MAX / 4;
 
 bool mtp::isWithin(const Count &count, uint64_t first, uint64_t last,
@@ -33,7 +33,7 @@ bool mtp::isWithin(const Count &count, uint64_t first, uint64_t last,
 }
 
 namespace {
-/// What the places of one program may point into.
+/// The memory that the places of one program may point into.
 struct Memory {
   const Artifact &artifact;
   const Plan &plan;
@@ -48,8 +48,8 @@ struct Memory {
 };
 } // namespace
 
-/// Checks a range against the thing called "the <what>'s <size> bytes", at the
-/// least and the largest n.
+/// Checks a place against "the <what>'s <size> bytes", at the smallest and the
+/// largest n.
 static Status verifyRange(const Memory &memory, const Place &place,
                           const char *what, Count size) {
   for (uint64_t n = memory.first();; n = memory.last()) {
@@ -85,7 +85,8 @@ static Status verifyKv(const Memory &memory, const Place &place) {
   return okStatus();
 }
 
-/// Counts that are no offsets or sizes at any n, and starts within an element.
+/// Checks for counts that are not valid offsets or sizes at some n, and for
+/// starts inside an element.
 static Status verifyCounts(const Memory &memory, const Place &place) {
   if (!memory.isWithin(place.offset, 0))
     return dataLoss(strCat("offset ", place.offset.base, " + n * ",
@@ -135,9 +136,9 @@ static Status verifyPlace(const Memory &memory, const Place &place) {
   return dataLoss(strCat("unknown space ", unsigned(place.space)));
 }
 
-/// A task that has something to do has a byte that no other task reads or
-/// writes. More tasks than bytes is a number that nobody meant, and that a
-/// kernel would take for an index.
+/// Checks that the number of tasks is at most the number of bytes in a
+/// command's buffers. A task with work has a byte that no other task reads or
+/// writes. A larger number is a mistake, and a kernel would use it as an index.
 static Status verifyTaskCount(const CommandContext &context) {
   for (uint64_t n : {context.first(), context.last()}) {
     std::vector<int64_t> params;
@@ -155,7 +156,8 @@ static Status verifyTaskCount(const CommandContext &context) {
   return okStatus();
 }
 
-/// A command with fewer rows may touch no more, and takes any number of them.
+/// Checks that a command can run with fewer rows: it may touch no more bytes,
+/// and takes any number of rows.
 static Status verifyFewerRows(const schema::Kernel &kernel) {
   if (kernel.gemm())
     return dataLoss("a product of a library computes all rows");
@@ -179,7 +181,7 @@ static Status verifyFewerRows(const schema::Kernel &kernel) {
   return okStatus();
 }
 
-/// Checks the place of the number of rows that live, where a command has one.
+/// Checks the place of the number of active rows, if a command has one.
 static Status verifyLive(const Memory &memory, const CommandContext &context) {
   const Place *place = memory.program.liveOf(context.command);
   if (!place)
@@ -238,7 +240,7 @@ static Status verifyPort(const Memory &memory, const Port &port, bool input) {
     return dataLoss(strCat("expected one dimension at most that grows with n, "
                            "got ",
                            growing));
-  // Both sides grow evenly: two n that agree are all.
+  // Both sides grow linearly: two n that agree are enough.
   for (uint64_t n : {memory.first(), memory.last()}) {
     std::vector<uint64_t> shape = port.shapeAt(n);
     MTP_ASSIGN_OR_RETURN(uint64_t bytes, tensorBytes(port.dtype, shape));
@@ -250,7 +252,7 @@ static Status verifyPort(const Memory &memory, const Port &port, bool input) {
   return okStatus();
 }
 
-/// A function's input that its name calls distributions.
+/// Checks a function's input whose name says that it holds distributions.
 static Status verifyName(const Program &program, const Port &port) {
   if (program.kind != schema::ProgramKind::Function ||
       !holdsDistributions(port.name) ||

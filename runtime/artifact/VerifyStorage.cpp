@@ -1,4 +1,4 @@
-//===- VerifyStorage.cpp - Checks of segments and what lies in them -------===//
+//===- VerifyStorage.cpp - Checks of segments and contents ----------------===//
 
 #include "runtime/artifact/Builtins.h"
 #include "runtime/artifact/DTypes.h"
@@ -12,11 +12,11 @@
 
 using namespace mtp;
 
-/// No memory of a session may be larger than this (1 PiB): sums of them then
-/// stay far from overflow.
+/// Maximum size of a session's memory (1 PiB). Sums of sizes then stay far from
+/// overflow.
 static constexpr uint64_t kMaxMemory = uint64_t(1) << 50;
 
-/// Checks the tables of a list one by one. What fails is named, as "what[2]".
+/// Checks the tables of a list one by one. A failure is named, as "what[2]".
 template <typename T>
 static Status verifyEach(const char *what, const Tables<T> *tables,
                          const std::function<Status(const T &)> &verify) {
@@ -26,7 +26,7 @@ static Status verifyEach(const char *what, const Tables<T> *tables,
   return okStatus();
 }
 
-/// Checks that [offset, offset + size) lies in the `limit` bytes of a whole,
+/// Checks that [offset, offset + size) lies in the `limit` bytes of its owner,
 /// which messages call `owner` ("the segment's").
 static Status verifyRange(uint64_t offset, uint64_t size, uint64_t limit,
                           uint64_t alignment, const char *owner) {
@@ -39,7 +39,7 @@ static Status verifyRange(uint64_t offset, uint64_t size, uint64_t limit,
   return okStatus();
 }
 
-/// Checks a segment that lies behind `end`, where the one before it ends.
+/// Checks that a segment starts after `end`, the end of the segment before it.
 static Status verifySegment(const schema::Segment &segment, uint64_t end,
                             uint64_t segmentBytes) {
   if (segment.kind() > schema::SegmentKind::MAX)
@@ -79,7 +79,7 @@ static Status verifySegmentIndex(const Artifact &artifact, uint64_t index,
   return okStatus();
 }
 
-/// Checks that a blob's type and shape are those of its format.
+/// Checks that a blob's type and shape are valid for its format.
 static Status verifyFormat(const schema::Blob &blob, schema::SegmentKind kind) {
   if (blob.format() > schema::BlobFormat::MAX)
     return dataLoss(strCat("unknown format ", unsigned(blob.format())));
@@ -194,7 +194,7 @@ static Status verifyCache(const schema::Cache &cache) {
   return okStatus();
 }
 
-/// Where the states lie in the plan's memory.
+/// Checks the offsets of the states in the plan's memory.
 static Status verifyOffsets(const Artifact &artifact, const Plan &plan) {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   for (size_t i = 0; i < artifact.states.size(); ++i) {

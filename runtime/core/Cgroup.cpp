@@ -1,4 +1,4 @@
-//===- Cgroup.cpp - Which control groups this process is in ---------------===//
+//===- Cgroup.cpp - Control groups of this process ------------------------===//
 
 #include "runtime/core/Cgroup.h"
 
@@ -17,7 +17,7 @@ std::optional<std::string> mtp::readSmallFile(const std::string &path) {
   return good ? std::optional<std::string>(std::move(text)) : std::nullopt;
 }
 
-/// Appends root + path, and the same for every folder above `path`.
+/// Appends root + path, and root + each folder above `path`.
 static void appendChain(const std::string &root, std::string_view path,
                         std::vector<std::string> &folders) {
   while (path.size() > 1 && path.front() == '/') {
@@ -55,7 +55,7 @@ std::vector<std::string> mtp::cgroupFolders(std::string_view controller,
     std::string_view path = line.substr(second + 1);
     if (names.empty()) {
       appendChain(files.cgroup, path, folders);
-      // Where both versions are mounted.
+      // If both versions are mounted.
       appendChain(files.cgroup + "/unified", path, folders);
     } else if (hasEntry(names, controller)) {
       appendChain(files.cgroup + "/" + std::string(controller), path, folders);

@@ -1,4 +1,4 @@
-//===- Cgroup.h - Which control groups this process is in -------*- C++ -*-===//
+//===- Cgroup.h - Control groups of this process ----------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_CORE_CGROUP_H
 #define MTP_RUNTIME_CORE_CGROUP_H
@@ -10,20 +10,21 @@
 
 namespace mtp {
 
-/// Where Linux writes what a process may use. Tests name folders of their own.
+/// Folders in which Linux reports the limits of a process. Tests use folders of
+/// their own.
 struct SystemFiles {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
 };
 
-/// The folders of the control groups that limit this process for `controller`
-/// ("memory", "cpu"): its own and all above it, of version 2 and of version 1.
-/// Some may not exist: a container sees its own group as the root, under a path
-/// that only the host has.
+/// Returns the folders of the control groups that limit this process for
+/// `controller` ("memory", "cpu"): its own group and all groups above it, of
+/// version 2 and version 1. Some folders may not exist: a container sees its
+/// own group as the root, under a path that only the host has.
 std::vector<std::string> cgroupFolders(std::string_view controller,
                                        const SystemFiles &files = {});
 
-/// The whole of a small file, or nothing when it cannot be read.
+/// Returns the whole content of a small file, or nothing if it cannot be read.
 std::optional<std::string> readSmallFile(const std::string &path);
 
 } // namespace mtp

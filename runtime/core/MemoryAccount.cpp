@@ -1,4 +1,4 @@
-//===- MemoryAccount.cpp - What this process will use ---------------------===//
+//===- MemoryAccount.cpp - Memory that this process reserves --------------===//
 
 #include "runtime/core/MemoryAccount.h"
 #include "runtime/core/StrCat.h"
@@ -56,7 +56,7 @@ void MemoryAccount::giveBack(uint64_t bytes) {
 }
 
 MemoryAccount &mtp::hostMemory() {
-  // Sessions may live until the process ends, behind all destructors.
+  // Never destroyed: sessions may live until after all destructors have run.
   static MemoryAccount *account = new MemoryAccount;
   return *account;
 }

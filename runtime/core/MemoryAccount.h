@@ -1,14 +1,15 @@
-//===- MemoryAccount.h - What this process will use -------------*- C++ -*-===//
+//===- MemoryAccount.h - Memory that this process reserves ------*- C++ -*-===//
 //
-// A size that fits into a machine alone need not fit beside what this process
-// has taken before: memory that nobody has touched yet is missing nowhere. So
-// what is large is reserved in an account for as long as it is held, touched or
-// not, and the sum is compared with all the memory there is.
+// A size that fits into an empty machine may not fit together with the memory
+// that this process has already taken. Memory that was allocated but not yet
+// touched still looks free to the system. Large memory is therefore reserved in
+// an account for as long as it is held, touched or not. The sum is compared
+// with all the memory of the machine.
 //
-// Counted are memories of the process's own: arena, states, scratch and KV
-// pages of sessions, logits that they keep, copied files. Mapped files are not:
-// their pages are everybody's, and the system drops them when memory is short.
-// What other processes use is not looked at.
+// The account counts the process's own memory: arena, states, scratch and KV
+// pages of sessions, kept logits, and copied files. Mapped files do not count:
+// processes share their pages, and the system drops them when memory is short.
+// Memory of other processes is ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,8 @@ namespace mtp {
 
 class MemoryAccount;
 
-/// Bytes of an account, given back with the object. The account outlives it.
+/// Reserved bytes of an account. The destructor returns them. The account
+/// outlives it.
 class MemoryReservation {
 public:
   MemoryReservation() = default;
@@ -37,7 +39,7 @@ public:
   ~MemoryReservation();
 
   uint64_t bytes() const { return held; }
-  /// Gives back all but `bytes`; nothing when it has no more than that.
+  /// Returns all but `bytes` to the account; does nothing if it has no more.
   void shrinkTo(uint64_t bytes);
 
 private:
@@ -49,20 +51,19 @@ private:
   uint64_t held = 0;
 };
 
-/// What is reserved of one memory: the host's, or a GPU's. Any thread may use
-/// it.
+/// Reservations in one memory: the host's, or a GPU's. Any thread may use it.
 class MemoryAccount {
 public:
-  /// Takes the bytes, or ResourceExhausted when the limit has not so many that
-  /// are not reserved: "`what` need 10 bytes, more than the 3 bytes left of the
-  /// 5 bytes of physical memory, of which this process has reserved 2".
+  /// Reserves the bytes. Fails with ResourceExhausted if fewer bytes of the
+  /// limit are unreserved: "`what` need 10 bytes, more than the 3 bytes left of
+  /// the 5 bytes of physical memory, of which this process has reserved 2".
   Result<MemoryReservation> reserve(uint64_t bytes, std::string_view what,
                                     const MemoryLimit &limit);
 
-  /// What is reserved now.
+  /// Returns the number of reserved bytes.
   uint64_t reserved() const;
 
-  /// What of the limit is not reserved now.
+  /// Returns the number of bytes of the limit that are not reserved.
   uint64_t left(const MemoryLimit &limit) const;
 
 private:
@@ -73,13 +74,13 @@ private:
   uint64_t sum = 0;
 };
 
-/// The process's account of the host's memory. It is never destroyed.
+/// Returns the process's account of the host's memory. It is never destroyed.
 MemoryAccount &hostMemory();
 
-/// memoryLimit(), unless a test has said otherwise.
+/// Returns memoryLimit(), or the limit that a test has set.
 MemoryLimit hostMemoryLimit();
 
-/// Another limit for what begins from now on; nothing: the machine's.
+/// Sets the limit for later reservations; nothing: the machine's limit.
 void setHostMemoryLimitForTests(std::optional<MemoryLimit> limit);
 
 } // namespace mtp

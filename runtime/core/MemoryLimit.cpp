@@ -1,4 +1,4 @@
-//===- MemoryLimit.cpp - How much memory there can be ---------------------===//
+//===- MemoryLimit.cpp - The memory limit of a process --------------------===//
 
 #include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
@@ -8,7 +8,7 @@
 
 using namespace mtp;
 
-/// The number that a text starts with, blanks before it aside.
+/// Returns the number that a text starts with, after blanks.
 static std::optional<uint64_t> leadingNumber(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   uint64_t number = 0;
@@ -16,7 +16,7 @@ static std::optional<uint64_t> leadingNumber(std::string_view text) {
   return end.ec == std::errc() ? std::optional<uint64_t>(number) : std::nullopt;
 }
 
-/// The number behind a key in a file of such lines.
+/// Returns the number after a key in a file with one key per line.
 static std::optional<uint64_t> numberBehind(std::string_view key,
                                             const std::string &path) {
   std::string text = readSmallFile(path).value_or("");
@@ -26,15 +26,15 @@ static std::optional<uint64_t> numberBehind(std::string_view key,
   return leadingNumber(std::string_view(text).substr(at + key.size()));
 }
 
-/// Of the machine; as much as there can be where it does not say.
+/// Returns the machine's memory; the maximum if the machine does not report it.
 static uint64_t machineMemory(std::string_view key, const SystemFiles &files) {
   std::optional<uint64_t> kilobytes =
       numberBehind(key, files.proc + "/meminfo");
   return kilobytes ? multiplyBytes(*kilobytes, 1024) : UINT64_MAX;
 }
 
-/// The least limit of the process's groups. "max" of version 2 is no number;
-/// version 1 writes a number that no machine has.
+/// Returns the smallest limit of the process's groups. "max" of version 2 is no
+/// number; version 1 writes a number that is larger than any machine's memory.
 static uint64_t cgroupMemory(const SystemFiles &files) {
   uint64_t least = UINT64_MAX;
   for (const std::string &folder : cgroupFolders("memory", files))
@@ -64,8 +64,8 @@ Status mtp::checkMemory(uint64_t bytes, std::string_view what,
                                   " bytes of ", limit.source));
 }
 
-/// What a group may still take. Of what it has the system takes back what it
-/// keeps of files that nobody has read for long.
+/// Returns the memory that a group may still take. Cached file pages that have
+/// not been read for long count as free, because the system reclaims them.
 static uint64_t leftOfGroup(const std::string &folder, const char *limit,
                             const char *use) {
   auto text = readSmallFile(folder + limit);

@@ -1,8 +1,8 @@
-//===- MemoryLimit.h - How much memory there can be -------------*- C++ -*-===//
+//===- MemoryLimit.h - The memory limit of a process ------------*- C++ -*-===//
 //
-// Linux grants more memory than there is and kills the process that then uses
-// it. So a size from a caller or a file is compared with all the memory there
-// is before that much is allocated.
+// Linux grants more memory than the machine has, and kills the process that
+// then uses it. A size from a caller or a file is therefore compared with all
+// the memory of the machine before it is allocated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,28 +17,28 @@
 
 namespace mtp {
 
-/// The most memory that a process may use, were it alone.
+/// The maximum memory of a process if it were alone on the machine.
 struct MemoryLimit {
   uint64_t bytes = UINT64_MAX;
-  /// What sets it: "physical memory", "the cgroup's memory limit", ...
+  /// Name of the limit: "physical memory", "the cgroup's memory limit", ...
   const char *source = "physical memory";
 };
 
-/// The least of physical memory, the memory limits of the process's cgroups and
-/// RLIMIT_AS. Reads a few small files.
+/// Returns the smallest of physical memory, the memory limits of the process's
+/// cgroups and RLIMIT_AS. Reads a few small files.
 MemoryLimit memoryLimit(const SystemFiles &files = {});
 
-/// ResourceExhausted when `bytes` are more than the limit: "`what` need 10
-/// bytes, more than the 5 bytes of physical memory".
+/// Fails with ResourceExhausted if `bytes` are more than the limit: "`what`
+/// need 10 bytes, more than the 5 bytes of physical memory".
 Status checkMemory(uint64_t bytes, std::string_view what,
                    const MemoryLimit &limit = memoryLimit());
 
-/// What could be taken beside all that is used now, by others too: the least of
-/// what the machine has available and of what each of the process's cgroups has
-/// left. Reads a few small files.
+/// Returns the memory that could be taken now, in addition to all memory in use
+/// by any process: the smallest of the machine's available memory and the rest
+/// of each cgroup of the process. Reads a few small files.
 uint64_t availableMemory(const SystemFiles &files = {});
 
-/// Sums and products that stop at the largest value instead of beginning anew.
+/// Saturating sums and products.
 inline uint64_t addBytes(uint64_t a, uint64_t b) {
   uint64_t sum;
   return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;

@@ -1,4 +1,4 @@
-//===- PathKind.cpp - What lies at a path ---------------------------------===//
+//===- PathKind.cpp - The kind of a path ----------------------------------===//
 
 #include "runtime/core/PathKind.h"
 
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The first bytes of a file; fewer if it is shorter or cannot be read.
+/// Returns the first bytes of a file; fewer if it is shorter or cannot be read.
 std::string readFront(const fs::path &path) {
   std::array<char, 64> bytes;
   std::ifstream stream(path, std::ios::binary);
@@ -29,8 +29,8 @@ bool hasExtension(const fs::path &path,
   return std::ranges::find(extensions, extension) != extensions.end();
 }
 
-/// Whether a file begins as safetensors do: the length of a header in eight
-/// bytes, then an object.
+/// Whether a file begins as safetensors files do: eight bytes with the length
+/// of a header, then an object.
 bool isSafetensors(std::string_view front) {
   constexpr size_t kLength = 8;
   return front.size() > kLength && front[kLength] == '{' &&
@@ -62,7 +62,7 @@ PathKind kindOfFile(const fs::path &path) {
   return PathKind::File;
 }
 
-/// Content of a folder that its kind depends on.
+/// The files of a folder that decide its kind.
 struct Contents {
   bool config = false, safetensors = false, pyTorch = false, gguf = false;
   bool adapter = false, snapshots = false;
@@ -101,7 +101,7 @@ PathKind kindOfFolder(const fs::path &folder) {
   return has.snapshots ? PathKind::HubCache : PathKind::Folder;
 }
 
-/// A kind that a use refuses: what it is, and the next step.
+/// A kind that a use refuses, with its description and the next step.
 struct Refusal {
   PathKind kind;
   std::string_view what, step;
@@ -138,7 +138,7 @@ constexpr Refusal kImport[] = {
     {PathKind::Other, "neither a file nor a folder", "give a model's folder"},
 };
 
-/// Beyond the former, if weights are wanted.
+/// Additional refusals if weights are needed.
 constexpr Refusal kWeights[] = {
     {PathKind::Config, "a folder without weights",
      "add model.safetensors, or shards with model.safetensors.index.json, or "

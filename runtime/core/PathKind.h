@@ -1,9 +1,9 @@
-//===- PathKind.h - What lies at a path -------------------------*- C++ -*-===//
+//===- PathKind.h - The kind of a path --------------------------*- C++ -*-===//
 //
 // The one place that tells models, artifacts and files of other formats apart.
-// Each tool asks it for the words of its error: what was found, and the next
-// step. A format that a tool learns to read leaves its list of refusals.
-//
+// Each tool uses its error messages, which say what was found and the next
+// step. When a tool learns to read a format, remove the format from the tool's
+// list of refusals.
 //===----------------------------------------------------------------------===//
 
 #ifndef MTP_RUNTIME_CORE_PATHKIND_H
@@ -27,7 +27,7 @@ enum class PathKind {
   Folder,       ///< Any other.
   // Files.
   Gguf,
-  Ggml, ///< What came before GGUF.
+  Ggml, ///< The format before GGUF.
   Safetensors,
   PyTorch,
   Json,
@@ -45,11 +45,11 @@ enum class PathUse {
   Run,          ///< An artifact.
 };
 
-/// Returns the kind of a path, by the first bytes of a file or the files of a
+/// Returns the kind of a path, from the first bytes of a file or the files of a
 /// folder.
 PathKind kindOf(const std::string &path);
 
-/// Fails if what lies at `path` is known to be of no use for `use`. The error
+/// Fails if the content of `path` is known to be useless for `use`. The error
 /// says what it is and the next step. A kind that only its reader can judge
 /// passes, as any other file does.
 Status checkPath(const std::string &path, PathUse use);

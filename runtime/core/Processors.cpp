@@ -1,4 +1,4 @@
-//===- Processors.cpp - How many processors there are for us --------------===//
+//===- Processors.cpp - Usable processors ---------------------------------===//
 
 #include "runtime/core/Processors.h"
 
@@ -8,7 +8,7 @@
 
 using namespace mtp;
 
-/// Takes a number and the blanks around it off a text.
+/// Removes a number and the blanks around it from the start of a text.
 static std::optional<int64_t> takeNumber(std::string_view &text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   int64_t number = 0;
@@ -19,9 +19,9 @@ static std::optional<int64_t> takeNumber(std::string_view &text) {
                                           : std::nullopt;
 }
 
-/// What the files of one group grant: a share of time in each period. Version 2
-/// has "150000 100000" or "max 100000" in one file, version 1 has two files and
-/// a negative share for none.
+/// Returns the processors that one group's quota allows: a share of time in
+/// each period. Version 2 has "150000 100000" or "max 100000" in one file.
+/// Version 1 has two files, and a negative share means no quota.
 static std::optional<uint32_t> quotaOf(const std::string &folder) {
   std::string text = readSmallFile(folder + "/cpu.max").value_or("");
   if (text.empty())
@@ -49,7 +49,7 @@ std::optional<uint32_t> mtp::quotaProcessors(const SystemFiles &files) {
   return least;
 }
 
-/// Processors that the process may be scheduled on; at least 1.
+/// Returns the number of processors that the process may run on; at least 1.
 static uint32_t allowedProcessors() {
   // The call fails as long as the set has fewer bits than the kernel's own.
   for (int bits = CPU_SETSIZE; bits <= (1 << 20); bits *= 2) {

@@ -1,4 +1,4 @@
-//===- Processors.h - How many processors there are for us ------*- C++ -*-===//
+//===- Processors.h - Usable processors -------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_CORE_PROCESSORS_H
 #define MTP_RUNTIME_CORE_PROCESSORS_H
@@ -9,12 +9,13 @@
 
 namespace mtp {
 
-/// Processors that this process may keep busy: those of its affinity mask, or
-/// fewer where a control group's quota gives it less time. At least 1.
+/// Returns the number of processors that this process may keep busy: the size
+/// of its affinity mask, or fewer if a control group's quota gives it less
+/// time. At least 1.
 uint32_t usableProcessors();
 
-/// The processors' worth of time that the control groups of this process grant,
-/// rounded up; nothing when none of them has a quota, or when what they say
+/// Returns the number of processors that the quotas of this process's control
+/// groups allow, rounded up. Nothing if no group has a quota or the files
 /// cannot be read.
 std::optional<uint32_t> quotaProcessors(const SystemFiles &files = {});
 

@@ -1,4 +1,4 @@
-//===- PythonJson.cpp - What Python writes beyond JSON --------------------===//
+//===- PythonJson.cpp - Python's extensions of JSON -----------------------===//
 
 #include "runtime/core/PythonJson.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// The end of the string that begins at `begin`.
+/// Returns the end of the string that begins at `begin`.
 size_t stringEnd(std::string_view json, size_t begin) {
   size_t at = begin + 1;
   while (at < json.size() && json[at] != '"')
@@ -20,7 +20,8 @@ size_t stringEnd(std::string_view json, size_t begin) {
   return at + 1 < json.size() ? at + 1 : json.size();
 }
 
-/// The number at `at` that JSON does not have; empty if there is none.
+/// Returns the number at `at` if JSON does not have it (NaN, Infinity); empty
+/// if there is none.
 std::string_view nonFiniteAt(std::string_view json, size_t at) {
   for (std::string_view word : {"NaN", "-Infinity", "Infinity"})
     if (json.substr(at, word.size()) == word)
@@ -28,22 +29,22 @@ std::string_view nonFiniteAt(std::string_view json, size_t at) {
   return {};
 }
 
-/// The parts of a number as JSON writes it.
+/// The parts of a JSON number.
 struct Number {
   std::string_view text;
-  size_t leading = 0;   ///< Digits in front of the point, a single 0 aside.
-  int64_t exponent = 0; ///< Bounded: what is further off is as far off.
+  size_t leading = 0;   ///< Digits before the point, without a single 0.
+  int64_t exponent = 0; ///< Clamped: larger exponents have the same effect.
   bool isInteger = true;
 };
 
-/// Reads digits and returns where they end.
+/// Skips digits and returns their end.
 size_t skipDigits(std::string_view json, size_t at) {
   while (at < json.size() && isDigit(json[at]))
     ++at;
   return at;
 }
 
-/// The number at `at`; its text is empty if there is none.
+/// Returns the number at `at`; its text is empty if there is none.
 Number numberAt(std::string_view json, size_t at) {
   constexpr int64_t kFar = int64_t(1) << 32;
   Number number;
@@ -81,13 +82,14 @@ bool fits(std::string_view text) {
   return error == std::errc();
 }
 
-/// Whether a number is too large for a double. One that is too small is 0.
+/// Whether a number is too large for a double. A number that is too small
+/// becomes 0.
 bool isBeyondDouble(const Number &number) {
   return number.exponent + int64_t(number.leading) > 0 &&
          !fits<double>(number.text);
 }
 
-/// Appends the number that a parser of 64 bits reads in place of `number`.
+/// Appends a number that a 64-bit parser can read in place of `number`.
 void appendNumber(const Number &number, PlainJson &plain) {
   if (isBeyondDouble(number)) {
     plain.text.append("\"").append(number.text).append("\"");

@@ -1,6 +1,6 @@
-//===- Result.h - A value, or why there is none -----------------*- C++ -*-===//
+//===- Result.h - A value or a failure --------------------------*- C++ -*-===//
 //
-// The declarations are public, so they lie with the public headers.
+// The declarations are public, so they are in the public headers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Status.cpp - What went wrong, or nothing ---------------------------===//
+//===- Status.cpp - Success or a failure ----------------------------------===//
 
 #include "runtime/core/Status.h"
 

@@ -1,6 +1,6 @@
-//===- Status.h - What went wrong, or nothing -------------------*- C++ -*-===//
+//===- Status.h - Success or a failure --------------------------*- C++ -*-===//
 //
-// The declarations are public, so they lie with the public headers.
+// The declarations are public, so they are in the public headers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
-//===- Device.h - What runs programs ----------------------------*- C++ -*-===//
+//===- Device.h - The interface of devices ----------------------*- C++ -*-===//
 //
-// The line between the host logic of a session (pages, slots, requests) and a
-// machine that runs programs. A device knows programs and memories, nothing of
-// tokens or sequences.
+// The interface between the host logic of a session (pages, slots, requests)
+// and a machine that runs programs. A device knows programs and memories, but
+// no tokens or sequences.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,98 +21,99 @@
 
 namespace mtp {
 
-/// How far the rounds of a launch have come.
+/// Progress of the rounds of a launch.
 struct Progress {
-  /// Rounds whose results are there.
+  /// Number of rounds whose results are complete.
   uint32_t rounds = 0;
-  /// No other one will follow.
+  /// No further round follows.
   bool isDone = false;
 };
 
-/// One of several copies out of a device's memory.
+/// One of several copies from a device's memory.
 struct ReadPart {
-  /// What read() takes, whole; or in Space::Kv a cache, of which the first
-  /// entries of a page are taken, as by readPage().
+  /// A whole source as for read(). In Space::Kv a cache, of which the first
+  /// entries of a page are copied, as by readPage().
   Binding source;
   uint32_t layer = 0, page = 0, entries = 0;
   void *target = nullptr;
 };
 
-/// What stands before the cut of a program that may stop, and what stands
-/// behind it (Program::cut); and behind both what only outputs need that
-/// requests ask for (Program::onRequest).
+/// A part of a program. If the program may stop, the halves are the commands
+/// before and from Program::cut on. After both halves come the commands that
+/// only outputs for requests need (Program::onRequest).
 enum class Part : uint8_t { FirstHalf, SecondHalf, OnRequest };
 
-/// An artifact on a device with memory of its own: arena, zeroed states and KV
-/// pools. Not for use by two threads at once.
+/// An artifact on a device, with its own memory: arena, zeroed states and KV
+/// pools. Only for one thread at a time.
 ///
-/// A device may be lost, by the fault of a kernel or a failure of its own. The
-/// call that notices fails with Internal, and so do all calls after it, of
-/// other executables on the device too: what is in its memory is gone. The
-/// process lives. A CPU is not lost: a fault there ends the process.
+/// A device may be lost through a kernel's fault or a failure of its own. The
+/// call that notices fails with Internal, and so do all later calls, also of
+/// other executables on the device: the content of its memory is lost. The
+/// process continues. A CPU cannot be lost: a fault there ends the process.
 class Executable {
 public:
   virtual ~Executable() = default;
 
-  /// Runs the program of that index of the plan, for n slots or rows, behind
-  /// all writes, but for its part OnRequest. InvalidArgument when the program
+  /// Runs the program with that index in the plan, for n slots or rows, after
+  /// all writes. Leaves out its part OnRequest. InvalidArgument if the program
   /// does not cover n.
   virtual Status run(uint32_t program, uint32_t n) = 0;
 
-  /// Runs one part of a program: a half, where it may stop, of which both, one
-  /// after the other, do what run() does; or behind these, or behind run(),
-  /// what is for outputs that requests ask for. Between parts states may be
-  /// written and outputs read, and nothing else may run. InvalidArgument as
-  /// run(), and for a program that has no such part.
+  /// Runs one part of a program. Both halves of a program that may stop, one
+  /// after the other, do the same as run(). OnRequest runs after both halves or
+  /// after run(). Between parts states may be written and outputs read, but
+  /// nothing else may run. InvalidArgument as for run(), and for a program
+  /// without such a part.
   virtual Status runPart(uint32_t program, uint32_t n, Part part) {
     return unimplemented("the device cannot run a part of a program");
   }
 
-  /// Readies the programs with products of a library (Program::callsLibrary),
-  /// which run() refuses before. The name of the library; else why the machine
-  /// does not have it, or the library not a product. Other programs run in any
-  /// case.
+  /// Prepares the programs that call a library (Program::callsLibrary); run()
+  /// refuses them before this call. Returns the name of the library. Fails if
+  /// the machine does not have it, or the library lacks a product. Other
+  /// programs always run.
   virtual Result<std::string> useLibrary() {
     return unimplemented("the machine has no library of products");
   }
 
-  /// Starts the program of a round with the output `again`, for n slots, behind
-  /// all writes: round follows round without the host until that output says
-  /// otherwise (runtime/schema/LoopWords.h). Until awaitRounds() has said that
-  /// the last one is over nothing may be run or read, but for watched states;
-  /// what is written is for what runs next. InvalidArgument as run(), and for a
-  /// program without that output.
+  /// Starts a round with the output `again`, for n slots, after all writes.
+  /// Round follows round without the host until the output ends the launch
+  /// (runtime/schema/LoopWords.h). Until awaitRounds() has returned that the
+  /// last round is complete, nothing may be run, and only watched states may be
+  /// read. Writes take effect for the next run. InvalidArgument as for run(),
+  /// and for a program without that output.
   virtual Status startRounds(uint32_t program, uint32_t n) = 0;
 
-  /// Waits until more than `seen` rounds are over, or no other one will follow.
+  /// Waits until more than `seen` rounds are complete, or no further round
+  /// follows.
   virtual Result<Progress> awaitRounds(uint32_t seen) = 0;
 
-  /// Lets no other round follow the one that runs, whatever it says.
+  /// Prevents another round after the current one, whatever `again` says.
   virtual void stopRounds() = 0;
 
-  /// The same as run(), and stores when each worker ran each command. Slower by
-  /// two looks at the clock for each command and worker. A GPU is one worker,
-  /// and runs each command behind the one before.
+  /// Runs as run() does, and stores when each worker ran each command. It costs
+  /// two reads of the clock for each command and worker. A GPU is one worker
+  /// and runs each command after the previous one.
   virtual Status runTimed(uint32_t program, uint32_t n,
                           CommandTimes &times) = 0;
 
-  /// Copies to and from the start of what `binding` names, which must be in the
-  /// arena or a state (read: or a weight or constant) and hold `bytes`.
+  /// Copy to and from the start of `binding`, which must hold `bytes`. It must
+  /// be in the arena or a state; read() also takes a weight or constant.
   virtual Status write(const Binding &binding, const void *source,
                        uint64_t bytes) = 0;
   virtual Status read(const Binding &binding, void *target, uint64_t bytes) = 0;
 
-  /// Copies one page of one layer of a cache in, its entries without what pads
-  /// them.
+  /// Copies the entries of one page of one layer of a cache to the device,
+  /// without their padding.
   virtual Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
                            const void *source) = 0;
-  /// Copies the first entries of one out, to where they are in a whole page;
-  /// what is behind them in `target` may be written, too.
+  /// Copies the first entries of a page from the device, to their places in a
+  /// whole page. May also write the rest of the page in `target`.
   virtual Status readPage(uint32_t cache, uint32_t layer, uint32_t page,
                           uint32_t entries, void *target) = 0;
 
-  /// Does what read() and readPage() do for each part. Waits for the device
-  /// once for all of them, or for many megabytes of them, where it can.
+  /// Copies each part as read() and readPage() do. If possible, waits for the
+  /// device only once for all parts, or once for many megabytes.
   virtual Status readAll(std::span<const ReadPart> parts) {
     for (const ReadPart &part : parts)
       MTP_RETURN_IF_ERROR(
@@ -123,10 +124,10 @@ public:
     return okStatus();
   }
 
-  /// Memory that this executable holds, without the mapped file and without
-  /// weights that it shares with others.
+  /// Returns the memory of this executable, without the mapped file and without
+  /// weights that it shares with other executables.
   virtual uint64_t memoryBytes() const = 0;
-  /// What of it is the host's memory.
+  /// Returns the part of memoryBytes() in the host's memory.
   virtual uint64_t hostBytes() const = 0;
 };
 
@@ -135,26 +136,27 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// Makes the plan of that index runnable with KV pools of `kvPages` pages,
-  /// the dummy page included. Of the watched states the host may read what a
-  /// round has left while the next one runs. Fails when the machine lacks
-  /// something that the plan needs, before any code of the artifact runs.
+  /// Prepares the plan with that index, with KV pools of `kvPages` pages,
+  /// including the dummy page. The host may read the watched states of a
+  /// completed round while the next one runs. If the machine lacks something
+  /// that the plan needs, fails before any code of the artifact runs.
   virtual Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
        uint64_t kvPages, std::vector<uint32_t> watchedStates = {}) = 0;
 
-  /// Rounds that a launch should have where nothing else matters: as many as it
-  /// takes for the host to cost nothing.
+  /// Returns the default number of rounds of a launch, which is large enough to
+  /// hide the host's time.
   virtual uint32_t preferredRounds() const = 0;
 
-  /// What it is, for people: "NVIDIA H100 80GB HBM3, sm_90".
+  /// Returns a description for people: "NVIDIA H100 80GB HBM3, sm_90".
   virtual std::string name() const = 0;
 
-  /// Bytes of the cache before the device's memory; zero where nobody says.
+  /// Returns the bytes of the last cache before the device's memory; zero if
+  /// unknown.
   virtual uint64_t cacheBytes() const { return 0; }
 
-  /// Bytes in a second that a copy of `bytes` within the device's memory reads
-  /// and writes, both counted. Unimplemented by a CPU.
+  /// Returns the bytes per second, reads plus writes, of a copy of `bytes`
+  /// within the device's memory. Unimplemented by a CPU.
   virtual Result<double> copyRate(uint64_t bytes) = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- Rounds.h - Rounds that repeat, and rounds that stop ------*- C++ -*-===//
+//===- Rounds.h - Repeated and stopped rounds -------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_ROUNDS_H
 #define MTP_RUNTIME_DEVICE_ROUNDS_H
@@ -13,8 +13,9 @@
 
 namespace mtp {
 
-/// Where a round for n slots says whether another one shall follow, a number of
-/// each slot. InvalidArgument where a program does not say so.
+/// Returns the place of `again` for n slots, a number per slot that decides
+/// whether another round follows. InvalidArgument if a program has no such
+/// output.
 inline Result<Binding> againOf(const Program &program, uint32_t n) {
   const Port *port = program.output(kAgain);
   if (port && program.kind == schema::ProgramKind::Decode)
@@ -24,13 +25,13 @@ inline Result<Binding> againOf(const Program &program, uint32_t n) {
                                 " does not have"));
 }
 
-/// Commands of a program that follow each other.
+/// Consecutive commands of a program.
 struct CommandRange {
   size_t begin, end;
 };
 
-/// Those of a part, or all that run in any case. InvalidArgument for a part
-/// that the program does not have.
+/// Returns the commands of a part, or all commands that always run.
+/// InvalidArgument for a part that the program does not have.
 inline Result<CommandRange> rangeOf(const Program &program,
                                     std::optional<Part> part) {
   size_t count = program.commands.size();

@@ -1,4 +1,4 @@
-//===- SamplingRow.h - How a slot samples -----------------------*- C++ -*-===//
+//===- SamplingRow.h - Sampling parameters of a slot ------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_SAMPLINGROW_H
 #define MTP_RUNTIME_DEVICE_SAMPLINGROW_H
@@ -22,8 +22,8 @@ struct SamplingRow {
   float topP;
   /// Zero or less: off.
   float minP;
-  /// Not zero: nobody reads the slot's logits, so that programs need not write
-  /// them. Only for a greedy slot.
+  /// Not zero: the slot's logits are not read, so programs need not write them.
+  /// Only for a greedy slot.
   int32_t skipLogits;
   int32_t reserved;
 };

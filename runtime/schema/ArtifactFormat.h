@@ -1,7 +1,7 @@
 //===- ArtifactFormat.h - The bytes around the FlatBuffer -------*- C++ -*-===//
 //
-// Constants and layout that the writer in the compiler and the loader in the
-// runtime share. FORMAT.md is the prose; this file must agree with it.
+// Constants and layout that the compiler's writer and the runtime's loader
+// share. FORMAT.md describes them in prose and must agree with this file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,34 +19,35 @@
 
 namespace mtp {
 
-/// Major in the high half, minor in the low half. A reader takes this version
-/// alone; README.md says what becomes of versions once one is released.
+/// Major version in the high half, minor version in the low half. A reader
+/// accepts this version only; README.md says how versions work after the first
+/// release.
 inline constexpr uint32_t kFormatMajor = 1;
 inline constexpr uint32_t kFormatMinor = 4;
 inline constexpr uint32_t kFormatVersion = kFormatMajor << 16 | kFormatMinor;
 
 inline constexpr char kFileMagic[4] = {'M', 'T', 'P', 'C'};
 
-/// Segments start at multiples of this many bytes of the file.
+/// Alignment of segments in the file, in bytes.
 inline constexpr uint64_t kSegmentAlignment = 4096;
 
-/// Weights, constants and states start at multiples of this in their memory.
+/// Alignment of weights, constants and states in their memory, in bytes.
 inline constexpr uint64_t kBufferAlignment = 64;
 
-/// The first bytes of a file. Little endian, as everything in it.
+/// The first bytes of a file. Little endian, as the whole file.
 struct FileHeader {
   char magic[4];
   uint32_t version;
-  /// Where the FlatBuffer starts; a multiple of 16.
+  /// Start of the FlatBuffer; a multiple of 16.
   uint64_t programOffset;
   uint64_t programSize;
-  /// The whole file, last segment included.
+  /// Size of the whole file, including the last segment.
   uint64_t fileSize;
   uint8_t schemaHash[32];
 };
 static_assert(sizeof(FileHeader) == 64);
 
-/// The XXH3-64 that guards a range of bytes.
+/// Returns the XXH3-64 hash that guards a range of bytes.
 inline uint64_t hashBytes(const void *data, uint64_t size) {
   return XXH3_64bits(data, size);
 }
@@ -55,16 +56,16 @@ inline constexpr uint64_t alignTo(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-/// Where segments are counted from: the first page boundary behind the seal,
-/// which is 8 bytes long and follows the FlatBuffer.
+/// Returns the origin of segment offsets: the first page boundary after the
+/// seal. The seal is 8 bytes long and follows the FlatBuffer.
 inline constexpr uint64_t segmentBase(uint64_t programOffset,
                                       uint64_t programSize) {
   return alignTo(programOffset + programSize + 8, kSegmentAlignment);
 }
 
-/// Everything of a file before its first segment: header, FlatBuffer, seal and
-/// padding. `segmentBytes` is the end of the last segment, counted from the
-/// segment base; zero when there are none.
+/// Returns the bytes of a file before its first segment: header, FlatBuffer,
+/// seal and padding. `segmentBytes` is the end of the last segment relative to
+/// the segment base; zero without segments.
 inline std::vector<uint8_t> makeFileFront(const uint8_t *program,
                                           uint64_t programSize,
                                           uint64_t segmentBytes) {

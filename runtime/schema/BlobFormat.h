@@ -1,9 +1,9 @@
 //===- BlobFormat.h - A weight's format in an artifact ----------*- C++ -*-===//
 //
-// The one place where a WeightFormat becomes what a blob of the file says, and
-// where that becomes a WeightFormat again. Elements that are not quantised are
-// the blob's type; those that are have an enumerator for panels and another for
-// a table, whose rows are looked up.
+// The one place that converts between a WeightFormat and the fields of a blob
+// in the file. Elements that are not quantised have the blob's type. Quantised
+// elements have one enumerator for panels and another for a table, whose rows
+// are looked up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace mtp {
 
-/// What an enumerator of BlobFormat that is not Elements stands for.
+/// Meaning of an enumerator of BlobFormat other than Elements.
 struct QuantizedBlob {
   schema::BlobFormat format;
   WeightElements elements;
@@ -29,7 +29,7 @@ inline constexpr QuantizedBlob kQuantizedBlobs[] = {
     {schema::BlobFormat::Int4Rows, WeightElements::Int4, true},
 };
 
-/// What `format` stands for; null for Elements and what is unknown.
+/// Returns the meaning of `format`; null for Elements and unknown values.
 constexpr const QuantizedBlob *findQuantizedBlob(schema::BlobFormat format) {
   for (const QuantizedBlob &blob : kQuantizedBlobs)
     if (blob.format == format)
@@ -37,7 +37,8 @@ constexpr const QuantizedBlob *findQuantizedBlob(schema::BlobFormat format) {
   return nullptr;
 }
 
-/// For reading: none of elements that no weight has.
+/// Returns a blob's weight format, for readers; nothing if no weight has such
+/// elements.
 inline std::optional<WeightFormat> weightFormatOf(const schema::Blob &blob) {
   if (const QuantizedBlob *known = findQuantizedBlob(blob.format()))
     return WeightFormat{known->elements, blob.group()};
@@ -50,7 +51,7 @@ inline std::optional<WeightFormat> weightFormatOf(const schema::Blob &blob) {
   return std::nullopt;
 }
 
-/// For writing: the blob's format and type.
+/// A blob's format and type, for writers.
 struct StoredFormat {
   schema::BlobFormat format;
   schema::DType dtype;
@@ -64,7 +65,8 @@ constexpr StoredFormat storedFormatOf(WeightElements elements, bool isTable) {
                                             : schema::DType::F32};
 }
 
-// Both ways, every quantised format in panels and as a table, and nothing else.
+// Checks that every quantised format has panels and a table, in both
+// directions.
 static_assert([] {
   size_t quantized = 0;
   for (const WeightElementsInfo &info : kWeightFormats)

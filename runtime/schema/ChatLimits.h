@@ -1,6 +1,7 @@
-//===- ChatLimits.h - How large chat templates may be -----------*- C++ -*-===//
+//===- ChatLimits.h - Limits of chat templates ------------------*- C++ -*-===//
 //
-// The compiler leaves out a chat beyond these, and the loader refuses it.
+// The compiler leaves out a chat beyond these limits, and the loader refuses
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,10 +12,11 @@
 
 namespace mtp {
 
-/// Templates of a model, and the bytes of one.
+/// Maximum number of templates of a model, and maximum bytes of one.
 inline constexpr uint32_t kMostChatTemplates = 16;
 inline constexpr uint32_t kMostChatTemplateBytes = 1 << 20;
-/// Strings that templates know by name, and the bytes of one.
+/// Maximum number of strings that templates know by name, and maximum bytes of
+/// one.
 inline constexpr uint32_t kMostChatTokens = 64, kMostChatTokenBytes = 1024;
 
 } // namespace mtp

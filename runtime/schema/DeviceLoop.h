@@ -1,9 +1,9 @@
-//===- DeviceLoop.h - What a GPU runs around rounds -------------*- C++ -*-===//
+//===- DeviceLoop.h - A GPU's kernels around rounds -------------*- C++ -*-===//
 //
-// Two kernels that are no program's, in an image of their own (`device_loop` of
-// a plan): one begins every launch with what the host has written since the
-// last one, one stands behind each round that may be followed by another.
-// FORMAT.md has their arguments.
+// Two kernels that belong to no program, in an image of their own
+// (`device_loop` of a plan). One begins every launch and delivers what the host
+// has written since the last launch. The other follows each round that may be
+// followed by another round. FORMAT.md lists their arguments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,44 +15,46 @@
 
 namespace mtp {
 
-/// Nodes that all graphs of an executable keep together, unless one has more:
-/// about 100 MB of a GPU's memory. Others are built again.
+/// Maximum number of nodes that all graphs of an executable keep together,
+/// unless a single graph has more: about 100 MB of a GPU's memory. Other graphs
+/// are built again.
 inline constexpr uint32_t kMostGraphNodes = 1 << 15;
-/// What a node takes of a GPU's memory, as measured on an H100.
+/// GPU memory per node, as measured on an H100.
 inline constexpr uint32_t kGraphNodeBytes = 3 << 10;
 
-/// Nodes of a graph beside those of its program: what delivers the host's
-/// writes, and, where rounds follow each other, the loop and what ends a round.
+/// Nodes of a graph in addition to its program's nodes. One node delivers the
+/// host's writes. A graph of several rounds also has the loop and the end of a
+/// round.
 inline constexpr uint32_t kNodesOfGraph = 1, kNodesOfLoop = 3;
 
-/// Copies the records of an inbox to where they belong. Takes the inbox.
+/// Copies the records of an inbox to their targets. Takes the inbox.
 inline constexpr std::string_view kDeliverKernel = "mtp_deliver";
 inline constexpr uint32_t kDeliverBlocks = 8, kDeliverThreads = 256;
 
-/// An inbox begins with the number of its records, i32; they follow from
-/// kInboxRecords on, and their words somewhere behind. No two records name the
-/// same bytes.
+/// A write of the host. An inbox begins with the number of its records, i32.
+/// The records start at kInboxRecords, and their words follow. No two records
+/// write the same bytes.
 struct InboxRecord {
-  /// The address on the device.
+  /// Target address on the device.
   uint64_t target;
-  /// Where the words are, in bytes from the begin of the inbox.
+  /// Offset of the words from the start of the inbox, in bytes.
   uint32_t offset;
-  /// 32 bits each.
+  /// Number of 32-bit words.
   uint32_t words;
 };
 inline constexpr uint64_t kInboxRecords = 16;
 
-/// Counts a round, and says whether another one follows. Takes `again`, the
+/// Counts a round and decides whether another one follows. Takes `again`, the
 /// control, the number of slots and the handle of the loop's condition.
 inline constexpr std::string_view kNextRoundKernel = "mtp_next_round";
 inline constexpr uint32_t kNextRoundThreads = 32;
 
-/// Memory that host and device both see while rounds follow each other.
+/// Memory that host and device share during a launch of several rounds.
 struct LoopControl {
-  /// Rounds that are over. Behind its release at system scope the host may read
-  /// all that they have left in watched states.
+  /// Number of completed rounds. After the counter's release at system scope,
+  /// the host may read everything that these rounds wrote to watched states.
   uint32_t rounds;
-  /// Not 0: no other round follows. The host's.
+  /// Written by the host. Not 0: no further round follows.
   uint32_t stop;
 };
 

@@ -7,8 +7,8 @@
 
 namespace mtp {
 
-/// The outputs of programs that the host reads by their names, which no output
-/// for requests may have. Those from "path" on are a round's alone.
+/// Outputs of programs that the host reads by name. An output for requests must
+/// not have one of these names. Only rounds have the outputs from "path" on.
 inline constexpr std::string_view kHostOutputs[] = {
     "logits", "picks",   "tokens", "path",   "places",
     "again",  "drafted", "drafts", "parents"};

@@ -1,4 +1,4 @@
-//===- HostStates.h - States that the host alone writes ---------*- C++ -*-===//
+//===- HostStates.h - States that only the host writes ----------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_SCHEMA_HOSTSTATES_H
 #define MTP_RUNTIME_SCHEMA_HOSTSTATES_H
@@ -7,9 +7,9 @@
 
 namespace mtp {
 
-/// The states that the host writes and no kernel does. The compiler refuses a
-/// store to one (dialects/MTP/IR/StateTable.cpp), the loader a kernel that
-/// would write it.
+/// States that the host writes and no kernel writes. The compiler refuses a
+/// store to one (dialects/MTP/IR/StateTable.cpp), and the loader refuses a
+/// kernel that would write one.
 inline constexpr std::string_view kHostWrittenStates[] = {
     "active",        "page_table",       "sampling",     "stop_tokens",
     "prompt_tokens", "prompt_positions", "prompt_slots", "prompt_sequences",

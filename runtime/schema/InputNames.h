@@ -1,4 +1,4 @@
-//===- InputNames.h - What the names of inputs say --------------*- C++ -*-===//
+//===- InputNames.h - Meaning of input names --------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_SCHEMA_INPUTNAMES_H
 #define MTP_RUNTIME_SCHEMA_INPUTNAMES_H
@@ -7,8 +7,8 @@
 
 namespace mtp {
 
-/// The end of the name of a function's input whose rows are distributions, as
-/// in "q.distributions".
+/// Suffix of the name of a function's input whose rows are distributions, as in
+/// "q.distributions".
 inline constexpr std::string_view kDistributions = ".distributions";
 
 inline bool holdsDistributions(std::string_view name) {

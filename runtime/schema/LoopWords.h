@@ -1,8 +1,8 @@
-//===- LoopWords.h - What a launch of several rounds goes by ----*- C++ -*-===//
+//===- LoopWords.h - States of a launch of rounds ---------------*- C++ -*-===//
 //
-// The states by which rounds follow each other without the host: it writes
-// `loop` and `stop_tokens`, and reads `ring` while the device goes on.
-// FORMAT.md has all of them.
+// States for several rounds per launch without the host between them. The host
+// writes `loop` and `stop_tokens`, and reads `ring` while the device continues.
+// FORMAT.md describes all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,9 @@
 
 namespace mtp {
 
-/// The output of a round in which each of its slots says whether there shall be
-/// another: i32, negative: no, whatever the others say; 0: not for this slot;
-/// positive: yes.
+/// Output of a round with one i32 per slot that decides whether another round
+/// follows. Negative: no, whatever the other slots say. 0: not for this slot.
+/// Positive: yes.
 inline constexpr std::string_view kAgain = "again";
 
 /// Whether a device runs another round.
@@ -32,32 +32,36 @@ inline bool isAgain(const int32_t *slots, uint64_t count) {
 
 /// Words of a slot in the state "loop".
 enum LoopWord : int64_t {
-  /// Rounds of the launch so far; the entry of the ring that is next.
+  /// Number of rounds of the launch so far, which is the index of the next
+  /// entry of the ring.
   kLoopRound,
-  /// Rounds that the launch has at most.
+  /// Maximum number of rounds of the launch.
   kLoopRounds,
-  /// Tokens that the sequence may still put out.
+  /// Number of tokens that the sequence may still output.
   kLoopBudget,
-  /// Positions that have pages: the last round is the one behind which not all
-  /// of a round's would have one.
+  /// Number of positions that have pages. The launch ends with the round after
+  /// which some rows of a next round would have no page.
   kLoopPositions,
-  /// 1: the sequence has ended, and nobody reads what its rounds put out.
+  /// 1: the sequence has ended, and the output of its further rounds is
+  /// ignored.
   kLoopEnded,
-  /// 1: the launch ends with the round in which the sequence does.
+  /// 1: the launch ends with the round in which the sequence ends.
   kLoopYields,
-  /// Rows of the slot that lived in the launch's rounds so far.
+  /// Number of active rows of the slot in the launch's rounds so far.
   kLoopRows,
-  /// Rows that the slot may have in a round, of a program that trims windows.
+  /// Maximum number of rows of the slot in a round, for a program that trims
+  /// windows.
   kLoopMostRows,
 };
 inline constexpr int64_t kLoopWords = 8;
 
-/// Tokens that end a sequence on the device; -1 is none. One with more runs one
-/// round at a time.
+/// Maximum number of tokens that end a sequence on the device; -1 is none. A
+/// sequence with more end tokens runs one round per launch.
 inline constexpr int64_t kStopTokens = 8;
 
-/// Entries of a slot in the state "ring", one for each round of a launch: how
-/// many tokens, 0 behind the sequence's end, and then the tokens.
+/// Number of a slot's entries in the state "ring", one for each round of a
+/// launch. An entry has the number of tokens (0 after the sequence's end), then
+/// the tokens.
 inline constexpr int64_t kRingRounds = 32;
 
 } // namespace mtp

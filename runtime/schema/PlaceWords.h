@@ -1,7 +1,7 @@
-//===- PlaceWords.h - Where drafters have their entries ---------*- C++ -*-===//
+//===- PlaceWords.h - Places of drafters' entries ---------------*- C++ -*-===//
 //
-// The words that the state `drafter_places` has for each k of a slot. FORMAT.md
-// says what they are for.
+// Words of the state `drafter_places` for each k of a slot. FORMAT.md explains
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +13,10 @@
 namespace mtp {
 
 enum PlaceWord : uint32_t {
-  /// Positions without an entry in front of the rows that come: a row's place
-  /// is so far in front of its position. INT32_MAX: no row has a place.
+  /// Number of positions without an entry before the next rows: a row's place
+  /// is its position minus this number. INT32_MAX: no row has a place.
   kPlaceSkipped,
-  /// Rows whose place is before this one are dead.
+  /// Rows whose place is below this one are padding rows.
   kPlaceFirst,
   kPlaceWords
 };

@@ -1,4 +1,4 @@
-//===- PromptWords.h - How the host describes a chunk -----------*- C++ -*-===//
+//===- PromptWords.h - The host's description of a chunk --------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_SCHEMA_PROMPTWORDS_H
 #define MTP_RUNTIME_SCHEMA_PROMPTWORDS_H
@@ -8,24 +8,24 @@
 
 namespace mtp {
 
-/// The rows of the state "prompt_sequences": what a prefill knows of each of
-/// its sequences.
+/// Rows of the state "prompt_sequences": the description of each sequence of a
+/// prefill.
 enum PromptWord : uint32_t {
   kPromptSlot,
-  /// Its first row of the chunk, and how many it has.
+  /// The sequence's first row in the chunk, and its number of rows.
   kPromptFirstRow,
   kPromptRows,
-  /// The position of the first row.
+  /// Position of the first row.
   kPromptStart,
-  /// Tokens of the whole prompt.
+  /// Number of tokens of the whole prompt.
   kPromptTotal,
   kPromptWords
 };
 
-/// What stands before the names of outputs of prompts beside a round.
+/// Prefix of the names of outputs for the prompts of a mixed batch.
 inline constexpr std::string_view kPromptOutputs = "prompt_";
 
-/// The most places ahead that a prefill may read tokens.
+/// Maximum number of positions ahead that a prefill may read tokens.
 inline constexpr uint32_t kMostPlacesAhead = 64;
 
 } // namespace mtp

@@ -1,7 +1,7 @@
 //===- QuantizedPanel.h - The bytes of a panel of integers ------*- C++ -*-===//
 //
-// Who packs quantised weights, who plans their buffers, who multiplies by them
-// and who checks a file all count their bytes here. FORMAT.md is the prose.
+// Byte counts of quantised weights, for packing, buffer planning,
+// multiplication and file checks. FORMAT.md describes the layout in prose.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,11 +12,11 @@
 
 namespace mtp {
 
-/// The least and the largest number of inputs that may share a scale; all
-/// multiples of the least one in between are allowed.
+/// The smallest and the largest number of inputs that may share a scale. All
+/// multiples of the smallest between them are allowed.
 inline constexpr int64_t kMinQuantGroup = 32;
 inline constexpr int64_t kMaxQuantGroup = 128;
-/// What is taken where nobody asks for a number.
+/// Group size if none is given.
 inline constexpr int64_t kDefaultQuantGroup = 64;
 
 inline constexpr bool isQuantGroup(int64_t group) {
@@ -24,33 +24,35 @@ inline constexpr bool isQuantGroup(int64_t group) {
          group % kMinQuantGroup == 0;
 }
 
-/// A panel: 32 outputs of a matrix of `k` inputs, group by group. A group is 32
-/// scales of f32, one per output, and then its integers.
+/// A panel: 32 outputs of a matrix with `k` inputs, group by group. A group is
+/// 32 f32 scales, one per output, followed by its integers.
 struct QuantizedPanel {
   /// 8 or 4.
   int64_t bits;
-  /// Inputs that share a scale; the last group has what is left.
+  /// Number of inputs that share a scale; the last group has the remaining
+  /// inputs.
   int64_t group;
   int64_t k;
 
   static constexpr int64_t kOutputs = 32;
   static constexpr int64_t kScaleBytes = kOutputs * 4;
-  /// No group has more bytes, scales included.
+  /// Upper bound of a group's bytes, including scales.
   static constexpr int64_t kMostGroupBytes =
       kScaleBytes + kOutputs * kMaxQuantGroup;
 
   constexpr int64_t groups() const { return (k + group - 1) / group; }
   constexpr int64_t fullGroups() const { return k / group; }
-  /// Inputs of the last group where that is not full, else 0.
+  /// Returns the number of inputs of an incomplete last group, or 0.
   constexpr int64_t restInputs() const { return k % group; }
 
-  /// `inputs` rounded up to what is stored together: four bytes, which one
-  /// instruction multiplies, or the two such quads that share four bytes.
+  /// Returns `inputs` rounded up to a unit of storage: four bytes, which one
+  /// instruction multiplies, or two groups of four int4 that share four bytes.
   constexpr int64_t storedInputs(int64_t inputs) const {
     int64_t together = bits == 8 ? 4 : 8;
     return (inputs + together - 1) / together * together;
   }
-  /// Bytes of a group of `inputs`, scales included: a multiple of 128.
+  /// Returns the bytes of a group of `inputs`, including scales: a multiple of
+  /// 128.
   constexpr int64_t groupBytes(int64_t inputs) const {
     return kScaleBytes + kOutputs * storedInputs(inputs) * bits / 8;
   }
@@ -59,9 +61,9 @@ struct QuantizedPanel {
            (restInputs() ? groupBytes(restInputs()) : 0);
   }
 
-  /// A table is looked up row by row, so a row has its words of a panel, scales
-  /// and integers, one after the other: the bytes of a group of `inputs` and of
-  /// a whole row, both multiples of 4.
+  /// Bytes of a group of `inputs` and of a whole row in a table that is looked
+  /// up row by row. A row has its scales and integers of a panel, one after the
+  /// other. Both sizes are multiples of 4.
   constexpr int64_t rowGroupBytes(int64_t inputs) const {
     return groupBytes(inputs) / kOutputs;
   }

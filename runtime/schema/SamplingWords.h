@@ -1,7 +1,7 @@
-//===- SamplingWords.h - What programs know of sampling ---------*- C++ -*-===//
+//===- SamplingWords.h - Layout of sampling parameters ----------*- C++ -*-===//
 //
-// The words of the state "sampling" and of what `mtp.sample_scan` leaves for
-// `mtp.sample_join`; FORMAT.md has all of them.
+// Words of the state "sampling", and of the data that `mtp.sample_scan` passes
+// to `mtp.sample_join`. FORMAT.md describes all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,15 +12,16 @@
 
 namespace mtp {
 
-/// Words of a slot's row, 32 bits each.
+/// Number of words of a slot's row, 32 bits each.
 inline constexpr int64_t kSamplingWords = 8;
-/// The word that is not 0 where nobody reads the slot's logits.
+/// Index of the word that is not 0 if the slot's logits are not read.
 inline constexpr int64_t kSkipLogitsWord = 6;
 
-/// Logits of a row that one task scans. The vocabulary alone divides a row, so
-/// that no thread count is in a program.
+/// Number of logits of a row that one task scans. The division of a row depends
+/// on the vocabulary only, so that programs do not depend on the number of
+/// threads.
 inline constexpr int64_t kSampleStretch = 16384;
-/// Words that a task leaves: 103 buckets of 24 bytes.
+/// Number of words that a task outputs: 103 buckets of 24 bytes.
 inline constexpr int64_t kSampleStretchWords = 103 * 6;
 
 inline constexpr int64_t sampleStretches(int64_t vocabulary) {

@@ -1,14 +1,13 @@
-//===- WeightFormat.h - What the elements of a weight are -------*- C++ -*-===//
+//===- WeightFormat.h - Formats of weight elements --------------*- C++ -*-===//
 //
-// Who quantises weights, who packs them, who plans their buffers, who
-// multiplies by them and who checks a file ask one value what a weight's
-// elements are and how many bytes they take. A new format is an enumerator
-// here, its row in `kWeightFormats`, and a case wherever the compiler then
-// misses one.
+// One value describes a weight's elements and their sizes, for quantisation,
+// packing, buffer planning, multiplication and file checks. A new format needs
+// an enumerator here, its row in `kWeightFormats`, and a case wherever the
+// compiler then reports a missing one.
 //
-// Room is left for what formats of checkpoints have and these do not: a table
-// of values that integers index, an offset per group, floats of 8 bits. Each is
-// a field beside `group`, or an enumerator, and part of `panelBytes`.
+// Checkpoint formats have features that these formats lack: a table of values
+// that integers index, an offset per group, 8-bit floats. Each would be a field
+// next to `group`, or an enumerator, and part of `panelBytes`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,15 +26,15 @@ namespace mtp {
 
 enum class WeightElements : uint8_t { F32, BF16, Int8, Int4 };
 
-/// What is known of a kind of elements without its group.
+/// Properties of a kind of elements, without its group.
 struct WeightElementsInfo {
   WeightElements elements;
-  /// As flags, modules and dumps say it.
+  /// Name in flags, modules and dumps.
   std::string_view name;
-  /// Of one element, scales not counted.
+  /// Bits of one element, without scales.
   int64_t bits;
-  /// What is added to an integer where it is stored, so that no stored one is
-  /// negative; 0 of floats.
+  /// Number that is added to a stored integer so that it is not negative; 0 for
+  /// floats.
   int bias;
   /// Whether `group` inputs share a scale.
   bool isQuantized;
@@ -48,7 +47,7 @@ inline constexpr WeightElementsInfo kWeightFormats[] = {
     {WeightElements::Int4, "int4", 4, 8, true},
 };
 
-/// The elements of that name, if there are such.
+/// Returns the elements of that name, if they exist.
 constexpr std::optional<WeightElements>
 findWeightElements(std::string_view name) {
   for (const WeightElementsInfo &info : kWeightFormats)
@@ -59,7 +58,7 @@ findWeightElements(std::string_view name) {
 
 struct WeightFormat {
   WeightElements elements = WeightElements::F32;
-  /// Inputs that share a scale, of quantised elements; 0 of others.
+  /// Number of inputs that share a scale for quantised elements; 0 for others.
   int64_t group = 0;
 
   constexpr bool operator==(const WeightFormat &) const = default;
@@ -72,34 +71,36 @@ struct WeightFormat {
   constexpr int bias() const { return info().bias; }
   constexpr bool isQuantized() const { return info().isQuantized; }
   constexpr bool isBF16() const { return elements == WeightElements::BF16; }
-  /// Whether elements are known; nothing else may be asked of others, which a
-  /// file may have.
+  /// Whether the elements are known. A file may have unknown elements; other
+  /// functions must not be called for them.
   constexpr bool isKnown() const {
     return static_cast<unsigned>(elements) < std::size(kWeightFormats);
   }
-  /// Whether there is a group exactly where elements need one, and a valid one.
+  /// Whether there is a valid group if the elements need one, and none
+  /// otherwise.
   constexpr bool isValid() const {
     return isKnown() && (isQuantized() ? isQuantGroup(group) : group == 0);
   }
 
-  /// Bytes of an element that stands alone, one that is not quantised.
+  /// Returns the bytes of one element that is not quantised.
   constexpr int64_t elementBytes() const { return bits() / 8; }
 
-  /// The panel of `k` inputs of a quantised format.
+  /// Returns the panel of `k` inputs of a quantised format.
   constexpr QuantizedPanel panel(int64_t k) const { return {bits(), group, k}; }
-  /// Bytes of a panel of `width` outputs and `k` inputs; bf16 has its inputs in
-  /// pairs. A quantised panel has QuantizedPanel::kOutputs outputs.
+  /// Returns the bytes of a panel of `width` outputs and `k` inputs. bf16
+  /// stores its inputs in pairs. A quantised panel has QuantizedPanel::kOutputs
+  /// outputs.
   constexpr int64_t panelBytes(int64_t k, int64_t width) const {
     if (isQuantized())
       return panel(k).bytes();
     return width * (isBF16() ? (k + 1) / 2 * 4 : k * 4);
   }
-  /// Bytes of a row of a table, whose rows are looked up.
+  /// Returns the bytes of a row of a table, whose rows are looked up.
   constexpr int64_t rowBytes(int64_t k) const {
     return isQuantized() ? panel(k).rowBytes() : k * elementBytes();
   }
 
-  /// The order of tensor cores within a panel of a quantised format.
+  /// Returns the order of tensor cores within a panel of a quantised format.
   constexpr IntegerFragments fragments(int64_t k) const {
     return {bits(), group, k};
   }

@@ -2,8 +2,8 @@
 //
 // usage: golden_restamp FILE
 //
-// For a golden file of the version that is not released yet, when the schema
-// has gained fields at the ends of its tables: what the file says stays.
+// For a golden file of the unreleased version, after the schema has gained
+// fields at the ends of its tables: the meaning of the file does not change.
 //
 //===----------------------------------------------------------------------===//
 

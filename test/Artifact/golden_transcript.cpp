@@ -1,10 +1,10 @@
-//===- golden_transcript.cpp - All that an artifact does ------------------===//
+//===- golden_transcript.cpp - Everything that an artifact does -----------===//
 //
-// golden_transcript ARTIFACT: prints what sequences give at every k, with one
-// and two slots, greedy and sampled, with prefix reuse and with too few pages,
-// and what the functions give. golden.test compares it with what the artifact
-// gave when it was made. Logits are printed as a hash of their bits, the last
-// row of plain decoding as its bits.
+// golden_transcript ARTIFACT prints the results of sequences and functions. It
+// runs sequences at every k, with one and two slots, greedy and sampled, with
+// prefix reuse and with too few pages. golden.test compares the output with the
+// artifact's original output. Logits are printed as a hash of their bits, and
+// the last row of plain decoding as its bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ static T get(Result<T> result) {
   return std::move(*result);
 }
 
-/// A prompt that no other seed shares a page with.
+/// Returns a prompt that shares no page with a prompt of another seed.
 static std::vector<int32_t> makePrompt(size_t size, uint32_t seed,
                                        uint32_t vocab) {
   std::vector<int32_t> prompt;
@@ -86,8 +86,8 @@ static void runAll(Session &session) {
         fail(update.error);
 }
 
-/// Three sequences, the last of which has the first one's prompt, and a second
-/// turn of the first one.
+/// Runs three sequences, the last with the prompt of the first, and a second
+/// turn of the first.
 static void generate(const std::shared_ptr<const Model> &model, uint32_t k,
                      uint32_t slots, float temperature, uint32_t pages) {
   SessionOptions options;
@@ -96,7 +96,7 @@ static void generate(const std::shared_ptr<const Model> &model, uint32_t k,
   options.threads = 2;
   options.kvPages = pages;
   options.logits = LogitsMode::All;
-  // What is counted shall not depend on when prompts give way to rounds.
+  // Counts must not depend on the order of prompts and rounds.
   options.chunksPerStep = SessionOptions::kUnbounded;
   std::unique_ptr<Session> session = get(Session::create(model, options));
   std::printf("k %u slots %u temperature %g pages %u\n", k, slots, temperature,
@@ -129,7 +129,7 @@ static void runFunctions(const std::shared_ptr<const Model> &model) {
       uint64_t count = elementCount(port.type);
       Tensor tensor{port.type, std::vector<uint8_t>(
                                    count * elementBytes(port.type.element))};
-      // Positions where the name says so; else small numbers.
+      // Ascending positions for inputs of that name; otherwise small numbers.
       for (uint64_t i = 0; i < count; ++i) {
         int32_t number = port.name == "positions" ? int32_t(i)
                          : port.name == "slots"   ? 0
@@ -160,7 +160,7 @@ int main(int argc, char **argv) {
     for (float temperature : {0.0f, 1.0f})
       for (uint32_t slots : {1u, 2u})
         generate(model, k, slots, temperature, 0);
-  // Pages for the second turn alone: the younger of two is preempted.
+  // Pages for the second turn only: the younger of two sequences is preempted.
   uint32_t pages = (2 * 13 + 21 + 3 + e.maxK) / e.pageTokens + 2;
   for (uint32_t k : {0u, e.maxK})
     generate(model, k, 2, 1.0f, pages);

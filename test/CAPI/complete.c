@@ -1,5 +1,6 @@
-/* Goes on with a text as the model's authors recommend: complete ARTIFACT TEXT
-   prints the text as it comes, and to stderr how many drafts were accepted. */
+/* Continues a text with the settings that the model's authors recommend:
+   complete ARTIFACT TEXT prints the text piece by piece, and the number of
+   accepted drafts to stderr. */
 
 #include <mtp/mtp.h>
 
@@ -11,7 +12,7 @@ static int fail(void) {
   return 1;
 }
 
-/* Prints what new tokens complete, and what is left at the end. */
+/* Prints the text that new tokens complete, and the rest at the end. */
 static void print(void *user, const mtp_update *update) {
   mtp_decoder *decoder = user;
   const char *text;

@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
   mtp_session *session;
   if (mtp_session_create(model, NULL, &session) != MTP_OK)
     return fail();
-  mtp_model_free(model); /* the session keeps what it needs */
+  mtp_model_free(model); /* the session keeps the data that it needs */
 
   int32_t prompt[64];
   mtp_request request;

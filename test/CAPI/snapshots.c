@@ -1,5 +1,5 @@
-/* Two turns of a chat, the first of which is paused: snapshots ARTIFACT prints
-   what became of copies of what recurrent layers carry. */
+/* Two turns of a chat, with a pause in the first: snapshots ARTIFACT prints the
+   counts of snapshots of recurrent states. */
 
 #include <mtp/mtp.h>
 
@@ -12,8 +12,8 @@ static int fail(void) {
   return 1;
 }
 
-/* Runs a prompt to its end, and appends what it put out. After `pause` steps it
-   is set aside once; 0: never. */
+/* Runs a prompt to its end, and appends its output. The sequence is paused
+   once, after `pause` steps; 0: never. */
 static mtp_status turn(mtp_session *session, int32_t *prompt, size_t *count,
                        int pause) {
   mtp_request request;

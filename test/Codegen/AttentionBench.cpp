@@ -1,15 +1,16 @@
 //===- AttentionBench.cpp - Time of attention against rows of a slot ------===//
 //
-// Prints, for one thread and by that thread's CPU time, what attention takes
-// for the last rows of one slot, at several contexts, and that over the time of
-// one row: what a verify step pays beside a plain step. The last column is a
-// tree of 64 nodes, over 64 rows of a prompt. The shapes are those of the
-// bundled model (absorbed MLA) and of a small model with grouped heads.
+// Prints the CPU time of one thread for attention over the last rows of a slot,
+// at several contexts. Also prints its ratio to the time of one row: the cost
+// of a verify step relative to a plain step. The last column is a tree of 64
+// nodes, relative to 64 rows of a prompt. The shapes are the bundled model's
+// (absorbed MLA) and a small model's with grouped heads.
 //
 //   mtp_attention_bench [target [part [caches]]]
 //
-// Calls go round as many caches: with one, entries are in the processor's
-// caches where they fit; with sixteen they come from memory, as in a model.
+// Calls take `caches` caches in turn. With one, the entries stay in the
+// processor's caches if they fit. With sixteen, they come from memory, as in a
+// model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,8 +49,8 @@ static double cpuSeconds() {
   return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
-/// Lowers `best` to the seconds of one call in a series of them, as many as
-/// take some tenths of a millisecond: reading the clock is a call by itself.
+/// Lowers `best` to the seconds of one call, measured over a series of calls of
+/// some tenths of a millisecond. Reading the clock takes as long as a call.
 static void measure(double &best, const std::function<void()> &run) {
   int calls = best < 1 ? 1 + int(3e-4 / best) : 1;
   double start = cpuSeconds();
@@ -58,7 +59,7 @@ static void measure(double &best, const std::function<void()> &run) {
   best = std::min(best, (cpuSeconds() - start) / calls);
 }
 
-/// Elements of several caches in large pages, as the runtime has them.
+/// Elements of several caches in large pages, as in the runtime.
 struct Caches {
   Caches(const Shape &s, int count)
       : elements(size_t(maxContext) * s.entry), count(count) {
@@ -80,7 +81,7 @@ struct Caches {
   uint16_t *data;
 };
 
-/// What each node of a random tree sees of it.
+/// Returns the part of a random tree that each node sees.
 static std::vector<int64_t> treeMasks() {
   std::mt19937 random(3);
   std::vector<int64_t> masks{1};

@@ -1,7 +1,7 @@
 //===- AttentionPtx_test.cpp - Attention's code for sm_90 -----------------===//
 //
-// What no simulator says: the PTX of attention of whole models has wide loads
-// and keeps nothing in a thread's memory, and ptxas spills no register.
+// Properties that a simulator cannot show: the PTX of attention of whole models
+// has wide loads and uses no local memory, and ptxas spills no register.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ static const std::string latent =
 static const std::string parts = ", part = 512, parts = 64, splits = 4, "
                                  "part_stride = ";
 
-/// Returns why ptxas has not said anything; "" where it has.
+/// Returns the reason if ptxas is absent, else an empty string.
 static std::string expectNoSpills(const std::string &kind,
                                   const std::string &config, bool takesLive) {
   SCOPED_TRACE(kind + ": " + config + (takesLive ? ", live" : ""));

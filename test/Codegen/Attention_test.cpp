@@ -19,10 +19,10 @@ struct Shape {
   int qHeads, kvHeads, dk, dv, page, window;
   bool bf16, latent; // Latent: the values are the first dv of the key.
   int part = 0;
-  /// Heads among which an entry is divided in its page.
+  /// Number of heads that divide an entry in its page.
   int cacheHeads = 1;
-  /// Keys and values lie at multiples of 16 bytes, and have widths that a GPU
-  /// takes through tensor cores.
+  /// True if keys and values are at multiples of 16 bytes, with widths that a
+  /// GPU takes through tensor cores.
   bool aligned = false;
 
   int keyBytes() const { return bf16 ? 2 : 4; }
@@ -32,7 +32,7 @@ struct Shape {
     int used = vOffset() + kvHeads * std::max(dv, dk);
     return used + (aligned ? 8 : 2) * cacheHeads;
   }
-  /// Elements from one page to the next.
+  /// Returns the number of elements from one page to the next.
   size_t pageElements() const {
     return mtp::pageStride(page, entry(), keyBytes()) / keyBytes();
   }
@@ -53,7 +53,7 @@ struct Shape {
 
 constexpr int slots = Shape::slotCount, maxPages = 6;
 
-/// A cache with rows of random entries behind a shuffled page table.
+/// A cache with random entries and a shuffled page table.
 struct Cache {
   explicit Cache(const Shape &s)
       : s(s), floats(randomFloats(pages() * s.pageElements(), 11)),
@@ -66,8 +66,8 @@ struct Cache {
   }
   static int pages() { return slots * maxPages + 1; }
 
-  /// The first element of a head's `width` columns; those of the first head
-  /// begin at column `offset`.
+  /// Returns the first element of a head's `width` columns. The columns of the
+  /// first head begin at column `offset`.
   size_t columnsAt(int slot, int position, int offset, int head,
                    int width) const {
     size_t page = table[slot * maxPages + position / s.page] * s.pageElements();
@@ -78,7 +78,7 @@ struct Cache {
     return page + size_t(head * s.page + place) * share + offset / s.cacheHeads;
   }
 
-  /// What each head has of an entry.
+  /// Returns the share of each head in an entry.
   std::vector<std::span<float>> sharesOf(int slot, int position) {
     std::vector<std::span<float>> shares;
     int share = s.entry() / s.cacheHeads;
@@ -100,7 +100,7 @@ struct Cache {
     return out;
   }
 
-  /// The same where what a row does not see is no number.
+  /// Returns a copy with NaN in the entries that a row does not see.
   Cache without(int own, const std::vector<int> &seen) const {
     Cache poisoned = *this;
     for (int slot = 0; slot < slots; ++slot)
@@ -111,9 +111,9 @@ struct Cache {
     return poisoned;
   }
 
-  /// Attention of one query head over the given positions. With `dot` the
-  /// query is rounded to bf16, and `bound` becomes what rounding the weights,
-  /// too, may add to each result.
+  /// Computes attention of one query head over the given positions. With `dot`
+  /// the query is rounded to bf16, and `bound` becomes the error that rounding
+  /// the weights may add to each result.
   std::vector<double> attend(const float *q, int head, int slot,
                              const std::vector<int> &seen, bool dot,
                              std::vector<double> &bound) const {
@@ -149,8 +149,8 @@ struct Cache {
   std::vector<int32_t> table;
 };
 
-/// Rows of a dispatch and what each of them sees. Of rows with masks the place
-/// is that of the window's first row.
+/// Rows of a dispatch and the positions that each of them sees. For rows with
+/// masks, the place is that of the window's first row.
 struct Rows {
   std::vector<float> q;
   std::vector<int32_t> slotOf, place;
@@ -168,7 +168,7 @@ static const Shape shapes[] = {
     {3, 3, 21, 70, 8, 0, /*bf16=*/false, /*latent=*/false},
     {8, 1, 16, 16, 64, 0, /*bf16=*/false, /*latent=*/false},
     {4, 2, 17, 33, 20, 23, /*bf16=*/true, /*latent=*/false},
-    // One row is two tasks, which are taken together where they meet.
+    // One row is two tasks, which are computed together if a range has both.
     {4, 1, 80, 64, 16, 0, /*bf16=*/true, /*latent=*/true},
     // The last unit of a key is half a unit of a whole vector.
     {2, 2, 31, 40, 16, 0, /*bf16=*/true, /*latent=*/false},
@@ -183,7 +183,7 @@ static const Shape shapes[] = {
     {4, 2, 16, 16, 128, 0, /*bf16=*/true, /*latent=*/false, 0, 2},
     {2, 1, 17, 4, 1, 0, /*bf16=*/true, /*latent=*/true},
     {2, 1, 17, 4, 2, 0, /*bf16=*/true, /*latent=*/false},
-    // For tensor cores: of eight, two and one rows in a block.
+    // For tensor cores: with eight, two and one rows in a block.
     {4, 2, 64, 64, 16, 0, /*bf16=*/true, /*latent=*/false, 0, 1, true},
     {8, 1, 96, 64, 20, 0, /*bf16=*/true, /*latent=*/true, 0, 1, true},
     {4, 2, 32, 128, 20, 23, /*bf16=*/true, /*latent=*/false, 0, 2, true},
@@ -191,7 +191,8 @@ static const Shape shapes[] = {
 
 namespace {
 
-/// What attention reads for `count` rows from `first` on, each behind a guard.
+/// Inputs of attention for `count` rows from `first` on, each before a guard
+/// page.
 struct Inputs {
   Inputs(const Cache &cache, const Rows &rows, int first, int count)
       : q(rowsOf(rows.q, first, count, cache.s.qHeads * cache.s.dk)),
@@ -265,7 +266,8 @@ static void addQueries(const Shape &s, Rows &rows) {
   rows.q = randomFloats(size_t(rows.count()) * s.qHeads * s.dk, 12);
 }
 
-/// Rows at all page boundaries, one before and one after, and a dead row.
+/// Returns rows at all page boundaries, one before and one after each, and a
+/// padding row.
 static Rows boundaryRows(const Shape &s) {
   Rows rows;
   auto add = [&](int position) {
@@ -283,9 +285,10 @@ static Rows boundaryRows(const Shape &s) {
   return rows;
 }
 
-/// Runs of rows of one slot, of lengths from 1 to 10, so that they begin and
-/// end anywhere in a task's rows: a run of consecutive positions, then one
-/// that goes back, then rows far apart; some rows are dead.
+/// Returns runs of rows of one slot. Their lengths go from 1 to 10, so that
+/// they begin and end anywhere in a task's rows. A run has consecutive
+/// positions, then one goes back, then rows are far apart. Some rows are
+/// padding rows.
 static Rows slotRuns(const Shape &s) {
   Rows rows;
   int last = maxPages * s.page - 1;
@@ -300,12 +303,12 @@ static Rows slotRuns(const Shape &s) {
   return rows;
 }
 
-/// Of which of the rows those are that a test takes on their own. A simulated
-/// GPU is slow.
+/// Returns the step between rows that a test runs alone. A simulated GPU is
+/// slow.
 static int rowStep(const TestTarget &target) { return target.isGpu ? 19 : 1; }
 
-/// Compares rows of a shape on every target with the reference, and with
-/// themselves apart.
+/// Compares rows of a shape on every target with the reference, and with runs
+/// of single rows.
 static void expectExactRows(const Shape &s, Rows (*makeRows)(const Shape &)) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
@@ -368,7 +371,7 @@ TEST_P(AttentionOf, IgnoresWhatIsNotSeen) {
           runRows(kernel, cache, rows, 0, rows.count(), Split::Whole);
       for (int r = 0; r < rows.count(); r += rowStep(target)) {
         Cache poisoned = cache.without(rows.slotOf[r], rows.seen[r]);
-        // Rows beside it that do see these positions are no numbers now.
+        // Other rows that see these positions have NaN results now.
         std::vector<float> after =
             runRows(kernel, poisoned, rows, 0, rows.count(), Split::Whole);
         EXPECT_EQ(std::memcmp(&before[r * width], &after[r * width],
@@ -383,7 +386,8 @@ TEST_P(AttentionOf, IgnoresWhatIsNotSeen) {
 TEST_P(AttentionInWindows, ReadsNoPageThatNoRowSees) {
   const Shape &s = GetParam();
   // With a window, rows of one slot may leave pages between them unseen, some
-  // in the blocks of pages that are seen. They lie beyond the end of the cache.
+  // within the blocks of seen pages. Here these pages are beyond the end of the
+  // cache.
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     Kernel kernel(target, "attention", s.config());
@@ -409,7 +413,7 @@ TEST_P(AttentionInWindows, ReadsNoPageThatNoRowSees) {
 TEST_P(AttentionOf, ReadsNothingBeyondItsPosition) {
   const Shape &s = GetParam();
   // The cache ends with the entry of the last row's position, or with its last
-  // head's share; what lies behind it cannot be read.
+  // head's share. Memory after the end cannot be read.
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     Kernel plain(target, "attention", s.config());
@@ -467,7 +471,8 @@ TEST(Attention, PageTableDoesNotChangeBits) {
 }
 
 TEST(Attention, EachOfTwoWorkersHasAKeyHeadOfAllGroups) {
-  // The first group's rows see much more than those of the second.
+  // The rows of the first group see many more positions than the rows of the
+  // second.
   const Shape &s = shapes[0];
   Kernel kernel(hostTargets().front().second, "attention", s.config());
   Cache cache(s);
@@ -527,8 +532,8 @@ TEST_P(AttentionOfShares, HasTheBitsOfWholeEntries) {
 // Positions in parts
 //===----------------------------------------------------------------------===//
 
-/// Of two parts and of six; with a window, that reaches over one end of a part
-/// or none; where one row is two tasks.
+/// Shapes with two parts and with six; with a window that crosses one end of a
+/// part or none; with two tasks for a row.
 static const Shape partShapes[] = {
     {6, 1, 36, 20, 16, 0, /*bf16=*/true, /*latent=*/true, /*part=*/64},
     {4, 2, 16, 24, 64, 0, /*bf16=*/false, /*latent=*/false, /*part=*/64},
@@ -557,7 +562,7 @@ TEST_P(AttentionPartsOf, MatchReference) {
 // Rows that see some rows of a window
 //===----------------------------------------------------------------------===//
 
-/// Adds a row that sees what is before `root` and the places of the mask.
+/// Adds a row that sees the positions before `root` and the places of the mask.
 static void addMasked(const Shape &s, Rows &rows, int slot, int root,
                       uint64_t mask) {
   rows.slotOf.push_back(slot);
@@ -577,8 +582,9 @@ static void addMasked(const Shape &s, Rows &rows, int slot, int root,
   rows.seen.push_back(seen);
 }
 
-/// Windows of random trees, of which some rows are left out and some are dead,
-/// and of rows that all see each other. Some stand beside others of their slot.
+/// Returns windows of random trees, in which some rows are left out and some
+/// are padding rows, and windows in which all rows see each other. Some windows
+/// follow others of their slot.
 static Rows maskedRows(const Shape &s) {
   std::mt19937 random(17);
   auto below = [&](int end) { return int(random() % end); };
@@ -602,7 +608,7 @@ static Rows maskedRows(const Shape &s) {
     }
   }
   // A row that sees nothing of its window, one at the end of the pages, and two
-  // that would see what is behind it.
+  // that would see positions after the end.
   addMasked(s, rows, 0, last / 2, 0);
   addMasked(s, rows, 0, last - 1, 1);
   addMasked(s, rows, 0, last - 1, 0b11);
@@ -611,8 +617,8 @@ static Rows maskedRows(const Shape &s) {
   return rows;
 }
 
-/// Rows of a tree have the results, and the bits, that rows of a chain have
-/// which sees the same entries.
+/// Checks that rows of a tree equal, to the bit, rows of a chain that sees the
+/// same entries.
 static void expectBitsOfChains(const Shape &s) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
@@ -631,7 +637,7 @@ static void expectBitsOfChains(const Shape &s) {
         },
         5 * rowStep(target));
     for (int r = 0; r < rows.count(); r += target.isGpu ? 7 : 1) {
-      // The entries of its path, one behind the other.
+      // The entries of its path, one after another.
       Cache chain = cache;
       int slot = rows.slotOf[r], position = rows.place[r] - 1;
       for (int node = 0; node < 64; ++node) {
@@ -685,12 +691,12 @@ TEST_P(AttentionOf, OfMasksIgnoresWhatIsNotSeen) {
 }
 
 //===----------------------------------------------------------------------===//
-// Positions that are dealt out
+// Positions divided among workers
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Attention that leaves its parts, and what joins them.
+/// Kernels for attention that leaves its parts, and for joining them.
 struct Divided {
   Divided(const TestTarget &target, const Shape &s, int splits)
       : s(s), parts(target, "attention_parts",
@@ -704,7 +710,7 @@ struct Divided {
                  ", window = " + std::to_string(s.window) + divisionConfig()) {}
 
   int count() const { return (maxPages * s.page + s.part - 1) / s.part; }
-  /// Room for any division into tiles.
+  /// Returns a part stride that is large enough for any division into tiles.
   int stride() const { return s.qHeads * (32 + (s.dv + 15) / 16 * 16); }
   std::string divisionConfig() const {
     return ", parts = " + std::to_string(count()) +
@@ -713,7 +719,7 @@ struct Divided {
 
   std::vector<float> run(const Cache &cache, const Rows &rows, int first,
                          int count, Split split) const {
-    // What no row sees is not written, and must not be read.
+    // Parts that no row sees are not written, and must not be read.
     size_t width = size_t(this->count()) * stride();
     Guarded<float> between(std::vector<float>(count * width, NAN));
     Inputs inputs(cache, rows, first, count);
@@ -739,7 +745,7 @@ TEST_P(AttentionPartsOf, HaveTheSameBitsHoweverTheyAreDealtOut) {
     Cache cache(s);
     for (int splits : {1, 3, 24}) {
       if (target.isGpu && splits > 1)
-        break; // A GPU divides positions by their parts, whatever is said.
+        break; // A GPU ignores the number of splits.
       SCOPED_TRACE("splits " + std::to_string(splits));
       Divided divided(target, s, splits);
       for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
@@ -756,9 +762,9 @@ TEST_P(AttentionPartsOf, HaveTheSameBitsHoweverTheyAreDealtOut) {
 
 namespace {
 
-/// What each of several workers writes of the parts of all rows.
+/// Amount that each of several workers writes of the parts of all rows.
 struct Shares {
-  /// Floats that each worker wrote, and that all did.
+  /// Number of floats that each worker wrote, and that all wrote.
   std::vector<size_t> sizes;
   size_t all = 0;
 
@@ -795,7 +801,8 @@ struct Shares {
 } // namespace
 
 TEST(AttentionParts, WorkersShareThePositionsOfGroupsEvenly) {
-  // Both have two tiles of heads; those of the second read the same keys.
+  // Both have two tiles of heads. The heads of the second tile read the same
+  // keys.
   constexpr int workers = 16, tiles = 2, rowsPerGroup = 8;
   for (const Shape &s : {partShapes[1], partShapes[3]}) {
     Cache cache(s);
@@ -807,13 +814,15 @@ TEST(AttentionParts, WorkersShareThePositionsOfGroupsEvenly) {
         addRow(s, rows, i % slots, maxPages * s.page - 1 - i);
       addQueries(s, rows);
       Shares shares(divided, cache, rows, workers);
-      // As many workers as can share a group's positions do.
+      // The number of splits is the number of workers that can share a group's
+      // positions.
       int splits =
           std::min(divided.count(), std::max(workers / (groups * tiles), 2));
       int partsPerWorker = (divided.count() + splits - 1) / splits;
       size_t ofPart = shares.all / (groups * tiles * divided.count());
-      // With more groups than there are pairs of workers some have two halves,
-      // or all of those that have something, which is that of both tiles.
+      // With more tasks than workers, some workers have two tasks. If the two
+      // tiles read the same keys, these two tasks are a pair, and every worker
+      // at work has a pair.
       int tasks = groups * tiles * splits;
       bool inPairs = tasks > workers && s.kvHeads == 1;
       EXPECT_EQ(*std::ranges::max_element(shares.sizes),

@@ -12,11 +12,11 @@
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
-// Programs are planned by the exec dialect's kinds: some target has code for
-// each, written once or in a table of emitters of its own.
+// Programs are planned with the exec dialect's kinds, and some target has code
+// for each kind, in the shared code or in its own table of emitters.
 TEST(Catalogue, EmitsTheKindsOfTheExecDialect) {
   std::set<std::string> emitted{mlir::exec::ControlKernelAttr::kKind.str(),
-                                // A vendor's library has it.
+                                // A vendor's library implements this kind.
                                 mlir::exec::GemmKernelAttr::kKind.str()};
   for (const std::vector<llvm::StringRef> &kinds :
        {rowKernelKinds(), cpuKernelKinds(), gpuKernelKinds()})
@@ -50,7 +50,7 @@ TEST(Catalogue, RefusesParametersThatTheKindDoesNotHave) {
 }
 
 namespace {
-/// What is wrong with a kernel.
+/// A kernel with an error, and its message.
 struct Wrong {
   std::string kind, keys, message;
 
@@ -191,7 +191,7 @@ TEST(Target, ParsesNames) {
   EXPECT_TRUE(tiles.bf16Dot && tiles.byteDot && tiles.tiles);
   EXPECT_EQ(tiles.requiredFeatures.size(), zen.requiredFeatures.size() + 3);
   EXPECT_TRUE(llvm::is_sorted(tiles.requiredFeatures));
-  // What the kernels may use is what the artifact asks for.
+  // Kernels may use only the features that the artifact requires.
   TargetDesc native = llvm::cantFail(TargetDesc::parse("native"));
   EXPECT_EQ(native.byteDot,
             llvm::is_contained(native.requiredFeatures, "avx512vnni"));

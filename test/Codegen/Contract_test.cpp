@@ -1,9 +1,9 @@
-//===- Contract_test.cpp - What kernels may touch -------------------------===//
+//===- Contract_test.cpp - Memory that kernels may access -----------------===//
 //
-// Every kernel of the catalogue runs with buffers of just the bytes that its
-// contract allows, each before a page that faults, and with anything in them:
-// numbers that a kernel reads and goes by (tokens, slots, positions, experts,
-// pairs) must not lead out of a buffer.
+// Every kernel of the catalogue runs with buffers of the exact size that its
+// contract allows. Each buffer ends at a protected page and has arbitrary
+// contents. Numbers that a kernel reads and uses as indices (tokens, slots,
+// positions, experts, pairs) must not lead out of a buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ struct Case {
   std::string kind, keys;
   std::vector<int64_t> params;
 
-  /// All of it, as a test's name has it.
+  /// Returns the whole configuration, for a test's name.
   std::string config() const {
     std::string text = kind + "," + keys + ",of";
     for (int64_t param : params)
@@ -46,7 +46,7 @@ const std::string append =
     "v_offset = 13, entry_width = 19, page = 4, dtype = f32, slots = 3, "
     "positions = 8";
 
-/// At least one of each kind, with all of its optional buffers somewhere.
+/// At least one case of each kind. Each optional buffer occurs in some case.
 const Case cases[] = {
     {"embed", "width = 21, vocab = 5, format = <bf16>", {3}},
     {"embed", "width = 70, vocab = 5, format = <int8, group = 64>", {3}},
@@ -217,7 +217,7 @@ const Case cases[] = {
      "slots = 3",
      {2, 3, 4}}};
 
-/// The words that fill all buffers but the page table.
+/// Returns the words that fill all buffers except the page table.
 std::vector<std::vector<uint32_t>> fillings() {
   std::mt19937 random(5);
   std::vector<uint32_t> any(97), small(89);
@@ -254,7 +254,7 @@ void ContractTest::run(const Kernel &kernel, const Case &c,
   std::vector<void *> pointers;
   for (const BufferContract &buffer : contract.buffers) {
     int64_t bytes = *buffer.bytes.evaluate(c.params);
-    if (buffer.entries) // Page 0 is all there is.
+    if (buffer.entries) // Page 0 is the only page.
       bytes = mtp::pageStride(buffer.entries->page, buffer.entries->width,
                               buffer.entries->isBF16 ? 2 : 4);
     buffers.push_back(std::make_unique<Guarded<uint8_t>>(bytes));
@@ -267,14 +267,14 @@ void ContractTest::run(const Kernel &kernel, const Case &c,
   kernel.run(pointers, c.params, Split::Random);
 }
 
-/// Whether a target has code for a case, and the simulator can run it with
-/// anything in its buffers: where numbers may send two rows to one place, it
-/// reports the race. The CPU leaves sampling to the runtime, and has nothing in
-/// the order of fragments.
+/// Returns true if a target has code for a case, and the simulator can run it
+/// with arbitrary buffer contents. If numbers may send two rows to one place,
+/// the simulator reports a race. The CPU leaves sampling to the runtime, and
+/// has no kernels for fragments.
 static bool runsOn(const TestTarget &target, const Case &c) {
   llvm::StringRef kind = c.kind;
   bool samples = kind.starts_with("sample");
-  // A library's.
+  // A library has the kernel.
   if (kind == GemmKernelAttr::kKind)
     return false;
   bool isOfFragments = kind == "unpack" || kind == "prepare_rows" ||
@@ -345,7 +345,7 @@ TEST_F(ContractTest, IsThereForEveryFormat) {
   }
 }
 
-// The runtime knows no MLIR, so the enumeration stands twice.
+// The runtime does not use MLIR, so the enumeration exists twice.
 TEST(WeightElements, HaveOneNameInModulesAndFiles) {
   for (const mtp::WeightElementsInfo &info : mtp::kWeightFormats)
     EXPECT_EQ(stringifyWeightElements(WeightElements(info.elements)),

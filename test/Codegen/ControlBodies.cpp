@@ -1,10 +1,11 @@
-//===- ControlBodies.cpp - A module of one mtp.per_slot -------------===//
+//===- ControlBodies.cpp - Modules of one mtp.per_slot --------------------===//
 
 #include "ControlBodies.h"
 
 using namespace mtp::codegen::test;
 
-/// "tensor<3xi32>" with a first extent of rows; "i32" as a tensor of them.
+/// Returns "tensor<3xi32>" with `rows` as its first extent, or a tensor of
+/// "i32".
 static std::string rowsOf(const std::string &type, int64_t rows) {
   std::string prefix = "tensor<" + std::to_string(rows) + "x";
   return type.starts_with("tensor<") ? prefix + type.substr(7)
@@ -66,7 +67,7 @@ static constexpr const char *kConstants = R"(
     %c1 = arith.constant 1 : index
 )";
 
-/// The states of a chain's round.
+/// Uses the states of a chain's round.
 ControlModule mtp::codegen::test::anything() {
   std::string body = std::string(kConstants) + R"(
     %c2 = arith.constant 2 : index

@@ -1,6 +1,7 @@
 //===- ControlBodies.h - Modules of one mtp.per_slot ------------*- C++ -*-===//
 //
-// For 4 slots at most. What the bodies of rounds compute is tested end to end.
+// Modules for at most 4 slots. End-to-end tests cover what the bodies of rounds
+// compute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +14,11 @@
 
 namespace mtp::codegen::test {
 
-/// The slots that the states of the modules below have.
+/// Number of slots in the states of the modules below.
 inline constexpr int kControlSlots = 4;
 
 /// A module with these states, and a program of `batch` slots that runs `body`
-/// on inputs and outputs of these types. `text` may name numbers, as $NAME.
+/// on inputs and outputs of these types. `text` may contain numbers, as $NAME.
 struct ControlModule {
   std::string states;
   std::vector<std::string> inputs, outputs;
@@ -29,16 +30,17 @@ struct ControlModule {
   std::string text() const;
 };
 
-/// Something of everything that a body may hold, with indices, divisors and
-/// shifts from memory.
+/// Returns a body with every construct that a body may hold, with indices,
+/// divisors and shifts from memory.
 ControlModule anything();
 
-/// The tokens of a slot in `search`.
+/// Number of tokens of a slot in `search`.
 inline constexpr int kSearched = 32768;
 
-/// The place, most recent first, where the longest run of one to three tokens
-/// ends that stand at the end of the first `length` tokens; how often the last
-/// one of them stood before, and where first.
+/// Searches a text for the longest suffix of one to three of its first `length`
+/// tokens that also occurs earlier. The result is the most recent end of such a
+/// match, the number of earlier occurrences of the last token, and the first of
+/// them.
 ControlModule search(bool byLanes);
 
 } // namespace mtp::codegen::test

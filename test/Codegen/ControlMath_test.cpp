@@ -1,8 +1,9 @@
-//===- ControlMath_test.cpp - Arithmetic that bodies may hold -------------===//
+//===- ControlMath_test.cpp - Arithmetic in bodies ------------------------===//
 //
-// Every operation of arith and math, on every type, of which the verifier says
-// that a body of mtp.per_slot may hold it, becomes code on every target: the
-// simulated GPU computes the CPU's bits, and PTX for sm_90 calls nothing.
+// The test covers every operation of arith and math, on every type, that the
+// verifier accepts in a body of mtp.per_slot. Each becomes code on every
+// target: the simulated GPU computes the CPU's bits, and PTX for sm_90 has no
+// calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,7 @@ using namespace mtp::codegen::test;
 using Names = std::vector<std::string>;
 
 //===----------------------------------------------------------------------===//
-// What a body may hold
+// Operations in a body
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -39,7 +40,7 @@ struct Form {
   Names operands, results;
   std::string properties;
 
-  /// Its line, with `number` in the names of its results.
+  /// Returns the operation's line, with `number` in the names of its results.
   std::string line(size_t number) const;
 };
 } // namespace
@@ -62,8 +63,8 @@ std::string Form::line(size_t number) const {
          join(operands) + ") -> (" + join(results) + ")\n";
 }
 
-/// Three values of each type that is used, %i32_0 and so on, of what a slot is
-/// given.
+/// Returns lines that define three values of each used type, %i32_0 and so on,
+/// from the slot's inputs.
 static std::string operandLines(const std::set<std::string> &used) {
   std::string lines;
   for (int i = 0; i < 3; ++i) {
@@ -89,7 +90,8 @@ static std::string operandLines(const std::set<std::string> &used) {
   return lines;
 }
 
-/// The bits of `value` as an i64, every NaN the same.
+/// Returns lines that compute the bits of `value` as an i64. Every NaN has the
+/// same bits.
 static std::string bitsLines(const std::string &value, const std::string &type,
                              const std::string &bits) {
   if (type == "i64")
@@ -104,8 +106,8 @@ static std::string bitsLines(const std::string &value, const std::string &type,
          " = arith.extui " + bits + "i : i32 to i64\n";
 }
 
-/// A module whose body has these operations, and what they result in where
-/// `yields`.
+/// Returns a module whose body has these operations and, if `yields`, returns
+/// their results.
 static ControlModule moduleOf(const std::vector<Form> &forms, bool yields) {
   std::set<std::string> used;
   for (const Form &form : forms)
@@ -135,7 +137,7 @@ static ControlModule moduleOf(const std::vector<Form> &forms, bool yields) {
 }
 
 namespace {
-/// Asks the verifier.
+/// Asks the verifier whether operations may be in a body.
 class Verifier {
 public:
   Verifier() : context(mlir::MLIRContext::Threading::DISABLED) {
@@ -146,7 +148,7 @@ public:
     context.loadAllAvailableDialects();
   }
 
-  /// The operations of a dialect, but for constants.
+  /// Returns the operations of a dialect, without constants.
   Names operations(llvm::StringRef dialect) {
     Names names;
     for (auto name : context.getRegisteredOperations())
@@ -168,7 +170,7 @@ private:
 };
 } // namespace
 
-/// What comparisons have.
+/// Returns the predicates of comparisons.
 static Names propertiesOf(const std::string &op) {
   int predicates = op == "arith.cmpi" ? 10 : op == "arith.cmpf" ? 16 : 0;
   if (predicates == 0)
@@ -179,7 +181,7 @@ static Names propertiesOf(const std::string &op) {
   return properties;
 }
 
-/// The forms of `op` that may stand in a body.
+/// Returns the forms of `op` that a body may hold.
 static std::vector<Form> formsOf(const std::string &op, Verifier &verifier) {
   std::vector<Form> forms;
   std::set<std::string> known;
@@ -213,7 +215,7 @@ TEST(ControlMath, AllIsAdmittedThatNeedsNoLibrary) {
       admitted.push_back(op);
   llvm::sort(refused);
   llvm::sort(admitted);
-  // For types of floats that bodies do not have, and fmod.
+  // These take types of floats that bodies do not have, or are fmod.
   EXPECT_EQ(refused, (Names{"arith.extf", "arith.remf", "arith.scaling_extf",
                             "arith.scaling_truncf", "arith.truncf"}));
   EXPECT_EQ(admitted,
@@ -225,11 +227,11 @@ TEST(ControlMath, AllIsAdmittedThatNeedsNoLibrary) {
 }
 
 //===----------------------------------------------------------------------===//
-// What becomes of it
+// Their code
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the slots are given.
+/// Inputs of the slots.
 struct Operands {
   explicit Operands(uint32_t seed);
 
@@ -266,7 +268,7 @@ static std::vector<int64_t> run(const Kernel &kernel, size_t results,
   return bits.values();
 }
 
-/// The forms in parts that compile in moderate time.
+/// Returns all forms, in parts that compile in moderate time.
 static std::vector<std::vector<Form>> allForms() {
   Verifier verifier;
   std::vector<std::vector<Form>> parts(1);
@@ -280,7 +282,7 @@ static std::vector<std::vector<Form>> allForms() {
   return parts;
 }
 
-/// Compares what kernels on two targets make of the same operands.
+/// Compares the results of kernels on two targets for equal operands.
 static void expectSame(const std::vector<Form> &forms, const Kernel &one,
                        const Kernel &other) {
   std::vector<std::string> names;
@@ -318,7 +320,7 @@ TEST(ControlMath, IsCodeOnEveryTarget) {
   }
 }
 
-/// What the operations of the test below result in, in order.
+/// Returns the results of the operations of the test below, in order.
 static std::vector<int64_t> countsOf(int32_t word, int64_t wide, float number) {
   std::vector<int64_t> bits;
   auto count = [&]<typename T>(T x) {

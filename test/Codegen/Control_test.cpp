@@ -1,7 +1,8 @@
 //===- Control_test.cpp - Kernels that carry their body -------------------===//
 //
 // Bodies of mtp.per_slot, outlined, compiled and run: against a reference, with
-// anything in memory, and against the emitters that did the same by hand.
+// arbitrary memory contents, and against equivalent emitters that were written
+// by hand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ static Ints randomInts(size_t count, std::mt19937 &random, int32_t least,
   return values;
 }
 
-/// Distinct slots in any order.
+/// Returns distinct slots in random order.
 static Ints randomSlots(int count, std::mt19937 &random) {
   Ints slots(kControlSlots);
   for (int i = 0; i < kControlSlots; ++i)
@@ -43,7 +44,7 @@ static Ints randomSlots(int count, std::mt19937 &random) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What `anything` does, in C++.
+/// The computation of `anything`, in C++.
 struct Reference {
   static constexpr int columns = 5;
 
@@ -129,7 +130,7 @@ void Reference::run(const int32_t *in) {
 }
 
 namespace {
-/// The buffers of `anything` for some slots.
+/// Buffers of `anything` for some slots.
 struct Problem {
   Problem(int batch, std::mt19937 &random, bool small)
       : slots(randomSlots(batch, random)),
@@ -212,7 +213,7 @@ TEST(Control, ComputesWhatItsBodySays) {
   }
 }
 
-// A slot's results and state are the same whatever slots run beside it.
+// The results and state of a slot do not depend on other slots in the batch.
 TEST(Control, DoesNotDependOnTheBatch) {
   Kernel kernel(native(), anything().text());
   for (int turn = 0; turn < 10; ++turn) {
@@ -233,11 +234,11 @@ TEST(Control, DoesNotDependOnTheBatch) {
 }
 
 //===----------------------------------------------------------------------===//
-// Loops whose iterations come in any order
+// Loops with iterations in any order
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What `search` finds.
+/// Result of `search`.
 struct Found {
   int64_t score = -1;
   int32_t times = 1, first = kSearched;
@@ -259,7 +260,7 @@ struct Found {
   }
 };
 
-/// The buffers of `search`, for all slots.
+/// Buffers of `search`, for all slots.
 struct Search {
   Search(std::mt19937 &random, const Ints &lengths, int32_t most)
       : slots(randomSlots(kControlSlots, random)), lengths(lengths),
@@ -307,7 +308,8 @@ TEST(Control, SearchesByLanesAsByOneThread) {
   }
 }
 
-// A module may bring loops that say they are for lanes and are not.
+// A module may contain loops that are marked for lanes, but cannot run by
+// lanes.
 TEST(Control, TakesOnlyWhatIsForLanesByLanes) {
   auto module = [](const std::string &body) {
     return "exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> "
@@ -330,10 +332,10 @@ TEST(Control, TakesOnlyWhatIsForLanesByLanes) {
   const std::pair<std::string, Ints> bodies[] = {
       // Another order has another result.
       {"    %t = arith.subi %v, %s : i32\n", {4 - 3 + 2 - 1, 8 - 7 + 6 - 5}},
-      // What is carried is used twice.
+      // The carried value is used twice.
       {"    %d = arith.addi %s, %v : i32\n    %t = arith.addi %d, %s : i32\n",
        {((1 * 2 + 2) * 2 + 3) * 2 + 4, ((5 * 2 + 6) * 2 + 7) * 2 + 8}},
-      // A buffer of the first thread's own.
+      // A local buffer of the first thread.
       {"    %o = memref.load %own[%j] : memref<4xi32>\n"
        "    %t = arith.addi %s, %o : i32\n",
        {10, 26}},
@@ -341,7 +343,7 @@ TEST(Control, TakesOnlyWhatIsForLanesByLanes) {
       {"    memref.store %v, %own[%c0] : memref<4xi32>\n"
        "    %t = arith.addi %s, %v : i32\n",
        {10, 26}},
-      // And one that is.
+      // This loop can run by lanes.
       {"    %t = arith.addi %v, %s : i32\n", {10, 26}}};
   for (const auto &[name, target] : allTargets())
     for (const auto &[body, want] : bodies) {
@@ -372,11 +374,11 @@ TEST(Control, WaitsForFewLoadsByLanes) {
 #endif
 
 //===----------------------------------------------------------------------===//
-// With anything in memory
+// Arbitrary contents of memory
 //===----------------------------------------------------------------------===//
 
 TEST(Control, StaysInItsBuffers) {
-  // Not on the simulated GPU, where slots that are alike are a race.
+  // Not on the simulated GPU, where equal slots are a race.
   for (const auto &[name, target] : hostTargets()) {
     SCOPED_TRACE(name);
     Kernel kernel(target, anything().text());
@@ -400,9 +402,9 @@ TEST(Control, StaysInItsBuffers) {
   }
 }
 
-// Rows of a slot stand anywhere among those of all slots; a dead one is of
-// zeros, whatever is in memory, and a place that is none leads to the nearest
-// slot.
+// Rows of a slot may be anywhere among the rows of all slots. A padding row
+// reads as zeros, whatever is in memory, and an invalid place leads to the
+// nearest slot.
 TEST(Control, ReadsRowsWhereTheyArePacked) {
   constexpr int batch = 3, each = 2, width = 5, size = each * width;
   std::string module = R"(
@@ -451,8 +453,8 @@ exec.program @p function {
   }
 }
 
-// A module may bring kernels of its own: what is not in range by what stands in
-// the body gets no code.
+// A module may contain kernels of its own. If the body does not prove that an
+// index is in range, the kernel gets no code.
 TEST(Control, IsRefusedWhereAnIndexMayBeAnything) {
   auto kernel = [](const std::string &index, const std::string &row = "%i") {
     return "exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> "
@@ -475,7 +477,7 @@ TEST(Control, IsRefusedWhereAnIndexMayBeAnything) {
                      "  %j = arith.maxsi %l, %c0 : index\n";
   EXPECT_EQ(controlKernelError(kernel(good)), "");
   EXPECT_EQ(controlKernelError(kernel(good, "%c0")), error);
-  // A task reads what belongs to others, and does not write it.
+  // A task may read elements of other tasks, but not write them.
   std::string near = good + "  %n = exec.nearest_task %l : index\n";
   EXPECT_EQ(controlKernelError(kernel(near, "%n")), "");
   std::string written = kernel(near, "%n");

@@ -22,7 +22,7 @@ using namespace mtp::codegen::test;
 
 #define EXPECT_CUDA(call) EXPECT_EQ(call, CUDA_SUCCESS) << lastError()
 
-/// What the simulator says of its last fault.
+/// Returns the simulator's message for the last fault.
 extern "C" const char *mtp_sim_last_error();
 static std::string lastError() { return mtp_sim_last_error(); }
 
@@ -44,12 +44,12 @@ struct GpuKernel::State {
   GpuLaunch launch;
   CUmodule module = nullptr;
   CUfunction function = nullptr;
-  /// Where the kernel's runs are recorded.
+  /// Record of the kernel's runs.
   std::optional<KernelRecord> record;
 };
 
 namespace {
-/// A compiled kernel, and how it is launched.
+/// A compiled kernel, and its launch shape.
 struct GpuUnit {
   CompiledUnit unit;
   GpuLaunch launch;
@@ -60,8 +60,8 @@ struct GpuUnit {
   }
 };
 
-/// A kernel's code for the simulator or for a chip, by which name it is there,
-/// and how it is launched.
+/// Code of a kernel for the simulator or for a chip, the kernel's name in it,
+/// and the launch shape.
 struct GpuImage {
   std::vector<char> bytes;
   std::string symbol;
@@ -99,7 +99,7 @@ static std::optional<GpuUnit> compileForChip(const KernelSpec &spec,
       spec, gpu::CudaBackend(chip, std::string(kernelBackendCode())));
 }
 
-/// Why an object has no cubin.
+/// Returns the reason why an object has no cubin.
 static std::string absenceOfPtxas(const GpuUnit &compiled) {
   if (compiled.unit.object->parts.size() > gpu::CudaBackend::kCubin)
     return "";
@@ -131,7 +131,7 @@ static std::optional<GpuImage> compileAnew(const KernelSpec &spec,
   return std::nullopt;
 }
 
-/// Compiles each kernel once; null if that fails.
+/// Compiles each kernel once. Returns null if that fails.
 static const GpuImage *compileImage(const KernelSpec &spec,
                                     const std::string &chip = "sim") {
   static std::map<std::string, GpuImage> images;
@@ -181,7 +181,7 @@ void test::expectHalfOfProcessor(const AssembledKernel &kernel) {
   EXPECT_GT(kernel.registers, 0u);
   EXPECT_EQ(kernel.spillBytes, 0u);
   EXPECT_EQ(kernel.stackBytes, 0u);
-  // A processor has 65,536 registers, of which threads get multiples of 8.
+  // A processor has 65,536 registers, which threads get in multiples of 8.
   EXPECT_LE((kernel.registers + 7) / 8 * 8 * kernel.threads, 32768u);
 }
 

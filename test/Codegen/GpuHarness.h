@@ -11,8 +11,8 @@
 
 namespace mtp::codegen::test {
 
-/// A buffer of a kernel: `bytes` at `host`, of which the kernel gets the place
-/// `offset` bytes from the start.
+/// A buffer of a kernel: `bytes` at `host`. The kernel gets the address
+/// `offset` bytes after the start.
 struct GpuBuffer {
   void *host;
   size_t bytes, offset;
@@ -25,9 +25,9 @@ public:
   ~GpuKernel();
 
   /// Copies the buffers to the device, each host address once, runs all tasks
-  /// and copies the buffers back. A kernel that takes how many rows live has
-  /// their number behind the buffers, or an empty one. A fault fails the test
-  /// that runs.
+  /// and copies the buffers back. If the kernel takes the number of active
+  /// rows, it is the last buffer, or that buffer is empty. A fault fails the
+  /// running test.
   void run(const std::vector<GpuBuffer> &buffers,
            const std::vector<int64_t> &params) const;
 
@@ -36,10 +36,10 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// A kernel as PTX for sm_90 and what ptxas made of it.
+/// A kernel as PTX for sm_90, and the report of ptxas.
 struct AssembledKernel {
   std::string ptx;
-  /// Why there is nothing more: no ptxas.
+  /// Reason if there is no report: ptxas is absent.
   std::string absence;
   uint64_t threads = 0, registers = 0, spillBytes = 0, stackBytes = 0;
   GpuLaunch launch;
@@ -49,8 +49,8 @@ AssembledKernel assembleKernel(const std::string &kind,
                                const std::string &config,
                                bool takesLive = false);
 
-/// Expects that the kernel spills nothing, and that a block of it takes at most
-/// half of a processor. Nothing where ptxas is absent.
+/// Expects that the kernel spills nothing, and that a block takes at most half
+/// of a processor. Does nothing if ptxas is absent.
 void expectHalfOfProcessor(const AssembledKernel &kernel);
 
 } // namespace mtp::codegen::test

@@ -1,7 +1,7 @@
 //===- GpuProducts_test.cpp - PTX of products -----------------------------===//
 //
-// What is not run where no GPU is: the PTX of products at the widths of whole
-// models, and what ptxas makes of it.
+// Checks that do not need a GPU: the PTX of products at the widths of whole
+// models, and the report of ptxas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -107,7 +107,7 @@ static const Product products[] = {
     {"moe_down", "experts = 256, k = 2048, n = 7168, top_k = 8, "
                  "format = <int8, group = 64>"}};
 
-/// All products in one module, as PTX.
+/// Returns all products in one module, as PTX.
 static std::string compileProducts() {
   mlir::DialectRegistry registry;
   mtp::gpu::registerGpuDialects(registry);
@@ -133,7 +133,7 @@ static std::string compileProducts() {
   return llvm::cantFail(mtp::gpu::emitPtx(*translated, "sm_90"));
 }
 
-/// The text of each kernel.
+/// Returns the text of each kernel.
 static std::vector<std::string> splitKernels(const std::string &ptx) {
   std::vector<std::string> kernels;
   constexpr const char *entry = ".visible .entry ";
@@ -156,7 +156,7 @@ TEST(GpuProducts, AssembleWithoutSpills) {
     size_t load = text.find("ld.global."), store = text.find("st.global");
     ASSERT_NE(wait, std::string::npos);
     EXPECT_GT(store, wait);
-    // Which expert's weights a block reads, it knows behind the wait only.
+    // A block knows only after the wait which expert's weights it reads.
     bool isExpert = llvm::StringRef(product.kind).starts_with("moe_");
     EXPECT_EQ(load < wait, !isExpert);
     llvm::StringRef config = product.config;
@@ -165,7 +165,7 @@ TEST(GpuProducts, AssembleWithoutSpills) {
                               ? "mma.sync.aligned.m16n8k16.row.col.f32.bf16"
                               : "mma.sync.aligned.m16n8k32.row.col.s32.s8"),
                 std::string::npos);
-      // A lane has 8 bytes of a group of 32 inputs of int4.
+      // A lane has 8 bytes of a group of 32 inputs in int4.
       bool isShort = config.contains("int4") && config.contains("group = 32");
       std::string weights = "ld.global.L1::no_allocate.v4.b32";
       if (isShort)

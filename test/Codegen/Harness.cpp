@@ -35,7 +35,7 @@ using namespace mtp::codegen::test;
 
 static constexpr unsigned char slackPattern = 0xa5;
 
-/// The buffers that there are: where they begin and end.
+/// Begin and end of each live buffer.
 static std::map<const unsigned char *, const unsigned char *> &
 guardedBuffers() {
   static std::map<const unsigned char *, const unsigned char *> buffers;
@@ -103,7 +103,7 @@ static KernelSpec makeSpec(const std::string &kind, const std::string &config) {
   return spec;
 }
 
-/// A module of slots' control, or of kernels made from it.
+/// Parses a module of slots' control, or of kernels made from it.
 static mlir::OwningOpRef<mlir::ModuleOp> parseControl(const std::string &text) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::exec::ExecDialect, mlir::mtp::MTPDialect,
@@ -124,7 +124,8 @@ std::string test::textOf(const KernelSpec &spec) {
   return text;
 }
 
-/// The kernels that tests share, as mtpc does; null where there are none.
+/// Opens the cache of kernels that tests share, as mtpc does. Returns null if
+/// there is none.
 static compiler::KernelCache *kernelCache() {
   static std::unique_ptr<compiler::KernelCache> cache = [] {
     const char *variable = std::getenv("MTPC_KERNEL_CACHE");
@@ -182,8 +183,8 @@ static mlir::FailureOr<std::vector<char>> compileAnew(const TargetDesc &target,
   return mlir::failure();
 }
 
-/// The image of a kernel, compiled once for each target; null where that fails,
-/// which is said each time.
+/// Returns the image of a kernel, compiled once for each target. Returns null
+/// if that fails, and reports it each time.
 static const std::vector<char> *compileImage(const TargetDesc &target,
                                              const KernelSpec &spec) {
   static std::map<std::string, std::vector<char>> images;
@@ -196,7 +197,7 @@ static const std::vector<char> *compileImage(const TargetDesc &target,
 
 struct Kernel::State {
   KernelSpec spec;
-  // Of a kernel that carries its body: what it stands in, and itself.
+  // For a kernel that carries its body: its module, and the kernel.
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::exec::KernelOp op;
   int64_t scratchBytes = 0;
@@ -206,10 +207,10 @@ struct Kernel::State {
   void *library = nullptr;
   Entry entry = nullptr;
 #ifdef MTP_HAS_GPUSIM
-  /// In place of all these, on the simulated GPU.
+  /// Replaces all members above on the simulated GPU.
   std::unique_ptr<GpuKernel> gpu;
 #endif
-  /// How many rows live, for a kernel that takes it; nothing: no number.
+  /// Number of active rows for a kernel that takes it; empty: no number.
   std::optional<int32_t> live;
 };
 
@@ -243,7 +244,7 @@ void Kernel::load(const TestTarget &target) {
     return;
   }
 #endif
-  // To ask is also to be allowed to use it, see CpuFeatures.h.
+  // The query also grants the permission to use it, see CpuFeatures.h.
   for (const std::string &feature : target.requiredFeatures)
     EXPECT_EQ(cpuFeature(feature), FeatureState::Present) << feature;
   state->scratchBytes = kernelScratchBytes(state->spec, target);
@@ -283,7 +284,7 @@ const KernelSpec &Kernel::spec() const { return state->spec; }
 
 int64_t Kernel::scratchBytes() const { return state->scratchBytes; }
 
-/// What a kernel may touch.
+/// Returns the contract of a kernel.
 static std::optional<mlir::exec::KernelContract>
 contractOf(const KernelSpec &spec, mlir::exec::KernelOp op) {
   return op ? mlir::exec::kernelContract(op)
@@ -300,8 +301,8 @@ Kernel::contractBytes(const std::vector<int64_t> &params) const {
 }
 
 namespace {
-/// Copies of a kernel's buffers, each of as many bytes as its contract says. A
-/// buffer that is given twice has one copy.
+/// Copies of a kernel's buffers, each with the size in its contract. A buffer
+/// that is passed twice has one copy.
 struct ExactBuffers {
   explicit ExactBuffers(const std::vector<void *> &buffers)
       : pointers(buffers) {}
@@ -334,7 +335,7 @@ void ExactBuffers::copyBack() {
     std::memcpy(original, copy->data(), copy->size());
 }
 
-/// Whether two buffers share bytes but do not begin at the same one.
+/// Returns true if two buffers share bytes but do not begin at the same byte.
 static bool overlap(const std::vector<std::pair<char *, size_t>> &ranges) {
   for (auto [a, aBytes] : ranges)
     for (auto [b, bBytes] : ranges)
@@ -402,7 +403,7 @@ void Kernel::call(const std::vector<void *> &buffers,
       size = 1;
     else if (split == Split::Random)
       size = 1 + static_cast<int64_t>(generator() % size);
-    // A NaN pattern: nothing may depend on what is in scratch.
+    // A NaN pattern: no result may depend on the contents of scratch.
     Guarded<uint8_t> scratch(state->scratchBytes);
     std::memset(scratch.data(), 0xff, state->scratchBytes);
     state->entry(buffers.data(), params.data(), begin, begin + size,
@@ -422,7 +423,7 @@ void Kernel::callGpu(const std::vector<void *> &buffers,
     size_t offset = static_cast<char *>(buffer) - static_cast<char *>(begin);
     places.push_back({begin, offset + *room, offset});
   }
-  // A place for the number, or none.
+  // The address of the number, or none.
   int32_t live = state->live.value_or(0);
   if (state->spec.takesLive)
     places.push_back(state->live ? GpuBuffer{&live, sizeof live, 0}
@@ -434,7 +435,7 @@ void Kernel::callGpu(const std::vector<void *> &buffers,
 std::vector<std::pair<std::string, TestTarget>> test::allTargets() {
   std::vector<std::pair<std::string, TestTarget>> targets = hostTargets();
 #ifdef MTP_HAS_GPUSIM
-  // A record is of the GPU alone.
+  // A record is made on the GPU only.
   if (!KernelRecord::chip().empty())
     targets.clear();
   TestTarget gpu;
@@ -464,7 +465,7 @@ std::vector<std::pair<std::string, TestTarget>> test::hostTargets() {
   return targets;
 }
 
-/// The diagnostics of what `run` does, joined.
+/// Returns the diagnostics of `run`, joined.
 static std::string diagnosticsOf(const std::function<void()> &run) {
   std::string text;
   mlir::ScopedDiagnosticHandler handler(&context(),
@@ -602,10 +603,10 @@ std::vector<uint8_t> test::packHeads(const std::vector<float> &w, int heads,
   return packed;
 }
 
-// From the PTX manual's table of A in m16n8k16: element i of a lane is in row
-// lane / 4, or 8 below for i = 2, 3, 6, 7, and in column 2 (lane % 4) + i % 2,
-// or 8 behind for i >= 4. A lane's columns of both fragments are eight
-// neighbours of the 32 inputs, four of each.
+// From the PTX manual's table of A in m16n8k16. Element i of a lane is in row
+// lane / 4, or 8 rows below for i = 2, 3, 6, 7. Its column is
+// 2 (lane % 4) + i % 2, or 8 columns to the right for i >= 4. A lane's columns
+// of both fragments are eight neighbours of the 32 inputs, four of each.
 std::vector<uint8_t> test::toFragments(const std::vector<uint8_t> &panels,
                                        int k) {
   std::vector<uint8_t> result(panels.size());

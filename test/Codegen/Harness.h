@@ -21,9 +21,9 @@ struct KernelSpec;
 
 namespace mtp::codegen::test {
 
-/// Elements that end where the next page may not be touched, so that a kernel
-/// that reads or writes past a buffer faults. The other end has slack filled
-/// with a pattern that is checked when the buffer goes away.
+/// Elements that end at a protected page, so a kernel that reads or writes past
+/// the end of a buffer faults. Before the start is a pattern that is checked
+/// when the buffer is destroyed.
 template <typename T>
 class Guarded {
 public:
@@ -63,35 +63,36 @@ void Guarded<T>::release(void *bytes, void *mapping, size_t mappingBytes) {
   releaseGuarded(bytes, mapping, mappingBytes);
 }
 
-/// How many bytes from `pointer` on belong to its guarded buffer; nothing where
-/// it is in none.
+/// Returns the number of bytes from `pointer` to the end of its guarded buffer,
+/// or nothing if it is in none.
 std::optional<size_t> guardedBytes(const void *pointer);
-/// Where that buffer begins.
+/// Returns the start of that buffer.
 void *guardedBegin(const void *pointer);
 
-/// Where a kernel of a test runs: on this machine, compiled for `TargetDesc`,
-/// or on the simulated GPU.
+/// Target of a test's kernel: this machine, with code for `TargetDesc`, or the
+/// simulated GPU.
 struct TestTarget : TargetDesc {
   TestTarget() = default;
   TestTarget(TargetDesc cpu) : TargetDesc(std::move(cpu)) {}
 
   bool isGpu = false;
-  /// On the GPU: kernels take how many rows live.
+  /// True if kernels take the number of active rows. On the GPU only.
   bool takesLive = false;
 
-  /// Whether rows are rounded to bf16 where weights are.
+  /// Returns true if rows are rounded to bf16 when weights are.
   bool roundsRows() const { return isGpu || bf16Dot; }
-  /// Chains in which sums of products with integers are added up.
+  /// Returns the number of chains in which products with integers are added up.
   int sumChains() const { return isGpu ? 8 : 1; }
-  /// Rows of a test: the simulator is slow, and its tiles have 8 of them.
+  /// Returns the number of rows in a test: the simulator is slow, and its tiles
+  /// have 8 rows.
   int rowsOf(int rows) const { return isGpu ? std::min(rows, 19) : rows; }
 };
 
-/// How the tasks of a dispatch are handed to the kernel.
+/// Ways to pass the tasks of a dispatch to the kernel.
 enum class Split { Whole, Single, Random };
 
-/// The kernel of a kind whose parameters are `config`, as a module has them
-/// between brackets; null where it does not parse.
+/// Parses the kernel of a kind with the parameters `config`, as they are
+/// written between brackets. Returns null if it does not parse.
 mlir::exec::KernelAttrInterface parseKernel(const std::string &kind,
                                             const std::string &config,
                                             mlir::MLIRContext &context);
@@ -102,7 +103,7 @@ std::string textOf(const KernelSpec &spec);
 /// One kernel, compiled for one target and loaded.
 class Kernel {
 public:
-  /// `config` is what stands between the brackets of the kernel's attribute.
+  /// `config` is the text between the brackets of the kernel's attribute.
   Kernel(const TestTarget &target, const std::string &kind,
          const std::string &config);
   /// The kernel that mtp-outline-control makes of a module with one
@@ -111,12 +112,12 @@ public:
   ~Kernel();
 
   int64_t tasks(int64_t rows) const;
-  /// Where it is known what the kernel may touch (`KernelContract`), it gets
-  /// copies of the buffers that are just as large.
+  /// Runs the kernel. If its contract is known (`KernelContract`), the kernel
+  /// gets copies of the buffers of exactly that size.
   void run(const std::vector<void *> &buffers,
            const std::vector<int64_t> &params,
            Split split = Split::Whole) const;
-  /// The same where only so many rows live, on a target whose kernels take
+  /// Runs the kernel with `rows` active rows, on a target whose kernels take
   /// their number.
   void runLive(const std::vector<void *> &buffers,
                const std::vector<int64_t> &params, int32_t rows);
@@ -127,7 +128,7 @@ public:
   const KernelSpec &spec() const;
   int64_t scratchBytes() const;
 
-  /// The bytes that the kernel may touch of each buffer.
+  /// Returns the number of bytes that the kernel may access in each buffer.
   std::vector<int64_t> contractBytes(const std::vector<int64_t> &params) const;
 
 private:
@@ -141,28 +142,28 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// The CPU's targets that this machine can run, the narrowest first.
+/// Returns the CPU targets that this machine can run, the narrowest first.
 std::vector<std::pair<std::string, TestTarget>> hostTargets();
-/// These and the simulated GPU, where it was built.
+/// Returns hostTargets() and the simulated GPU, if it was built.
 std::vector<std::pair<std::string, TestTarget>> allTargets();
 
-/// Compiles and links a kernel; the diagnostics, or "" on success.
+/// Compiles and links a kernel. Returns the diagnostics, or "" on success.
 std::string compileError(const std::string &kind, const std::string &config);
-/// The same for a module given as text.
+/// Compiles and links a module. Returns the diagnostics, or "" on success.
 std::string compileModuleError(const std::string &text);
-/// What is said of a module with an exec.kernel that carries its body, when it
-/// is checked before code is made of it.
+/// Returns the diagnostics of the check of a module with an exec.kernel that
+/// carries its body, before code is made.
 std::string controlKernelError(const std::string &text);
 
 /// Runs rows [first, first + count) of a problem and returns their outputs.
 using RunRows = std::function<std::vector<float>(int first, int count, Split)>;
-/// Checks, to the bit, that a row's output depends on neither the number of
-/// rows, its place among them nor the split of the tasks.
-/// Of the numbers and places it tries every `step`-th.
+/// Checks, to the bit, that a row's output depends neither on the number of
+/// rows, nor on its place, nor on the split of the tasks. Tries every `step`-th
+/// number and place.
 void expectRowInvariant(int rows, int width, const RunRows &run, int step = 1);
 
-/// A config as the name of a test: its letters and digits, and a line between
-/// keys.
+/// Returns a config as the name of a test: its letters and digits, with an
+/// underscore between keys.
 std::string testName(const std::string &config);
 /// Names the tests of a suite by the configs of its parameters.
 struct NamedByConfig {
@@ -174,21 +175,21 @@ struct NamedByConfig {
 
 std::vector<float> randomFloats(size_t count, uint32_t seed,
                                 float scale = 1.0f);
-/// The nearest bf16 value, ties to even.
+/// Returns the nearest bf16 value, ties to even.
 float toBF16(float value);
 uint16_t bf16Bits(float value);
 double silu(double x);
 
-/// Weights in the packed layout, from `w[n][k]`; bf16 as two bytes each.
-/// `gated` takes the gate rows first, then the up rows.
+/// Packs weights from `w[n][k]`; bf16 as two bytes each. `gated` takes the gate
+/// rows first, then the up rows.
 std::vector<uint8_t> packWeights(const std::vector<float> &w, int n, int k,
                                  bool bf16, bool gated = false);
 
-/// The packed weights of each head, one behind another.
+/// Packs the weights of each head, one after another.
 std::vector<uint8_t> packHeads(const std::vector<float> &w, int heads, int n,
                                int k, bool bf16);
 
-/// Panels of bf16 in the order of tensor cores (FragmentOrder.h).
+/// Converts panels of bf16 to the order of tensor cores (FragmentOrder.h).
 std::vector<uint8_t> toFragments(const std::vector<uint8_t> &panels, int k);
 
 } // namespace mtp::codegen::test

@@ -1,4 +1,4 @@
-//===- KernelRecord.cpp - Runs of GPU kernels, kept -----------------------===//
+//===- KernelRecord.cpp - Records of runs of GPU kernels ------------------===//
 
 #include "KernelRecord.h"
 
@@ -14,9 +14,9 @@
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
-/// Of a kernel; of two runs they are of other params.
+/// Maximum number of runs of a kernel, each with other params.
 static constexpr size_t kMostRuns = 2;
-/// Of the buffers of a run.
+/// Maximum number of bytes in the buffers of a run.
 static constexpr size_t kMostBytes = 128 << 10;
 
 static std::string folder() {
@@ -29,14 +29,14 @@ std::string KernelRecord::chip() {
   return folder().empty() ? "" : name ? name : "sm_90";
 }
 
-/// The test that runs, as its users know it.
+/// Returns the name of the running test.
 static std::string runningTest() {
   const testing::TestInfo *info =
       testing::UnitTest::GetInstance()->current_test_info();
   return info ? std::string(info->test_suite_name()) + "." + info->name() : "";
 }
 
-/// A folder's name, by what makes a kernel.
+/// Returns a folder's name that identifies the kernel.
 static std::string nameOf(const KernelSpec &spec) {
   return llvm::utohexstr(llvm::xxh3_64bits(textOf(spec)), /*LowerCase=*/true);
 }
@@ -66,7 +66,8 @@ KernelRecord::KernelRecord(const KernelSpec &spec, const GpuLaunch &launch,
           " kind=" + spec.kernel.getKind().str() + " test=" + runningTest());
 }
 
-/// Buffers that are one allocation count once.
+/// Returns the buffers without repetitions: buffers of one allocation count
+/// once.
 static std::vector<GpuBuffer> distinct(const std::vector<GpuBuffer> &buffers) {
   std::vector<GpuBuffer> found;
   for (const GpuBuffer &buffer : buffers)
@@ -111,7 +112,8 @@ void KernelRecord::end(const std::vector<GpuBuffer> &buffers,
   list("sizes", allocations, [](const GpuBuffer &allocation) {
     return std::to_string(allocation.bytes);
   });
-  // Which allocation, and where in it; empty buffers are nowhere.
+  // The number of the allocation, and the offset in it. Empty buffers have
+  // none.
   list("pointers", buffers, [&](const GpuBuffer &buffer) {
     auto found = llvm::find_if(allocations, [&](const GpuBuffer &other) {
       return other.host == buffer.host;

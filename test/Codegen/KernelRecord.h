@@ -1,8 +1,8 @@
-//===- KernelRecord.h - Runs of GPU kernels, kept -------------*- C++ -*-===//
+//===- KernelRecord.h - Records of runs of GPU kernels ----------*- C++ -*-===//
 //
-// What a kernel of a test was given and what it made of that on the simulator,
-// with its code for a chip: tools/gpu-check runs it again on other drivers. The
-// variable MTP_RECORD_KERNELS names the folder, MTP_RECORD_CHIP the chip.
+// Inputs and results of a test's kernel on the simulator, with its code for a
+// chip. tools/gpu-check runs it again on other drivers. The variable
+// MTP_RECORD_KERNELS names the folder, MTP_RECORD_CHIP the chip.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,22 +17,24 @@ namespace mtp::codegen::test {
 
 struct GpuBuffer;
 
-/// One kernel's part of the record.
+/// Part of the record for one kernel.
 class KernelRecord {
 public:
-  /// The chip to compile for; empty where nothing is recorded.
+  /// Returns the chip to compile for, or an empty string if nothing is
+  /// recorded.
   static std::string chip();
 
-  /// Whether a configuration is new to the record, for one of all processes
-  /// that write it.
+  /// Returns true if a configuration is new to the record. Only one of all
+  /// processes that write the record gets true.
   static bool claim(const KernelSpec &spec);
   KernelRecord(const KernelSpec &spec, const GpuLaunch &launch,
                const std::vector<char> &image);
 
-  /// Whether to keep a run on these buffers: the record stays small.
+  /// Returns true if a run on these buffers should be kept: the record stays
+  /// small.
   bool wants(const std::vector<GpuBuffer> &buffers,
              const std::vector<int64_t> &params) const;
-  /// Notes the buffers before it.
+  /// Records the buffers before the run.
   void begin(const std::vector<GpuBuffer> &buffers);
   /// Writes the run, with the buffers after it.
   void end(const std::vector<GpuBuffer> &buffers,

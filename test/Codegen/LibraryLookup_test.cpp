@@ -1,8 +1,8 @@
 //===- LibraryLookup_test.cpp - Lookups of the drafter library ------------===//
 //
-// Functions of compiler/Import/Drafters that look for the last tokens in all of
-// a text, as the kernels that a round of 4 drafts has of them: what they draft,
-// and on the simulated GPU how often a thread waits for loads.
+// Functions of compiler/Import/Drafters that search a text for its last tokens,
+// as kernels of a round of 4 drafts. Checks the drafts and, on the simulated
+// GPU, the number of times that a thread waits for loads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,9 @@ constexpr int kSlots = 4, kDrafts = 4, kContext = 32768;
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// What stands in a file of the library between the module's braces, without
-/// what it takes from others and, `isSecond`, states that the first one has.
+/// Returns the text between the module's braces in a file of the library,
+/// without imports and, if `isSecond`, without states that the first file
+/// already has.
 std::string libraryText(const std::string &name, bool isSecond = false) {
   std::ifstream file(MTP_DRAFTER_LIBRARY "/" + name);
   std::string line, text;
@@ -45,7 +46,7 @@ std::string libraryText(const std::string &name, bool isSecond = false) {
   return text.substr(0, text.find_last_of('}'));
 }
 
-/// A module whose rounds draft what `body` yields as %d.
+/// Returns a module whose rounds draft the tokens that `body` yields as %d.
 std::string roundOf(const std::string &functions, const std::string &body) {
   return "module attributes {mtp.envelope = #mtp.envelope<max_k = " +
          std::to_string(kDrafts) +
@@ -95,8 +96,8 @@ std::string suffixModule() {
                  ": (index, i32) -> tensor<?xi32>\n");
 }
 
-/// The kernel of `text` that looks up in the round of all drafts, as text; with
-/// it goes what else the round does there.
+/// Returns the kernel of `text` that does the lookup in the round of all
+/// drafts, as text. Other work of the round is in the same kernel.
 std::string lookupKernel(const std::string &text) {
   mlir::MLIRContext context;
   mlir::DialectRegistry registry;
@@ -131,13 +132,13 @@ std::string lookupKernel(const std::string &text) {
 }
 
 //===----------------------------------------------------------------------===//
-// A model of what they draft
+// Reference drafts
 //===----------------------------------------------------------------------===//
 
 using Text = const int32_t *;
 
-/// How many of `most` last tokens of a text whose last one is at `n` stand at
-/// `p`, too.
+/// Returns the number of the last tokens of a text, at most `most`, that also
+/// precede and include position `p`. The text's last token is at `n`.
 int64_t matchAt(Text text, int64_t n, int64_t p, int64_t most) {
   int64_t size = 0;
   while (size < most && p >= size && text[p - size] == text[n - size])
@@ -145,8 +146,9 @@ int64_t matchAt(Text text, int64_t n, int64_t p, int64_t most) {
   return size;
 }
 
-/// The size and the end of the longest match in a part of the text, the first
-/// of several; 0 where none has `least` tokens.
+/// Returns the size and the end of the longest match in a part of the text, the
+/// first one if there are several. The size is 0 if no match has `least`
+/// tokens.
 std::pair<int64_t, int64_t> longest(Text text, int64_t n, int64_t from,
                                     int64_t to, int64_t least, int64_t most) {
   std::pair<int64_t, int64_t> best = {0, 0};
@@ -165,7 +167,7 @@ Ints lookUp(Text text, int64_t n, int64_t least, int64_t most) {
   return drafts;
 }
 
-/// By votes of 16 parts, each token with a tenth of them at least.
+/// Drafts by votes of 16 parts. Each token needs at least a tenth of them.
 Ints voteOn(Text text, int64_t n) {
   std::vector<std::pair<int64_t, int64_t>> parts;
   int64_t best = 1, voters = 1;
@@ -197,11 +199,11 @@ Ints voteOn(Text text, int64_t n) {
 }
 
 //===----------------------------------------------------------------------===//
-// Running one
+// Runs of a kernel
 //===----------------------------------------------------------------------===//
 
-/// The buffers of such a kernel: slots, the states that it reads, the loop's
-/// words, and the round's rows, of which the last are drafts.
+/// Buffers of such a kernel: slots, the states that it reads, the words of the
+/// loop, and the rows of the round, of which the last are drafts.
 struct Round {
   Round(uint32_t seed, int32_t tokens)
       : slots(Ints{2, 0, 3, 1}),
@@ -270,9 +272,9 @@ TEST(LibraryLookup, DraftsByVotesOfParts) {
 #ifdef MTP_HAS_GPUSIM
 extern "C" uint64_t mtp_sim_load_batches();
 
-// A turn of 2,048 tokens is one batch, of however many tokens n-grams are. A
-// suffix has a turn for each of 16 parts, around which threads tell each other
-// by shared memory what they know, and a batch for each draft.
+// A turn of 2,048 tokens is one batch, for n-grams of any length. A suffix
+// lookup takes a turn for each of 16 parts, between which threads share results
+// through shared memory, and a batch for each draft.
 TEST(LibraryLookup, WaitsForFewLoads) {
   auto batches = [&](const std::string &text) {
     Kernel kernel(allTargets().back().second, lookupKernel(text));

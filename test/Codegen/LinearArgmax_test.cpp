@@ -1,8 +1,7 @@
 //===- LinearArgmax_test.cpp - linear_argmax and argmax_parts -------------===//
 //
-// The reference is the projection that writes logits: linear_argmax must have
-// the same bits, and its winners must be theirs. What a winner is, is written
-// down in scalars.
+// The reference is the projection that writes logits. linear_argmax must have
+// the same bits, and the winners of these logits. Scalar code defines a winner.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +28,9 @@ struct Case {
   WeightElements elements;
   int group = 0;
   bool norm = false;
-  /// Only where there are tiles: what the vector kernels do is in the others.
+  /// Used only for tiles: other cases cover the vector kernels.
   bool forTiles = false;
-  /// Weights in the order of tensor cores, on a GPU alone.
+  /// Weights in the order of tensor cores, for a GPU only.
   bool fragments = false;
 
   int stride() const { return rowStride(k, fragments); }
@@ -66,7 +65,7 @@ const Case cases[] = {{33, 47, F32},
                        /*fragments=*/true}};
 
 /// Rows of all kinds: random ones; zeros, whose logits are the bias, with ties,
-/// -infinity and NaN; and rows of NaN, where nothing wins.
+/// -infinity and NaN; and rows of NaN, in which nothing wins.
 struct Problem {
   Problem(const Case &c, int rows)
       : c(c), rows(rows), x(randomFloats(size_t(rows) * c.stride(), 1)),
@@ -92,7 +91,7 @@ struct Problem {
     }
     for (int r = 0; r < rows; ++r)
       slots.push_back(r * 3 % slotCount);
-    // All words of a slot but one have nothing to say here.
+    // All words of a slot but one must not matter here.
     for (int s = 0; s < slotCount; ++s)
       for (int w = 0; w < words; ++w)
         sampling.push_back(w != skipWord ? 1 + s : s < 2 ? 0 : s * 5);
@@ -112,8 +111,8 @@ struct Outcome {
   std::vector<int32_t> indices;
 };
 
-/// Runs rows [first, first + count), every buffer against a page that faults.
-/// `kernel` is a linear where `parts` is 0.
+/// Runs rows [first, first + count), with every buffer before a protected page.
+/// `kernel` is a linear if `parts` is 0.
 Outcome runRows(const Kernel &kernel, const Problem &p, int parts,
                 bool hasLogits, int first, int count, Split split) {
   const Case &c = p.c;
@@ -146,7 +145,7 @@ bool sameBits(const float *a, const float *b, size_t count) {
   return std::memcmp(a, b, count * sizeof(float)) == 0;
 }
 
-/// The index of the best of [begin, end), or `nobody`.
+/// Returns the index of the best of [begin, end), or `nobody`.
 int winner(const float *row, int begin, int end) {
   int best = nobody;
   for (int i = begin; i < end; ++i)
@@ -224,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(Heads, LinearArgmaxWithoutLogits,
                          testing::Values(Case{1, 1, F32}, cases[0]),
                          NamedByConfig());
 
-// A draft's head has no logits at all.
+// A draft's head has no logits.
 TEST_P(LinearArgmaxWithoutLogits, HasTheWinnersOfLinear) {
   const Case &c = GetParam();
   for (const auto &[name, target] : allTargets()) {
@@ -242,7 +241,7 @@ TEST_P(LinearArgmaxWithoutLogits, HasTheWinnersOfLinear) {
   }
 }
 
-/// Rows of `n` logits, every fourth of which are alike.
+/// Returns rows of `n` logits. Every fourth row is of the same kind.
 static std::vector<float> logitsOfAllKinds(int count, int n) {
   std::vector<float> x = randomFloats(size_t(count) * n, 6);
   for (int r = 0; r < count; ++r)
@@ -250,7 +249,7 @@ static std::vector<float> logitsOfAllKinds(int count, int n) {
       float &value = x[size_t(r) * n + i];
       if (r % 4 == 1) // Many ties.
         value = std::round(value);
-      if (r % 4 == 2) // Little that could win, or nothing.
+      if (r % 4 == 2) // Few values that can win, or none.
         value = i + 1 < n || r % 8 == 2 ? NAN : value;
       if (r % 4 == 3) // -infinity beats NaN.
         value = i % 3 ? -INFINITY : NAN;
@@ -261,7 +260,7 @@ static std::vector<float> logitsOfAllKinds(int count, int n) {
 INSTANTIATE_TEST_SUITE_P(Widths, ArgmaxPartsOf, testing::Values(1, 33, 1000),
                          testing::PrintToStringParamName());
 
-// Both halves of an arg-max give what the whole one gives.
+// Both halves of an arg-max together equal the whole arg-max.
 TEST_P(ArgmaxPartsOf, PicksWhatArgmaxPicks) {
   int n = GetParam(), parts = (n + 31) / 32, count = 20;
   std::vector<float> x = logitsOfAllKinds(count, n), values;

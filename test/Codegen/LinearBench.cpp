@@ -1,9 +1,9 @@
 //===- LinearBench.cpp - Weight bandwidth of linear against rows ----------===//
 //
-// Prints, for one thread and by that thread's CPU time, the rate at which
-// linear streams its weights for several row counts, and the rate of a plain
-// read of the same memory in the same run. Only the ratios mean something: the
-// bandwidth of a shared machine moves from minute to minute.
+// Prints the rate at which linear streams its weights for several row counts,
+// and the rate of a plain read of the same memory in the same run, by the CPU
+// time of one thread. Only the ratios are meaningful: the bandwidth of a shared
+// machine changes from minute to minute.
 //
 //   mtp_codegen_bench [k [n [dtype [target [group]]]]]
 //
@@ -21,7 +21,7 @@
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
-/// Weights of all copies together; well above any cache.
+/// Total size of the weights of all copies; well above any cache.
 static constexpr size_t totalBytes = size_t(256) << 20;
 
 static double cpuSeconds() {
@@ -30,7 +30,7 @@ static double cpuSeconds() {
   return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
-/// The seconds of the fastest of several runs over every copy.
+/// Returns the seconds of the fastest of several runs over every copy.
 static double fastest(size_t copies, const std::function<void(size_t)> &run) {
   double best = 1e9;
   for (int repeat = 0; repeat < 4; ++repeat)
@@ -53,8 +53,8 @@ static uint64_t readAll(const uint64_t *from, size_t words) {
   return sum;
 }
 
-/// Memory that begins where a cache line does, as weights and scratch of an
-/// artifact do: a vector that lies across two lines is read twice.
+/// Memory that begins at a cache line, as weights and scratch of an artifact
+/// do. A vector that crosses a line boundary is read twice.
 class Lines {
 public:
   explicit Lines(size_t bytes, uint8_t value = 0)
@@ -69,7 +69,8 @@ private:
   std::vector<uint8_t> memory;
 };
 
-/// The bytes of n x k weights, and the config that says how they are stored.
+/// Returns the size of n x k weights, and sets the config that describes their
+/// storage.
 static size_t describe(int k, int n, const std::string &dtype, int group,
                        std::string &config) {
   config = "k = " + std::to_string(k) + ", n = " + std::to_string(n) +

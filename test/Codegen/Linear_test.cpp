@@ -14,7 +14,7 @@ struct Case {
   int k, n;
   bool bf16 = false, norm = false, bias = false, residual = false,
        gated = false;
-  /// Weights in the order of tensor cores, which only a GPU takes.
+  /// Weights in the order of tensor cores, for a GPU only.
   bool fragments = false;
 
   bool runsOn(const TestTarget &target) const {
@@ -49,7 +49,7 @@ struct Problem {
         first, count, split);
   }
 
-  /// The value that is multiplied: normed, and rounded where the weights are.
+  /// Returns the value that is multiplied: normed, and rounded if weights are.
   double input(int row, int i, bool rounded) const {
     const float *from = &x[size_t(row) * c.stride()];
     double value = from[i];
@@ -62,7 +62,7 @@ struct Problem {
     return rounded ? toBF16(float(value)) : value;
   }
 
-  /// The sum of products and the sum of their magnitudes.
+  /// Returns the sum of products and the sum of their magnitudes.
   std::pair<double, double> dot(int row, int n, bool rounded) const {
     double sum = 0, magnitude = 0;
     for (int i = 0; i < c.k; ++i) {
@@ -81,7 +81,7 @@ struct Problem {
     for (int r = 0; r < rows; ++r)
       for (int i = 0; i < c.k; ++i)
         inputs[size_t(r) * c.k + i] = input(r, i, rounded);
-    // A normed value may fall on the other side of a rounding boundary.
+    // A normed value may be on the other side of a rounding boundary.
     double relative = rounded && c.norm ? 1e-3 : 3e-6;
     checkProjection(*this, y, relative,
                     [&](int row, int n) { return dot(row, n, rounded); });
@@ -107,8 +107,8 @@ static const Case cases[] = {
     // Widths that fill tiles.
     {160, 90, /*bf16=*/true, /*norm=*/true, /*bias=*/true, /*residual=*/true},
     {64, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true},
-    // On tensor cores: fewer chunks than warps, all forms, and so many chunks
-    // that warps have several, and not the same number.
+    // On tensor cores: fewer chunks than warps, all forms, and enough chunks
+    // that warps have several chunks, but not the same number.
     {32, 17, /*bf16=*/true, false, false, false, false, /*fragments=*/true},
     {160, 90, /*bf16=*/true, /*norm=*/true, /*bias=*/true, /*residual=*/true,
      false, /*fragments=*/true},
@@ -119,7 +119,7 @@ static const Case cases[] = {
     {1120, 64, /*bf16=*/true, false, false, false, /*gated=*/true,
      /*fragments=*/true}};
 
-/// Rows of two passes, whether these are of 64 or 128.
+/// Rows of two passes, with 64 or with 128 rows in a pass.
 static constexpr int manyRows = 140;
 
 namespace {
@@ -218,7 +218,7 @@ TEST(Linear, AgreesWithSeparateNorm) {
 }
 
 TEST(HeadLinear, KeepsColumnsBehindTheOutputs) {
-  // Two panels a head, so that heads' first tasks are not all tasks.
+  // Two panels per head, so that the first tasks of heads are not all tasks.
   const int heads = 3, k = 21, n = 37, kept = 19, rows = 7;
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
@@ -247,7 +247,7 @@ TEST(HeadLinear, KeepsColumnsBehindTheOutputs) {
 namespace {
 struct HeadCase {
   static constexpr int heads = 3, n = 37;
-  // Rows that tensor cores take begin at multiples of 16 bytes.
+  // Rows for tensor cores begin at multiples of 16 bytes.
   static constexpr int xStride = 132, yStride = 130;
 
   int k;
@@ -288,7 +288,8 @@ struct HeadProblem {
     return y;
   }
 
-  /// Output `o` of a head; `rounded` where rows are rounded as weights are.
+  /// Returns output `o` of a head. With `rounded`, rows are rounded as weights
+  /// are.
   double at(int row, int head, int o, bool rounded) const {
     double sum = 0;
     for (int i = 0; i < c.k; ++i) {

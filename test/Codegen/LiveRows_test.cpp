@@ -1,8 +1,8 @@
-//===- LiveRows_test.cpp - Kernels that are told how many rows live -------===//
+//===- LiveRows_test.cpp - Kernels with a number of active rows -----------===//
 //
-// A kernel of a GPU that takes how many of its rows live leaves what it leaves
-// when it is launched for so many rows, in all bytes of its buffers: rows that
-// are dead are neither computed nor read, and the others have the same bits.
+// A GPU kernel that takes the number of active rows leaves the same bytes in
+// all buffers as a launch with that number of rows. Padding rows are neither
+// computed nor read, and active rows have the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ namespace {
 struct Case {
   std::string kind, keys;
   std::vector<int64_t> params;
-  /// Buffers of numbers, which are 0, 1, 2, ..: no two rows have one place.
+  /// Buffers of numbers 0, 1, 2, ..: no two rows have one place.
   std::vector<size_t> numbers = {};
 
   std::string config() const { return kind + "," + keys; }
@@ -46,7 +46,7 @@ const std::string append =
 const std::string parts = ", part = 64, parts = 2, part_stride = 264";
 const std::string fragments = ", fragments = true";
 
-/// Every kind of which rows may be dead, in each of its forms.
+/// Every kind that may have padding rows, in each of its forms.
 const Case cases[] = {
     {"embed", "width = 21, vocab = 50, format = <bf16>", {7}, {1}},
     {"mask_first", "width = 21", {7}, {0, 1}},
@@ -142,7 +142,7 @@ protected:
     std::mt19937 random(3);
     for (auto [i, buffer] : llvm::enumerate(contract->buffers)) {
       size_t bytes = size_t(*buffer.bytes.evaluate(c.params));
-      if (buffer.entries) // Page 0 is all there is.
+      if (buffer.entries) // Page 0 is the only page.
         bytes = mtp::pageStride(buffer.entries->page, buffer.entries->width,
                                 buffer.entries->isBF16 ? 2 : 4);
       buffers.push_back(std::make_unique<Guarded<uint8_t>>(bytes));
@@ -196,14 +196,15 @@ TEST_P(LiveRowsOf, AreAllThatIsComputed) {
     live.runLive(pointersOf(got), c.params, number);
     expectEqual(got, expected);
   }
-  // Without a number all rows live.
+  // Without a number all rows are active.
   Buffers expected = makeBuffers(), got = makeBuffers();
   plain.run(pointersOf(expected), c.params);
   live.run(pointersOf(got), c.params);
   expectEqual(got, expected);
 }
 
-/// Registers that are copies of an argument, as the text goes.
+/// Returns the registers that are copies of an argument, in the order of the
+/// text.
 static std::set<std::string> copiesOf(const std::string &ptx, int64_t index) {
   std::set<std::string> copies;
   std::string name = "_param_" + std::to_string(index) + "]";
@@ -221,8 +222,8 @@ static std::set<std::string> copiesOf(const std::string &ptx, int64_t index) {
   return copies;
 }
 
-// What a kernel before writes is read behind the wait, weights ahead of it;
-// the successor is let in by all blocks, and the pointer costs no spills.
+// The number is loaded after the wait and weights before it. All blocks let the
+// successor in, and the pointer costs no spills.
 TEST_P(LiveRowsOf, AreReadBehindTheWait) {
   const Case &c = GetParam();
   AssembledKernel kernel = assembleKernel(c.kind, c.keys, /*takesLive=*/true);
@@ -230,8 +231,8 @@ TEST_P(LiveRowsOf, AreReadBehindTheWait) {
       kernelSignature(parseKernel(c.kind, c.keys, context)).buffers;
   std::set<std::string> number = copiesOf(kernel.ptx, buffers);
   ASSERT_FALSE(number.empty());
-  // A product of several forms has a wait in each, and loads behind it: ahead
-  // of the next one's wait there are two.
+  // A product of several forms has a wait in each, and loads after it: before
+  // the next form's wait there are two.
   size_t loads = 0, waits = 0, allWaits = 0;
   const std::string wait = "griddepcontrol.wait";
   for (size_t at = 0; (at = kernel.ptx.find(wait, at)) != std::string::npos;

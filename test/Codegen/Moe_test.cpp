@@ -17,7 +17,7 @@ struct RouteCase {
   int experts, topK, groups, bestGroups;
   bool sigmoid, bias, norm;
   double scale;
-  /// Added to the bias of every expert.
+  /// Number that is added to the bias of every expert.
   float lift = 0;
 
   std::string keys() const {
@@ -30,7 +30,7 @@ struct RouteCase {
            ", bias = " + text(bias) + ", norm_topk = " + text(norm) +
            ", scale = " + std::to_string(scale);
   }
-  /// As a test is named.
+  /// Name of the test.
   std::string config() const {
     return keys() + (lift != 0 ? ", negative" : "");
   }
@@ -43,7 +43,8 @@ struct Choice {
 
 } // namespace
 
-/// The indices of the `count` largest values; ties to the lowest index.
+/// Returns the indices of the `count` largest values. Of equal values, the
+/// lowest index comes first.
 static std::vector<int> topIndices(const std::vector<double> &values,
                                    int count) {
   std::vector<int> order(values.size());
@@ -94,8 +95,8 @@ static const RouteCase routeCases[] = {
     {64, 6, 1, 1, true, true, true, 2.5},
     {32, 4, 4, 2, true, true, true, 1.0},
     {36, 5, 6, 3, true, false, false, 1.5},
-    // Every choice is negative, and the kept group
-    // has no expert to spare.
+    // Every choice is negative, and the number of experts in the kept group
+    // equals the number of chosen experts.
     {32, 4, 4, 2, true, true, true, 1.0, -5},
     {36, 6, 6, 1, true, true, true, 2.5, -1.5},
     {128, 8, 1, 1, false, false, true, 1.0},
@@ -187,7 +188,7 @@ struct Plan {
     return "experts = " + std::to_string(experts) +
            ", top_k = " + std::to_string(topK);
   }
-  /// As a test is named.
+  /// Name of the test.
   std::string config() const {
     return keys() + ", rows = " + std::to_string(rows);
   }
@@ -196,8 +197,8 @@ struct Plan {
 class MoePlanOf : public testing::TestWithParam<Plan> {};
 } // namespace
 
-// Of more pairs than a GPU's block takes at once, and of more experts than it
-// has threads.
+// With more pairs than a GPU's block takes at once, and with more experts than
+// it has threads.
 INSTANTIATE_TEST_SUITE_P(Experts, MoePlanOf,
                          testing::Values(Plan{6, 2, 300}, Plan{40, 3, 57},
                                          Plan{256, 8, 33}, Plan{300, 4, 130},
@@ -277,7 +278,7 @@ struct Mixture {
            (fragments ? ", fragments = true" : "");
   }
 
-  /// Of the pairs of rows [first, first + count), all outputs.
+  /// Returns all outputs for the pairs of rows [first, first + count).
   std::vector<float> run(const Kernel &gateUp, const Kernel &downKernel,
                          int first, int count, Split split) const {
     std::vector<int32_t> startOf, pairsOf;
@@ -295,8 +296,8 @@ struct Mixture {
     return out.values();
   }
 
-  /// The outputs of a pair in double precision; `rounded` where rows are
-  /// rounded as weights are.
+  /// Returns the outputs of a pair in double precision. With `rounded`, rows
+  /// are rounded as weights are.
   std::vector<double> outputsOf(int pair, bool rounded) const {
     auto weight = [&](float w) { return bf16 ? toBF16(w) : w; };
     auto value = [&](float v) { return rounded ? toBF16(v) : v; };
@@ -319,7 +320,7 @@ struct Mixture {
     return outputs;
   }
 
-  /// The pairs of rows [first, first + count), by expert.
+  /// Returns the pairs of rows [first, first + count), by expert.
   void plan(int first, int count, std::vector<int32_t> &start,
             std::vector<int32_t> &pairs) const {
     start.assign(1, 0);
@@ -342,7 +343,7 @@ struct ExpertCase {
   int k, inter;
   bool bf16, fragments = false;
 
-  /// As a test is named.
+  /// Name of the test.
   std::string config() const {
     return "k = " + std::to_string(k) + ", inter = " + std::to_string(inter) +
            ", " + (bf16 ? "bf16" : "f32") + (fragments ? ", fragments" : "");
@@ -353,7 +354,7 @@ class MoeExpertsOf : public testing::TestWithParam<ExpertCase> {};
 
 } // namespace
 
-// The last ones' widths fill tiles, and chunks of tensor cores.
+// The widths of the last cases fill tiles, and chunks of tensor cores.
 INSTANTIATE_TEST_SUITE_P(Widths, MoeExpertsOf,
                          testing::Values(ExpertCase{41, 37, false},
                                          ExpertCase{41, 37, true},
@@ -393,7 +394,7 @@ struct Added {
     return std::string("residual = ") + text(residual) +
            ", shared = " + text(shared);
   }
-  /// As a test is named.
+  /// Name of the test.
   std::string config() const {
     return std::string(residual ? "residual" : "plain") +
            (shared ? ", shared" : "");

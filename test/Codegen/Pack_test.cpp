@@ -1,7 +1,7 @@
-//===- Pack_test.cpp - Rows that live, and their places -------------------===//
+//===- Pack_test.cpp - Active rows and their places -----------------------===//
 //
-// Packing is copying: every number must come out with its bits, at its place,
-// and dead rows behind them.
+// Packing copies: every number must keep its bits and get its place, and
+// padding rows must follow the active rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ using Ints = std::vector<int32_t>;
 using Longs = std::vector<int64_t>;
 
 /// Packs rows with one number and one mask each, and compares. There is room
-/// for `room` of them, or for all.
+/// for `room` rows, or for all.
 static void expectPacked(const Kernel &kernel, const Ints &positions,
                          size_t room = 0) {
   size_t rows = positions.size();
@@ -59,12 +59,13 @@ TEST(PackRows, PutsRowsThatLiveInFront) {
     expectPacked(kernel, {-1, -1, 9});
     expectPacked(kernel, {-1, -1, -1});
     expectPacked(kernel, {0});
-    // More than a block has threads.
+    // More rows than a block has threads.
     Ints many;
     for (int32_t row = 0; row < 600; ++row)
       many.push_back(row * row % 7 < 3 ? row : -row);
     expectPacked(kernel, many);
-    // Room for fewer than live, for just as many, and for more.
+    // Room for fewer rows than are active, for exactly that number, and for
+    // more.
     for (size_t room : {1, 2, 3, 4})
       expectPacked(kernel, {3, -1, 5, -1, INT32_MIN, 2, 0, -1}, room);
     for (size_t room : {1, 100, 257, 300, 599})
@@ -72,8 +73,8 @@ TEST(PackRows, PutsRowsThatLiveInFront) {
   }
 }
 
-/// Packs rows and rows of prompts, with one number and one mask each.
-/// There is room for `room` of the former, or for all.
+/// Packs rows and rows of prompts, with one number and one mask each. There is
+/// room for `room` of the former, or for all.
 static void expectPackedWithPrompts(const Kernel &kernel, const Ints &positions,
                                     const Ints &prompts, size_t room = 0) {
   size_t count = positions.size(), more = prompts.size();
@@ -142,7 +143,7 @@ TEST(UnpackRows, PutsThemBackAndLeavesGapsEmpty) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     const int width = 21, xRows = 4;
-    // The last two are the last row, and none.
+    // The last two places mean the last row, and no row.
     const Ints places{2, -1, 0, 3, 99, INT32_MIN};
     const int rows = int(places.size());
     std::vector<float> x = randomFloats(xRows * width, 1), want;

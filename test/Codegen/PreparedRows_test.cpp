@@ -1,7 +1,7 @@
 //===- PreparedRows_test.cpp - Rows that are prepared once ----------------===//
 //
-// `prepare_rows` leaves what PreparedRows.h says, and products that take it
-// have the bits of those that prepare their rows themselves.
+// `prepare_rows` writes the layout of PreparedRows.h, and products that read it
+// have the bits of products that prepare their rows themselves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ static Bytes bytesOf(const std::vector<T> &values) {
   return bytes;
 }
 
-/// Rows of values of many magnitudes, each row with one of its own.
+/// Returns rows of values of many magnitudes, which also differ between rows.
 static std::vector<float> drawRows(int rows, int stride) {
   std::vector<float> x = randomFloats(size_t(rows) * stride, 11);
   for (size_t i = 0; i < x.size(); ++i)
@@ -42,9 +42,9 @@ static std::vector<float> drawRows(int rows, int stride) {
   return x;
 }
 
-/// Runs a kernel whose last buffers, of `sizes` bytes, are the results, which
-/// are returned one behind the other; where `live` is not negative only as many
-/// rows live.
+/// Runs a kernel whose last buffers, of `sizes` bytes, are the results. Returns
+/// the results, one after another. If `live` is not negative, it is the number
+/// of active rows.
 static Bytes runKernel(Kernel &kernel, const std::vector<Bytes> &inputs,
                        const std::vector<size_t> &sizes, int rows,
                        int live = -1) {
@@ -70,7 +70,7 @@ static Bytes runKernel(Kernel &kernel, const std::vector<Bytes> &inputs,
   return all;
 }
 
-/// The rows without the padding behind the last one.
+/// Returns the rows without the padding after the last one.
 static Bytes rowBytes(const std::vector<float> &x, int rows, int k,
                       int stride) {
   return bytesOf(
@@ -78,7 +78,7 @@ static Bytes rowBytes(const std::vector<float> &x, int rows, int k,
 }
 
 //===----------------------------------------------------------------------===//
-// What is written
+// Prepared rows
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -115,13 +115,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Rows{160, "<int8, group = 128>", false}),
     NamedByConfig());
 
-/// Where input i of a row lies in its piece, in inputs.
+/// Returns the place of input i of a row in its piece, in inputs.
 static int64_t placeInPiece(const PreparedRows &layout, int64_t i) {
   int64_t unit = i / 32, lane = i % 32 / 8;
   return (lane * (layout.pieceInputs() / 32) + unit) * 8 + i % 8;
 }
 
-/// The layout as the header has it, of normed rows side by side.
+/// Computes the header's layout of contiguous normed rows in scalar code.
 static Bytes prepareInScalars(const PreparedRows &layout,
                               const std::vector<float> &x, int rows) {
   int k = int(layout.k), group = int(layout.format.group);
@@ -142,7 +142,7 @@ static Bytes prepareInScalars(const PreparedRows &layout,
       uint16_t bits = bf16Bits(x[from]);
       std::memcpy(&bytes[size_t(at) * 2], &bits, 2);
     }
-  // Scales are read in pairs: a last row without another has its own twice.
+  // Scales are read in pairs: a last row without a partner has its scale twice.
   for (int g = 0; g < int(layout.groups()); ++g)
     for (int row = 0; row < (rows + 1) / 2 * 2; ++row) {
       size_t at = size_t(rows * layout.inputs()) +
@@ -167,7 +167,7 @@ TEST_P(PrepareRows, WritesFragments) {
       normed.insert(normed.end(), &x[size_t(row) * c.stride()],
                     &x[size_t(row) * c.stride()] + c.k);
     if (c.norm) {
-      // As a norm by itself has it.
+      // As a norm alone computes it.
       inputs.push_back(bytesOf(norm));
       Kernel alone(simulator(), "rms_norm",
                    "width = " + std::to_string(c.k) +
@@ -211,7 +211,7 @@ struct Product {
 
 class PreparedProduct : public testing::TestWithParam<Product> {
 protected:
-  /// Random bits, around 1 where they are floats.
+  /// Returns random bits, around 1 for floats.
   static Bytes drawWeights(size_t bytes) {
     std::mt19937 random(3);
     std::vector<uint32_t> words(bytes / 4);
@@ -219,8 +219,8 @@ protected:
       word = (random() & 0x80ff80ff) | 0x3f003f00;
     return bytesOf(words);
   }
-  /// Of `rows`, or of `live` of them: the output of the product that prepares
-  /// its rows, and of the other.
+  /// Compares the output of the product that prepares its rows with the output
+  /// of the other one, for `rows` rows or `live` active rows.
   void compare(bool takesLive, int rows, int live);
 };
 } // namespace

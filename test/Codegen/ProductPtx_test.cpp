@@ -1,8 +1,8 @@
 //===- ProductPtx_test.cpp - Products' code for sm_90 ---------------------===//
 //
-// What no simulator says: products on tensor cores load rows in pieces of 16
-// bytes, and ptxas neither spills a register nor takes more than half of a
-// processor for a block.
+// Properties that a simulator cannot show: products on tensor cores load rows
+// in pieces of 16 bytes, and ptxas neither spills a register nor takes more
+// than half of a processor for a block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +24,15 @@ static size_t count(const std::string &text, const std::string &what) {
   return found;
 }
 
-/// `words` loads of 32 bits are there beside those of rows: of sums of squares,
-/// of a bias, of the residual, of numbers that say which rows.
+/// `words` is the number of loads of 32 bits other than loads of rows: for sums
+/// of squares, a bias, the residual, and row numbers.
 static std::string expectPieces(const std::string &kind,
                                 const std::string &config, size_t words,
                                 bool takesLive) {
   SCOPED_TRACE(kind + ": " + config + (takesLive ? ", live" : ""));
   AssembledKernel kernel =
       assembleKernel(kind, config + ", fragments = true", takesLive);
-  // Of each form also two of how many rows live.
+  // Each form has two more loads for the number of active rows.
   EXPECT_LE(count(kernel.ptx, "ld.global.b32"), words + 6 * takesLive);
   EXPECT_GE(count(kernel.ptx, "ld.global.v4.b32"), 6u);
   expectHalfOfProcessor(kernel);
@@ -52,7 +52,7 @@ TEST(ProductPtx, LoadsRowsInPieces) {
         "format = <int4, group = 64>"}) {
     check("linear", "k = 4096, n = 4096, residual = true, " + format, 3);
     check("linear", "k = 14336, n = 4096, residual = true, " + format, 3);
-    // A warp has up to 8 terms of the sum of squares on the way.
+    // A warp has up to 8 terms of the sum of squares in flight.
     check("linear", "k = 4096, n = 6144, " + format + norm, 27);
     check("linear",
           "k = 4096, n = 28672, activation = swiglu, " + format + norm, 27);
@@ -75,9 +75,9 @@ TEST(ProductPtx, LoadsRowsInPieces) {
   GTEST_SKIP() << absence;
 }
 
-// What `prepare_rows` left is loaded in pieces of 16 bytes, by ordinary loads,
-// which the L1 cache keeps, and nothing stands between them and the sums: no
-// row is stored, and no barrier is for rows.
+// The output of `prepare_rows` is loaded in pieces of 16 bytes, by ordinary
+// loads that the L1 cache keeps. It goes to the sums directly: no row is
+// stored, and no barrier is needed for rows.
 TEST(ProductPtx, LoadsPreparedRows) {
   std::string absence;
   auto check = [&](const std::string &kind, const std::string &config,
@@ -114,7 +114,7 @@ TEST(ProductPtx, LoadsPreparedRows) {
   GTEST_SKIP() << absence;
 }
 
-// A row's block loads all that a thread has before it stores any of it.
+// A row's block loads all data of a thread before it stores any of it.
 TEST(ProductPtx, PreparesRowsInPieces) {
   for (const std::string format :
        {"format = <bf16>", "format = <int8, group = 64>"}) {
@@ -144,8 +144,8 @@ TEST(ProductPtx, RotatesBesideAProduct) {
       "y_head_stride = 56"));
 }
 
-/// How many bytes and halves of words are stored right from the registers of
-/// floats; `stores` counts all stores of such.
+/// Counts the bytes and halfwords that are stored directly from float
+/// registers. `stores` counts all stores of bytes and halfwords.
 static size_t floatsStoredInPart(const std::string &ptx, size_t &stores) {
   static const std::regex ofFloat(R"(\S*\.f32\s+(%r\d+), .*)");
   static const std::regex ofPart(R"(st\.\S*b(8|16)\s+\[.*\], (%\w+);)");
@@ -165,7 +165,7 @@ static size_t floatsStoredInPart(const std::string &ptx, size_t &stores) {
   return found;
 }
 
-// Such a store is right PTX, but ptxas makes a conversion of it.
+// Such a store is correct PTX, but ptxas turns it into a conversion.
 TEST(ProductPtx, StoresNoPartOfAFloat) {
   for (const std::string format :
        {"format = <int8, group = 64>", "format = <int4, group = 32>"}) {

@@ -10,13 +10,13 @@
 
 namespace mtp::codegen::test {
 
-/// From a row of k inputs to the next one. Tensor cores take rows at multiples
-/// of 16 bytes.
+/// Returns the distance from a row of k inputs to the next one. Tensor cores
+/// take rows at multiples of 16 bytes.
 inline int rowStride(int k, bool fragments) { return k + (fragments ? 8 : 5); }
 
-/// The attributes of a `linear` kernel of a case, with those of its format:
-/// Case says what it does beside the product (norm, bias, residual, gated,
-/// fragments).
+/// Returns the attributes of a `linear` kernel of a case, including its format.
+/// Case has the options in addition to the product (norm, bias, residual,
+/// gated, fragments).
 template <typename Case>
 std::string projectionConfig(const Case &c, const std::string &format) {
   std::string text = "k = " + std::to_string(c.k) +
@@ -37,8 +37,8 @@ std::string projectionConfig(const Case &c, const std::string &format) {
 }
 
 /// Compares results of a Problem, row after row, with the double precision
-/// reference. `dot` gives the sum of products of a row and a column of the
-/// weight, and the sum of their magnitudes, by which errors may grow.
+/// reference. `dot` returns the sum of products of a row and a column of the
+/// weight, and the sum of their magnitudes, which limits the error.
 template <typename Problem, typename Dot>
 void checkProjection(const Problem &p, const std::vector<float> &y,
                      double relative, Dot dot) {
@@ -61,8 +61,9 @@ void checkProjection(const Problem &p, const std::vector<float> &y,
     }
 }
 
-/// What a `linear` kernel reads. Rows of x are `stride` apart, those of the
-/// residual `outputs` + 3, those of the result `outputs` + 1. Null: not there.
+/// Inputs of a `linear` kernel. Rows of x are `stride` apart, rows of the
+/// residual `outputs` + 3, rows of the result `outputs` + 1. A null input is
+/// absent.
 struct ProjectionInputs {
   int k, outputs, stride;
   const std::vector<float> &x;
@@ -72,8 +73,8 @@ struct ProjectionInputs {
   const std::vector<float> *residual;
 };
 
-/// Runs rows [first, first + count), every buffer against a page that faults;
-/// returns the outputs row after row.
+/// Runs rows [first, first + count), with every buffer before a protected page.
+/// Returns the outputs row after row.
 inline std::vector<float> runProjection(const Kernel &kernel,
                                         const ProjectionInputs &in, int first,
                                         int count, Split split) {

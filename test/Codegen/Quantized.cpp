@@ -47,7 +47,7 @@ static QuantizedMatrix makeMatrix(int rows, int k, Quantization format) {
   return m;
 }
 
-/// The largest magnitude of a group.
+/// Returns the largest magnitude of a group.
 static float largest(const float *x, int count) {
   float most = 0;
   for (int i = 0; i < count; ++i)
@@ -115,7 +115,7 @@ struct FragmentWriter {
   std::vector<uint8_t> bytes;
 
   int outputs() const { return gated ? w.rows / 2 : w.rows; }
-  /// The row of an output of a panel; -1 where there is none.
+  /// Returns the row of an output of a panel, or -1 if there is none.
   int rowOf(int panel, int output) const {
     output += (gated ? panel / 2 : panel) * 32;
     if (output >= outputs())
@@ -136,7 +136,7 @@ struct FragmentWriter {
       }
   }
 
-  /// The words of a lane of 32 inputs from `first` on.
+  /// Writes the words of a lane for 32 inputs from `first` on.
   void writeLane(int panel, int tile, int lane, int first) {
     int input = first + 8 * (lane % 4);
     auto row = [&](int i) {

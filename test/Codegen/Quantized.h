@@ -11,22 +11,23 @@
 
 namespace mtp::codegen::test {
 
-/// How weights are stored, and the inputs that share a scale.
+/// Storage format of weights, and the number of inputs that share a scale.
 struct Quantization {
   WeightElements elements;
   int group;
 
   WeightFormat format() const { return {elements, group}; }
   int bits() const { return int(format().bits()); }
-  /// What fits an element, the least and the most.
+  /// Returns the smallest and the largest element.
   std::pair<int, int> range() const;
-  /// What is added to an element where it is stored, as FORMAT.md has it.
+  /// Returns the number that is added to a stored element, as defined in
+  /// FORMAT.md.
   int bias() const;
-  /// The keys of a kernel's config.
+  /// Returns the keys of a kernel's config.
   std::string config() const;
 };
 
-/// The elements whose products are of integers.
+/// Element types whose products are products of integers.
 inline const std::vector<WeightElements> kIntegers = [] {
   std::vector<WeightElements> integers;
   for (const WeightElementsInfo &info : kWeightFormats)
@@ -43,7 +44,7 @@ struct QuantizedMatrix {
   std::vector<float> scales;
 
   int groups() const { return (k + format.group - 1) / format.group; }
-  /// What element (row, i) stands for.
+  /// Returns the value of element (row, i).
   double at(int row, int i) const {
     return double(values[size_t(row) * k + i]) *
            scales[size_t(row) * groups() + i / format.group];
@@ -55,24 +56,26 @@ struct QuantizedMatrix {
 QuantizedMatrix quantizeWeights(const std::vector<float> &w, int n, int k,
                                 Quantization format);
 
-/// The packed layout, written down as FORMAT.md has it. `gated` takes the gate
+/// Returns the packed layout as FORMAT.md defines it. `gated` takes the gate
 /// rows first, then the up rows.
 std::vector<uint8_t> packQuantized(const QuantizedMatrix &w,
                                    bool gated = false);
 
-/// The same in the order of tensor cores, also as FORMAT.md has it.
+/// Returns the packed layout in the order of tensor cores, also as FORMAT.md
+/// defines it.
 std::vector<uint8_t> packFragments(const QuantizedMatrix &w,
                                    bool gated = false);
 
-/// The layout of a table, row by row.
+/// Returns the layout of a table, row by row.
 std::vector<uint8_t> packTable(const QuantizedMatrix &table);
 
-/// What a kernel makes of rows `x[rows][stride]`, of which `k` values count.
+/// Quantises rows `x[rows][stride]`, of which `k` values count, as a kernel
+/// does.
 QuantizedMatrix quantizeRows(const std::vector<float> &x, int rows, int k,
                              int stride, int group);
 
-/// The sum that a kernel computes for row `row` and output `n`: the same bits.
-/// Where sums are in several chains, groups take turns in which one has them.
+/// Returns the sum that a kernel computes for row `row` and output `n`, with
+/// equal bits. With several chains, groups go to the chains in turn.
 float quantizedDot(const QuantizedMatrix &x, int row, const QuantizedMatrix &w,
                    int n, int chains = 1);
 

@@ -1,8 +1,8 @@
 //===- Quantized_test.cpp - Weights of integers ---------------------------===//
 //
-// Two references. The exact one does what the kernels promise, in scalars, and
-// must give the same bits. The double precision one knows only the values that
-// weights and rows stand for.
+// The test has two references. The exact one computes in scalars what the
+// kernels promise, and must give the same bits. The double precision one knows
+// only the values of weights and rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ struct Case {
   int k, n;
   Quantization format;
   bool norm = false, bias = false, residual = false, gated = false;
-  /// Weights in the order of tensor cores, which only a GPU takes.
+  /// Weights in the order of tensor cores, for a GPU only.
   bool fragments = false;
 
   bool runsOn(const TestTarget &target) const {
@@ -64,7 +64,7 @@ struct Problem {
         first, count, split);
   }
 
-  /// The rows as they are multiplied, in f32.
+  /// Returns the rows as they are multiplied, in f32.
   std::vector<float> inputs() const {
     if (!c.norm)
       return x;
@@ -82,11 +82,11 @@ struct Problem {
     return normed;
   }
 
-  /// The double precision reference.
+  /// Compares with the double precision reference.
   void check(const std::vector<float> &y) const {
     QuantizedMatrix in =
         quantizeRows(inputs(), rows, c.k, c.stride(), c.format.group);
-    // A normed value may fall on the other side of a rounding boundary.
+    // A normed value may be on the other side of a rounding boundary.
     double relative = c.norm ? 2e-3 : 1e-6;
     auto dot = [&](int row, int n) {
       double sum = 0, magnitude = 0;
@@ -100,7 +100,8 @@ struct Problem {
     checkProjection(*this, y, relative, dot);
   }
 
-  /// The exact reference, where there is neither a norm nor a gate.
+  /// Compares with the exact reference, for cases with neither a norm nor a
+  /// gate.
   void checkBits(const std::vector<float> &y, int chains) const {
     QuantizedMatrix in = quantizeRows(x, rows, c.k, c.stride(), c.format.group);
     for (int r = 0; r < rows; ++r)
@@ -122,10 +123,10 @@ struct Problem {
   std::vector<uint8_t> packed;
 };
 
-/// Every variant for all formats, on shapes that are ragged in all ways: a
-/// last group of 1, 7 or 31 inputs, of whole and of broken quads, and no full
-/// group at all; and two that fill tiles. Formats take turns in who meets which
-/// shape unnormed.
+/// Returns every variant for all formats, on shapes that are ragged in all
+/// ways: a last group of 1, 7 or 31 inputs, with whole and partial quads, and
+/// no full group at all. Two shapes fill tiles. Formats take turns in the
+/// shapes without a norm.
 std::vector<Case> allCases() {
   std::vector<Case> cases;
   for (auto [i, elements] : llvm::enumerate(kIntegers)) {
@@ -152,13 +153,14 @@ std::vector<Case> allCases() {
   return cases;
 }
 
-/// Whether tensor cores have an order for such elements at all.
+/// Returns true if tensor cores have an order for such elements.
 bool areInFragments(WeightElements elements) {
   return WeightFormat{elements, 32}.canBeInFragments(32);
 }
 
-/// On tensor cores, all forms: fewer groups than warps, so many that warps have
-/// several and not the same number, and last groups of 32, 64 and 96 inputs.
+/// Returns cases on tensor cores, in all forms: fewer groups than warps, more
+/// groups than warps with unequal numbers per warp, and last groups of 32, 64
+/// and 96 inputs.
 std::vector<Case> fragmentCases() {
   std::vector<Case> cases;
   for (WeightElements elements : kIntegers)
@@ -189,7 +191,7 @@ std::vector<Case> fragmentCases() {
 
 } // namespace
 
-/// Rows of two passes, whether these are of 64 or 128.
+/// Rows of two passes, with 64 or with 128 rows in a pass.
 static constexpr int manyRows = 140;
 
 namespace {
@@ -284,7 +286,7 @@ INSTANTIATE_TEST_SUITE_P(Fragments, FragmentsOfWholeModels,
 INSTANTIATE_TEST_SUITE_P(Fragments, FragmentsOfManyRows,
                          testing::ValuesIn(manyRowsCases()), NamedByConfig());
 
-// The inputs of 8B and DeepSeek shapes, a tile of outputs or two.
+// The inputs of 8B and DeepSeek shapes, with one or two tiles of outputs.
 TEST_P(FragmentsOfWholeModels, MatchReferences) {
   const Case &c = GetParam();
   onGpus(33, [&](const TestTarget &target, const Problem &problem,
@@ -299,7 +301,7 @@ TEST_P(FragmentsOfWholeModels, MatchReferences) {
   });
 }
 
-// More rows than meet the weights at once.
+// More rows than one reading of the weights serves.
 TEST_P(FragmentsOfManyRows, MatchReferences) {
   onGpus(77, [&](const TestTarget &target, const Problem &problem,
                  const Kernel &kernel) {
@@ -308,7 +310,7 @@ TEST_P(FragmentsOfManyRows, MatchReferences) {
   });
 }
 
-/// Elements, and whether in fragments.
+/// Elements, and whether they are in fragments.
 using Format = std::pair<WeightElements, bool>;
 
 static std::vector<Format> formats() {
@@ -337,7 +339,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, QuantizedOf, testing::ValuesIn(formats()),
 INSTANTIATE_TEST_SUITE_P(Formats, QuantizedExperts,
                          testing::ValuesIn(formats()), nameOfFormat);
 
-// Sums of the largest products there are: nothing may saturate or wrap.
+// The largest possible sums of products: nothing may saturate or wrap.
 TEST_P(QuantizedOf, HoldsTheLargestSums) {
   const int k = 256, n = 32;
   auto [elements, fragments] = GetParam();
@@ -396,7 +398,7 @@ TEST_P(QuantizedOf, KeepsNaNAndInfinityInTheirRows) {
     Kernel kernel(target, "linear", c.config());
     for (float bad : {NAN, -NAN, INFINITY, -INFINITY}) {
       Problem problem(c, 13);
-      // No output may have a group of zeros, which takes part in nothing.
+      // No output may have a group of zeros, which hides the bad input.
       problem.w.values.assign(problem.w.values.size(), 1);
       problem.w.scales.assign(problem.w.scales.size(), 0.5f);
       problem.pack();
@@ -496,8 +498,8 @@ struct Mixture {
            (fragments ? ", fragments = true" : "");
   }
 
-  /// Both products of rows [first, first + count): pairs of activations, and
-  /// pairs of outputs.
+  /// Computes both products of rows [first, first + count). Returns the
+  /// activations of pairs, and the outputs of pairs.
   std::pair<std::vector<float>, std::vector<float>>
   run(const Kernel &gateUp, const Kernel &downKernel, int first, int count,
       Split split) const {
@@ -582,7 +584,7 @@ nameOfEmbed(const testing::TestParamInfo<QuantizedEmbed::ParamType> &info) {
          std::to_string(shape.first) + "_group" + std::to_string(shape.second);
 }
 
-// A last group of 1, 7 or 31 values, of whole and of broken words, and no full
+// A last group of 1, 7 or 31 values, with whole and partial words, and no full
 // group at all; tokens outside of the table.
 INSTANTIATE_TEST_SUITE_P(
     Widths, QuantizedEmbed,
@@ -603,7 +605,7 @@ TEST_P(QuantizedEmbed, WidensRowsAndStaysInTheTable) {
   for (size_t i = 0; i < values.size(); ++i)
     values[i] *= float(1 + i / width % 7) * float(1 + i % width / 32);
   QuantizedMatrix table = quantizeWeights(values, vocab, width, format);
-  // Both ends of the integers in a lane of every kind.
+  // The smallest and the largest integer in a lane of every kind.
   for (int i = 0; i < std::min(width, 16); ++i) {
     table.values[i] = int8_t(format.range().first);
     table.values[width + i] = int8_t(format.range().second);

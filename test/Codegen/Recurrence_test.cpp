@@ -1,8 +1,8 @@
 //===- Recurrence_test.cpp - Gates, convolutions and the delta rule -------===//
 //
-// Against plain loops in the order that the kernels promise, to the bit: what a
-// row gives must not depend on where chunks and rounds begin, on drafts that
-// were rejected, or on what other slots do.
+// Compares with plain loops in the order that the kernels promise, to the bit.
+// The result of a row must not depend on the borders of chunks and rounds, on
+// rejected drafts, or on other slots.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,7 +82,7 @@ TEST(L2Norm, DividesGroupsByTheirLength) {
     Kernel kernel(target, "l2_norm",
                   "width = 20, groups = 3, eps = 0.01 : f32");
     Floats x = randomFloats(rows * groups * width, 1);
-    // A group of zeros stays one.
+    // A group of zeros stays zero.
     std::fill_n(x.begin() + width, width, 0.0f);
     Guarded<float> in(x), out(x.size());
     kernel.run({in.data(), out.data()}, {rows}, Split::Random);
@@ -98,7 +98,7 @@ TEST(L2Norm, DividesGroupsByTheirLength) {
 }
 
 TEST(Decay, IsExactWhereLittleDecays) {
-  // exp(rate) * softplus from 2e-7 to 300: what is left is near 1, and 0.
+  // exp(rate) * softplus from 2e-7 to 300: results near 1, and near 0.
   const int width = 61;
   forTargets([&](const TestTarget &target) {
     Kernel kernel(target, "decay", "width = 61");
@@ -121,8 +121,8 @@ TEST(Decay, IsExactWhereLittleDecays) {
 
 constexpr int kSlotCount = 3, kKept = 4, kTokens = 40;
 
-/// One dispatch: a row's slot and position, what it does with the state, and
-/// the token that it is; tokens from `kTokens` on are drafts that are rejected.
+/// One dispatch: the slot and position of each row, its use of the state, and
+/// its token. Tokens from `kTokens` on are rejected drafts.
 struct Dispatch {
   Ints slots, positions, pending, keeps, tokens;
 
@@ -135,9 +135,9 @@ struct Dispatch {
   }
 };
 
-/// Two slots that go through their tokens by prompts' chunks and by rounds of
-/// up to kKept - 1 drafts, of which any number is accepted. A slot's tokens are
-/// those of the other one, and a third slot is never used.
+/// Two slots that go through their tokens in prompt chunks and in rounds of up
+/// to kKept - 1 drafts, of which any number is accepted. Both slots have the
+/// same tokens, and a third slot is never used.
 class Schedule {
 public:
   explicit Schedule(uint32_t seed) : random(seed) {}
@@ -172,11 +172,11 @@ private:
 
   std::mt19937 random;
   int at[2] = {0, 0};
-  // Whatever it is, a run from position 0 on begins from zero.
+  // A run that begins at position 0 begins from zero, whatever the number is.
   int pending[2] = {3, 0};
 };
 
-/// Rows of a table, one for each token of a dispatch.
+/// Returns the rows of a table for the tokens of a dispatch.
 Floats rowsOf(const Floats &table, int width, const Ints &tokens) {
   Floats rows;
   for (int token : tokens)
@@ -185,7 +185,7 @@ Floats rowsOf(const Floats &table, int width, const Ints &tokens) {
   return rows;
 }
 
-/// What a kernel with states is run on and checked by.
+/// Runs and checks a kernel with states.
 struct Runner {
   int width;
   /// Outputs of all tokens.
@@ -215,7 +215,7 @@ void expectSchedule(uint32_t seed, const Runner &runner) {
   }
 }
 
-/// Buffers that say whose rows a dispatch has.
+/// Buffers that identify the rows of a dispatch.
 struct RunBuffers {
   explicit RunBuffers(const Dispatch &d)
       : slots(d.slots), positions(d.positions), pending(d.pending),
@@ -228,7 +228,7 @@ struct RunBuffers {
   }
 };
 
-/// Memory that nobody wrote: what it holds must not matter.
+/// Returns unwritten memory: its contents must not matter.
 Floats unwritten(size_t count) { return Floats(count, NAN); }
 
 //===----------------------------------------------------------------------===//
@@ -248,7 +248,7 @@ TEST_P(CausalConvOf, IsThatOfTheWholeText) {
     Kernel kernel(target, "causal_conv",
                   "width = 300, window = " + std::to_string(window) +
                       ", kept = 4, slots = 3");
-    // SiLU has bits of its own, which the kernel of that name gives.
+    // The reference uses the kernel `silu`, because SiLU has bits of its own.
     Floats sums(kTokens * width);
     for (int t = 0; t < kTokens; ++t)
       for (int c = 0; c < width; ++c) {
@@ -295,7 +295,7 @@ TEST_P(CausalConvOf, IsThatOfTheWholeText) {
 struct DeltaCase {
   const char *name;
   int heads, keyHeads, dk, dv;
-  /// Of a head: one, or one for each of its keys.
+  /// Number of decays of a head: one, or one for each of its keys.
   int decays = 1;
 };
 
@@ -326,8 +326,8 @@ struct DeltaInputs {
 
 constexpr float kScale = 0.375f;
 
-/// The rule token by token, in T: as the kernel rounds in f32, as the paper has
-/// it in f64.
+/// Computes the rule token by token, in T: with the kernel's rounding in f32,
+/// or as in the paper in f64.
 template <typename T>
 std::vector<T> deltaRule(const DeltaCase &c, const DeltaInputs &in) {
   std::vector<T> y(size_t(kTokens) * c.heads * c.dv);

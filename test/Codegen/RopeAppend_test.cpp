@@ -1,7 +1,7 @@
-//===- RopeAppend_test.cpp - Rotation fused into what copies --------------===//
+//===- RopeAppend_test.cpp - Rotation fused with copies -------------------===//
 //
-// A fused kernel must give, to the bit, what the kernels give that it stands
-// for, and what one works out in double precision, but for rounding.
+// A fused kernel must equal, to the bit, the kernels that it replaces. It must
+// also equal double precision, except for rounding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ struct Heads {
            ", layout = " + (interleaved ? "interleaved" : "half") +
            ">, head_stride = " + std::to_string(width);
   }
-  /// One head in double precision.
+  /// Rotates one head in double precision.
   std::vector<double> rotated(const float *x, const float *angles) const {
     std::vector<double> y(x, x + width);
     for (int i = 0; i < dim / 2; ++i) {
@@ -42,9 +42,9 @@ struct Heads {
   }
 };
 
-/// Rows of a fused projection, some of them dead, and where they go: an entry
-/// has `gap` columns, the values, `gap` columns and the keys, and is divided
-/// among one or two heads.
+/// Rows of a fused projection, some of them padding rows, and the entries for
+/// them. An entry has `gap` columns, the values, `gap` columns and the keys,
+/// and is divided among one or two heads.
 struct Problem {
   Problem(Heads heads, bool bf16, int cacheHeads)
       : heads(heads), bf16(bf16), cacheHeads(cacheHeads),
@@ -69,13 +69,13 @@ struct Problem {
   size_t pageStride() const {
     return mtp::pageStride(page, entry, elementBytes());
   }
-  /// The first byte of what a head has of the entry of a row.
+  /// Returns the first byte of a head's share of a row's entry.
   size_t shareAt(int row, int head) const {
     int number = pageTable[slots[row] * maxPages + positions[row] / page];
     return number * pageStride() + size_t(head * page + positions[row] % page) *
                                        share() * elementBytes();
   }
-  /// The first byte of a head's key.
+  /// Returns the first byte of a head's key.
   size_t keyAt(int row, int head) const {
     int column = keysAt() / cacheHeads;
     if (cacheHeads == 1)
@@ -111,7 +111,7 @@ struct Result {
   std::vector<uint8_t> cache;
 };
 
-/// The buffers for rows [first, first + count) of a problem.
+/// Buffers for rows [first, first + count) of a problem.
 struct Buffers {
   Buffers(const Problem &p, int first, int count)
       : x(std::vector<float>(p.x.begin() + size_t(first) * p.stride,
@@ -134,7 +134,7 @@ struct Buffers {
   Guarded<uint8_t> cache;
 };
 
-/// rope, rope, kv_append and kv_append.
+/// The kernels rope, rope, kv_append and kv_append.
 struct Unfused {
   Unfused(const TestTarget &target, const Problem &p)
       : problem(p), queries(target, "rope", rope(qHeads)),
@@ -205,7 +205,8 @@ struct Fused {
     kernel.run(buffers, {count, maxPages}, split);
     return b.result();
   }
-  /// What rows write, one after another: queries and the bytes of entries.
+  /// Returns the data that rows write, one after another: queries and the bytes
+  /// of entries.
   std::vector<float> rowsOf(int first, int count, Split split) {
     Result result = run(first, count, split);
     std::vector<float> all;
@@ -235,7 +236,7 @@ struct Fused {
 };
 } // namespace
 
-/// Compares with double precision; `cache` holds what live rows wrote.
+/// Compares with double precision. `cache` holds the entries of active rows.
 static void expectReference(const Problem &p, const Result &result) {
   const Heads &heads = p.heads;
   double rounding = p.bf16 ? 1.0 / 256 : 0;
@@ -277,7 +278,7 @@ static void check(const TestTarget &target, const Problem &problem) {
 }
 
 namespace {
-/// Heads, and what their cache has.
+/// Heads and the layout of their cache.
 struct Layout {
   Heads heads;
   bool bf16;
@@ -315,7 +316,7 @@ TEST_P(RopeAppend, IsTheUnfusedKernelsToTheBit) {
 }
 
 namespace {
-/// Columns 21 to 47 of a head are turned; columns 18 to 49 are kept.
+/// Columns 21 to 47 of a head are rotated; columns 18 to 49 are kept.
 struct KeptHeads {
   static constexpr int heads = 3, k = 17, n = 37, stride = 160, yStride = 220;
 
@@ -333,7 +334,7 @@ struct KeptHeads {
            "y_stride = 220, y_head_stride = 70, keep_width = 31, "
            "keep_offset = 18";
   }
-  /// By a `rope` and a `head_linear`.
+  /// Runs `rope` and `head_linear`.
   std::vector<float> runUnfused(const TestTarget &target) const;
   std::vector<float> run(const Kernel &fused, int first, int count,
                          Split split) const;

@@ -19,7 +19,7 @@ static void forTargets(const std::function<void(const TestTarget &)> &body) {
   }
 }
 
-/// Rows [first, first + count) of a row-major matrix.
+/// Returns rows [first, first + count) of a row-major matrix.
 static std::vector<float> rowsOf(const std::vector<float> &x, int width,
                                  int first, int count) {
   return {x.begin() + size_t(first) * width,
@@ -63,7 +63,7 @@ TEST_P(RmsNormOf, MatchesReferenceAndIsRowInvariant) {
   });
 }
 
-/// Rows of bf16 as f32.
+/// Converts rows of bf16 to f32.
 static std::vector<float> fromBF16(const std::vector<uint16_t> &bits) {
   std::vector<float> values;
   for (uint16_t half : bits) {
@@ -97,7 +97,7 @@ TEST_P(RoundRowsOf, RoundsWhatTheNormMakes) {
     std::string size = "width = " + std::to_string(width) +
                        ", x_stride = " + std::to_string(stride);
     auto x = randomFloats(20 * stride, 1), w = randomFloats(width, 2);
-    // One kernel at a time: an image goes by the number of its file.
+    // One kernel at a time: an image is identified by the number of its file.
     std::vector<float> expected;
     {
       Kernel normed(target, "rms_norm",
@@ -120,7 +120,7 @@ TEST_P(RoundRowsOf, RoundsWhatTheNormMakes) {
       return fromBF16(out.values());
     };
     expectRowInvariant(20, width, run, 7);
-    // Of the norm by itself the very bits, rounded.
+    // The bits of the norm alone, rounded.
     std::vector<float> y = run(0, 20, Split::Whole);
     for (int r = 0; r < 20; ++r)
       for (int i = 0; i < width; ++i)
@@ -220,7 +220,7 @@ static std::vector<double> rotated(const float *x, const float *table, int dim,
 }
 
 namespace {
-/// Whether pairs are interleaved, and how many columns are turned.
+/// Whether pairs are interleaved, and the number of rotated columns.
 using Turned = std::tuple<bool, int>;
 class RopeOf : public testing::TestWithParam<Turned> {};
 } // namespace
@@ -325,7 +325,8 @@ TEST_P(KvAppendOf, WritesLiveRowsOnly) {
 
 TEST(KvAppend, WritesTheSharesOfHeads) {
   forTargets([](const TestTarget &target) {
-    // Three heads of 7 columns, from column 9 of 54: from column 3 of a share.
+    // Three heads of 7 columns, from column 9 of 54, which is column 3 of a
+    // share.
     const int heads = 3, width = 7, page = 8, share = 18, maxPages = 3;
     Kernel kernel(target, "kv_append",
                   "width = 21, page = 8, entry_width = 54, entry_offset = 9, "
@@ -405,7 +406,8 @@ TEST(Elementwise, AddConcatCopyTake) {
   });
 }
 
-/// The distance in units of the last place of `want`, with gradual underflow.
+/// Returns the distance in units of the last place of `want`, with gradual
+/// underflow.
 static double ulps(float got, double want) {
   float nearest = std::fabs(static_cast<float>(want));
   float next = std::nextafter(nearest, INFINITY);

@@ -1,8 +1,9 @@
 //===- RowPtx_test.cpp - Row kernels' code for sm_90 ----------------------===//
 //
-// What no simulator says: a thread loads several chunks of a row before it
-// stores the first one, since no load passes a store, and a wide row has
-// several blocks. Experts have blocks for those that may have rows alone.
+// Properties that a simulator cannot show. A thread loads several chunks of a
+// row before it stores the first one, because no load passes a store. A wide
+// row has several blocks. The number of expert blocks covers only the experts
+// that may have rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,8 @@
 
 using namespace mtp::codegen::test;
 
-/// The most loads from global memory with no store between, as the text goes.
+/// Returns the largest number of loads from global memory without a store
+/// between them, in the order of the text.
 static int loadsAhead(const std::string &ptx) {
   std::istringstream lines(ptx);
   int most = 0, run = 0;

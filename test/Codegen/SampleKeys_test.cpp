@@ -1,8 +1,8 @@
-//===- SampleKeys_test.cpp - What sampling picks the largest of -----------===//
+//===- SampleKeys_test.cpp - Keys of tokens for sampling ------------------===//
 //
-// Keys are, to the bit and on every target, those of the runtime's sampler:
-// their largest is the token that it picks, by itself and with the tokens
-// before taken out. Logarithms are against double precision.
+// Keys equal the keys of the runtime's sampler, to the bit and on every target.
+// The largest key belongs to the token that the sampler picks, also after
+// earlier picks are excluded. Logarithms are compared with double precision.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using Ints = std::vector<int32_t>;
 static constexpr float kInf = INFINITY;
 
 namespace {
-/// Parameters of a slot, by which the rows of a test differ.
+/// Sampling parameters of each slot. The rows of a test differ by them.
 const std::vector<SamplingRow> laws = {
     {1, 2, 1.0f, 0, 1.0f, 0.0f, 0, 0},  {9, 2, 0.0f, 3, 0.5f, 0.0f, 0, 0},
     {1, 7, 0.7f, 5, 1.0f, 0.0f, 0, 0},  {5, 2, 1.5f, 0, 0.8f, 0.0f, 0, 0},
@@ -32,7 +32,7 @@ const std::vector<SamplingRow> laws = {
 };
 const int lawCount = laws.size();
 
-/// Rows that begin with one for each law, and others without a distribution.
+/// Rows: first one for each law, then others without a distribution.
 struct Rows {
   Rows(int width, int rows, bool isMapped, bool isNumbered);
 
@@ -46,7 +46,8 @@ struct Keys {
   Floats keys, sums;
 };
 
-/// A width, whether columns stand for tokens, and whether rows have numbers.
+/// A width, whether columns are mapped to tokens, and whether rows have
+/// numbers.
 using Case = std::tuple<int, bool, bool>;
 class SampleKeysOf : public testing::TestWithParam<Case> {};
 } // namespace
@@ -73,7 +74,8 @@ static std::string configOf(const Rows &rows) {
          (rows.isNumbered ? ", numbered = true" : "");
 }
 
-/// What the filters leave, by the kernel that the keys are made behind.
+/// Returns the distributions after the filters, from the kernel that precedes
+/// the keys.
 static Floats distributionsOf(const TestTarget &target, const Rows &rows) {
   Kernel kernel(target, "probabilities",
                 "width = " + std::to_string(rows.width) +
@@ -115,7 +117,7 @@ static Keys runKeys(const Kernel &kernel, const Rows &rows, const Floats &p,
   return {keys.values(), sums.values()};
 }
 
-/// The largest that is a number, or NaN.
+/// Returns the largest number, or NaN.
 static float bestOf(const float *x, int width) {
   float best = NAN;
   for (int i = 0; i < width; ++i)
@@ -124,7 +126,7 @@ static float bestOf(const float *x, int width) {
   return best;
 }
 
-/// The key of a token, as SampleMath.h says it.
+/// Returns the key of a token, as SampleMath.h defines it.
 static float keyOf(const SamplingRow &law, int32_t position, int32_t number,
                    int32_t token, float best, float logit) {
   float distance = (best - logit) * (1.0f / law.temperature);
@@ -152,7 +154,7 @@ static void expectNear(double got, double want) {
     EXPECT_NEAR(got, want, 2e-6 * std::max(1.0, std::fabs(want)));
 }
 
-/// Of a row that is drawn.
+/// Checks a row that is drawn.
 static void expectDrawn(const Rows &rows, int row, const float *p,
                         const float *keys, float sum) {
   const float *x = &rows.x[size_t(row) * rows.width];
@@ -207,8 +209,8 @@ TEST_P(SampleKeysOf, AreThoseOfTheSampler) {
   }
 }
 
-/// The best of a row of keys, one after the other, are what the sampler picks
-/// of the row without those before, where no filter looks at the others.
+/// The best keys of a row, one after another, are the tokens that the sampler
+/// picks from the row without the earlier picks, if no filter compares tokens.
 TEST(SampleKeys, BestOnesAreWhatSamplingPicksInTurn) {
   const int width = 300, k = 6;
   for (const auto &[name, target] : allTargets()) {
@@ -229,7 +231,8 @@ TEST(SampleKeys, BestOnesAreWhatSamplingPicksInTurn) {
       std::vector<uint64_t> scratch(width);
       for (int i = 0; i < k; ++i) {
         int32_t column = columns[row * k + i];
-        // Behind the first the filters have dropped what they drop of all.
+        // After the first pick, filters that compare tokens may have dropped
+        // others.
         if (i == 0 || (law.topK <= 0 && law.topP >= 1 && law.minP <= 0)) {
           EXPECT_EQ(column, sampleToken(own, {}, law, rows.positions[row] + 1,
                                         scratch));

@@ -1,6 +1,6 @@
 //===- Sample_test.cpp - Sampling on a GPU against the runtime's ----------===//
 //
-// Kernels that sample pick what the runtime's builtins pick, of the same
+// Kernels that sample make the picks of the runtime's builtins from equal
 // buffers: over vocabularies, filters, seeds, maps, parts and stretches.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-/// Which of a builtin's variants; parts of 0 logits are no parts.
+/// A builtin's variant. A part of 0 logits means that there are no parts.
 struct Variant {
   int64_t vocab, part = 0;
   bool isMapped = false;
@@ -40,7 +40,7 @@ struct Variant {
       text += ", parts = " + std::to_string(parts());
     return isMapped ? text + ", mapped = true" : text;
   }
-  /// The builtin that does the same step: "", "_scan" or "_join".
+  /// Returns the builtin for a step: "", "_scan" or "_join".
   std::string builtin(const std::string &step) const {
     std::string name = "mtp.sample" + step;
     if (part && step.empty())
@@ -51,7 +51,7 @@ struct Variant {
 
 constexpr size_t kSlots = 6;
 
-/// Rows of logits, and what belongs to them.
+/// Rows of logits, and their other inputs.
 struct Batch {
   Batch(const Variant &variant, size_t rows)
       : rows(rows), logits(rows * size_t(variant.vocab)),
@@ -60,7 +60,7 @@ struct Batch {
         tokens(variant.isMapped ? size_t(variant.vocab) : 0), slots(rows),
         positions(rows), sampling(kSlots) {}
 
-  /// The best of each part, as a head leaves them.
+  /// Finds the best of each part, as a head leaves them.
   void findParts(const Variant &variant);
   std::vector<void *> inputs();
 
@@ -71,15 +71,16 @@ struct Batch {
 };
 
 using Picks = std::vector<int32_t>;
-/// What scans leave: of each stretch its buckets, six words each.
+/// Results of scans: the buckets of each stretch, six words each.
 using Found = std::vector<uint32_t>;
 
-/// The kernels of a variant on the simulated GPU.
+/// Kernels of a variant on the simulated GPU.
 class Sampler {
 public:
   explicit Sampler(const Variant &variant);
 
-  /// Where there are stretches, also what scans leave in `found`.
+  /// Runs the kernels. With stretches, also returns the results of scans in
+  /// `found`.
   Picks run(Batch &batch, Found *found = nullptr) const;
   Picks runBuiltin(Batch &batch, Found *found = nullptr) const;
 
@@ -141,7 +142,7 @@ static std::vector<void *> with(std::vector<void *> buffers, void *buffer) {
   return buffers;
 }
 
-/// What is in the buckets ahead of a scan.
+/// Contents of the buckets before a scan.
 static constexpr uint32_t kUnwritten = 0xdeadbeef;
 
 static size_t bucketWords(const Variant &variant, size_t rows) {
@@ -304,7 +305,7 @@ TEST_P(GpuSampleOf, PicksWhatTheRuntimePicks) {
 }
 
 namespace {
-/// A variant that takes long: fewer rows.
+/// A variant that takes long, with fewer rows.
 struct LargeVariant {
   Variant variant;
   int batches;
@@ -378,9 +379,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Variant{.vocab = 16390, .part = 32, .inStretches = true}),
     NamedByConfig());
 
-// A pick shows a wrong bit of noise or weight once in many. Scans leave the
-// bits themselves: of rows without filters that compare tokens the winner's
-// key, of others counts and sums of weights. Of short rows any noise wins.
+// A pick rarely shows a wrong bit of noise or weight. Scans leave the bits
+// themselves: for rows without filters that compare tokens, the winner's key;
+// for other rows, counts and sums of weights. In short rows any noise wins.
 TEST_P(GpuSampleScansOf, LeaveTheRuntimesBits) {
   size_t keys = 0, sums = 0;
   const Variant &variant = GetParam();
@@ -394,7 +395,7 @@ TEST_P(GpuSampleScansOf, LeaveTheRuntimesBits) {
     EXPECT_EQ(sampler.run(batch, &mine), sampler.runBuiltin(batch, &theirs));
     ASSERT_EQ(mine.size(), theirs.size());
     for (size_t word = 0; word < mine.size(); ++word) {
-      // Picks that lose against the best token's may be there or not, and
+      // Picks that lose against the best token's pick may be missing, and
       // tokens that are far may be counted or not.
       size_t at = word % kSampleStretchWords, first = word - at;
       bool hasSums = theirs[first] != kUnwritten;
@@ -407,7 +408,7 @@ TEST_P(GpuSampleScansOf, LeaveTheRuntimesBits) {
       sums += hasSums && at % 6 < 2 && theirs[word] != 0;
     }
   }
-  // Of many tokens none wins by its key alone.
+  // With many tokens no token wins by its key alone.
   if (vocab < 10)
     EXPECT_GT(keys, 100u);
   EXPECT_GT(sums, 100u);
@@ -441,7 +442,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, GpuSamplePtx,
 
 TEST_P(GpuSamplePtx, AssemblesWithoutSpills) {
   AssembledKernel kernel = assembleKernel(GetParam().kind, GetParam().keys);
-  // The bits of keys and weights are those of separate operations.
+  // Keys and weights have the bits of separate operations.
   for (const char *none : {".local", "fma.rn", "div.approx", "div.full", ".ftz",
                            "atom.global", "red.global", "call"})
     EXPECT_EQ(kernel.ptx.find(none), std::string::npos) << none;

@@ -1,8 +1,8 @@
 //===- StateRows_test.cpp - Copies between states, rows and entries -------===//
 //
-// What moves without being computed: every element must come out with its bits,
-// at its place, and nothing else may change. Indices are read from memory, and
-// out of range they are those of the nearest element, or nothing happens.
+// Kernels that copy without computing: every element must keep its bits and get
+// its place, and nothing else may change. Indices come from memory. An index
+// out of range means the nearest element, or the copy is skipped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ constexpr int slotCount = 3, stateRows = 4, width = 21;
 constexpr int stateSize = stateRows * width;
 const std::string stateKeys = "width = 21, rows = 4, slots = 3";
 
-/// One slot after the other, some of them out of range.
+/// Slots, some of them out of range.
 const Ints slots{2, 0, 99, -5};
 } // namespace
 
@@ -82,7 +82,7 @@ TEST(WriteState, LeavesTheRowsBehindAsTheyAre) {
       kernel.run({in.data(), s.data(), state.data()}, {2, count},
                  Split::Random);
       EXPECT_EQ(state.values(), want);
-      // Slot by slot it is the same.
+      // Slot by slot gives the same result.
       Guarded<float> alone(before);
       for (int i = 0; i < 2; ++i) {
         Guarded<float> own(Floats(&x[i * count * width],
@@ -101,7 +101,8 @@ TEST(WriteStateAt, GathersRowsAndSkipsNegativeOnes) {
     const int count = 3, xRows = 5;
     Floats x = randomFloats(xRows * width, 1);
     Floats before = randomFloats(slotCount * stateSize, 2), want = before;
-    // The second row of slot 2 stays; 77 is beyond the rows, and so the last.
+    // The second row of slot 2 stays. 77 is beyond the rows, and so means the
+    // last one.
     Ints index{4, -1, 0, 77, 2, INT32_MIN};
     Ints of{2, 1};
     for (int i = 0; i < 2; ++i)
@@ -125,7 +126,7 @@ TEST(WriteStateAt, GathersRowsAndSkipsNegativeOnes) {
 }
 
 namespace {
-/// Rows of a slot ahead, and behind.
+/// Rows of a slot before, and after.
 using HeadAndTail = std::pair<int, int>;
 class ConcatRowsOf : public testing::TestWithParam<HeadAndTail> {};
 } // namespace
@@ -199,14 +200,14 @@ TEST(Exclude, TakesOneTokenOfARowOut) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A layer of seven pages of two slots with elements of two or four bytes.
+/// A layer of seven pages of two slots, with elements of two or four bytes.
 struct Layer {
   Layer(int elementBytes, int heads)
       : elementBytes(elementBytes), heads(heads),
         stride(mtp::pageStride(page, entry, elementBytes)), bytes(7 * stride) {
     uint16_t number = 0;
     for (size_t at = 0; at < bytes.size(); at += elementBytes) {
-      // All are finite but the last, NaN as conversions write it.
+      // All are finite except the last, a NaN as conversions write it.
       uint32_t bits = uint32_t(0x3c00 + number++ % 0x4000) << 16;
       if (at + elementBytes == stride)
         bits = 0x7fc00000;
@@ -254,7 +255,7 @@ static std::vector<uint8_t> moved(const Kernel &kernel, const Layer &layer,
 }
 
 namespace {
-/// Bytes of an element, and heads that have a share of an entry.
+/// Bytes of an element, and number of heads that have a share of an entry.
 using Shares = std::tuple<int, int>;
 class KvMoveOf : public testing::TestWithParam<Shares> {};
 } // namespace
@@ -275,8 +276,8 @@ TEST_P(KvMoveOf, MovesEntriesInTheirOrder) {
   forTargets([&](const TestTarget &target) {
     const Layer before(bytes, heads);
     Kernel kernel(target, "kv_move", before.keys());
-    // Slot 1 moves along a path whose places overlap, and across pages;
-    // what slot 0 moves lies outside of its pages, or nowhere.
+    // Slot 1 moves along a path whose places overlap, and across pages. The
+    // moves of slot 0 are outside of its pages, or from nowhere.
     Ints from{5, 7, 8, 11, 12, -1, 3, INT32_MIN};
     Ints to{5, 6, 7, 1, 2, 3, 12, 4};
     Layer want = before;
@@ -284,7 +285,7 @@ TEST_P(KvMoveOf, MovesEntriesInTheirOrder) {
     want.move(1, 8, 7);
     want.move(1, 11, 1);
     EXPECT_EQ(moved(kernel, before, {1, 0}, from, to), want.bytes);
-    // One slot alone; its number out of range is the last one's.
+    // One slot alone. A slot number out of range means the last slot.
     Ints ownFrom(from.begin(), from.begin() + 4),
         ownTo(to.begin(), to.begin() + 4);
     for (int slot : {1, 2, INT32_MAX})

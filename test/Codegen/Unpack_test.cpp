@@ -9,13 +9,13 @@
 using namespace mtp::codegen::test;
 using Order = mtp::FragmentOrder;
 
-/// A number of its own for every weight, in bf16's bits.
+/// Returns a distinct number for every weight, as bits of a bf16.
 static uint16_t weightOf(int64_t output, int64_t input, int64_t k) {
   return uint16_t(1 + (output * k + input) % 65535);
 }
 
-/// Packs outputs in panels of 32, gates and ups in turn where `gated`, as
-/// FORMAT.md says.
+/// Packs outputs in panels of 32, as FORMAT.md defines. If `gated`, gates and
+/// ups alternate.
 static std::vector<uint16_t> pack(int64_t k, int64_t n, bool gated) {
   int64_t halves = gated ? 2 : 1, outputs = n / halves;
   int64_t panels = (outputs + Order::kOutputs - 1) / Order::kOutputs;
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(Unpack, GivesTheMatrix) {
   auto [k, n, gated] = GetParam();
   for (const auto &[name, target] : allTargets()) {
-    // A CPU has no use for it.
+    // CPUs do not need this kernel.
     if (name != "gpu-sim")
       continue;
     Kernel kernel(target, "unpack", GetParam().config());

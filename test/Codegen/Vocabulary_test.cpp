@@ -1,7 +1,7 @@
 //===- Vocabulary_test.cpp - Work over rows of logits ---------------------===//
 //
-// Numbers, columns and distributions of rows against double precision, filters
-// against a sort by the sampler's own weights, and picks against integers.
+// Compares numbers, columns and distributions of rows with double precision,
+// filters with a sort by the sampler's weights, and picks with integers.
 // Distributions and picks have the same bits on every target.
 //
 //===----------------------------------------------------------------------===//
@@ -39,7 +39,7 @@ static Floats rowsOf(const Floats &x, int width, int first, int count) {
           x.begin() + size_t(first + count) * width};
 }
 
-/// Rows of logits, the last ones with what is no number.
+/// Returns rows of logits. The last rows contain infinities and NaN.
 static Floats logitRows(int rows, int width) {
   Floats x = randomFloats(size_t(rows) * width, 7, 6.0f);
   std::fill_n(&x[(rows - 1) * width], width, NAN);
@@ -187,7 +187,7 @@ TEST(MaskColumns, TakesOutWhatItsSlotsRowForbids) {
       Ints bits(slots * rowsOfSlot * words);
       for (size_t i = 0; i < bits.size(); ++i)
         bits[i] = int32_t(uint32_t(i + 1) * 2654435761u);
-      // Beyond the states, the nearest.
+      // An index beyond the states means the nearest one.
       Ints slot{0, 1, 0, 2, -1, INT32_MAX}, at{0, 2, 1, 3, -5, INT32_MIN};
       auto run = [&](int first, int count, Split split) {
         Guarded<float> in(rowsOf(x, width, first, count));
@@ -215,7 +215,7 @@ TEST(MaskColumns, TakesOutWhatItsSlotsRowForbids) {
   });
 }
 
-/// The order of columns: the larger value, then the lower column.
+/// Returns the order of columns: the larger value first, then the lower column.
 static Ints sortedColumns(const float *x, int width) {
   Ints columns;
   for (int i = 0; i < width; ++i)
@@ -227,7 +227,7 @@ static Ints sortedColumns(const float *x, int width) {
 }
 
 namespace {
-/// A width and how many are chosen.
+/// A width, and the number of chosen columns.
 using WidthAndK = std::pair<int, int>;
 class TopKOf : public testing::TestWithParam<WidthAndK> {};
 } // namespace
@@ -276,7 +276,7 @@ TEST_P(TopKOf, HasTheBestInOrder) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Parameters of a slot, by which the rows of a test differ.
+/// Sampling parameters of each slot. The rows of a test differ by them.
 const SamplingRow laws[] = {
     {1, 2, 1.0f, 0, 1.0f, 0.0f, 0, 0},  {1, 2, 0.0f, 3, 0.5f, 0.0f, 0, 0},
     {1, 2, 0.7f, 5, 1.0f, 0.0f, 0, 0},  {1, 2, 1.5f, 0, 0.8f, 0.0f, 0, 0},
@@ -286,7 +286,8 @@ const SamplingRow laws[] = {
 constexpr int lawCount = std::size(laws);
 } // namespace
 
-/// What FORMAT.md says that the filters leave, column by column in order.
+/// Returns the distribution after the filters, as FORMAT.md defines it, column
+/// by column.
 static std::vector<double> distributionOf(const float *x, int width,
                                           const SamplingRow &law) {
   std::vector<double> p(width, 0.0);
@@ -351,11 +352,11 @@ TEST_P(ProbabilitiesOf, AreOfWhatSamplingKeeps) {
     const int rows = 2 * lawCount;
     Kernel kernel(target, "probabilities", widthOf(width) + ", slots = 8");
     Floats x = logitRows(rows, width);
-    // Ties at every boundary, at both zeros too.
+    // Ties at every boundary, and at both zeros.
     for (int row = 0; row < rows; row += 3)
       for (int i = 0; i < width; ++i)
         x[row * width + i] = i % 7 == 3 ? -0.0f : float(i % 4);
-    // Two rows of each slot, in another order than the slots'.
+    // Two rows of each slot, in another order than the slots.
     auto run = [&](int begin, int count, Split split) {
       Ints slots;
       for (int row = begin; row < begin + count; ++row)
@@ -402,7 +403,8 @@ TEST(Probabilities, TakeTheRowsOfASlotTogether) {
 // Picks
 //===----------------------------------------------------------------------===//
 
-/// The pick of a uniform number from max(p - q, 0); without q of p.
+/// Returns the pick of a uniform number from max(p - q, 0), or from p if there
+/// is no q.
 static int32_t pickOf(const float *p, const float *q, int width,
                       float uniform) {
   std::vector<__int128> units(width);
@@ -434,7 +436,7 @@ static Floats randomDistributions(int rows, int width, uint32_t seed) {
 }
 
 namespace {
-/// A width, and whether a distribution is taken off.
+/// A width, and whether a distribution is subtracted.
 using Residual = std::tuple<int, bool>;
 class PickResidualOf : public testing::TestWithParam<Residual> {};
 } // namespace
@@ -459,7 +461,7 @@ TEST_P(PickResidualOf, IsThatOfExactSums) {
                   widthOf(width) + (less ? ", less = true" : ""));
     Floats p = randomDistributions(picks, width, 1);
     Floats q = randomDistributions(picks, width, 2);
-    // Nothing is left of one row, and nothing is in another.
+    // One row has an empty residual, and another row is zero.
     std::copy_n(&p[4 * width], width, &q[4 * width]);
     std::fill_n(&p[6 * width], width, 0.0f);
     auto run = [&](int first, int count, Split split) {
@@ -506,7 +508,7 @@ TEST(PickResidual, ChoosesARowOfItsGroup) {
   });
 }
 
-// Of p, whose rows are packed in any order.
+// The rows of p are packed in any order.
 TEST(PickResidual, ReadsPackedRowsByTheirPlaces) {
   forTargets([](const TestTarget &target) {
     const int width = 37, picks = 5, each = 3, rowsOfP = 9, rowsOfQ = 2;
@@ -514,7 +516,7 @@ TEST(PickResidual, ReadsPackedRowsByTheirPlaces) {
                   "width = 37, less = true, chosen = true, packed = 3");
     Floats p = randomDistributions(rowsOfP, width, 1);
     Floats q = randomDistributions(picks * rowsOfQ, width, 2);
-    // Nobody has written a row that no place names.
+    // A row without a place is unwritten.
     std::fill_n(&p[2 * width], width, NAN);
     Floats uniforms{0.1f, 0.3f, 0.5f, 0.7f, 0.9f};
     Ints rows{0, 1, 2, -1, INT32_MAX};
@@ -534,7 +536,7 @@ TEST(PickResidual, ReadsPackedRowsByTheirPlaces) {
           place < 0 ? -1 : pickOf(&p[place * width], less, width, uniforms[i]);
       EXPECT_EQ(out[i], want) << i;
     }
-    // Places from anywhere lead to the nearest row.
+    // Arbitrary places lead to the nearest row.
     Guarded<int32_t> far(Ints(picks * each, INT32_MAX));
     kernel.run(
         {a.data(), far.data(), b.data(), at.data(), u.data(), out.data()},

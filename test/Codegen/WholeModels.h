@@ -1,4 +1,4 @@
-//===- WholeModels.h - The kernels that whole models have -------*- C++ -*-===//
+//===- WholeModels.h - Kernels of whole models ------------------*- C++ -*-===//
 
 #ifndef TEST_CODEGEN_WHOLEMODELS_H
 #define TEST_CODEGEN_WHOLEMODELS_H
@@ -15,7 +15,7 @@ namespace mtp::codegen::test {
 /// A line of Inputs/whole_models.txt.
 struct ModelKernel {
   std::string kind, keys;
-  /// The keys, each with its value.
+  /// Values by key.
   std::map<std::string, std::string> values = {};
 
   bool has(const std::string &key) const { return values.contains(key); }
@@ -28,22 +28,22 @@ struct ModelKernel {
   int64_t number(const std::string &key, int64_t absent) const {
     return has(key) ? number(key) : absent;
   }
-  /// Rows of its weights.
+  /// Returns the number of rows of its weights.
   int64_t outputs() const {
     return kind == "moe_gate_up" ? 2 * number("inter") : number("n");
   }
-  /// What its weight's elements are.
+  /// Returns the format of its weights.
   WeightFormat format() const;
   bool isGated() const {
     return kind == "moe_gate_up" || has("gated", "true") ||
            has("activation", "swiglu");
   }
-  /// All of it, as a test is named.
+  /// Returns the whole line, for the name of a test.
   std::string config() const { return kind + "," + keys; }
   std::string without(const std::set<std::string> &keys) const;
 };
 
-/// Those of a kind, of which there is one at least.
+/// Returns the kernels of a kind. There is at least one.
 std::vector<ModelKernel> kernelsOfWholeModels(const std::string &kind);
 
 } // namespace mtp::codegen::test

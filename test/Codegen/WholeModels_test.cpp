@@ -1,14 +1,14 @@
-//===- WholeModels_test.cpp - The kernels that whole models have ----------===//
+//===- WholeModels_test.cpp - Kernels of whole models ---------------------===//
 //
 // Runs every kernel of the plans of Llama 1B and 8B and DeepSeek-V3 on the
-// simulated GPU, with all inputs and a few outputs, beside the same kernel of
-// the CPU or, where that takes long to compile, beside sums in scalars.
-// Inputs/whole_models.txt says which kernels those are, and
-// test/Target/cuda-configs.test that there are no others.
+// simulated GPU, with all inputs and a few outputs. Compares with the CPU's
+// kernel or, if that takes long to compile, with sums in scalars.
+// Inputs/whole_models.txt lists the kernels, and test/Target/cuda-configs.test
+// checks that there are no others.
 //
-// What a product reads is exact in bf16 even behind a norm, for that is what a
-// GPU rounds it to: so results differ by the order of sums alone, and one chunk
-// of the inputs that is left out shows.
+// The inputs of a product are exact in bf16 even after a norm, because a GPU
+// rounds them to bf16. So results differ by the order of sums only, and a
+// missing chunk of inputs shows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,8 @@ using namespace mtp::codegen::test;
 // The list
 //===----------------------------------------------------------------------===//
 
-/// Where the parameter at `begin` ends: commas within brackets are its own.
+/// Returns the end of the parameter at `begin`. Commas within brackets belong
+/// to the parameter.
 static size_t endOfParameter(const std::string &line, size_t begin) {
   int depth = 0;
   for (size_t at = begin; at < line.size(); ++at) {
@@ -94,45 +95,46 @@ std::string ModelKernel::without(const std::set<std::string> &keys) const {
 
 namespace {
 
-/// What is in a buffer.
+/// Contents of a buffer.
 enum class Role {
-  /// Rows: floats that are bf16, of which a norm makes others.
+  /// Rows: floats that are bf16, also after a norm.
   Rows,
   NormWeights,
   Weights,
   Floats,
   /// A table of bf16.
   Table,
-  /// Of every row.
+  /// One value for every row.
   Slots,
   Positions,
-  /// Of a slot: its pages.
+  /// Pages of a slot.
   Pages,
   Cache,
   /// Words of a slot that ask for logits.
   Sampling,
   /// Numbers below a bound.
   Indices,
-  /// Of experts: where their pairs begin, and the pairs.
+  /// Starts of the pairs of each expert, and the pairs.
   Starts,
   Pairs,
   /// Results.
   Values,
   Numbers,
-  /// What stays of it, and what is written.
+  /// Buffers that a kernel partly keeps, and entries that it writes.
   State,
   Entries
 };
 
-/// Rows of one slot on both sides of a page's and of a part's end, a dead row
-/// and a first position.
+/// Rows of one slot on both sides of the end of a page and of a part, a padding
+/// row and a first position.
 const std::vector<int32_t> slotOf{0, 0, 0, 0, 1, 1, 2, 3};
 const std::vector<int32_t> positionOf{510, 511, 512, 513, 15, 16, -1, 0};
 constexpr int slots = 4, maxPages = 33, topK = 2, experts = 5;
 
 using Buffer = std::unique_ptr<Guarded<uint8_t>>;
 
-/// A kernel's buffers, the same for both machines but for the order of weights.
+/// Buffers of a kernel, equal for both machines except for the order of
+/// weights.
 class Problem {
 public:
   Problem(const ModelKernel &kernel, std::vector<Role> roles,
@@ -169,7 +171,7 @@ private:
 
   const ModelKernel &kernel;
   std::vector<Role> roles;
-  /// Of the CPU and of the GPU.
+  /// Packed weights of the CPU and of the GPU.
   std::vector<uint8_t> packed[2];
 };
 
@@ -189,7 +191,8 @@ static std::vector<uint8_t> halves(size_t bytes, uint32_t seed) {
   return bytesOf(result);
 }
 
-/// The expert of a pair: the third gets most rows, the fourth none.
+/// Returns the expert of a pair: the third expert gets most rows, the fourth
+/// none.
 static int expertOf(int pair) {
   int row = pair / topK;
   return pair % topK == 0 ? 2 : row % 3 == 0 ? 4 : row % 3 - 1;
@@ -261,7 +264,7 @@ std::vector<uint8_t> Problem::fill(Role role, size_t place, size_t bytes,
   switch (role) {
   case Role::Rows: {
     std::vector<float> x = randomFloats(count, seed);
-    // The sum of squares is a whole number, whoever adds them up.
+    // The sum of squares is a whole number, so its order does not matter.
     for (float &value : x)
       value = kernel.has("norm", "true") ? (value < 0 ? -1 : 1) : toBF16(value);
     return bytesOf(x);
@@ -324,8 +327,8 @@ static std::vector<float> floatsOf(Guarded<uint8_t> &bytes) {
   return values;
 }
 
-/// Compares the root of mean squares of every `width` values' differences with
-/// that of the values.
+/// Compares the root mean square of the differences of every `width` values
+/// with the root mean square of the values.
 static void expectClose(const std::vector<float> &got,
                         const std::vector<float> &want, size_t width,
                         double most) {
@@ -337,7 +340,7 @@ static void expectClose(const std::vector<float> &got,
       apart += std::pow(double(got[i]) - want[i], 2);
       size += std::pow(double(want[i]), 2);
     }
-    // Not a number is not less, either.
+    // The comparison also fails for NaN.
     ASSERT_TRUE(apart <= most * most * size)
         << "values from " << begin << " on: " << std::sqrt(apart / size);
   }
@@ -345,7 +348,7 @@ static void expectClose(const std::vector<float> &got,
 
 static bool isResult(Role role) { return role >= Role::Values; }
 
-/// What a result may differ by, as `expectClose` has it.
+/// Compares buffers as `expectClose` does, with the limit `most`.
 static void compare(const std::vector<Role> &roles, std::vector<Buffer> &got,
                     std::vector<Buffer> &want, size_t width, double most) {
   for (size_t i = 0; i < roles.size(); ++i) {
@@ -357,7 +360,8 @@ static void compare(const std::vector<Role> &roles, std::vector<Buffer> &got,
   }
 }
 
-/// Nothing that is recorded for a GPU: these are too large to travel.
+/// Returns true if kernels are recorded for a GPU: these are too large for a
+/// record.
 static bool isRecording() { return std::getenv("MTP_RECORD_KERNELS"); }
 
 static TestTarget cpu() { return hostTargets().front().second; }
@@ -367,7 +371,7 @@ static TestTarget gpu() {
   return target;
 }
 
-/// Runs both machines' kernels with each of some params.
+/// Runs the kernels of both machines with each of `params`.
 static void expectAgreement(const ModelKernel &kernel,
                             const std::vector<Role> &roles,
                             const std::vector<std::vector<int64_t>> &params,
@@ -389,12 +393,12 @@ static void expectAgreement(const ModelKernel &kernel,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Two, and four and one tile of rows, each of which have code of their own.
+/// Two tiles of rows, and four and one: each form has code of its own.
 static const std::vector<std::vector<int64_t>> manyRows{{13}, {33}};
 static constexpr double kSums = 1e-4;
 
-/// A row-major matrix of `width` columns as a product takes it: integers with
-/// scales, bf16 or f32.
+/// Returns a row-major matrix of `width` columns as a product takes it:
+/// integers with scales, bf16 or f32.
 static std::vector<double> asTaken(const ModelKernel &kernel,
                                    const std::vector<float> &values, int width,
                                    bool isWeight) {
@@ -416,7 +420,7 @@ static std::vector<double> asTaken(const ModelKernel &kernel,
   return taken;
 }
 
-/// What `linear` gives, in double precision.
+/// Computes `linear` in double precision.
 static std::vector<float> linearOf(const ModelKernel &kernel,
                                    const Problem &problem,
                                    const std::vector<Buffer> &buffers) {
@@ -452,7 +456,7 @@ static std::vector<float> linearOf(const ModelKernel &kernel,
   return y;
 }
 
-/// What is in the buffers ahead of a product's weights, and they.
+/// Returns the roles of a product's buffers up to its weights.
 static std::vector<Role> productRoles(const ModelKernel &kernel) {
   EXPECT_FALSE(kernel.has("bias", "true"));
   if (kernel.has("norm", "true"))
@@ -473,7 +477,7 @@ protected:
 };
 } // namespace
 
-/// A suite of tests for the kernels of a kind.
+/// Defines a suite of tests for the kernels of a kind.
 #define WHOLE_MODELS(SUITE, ...)                                               \
   namespace {                                                                  \
   class SUITE : public WholeModel {};                                          \
@@ -481,7 +485,7 @@ protected:
   INSTANTIATE_TEST_SUITE_P(WholeModels, SUITE, testing::ValuesIn(__VA_ARGS__), \
                            NamedByConfig())
 
-/// Those of a kind that prepare their rows, or do not.
+/// Returns the kernels of a kind whose rows are prepared, or are not.
 static std::vector<ModelKernel> productsOfWholeModels(const std::string &kind,
                                                       bool arePrepared) {
   std::vector<ModelKernel> kernels = kernelsOfWholeModels(kind);
@@ -524,7 +528,7 @@ TEST_P(LinearArgmaxOfModel, HasTheLogitsAndTheirWinners) {
     std::vector<float> logits = floatsOf(*buffers.back());
     size_t n = size_t(kernel.outputs());
     expectClose(logits, linearOf(kernel, problem, buffers), n, kSums);
-    // Winners are those of the logits, to the bit.
+    // The winners must be the largest logits, to the bit.
     std::vector<float> best;
     std::vector<int32_t> place;
     for (size_t row = 0; row < logits.size(); row += n)
@@ -548,7 +552,7 @@ static std::vector<ModelKernel> preparedOfWholeModels() {
   return kernels;
 }
 
-/// What the kernel of such rows by itself is given.
+/// Returns the config of the kernel that prepares such rows.
 static std::string preparationOf(const ModelKernel &product) {
   WeightFormat format = product.format();
   std::string text =
@@ -596,7 +600,7 @@ TEST_P(PreparedOfModel, HaveTheBitsOfTheProduct) {
 
 WHOLE_MODELS(PreparationOfModel, kernelsOfWholeModels("prepare_rows"));
 
-// A norm gives what it gives by itself.
+// The norm equals a norm alone.
 TEST_P(PreparationOfModel, HasTheBitsOfItsParts) {
   std::vector<int64_t> rows{5};
   size_t k = size_t(kernel.number("k"));
@@ -685,7 +689,7 @@ TEST_P(AttentionOfModel, AgreesWithTheCpu) {
 
 WHOLE_MODELS(AttentionPartsOfModel, kernelsOfWholeModels("attention_parts"));
 
-/// Whether `join` joins what `parts` makes.
+/// Returns true if `join` joins the parts of `parts`.
 static bool isJoinOf(const ModelKernel &join, const ModelKernel &parts) {
   return join.number("dv") == parts.number("dv") &&
          join.number("part_stride") == parts.number("part_stride");
@@ -731,8 +735,8 @@ TEST(WholeModels, EveryJoinHasItsParts) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A kind whose kernels are written once: results have the CPU's bits, but for
-/// sums over lanes.
+/// A kind whose kernels are shared by CPU and GPU. Results have the CPU's bits,
+/// except for sums over lanes.
 struct RowKind {
   std::string kind;
   std::vector<Role> roles;
@@ -794,7 +798,7 @@ TEST(WholeModels, HaveNoOtherKinds) {
   std::set<std::string> known{"attention", "attention_join", "attention_parts",
                               "head_linear", "linear", "linear_argmax",
                               "moe_down", "moe_gate_up",
-                              // Of other tests than those of rows.
+                              // Covered by tests other than the row tests.
                               "prepare_rows",
                               // In Sample_test.cpp.
                               "sample_join", "sample_scan", "unpack"};

@@ -1,4 +1,4 @@
-//===- Choice_test.cpp - Which plan and which code runs where -------------===//
+//===- Choice_test.cpp - Choice of plan and code --------------------------===//
 
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/device/cuda/ImageChoice.h"
@@ -12,7 +12,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// A plan for GPUs whose image's code is never looked at.
+/// A plan for GPUs whose image contains no real code.
 struct OpenPlan {
   explicit OpenPlan(std::function<void(ArtifactBuilder &)> change,
                     bool isHosted = false) {
@@ -32,7 +32,7 @@ struct OpenPlan {
   std::shared_ptr<const ArtifactFile> file;
 };
 
-/// "cubin", "ptx" or the message.
+/// Returns "cubin", "ptx" or the message.
 std::string choice(const std::string &chip, bool hasPtx, CudaMachine machine,
                    bool isPtx = false) {
   OpenPlan open([&](ArtifactBuilder &a) {

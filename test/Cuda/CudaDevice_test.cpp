@@ -58,7 +58,7 @@ TEST_F(CudaDeviceTest, KeepsStatesAndPagesForSeveralN) {
   EXPECT_EQ(seen(*executable, 3), rowsOf({4, 3, 2}));
   EXPECT_EQ(read(*executable, stateOf(*file, "count")),
             (std::vector<int32_t>{4, 3, 2}));
-  // A write goes in front of the next run.
+  // A write takes effect before the next run.
   writeTable(*executable, *file, 4);
   int32_t count = 8;
   Binding first = stateOf(*file, "count");
@@ -76,7 +76,7 @@ TEST_F(CudaDeviceTest, WritesAndReadsPages) {
   auto executable = load(file);
   writeTable(*executable, *file);
   std::vector<int32_t> page(kPageElements, 77);
-  // The other layer, and another page: what the program sees stays.
+  // The other layer, and another page: the program sees no change.
   ASSERT_TRUE(executable->writePage(0, 0, 1, page.data()).isOk());
   ASSERT_TRUE(executable->writePage(0, 1, 9, page.data()).isOk());
   ASSERT_TRUE(executable->run(kDecode, 3).isOk());
@@ -84,12 +84,12 @@ TEST_F(CudaDeviceTest, WritesAndReadsPages) {
   std::vector<int32_t> back(kPageElements), other = back;
   ASSERT_TRUE(executable->readPage(0, 1, 9, 32, back.data()).isOk());
   EXPECT_EQ(back, page);
-  // Whoever does not say how entries lie gives the page whole.
+  // Without a description of entries the whole page is read.
   ASSERT_TRUE(executable->readPage(0, 0, 1, 1, other.data()).isOk());
   EXPECT_EQ(other, page);
 }
 
-// No program runs here: what the host wrote is delivered for the read.
+// No program runs here: the host's writes are delivered for the read.
 TEST_F(CudaDeviceTest, ReadsFindWhatWasWritten) {
   auto file = fileOf(makeGpuModel());
   auto executable = load(file);
@@ -102,19 +102,19 @@ TEST_F(CudaDeviceTest, ReadsFindWhatWasWritten) {
   const int32_t all[] = {1, 2, 3}, one = 9;
   write(0, all, 12);
   EXPECT_EQ(read(*executable, count), (std::vector<int32_t>{1, 2, 3}));
-  // The same words again, and a part of what waits in the inbox.
+  // The same words again, and a part of the words in the inbox.
   write(0, all + 1, 4);
   write(0, all, 12);
   write(4, &one, 4);
   EXPECT_EQ(read(*executable, count), (std::vector<int32_t>{1, 9, 3}));
-  // No whole number of words.
+  // Not a whole number of words.
   write(8, &one, 4);
   const int16_t half = 5;
   write(8, &half, 2);
   EXPECT_EQ(read(*executable, count), (std::vector<int32_t>{1, 9, 5}));
 }
 
-// States, pages, and words that are on their way: the host waits once.
+// States, pages, and words that are not yet delivered: the host waits once.
 TEST_F(CudaDeviceTest, ReadsAllWithOneWait) {
   auto waits = simulatorFunction<uint64_t (*)()>("mtp_sim_waits");
   auto file = fileOf(makeGpuModel());
@@ -142,12 +142,12 @@ TEST_F(CudaDeviceTest, ReadsAllWithOneWait) {
   EXPECT_EQ(first, pages[0]);
   EXPECT_EQ(second, pages[1]);
   EXPECT_EQ(one, (std::vector<int32_t>{7}));
-  // The words are where they belong, and go nowhere again.
+  // The words were delivered, and are not delivered again.
   EXPECT_EQ(read(*executable, count), counts);
 }
 
-// What is larger than the inbox waits for nothing where it covers none of its
-// words.
+// A write that is larger than the inbox does not wait if it covers none of the
+// inbox's words.
 TEST_F(CudaDeviceTest, LargeWritesWaitForNoOthers) {
   constexpr uint64_t kWords = (5 << 20) / 4;
   auto waits = simulatorFunction<uint64_t (*)()>("mtp_sim_waits");
@@ -163,7 +163,7 @@ TEST_F(CudaDeviceTest, LargeWritesWaitForNoOthers) {
   ASSERT_TRUE(executable->write(count, counts.data(), 12).isOk());
   ASSERT_TRUE(executable->write(large, words.data(), large.bytes).isOk());
   EXPECT_EQ(waits(), before);
-  // Words of the same place are written in their order.
+  // Writes to one place happen in order.
   const int32_t word = 9;
   Binding part(schema::Space::State, large.index, 8, 4);
   ASSERT_TRUE(executable->write(part, &word, 4).isOk());
@@ -198,7 +198,8 @@ TEST_F(CudaDeviceTest, TimesEveryCommand) {
             StatusCode::InvalidArgument);
 }
 
-// What no kernel of a run wrote there it does not find, though it be there.
+// A run may not read data that none of its kernels wrote, although the data is
+// still there.
 TEST_F(CudaDeviceTest, RunsReadNothingOfEarlierOnes) {
   auto file = fileOf(makeGpuModel());
   auto executable = load(file);
@@ -207,7 +208,7 @@ TEST_F(CudaDeviceTest, RunsReadNothingOfEarlierOnes) {
   ASSERT_TRUE(
       executable->write(affine.inputs[0].place.at(0), x.data(), 256).isOk());
   EXPECT_EQ(executable->run(kAffine, 0).toString(), "Ok");
-  // Without another input; its bytes are in the arena still.
+  // Without another input: its bytes are still in the arena.
   EXPECT_EQ(executable->run(kAffine, 0).code(), StatusCode::Internal);
 }
 
@@ -234,7 +235,8 @@ TEST_F(CudaDeviceTest, ExecutablesShareWeights) {
   const uint64_t before = unused();
   auto second = load(file);
   const uint64_t bySecond = before - unused();
-  // A weight and a constant of a row each; states and pages are its own.
+  // A weight and a constant of a row each are shared. Each executable has its
+  // own states and pages.
   EXPECT_EQ(byFirst - bySecond, 2 * CudaMemory::footprint(kRow * 4, 0));
   EXPECT_GE(bySecond, second->memoryBytes());
   EXPECT_EQ(read(*second, stateOf(*file, "count")),
@@ -266,7 +268,7 @@ TEST_F(CudaDeviceTest, CountsWhatTheProcessHolds) {
   const uint64_t weights = 2 * CudaMemory::footprint(kRow * 4, 0);
   EXPECT_EQ(device.reserved(), atFirst + 2 * byFirst - weights)
       << "weights and constants count once";
-  // Devices that were lost in this process have left memory behind.
+  // Devices that were lost in this process have left memory allocated.
   int64_t used = (16ll << 30) - int64_t((*context)->freeBytes().value());
   inject("memory", used + 100);
   std::string message = loadMessage(makeGpuModel());
@@ -297,11 +299,12 @@ TEST_F(CudaDeviceTest, AFaultLosesTheDevice) {
   EXPECT_EQ(run(**session, "affine"), lost);
   EXPECT_EQ(run(**other, "affine"), lost) << "it is the same device";
   EXPECT_EQ(Session::create(*model).status().toString(), lost);
-  // When all have gone the driver is asked again, which the fault has not left.
+  // After all sessions have gone the driver is asked again. It still has the
+  // fault.
   session->reset();
   other->reset();
   EXPECT_EQ(Session::create(*model).status().toString(), lost);
-  // The process lives, and what it has on the CPU.
+  // The process and its sessions on the CPU go on.
   auto onCpu = Session::create(loadFakeModel());
   ASSERT_TRUE(onCpu.isOk()) << onCpu.status().toString();
   const float four[] = {1, 2, 3, 4};
@@ -312,7 +315,7 @@ TEST_F(CudaDeviceTest, AFaultLosesTheDevice) {
   float last = 0;
   std::memcpy(&last, &twice->front().bytes[12], 4);
   EXPECT_EQ(last, 8);
-  // Where the driver has a new context so has it.
+  // If the driver has a new context, a new session works.
   simulatorFunction<void (*)()>("mtp_sim_revive")();
   auto again = Session::create(*model);
   ASSERT_TRUE(again.isOk()) << again.status().toString();
@@ -343,7 +346,7 @@ TEST_F(CudaDeviceTest, RefusesDrivers) {
   EXPECT_EQ(loadMessage(a).rfind("FailedPrecondition: no NVIDIA driver: ", 0),
             0u)
       << loadMessage(a);
-  // Any library is not a driver.
+  // Not every library is a driver.
   ::setenv("MTP_CUDA_DRIVER", "libc.so.6", 1);
   EXPECT_EQ(loadMessage(a),
             "FailedPrecondition: expected an NVIDIA driver with "
@@ -370,7 +373,7 @@ TEST_F(CudaDeviceTest, RefusesImages) {
   EXPECT_EQ(loadMessage(a),
             "FailedPrecondition: expected a plan for the driver gpu-sim, got "
             "one for an NVIDIA GPU");
-  // An image that only says that it is the simulator's.
+  // An image that only claims to be the simulator's.
   a = makeGpuModel();
   std::vector<uint8_t> image(4096, 0);
   std::memcpy(image.data(),
@@ -387,7 +390,7 @@ TEST_F(CudaDeviceTest, RefusesImages) {
   a.kernels[0].symbol = "mtp.none";
   EXPECT_EQ(loadMessage(a),
             "NotFound: the GPU's image has no kernel 'mtp_none'");
-  // Code that takes other arguments than its table says.
+  // Code whose arguments differ from its table.
   a = makeGpuModel();
   a.kernels[0].launch->takesLive = true;
   EXPECT_EQ(loadMessage(a),
@@ -399,7 +402,7 @@ TEST_F(CudaDeviceTest, RefusesImages) {
   EXPECT_EQ(loadMessage(a),
             "FailedPrecondition: kernel 'fill': expected code that takes 2 "
             "arguments (1 buffers, 1 params), got more");
-  // The CPU's device is for the CPU's plans.
+  // The CPU's device needs a plan for a CPU.
   std::string path = writeFile("cpu", makeGpuModel().finish());
   EXPECT_EQ(Model::load(path, {.device = DeviceKind::Cpu}).status().message(),
             path + ": expected an artifact with a plan for a CPU (mtpc "
@@ -419,7 +422,7 @@ TEST_F(CudaDeviceTest, SaysWhatItIsAndHowFastItCopies) {
             StatusCode::Unimplemented);
 }
 
-/// What a tool prints.
+/// Returns the output of a tool.
 std::string runTool(const std::string &arguments,
                     const std::string &tool = MTP_RUN_TOOL) {
   std::string command = tool + " " + arguments + " 2>&1";
@@ -493,8 +496,8 @@ TEST_F(CudaDeviceTest, BenchProfilesAGpu) {
     if (*event.getString("ph") != "X")
       continue;
     kernels.push_back(arguments.getString("kernel")->str());
-    // One after the other, with no gap: an event stands between each two. Times
-    // are microseconds with three decimals.
+    // The events follow each other without a gap: an event is recorded between
+    // each two. Times are microseconds with three decimals.
     EXPECT_NEAR(*event.getNumber("ts"), end, 0.0015) << text.str();
     EXPECT_GT(*event.getNumber("dur"), 0) << text.str();
     end = *event.getNumber("ts") + *event.getNumber("dur");
@@ -504,7 +507,7 @@ TEST_F(CudaDeviceTest, BenchProfilesAGpu) {
             (std::vector<std::string>{"mtp.count", "fill", "see", "again"}));
 }
 
-/// The number of graphs and nodes that a cache of 7 nodes keeps.
+/// Checks the number of graphs and nodes that a cache of 7 nodes keeps.
 TEST_F(CudaDeviceTest, GraphsAreKeptWithinABound) {
   auto context = CudaContext::open(MTP_CUDASIM);
   ASSERT_TRUE(context.isOk());
@@ -521,7 +524,7 @@ TEST_F(CudaDeviceTest, GraphsAreKeptWithinABound) {
   GraphCache cache(7);
   auto add = [&](uint64_t key, size_t nodes) {
     LaunchList launches(nodes - 1, launch);
-    // Commands without tasks are no nodes.
+    // Commands without tasks have no nodes.
     launches.push_back(launch);
     launches.back().blocks = 0;
     auto graph =
@@ -538,7 +541,7 @@ TEST_F(CudaDeviceTest, GraphsAreKeptWithinABound) {
   EXPECT_EQ(cache.find(2), nullptr);
   EXPECT_NE(cache.find(1), nullptr);
   EXPECT_EQ(cache.nodes(), 7u);
-  // One that is larger than all stands alone.
+  // A graph that is larger than the limit is kept alone.
   add(4, 9);
   EXPECT_EQ(cache.graphs(), 1u);
   EXPECT_EQ(cache.nodes(), 9u);

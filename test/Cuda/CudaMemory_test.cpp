@@ -14,8 +14,8 @@ protected:
     file = fileOf(makeGpuModel());
   }
 
-  /// Leaves the device so many bytes that nobody has; devices that were lost in
-  /// this process have some for good.
+  /// Leaves `bytes` of free memory on the device. Devices that were lost in
+  /// this process hold some memory for good.
   void leave(uint64_t bytes) {
     inject("memory", 16ll << 30);
     total = (16ull << 30) - context->freeBytes().value() + bytes;
@@ -30,9 +30,9 @@ protected:
   uint64_t total = 0;
 };
 
-/// What stands beside all that is counted.
+/// Reserve in addition to all counted memory.
 constexpr uint64_t kReserve = 256 << 20;
-/// What brings the host's writes, and four kernels.
+/// The kernel that delivers the host's writes, and four kernels.
 constexpr uint64_t kDecodeGraph = 5 * 3072;
 
 } // namespace
@@ -53,7 +53,7 @@ TEST_F(CudaMemoryTest, SaysWhatALoadTakes) {
   ArtifactBuilder a = makeGpuModel();
   leave(kReserve + (8 << 20));
   EXPECT_EQ(loadMessage(a), "");
-  // A layer's part of a page has 256 bytes: each of the two layers gets whole
+  // A layer's part of a page has 256 bytes. Each of the two layers gets whole
   // pages of the driver.
   EXPECT_EQ(loadMessage(a, 1 << 20),
             "ResourceExhausted: expected 805312000 bytes of free memory on "
@@ -85,7 +85,7 @@ TEST_F(CudaMemoryTest, KeptGraphsMakeRoomForOthers) {
     }
   EXPECT_EQ(read(*executable, stateOf(*file, "count")),
             (std::vector<int32_t>{9, 6, 3}));
-  // Half of them are given up at a time: the last one, and the one before.
+  // Half of the graphs are dropped at a time: the last one, and the one before.
   EXPECT_EQ(context->freeBytes().value(), 100u);
 }
 
@@ -107,7 +107,7 @@ TEST_F(CudaMemoryTest, AGraphThatDoesNotFitLosesNothing) {
   EXPECT_EQ(seen(*executable, 1), rowsOf({1}));
 }
 
-// Each call of the driver that takes memory finds none once.
+// Each driver call that takes memory fails once.
 TEST_F(CudaMemoryTest, AShortageAnywhereLosesNothing) {
   auto use = [&](Executable &executable) -> Status {
     writeTable(executable, *file);
@@ -150,7 +150,7 @@ TEST_F(CudaMemoryTest, AShortageAnywhereLosesNothing) {
                 status.toString().find("CUDA_ERROR_OUT_OF_MEMORY") !=
                     std::string::npos)
         << status.toString();
-    // The same executable where there is one, and another one.
+    // The same executable if there is one, and another one.
     std::unique_ptr<Executable> well =
         executable ? std::move(*executable) : loadWatched();
     ASSERT_TRUE(well) << "place " << place;

@@ -1,4 +1,4 @@
-//===- CudaRounds_test.cpp - Rounds that follow each other on a GPU -------===//
+//===- CudaRounds_test.cpp - Several rounds per launch on a GPU -----------===//
 
 #include "DeviceFixture.h"
 #include "runtime/device/cuda/Inbox.h"
@@ -32,7 +32,7 @@ protected:
     CudaDeviceTest::TearDown();
   }
 
-  /// Does something after each turn of a loop, as a host that looks on.
+  /// Calls `hook` after each turn of a loop, as a host that watches the loop.
   void onTurn(std::function<void()> hook) {
     turn = std::move(hook);
     auto call = [](void *data) { static_cast<CudaRoundsTest *>(data)->turn(); };
@@ -49,7 +49,7 @@ protected:
     return read(*executable, stateOf(*file, name));
   }
 
-  /// Runs to the end; how many rounds that took.
+  /// Runs to the end. Returns the number of rounds.
   uint32_t rounds(uint32_t n) {
     Status status = executable->startRounds(kDecode, n);
     EXPECT_TRUE(status.isOk()) << status.toString();
@@ -71,8 +71,8 @@ protected:
 TEST_F(CudaRoundsTest, GoOnUntilNoSlotWantsMore) {
   write("limit", {5, 5, 5});
   write("count", {0, 3, 4});
-  // A slot that has enough is no reason to end, nor to go on; one that has more
-  // than enough ends all.
+  // A slot that is exactly at its limit neither ends the loop nor continues it.
+  // A slot beyond its limit ends the loop.
   EXPECT_EQ(rounds(1), 5u);
   EXPECT_EQ(stateNow("count"), (std::vector<int32_t>{5, 3, 4}));
   write("count", {2, 4, 0});
@@ -112,8 +112,8 @@ TEST_F(CudaRoundsTest, EndWhenTheHostSaysSo) {
     if (++turns == 3)
       executable->stopRounds();
   });
-  // The round that follows the host's word may have begun: here it has not
-  // asked yet.
+  // The round after the host's stop may have begun. Here it has not read the
+  // stop yet.
   EXPECT_EQ(rounds(3), 4u);
   turns = 10;
   write("limit", {6, 6, 6});
@@ -143,7 +143,8 @@ TEST_F(CudaRoundsTest, MayBeLeft) {
 
 TEST_F(CudaRoundsTest, AFaultAmongThemLosesTheDevice) {
   write("limit", {100, 100, 100});
-  // The first kernel of a launch and four of a round and its end.
+  // The first kernel of a launch, four kernels of a round, and the kernel after
+  // it.
   inject("fault", 8);
   ASSERT_TRUE(executable->startRounds(kDecode, 1).isOk());
   auto progress = executable->awaitRounds(UINT32_MAX);
@@ -183,7 +184,7 @@ TEST_F(CudaRoundsTest, ALoopThatNeverEndsIsGivenUp) {
   EXPECT_EQ((*context)->enter().toString(), lost);
   EXPECT_EQ((*context)->check(CUDA_ERROR_LAUNCH_FAILED, "more").toString(),
             lost);
-  // Nobody waits for the device when all that was on it goes, nor asks it
+  // When its last user is destroyed, nothing waits for the device or asks it
   // again.
   *graph = nullptr;
   *loop = RoundLoop();
@@ -199,7 +200,8 @@ TEST_F(CudaRoundsTest, ALoopThatGoesOnIsNotGivenUp) {
   auto loaded = LoadedPlan::find(**context, *file, 0);
   ASSERT_TRUE(loaded);
   const DriverApi &driver = (*context)->driver();
-  // Far less than a round takes, in which the driver's call does not return.
+  // Far less than the time of a round, in which the driver call does not
+  // return.
   auto loop = RoundLoop::create(*context, loaded->nextRound(),
                                 std::chrono::milliseconds(11));
   ASSERT_TRUE(loop.isOk()) << loop.status().toString();
@@ -256,7 +258,8 @@ TEST_F(CudaRoundsTest, AnInboxTakesWhatFits) {
 }
 
 TEST_F(CudaRoundsTest, ManyAndLongWritesArrive) {
-  // More words than a block has threads, and more records than blocks deliver.
+  // More words than a block has threads, and more records than there are
+  // blocks.
   constexpr uint64_t kNotes = kDeliverBlocks + 5, kWords = kDeliverThreads + 44;
   ArtifactBuilder a = makeGpuModel();
   a.addState("notes", {kNotes, kWords}, schema::DType::I32,

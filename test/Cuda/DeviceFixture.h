@@ -36,7 +36,7 @@ fileOf(const ArtifactBuilder &a, const std::string &name = "gpu") {
   return file ? *file : nullptr;
 }
 
-/// A device that is what it is by default, before and behind each test.
+/// A device with default properties, before and after each test.
 class CudaDeviceTest : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -75,7 +75,7 @@ protected:
   }
 };
 
-/// With a context that stays while what is in it comes and goes.
+/// A test with a context that outlives the objects in it.
 class CudaContextTest : public CudaDeviceTest {
 protected:
   void SetUp() override {
@@ -106,7 +106,7 @@ inline std::vector<int32_t> read(Executable &executable, const Binding &from) {
   return values;
 }
 
-/// Gives slot s the page s + 1, or what `first` says for slot 0.
+/// Gives slot s the page s + 1. `first` is the page of slot 0.
 inline void writeTable(Executable &executable, const ArtifactFile &file,
                        int32_t first = 1) {
   std::vector<int32_t> table(kSlots * 3, 0);
@@ -116,7 +116,7 @@ inline void writeTable(Executable &executable, const ArtifactFile &file,
       executable.write(stateOf(file, "page_table"), table.data(), 36).isOk());
 }
 
-/// What kDecode has seen for n slots.
+/// Returns the output "seen" of kDecode for n slots.
 inline std::vector<int32_t> seen(Executable &executable, uint32_t n) {
   return read(executable,
               {schema::Space::Arena, 0, 64, uint64_t(n) * kRow * 4});

@@ -1,4 +1,4 @@
-//===- Devices_test.cpp - Several GPUs, and what one is asked for ---------===//
+//===- Devices_test.cpp - Several GPUs, and their requests ----------------===//
 
 #include "DeviceFixture.h"
 #include "mtp/mtp.h"
@@ -114,7 +114,8 @@ TEST_F(DevicesTest, TheCInterfaceTakesANumber) {
   mtp_model_free(model);
 }
 
-// A processor that had to divide its memory anew could not run two kernels.
+// A processor that had to change its memory split could not run two kernels at
+// once.
 TEST_F(DevicesTest, KernelsWantOneDivisionOfAProcessorsMemory) {
   auto file = fileOf(makeGpuModel());
   auto executable = load(file);
@@ -131,7 +132,7 @@ TEST_F(DevicesTest, KernelsWantOneDivisionOfAProcessorsMemory) {
                   &percent, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                   function),
               CUDA_SUCCESS);
-    // Two blocks of 64 KiB, with a KiB of the driver's each, of 228 KiB.
+    // Two blocks of 64 KiB, plus a KiB of the driver for each, of 228 KiB.
     EXPECT_EQ(percent, 58);
   }
 }

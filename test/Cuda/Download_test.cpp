@@ -1,4 +1,4 @@
-//===- Download_test.cpp - Much memory of a GPU, on the simulator ---------===//
+//===- Download_test.cpp - Large copies from a simulated GPU --------------===//
 //
 // A device's driver waits for each copy to memory that is not pinned. The
 // simulator counts such waits.
@@ -37,8 +37,8 @@ protected:
     CudaContextTest::TearDown();
   }
 
-  /// Makes pieces of these sizes, each of other bytes, and runs them: how often
-  /// that waits. All bytes must be there, and no others.
+  /// Makes pieces of these sizes with different bytes, copies them, and returns
+  /// the number of waits. All bytes must arrive, and nothing else may change.
   uint64_t runPieces(Download &download, const std::vector<uint64_t> &sizes) {
     std::vector<std::vector<uint8_t>> expected, targets;
     std::vector<DownloadPiece> pieces;
@@ -80,7 +80,7 @@ TEST_F(DownloadTest, WaitsOnceForAllThatABufferHolds) {
   EXPECT_EQ(runPieces(download, {1, 300, 13}), 1u);
   EXPECT_EQ(download.bytes(), 1024u) << "pieces begin at multiples of 256";
   EXPECT_EQ(runPieces(download, {200, 256, 1, 7}), 1u);
-  // Two and a half, and one that is full.
+  // Two and a half buffers, and one that is full.
   EXPECT_EQ(runPieces(download, {2 * kBuffer + 512}), 3u);
   EXPECT_EQ(download.bytes(), 2 * kBuffer);
   EXPECT_EQ(runPieces(download, {kBuffer}), 1u);
@@ -100,7 +100,7 @@ TEST_F(DownloadTest, BuffersAreNoLargerThanPieces) {
 TEST_F(DownloadTest, DoesWithoutMemoryThatIsPinned) {
   Download download(context, kBuffer);
   inject("pinned", 100);
-  // One for each piece, and one for the end.
+  // One wait for each piece, and one for the end.
   EXPECT_EQ(runPieces(download, {10, 20, 30}), 4u);
   inject("pinned", INT64_MAX);
   setHostMemoryLimitForTests(
@@ -116,13 +116,13 @@ TEST_F(DownloadTest, AccountsForWhatItHasPinned) {
   uint64_t others = hostMemory().reserved();
   runPieces(download, {500});
   EXPECT_EQ(hostMemory().reserved(), others + 512);
-  // What it has counts once where that grows.
+  // Memory of the old buffers counts once when they grow.
   setHostMemoryLimitForTests(MemoryLimit{others + kBuffer, "of a test"});
   runPieces(download, {kBuffer});
   EXPECT_EQ(download.bytes(), kBuffer);
   EXPECT_EQ(hostMemory().reserved(), others + kBuffer);
   setHostMemoryLimitForTests(std::nullopt);
-  // Those that do not fit take with them what was there.
+  // Buffers that do not fit also release the old ones.
   inject("pinned", kBuffer - 1);
   runPieces(download, {3 * kBuffer});
   EXPECT_EQ(download.bytes(), 0u);

@@ -1,4 +1,4 @@
-//===- FakeProfiler.cpp - What a profiler gives to NVTX -------------------===//
+//===- FakeProfiler.cpp - A profiler for NVTX -----------------------------===//
 //
 // A library for NVTX_INJECTION64_PATH. It writes a line for each domain and for
 // each range's begin and end to the file that MTP_FAKE_PROFILER names.
@@ -17,7 +17,7 @@ static void note(const char *what, const char *name) {
   std::fflush(file);
 }
 
-/// What a domain is to its ranges.
+/// Handle of the domain.
 static int theDomain;
 static nvtxDomainHandle_t handle() {
   return reinterpret_cast<nvtxDomainHandle_t>(&theDomain);

@@ -10,7 +10,7 @@
 using namespace mtp;
 using namespace mtp::test;
 
-/// What every kernel begins with: block, lane, and the element of both.
+/// First lines of every kernel: block, lane, and the element of both.
 static const char *const kBegin = R"(
     %c32 = arith.constant 32 : i64
     %c64 = arith.constant 64 : i64
@@ -116,7 +116,7 @@ static std::string affineKernel() {
 )" + store("sum", "%y", "%element"));
 }
 
-/// y = factor * x by way of the end of the shared memory.
+/// y = factor * x, through the end of the shared memory.
 static std::string scaleKernel() {
   return kernel("scale", {"x", "y"}, "", load("x0", "%x", "%element") + R"(
     %narrow = arith.trunci %factor : i64 to i32
@@ -139,7 +139,7 @@ static std::string beyondKernel() {
                     load("x0", "%x", "%far") + store("x0", "%y", "%element"));
 }
 
-/// Stands behind a round, and never says whether another one shall follow.
+/// Runs after a round, and never says whether another one follows.
 static std::string neverKernel() {
   return kernel("never", {"again", "control"}, "", "", "%n: i64, %handle: i64");
 }
@@ -254,7 +254,8 @@ static void addRounds(ArtifactBuilder &a) {
       port.shapeGrowth = {1};
       w.p.outputs.push_back(port);
     }
-    // What sessions read, and nobody looks at: places that kernels write.
+    // Outputs that sessions read but tests ignore: kernels write to these
+    // places.
     Binding logits(Space::Arena, 0, 64, kRowBytes),
         picks(Space::Arena, 0, 48, 4);
     w.p.outputs.insert(w.p.outputs.begin(),
@@ -281,7 +282,7 @@ static void addFunctions(ArtifactBuilder &a) {
   for (bool isBeyond : {false, true}) {
     ProgramWriter w(a, isBeyond ? "beyond" : "affine");
     if (isBeyond) {
-      // The last row of the arena: what is behind it is nobody's.
+      // The last row of the arena: memory after it belongs to no buffer.
       x = Binding(Space::Arena, 0, 1024 - 2 * kRowBytes, 2 * kRowBytes);
       w.run("beyond", {x, y}, {2}, false);
     } else {
@@ -295,7 +296,7 @@ static void addFunctions(ArtifactBuilder &a) {
   }
 }
 
-/// Thirty-two numbers: first, first + step, ..
+/// Returns thirty-two numbers: first, first + step, ..
 static std::vector<uint8_t> numbers(int32_t first, int32_t step) {
   std::vector<uint8_t> bytes(kRowBytes);
   for (int32_t i = 0; i < int32_t(kRow); ++i) {

@@ -7,31 +7,31 @@
 
 namespace mtp::test {
 
-/// Elements (i32) that a block of a test kernel works on: a thread each.
+/// Number of elements (i32) of a block of a test kernel: one per thread.
 inline constexpr uint32_t kRow = 32;
-/// Elements of a page of the cache, of which kernels use the first kRow.
+/// Number of elements of a page of the cache. Kernels use the first kRow.
 inline constexpr uint32_t kPageElements = 64;
 inline constexpr uint32_t kSlots = 3;
-/// Programs of the artifact by index. Decode and prefill are for n slots or
-/// rows; what they do is of no use to a session.
+/// Programs of the artifact by index. Decode and prefill take n slots or rows.
+/// Their results are of no use to a session.
 enum Programs : uint32_t {
-  /// Row b: "count"[b] += 1; the page that "page_table" has for slot b gets
-  /// 100 * count[b] + lane in its first row; the output "seen" of n rows is
-  /// what is then in those pages; the state "counts" is "count", and "again" is
-  /// "limit" - "count".
+  /// Row b: "count"[b] += 1; the page that "page_table" has for slot b gets 100
+  /// * count[b] + lane in its first row. Afterwards the output "seen" of n rows
+  /// is the contents of these pages, the state "counts" is "count", and "again"
+  /// is "limit" - "count".
   kDecode,
   kPrefill,
-  /// [x i32[2][32]] -> weight * x + constant; the weight is read ahead of the
-  /// wait, and 2 x in dynamic shared memory of 64 KiB.
+  /// [x i32[2][32]] -> weight * x + constant. The weight is read before the
+  /// wait, and 2 x is in dynamic shared memory of 64 KiB.
   kAffine,
-  /// Reads a row behind its input.
+  /// Reads a row after its input.
   kBeyond,
 };
 
-/// An artifact for the simulator with all that.
+/// Returns an artifact for the simulator with all programs.
 ArtifactBuilder makeGpuModel();
 
-/// The image of its kernels.
+/// Returns the image of its kernels.
 const std::vector<uint8_t> &gpuImage();
 
 } // namespace mtp::test

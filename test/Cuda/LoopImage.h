@@ -7,7 +7,7 @@
 
 namespace mtp::test {
 
-/// A module with the kernels of runtime/schema/DeviceLoop.h, as text.
+/// Returns a module with the kernels of runtime/schema/DeviceLoop.h, as text.
 std::string loopKernels();
 
 } // namespace mtp::test

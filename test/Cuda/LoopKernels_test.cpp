@@ -8,8 +8,8 @@
 
 using namespace mtp;
 
-/// What no simulator says: that the count is published to the host as PTX has
-/// it, and that ptxas takes the driver's own function.
+/// Properties that a simulator cannot show: the PTX publishes the count to the
+/// host in the required order, and ptxas accepts the driver's own function.
 TEST(LoopKernels, PublishARoundAndSetTheCondition) {
   gpusim::test::CompiledPtx compiled =
       gpusim::test::compileToPtx(test::loopKernels(), "sm_90");
@@ -23,8 +23,7 @@ TEST(LoopKernels, PublishARoundAndSetTheCondition) {
     EXPECT_NE(found, std::string::npos) << text << " in\n" << body;
     return found;
   };
-  // What was written before the wait's kernels ended comes before the fence,
-  // and the count behind it.
+  // The order is: the wait for earlier kernels, the fence, then the count.
   EXPECT_LT(at("griddepcontrol.wait"), at("ld.relaxed.sys.global"));
   EXPECT_LT(at("ld.relaxed.sys.global"), at("fence.acq_rel.sys"));
   EXPECT_LT(at("fence.acq_rel.sys"), at("st.relaxed.sys.global"));

@@ -1,4 +1,4 @@
-//===- PlanGemms_test.cpp - Which algorithm a product is computed by ------===//
+//===- PlanGemms_test.cpp - Choice of a product's algorithm ---------------===//
 
 #include "DeviceFixture.h"
 #include "runtime/device/cuda/PlanGemms.h"
@@ -10,11 +10,11 @@ using namespace mtp::test;
 namespace {
 
 constexpr GemmShape kShape = {16, 24, 64, 1024};
-/// Where the simulated library keeps the sums of an output, which take a
-/// workspace.
+/// Word of an algorithm in which the simulated library keeps the number of
+/// chains, which need a workspace.
 constexpr size_t kChainsWord = 4;
 
-/// What a file knows of an algorithm.
+/// Entry of a file for an algorithm.
 struct Known {
   uint64_t version;
   std::string chip;
@@ -29,7 +29,7 @@ protected:
     library = *GemmLibrary::open(context);
   }
 
-  /// A plan of one product, as if read from a file.
+  /// Creates the products of a plan with one product, as if read from a file.
   Result<std::unique_ptr<PlanGemms>> create(const std::vector<Known> &known) {
     fbb.Clear();
     std::vector<flatbuffers::Offset<schema::GemmAlgorithm>> entries;
@@ -89,7 +89,7 @@ TEST_F(PlanGemmsTest, FindsTheProductsOfAPlan) {
   EXPECT_EQ((*gemms)->find(gemm, kShape.rows + 8), nullptr);
 }
 
-// That the library refuses it shows that it was asked for.
+// The library's refusal shows that the algorithm was used.
 TEST_F(PlanGemmsTest, TakesWhatIsKnownOfVersionChipAndShape) {
   EXPECT_EQ(create({garbage()}).status().toString(),
             "FailedPrecondition: a product of 16x64 by 24x64: "

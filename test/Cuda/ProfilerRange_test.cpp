@@ -10,8 +10,8 @@
 
 using namespace mtp::test;
 
-/// What a profiler sees of this program's own tests. They run in another
-/// process: NVTX asks once in each whether somebody watches.
+/// Returns the ranges that a profiler sees in this program's own tests. They
+/// run in another process: NVTX looks for a profiler once in each process.
 static std::string seenOf(const std::string &filter) {
   std::string file = writeFile("ranges", {});
   std::string command = "NVTX_INJECTION64_PATH='" MTP_FAKE_PROFILER
@@ -41,7 +41,7 @@ TEST(ProfilerRange, NamesWeightsGraphsAndPrograms) {
                        0),
             0u)
       << seen;
-  // The graph is there by then.
+  // The graph exists by then.
   EXPECT_EQ(count(seen, "begin decode for 3\nend \n"), 1u) << seen;
   EXPECT_EQ(count(seen, "begin "), count(seen, "end ")) << seen;
 }

@@ -36,20 +36,21 @@ std::vector<uint8_t> noise(uint64_t bytes, uint32_t seed) {
   return all;
 }
 
-/// What is there now: the simulator's addresses are the host's.
+/// Returns the current byte: the simulator's addresses are the host's.
 uint8_t at(const CudaMemory &memory, uint64_t byte) {
   return *reinterpret_cast<const uint8_t *>(memory.address() + byte);
 }
-/// Of memory that nobody wrote.
+/// Value of unwritten memory.
 constexpr uint8_t kUnwritten = 0xff;
 } // namespace
 
-/// By so many threads.
+/// Tests with a number of threads.
 class UploadByThreads : public UploadTest,
                         public ::testing::WithParamInterface<uint32_t> {};
 
 TEST_P(UploadByThreads, PiecesComeBackToTheByte) {
-  // One of many pieces and an odd rest, whole ones, small ones, none.
+  // One copy of many pieces and an odd rest, whole pieces, small ones, and an
+  // empty one.
   const std::vector<uint64_t> sizes = {
       1,   300, 9 * kPiece + 77, 3, 0, kPiece, 2 * kPiece, kPiece - 1, 5, 7,
       511, 13,  3 * kPiece + 1};
@@ -62,7 +63,7 @@ TEST_P(UploadByThreads, PiecesComeBackToTheByte) {
     std::vector<uint8_t> source = expected.back();
     Status status = upload.add(targets.back().address(), source.data(), size);
     ASSERT_TRUE(status.isOk()) << status.toString();
-    // What was added is the caller's again.
+    // The source may change after it was added.
     std::fill(source.begin(), source.end(), 0);
   }
   Status status = upload.finish();
@@ -90,7 +91,7 @@ TEST_P(UploadByThreads, KeepsTheBytesOfLargeWeights) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, UploadByThreads, testing::Values(0, 1, 2, 7));
 
-/// Threads of this process.
+/// Returns the number of threads of this process.
 static size_t taskCount() {
   size_t count = 0;
   for (auto it = std::filesystem::directory_iterator("/proc/self/task");
@@ -99,8 +100,8 @@ static size_t taskCount() {
   return count;
 }
 
-/// The number of threads, when as many as that are expected: one that was
-/// joined is listed for a moment more.
+/// Returns the number of threads after waiting for `expected`: a joined thread
+/// is still listed for a moment.
 static size_t tasksWhen(size_t expected) {
   for (int turn = 0; turn < 1000 && taskCount() != expected; ++turn)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -166,8 +167,8 @@ TEST(HostCopy, CopiesMappedFilesToTheirEnd) {
   ::munmap(mapped, expected.size());
 }
 
-// The simulator transfers when somebody waits: what is there by then was waited
-// for.
+// The simulator transfers when a caller waits. Bytes that are there by then
+// were waited for.
 TEST_F(UploadTest, WaitsForNothingButABufferThatIsInUse) {
   CudaMemory target = allocate(4 * kPiece);
   const std::vector<uint8_t> source(4 * kPiece, 7);

@@ -12,7 +12,7 @@
 using namespace mtp;
 using namespace mtp::test;
 
-/// Of a kit; null elsewhere.
+/// Returns the artifact folder of a kit; null elsewhere.
 static const char *kitFolder() { return std::getenv("MTP_E2E_ARTIFACTS"); }
 
 bool mtp::test::takesAll() {
@@ -48,7 +48,7 @@ bool mtp::test::bitEqual(const std::vector<float> &a,
          std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// Pages do not leak: free + cached + held = all, and none is held.
+/// Checks that pages do not leak: free + cached + held = all, and none is held.
 static void expectNoPagesHeld(const Session &session) {
   Status invariants = session.checkInvariants();
   EXPECT_TRUE(invariants.isOk()) << invariants.toString();
@@ -97,7 +97,7 @@ Outcome mtp::test::generate(std::shared_ptr<const Model> model,
     for (const SequenceUpdate &update : *updates)
       EXPECT_TRUE(update.error.isOk()) << update.error.toString();
   }
-  // Rounds of which all tokens have been read may not have ended.
+  // Rounds may still be in flight although all their tokens have been read.
   EXPECT_TRUE((*session)->step().isOk());
   for (SequenceId id : ids)
     run.sequences.push_back(collect(**session, id));
@@ -117,7 +117,7 @@ SessionOptions mtp::test::single(uint32_t k, uint32_t slots) {
   options.threads = 1;
   options.maxSlots = slots;
   options.prefixCache = false;
-  // How many passes there are shall not depend on their times.
+  // The number of passes must not depend on their times.
   options.promptMilliseconds = 0;
   return options;
 }

@@ -10,57 +10,60 @@
 
 namespace mtp::test {
 
-/// Whether the artifacts are those of a kit of tools/gpu-check, whose driver is
-/// a GPU's, and whose plans for the CPU are for any.
+/// Returns true if the artifacts belong to a kit of tools/gpu-check. Its driver
+/// is a GPU's, and its CPU plans run on any x86-64.
 bool isKit();
 
-/// Whether the environment has MTP_TREES=all, as in the long check: all of what
-/// a test has else a part of.
+/// Returns true if the environment has MTP_TREES=all, as in the long check.
+/// Tests then run all their cases instead of a selection.
 bool takesAll();
 
-/// Where NAME.bin of the fixture is.
+/// Returns the path of the fixture's NAME.bin.
 std::string artifactPath(const std::string &name);
 
-/// Loads NAME.bin of the fixture; a test failure and null when it cannot.
+/// Loads the fixture's NAME.bin. On failure the test fails and null is
+/// returned.
 std::shared_ptr<const Model> loadArtifact(const std::string &name,
                                           DeviceKind device = DeviceKind::Auto);
 
-/// An artifact's name as a test's, which has letters, digits and underscores.
+/// Returns an artifact's name as a test name, with only letters, digits and
+/// underscores.
 std::string testName(std::string artifact);
 
-/// What a sequence came out as.
+/// The result of a sequence.
 struct Generated {
   std::vector<int32_t> tokens;
-  /// One row per token, flat.
+  /// One row per token, concatenated.
   std::vector<float> logits;
 };
 
-/// Bits, not values: NaN equals itself, and -0 is not 0.
+/// Compares bits, not values: NaN equals itself, and -0 is not 0.
 bool bitEqual(const std::vector<float> &a, const std::vector<float> &b);
 
-/// Token `i` of an endless text, the same for all prompts.
+/// Returns token `i` of endless text `text`.
 int32_t textToken(uint32_t text, uint32_t i, uint32_t vocab);
 
-/// Everything that a run left behind.
+/// The result of a whole run.
 struct Outcome {
   std::vector<Generated> sequences;
   Statistics statistics;
 };
 
-/// Runs all requests to their ends in one session, which keeps all logits or
-/// those that `logits` says; others than all are not part of the outcome. Fails
-/// the test when a sequence fails, or pages are lost or still held.
+/// Runs all requests to their ends in one session, with all logits kept, or
+/// those that `logits` selects. A selection is not part of the outcome. The
+/// test fails if a sequence fails, or if pages leak or are still held.
 Outcome generate(std::shared_ptr<const Model> model, SessionOptions options,
                  const std::vector<Request> &requests,
                  LogitsMode logits = LogitsMode::All);
 
-/// The plainest session but for `k` and `slots`: one thread, no reuse.
+/// Returns the simplest options for `k` and `slots`: one thread, no prefix
+/// reuse.
 SessionOptions single(uint32_t k, uint32_t slots);
 
-/// What differs from one session to another, for messages.
+/// Returns the differences between sessions, for messages.
 std::string describe(const SessionOptions &options);
 
-/// Compares tokens and logits to the bit; `options` are those of `run`.
+/// Compares tokens and logits bit for bit. `options` are the options of `run`.
 void expectSame(const Outcome &run, const Outcome &expected,
                 const SessionOptions &options);
 

@@ -9,11 +9,11 @@
 
 namespace mtp::test {
 
-/// An artifact of the fixture and what runs it.
+/// An artifact of the fixture, and the device that runs it.
 struct OnDevice {
   const char *artifact;
   DeviceKind device;
-  /// Prompts are read beside rounds.
+  /// True if prompts are merged into rounds.
   bool mixes = false;
 
   friend void PrintTo(const OnDevice &on, std::ostream *stream) {

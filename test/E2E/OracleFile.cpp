@@ -1,4 +1,4 @@
-//===- OracleFile.cpp - The oracle's answers ------------------------------===//
+//===- OracleFile.cpp - The oracle's results ------------------------------===//
 
 #include "OracleFile.h"
 
@@ -10,14 +10,14 @@
 
 using namespace mtp::test;
 
-/// Shares of a row's largest magnitude.
+/// Bounds relative to a row's largest magnitude.
 static constexpr float kFloatBound = 1e-4f;
 static constexpr float kBFloatBound = 2.5e-2f;
 
 std::string mtp::test::oracleName(std::string_view artifact) {
   size_t dot = std::min(artifact.find('.'), artifact.size());
   std::string model(artifact.substr(0, dot));
-  // Its weights have one type.
+  // The bundled model has one type of weights.
   if (model == "bundled")
     return model;
   bool isBf16 = artifact.substr(dot).starts_with(".bf16");

@@ -1,6 +1,7 @@
-//===- OracleFile.h - The oracle's answers ----------------------*- C++ -*-===//
+//===- OracleFile.h - The oracle's results ----------------------*- C++ -*-===//
 //
-// test/oracle/expected/NAME.json; test/oracle/README.md says what is in it.
+// Reads test/oracle/expected/NAME.json; test/oracle/EXPECTED.md describes its
+// contents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,19 +16,19 @@
 
 namespace mtp::test {
 
-/// How far logits of this row may be off. Our f32 kernels (`exact`) differ from
-/// the oracle's binary32 in the order of additions only, our bf16 ones also
-/// round activations, keys and values to bf16.
+/// Returns the bound for the difference of a row's logits. The f32 kernels
+/// (`exact`) differ from the oracle's binary32 only in the order of additions.
+/// The bf16 kernels also round activations, keys and values to bf16.
 float logitBound(const std::vector<float> &row, bool exact);
 
-/// Logits of some tokens of a row: all of them, or the largest.
+/// Logits of some tokens of a row: all tokens, or the largest logits.
 using PartialRow = std::map<int32_t, float>;
 
 /// A forward pass over the prompt and the greedy tokens.
 struct OracleForward {
-  /// Of every row.
+  /// For each row.
   std::vector<int32_t> argmax;
-  /// Of some rows.
+  /// For some rows.
   std::map<uint32_t, PartialRow> rows;
 };
 
@@ -35,31 +36,32 @@ struct OracleResult {
   std::vector<int32_t> prompt;
   std::vector<int32_t> greedy;
   OracleForward target;
-  /// Of every drafter module, fed with true tokens.
+  /// For each drafter module, with true tokens as input.
   std::vector<OracleForward> drafts;
-  /// What the modules draft behind the prompt and one token, fed with their own
-  /// drafts.
+  /// The modules' drafts after the prompt and one token, with their own drafts
+  /// as input.
   std::vector<int32_t> chain;
-  /// The logits of each of them; none for large vocabularies.
+  /// The logits of each draft; empty for large vocabularies.
   std::vector<std::vector<float>> chainLogits;
-  /// Whether one module drafts at every depth.
+  /// True if one module drafts at each depth.
   bool chainReuse = false;
 
-  /// Of models with recurrent layers: a long text, another first token, and the
-  /// last row's logits with either. The two differ by what layers remember.
+  /// For models with recurrent layers: a long text, another first token, and
+  /// the last row's logits with either. They differ by what the layers
+  /// remember.
   std::vector<int32_t> far;
   int32_t farFirst = 0;
   std::vector<std::vector<float>> farLogits;
 
-  /// Prompt and greedy tokens.
+  /// Returns prompt and greedy tokens.
   std::vector<int32_t> tokens() const;
 };
 
-/// The name for `readOracle` of an artifact's answers. Variants of an artifact
-/// (other options, other processors) have those of the model's own.
+/// Returns the name for readOracle() of an artifact's results. Variants of an
+/// artifact (other options, other processors) use the model's results.
 std::string oracleName(std::string_view artifact);
 
-/// Reads NAME.json; a test failure and nothing when it cannot.
+/// Reads NAME.json. On failure the test fails and nothing is returned.
 std::vector<OracleResult> readOracle(const std::string &name);
 
 } // namespace mtp::test

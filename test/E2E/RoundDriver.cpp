@@ -1,4 +1,4 @@
-//===- RoundDriver.cpp - Run rounds and see the drafts --------------------===//
+//===- RoundDriver.cpp - Runs rounds and shows their drafts ---------------===//
 
 #include "RoundDriver.h"
 
@@ -25,7 +25,7 @@ RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
   EXPECT_TRUE(loading.isOk()) << loading.status().toString();
   executable = std::move(*loading);
   host = std::make_unique<HostState>(artifact, *executable);
-  // The one sequence owns all pages, in order; page 0 is the dummy.
+  // The only sequence owns all pages, in order; page 0 is the dummy.
   std::vector<int32_t> table(pages);
   std::iota(table.begin(), table.end(), 1);
   EXPECT_TRUE(host->setPageTable(0, table).isOk());
@@ -47,7 +47,7 @@ std::vector<int32_t> RoundDriver::emitted() {
 int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
   const EnvelopeInfo &e = *model->envelope();
   uint32_t program = programs.prefill(e.prefillChunk, /*drafts=*/true);
-  // What rounds of another prompt kept is none of this one's.
+  // Clears what rounds of an earlier prompt have accepted.
   EXPECT_TRUE(!host->canSetAccepted() || host->setAccepted(0, 0).isOk());
   for (uint32_t start = 0; start < prompt.size(); start += e.prefillChunk) {
     uint32_t rest = uint32_t(prompt.size()) - start;
@@ -62,7 +62,7 @@ int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
 RoundDriver::Round RoundDriver::decode() {
   int32_t slot = 0;
   EXPECT_TRUE(host->setActive({&slot, 1}).isOk());
-  // One round, behind which the sequence goes on.
+  // One round; the sequence goes on after it.
   LoopLimits limits;
   limits.budget = INT32_MAX;
   EXPECT_TRUE(host->setLoop(0, limits).isOk());

@@ -1,4 +1,4 @@
-//===- RoundDriver.h - Run rounds and see the drafts ------------*- C++ -*-===//
+//===- RoundDriver.h - Runs rounds and shows their drafts -------*- C++ -*-===//
 
 #ifndef MTP_TEST_E2E_ROUNDDRIVER_H
 #define MTP_TEST_E2E_ROUNDDRIVER_H
@@ -13,11 +13,11 @@
 
 namespace mtp::test {
 
-/// Drives one greedy sequence through the programs of an artifact, below
-/// Session, which does not show drafts.
+/// Drives one greedy sequence through the programs of an artifact. Uses the
+/// layer below Session, because Session does not show drafts.
 class RoundDriver {
 public:
-  /// Rounds of `k` drafts, at least 1.
+  /// Rounds have `k` drafts, at least 1.
   RoundDriver(std::shared_ptr<const Model> model, uint32_t k);
 
   /// Fills the caches with the prompt and returns the first token.
@@ -26,7 +26,7 @@ public:
   struct Round {
     /// The `k` tokens that the modules drafted.
     std::vector<int32_t> drafts;
-    /// What the round emitted.
+    /// The tokens that the round emitted.
     std::vector<int32_t> tokens;
   };
   Round decode();

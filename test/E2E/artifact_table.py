@@ -1,19 +1,19 @@
 """All artifacts of the end-to-end tests, one row each; artifacts.py makes them.
 
 artifact_table_test.py checks the table: no two rows make equal artifacts, and each row names
-just the tests that name it.
+exactly the tests that use it.
 """
 
 import typing
 
 
 class Artifact(typing.NamedTuple):
-    """A row. INPUTS/ in a flag is the folder Inputs, OUT/ the folder of the artifacts."""
+    """A row. In a flag, INPUTS/ is the folder Inputs and OUT/ the folder of the artifacts."""
     name: str
-    # A checkpoint, NAME.TYPE of oracle/tiny.py or of CHECKPOINTS, where +DRAFTER is one of
-    # oracle/tiny_drafters.py beside it; or a module of Inputs.
+    # A checkpoint, NAME.TYPE of oracle/tiny.py or of CHECKPOINTS, with +DRAFTER of
+    # oracle/tiny_drafters.py; or a module of Inputs.
     model: str
-    # Flags of mtp-import; of a module of Inputs the keys of its envelope.
+    # Flags of mtp-import; for a module of Inputs the keys of its envelope.
     importing: str
     # Flags of mtpc.
     compiling: str
@@ -23,23 +23,23 @@ class Artifact(typing.NamedTuple):
     edit: str = ""
 
 
-# Checkpoints that are not just a model of oracle/tiny.py: the model, and what is other in its
+# Checkpoints other than a plain model of oracle/tiny.py: the model, and the changes of its
 # config.json.
 CHECKPOINTS = {"kimi-mtp1.bf16": ("dsv3-mtp1.bf16", {"model_type": "kimi_k2"})}
-# The model that the drafters of oracle/tiny_drafters.py are for, and its checkpoint in this tree.
+# The target of oracle/tiny_drafters.py's drafters, and its checkpoint in this tree.
 BUNDLED = "bundled"
-# Which functions the modules of Inputs import.
+# The functions that modules of Inputs import.
 FUNCTIONS = ["two_branches.mlir", "beam.mlir"]
-# OUT/paths.json.
+# The contents of OUT/paths.json.
 PATHS = "[[0], [1], [2], [0, 0], [0, 1], [1, 0], [2, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0, 0]]"
 
-# Code for processors without AVX-512, which any other runs, too.
+# Code for processors without AVX-512, which runs on any other too.
 V3 = "--target-cpu=x86-64-v3"
 BOTH, CPU = "--target=cpu,gpu-sim", "--target=cpu"
-# Plans for the simulated GPU and for the CPU, whose bits are the same on every machine.
+# Plans for the simulated GPU and for the CPU, whose bits are equal on all machines.
 SIM = BOTH + " " + V3
 
-# The time of the tests grows with the envelope.
+# The tests' time grows with the envelope.
 WIDE = "--max-batch=8 --max-context=128 --prefill-chunk=32"
 SMALL = "--max-batch=4 --max-context=128 --prefill-chunk=32"
 PAIR = "--max-batch=2 --max-context=128 --prefill-chunk=32"
@@ -52,8 +52,8 @@ STATIC, BEAM = " --draft-tree=OUT/paths.json", " --draft-tree=dynamic:4,3,12"
 SHARP = BEAM + ",sharp=2"
 
 ROWS = [Artifact(*row) for row in (
-    # Every architecture with modules: the whole envelope for one type, a smaller one for the other,
-    # since the time of the tests grows with it.
+    # Each architecture with modules: the whole envelope for one type, a smaller one for the other,
+    # because the tests' time grows with it.
     ("dsv3-mtp1.f32", "dsv3-mtp1.f32", WIDE + " -k=8", "", "drafts lossless oracle"),
     ("dsv3-mtp1.bf16", "dsv3-mtp1.bf16", SMALL + " -k=4", "", "drafts lossless oracle"),
     ("dsv3-yarn-mtp2.f32", "dsv3-yarn-mtp2.f32", WIDE + " -k=8", "", "drafts lossless oracle"),
@@ -80,30 +80,30 @@ ROWS = [Artifact(*row) for row in (
     ("qwen3.bf16", "qwen3.bf16", WIDE, "", "lossless oracle"),
     ("qwen3moe.f32", "qwen3moe.f32", WIDE, "", "lossless oracle"),
     ("qwen3moe.bf16", "qwen3moe.bf16", WIDE, "", "lossless oracle"),
-    # What only the choice of experts tells apart.
+    # Differences that only the choice of experts shows.
     ("dsv3-negative.f32", "dsv3-negative.f32", PAIR, "", "oracle"),
     ("dsv3-negative.bf16", "dsv3-negative.bf16", PAIR, "", "oracle"),
     ("glm4moe-negative.f32", "glm4moe-negative.f32", PAIR, "", "oracle"),
     ("glm4moe-negative.bf16", "glm4moe-negative.bf16", PAIR, "", "oracle"),
-    # Names, norms and routing of their own.
+    # Families with their own names, norms and routing.
     ("ernie-moe.f32", "ernie-moe.f32", SMALL, "", "oracle"),
     ("minimax-m2.f32", "minimax-m2.f32", SMALL, "", "oracle"),
     ("hy3-mtp1.f32", "hy3-mtp1.f32", SMALL + " -k=3", "", "drafts lossless oracle"),
     ("qwen3next-mtp1.f32", "qwen3next-mtp1.f32", SMALL + " -k=3", "", "drafts lossless oracle"),
     ("qwen35-mtp1.f32", "qwen35-mtp1.f32", SMALL + " -k=3", "", "drafts lossless oracle"),
     ("qwen35moe-mtp1.f32", "qwen35moe-mtp1.f32", SMALL + " -k=3", "", "drafts lossless oracle"),
-    # As long as the oracle's long text.
+    # With the context of the oracle's long text.
     ("qwen3next-mtp1.long", "qwen3next-mtp1.f32",
      "--max-batch=2 --max-context=1088 --prefill-chunk=64 -k=2", "", "oracle"),
-    # Whose drafts are accepted, mostly.
+    # With mostly accepted drafts.
     ("qwen35-mtp1.bf16", "qwen35-mtp1.bf16", SMALL + " -k=4", "", "drafts lossless oracle"),
-    # One module at all depths though there are two; other pages and chunks.
+    # One module at all depths although there are two; other pages and chunks.
     ("dsv3-chain-mtp2.reuse", "dsv3-chain-mtp2.f32", SMALL + " -k=4 --draft-depth-policy=reuse", "",
      "lossless"),
     ("dsv3-chain-mtp2.page8", "dsv3-chain-mtp2.f32",
      "--max-batch=2 --max-context=128 --prefill-chunk=128 --page=8 -k=3", "", "lossless oracle"),
-    # Every machine runs what a processor without AVX-512 would: each form of attention, of a
-    # layer and of a weight.
+    # Code for processors without AVX-512, on all machines: each form of attention, of a layer and
+    # of a weight.
     ("dsv3-mtp1.bf16v3", "dsv3-mtp1.bf16", SMALL + " -k=4", V3, "drafts oracle"),
     ("dsv3-chain-mtp2.bf16v3", "dsv3-chain-mtp2.bf16", SMALL + " -k=4", V3,
      "drafts lossless oracle"),
@@ -115,7 +115,7 @@ ROWS = [Artifact(*row) for row in (
     ("dsv3-chain-mtp2.int8v3", "dsv3-chain-mtp2.bf16", SMALL + " -k=2", V3 + " --quantize=int8",
      "lossless"),
     # Integer weights: MLA, dense and MoE layers with modules in both formats, a dense model, and
-    # what processors without AVX-512 run.
+    # code for processors without AVX-512.
     ("dsv3-chain-mtp2.int8", "dsv3-chain-mtp2.bf16", SMALL + " -k=4", "--quantize=int8",
      "lossless"),
     ("dsv3-chain-mtp2.int4", "dsv3-chain-mtp2.f32", SMALL + " -k=4",
@@ -124,13 +124,13 @@ ROWS = [Artifact(*row) for row in (
     ("qwen3.int8", "qwen3.f32", SMALL, "--quantize=int8,group=128", "lossless"),
     ("qwen3moe.int4v3", "qwen3moe.bf16", SMALL, V3 + " --quantize=int4 --quantize-embedding=int8",
      "lossless"),
-    # Integers in the embedding alone, beside a head of the same tensor.
+    # Integers only in the embedding, beside a head made of the same tensor.
     ("llama-tied.embed8", "llama-tied.f32", SMALL, "--quantize-embedding=int8,group=32",
      "lossless"),
-    # Drafts of 90 of the 112 tokens, from a head that is integers.
+    # Drafts of 90 of the 112 tokens, from an integer head.
     ("dsv3-chain-mtp2.draft90", "dsv3-chain-mtp2.f32", SMALL + " -k=4",
      "--draft-vocab=INPUTS/draft_counts.txt,size=90 --quantize=int8", "lossless"),
-    # Positions in parts, which one worker adds up or several share.
+    # Positions in splits, which one worker adds up or several share.
     ("dsv3-chain-mtp2.parts", "dsv3-chain-mtp2.bf16",
      "--max-batch=2 --max-context=2100 --prefill-chunk=64 -k=2", "--workers=1", "lossless"),
     ("dsv3-chain-mtp2.shared", "dsv3-chain-mtp2.bf16",
@@ -138,8 +138,8 @@ ROWS = [Artifact(*row) for row in (
     # A program for a range of batches, and one for each batch and each number of rows.
     ("dsv3-chain-mtp2.ranges", "dsv3-chain-mtp2.f32", WIDE + " -k=3", "", "lossless"),
     ("dsv3-chain-mtp2.single", "dsv3-chain-mtp2.f32", WIDE + " -k=3", "", "lossless", "single"),
-    # Rows of prompts beside those of rounds, on the CPU and on the simulator. There they come to
-    # more than the 32 that a product's tile has.
+    # Mixed batches, on the CPU and on the simulator. On the simulator they have more than the 32
+    # rows of a product's tile.
     ("dsv3-chain-mtp2.mixed", "dsv3-chain-mtp2.f32", SMALL + " --round-prompt-rows=12 -k=4", "",
      "mixed pause"),
     ("mimo-mtp1.mixed", "mimo-mtp1.f32", SMALL + " --round-prompt-rows=12 -k=2", "", "mixed"),
@@ -157,18 +157,18 @@ ROWS = [Artifact(*row) for row in (
      "live mixed", "tree"),
     ("mimo-mtp1.mixedlibrary", "mimo-mtp1.bf16", SMALL + " --round-prompt-rows=12 -k=2",
      SIM + " --library-rows=32", "library"),
-    # Drafters that fall behind, and catch up over 64 tokens.
+    # Drafters that miss entries, and catch up over 64 tokens.
     ("dsv3-chain-mtp2.behind", "dsv3-chain-mtp2.f32", BEHIND + " -k=3", "", "catch_up"),
     ("mimo-mtp1.behind", "mimo-mtp1.bf16", BEHIND + " -k=2", "", "catch_up"),
     ("mimo-tree.behind", "mimo-mtp1.f32", BEHIND + " -k=3", "", "catch_up", "tree"),
     ("heads.behind", "llama-chain.f32+heads", BEHIND + " -k=3", "", "catch_up"),
     ("p-eagle.behind", "llama-chain.f32+p-eagle", BEHIND + " -k=4", "", "catch_up"),
-    # Prompts whose whole chunks a library multiplies.
+    # Prompts whose whole chunks go through a library.
     ("llama-gqa.library", "llama-gqa.bf16", PAIR, SIM + " --library-rows=32", "library kit"),
     ("mimo-mtp1.library", "mimo-mtp1.bf16", PAIR + " -k=2", SIM + " --library-rows=32",
      "library kit"),
-    # Drafters in folders that fill a block, on the CPU and on the simulator: with 16 rows, prompts
-    # beside rounds, trimmed, in integers, and one that falls behind and catches up.
+    # Drafters in folders that fill a block, on the CPU and on the simulator: with 16 rows, with
+    # mixed batches, trimmed, in integers, and one that catches up.
     ("dflash-wide.block", "llama-chain.f32+dflash-wide", SMALL, SIM, "lossless rounds"),
     ("dspark.block", "llama-chain.f32+dspark", WIDE + " --confidence=0.5", SIM,
      "budget gpu lossless rounds"),
@@ -179,8 +179,8 @@ ROWS = [Artifact(*row) for row in (
     ("dflash-deepspec.block", "llama-chain.f32+dflash-deepspec", SMALL + " -k=3",
      SIM + " --quantize=int4,group=32", "lossless"),
     ("dspark.behind", "llama-chain.f32+dspark", BEHIND, "", "catch_up"),
-    # Chains that end where the drafter finds its drafts unlikely, beside what it finds them in one
-    # that does not end; with prompts beside rounds, and for the simulator.
+    # Chains that end at unlikely drafts, and a chain without an end that outputs its probabilities;
+    # with mixed batches, and for the simulator.
     ("dsv3-chain-mtp2.sure", "dsv3-chain-mtp2.f32", SMALL + " -k=4 --confidence=0.99", "",
      "ending lossless"),
     ("dsv3-chain-mtp2.suremixed", "dsv3-chain-mtp2.f32",
@@ -201,9 +201,9 @@ ROWS = [Artifact(*row) for row in (
      "lossless"),
     ("dsv3-chain-mtp2.surebehind", "dsv3-chain-mtp2.f32", BEHIND + " -k=3 --confidence=0.99", "",
      "catch_up"),
-    # Trees of a model's own modules: one per depth, and one for all, whose beam ranks by squares;
-    # three, the last of which runs over nodes of two depths; with prompts beside rounds, and of
-    # drafters that fall behind.
+    # Trees of a model's own modules. One module per depth, and one for all depths with a beam
+    # ranked by squares. Three modules, the last of which runs over nodes of two depths. With mixed
+    # batches, and with drafters that catch up.
     ("mtp-static", "dsv3-chain-mtp2.f32", SMALL + STATIC, "", "lossless"),
     ("mtp-static.reuse", "dsv3-chain-mtp2.f32", SMALL + STATIC + " --draft-depth-policy=reuse", "",
      "lossless"),
@@ -222,7 +222,7 @@ ROWS = [Artifact(*row) for row in (
     ("mtp-beam.behind", "dsv3-chain-mtp2.f32", BEHIND + BEAM, "", "catch_up"),
     ("mtp-beam.gap", "dsv3-chain-mtp2.bf16", NEVER + BEAM, "", "catch_up"),
     ("mtp-beam.sim", "dsv3-chain-mtp2.bf16", SHORT + " --max-batch=6" + BEAM, SIM, "gpu"),
-    # Drafters in folders that draft all places at once.
+    # Drafters in folders that draft all positions at once.
     ("pard.f32", "llama-chain.f32+pard", SMALL + " -k=4", "", "lossless"),
     ("heads.f32", "llama-chain.f32+heads", SMALL + " -k=3", "", "lossless"),
     ("p-eagle.f32", "llama-chain.f32+p-eagle", SMALL + " -k=4", "", "lossless"),
@@ -230,13 +230,13 @@ ROWS = [Artifact(*row) for row in (
     ("bundled.v3", "bundled", "--max-batch=4 --max-context=256 -k=4", V3, "oracle"),
     ("bundled.behind", "bundled", "--max-batch=4 --max-context=320 -k=4 --catch-up-rows=64", "",
      "catch_up"),
-    # Those that cannot catch up.
+    # Drafters that cannot catch up.
     ("dsv3-chain.gap", "dsv3-chain-mtp2.bf16", NEVER + " -k=3", SIM, "catch_up"),
     ("mimo-tree.gap", "mimo-mtp1.bf16", NEVER + " -k=3", SIM, "catch_up", "tree"),
     ("bundled.gap", "bundled", "--max-batch=4 --max-context=320 -k=4 --catch-up-rows=0", "",
      "catch_up"),
-    # Every architecture for the simulated GPU, with a plan for the CPU beside it whose bits are the
-    # same on every machine. Windows of more than 32 rows: of 36 slots, or of 12 with two drafts.
+    # Each architecture for the simulated GPU, with a CPU plan whose bits are equal on all machines.
+    # Windows of more than 32 rows: of 36 slots, or of 12 with two drafts.
     ("llama-gqa.sim", "llama-gqa.bf16", ALONE, SIM, "gpu rounds kit ptxas"),
     ("mistral.sim", "mistral.f32", ALONE, SIM, "gpu kit ptxas"),
     ("qwen2.sim", "qwen2.f32", ALONE, SIM, "gpu kit ptxas"),
@@ -248,7 +248,7 @@ ROWS = [Artifact(*row) for row in (
      "gpu kit ptxas"),
     ("mimo-mtp1.sim", "mimo-mtp1.bf16", DRAFTED, SIM, "gpu kit ptxas"),
     ("glm4moe-mtp1.sim", "glm4moe-mtp1.bf16", DRAFTED, SIM, "gpu kit ptxas"),
-    # Recurrent layers, and experts beside those of the first.
+    # Recurrent layers; the first model has experts, too.
     ("qwen3next-mtp1.sim", "qwen3next-mtp1.f32", DRAFTED, SIM, "gpu kit ptxas"),
     ("qwen35-mtp1.sim", "qwen35-mtp1.bf16", DRAFTED, SIM, "gpu kit ptxas"),
     ("dsv3-chain-mtp2.sim", "dsv3-chain-mtp2.bf16", DRAFTED, SIM, "gpu rounds kit ptxas"),
@@ -258,7 +258,7 @@ ROWS = [Artifact(*row) for row in (
     ("dsv3-int4.sim", "dsv3-chain-mtp2.f32", DRAFTED,
      SIM + " --quantize=int4,group=32 --quantize-head=int8 --quantize-embedding=int4,group=32",
      "gpu kit ptxas"),
-    # Contexts of five parts, which blocks share.
+    # Contexts of five splits, which blocks share.
     ("dsv3-parts.sim", "dsv3-chain-mtp2.bf16",
      "--max-context=2100 --prefill-chunk=128 --max-batch=2 -k=2", SIM, "gpu kit ptxas"),
     # Trees of grouped and of latent attention, in bf16.
@@ -282,7 +282,7 @@ ROWS = [Artifact(*row) for row in (
      "hybrid mixed ptxas"),
     ("hybrid.trimmed", "hybrid", "max_batch = 4, max_rows = 14", BOTH, "budget lossless ptxas"),
     ("tree", "tree", "", BOTH, "tree ptxas"),
-    # Methods. Those of 12 slots have windows of three rows or four.
+    # Methods. With 12 slots the windows have three or four rows.
     ("lookup", "methods/lookup", "max_batch = 8", BOTH, "gpu rounds ptxas methods.test"),
     ("branches", "methods/branches", "max_batch = 8", BOTH, "gpu rounds tree ptxas methods.test"),
     ("rejection", "methods/rejection", "max_batch = 8", BOTH,
@@ -306,11 +306,11 @@ ROWS = [Artifact(*row) for row in (
     ("lookup_tree", "methods/lookup_tree", "max_batch = 8", BOTH,
      "gpu lossless ptxas library.test"),
     ("wish", "methods/wish", "max_batch = 8", BOTH, "ending gpu lossless rounds ptxas"),
-    # A budget of rows, less than the windows of three slots have.
+    # A limit of rows below the windows of three slots.
     ("eagle26.trimmed", "methods/eagle26", "max_batch = 8, max_rows = 70", BOTH, "budget"),
     ("lookahead.trimmed", "methods/lookahead", "max_batch = 8, max_rows = 150", BOTH, "budget"),
     ("topology.trimmed", "methods/topology", "max_batch = 8, max_rows = 11", BOTH, "budget"),
-    # Prompts are read beside rounds, on the simulator, too. The rounds of `grammar` may stop.
+    # Mixed batches, on the simulator too. The rounds of `grammar` may stop.
     ("eagle_tree.mixed", "methods/eagle_tree", "max_batch = 8, round_prompt_rows = 12", BOTH,
      "mixed"),
     ("eagle2.mixed", "methods/eagle2", "max_batch = 8, round_prompt_rows = 12", BOTH, "mixed"),
@@ -348,7 +348,7 @@ ROWS = [Artifact(*row) for row in (
     ("block.mixed", "methods/block", "max_batch = 8, round_prompt_rows = 12", BOTH,
      "gpu mixed rounds methods.test"),
     ("grammar.mixed", "methods/grammar", "max_batch = 8, round_prompt_rows = 12", BOTH, "mixed"),
-    # The same on the CPU alone.
+    # Mixed batches, only on the CPU.
     ("lookup.mixed", "methods/lookup", "max_batch = 8, round_prompt_rows = 12", CPU,
      "mixed"),
     ("branches.mixed", "methods/branches", "max_batch = 8, round_prompt_rows = 12", CPU,
@@ -375,7 +375,7 @@ ROWS = [Artifact(*row) for row in (
      CPU, "mixed"),
     ("block_drawn.mixed", "methods/block_drawn", "max_batch = 8, round_prompt_rows = 12",
      CPU, "mixed"),
-    # With hidden states for drafters that fall behind.
+    # With hidden states for drafters that catch up.
     ("eagle.behind", "methods/eagle", "max_batch = 8, catch_up_rows = 20", BOTH, "catch_up"),
     ("wide.behind", "methods/wide", "max_batch = 8, catch_up_rows = 20", BOTH, "catch_up"),
 )]

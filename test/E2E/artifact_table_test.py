@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks artifact_table.py: that rows differ, and that rows and tests name each other."""
+"""Checks artifact_table.py: rows differ, and rows and tests name each other."""
 import pathlib
 import re
 import unittest
@@ -9,15 +9,15 @@ from artifact_table import BOTH, ROWS
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAMES = {row.name for row in ROWS}
-# What is no test of this folder.
+# Users other than tests of this folder.
 OTHERS = {"ptxas", "kit"}
-# Names after which a test's source has that of an artifact.
+# Names before an artifact's name in a test's source.
 CALLS = re.compile(r'(?:Plans|OnDevice)\{\s*"([^"]+)"|'
                    r'(?:onCpu|onGpu|loadArtifact|artifactPath)\(\s*"([^"]+)"')
 
 
 def users():
-    """The tests of this folder, by what rows call them."""
+    """Returns the tests of this folder, by their names in rows."""
     return ([path.name[:-len("_test.cpp")] for path in HERE.glob("*_test.cpp")]
             + [path.name for path in HERE.glob("*.test")])
 
@@ -27,12 +27,12 @@ def rows_of(test):
 
 
 def literals(test):
-    """The strings of a C++ test."""
+    """Returns the strings of a C++ test."""
     return set(re.findall(r'"([^"\\\n]*)"', (HERE / f"{test}_test.cpp").read_text()))
 
 
 def artifacts_of(test):
-    """The artifacts that a lit test names."""
+    """Returns the artifacts that a lit test names."""
     text = (HERE / test).read_text()
     return {name for names in re.findall(r"%\{artifacts\} ([^\s;&|]+)", text)
             for name in names.split(",")}
@@ -53,7 +53,7 @@ class Table(unittest.TestCase):
 
     def test_edits_exist(self):
         for row in ROWS:
-            # Not of a file alone, see artifacts.py.
+            # Not made of a file alone, see artifacts.py.
             if row.edit not in ("", "single"):
                 self.assertTrue(callable(getattr(module_edits, row.edit, None)), row)
 

@@ -3,13 +3,13 @@
 
   artifacts.py --tools BIN --source ROOT --out DIR [--only NAME,..] [--chip CHIP] [--again]
 
-Every row of artifact_table.py is imported and compiled with the tools of BIN to DIR/NAME.bin.
-What mtpc says is kept in DIR/NAME.log. An artifact is made anew only if a tool, these scripts
-or the model is newer than it. Processes that make the same one wait for each other.
+Each row of artifact_table.py is imported and compiled with the tools of BIN to DIR/NAME.bin;
+DIR/NAME.log has mtpc's output. An artifact is made again only if a tool, these scripts or the model
+is newer. Processes that make one artifact wait for each other.
 
-With --only these rows are made. With --chip those of a kit of tools/gpu-check are made, for that
-chip (or `sim`, the simulator) and any x86-64. With --again a fifth of the rows, drawn by the
-commit's hash, is compiled again without the kernel cache, and compared byte by byte.
+--only selects rows. --chip makes the artifacts of a kit of tools/gpu-check, for that chip (or
+`sim`, the simulator) and any x86-64. --again compiles a fifth of the rows, selected by the commit's
+hash, again without the kernel cache, and compares them byte by byte.
 """
 
 import argparse
@@ -30,12 +30,12 @@ from artifact_table import BOTH, BUNDLED, CHECKPOINTS, FUNCTIONS, PATHS, ROWS, V
 HERE = pathlib.Path(__file__).resolve().parent
 INPUTS = HERE / "Inputs"
 SCRIPTS = [HERE / name for name in ("artifacts.py", "artifact_table.py", "module_edits.py")]
-# One row in DRAWN is compiled by --again.
+# --again compiles one row in DRAWN.
 DRAWN = 5
 
 
 def run(*command, **environment):
-    """What a command says; an error if it fails."""
+    """Runs a command and returns its output; raises an error if it fails."""
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True,
                           env={**os.environ, **environment})
@@ -57,7 +57,7 @@ def is_fresh(path, inputs):
 
 
 def is_module(row):
-    """Whether a row's model is a module of Inputs."""
+    """Returns true if a row's model is a module of Inputs."""
     return (INPUTS / f"{row.model}.mlir").exists()
 
 
@@ -67,7 +67,7 @@ def context_of(row):
 
 
 def checkpoints_of(row):
-    """The checkpoint of a row and that of its drafter; of a module of Inputs none."""
+    """Returns the checkpoints of a row and of its drafter; none for a module of Inputs."""
     if is_module(row):
         return []
     target, _, drafter = row.model.partition("+")
@@ -76,14 +76,14 @@ def checkpoints_of(row):
 
 
 class Maker:
-    """What is made where, and with which tools."""
+    """Makes artifacts; knows the folders and tools."""
 
     def __init__(self, args):
         self.tools, self.source, self.out = args.tools, args.source, args.out
         self.chip = args.chip
         self.oracle = args.source / "test/oracle"
         (self.out / "checkpoints").mkdir(parents=True, exist_ok=True)
-        # Written once: what reads them may run beside this.
+        # Written once, because other processes may read them at any time.
         for name, text in [("paths.json", PATHS)] + [
                 (name, (INPUTS / "methods" / name).read_text()) for name in FUNCTIONS]:
             with locked(self.out / name):
@@ -91,11 +91,11 @@ class Maker:
                     (self.out / name).write_text(text)
 
     def checkpoint(self, name):
-        """The folder of a checkpoint, in which it is already."""
+        """Returns the folder of a checkpoint, which exists already."""
         return self.out / "checkpoints" / name
 
     def stamp(self, name):
-        """What is newer than a checkpoint's inputs if the checkpoint is whole."""
+        """Returns a file that is newer than a checkpoint's inputs if the checkpoint is complete."""
         return self.out / "checkpoints" / f"{name}.made"
 
     def make_checkpoint(self, name):
@@ -110,7 +110,7 @@ class Maker:
                 return
             shutil.rmtree(folder, ignore_errors=True)
             if name == BUNDLED:
-                # A module names weights beside or below itself only.
+                # A module names weights only beside or below itself.
                 shutil.copytree(self.source / "models/bundled/hf", folder)
             elif is_drafter:
                 drafter, dtype, _ = name.split(".")
@@ -120,7 +120,8 @@ class Maker:
             self.stamp(name).touch()
 
     def write_model(self, name, folder):
-        """A model of oracle/tiny.py, as long as the rows want it; no weight is longer for it."""
+        """Writes a model of oracle/tiny.py with the longest context of the rows. No weight grows
+        with it."""
         base, changes = CHECKPOINTS.get(name, (name, {}))
         model, dtype = base.split(".")
         run(sys.executable, self.oracle / "tiny.py", model, "-o", folder, "--dtype", dtype)
@@ -132,18 +133,18 @@ class Maker:
         (folder / "config.json").write_text(json.dumps(config))
 
     def flags(self, row):
-        """Of mtpc; for a chip the simulator is replaced."""
+        """Returns the flags of mtpc; for a chip the simulator is replaced."""
         flags = row.compiling
         if self.chip not in (None, "sim"):
             flags = flags.replace(BOTH, f"--target=cpu,cuda --chip={self.chip}")
         return flags.replace("INPUTS/", f"{INPUTS}/").split()
 
     def compiler(self, row):
-        """mtpc, or for the simulator mtpc with that as a target more."""
+        """Returns mtpc, or for the simulator mtpc with the simulator as an additional target."""
         return self.tools / ("mtpc_sim" if BOTH in self.flags(row) else "mtpc")
 
     def inputs(self, row):
-        """What a row's artifact is made of."""
+        """Returns the inputs of a row's artifact."""
         made = [*SCRIPTS, self.compiler(row)]
         if row.edit == "single":
             made += [self.tools / "mtp-opt"]
@@ -152,8 +153,8 @@ class Maker:
         return made + [self.tools / "mtp-import", *map(self.stamp, checkpoints_of(row))]
 
     def parts(self, row):
-        """The other files of a module of Inputs: what stands behind it, and what writes its
-        weights."""
+        """Returns the other files of a module of Inputs: the text appended to it, and the script
+        that writes its weights."""
         if row.model.startswith("methods/"):
             own = [INPUTS / "methods/target.mlir.in", INPUTS / "methods/weights.py"]
         else:
@@ -183,7 +184,7 @@ class Maker:
             getattr(module_edits, row.edit)(source)
 
     def specialize(self, source):
-        """Makes calls of kernels of an imported module, with a program for each batch and each
+        """Converts an imported module to kernel calls, with a program for each batch and each
         number of rows."""
         fused = source.with_suffix(".fused.mlir")
         run(self.tools / "mtpc", source, "--compile-to=fuse", "-o", fused)
@@ -195,7 +196,7 @@ class Maker:
             "--mtp-specialize-shapes=single=true", *lowering.split(), "-o", source)
 
     def write_module(self, row, source):
-        """A module of Inputs, with weights that a script there writes."""
+        """Writes a module of Inputs, with weights that a script there writes."""
         texts = [INPUTS / f"{row.model}.mlir"]
         texts += [part for part in self.parts(row) if part.name == "target.mlir.in"]
         script = next(part for part in self.parts(row) if part.suffix == ".py")
@@ -212,12 +213,12 @@ class Maker:
         source.write_text(text)
 
     def compile(self, row, artifact, **environment):
-        # As many processes as processors are at work.
+        # One process per processor.
         return run(self.compiler(row), self.out / f"{row.name}.mlir", "-o", artifact, "--jobs=1",
                    *self.flags(row), **environment)
 
     def compare(self, row):
-        """Compiles a row without the kernel cache."""
+        """Compiles a row without the kernel cache and compares."""
         again = self.out / "again" / f"{row.name}.bin"
         self.compile(row, again, MTPC_KERNEL_CACHE="off")
         expected, got = (self.out / f"{row.name}.bin").read_bytes(), again.read_bytes()
@@ -228,14 +229,14 @@ class Maker:
 
 
 def cost(row):
-    """About how long a row takes to compile, for an order."""
+    """Returns a row's approximate compile time, for sorting."""
     plans = 3 if BOTH in row.compiling else 1
     drafts = next((int(flag[3:]) for flag in row.importing.split() if flag.startswith("-k=")), 2)
     return plans * (drafts + 4 * ("mtp" in row.model) + 4 * ("draft-tree" in row.importing))
 
 
 def choose(args):
-    """The rows that the flags name, the most expensive ones first."""
+    """Returns the rows that the flags select, the most expensive ones first."""
     known = {row.name: row for row in ROWS}
     if args.chip:
         known = {name: row for name, row in known.items() if "kit" in row.tests.split()}
@@ -247,21 +248,21 @@ def choose(args):
 
 
 def commit_of(source):
-    """The commit that is checked out; outside of a repository always the same."""
+    """Returns the commit that is checked out; a constant outside of a repository."""
     done = subprocess.run(["git", "-C", str(source), "rev-parse", "HEAD"], capture_output=True,
                           text=True, check=False)
     return done.stdout.strip() or "no commit"
 
 
 def draw(rows, commit):
-    """A fifth of the rows, which ones is the commit's to say."""
+    """Returns a fifth of the rows, selected by the commit."""
     def number(row):
         return hashlib.sha256(f"{commit} {row.name}".encode()).digest()
     return sorted(rows, key=number)[:(len(rows) + DRAWN - 1) // DRAWN]
 
 
 def for_all(pool, function, items):
-    """Applies a function to all; says which failed, and counts these."""
+    """Applies a function to all items. Reports and counts failures."""
     failures = 0
     for done in [pool.submit(function, item) for item in items]:
         try:

@@ -1,9 +1,9 @@
-//===- budget_test.cpp - Rows that rounds do without ----------------------===//
+//===- budget_test.cpp - Rounds with a limited number of rows -------------===//
 //
-// A round verifies as many rows as the envelope has memory for (`max_rows`),
-// and none behind the context's last position. What a slot drafts more is
-// trimmed. Neither changes a bit of what sequences put out, and what a slot may
-// have does not depend on what the others' tokens are.
+// A round verifies at most the rows that the envelope has memory for
+// (`max_rows`), and no row beyond the context's last position. Further drafts
+// of a slot are trimmed. Neither limit changes a bit of the output, and a
+// slot's share does not depend on the tokens of other sequences.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,19 +39,19 @@ protected:
     return all;
   }
 
-  /// Without drafts, one sequence after the other.
+  /// Runs without drafts, one sequence after the other.
   Outcome expectedOf(const std::vector<Request> &all, LogitsMode logits) const {
     SessionOptions plain = single(/*k=*/0, /*slots=*/1);
     plain.roundsPerLaunch = 1;
     return generate(model, plain, all, logits);
   }
 
-  /// A round takes the simulator a fiftieth of a second.
+  /// The simulator takes 20 ms for a round.
   std::vector<float> temperatures() const {
     return isCpu() ? std::vector<float>{0.0f, 0.8f} : std::vector<float>{0.8f};
   }
 
-  /// The depths that a test runs.
+  /// Returns the depths that a test runs.
   std::vector<uint32_t> depths() const {
     if (!isCpu())
       return {envelope.maxK};
@@ -81,8 +81,8 @@ TEST_P(Trimmed, RowsChangeNoBit) {
   }
 }
 
-// Sequences come and go, launches have many rounds, pages are short, prompts
-// are read beside rounds where they can be.
+// Sequences come and go, launches have many rounds, pages are short, and
+// prompts are merged into rounds if the artifact supports it.
 TEST_P(Trimmed, RowsChangeNoTokenOfManyRounds) {
   uint64_t preempted = 0, beside = 0;
   for (float temperature : temperatures()) {
@@ -100,7 +100,8 @@ TEST_P(Trimmed, RowsChangeNoTokenOfManyRounds) {
       expectSame(run, expected, options);
       preempted += run.statistics.preemptions;
       beside += run.statistics.besideTokens;
-      // Statistics say what lived, and what could be accepted of that.
+      // Statistics count the active rows, and the drafts that could be
+      // accepted.
       const Statistics &s = run.statistics;
       EXPECT_LE(s.roundRows, s.rounds * envelope.maxRows);
       EXPECT_LT(s.roundRows, s.roundCapacity);
@@ -108,13 +109,13 @@ TEST_P(Trimmed, RowsChangeNoTokenOfManyRounds) {
         EXPECT_LE(s.accepted[j], s.drafted[j]) << j;
     }
   }
-  // Where requests are long enough.
+  // If requests are long enough.
   EXPECT_EQ(preempted > 0, isCpu());
   EXPECT_EQ(beside > 0, GetParam().mixes);
 }
 
-// Requests of several k in one round: who wants fewer rows leaves them to the
-// others.
+// Requests of several k in one round: a sequence that wants fewer rows leaves
+// them to the others.
 TEST_P(Trimmed, EveryRequestsOwnKChangesNoToken) {
   std::vector<Request> all = requests(4, 0.8f);
   Outcome expected = expectedOf(all, LogitsMode::None);
@@ -127,7 +128,7 @@ TEST_P(Trimmed, EveryRequestsOwnKChangesNoToken) {
              options);
 }
 
-// Beside others, whatever their tokens, a sequence has the same rows.
+// A sequence has the same rows for any tokens of other sequences.
 TEST_P(Trimmed, RowsDependOnNoOthersTokens) {
   auto statisticsBeside = [&](uint32_t text, float temperature) {
     uint32_t slots = isCpu() ? envelope.maxBatch : 4, tokens = isCpu() ? 12 : 6;
@@ -137,7 +138,7 @@ TEST_P(Trimmed, RowsDependOnNoOthersTokens) {
     auto session = Session::create(model, options);
     EXPECT_TRUE(session.isOk()) << session.status().toString();
     SequenceId first = *(*session)->add(request(0, 3, tokens, 0.8f));
-    // They run for longer than the first.
+    // They run longer than the first sequence.
     for (uint32_t i = 1; i < slots; ++i)
       EXPECT_TRUE(
           (*session)->add(request(text + i, 3, 70, temperature)).isOk());
@@ -152,14 +153,14 @@ TEST_P(Trimmed, RowsDependOnNoOthersTokens) {
   EXPECT_EQ(one.accepted, other.accepted);
 }
 
-// To the last token of the context, at every k.
+// Runs to the last token of the context, at each k.
 TEST_P(ContextEnd, NeedsNoPagesBehind) {
   uint32_t context = envelope.maxContext, slots = 2;
   for (float temperature : temperatures()) {
     std::vector<Request> all;
     for (uint32_t rest : {1, 9, 2, isCpu() ? 30 : 14})
       all.push_back(request(rest, context - rest, rest, temperature));
-    // A prompt that is short, so that launches are long.
+    // A short prompt makes launches long.
     if (isCpu())
       all.push_back(request(50, 7, context - 7, temperature));
     Outcome expected = expectedOf(all, LogitsMode::All);
@@ -169,7 +170,7 @@ TEST_P(ContextEnd, NeedsNoPagesBehind) {
           continue;
         SessionOptions options = single(k, slots);
         options.roundsPerLaunch = 32;
-        // Just what contexts have, and the dummy.
+        // Exactly the pages of full contexts, and the dummy.
         uint32_t pages =
             (context + envelope.pageTokens - 1) / envelope.pageTokens;
         options.kvPages = slots * pages + 1;

@@ -1,13 +1,13 @@
-//===- catch_up_test.cpp - Drafters that rounds without them left behind --===//
+//===- catch_up_test.cpp - Drafters that catch up after a pause -----------===//
 //
-// Rounds without drafts, or with fewer than there are modules, leave drafters
-// behind. What they draft afterwards is, to the token, what they would have
-// drafted had they never paused: a sequence beside one that drafts all the time
-// shares its rounds, so that its drafters run though it has no drafts.
+// Rounds without drafts, or with fewer drafts than modules, leave gaps in the
+// drafters' caches. Later drafts must equal, token by token, the drafts without
+// a pause. The reference is a sequence that shares its rounds with a sequence
+// that drafts all the time. Its drafters run although it has no drafts.
 //
-// What is missing for good nobody reads. So what is drafted behind it follows
-// from what came since, whatever stood in front of it; and the simulated GPU,
-// which knows what was never written, does not complain.
+// Entries that stay missing are never read. So drafts after a gap depend only
+// on the tokens after it, for any tokens before it. The simulated GPU knows
+// which entries were never written, and reports no read of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// Runs what it is given, and notes of each round what the first slot verified.
+/// Runs an executable, and records what the first slot verifies in each round.
 class Watch : public ForwardingExecutable {
 public:
   struct Round {
@@ -46,7 +46,7 @@ public:
       seconds += 1e-4 * n;
       return okStatus();
     }
-    // A draft costs next to nothing, and sometimes more than a round.
+    // A draft costs almost nothing, or sometimes more than a round.
     seconds += 1e-2 * (1 + (rowsAreDear ? 3 : 0.001) * ran.k);
     Binding tokens = ran.output("tokens")->place.at(n);
     Round round{ran.k, std::vector<int32_t>(ran.windowRows())};
@@ -65,17 +65,18 @@ private:
   const Session::Impl &session;
 };
 
-/// Who shares the rounds: nobody, a sequence that drafts all the time, or one
-/// that pauses as well.
+/// The other sequence of the rounds: none, one that drafts all the time, or one
+/// that pauses too.
 enum class Company { None, Drafts, Pauses };
 
-/// What a sequence does: tokens before the pause, and tokens and drafts in it.
+/// A sequence's tokens before the pause, and its tokens and drafts in the
+/// pause.
 struct Pause {
   uint32_t before = 6, gap = 0, k = 0;
   Company company = Company::None;
   bool isPreempted = false;
   uint32_t text = 31;
-  /// Up to where drafters are true then, by k, whatever they have seen.
+  /// Positions up to which drafters are valid then, by k.
   std::vector<uint64_t> draftedTo = {};
 };
 
@@ -91,13 +92,13 @@ protected:
     return request;
   }
 
-  /// A session whose rounds are watched.
+  /// A session whose rounds are recorded.
   struct Watched {
     std::unique_ptr<Session> session;
     Session::Impl *impl = nullptr;
     Watch *watch = nullptr;
 
-    /// Steps until a sequence has so many tokens.
+    /// Steps until a sequence has `tokens` tokens.
     void runTo(SequenceId id, size_t tokens) {
       while (session->output(id)->size() < tokens) {
         auto updates = session->step();
@@ -110,7 +111,7 @@ protected:
   };
   Watched open(SessionOptions options) const;
 
-  /// What was seen behind the pause.
+  /// A record of the rounds after the pause.
   struct Seen {
     std::vector<Watch::Round> rounds;
     std::vector<int32_t> tokens;
@@ -118,11 +119,11 @@ protected:
     bool isTorn = false;
     std::vector<uint64_t> draftedTo;
     uint64_t skipped = 0;
-    /// Of all rounds behind the pause.
+    /// Over all rounds after the pause.
     double tokensPerRound = 0;
   };
   Seen run(const Pause &pause, float temperature) const;
-  /// The gaps that a slot's hidden states cover in any case.
+  /// Returns the gap that a slot's hidden states cover in any case.
   uint32_t leastReach() const { return isLong() ? 64 : 20; }
   bool isLong() const { return envelope.maxContext >= 256; }
 };
@@ -210,7 +211,7 @@ TEST_P(CatchUp, DraftsAreThoseOfNoPause) {
       }
 }
 
-// Of a chain of modules the deeper ones are left behind.
+// In a chain of modules the deeper ones miss entries.
 TEST_P(CatchUp, DraftsAreThoseOfNoPauseBehindFewerDrafts) {
   for (uint32_t gap : {1u, 7u, 18u}) {
     SCOPED_TRACE(gap);
@@ -222,7 +223,7 @@ TEST_P(CatchUp, DraftsAreThoseOfNoPauseBehindFewerDrafts) {
   }
 }
 
-// Hidden states do not go back so far: what is missing stays so.
+// Hidden states do not reach back far enough: missing entries stay missing.
 TEST_P(CatchUp, LongPausesChangeNoToken) {
   for (uint32_t gap : {leastReach() + 1, isLong() ? 200u : 40u}) {
     SCOPED_TRACE(gap);
@@ -234,7 +235,7 @@ TEST_P(CatchUp, LongPausesChangeNoToken) {
                            expected.tokens.begin()));
     EXPECT_GE(seen.caughtUp, leastReach());
     EXPECT_LE(seen.caughtUp, gap + envelope.maxK);
-    // The last drafts that were accepted have room of their own.
+    // The last accepted drafts have additional room.
     if (gap > leastReach() + envelope.maxK)
       EXPECT_TRUE(seen.isTorn);
   }
@@ -249,7 +250,7 @@ TEST_P(CatchUp, PreemptionInAPauseLeavesNothingBehind) {
   EXPECT_EQ(seen.caughtUp, 0u);
 }
 
-// Who never changes k never has drafters refreshed for it.
+// A sequence that never changes k never needs a catch-up pass.
 TEST_P(CatchUp, CostsNothingWhereKStays) {
   for (uint32_t k = 0; k <= envelope.maxK; ++k) {
     SessionOptions options = single(envelope.maxK, 2);
@@ -285,7 +286,7 @@ TEST_P(CatchUp, PagesArePublishedBehindAPause) {
       ASSERT_TRUE(on.session->step().isOk());
     const Statistics &shared = on.sequence(second).statistics;
     EXPECT_EQ(shared.cachedTokens > 0, drafts);
-    // What it drafts is what it would draft had it read all by itself.
+    // The drafts must equal those of a session that read the whole text itself.
     SessionOptions alone = single(envelope.maxK, 1);
     Outcome expected = generate(model, alone, {next}, LogitsMode::None);
     EXPECT_EQ(shared.accepted, expected.statistics.accepted);
@@ -294,8 +295,8 @@ TEST_P(CatchUp, PagesArePublishedBehindAPause) {
   }
 }
 
-// The policy's own choices, by a clock on which drafts are cheap and dear in
-// turns.
+// The policy's own choices, with a clock on which drafts are cheap and
+// expensive in turn.
 TEST_P(CatchUp, AutomaticKChangesNoToken) {
   Request wanted = request(36, 5, 0.0f);
   SessionOptions plain = single(0, 1);
@@ -319,7 +320,8 @@ TEST_P(CatchUp, AutomaticKChangesNoToken) {
   EXPECT_GT(*std::max_element(byK.begin() + 1, byK.end()), 0u);
 }
 
-// Sequences that fall behind together read the drafters' weights once.
+// Sequences with equal gaps catch up in one pass, which reads the drafters'
+// weights once.
 TEST_P(CatchUp, SeveralShareAPass) {
   Watched on = open(single(envelope.maxK, envelope.maxBatch));
   ASSERT_TRUE(on.session);
@@ -337,10 +339,11 @@ TEST_P(CatchUp, SeveralShareAPass) {
     EXPECT_GE(on.sequence(id).statistics.caughtUpTokens, 4u);
 }
 
-/// What drafters miss they do not see, whether or not they can catch up.
+/// Drafters with missing entries never read them, whether they can catch up or
+/// not.
 class Gaps : public CatchUp {
 protected:
-  /// A gap that is not made up for.
+  /// Returns a gap that is too large to catch up.
   uint32_t tornGap() const {
     uint32_t reach =
         open(single(envelope.maxK, 1)).impl->inner.programs.catchUpReach();
@@ -348,14 +351,14 @@ protected:
   }
 };
 
-// Whether or not there is something in a gap is nothing to what follows.
+// The contents of a gap do not affect the drafts after it.
 TEST_P(Gaps, DraftsFollowFromWhatIsAround) {
   for (float temperature : {0.0f, 0.8f}) {
     Pause pause{6, tornGap(), 0, Company::None};
     Seen seen = run(pause, temperature);
     EXPECT_TRUE(seen.isTorn);
     EXPECT_GT(seen.skipped, 0u);
-    // These drafters have all entries, and give up those of the gap.
+    // These drafters have all entries, and drop the entries of the gap.
     pause.company = Company::Drafts;
     pause.draftedTo = seen.draftedTo;
     Seen expected = run(pause, temperature);
@@ -365,8 +368,8 @@ TEST_P(Gaps, DraftsFollowFromWhatIsAround) {
   }
 }
 
-// In turns a sequence drafts nothing alone and beside one that drafts, all that
-// there is, and less.
+// In turn a sequence drafts nothing alone, nothing beside one that drafts, all
+// drafts, and fewer.
 TEST_P(Gaps, NothingThatIsMissingIsRead) {
   Request wanted = request(/*text=*/37, 11, 0.8f);
   Outcome expected = generate(model, single(0, 1), {wanted}, LogitsMode::None);
@@ -391,7 +394,7 @@ TEST_P(Gaps, NothingThatIsMissingIsRead) {
 /// Artifacts that keep no hidden states.
 using CannotCatchUp = CatchUp;
 
-// The comparison above does tell drafters that have missed something.
+// The comparison above detects drafters with missing entries.
 TEST_P(CannotCatchUp, DraftsAreOthersBehindAPause) {
   Seen expected = run({6, 30, 0, Company::Drafts}, 0.0f);
   Seen seen = run({6, 30, 0, Company::None}, 0.0f);
@@ -399,7 +402,7 @@ TEST_P(CannotCatchUp, DraftsAreOthersBehindAPause) {
   EXPECT_EQ(seen.caughtUp, 0u);
 }
 
-/// The simulator is slow, so it has one pause, which is compared with tokens
+/// The simulator is slow. So it runs one pause, and compares it with tokens
 /// that are read again.
 using OnGpu = CatchUp;
 
@@ -414,10 +417,10 @@ TEST_P(OnGpu, DraftsAreThoseOfAPrefill) {
   EXPECT_EQ(seen.tokens, expected.tokens);
 }
 
-/// A model that was trained, and its artifact without hidden states.
+/// A trained model, and its artifact without hidden states.
 using OfBundled = CatchUp;
 
-// What it is for: acceptance in the rounds behind a pause.
+// The purpose of catching up: acceptance in the rounds after a pause.
 TEST_P(OfBundled, AcceptanceIsThatOfNoPause) {
   constexpr uint32_t kTexts = 6;
   auto with = model, without = loadArtifact("bundled.gap", DeviceKind::Cpu);
@@ -453,7 +456,8 @@ INSTANTIATE_TEST_SUITE_P(
         OnDevice{"bundled.behind", kCpu}, OnDevice{"eagle.behind", kCpu},
         OnDevice{"dspark.behind", kCpu}, OnDevice{"wide.behind", kCpu}),
     nameOf);
-// Drafters in folders that draft all places at once, of the target's states.
+// Drafters in folders that draft all positions at once, from the target's
+// states.
 INSTANTIATE_TEST_SUITE_P(Parallel, CatchUp,
                          testing::Values(OnDevice{"heads.behind", kCpu},
                                          OnDevice{"p-eagle.behind", kCpu}),

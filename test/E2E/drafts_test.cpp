@@ -22,13 +22,13 @@ protected:
     ASSERT_FALSE(results.empty());
   }
 
-  /// Drafts that the oracle, too, made from the tokens that the product had.
+  /// Counts of drafts that the oracle made from the product's tokens too.
   struct Tally {
     size_t compared = 0;
     size_t equal = 0;
   };
 
-  /// Runs rounds over the greedy tokens and compares the drafts of each.
+  /// Runs rounds over the greedy tokens and compares the drafts of each round.
   void compareRounds(const OracleResult &result, uint32_t k, Tally &tally) {
     RoundDriver driver(model, k);
     std::vector<int32_t> tokens = result.tokens();
@@ -57,11 +57,11 @@ protected:
     }
   }
 
-  /// Whether the oracle's drafts come out to the token.
+  /// Returns true if drafts must equal the oracle's in each token.
   static bool exact() { return oracleName(GetParam()).ends_with(".f32"); }
 
-  /// In bf16 the first draft that differs is as good as the oracle's; the ones
-  /// behind it were made from another token.
+  /// In bf16 the first different draft is a near tie with the oracle's. Later
+  /// drafts follow another token.
   static void expectNearTie(const OracleResult &result,
                             const std::vector<int32_t> &drafts) {
     ASSERT_EQ(drafts.size(), result.chain.size());
@@ -83,8 +83,8 @@ protected:
 
 } // namespace
 
-// The first round's drafts are the oracle's chain: each made from the one
-// before, by the next module or by the same one.
+// The first round's drafts are the oracle's chain. Each is made from the
+// preceding draft, by the next module or by the last one.
 TEST_P(Drafts, FirstChain) {
   for (const OracleResult &result : results) {
     RoundDriver driver(model, uint32_t(result.chain.size()));
@@ -97,14 +97,14 @@ TEST_P(Drafts, FirstChain) {
   }
 }
 
-// Module d's draft in every round, whatever was accepted before it.
+// Module d's draft in each round, for any earlier acceptance.
 TEST_P(Drafts, EveryRound) {
   for (uint32_t k = 1; k <= model->envelope()->maxK; ++k) {
     Tally tally;
     for (const OracleResult &result : results)
       compareRounds(result, k, tally);
     EXPECT_GT(tally.compared, 4u);
-    // In bf16 near ties, of tokens or experts, may fall either way.
+    // In bf16 near ties, of tokens or experts, may have either result.
     EXPECT_GE(tally.equal,
               exact() ? tally.compared : tally.compared - tally.compared / 10)
         << "k " << k;

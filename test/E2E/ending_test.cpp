@@ -1,10 +1,10 @@
 //===- ending_test.cpp - Slots that draft less than their round -----------===//
 //
-// Drafts of a slot end where the drafter finds them unlikely (`p_min`), or
-// where the program wants no more (`want_k`). What is drafted then follows from
-// the slot's own text: here from probabilities that a round without an end puts
-// out, and from a model of what the program wants. (Tokens of drafters in
-// folders are an oracle's, ending_chains.test.)
+// A slot's drafts end if the drafter finds them unlikely (`p_min`), or if the
+// program wants no more (`want_k`). Its drafts then depend only on the slot's
+// own text. The tests compare with the probabilities that a round without an
+// end outputs, and with a model of the program's wishes. (ending_chains.test
+// compares drafters in folders with an oracle.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,9 @@ using namespace mtp::test;
 
 namespace {
 
-/// What a round drafted and accepted for a sequence.
+/// A sequence's drafts and accepted drafts in one round.
 struct Drafted {
-  /// How many tokens there were when it began.
+  /// The number of tokens before the round.
   size_t known;
   uint64_t drafted, accepted;
 };
@@ -42,9 +42,9 @@ protected:
                            Statistics *all = nullptr) const;
 };
 
-/// Of chains that end by probability; another artifact puts these out.
+/// Chains that end by probability; another artifact outputs the probabilities.
 using EndingChains = Ending;
-/// Of the method that says what it wants.
+/// The method that sets want_k.
 using Wishes = Ending;
 
 uint64_t sumOf(const std::vector<uint64_t> &counts) {
@@ -67,7 +67,7 @@ std::vector<Request> Ending::requests(uint32_t count, float temperature) const {
   return all;
 }
 
-/// Runs requests with one round to a launch, and looks after each one.
+/// Runs requests with one round per launch, and inspects each round.
 std::vector<Trace> Ending::trace(SessionOptions options,
                                  const std::vector<Request> &requests,
                                  Statistics *all) const {
@@ -84,7 +84,7 @@ std::vector<Trace> Ending::trace(SessionOptions options,
   std::vector<Statistics> before(ids.size());
   bool goesOn = true;
   while (goesOn) {
-    // What the last round counts is known a step later.
+    // The counts of the last round are known one step later.
     goesOn = !session.idle();
     auto updates = session.step();
     EXPECT_TRUE(updates.isOk()) << updates.status().toString();
@@ -110,8 +110,8 @@ std::vector<Trace> Ending::trace(SessionOptions options,
   return traces;
 }
 
-/// The logarithms of the probabilities of the first drafts behind a text, the
-/// last token of which is the one that is picked behind the others.
+/// Returns the log probabilities of the first drafts after a text, whose last
+/// token is the pick after the others.
 static std::vector<float> chancesBehind(const std::shared_ptr<const Model> &to,
                                         std::span<const int32_t> text) {
   auto session = *Session::create(to, single(to->envelope()->maxK, 1));
@@ -141,10 +141,10 @@ static std::vector<float> chancesBehind(const std::shared_ptr<const Model> &to,
   return chances;
 }
 
-// What a round drafts is what comes before the first draft that an endless
-// chain at the same place finds too unlikely.
+// A round drafts the tokens before the first draft that an endless chain at
+// that place finds too unlikely.
 TEST_P(EndingChains, EndByTheirProbabilities) {
-  // As artifact_table.py has it.
+  // As in artifact_table.py.
   bool isDsv3 = std::string_view(GetParam().artifact).starts_with("dsv3");
   double least = isDsv3 ? 0.99 : 0.3;
   auto endless =
@@ -169,14 +169,14 @@ TEST_P(EndingChains, EndByTheirProbabilities) {
       ++lengths[expected];
     }
   }
-  // Nothing, all and something in between.
+  // None, all, and a number between.
   EXPECT_GE(lengths.front(), 2u);
   EXPECT_GE(lengths.back(), 2u);
   EXPECT_GE(sumOf(lengths) - lengths.front() - lengths.back(), 2u);
 }
 
-// In one round one slot drafts all and another nothing. The target's rows are
-// those of the drafts alone.
+// In one round one slot drafts all and another nothing. The target verifies
+// only the rows of actual drafts.
 TEST_P(Ending, SlotsOfARoundDraftApart) {
   std::vector<Request> all = requests(4, /*temperature=*/0);
   Statistics statistics;
@@ -190,8 +190,8 @@ TEST_P(Ending, SlotsOfARoundDraftApart) {
     for (const Drafted &round : own.rounds)
       drafted += round.drafted;
   }
-  // All begin together. The simulator, which takes a tenth of a second for a
-  // round, has too few to wait for one of all drafts.
+  // All sequences begin together. The simulator takes 100 ms for a round, so it
+  // runs too few rounds to wait for one with all drafts.
   uint64_t most = isCpu() ? envelope.maxK : 2;
   for (size_t r = 0; r < longest; ++r) {
     auto has = [&](uint64_t least, uint64_t most) {
@@ -209,7 +209,7 @@ TEST_P(Ending, SlotsOfARoundDraftApart) {
   EXPECT_EQ(sumOf(statistics.drafted), drafted);
 }
 
-/// What a sequence drafted and accepted in all, and its tokens.
+/// Returns a sequence's total drafts and accepted drafts, and its tokens.
 static std::string summary(const Trace &trace) {
   std::string text;
   for (const Drafted &round : trace.rounds)
@@ -218,8 +218,8 @@ static std::string summary(const Trace &trace) {
   return text;
 }
 
-// Whoever else runs, with threads, pages that are short, and shared ones: a
-// sequence has the same rounds, and the tokens of a round without drafts.
+// A sequence has the same rounds, and the tokens of rounds without drafts, for
+// any other sequences, threads, short pages and shared pages.
 TEST_P(Ending, RoundsAreTheSequencesOwn) {
   for (float temperature : {0.0f, 0.8f}) {
     // The simulator is slow.
@@ -247,7 +247,7 @@ TEST_P(Ending, RoundsAreTheSequencesOwn) {
   }
 }
 
-// A slot's own k and what its program wants are both bounds.
+// A slot's own k and its program's wish are both upper limits.
 TEST_P(Wishes, AreWhatSlotsDraft) {
   uint64_t none = 0, most = 0;
   for (float temperature : {0.0f, 0.8f}) {

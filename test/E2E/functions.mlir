@@ -7,7 +7,7 @@
 module {
 mtp.weights files ["weights.safetensors"]
 
-// All, one and none of the drafts stay; what follows a mismatch does not count.
+// All, one and none of the drafts are accepted; drafts after a mismatch do not count.
 // RUN: mtp-run %t/m.bin --function=@accept --input="4x2xi32=[[1,2],[1,2],[1,2],[1,2]]" --input="4x3xi32=[[1,2,3],[1,9,3],[9,2,3],[9,1,2]]" --expected-output="4xi32=[2,1,0,0]" --expected-output="4xi32=[3,9,9,9]"
 func.func @accept(%drafts: tensor<4x2xi32>, %picks: tensor<4x3xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
   %count, %next = mtp.accept_tokens %drafts, %picks : tensor<4x2xi32>, tensor<4x3xi32> -> tensor<4xi32>, tensor<4xi32>
@@ -18,7 +18,7 @@ func.func @accept(%drafts: tensor<4x2xi32>, %picks: tensor<4x3xi32>) -> (tensor<
 // RUN: not mtp-run %t/m.bin --function=@accept --input="4x2xi32=[[1,2],[1,2],[1,2],[1,2]]" --input="4x3xi32=[[1,2,3],[1,9,3],[9,2,3],[9,1,2]]" --expected-output="4xi32=[2,1,0,1]" --expected-output="4xi32=[3,9,9,9]" 2>&1 | FileCheck %s --check-prefix=WRONG
 // WRONG: @accept: result 0:
 
-// Node 1 and node 2 are children of the root, node 3 of 1, node 4 of 2. Down one
+// Nodes 1 and 2 are children of the root, node 3 of node 1, node 4 of node 2. Paths: down one
 // branch, down the other, nowhere; of two equal children the lower one.
 // RUN: mtp-run %t/m.bin --function=@accept_tree --input="4x5xi32=[[7,1,2,3,4],[7,1,2,3,4],[7,1,2,3,4],[7,5,5,6,6]]" --input="4x5xi32=[[1,3,4,8,9],[2,3,4,8,9],[3,3,4,8,9],[5,6,6,8,9]]" --expected-output="4x5xi32=[[0,1,3,-1,-1],[0,2,4,-1,-1],[0,-1,-1,-1,-1],[0,1,3,-1,-1]]" --expected-output="4xi32=[2,2,0,2]" --expected-output="4xi32=[8,9,3,8]"
 func.func @accept_tree(%tokens: tensor<4x5xi32>, %picks: tensor<4x5xi32>) -> (tensor<4x5xi32>, tensor<4xi32>, tensor<4xi32>) {
@@ -49,15 +49,15 @@ func.func @embed(%tokens: tensor<3xi32>) -> tensor<3x2xf32> {
   return %y : tensor<3x2xf32>
 }
 
-// Softmax of logits 0, ln 2, ln 4, ln 1 is 1/8, 2/8, 4/8, 1/8; the two kept are
-// 4/6 and 2/6 of their sum. Of equals the lower one is kept.
+// The softmax of logits 0, ln 2, ln 4, ln 1 is 1/8, 2/8, 4/8, 1/8. The two kept values are 4/6
+// and 2/6 of their sum. Of equal values the lower index is kept.
 // RUN: mtp-run %t/m.bin --function=@route --input="2x4xf32=[[0,0.693147181,1.38629436,0],[1,1,1,1]]" --expected-output="2x2xi32=[[2,1],[0,1]]" --expected-output="2x2xf32=[[0.666666667,0.333333333],[0.5,0.5]]" --tolerance=1e-6
 func.func @route(%logits: tensor<2x4xf32>) -> (tensor<2x2xi32>, tensor<2x2xf32>) {
   %i, %p = mtp.moe_route %logits softmax top_k 2 normalized : tensor<2x4xf32> -> tensor<2x2xi32>, tensor<2x2xf32>
   return %i, %p : tensor<2x2xi32>, tensor<2x2xf32>
 }
 
-// The lowest of equals; NaN never wins.
+// The lowest index of equal values; NaN never wins.
 // RUN: mtp-run %t/m.bin --function=@argmax --input="4x3xf32=[[1,3,2],[5,5,5],[nan,-1,-2],[-inf,nan,-3]]" --expected-output="4xi32=[1,0,1,2]"
 func.func @argmax(%x: tensor<4x3xf32>) -> tensor<4xi32> {
   %y = mtp.argmax %x : tensor<4x3xf32> -> tensor<4xi32>
@@ -89,7 +89,7 @@ func.func @gates(%x: tensor<1x2xf32>, %z: tensor<1x1xf32>) -> (tensor<1x2xf32>, 
   return %a, %b : tensor<1x2xf32>, tensor<1x1xf32>
 }
 
-// One body for all extents: those of the results follow.
+// One body for all extents, which determine the extents of the results.
 // RUN: mtp-run %t/m.bin --function=@doubles --input="2x3xi32=[[1,2,3],[4,5,6]]" --expected-output="2x3xi32=[[2,4,6],[8,10,12]]"
 func.func private @doubled(%slots: tensor<?xi32>, %x: tensor<?x?xi32>) -> tensor<?x?xi32> {
   %y = mtp.per_slot %slots(%x) {

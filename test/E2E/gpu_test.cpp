@@ -1,8 +1,8 @@
 //===- gpu_test.cpp - Models on the simulated GPU -------------------------===//
 //
-// Every architecture in short sessions: a round takes the simulator a fiftieth
-// of a second. What must be equal to the bit is a session with drafts and one
-// without on the same device; between devices sums have other orders.
+// Runs each architecture in short sessions; the simulator takes 20 ms for a
+// round. Sessions with and without drafts on one device must be equal bit for
+// bit. Sums on different devices have different orders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,17 +23,17 @@ namespace {
 /// An artifact with a plan for the simulator and one for the CPU.
 struct Plans {
   const char *name;
-  /// How far logits may be apart, of the largest one. Rounding to bf16 and to
-  /// integers makes steps of differences in the order of sums; and a plan for
-  /// any x86-64, the same on every machine, leaves rows in f32 that a GPU
-  /// rounds to bf16.
+  /// Bound for the difference of logits, relative to the largest one. Rounding
+  /// to bf16 and to integers amplifies differences in the order of sums. The
+  /// CPU plan is for any x86-64, so that it is the same on all machines; it
+  /// keeps rows in f32 that a GPU rounds to bf16.
   float bound;
-  /// The target often accepts the drafts.
+  /// True if the target accepts many drafts.
   bool accepts = false;
 };
 constexpr float kExact = 1e-5f, kRounded = 3e-2f, kQuantised = 6e-2f;
 
-/// Calls a function of the simulator beyond CUDA. On a GPU there is none.
+/// Calls a function of the simulator beyond CUDA. Does nothing on a GPU.
 template <typename... Arguments>
 void callSimulator(const char *name, Arguments... arguments) {
   const char *path = std::getenv("MTP_CUDA_DRIVER");
@@ -46,7 +46,7 @@ void callSimulator(const char *name, Arguments... arguments) {
     function(arguments...);
 }
 
-/// Makes the order of threads, blocks and graph nodes that of a seed.
+/// Sets the seed of the order of threads, blocks and graph nodes.
 void setSchedule(uint64_t seed) { callSimulator("mtp_sim_set_seed", seed); }
 
 Request makeRequest(uint32_t index, uint32_t prompt, uint32_t output,
@@ -59,7 +59,8 @@ Request makeRequest(uint32_t index, uint32_t prompt, uint32_t output,
   return request;
 }
 
-/// Prompts of 1, 19 and 6 tokens: less than a page, more than a chunk.
+/// Returns prompts of 1, 19 and 6 tokens: less than a page, and more than a
+/// chunk.
 std::vector<Request> shortRequests(uint32_t vocab) {
   std::vector<Request> requests;
   for (uint32_t length : {1, 19, 6}) {
@@ -72,7 +73,7 @@ std::vector<Request> shortRequests(uint32_t vocab) {
 class Gpu : public testing::TestWithParam<Plans> {
 protected:
   void SetUp() override {
-    // Where an earlier test has lost it.
+    // An earlier test may have lost the device.
     callSimulator("mtp_sim_revive");
     setSchedule(0);
     gpu = loadArtifact(GetParam().name, DeviceKind::Cuda);
@@ -89,14 +90,14 @@ protected:
 /// Models that fill several pages.
 class GpuPages : public Gpu {};
 
-/// Models that run with every k, number of slots and chunk: those with
-/// recurrent layers, and those whose slots verify trees of their own.
+/// Models that run with each k, number of slots and chunk: models with
+/// recurrent layers, and models whose slots verify trees of their own.
 class GpuCells : public Gpu {};
 
 } // namespace
 
 namespace {
-/// Drafts of several runs, and how many of them stayed.
+/// The number of drafts of several runs, and of accepted drafts.
 struct DraftCounts {
   uint64_t drafted = 0, accepted = 0;
 
@@ -130,8 +131,8 @@ TEST_P(Gpu, DraftsBatchesAndSchedulesChangeNoBit) {
     counts.expectSomeOfBoth();
 }
 
-// As many rows as all slots' windows have: more than the 32 that a product's
-// tile has.
+// The number of rows of all slots' windows exceeds the 32 rows of a product's
+// tile.
 TEST_P(Gpu, WideBatchesChangeNoBit) {
   uint32_t k = envelope.maxK, slots = envelope.maxBatch;
   ASSERT_GT(envelope.maxNodes * slots, 32u);
@@ -147,7 +148,7 @@ TEST_P(Gpu, WideBatchesChangeNoBit) {
   options.chunksPerStep = SessionOptions::kUnbounded;
   Outcome run = generate(gpu, options, requests);
   expectSame(run, expected, options);
-  // All begin with the first round: none waits for a slot.
+  // All sequences begin with the first round: none waits for a slot.
   EXPECT_LE(run.statistics.rounds, 4u);
 }
 
@@ -157,7 +158,7 @@ TEST_P(GpuPages, PreemptionAndReuseChangeNoBit) {
   for (uint32_t i = 0; i < 3; ++i)
     requests.push_back(makeRequest(i % 2, page + 1, page + 2, envelope.vocab));
   Outcome expected = generate(gpu, single(/*k=*/0, /*slots=*/1), requests);
-  // Two sequences at a time of three pages each, and five pages for them.
+  // Two sequences at a time with three pages each share five pages.
   SessionOptions options = single(envelope.maxK, /*slots=*/2);
   options.kvPages = 1 + 5;
   options.prefixCache = true;
@@ -168,7 +169,7 @@ TEST_P(GpuPages, PreemptionAndReuseChangeNoBit) {
   EXPECT_GT(run.statistics.preemptions, 0u);
 }
 
-/// The largest value and the second largest.
+/// Returns the largest and the second largest value.
 static std::pair<float, float> bestTwo(std::vector<float> row) {
   std::nth_element(row.begin(), row.begin() + 1, row.end(), std::greater<>());
   return {row[0], row[1]};
@@ -200,8 +201,9 @@ void Gpu::expectLogitsOfTheCpu() {
         ASSERT_NEAR(x[j], y[j], bound)
             << "request " << i << ", token " << token;
       ++compared;
-      // Where a choice is close the devices may go on apart. How close a draw
-      // is is not seen; none of these is within the least bound.
+      // After a close choice the devices may continue with different texts. The
+      // margin of a sampled token is unknown, so with a bound above kExact any
+      // sample may be close.
       bool isClose = requests[i].sampling.temperature > 0
                          ? GetParam().bound > kExact
                          : best - second <= 2 * bound;
@@ -217,15 +219,15 @@ TEST_P(Gpu, LogitsAreTheCpus) { expectLogitsOfTheCpu(); }
 TEST_P(GpuCells, LogitsAreTheCpus) { expectLogitsOfTheCpu(); }
 
 namespace {
-/// A session: drafts, slots, and tokens of a prompt's chunk.
+/// Options of a session: drafts, slots, and tokens of a prompt's chunk.
 struct Cell {
   uint32_t k, slots, chunk;
 };
 } // namespace
 
-/// Every k with 1 to 4 slots and every chunk with MTP_TREES=all in the
-/// environment, or else every k once, with one of either: all numbers of slots,
-/// and both chunks, which of nine k each number of slots has.
+/// With MTP_TREES=all in the environment returns each k with 1 to 4 slots and
+/// each chunk. Otherwise returns each k once, so that nine values of k cover
+/// all numbers of slots and both chunks.
 static std::vector<Cell> cellsOf(const EnvelopeInfo &envelope) {
   std::vector<Cell> cells;
   uint32_t most = std::min(envelope.maxBatch, 4u);
@@ -302,14 +304,14 @@ INSTANTIATE_TEST_SUITE_P(ModuleTrees, Gpu,
                                          Plans{"mtp-beam.sim", kRounded}),
                          nameOf);
 
-// Drafters in folders that draft all places at once.
+// Drafters in folders that draft all positions at once.
 INSTANTIATE_TEST_SUITE_P(Parallel, Gpu,
                          testing::Values(Plans{"pard.sim", kExact},
                                          Plans{"heads.sim", kExact},
                                          Plans{"p-eagle.sim", kExact}),
                          nameOf);
 
-// Integer weights, each with what is beside them.
+// Integer weights, each with its neighbouring layers.
 INSTANTIATE_TEST_SUITE_P(Integers, GpuCells,
                          testing::Values(Plans{"hybrid.int8", kExact},
                                          Plans{"hybrid.int4", kExact}),
@@ -317,8 +319,8 @@ INSTANTIATE_TEST_SUITE_P(Integers, GpuCells,
 // A lookup before a tree: each slot verifies a chain or the tree.
 INSTANTIATE_TEST_SUITE_P(OwnTrees, GpuCells,
                          testing::Values(Plans{"lookup_tree", kExact}), nameOf);
-// With MTP_TREES=all alone: above, f32 has each k with two slots, and all slots
-// with the most drafts.
+// Only with MTP_TREES=all. The cases above run f32 with each k and two slots,
+// and with all slots and the most drafts.
 INSTANTIATE_TEST_SUITE_P(Floats, GpuCells,
                          testing::ValuesIn(takesAll() ? std::vector{Plans{
                                                             "hybrid", kExact}}
@@ -334,9 +336,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Plans{"dspark.block", 0}),
     nameOf);
 
-// A context that grows from rounds for short rows to those in which blocks
-// share positions, of two parts then. The other slot's row has one. Kernels'
-// tests have windows whose rows differ in parts.
+// A context that grows from rounds for short rows to rounds in which blocks
+// share positions, in two splits. The other slot's row has one split. Tests of
+// kernels cover windows whose rows differ in splits.
 TEST(GpuParts, DraftsBatchesAndRoundsChangeNoBit) {
   constexpr uint32_t kPart = 512, kShort = kPart + kPart / 4;
   setSchedule(0);
@@ -357,9 +359,9 @@ TEST(GpuParts, DraftsBatchesAndRoundsChangeNoBit) {
     EXPECT_EQ(looped.sequences[i].tokens, expected.sequences[i].tokens);
 }
 
-// A rule of acceptance that is code of the module, and not exact: its tokens
-// follow from the drafts. It is given probabilities, and so the devices' picks
-// are the same unless one is close to a bound.
+// An acceptance rule that is code of the module and not exact: its tokens
+// depend on the drafts. It reads probabilities, so the devices' picks agree
+// unless one is close to a bound.
 namespace {
 class GpuRule : public testing::TestWithParam<const char *> {};
 } // namespace
@@ -396,7 +398,7 @@ TEST_P(GpuRule, AcceptsWhatItDoesOnTheCpu) {
   EXPECT_GT(counts.accepted, 10u);
 }
 
-// A model that was trained, whose tokens are far from ties.
+// A trained model, whose tokens are far from ties.
 TEST(GpuBundled, WritesWhatItDoesOnTheCpu) {
   setSchedule(0);
   std::shared_ptr<const Model> gpu =

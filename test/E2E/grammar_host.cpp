@@ -2,11 +2,12 @@
 //
 // grammar_host ARTIFACT cpu|cuda K BATCH PAGES TEMPERATURE WHO ID,ID,...
 //
-// Runs BATCH prompts, of which those in WHO, a letter each, have a grammar: an
-// automaton over tokens, whose masks the host writes behind each first half. A
-// line for each prompt: its output, rounds and accepted drafts; and then the
-// preemptions. WHO: 'g' has the grammar, 'a' has it and writes ahead what may
-// follow the anchor, 's' sees drafts and allows all, 'n' does not see them.
+// Runs BATCH prompts. WHO has a letter per prompt: 'g' uses the grammar, 'a'
+// uses it and writes ahead what may follow the anchor, 's' sees drafts and
+// allows all, 'n' does not see drafts. The grammar is an automaton over tokens,
+// whose masks the host writes after each first half of a round. Prints a line
+// for each prompt with its output, rounds and accepted drafts, and then the
+// number of preemptions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@
 using namespace mtp;
 
 namespace {
-/// The states of the automaton; a token is allowed in some of them.
+/// The number of states of the automaton. A token is allowed in some of them.
 constexpr int32_t kStates = 7;
 
 bool isAllowed(int32_t state, int32_t token) {
@@ -52,7 +53,7 @@ private:
   std::vector<uint32_t> words;
 };
 
-/// A sequence and what its grammar says of it.
+/// A sequence and the state of its grammar.
 struct Guided {
   char who = 'n';
   int32_t state = 0;
@@ -60,7 +61,8 @@ struct Guided {
   bool hasGrammar() const { return who == 'g' || who == 'a'; }
 };
 
-/// What may follow the anchor, and each draft that can be accepted.
+/// Returns masks for the token after the anchor and after each draft that can
+/// be accepted.
 Masks masksOf(const Guided &guided, const SeenDrafts &seen, uint64_t rows) {
   Masks masks(rows);
   masks.setRow(0, guided.state);
@@ -128,7 +130,7 @@ void Host::add(std::vector<int32_t> prompt, char who, float temperature) {
   guided[*id] = own;
 }
 
-/// Tokens move the automaton on; drafts are answered by masks.
+/// Advances the automaton by tokens, and answers drafts with masks.
 void Host::take(const SequenceUpdate &update) {
   Guided &own = guided.at(update.id);
   check(update.error);

@@ -1,8 +1,8 @@
 //===- hybrid_test.cpp - Recurrent states that no page holds --------------===//
 //
-// What a recurrent layer carries has one place in the text. These tests are of
-// what only such a model can get wrong; that k, batch, chunks, threads and
-// preemption change no bit is lossless_test's, gpu_test's and mixed_test's.
+// A recurrent state belongs to one position of the text. These tests cover
+// errors that only such a model can have. lossless_test, gpu_test and
+// mixed_test check that k, batch, chunks, threads and preemption change no bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ using HybridStorm = Hybrid;
 
 } // namespace
 
-/// The largest difference between rows of logits.
+/// Returns the largest difference between rows of logits.
 static float distance(const std::vector<float> &a,
                       const std::vector<float> &b) {
   float most = 0;
@@ -53,8 +53,8 @@ static float distance(const std::vector<float> &a,
   return most;
 }
 
-// The attention of this model sees 32 positions: what the first token still
-// changes a thousand further on has gone through the recurrent states, chunk by
+// The attention of this model sees 32 positions. So an effect of the first
+// token a thousand positions later went through the recurrent states, chunk by
 // chunk. Gates that forget would hide a broken state from all other tests.
 TEST_P(HybridMemory, TheFirstTokenIsStillThere) {
   Request one = request(0, 1024, 12, /*temperature=*/0);
@@ -72,7 +72,7 @@ TEST_P(HybridMemory, TheFirstTokenIsStillThere) {
   EXPECT_GT(distance(firstRow(expected.sequences[0]),
                      firstRow(expected.sequences[1])),
             1e-3f);
-  // And it is the same however the text is cut.
+  // The result does not depend on the chunks.
   for (uint32_t chunk : {7u, 32u})
     for (uint32_t k : {1u, envelope.maxK}) {
       options.k = k;
@@ -82,8 +82,8 @@ TEST_P(HybridMemory, TheFirstTokenIsStillThere) {
     }
 }
 
-// Drafts of every number are accepted and rejected, so that rounds fold every
-// number of rows.
+// Each number of drafts is accepted and rejected, so that rounds fold each
+// number of rows into the states.
 TEST_P(Hybrid, FoldsWhatStays) {
   std::vector<Request> all;
   for (uint32_t i = 0; i < (isCpu() ? 4u : 2u); ++i)
@@ -100,8 +100,8 @@ TEST_P(Hybrid, FoldsWhatStays) {
   }
 }
 
-// A slot that another sequence had begins from nothing, and so does one that
-// was preempted, where the session has no memory for snapshots.
+// A reused slot begins with a zero state, and so does a preempted sequence if
+// the session has no memory for snapshots.
 TEST_P(Hybrid, SlotsBeginFromNothing) {
   std::vector<Request> all;
   uint32_t prompt = isCpu() ? 33 : 14;
@@ -111,7 +111,8 @@ TEST_P(Hybrid, SlotsBeginFromNothing) {
   SessionOptions options = single(envelope.maxK, /*slots=*/2);
   options.prefixCache = true;
   options.snapshotBytes = 0;
-  // Two at a time of as many pages as one of them needs in the end, and a few.
+  // Two sequences at a time, with the pages that one of them needs in the end,
+  // and a few more.
   uint32_t pages = uint32_t(prompt + all[0].maxTokens + envelope.maxK) /
                        envelope.pageTokens +
                    1;
@@ -123,13 +124,13 @@ TEST_P(Hybrid, SlotsBeginFromNothing) {
   EXPECT_EQ(run.statistics.snapshots, 0u);
 }
 
-// A prefix may be shared that ends with a snapshot: behind so many tokens, and
-// behind the last whole page of a prompt.
+// A prefix can be shared up to a snapshot. Snapshots are taken after each
+// snapshotTokens tokens, and after the last whole page of a prompt.
 TEST_P(HybridPrefix, PrefixesEndWithSnapshots) {
   uint32_t page = envelope.pageTokens, tokens = isCpu() ? 12 : 2;
   Request first = request(0, 6 * page + 5, tokens);
-  // The same again, one that leaves it behind five pages, and one before the
-  // first snapshot.
+  // An equal prompt, one that differs after five pages, and one that differs
+  // before the first snapshot.
   Request fork = first, early = first;
   fork.prompt[5 * page + 3] = (fork.prompt[5 * page + 3] + 1) % 90;
   early.prompt[page + 3] = (early.prompt[page + 3] + 1) % 90;
@@ -143,20 +144,20 @@ TEST_P(HybridPrefix, PrefixesEndWithSnapshots) {
     options.snapshotTokens = 2 * page - 1; // rounded up
     Outcome run = generate(model, options, all);
     expectSame(run, expected, options);
-    // Six pages, and four of the five.
+    // Six pages, and four of the fork's five.
     EXPECT_EQ(run.statistics.cachedTokens, (6 + 4) * page);
     EXPECT_EQ(run.statistics.restoredSnapshots, 2u);
-    // Behind 2, 4 and 6 pages; then behind 6 of the fork's, and 2, 4 and 6; and
-    // where each of the four ended.
+    // After 2, 4 and 6 pages; then after 6 of the fork's, and 2, 4 and 6; and
+    // at the end of each of the four.
     EXPECT_EQ(run.statistics.snapshots, 3u + 1u + 3u + 4u);
-    // The second ended where the first did.
+    // The second sequence ended where the first did.
     EXPECT_EQ(run.statistics.droppedSnapshots, 1u);
     EXPECT_GE(run.statistics.snapshotBytes, 10 * bytesOfSnapshot());
   }
 }
 
-// Turns of a chat: each goes on where the one before ended, up to the rows that
-// its last round kept. What was told otherwise once is found again, too.
+// Turns of a chat. Each resumes where the preceding one ended, up to the rows
+// that its last round kept. A turn that was changed is found again, too.
 TEST_P(HybridPrefix, TurnsGoOnFromTheOneBefore) {
   uint32_t page = envelope.pageTokens, tokens = isCpu() ? page + 4 : 2;
   std::vector<Request> all = {request(0, 6 * page + 5, tokens)};
@@ -183,8 +184,8 @@ TEST_P(HybridPrefix, TurnsGoOnFromTheOneBefore) {
     options.snapshotTokens = 2 * page;
     Outcome run = generate(model, options, all);
     expectSame(run, expected, options);
-    // The last round began with a token of the answer, k + 1 in front of its
-    // end or less. Of the fork four pages and then six.
+    // The last round began with a token of the answer, at most k + 1 tokens
+    // before its end. The fork shares four pages and then six.
     uint64_t most = (4 + 6) * page, least = most;
     for (uint32_t turn : {0, 1}) {
       uint64_t prompt = all[turn].prompt.size();
@@ -198,7 +199,7 @@ TEST_P(HybridPrefix, TurnsGoOnFromTheOneBefore) {
   }
 }
 
-// An answer shorter than a page, behind a prompt that is: no page is whole.
+// An answer shorter than a page after a short prompt: no page is whole.
 TEST_P(HybridPrefix, AShortTurnGoesOn) {
   SessionOptions options = single(envelope.maxK, /*slots=*/1);
   Request first = request(0, 5, 4);
@@ -207,7 +208,7 @@ TEST_P(HybridPrefix, AShortTurnGoesOn) {
   Request next = first;
   next.prompt.insert(next.prompt.end(), answer.begin(), answer.end());
   next.prompt.push_back(7);
-  // Another text, which goes on with nothing.
+  // Another text, which shares no prefix.
   Request other = next;
   other.prompt[0] = (other.prompt[0] + 1) % 90;
   Request salted = next;
@@ -222,8 +223,8 @@ TEST_P(HybridPrefix, AShortTurnGoesOn) {
   EXPECT_LE(run.statistics.cachedTokens, 7u);
 }
 
-// Rounds follow each other on the device. What another turn goes on from is
-// left by each sequence of a launch, though others go on behind it.
+// Rounds follow each other on the device. Each sequence of a launch leaves a
+// snapshot for the next turn, although other sequences continue.
 TEST_P(HybridPrefix, TurnsGoOnBehindLaunchesOfSeveralRounds) {
   uint32_t page = envelope.pageTokens;
   std::vector<Request> all = {request(0, page + 2, isCpu() ? 30 : 14),
@@ -257,8 +258,9 @@ TEST_P(HybridPrefix, TurnsGoOnBehindLaunchesOfSeveralRounds) {
   EXPECT_EQ((*session)->statistics().restoredSnapshots, 2u);
 }
 
-/// Goes on from what `id` has answered to `first`, which gives what a session
-/// that reads all of it anew gives; `id` is the new sequence then.
+/// Continues the answer of `id` to `first` with a new turn. The result must
+/// equal a session that reads the whole text again. `id` becomes the new
+/// sequence.
 static void takeNextTurn(const std::shared_ptr<const Model> &model,
                          Session &session, const Request &first,
                          SequenceId &id) {
@@ -275,8 +277,8 @@ static void takeNextTurn(const std::shared_ptr<const Model> &model,
       std::ranges::equal(*session.output(id), expected.sequences[0].tokens));
 }
 
-// The device would go on for one that has been cancelled: no round follows that
-// nobody reads, and the other one's copy is there.
+// The device would continue for a cancelled sequence. There is no round that no
+// sequence needs, and the other sequence's snapshot exists.
 TEST_P(HybridPrefix, TheLastOneLeavesACopyBesideACancelledOne) {
   uint32_t page = envelope.pageTokens;
   Request cancelled = request(1, page + 5, isCpu() ? 40 : 12);
@@ -301,7 +303,7 @@ TEST_P(HybridPrefix, TheLastOneLeavesACopyBesideACancelledOne) {
   }
 }
 
-// Who cancels what it has read enough of may go on with that.
+// A cancelled sequence's text can be continued in the next turn.
 TEST_P(HybridPrefix, ACancelledTurnGoesOn) {
   uint32_t page = envelope.pageTokens;
   Request first = request(0, page + 5, 20);
@@ -319,8 +321,8 @@ TEST_P(HybridPrefix, ACancelledTurnGoesOn) {
   EXPECT_GE((*session)->statistics(id)->cachedTokens, page + 5);
 }
 
-// Memory for two copies, of which that at an end has a page's entries: those of
-// the prompt that came last stay.
+// Memory for two snapshots. A snapshot at the end of a sequence includes a
+// page's entries. The snapshots of the last prompt stay.
 TEST_P(HybridPrefix, SnapshotsThatNobodyUsedGoFirst) {
   uint32_t page = envelope.pageTokens, tokens = isCpu() ? 4 : 1;
   std::vector<Request> all = {
@@ -336,15 +338,15 @@ TEST_P(HybridPrefix, SnapshotsThatNobodyUsedGoFirst) {
   EXPECT_EQ(run.statistics.restoredSnapshots, 1u);
   EXPECT_GT(run.statistics.droppedSnapshots, 0u);
   EXPECT_LE(run.statistics.snapshotBytes, options.snapshotBytes);
-  // Less than one copy is none.
+  // Memory for less than one snapshot holds none.
   options.snapshotBytes = bytesOfSnapshot() - 1;
   run = generate(model, options, all);
   expectSame(run, expected, options);
   EXPECT_EQ(run.statistics.cachedTokens, 0u);
 }
 
-// Who is preempted goes on where it stood, though its pages are gone: no token
-// runs again but those of its last round, whether prefixes are shared or not.
+// A preempted sequence resumes at its state although its pages are gone. Only
+// the tokens of its last round run again, whether prefixes are shared or not.
 TEST_P(HybridPrefix, PreemptionKeepsTheState) {
   std::vector<Request> all;
   uint32_t prompt = isCpu() ? 33 : 14, promptTokens = 0;
@@ -371,14 +373,14 @@ TEST_P(HybridPrefix, PreemptionKeepsTheState) {
       EXPECT_EQ(s.restoredPreemptions, s.preemptions) << describe(options);
       EXPECT_LE(s.prefillTokens, promptTokens + s.preemptions * (k + 1))
           << describe(options);
-      // Those of sequences that have ended are no one's.
+      // Snapshots of ended sequences have no owner.
       if (!shares)
         EXPECT_EQ(s.snapshotBytes, 0u) << describe(options);
     }
 }
 
-// With memory for all entries, and with less: then those of the last page alone
-// are in the copy, and the others are where the prefix index has them.
+// With memory for all entries, and with less. Then the snapshot holds only the
+// entries of the last page, and the prefix index has the others.
 TEST_P(HybridPrefix, PausedSequencesGoOnWhereTheyStood) {
   uint32_t page = envelope.pageTokens;
   Request own = request(0, 2 * page + 3, isCpu() ? 40 : 12);
@@ -405,7 +407,7 @@ TEST_P(HybridPrefix, PausedSequencesGoOnWhereTheyStood) {
           continue;
         isPaused = true;
         ASSERT_TRUE((*session)->pause(id).isOk());
-        // Where rounds are under way, it is paused behind them.
+        // If rounds are in flight, the sequence is paused after them.
         while (*(*session)->state(id) == SequenceState::Running)
           ASSERT_TRUE((*session)->step().isOk());
         ASSERT_EQ(*(*session)->state(id), SequenceState::Paused);
@@ -416,7 +418,7 @@ TEST_P(HybridPrefix, PausedSequencesGoOnWhereTheyStood) {
       EXPECT_TRUE(std::ranges::equal(output, expected.sequences[0].tokens))
           << describe(options);
       EXPECT_EQ(s.restoredPreemptions, 1u) << percent << describe(options);
-      // A copy with no entries is of the prompt alone.
+      // A snapshot without entries belongs to the prompt.
       if (percent > 100)
         EXPECT_LE(s.prefillTokens, own.prompt.size() + k + 1)
             << percent << describe(options);
@@ -426,7 +428,7 @@ TEST_P(HybridPrefix, PausedSequencesGoOnWhereTheyStood) {
     }
 }
 
-// What copies hold is memory for requests, where there is no other.
+// Snapshots are evicted if requests need their memory.
 TEST_P(HybridStorm, CopiesGiveWayToRequests) {
   SessionOptions options = single(/*k=*/0, /*slots=*/1);
   options.prefixCache = true;
@@ -460,8 +462,8 @@ TEST_P(HybridStorm, CopiesGiveWayToRequests) {
   EXPECT_GT(s.droppedSnapshots, dropped);
 }
 
-// Pages are short, prompts begin alike, sequences are preempted and go on from
-// snapshots, and drafts are rejected.
+// Pages are short, prompts have equal beginnings, sequences are preempted and
+// resume from snapshots, and drafts are rejected.
 TEST_P(HybridStorm, ChangesNoBit) {
   uint32_t page = envelope.pageTokens, tokens = 50;
   std::vector<Request> all;
@@ -485,9 +487,9 @@ TEST_P(HybridStorm, ChangesNoBit) {
   }
 }
 
-// Sequences come one by one, two of them for a text that another one has told
-// to its end, are preempted, and of every five one is cancelled: with memory
-// for all copies, and for few.
+// Sequences arrive one by one. Two of them continue a finished text, some are
+// preempted, and one of five is cancelled. With memory for all snapshots, and
+// for few.
 TEST_P(HybridStorm, SequencesComeAndGo) {
   uint32_t page = envelope.pageTokens, tokens = 44;
   std::vector<Request> all;
@@ -544,9 +546,9 @@ TEST_P(HybridStorm, SequencesComeAndGo) {
   }
 }
 
-// Logits of a text's rows, by a function that writes what slots carry: it is
-// for sessions in which nobody has a slot, and leaves nothing to who comes
-// next.
+// Logits of a text's rows, by a function that writes per-slot states. It
+// requires a session without sequences, and leaves nothing to the next
+// sequence.
 TEST_P(Hybrid, PromptsAreScoredWhereNobodyHasASlot) {
   uint32_t rows = 32, vocab = envelope.vocab;
   Request text = request(0, 40, 4);
@@ -593,8 +595,8 @@ TEST_P(Hybrid, PromptsAreScoredWhereNobodyHasASlot) {
       std::ranges::equal(*session.output(id), expected.sequences[0].tokens));
 }
 
-// Sequences come, are cancelled in their prompts and in their rounds, and their
-// slots are others' at once.
+// Sequences arrive and are cancelled during their prompts and rounds. Other
+// sequences get their slots at once.
 TEST_P(Hybrid, CancelledSequencesLeaveNothing) {
   uint32_t tokens = isCpu() ? 24 : 4;
   std::vector<Request> all;
@@ -612,7 +614,8 @@ TEST_P(Hybrid, CancelledSequencesLeaveNothing) {
   for (size_t step = 0; !session.idle() || ids.size() < all.size(); ++step) {
     if (ids.size() < all.size())
       ids.push_back(*session.add(all[ids.size()]));
-    // Of every three the middle one goes, a step or two after it came.
+    // Of each three the middle one is cancelled, a step or two after its
+    // arrival.
     size_t last = ids.size() - 1;
     if (step < all.size() + 2 && last % 3 == 2 && step % 2 == 0)
       cancelled += session.cancel(ids[last - 1]).isOk();

@@ -1,9 +1,9 @@
 //===- library_test.cpp - Prompts through the vendor's library ------------===//
 //
-// On gpu-sim, whose library adds up in an order that depends on the number of
-// rows and on a row's place among them: what goes through it in another chunk
-// or at another place has other bits, and a test here fails. Chunks are of 32
-// rows, two pages.
+// On gpu-sim. Its library adds in an order that depends on the number of rows
+// and on a row's place among them. Rows that go through it in another chunk or
+// at another place have other bits, and a test here fails. Chunks have 32 rows,
+// two pages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,8 @@ protected:
                   uint32_t maxTokens = 4) const {
     return makeRequest(text, promptTokens, maxTokens, envelope.vocab);
   }
-  /// Two whole chunks and more, a chunk and no more, less than a chunk.
+  /// Returns prompts of more than two chunks, more than one chunk, and less
+  /// than a chunk.
   std::vector<Request> requests(float temperature = 0) const {
     std::vector<Request> all = {request(1, 66, 3), request(3, 32, 3),
                                 request(2, 18, 4)};
@@ -60,7 +61,7 @@ protected:
   EnvelopeInfo envelope;
 };
 
-/// A session and what one request leaves in it.
+/// A session, and the state that one request leaves in it.
 class Service {
 public:
   Service(std::shared_ptr<const Model> model, SessionOptions options) {
@@ -110,7 +111,7 @@ TEST_P(Library, LogitsAreTheCpus) {
   Outcome run = generate(gpu, single(0, 1), all);
   Outcome expected = generate(cpu, single(0, 1), all);
   for (size_t i = 0; i < all.size(); ++i) {
-    // The first token's, which all of the prompt went into.
+    // Logits of the first token, which depend on the whole prompt.
     size_t vocab = envelope.vocab;
     const std::vector<float> &x = run.sequences[i].logits,
                              &y = expected.sequences[i].logits;
@@ -134,8 +135,8 @@ TEST_P(Library, DraftsAndBatchesChangeNoBit) {
   }
 }
 
-// What was generated is computed by the plan's kernels again, and the prompt by
-// the library, whatever is left of either.
+// After preemption the plan's kernels compute generated tokens again, and the
+// library the prompt, whatever is left of either.
 TEST_P(Library, PreemptionChangesNoBit) {
   std::vector<Request> all = {request(1, 40, 20), request(2, 34, 18)};
   Outcome expected = generate(gpu, single(0, 1), all);
@@ -150,8 +151,8 @@ TEST_P(Library, PreemptionChangesNoBit) {
 }
 
 TEST_P(Library, PartOfAChunkHasTheBitsOfAll) {
-  // The second prompt has the first one's pages up to the middle of a chunk.
-  // What follows a page belongs to it where drafters read ahead.
+  // The second prompt shares the first one's pages up to the middle of a chunk.
+  // If drafters read ahead, a page depends on the token after it.
   for (uint32_t pages : {1u, 3u}) {
     Request first = request(1, 66), second = request(2, 66);
     std::copy_n(first.prompt.begin(), pages * kPage + 2, second.prompt.begin());
@@ -168,7 +169,7 @@ TEST_P(Library, PartOfAChunkHasTheBitsOfAll) {
   }
 }
 
-/// A session of two slots that shares pages.
+/// Returns options of a session with two slots that shares pages.
 static SessionOptions sharing(uint32_t pages) {
   SessionOptions options = single(/*k=*/0, 2);
   options.prefixCache = true;
@@ -176,8 +177,8 @@ static SessionOptions sharing(uint32_t pages) {
   return options;
 }
 
-// Pages that rounds made are taken for a prompt, as the README says, and are
-// made again in the same way where a preemption lost them.
+// Pages made by rounds are reused for a prompt, as the README says, and a
+// preemption makes them again in the same way.
 TEST_P(Library, GeneratedPagesArePartOfPrompts) {
   auto talk = [&](uint32_t pages, bool isPressed) {
     Service service(gpu, sharing(pages));
@@ -187,7 +188,7 @@ TEST_P(Library, GeneratedPagesArePartOfPrompts) {
                        turn.tokens.end());
     next.prompt.resize(66, 5);
     next.maxTokens = 20;
-    // An older one, which takes all pages in the end.
+    // An older sequence, which takes all pages in the end.
     if (isPressed)
       EXPECT_TRUE(service.session->add(request(3, 30, 90)).isOk());
     Generated result = service.run(next);
@@ -204,9 +205,9 @@ TEST_P(Library, GeneratedPagesArePartOfPrompts) {
   EXPECT_TRUE(bitEqual(run.logits, expected.logits));
 }
 
-// An older sequence comes to generate what the prompt has: its first page is
-// taken, and those that come later are not, though they are there when the
-// prompt is prefilled again.
+// An older sequence generates the text of the prompt. The prompt shares its
+// first page. It does not share pages that come later, although they exist when
+// the prompt is prefilled again.
 TEST_P(Library, LaterPagesAreNotPartOfPrompts) {
   Request older = request(1, 20, 90), next = older;
   Generated text = Service(gpu, single(0, 1)).run(request(1, 20, 30));
@@ -238,8 +239,8 @@ TEST_P(Library, DeterministicSessionsDoWithoutIt) {
   options.deterministic = true;
   Outcome expected = generate(gpu, options, all);
   EXPECT_EQ(expected.statistics.libraryTokens, 0u);
-  // Its bits are others: else the tests here would show nothing. What those of
-  // a GPU are nobody promises.
+  // The library's bits must differ, or the tests here would prove nothing.
+  // Nothing is guaranteed about a GPU's bits.
   Outcome other = generate(gpu, single(0, 1), all);
   if (!isKit())
     EXPECT_FALSE(
@@ -260,7 +261,7 @@ TEST_P(Library, DeterministicSessionsDoWithoutIt) {
   expectSame(shorter, expected, options);
 }
 
-// What session.h does not let anybody do.
+// Calls that session.h does not permit.
 TEST_P(Library, ProgramsWaitUntilItIsAskedFor) {
   auto file = ArtifactFile::open(artifactPath(GetParam()));
   ASSERT_TRUE(file.isOk()) << file.status().toString();
@@ -285,11 +286,11 @@ TEST_P(Library, ProgramsWaitUntilItIsAskedFor) {
   EXPECT_EQ((*executable)->runTimed(index, kChunk, times).toString(), refusal);
 }
 
-/// With rows of prompts beside rounds.
+/// With prompts merged into rounds.
 using LibraryBeside = Library;
 
-// Whole chunks of prompts that come while others run go through the library all
-// the same, and only the rest shares their rounds.
+// Whole chunks of prompts that arrive while others run go through the library.
+// Only the rest shares rounds.
 TEST_P(LibraryBeside, OnlyThePlansRowsMix) {
   std::vector<Request> all = {request(2, 18, 12), request(1, 66, 3),
                               request(4, 20, 3)};
@@ -305,8 +306,8 @@ TEST_P(LibraryBeside, OnlyThePlansRowsMix) {
   EXPECT_EQ(run.statistics.libraryTokens, 64u);
   EXPECT_GE(run.statistics.besideTokens, 2u);
   EXPECT_LE(run.statistics.besideTokens, 2u + 20);
-  // All of a prompt has its kernels, or none of it: bits are those of one that
-  // is computed by them alone.
+  // Either kernels compute the whole prompt, or no part of it. Its bits equal a
+  // prompt that only kernels compute.
   Outcome plain = talk(true, true), mixed = talk(false, true);
   expectSame(mixed, plain, single(envelope.maxK, envelope.maxBatch));
   EXPECT_EQ(mixed.statistics.libraryTokens, 0u);

@@ -1,9 +1,9 @@
-//===- live_test.cpp - What kernels of a GPU compute of a round -----------===//
+//===- live_test.cpp - The rows that a GPU's kernels compute --------------===//
 //
-// The simulator says of every kernel of a round which bytes it read and wrote.
-// Rows of its buffers follow from its contract: those that live are computed,
-// the others are neither read nor written, and as many are what a session's
-// statistics have.
+// The simulator reports the bytes that each kernel of a round read and wrote.
+// The kernel's contract gives the rows of its buffers. Kernels must compute the
+// active rows, and neither read nor write padding rows. The number of active
+// rows must equal the session's statistics.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ using gpusim::KernelRun;
 
 namespace {
 
-/// The bytes of a buffer from one row to the next; 0 where it has no rows.
+/// Returns the bytes of a buffer from one row to the next; 0 if it has no rows.
 uint64_t strideOf(const schema::BufferContract &buffer) {
   uint64_t stride = 0;
   for (uint32_t t = 0; t < vectorSize(buffer.bytes()); ++t) {
@@ -40,8 +40,8 @@ uint64_t strideOf(const schema::BufferContract &buffer) {
   return stride;
 }
 
-/// The same of a kernel's buffer. Of rows that are prepared for products it is
-/// a row's bytes of the first piece, of which all rows lie together.
+/// Returns the row stride of a kernel's buffer. For rows prepared for products
+/// it is the size of a row in the first piece, which holds all rows.
 uint64_t strideOf(const schema::Kernel &kernel, uint32_t buffer) {
   std::string_view config = kernel.config()->string_view();
   bool isPrepared = kernel.kind()->string_view() == "prepare_rows"
@@ -53,13 +53,13 @@ uint64_t strideOf(const schema::Kernel &kernel, uint32_t buffer) {
   return strideOf(*kernel.contract()->buffers()->Get(buffer));
 }
 
-/// What drafts of a slot hang on: each on the one before, all on the anchor,
-/// or there are none.
+/// The shape of a slot's drafts: each after the preceding one, all after the
+/// anchor, or none.
 enum class Shape { Chain, Star, Nothing, Other };
 
 class RowCounter {
 public:
-  /// Without `seesWindows` it takes no notice of what slots draft.
+  /// Without `seesWindows` it ignores the slots' drafts.
   explicit RowCounter(const Model &model, bool seesWindows = true)
       : seesWindows(seesWindows) {
     const Artifact &artifact = ModelAccess::file(model)->artifact();
@@ -76,18 +76,18 @@ public:
   ~RowCounter() { install(nullptr); }
   RowCounter(const RowCounter &) = delete;
 
-  /// Rows that calls of one kernel computed.
+  /// The rows that calls of one kernel computed.
   struct Count {
     uint64_t calls = 0, rows = 0, capacity = 0;
   };
-  /// By kernel, of calls that have a number.
+  /// By kernel, for calls that have a number of rows.
   std::map<std::string, Count> counts;
-  /// By the number that they had, how many calls.
+  /// The number of calls by their number of rows.
   std::map<uint64_t, uint64_t> callsByRows;
-  /// By round, of each slot.
+  /// By round, for each slot.
   std::vector<std::vector<Shape>> rounds;
   uint64_t packedRows = 0;
-  /// Rows that live of all that were packed, the drafter's among them.
+  /// Active rows among all packed rows, including the drafter's.
   uint64_t livePacked = 0;
 
 private:
@@ -120,15 +120,16 @@ std::vector<T> valuesAt(uint64_t address, size_t count) {
 
 } // namespace
 
-/// What the rows of a round are, as they stand before they are packed.
+/// Records the rows of a round before they are packed.
 void RowCounter::addPacked(const schema::Kernel &kernel, const KernelRun &run) {
   uint64_t rows = run.argument(kernel.buffers());
   auto positions = valuesAt<int32_t>(run.argument(0), rows);
   livePacked += uint64_t(
       std::ranges::count_if(positions, [](int32_t at) { return at >= 0; }));
   if (!seesWindows || rows % rowsOfSlot)
-    return; // Of fewer drafts.
-  // Masks are the last of what is packed: as many buffers before as behind.
+    return; // A program with fewer drafts.
+  // Masks are the last packed input. The number of buffers before and after
+  // packing is equal.
   uint64_t last = (kernel.buffers() - 2) / 2 - 1;
   auto masks = valuesAt<uint64_t>(run.argument(last), rows);
   std::vector<Shape> shapes;
@@ -152,7 +153,8 @@ void RowCounter::addPacked(const schema::Kernel &kernel, const KernelRun &run) {
   rounds.push_back(shapes);
 }
 
-/// The rows of what a kernel wrote, of which it read no dead ones.
+/// Returns the number of rows that a kernel wrote. Checks that it read no
+/// padding row.
 uint64_t RowCounter::countRows(const schema::Kernel &kernel,
                                const KernelRun &run, uint64_t live,
                                uint64_t all) {
@@ -164,7 +166,7 @@ uint64_t RowCounter::countRows(const schema::Kernel &kernel,
     uint64_t stride = strideOf(kernel, i), base = run.argument(i);
     if (stride == 0)
       continue;
-    // Of columns of a buffer the last row ends before the next one would begin.
+    // A slice of columns ends before the next row would begin.
     EXPECT_FALSE(all > live &&
                  run.hasRead(base + live * stride,
                              (all - live - 1) * stride + sizeof(int32_t)))
@@ -174,14 +176,14 @@ uint64_t RowCounter::countRows(const schema::Kernel &kernel,
       if (run.hasWritten(base + row * stride, stride))
         written.insert(row);
   }
-  // Entries of a cache lie anywhere.
+  // Cache entries may be anywhere.
   return hasRows ? written.size() : live;
 }
 
 void RowCounter::add(const KernelRun &run) {
   auto found = kernels.find(run.name());
   if (found == kernels.end())
-    return; // Not a program's.
+    return; // Not a program's kernel.
   const schema::Kernel &kernel = *found->second;
   SCOPED_TRACE(found->first);
   if (kernel.kind()->string_view() == "pack_rows")
@@ -211,8 +213,8 @@ static Request requestOf(uint32_t index, uint32_t prompt, uint32_t vocab,
   return request;
 }
 
-// One slot drafts a chain, one a star, one nothing, and each another shape in
-// another round, all in one launch.
+// In one launch, one slot drafts a chain, one a star, one nothing, and each
+// slot another shape in other rounds.
 TEST(LiveRows, AreWhatKernelsCompute) {
   auto gpu = loadArtifact("topology", DeviceKind::Cuda);
   auto cpu = loadArtifact("topology", DeviceKind::Cpu);
@@ -234,7 +236,7 @@ TEST(LiveRows, AreWhatKernelsCompute) {
     EXPECT_EQ(statistics.roundRows, expected.statistics.roundRows);
     EXPECT_LT(statistics.roundRows, statistics.roundCapacity);
     EXPECT_EQ(counter.packedRows, statistics.roundRows);
-    // All of a round go by the same number, as often as they are called in one.
+    // All kernels of a round have one number of rows, for each call.
     EXPECT_GE(counter.counts.size(), 10u);
     for (const auto &[name, count] : counter.counts) {
       uint64_t times = count.calls / counter.rounds.size();
@@ -256,8 +258,8 @@ TEST(LiveRows, AreWhatKernelsCompute) {
   }
 }
 
-// What a rule in code computes of logits is computed of rows that live, too:
-// slots end in the midst of a launch.
+// A rule in code also computes only active rows of logits. Slots end during a
+// launch.
 TEST(LiveRows, OfRulesInCodeAreWhatKernelsCompute) {
   auto gpu = loadArtifact("typical.mixed", DeviceKind::Cuda);
   auto cpu = loadArtifact("typical.mixed", DeviceKind::Cpu);
@@ -289,7 +291,7 @@ TEST(LiveRows, OfRulesInCodeAreWhatKernelsCompute) {
   }
 }
 
-// Where slots end their drafts, what is behind is neither drafted nor verified.
+// After a slot's drafts end, nothing is drafted or verified for it.
 TEST(LiveRows, OfDraftsThatEndAreNotComputed) {
   auto gpu = loadArtifact("dsv3-chain-mtp2.suresim", DeviceKind::Cuda);
   ASSERT_TRUE(gpu);
@@ -306,8 +308,8 @@ TEST(LiveRows, OfDraftsThatEndAreNotComputed) {
     options.roundsPerLaunch = 32;
     RowCounter counter(*gpu, /*seesWindows=*/false);
     Outcome run = generate(gpu, options, requests, LogitsMode::None);
-    // The target's rows, the first draft of all, and each further one of those
-    // that have the one before it.
+    // The target's rows, the first draft of all slots, and each further draft
+    // of the slots that have the preceding one.
     const Statistics &s = run.statistics;
     uint64_t expected = 2 * s.roundRows;
     for (uint64_t drafted : s.drafted)
@@ -323,8 +325,7 @@ TEST(LiveRows, OfDraftsThatEndAreNotComputed) {
 }
 
 namespace {
-/// What rounds of a session have computed so far, and rows of prompts beside
-/// them.
+/// Rows computed by the rounds of a session so far, and merged prompt rows.
 struct Computed {
   explicit Computed(const Session &session, std::span<const SequenceId> ids)
       : rounds(session.statistics().rounds),
@@ -338,8 +339,8 @@ struct Computed {
 };
 } // namespace
 
-/// Checks what the kernels of a step had to compute that was one round with
-/// rows of prompts beside it.
+/// Checks the rows that kernels computed in a step with one round and merged
+/// prompt rows.
 static void expectRows(const RowCounter &counter, const Computed &before,
                        const Computed &now) {
   uint64_t own = now.rows - before.rows, beside = 0, prompts = 0;
@@ -348,7 +349,7 @@ static void expectRows(const RowCounter &counter, const Computed &before,
     beside += now.beside[i] - first;
     prompts += now.beside[i] > first;
   }
-  // The target's, those that have logits, and the drafter's of the prompts.
+  // The target's rows, rows with logits, and the drafter's rows of prompts.
   uint64_t all = own + beside, scored = own + prompts;
   EXPECT_GE(counter.callsByRows.count(all), 1u) << all;
   EXPECT_GE(counter.callsByRows.count(scored), 1u) << scored;
@@ -359,8 +360,8 @@ static void expectRows(const RowCounter &counter, const Computed &before,
         << beside << " of " << prompts << " prompts";
 }
 
-// Rows of prompts beside those of rounds: each kernel computes what lives of
-// both, and nothing else.
+// Mixed batches: each kernel computes the active rows of rounds and prompts,
+// and nothing else.
 TEST(LiveRows, OfPromptsAreComputedBesideThoseOfRounds) {
   for (const char *artifact :
        {"dsv3-chain-mtp2.mixedsim", "mimo-tree.mixedsim"}) {
@@ -373,7 +374,7 @@ TEST(LiveRows, OfPromptsAreComputedBesideThoseOfRounds) {
     auto session = *Session::create(gpu, options);
     RowCounter counter(*gpu, /*seesWindows=*/false);
     std::vector<SequenceId> ids;
-    // Those of two prompts share a round, and before it those of one are cut.
+    // Two prompts share a round; an earlier single prompt is cut.
     std::vector<uint32_t> lengths = {3, 30, 2, 5}, arrivals = {0, 1, 4, 4};
     uint32_t mixed = 0;
     for (size_t step = 0; !session->idle() || ids.size() < lengths.size();

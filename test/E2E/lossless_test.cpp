@@ -1,8 +1,8 @@
 //===- lossless_test.cpp - Speculation changes no bit of the output -------===//
 //
-// For every model of the fixture, tokens and logits rows of a session must be,
-// to the bit, those of the plainest one: no drafts, one sequence at a time, one
-// thread, no reuse.
+// For each model of the fixture, tokens and logits of a session must equal, bit
+// for bit, those of the simplest session: no drafts, one sequence at a time,
+// one thread, no prefix reuse.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ namespace {
 
 enum class Picking { Greedy, Sampled };
 
-/// Prompts of 1 to 45 tokens, around the borders of pages and chunks. Every
-/// other one begins with the same 20 tokens, as far as it is that long.
+/// Returns prompts of 1 to 45 tokens, around the borders of pages and chunks.
+/// Every second prompt begins with the same 20 tokens, or part of them.
 std::vector<Request> mixedRequests(uint32_t vocab, Picking picking,
                                    uint32_t seed, uint32_t output = 20) {
   std::vector<Request> requests;
@@ -92,7 +92,7 @@ TEST_P(Lossless, Seeds) {
   }
 }
 
-/// Passes that prompts take one by one.
+/// Returns the number of passes for prompts that run one by one.
 static uint64_t passesOneByOne(const std::vector<Request> &requests,
                                uint32_t chunk) {
   uint64_t passes = 0;
@@ -112,14 +112,14 @@ TEST_P(Lossless, PrefillChunks) {
           options.prefillChunk = chunk;
           options.chunksPerStep = chunksPerStep;
           Outcome run = check(options, all, expected);
-          // No prompt goes through more rows than it has.
+          // No prompt has more passes than its own rows need.
           EXPECT_EQ(run.statistics.prefillChunks, passesOneByOne(all, chunk))
               << describe(options);
         }
   }
 }
 
-// Where there are slots for several prompts, they share chunks.
+// Several prompts share chunks if there are slots for them.
 TEST_P(Lossless, PrefillsOfSeveralPrompts) {
   if (envelope.maxBatch == 1)
     GTEST_SKIP() << "one slot";
@@ -143,8 +143,9 @@ TEST_P(Lossless, PrefillsOfSeveralPrompts) {
   EXPECT_LT(passes, alone);
 }
 
-// Without logits greedy slots are picked from what their heads leave, beside
-// slots that sample from logits. Nobody may see whose are kept.
+// Without logits, greedy slots are picked from the head's partial results,
+// beside slots that sample from logits. The output must not show whose logits
+// are kept.
 TEST_P(Lossless, WithoutLogits) {
   std::vector<Request> all = requests(Picking::Greedy, /*seed=*/9);
   std::vector<Request> sampled = requests(Picking::Sampled, /*seed=*/9);
@@ -184,10 +185,10 @@ TEST_P(Lossless, PrefixReuse) {
   }
 }
 
-// The second turn of a chat begins with what the first one generated. Its pages
-// are shared, and neither output nor acceptance tells.
+// The second turn of a chat begins with the text that the first one generated.
+// Its pages are shared, without an effect on output or acceptance.
 TEST_P(Lossless, SecondTurn) {
-  // With a turn more in a context of 96.
+  // With another turn in a context of 96.
   uint32_t output = std::min(60u, envelope.maxContext - 44);
   Request first = mixedRequests(envelope.vocab, Picking::Sampled, /*seed=*/10,
                                 /*output=*/output)[1];
@@ -205,8 +206,7 @@ TEST_P(Lossless, SecondTurn) {
     Outcome shared = check(options, {first, second}, expected);
     EXPECT_EQ(shared.statistics.accepted, apart.statistics.accepted)
         << describe(options);
-    // With fewer drafts than modules, or heads, the deeper ones' entries are
-    // not made.
+    // With fewer drafts than modules or heads, the deeper ones make no entries.
     bool hasHeads = std::string_view(GetParam()).starts_with("heads");
     uint32_t needed = hasHeads ? envelope.maxK : envelope.modules;
     bool isComplete = k == 0 || k >= needed;
@@ -240,8 +240,7 @@ TEST_P(Lossless, Preemption) {
   EXPECT_GT(preemptions, 0u);
 }
 
-/// Gives the requests all kinds of k in turn: none, one, the most and what the
-/// session chooses.
+/// Sets the requests' k in turn to 0, 1, the maximum, and the session's choice.
 static void mixK(std::vector<Request> &requests, uint32_t maxK,
                  uint32_t first = 0) {
   std::array<uint32_t, 4> ks = {0, std::min(maxK, 1u), maxK,
@@ -250,7 +249,7 @@ static void mixK(std::vector<Request> &requests, uint32_t maxK,
     requests[i].k = ks[(first + i) % ks.size()];
 }
 
-// Requests share rounds whatever their k is, and pages.
+// Requests of any k share rounds and pages.
 TEST_P(Lossless, EveryRequestsOwnK) {
   for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
     std::vector<Request> all = requests(picking, /*seed=*/13);
@@ -282,8 +281,8 @@ TEST_P(Lossless, PreemptionWithEveryRequestsOwnK) {
     EXPECT_GT(run.statistics.preemptions, 0u);
 }
 
-// What a rule that is not exact puts out depends on k, and on nothing else: not
-// on who runs beside it, nor on preemption.
+// The output of a rule that is not exact depends on k, and not on other
+// sequences or preemption.
 TEST(LosslessRule, OutputIsThatOfTheRequestsK) {
   std::shared_ptr<const Model> model = loadArtifact("rejection");
   ASSERT_TRUE(model);
@@ -292,7 +291,7 @@ TEST(LosslessRule, OutputIsThatOfTheRequestsK) {
                                            /*output=*/40);
   mixK(all, envelope.maxK);
   all.push_back(all[2]);
-  all.back().k = 0; // the same text at another k
+  all.back().k = 0; // an equal text with another k
   std::vector<std::vector<int32_t>> expected;
   for (const Request &request : all) {
     uint32_t k = std::min(request.k, envelope.maxK);
@@ -317,7 +316,7 @@ TEST(LosslessRule, OutputIsThatOfTheRequestsK) {
 }
 
 // A matrix without accepted drafts, or without rejected ones, would prove
-// little: this model is made to have both.
+// little. This model has both.
 TEST(LosslessMatrix, AcceptsAndRejectsDrafts) {
   for (const char *name :
        {"dsv3-chain-mtp2.f32", "dsv3-chain-mtp2.bf16", "dsv3-chain-mtp2.int8",
@@ -337,10 +336,9 @@ TEST(LosslessMatrix, AcceptsAndRejectsDrafts) {
   }
 }
 
-// Drafts that were the likeliest tokens would be accepted as often as the
-// target gives these their probability, here 0.25 at temperature 1; drafts that
-// are picked with the target's noise nearly as often as the distributions
-// agree.
+// The likeliest tokens as drafts would be accepted with their probability by
+// the target, here 0.25 at temperature 1. Drafts picked with the target's noise
+// are accepted almost as often as the distributions agree.
 TEST(LosslessMatrix, SampledDraftsShareTheTargetsNoise) {
   std::shared_ptr<const Model> model = loadArtifact("bundled");
   ASSERT_TRUE(model);
@@ -358,7 +356,7 @@ TEST(LosslessMatrix, SampledDraftsShareTheTargetsNoise) {
     all[i].sampling.temperature = 1;
     all[i].sampling.seed = i;
   }
-  // A filter leaves drafter and target fewer tokens to differ in.
+  // With a filter, drafter and target can differ in fewer tokens.
   for (float topP : {1.0f, 0.8f}) {
     for (Request &request : all)
       request.sampling.topP = topP;
@@ -370,9 +368,9 @@ TEST(LosslessMatrix, SampledDraftsShareTheTargetsNoise) {
   }
 }
 
-// The same model compiled for one worker and for sixteen, who share a row's
-// positions. Prompts end short of the end of the first part and of the second,
-// which outputs cross.
+// The model compiled for one worker and for sixteen, which share a row's
+// positions. Prompts end before the end of the first split and of the second
+// one; outputs cross these ends.
 TEST(LosslessParts, WorkersChangeNoBit) {
   std::shared_ptr<const Model> alone = loadArtifact("dsv3-chain-mtp2.parts");
   std::shared_ptr<const Model> shared = loadArtifact("dsv3-chain-mtp2.shared");
@@ -396,8 +394,8 @@ TEST(LosslessParts, WorkersChangeNoBit) {
       }
 }
 
-// The same model compiled for ranges of batches and rows, and with a program
-// for each batch and each number of rows.
+// The model compiled for ranges of batches and rows, and with a program for
+// each batch and each number of rows.
 TEST(LosslessRanges, AProgramForEachBatchGivesTheSameBits) {
   std::shared_ptr<const Model> ranges = loadArtifact("dsv3-chain-mtp2.ranges");
   std::shared_ptr<const Model> apart = loadArtifact("dsv3-chain-mtp2.single");
@@ -453,7 +451,7 @@ INSTANTIATE_TEST_SUITE_P(ModuleTrees, Lossless,
                            return testName(info.param);
                          });
 
-// Drafters in folders that draft all places at once.
+// Drafters in folders that draft all positions at once.
 INSTANTIATE_TEST_SUITE_P(Parallel, Lossless,
                          testing::Values("pard.f32", "heads.f32",
                                          "p-eagle.f32"),

@@ -1,7 +1,7 @@
 //===- main.cpp - The tests of all files, or of one -----------------------===//
 //
-// With --source=NAME, the tests of NAME_test.cpp, or those of the filter that
-// GTEST_FILTER or --gtest_filter says.
+// With --source=NAME, runs the tests of NAME_test.cpp. Otherwise runs the tests
+// that GTEST_FILTER or --gtest_filter selects.
 //
 //===----------------------------------------------------------------------===//
 

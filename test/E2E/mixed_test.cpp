@@ -1,9 +1,9 @@
-//===- mixed_test.cpp - Rows of prompts beside those of rounds ------------===//
+//===- mixed_test.cpp - Mixed batches of rounds and prompts ---------------===//
 //
-// Prompts that come while others run are read in the rounds of these. That
-// changes no bit of anybody's tokens and logits, against a session that gives
-// prompts passes of their own: at any k, in any company, with pages that are
-// short and pages that are shared.
+// Prompts that arrive while other sequences run are merged into their rounds.
+// No bit of any tokens or logits may change, compared with a session that runs
+// prompts in passes of their own. The tests cover all k, several sequences,
+// short pages and shared pages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@ class Mixed : public OnDeviceTest {
 protected:
   bool isSimulated() const { return GetParam().device == DeviceKind::Cuda; }
 
-  /// Prompts that are shorter and longer than the rows beside a round, one that
-  /// begins like another, and one that ends where the rows do. The simulator,
-  /// which takes a tenth of a second for a round, has fewer tokens.
+  /// Returns prompts that are shorter and longer than the prompt rows of a
+  /// round, one with the beginning of another, and one that ends at the rows'
+  /// end. The simulator takes 100 ms for a round, so it runs fewer tokens.
   std::vector<Request> requests(float temperature) const {
     std::vector<Request> all;
     std::vector<uint32_t> lengths = {5, 41, 1, 41, 24, 30};
@@ -53,7 +53,7 @@ protected:
 
 } // namespace
 
-/// Runs requests of which one comes every third step.
+/// Runs requests, one of which arrives each third step.
 Outcome Mixed::run(const SessionOptions &given,
                    const std::vector<Request> &requests,
                    LogitsMode logits) const {
@@ -92,28 +92,29 @@ Outcome Mixed::run(const SessionOptions &given,
   return outcome;
 }
 
-/// Compares with `expected`, of a session that differs in `mixed` alone.
+/// Compares with `expected`, the outcome of a session that differs only in
+/// `mixed`.
 static void expectLikeApart(const Outcome &outcome, const Outcome &expected,
                             const SessionOptions &mixed) {
   expectSame(outcome, expected, mixed);
-  // Drafters have read the prompts as they do alone.
+  // Drafters have read the prompts as in separate passes.
   EXPECT_EQ(outcome.statistics.accepted, expected.statistics.accepted);
   EXPECT_EQ(expected.statistics.besideTokens, 0u);
   EXPECT_EQ(outcome.statistics.prefillTokens,
             expected.statistics.prefillTokens);
 }
 
-/// On the simulator of more models.
+/// On the simulator, with more models.
 using MixedBits = Mixed;
 
-/// Of methods that are written as files.
+/// Methods that are written as files.
 using MixedMethods = Mixed;
 
-/// Of those whose rule of acceptance is not exact.
+/// Methods whose acceptance rule is not exact.
 using MixedRules = Mixed;
 
-/// Whose rounds may stop for a host; there are slots for four prompts beside
-/// rounds.
+/// Methods whose rounds may stop for a host. There are slots for four prompts
+/// beside rounds.
 using MixedHosts = Mixed;
 
 TEST_P(MixedBits, AreTheSame) {
@@ -122,16 +123,16 @@ TEST_P(MixedBits, AreTheSame) {
     std::vector<Request> all = requests(temperature);
     for (uint32_t slots = leastSlots; slots <= envelope.maxBatch; ++slots)
       for (uint32_t k = 0; k <= envelope.maxK; ++k) {
-        // The simulator has every k once.
+        // The simulator runs each k once.
         if (isSimulated() && (k % 2 == 0) != (temperature == 0))
           continue;
         SessionOptions apart = single(k, slots), mixed = apart;
         apart.separatePrompts = true;
         Outcome outcome = run(mixed, all);
         expectLikeApart(outcome, run(apart, all), mixed);
-        // With one slot nobody waits beside one that runs.
+        // With one slot no prompt waits while a sequence runs.
         EXPECT_EQ(outcome.statistics.besideTokens > 0, slots > 1);
-        // Those who run go on while prompts are read.
+        // Running sequences continue while prompts are read.
         if (slots == envelope.maxBatch)
           EXPECT_GT(outcome.statistics.besideTokens,
                     isSimulated() ? 60u : 100u);
@@ -139,11 +140,11 @@ TEST_P(MixedBits, AreTheSame) {
   }
 }
 
-// A prompt is cut in other places while nobody runs, and a launch has as many
-// rounds as nobody waits for.
+// Without running sequences a prompt is cut elsewhere, and a launch has more
+// rounds if no sequence waits.
 TEST_P(Mixed, ChunksAndLaunchesChangeNoToken) {
   std::vector<Request> all = requests(0.8f);
-  // The simulator does all rounds of a launch at once.
+  // The simulator runs all rounds of a launch at once.
   all[0].maxTokens += 30;
   SessionOptions apart = single(envelope.maxK, envelope.maxBatch);
   SessionOptions mixed = apart;
@@ -156,7 +157,7 @@ TEST_P(Mixed, ChunksAndLaunchesChangeNoToken) {
   EXPECT_GT(outcome.statistics.besideTokens, 0u);
 }
 
-// Short prompts that come together end in one round.
+// Short prompts that arrive together end in one round.
 TEST_P(Mixed, SeveralShareARound) {
   std::vector<Request> all = requests(0.8f);
   all.resize(4);
@@ -179,7 +180,8 @@ TEST_P(Mixed, SeveralShareARound) {
     uint64_t rounds = session->statistics().rounds;
     ASSERT_TRUE(session->step().isOk());
     EXPECT_EQ(session->statistics().rounds, rounds + 1);
-    // There are programs for one and for two, and for four beside four slots.
+    // There are programs for one and two prompts, and for four beside four
+    // slots.
     size_t begun = 0;
     for (SequenceId id : ids)
       begun += !session->output(id)->empty();
@@ -195,7 +197,7 @@ TEST_P(Mixed, SeveralShareARound) {
 }
 
 namespace {
-/// A session of `MixedMethods`; `pages` of 0: enough.
+/// A session of `MixedMethods`. `pages` 0: enough.
 struct Setting {
   float temperature;
   uint32_t slots, k, pages;
@@ -215,10 +217,10 @@ static std::vector<Setting> settingsOnCpu(const EnvelopeInfo &envelope) {
   return all;
 }
 
-/// Every depth with MTP_TREES=all in the environment, or else the least, one
-/// between and the deepest.
+/// Returns each depth with MTP_TREES=all in the environment. Otherwise the
+/// least depth, one between, and the largest.
 static std::vector<Setting> settingsOnSimulator(const EnvelopeInfo &envelope) {
-  // For two sequences that end, and so few that one of two gives way.
+  // For two sequences that end, and so few that one of two is preempted.
   constexpr uint32_t kManyPages = 26, kSlots = 4;
   uint32_t most = envelope.maxK, middle = most / 2;
   uint32_t few = envelope.maxNodes > 32
@@ -239,13 +241,12 @@ static std::vector<Setting> settingsOnSimulator(const EnvelopeInfo &envelope) {
   return all;
 }
 
-// Several rounds in a launch, with pages that are short and pages that are
-// shared.
+// Several rounds in a launch, with short pages and shared pages.
 TEST_P(MixedMethods, ChangeNoToken) {
   uint64_t preemptions = 0, cached = 0, beside = 0;
   for (float temperature : {0.0f, 1.0f}) {
     std::vector<Request> all = requests(temperature);
-    // The simulator does all rounds of a launch at once.
+    // The simulator runs all rounds of a launch at once.
     for (size_t i : {0, 2})
       all[i].maxTokens += isSimulated() ? 30 : 0;
     SessionOptions plain = single(/*k=*/0, /*slots=*/1);
@@ -271,7 +272,7 @@ TEST_P(MixedMethods, ChangeNoToken) {
   EXPECT_GT(beside, 0u);
 }
 
-// Output follows from the drafts, and these from the tokens alone.
+// The output depends on the drafts, which depend only on the tokens.
 TEST_P(MixedRules, ChangeNoToken) {
   uint64_t preemptions = 0, beside = 0;
   std::vector<Request> all = requests(/*temperature=*/1.0f);
@@ -299,8 +300,8 @@ TEST_P(MixedRules, ChangeNoToken) {
   EXPECT_GT(beside, 0u);
 }
 
-// Where there is no program for so many, one for more prompts reads them, if a
-// slot is free to stand for those that it has not.
+// If there is no program for the number of prompts, a program for more prompts
+// reads them, provided a slot is free as a placeholder.
 TEST_P(MixedHosts, ThreePromptsTakeTheProgramOfFour) {
   std::vector<Request> all = requests(0.8f);
   all.resize(4);
@@ -346,8 +347,8 @@ TEST_P(MixedHosts, ThreePromptsShareAPass) {
     for (const Request &request : all)
       ids.push_back(*session->add(request));
     ASSERT_TRUE(session->step().isOk());
-    // Those who have begun have a round behind the pass, which the third shares
-    // if it was not in it.
+    // Sequences that have begun run a round after the pass. The third prompt
+    // shares it if it was not in the pass.
     EXPECT_EQ(session->statistics().besideTokens, slots == 3 ? 5u : 0u);
     while (!session->idle())
       ASSERT_TRUE(session->step().isOk());
@@ -358,7 +359,8 @@ TEST_P(MixedHosts, ThreePromptsShareAPass) {
   }
 }
 
-// While one that runs sees its drafts rounds stop, and take turns with prompts.
+// While a running sequence sees its drafts, rounds stop and alternate with
+// prompts.
 TEST_P(MixedHosts, NoPromptWaitsForAHost) {
   std::vector<Request> all = requests(0.8f);
   SessionOptions mixed = single(envelope.maxK, envelope.maxBatch);
@@ -379,7 +381,7 @@ TEST_P(MixedHosts, NoPromptWaitsForAHost) {
   EXPECT_LT(one.statistics.besideTokens, none.statistics.besideTokens);
 }
 
-// A prompt of 41 tokens does not fit into a round; k is each request's own.
+// A prompt of 41 tokens does not fit into a round. Each request has its own k.
 TEST_P(Mixed, EveryRequestsOwnKChangesNoBit) {
   std::vector<Request> all = requests(0.8f);
   if (isSimulated())
@@ -396,8 +398,8 @@ TEST_P(Mixed, EveryRequestsOwnKChangesNoBit) {
   EXPECT_GT(outcome.statistics.besideTokens, 0u);
 }
 
-// Rounds without drafts run drafters over the rows of prompts beside theirs,
-// and these see what prefills have left.
+// Rounds without drafts run drafters over their prompt rows, which see the
+// entries of earlier prefills.
 TEST_P(Mixed, SessionsWithoutDraftsChangeNoBit) {
   std::vector<Request> all = requests(0.8f);
   if (isSimulated())
@@ -443,7 +445,7 @@ TEST_P(Mixed, MissingPagesChangeNoBit) {
   }
 }
 
-// A prompt of which a part has been read beside rounds is gone.
+// A prompt that was partly read in rounds is cancelled.
 TEST_P(Mixed, AreLeftByWhoIsCancelled) {
   std::vector<Request> all = requests(0.0f);
   all[0].maxTokens = 30;
@@ -478,12 +480,12 @@ TEST_P(Mixed, AreLeftByWhoIsCancelled) {
 
 namespace {
 
-/// Seconds that go by as rounds compute: nothing here is timed.
+/// A simulated clock that advances as rounds compute; nothing is timed.
 class RoundClock {
 public:
   explicit RoundClock(uint32_t ownRows) : ownRows(ownRows) {}
 
-  /// Of a round, and of each row that it has, a prompt's or its own.
+  /// Seconds of a round, and of each of its rows, including prompt rows.
   double round = 0, row = 0;
 
   double operator()(Session &session) {
@@ -503,7 +505,8 @@ private:
   uint64_t seenRounds = 0, seenBeside = 0;
 };
 
-/// A session in which sequences run, and prompts come one behind the other.
+/// A session with running sequences, in which prompts arrive one after the
+/// other.
 class MixedTimes : public Mixed {
 protected:
   void start(uint32_t running, uint32_t stepMilliseconds);
@@ -520,7 +523,7 @@ protected:
 
 } // namespace
 
-/// Sequences of a token a round, as many as there are positions for.
+/// Starts sequences of one token per round, which fill the positions.
 void MixedTimes::start(uint32_t running, uint32_t stepMilliseconds) {
   SessionOptions options = single(/*k=*/0, envelope.maxBatch);
   options.roundsPerLaunch = 1;
@@ -551,7 +554,7 @@ void MixedTimes::addPrompt() {
   ids.push_back(*session->add(request));
 }
 
-/// The rows of a prompt beside the next round in which none ends.
+/// Returns the number of prompt rows in the next round in which no prompt ends.
 uint32_t MixedTimes::nextRows() {
   while (true) {
     if (session->counts().prefilling + session->counts().waiting == 0)
@@ -565,7 +568,7 @@ uint32_t MixedTimes::nextRows() {
   }
 }
 
-/// What the rows come to where rounds take so long.
+/// Returns the number of rows that is reached for these times.
 uint32_t MixedTimes::settledRows(double round, double row) {
   clock.round = round;
   clock.row = row;
@@ -577,9 +580,9 @@ uint32_t MixedTimes::settledRows(double round, double row) {
   return rows;
 }
 
-// In 14 ms a round has as many rows as take them, its own among them. Where
-// rows take longer it has fewer, and more where they take less again; where the
-// round alone takes longer prompts have a row in each, and come to an end.
+// In 14 ms a round has the rows that fit into this time, including its own. If
+// rows take longer it has fewer, and more if they take less again. If the round
+// alone takes longer, prompts have one row in each round, and come to an end.
 TEST_P(MixedTimes, RowsBesideARoundFollowATime) {
   for (uint32_t running : {1u, 3u}) {
     start(running, /*stepMilliseconds=*/14);
@@ -626,7 +629,7 @@ static auto on(DeviceKind device, const std::vector<const char *> &names) {
   return testing::ValuesIn(all);
 }
 
-/// The names with MTP_TREES=all in the environment, or else none.
+/// Returns the names with MTP_TREES=all in the environment, otherwise none.
 [[maybe_unused]] static std::vector<const char *>
 ifAll(const std::vector<const char *> &names) {
   return takesAll() ? names : std::vector<const char *>();
@@ -634,12 +637,12 @@ ifAll(const std::vector<const char *> &names) {
 
 static const std::vector<const char *> methods = {
     "eagle_tree.mixed", "eagle2.mixed", "dflash.mixed", "lookahead.mixed"};
-/// On the simulator with MTP_TREES=all alone.
+/// On the simulator only with MTP_TREES=all.
 static const std::vector<const char *> moreMethods = {
     "random_tree.mixed", "ngram.mixed",      "reduced.mixed", "walked.mixed",
     "eagle.mixed",       "heads.mixed",      "wide.mixed",    "early.mixed",
     "between.mixed",     "early_tree.mixed", "latest.mixed"};
-/// Whose artifacts have no plan for the simulator.
+/// Artifacts without a plan for the simulator.
 static const std::vector<const char *> methodsOfCpu = {
     "lookup.mixed",      "branches.mixed", "siblings.mixed",
     "topology.mixed",    "eagle26.mixed",  "heads_tree.mixed",

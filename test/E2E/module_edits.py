@@ -1,5 +1,5 @@
-"""Changes of imported modules, which rows of artifact_table.py name. Each takes the file of a
-module and writes it anew."""
+"""Changes of imported modules, named in rows of artifact_table.py. Each function rewrites the file
+of a module."""
 
 import re
 
@@ -7,7 +7,7 @@ TREE = "[-1, 0, 0, 1]"
 
 
 def replace(source, *changes):
-    """Replaces texts that the module has once each."""
+    """Replaces texts that occur once each in the module."""
     text = source.read_text()
     for old, new in changes:
         if text.count(old) != 1:
@@ -17,7 +17,7 @@ def replace(source, *changes):
 
 
 def tree(source):
-    """Makes a tree of the imported round's chain."""
+    """Converts the chain of the imported round to a tree."""
     replace(source, ("mtp.draft_chain {", f"mtp.draft_tree {TREE} {{"),
             ("} : tensor<?x?xi32>\n", "} : tensor<?x3xi32>\n"),
             ("mtp.verify %drafts {", f"mtp.verify %drafts tree {TREE} {{"),
@@ -26,7 +26,7 @@ def tree(source):
             ("(tensor<?x?xi32>, tensor<", "(tensor<?x3xi32>, tensor<"))
 
 
-# Puts out of each round how likely the drafter finds each of its drafts.
+# Outputs the drafter's probability of each draft of a round.
 CHANCES = """  %most = mtp.k
   %nothing = arith.constant 0 : index
   %some = arith.cmpi ugt, %most, %nothing : index
@@ -53,8 +53,8 @@ CHANCES = """  %most = mtp.k
 
 
 def chances(source):
-    """Lets the chain of an imported round put out the logarithms of its drafts' probabilities,
-    1 where it has no draft."""
+    """Makes the chain of an imported round output the log probabilities of its drafts; 1 for no
+    draft."""
     text = source.read_text()
     columns = re.search(r"mtp\.accept .*\n *\^bb0\(%\w+: tensor<\?x(\d+)xf32>", text).group(1)
     most = re.search(r"max_k = (\d+)", text).group(1)

@@ -1,7 +1,7 @@
 //===- oracle_test.cpp - The product's logits against the oracle's --------===//
 //
 // test/oracle computes in binary32 with PyTorch. All bounds are relative to the
-// row's largest magnitude, since a logit near zero is a difference of larger
+// row's largest magnitude, because a logit near zero is a difference of larger
 // terms.
 //
 //===----------------------------------------------------------------------===//
@@ -40,7 +40,7 @@ protected:
           << "row " << index << ", token " << token;
   }
 
-  /// In bf16 a near tie may fall either way.
+  /// In bf16 a near tie may have either result.
   bool picks(const std::vector<float> &row, int32_t token) const {
     float largest = *std::max_element(row.begin(), row.end());
     return row[size_t(token)] >= largest - (exact ? 0 : 2 * bound(row));
@@ -61,7 +61,7 @@ Request greedy(std::vector<int32_t> prompt, uint32_t maxTokens) {
 
 } // namespace
 
-// Every row of the oracle's forward pass, as the last row of a prompt.
+// Each row of the oracle's forward pass, as the last row of a prompt.
 TEST_P(Oracle, PrefillRows) {
   for (const OracleResult &result : results) {
     std::vector<int32_t> tokens = result.tokens();
@@ -80,14 +80,14 @@ TEST_P(Oracle, PrefillRows) {
       if (expected != result.target.rows.end())
         expectRow(logits, expected->second, row);
     }
-    // In bf16 a near tie of two experts, too, may fall either way, and then the
-    // row's logits are others.
+    // In bf16 a near tie of two experts may have either result, too. The row's
+    // logits then differ.
     size_t rows = result.target.argmax.size();
     EXPECT_GE(agreed, exact ? rows : rows - rows / 20);
   }
 }
 
-// The same by generation, with and without drafts.
+// Compares generated tokens and logits, with and without drafts.
 TEST_P(Oracle, GreedyTokensAndLogits) {
   for (uint32_t k : {0u, model->envelope()->maxK}) {
     SessionOptions options;
@@ -108,7 +108,7 @@ TEST_P(Oracle, GreedyTokensAndLogits) {
         if (expected != results[i].target.rows.end())
           expectRow(logits, expected->second, row);
         EXPECT_TRUE(picks(logits, results[i].greedy[t])) << "token " << t;
-        // After a tie that fell the other way the texts differ.
+        // After a tie with another result the texts differ.
         if (got.tokens[t] != results[i].greedy[t])
           break;
       }
@@ -117,11 +117,11 @@ TEST_P(Oracle, GreedyTokensAndLogits) {
 }
 
 namespace {
-/// Artifacts of a context that holds the oracle's long text.
+/// Artifacts with a context for the oracle's long text.
 class LongOracle : public Oracle {};
 } // namespace
 
-// The first of 1,025 tokens still counts in the last one's logits.
+// The first of 1,025 tokens affects the last one's logits.
 TEST_P(LongOracle, RemembersTheFirstToken) {
   for (const OracleResult &result : results) {
     ASSERT_EQ(result.farLogits.size(), 2u);
@@ -140,7 +140,7 @@ TEST_P(LongOracle, RemembersTheFirstToken) {
             apart, std::abs(result.farLogits[0][t] - result.farLogits[1][t]));
       }
     }
-    // Else the one would do for the other.
+    // Otherwise one could pass for the other.
     EXPECT_GT(apart, 4 * bound(run.sequences[0].logits));
   }
 }

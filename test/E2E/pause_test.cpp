@@ -1,9 +1,9 @@
 //===- pause_test.cpp - Sequences that are paused at any round ------------===//
 //
-// A sequence that is set aside and goes on later has the tokens and logits that
-// it has in one go: wherever it is paused, with rounds that follow each other
-// on the device, prompts beside rounds, pages that are short, and whatever
-// others have done to its pages meanwhile.
+// A sequence that is paused and resumed has the tokens and logits of an
+// uninterrupted one. The tests pause it at each step, with rounds that follow
+// each other on the device, mixed batches, short pages, and other sequences
+// that use its pages in the meantime.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,9 +39,9 @@ protected:
 
 } // namespace
 
-/// Pauses each sequence behind each so manieth step, lets the others end,
-/// resumes it, and compares with a session in which nobody is paused. The
-/// simulator, which takes a tenth of a second for a round, has one of them.
+/// Pauses each sequence after each multiple of `stride` steps, runs the others
+/// to their ends, and resumes it. Compares with a session without pauses. The
+/// simulator takes 100 ms for a round, so it pauses only one sequence.
 void Pause::pauseAtEach(const SessionOptions &given, LogitsMode logits,
                         int stride) {
   SessionOptions options = given;
@@ -97,7 +97,7 @@ TEST_P(Pause, AtAnyRoundChangesNoBit) {
 TEST_P(Pause, OfLaunchesAndShortPagesChangesNoToken) {
   SessionOptions options = single(envelope.maxK, envelope.maxBatch);
   options.roundsPerLaunch = 2;
-  // The longest sequence needs all but one of them.
+  // The longest sequence needs all pages except one.
   uint64_t longest = 29 + requests()[1].maxTokens + envelope.maxK;
   options.kvPages = uint32_t(longest / envelope.pageTokens + 3);
   options.prefixCache = true;

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compiles what the simulated GPU runs for sm_90 as well: ptxas makes a cubin of every
-kernel, without spills, in half of a processor, and but for the walks of trees without memory
-of a thread's own.
+"""Compiles the simulated GPU's kernels for sm_90 too. ptxas makes a cubin of each kernel, without
+spills and with at most half of a multiprocessor's registers per block. Only walks of trees may use
+thread-local memory.
 
   ptxas.py --tools BIN --out DIR [--only NAME,..]
 
-DIR is that of artifacts.py, whose modules are compiled, or those of these names. Without
-ptxas there is nothing to do: exit code 77, or 1 where MTP_REQUIRE_CUDA is set.
+DIR is the folder of artifacts.py, whose modules are compiled; --only selects some. Without ptxas
+the exit code is 77, or 1 if MTP_REQUIRE_CUDA is set.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from spills import is_faulty, is_large  # noqa: E402
 
 
 def modules():
-    """Names, and what artifacts.py compiles them with but for the target."""
+    """Returns names, and the flags of artifacts.py without the target."""
     for row in ROWS:
         if "ptxas" in row.tests.split():
             flags = row.compiling.replace(BOTH, "").replace("INPUTS/", f"{INPUTS}/")
@@ -34,7 +34,7 @@ def modules():
 
 
 def choose(only):
-    """The modules of these names, or all."""
+    """Returns the modules of these names, or all."""
     known = dict(modules())
     names = only.split(",") if only else list(known)
     for name in names:
@@ -44,12 +44,12 @@ def choose(only):
     return [(name, known[name]) for name in names]
 
 
-# Bodies that go along the paths of a tree whose numbers are a slot's: vectors that are indexed by
-# what is computed are memory of a thread's own, 24 bytes for each of at most 64 nodes. So are those
-# of bodies that a method writes itself ("control"), and of those that give a drafter's rows their
-# places. A slot has one thread, and of 64 rows a body may want a few registers more than it has.
+# Bodies that follow the paths of a tree. Vectors with computed indices are thread-local memory, 24
+# bytes for each of at most 64 nodes. The same is true of a method's own bodies ("control"), and of
+# bodies that give a drafter's rows their places. A slot has one thread, and with 64 rows a body may
+# need a few more registers than exist.
 WALKS = ("accept_path", "window_tree_rows", "control", "places")
-# Joined with a body of the round, those of the library have its name.
+# Bodies of the library that are fused with a round's body, under that body's name.
 JOINED = {"suffix": ("window",), "lookup_tree": ("drafts",)}
 MOST_STACK, MOST_SPILL = 24 * 64, 256
 
@@ -62,7 +62,7 @@ def is_wrong(name, kernel):
 
 
 def check(args, name, flags):
-    """The number of kernels; an error where one needs more than it may."""
+    """Returns the number of kernels. Fails if a kernel exceeds its limits."""
     command = [args.tools / "mtpc", args.out / f"{name}.mlir", "--target=cuda",
                "--compile-to=codegen", "--plan-report=json", "-o", os.devnull, *flags]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)

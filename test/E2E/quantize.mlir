@@ -1,6 +1,6 @@
-// Packing and kernels of integer weights agree: values that the formats hold
-// exactly come out exactly, but for the last bit of a scale that int4 searched;
-// see Inputs/quantized.py.
+// Packing and kernels of integer weights agree. Values that the formats represent exactly are
+// returned exactly, except for the last bit of a scale that int4 searched; see
+// Inputs/quantized.py.
 
 // DEFINE: %{run} = mtp-run %t/m.bin --function
 // RUN: rm -rf %t && mkdir -p %t/8 %t/4 && cp %s %t/8/m.mlir && cp %s %t/4/m.mlir
@@ -38,7 +38,7 @@
 // RUN: %{run}=@swiglu --input=@%t/4/small.npy --expected-output=@%t/4/swiglu.npy --tolerance=1e-5
 // RUN: %{run}=@experts --input=@%t/4/small.npy --input=@%t/4/logits.npy --input=@%t/4/positions.npy --expected-output=@%t/4/experts64.npy --tolerance=1e-3
 
-// The same on the narrowest target.
+// The same comparison on the narrowest target.
 // RUN: mtpc %t/8/m.mlir -o %t/m.bin --quantize=int8,group=64 --quantize-embedding=int8,group=64 --target-cpu=x86-64-v3
 // RUN: %{run}=@embed --input=@%t/8/tokens.npy --expected-output=@%t/8/embed.npy --tolerance=0
 // RUN: %{run}=@linear --input=@%t/8/x.npy --expected-output=@%t/8/linear.npy --tolerance=0

@@ -1,5 +1,5 @@
-// Exported functions that need positions, in a module with a round that bounds
-// them. Results are computed by hand.
+// Exported functions that need positions, in a module with a round that bounds them. Results
+// are computed by hand.
 
 // RUN: rm -rf %t && mkdir %t && cp %s %t/m.mlir
 // RUN: python3 %S/Inputs/weights.py %t/weights.safetensors
@@ -8,8 +8,8 @@
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.weights files ["weights.safetensors"]
 
-// Position 0 turns nothing; at position 1 the pair (0, 2) turns by 1 and the pair
-// (1, 3) by 1/100.
+// Position 0 rotates nothing. At position 1 the pair (0, 2) rotates by 1 and the pair (1, 3) by
+// 1/100.
 // RUN: mtp-run %t/m.bin --function=@rope --input="2x4xf32=[[1,2,3,4],[1,0,0,1]]" --input="2xi32=[0,0]" --input="2xi32=[0,1]" --expected-output="2x4xf32=[[1,2,3,4],[0.540302306,-0.00999983333,0.841470985,0.99995]]" --tolerance=1e-6
 func.func @rope(%x: tensor<2x4xf32>, %slots: tensor<2xi32>, %positions: tensor<2xi32>) -> tensor<2x4xf32> {
   %rows = mtp.make_rows %slots, %positions : tensor<2xi32>

@@ -1,7 +1,7 @@
 //===- rounds_test.cpp - Rounds that follow each other on the device ------===//
 //
-// How many rounds a launch has changes no token, whatever ends it: the last
-// round, a stop token, the budget, pages that are missing, a new sequence.
+// The number of rounds in a launch changes no token, whatever ends it: the last
+// round, a stop token, the budget, missing pages, a new sequence.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace {
 
 class Rounds : public OnDeviceTest {
 protected:
-  /// Prompts of a few lengths, each with another budget.
+  /// Returns prompts of several lengths, each with another budget.
   std::vector<Request> requests(float temperature = 0.8f) const {
     std::vector<Request> all;
     for (uint32_t length : {3, 18, 1}) {
@@ -68,7 +68,7 @@ TEST_P(Rounds, TheirNumberChangesNoToken) {
   }
 }
 
-// In one launch every slot drafts as its request says.
+// In one launch each slot drafts as its request says.
 TEST_P(Rounds, EveryRequestsOwnKChangesNoToken) {
   for (float temperature : {0.0f, 0.8f}) {
     std::vector<Request> all = requests(temperature);
@@ -89,8 +89,8 @@ TEST_P(Rounds, EveryRequestsOwnKChangesNoToken) {
   }
 }
 
-/// Drafters of every kind: their states are those of a round that the host has
-/// not seen.
+/// Drafters of each kind. Their states belong to a round that the host has not
+/// seen.
 using RoundsOfDrafters = Rounds;
 
 TEST_P(RoundsOfDrafters, TheirNumberChangesNoToken) {
@@ -102,10 +102,10 @@ TEST_P(RoundsOfDrafters, TheirNumberChangesNoToken) {
   EXPECT_GT(outcome.statistics.slotRounds, 0u);
 }
 
-/// Drafters whose rule of acceptance is not exact.
+/// Drafters whose acceptance rule is not exact.
 using RoundsOfRules = Rounds;
 
-// Output follows from the drafts, and these from the tokens alone.
+// The output depends on the drafts, which depend only on the tokens.
 TEST_P(RoundsOfRules, TheirNumberChangesNoToken) {
   std::vector<Request> all = requests(/*temperature=*/1.0f);
   SessionOptions plain = single(envelope.maxK, /*slots=*/1);
@@ -118,8 +118,8 @@ TEST_P(RoundsOfRules, TheirNumberChangesNoToken) {
   EXPECT_GT(outcome.statistics.accepted[0], 0u);
 }
 
-/// Of drafts whose parents are drawn for every slot and round, some of which
-/// are no nodes before theirs.
+/// Drafts with random parents for each slot and round. Some parents are not
+/// preceding nodes.
 using RoundsOfRandomTrees = Rounds;
 
 TEST_P(RoundsOfRandomTrees, ChangeNoTokenInAnyCompany) {
@@ -133,7 +133,7 @@ TEST_P(RoundsOfRandomTrees, ChangeNoTokenInAnyCompany) {
     Outcome expected = run(plain, all);
     for (uint32_t slots = 1; slots <= all.size(); ++slots)
       for (uint32_t k : {2u, envelope.maxK}) {
-        // The simulator has every number of slots once.
+        // The simulator runs each number of slots once.
         if (GetParam().device == DeviceKind::Cuda &&
             ((slots % 2 == 0) != (temperature > 0) || (slots <= 2) != (k == 2)))
           continue;
@@ -141,8 +141,8 @@ TEST_P(RoundsOfRandomTrees, ChangeNoTokenInAnyCompany) {
         trees.roundsPerLaunch = k == 2 ? 1 : 16;
         Outcome outcome = run(trees, all);
         expectSame(outcome, expected, trees);
-        // At any number of slots, and on any device, a sequence's trees are
-        // the same.
+        // A sequence's trees are equal for any number of slots, and on any
+        // device.
         Outcome alone =
             generate(cpu, single(k, /*slots=*/1), all, LogitsMode::None);
         const Statistics &own = outcome.statistics, &other = alone.statistics;
@@ -150,18 +150,18 @@ TEST_P(RoundsOfRandomTrees, ChangeNoTokenInAnyCompany) {
         EXPECT_EQ(own.accepted, other.accepted) << describe(trees);
         EXPECT_GT(own.accepted[1], 0u) << describe(trees);
         EXPECT_GT(own.drafted[k - 1], 0u) << describe(trees);
-        // Not all trees are as deep.
+        // Some trees have smaller depth.
         if (k == envelope.maxK)
           EXPECT_LT(own.drafted[k - 1], own.drafted[0]) << describe(trees);
       }
   }
 }
 
-/// Whose region of accept picks from all rows, dead ones among them.
+/// Methods whose accept region picks from all rows, including padding rows.
 using RoundsOfAllRows = Rounds;
 
-// A slot that has ended accepts nothing: what it would move nobody has written,
-// which the simulator reports.
+// An ended slot accepts nothing. The entries that it would move were never
+// written, which the simulator reports.
 TEST_P(RoundsOfAllRows, MoveNoEntriesOfWhoHasEnded) {
   std::vector<Request> all;
   for (const std::vector<int32_t> &prompt :
@@ -183,7 +183,7 @@ TEST_P(RoundsOfAllRows, MoveNoEntriesOfWhoHasEnded) {
   expectSame(run(many, all), run(plain, all), many);
 }
 
-/// Drafters whose rows of a round see each other.
+/// Drafters in which a round's rows see each other.
 using RoundsOfBlocks = Rounds;
 
 // A slot that drafts less has a block of its own size, also beside others.
@@ -226,7 +226,7 @@ TEST_P(Rounds, EndWithAStopToken) {
   many.k = 0;
   std::vector<int32_t> whole = run(many, all).sequences[0].tokens;
   ASSERT_EQ(whole.size(), 20u);
-  // A token that has not been there before.
+  // A token that has not occurred before.
   size_t end = 3;
   while (std::find(whole.begin(), whole.begin() + long(end), whole[end]) !=
          whole.begin() + long(end))
@@ -236,8 +236,8 @@ TEST_P(Rounds, EndWithAStopToken) {
   std::vector<int32_t> expected(whole.begin(), whole.begin() + long(end));
   EXPECT_EQ(outcome.sequences[0].tokens, expected);
   EXPECT_LE(outcome.statistics.rounds, end);
-  // More than a device compares, the last one of which comes: the host looks
-  // after every round.
+  // More stop tokens than a device compares, the last of which occurs: the host
+  // checks after each round.
   all[0].stopTokens.clear();
   for (int32_t token = 0; all[0].stopTokens.size() < 8; ++token)
     if (std::ranges::count(whole, token) == 0)
@@ -254,8 +254,8 @@ TEST_P(Rounds, MissingPagesChangeNoToken) {
   all[0].maxTokens = all[1].maxTokens = 40;
   Outcome expected = run(options(1), all);
   SessionOptions tight = options(32);
-  // The first takes all that is left of five pages for rounds ahead, so that
-  // the second ends the launch; in the end they need seven.
+  // The first sequence takes all that is left of five pages for rounds ahead,
+  // so that the second one ends the launch. In the end they need seven pages.
   tight.kvPages = 6;
   tight.prefixCache = true;
   Outcome outcome = run(tight, all);
@@ -266,7 +266,7 @@ TEST_P(Rounds, LetANewSequenceIn) {
   std::vector<Request> all = requests();
   all[0].maxTokens = 20;
   Outcome expected = run(options(1), all);
-  // The simulator does all rounds of a launch at once.
+  // The simulator runs all rounds of a launch at once.
   SessionOptions many = options(8);
   many.k = 0;
   std::unique_ptr<Session> session = open(many);
@@ -290,9 +290,9 @@ TEST_P(Rounds, AheadMakeRoomForANewSequence) {
   std::vector<Request> all = requests();
   all[0].maxTokens = 60;
   SessionOptions tight = options(16);
-  // The first takes four or five of five pages, as for rounds whose drafts are
-  // all accepted. They give fewer tokens. The second needs one page, and one
-  // has to be left for the first.
+  // The first sequence takes four or five of five pages, as for rounds whose
+  // drafts are all accepted. The rounds give fewer tokens. The second one needs
+  // one page, and one must be left for the first.
   tight.kvPages = 6;
   tight.prefixCache = false;
   std::unique_ptr<Session> session = open(tight);
@@ -324,7 +324,7 @@ TEST_P(Rounds, AreLeftByWhoIsCancelled) {
     ASSERT_TRUE(session->step().isOk());
   EXPECT_TRUE(std::ranges::equal(*session->output(second),
                                  expected.sequences[1].tokens));
-  // All of them may be gone while rounds are under way.
+  // All of them may be gone while rounds are in flight.
   SequenceId third = *session->add(all[2]);
   ASSERT_TRUE(session->step().isOk());
   ASSERT_TRUE(session->cancel(third).isOk());

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Converts a llama2.c checkpoint, compiles it and compares its greedy text with
-the one that it is known for. Standard library only.
+"""Converts a llama2.c checkpoint, compiles it and compares its greedy text with the known one.
+Standard library only.
 
   stories260k.py --tools BIN --source ROOT --out DIR
 
-The checkpoint is $MTP_SHARED_DATA/stories260K/{stories260K,tok512}.bin, by default
-of ROOT/../shared/data. Without it the test is skipped (status 77).
+The checkpoint is $MTP_SHARED_DATA/stories260K/{stories260K,tok512}.bin; the default of
+MTP_SHARED_DATA is ROOT/../shared/data. Without it the test is skipped (status 77).
 """
 
 import argparse
@@ -24,7 +24,7 @@ SKIPPED = 77
 
 
 def half_layout(rows, heads, size, width):
-    """Rows of q or k from interleaved pairs (2i, 2i+1) to (i, i + size/2)."""
+    """Converts rows of q or k from interleaved pairs (2i, 2i+1) to (i, i + size/2)."""
     out = array.array("f")
     for head in range(heads):
         for first in (0, 1):
@@ -35,7 +35,7 @@ def half_layout(rows, heads, size, width):
 
 
 def read_checkpoint(path):
-    """The config and the tensors, by their names in Hugging Face's layout."""
+    """Returns the config, and the tensors by their names in Hugging Face's layout."""
     data = path.read_bytes()
     dim, hidden, layers, heads, kv_heads, vocab, context = struct.unpack_from("<7i", data)
     floats = array.array("f", data[28:])
@@ -49,7 +49,7 @@ def read_checkpoint(path):
         return floats[place - count:place]
 
     tensors = {"model.embed_tokens.weight": ((abs(vocab), dim), take(abs(vocab) * dim))}
-    # The file goes by kind of matrix, then by layer.
+    # The file is ordered by kind of matrix, then by layer.
     kinds = [("input_layernorm", (dim,)), ("self_attn.q_proj", (dim, dim)),
              ("self_attn.k_proj", (kv_dim, dim)), ("self_attn.v_proj", (kv_dim, dim)),
              ("self_attn.o_proj", (dim, dim)), ("post_attention_layernorm", (dim,)),
@@ -103,7 +103,7 @@ def decode(ids, pieces):
         if piece.startswith(b"<0x"):
             piece = bytes([int(piece[3:5], 16)])
         text += piece
-    # The space that begins a text belongs to the tokenizer, not to the text.
+    # The leading space belongs to the tokenizer, not to the text.
     return text.decode().removeprefix(" ")
 
 

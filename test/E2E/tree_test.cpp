@@ -1,8 +1,8 @@
 //===- tree_test.cpp - A tree's paths are chains --------------------------===//
 //
-// tree.mlir runs the same model over the rows of a chain and over those of two
-// trees. The logits of every path of a tree must be those of the chain with the
-// same tokens, bit for bit.
+// tree.mlir runs one model over the rows of a chain and over the rows of two
+// trees. The logits of each path of a tree must equal the chain with the
+// path's tokens, bit for bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ constexpr size_t kRows = 10;
 constexpr size_t kNodes = 5;
 constexpr size_t kVocab = 64;
 
-/// One row per token; those left over are dead.
+/// One row per token; further rows are padding.
 struct Rows {
   std::vector<int32_t> tokens = std::vector<int32_t>(kRows, 0);
   std::vector<int32_t> slots = std::vector<int32_t>(kRows, 0);
@@ -41,13 +41,13 @@ protected:
   void SetUp() override {
     std::shared_ptr<const Model> model = loadArtifact("tree", GetParam());
     ASSERT_TRUE(model);
-    // A step is a round on any device.
+    // A step is one round on any device.
     auto created = Session::create(model, {.threads = 1, .roundsPerLaunch = 1});
     ASSERT_TRUE(created.isOk()) << created.status().toString();
     session = std::move(*created);
   }
 
-  /// One row of logits per row.
+  /// Returns one row of logits per row.
   std::vector<std::vector<float>> run(const char *function, const Rows &rows) {
     auto result = session->runFunction(
         function,
@@ -66,7 +66,8 @@ protected:
     return logits;
   }
 
-  /// Runs `tokens` in a slot from a position on, as many rows at a time as fit.
+  /// Runs `tokens` in a slot from a position on, in batches of the rows that
+  /// fit.
   std::vector<std::vector<float>> chain(int32_t slot, int32_t begin,
                                         const std::vector<int32_t> &tokens) {
     std::vector<std::vector<float>> all;
@@ -99,7 +100,7 @@ std::vector<int32_t> prefix(int32_t slot, int32_t length) {
 // Two slots whose prefixes end at different places, at any distance from the
 // border of a page of 16.
 TEST_P(Tree, PathsAreChainsToTheBit) {
-  // A run takes the simulator a hundredth of a second.
+  // The simulator takes 10 ms for a run.
   std::vector<int32_t> lengths = {1, 15, 16, 17, 18, 33};
   if (GetParam() == DeviceKind::Cpu) {
     lengths.resize(35);
@@ -135,8 +136,8 @@ TEST_P(Tree, PathsAreChainsToTheBit) {
   }
 }
 
-// The branches do differ, and rows see their slot's prefix: what is compared
-// above is not all the same.
+// Branches differ, and rows see their slot's prefix, so the comparison above is
+// not trivial.
 TEST_P(Tree, RowsDependOnTheirPath) {
   auto one = chain(0, 0, prefix(0, 5));
   auto a = chain(0, 5, {5, 17, 8});
@@ -164,7 +165,7 @@ TEST_P(Tree, KeptLogitsAreThoseOfThePath) {
   EXPECT_LT(run.statistics.slotRounds, expected.statistics.slotRounds);
 }
 
-// A function with caches takes pages from page 1 on, whoever has them.
+// A function with caches takes pages from page 1 on, even if they are in use.
 TEST_P(Tree, NeedsPagesThatAreFree) {
   auto status = [](Session &session) {
     Rows rows;

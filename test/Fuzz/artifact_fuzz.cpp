@@ -1,8 +1,8 @@
 //===- artifact_fuzz.cpp - Fuzz the loader --------------------------------===//
 //
-// Wraps the input as the FlatBuffer of a well-formed file, so that the fuzzer
-// gets past header and seal, and loads it. The first byte says how: 0 takes the
-// rest as a whole file instead.
+// Wraps the input as the FlatBuffer of a well-formed file and loads it, so that
+// the fuzzer gets past header and seal. The first byte chooses the form: with 0
+// the rest is a whole file instead.
 //
 //===----------------------------------------------------------------------===//
 

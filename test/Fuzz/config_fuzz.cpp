@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-/// Whatever is accepted keeps the promises that the emitters build on.
+/// Checks that an accepted config satisfies the emitters' assumptions.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace mtp::importer;
   std::string_view text(reinterpret_cast<const char *>(data), size);

@@ -1,5 +1,5 @@
-"""make_corpus.py ARTIFACT DIR: well-formed inputs for each fuzz target, small
-ones, so that the fuzzers start behind the first checks."""
+"""make_corpus.py ARTIFACT DIR: writes small, well-formed inputs for each fuzz target, so
+that the fuzzers start past the first checks."""
 import json, os, struct, sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle")
@@ -46,7 +46,7 @@ bodies = {
     "chat": {"messages": [{"role": "user", "content": "a"},
                           {"role": "user", "content": [{"type": "text", "text": "b"}]}],
              "chat_template_kwargs": {"x": [1, None, {"y": 1.5}]}, "tools": [], "logit_bias": {}},
-    # More than a template has room for: a refusal, and no failure.
+    # Too large for a template: the request is refused without a crash.
     "large": {"messages": [{"role": "u"}], "reasoning_effort": 2**64 - 1},
 }
 for name, body in bodies.items():

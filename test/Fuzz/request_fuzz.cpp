@@ -31,7 +31,7 @@ ModelFacts makeFacts() {
   return facts;
 }
 
-/// What is told of an error is text, and is JSON.
+/// Checks that the message of an error is valid text in valid JSON.
 void check(const MaybeError &error) {
   if (error && !isValidUtf8(errorJson(*error)))
     std::abort();
@@ -41,7 +41,7 @@ void check(const MaybeError &error) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const ModelFacts facts = makeFacts();
-  // Whether there is a tokenizer is all that reading a body asks of it.
+  // Reading a body only needs to know whether there is a tokenizer.
   static const char standIn = 0;
   static const ModelFacts textFacts = [] {
     ModelFacts made = makeFacts();
@@ -60,8 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check(error);
   if (error)
     return 0;
-  // What the template is given is JSON that it can take, but for numbers that
-  // it has no room for; either is the request's fault and not the server's.
+  // The template gets JSON that it can take, except numbers that are too large
+  // for it. Such a failure is the request's fault, not the server's.
   Result<std::string> made = facts.chat->render(chat.conversation);
   if (!made && errorOf(made.status(), "messages").status != 400)
     std::abort();

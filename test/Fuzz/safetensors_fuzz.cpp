@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-/// Whatever parses must lie inside of the bytes, with a size that its shape
-/// and type explain.
+/// Checks that every parsed tensor is inside the bytes, with the size of its
+/// shape and type.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   mtp::Result<mtp::TensorMap> tensors = mtp::parseSafetensors({data, size});
   if (!tensors)

@@ -1,12 +1,12 @@
 //===- tokenizer_fuzz.cpp - Untrusted tokenizers and texts ----------------===//
 //
-// The first byte says what the rest is:
-//   'T'  tables, as the runtime loads them;
+// The first byte gives the kind of the rest:
+//   'T'  tables in the runtime's form;
 //   'J'  tokenizer.json;
 //   'S'  tokenizer.model;
 //   else a text for a small tokenizer, and its bytes as ids.
-// What loads must encode and decode without a fault, and what encodes must
-// decode.
+// A file that loads must encode and decode without a fault. An encoded text
+// must decode.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ void exercise(const Tokenizer &tokenizer, std::string_view text) {
 }
 
 void exerciseTables(std::string_view bytes) {
-  // Exactly the bytes that there are, and aligned, as new does.
+  // Exactly these bytes, aligned as by new.
   std::unique_ptr<uint8_t[]> copy(new uint8_t[bytes.size()]);
   std::copy(bytes.begin(), bytes.end(), copy.get());
   auto tokenizer = Tokenizer::load({copy.get(), bytes.size()});
@@ -66,7 +66,7 @@ void exerciseBuilt(const Result<std::string> &tables) {
     exerciseTables(*tables);
 }
 
-/// A tokenizer of four bytes, with nothing for the others.
+/// Returns a tokenizer of four bytes, without tokens for the others.
 const Tokenizer &smallTokenizer() {
   static const std::string tables = [] {
     auto built = tablesFromGpt2(

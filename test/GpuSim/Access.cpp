@@ -1,4 +1,4 @@
-//===- Access.cpp - The check ahead of each access of a kernel ------------===//
+//===- Access.cpp - Check before each access of a kernel ------------------===//
 
 #include "Access.h"
 
@@ -39,7 +39,8 @@ static bool isOnStack(uintptr_t address) {
   return address < top && address >= top - Stacks::kBytes;
 }
 
-/// `offset` is of the first byte of the memory that the kernel knows by name.
+/// Checks for a race. `base` is the first byte of the memory that the message
+/// names.
 static void checkRace(const Access &access, bool shared, uintptr_t base) {
   Race race;
   if (!simulator().races.access(access.address, access.bytes,
@@ -84,8 +85,8 @@ static void checkShared(const Access &access) {
     running->sharedWritten.set(offset, access.bytes);
 }
 
-/// What the node of the graph touched, and the rule that nothing is stored
-/// ahead of the wait.
+/// Records the bytes that the node touches, and checks that nothing is stored
+/// before the wait.
 static void noteTouched(const Access &access, const Allocation &allocation) {
   Launch &launch = running->launch;
   bool early = launch.isProgrammatic() && !running->self().waitedForGrid;

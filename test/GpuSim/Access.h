@@ -1,4 +1,4 @@
-//===- Access.h - The check ahead of each access of a kernel ----*- C++ -*-===//
+//===- Access.h - Check before each access of a kernel ----------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_ACCESS_H
 #define TEST_GPUSIM_ACCESS_H
@@ -7,8 +7,8 @@
 
 namespace mtp::gpusim {
 
-/// Checks bounds, alignment, that what is read was written, and races; a
-/// thread that breaks a rule faults and does not come back. `flags` are
+/// Checks bounds, alignment, initialised reads, and races. If a thread breaks a
+/// rule, the thread faults and this function does not return. `flags` are
 /// AccessFlags with the address space above them.
 void checkAccess(const void *pointer, uint64_t bytes, uint32_t flags,
                  uint32_t align);

@@ -12,7 +12,7 @@ using namespace mtp::gpusim;
 
 Block *mtp::gpusim::running = nullptr;
 
-/// What dynamic shared memory is aligned to on the device.
+/// Alignment of dynamic shared memory on the device.
 static constexpr size_t kSharedAlign = 1024;
 
 Block::Block(Launch &launch, Dim3 index, uint32_t linear)
@@ -62,7 +62,7 @@ Thread *Block::nextReady(unsigned warp) {
     if (!ready[warp])
       return nullptr;
   }
-  // A lane from a random place on: no order of lanes may matter.
+  // Takes lanes from a random one on: no order of lanes may matter.
   unsigned turn = simulator().random(32);
   unsigned lane = (std::countr_zero(std::rotr(ready[warp], turn)) + turn) % 32;
   ready[warp] &= ~(1u << lane);
@@ -96,7 +96,7 @@ void Block::suspend() {
 void Block::threadMain() {
   running->launch.runThread();
   running->finishThread();
-  // A thread that ended is never taken again.
+  // A thread that has ended is never resumed.
   std::abort();
 }
 
@@ -118,7 +118,7 @@ void Block::faultHere(const std::string &text) {
   faultText =
       "kernel '" + launch.kernelName() + "' " + name(self()) + ": " + text;
   mtp_sim_switch(&self().stackPointer, mainStack);
-  // Nobody resumes a block that faulted.
+  // A block that faulted is never resumed.
   std::abort();
 }
 

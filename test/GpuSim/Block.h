@@ -27,15 +27,15 @@ struct Thread {
   char *stackTop = nullptr;
   uint16_t id = 0;
   State state = State::Ready;
-  /// What the thread waits in, and what it brought: see Collectives.
+  /// The call that the thread waits in, and its operands: see Collectives.
   const char *where = "";
   uint32_t mask = 0;
   int32_t barrier = 0;
   const void *arguments = nullptr;
   void *result = nullptr;
-  /// Whether it executed griddepcontrol.wait.
+  /// True if the thread has executed griddepcontrol.wait.
   bool waitedForGrid = false;
-  /// Batches of loads so far, each of which may wait for the one before.
+  /// Number of batches of loads so far. Each may wait for the one before.
   uint64_t loadBatches = 0;
   CopyGroups copies;
 };
@@ -46,38 +46,38 @@ struct Meeting {
   uint32_t mask, arrived;
 };
 
-/// Masks of a warp's lanes by what they do; a lane in none of them runs or is
-/// about to. A collective looks at these instead of at 32 threads.
+/// Masks of a warp's lanes by state. A lane in none of them runs or is ready to
+/// run. A collective checks the masks instead of 32 threads.
 struct Warp {
   uint32_t present = 0, ended = 0, atBarrier = 0, meeting = 0;
   uint32_t epoch = 1;
   std::vector<Meeting> meetings;
 };
 
-/// The threads of a block as fibers of one thread of the host. The one that
-/// runs goes on until it must wait; then another of its warp is taken while
-/// there is one, since their stacks are in the cache, else one of a warp that
-/// the seed picks.
+/// Threads of a block, as fibers of one thread of the host. A thread runs until
+/// it must wait. Then another thread of its warp runs, because its stack is in
+/// the cache. If there is none, the seed picks a warp.
 class Block {
 public:
   Block(Launch &launch, Dim3 index, uint32_t linear);
   ~Block();
 
-  /// Runs until no thread can go on. False where a thread faulted; the text
-  /// is in fault().
+  /// Runs until no thread can go on. Returns false if a thread faulted; fault()
+  /// has the message.
   bool run();
   bool done() const { return live == 0; }
-  /// Lets threads go on that wait for the grids before.
+  /// Lets threads go on that wait for earlier grids.
   void releaseGridWait();
-  /// Why threads that neither ended nor wait for a grid cannot go on.
+  /// Explains why threads that have neither ended nor wait for a grid cannot go
+  /// on.
   std::string explainStuck() const;
   bool isStuck() const;
   const std::string &fault() const { return faultText; }
 
-  // For what a thread calls while it runs.
+  // Functions that a running thread calls.
   Thread &self() { return threads[current]; }
   Thread *lane(unsigned warp, unsigned lane);
-  /// Gives the processor away; comes back when the thread is ready again.
+  /// Suspends the thread. Returns when it is ready again.
   void suspend();
   void makeReady(Thread &thread);
   Warp &warp(unsigned index) { return warps[index]; }
@@ -111,7 +111,7 @@ private:
   std::string faultText;
 };
 
-/// The block whose thread runs now; null outside of kernels.
+/// Block whose thread runs now; null outside of kernels.
 extern Block *running;
 
 } // namespace mtp::gpusim

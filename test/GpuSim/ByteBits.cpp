@@ -7,7 +7,8 @@
 
 using namespace mtp::gpusim;
 
-/// Bits [first, first + count) of a word; count is at least 1.
+/// Returns a mask of the bits [first, first + count) of a word. `count` is at
+/// least 1.
 static uint64_t maskOf(size_t first, size_t count) {
   return (count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1) << first;
 }

@@ -1,8 +1,8 @@
 //===- ByteBits.h - A bit for each byte of a range --------------*- C++ -*-===//
 //
-// Which bytes of an allocation were written, or touched by a node of a graph.
-// Pages of bits are made when they are first needed, so that a large buffer
-// of which little is used costs little.
+// One bit for each byte of an allocation: written, or touched by a node of a
+// graph. Pages of bits are created when they are first needed, so a large
+// buffer that is hardly used costs little.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,19 +25,20 @@ public:
 
   void set(size_t first, size_t count);
   void clear(size_t first, size_t count);
-  /// Whether all of the range is set; the fast way for a kernel's accesses.
+  /// Returns true if all bits of the range are set. Fast path for a kernel's
+  /// accesses.
   bool all(size_t first, size_t count) const {
     return firstClear(first, count) == npos;
   }
-  /// The first byte of the range that is not set, npos where all are.
+  /// Returns the first byte of the range that is not set, or npos if all are.
   size_t firstClear(size_t first, size_t count) const;
-  /// Whether one of the range is set.
+  /// Returns true if any byte of the range is set.
   bool any(size_t first, size_t count) const;
-  /// The first byte that is set here and in `other`, npos where there is none.
+  /// Returns the first byte that is set here and in `other`, or npos.
   size_t firstCommon(const ByteBits &other) const;
-  /// Sets all that is set in `other`, of the same size.
+  /// Sets all bytes that are set in `other`, which has the same size.
   void unite(const ByteBits &other);
-  /// Makes a range here what a range of `other` is.
+  /// Copies the bits of a range of `other`.
   void copy(size_t first, const ByteBits &other, size_t otherFirst,
             size_t count);
 

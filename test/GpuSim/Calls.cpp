@@ -1,4 +1,4 @@
-//===- Calls.cpp - What images call of the simulator ----------------------===//
+//===- Calls.cpp - Functions that images call -----------------------------===//
 
 #include "Calls.h"
 
@@ -58,8 +58,8 @@ MTP_SREG(read_ptx_sreg_warpsize, 32)
 #undef MTP_SREG
 
 // Threads of the simulator see each other's stores at once and in order, so a
-// fence has nothing left to do. It orders no two threads by itself, and the
-// check for races does not take it for a barrier.
+// fence does nothing. A fence alone orders no two threads, and the race check
+// does not treat it as a barrier.
 void calls::membar_cta(void *, const void *) {}
 void calls::membar_gl(void *, const void *) {}
 void calls::membar_sys(void *, const void *) {}

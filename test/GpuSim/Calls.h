@@ -1,4 +1,4 @@
-//===- Calls.h - What images call of the simulator --------------*- C++ -*-===//
+//===- Calls.h - Functions that images call ---------------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_CALLS_H
 #define TEST_GPUSIM_CALLS_H
@@ -7,11 +7,11 @@
 
 namespace mtp::gpusim {
 
-/// The function that an image imports by that name, or null.
+/// Returns the function that an image imports by that name, or null.
 void *findCall(const char *name);
 
 namespace calls {
-// One function for each call of the ABI; a call of the list that no file
+// One function for each call of the ABI. A call of the list that no file
 // defines does not link.
 #define MTP_DECLARE(name) void name(void *result, const void *arguments);
 MTP_SIM_CALLS(MTP_DECLARE)

@@ -15,7 +15,7 @@ static std::string hex(uint32_t mask) {
   return text;
 }
 
-/// Faults, and says which lane of the mask cannot come or waits elsewhere.
+/// Faults, and names the lane of the mask that cannot come or waits elsewhere.
 [[noreturn]] static void explainMissing(const char *name, uint32_t mask) {
   unsigned warp = running->self().id / 32, own = running->self().id % 32;
   if (!(mask >> own & 1))
@@ -54,7 +54,7 @@ void mtp::gpusim::meet(const char *name, uint32_t mask, void *result,
          (meeting->name != name || meeting->mask != mask))
     ++meeting;
   bool isNew = meeting == warp.meetings.end();
-  // The lanes of the mask that wait must be those of this meeting.
+  // The waiting lanes of the mask must be exactly the lanes of this meeting.
   uint32_t absent = warp.ended | warp.atBarrier | ~warp.present;
   if (!(mask & bit) || mask & absent ||
       (warp.meeting & mask) != (isNew ? 0 : meeting->arrived))
@@ -98,8 +98,9 @@ void calls::bar_warp_sync(void *result, const void *arguments) {
   uint32_t mask;
   std::memcpy(&mask, arguments, sizeof mask);
   meet("bar.warp.sync", mask, result, arguments, [](const Lanes &lanes) {
-    // Of a part of the warp: orders its lanes on the device. The check keeps
-    // one time for a warp, and so reports what only such a barrier orders.
+    // A barrier of some lanes orders only these lanes on the device. The check
+    // keeps one time for a warp, so it reports accesses that only such a
+    // barrier orders.
     Warp &warp = running->warp(running->self().id / 32);
     if (lanes.mask == warp.present)
       ++warp.epoch;
@@ -115,8 +116,9 @@ struct ShuffleArguments {
 enum class Mode { Up, Down, Butterfly, Index };
 } // namespace
 
-/// The source lane, and whether it is inside the segment, by the formulas of
-/// the PTX manual: `clamp` holds the segment's mask above its last lane.
+/// Returns the source lane, and sets `inside` if it is in the segment, by the
+/// formulas of the PTX manual. `clamp` holds the segment's mask above its last
+/// lane.
 static int sourceLane(Mode mode, int lane, const ShuffleArguments &arguments,
                       bool &inside) {
   int segment = arguments.clamp >> 8 & 31, clamp = arguments.clamp & 31;
@@ -207,7 +209,7 @@ struct ReduxArguments {
 };
 } // namespace
 
-/// The lanes of the mask that voted yes.
+/// Returns the lanes of the mask that voted yes.
 static uint32_t ballot(const Lanes &lanes) {
   uint32_t yes = 0;
   for (int i = 0; i < 32; ++i)

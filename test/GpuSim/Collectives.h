@@ -1,4 +1,4 @@
-//===- Collectives.h - Where the lanes of a warp meet -----------*- C++ -*-===//
+//===- Collectives.h - Meetings of the lanes of a warp ----------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_COLLECTIVES_H
 #define TEST_GPUSIM_COLLECTIVES_H
@@ -7,15 +7,15 @@
 
 namespace mtp::gpusim {
 
-/// The lanes that met: null where the mask has none.
+/// Lanes that met. Entries outside of the mask are null.
 struct Lanes {
   Thread *lane[32];
   uint32_t mask;
 };
 
-/// Waits until every lane of `mask` has called the same `name` with the same
-/// mask; the last one runs `compute` for all of them. A lane that is not in
-/// its own mask, does not exist, ended, or waits elsewhere is a fault.
+/// Waits until every lane of `mask` has called `name` with an equal mask. The
+/// last one runs `compute` for all of them. It is a fault if a lane is missing
+/// from its own mask, does not exist, has ended, or waits elsewhere.
 void meet(const char *name, uint32_t mask, void *result, const void *arguments,
           void (*compute)(const Lanes &));
 

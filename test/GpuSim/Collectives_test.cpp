@@ -45,7 +45,8 @@ TEST_F(Collectives, ABarrierThatEndedThreadsMissIsAnError) {
               {"thread (0, 0, 0): waits in barrier for ever",
                "63 of 64 threads are at a barrier",
                "thread (63, 0, 0) ended without it"});
-  // Whether they end before the others come or after.
+  // The message does not depend on whether they end before or after the others
+  // arrive.
   limit = 32;
   for (int seed = 1; seed <= 8; ++seed) {
     driver().setSeed(seed);
@@ -91,7 +92,7 @@ TEST_F(Collectives, ShufflesFollowTheManual) {
                 width == 32 ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED)
           << lastError();
       if (width != 32) {
-        // gpu.shuffle asks for the lanes of one segment alone, by mask.
+        // gpu.shuffle's mask contains the lanes of one segment only.
         expectMessage({"expected the lane itself in the mask"});
         driver().revive();
         continue;

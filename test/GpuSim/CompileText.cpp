@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-/// Parses, lowers and translates; null with `error` where that fails.
+/// Parses, lowers and translates. Returns null and sets `error` on failure.
 static std::unique_ptr<llvm::Module> translateText(const std::string &text,
                                                    llvm::LLVMContext &context,
                                                    std::string &error) {

@@ -10,14 +10,14 @@ namespace mtp::gpusim::test {
 
 struct CompiledImage {
   std::vector<char> image;
-  /// Empty where all went well.
+  /// Empty on success.
   std::string error;
 };
 
 struct CompiledPtx {
   std::string ptx;
   std::vector<char> cubin;
-  /// What ptxas said; why there is no cubin, where there is none.
+  /// Report of ptxas, and the reason if there is no cubin.
   std::string report, absence;
   std::string error;
 };
@@ -25,7 +25,7 @@ struct CompiledPtx {
 /// Compiles the one gpu.module of an MLIR module for gpu-sim.
 CompiledImage compileForSimulator(const std::string &text);
 
-/// Compiles it to PTX and, where ptxas is, to a cubin.
+/// Compiles the module to PTX and, if ptxas is found, to a cubin.
 CompiledPtx compileToPtx(const std::string &text, const std::string &chip);
 
 } // namespace mtp::gpusim::test

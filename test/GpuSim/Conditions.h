@@ -9,13 +9,15 @@
 
 namespace mtp::gpusim {
 
-/// Called after every turn of a loop, for tests; may be empty.
+/// Sets a function that runs after every turn of a loop, for tests. It may be
+/// empty.
 using TurnHook = std::function<void()>;
 void setTurnHook(TurnHook hook);
-/// The same behind every kernel of a graph.
+/// Sets a function that runs after every kernel of a graph.
 void setKernelHook(std::function<void(const KernelRun &)> hook);
 
-/// Called by a kernel; false where the graph that runs has no such handle.
+/// Sets a condition, for a kernel. Returns false if the running graph has no
+/// such handle.
 bool setCondition(uint64_t handle, uint32_t value);
 
 } // namespace mtp::gpusim

@@ -1,4 +1,4 @@
-//===- Copy.cpp - Copies and fills that the host asks for -----------------===//
+//===- Copy.cpp - Copies and fills by the host ----------------------------===//
 
 #include "Copy.h"
 
@@ -8,7 +8,7 @@
 
 using namespace mtp::gpusim;
 
-/// The allocation of the device's side, or null with the error said.
+/// Returns the allocation on the device's side, or null after an error message.
 static Allocation *deviceSide(const char *what, uintptr_t address,
                               size_t bytes) {
   Allocation *allocation = simulator().memory.find(address, bytes);

@@ -1,4 +1,4 @@
-//===- Copy.h - Copies and fills that the host asks for ---------*- C++ -*-===//
+//===- Copy.h - Copies and fills by the host --------------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_COPY_H
 #define TEST_GPUSIM_COPY_H
@@ -12,7 +12,7 @@
 
 namespace mtp::gpusim {
 
-/// A copy with a side on the device, or both.
+/// A copy to, from or within the device.
 struct Copy {
   static Copy fromHost(CUdeviceptr to, const void *from, size_t bytes) {
     return {to, reinterpret_cast<uintptr_t>(from), bytes, true, false, nullptr};
@@ -24,9 +24,9 @@ struct Copy {
     return {to, uintptr_t(from), bytes, true, true, nullptr};
   }
 
-  /// Takes the bytes of the source now.
+  /// Reads the bytes of the source now.
   void keepSource();
-  /// Makes the copy; notes what it touches where `touched` is not null.
+  /// Makes the copy. Records the touched bytes unless `touched` is null.
   CUresult run(Touched *touched) const;
 
   uintptr_t to, from;
@@ -35,7 +35,7 @@ struct Copy {
   std::shared_ptr<std::vector<char>> kept;
 };
 
-/// `count` elements of 1 or 4 bytes.
+/// A fill of `count` elements of 1 or 4 bytes.
 struct Fill {
   CUresult run(Touched *touched) const;
 

@@ -1,4 +1,4 @@
-//===- CpAsync.cpp - Copies to shared memory that are under way -----------===//
+//===- CpAsync.cpp - Copies in flight to shared memory --------------------===//
 
 #include "CpAsync.h"
 
@@ -17,13 +17,14 @@ namespace {
 struct CopyArguments {
   char *to;
   const char *from;
-  /// Only of the calls with `_s`: what lies behind it becomes zero.
+  /// Bytes of the source, for calls with `_s`. The rest of the target becomes
+  /// zero.
   uint32_t sourceBytes;
 };
 } // namespace
 
-/// The source is read now, for the checks, and again when the copy is made:
-/// a write between the two is a race, and is found by the later check.
+/// Begins a copy. The source is checked now, and again when the copy is made. A
+/// write between the two is a race, which the second check finds.
 static void begin(uint32_t bytes, const void *arguments, bool hasSize) {
   CopyArguments own{};
   std::memcpy(&own, arguments, hasSize ? 20 : 16);
@@ -46,7 +47,7 @@ static void make(const PendingCopy &copy) {
   std::memset(copy.to + copy.sourceBytes, 0, copy.bytes - copy.sourceBytes);
 }
 
-/// Makes the copies of all groups but the last `left`.
+/// Makes the copies of all groups except the last `left`.
 static void waitFor(size_t left) {
   auto &groups = running->self().copies.committed;
   for (; groups.size() > left; groups.pop_front())

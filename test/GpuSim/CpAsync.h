@@ -1,4 +1,4 @@
-//===- CpAsync.h - Copies to shared memory that are under way ---*- C++ -*-===//
+//===- CpAsync.h - Copies in flight to shared memory ------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_CPASYNC_H
 #define TEST_GPUSIM_CPASYNC_H
@@ -9,8 +9,8 @@
 
 namespace mtp::gpusim {
 
-/// A copy is made when its thread waits for its group, as late as the program
-/// allows: who reads before finds what was there.
+/// A pending copy. It is made when its thread waits for its group, which is as
+/// late as the program allows. An earlier read finds the old contents.
 struct PendingCopy {
   char *to;
   const char *from;

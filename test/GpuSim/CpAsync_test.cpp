@@ -1,4 +1,4 @@
-//===- CpAsync_test.cpp - Copies to shared memory that are under way ------===//
+//===- CpAsync_test.cpp - Copies in flight to shared memory ---------------===//
 
 #include "Device.h"
 
@@ -10,7 +10,7 @@ protected:
   CUfunction kernel(const std::string &name) {
     return function("copies.mlir", name);
   }
-  /// The values in 16-byte pieces, the last one first.
+  /// Returns the values in 16-byte pieces, the last one first.
   static std::vector<int> reversed(const std::vector<int> &values) {
     std::vector<int> result;
     for (size_t piece = values.size() / 4; piece-- > 0;)

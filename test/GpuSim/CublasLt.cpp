@@ -1,8 +1,8 @@
 //===- CublasLt.cpp - The entry points of cuBLASLt that the runtime uses --===//
 //
-// Products of bf16 with f32 sums: D = A^T B, column after column. What a call
-// does not honour, or what works on a device by luck, is refused with a
-// message.
+// Products of bf16 with f32 sums: D = A^T B, column by column. Options that are
+// not simulated, and calls that would work on a device only by luck, are
+// refused with a message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ struct Preference {
   uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
-/// How cublasLtMatmulAlgo_t is used here.
+/// Contents of cublasLtMatmulAlgo_t here.
 struct Algorithm {
   uint64_t magic, rows, outputs, inputs, chains;
 };
@@ -58,7 +58,7 @@ static Handles<T> &all() {
   return *handles;
 }
 
-/// Says what is wrong, and which status that is.
+/// Reports an error and returns its status.
 static cublasStatus_t wrong(cublasStatus_t status, const std::string &text) {
   refuse(CUDA_ERROR_INVALID_VALUE, "%s", text.c_str());
   return status;
@@ -207,7 +207,7 @@ cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t handle,
 // Algorithms
 //===----------------------------------------------------------------------===//
 
-/// Whether the columns of a matrix begin where vectors of 16 bytes do.
+/// Returns true if every column of a matrix begins at a multiple of 16 bytes.
 static bool isAligned(const Layout &layout) {
   size_t element = layout.type == CUDA_R_16BF ? 2 : 4;
   return size_t(layout.stride) * element % kAlignment == 0;
@@ -256,7 +256,7 @@ static size_t workspaceOf(const Gemm &gemm, uint64_t chains) {
   return chains > 1 ? (chains - 1) * 4 * gemm.rows : 0;
 }
 
-/// The first choice depends on the number of rows, as a library's does.
+/// The first choice depends on the number of rows, as in a real library.
 MTP_LT_API cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
     cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
@@ -331,7 +331,7 @@ cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Adds a node to the graph that a stream is captured to.
+/// Adds a node to the graph that captures a stream.
 static void capture(Stream &stream, const Gemm &gemm) {
   auto node = std::make_unique<Node>();
   node->type = kLibraryNode;
@@ -360,7 +360,8 @@ MTP_LT_API cublasStatus_t cublasLtMatmul(
   if (cublasStatus_t failed =
           readProblem("cublasLtMatmul", handle, operation, {a, b, c, d}, gemm))
     return failed;
-  // Without one the library would ask its heuristic, with no word on memory.
+  // Without an algorithm the library would ask its heuristic, with no limit on
+  // memory.
   if (cublasStatus_t failed = readAlgorithm("cublasLtMatmul", algorithm, gemm))
     return failed;
   if (*static_cast<const float *>(alpha) != 1 ||

@@ -43,7 +43,7 @@ protected:
     weight = layout(CUDA_R_16BF, kInputs, kOutputs);
     x = layout(CUDA_R_16BF, kInputs, kRows);
     y = layout(CUDA_R_32F, kOutputs, kRows);
-    // Small integers: any order gives the same sums.
+    // Small integers: any order gives equal sums.
     std::vector<uint16_t> w(kOutputs * kInputs), rows(kRows * kInputs);
     for (size_t i = 0; i < w.size(); ++i)
       w[i] = toBF16(float(i % 5) - 2);
@@ -74,7 +74,7 @@ protected:
     return matrix;
   }
 
-  /// The heuristic's first choice; one of no algorithm where it has none.
+  /// Returns the heuristic's first choice, or a result without an algorithm.
   cublasLtMatmulHeuristicResult_t choose(cublasLtMatrixLayout_t result,
                                          size_t workspace = kSpace) {
     cublasLtMatmulPreference_t preference = nullptr;
@@ -141,7 +141,7 @@ TEST_F(CublasLtTest, IsCapturedIntoAGraph) {
                                            CU_STREAM_CAPTURE_MODE_RELAXED),
       CUDA_SUCCESS);
   ASSERT_EQ(multiply(), CUBLAS_STATUS_SUCCESS);
-  // A stream that is captured does nothing else.
+  // A captured stream accepts no other work.
   EXPECT_EQ(driver().cuStreamSynchronize(stream),
             CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   float value = 0;
@@ -160,7 +160,7 @@ TEST_F(CublasLtTest, IsCapturedIntoAGraph) {
   ASSERT_EQ(driver().cuStreamEndCapture(stream, &into), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuStreamEndCapture(stream, &into),
             CUDA_ERROR_ILLEGAL_STATE);
-  // An edge from it is a full one.
+  // An edge from a library node is a full one.
   CUgraphNodeParams params;
   std::memset(&params, 0, sizeof(params));
   params.type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -182,14 +182,15 @@ TEST_F(CublasLtTest, IsCapturedIntoAGraph) {
 }
 
 TEST_F(CublasLtTest, RefusesWhatALibraryNeedNotTake) {
-  // Columns that begin at no multiple of 16 bytes, other types, other shapes.
+  // Columns that do not begin at multiples of 16 bytes, other types, other
+  // shapes.
   choose(layout(CUDA_R_32F, kOutputs, kRows, kOutputs + 1));
   EXPECT_EQ(status, CUBLAS_STATUS_NOT_SUPPORTED);
   choose(layout(CUDA_R_16BF, kOutputs, kRows));
   EXPECT_EQ(status, CUBLAS_STATUS_NOT_SUPPORTED);
   choose(layout(CUDA_R_32F, kOutputs, kRows + 1));
   EXPECT_EQ(status, CUBLAS_STATUS_INVALID_VALUE);
-  // No algorithm goes without a workspace here.
+  // No algorithm works without a workspace here.
   choose(y, /*workspace=*/0);
   EXPECT_EQ(status, CUBLAS_STATUS_NOT_SUPPORTED);
   EXPECT_EQ(multiply(0, /*workspace=*/16), CUBLAS_STATUS_INVALID_VALUE);

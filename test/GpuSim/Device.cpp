@@ -12,7 +12,7 @@
 
 using namespace mtp::gpusim::test;
 
-/// The name that cuda.h's macro gives to a function.
+/// Name that cuda.h's macro gives to a function.
 #define MTP_TEXT2(name) #name
 #define MTP_TEXT(name) MTP_TEXT2(name)
 
@@ -96,7 +96,7 @@ static const std::vector<char> &compiled(const std::string &file) {
 }
 
 CUmodule DeviceTest::load(const std::string &file) {
-  // Loaded once too: a test leaves nothing in a module but its variables.
+  // Loaded once: a test changes nothing in a module but its variables.
   static std::map<std::string, CUmodule> loaded;
   auto [entry, isNew] = loaded.try_emplace(file, nullptr);
   if (isNew && !compiled(file).empty())

@@ -12,8 +12,8 @@
 
 namespace mtp::gpusim::test {
 
-/// The driver's functions, found as the runtime finds them: by their
-/// versioned names in the library. `driver.cuMemAlloc` is cuMemAlloc_v2.
+/// Functions of the driver, found as the runtime finds them: by their versioned
+/// names in the library. `driver.cuMemAlloc` is cuMemAlloc_v2.
 #define MTP_DRIVER_FUNCTIONS(X)                                                \
   X(cuInit)                                                                    \
   X(cuDriverGetVersion)                                                        \
@@ -93,10 +93,10 @@ struct DriverTable {
   uint64_t (*waits)();
 };
 
-/// The library's functions; ends the test program where one is missing.
+/// Returns the library's functions. Ends the test program if one is missing.
 const DriverTable &driver();
 
-/// A test with a context, and what it allocated freed at its end.
+/// A test with a context. Its allocations are freed at the end.
 class DeviceTest : public ::testing::Test {
 protected:
   void SetUp() override;
@@ -124,10 +124,10 @@ protected:
     return values;
   }
 
-  /// Launches and waits. `parameters` are pointers to the values.
+  /// Launches a kernel and waits. `parameters` are pointers to the values.
   CUresult run(CUfunction function, unsigned grid, unsigned block,
                std::vector<void *> parameters, unsigned dynamicShared = 0);
-  /// Runs and expects a fault whose text has all of `parts`.
+  /// Runs a kernel and expects a fault whose text contains all of `parts`.
   void expectFault(CUfunction function, unsigned grid, unsigned block,
                    std::vector<void *> parameters,
                    const std::vector<std::string> &parts,
@@ -139,7 +139,7 @@ private:
   std::vector<CUdeviceptr> allocations;
 };
 
-/// Numbers that look random and are the same everywhere.
+/// Pseudorandom numbers, equal on every machine.
 class Numbers {
 public:
   explicit Numbers(uint32_t seed) : state(seed) {}

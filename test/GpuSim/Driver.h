@@ -1,4 +1,4 @@
-//===- Driver.h - What every entry point begins with ------------*- C++ -*-===//
+//===- Driver.h - Shared code of entry points -------------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_DRIVER_H
 #define TEST_GPUSIM_DRIVER_H
@@ -7,14 +7,14 @@
 #include <cuda.h>
 #include <mutex>
 
-/// An entry point under the name that cuda.h's macros make of it: the
+/// Declares an entry point under the name that cuda.h's macros make of it: the
 /// versioned one, such as cuMemAlloc_v2.
 #define MTP_API extern "C" __attribute__((visibility("default"))) CUresult
 
 namespace mtp::gpusim {
 
-/// Takes the simulator's lock, and says why a call cannot go on: the driver is
-/// not initialised, no context is current, or the device is lost. Use:
+/// Takes the simulator's lock, and refuses the call if the driver is not
+/// initialised, no context is current, or the device is lost. Use:
 ///   Entry entry("cuMemAlloc");
 ///   if (entry.refused()) return entry.result();
 class Entry {
@@ -23,8 +23,8 @@ public:
 
   explicit Entry(const char *name, Needs needs = Context);
   bool refused() const { return code != CUDA_SUCCESS; }
-  /// The same for a call that takes memory of the device or the driver: one of
-  /// them may be told to find none.
+  /// Like refused(), for a call that takes memory of the device or the driver.
+  /// A test may choose one of these calls to find no memory.
   bool refusedOrFull();
   CUresult result() const { return code; }
 
@@ -34,15 +34,15 @@ private:
   CUresult code = CUDA_SUCCESS;
 };
 
-/// While one lives the driver may not be called: a stream's host function
-/// runs.
+/// Marks the run of a stream's host function: the driver may not be called
+/// while an object lives.
 class HostFunction {
 public:
   HostFunction();
   ~HostFunction();
 };
 
-/// Marks the device as lost by a kernel's fault.
+/// Marks the device as lost after a kernel's fault.
 CUresult loseDevice(const std::string &fault);
 
 } // namespace mtp::gpusim

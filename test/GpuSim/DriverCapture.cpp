@@ -1,7 +1,7 @@
 //===- DriverCapture.cpp - Streams that are captured to a graph -----------===//
 //
-// Only what a library puts into a stream is captured here: kernels and copies
-// of the caller's own are nodes that it adds itself.
+// Only library calls are captured here. A caller adds its own kernels and
+// copies as nodes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -16,8 +16,7 @@ static bool initialised = false;
 static unsigned retained[kMostDevices];
 static bool inHostFunction = false;
 
-/// The contexts: the primary one of each device. Its address is all that it
-/// is.
+/// Contexts: the primary one of each device. A context has an address only.
 static char primaryContexts[kMostDevices];
 static thread_local CUcontext current = nullptr;
 
@@ -25,7 +24,7 @@ static CUcontext primary(CUdevice device) {
   return reinterpret_cast<CUcontext>(&primaryContexts[device]);
 }
 
-/// The device of a context; -1 of what is none.
+/// Returns the device of a context, or -1.
 static CUdevice deviceOf(CUcontext context) {
   for (CUdevice device = 0; device < kMostDevices; ++device)
     if (context == primary(device))
@@ -129,7 +128,7 @@ MTP_API cuDeviceTotalMem(size_t *bytes, CUdevice device) {
   return checkDevice("cuDeviceTotalMem", device);
 }
 
-/// What an H100 says, as far as anybody asks.
+/// Returns an attribute of an H100, as far as the tests need it.
 static int attributeOf(CUdevice_attribute attribute, bool &known) {
   known = true;
   switch (attribute) {
@@ -255,7 +254,7 @@ MTP_API cuGetErrorName(CUresult error, const char **text) {
   }
 }
 
-/// The names are all that there is to say without the call that failed.
+/// Returns the name: without the failed call there is nothing more to say.
 MTP_API cuGetErrorString(CUresult error, const char **text) {
   return cuGetErrorName(error, text);
 }
@@ -273,7 +272,7 @@ mtp_sim_set_seed(unsigned long long seed) {
   simulator().setSeed(seed);
 }
 
-/// Another machine or a fault, by the names of Simulator::inject.
+/// Selects another machine or a fault, by the names of Simulator::inject.
 extern "C" __attribute__((visibility("default"))) CUresult
 mtp_sim_inject(const char *name, long long value) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
@@ -286,8 +285,8 @@ mtp_sim_inject(const char *name, long long value) {
                       kMostDevices, name);
 }
 
-/// Makes an allocation one of which a graph finds nothing that was written
-/// before the last graph that touched it began, or by that one.
+/// Turns an allocation into scratch memory. A graph may not read bytes that
+/// were written before or by the last graph that touched the memory.
 extern "C" __attribute__((visibility("default"))) CUresult
 mtp_sim_set_scratch(CUdeviceptr memory) {
   Entry entry("mtp_sim_set_scratch");
@@ -303,8 +302,8 @@ mtp_sim_set_scratch(CUdeviceptr memory) {
   return CUDA_SUCCESS;
 }
 
-/// Lets the next graph find what the last one that touched scratch memory wrote
-/// there.
+/// Lets the next graph read what the last graph that touched scratch memory
+/// left there.
 extern "C" __attribute__((visibility("default"))) CUresult
 mtp_sim_keep_scratch(CUdeviceptr memory) {
   Entry entry("mtp_sim_keep_scratch");
@@ -320,7 +319,7 @@ mtp_sim_keep_scratch(CUdeviceptr memory) {
   return CUDA_SUCCESS;
 }
 
-/// Makes bytes unwritten again, whatever they are.
+/// Marks bytes as unwritten.
 extern "C" __attribute__((visibility("default"))) CUresult
 mtp_sim_forget(CUdeviceptr memory, size_t bytes) {
   Entry entry("mtp_sim_forget");
@@ -336,7 +335,7 @@ mtp_sim_forget(CUdeviceptr memory, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-/// What the runtime asks.
+/// Properties that the runtime asks for.
 extern "C" __attribute__((visibility("default"))) const mtp::DriverTraits *
 mtp_driver_traits() {
   static const mtp::DriverTraits traits = {.images = kDriverName,
@@ -348,14 +347,15 @@ mtp_driver_traits() {
   return &traits;
 }
 
-/// Calls `hook` with `data` after every turn of a loop; null: nothing.
+/// Calls `hook` with `data` after every turn of a loop. Null removes the hook.
 extern "C" __attribute__((visibility("default"))) void
 mtp_sim_on_turn(void (*hook)(void *), void *data) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   setTurnHook(hook ? TurnHook([=] { hook(data); }) : TurnHook());
 }
 
-/// Calls `hook` with `data` behind every kernel of a graph; null: nothing.
+/// Calls `hook` with `data` after every kernel of a graph. Null removes the
+/// hook.
 extern "C" __attribute__((visibility("default"))) void
 mtp_sim_on_kernel(KernelHook hook, void *data) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
@@ -365,22 +365,24 @@ mtp_sim_on_kernel(KernelHook hook, void *data) {
   setKernelHook(std::move(call));
 }
 
-/// How often a thread of the kernel that ran last may have waited for loads, at
-/// most: its batches of loads of which each may need a value of the one before.
+/// Returns the largest number of times that a thread of the last kernel may
+/// have waited for loads: its batches of loads, each of which may need a value
+/// of the one before.
 extern "C" __attribute__((visibility("default"))) uint64_t
 mtp_sim_load_batches() {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   return simulator().loadBatches;
 }
 
-/// How often a caller has waited for a device: for a stream, an event, a copy
-/// at once or one to memory that is not pinned.
+/// Returns the number of times that a caller has waited for a device: for a
+/// stream, an event, a synchronous copy, or a copy to memory that is not
+/// pinned.
 extern "C" __attribute__((visibility("default"))) uint64_t mtp_sim_waits() {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   return simulator().waits;
 }
 
-/// Makes a lost device usable again: what a new process would find.
+/// Makes a lost device usable again, as for a new process.
 extern "C" __attribute__((visibility("default"))) void mtp_sim_revive() {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   for (int device = 0; device < kMostDevices; ++device) {

@@ -10,7 +10,7 @@
 
 using namespace mtp::gpusim;
 
-/// What a node of a graph takes of the device: about what an H100 did.
+/// Device memory of a node of a graph, about as measured on an H100.
 static constexpr size_t kNodeBytes = 3 << 10;
 
 static Handles<GraphExec> &execs() {
@@ -37,7 +37,7 @@ MTP_API cuGraphDestroy(CUgraph handle) {
   Entry entry("cuGraphDestroy");
   if (entry.refused())
     return entry.result();
-  // A body goes with its node, and is no graph of the caller's.
+  // A body belongs to its node, and the caller must not destroy it.
   return graphs().remove(handle) ? CUDA_SUCCESS : noGraph("cuGraphDestroy");
 }
 
@@ -77,7 +77,7 @@ MTP_API cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle,
                   "cuGraphConditionalHandleCreate: expected flags 0 or 1, got "
                   "%u",
                   flags);
-  // Never given out twice: a handle of another graph is found to be foreign.
+  // Never reused: a handle of another graph is detected.
   static uint64_t last = 0;
   *handle = ++last;
   Condition &condition = graph->conditions[last];
@@ -158,7 +158,7 @@ MTP_API cuGraphExecDestroy(CUgraphExec handle) {
   return CUDA_SUCCESS;
 }
 
-/// The first launch uploads a graph that nobody has uploaded.
+/// Uploads a graph, unless it has been uploaded. The first launch calls this.
 static CUresult upload(const char *name, GraphExec &exec) {
   size_t bytes = exec.graph->allNodes() * kNodeBytes;
   if (exec.bytes || simulator().memory.charge(bytes)) {
@@ -197,7 +197,7 @@ MTP_API cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
                   "cuGraphLaunch: expected a live stream");
   if (CUresult failed = upload("cuGraphLaunch", *exec))
     return failed;
-  // The nodes as they are now: a later update is another graph.
+  // Keeps the nodes as they are now: a later update makes another graph.
   std::shared_ptr<Graph> graph = exec->graph;
   return enqueue(*stream, {[graph] { return runGraph(*graph); }});
 }
@@ -227,7 +227,7 @@ MTP_API cuGraphExecKernelNodeSetParams(CUgraphExec handle, CUgraphNode node,
                 "graph itself: of bodies it is not known whether it works");
 }
 
-/// Why an instance cannot become another graph.
+/// Returns the reason why an instance cannot become another graph.
 static CUgraphExecUpdateResult compare(const Graph &now, const Graph &next) {
   if (now.nodes.size() != next.nodes.size())
     return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;

@@ -29,11 +29,11 @@ MTP_API cuMemAlloc(CUdeviceptr *pointer, size_t bytes) {
 }
 
 static CUresult freeMemory(const char *name, uintptr_t base, MemoryKind kind) {
-  // As on the device: whatever may use the memory ends first.
+  // As on the device: work that may use the memory ends first.
   if (CUresult failed = drainAll())
     return failed;
   Allocation *allocation = simulator().memory.find(base, 1);
-  // What the caller registered was given out by somebody else.
+  // Memory that the caller registered did not come from the driver.
   if (!allocation || allocation->base != base || allocation->kind != kind ||
       !allocation->mappedBytes)
     return refuse(CUDA_ERROR_INVALID_VALUE,
@@ -108,7 +108,7 @@ MTP_API cuMemHostRegister(void *pointer, size_t bytes, unsigned flags) {
                   "cuMemHostRegister: expected bytes that are not pinned yet, "
                   "got %zu %s",
                   bytes, memory.describe(address).c_str());
-  // Read-only memory is an error to write to, as constant memory is.
+  // A write to read-only memory is an error, as for constant memory.
   memory.add(address, bytes,
              flags & CU_MEMHOSTREGISTER_READ_ONLY ? MemoryKind::Constant
                                                   : MemoryKind::Pinned);
@@ -151,8 +151,8 @@ MTP_API cuMemHostGetDevicePointer(CUdeviceptr *device, void *host,
   return CUDA_SUCCESS;
 }
 
-/// Does a copy or fill at once, behind the default stream and blocking ones:
-/// streams that do not block are not waited for, as on the device.
+/// Makes a copy or fill at once, after the default stream and blocking streams.
+/// It does not wait for non-blocking streams, as on the device.
 template <typename Work>
 static CUresult now(const char *name, const Work &work) {
   Entry entry(name);
@@ -202,7 +202,7 @@ MTP_API cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes,
   if (entry.refused())
     return entry.result();
   Copy copy = Copy::fromHost(to, from, bytes);
-  // Memory that is not pinned is read before the call comes back.
+  // Memory that is not pinned is read before the call returns.
   auto address = reinterpret_cast<uintptr_t>(from);
   if (!simulator().memory.find(address, bytes))
     copy.keepSource();
@@ -214,8 +214,8 @@ MTP_API cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
   Entry entry("cuMemcpyDtoHAsync");
   if (entry.refused())
     return entry.result();
-  // To memory that is not pinned a device's driver waits for the copy. Nobody
-  // may rely on that here, but it counts.
+  // A device's driver waits for a copy to memory that is not pinned. Callers
+  // must not rely on that here, but the wait is counted.
   auto address = reinterpret_cast<uintptr_t>(to);
   if (!simulator().memory.find(address, bytes))
     ++simulator().waits;

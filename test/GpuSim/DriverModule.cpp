@@ -149,10 +149,10 @@ MTP_API cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *offset,
   if (!function)
     return CUDA_ERROR_INVALID_HANDLE;
   const ImageKernel &kernel = *function->kernel;
-  // That is how callers learn how many there are: nothing to report.
+  // No error message: callers learn the number of parameters in this way.
   if (index >= kernel.paramCount)
     return CUDA_ERROR_INVALID_VALUE;
-  // Each at a multiple of its size.
+  // Each parameter begins at a multiple of its size.
   size_t at = 0;
   for (size_t i = 0; i <= index; ++i) {
     size_t size = kernel.paramBytes[i];

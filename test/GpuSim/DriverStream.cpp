@@ -30,8 +30,8 @@ MTP_API cuStreamCreate(CUstream *handle, unsigned flags) {
   return CUDA_SUCCESS;
 }
 
-/// Priorities say which of two streams a device would rather run: here the
-/// seed does, and every order that they allow is one that it may pick.
+/// Priorities tell which of two streams a device prefers. Here the seed
+/// decides: every order that priorities allow may occur.
 static constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 
 MTP_API cuCtxGetStreamPriorityRange(int *least, int *greatest) {
@@ -93,8 +93,8 @@ MTP_API cuStreamSynchronize(CUstream handle) {
   return stream ? drain(*stream) : noStream("cuStreamSynchronize");
 }
 
-/// Asks, and does a piece of work meanwhile: who asks again and again comes
-/// to an end.
+/// Queries a stream, and does one piece of work, so that a caller that polls
+/// makes progress.
 MTP_API cuStreamQuery(CUstream handle) {
   Entry entry("cuStreamQuery");
   if (entry.refused())
@@ -147,7 +147,7 @@ MTP_API cuEventDestroy(CUevent handle) {
   Entry entry("cuEventDestroy");
   if (entry.refused())
     return entry.result();
-  // What is queued for it keeps its address: freed objects are not deleted.
+  // Freed events are not deleted, so queued work can still refer to them.
   return events().remove(handle) ? CUDA_SUCCESS : noEvent("cuEventDestroy");
 }
 

@@ -73,7 +73,7 @@ TEST_F(Driver, RefusesWhatIsNoImage) {
   const char ptx[] = "//\n.version 9.0\n.target sm_90\n";
   EXPECT_EQ(driver().cuModuleLoadData(&module, ptx), CUDA_ERROR_INVALID_IMAGE);
   expectMessage({"expected an image for gpu-sim, got a cubin, PTX"});
-  // An ELF header as a cubin has it: the machine is 190.
+  // ELF header of a cubin: the machine is 190.
   unsigned char cubin[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, 0x33};
   cubin[16] = 2, cubin[18] = 190;
   EXPECT_EQ(driver().cuModuleLoadData(&module, cubin),
@@ -175,7 +175,7 @@ TEST_F(Driver, HasAnEndOfMemory) {
   ASSERT_EQ(driver().cuMemFree(place), CUDA_SUCCESS);
   ASSERT_EQ(driver().cuMemGetInfo(&left, &total), CUDA_SUCCESS);
   EXPECT_EQ(left, unused);
-  // Large ones have pages of their own.
+  // Large allocations have pages of their own.
   ASSERT_EQ(driver().cuMemAlloc(&place, (2 << 20) + 1), CUDA_SUCCESS);
   ASSERT_EQ(driver().cuMemGetInfo(&left, &total), CUDA_SUCCESS);
   EXPECT_EQ(left, unused - (4 << 20));
@@ -247,7 +247,7 @@ TEST_F(Driver, FaultsOnDemand) {
   EXPECT_EQ(run(copy(), 1, 32, {&x, &y, &offset}), CUDA_SUCCESS);
 }
 
-/// What the compiler says of a kernel's body.
+/// Returns the compiler's error for a kernel's body.
 static std::string errorOf(const std::string &body) {
   return compileForSimulator("gpu.module @kernels { gpu.func @k(%p: "
                              "!llvm.ptr<1>) kernel { " +

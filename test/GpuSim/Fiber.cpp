@@ -34,7 +34,7 @@ mtp_sim_switch:
 )");
 
 static constexpr size_t kPage = 4096;
-/// As many as the largest block: one mapping for all of them.
+/// Number of stacks in one mapping: enough for the largest block.
 static constexpr size_t kStacksOfMapping = 1024;
 
 Stacks::~Stacks() {
@@ -55,8 +55,8 @@ char *Stacks::take() {
     for (size_t i = kStacksOfMapping; i-- > 0;) {
       char *bottom = mapped.back() + i * kBytes;
       mprotect(bottom, kPage, PROT_NONE);
-      // Tops of stacks that lie a power of two apart would share the same
-      // lines of the first cache.
+      // Tops of stacks at a distance of a power of two would share lines of the
+      // first cache.
       unused.push_back(bottom + kBytes - i % 16 * 192);
     }
   }

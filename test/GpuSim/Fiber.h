@@ -8,25 +8,25 @@
 
 namespace mtp::gpusim {
 
-/// Saves the registers that a call keeps on the stack, leaves its pointer in
-/// `*save`, and goes on where `to` was saved. Fifteen instructions: ucontext
-/// saves the signal mask too, which is a call of the system and takes a
-/// microsecond, and a block switches hundreds of times.
+/// Saves the registers that a call preserves on the stack, stores the stack
+/// pointer in `*save`, and continues at the saved pointer `to`. That takes
+/// fifteen instructions. ucontext also saves the signal mask, by a system call
+/// of about a microsecond, and a block switches hundreds of times.
 ///
 /// The floating-point control words are not switched: kernels do not change
 /// them. AddressSanitizer and valgrind take the change of the stack for an
 /// overrun unless they are told (__sanitizer_start_switch_fiber,
-/// VALGRIND_STACK_REGISTER): the simulator is built without them.
+/// VALGRIND_STACK_REGISTER), so the simulator is built without sanitizers.
 extern "C" void mtp_sim_switch(void **save, void *to);
 
-/// Stacks of one size, reused from block to block. Each ends in a page that
-/// may not be touched.
+/// Stacks of one size, reused from block to block. Each ends in a protected
+/// page.
 class Stacks {
 public:
   static constexpr size_t kBytes = 64 << 10;
 
   ~Stacks();
-  /// The upper end of a stack.
+  /// Returns the upper end of a stack.
   char *take();
   void giveBack(char *top) { unused.push_back(top); }
 
@@ -35,7 +35,7 @@ private:
   std::vector<char *> mapped;
 };
 
-/// Prepares a stack such that a switch to what is returned calls `entry`.
+/// Prepares a stack. A switch to the returned pointer calls `entry`.
 void *prepareStack(char *top, void (*entry)());
 
 } // namespace mtp::gpusim

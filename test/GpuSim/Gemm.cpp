@@ -84,7 +84,8 @@ static std::vector<float> floatsOf(const Matrix &matrix, size_t row) {
   return values;
 }
 
-/// A sum of few bits: no library is as bad, and so the order shows.
+/// Rounds a sum to few bits, fewer than any library, so that the order of sums
+/// shows.
 static float cut(float sum) {
   uint32_t bits;
   std::memcpy(&bits, &sum, sizeof bits);
@@ -93,8 +94,9 @@ static float cut(float sum) {
   return sum;
 }
 
-/// One output of one row. Chains take eight inputs in turn; where the eights
-/// begin is the row's, and another for rows whose places are a page apart.
+/// Returns one output of one row. The chains take eight inputs in turn. The
+/// offset of the first eight depends on the row's number, also for rows that
+/// are a page apart.
 static float dot(const std::vector<float> &x, const std::vector<float> &w,
                  size_t chains, size_t row) {
   std::vector<float> sums(chains, 0.0f);
@@ -139,7 +141,7 @@ CUresult Gemm::run(Touched *touched) const {
   }
   write(result, touched);
   if (workspaceBytes) {
-    // What it leaves there is of no use to anybody.
+    // The contents of the workspace are undefined afterwards.
     std::memset(reinterpret_cast<void *>(workspace), 0xff, workspaceBytes);
     write(space, touched);
   }

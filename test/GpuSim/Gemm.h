@@ -11,19 +11,19 @@ namespace mtp::gpusim {
 /// y[row][output] = sum over inputs of x[row][input] * w[output][input]: x and
 /// w bf16, y f32, rows `xStride`, `wStride` and `yStride` elements apart.
 ///
-/// In what order the products are added up depends on the number of rows, on
-/// the algorithm and on a row's place, as a library is free to choose, and
-/// shows in more bits than it would there.
+/// The order of the sums depends on the number of rows, on the algorithm and on
+/// the place of a row, because a library may choose it. The order changes more
+/// bits than it would in a library.
 struct Gemm {
   size_t rows = 0, outputs = 0, inputs = 0;
   size_t xStride = 0, wStride = 0, yStride = 0;
   uintptr_t x = 0, w = 0, y = 0, workspace = 0;
-  /// Of the workspace: what it has, all of which counts as written.
+  /// Size of the workspace, all of which counts as written.
   size_t workspaceBytes = 0;
-  /// Chains of sums of an output, which are added up at the end.
+  /// Number of chains of sums of an output. They are added up at the end.
   size_t chains = 1;
 
-  /// Computes; notes what it touches where `touched` is not null.
+  /// Computes the product. Records the touched bytes unless `touched` is null.
   CUresult run(Touched *touched) const;
 };
 

@@ -1,4 +1,4 @@
-//===- Graph.cpp - Graphs, as they are built ------------------------------===//
+//===- Graph.cpp - Graphs during their construction -----------------------===//
 
 #include "Graph.h"
 
@@ -9,7 +9,7 @@ Handles<Graph> &mtp::gpusim::graphs() {
   return *all;
 }
 
-/// Bodies live as long as the node that owns them does.
+/// Bodies live as long as the node that owns them.
 static std::map<const void *, std::weak_ptr<Graph>> &bodies() {
   static auto *all = new std::map<const void *, std::weak_ptr<Graph>>;
   return *all;
@@ -26,7 +26,8 @@ Graph *mtp::gpusim::findGraph(CUgraph handle) {
   if (found == bodies().end())
     return nullptr;
   std::shared_ptr<Graph> body = found->second.lock();
-  // A body of a graph that was destroyed is kept with it, and is stale too.
+  // A body of a graph that was destroyed is kept with the graph, and is stale,
+  // too.
   if (!body || !graphs().find(body->root()))
     return nullptr;
   return body.get();

@@ -18,8 +18,8 @@ namespace mtp::gpusim {
 
 struct Graph;
 
-/// A dependence of a node on one before it. A programmatic one lets the node
-/// begin at once, and holds it back at its griddepcontrol.wait.
+/// Dependence of a node on an earlier one. A programmatic edge lets the node
+/// begin at once, and blocks it at its griddepcontrol.wait.
 struct Edge {
   size_t from;
   bool programmatic;
@@ -33,9 +33,9 @@ struct KernelWork {
   std::shared_ptr<const Parameters> parameters;
 };
 
-/// The type of a node that a library's call was captured to. On a device these
-/// are kernels, of which nobody but the library knows how they begin: edges of
-/// theirs are full ones.
+/// Type of a node for a captured library call. On a device such nodes are
+/// kernels, and only the library knows how they begin. So their edges are full
+/// ones.
 inline constexpr auto kLibraryNode = CUgraphNodeType(15);
 
 struct Node {
@@ -45,19 +45,19 @@ struct Node {
   Copy copy{};
   Fill fill{};
   Gemm gemm;
-  /// The child's graph, or the bodies of a conditional.
+  /// The child's graph, or the bodies of a conditional node.
   std::vector<std::shared_ptr<Graph>> graphs;
-  /// What a caller was given of them. The driver owns the array, which lives as
-  /// long as the node.
+  /// Handles of the bodies that the caller gets. The driver owns the array,
+  /// which lives as long as the node.
   std::vector<CUgraph> bodies;
   CUgraphConditionalNodeType conditional = CU_GRAPH_COND_TYPE_IF;
   uint64_t condition = 0;
-  /// The handle that the node had where it was built: of an instantiated
-  /// graph it finds the copy.
+  /// Handle of the node in the original graph. In an instantiated graph, it
+  /// identifies the copy.
   const void *handle = nullptr;
 };
 
-/// A value that a conditional node looks at.
+/// Value that a conditional node tests.
 struct Condition {
   uint32_t initial = 0;
   bool hasInitial = false;
@@ -65,45 +65,45 @@ struct Condition {
 };
 
 struct Graph {
-  /// In the order in which they were added; an edge leads to a later one.
+  /// In the order of creation; an edge leads to a later node.
   std::vector<std::unique_ptr<Node>> nodes;
   std::map<uint64_t, Condition> conditions;
-  /// Of a conditional node's body: the graph that has the node.
+  /// For the body of a conditional node: the graph that contains the node.
   Graph *owner = nullptr;
-  /// Live instances of a graph with conditional nodes: one at a time.
+  /// Number of live instances of a graph with conditional nodes: at most one.
   unsigned instances = 0;
 
   bool hasConditionals() const;
-  /// With those of inner graphs.
+  /// Returns the number of nodes, including inner graphs.
   size_t allNodes() const;
   const Graph *root() const { return owner ? owner->root() : this; }
 };
 
-/// A graph that can be launched: a copy of its nodes, deep.
+/// A graph that can be launched: a deep copy of its nodes.
 struct GraphExec {
   std::shared_ptr<Graph> graph;
   Graph *source;
-  /// What it takes of the device; 0 until it is uploaded.
+  /// Device memory of the graph; 0 until it is uploaded.
   size_t bytes = 0;
   int device = 0;
 };
 
 Handles<Graph> &graphs();
-/// Bodies of conditional nodes, which their nodes own.
+/// Bodies of conditional nodes. The nodes own them.
 Graph *findGraph(CUgraph handle);
 void addBody(const std::shared_ptr<Graph> &body);
 
-/// A deep copy; kernels' parameters, which nobody changes, are shared.
+/// Returns a deep copy. Parameters of kernels never change, and are shared.
 std::shared_ptr<Graph> copyGraph(const Graph &graph, Graph *owner);
 
 /// Runs an instantiated graph once.
 CUresult runGraph(const Graph &graph);
 
-/// "node 3, kernel 'k'".
+/// Describes a node, as in "node 3, kernel 'k'".
 std::string describe(const Graph &graph, size_t node);
 
-/// Whether bytes that nodes touched meet where no edge orders them; the text
-/// of the first place, or empty.
+/// Looks for bytes that two nodes touch without an edge that orders the nodes.
+/// Returns a description of the first place, or an empty string.
 std::string findHazard(const Graph &graph, const std::vector<Touched> &touched);
 
 } // namespace mtp::gpusim

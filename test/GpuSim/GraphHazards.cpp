@@ -1,10 +1,10 @@
 //===- GraphHazards.cpp - Dependences that a graph does not declare -------===//
 //
 // A node begins (S), passes its griddepcontrol.wait (W) and ends (E). A full
-// edge a -> b says that a ends before b begins; a programmatic one that a
-// begins before b does, and ends before b's wait. What a chain of programmatic
-// edges orders follows: a node's end is behind its own wait, and so behind the
-// ends that the wait waits for; but its begin is not.
+// edge a -> b means that a ends before b begins. A programmatic edge means that
+// a begins before b begins, and ends before b's wait. A chain of programmatic
+// edges orders ends and waits: a node ends after its own wait, and so after the
+// ends that the wait waits for. It does not order a node's begin.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 using namespace mtp::gpusim;
 
 namespace {
-/// For each node, which nodes end before it begins and before its wait.
+/// For each node, the nodes that end before it begins, and before its wait.
 struct Order {
   explicit Order(const Graph &graph)
       : beforeBegin(graph.nodes.size()), beforeWait(graph.nodes.size()) {
@@ -21,7 +21,8 @@ struct Order {
     for (size_t i = 0; i < count; ++i) {
       beforeBegin[i].resize(count);
       for (const Edge &edge : graph.nodes[i]->edges) {
-        // A full edge waits for the end, and so for all that its wait did.
+        // A full edge waits for the end of the node, and so for everything that
+        // the node's wait waited for.
         include(beforeBegin[i], edge.programmatic ? beforeBegin[edge.from]
                                                   : beforeWait[edge.from]);
         if (!edge.programmatic)
@@ -53,7 +54,7 @@ public:
 
   std::string pair(size_t writer, size_t other) const {
     const TouchedSet &writes = touched[writer].writes;
-    // Writes lie behind the wait of the writer.
+    // Writes come after the wait of the writer.
     bool after = order.beforeWait[writer][other];
     std::string place;
     if (!order.beforeBegin[other][writer] && !after) {

@@ -1,4 +1,4 @@
-//===- GraphNodes.cpp - What a caller says of a node ----------------------===//
+//===- GraphNodes.cpp - Parameters of graph nodes -------------------------===//
 
 #include "GraphNodes.h"
 
@@ -12,8 +12,8 @@ static CUresult invalid(const std::string &text) {
   return refuse(CUDA_ERROR_INVALID_VALUE, "cuGraphAddNode: %s", text.c_str());
 }
 
-/// A node's parameters have room for those of every type: what a type does
-/// not use must be zero, since a later driver may give it a meaning.
+/// Returns true if unused parameters are zero. The parameters have room for
+/// every type of node, and a later driver may give unused bytes a meaning.
 static bool hasZeroPadding(const CUgraphNodeParams &params, size_t used) {
   auto *bytes = reinterpret_cast<const char *>(&params);
   size_t first = offsetof(CUgraphNodeParams, reserved1);
@@ -23,7 +23,7 @@ static bool hasZeroPadding(const CUgraphNodeParams &params, size_t used) {
   return true;
 }
 
-/// A null context stands for the current one; there is no other.
+/// A null context means the current one; there is no other.
 static bool isCurrent(CUcontext context) {
   CUcontext current = nullptr;
   cuCtxGetCurrent(&current);
@@ -70,7 +70,7 @@ static CUresult readFill(const CUDA_MEMSET_NODE_PARAMS_v2 &params, Fill &fill) {
   return CUDA_SUCCESS;
 }
 
-/// Whether an address is the device's, or pinned.
+/// Returns true if an address is in device memory or pinned memory.
 static bool isDeviceMemory(uintptr_t address, size_t bytes) {
   return simulator().memory.find(address, bytes) != nullptr;
 }
@@ -121,7 +121,7 @@ static CUresult readChild(const CUDA_CHILD_GRAPH_NODE_PARAMS &params,
   return CUDA_SUCCESS;
 }
 
-/// The condition of a handle in the graph or one that it is a body of.
+/// Returns the condition of a handle in the graph or in an enclosing graph.
 static Condition *findCondition(Graph *graph, uint64_t handle) {
   for (; graph; graph = graph->owner) {
     auto found = graph->conditions.find(handle);
@@ -163,8 +163,8 @@ static CUresult readConditional(Graph &graph,
   return CUDA_SUCCESS;
 }
 
-/// The bytes of the union that a type of node uses; 0 where it is not
-/// simulated.
+/// Returns the number of bytes of the union that a type of node uses, or 0 if
+/// the type is not simulated.
 static size_t usedBytes(CUgraphNodeType type) {
   switch (type) {
   case CU_GRAPH_NODE_TYPE_KERNEL:

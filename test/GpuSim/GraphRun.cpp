@@ -1,9 +1,9 @@
 //===- GraphRun.cpp - Runs graphs -----------------------------------------===//
 //
 // Nodes run one after another, in an order that the edges allow and the seed
-// picks. A kernel behind a programmatic edge begins just before the node that
-// the edge comes from does anything, which is as early as it may: it runs up
-// to its griddepcontrol.wait, and reads what it reads there.
+// picks. A kernel with a programmatic edge begins just before its predecessor
+// does anything, which is as early as possible. It runs up to its
+// griddepcontrol.wait, and performs its early reads then.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ public:
       : graph(graph), touched(graph.nodes.size()), done(graph.nodes.size()),
         launches(graph.nodes.size()) {}
 
-  /// Adds what the nodes touched to `sum`, where it is not null.
+  /// Adds the bytes that the nodes touched to `sum`, unless it is null.
   CUresult run(Touched *sum);
 
 private:
@@ -58,7 +58,7 @@ static void registerConditions(const Graph &graph) {
       registerConditions(*inner);
 }
 
-/// What a test does behind each kernel.
+/// Test function that runs after each kernel.
 static std::function<void(const KernelRun &)> kernelHook;
 
 void mtp::gpusim::setKernelHook(std::function<void(const KernelRun &)> hook) {
@@ -95,8 +95,8 @@ private:
 };
 } // namespace
 
-/// What a test does between two turns of a loop: as the host does while a
-/// device goes on.
+/// Test function that runs between two turns of a loop, as the host does while
+/// a device goes on.
 static TurnHook turnHook;
 
 void mtp::gpusim::setTurnHook(TurnHook hook) { turnHook = std::move(hook); }
@@ -126,8 +126,8 @@ bool Run::isReady(size_t node) const {
   return !done[node];
 }
 
-/// Whether all that a node waits for has ended, or, where the edge is
-/// programmatic, has begun.
+/// Returns true if all predecessors of a node have ended or, over a
+/// programmatic edge, have begun.
 bool Run::mayBeginEarly(size_t node) const {
   for (const Edge &edge : graph.nodes[node]->edges)
     if (!done[edge.from] && !(edge.programmatic && launches[edge.from]))
@@ -186,7 +186,7 @@ CUresult Run::runConditional(size_t node) {
       return CUDA_SUCCESS;
     if (loops && turns++ == simulator().injected.turns)
       return kHangs;
-    // Scratch memory is a turn's own, but for what the first one is given.
+    // Each turn has its own scratch memory. The first turn may get contents.
     if (isAgain)
       simulator().graphRun = simulator().nextGraphRun();
     isAgain = true;
@@ -217,7 +217,7 @@ CUresult Run::runNode(size_t node) {
   case CU_GRAPH_NODE_TYPE_CONDITIONAL:
     return runConditional(node);
   default:
-    // An empty node: the other types are refused when they are added.
+    // An empty node. Other types are refused when they are added.
     return CUDA_SUCCESS;
   }
 }

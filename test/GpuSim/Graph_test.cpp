@@ -35,8 +35,8 @@ protected:
     return params;
   }
 
-  /// A conditional node of `of` with a handle of its own. It is not in the
-  /// graph yet.
+  /// Returns parameters of a conditional node of `of` with a handle of its own.
+  /// The node is not in the graph yet.
   static CUgraphNodeParams
   conditional(CUgraph of, CUgraphConditionalNodeType type, unsigned bodies,
               unsigned initial, unsigned flags = CU_GRAPH_COND_ASSIGN_DEFAULT) {
@@ -157,7 +157,8 @@ TEST_F(GraphTest, FindsWriteAfterWrite) {
 TEST_F(GraphTest, BranchesThatShareOnlyReadsAreRight) {
   CUdeviceptr a = words(), b = allocate(128), c = allocate(128);
   CUgraphNode left = addAdd(a, b, 1), right = addAdd(a, c, 2);
-  // The arena's reuse: a is written once both have read it.
+  // Buffer a is reused, as in an arena: it is written after both nodes have
+  // read it.
   addAdd(b, a, 5, {{left}, {right}});
   ASSERT_EQ(launch(), CUDA_SUCCESS) << lastError();
   EXPECT_EQ(download<int>(a, 1)[0], 6);
@@ -182,7 +183,7 @@ TEST_F(GraphTest, ChecksCopiesAndFills) {
   add(graph, copy, {{filled}});
   ASSERT_EQ(launch(), CUDA_SUCCESS) << lastError();
   EXPECT_EQ(download<int>(b, 32), std::vector<int>(32, 9));
-  // One more that nothing orders.
+  // Adds one more node that nothing orders.
   ASSERT_EQ(driver().cuGraphExecDestroy(exec), CUDA_SUCCESS);
   exec = nullptr;
   add(graph, copy, {});
@@ -202,7 +203,7 @@ TEST_F(GraphTest, ProgrammaticEdgesLetWeightsBeLoadedEarly) {
 }
 
 TEST_F(GraphTest, BlocksBeginEarlyAndMeetBarriers) {
-  // More blocks than begin early.
+  // Uses more blocks than begin early.
   std::vector<int> ones(320, 1);
   CUdeviceptr w = upload(ones), a = upload(ones), b = allocate(1280),
               c = allocate(1280);
@@ -215,7 +216,7 @@ TEST_F(GraphTest, BlocksBeginEarlyAndMeetBarriers) {
 TEST_F(GraphTest, FindsAReadAheadOfTheWait) {
   CUdeviceptr w = words(), a = words(), b = words(), c = allocate(128);
   CUgraphNode first = addKernel("prefetch", {&w, &a, &b});
-  // b is what the first one writes, read as if it were a weight.
+  // b is written by the first kernel, and read as if it were a weight.
   addKernel("prefetch", {&b, &a, &c}, {{first, true}});
   expectHazard({"node 0, kernel 'prefetch', writes byte 0",
                 "which node 1, kernel 'prefetch', reads ahead of its "
@@ -223,7 +224,7 @@ TEST_F(GraphTest, FindsAReadAheadOfTheWait) {
 }
 
 TEST_F(GraphTest, AnEarlyReadFindsWhatWasThereBefore) {
-  // Nothing was: the consumer really runs ahead of the producer.
+  // The buffer was not written: the consumer really runs before the producer.
   CUdeviceptr w = words(), a = words(), b = allocate(128), c = allocate(128);
   CUgraphNode first = addKernel("prefetch", {&w, &a, &b});
   addKernel("prefetch", {&b, &a, &c}, {{first, true}});
@@ -296,22 +297,22 @@ TEST_F(GraphTest, LoopsWhileAKernelSaysSo) {
   add(loop.conditional.phGraph_out[0], kernelParams("step", values), {});
   ASSERT_EQ(launch(), CUDA_SUCCESS) << lastError();
   EXPECT_EQ(download<int>(counter, 1)[0], 7);
-  // The default again: one more turn.
+  // The default value again: one more turn.
   ASSERT_EQ(launch(), CUDA_SUCCESS);
   EXPECT_EQ(download<int>(counter, 1)[0], 8);
-  // One instance at a time.
+  // Only one instance at a time.
   CUgraphExec second = nullptr;
   EXPECT_EQ(driver().cuGraphInstantiate(&second, graph, 0),
             CUDA_ERROR_INVALID_VALUE);
   expectMessage({"one instance at a time"});
-  // A child may not hold it.
+  // A child graph may not contain the node.
   CUgraph parent = nullptr;
   ASSERT_EQ(driver().cuGraphCreate(&parent, 0), CUDA_SUCCESS);
   CUgraphNodeParams child = zero(CU_GRAPH_NODE_TYPE_GRAPH);
   child.graph.graph = graph;
   EXPECT_EQ(tryAdd(parent, child, {}, node), CUDA_ERROR_INVALID_VALUE);
   expectMessage({"child graph without conditional nodes"});
-  // Nor another node its handle.
+  // Another node may not use its handle.
   EXPECT_EQ(tryAdd(graph, loop, {}, node), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(tryAdd(parent, loop, {}, node), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver().cuGraphDestroy(parent), CUDA_SUCCESS);
@@ -537,7 +538,7 @@ TEST_F(GraphTest, ScratchMemoryIsWrittenByTheSameGraphOrTheHost) {
   ASSERT_EQ(driver().cuMemsetD32(b, 7, 32), CUDA_SUCCESS);
   EXPECT_EQ(read(), CUDA_SUCCESS) << lastError();
   EXPECT_EQ(download<int>(c, 32), std::vector<int>(32, 7));
-  // That was for the graph behind it, and for no other.
+  // That was for the next graph only.
   EXPECT_EQ(read(), CUDA_ERROR_LAUNCH_FAILED);
   expectMessage({"uninitialised: load of 4 bytes at byte 0 of an allocation"});
   driver().revive();
@@ -576,12 +577,13 @@ TEST_F(GraphTest, ScratchMemoryIsATurnsOwn) {
   add(body, kernelParams("step", step), {});
   std::vector<void *> values = {&scratch, &out, &none};
   add(body, kernelParams("add", values), {});
-  // One turn has what the host wrote, and behind the loop it is there as well.
+  // A single turn reads what the host wrote, and the memory keeps it after the
+  // loop.
   addAdd(scratch, out, 1, {{node}});
   ASSERT_EQ(driver().cuMemsetD32(scratch, 7, 32), CUDA_SUCCESS);
   ASSERT_EQ(launch(), CUDA_SUCCESS) << lastError();
   EXPECT_EQ(download<int>(out, 32), std::vector<int>(32, 8));
-  // A second turn has not.
+  // A second turn may not read it.
   ASSERT_EQ(driver().cuMemsetD32(scratch, 7, 32), CUDA_SUCCESS);
   ASSERT_EQ(driver().cuMemsetD32(counter, unsigned(-1), 1), CUDA_SUCCESS);
   EXPECT_EQ(launch(), CUDA_ERROR_LAUNCH_FAILED);

@@ -1,4 +1,4 @@
-//===- GridControl.cpp - What a kernel says to its graph ------------------===//
+//===- GridControl.cpp - Calls of a kernel to its graph -------------------===//
 
 #include "Access.h"
 #include "Block.h"
@@ -20,12 +20,12 @@ void calls::griddepcontrol_wait(void *, const void *) {
   me.waitedForGrid = true;
 }
 
-// Only says how early a successor may begin. The simulator begins it as early
-// as the edge allows, whatever the kernel says: a kernel that is right then is
-// right whenever it really begins.
+// Does nothing. The instruction tells how early a successor may begin, and the
+// simulator begins it as early as the edge allows. A kernel that is correct
+// here is correct whenever it begins.
 void calls::griddepcontrol_launch_dependents(void *, const void *) {}
 
-// Nothing is read, but a prefetch of what is not there is a wrong address.
+// Reads nothing, but a prefetch outside of all allocations is an error.
 void calls::prefetch_global_L2(void *, const void *arguments) {
   uintptr_t address;
   std::memcpy(&address, arguments, sizeof address);

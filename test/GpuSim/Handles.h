@@ -1,4 +1,4 @@
-//===- Handles.h - Objects that the driver gives out ------------*- C++ -*-===//
+//===- Handles.h - Objects behind the driver's handles ----------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_HANDLES_H
 #define TEST_GPUSIM_HANDLES_H
@@ -9,10 +9,9 @@
 
 namespace mtp::gpusim {
 
-/// The live objects of one kind. A handle is an object's address; one that was
-/// freed or never given out is found not to be here before it is used. Freed
-/// objects keep their addresses, so that a stale handle never is another
-/// object's.
+/// Live objects of one kind. A handle is an object's address, and is looked up
+/// before use, so a freed or invalid handle is detected. Freed objects keep
+/// their addresses, so a stale handle never refers to another object.
 template <typename T>
 class Handles {
 public:
@@ -35,7 +34,8 @@ public:
     live.erase(found);
     return true;
   }
-  /// In the order in which they were made, whatever their addresses are.
+  /// Returns all objects in the order of creation, whatever their addresses
+  /// are.
   const std::vector<T *> &all() const { return inOrder; }
   size_t size() const { return live.size(); }
 

@@ -1,4 +1,4 @@
-//===- Hooks_test.cpp - What tests are told of kernels --------------------===//
+//===- Hooks_test.cpp - Hooks that report kernels to tests ----------------===//
 //
 // mtp_sim_on_kernel, mtp_sim_load_batches and cuFuncGetParamInfo.
 //
@@ -12,14 +12,14 @@ using namespace mtp::gpusim;
 using namespace mtp::gpusim::test;
 
 namespace {
-/// What a hook was told of a kernel, and of these addresses.
+/// Report of a hook about a kernel and about some addresses.
 struct Told {
   std::string name;
   std::vector<uint64_t> arguments;
   std::vector<bool> read, written;
 };
 
-/// Asks of every kernel about four bytes at some addresses.
+/// Records, for every kernel, whether it touched four bytes at some addresses.
 struct Listener {
   std::vector<CUdeviceptr> asked;
   std::vector<Told> told;
@@ -52,7 +52,7 @@ protected:
     DeviceTest::TearDown();
   }
 
-  /// A kernel of 32 threads behind another, if there is one.
+  /// Adds a kernel of 32 threads after another one, if there is one.
   CUgraphNode add(const std::string &name, std::vector<void *> values,
                   CUgraphNode before, bool programmatic = false) {
     CUgraphNodeParams params;
@@ -113,12 +113,12 @@ TEST_F(Hooks, TellWhatAKernelOfAGraphDid) {
   ASSERT_EQ(added.arguments.size(), 3u);
   EXPECT_EQ(added.arguments[0], x);
   EXPECT_EQ(added.arguments[1], y);
-  // 32 of the 33 elements, by the first kernel alone.
+  // 32 of the 33 elements, read by the first kernel only.
   EXPECT_EQ(added.read,
             (std::vector<bool>{true, true, false, false, false, false}));
   EXPECT_EQ(added.written,
             (std::vector<bool>{false, false, false, true, false, false}));
-  // What is read ahead of the wait counts.
+  // Reads before the wait count.
   EXPECT_EQ(fetched.name, "prefetch");
   EXPECT_EQ(fetched.read,
             (std::vector<bool>{false, false, false, true, true, false}));
@@ -151,7 +151,7 @@ TEST_F(Hooks, AreCalledUntilTheyAreTakenBack) {
   launch();
   launch();
   EXPECT_EQ(listener.told.size(), 2u);
-  // A launch outside of graphs is none of its kernels.
+  // A launch outside of graphs is not reported.
   EXPECT_EQ(run(function("graphs.mlir", "add"), 1, 32, {&x, &y, &one}),
             CUDA_SUCCESS);
   EXPECT_EQ(listener.told.size(), 2u);
@@ -170,11 +170,11 @@ TEST_F(Hooks, SayWhereParametersLie) {
     EXPECT_EQ(offset, want[i][0]) << i;
     EXPECT_EQ(bytes, want[i][1]) << i;
   }
-  // Who does not want to know the bytes gives no place for them.
+  // A caller that does not need the number of bytes passes null.
   EXPECT_EQ(driver().cuFuncGetParamInfo(add, 1, &offset, nullptr),
             CUDA_SUCCESS);
   EXPECT_EQ(offset, 8u);
-  // That is how callers learn how many there are.
+  // Callers learn the number of parameters in this way.
   EXPECT_EQ(driver().cuFuncGetParamInfo(add, 3, &offset, &bytes),
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver().cuFuncGetParamInfo(nullptr, 0, &offset, &bytes),
@@ -185,7 +185,7 @@ TEST_F(Hooks, CountLoadsThatWaitForEachOther) {
   EXPECT_EQ(batches("chain"), 3u);
   EXPECT_EQ(batches("together"), 1u);
   EXPECT_EQ(batches("used_between"), 2u);
-  // The thread that waits most often counts, of the last kernel.
+  // The thread that waits most often counts, for the last kernel.
   EXPECT_EQ(batches("turns", 32), 31u);
   EXPECT_EQ(batches("turns"), 0u);
 }

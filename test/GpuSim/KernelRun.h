@@ -1,8 +1,8 @@
-//===- KernelRun.h - What a kernel of a graph did, for tests ----*- C++ -*-===//
+//===- KernelRun.h - Report of a graph's kernel -----------------*- C++ -*-===//
 //
-// A test that counts what kernels compute gives `mtp_sim_on_kernel` a function:
-// it is called behind every kernel of a graph, while memory is as the kernel
-// has left it. The addresses of a device are those of the process.
+// A test that counts the work of kernels gives `mtp_sim_on_kernel` a function.
+// It is called after every kernel of a graph, while memory is as the kernel
+// left it. Addresses of the device are addresses of the process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +17,13 @@ namespace mtp::gpusim {
 
 class KernelRun {
 public:
-  /// The symbol in the image.
+  /// Symbol in the image.
   virtual std::string_view name() const = 0;
   virtual size_t arguments() const = 0;
-  /// An argument of 8 bytes.
+  /// Returns an argument of 8 bytes.
   virtual uint64_t argument(size_t index) const = 0;
-  /// Whether it read or wrote one of the bytes from `address` on; of reads also
-  /// those ahead of its wait.
+  /// Returns true if the kernel read or wrote one of the bytes from `address`
+  /// on. Reads before its wait count.
   virtual bool hasRead(uint64_t address, size_t bytes) const = 0;
   virtual bool hasWritten(uint64_t address, size_t bytes) const = 0;
 
@@ -31,7 +31,7 @@ protected:
   ~KernelRun() = default;
 };
 
-/// Set by `mtp_sim_on_kernel(hook, data)`; null: nothing is called.
+/// Function that `mtp_sim_on_kernel(hook, data)` sets. Null: nothing is called.
 using KernelHook = void (*)(void *data, const KernelRun &run);
 
 } // namespace mtp::gpusim

@@ -7,8 +7,8 @@
 
 using namespace mtp::gpusim;
 
-/// Blocks that begin early: as on the device, as many as are resident. Their
-/// successors' reads are checked all the same, whenever they run (Touched.h).
+/// Number of blocks that begin early: as on the device, the resident ones.
+/// Reads of their successors are checked whenever they run (Touched.h).
 static constexpr size_t kResident = 4;
 
 Parameters::Parameters(const ImageKernel &kernel, void *const *from) {

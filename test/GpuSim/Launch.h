@@ -13,8 +13,8 @@
 
 namespace mtp::gpusim {
 
-/// Copies of a launch's parameters, taken when it is enqueued, as the driver
-/// takes them.
+/// Copies of a launch's parameters, taken when the launch is enqueued, as the
+/// driver does.
 class Parameters {
 public:
   Parameters() = default;
@@ -31,14 +31,15 @@ struct LaunchShape {
   uint32_t dynamicShared = 0;
 };
 
-/// A launch in two parts: `runEarly` runs some blocks up to their
-/// griddepcontrol.wait, before the kernels that they wait for have run, and
-/// `finish` the rest. False where a thread faulted: the text is in fault().
+/// A launch in two parts. `runEarly` runs some blocks up to their
+/// griddepcontrol.wait, before the kernels that they wait for have run.
+/// `finish` runs the rest. Both return false if a thread faulted; fault() has
+/// the message.
 class Launch {
 public:
-  /// `touched`, where it is not null, notes what the kernel reads and writes;
-  /// `programmatic` says that the launch may begin before what it depends on
-  /// has ended.
+  /// `touched`, unless it is null, records what the kernel reads and writes.
+  /// `programmatic` means that the launch may begin before its predecessors
+  /// have ended.
   Launch(const ImageKernel &kernel, const LaunchShape &shape,
          const Parameters &parameters, Touched *touched, bool programmatic);
   ~Launch();
@@ -47,7 +48,7 @@ public:
   bool finish();
   const std::string &fault() const { return faultText; }
 
-  // For the launch's blocks.
+  // Functions for the launch's blocks.
   void runThread() { kernel.entry(parameters.pointers()); }
   std::string kernelName() const { return kernel.name; }
   size_t sharedBytes() const {
@@ -60,7 +61,7 @@ public:
   void noteLoadBatches(uint64_t count) {
     mostLoadBatches = std::max(mostLoadBatches, count);
   }
-  /// The most batches of loads of a thread that has ended.
+  /// Returns the largest number of load batches of a thread that has ended.
   uint64_t loadBatches() const { return mostLoadBatches; }
 
   const ImageKernel &kernel;
@@ -77,15 +78,15 @@ private:
   bool mayPassWait = false;
   uint32_t number;
   uint64_t mostLoadBatches = 0;
-  /// Blocks in the order in which they run, and those that began early.
+  /// Blocks in the order in which they run, and blocks that began early.
   std::vector<uint32_t> order;
   size_t begun = 0;
   std::vector<std::unique_ptr<Block>> early;
   std::string faultText;
 };
 
-/// What CUDA says of a launch of that shape, or empty. `maxDynamic` is what
-/// the function may have of dynamic shared memory.
+/// Returns CUDA's objection to a launch of that shape, or an empty string.
+/// `maxDynamic` is the function's limit of dynamic shared memory.
 std::string checkShape(const ImageKernel &kernel, const LaunchShape &shape,
                        uint32_t maxDynamic);
 

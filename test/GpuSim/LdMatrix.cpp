@@ -1,8 +1,9 @@
 //===- LdMatrix.cpp - Matrices from shared memory to fragments ------------===//
 //
 // ldmatrix loads matrices of 8 x 8 elements of 16 bits. Lanes 8 i to 8 i + 7
-// hold the addresses of matrix i's rows. Lane l gets, of each matrix, elements
-// 2 (l % 4) and the next of row l / 4; transposed, those of column l / 4.
+// hold the addresses of the rows of matrix i. Lane l gets elements 2 (l % 4)
+// and 2 (l % 4) + 1 of row l / 4 of each matrix, or of column l / 4 if
+// transposed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +24,8 @@ static const char *rowOf(const Lanes &lanes, int row) {
 
 template <int count, bool transposed>
 static void loadMatrices(const Lanes &lanes) {
-  // What a lane gets comes from rows of other lanes: those need an order too,
-  // of which the lane that came last is the witness.
+  // A lane gets data from rows of other lanes. These accesses need an order,
+  // too. They are checked in the lane that arrived last.
   for (int row = 0; row < 8 * count; ++row)
     checkAccess(rowOf(lanes, row), 16, kSharedRead, 16);
   for (int matrix = 0; matrix < count; ++matrix)
@@ -41,7 +42,7 @@ static void loadMatrices(const Lanes &lanes) {
     }
 }
 
-/// A lane whose own address is wrong is named itself.
+/// If a lane's own address is wrong, the message names that lane.
 template <int count, bool transposed>
 static void load(const char *name, void *result, const void *arguments) {
   if (running->self().id % 32 < 8 * count) {

@@ -55,7 +55,7 @@ TEST_F(LdMatrix, ChecksItsRows) {
   expectFault(kernel("x4"), 1, 32, parameters,
               {"thread (31, 0, 0): uninitialised: load of 16 bytes at byte 512 "
                "of shared memory"});
-  // Of one matrix only the first eight lanes' addresses count.
+  // For one matrix only the addresses of the first eight lanes count.
   EXPECT_EQ(run(kernel("x1"), 1, 32, parameters), CUDA_SUCCESS) << lastError();
   shift = 1024;
   expectFault(kernel("x4"), 1, 32, parameters, {"out of bounds"});

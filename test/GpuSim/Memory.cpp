@@ -52,7 +52,7 @@ Allocation *Memory::allocate(size_t bytes, MemoryKind kind) {
   bool onDevice = kind == MemoryKind::Device;
   if (onDevice && (bytes > unused() || footprintOf(bytes) > unused()))
     return nullptr;
-  // A page behind the end is forbidden: the host's overrun faults.
+  // The page after the end is protected, so the host's overrun faults.
   size_t body = (bytes + kPage - 1) / kPage * kPage, mapped = body + kPage;
   void *place = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -76,7 +76,7 @@ bool Memory::free(uintptr_t base) {
   const Allocation &allocation = found->second;
   if (allocation.kind == MemoryKind::Device)
     usedBytes[size_t(allocation.device)] -= footprintOf(allocation.bytes);
-  // The pages go back to the system, the addresses do not.
+  // The pages go back to the system, the addresses stay reserved.
   mmap(reinterpret_cast<void *>(base), allocation.mappedBytes, PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   freed.emplace(base, allocation.mappedBytes);
@@ -140,7 +140,8 @@ std::string Memory::describe(uintptr_t address) const {
   std::snprintf(text, sizeof text, "byte %zu of an allocation of %zu%s",
                 size_t(address - before.base), before.bytes,
                 isForeign ? " on another device" : "");
-  // Far behind the nearest one: its offset would say nothing.
+  // If the address is far after the nearest allocation, its offset says
+  // nothing.
   return address - before.base > before.bytes + (size_t(1) << 20)
              ? "outside of every allocation"
              : text;

@@ -13,11 +13,11 @@
 
 namespace mtp::gpusim {
 
-/// What an allocation takes of the device: whole pages of 2 MiB, of which those
-/// below 1 MiB share some.
+/// Returns the device memory of an allocation: whole pages of 2 MiB.
+/// Allocations below 1 MiB share pages.
 size_t footprintOf(size_t bytes);
 
-/// Devices that there may be.
+/// Maximum number of devices.
 inline constexpr int kMostDevices = 8;
 
 enum class MemoryKind { Device, Pinned, Global, Constant };
@@ -26,60 +26,61 @@ struct Allocation {
   uintptr_t base;
   size_t bytes;
   MemoryKind kind;
-  /// Which bytes something wrote; not kept for memory that the host writes,
-  /// since nobody sees it do so.
+  /// Bytes that were written. Not kept for memory that the host writes
+  /// directly, which the simulator cannot see.
   ByteBits written;
   size_t mappedBytes;
-  /// Whose it is, where it is memory of a device.
+  /// Device that owns the memory, if it is device memory.
   int device = 0;
-  /// Of scratch memory, which a run of a graph finds unwritten: what was
-  /// written since the last run that touched it, by copies to a graph's
-  /// inputs.
+  /// For scratch memory, which is unwritten when a graph's run begins: bytes
+  /// that copies to a graph's inputs have written since the last run that
+  /// touched the memory.
   std::optional<ByteBits> fresh;
   uint64_t lastRun = 0;
 
   bool isWritten(size_t offset, size_t count) const {
     return kind != MemoryKind::Device || written.all(offset, count);
   }
-  /// Ahead of each access; `run` is the running graph's, 0 outside of one.
+  /// Must be called before each access. `run` is the number of the running
+  /// graph's run, or 0 outside of graphs.
   void enter(uint64_t run);
   void noteWrite(size_t offset, size_t count, uint64_t run);
 };
 
-/// Every range that a kernel may touch. An address that was freed is never
-/// given out again: its pages stay mapped and forbidden, so that the host's
-/// late access faults too, and a kernel's is named.
+/// All ranges that a kernel may touch. A freed address is never reused. Its
+/// pages stay mapped and protected, so a late access of the host faults, and a
+/// late access of a kernel is reported.
 class Memory {
 public:
   ~Memory();
 
-  /// Filled with ones, NaN in every float type: what nobody wrote shows. Null
-  /// where the device is full.
+  /// Allocates memory filled with ones, NaN in every float type, so that reads
+  /// of unwritten memory show. Returns null if the device is full.
   Allocation *allocate(size_t bytes, MemoryKind kind);
   bool free(uintptr_t base);
-  /// A module's variable or memory that the host registered: written and
-  /// owned by others.
+  /// Adds a module's variable, or memory that the host registered. Others own
+  /// it, and it counts as written.
   void add(uintptr_t base, size_t bytes, MemoryKind kind);
   void remove(uintptr_t base);
 
-  /// The allocation that holds all of the range, or null; null also where it
-  /// is another device's.
+  /// Returns the allocation that contains the whole range, or null. Memory of
+  /// another device is not found.
   Allocation *find(uintptr_t address, size_t bytes);
-  /// Whether a byte of the range is in an allocation.
+  /// Returns true if a byte of the range is in an allocation.
   bool overlaps(uintptr_t address, size_t bytes) const;
-  /// Where an address lies, for a message.
+  /// Describes the place of an address, for a message.
   std::string describe(uintptr_t address) const;
 
-  /// Takes memory that is nobody's allocation, as a graph on the device does;
-  /// false where there is not so much.
+  /// Takes memory without an allocation, as a graph on the device does. Returns
+  /// false if there is not enough memory.
   bool charge(size_t bytes);
   void giveBack(size_t bytes) { used() -= bytes; }
 
-  /// The device in whose name everything here happens.
+  /// Device on which all calls here act.
   void setDevice(int ordinal) { current = ordinal; }
   int device() const { return current; }
 
-  /// Of each device.
+  /// Memory of each device.
   void setCapacity(size_t bytes) { capacity = bytes; }
   size_t total() const { return capacity; }
   size_t unused() const {

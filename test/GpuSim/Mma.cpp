@@ -1,13 +1,13 @@
 //===- Mma.cpp - mma.sync of the tensor cores -----------------------------===//
 //
-// Fragments by the PTX manual. Lane l has g = l / 4 and t = l % 4. A 16-bit
-// word pair or four bytes of A are of row g (registers 0, 2) or g + 8 (1, 3),
-// in the first half of K (0, 1) or the second (2, 3), from column 2t or 4t of
-// the half on; B is the same with columns for rows; C and D hold rows g and
-// g + 8, columns 2t and 2t + 1.
+// Fragments as in the PTX manual. Lane l has g = l / 4 and t = l % 4. A
+// register of A holds two 16-bit elements or four bytes. They are in row g
+// (registers 0, 2) or g + 8 (1, 3), in the first half of K (0, 1) or the second
+// (2, 3), from column 2t or 4t of the half on. B is the same with columns for
+// rows. C and D hold rows g and g + 8, columns 2t and 2t + 1.
 //
-// Integer results are exact. In floats the hardware's order and width of sums
-// inside one mma are not documented: here it is one chain of fused
+// Integer results are exact. For floats, the hardware's order and width of sums
+// inside one mma are not documented. Here it is one chain of fused
 // multiply-adds, in the order of K, and tests against a device need a
 // tolerance.
 //
@@ -43,7 +43,7 @@ struct Arguments {
   Sum c[4];
 };
 
-/// The operands of one mma as matrices; kDepth is K.
+/// Operands of one mma as matrices; kDepth is K.
 template <typename Element, typename Sum, int kDepth>
 struct Product {
   Element a[16][kDepth], b[kDepth][8];
@@ -51,8 +51,8 @@ struct Product {
 };
 } // namespace
 
-/// Spreads the registers of all lanes over the matrices. `decode` gives an
-/// element of a register; kPerWord are in one.
+/// Distributes the registers of all lanes over the matrices. `decode` returns
+/// an element of a register, which holds kPerWord elements.
 template <typename Element, typename Sum, int kDepth, typename DecodeA,
           typename DecodeB>
 static void gather(const Lanes &lanes, Product<Element, Sum, kDepth> &product,
@@ -135,7 +135,8 @@ MTP_MMA_BYTES(s8_u8, int8_t, uint8_t)
 #undef MTP_MMA_BYTES
 #undef MTP_MMA
 
-// Not of a warp, but the same products for one thread.
+// This is not a warp's instruction, but computes products of bytes for one
+// thread.
 void calls::idp4a_s_s(void *result, const void *arguments) {
   struct {
     int8_t a[4], b[4];

@@ -1,9 +1,9 @@
 //===- Mma_test.cpp - mma.sync against plain loops ------------------------===//
 //
-// The reference multiplies matrices of which it packs the fragments itself,
-// element by element, from the PTX manual's tables (not from the simulator's
-// code): for element i of a register group, the row and column formulas of
-// m16n8k16 and m16n8k32.
+// The reference multiplies matrices. It packs their fragments itself, element
+// by element, from the PTX manual's tables (not from the simulator's code): for
+// element i of a register group, the row and column formulas of m16n8k16 and
+// m16n8k32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 using namespace mtp::gpusim::test;
 
 namespace {
-/// An mma's matrices as numbers, and its fragments as bytes of all lanes.
+/// Matrices of an mma as numbers, and its fragments as bytes of all lanes.
 template <typename Value, typename Element, int K>
 struct Tile {
   static constexpr int kElements = K / 2; // of A in a lane
@@ -25,8 +25,8 @@ struct Tile {
   Tile() : fragmentA(32 * kElements), fragmentB(32 * kElements / 2) {}
 
   /// "row = groupID for ai where (0 <= i < 2) || (4 <= i < 6), groupID + 8
-  /// otherwise; col = threadID_in_group * 2 + (i & 1) for i < 4, + 8 for
-  /// i >= 4", and the same of 4 and 16 for bytes.
+  /// otherwise; col = threadID_in_group * 2 + (i & 1) for i < 4, + 8 for i >=
+  /// 4", and with 4 and 16 for bytes.
   void setA(int lane, int i, Element element, Value value) {
     int perWord = kElements / 4, group = lane / 4, thread = lane % 4;
     bool upper = i / perWord % 2 == 1;
@@ -69,7 +69,7 @@ protected:
 };
 } // namespace
 
-/// The place of element i of C or D in a lane.
+/// Return the row and the column of element i of C or D in a lane.
 static int rowOf(int lane, int i) { return lane / 4 + (i >= 2 ? 8 : 0); }
 static int columnOf(int lane, int i) { return lane % 4 * 2 + i % 2; }
 
@@ -153,7 +153,7 @@ void Mma::checkFloats(const std::string &name, uint16_t (*encode)(float)) {
   std::vector<float> c(128);
   for (float &value : c)
     value = next();
-  // Every product and sum is exact in f32, so that no order matters.
+  // Every product and sum is exact in f32, so the order does not matter.
   auto d = multiply(name, tile.fragmentA, tile.fragmentB, c);
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 4; ++i) {
@@ -164,7 +164,7 @@ void Mma::checkFloats(const std::string &name, uint16_t (*encode)(float)) {
     }
 }
 
-// Sums wrap, as the instruction's do.
+// Sums wrap, as in the instruction.
 TEST_F(Mma, DotsOfFourBytes) {
   Numbers numbers(9);
   std::vector<int8_t> a(128), b(128);
@@ -194,8 +194,8 @@ TEST_F(Mma, Floats) {
 }
 
 TEST_F(Mma, FloatsKeepSpecialValues) {
-  // Infinity, a NaN and the smallest denormal of f16, times 1, in lane 0's
-  // row: A's row 0 is [value, 0, ...], B is all ones in its row 0.
+  // Infinity, a NaN and the smallest denormal of f16, times 1, in lane 0's row:
+  // A's row 0 is [value, 0, ...], and B's row 0 is all ones.
   struct Case {
     uint16_t a;
     float expected;

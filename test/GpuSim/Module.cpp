@@ -31,8 +31,9 @@ Function *mtp::gpusim::findFunction(CUfunction handle) {
              : nullptr;
 }
 
-/// The bytes of an ELF image, which the driver's call does not get: its
-/// section headers end it. 0 where it is no image of this machine's code.
+/// Returns the size of an ELF image, which the driver's call does not get: its
+/// section headers are at the end. Returns 0 if it has no code for this
+/// machine.
 static size_t imageBytes(const void *bytes) {
   Elf64_Ehdr header;
   if (std::memcmp(bytes, ELFMAG, SELFMAG))
@@ -44,9 +45,9 @@ static size_t imageBytes(const void *bytes) {
   return header.e_shoff + size_t(header.e_shentsize) * header.e_shnum;
 }
 
-/// Loads bytes as a shared library, by way of a file in memory. The file stays
-/// open as long as the library: its number is the library's name, and the
-/// loader takes a name that it knows for the library that it has.
+/// Loads bytes as a shared library, through a file in memory. The file stays
+/// open as long as the library. Its number is part of the library's name, and
+/// the loader would take an equal name for the library that it already has.
 static void *openImage(const void *bytes, size_t count, int &file) {
   file = memfd_create("gpusim", MFD_CLOEXEC);
   if (file < 0 || write(file, bytes, count) != ssize_t(count))
@@ -62,7 +63,7 @@ static void closeImage(void *library, int file) {
     close(file);
 }
 
-/// Fills the slots of a unit; false where it asks for what is not here.
+/// Fills the slots of a unit. Returns false if it needs a missing function.
 static bool resolveImports(const ImageUnit &unit) {
   for (uint64_t i = 0; i < unit.importCount; ++i) {
     const ImageImport &import = unit.imports[i];
@@ -111,10 +112,10 @@ static uintptr_t addressOf(const ImageGlobal &global) {
   return reinterpret_cast<uintptr_t>(global.address);
 }
 
-/// The chip whose instructions kernels may use.
+/// Chip whose instructions kernels may use.
 static constexpr int64_t kLeastChip = 90;
 
-/// Makes the kernels and variables of a unit known to the simulator.
+/// Registers the kernels and variables of a unit.
 static void addUnit(const ImageUnit &unit, Module &module) {
   for (uint64_t i = 0; i < unit.globalCount; ++i)
     simulator().memory.add(addressOf(unit.globals[i]), unit.globals[i].bytes,

@@ -16,9 +16,9 @@ struct Module;
 struct Function {
   Module *module;
   const ImageKernel *kernel;
-  /// What cuFuncSetAttribute raises.
+  /// Limit that cuFuncSetAttribute raises.
   uint32_t maxDynamic;
-  /// Percent of a processor's shared memory, or -1.
+  /// Percentage of a processor's shared memory, or -1.
   int carveout = -1;
 };
 
@@ -32,13 +32,13 @@ struct Module {
 
 Handles<Module> &modules();
 Handles<Function> &functions();
-/// The current device's function of a handle, or null.
+/// Returns the current device's function of a handle, or null.
 Function *findFunction(CUfunction handle);
-/// The variable of that name in the module's image, or null.
+/// Returns the variable of that name in the module's image, or null.
 const ImageGlobal *findGlobal(const Module &module, std::string_view name);
 
-/// Loads an image that `mtp_gpu_compile --chip=sim` made; `result` is null
-/// where that fails.
+/// Loads an image that `mtp_gpu_compile --chip=sim` made. `result` is null on
+/// failure.
 CUresult loadModule(const void *bytes, Module *&result);
 CUresult unloadModule(Module *module);
 

@@ -7,12 +7,12 @@
 
 using namespace mtp::gpusim;
 
-/// The warp of a mark of one thread or of several lanes.
+/// Returns the warp of a mark of one thread or of several lanes.
 static unsigned warpOf(const Mark &mark) {
   return mark.thread & kManyOfWarp ? mark.thread & 0x7fff : mark.thread / 32;
 }
 
-/// Whether all that a mark stands for happens before an access of `who`.
+/// Returns true if all accesses of a mark happen before an access of `who`.
 static bool isOrdered(const Mark &mark, const Who &who) {
   if (mark.stamp != who.stamp)
     return true;
@@ -24,8 +24,8 @@ static bool isOrdered(const Mark &mark, const Who &who) {
          mark.warpEpoch != who.warpEpoch;
 }
 
-/// Adds `who` to a mark: replaces what is ordered before, else widens the
-/// group.
+/// Adds `who` to a mark: replaces the mark if it is ordered before `who`, else
+/// widens its group.
 static void add(Mark &mark, const Who &who, bool atomic) {
   if (isOrdered(mark, who)) {
     mark = {who.stamp,     who.block,  who.epoch,
@@ -43,7 +43,8 @@ static void add(Mark &mark, const Who &who, bool atomic) {
   mark.atomic &= atomic;
 }
 
-/// What raced, or null. Two atomic accesses do not race.
+/// Returns the kind of the earlier access that races, or null. Two atomic
+/// accesses do not race.
 const char *Races::update(Marks &marks, uint32_t flags, const Who &who,
                           Mark &other) {
   bool atomic = flags & kAtomic;

@@ -1,10 +1,10 @@
 //===- Races.h - Races between threads and between blocks -------*- C++ -*-===//
 //
-// A shadow of each word that threads touch: who wrote it last, and who read it
-// since. Two threads of a block are ordered by a barrier between their
-// accesses, two lanes of a warp by a bar.warp.sync of all lanes too; shuffles
-// and mma order nothing, as in PTX. Blocks of a launch are not ordered at all,
-// and launches always are (graphs check their edges otherwise).
+// A shadow of each word that threads touch: the thread that wrote it last, and
+// the threads that have read it since. A barrier between their accesses orders
+// two threads of a block. A bar.warp.sync of all lanes also orders two lanes of
+// a warp. Shuffles and mma order nothing, as in PTX. Blocks of a launch are
+// never ordered. Launches always are (graphs check their edges separately).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 
 namespace mtp::gpusim {
 
-/// Who accesses, and when: `stamp` is the launch's number for global memory
-/// and the block's for shared memory.
+/// Thread and time of an access. `stamp` is the launch's number for global
+/// memory and the block's number for shared memory.
 struct Who {
   uint32_t stamp;
   uint32_t block;
@@ -28,8 +28,8 @@ struct Who {
   uint16_t thread;
 };
 
-/// The last accesses of one kind to a word. Several threads that nothing
-/// orders are kept as the smallest group that holds them.
+/// Last accesses of one kind to a word. Several threads that are not ordered
+/// are represented by the smallest group that contains them.
 struct Mark {
   uint32_t stamp = 0, block = 0, epoch = 0, warpEpoch = 0;
   uint16_t thread = 0;
@@ -38,18 +38,19 @@ struct Mark {
 
 struct Race {
   uintptr_t address;
-  /// "written" or "read", and by whom, for the message.
+  /// "written" or "read", and the thread, for the message.
   const char *earlier;
   Mark mark;
 };
 
 class Races {
 public:
-  /// Notes an access; true where it races with one before, which `race` then
-  /// describes.
+  /// Records an access. Returns true if it races with an earlier one, which
+  /// `race` then describes.
   bool access(uintptr_t address, uint64_t bytes, uint32_t flags, const Who &who,
               Race &race);
-  /// Forgets everything; worth calling between launches when it grew.
+  /// Forgets all accesses. Worth calling between launches after the shadow has
+  /// grown.
   void clear();
   size_t pageCount() const { return pages.size(); }
 
@@ -57,7 +58,7 @@ private:
   struct Marks {
     Mark writer, reader;
   };
-  /// `split` is an index into `bytes` where the word's bytes differ.
+  /// If the bytes of the word differ, `split` is an index into `bytes`.
   struct Word {
     Marks marks;
     uint32_t split = 0;

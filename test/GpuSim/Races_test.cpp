@@ -19,7 +19,7 @@ TEST_F(Races, ThreadsNeedABarrier) {
   int32_t sync = 0;
   int64_t distance = 32;
   std::vector<void *> parameters = {&y, &sync, &distance};
-  // Whatever the order: either the read or the write comes second.
+  // In any order, either the read or the write comes second.
   for (int seed = 0; seed < 4; ++seed) {
     driver().setSeed(seed);
     EXPECT_EQ(run(kernel("exchange"), 1, 128, parameters),
@@ -56,7 +56,7 @@ TEST_F(Races, ASeedGivesTheSameOrderAgain) {
       driver().revive();
     }
   EXPECT_EQ(messages[0], messages[1]);
-  // And other seeds others.
+  // Other seeds give other messages.
   EXPECT_NE(std::count(messages[0].begin(), messages[0].end(), messages[0][0]),
             8);
 }
@@ -72,7 +72,7 @@ TEST_F(Races, AWarpsBarrierOrdersItsLanesAlone) {
   EXPECT_EQ(run(kernel("exchange"), 1, 128, parameters),
             CUDA_ERROR_LAUNCH_FAILED);
   driver().revive();
-  // A thread's own value needs nothing.
+  // A thread's own value needs no barrier.
   distance = 0;
   EXPECT_EQ(run(kernel("exchange"), 1, 128, parameters), CUDA_SUCCESS);
 }
@@ -88,7 +88,8 @@ TEST_F(Races, BytesOfAWordAreApart) {
 
 TEST_F(Races, AWriteWaitsForAllReaders) {
   CUdeviceptr y = allocate(512);
-  // The first reader, and the last one, which the others raced with too.
+  // Races with the first reader, and with the last one, which raced with the
+  // others, too.
   for (unsigned threads : {32u, 128u})
     for (int64_t writer : {int64_t(0), int64_t(threads - 1)}) {
       int32_t sync = 1;
@@ -135,7 +136,7 @@ TEST_F(Races, BlocksReadWhatNoOtherWrites) {
   expectFault(kernel("blocks_read"), 4, 1, {&y, &shift},
               {"race: store of 4 bytes at byte 4 of an allocation, read by "
                "block 0"});
-  // A launch is behind the one before it.
+  // A launch is ordered after the previous one.
   shift = 0;
   EXPECT_EQ(run(kernel("blocks_read"), 4, 1, {&y, &shift}), CUDA_SUCCESS);
   shift = 2;

@@ -1,4 +1,4 @@
-//===- Report.cpp - What gpu-sim says of errors ---------------------------===//
+//===- Report.cpp - Messages of gpu-sim -----------------------------------===//
 
 #include "Report.h"
 

@@ -1,4 +1,4 @@
-//===- Report.h - What gpu-sim says of errors -------------------*- C++ -*-===//
+//===- Report.h - Messages of gpu-sim ---------------------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_REPORT_H
 #define TEST_GPUSIM_REPORT_H
@@ -8,12 +8,12 @@
 
 namespace mtp::gpusim {
 
-/// Writes a message to the standard error and keeps it for
-/// mtp_sim_last_error; returns `code`, so that an entry point can end with it.
+/// Writes a message to the standard error and keeps it for mtp_sim_last_error.
+/// Returns `code`, so that an entry point can end with this call.
 [[gnu::format(printf, 2, 3)]] CUresult refuse(CUresult code, const char *format,
                                               ...);
 
-/// The message of the last refusal or fault.
+/// Returns the message of the last refusal or fault.
 const std::string &lastMessage();
 void clearMessage();
 void setMessage(std::string message);

@@ -6,7 +6,8 @@
 
 using namespace mtp::gpusim;
 
-/// Beyond this many pages of marks (48 MiB) they are dropped between launches.
+/// Number of pages of marks (48 MiB) above which they are dropped between
+/// launches.
 static constexpr size_t kShadowPages = 1024;
 
 Simulator &mtp::gpusim::simulator() {
@@ -58,7 +59,7 @@ void Simulator::setSeed(uint64_t seed) {
 uint32_t Simulator::random(uint32_t bound) {
   if (!seedValue)
     return 0;
-  // Knuth's multiplier; the high bits are good enough for an order.
+  // Knuth's multiplier. The high bits are good enough for an order.
   state = state * 6364136223846793005 + 1442695040888963407;
   return (state >> 33) % bound;
 }

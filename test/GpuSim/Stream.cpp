@@ -29,7 +29,7 @@ static Stream &defaultStream(int device) {
   return (*streams)[size_t(device)];
 }
 
-/// That of the current device.
+/// Returns the default stream of the current device.
 static Stream &defaultStream() {
   return defaultStream(simulator().memory.device());
 }

@@ -1,8 +1,8 @@
 //===- Stream.h - Streams and events ----------------------------*- C++ -*-===//
 //
-// Work is queued, and done when somebody waits for it, as late as the program
-// allows: who reads a result without waiting finds what was there before.
-// Which stream goes on is the seed's choice.
+// Work is queued, and runs when a caller waits for it, as late as the program
+// allows. So a caller that reads a result without waiting finds the old
+// contents. The seed decides which stream goes on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,14 @@
 
 namespace mtp::gpusim {
 
-/// The result of work that never ends: the stream it is in stays busy.
+/// Result of work that never ends. Its stream stays busy.
 inline constexpr CUresult kHangs = CUDA_ERROR_TIMEOUT;
 
 struct Event {
-  /// Records that were enqueued, and that were reached.
+  /// Number of records that were enqueued, and that were reached.
   uint64_t recorded = 0, reached = 0;
   bool timed = true;
-  /// Seconds, of the last record that was reached.
+  /// Time in seconds of the last record that was reached.
   double time = 0;
 };
 
@@ -42,10 +42,10 @@ struct Graph;
 struct Stream {
   std::deque<Operation> queue;
   bool blocking = true;
-  /// Where it runs.
+  /// Device of the stream.
   int device = 0;
-  /// The graph that the stream is captured to, or null, and the nodes that the
-  /// next one depends on.
+  /// Graph that captures the stream, or null, and the nodes that the next
+  /// captured node depends on.
   Graph *capture = nullptr;
   std::vector<CUgraphNode> captured;
 };
@@ -53,22 +53,23 @@ struct Stream {
 Handles<Stream> &streams();
 Handles<Event> &events();
 
-/// The stream of a handle; the current device's default one for null. Null
-/// where the handle is none, or another device's.
+/// Returns the stream of a handle, or the current device's default stream for a
+/// null handle. Returns null if the handle is invalid, or belongs to another
+/// device.
 Stream *findStream(CUstream handle);
 
-/// Queues work; the default stream and blocking ones wait for each other. A
-/// stream that is captured takes none.
+/// Queues work. The default stream and blocking streams wait for each other. A
+/// captured stream accepts no work.
 CUresult enqueue(Stream &stream, Operation operation);
-/// Does work until the stream, or every one, is empty.
+/// Runs work until the stream, or every stream, is empty.
 CUresult drain(Stream &stream);
 CUresult drainAll();
-/// What a copy that waits for its end orders itself after: the default stream
-/// and all blocking ones.
+/// Runs the work that a synchronous copy waits for: the default stream and all
+/// blocking streams.
 CUresult drainDefault();
-/// Does one piece of work somewhere; false where nothing is ready.
+/// Runs one piece of work of any stream. Returns false if nothing is ready.
 bool step(CUresult &result);
-/// Forgets what is queued on the current device, when it is lost.
+/// Drops all queued work of the current device, after it was lost.
 void dropQueues();
 
 } // namespace mtp::gpusim

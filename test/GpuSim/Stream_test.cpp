@@ -1,4 +1,4 @@
-//===- Stream_test.cpp - Work that nobody waited for ----------------------===//
+//===- Stream_test.cpp - Work without a wait ------------------------------===//
 
 #include "Device.h"
 

@@ -1,4 +1,4 @@
-//===- Touched.cpp - What a node of a graph reads and writes --------------===//
+//===- Touched.cpp - Bytes that a graph node touches ----------------------===//
 
 #include "Touched.h"
 

@@ -1,4 +1,4 @@
-//===- Touched.h - What a node of a graph reads and writes ------*- C++ -*-===//
+//===- Touched.h - Bytes that a graph node touches --------------*- C++ -*-===//
 
 #ifndef TEST_GPUSIM_TOUCHED_H
 #define TEST_GPUSIM_TOUCHED_H
@@ -10,16 +10,16 @@
 
 namespace mtp::gpusim {
 
-/// Bytes of global memory by the allocation that holds them.
+/// Bytes of global memory by the allocation that contains them.
 class TouchedSet {
 public:
   void add(const Allocation &allocation, size_t offset, size_t bytes);
   void merge(const TouchedSet &other);
   bool empty() const { return sets.empty(); }
-  /// Whether one of the bytes from `address` on is among them; those of a
-  /// range are of one allocation.
+  /// Returns true if the set has one of the bytes from `address` on. A range is
+  /// within one allocation.
   bool has(uintptr_t address, size_t bytes) const;
-  /// Where the two meet, for a message; empty where they do not.
+  /// Describes a place that is in both sets, or returns an empty string.
   std::string overlap(const TouchedSet &other) const;
 
 private:
@@ -33,8 +33,8 @@ private:
   Bytes *last = nullptr;
 };
 
-/// What one node touched. `early` is what was read ahead of the thread's
-/// griddepcontrol.wait; all writes are behind it.
+/// Bytes that one node touched. `early` has the reads before the thread's
+/// griddepcontrol.wait. All writes come after it.
 struct Touched {
   TouchedSet early, reads, writes;
 };

@@ -2,8 +2,9 @@
 //
 // usage: mtp_gpu_compile IN.mlir --chip=CHIP -o OUT
 //
-// --chip=sim writes an image for gpu-sim to OUT; another chip (sm_90) writes
-// OUT.ptx and, where ptxas is, OUT.cubin. PTX goes to the standard output too.
+// --chip=sim writes an image for gpu-sim to OUT. Another chip (sm_90) writes
+// OUT.ptx and, if ptxas is found, OUT.cubin. PTX also goes to the standard
+// output.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +67,7 @@ int main(int argc, char **argv) {
   if (!file)
     return complain("cannot read '" + input + "'");
   std::string text = (*file)->getBuffer().str();
-  // Copies: lld, as a library, sets all of LLVM's options back.
+  // Copied, because lld, as a library, resets all of LLVM's options.
   std::string name = chip, out = output;
   return name == "sim" ? compileForSim(text, out)
                        : compileForGpu(text, name, out);

@@ -1,4 +1,4 @@
-// What the simulator's compiler says of input that it cannot take.
+// Errors of the simulator's compiler for unsupported input.
 // REQUIRES: compiler
 // RUN: split-file %s %t
 // RUN: not mtp_gpu_compile %t/function.mlir --chip=sim -o %t.so 2>&1 | FileCheck %s --check-prefix=FUNCTION
@@ -6,7 +6,7 @@
 // RUN: not mtp_gpu_compile %t/intrinsic.mlir --chip=sim -o %t.so 2>&1 | FileCheck %s --check-prefix=INTRINSIC
 // RUN: not mtp_gpu_compile %t/two.mlir --chip=sim -o %t.so 2>&1 | FileCheck %s --check-prefix=TWO
 
-// An image names one symbol and needs none of the simulator's.
+// An image exports one symbol and imports no symbol of the simulator.
 // RUN: mtp_gpu_compile %S/Inputs/collectives.mlir --chip=sim -o %t.so
 // RUN: llvm-readelf --dyn-symbols %t.so | FileCheck %s --check-prefix=SYMBOLS
 // SYMBOLS-NOT: UND {{[^ ]}}

@@ -1,4 +1,4 @@
-//===- checkpoint_test.cpp - What a config leaves to the files ------------===//
+//===- checkpoint_test.cpp - Keys and modules of a checkpoint -------------===//
 
 #include "compiler/Import/Checkpoint.h"
 #include "test/Weights/TestFiles.h"
@@ -52,7 +52,7 @@ protected:
   ModelConfig config;
 };
 
-/// k of the reports: transformers' base_model_prefix.
+/// Report k: transformers' base_model_prefix.
 TEST_F(Checkpoint, MayLackTheClassesPrefix) {
   const std::set<std::string> base = {"embed_tokens.weight", "norm.weight",
                                       "layers.0.input_layernorm.weight"};
@@ -66,13 +66,13 @@ TEST_F(Checkpoint, MayLackTheClassesPrefix) {
   };
   EXPECT_EQ(with("lm_head.weight"), "|lm_head.weight");
   EXPECT_EQ(with("model.embed_tokens.weight"), "model.|lm_head.weight");
-  // What is a drafter's is no model without a prefix.
+  // A drafter's keys do not make a model without a prefix.
   for (const char *key : {"fc.weight", "d2t", "hidden_norm.weight",
                           "midlayer.self_attn.q_proj.weight"})
     EXPECT_EQ(with(key), "model.|lm_head.weight") << key;
   EXPECT_EQ(layoutOf({"embed_tokens.weight", "layers.0.w"}),
             "model.|lm_head.weight");
-  // The text model of another one, whose head has one key in both layouts.
+  // A text model within another model: the head has one key in both layouts.
   config.layouts = {{"model.language_model.", "lm_head.weight"},
                     {"language_model.model.", "language_model.lm_head.weight"}};
   EXPECT_EQ(layoutOf({"lm_head.weight", "language_model.embed_tokens.weight",
@@ -84,7 +84,8 @@ TEST_F(Checkpoint, MayLackTheClassesPrefix) {
             "language_model.model.|language_model.lm_head.weight");
 }
 
-/// vllm#35548, ms-swift#7848, omlx#1944: the module lies beside the model.
+/// The module is in a file beside the model (vllm#35548, ms-swift#7848,
+/// omlx#1944).
 TEST_F(Checkpoint, FindsModulesBeside) {
   add(beside, "model.layers.2.eh_proj.weight");
   folder.write("mtp.safetensors", beside.build());
@@ -107,7 +108,7 @@ TEST_F(Checkpoint, FindsModulesThatNoKeyAnnounces) {
   EXPECT_EQ(config.drafter.modules, 1);
 }
 
-/// omlx#2220: names in front of the keys of Qwen's modules.
+/// Prefixes of the keys of Qwen's modules (omlx#2220).
 TEST_F(Checkpoint, FindsQwensModulesByAnyRoot) {
   config.drafter.style = DrafterStyle::Qwen;
   add(beside, "language_model.mtp.fc.weight");
@@ -118,7 +119,7 @@ TEST_F(Checkpoint, FindsQwensModulesByAnyRoot) {
   EXPECT_TRUE(checkModules(config, weights, 1).isOk());
 }
 
-/// vllm#35548, TensorRT-LLM#17378: the usual result of tuning a model.
+/// The usual result of fine-tuning a model (vllm#35548, TensorRT-LLM#17378).
 TEST_F(Checkpoint, NamesMissingModules) {
   WeightTable weights = table();
   ASSERT_TRUE(findModules(folder.path(), config, weights).isOk());
@@ -142,14 +143,14 @@ TEST_F(Checkpoint, CountsModulesThatAreThere) {
   expectError(status, "-k 1 to draft with these, or with -k 0");
 }
 
-/// Of a module that is there in part, the key that is missing is named later.
+/// A partial module is accepted here; its missing key is reported later.
 TEST_F(Checkpoint, LeavesModulesInPartsToTheirKeys) {
   add(model, "model.layers.2.enorm.weight");
   WeightTable weights = table();
   EXPECT_TRUE(checkModules(config, weights, 1).isOk());
 }
 
-/// vllm#38493, vllm-ascend#2790: equal copies are dropped, others are used.
+/// Equal copies are dropped, others are used (vllm#38493, vllm-ascend#2790).
 TEST_F(Checkpoint, FindsTablesOfModules) {
   struct Case {
     DrafterStyle style;

@@ -1,4 +1,4 @@
-//===- config_test.cpp - What a config may and may not say ----------------===//
+//===- config_test.cpp - Valid and invalid configs ------------------------===//
 
 #include "compiler/Import/ConfigReader.h"
 
@@ -145,7 +145,7 @@ TEST(Config, ReadsKimi) {
   EXPECT_EQ(config.moe->groups, 1);
 }
 
-/// Mistral has no biases, and windows in all layers unless told otherwise.
+/// Mistral has no biases, and by default windows in all layers.
 TEST(Config, ReadsMistral) {
   Config mistral = kLlama.with("model_type", "\"mistral\"");
   ModelConfig config = read(mistral);
@@ -163,8 +163,8 @@ TEST(Config, ReadsMistral) {
               "nothing, for which the default is 8");
 }
 
-/// What config.json leaves out is what the configuration classes of
-/// transformers 5 say.
+/// Absent keys have the defaults of the configuration classes of transformers
+/// 5.
 TEST(Config, FillsInDefaults) {
   auto bare = [](const std::string &family) {
     return Config({{"model_type", "\"" + family + "\""}});
@@ -219,7 +219,7 @@ TEST(Config, FillsInDefaults) {
   EXPECT_EQ(config.generation.eos, std::vector<int32_t>{1});
 }
 
-/// Absence and null are two things to a configuration class.
+/// A configuration class distinguishes an absent key from null.
 TEST(Config, TellsNullFromAbsence) {
   EXPECT_EQ(read(kDeepSeek.without("n_shared_experts")).moe->sharedWidth, 40);
   EXPECT_EQ(read(kDeepSeek.with("n_shared_experts", "null")).moe->sharedWidth,
@@ -229,7 +229,7 @@ TEST(Config, TellsNullFromAbsence) {
       read(kDeepSeek.with("norm_topk_prob", "null")).moe->isNormalized);
   EXPECT_FALSE(
       read(kDeepSeek.with("rope_interleave", "null")).rope.isInterleaved);
-  // The default of one module says that there may be one.
+  // The default of one module means that there may be one.
   ModelConfig config = read(kDeepSeek.without("num_nextn_predict_layers"));
   EXPECT_EQ(config.drafter.modules, 0);
   EXPECT_TRUE(config.drafter.isUnsaid);
@@ -324,7 +324,7 @@ TEST(Config, ReadsRopeScaling) {
   EXPECT_EQ(config.rope.theta, 5e5);
 }
 
-/// Where transformers 5 looks first.
+/// The order in which transformers 5 reads the keys.
 TEST(Config, RanksRopeKeys) {
   std::string yarn = "{\"rope_type\":\"yarn\",\"factor\":4,"
                      "\"original_max_position_embeddings\":32}";
@@ -344,7 +344,7 @@ TEST(Config, RanksRopeKeys) {
               "parameters for all layers");
 }
 
-/// Frequencies of "dynamic" change beyond max_position_embeddings only.
+/// Frequencies of "dynamic" change only beyond max_position_embeddings.
 TEST(Config, ReadsDynamicRope) {
   ModelConfig config =
       read(kLlama.with("rope_scaling", "{\"type\":\"dynamic\",\"factor\":2}"));
@@ -355,7 +355,7 @@ TEST(Config, ReadsDynamicRope) {
               "\"rope_scaling.factor\"");
 }
 
-/// Only GLM's code rotates a part of a head.
+/// Only GLM's code rotates part of a head.
 TEST(Config, ReadsPartialRotation) {
   Config partial = kLlama.with("partial_rotary_factor", "0.5");
   EXPECT_EQ(read(partial).rope.dim, 16);
@@ -370,8 +370,8 @@ TEST(Config, ReadsPartialRotation) {
               "\"partial_rotary_factor\" in this family, got \"linear\"");
 }
 
-/// DeepSeek's own settings: cosines unscaled, the attention's scale by
-/// (0.1 ln 40 + 1)^2.
+/// DeepSeek's own settings: cosines are unscaled, and the attention's scale is
+/// multiplied by (0.1 ln 40 + 1)^2.
 TEST(Config, ReadsYarn) {
   std::string yarn = "{\"type\":\"yarn\",\"factor\":40,\"beta_fast\":32,"
                      "\"beta_slow\":1,\"mscale\":1.0,\"mscale_all_dim\":1.0,"
@@ -381,7 +381,7 @@ TEST(Config, ReadsYarn) {
   EXPECT_EQ(config.rope.scaling, RopeScalingKind::Yarn);
   EXPECT_DOUBLE_EQ(config.rope.attentionFactor, 1.0);
   EXPECT_DOUBLE_EQ(config.rope.scaleFactor, magnitude * magnitude);
-  // Elsewhere the scale stays; without the two settings cosines are scaled.
+  // Other families keep the scale; without the two settings cosines are scaled.
   EXPECT_EQ(read(kLlama.with("rope_scaling", yarn)).rope.scaleFactor, 1.0);
   // DeepSeek's code scales attention with any scaling of frequencies.
   EXPECT_DOUBLE_EQ(
@@ -446,8 +446,8 @@ TEST(Config, RefusesFamilies) {
   expectError(kDeepSeek.with("index_topk", "2048"), "\"index_topk\"");
 }
 
-/// A family that nobody told the reader of: its config's keys say what it is
-/// nearest to, and what that one lacks.
+/// An unknown family: its config's keys determine the nearest family and the
+/// features that this family lacks.
 TEST(Config, NamesTheNearestFamily) {
   auto named = [](const Config &config, const char *name) {
     return config.with("model_type", "\"" + std::string(name) + "\"");
@@ -475,8 +475,8 @@ TEST(Config, NamesTheNearestFamily) {
       "not read");
 }
 
-/// A text model within another one: its config, the keys of its weights, and
-/// what the outer config says of the whole.
+/// A text model within another model: its config, the keys of its weights, and
+/// the outer config's keys for the whole model.
 TEST(Config, ReadsTextModelsOfWrappers) {
   Config outer({{"model_type", "\"kimi_k25\""},
                 {"text_config", "{\"num_hidden_layers\":3}"}});
@@ -500,7 +500,7 @@ TEST(Config, ReadsTextModelsOfWrappers) {
               "\"quantization_config.quant_method\": expected \"fp8\"");
 }
 
-/// Configs of drafters, most of which call themselves a llama or a qwen3 of one
+/// Configs of drafters, most of which claim to be a llama or qwen3 with one
 /// layer.
 TEST(Config, RefusesDrafters) {
   const char *instead = "import the model that it drafts for, with --drafter "
@@ -524,13 +524,13 @@ TEST(Config, RefusesDrafters) {
   expect("architectures", "[\"DeepSeekMTPModel\"]", "an MTP module alone");
   expect("model_type", "\"medusa\"", "Medusa heads");
   expect("model_type", "\"mlp_speculator\"", "an MLP speculator");
-  // A key that is null is a key of another config class.
+  // A key with the value null comes from another config class.
   EXPECT_EQ(read(kLlama.with("draft_vocab_size", "null")).vocab, 127);
   EXPECT_EQ(read(kLlama.with("architectures", "[\"LlamaForCausalLM\"]")).vocab,
             127);
 }
 
-/// Keys that change results where they are read: no imported family has them.
+/// Keys that change results and that no imported family has.
 TEST(Config, RefusesForeignKeys) {
   expectError(kLlama.with("residual_multiplier", "0.22"),
               "\"residual_multiplier\": expected no such key in this family");
@@ -544,7 +544,7 @@ TEST(Config, RefusesForeignKeys) {
   EXPECT_EQ(read(kLlama.with("final_logit_softcapping", "0")).vocab, 127);
 }
 
-/// Families whose code is another one's, by their own defaults.
+/// Families with the code of another family and their own defaults.
 TEST(Config, ReadsNearFamilies) {
   ModelConfig lite = read(Config({{"model_type", "\"glm4_moe_lite\""}}));
   EXPECT_EQ(lite.layers.size(), 47u);
@@ -572,7 +572,7 @@ TEST(Config, ReadsNearFamilies) {
   EXPECT_EQ(dots.drafter.style, DrafterStyle::None);
 }
 
-/// Families with names of their own for what others have.
+/// Families with their own names for experts.
 TEST(Config, ReadsNamedExperts) {
   ModelConfig hy = read(Config({{"model_type", "\"hy_v3\""}}));
   EXPECT_FALSE(hy.layers[0].isMoe);
@@ -615,7 +615,7 @@ TEST(Config, RefusesVariantsOfNamedFamilies) {
 
 const Config kNext({{"model_type", "\"qwen3_next\""}});
 
-/// What classes of hybrids give to absent keys.
+/// Defaults of the classes of hybrids.
 TEST(Config, ReadsHybrids) {
   ModelConfig next = read(kNext);
   ASSERT_TRUE(next.recurrence && next.gqa && next.moe);
@@ -640,7 +640,7 @@ TEST(Config, ReadsHybrids) {
   EXPECT_EQ(moe.moe->topK, 8);
 }
 
-/// Which layers have attention may be said as a list or as a distance.
+/// A list or an interval gives the layers with attention.
 TEST(Config, ReadsBlockTypes) {
   Config three = kNext.with("num_hidden_layers", "3");
   ModelConfig config = read(three.with("full_attention_interval", "2"));
@@ -689,7 +689,7 @@ TEST(Config, RefusesVariantsOfHybrids) {
   expectError(moe.with("num_experts", "0"), "expected at least one expert");
 }
 
-/// A wrapper's keys stand behind its text model's prefix, its module's do not.
+/// A wrapper's keys have its text model's prefix; its module's do not.
 TEST(Config, ReadsWrappedHybrids) {
   ModelConfig config = read(Config(
       {{"model_type", "\"qwen3_5\""},
@@ -825,7 +825,7 @@ TEST(Config, RefusesBadValues) {
   expectError(kQwen3Moe.with("mlp_only_layers", "[\"a\"]"), "in every place");
 }
 
-/// The file that holds an id is blamed for it.
+/// The error names the file that contains the id.
 TEST(Config, RefusesTokensBeyondTheVocabulary) {
   Config past = kLlama.with("eos_token_id", "127");
   std::string text =
@@ -837,7 +837,7 @@ TEST(Config, RefusesTokensBeyondTheVocabulary) {
               "{\"eos_token_id\":[3,127]}");
   expectError(kLlama.with("bos_token_id", "500"),
               "config.json: config key \"bos_token_id\"");
-  // What the second file overrides is not asked about.
+  // A value that the second file overrides is not checked.
   EXPECT_EQ(parseModelConfig(past.text(), "{\"eos_token_id\":3}")
                 .value()
                 .generation.eos,
@@ -883,8 +883,8 @@ TEST(Config, RefusesBadJson) {
               "{");
 }
 
-/// jzhang38/TinyLlama#23 and sgl-project/sglang#37054: what Python writes for
-/// "no limit". A key that is there twice has its last value.
+/// Python's spelling of "no limit" (jzhang38/TinyLlama#23,
+/// sgl-project/sglang#37054). The last value of a duplicate key counts.
 TEST(Config, ReadsJsonAsPythonDoes) {
   const std::string huge = "1000000000000000019884624838656";
   EXPECT_EQ(read(kLlama.with("max_sequence_length", huge)
@@ -924,7 +924,7 @@ TEST(Config, ReadsGeneration) {
   EXPECT_EQ(config.generation.eos, std::vector<int32_t>{2});
 }
 
-/// vllm#10293, open-r1#645: the limit is what the scaling reaches.
+/// The limit is the length that the scaling reaches (vllm#10293, open-r1#645).
 TEST(Config, ReadsHowFarAScalingReaches) {
   auto reach = [](const std::string &scaling) {
     return read(kLlama.with("rope_scaling", scaling)).rope.scaledPositions;

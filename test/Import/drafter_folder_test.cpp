@@ -25,7 +25,7 @@ const std::string kLayers =
        "head_dim": 16, "intermediate_size": 96,
        "vocab_size": 127, "num_hidden_layers": 1)";
 
-/// A target of `layers` layers.
+/// Returns a target of `layers` layers.
 ModelConfig target(const std::string &layers = "32") {
   return *parseModelConfig(R"({"model_type": "llama", "hidden_size": 64,
       "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 127,
@@ -40,7 +40,7 @@ Result<DrafterFolder> parse(const std::string &keys,
   return parseDrafter("{" + keys + "}", nullptr, model, method);
 }
 
-/// The method that the tensors of a file tell, whatever the config says.
+/// Returns the method recognised from a file's tensors, for any config.
 std::string methodOf(std::initializer_list<const char *> tensors) {
   TemporaryFolder folder;
   FileBuilder builder;
@@ -80,11 +80,11 @@ TEST(DrafterFolder, IsToldByItsTensors) {
   EXPECT_EQ(methodOf({"0.0.linear.weight", "0.1.weight"}), "medusa");
   EXPECT_EQ(methodOf({"blocks.0.layers.0.weight", "lm_heads.0.weight"}),
             "medusa");
-  // Read as what fills a block it misses its size.
+  // Read as a block drafter, the block's size is missing.
   EXPECT_NE(methodOf({"fc.weight", "hidden_norm.weight", "norm.weight"})
                 .find("block_size"),
             std::string::npos);
-  // One that goes on to be read as EAGLE-3 misses its projection there.
+  // Read as EAGLE-3, its projection is missing.
   EXPECT_NE(methodOf({"midlayer.self_attn.q_proj.weight"}).find("fc.weight"),
             std::string::npos);
   EXPECT_NE(
@@ -92,7 +92,8 @@ TEST(DrafterFolder, IsToldByItsTensors) {
       std::string::npos);
   EXPECT_NE(methodOf({"extra_heads.0.attention.wq.weight"}).find("\"dim\""),
             std::string::npos);
-  // So does P-EAGLE, which is told by what its masks have.
+  // P-EAGLE is recognised by the row of its masks; its projection is missing
+  // too.
   EXPECT_NE(methodOf({"mask_hidden", "fc.weight", "norm.weight"})
                 .find("\"fc.weight\": expected a matrix"),
             std::string::npos);
@@ -143,7 +144,7 @@ TEST(DrafterFolder, TapsByDefaultAndByEachConvention) {
       taps(R"("eagle_config": {"eagle_aux_hidden_state_layer_ids": [4]}, )",
            "32"),
       (Taps{4}));
-  // DeepSpec names layers by what they put out, -1 for the embedding.
+  // DeepSpec names layers by their output, with -1 for the embedding.
   EXPECT_EQ(taps(R"("target_layer_ids": [-1, 9, 31], )", "32"),
             (Taps{0, 10, 32}));
   for (const char *ids : {"[33]", "[-1]"})
@@ -194,7 +195,7 @@ TEST(DrafterFolder, ProposesWhatSpeculatorsConfigSays) {
               "objects");
 }
 
-/// What is read of a drafter that fills a block, with these keys more.
+/// Reads a block drafter with additional keys.
 Result<DrafterFolder> parseBlock(const std::string &keys,
                                  const ModelConfig &model = target("36")) {
   return parse(keys + R"(, "mask_token_id": 5, )" + kLayers, model);
@@ -217,7 +218,7 @@ TEST(DrafterFolder, LayoutsOfBlocksDifferByMethod) {
            Case{R"("speculators_model_type": "dspark", "block_size": 7,
                    "sample_from_anchor": false)",
                 7, 7, false},
-           // The object's own size outranks the one around it.
+           // The object's own size overrides the one around it.
            Case{R"("block_size": 16, "dflash_config": {"block_size": 8})", 8, 7,
                 false},
        }) {
@@ -451,8 +452,8 @@ TEST(DraftTree, ReadsDynamicTrees) {
   expectError(parseDraftTree("dynamic:17,2,60"), "a depth of 1 to 16");
   expectError(parseDraftTree("dynamic:2,11,60"), "a width of 2 to 10");
   expectError(parseDraftTree("dynamic:5,8,5"), "6 to 64 nodes");
-  // The drafter's rows have places where the nodes have theirs, those of deep
-  // and wide beams again.
+  // The drafter's rows use the places of the nodes; deep and wide beams reuse
+  // places.
   EXPECT_EQ(parseDraftTree("dynamic:4,8,17")->window(), 24);
   EXPECT_EQ(parseDraftTree("dynamic:8,10,60")->window(), 64);
   EXPECT_EQ(parseDraftTree("dynamic:16,10,64")->window(), 64);

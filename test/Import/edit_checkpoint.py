@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Puts a checkpoint's tensors into other files, keys and types. Standard library only.
+"""Moves a checkpoint's tensors to other files, keys and types. Standard library only.
 
   edit_checkpoint.py FOLDER move PREFIX FILE   moves tensors from model.safetensors to FILE
   edit_checkpoint.py FOLDER index [PREFIX]     makes a shard of model.safetensors, with an index
                                                that omits tensors of PREFIX and all other files
-  edit_checkpoint.py FOLDER strip PREFIX       takes PREFIX off the keys
-  edit_checkpoint.py FOLDER type PATTERN TYPE  stores BF16 tensors whose keys match in TYPE
+  edit_checkpoint.py FOLDER strip PREFIX       removes PREFIX from the keys
+  edit_checkpoint.py FOLDER type PATTERN TYPE  stores BF16 tensors with matching keys in TYPE
   edit_checkpoint.py FOLDER fp8 TYPE           stores projections as FP8 in blocks with scales of
-                                               TYPE, a power of two each; `none` stores what these
-                                               stand for
+                                               TYPE, each a power of two; `none` stores the values
+                                               that they represent
 """
 import array
 import json
@@ -32,7 +32,7 @@ def widen(dtype, data):
 
 
 def store(dtype, numbers):
-    """Numbers that the type has."""
+    """Returns numbers as bytes of the type."""
     if dtype == "BF16":
         data = array.array("f", numbers).tobytes()
         return b"".join(data[i + 2:i + 4] for i in range(0, len(data), 4))
@@ -51,7 +51,7 @@ CODES = sorted((e4m3(c), c) for c in range(0x7f))
 
 
 def encode(x):
-    """The code of the nearest magnitude, by search."""
+    """Returns the code of the nearest magnitude, by search."""
     code = min(CODES, key=lambda c: abs(c[0] - abs(x)))[1]
     return code | (128 if x < 0 else 0)
 
@@ -64,7 +64,7 @@ def quantize(tensors, scale_type):
             continue
         rows, cols = shape
         blocks = [-(-rows // BLOCK), -(-cols // BLOCK)]
-        # Other powers of two in each block.
+        # Each block has another power of two.
         scales = [2.0 ** (-6 - i % 3) for i in range(blocks[0] * blocks[1])]
         at = [scales[i // cols // BLOCK * blocks[1] + i % cols // BLOCK]
               for i in range(rows * cols)]

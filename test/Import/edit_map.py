@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""Changes the token of a column in d2t, or writes all tokens in place of offsets:
-edit_map.py FILE COLUMN=TOKEN or edit_map.py FILE tokens"""
+"""Changes the token of a column in d2t, or writes all tokens instead of offsets.
+
+  edit_map.py FILE COLUMN=TOKEN
+  edit_map.py FILE tokens
+"""
 import array, os, sys
 
 import edit_weights

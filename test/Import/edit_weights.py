@@ -3,8 +3,7 @@
 
   edit_weights.py FOLDER EDIT...
 
-EDIT is FROM=TO (a copy), FROM=TO*NUMBER (a copy times a number, f32 only) or
--KEY (drops a tensor).
+EDIT is FROM=TO (a copy), FROM=TO*NUMBER (a copy times a number, f32 only) or -KEY (drops a tensor).
 """
 import array, json, os, struct, sys
 

@@ -1,4 +1,4 @@
-//===- generation_test.cpp - What authors recommend -----------------------===//
+//===- generation_test.cpp - Recommended sampling parameters --------------===//
 
 #include "compiler/Import/ConfigReader.h"
 
@@ -9,7 +9,7 @@ using namespace mtp::importer;
 
 namespace {
 
-/// A config, with more in front.
+/// Returns a config with additional fields at the front.
 std::string config(const std::string &fields = "") {
   return "{" + fields +
          "\"model_type\":\"llama\",\"vocab_size\":127,\"hidden_size\":64,"
@@ -30,7 +30,8 @@ void expectError(const std::string &text, const std::string &error,
       << result.status().toString();
 }
 
-/// ggml-org/llama.cpp#27659, jundot/omlx#21: what authors recommend is used.
+/// The authors' recommended parameters are used (ggml-org/llama.cpp#27659,
+/// jundot/omlx#21).
 TEST(Generation, ReadsSamplingAsItIsMeant) {
   auto sampling = [](const std::string &fields) {
     return read(config(), "{\"do_sample\":true" + fields + "}").generation;
@@ -58,7 +59,7 @@ TEST(Generation, ReadsSamplingAsItIsMeant) {
     expectError(config(),
                 "generation_config.json: config key " + std::string(error),
                 std::string("{\"do_sample\":true,") + field + "}");
-    // Without a file of its own it is the config that recommends.
+    // Without generation_config.json the config has the recommendations.
     expectError(config(std::string("\"do_sample\":true,") + field + ","),
                 "config.json: config key " + std::string(error));
   }

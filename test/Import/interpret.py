@@ -3,22 +3,21 @@
 
   python3 interpret.py MODEL.mlir EXPECTED.json
 
-Knows the operations that the importer emits and nothing else of the project: it
-reads the text, not the importer's data structures, and computes in binary64
-with the standard library. What it checks is therefore the importer (keys,
-shapes, wiring, scales), against logits that transformers computed.
+The interpreter knows only the operations that the importer emits. It reads the text, not the
+importer's data structures, and computes in binary64 with the standard library. So it checks the
+importer (keys, shapes, wiring, scales) against logits that transformers computed.
 """
 import array, json, math, os, re, struct, sys
 from operator import add, mul
 
 TOLERANCE = 1e-3
-ROWS = 40  # of the oracle's; the drafts' first rows need none beyond
+ROWS = 40  # of the oracle's; the drafts' first rows need no more
 
 
 # ---------------------------------------------------------------- the weights
 
 def read_tensors(path):
-    """{key: (shape, flat values)} of one safetensors file."""
+    """Returns {key: (shape, flat values)} of one safetensors file."""
     data = open(path, "rb").read()
     size = struct.unpack("<Q", data[:8])[0]
     out = {}
@@ -118,9 +117,9 @@ def causal_conv(x, weight):
 
 
 def delta_rule(text, keys, q, k, v, forget, beta):
-    """A state [values][keys] per head, from zeros on."""
+    """Runs the rule with a state [values][keys] per head, which begins as zeros."""
     scale, heads = number(text, "scale"), len(forget[0])
-    share = heads * keys // len(q[0])   # heads of a key
+    share = heads * keys // len(q[0])   # heads per key head
     states = [[[0.0] * keys for _ in range(len(v[0]) // heads)] for _ in range(heads)]
     out = []
     for t in range(len(q)):
@@ -137,7 +136,7 @@ def delta_rule(text, keys, q, k, v, forget, beta):
 
 
 def parse_float(text):
-    """MLIR writes the bits of what it cannot write in few digits."""
+    """Parses a float. MLIR writes the bits of numbers that need many digits."""
     return struct.unpack(">d", bytes.fromhex(text[2:]))[0] if text.startswith("0x") else float(text)
 
 
@@ -184,7 +183,7 @@ def rope(text, x):
 
 
 def attend(q, k, v, scale, window):
-    """q, k and v as [row][head]; every query head has its own key head."""
+    """Attention. q, k and v are [row][head]; each query head has its own key head."""
     out = []
     for row in range(len(q)):
         first = max(0, row - window + 1) if window else 0
@@ -265,13 +264,13 @@ class Module:
         self.text = open(path).read()
         self.weights = read_weights(path, self.text)
         self.functions = {}
-        self.keys = integer(self.text, "keys")   # of the recurrence, where there is one
+        self.keys = integer(self.text, "keys")   # of the recurrence, if there is one
         for name, arguments, body in re.findall(
                 r"func.func private @(\w+)\((.*?)\) -> [^\n]*\{\n(.*?)\n  \}", self.text, re.S):
             self.functions[name] = (re.findall(r"(%\w+):", arguments), body.split("\n"))
 
     def call(self, name, arguments, prefix):
-        """Rows are at positions 0, 1, ...; the result is a list."""
+        """Calls a function. Rows are at positions 0, 1, ...; the result is a list."""
         names, body = self.functions[name]
         values = dict(zip(names, arguments))
         for line in map(str.strip, body):
@@ -304,7 +303,7 @@ class Module:
         if not rows:
             return self.tensor(key, shape)
         begin, end, count = map(int, rows.groups())
-        step = count // (shape[0] // (end - begin))   # the range is taken in each of equal blocks
+        step = count // (shape[0] // (end - begin))   # the range repeats in blocks of equal size
         tensor = self.tensor(key, [count, shape[1]])
         return [tensor[first + i] for first in range(0, count, step) for i in range(begin, end)]
 
@@ -374,8 +373,8 @@ def compare(what, logits, expected):
 
 
 def compare_chain(module, prefixes, expected, hidden):
-    """Drafts from the prompt alone: by each module at the last row, or by the one module, a row
-    further each time, fed with the states that it handed on."""
+    """Compares drafts from the prompt alone: of each module at the last row, or of the one module,
+    a row further each time, on the states that it handed on."""
     chain, count = expected["chain"], len(expected["prompt"])
     tokens, hidden = expected["prompt"] + [chain["next"]], hidden[:count]
     for d, (token, logits) in enumerate(zip(chain["ids"], chain["logits"])):

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""Imports a model with all that a drafter's round may have, and counts the lines of rounds:
-round_lines.py MODEL OWN, in a folder with the drafters. OWN is a model with modules of its own, a
-layer each. No round may have more than MOST."""
+"""Imports a model with all possible parts of a drafter's round, and counts the rounds' lines.
+
+  round_lines.py MODEL OWN
+
+Runs in a folder with the drafters. OWN is a model with MTP modules of one layer each. No round may
+have more than MOST lines.
+"""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes config.json of an EAGLE-3 drafter of llama-chain, as speculators has it.
+"""Writes config.json of an EAGLE-3 drafter of llama-chain, in speculators' format.
 
   speculators_config.py FOLDER KEY=JSON...
 """

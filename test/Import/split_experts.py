@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Writes experts that are in one tensor each as a tensor per expert, as Qwen3-Next has them.
-Standard library only.
+"""Splits stacked experts into one tensor per expert, as in Qwen3-Next. Standard library only.
 
   split_experts.py FOLDER PREFIX
 
-PREFIX begins the keys that are changed, in model.safetensors of FOLDER.
+Changes the keys in model.safetensors of FOLDER that begin with PREFIX.
 """
 import os, sys
 

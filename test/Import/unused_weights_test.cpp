@@ -1,4 +1,4 @@
-//===- unused_weights_test.cpp - What of a checkpoint is left unread ------===//
+//===- unused_weights_test.cpp - Weights that the model does not use ------===//
 
 #include "compiler/Import/UnusedWeights.h"
 #include "test/Weights/TestFiles.h"
@@ -64,7 +64,7 @@ TEST_F(Unused, KnowScales) {
   EXPECT_EQ(weights.unused(), Keys{"b.w_scale_inv"});
 }
 
-/// vllm#32101: scales follow their tensor, whatever becomes of it.
+/// Scales follow their tensor, used or not (vllm#32101).
 TEST_F(Unused, KnowScalesOfLeftOutTensors) {
   config.drafter.style = DrafterStyle::DeepSeek;
   config.drafter.modules = 1;
@@ -81,8 +81,8 @@ TEST_F(Unused, KnowScalesOfLeftOutTensors) {
   EXPECT_EQ(unused.elsewhere, Keys{"lm_head.weight"});
 }
 
-/// Modules that the config knows, or that the caller asked to leave out, are
-/// not reported; copies of shared matrices in a module never are.
+/// Modules that the config announces, or that the caller asked to leave out,
+/// are not reported. A module's copies of shared matrices are never reported.
 TEST_F(Unused, KnowModules) {
   for (const char *key :
        {"model.layers.2.eh_proj.weight", "model.layers.2.embed_tokens.weight",
@@ -99,7 +99,7 @@ TEST_F(Unused, KnowModules) {
             (Keys{modules[1], modules[2]}));
   EXPECT_EQ(findUnusedWeights(weights, config, {0, true}).inLayers,
             Keys{modules[2]});
-  // Of a family without modules these are layers too many.
+  // In a family without modules these are extra layers.
   config.drafter = {};
   EXPECT_EQ(findUnusedWeights(weights, config, {0, true}).inLayers.size(), 5u);
 }
@@ -127,7 +127,7 @@ TEST_F(Unused, EqualityIsOfValues) {
   EXPECT_FALSE(weights.areEqual("a", "none").isOk());
 }
 
-/// Bytes of FP8 that are equal have different values under different scales.
+/// Equal bytes of FP8 have different values under different scales.
 TEST_F(Unused, EqualityHeedsScales) {
   for (std::string key : {"a", "b", "c"}) {
     builder.add(key, "F8_E4M3", {2, 2}, std::string(4, '\x38'));

@@ -1,4 +1,4 @@
-//===- weight_table_test.cpp - Weights against what a model asks for ------===//
+//===- weight_table_test.cpp - Weights that a model uses ------------------===//
 
 #include "compiler/Import/WeightTable.h"
 #include "test/Weights/TestFiles.h"
@@ -52,7 +52,7 @@ TEST_F(Weights, AreCheckedUnderEveryPrefix) {
               "no weight \"layers.0.u\"; the nearest is \"layers.0.v\"");
 }
 
-/// d of the reports: layers that share a function take the widest type.
+/// Report d: layers that share a function use the widest type.
 TEST_F(Weights, TakeTheWidestType) {
   for (const char *other : {"BF16", "F16", "F32"}) {
     SCOPED_TRACE(other);
@@ -76,7 +76,7 @@ TEST_F(Weights, TakeTheWidestType) {
     }
     expectType(weights.resolve(layers, "w", matrix, 0), widest);
     expectType(weights.resolve(layers, "/e.{}.w", matrix, 2), widest);
-    // The first prefix may be the wider one, too.
+    // The first prefix may have the wider type, too.
     std::vector<std::string> reversed(layers.rbegin(), layers.rend());
     expectType(weights.resolve(reversed, "w", matrix, 0), widest);
   }

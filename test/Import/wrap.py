@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Wraps the model of a folder as Kimi-K2.5 has its text model. Standard library only.
+"""Wraps the model of a folder like Kimi-K2.5's text model. Standard library only.
 
   wrap.py FROM TO TRUNK HEAD
 
-TRUNK stands in place of "model." before the keys of the weights, HEAD is the head's key; a
-weight of a part for images stands beside them.
+TRUNK replaces the prefix "model." of the weights' keys, and HEAD is the head's key. A weight of an
+image part is added.
 """
 import json, os, shutil, sys
 

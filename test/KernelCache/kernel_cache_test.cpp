@@ -44,7 +44,7 @@ protected:
     return cache.isOk() ? "" : std::string(cache.status().message());
   }
 
-  /// The only file of the cache.
+  /// Returns the only file of the cache.
   fs::path entry() const {
     fs::path found;
     for (const auto &file : fs::recursive_directory_iterator(folder()))
@@ -192,7 +192,7 @@ TEST_F(KernelCacheTest, FollowsNoLinkAndWaitsForNoPipe) {
 }
 
 TEST_F(KernelCacheTest, SaysThatAFolderCannotBeMade) {
-  // No folder can be made there, whoever asks.
+  // No user can make a folder there.
   auto cache = KernelCache::open("/proc/mtpc/kernels");
   ASSERT_FALSE(cache.isOk());
   EXPECT_NE(std::string(cache.status().message())
@@ -205,7 +205,7 @@ TEST_F(KernelCacheTest, SaysThatAFolderCannotBeMade) {
 TEST_F(KernelCacheTest, LeavesNothingIfTheDiskIsFull) {
   auto cache = open();
   cache->store(keyOf(1), kPayload);
-  // A limit on the size of files makes a write fail half-way, as a full disk.
+  // A limit on the size of files makes a write fail half-way, like a full disk.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit small = before;
@@ -244,7 +244,7 @@ TEST_F(KernelCacheTest, IsSharedByThreadsAndObjects) {
 }
 
 TEST_F(KernelCacheTest, RemovesWhatWasUsedLeastRecently) {
-  // Shards share the size evenly: one of 256 may have 10,000 bytes.
+  // Shards share the size evenly: one of 256 shards may have 10,000 bytes.
   auto cache = open(256 * 10000);
   for (uint8_t i = 0; i < 8; ++i) {
     cache->store(keyOf(7, i), std::vector<char>(2000, char(i)));

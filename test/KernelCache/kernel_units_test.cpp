@@ -37,7 +37,7 @@ protected:
   MLIRContext context;
 };
 
-/// Makes objects that hold the printed unit and the symbol.
+/// Makes objects that contain the printed unit and the symbol.
 class PrintingBackend : public KernelBackend {
 public:
   explicit PrintingBackend(std::string code = "one", bool shares = true)
@@ -73,7 +73,7 @@ private:
   bool shares;
 };
 
-/// A kernel that adds `number` to its argument.
+/// Returns a kernel that adds `number` to its argument.
 UnitRequest adder(const std::string &name, int64_t number) {
   return {name, "add", [number](OpBuilder &builder, ModuleOp unit) {
             Location loc = unit.getLoc();
@@ -150,7 +150,7 @@ TEST_F(KernelUnits, DigestIsTheSameInEveryContext) {
   const char *text = "func.func @f(%a: i32) -> i32 { return %a : i32 }";
   MLIRContext other;
   other.loadDialect<func::FuncDialect, arith::ArithDialect>();
-  // Attributes that were made before have other addresses.
+  // Earlier attributes change the addresses of later ones.
   (void)parseSourceString<ModuleOp>(
       "func.func @g(%a: i64) -> i64 { return %a : i64 }", &other);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &other);

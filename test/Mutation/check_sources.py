@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Builds a copy of the tree with one bug at a time put into its sources and sees
-that each is caught. Minutes; `tools/check --long` runs it.
+"""Builds a copy of the tree with one bug at a time in its sources and checks that each
+bug is caught. It takes minutes; `tools/check --long` runs it.
 
   check_sources.py WORK [MUTANT]...
 
-All builds share the kernel cache WORK/kernels: a kernel that a bug changes must not be
+All builds share the kernel cache WORK/kernels. A kernel that a bug changes must not be
 found there.
 """
 import os, shutil, subprocess, sys, time
@@ -14,14 +14,14 @@ from checks import Caught, Oracle, check, check_lossless, run
 from sources import SOURCES
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-# One of whose drafts half are accepted, one of random weights, whose drafts show the
-# least difference, and one with recurrent layers.
+# One model with half of its drafts accepted, one of random weights, whose drafts show the smallest
+# difference, and one with recurrent layers.
 MODELS = ["dsv3-chain-mtp2", "dsv3-yarn-mtp2", "qwen35-mtp1"]
 TARGETS = ["mtpc", "mtp-run", "mtp-import", "print_logits", "print_rounds"]
 
 
 def copy_tree(tree):
-    """Only what changed is copied, so that a second run builds little."""
+    """Copies changed files only, so that a second run builds little."""
     names = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True,
                            check=True).stdout.splitlines()
     for name in names:
@@ -45,7 +45,7 @@ def build(tree):
 
 
 def edit(tree, mutant):
-    """Puts the bug in; returns how to take it out."""
+    """Inserts the bug; returns how to remove it."""
     name, old, new = SOURCES[mutant]
     path = os.path.join(tree, name)
     with open(path) as f:
@@ -62,7 +62,7 @@ def edit(tree, mutant):
 
 
 class Case:
-    """A model, its oracle, and the rounds that the right sources make of it."""
+    """A model, its oracle, and its rounds with the correct sources."""
 
     def __init__(self, tools, work, name):
         self.tools, self.work, self.right = tools, work, None

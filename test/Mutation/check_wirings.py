@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Compiles a model with one wiring at a time gone wrong and sees that each is
-caught.
+"""Compiles a model with one wrong wiring at a time and checks that each is caught.
 
   check_wirings.py TOOLS WORK [MUTANT]...
 
-TOOLS holds mtpc, mtp-run, ...; WORK is emptied. Prints which check caught each mutant,
-of those that are named or of all of wirings.py; fails if one passes all of them.
+TOOLS holds mtpc, mtp-run, ...; WORK is emptied. Prints which check caught each
+mutant, for the named mutants or for all of wirings.py. Fails if a mutant passes all checks.
 """
 import concurrent.futures, os, shutil, subprocess, sys, time
 
@@ -35,7 +34,7 @@ def choose(names, known):
 
 
 class Case:
-    """A model, its oracle, and what the right wiring makes of it."""
+    """A model, its oracle, and its results with the correct wiring."""
 
     def __init__(self, tools, work, name):
         self.tools, self.work = tools, os.path.join(work, name)
@@ -47,11 +46,11 @@ class Case:
         with open(self.work + "/imported.mlir") as f:
             self.text = f.read()
         self.oracle = Oracle(f"{ORACLE}/expected/{name}.f32.json")
-        # Caught here means that the model is wrong to begin with.
+        # A failure here means that the unchanged model is wrong.
         self.right = check(tools, compile_model(tools, self.work, "right", self.text), self.oracle)
 
     def judge(self, index, edits):
-        """By what the mutant is caught; None: by nothing."""
+        """Returns the check that caught the mutant, or None."""
         artifact = None
         try:
             artifact = compile_model(self.tools, self.work, f"mutant{index}",

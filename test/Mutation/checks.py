@@ -1,24 +1,24 @@
-"""What a model must pass: the oracle's tokens, logits and drafts, losslessness,
-and the drafts that the right wiring makes."""
+"""The checks of a model: the oracle's tokens, logits and drafts, losslessness, and the
+drafts of the correct wiring."""
 import json, os, random, subprocess
 
-# The right wiring is within 1e-6 of the oracle.
+# The correct wiring is within 1e-6 of the oracle.
 TOLERANCE = 1e-5
 MAX_K = 3
-# For the drafts of each fixed prompt.
+# Rounds for the drafts of each fixed prompt.
 ROUNDS = 20
-# Of @forward.
+# Rows of @forward.
 ROWS = 24
 
 
 class Caught(Exception):
-    """The mutant is found out; says by what."""
+    """A check caught the mutant; the message names the check."""
 
 
 def run(*command):
     ran = subprocess.run(command, capture_output=True, text=True)
     if ran.returncode:
-        # Diagnostics of MLIR go on with the source; their first line says it.
+        # MLIR's diagnostics continue with the source; their first line has the message.
         line = next((x for x in ran.stderr.splitlines() if "error:" in x), ran.stderr[:200])
         raise Caught(f"{os.path.basename(command[0])}: {line.split('error:', 1)[-1].strip()}")
     return ran.stdout
@@ -35,8 +35,7 @@ class Oracle:
 
 
 def prompts(vocabulary):
-    """Fixed prompts, many of them short: what happens at the first positions
-    shows in those."""
+    """Returns fixed prompts, many of them short: they show errors at the first positions."""
     rng = random.Random(7)
     return [[rng.randrange(1, vocabulary) for _ in range(length)]
             for length in (1, 2, 2, 3, 3, 4, 5, 6, 8, 12, 17, 24) for _ in range(3)]
@@ -67,7 +66,7 @@ def check_target(tools, artifact, oracle):
 
 
 def check_forward(tools, artifact, oracle):
-    """All rows of the prompt, target and modules, each token known."""
+    """Checks all rows of the prompt, of target and modules, with known tokens."""
     expected = [oracle.result["target"], *oracle.result["drafts"]]
     inputs = [oracle.tokens[d:d + ROWS] for d in range(len(expected))]
     inputs += [[0] * ROWS, list(range(ROWS))]
@@ -86,7 +85,7 @@ def check_forward(tools, artifact, oracle):
 
 
 def rounds_of(tools, artifact, k, lists, rounds):
-    """For each prompt prefill's token and (drafts, tokens) of every round."""
+    """Yields for each prompt the prefill's token and (drafts, tokens) of every round."""
     text = run(tools + "/print_rounds", artifact, str(k), str(rounds),
                *(",".join(map(str, tokens)) for tokens in lists))
     for line in text.splitlines():
@@ -96,8 +95,8 @@ def rounds_of(tools, artifact, k, lists, rounds):
 
 
 def check_drafts(tools, artifact, oracle):
-    """The drafts of each round are the argmax of the modules' rows, as long as
-    the drafts before were the true tokens."""
+    """Checks that the drafts of each round are the argmax of the modules' rows, as long as
+    all earlier drafts were the true tokens."""
     expected = [d["argmax"] for d in oracle.result["drafts"]]
     tokens = oracle.tokens
     for k in range(1, len(expected) + 1):

@@ -1,6 +1,6 @@
-"""Adds a function to a model's text that shows the logits of the target and of
+"""Adds a function to a model's text that returns the logits of the target and of
 every module, row by row: `@forward(tokens of the target, of module 1, ...,
-slots, positions)`. It applies what the round applies, under the same names of
+slots, positions)`. It applies the same functions as the round, with the same names of
 weights and caches; only the shapes are static."""
 import re
 
@@ -14,7 +14,7 @@ def static_functions(text, rows):
     for match in FUNCTION.finditer(text):
         body = match[0].replace("tensor<?x", f"tensor<{rows}x")
         body = re.sub(rf"@({names})\(", r"@\1_rows(", body)
-        # The claim is checked where it stands.
+        # The claim is checked at its own place.
         yield re.sub(r" attributes \{mtp\.wiring.*?\} \{", " {", body)
 
 

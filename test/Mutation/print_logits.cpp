@@ -1,7 +1,7 @@
 //===- print_logits.cpp - The logit of every token generated --------------===//
 //
 // print_logits ARTIFACT K COUNT ID...: generates COUNT tokens and prints a line
-// for each: its id and the logit that it was picked with.
+// for each with its id and its logit.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- print_rounds.cpp - The drafts and tokens of every round ------------===//
 //
-// print_rounds ARTIFACT K ROUNDS ID,ID,...: for each prompt a line of prefill's
-// token and of ROUNDS rounds, each "drafts > tokens".
+// print_rounds ARTIFACT K ROUNDS ID,ID,...: prints a line for each prompt with
+// the prefill's token and ROUNDS rounds, each "drafts > tokens".
 //
 //===----------------------------------------------------------------------===//
 

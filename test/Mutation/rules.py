@@ -1,7 +1,7 @@
-"""Rules of acceptance gone wrong: edits of compiler/Import/Drafters/rules.mlir.
+"""Bugs in accept rules: edits of compiler/Import/Drafters/rules.mlir.
 
-A mutant is a text that the file holds once, and what replaces it; each must fail the
-enumeration of test/E2E/Inputs/rules (rules_check.py), which takes a second for each.
+A mutant is a text that the file has once, and its replacement. Each mutant must fail the
+enumeration of test/E2E/Inputs/rules (rules_check.py), which takes a second per mutant.
 """
 
 RULES = {

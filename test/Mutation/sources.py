@@ -1,7 +1,7 @@
-"""Round control gone wrong: edits of the product's sources.
+"""Bugs in round control: edits of the product's sources.
 
-A mutant is a file, a text that it holds once, and what replaces it;
-sources_test.py checks that each file still holds its text.
+A mutant is a file, a text that the file has once, and its replacement.
+sources_test.py checks that each file still has its text.
 """
 
 VERIFY = "passes/round/ExpandVerify.cpp"
@@ -54,7 +54,7 @@ SOURCES = {
         "sequenceWord(body, SequenceWord::FirstRow);"),
     "a recurrence folds a row too many": (
         VERIFY, "each(body.add(accepted, 1))", "each(body.add(accepted, 2))"),
-    # Emitted kernels stay as they are: only a kernel that is compiled anew shows it.
+    # Emitted kernels do not change: only a newly compiled kernel shows the bug.
     "a conversion subtracts for adding": (
         LOWER, "    annotateLoops();\n",
         """    annotateLoops();

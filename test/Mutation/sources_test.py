@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every bug of sources.py still has its place, which only a build of
-minutes would find out otherwise."""
+"""Checks that every bug of sources.py can still be inserted. Otherwise only a build of
+minutes would show it."""
 import pathlib, unittest
 
 from sources import SOURCES

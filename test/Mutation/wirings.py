@@ -1,8 +1,8 @@
-"""Wirings gone wrong: edits of an imported model's text.
+"""Wrong wirings: edits of an imported model's text.
 
 A mutant is a name and edits (function or None for the whole text, old, new,
-count). Each edit must find its text that often, so that a change of the
-importer's output cannot turn a mutant into the right model unseen.
+count). Each edit must find its text `count` times. A change of the importer's
+output therefore cannot silently turn a mutant into the correct model.
 """
 
 CONCAT = "mtp.concat %enorm, %hnorm"
@@ -69,7 +69,7 @@ WIRINGS = {
     "experts not scaled": [("experts", "scale 2.500000e+00", "scale 1.000000e+00", 1)],
 }
 
-# Of a model with recurrent layers.
+# For a model with recurrent layers.
 HYBRID_WIRINGS = {
     "gate of a recurrent layer before its norm": [
         ("recurrence", "%norm = mtp.rms_norm %recalled,",

@@ -1,6 +1,6 @@
-# Installs BUILD into a fresh folder under WORK; checks tools, pages, completions
-# and what binaries look for; builds the consumer against it, and compares what
-# its two programs print.
+# Installs BUILD into a fresh folder under WORK. Checks tools, pages,
+# completions and the library paths of binaries. Builds the consumer against it
+# and compares the output of its two programs.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/tree.cmake)
 

@@ -1,5 +1,6 @@
-# Makes the Debian packages of BUILD under WORK, unpacks them side by side, and runs
-# what is in them. Installing them into a fresh system is said in tools/README.md.
+# Makes the Debian packages of BUILD under WORK, unpacks them side by side, and
+# runs their programs. tools/README.md describes installation into a fresh
+# system.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 find_program(shlibdeps dpkg-shlibdeps)

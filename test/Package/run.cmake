@@ -1,5 +1,5 @@
-# run(COMMAND...) leaves what the command printed in `output`; a command that fails
-# ends the test with it.
+# run(COMMAND...) stores a command's output in `output`. A failing command ends
+# the test and prints its output.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status
     OUTPUT_VARIABLE output ERROR_VARIABLE output)

@@ -1,9 +1,9 @@
-# Configures and builds the runtime and its tools without the compiler, where
-# LLVM and MLIR cannot be found, and runs them. As a build for debugging it has
-# MTP_CHECK_RESULTS: whoever reads a result unasked ends a test.
+# Configures and builds the runtime and its tools without the compiler, with
+# LLVM and MLIR hidden, and runs them. It is a debug build with
+# MTP_CHECK_RESULTS: an unchecked read of a result ends a test.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
-# Unoptimized, since everything is compiled once more here; so with assertions.
+# Unoptimized, since everything is compiled once more here, and with assertions.
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}
   -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX}

@@ -1,7 +1,7 @@
 # Checks of an installed tree.
 
-# A tool runs from where it is, and its manual page and completions know every flag
-# that its --help names.
+# A tool runs from its installed place. Its manual page and completions have
+# every flag that its --help names.
 function(check_tool prefix tool)
   run(${prefix}/bin/${tool} --help)
   set(help "${output}")
@@ -30,7 +30,7 @@ function(check_tool prefix tool)
   check_completion(${prefix} ${tool} "${flags}")
 endfunction()
 
-# Bash completes each long flag from all but its last letter.
+# Checks that Bash completes each long flag from all letters except the last.
 function(check_completion prefix tool flags)
   string(REPLACE "-" "_" function _${tool})
   set(script "source '${prefix}/share/bash-completion/completions/${tool}'\n")
@@ -47,7 +47,7 @@ function(check_completion prefix tool flags)
   run(bash ${WORK}/complete.bash)
 endfunction()
 
-# No program or library looks for libraries in the build folder.
+# Checks that no program or library looks for libraries in the build folder.
 function(check_libraries prefix build)
   file(GLOB binaries ${prefix}/bin/* ${prefix}/${LIBDIR}/*.so)
   foreach(binary ${binaries})

@@ -82,8 +82,8 @@ static auto caches(Builder &fbb,
 // Plans
 //===----------------------------------------------------------------------===//
 
-/// A count of which the value at `n` and the growth are known; both wrap round
-/// where a test spoils them.
+/// Returns a count with a given value at `n` and a given growth. Both wrap
+/// around if a test spoils them.
 static schema::Count count(uint64_t value, int64_t growth, uint32_t n) {
   return schema::Count(int64_t(value - uint64_t(growth) * n), growth);
 }
@@ -163,7 +163,8 @@ static auto planProgram(Builder &fbb, const ArtifactBuilder::Program &p) {
       p.positions, p.cut, p.prompts, p.catchUp, p.onRequest);
 }
 
-/// The cache that some command gives kernel `index` as its buffer, or null.
+/// Returns the cache that some command passes to kernel `index` as its buffer,
+/// or null.
 static const ArtifactBuilder::Cache *cacheOf(const ArtifactBuilder &a,
                                              uint32_t index, uint32_t buffer) {
   for (const ArtifactBuilder::Program &program : a.programs)
@@ -203,7 +204,7 @@ contract(Builder &fbb, const ArtifactBuilder &a, uint32_t index) {
 // Ranges
 //===----------------------------------------------------------------------===//
 
-/// By how much a number grows with each n.
+/// Returns the growth of a number per n.
 static int64_t slope(uint64_t least, uint64_t largest, uint32_t steps) {
   int64_t difference = int64_t(largest - least);
   if (difference % int64_t(steps))
@@ -263,7 +264,7 @@ mtp::test::mergeRange(const ArtifactBuilder::Program &least,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The vectors of a plan's things.
+/// The vectors of a plan's parts.
 struct PlanTables {
   flatbuffers::Offset<schema::Target> target;
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Image>>>

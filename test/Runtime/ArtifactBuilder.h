@@ -15,8 +15,8 @@
 
 namespace mtp::test {
 
-/// Collects the parts of an artifact as object-API-like plain structs, which a
-/// test may spoil before it calls finish().
+/// Collects the parts of an artifact in plain structs, similar to FlatBuffers'
+/// object API. A test may spoil them before it calls finish().
 class ArtifactBuilder {
 public:
   /// How a GPU starts a kernel.
@@ -24,8 +24,8 @@ public:
     uint32_t threads = 32, sharedBytes = 0;
     bool takesLive = false;
   };
-  /// A kernel of an image has a contract: a task for each of params[0], and
-  /// bytes of its buffers, by index.
+  /// A kernel. A kernel of an image has a contract: a task for each unit of
+  /// params[0], and bytes of its buffers by index.
   struct Kernel {
     std::string symbol;
     int32_t image = 0;
@@ -35,7 +35,8 @@ public:
     uint8_t alignment = 0;
     std::optional<Launch> launch;
   };
-  /// Numbers are those of the least n. What they grow by may be left out.
+  /// Growth of a command's numbers, which are given for the smallest n. May be
+  /// left out.
   struct Growth {
     int64_t offset = 0, bytes = 0;
   };
@@ -45,7 +46,7 @@ public:
     std::vector<int64_t> params;
     std::vector<Growth> bindingGrowth;
     std::vector<int64_t> paramGrowth;
-    /// Where it finds how many of its rows live.
+    /// Place of the number of active rows.
     std::optional<Binding> live;
   };
   struct Port {
@@ -57,7 +58,7 @@ public:
     std::vector<int64_t> shapeGrowth;
     schema::PortRows of = schema::PortRows::None;
   };
-  /// Flags of schema::CpuStep for each command, from some n on.
+  /// Flags of schema::CpuStep for each command, from n = `begin` on.
   struct Schedule {
     uint32_t begin = 0;
     std::vector<uint8_t> steps;
@@ -66,23 +67,23 @@ public:
     std::string name;
     schema::ProgramKind kind = schema::ProgramKind::Function;
     uint32_t batch = 0, k = 0, chunk = 0;
-    /// Of a prefill.
+    /// Only for a prefill.
     bool drafts = false;
     uint32_t sequences = 1;
-    /// Of a decode program for rows below so many positions.
+    /// For a decode program with rows below this number of positions.
     uint32_t positions = 0;
     /// The first command of a decode program's second half.
     uint32_t cut = 0;
-    /// Of a decode program with so many rows of prompts.
+    /// Number of prompt rows of a mixed batch.
     uint32_t prompts = 0;
-    /// Of a prefill for drafters that fell behind.
+    /// Reach of a prefill for drafters that catch up.
     uint32_t catchUp = 0;
-    /// The first command of what requests alone ask for.
+    /// The first command that only requested outputs need.
     uint32_t onRequest = 0;
     uint64_t arenaBytes = 0;
     std::vector<Command> commands;
     std::vector<Port> inputs, outputs;
-    /// Behind the largest n; 0: for one n.
+    /// Exclusive upper bound of n; 0: a single n.
     uint32_t end = 0;
     int64_t arenaGrowth = 0;
     std::vector<Schedule> schedules;
@@ -91,11 +92,11 @@ public:
       return kind == schema::ProgramKind::Decode ? batch : chunk;
     }
   };
-  /// A plan for another machine, which stands before the CPU's and has its
+  /// A plan for another machine, placed before the CPU's plan and with its
   /// programs.
   struct OtherPlan {
     std::string arch;
-    /// Of all its images.
+    /// Segment of all its images.
     uint32_t segment = 0;
   };
   struct Upkeep {
@@ -136,8 +137,7 @@ public:
              vocab = 0, maxNodes = 0, maxRows = 0;
   };
 
-  /// Adds a zeroed buffer behind the others; a shape with a byte count per
-  /// element of 4.
+  /// Adds a zeroed buffer after the others, with 4 bytes per element.
   uint32_t addState(const std::string &name, std::vector<uint64_t> shape,
                     schema::DType dtype, const Upkeep &upkeep);
   uint32_t addState(const std::string &name, std::vector<uint64_t> shape,
@@ -145,21 +145,23 @@ public:
     return addState(name, std::move(shape), dtype, Upkeep());
   }
   uint32_t addSegment(schema::SegmentKind kind, std::vector<uint8_t> bytes);
-  /// Index of a kernel of image 0 (or of a builtin), added on first use.
+  /// Returns the index of a kernel of image 0 (or of a builtin), added on first
+  /// use.
   uint32_t kernel(const std::string &symbol, uint32_t buffers, uint32_t params);
 
-  /// The FlatBuffer alone, and the whole file.
+  /// Returns the FlatBuffer alone, or the whole file.
   std::vector<uint8_t> program() const;
   std::vector<uint8_t> finish() const;
 
-  /// Without the CPU's plan where that is false.
+  /// False: the artifact has no plan for the CPU.
   bool hasCpuPlan = true;
   std::vector<OtherPlan> otherPlans;
   std::string arch = "x86_64", cpu = "generic";
-  /// Of all images of that plan; and the segment of the same as PTX, or -1.
+  /// Format of all images of the CPU's plan, and the segment of the same
+  /// kernels as PTX, or -1.
   schema::ImageFormat imageFormat = schema::ImageFormat::ElfShared;
   int32_t ptx = -1;
-  /// Of plans for a GPU; of others none.
+  /// Only for plans for a GPU.
   int32_t deviceLoop = 0;
   std::vector<std::string> features;
   bool hasEnvelope = true;
@@ -176,23 +178,23 @@ public:
   std::vector<Blob> weights, constants;
   std::vector<Program> programs;
   int32_t tokenizer = -1;
-  /// Names and sources of chat templates, and their tokens; none of the first:
-  /// no chat.
+  /// Names and sources of chat templates, and their tokens. Without templates
+  /// there is no chat.
   std::vector<std::pair<std::string, std::string>> chatTemplates, chatTokens;
-  /// How rounds draft and accept; empty: not said.
+  /// How rounds draft and accept; empty: absent.
   std::optional<std::string> method, rule;
   bool isLossy = false;
 };
 
-/// One program out of two of the same commands, for the least and the largest
-/// n: between them all numbers grow evenly. Aborts where they do not.
+/// Makes one program from two with the same commands, for the smallest and the
+/// largest n. All numbers must grow linearly between them; otherwise aborts.
 ArtifactBuilder::Program mergeRange(const ArtifactBuilder::Program &least,
                                     const ArtifactBuilder::Program &largest);
 
 /// Recomputes the seal of a file whose header or FlatBuffer was changed.
 void reseal(std::vector<uint8_t> &file);
 
-/// A copy at an address that ArtifactFile::fromMemory accepts.
+/// A copy of bytes at an address that ArtifactFile::fromMemory accepts.
 class AlignedBytes {
 public:
   explicit AlignedBytes(const std::vector<uint8_t> &bytes);

@@ -1,4 +1,4 @@
-//===- BenchSupport.h - What programs that measure share --------*- C++ -*-===//
+//===- BenchSupport.h - Helpers of benchmark programs -----------*- C++ -*-===//
 
 #ifndef MTP_TEST_RUNTIME_BENCHSUPPORT_H
 #define MTP_TEST_RUNTIME_BENCHSUPPORT_H
@@ -13,14 +13,15 @@
 
 namespace mtp::test {
 
-/// Seconds of a clock, such as CLOCK_PROCESS_CPUTIME_ID.
+/// Returns the seconds of a clock, such as CLOCK_PROCESS_CPUTIME_ID.
 inline double secondsOf(clockid_t clock) {
   timespec time;
   clock_gettime(clock, &time);
   return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
-/// The value; without one the program says why and exits with 1.
+/// Returns the value. On a failure the program prints the reason and exits with
+/// 1.
 template <typename T>
 T get(Result<T> result) {
   if (result)

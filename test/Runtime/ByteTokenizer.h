@@ -7,7 +7,7 @@
 
 namespace mtp::test {
 
-/// A tokenizer whose token i is byte i, but for the special token 256.
+/// Returns a tokenizer whose token i is byte i; token 256 is special.
 inline std::vector<uint8_t> byteTokenizer() {
   schema::TokenizerT tables;
   tables.piece_offsets.push_back(0);

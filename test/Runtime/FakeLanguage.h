@@ -1,9 +1,10 @@
-/*===- FakeLanguage.h - A language that needs no model ------------*- C -*-===//
+/*===- FakeLanguage.h - A language without a model ----------------*- C -*-===//
 |*
-|* The next token is a hash: mostly of the last two tokens, which a drafter can
-|* know, and now and then of the whole history, which only the target sees. The
-|* kernels compute it from the KV pages, the tests from the token list; they
-|* agree only when every page, row and position is right.
+|* The next token is a hash. Mostly it is a hash of the last two tokens, which a
+|* drafter can know, and sometimes of the whole history, which only the target
+|* sees. The kernels compute it from the KV pages, the tests from the token
+list.
+|* They agree only if every page, row and position is right.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -13,7 +14,7 @@
 #include <stdint.h>
 
 #define FAKE_VOCAB 64
-/* Parts of the vocabulary, of each of which the best logit is known. */
+/* Number of parts of the vocabulary whose best logits are known. */
 #define FAKE_PARTS 2
 /* Elements (i32) of a KV entry; the first holds the token. */
 #define FAKE_ENTRY 16
@@ -24,13 +25,14 @@ static inline uint32_t fakeMix(uint32_t hash, uint32_t value) {
   return hash ^ (hash >> 13);
 }
 
-/* What a drafter thinks follows `last`, which followed `previous`. */
+/* Returns a drafter's guess for the token after `previous`, `last`. */
 static inline int32_t fakeGuess(int32_t previous, int32_t last) {
   uint32_t hash = fakeMix(fakeMix(7, (uint32_t)previous), (uint32_t)last);
   return (int32_t)(hash % FAKE_VOCAB);
 }
 
-/* What follows a history of this hash that ends in `previous`, `last`. */
+/* Returns the token after a history with a hash that ends in `previous`,
+   `last`. */
 static inline int32_t fakeNext(uint32_t history, int32_t previous,
                                int32_t last) {
   if (history % 4 == 0)
@@ -38,7 +40,8 @@ static inline int32_t fakeNext(uint32_t history, int32_t previous,
   return fakeGuess(previous, last);
 }
 
-/* The logit of `token` after that history; fakeNext has the largest. */
+/* Returns the logit of `token` after a history; that of fakeNext is the
+   largest. */
 static inline float fakeLogit(uint32_t history, int32_t previous, int32_t last,
                               int32_t token) {
   if (token == fakeNext(history, previous, last))

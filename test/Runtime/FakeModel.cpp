@@ -1,4 +1,4 @@
-//===- FakeModel.cpp - An artifact that speaks the fake language ----------===//
+//===- FakeModel.cpp - An artifact of the fake language -------------------===//
 
 #include "FakeModel.h"
 #include "FakeLanguage.h"
@@ -15,21 +15,21 @@ using namespace mtp::test;
 
 namespace {
 
-/// Writes the commands of one program. Prefills pick from logits, rounds from
-/// the best of each part where they need no logits.
+/// Writes the commands of one program. Prefills pick from logits. Rounds pick
+/// from the best logit of each part if they need no logits.
 class ProgramWriter {
 public:
   ProgramWriter(ArtifactBuilder &a, const FakeOptions &o) : a(a), o(o) {}
 
-  /// A buffer as large as n says; with ranges what each slot or row has of it
-  /// is a multiple of 64 bytes, so that places grow evenly.
+  /// Adds a buffer whose size depends on n. With ranges, the part of each slot
+  /// or row is a multiple of 64 bytes, so that places grow linearly.
   Binding arena(uint64_t elements) {
     Binding b(schema::Space::Arena, 0, p.arenaBytes, elements * 4);
     uint64_t parts = o.hasRanges && p.begin() ? p.begin() : 1;
     p.arenaBytes += parts * alignTo(elements / parts * 4, kBufferAlignment);
     return b;
   }
-  /// One of the same size for every n.
+  /// Adds a buffer of one size for every n.
   Binding constantArena(uint64_t elements) {
     Binding b(schema::Space::Arena, 0, p.arenaBytes, elements * 4);
     p.arenaBytes = alignTo(p.arenaBytes + elements * 4, kBufferAlignment);
@@ -45,7 +45,7 @@ public:
     }
     std::abort();
   }
-  /// The first elements of a row of a shared state.
+  /// Returns the first elements of a row of a shared state.
   Binding part(const std::string &name, uint64_t row, uint64_t elements) const {
     Binding all = state(name);
     uint64_t width = a.states[all.index].shape.back();
@@ -57,7 +57,7 @@ public:
   }
   void run(const std::string &kernel, std::vector<Binding> bindings,
            std::vector<int64_t> params, uint64_t tasks) {
-    // The fake kernels have their tasks as the first param.
+    // The first param of a fake kernel is its number of tasks.
     if (!kernel.starts_with("mtp."))
       params.insert(params.begin(), int64_t(tasks));
     uint32_t index =
@@ -65,7 +65,7 @@ public:
     p.commands.push_back({index, std::move(bindings), std::move(params)});
   }
 
-  /// The target over rows; returns logits, and hidden in `hidden`.
+  /// Runs the target over rows; returns logits, and hidden states in `hidden`.
   Binding target(Binding tokens, Binding slots, Binding positions,
                  uint64_t rows, Binding hidden) {
     Binding logits = arena(rows * FAKE_VOCAB);
@@ -76,7 +76,7 @@ public:
         rows);
     return logits;
   }
-  /// Module d (from 1) over rows; returns its picks.
+  /// Runs module d (from 1) over rows; returns its picks.
   Binding module(uint32_t d, Binding tokens, Binding hidden, Binding slots,
                  Binding positions, uint64_t rows, Binding out) {
     Binding picks = arena(rows), table = state("page_table");
@@ -88,14 +88,15 @@ public:
         params, rows);
     return picks;
   }
-  /// The state of drafts; where the host sees them, those of the batch.
+  /// Returns the state of drafts. If the host sees drafts, the state has only
+  /// the batch's.
   Binding draftsOf(uint32_t batch) const {
     Binding all = state("drafts");
     if (o.showsDrafts)
       all.bytes = uint64_t(batch) * o.maxK * 4;
     return all;
   }
-  /// The state that folds all tokens, or, where there is none, another one.
+  /// Returns the state that folds all tokens; if there is none, another state.
   Binding fold() const { return state(o.hasFold ? "fold" : "marks"); }
   int64_t pages() const { return (o.maxContext + o.page - 1) / o.page; }
   void outputs(Binding logits, Binding picks, uint64_t rows) {
@@ -172,7 +173,7 @@ void ProgramWriter::prefill(uint32_t chunk, uint32_t modules) {
   finish();
 }
 
-/// Looks at the states that only this is for.
+/// Checks the states that exist only for auditing.
 void ProgramWriter::audit(Binding sequences, uint32_t chunk, Binding pick) {
   run("prompt_audit",
       {sequences, part("prompt_tokens", 0, chunk), state("page_table"),
@@ -181,7 +182,7 @@ void ProgramWriter::audit(Binding sequences, uint32_t chunk, Binding pick) {
       {o.maxBatch, pages(), o.page, o.maxContext, o.hasFold}, p.sequences);
 }
 
-/// Refresh of the modules and the chain behind them.
+/// Refreshes the modules, then runs the chain of drafts.
 void ProgramWriter::drafts(uint32_t batch, uint32_t k) {
   Binding active = state("active"), drafts = draftsOf(batch);
   Binding previous, chain = arena(batch);
@@ -355,7 +356,7 @@ static void addRange(ArtifactBuilder &a, const FakeOptions &o, uint32_t begin,
   ArtifactBuilder::Program last = programAt(end - 1);
   a.arenaBytes = std::max(a.arenaBytes, last.arenaBytes);
   a.programs.push_back(mergeRange(programAt(begin), last));
-  // From the third n on the last command is one thread's.
+  // From the third n on, one thread runs the last command.
   std::vector<uint8_t> steps(last.commands.size(), 0);
   a.programs.back().schedules = {{begin, steps}};
   steps.back() = uint8_t(schema::CpuStep::Solo);

@@ -1,4 +1,4 @@
-//===- FakeModel.h - An artifact that speaks the fake language --*- C++ -*-===//
+//===- FakeModel.h - An artifact of the fake language -----------*- C++ -*-===//
 
 #ifndef MTP_TEST_RUNTIME_FAKEMODEL_H
 #define MTP_TEST_RUNTIME_FAKEMODEL_H
@@ -14,34 +14,36 @@ struct FakeOptions {
   uint32_t maxContext = 96;
   uint32_t page = 4;
   uint32_t modules = 1;
-  /// The first is the envelope's chunk.
+  /// Chunk sizes; the first is the envelope's chunk.
   std::vector<uint32_t> chunks = {8, 3};
   std::vector<int32_t> eos;
   /// A slot may draft less than its round.
   bool hasLimit = false;
-  /// Rounds with drafts may stop behind these, and requests bring an input,
+  /// Rounds with drafts may stop after drafting, and requests have an input of
   /// three numbers that no kernel reads.
   bool showsDrafts = false;
-  /// The programs have four states more, one of each kind, and a sequence fails
-  /// when one of them is not what it should be when its prefill ends.
+  /// The programs have four more states, one of each kind. A sequence fails if
+  /// one of them has a wrong value at the end of its prefill.
   bool hasAudit = false;
-  /// The upkeep of the state of two rows, and of the one that nothing rebuilds.
+  /// Upkeep of the state of two rows, and whether there is a state that nothing
+  /// rebuilds.
   uint32_t pairRows = 2;
   bool hasFold = false;
   schema::Rebuild foldRebuild = schema::Rebuild::Never;
-  /// A program of each k for batches up to 2 and one for larger ones, prefills
-  /// of 1 row to the chunk. Else one of each batch and chunk.
+  /// One program of each k for batches up to 2 and one for larger batches, and
+  /// prefills of 1 row to the chunk. Otherwise one program for each batch and
+  /// chunk.
   bool hasRanges = false;
-  /// With ranges: the sequences that a chunk may be of.
+  /// With ranges: the numbers of sequences of a chunk.
   std::vector<uint32_t> sequences = {1};
 };
 
-/// All programs of the envelope, and the function @twice on 4xf32.
+/// Makes all programs of the envelope, and the function @twice on 4xf32.
 ArtifactBuilder makeFakeModel(const FakeOptions &options = {});
 
-/// Makes the plan of a fake model with ranges one for a GPU: chip sm_90 with
-/// PTX beside its cubin, or with an image that is hosted by the driver gpu-sim.
-/// Its image stays as it is.
+/// Turns the plan of a fake model with ranges into a plan for a GPU: chip sm_90
+/// with PTX in addition to its cubin, or with an image for the driver gpu-sim.
+/// The image itself is unchanged.
 void planForGpu(ArtifactBuilder &builder, bool isHosted);
 
 /// Writes bytes to a fresh file of the test's directory; returns its path.
@@ -51,11 +53,11 @@ std::string writeFile(const std::string &name,
 /// Writes and loads a fake model. Aborts the test binary on an error.
 std::shared_ptr<const Model> loadFakeModel(const FakeOptions &options = {});
 
-/// The logits behind a list of tokens.
+/// Returns the logits after a list of tokens.
 std::vector<float> fakeLogits(const std::vector<int32_t> &tokens);
 
-/// What a request must yield, computed one token at a time without any of the
-/// runtime but the sampler.
+/// The expected result of a request, computed one token at a time. Of the
+/// runtime it uses only the sampler.
 struct Expected {
   std::vector<int32_t> tokens;
   FinishReason finish = FinishReason::None;

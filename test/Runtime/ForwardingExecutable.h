@@ -1,4 +1,4 @@
-//===- ForwardingExecutable.h - Hands calls on ------------------*- C++ -*-===//
+//===- ForwardingExecutable.h - Forwards calls ------------------*- C++ -*-===//
 
 #ifndef MTP_TEST_RUNTIME_FORWARDINGEXECUTABLE_H
 #define MTP_TEST_RUNTIME_FORWARDINGEXECUTABLE_H
@@ -7,8 +7,8 @@
 
 namespace mtp::test {
 
-/// Hands every call to the executable that it has taken the place of. Who
-/// watches or fails some calls overrides these.
+/// Forwards every call to the executable that it replaces. A subclass overrides
+/// the calls that it watches or makes fail.
 class ForwardingExecutable : public Executable {
 public:
   explicit ForwardingExecutable(std::unique_ptr<Executable> inner)

@@ -11,9 +11,9 @@
 
 namespace mtp::test {
 
-/// A device that is lost at some call: at the n-th program that it is to run,
-/// at the n-th copy that it is to read, or at the next one once it is told to;
-/// it is slow until then, so that who tells it has time.
+/// A device that is lost at some call: at the n-th program, at the n-th copy
+/// that it reads, or at the next call after a signal. It is slow until then, to
+/// leave time for the signal.
 class LosingExecutable : public ForwardingExecutable {
 public:
   using Word = std::shared_ptr<std::atomic<bool>>;
@@ -62,8 +62,7 @@ private:
 
 inline constexpr int kNever = 1 << 30;
 
-/// A session whose device is lost after so many calls, or when the word is
-/// given.
+/// Opens a session whose device is lost after `calls` calls, or on a signal.
 inline std::unique_ptr<Session> openLosing(std::shared_ptr<const Model> model,
                                            const SessionOptions &options,
                                            int runs, int reads = kNever,

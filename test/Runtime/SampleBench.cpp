@@ -1,8 +1,8 @@
-//===- SampleBench.cpp - What it takes to sample a row --------------------===//
+//===- SampleBench.cpp - Time to sample a row -----------------------------===//
 //
-// Prints, for one thread and by that thread's CPU time, the milliseconds of the
-// fastest of many picks from one row of logits, in every instruction set that
-// this processor has.
+// Measures sampling on one thread, by the thread's CPU time. Prints the
+// milliseconds of the fastest of many picks from one row of logits, for every
+// instruction set of this processor.
 //
 //   mtp_sample_bench [vocabulary]
 //
@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
   std::vector<int32_t> tokens;
   for (size_t i = 0; i < vocab; ++i) {
     flat[i] = normal(random);
-    // Few likely tokens over a wide floor, as a language model has.
+    // Few likely tokens over a wide floor, as in a language model.
     peaked[i] =
         2.5f * normal(random) + (i % 1001 == 7 ? 10 + 2 * normal(random) : 0);
     if (i % 4 == 0)

@@ -1,24 +1,26 @@
-//===- ScheduleBench.cpp - What prompts wait for, and who waits for them --===//
+//===- ScheduleBench.cpp - Waiting times of prompts -----------------------===//
 //
-// Prints, for one thread and by the process's CPU time, or with --threads=N for
-// more and by the wall's clock, in milliseconds:
+// Measures scheduling in milliseconds: on one thread by the process's CPU time,
+// or on N threads (--threads=N) by wall time.
 //
-//   arrivals   when a prompt of 10 tokens has its first token, alone and added
-//              behind 8 prompts of 400, and when all nine have ended
-//   beside     the longest step of sequences that run while a prompt comes,
-//              when that has its first token, and when all have ended
+//   arrivals   Time until the first token of a prompt of 10 tokens: alone, and
+//              after 8 prompts of 400 tokens. Also the time until all nine end.
+//   beside     The longest step of running sequences while a prompt arrives,
+//   the
+//              time until its first token, and the time until all end.
 //
 //   mtp_schedule_bench [--threads=N] ARTIFACT [max-tokens
 //   [prompt-milliseconds]]
 //
-// The fastest of a few turns counts. The artifact needs 9 slots, and a context
-// of 400 tokens and `max-tokens`.
+// The fastest of a few turns counts. The artifact needs 9 slots and a context
+// of 400 + `max-tokens` tokens.
 //
 //   mtp_schedule_bench [--threads=N] ARTIFACT steps TOKENS STEP-MILLISECONDS..
 //
-// prints how long steps of four sequences take while a prompt of so many tokens
-// comes, and what all of it takes against both apart, with the prompt's rows in
-// passes of their own and, for each time that a step may take, beside rounds.
+// This form prints how long steps of four sequences take while a prompt of
+// TOKENS tokens arrives, and the total time relative to prompt and sequences
+// apart. The prompt's rows run in separate passes and, for each step time, in
+// mixed batches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +38,7 @@ using namespace mtp::test;
 
 static constexpr int kTurns = 4;
 
-/// Of several threads the process's time says nothing.
+/// The process's CPU time has no meaning for several threads.
 static clockid_t benchClock = CLOCK_PROCESS_CPUTIME_ID;
 
 static double benchSeconds() { return secondsOf(benchClock); }
@@ -62,14 +64,15 @@ public:
     return get(session->add(request));
   }
 
-  /// Returns how long it took.
+  /// Returns the duration of a step.
   double step() {
     double begin = benchSeconds();
     get(session->step());
     return benchSeconds() - begin;
   }
 
-  /// Seconds until a sequence has its first token; `longest` is of one step.
+  /// Returns the seconds until a sequence has its first token; `longest` is the
+  /// longest step.
   double runTo(SequenceId id, double &longest) {
     double all = 0;
     for (longest = 0; get(session->output(id)).empty();) {
@@ -87,7 +90,7 @@ public:
     return all;
   }
 
-  /// How long each step takes until a sequence has its first token.
+  /// Returns the duration of each step until a sequence has its first token.
   std::vector<double> stepsTo(SequenceId id) {
     std::vector<double> times;
     while (get(session->output(id)).empty())
@@ -165,7 +168,7 @@ static void measureSteps(const std::shared_ptr<const Model> &model,
     std::vector<double> times = bench.stepsTo(bench.add(tokens, 1));
     both += std::accumulate(times.begin(), times.end(), bench.runAll());
     together = std::min(together, both);
-    // What was learnt in the first turn counts.
+    // The first turn is a warm-up for the cost models.
     if (turn > 0)
       steps.insert(steps.end(), times.begin(), times.end());
   }

@@ -10,7 +10,7 @@
 
 namespace mtp::test {
 
-/// The text, or "CODE: message" where it fails.
+/// Returns the text, or "CODE: message" on a failure.
 inline std::string render(std::string_view source,
                           std::string_view context = "{}",
                           const RenderOptions &options = {}) {

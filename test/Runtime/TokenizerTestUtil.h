@@ -48,11 +48,11 @@ inline std::string readFile(const std::filesystem::path &path) {
   return text.str();
 }
 
-/// The text of a gzipped file; empty if there is none.
+/// Returns the text of a gzipped file; empty if there is none.
 std::string readGzip(const std::filesystem::path &path);
 
-/// The folder of data that is not part of the project; a test that needs it is
-/// skipped where it is absent.
+/// Returns the folder of data outside the project; tests that need it are
+/// skipped if it is absent.
 inline std::filesystem::path sharedData() {
   if (const char *path = std::getenv("MTP_SHARED_DATA"))
     return path;
@@ -68,16 +68,16 @@ inline std::filesystem::path sharedData() {
 
 using Ids = std::vector<TokenId>;
 
-/// A byte-level tokenizer.json, small but with one of everything: all 256
-/// bytes (the id of a byte is the byte), a few merges and added
-/// tokens. `edit` replaces text in it; an edit that finds nothing fails.
+/// A byte-level tokenizer.json, small but with one of each feature: all 256
+/// bytes (the id of a byte is the byte), a few merges and added tokens. `edit`
+/// replaces text in it; an edit without a match fails.
 struct JsonEdit {
   std::string from, to;
 };
 std::string byteLevelJson(const std::vector<JsonEdit> &edits = {});
 
-/// A tokenizer.json of Llama's older kind: characters, with bytes to fall back
-/// on. Ids: 0 <unk>, 1 <s>, 2 </s>, then <0x00> to <0xFF>, then pieces.
+/// A tokenizer.json in Llama's older format: characters, with bytes as a
+/// fallback. Ids: 0 <unk>, 1 <s>, 2 </s>, then <0x00> to <0xFF>, then pieces.
 std::string characterJson(const std::vector<JsonEdit> &edits = {});
 
 } // namespace mtp::test

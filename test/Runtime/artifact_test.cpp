@@ -1,4 +1,4 @@
-//===- artifact_test.cpp - Artifacts that make no sense -------------------===//
+//===- artifact_test.cpp - Invalid artifacts ------------------------------===//
 
 #include "FakeModel.h"
 #include "runtime/artifact/ArtifactFile.h"
@@ -13,7 +13,8 @@ using namespace mtp::test;
 
 namespace {
 
-/// The message that a spoiled fake model is refused with; empty when it is not.
+/// Returns the message with which a spoiled fake model is refused; empty if it
+/// is accepted.
 std::string messageFor(const std::function<void(ArtifactBuilder &)> &spoil) {
   ArtifactBuilder a = makeFakeModel();
   spoil(a);
@@ -36,7 +37,7 @@ size_t stateIndex(ArtifactBuilder &a, const char *name) {
   std::abort();
 }
 
-/// Programs: 4 of prefill, then decode_b1_k0 at 4.
+/// Returns a command of decode_b1_k0, program 4, after 4 prefills.
 ArtifactBuilder::Command &command(ArtifactBuilder &a) {
   return program(a, "decode_b1_k0").commands[1];
 }
@@ -189,7 +190,7 @@ TEST(Artifact, ChecksThatTheEnvelopeIsCovered) {
     EXPECT_EQ(messageFor([&](auto &a) { a.envelope.maxRows = rows; }),
               "envelope.max_rows: expected 4 to 256, got " +
                   std::to_string(rows));
-  // Programs that verify more than that.
+  // Programs that verify more rows than the budget.
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxRows = 20; }), "");
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxRows = 19; }),
             "plans[0].programs[23]: expected an output 'places' and the states "
@@ -306,7 +307,7 @@ TEST(Artifact, SaysHowItDraftsAndAccepts) {
   EXPECT_EQ((*model)->method(), *a.method);
   EXPECT_EQ((*model)->rule(), *a.rule);
   EXPECT_TRUE((*model)->isLossy());
-  // Tools print these as they are.
+  // Tools print these texts unchanged.
   EXPECT_EQ(messageFor([](auto &a) { a.method = "a\nb"; }),
             "method: expected 1 to 256 printable characters, got 3 bytes");
   EXPECT_EQ(messageFor([](auto &a) { a.rule = ""; }),
@@ -533,7 +534,7 @@ TEST(Artifact, ChecksTheBuiltinsArguments) {
 }
 
 TEST(Artifact, ChecksWhatIsLeftOfStretches) {
-  // Two steps in the place of mtp.sample_parts; a row is one stretch here.
+  // Two steps instead of mtp.sample_parts; a row is one stretch here.
   auto with = [](const char *kernel, auto spoil) {
     return messageFor([&](auto &a) {
       auto &command = program(a, "decode_b1_k0").commands[4];

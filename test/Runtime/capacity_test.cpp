@@ -30,7 +30,7 @@ std::vector<int32_t> outputOf(Session &session, SequenceId id) {
   return {output->begin(), output->end()};
 }
 
-/// A request that is refused, as its test is named.
+/// A refused request, and the name of its test.
 struct Refused {
   const char *name;
   Request request;
@@ -183,7 +183,7 @@ TEST(Capacity, WaitsForASlotInOrderOfArrival) {
 }
 
 namespace {
-/// An option that is refused, as its test is named.
+/// A refused option, and the name of its test.
 struct RefusedOption {
   const char *name;
   void (*set)(SessionOptions &);
@@ -225,7 +225,7 @@ TEST(Capacity, RefusesMoreMemoryThanThereIs) {
   FakeOptions fake;
   fake.page = 1024;
   ArtifactBuilder a = makeFakeModel(fake);
-  // Megabytes a page: the largest pools are petabytes on every machine.
+  // Megabytes per page: the largest pools are petabytes on every machine.
   a.caches[0].layers = 4096;
   auto model = Model::load(writeFile("large_pages.bin", a.finish()));
   ASSERT_TRUE(model.isOk()) << model.status().toString();

@@ -25,7 +25,7 @@ mtp_model *load(const std::string &path = artifactPath()) {
   return model;
 }
 
-/// An artifact with a tokenizer and recommendations.
+/// Returns an artifact with a tokenizer and recommended settings.
 const std::string &chatPath() {
   static std::string path = [] {
     FakeOptions options;
@@ -268,7 +268,7 @@ TEST(CApi, ARequestHasAKOfItsOwn) {
     EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
   }
   EXPECT_STREQ(mtp_message(), "expected k of at most 3, the session's, got 4");
-  // Without the state draft_limit automatic is the session's.
+  // Without the state draft_limit, automatic is the session's k.
   const std::pair<int32_t, size_t> kCases[] = {
       {MTP_K_SESSION, 3}, {MTP_K_MAXIMUM, 3}, {MTP_K_AUTO, 3}, {0, 0}, {2, 2}};
   for (auto [k, rounded] : kCases) {
@@ -576,7 +576,7 @@ TEST(CApi, DecodesAStream) {
   mtp_model *model = load(chatPath());
   mtp_decoder *decoder = nullptr;
   ASSERT_EQ(mtp_decoder_create(model, 0, &decoder), MTP_OK);
-  mtp_model_free(model); // the decoder keeps what it needs
+  mtp_model_free(model); // the decoder keeps the data that it needs
   const char *text = nullptr;
   size_t length = 0;
   auto append = [&](std::vector<int32_t> tokens) {
@@ -587,7 +587,7 @@ TEST(CApi, DecodesAStream) {
     return std::string(text, length);
   };
   EXPECT_EQ(append({'a', 256, 'b'}), "ab");
-  // Half a character is held back, also over a refused id.
+  // Half a character is held back, also across a refused id.
   EXPECT_EQ(append({'c', 0xe2, 0x82}), "c");
   EXPECT_EQ(append({257, 1000}), "");
   int32_t bad[] = {'x', -257};
@@ -634,7 +634,7 @@ TEST(CApi, TellsAcceptanceMemoryOutputAndLogits) {
   EXPECT_EQ(all.output_tokens, 20u);
   EXPECT_EQ(all.decode_tokens, 19u);
   EXPECT_EQ(one.round_tokens, all.round_tokens);
-  // The fake model does not say which rows live: all do, k + 1 of each round.
+  // The fake model does not report active rows: all k + 1 of each round count.
   EXPECT_EQ(all.round_rows, all.round_capacity);
   EXPECT_EQ(one.round_rows, all.round_rows);
   EXPECT_EQ(one.round_capacity, all.round_capacity);
@@ -748,8 +748,8 @@ TEST(CApi, RunsFunctions) {
   mtp_model_free(model);
 }
 
-/// An input that no kernel reads, and picks as an output; of a chain they are
-/// the tokens.
+/// Returns a model with an input that no kernel reads, and with picks as an
+/// output; in a chain the picks are the tokens.
 static std::string channelPath() {
   ArtifactBuilder a = makeFakeModel();
   a.addState("bias", {4, 3}, schema::DType::F32,
@@ -831,7 +831,7 @@ TEST(CApi, RequestsBringAndAskForWhatTheModelDeclares) {
 }
 
 namespace {
-/// What a callback has seen of rounds that stop.
+/// The results of a callback for rounds that stop.
 struct Stops {
   size_t stops = 0, tokens = 0;
   std::vector<int32_t> drafts;
@@ -901,7 +901,7 @@ TEST(CApi, RefusesMoreMemoryThanThereIs) {
   FakeOptions fake;
   fake.page = 1024;
   ArtifactBuilder a = makeFakeModel(fake);
-  // Megabytes a page: petabytes in all, on every machine.
+  // Megabytes per page: petabytes in all, on every machine.
   a.caches[0].layers = 4096;
   mtp_model *model = load(writeFile("large_pages.bin", a.finish()));
   mtp_session_options options;

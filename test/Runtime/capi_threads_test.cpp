@@ -16,7 +16,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// What one thread's steps have given, for the threads that asked for it.
+/// The results of one thread's steps, for the threads that requested them.
 class Outputs {
 public:
   static void take(void *user, const mtp_update *update) {
@@ -49,8 +49,8 @@ private:
   std::map<uint64_t, mtp_finish> ended;
 };
 
-/// A session that a thread of its own steps, and sleeps where it has nothing to
-/// do.
+/// A session with a thread of its own that steps it, and sleeps if there is
+/// nothing to do.
 class Stepped {
 public:
   Stepped() {
@@ -59,7 +59,7 @@ public:
     mtp_session_options options;
     mtp_session_options_init(&options);
     options.threads = 1;
-    // Sequences lose pages to each other.
+    // Sequences preempt each other.
     options.kv_pages = 30;
     EXPECT_EQ(mtp_session_create(model, &options, &session), MTP_OK)
         << mtp_message();
@@ -118,7 +118,7 @@ bool hasEnded(mtp_session *session, uint64_t id) {
   return state == MTP_SEQUENCE_ENDED;
 }
 
-/// What went wrong is the thread's own, whatever others do meanwhile.
+/// Checks that a message belongs to its own thread, whatever other threads do.
 void expectOwnMessage(mtp_session *session, uint64_t thread) {
   uint64_t none = 1000000 + thread;
   EXPECT_EQ(mtp_session_pause(session, none), MTP_NOT_FOUND);
@@ -128,7 +128,7 @@ void expectOwnMessage(mtp_session *session, uint64_t thread) {
       << mtp_message();
 }
 
-/// Asks again and again, and pauses, waits or goes away.
+/// Makes requests again and again, and pauses, waits or cancels.
 void ask(Stepped &stepped, int32_t thread) {
   mtp_session *session = stepped.session;
   for (int32_t turn = 0; turn < 24; ++turn) {
@@ -155,7 +155,7 @@ void ask(Stepped &stepped, int32_t thread) {
     EXPECT_EQ(mtp_session_get_sequence_statistics(session, id, &statistics),
               MTP_OK);
     EXPECT_EQ(mtp_session_release(session, id), MTP_OK) << mtp_message();
-    // What a cancelled one was given is how the whole begins.
+    // The tokens of a cancelled sequence begin the whole output.
     std::vector<int32_t> given = stepped.outputs.of(id);
     ASSERT_LE(given.size(), whole.size());
     whole.resize(given.size());
@@ -163,7 +163,8 @@ void ask(Stepped &stepped, int32_t thread) {
   }
 }
 
-/// Another thread may release it meanwhile. The tokens are for that one.
+/// Reads an output. Another thread may release it meanwhile, and the tokens are
+/// for that thread.
 void expectOutputOrNone(mtp_session *session, uint64_t id) {
   const int32_t *tokens = nullptr;
   size_t count = 0;
@@ -174,7 +175,7 @@ void expectOutputOrNone(mtp_session *session, uint64_t id) {
   EXPECT_LE(count, 20u);
 }
 
-/// Asks for all numbers of a session until it is told to end.
+/// Reads all counts of a session until `ends` is set.
 void watch(mtp_session *session, const std::atomic<bool> &ends) {
   uint64_t last = 0;
   while (!ends) {

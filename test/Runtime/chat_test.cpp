@@ -1,4 +1,4 @@
-//===- chat_test.cpp - Conversations to prompts ---------------------------===//
+//===- chat_test.cpp - Prompts from conversations -------------------------===//
 
 #include "runtime/text/chat/ChatTemplate.h"
 #include "runtime/text/chat/ReasoningSplitter.h"
@@ -31,7 +31,7 @@ std::string text(const ChatTemplate &chat, std::string_view request) {
   return rendered.isOk() ? *rendered : rendered.status().toString();
 }
 
-/// A request of one message of a user.
+/// Returns a request with one message of a user.
 std::string saying(std::string_view content) {
   return R"({"messages": [{"role": "u", "content": ")" + std::string(content) +
          R"("}]})";
@@ -133,7 +133,7 @@ TEST(ChatTokens, areNotMadeOfPieces) {
   for (TokenId id : *ids)
     EXPECT_FALSE((*tokenizer)->isSpecial(id));
   EXPECT_EQ(*(*tokenizer)->decode(*ids), "<|end|>");
-  // A template may write a token around what a request says.
+  // A template may write a token around a text of the request.
   auto roles = parse("{% for m in messages %}<|{{ m.role }}|>{% endfor %}");
   EXPECT_EQ(*roles->encode(R"({"messages": [{"role": "end"}]})", **tokenizer),
             Ids({kEnd}));
@@ -173,7 +173,7 @@ TEST(ChatTokens, leaveTheTextAsItIs) {
   auto prompt = chat->renderFor(**tokenizer, request);
   MTP_ASSERT_OK(prompt);
   EXPECT_EQ(prompt->text, text(*chat, request));
-  // The third time it is cut off.
+  // The third occurrence is cut off.
   ASSERT_EQ(prompt->literals.size(), 4u);
   EXPECT_EQ(prompt->literals.front(), 1u);
   EXPECT_EQ(prompt->text.substr(prompt->literals[2], 7), "<|end|>");
@@ -198,7 +198,7 @@ TEST(ChatTokens, needANoncharacterToSpare) {
 
 namespace {
 
-/// What a model says, in the tokens of its family.
+/// A model's answer, in the tokens of its family.
 struct Family {
   const char *file;
   /// Variables of the request, and the answer; text between \1 and \2 is a

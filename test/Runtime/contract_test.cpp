@@ -1,7 +1,7 @@
-//===- contract_test.cpp - Commands that ask for too much -----------------===//
+//===- contract_test.cpp - Commands that break contracts ------------------===//
 //
-// A compiled artifact with one thing wrong, each refused by the contract of a
-// kernel or by what stands around it.
+// A compiled artifact with one error at a time. A kernel's contract or its
+// context refuses each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ std::vector<uint8_t> goldenFile() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The golden artifact as objects, and what stands behind its tables.
+/// The golden artifact as objects, and the bytes after its tables.
 struct Golden {
   Golden() {
     std::vector<uint8_t> file = goldenFile();
@@ -54,7 +54,7 @@ struct Golden {
   }
 
   schema::PlanT &plan() { return *tables.plans[0]; }
-  /// The first command of a kernel of that kind, and its program.
+  /// Returns the first command of a kernel of that kind, and its program.
   std::pair<schema::PlanProgramT *, schema::DispatchT *>
   find(const char *kind) {
     for (auto &program : plan().programs)
@@ -67,7 +67,7 @@ struct Golden {
   schema::KernelT &kernel(const char *kind) {
     return *plan().kernels[command(kind).kernel];
   }
-  /// A place of its own for a buffer.
+  /// Gives a buffer a place of its own and returns it.
   schema::Place &place(const char *kind, size_t index) {
     auto [program, command] = find(kind);
     program->places.push_back(program->places[command->bindings[index]]);
@@ -81,7 +81,7 @@ struct Golden {
 
 schema::Count fixed(int64_t value) { return schema::Count(value, 0); }
 
-/// The message behind the path, empty where the file loads.
+/// Returns the message after the path; empty if the file loads.
 std::string messageWith(const std::function<void(Golden &)> &spoil) {
   Golden golden;
   spoil(golden);
@@ -131,7 +131,7 @@ TEST(Contract, HoldsBuffers) {
             }).find("the kernel may touch "),
             std::string::npos);
   EXPECT_NE(messageWith([](Golden &g) {
-              // A kernel of equal counts.
+              // A kernel with equal counts.
               g.command("mask_first").kernel = g.command("embed").kernel;
             }),
             "");
@@ -179,7 +179,7 @@ TEST(Contract, HoldsCachesAndPages) {
   EXPECT_NE(messageWith([](Golden &g) { g.tables.envelope->page_tokens = 16; }),
             "");
   EXPECT_EQ(messageWith([](Golden &g) {
-              // The page table stands before the pages.
+              // The page table comes before the pages.
               auto [program, command] = g.find("attention");
               for (uint32_t binding : command->bindings)
                 if (schema::Place &p = program->places[binding];
@@ -227,8 +227,7 @@ TEST(Contract, PlacesAndStatesAreThere) {
             "state_offsets: expected ");
 }
 
-/// Makes a state another size, with places to match where they name all of it,
-/// and nothing else.
+/// Changes the size of a state, and of places that name all of it.
 static void resize(Golden &g, const char *name, std::vector<uint64_t> shape) {
   uint32_t index = g.state(name);
   schema::StateT &state = *g.tables.states[index];
@@ -239,7 +238,7 @@ static void resize(Golden &g, const char *name, std::vector<uint64_t> shape) {
   int64_t before = bytes(state.shape);
   state.shape = std::move(shape);
   int64_t after = bytes(state.shape);
-  // Behind all others.
+  // After all other states.
   uint64_t end = (g.plan().state_bytes + 63) / 64 * 64;
   g.plan().state_offsets[index] = end;
   g.plan().state_bytes = end + uint64_t(after);
@@ -260,7 +259,7 @@ TEST(Contract, HoldsTheEnvelope) {
             }),
             "expected params[1] of 32, the pages of a slot in the envelope, "
             "got 8");
-  // Rows of logits that are as far apart as before.
+  // Rows of logits at their old distance.
   EXPECT_NE(messageWith([](Golden &g) {
               int64_t vocab = g.tables.envelope->vocab++;
               for (auto &program : g.plan().programs)
@@ -279,8 +278,7 @@ TEST(Contract, HoldsTheEnvelope) {
             std::string::npos);
 }
 
-/// Lets the first command of each prompt's program write a state of recurrent
-/// layers.
+/// Makes the first command of each prompt's program write a recurrent state.
 static void carryState(Golden &g) {
   constexpr int64_t kBytes = 1 << 16;
   auto state = std::make_unique<schema::StateT>();
@@ -304,7 +302,7 @@ static void carryState(Golden &g) {
   }
 }
 
-/// Lets kernels to which prompts' programs give `accepted` only read it.
+/// Makes kernels only read `accepted` in prompts' programs.
 static void readAccepted(Golden &g) {
   uint32_t accepted = g.state("accepted");
   for (auto &program : g.plan().programs)
@@ -326,13 +324,13 @@ TEST(Contract, HoldsWhatPromptsFold) {
             "expected a program that reads 'accepted' before it writes "
             "'carried', got one of a compiler that took one row for granted: "
             "compile the model again");
-  // Where nobody can be told, one row is what there always is.
+  // Without `accepted`, one row is always folded.
   EXPECT_EQ(messageWith([](Golden &g) {
               carryState(g);
               g.tables.states[g.state("accepted")]->name = "others";
             }),
             "");
-  // This one is written behind a command that has `accepted`, but to write it.
+  // This state is written after a command that only writes `accepted`.
   auto runHidden = [](Golden &g) {
     g.tables.states[g.state("hidden")]->upkeep->rebuild = schema::Rebuild::Run;
   };
@@ -345,7 +343,7 @@ TEST(Contract, HoldsWhatPromptsFold) {
             "");
 }
 
-/// A fake model whose contracts say nothing yet, and the first binding of a
+/// A fake model whose contracts are still empty, and the first binding of a
 /// state from some byte on, with its kernel.
 struct FakeRows {
   FakeRows() {
@@ -385,7 +383,7 @@ TEST(Contract, HoldsRowsOfPrompts) {
 }
 
 TEST(Contract, HoldsSizesOfStates) {
-  // A kernel that knows three of four slots, and one that knows all.
+  // A kernel for three of four slots, and one for all slots.
   for (int64_t slots : {3, 4}) {
     FakeRows fake;
     uint32_t index;

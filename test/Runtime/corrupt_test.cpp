@@ -1,7 +1,8 @@
 //===- corrupt_test.cpp - No byte can crash the loader --------------------===//
 //
-// Truncated and bit-flipped files, with and without a matching seal: behind the
-// seal the verifiers stand alone. Meant to be run with AddressSanitizer too.
+// Truncated and bit-flipped files, with and without a matching seal. With a
+// matching seal only the verifiers protect the loader. Also meant for
+// AddressSanitizer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +17,10 @@ using namespace mtp::test;
 
 namespace {
 
-/// With a program for every n, and with ranges.
+/// The parameter: one program for every n, or ranges.
 class Corrupt : public testing::TestWithParam<bool> {};
 
-/// A small file: the envelope of one slot and one draft.
+/// Returns a small file with an envelope of one slot and one draft.
 std::vector<uint8_t> smallFile(bool hasRanges) {
   FakeOptions options;
   options.hasRanges = options.hasAudit = hasRanges;
@@ -27,7 +28,7 @@ std::vector<uint8_t> smallFile(bool hasRanges) {
   options.maxK = 1;
   options.chunks = {4};
   ArtifactBuilder a = makeFakeModel(options);
-  // The image's content does not matter here; its size does, for speed.
+  // The image's content does not matter here, but a small size saves time.
   a.segments[0].bytes.assign(300, 7);
   return a.finish();
 }
@@ -37,7 +38,7 @@ Status load(const std::vector<uint8_t> &file) {
   return ArtifactFile::fromMemory(bytes.span()).status();
 }
 
-/// Bytes of header, FlatBuffer and seal.
+/// Returns the bytes of header, FlatBuffer and seal.
 size_t frontSize(const std::vector<uint8_t> &file) {
   FileHeader header;
   std::memcpy(&header, file.data(), sizeof(header));
@@ -106,7 +107,7 @@ TEST_P(Corrupt, WordsOfTheFlatBufferSetToExtremes) {
     }
 }
 
-/// One table named a hundred thousand times in each of many vectors.
+/// One table, named a hundred thousand times in each of many vectors.
 TEST(Corrupt, SharedTablesAreBoundedWork) {
   flatbuffers::FlatBufferBuilder fbb;
   auto name = fbb.CreateString("p");

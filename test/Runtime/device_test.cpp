@@ -25,7 +25,7 @@ void countTasks(void *const *buffers, const int64_t *, int64_t begin,
     ++static_cast<int32_t *>(buffers[0])[i];
 }
 
-/// y[i] = x[n-1-i] + 1: reads what other workers wrote.
+/// y[i] = x[n-1-i] + 1: reads values that other workers wrote.
 void reverse(void *const *buffers, const int64_t *params, int64_t begin,
              int64_t end, void *) {
   const int32_t *x = static_cast<int32_t *>(buffers[0]);
@@ -34,7 +34,7 @@ void reverse(void *const *buffers, const int64_t *params, int64_t begin,
     y[i] = x[params[0] - 1 - i] + 1;
 }
 
-/// A command that all workers share, with a barrier behind it.
+/// Returns a command that all workers share, followed by a barrier.
 ResolvedCommand shared(KernelFunction kernel, uint32_t firstBuffer,
                        const int64_t *params, int64_t tasks) {
   return {kernel, firstBuffer, /*solo=*/false, /*barrierAfter=*/true,
@@ -101,7 +101,7 @@ TEST(WorkerPool, TimedRunsDoTheSameAndKeepTheirOrder) {
     std::vector<int32_t> counts(8, 0);
     CommandList list;
     list.buffers = {counts.data()};
-    // The second and third have a share for worker 0 alone.
+    // The second and third command have a share for worker 0 only.
     for (int64_t tasks : {8, 1, 1, 5})
       list.commands.push_back(shared(countTasks, 0, nullptr, tasks));
     list.commands[1].barrierAfter = false;
@@ -127,14 +127,14 @@ TEST(WorkerPool, TimedRunsDoTheSameAndKeepTheirOrder) {
       }
       latest = std::max(latest, of[0].end);
     }
-    // Nobody leaves a barrier before the last one has come.
+    // No worker leaves a barrier before the last one has reached it.
     if (workers > 1)
       for (uint32_t worker = 0; worker < workers; ++worker)
         EXPECT_GE(times.of(worker)[0].released, latest);
   }
 }
 
-/// Marks the rows of each task with how many there are, two in a group.
+/// Marks the rows of each task with the number of rows, two rows per group.
 static void markRows(void *const *buffers, const int64_t *params, int64_t begin,
                      int64_t end, void *) {
   for (int64_t row = 2 * begin; row < std::min(2 * end, params[0]); ++row)
@@ -166,7 +166,7 @@ TEST(WorkerPool, RowsThatLiveAreDivided) {
   }
 }
 
-/// Says how many rows live, and counts tasks by row.
+/// Writes the number of active rows, and counts tasks by row.
 static void sayRows(void *const *buffers, const int64_t *params, int64_t,
                     int64_t, void *) {
   *static_cast<int32_t *>(buffers[0]) = int32_t(params[1]);
@@ -236,7 +236,7 @@ TEST(KernelImage, RefusesWhatIsNoSharedObject) {
             StatusCode::FailedPrecondition);
 }
 
-/// Where the image has its dynamic entry of `tag`, in bytes.
+/// Returns the byte offset of the image's dynamic entry with `tag`.
 static size_t dynamicEntry(const std::vector<uint8_t> &image, int64_t tag) {
   Elf64_Ehdr header;
   std::memcpy(&header, image.data(), sizeof(header));
@@ -277,8 +277,8 @@ TEST(KernelImage, RefusesWhatAsksTheLinkerForMore) {
 }
 
 TEST(KernelImage, RefusesImportsAndFunctionsThatChooseThemselves) {
-  // The first symbol of the table is not there, the second is a kernel or what
-  // the image imports.
+  // The first symbol of the table does not exist. The second is a kernel or an
+  // import of the image.
   std::vector<uint8_t> image = fakeImage();
   Elf64_Dyn table;
   std::memcpy(&table, &image[dynamicEntry(image, DT_SYMTAB)], sizeof(table));

@@ -1,7 +1,7 @@
-//===- drafts_test.cpp - Requests of several k in one session -------------===//
+//===- drafts_test.cpp - Requests of different k in one session -----------===//
 //
-// Where a slot may draft less than its round, requests of any k share rounds,
-// and none can tell. Where it may not, each has rounds of its own k.
+// If a slot may draft less than its round, requests of any k share rounds
+// without a visible difference. Otherwise each has rounds of its own k.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kAuto = Request::kAutomatic;
 
-/// Six requests, of these k in turn.
+/// Returns six requests with these k in turn.
 std::vector<Request> requestsOf(const std::vector<uint32_t> &ks) {
   std::vector<Request> requests;
   for (uint32_t i = 0; i < 6; ++i) {
@@ -50,7 +50,7 @@ FakeOptions limited(uint32_t modules = 1) {
   return fake;
 }
 
-/// Runs the requests and compares what they put out.
+/// Runs the requests and checks their outputs.
 std::vector<SequenceId> expectOutput(Session &session,
                                      const std::vector<Request> &requests) {
   std::vector<SequenceId> ids;
@@ -85,7 +85,7 @@ TEST(Drafts, RequestsOfAnyKShareRounds) {
         uint32_t k = requests[i].k;
         if (k == kAuto)
           continue;
-        // A round of more drafts is one of the request's own k to it.
+        // For the request, a round of more drafts counts as one of its own k.
         EXPECT_EQ(of.roundsByK[k], of.slotRounds);
         for (uint32_t j = 0; j < 4; ++j)
           EXPECT_EQ(of.drafted[j], j < k ? of.slotRounds : 0);
@@ -97,16 +97,16 @@ TEST(Drafts, RequestsOfAnyKShareRounds) {
     }
 }
 
-/// A sequence beside others has as many rounds as it has alone: its drafts are
-/// the same, and as many of them are accepted.
+/// A sequence has the same number of rounds with other sequences as alone: its
+/// drafts are the same, and the same drafts are accepted.
 TEST(Drafts, CompanyChangesNoAcceptance) {
   for (uint32_t modules : {1u, 2u}) {
     std::vector<Request> requests = requestsOf({4, 2, 3});
     auto together = open(limited(modules));
     std::vector<SequenceId> ids = expectOutput(*together, requests);
     for (size_t i = 0; i < ids.size(); ++i) {
-      // With one less than it has modules its rounds refresh fewer of them,
-      // but those that it drafts with.
+      // With one k less than its modules, its rounds refresh only the modules
+      // that it drafts with.
       auto alone = open(limited(modules));
       SequenceId id = expectOutput(*alone, {requests[i]}).front();
       EXPECT_EQ(together->statistics(ids[i])->slotRounds,
@@ -125,14 +125,15 @@ TEST(Drafts, PreemptionAndReuseChangeNoOutput) {
     auto session = open(limited(modules), options);
     expectOutput(*session, requestsOf({kAuto, 0, 4, 1}));
     EXPECT_GT(session->statistics().preemptions, 0u);
-    // Once more: pages are shared.
+    // Again, now with shared pages.
     expectOutput(*session, requestsOf({4, kAuto, 1, 0}));
     EXPECT_GT(session->statistics().cachedTokens, 0u);
   }
 }
 
-/// Pages that rounds without drafts have filled lack the drafters' entries:
-/// nobody gets them, and those who share a prefix draft as well as ever.
+/// Pages that rounds without drafts have filled lack the drafters' entries.
+/// They are not shared, and sequences that share a prefix draft as well as
+/// ever.
 TEST(Drafts, PagesWithAGapAreNotShared) {
   auto session = open(limited());
   std::vector<Request> turns = requestsOf({0});
@@ -153,7 +154,7 @@ TEST(Drafts, PagesWithAGapAreNotShared) {
 }
 
 TEST(Drafts, OneThatStaysKeepsItsK) {
-  // Beside one of four drafts, which ends first.
+  // Together with a sequence of four drafts, which ends first.
   auto session = open(limited());
   std::vector<Request> requests = requestsOf({1, 4});
   requests.resize(2);
@@ -165,9 +166,9 @@ TEST(Drafts, OneThatStaysKeepsItsK) {
   EXPECT_EQ(session->statistics().roundsByK[3], 0u);
 }
 
-/// Runs a request whose k is chosen, each round of which must accept all of its
-/// drafts up to the target's first surprise. Returns how often k was less than
-/// what the round before had accepted.
+/// Runs a request with automatic k. Each round must accept all of its drafts up
+/// to the target's first surprise. Returns how often k was less than the number
+/// of drafts accepted in the round before.
 static uint32_t countFalls(Session &session, const Request &request) {
   SequenceId id = *session.add(request);
   std::vector<int32_t> text = request.prompt;
@@ -201,12 +202,12 @@ static uint32_t countFalls(Session &session, const Request &request) {
   return falls;
 }
 
-/// A drafter refreshes all that was accepted, also where k falls.
+/// A drafter refreshes all accepted tokens, also if k falls.
 TEST(Drafts, AFallingKLosesNoDraft) {
   uint32_t falls = 0;
   for (int32_t text = 0; text < 60; ++text) {
     auto session = open(limited());
-    // Drafts take so long that more of them are tried, and given up.
+    // Drafts take so long that a larger k is tried and given up.
     double calls = 0;
     SessionAccess::setClock(*session, [&] {
       double drafts = 0;
@@ -231,7 +232,7 @@ TEST(Drafts, WithoutALimitOnlyOneKIsInARound) {
   std::vector<uint64_t> slotRounds(5);
   for (size_t i = 0; i < ids.size(); ++i) {
     Statistics of = *session->statistics(ids[i]);
-    // Output may depend on k: automatic is the session's.
+    // Output may depend on k: automatic is the session's k.
     uint32_t k = requests[i].k == kAuto ? 4 : requests[i].k;
     EXPECT_EQ(of.roundsByK[k], of.slotRounds);
     EXPECT_EQ(of.drafted[3], k == 4 ? of.slotRounds : 0);
@@ -243,11 +244,11 @@ TEST(Drafts, WithoutALimitOnlyOneKIsInARound) {
     EXPECT_GT(all.roundsByK[k], 0u);
     EXPECT_LE(all.roundsByK[k], slotRounds[k]);
   }
-  // Those of one k share rounds.
+  // Sequences of one k share rounds.
   EXPECT_LT(all.rounds, all.slotRounds);
 }
 
-/// None waits for all rounds of the others.
+/// No sequence waits for all rounds of other sequences.
 TEST(Drafts, RoundsOfSeveralKTakeTurns) {
   auto session = open(FakeOptions());
   std::vector<SequenceId> ids;
@@ -288,8 +289,8 @@ TEST(Drafts, AutomaticIsTheSessionsWhereItSaysSo) {
   EXPECT_EQ(fixed.roundsByK[3], fixed.slotRounds);
 }
 
-// What one session has learned of rounds another one of the same model and as
-// many threads begins with.
+// A session starts from the learned costs of another session of the same model
+// and number of threads.
 TEST(Drafts, SessionsGoOnFromWhatOthersHaveLearned) {
   auto model = loadFakeModel(limited());
   SessionOptions options;
@@ -299,7 +300,8 @@ TEST(Drafts, SessionsGoOnFromWhatOthersHaveLearned) {
   auto roundsOf = [&](const SessionOptions &of) {
     auto session = *Session::create(model, of);
     const Statistics &done = session->statistics();
-    // Drafts are dear: a round of each takes twenty times one without.
+    // Drafts are expensive: a round with one takes twenty times as long as one
+    // without.
     SessionAccess::setClock(*session, [&done] {
       double now = 0;
       for (size_t k = 0; k < done.roundsByK.size(); ++k)
@@ -313,7 +315,7 @@ TEST(Drafts, SessionsGoOnFromWhatOthersHaveLearned) {
   EXPECT_GT(first[1], 0u);
   EXPECT_GT(first[0], first[1]);
   EXPECT_EQ(second[0], sum(second));
-  // Others have other costs.
+  // Sessions with another number of threads have other costs.
   options.threads = 2;
   EXPECT_GT(roundsOf(options)[1], 0u);
 }

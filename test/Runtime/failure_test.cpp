@@ -1,4 +1,4 @@
-//===- failure_test.cpp - What is left of a session whose device is lost --===//
+//===- failure_test.cpp - Sessions whose device is lost -------------------===//
 
 #include "FakeModel.h"
 #include "LosingExecutable.h"
@@ -10,7 +10,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// More than there are slots, greedy and sampled.
+/// Returns more requests than there are slots, greedy and sampled.
 std::vector<Request> requests() {
   std::vector<Request> all;
   for (uint32_t i = 0; i < 6; ++i) {
@@ -25,7 +25,8 @@ std::vector<Request> requests() {
   return all;
 }
 
-/// Steps until one fails, or all sequences have ended; adds what steps gave.
+/// Steps until one step fails or all sequences have ended; collects the
+/// results.
 Status runToFailure(Session &session,
                     std::map<SequenceId, std::vector<int32_t>> &given) {
   while (!session.idle()) {
@@ -45,7 +46,7 @@ std::vector<int32_t> outputOf(const Session &session, SequenceId id) {
   return {output.begin(), output.end()};
 }
 
-/// What is left of the request when `made` has been put out.
+/// Returns the rest of the request after `made` has been output.
 Request restOf(Request request, const std::vector<int32_t> &made) {
   request.prompt.insert(request.prompt.end(), made.begin(), made.end());
   request.maxTokens -= uint32_t(made.size());
@@ -65,7 +66,7 @@ TEST(Failure, SequencesAreRunAgainElsewhere) {
     std::map<SequenceId, std::vector<int32_t>> given;
     Status status = runToFailure(*session, given);
     ASSERT_EQ(status.code(), StatusCode::Internal) << runs;
-    // All that was put out has been returned, and all is there to be read.
+    // All output has been returned and can still be read.
     auto other = *Session::create(model);
     std::map<SequenceId, SequenceId> again;
     std::vector<SequenceId> left = session->unfinished();
@@ -89,7 +90,7 @@ TEST(Failure, SequencesAreRunAgainElsewhere) {
 }
 
 TEST(Failure, AStepFirstReturnsWhatItGave) {
-  // The prompt goes well, the round behind it does not.
+  // The prompt succeeds, the next round fails.
   std::unique_ptr<Session> session = openLosing(loadFakeModel(), {}, 1);
   Request request = requests()[0];
   SequenceId id = *session->add(request);

@@ -1,6 +1,7 @@
 /*===- fake_kernels.c - Kernels of the fake language model ----------------===//
 |*
-|* The round of the artifact format in plain C, one function a kernel, with the
+|* The round of the artifact format in plain C, one function per kernel, with
+the
 |* ABI of runtime/device/cpu/KernelImage.h. Hidden states have width 1:
 |* the token of their row.
 |*
@@ -8,7 +9,8 @@
 
 #include "FakeLanguage.h"
 
-/* Every kernel has its tasks as the first param; `p` are those behind it. */
+/* The first param of every kernel is its number of tasks; `p` points to the
+   others. */
 #define KERNEL_ARGUMENTS                                                       \
   void *const *b, const int64_t *p, int64_t begin, int64_t end, void *scratch
 #define KERNEL(name)                                                           \
@@ -18,7 +20,8 @@
 #define I32(i) ((int32_t *)b[i])
 #define F32(i) ((float *)b[i])
 
-/* A row at no position, or behind the pages of its slot, has the dummy page. */
+/* Returns a row's entry. A row without a position, or past the pages of its
+   slot, has the dummy page. */
 static int32_t *entryAt(void *const *b, int table, int cache, int64_t maxPages,
                         int64_t page, int32_t slot, int32_t position) {
   int isDead = position < 0 || position / page >= maxPages;
@@ -50,7 +53,7 @@ KERNEL(target) {
 }
 
 /* [logits, slots, sampling, values, indices] / rows: the best of each part.
-   Logits that nobody reads are spoilt, as if they had not been written. */
+   Logits that are not read are spoilt, as if they had not been written. */
 KERNEL(best_of_parts) {
   for (int64_t r = begin; r < end; ++r) {
     float *logits = F32(0) + r * FAKE_VOCAB;
@@ -151,8 +154,8 @@ KERNEL(chain_rows) {
   }
 }
 
-/* [active, limit, drafts] / [k, kmax] / slots: drafts behind a slot's limit are
-   none. */
+/* [active, limit, drafts] / [k, kmax] / slots: removes drafts after a slot's
+   limit. */
 KERNEL(limit_drafts) {
   for (int64_t i = begin; i < end; ++i)
     for (int64_t j = I32(1)[I32(0)[i]]; j < p[0]; ++j)
@@ -230,9 +233,9 @@ KERNEL(prompt_commit) {
 }
 
 /* [sequences, tokens, table, cache, pick, history, pair, fold, marks, outCount]
-   / [S, maxPages, page, context, hasFold] / sequences: writes what a prefill
-   writes, and compares all of it with the cache where the prompt ends. What is
-   wrong is told by a count of 0. */
+   / [S, maxPages, page, context, hasFold] / sequences: writes the states
+   of a prefill, and compares all of them with the cache at the prompt's end. An
+   error is reported by a count of 0. */
 static void auditPrompt(void *const *b, const int64_t *p, int64_t s) {
   int32_t slot = WORD(0, p[0]), rows = WORD(2, p[0]), start = WORD(3, p[0]);
   int32_t total = WORD(4, p[0]), *tokens = I32(1) + WORD(1, p[0]);
@@ -251,7 +254,7 @@ static void auditPrompt(void *const *b, const int64_t *p, int64_t s) {
   int good = I32(8)[slot] == 7;
   for (int32_t i = 0; i < p[3]; ++i) {
     int32_t token = i < total ? *entryAt(b, 2, 3, p[1], p[2], slot, i) : -1;
-    /* Behind a context stands the anchor after a preemption, else nothing. */
+    /* After a preemption the anchor follows the context, otherwise nothing. */
     good &= history[i] == token || (i == total && history[i] == I32(4)[0]);
     if (i < total)
       fold = fakeMix(fold, (uint32_t)token);
@@ -271,7 +274,7 @@ KERNEL(prompt_audit) {
 }
 
 /* [active, length, accepted, outTokens, history, fold, marks] /
-   [kmax1, context, hasFold] / slots: what a round adds to these states. */
+   [kmax1, context, hasFold] / slots: updates these states after a round. */
 KERNEL(track) {
   for (int64_t i = begin; i < end; ++i) {
     int32_t slot = I32(0)[i], a = I32(2)[slot], anchor = I32(1)[slot] - 1 - a;

@@ -1,4 +1,4 @@
-//===- format_test.cpp - What the elements of a weight are ----------------===//
+//===- format_test.cpp - Formats of weight elements -----------------------===//
 
 #include "runtime/schema/BlobFormat.h"
 
@@ -39,11 +39,11 @@ TEST(WeightFormat, HasAGroupWhereItIsQuantised) {
 
 TEST(WeightFormat, CountsItsBytes) {
   EXPECT_EQ(WeightFormat{F32}.panelBytes(5, 16), 5 * 16 * 4);
-  // Inputs of bf16 are in pairs, but in rows of a table they are not.
+  // bf16 stores inputs in pairs, except in rows of a table.
   EXPECT_EQ(WeightFormat{BF16}.panelBytes(5, 16), 6 * 16 * 2);
   EXPECT_EQ(WeightFormat{BF16}.rowBytes(5), 10);
   EXPECT_EQ(WeightFormat{F32}.rowBytes(5), 20);
-  // 65 inputs in groups of 64: one group more, of 68 or 72 stored integers.
+  // 65 inputs in groups of 64: one more group, of 68 or 72 stored integers.
   EXPECT_EQ((WeightFormat{Int8, 64}.panelBytes(65, 32)), 2 * 128 + 68 * 32);
   EXPECT_EQ((WeightFormat{Int4, 64}.panelBytes(65, 32)), 2 * 128 + 72 * 16);
   EXPECT_EQ((WeightFormat{Int8, 64}.rowBytes(65)), 2 * 4 + 68);
@@ -62,7 +62,7 @@ TEST(WeightFormat, IsInFragmentsWhereBlocksAreWhole) {
   EXPECT_FALSE((WeightFormat{Int8, 96}.canBeInFragments(96)));
 }
 
-/// A blob of that format as a file has it.
+/// Writes and reads a blob of that format.
 std::optional<WeightFormat> readBack(schema::BlobFormat format,
                                      schema::DType dtype, uint32_t group) {
   flatbuffers::FlatBufferBuilder fbb;
@@ -81,7 +81,7 @@ TEST(WeightFormat, ComesBackFromABlob) {
       EXPECT_EQ(readBack(stored.format, stored.dtype, uint32_t(format.group)),
                 format);
     }
-  // The numbers are those of the file format.
+  // The numbers of the file format.
   EXPECT_EQ(int(storedFormatOf(BF16, true).format), 0);
   EXPECT_EQ(int(storedFormatOf(Int8, false).format), 1);
   EXPECT_EQ(int(storedFormatOf(Int4, false).format), 2);

@@ -1,4 +1,4 @@
-//===- gemm_test.cpp - Products of a library, as files have them ----------===//
+//===- gemm_test.cpp - Products of a library in files ---------------------===//
 
 #include "FakeModel.h"
 #include "runtime/artifact/SemanticVerifier.h"
@@ -14,7 +14,8 @@ namespace {
 constexpr uint32_t kOutputs = 16, kInputs = 32, kRows = 8;
 constexpr uint64_t kWorkspace = 1024;
 
-/// What the product touches of a buffer: `bytes`, of each row where `ofRow`.
+/// Returns the contract of a product's buffer: `bytes` in all, or for each row
+/// if `ofRow`.
 std::unique_ptr<schema::BufferContractT> buffer(int64_t bytes, bool ofRow,
                                                 bool written) {
   auto contract = std::make_unique<schema::BufferContractT>();
@@ -24,8 +25,8 @@ std::unique_ptr<schema::BufferContractT> buffer(int64_t bytes, bool ofRow,
   return contract;
 }
 
-/// The tables of a plan for the simulated GPU whose prefill has a second
-/// program, of one product.
+/// The tables of a plan for the simulated GPU. Its prefill has a second program
+/// with one product.
 class GemmPlan {
 public:
   GemmPlan() {
@@ -43,7 +44,7 @@ public:
 
   schema::PlanT &plan() { return *tables.plans[0]; }
   schema::KernelT &kernel() { return *plan().kernels.back(); }
-  /// The one that drafts, or the one before it.
+  /// Returns the prefill that drafts, or the one before it.
   schema::PlanProgramT &program(bool drafts = true) {
     return *plan().programs[plan().programs.size() - (drafts ? 1 : 2)];
   }
@@ -109,7 +110,7 @@ private:
   }
 };
 
-/// The message behind the path; empty where the tables are good.
+/// Returns the message after the path; empty if the tables are valid.
 std::string message(const std::function<void(GemmPlan &)> &spoil) {
   GemmPlan plan;
   spoil(plan);

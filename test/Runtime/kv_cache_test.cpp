@@ -1,4 +1,4 @@
-//===- kv_cache_test.cpp - The page bookkeeping by itself -----------------===//
+//===- kv_cache_test.cpp - Unit tests of the page manager -----------------===//
 
 #include "runtime/exec/KvCacheManager.h"
 
@@ -20,7 +20,7 @@ KvConfig config(uint32_t pages, uint32_t lookahead = 1) {
   return c;
 }
 
-/// Every page of tokens has the same hash.
+/// Returns the same hash for every page.
 Hash128 constantHash(Hash128, std::span<const int32_t>) { return {1, 2}; }
 
 std::vector<int32_t> tokens(uint32_t count, int32_t first = 0) {
@@ -91,7 +91,7 @@ TEST(KvCache, SharesPublishedPagesAndNeverTheLast) {
   ASSERT_EQ(kv.begin(0, prompt, 10), 0);
   kv.commit(0, 8);
   kv.publish(0, prompt);
-  // With one module the page that ends at 8 would need token 8.
+  // With one module, the page that ends at 8 would need token 8.
   EXPECT_EQ(kv.begin(1, prompt, 10), 4);
   EXPECT_EQ(kv.table(0)[0], kv.table(1)[0]);
   EXPECT_NE(kv.table(0)[1], kv.table(1)[1]);
@@ -102,8 +102,9 @@ TEST(KvCache, SharesPublishedPagesAndNeverTheLast) {
   EXPECT_TRUE(kv.checkInvariant().isOk());
 }
 
-// Where a prefix may end behind some pages alone, others hide what is behind
-// them from whoever cannot begin there, and are replaced.
+// Prefixes may end only after certain pages. A page that cannot end a prefix
+// hides the pages after it from sequences that cannot begin there, and is
+// replaced.
 TEST(KvCache, PagesThatEndNoPrefixGiveWayToNewOnes) {
   std::set<uint32_t> ends, forgotten;
   std::vector<std::pair<uint32_t, uint32_t>> moved;
@@ -131,10 +132,10 @@ TEST(KvCache, PagesThatEndNoPrefixGiveWayToNewOnes) {
     EXPECT_TRUE(kv.checkInvariant().isOk());
     return reused;
   };
-  // Of 13 tokens three pages are published, of which the second is an end.
+  // 13 tokens publish three pages, and a prefix may end after the second.
   EXPECT_EQ(turn(13, 2), 0);
   EXPECT_EQ(kv.cachedPages(), 3u);
-  // The third is made anew, and what is behind it can be found.
+  // The third page is made again, and the page after it can be found.
   uint32_t hides = third;
   EXPECT_FALSE(forgotten.contains(hides));
   EXPECT_EQ(turn(21, 4), 8);
@@ -144,7 +145,7 @@ TEST(KvCache, PagesThatEndNoPrefixGiveWayToNewOnes) {
   EXPECT_EQ(moved,
             (std::vector<std::pair<uint32_t, uint32_t>>{{hides, third}}));
   EXPECT_EQ(turn(21, 4), 16);
-  // A page that somebody holds stays.
+  // A page that is in use stays.
   ASSERT_EQ(kv.begin(1, tokens(25), 25), 16);
   kv.commit(1, 25);
   kv.publish(1, tokens(25));
@@ -157,7 +158,7 @@ TEST(KvCache, PagesThatEndNoPrefixGiveWayToNewOnes) {
   EXPECT_TRUE(kv.checkInvariant().isOk());
 }
 
-// Who says where a prefix may end sees who made its pages.
+// A rule for where prefixes may end sees the provenance of their pages.
 TEST(KvCache, PrefixesNameTheMakersOfTheirPages) {
   KvConfig c = config(20, /*lookahead=*/0);
   std::vector<PageMaker> seen;
@@ -176,8 +177,8 @@ TEST(KvCache, PrefixesNameTheMakersOfTheirPages) {
                                     PageMaker::Plan}));
 }
 
-// Who goes on from a copy of what is in no page says so, and its pages are
-// found under their makers.
+// A sequence that continues from a snapshot says so, and its pages are found by
+// their provenance.
 TEST(KvCache, PagesMayBeFilledByOthersMeans) {
   KvCacheManager kv(config(24));
   std::vector<int32_t> all = tokens(21);
@@ -267,7 +268,7 @@ TEST(KvCache, InvariantHoldsUnderRandomUse) {
       if (length[slot] == 0) {
         std::vector<int32_t> prompt = tokens(1 + random() % 24, random() % 3);
         int64_t reused = kv.begin(slot, prompt, prompt.size() + 3);
-        // Whole pages, and a row is left for prefill.
+        // Whole pages, with at least one row left for prefill.
         ASSERT_TRUE(reused == -1 || reused % c.pageTokens == 0);
         ASSERT_LT(reused, int64_t(prompt.size()));
         if (reused >= 0) {
@@ -294,14 +295,14 @@ TEST(KvCache, InvariantHoldsUnderRandomUse) {
 }
 
 //===----------------------------------------------------------------------===//
-// Makers
+// Provenance
 //===----------------------------------------------------------------------===//
 
 TEST(KvCache, TakesPagesOfTheMakerThatItWantsFirst) {
   KvCacheManager kv(config(20, /*lookahead=*/0));
   std::vector<int32_t> prompt = tokens(13);
   const std::vector<PageMaker> byLibrary(3, PageMaker::Library);
-  // The same tokens, computed in two ways: both are kept.
+  // The same tokens, computed in two ways: both pages are kept.
   ASSERT_EQ(kv.begin(0, prompt, 13, {byLibrary}), 0);
   ASSERT_EQ(kv.begin(1, prompt, 13), 0);
   for (uint32_t slot : {0, 1}) {
@@ -331,8 +332,8 @@ TEST(KvCache, TakesPagesOfAnotherMakerUnlessTheyMustBeExact) {
   EXPECT_EQ(kv.begin(2, prompt, 13, {wanted}), 12);
   for (PageMaker maker : kv.makers(2))
     EXPECT_EQ(maker, PageMaker::Plan);
-  // What the first computed behind the page that it shares is the library's,
-  // and another page for the same tokens.
+  // The pages of the first sequence after the shared page come from the
+  // library, and are other pages for the same tokens.
   kv.commit(1, 13);
   kv.publish(1, prompt);
   EXPECT_EQ(kv.begin(3, prompt, 13, {wanted, /*isExact=*/true}), 12);

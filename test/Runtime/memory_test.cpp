@@ -1,4 +1,4 @@
-//===- memory_test.cpp - How much memory there is said to be --------------===//
+//===- memory_test.cpp - The memory of the machine ------------------------===//
 
 #include "FakeModel.h"
 #include "runtime/artifact/MappedFile.h"
@@ -18,7 +18,7 @@ using namespace mtp;
 using namespace mtp::test;
 namespace fs = std::filesystem;
 
-// Address space is what a sanitizer takes most of.
+// A sanitizer takes most of the address space.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MTP_SPACE_SANITIZER
 #elif defined(__has_feature)
@@ -31,7 +31,7 @@ namespace {
 
 constexpr uint64_t kMega = 1 << 20;
 
-/// A machine of 1 GiB with files for the test to add.
+/// A machine of 1 GiB, to which the test adds files.
 class MemoryLimitTest : public testing::Test {
 protected:
   void SetUp() override {
@@ -75,7 +75,7 @@ TEST_F(MemoryLimitTest, TakesTheLeastOfAllGroupsAbove) {
   write("cgroup/a/memory.max", std::to_string(256 * kMega) + "\n");
   EXPECT_EQ(limit().bytes, 256 * kMega);
   EXPECT_STREQ(limit().source, "the cgroup's memory limit");
-  // A limit that the machine does not reach is none.
+  // A limit above the machine's memory has no effect.
   write("cgroup/a/memory.max", std::to_string(4096 * kMega) + "\n");
   EXPECT_EQ(limit().bytes, 512 * kMega);
 }
@@ -142,7 +142,7 @@ TEST(Memory, RefusesToCopyAFileThatIsLarger) {
 }
 
 TEST(Memory, RefusesResultsThatAreLargerTogether) {
-  // Half of all memory, never touched; and three results that lie in it.
+  // Half of all memory, never touched, and three results inside it.
   uint64_t half = memoryLimit().bytes / 2 & ~uint64_t(4095);
   ArtifactBuilder a = makeFakeModel();
   ArtifactBuilder::Program &twice = a.programs.back();
@@ -167,7 +167,7 @@ TEST(Memory, RefusesResultsThatAreLargerTogether) {
 }
 
 //===----------------------------------------------------------------------===//
-// Taken before it is used
+// Memory taken in advance
 //===----------------------------------------------------------------------===//
 
 TEST(HostMemory, IsThereOnceItIsPopulated) {
@@ -186,7 +186,7 @@ TEST(HostMemory, IsThereOnceItIsPopulated) {
   HostMemory().populate();
 }
 
-/// By how much what this process has in memory grows with a session.
+/// Returns how much this process's resident memory grows with a session.
 static int64_t residentWith(uint64_t arenaBytes, bool populates) {
   ArtifactBuilder a = makeFakeModel();
   a.arenaBytes = a.programs.back().arenaBytes = arenaBytes;
@@ -209,7 +209,7 @@ static int64_t residentWith(uint64_t arenaBytes, bool populates) {
 TEST(Memory, IsTakenWhenASessionBeginsIfItIsAskedForAndFits) {
   EXPECT_GE(residentWith(64 * kMega, true), int64_t(60 * kMega));
   EXPECT_LE(residentWith(64 * kMega, false), int64_t(32 * kMega));
-  // More than half of what can be available.
+  // More than half of the memory that can be available.
   uint64_t most = memoryLimit().bytes / 2 & ~uint64_t(4095);
   EXPECT_LE(residentWith(most + 4096, true), int64_t(32 * kMega));
 }
@@ -234,7 +234,7 @@ TEST(MemoryAccount, AddsUpAndTakesBack) {
     MemoryReservation moved = std::move(*second);
     EXPECT_EQ(moved.bytes(), 3u);
     EXPECT_EQ(account.left(limit), 0u);
-    // A limit that has sunk since.
+    // A limit that has fallen since.
     EXPECT_EQ(account.left({5, "physical memory"}), 0u);
     EXPECT_FALSE(account.reserve(1, "a page", {5, "physical memory"}).isOk());
   }
@@ -251,7 +251,7 @@ TEST(MemoryAccount, AddsUpAndTakesBack) {
 
 namespace {
 
-/// A machine with `bytes` beside what the process has reserved now.
+/// A machine with `bytes` in addition to the process's reservations.
 class RoomFor {
 public:
   explicit RoomFor(uint64_t bytes) {
@@ -267,7 +267,7 @@ SessionOptions oneThread() {
   return options;
 }
 
-/// What a session reserves.
+/// Returns the bytes that a session reserves.
 uint64_t costOf(const std::shared_ptr<const Model> &model,
                 const SessionOptions &options) {
   uint64_t before = hostMemory().reserved();
@@ -314,7 +314,7 @@ TEST(Account, SaysHowManyPagesAreLeft) {
   std::string advice = "; lower kv_pages to ";
   size_t at = message.find(advice);
   ASSERT_NE(at, std::string::npos) << message;
-  // The tables of pages come on top of them.
+  // The page tables come on top.
   large.kvPages = uint32_t(std::stoul(message.substr(at + advice.size()))) - 4;
   Status fits = Session::create(model, large).status();
   EXPECT_TRUE(fits.isOk()) << message << "; " << fits.toString();
@@ -393,7 +393,7 @@ TEST(Account, KeptLogitsCountFromAddToRelease) {
                                        : "the logits of a token need "),
               0u)
         << third.toString();
-    // What ends early needs no more than it has.
+    // A sequence that ends early needs no more than it has.
     ASSERT_TRUE(session.step().isOk());
     ASSERT_TRUE(session.cancel(*second).isOk());
     size_t tokens = session.output(*second)->size();
@@ -431,7 +431,7 @@ TEST(Memory, CountsTheStatesThatAreSavedOfASequence) {
   EXPECT_EQ(session.add(request).status().message().find(
                 "the saved states of a sequence need 4 bytes"),
             0u);
-  // What has ended is not preempted.
+  // Ended sequences are not preempted.
   ASSERT_TRUE(session.cancel(*first).isOk());
   EXPECT_EQ(hostMemory().reserved(), before + sizeof(int32_t));
   drain(session);

@@ -1,10 +1,11 @@
-//===- mutants_test.cpp - Artifacts that are a little wrong ---------------===//
+//===- mutants_test.cpp - Artifacts with one wrong field ------------------===//
 //
-// One field of a compiled artifact is changed at a time, any field of any
-// table, hashes and seal are made right, and what still loads is run: prompts,
-// rounds, functions. Each in a process of its own, which must end by itself and
-// in time. Left alone are contracts, which say what is right, and the bytes of
-// code. Numbers that no file means are put everywhere, into contracts too.
+// Changes one field of a compiled artifact at a time, any field of any table.
+// Hashes and seal are corrected. If the file still loads, the test runs
+// prompts, rounds and functions. Each mutant runs in a process of its own,
+// which must exit by itself and in time. Contracts, which define correctness,
+// and the bytes of code are not changed. Numbers that no valid file has are
+// also put everywhere, contracts included.
 //
 // MTP_MUTANTS is the number of mutants (700), MTP_MUTANTS_OF another artifact.
 //
@@ -37,7 +38,7 @@ struct Site {
   uint32_t bytes;
 };
 
-/// Finds all numbers of a FlatBuffer, by the field that they belong to.
+/// Finds all numbers of a FlatBuffer and the field of each.
 class SiteFinder {
 public:
   SiteFinder(const reflection::Schema &schema, const uint8_t *file,
@@ -117,7 +118,7 @@ void SiteFinder::visitStruct(const uint8_t *at,
   }
 }
 
-/// A vector of unions, whose types are in the field before it.
+/// Visits a vector of unions, whose types are in the field before it.
 void SiteFinder::visitUnions(const flatbuffers::Table *table,
                              const reflection::Object *object,
                              const reflection::Field *field) {
@@ -200,8 +201,8 @@ static uint64_t valueAt(const std::vector<uint8_t> &file, const Site &site) {
   return value;
 }
 
-/// A value that is not the one at `site`: near it, far from it, or one that
-/// another place has.
+/// Returns a value other than the one at `site`: near it, far from it, or a
+/// value from another site.
 static uint64_t otherValue(const std::vector<uint8_t> &file,
                            const std::vector<Site> &alike, const Site &site,
                            std::mt19937_64 &random) {
@@ -229,7 +230,8 @@ static uint64_t otherValue(const std::vector<uint8_t> &file,
   return value & mask;
 }
 
-/// Fields in turn, those of commands and what they bind more often.
+/// Makes mutants of all fields in turn; fields of commands and bindings more
+/// often.
 static std::vector<Mutant>
 makeMutants(const std::vector<uint8_t> &file,
             const std::map<std::string, std::vector<Site>> &sites,
@@ -253,7 +255,7 @@ makeMutants(const std::vector<uint8_t> &file,
   return mutants;
 }
 
-/// Every field at its first place and at another, far too large.
+/// Makes every field far too large, at its first site and at another one.
 static std::vector<Mutant>
 makeHuge(const std::vector<uint8_t> &file,
          const std::map<std::string, std::vector<Site>> &sites) {
@@ -274,7 +276,7 @@ makeHuge(const std::vector<uint8_t> &file,
   return mutants;
 }
 
-/// Makes the hashes of segments right, as far as these are in the file.
+/// Corrects the hashes of segments that are inside the file.
 static void rehash(std::vector<uint8_t> &file) {
   FileHeader header;
   std::memcpy(&header, file.data(), sizeof(header));
@@ -349,7 +351,7 @@ static void runFunctions(const std::shared_ptr<const Model> &model) {
   }
 }
 
-/// In a process of its own: ends with 0 where the file loaded, 1 where not.
+/// Runs in a process of its own: exits with 0 if the file loaded, otherwise 1.
 [[noreturn]] static void runMutant(std::vector<uint8_t> file,
                                    const Mutant &mutant) {
   alarm(30);
@@ -388,7 +390,7 @@ sitesOf(const std::vector<uint8_t> &file, bool hasContracts) {
   return finder.sites;
 }
 
-/// Runs each in a process of its own. How many of them loaded.
+/// Runs each mutant in a process of its own. Returns how many of them loaded.
 static size_t runAll(const std::vector<uint8_t> &file,
                      const std::vector<Mutant> &mutants) {
   size_t loaded = 0;
@@ -415,7 +417,7 @@ TEST(Mutants, EndByThemselves) {
   const char *number = std::getenv("MTP_MUTANTS");
   size_t count = number ? size_t(std::atol(number)) : 700;
   size_t loaded = runAll(file, makeMutants(file, sites, count));
-  // Some fields are for people, and some values are as good as others.
+  // Some fields are for people, and some values have no effect.
   EXPECT_GT(loaded, count / 20);
   EXPECT_LT(loaded, count / 2);
 }

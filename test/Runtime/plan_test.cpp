@@ -20,7 +20,8 @@ FakeOptions ranges(uint32_t modules = 1, uint32_t maxBatch = 5) {
   return fake;
 }
 
-/// The message that a spoiled file is refused with; empty when it is not.
+/// Returns the message with which a spoiled file is refused; empty if it is
+/// accepted.
 std::string messageFor(const std::function<void(ArtifactBuilder &)> &spoil,
                        const FakeOptions &options = ranges()) {
   ArtifactBuilder a = makeFakeModel(options);
@@ -29,8 +30,8 @@ std::string messageFor(const std::function<void(ArtifactBuilder &)> &spoil,
   return std::string(ArtifactFile::fromMemory(bytes.span()).status().message());
 }
 
-/// Programs: prefill without and with drafts, then decode of k 0 for batches 1
-/// to 2 and 3 to 5, of k 1, and so on; the last is @twice.
+/// Indices of programs: prefill without and with drafts, then decode of k 0 for
+/// batches 1 to 2 and 3 to 5, of k 1, and so on; the last is @twice.
 constexpr size_t kPlain = 0, kDrafting = 1, kSmall = 2, kLarge = 3;
 
 ArtifactBuilder::Command &command(ArtifactBuilder &a, size_t program,
@@ -100,8 +101,8 @@ TEST(Plan, RangesGiveWhatSingleProgramsGave) {
 
 namespace {
 
-/// Rounds of rows below position 12 have programs of their own. Those for any
-/// positions leave out their last command, as if they had accepted nothing.
+/// Adds separate programs for rounds of rows below position 12. Programs for
+/// any positions lose their last command, so that they accept nothing.
 ArtifactBuilder withShortRounds() {
   ArtifactBuilder a = makeFakeModel(ranges());
   std::vector<ArtifactBuilder::Program> more;
@@ -127,8 +128,8 @@ TEST(Plan, RoundsOfShortRowsHaveTheProgramForThem) {
   ASSERT_TRUE(model.isOk()) << model.status().toString();
   SessionOptions options;
   options.k = 0;
-  // The last round of the first begins at position 11 and is below 12, that of
-  // the second is not.
+  // The last round of the first sequence begins at position 11, below 12. That
+  // of the second sequence does not.
   for (auto [tokens, isShort] : {std::pair(9u, true), {10u, false}}) {
     auto session = Session::create(*model, options);
     ASSERT_TRUE(session.isOk()) << session.status().toString();
@@ -181,14 +182,14 @@ TEST(Plan, RoundsWithPromptsHaveTheirOutputs) {
   };
   EXPECT_EQ(withSequences(4), where + "expected 1 to 3 prompts beside a round, "
                                       "each with a row, got 4");
-  // Logits of a prompt's last row come behind those of the slots' rows.
+  // Logits of a prompt's last row come after those of the slots' rows.
   std::string message = with(kSmall, 4);
   EXPECT_EQ(message.substr(0, where.size() + 25),
             where + "output 'logits': expected");
 }
 
 TEST(Plan, DraftersCatchUpOverAnyNumberOfRows) {
-  // A copy of the prefill that drafts, which picks nothing.
+  // A copy of the drafting prefill, which picks nothing.
   auto with = [](uint32_t begin, uint32_t end, auto spoil) {
     return messageFor([&](ArtifactBuilder &a) {
       ArtifactBuilder::Program p = a.programs[kDrafting];
@@ -212,7 +213,7 @@ TEST(Plan, DraftersCatchUpOverAnyNumberOfRows) {
   EXPECT_EQ(with(1, 9, [](auto &, auto &p) { p.drafts = false; }),
             where + "expected catch_up of a prefill that drafts alone, "
                     "got 12");
-  // Of several sequences some may have no rows.
+  // With several sequences, some may have no rows.
   EXPECT_EQ(with(1, 9, [](auto &, auto &p) { p.sequences = 5; }), "");
   EXPECT_EQ(with(1, 9, [](auto &, auto &p) { p.sequences = 6; }),
             where + "expected a chunk of 1 to 5 sequences, got 6");
@@ -282,7 +283,7 @@ FakeOptions joint(uint32_t modules = 1) {
   return fake;
 }
 
-/// A prompt that begins with `first`.
+/// Returns a prompt that begins with `first`.
 Request promptOf(size_t size, int32_t first) {
   Request r;
   for (size_t i = 0; i < size; ++i)
@@ -291,7 +292,7 @@ Request promptOf(size_t size, int32_t first) {
   return r;
 }
 
-/// Passes over prompts until all of `requests` have their first token.
+/// Returns the number of passes until all of `requests` have their first token.
 uint64_t passesFor(Session &session, const std::vector<Request> &requests) {
   uint64_t before = session.statistics().prefillChunks;
   for (const Request &r : requests)
@@ -327,8 +328,8 @@ TEST(Plan, PromptsShareTheRowsOfAChunk) {
   EXPECT_EQ(passesFor(**session, {promptOf(2, 3), promptOf(3, 4),
                                   promptOf(1, 5), promptOf(2, 6)}),
             1u);
-  // Three as four of which one is none, if there is a slot for it; else two,
-  // and then one.
+  // Three sequences run as four with one absent, if there is a slot for it;
+  // otherwise two, then one.
   std::vector<Request> three = {promptOf(2, 7), promptOf(3, 8), promptOf(1, 9)};
   EXPECT_EQ(passesFor(**session, three), 1u);
   auto full = Session::create(model, {.maxSlots = 3});
@@ -341,15 +342,16 @@ TEST(Plan, PromptsShareTheRowsOfAChunk) {
 TEST(Plan, APromptWaitsForPagesThatItCanShare) {
   auto session = Session::create(loadFakeModel(joint()), {});
   ASSERT_TRUE(session.isOk());
-  // The page of 4 tokens and the one behind it, which drafters read.
+  // The page of 4 tokens and the next one, which drafters read.
   Request first = promptOf(6, 1), second = first;
   second.prompt.back() = 60;
   EXPECT_EQ(passesFor(**session, {first, second}), 2u);
   EXPECT_EQ((*session)->statistics().cachedTokens, 4u);
-  // Both have what is there, and neither fills what the other could share.
+  // Both reuse the existing pages, and neither fills pages that the other could
+  // share.
   EXPECT_EQ(passesFor(**session, {first, second}), 1u);
   EXPECT_EQ((*session)->statistics().cachedTokens, 12u);
-  // Nobody waits where nothing is shared.
+  // No sequence waits if nothing is shared.
   SessionOptions options;
   options.prefixCache = false;
   auto plain = Session::create(loadFakeModel(joint()), options);
@@ -363,7 +365,7 @@ TEST(Plan, ASequenceOfAChunkIsCancelled) {
   options.chunksPerStep = 1;
   auto session = Session::create(loadFakeModel(joint()), options);
   ASSERT_TRUE(session.isOk());
-  // 6 rows of the one and 2 of the other; then the rest of the other.
+  // 6 rows of the first and 2 of the second, then the rest of the second.
   SequenceId first = *(*session)->add(promptOf(6, 1));
   SequenceId second = *(*session)->add(promptOf(9, 2));
   SequenceId third = *(*session)->add(promptOf(10, 3));
@@ -384,7 +386,7 @@ TEST(Plan, RefusesChunksOfOtherSequences) {
       messageFor([](ArtifactBuilder &a) { a.programs[0].sequences = 0; },
                  joint()),
       "plans[0].programs[0]: expected a chunk of 1 to 1 sequences, got 0");
-  // Of the first program for four.
+  // The first program for four sequences.
   EXPECT_EQ(
       messageFor([](ArtifactBuilder &a) { a.programs[4].sequences = 5; },
                  joint()),
@@ -393,7 +395,7 @@ TEST(Plan, RefusesChunksOfOtherSequences) {
       messageFor([](ArtifactBuilder &a) { a.programs[4].sequences = 3; },
                  joint()),
       "plans[0].programs[4]: output 'logits': expected 3x64xf32, got 4x64xf32");
-  // Prompts that come as one list of tokens are one prompt.
+  // A prompt that is one list of tokens is a single prompt.
   EXPECT_EQ(
       messageFor([](ArtifactBuilder &a) { a.programs[0].sequences = 2; }),
       "plans[0].programs[0]: expected a chunk of 1 to 1 sequences, got 2");
@@ -424,7 +426,7 @@ TEST(Plan, PlacesAreCheckedAtBothEnds) {
   EXPECT_EQ(growth({0, 4}), "");
   EXPECT_EQ(growth({64, 4}), "") << "the places overlap, which is allowed";
   EXPECT_EQ(growth({2, 4}), where + "offset grows by 2, no multiple of 4");
-  // Batch 5 is two behind the least.
+  // Batch 5 is two more than the smallest.
   EXPECT_EQ(growth({0, 4096}),
             where + "offset 192 + 8204 bytes is past the arena's 3840");
   EXPECT_EQ(growth({-128, 4}), where + "offset 576 + n * -128 is no offset");
@@ -449,7 +451,7 @@ TEST(Plan, ContractsHoldForAllOfARange) {
           kernel.bytes[0] = terms;
     });
   };
-  // Its logits begin as much later as they grow.
+  // Its logits begin later by their growth.
   auto aligned = [](uint8_t alignment, int64_t growth) {
     return messageFor([&](auto &a) {
       for (ArtifactBuilder::Kernel &kernel : a.kernels)
@@ -464,7 +466,7 @@ TEST(Plan, ContractsHoldForAllOfARange) {
       with({Term(8, 0, 255)}),
       "plans[0].programs[0].commands[0].bindings[0]: the kernel may touch "
       "8 bytes, got 4");
-  // It fits at the least n, not at the largest.
+  // It fits at the smallest n, not at the largest.
   EXPECT_EQ(
       with({Term(8, 0, 255), Term(-4, 255, 255)}),
       "plans[0].programs[0].commands[0].bindings[0]: the kernel may touch "
@@ -587,7 +589,7 @@ TEST(Plan, OneAtLeastIsThere) {
 
 TEST(Plan, TheCpuTakesItsOwn) {
   ArtifactBuilder a = makeFakeModel(ranges());
-  // No code of the other machine is looked at.
+  // Code for the other machine is not checked.
   uint32_t code = a.addSegment(schema::SegmentKind::Image, {1, 2, 3, 4});
   a.otherPlans = {{"test", code}};
   auto model = Model::load(writeFile("two_targets", a.finish()));
@@ -606,7 +608,7 @@ TEST(Plan, TheCpuTakesItsOwn) {
             "test");
 }
 
-/// The message for a plan for a GPU, spoiled.
+/// Returns the message for a spoiled plan for a GPU.
 std::string gpuMessageFor(const std::function<void(ArtifactBuilder &)> &spoil,
                           bool isSimulated = true) {
   return messageFor([&](ArtifactBuilder &a) {
@@ -676,7 +678,7 @@ TEST(Plan, AGpuStartsEveryKernel) {
   EXPECT_EQ(message.rfind(kernel + "expected an image of '", 0), 0u) << message;
   EXPECT_EQ(messageFor([](auto &a) { a.kernels[1].launch = {32, 0}; }),
             kernel + "expected no launch in a plan for a CPU");
-  // Who says how many rows live needs a kernel that takes it.
+  // A command with a number of active rows needs a kernel that takes it.
   for (bool takesLive : {false, true})
     EXPECT_EQ(gpuMessageFor([&](auto &a) {
                 ArtifactBuilder::Command &append = command(a, kLarge, "append");
@@ -708,7 +710,7 @@ TEST(Plan, AGpuStartsEveryKernel) {
 }
 
 TEST(Plan, WorkIsBounded) {
-  // A thousand programs of one vector of ten thousand commands.
+  // A thousand programs with one vector of ten thousand commands.
   flatbuffers::FlatBufferBuilder fbb;
   auto name = fbb.CreateString("none");
   auto target = schema::CreateTarget(fbb, fbb.CreateString("x86_64"));

@@ -1,8 +1,8 @@
 //===- policy_test.cpp - The choice of k by replay ------------------------===//
 //
-// Tables of what rounds cost and of what is accepted stand for machines and
-// texts. The policy sees times with noise and drafts that fall by chance; what
-// it is measured by are the times of the table and the tokens to be expected.
+// Tables of round costs and acceptance rates stand for machines and texts. The
+// policy sees times with noise and random drafts. Its score uses the times of
+// the table and the expected number of tokens.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,11 @@ namespace {
 constexpr uint32_t kMaxK = 4;
 using Rates = std::vector<double>;
 
-/// What rounds cost on a machine, in microseconds.
+/// Costs of rounds on a machine, in microseconds.
 struct Machine {
   const char *name;
   double round, row, draft;
-  /// Rows that cost nothing beside the weights, which are read in any case.
+  /// Number of rows that cost nothing on top of reading the weights.
   double freeRows;
 
   double seconds(const RoundCost::Work &work) const {
@@ -36,15 +36,15 @@ struct Machine {
   }
 };
 
-/// A large model on a CPU that reads weights up to eight rows; a small one that
-/// computes from the first row on; a GPU; and one with experts, each row of
-/// which reads its own.
+/// Four machines: a large model on a CPU that reads weights up to eight rows, a
+/// small model that computes from the first row on, a GPU, and a model with
+/// experts, where each row reads its own.
 constexpr Machine kMachines[] = {{"streams", 44000, 3300, 6400, 8},
                                  {"computes", 60, 95, 38, 0},
                                  {"gpu", 4100, 14, 390, 0},
                                  {"experts", 9000, 7200, 1500, 1}};
 
-/// Texts: how often a draft is accepted where all before it were.
+/// Texts: how often a draft is accepted if all drafts before it were.
 const Rates kEasy = {0.89, 0.88, 0.84, 0.8}, kMixed = {0.62, 0.5, 0.45, 0.4},
             kHard = {0.12, 0.1, 0.1, 0.1};
 
@@ -55,28 +55,29 @@ double tokensOf(const Rates &rates, uint32_t k) {
   return sum;
 }
 
-/// A part of a replay: the texts that slots have, in turn, and the tokens that
-/// each slot should come to.
+/// A part of a replay: the texts of the slots, in turn, and the number of
+/// tokens that each slot should reach.
 struct Part {
   std::vector<Rates> rates;
   uint32_t batch;
   double tokens;
-  /// Those that each slot has put out before, and whether new sequences begin.
+  /// Number of tokens that each slot has already output, and whether new
+  /// sequences begin.
   double from = 0;
   bool isNew = false;
 
   const Rates &of(uint32_t slot) const { return rates[slot % rates.size()]; }
 };
 
-/// What a round takes where each slot has put out so many tokens.
+/// The time of a round if each slot has output `tokens` tokens.
 using Cost = std::function<double(const RoundCost::Work &, double tokens)>;
 
-/// Rounds of some slots, with chance for noise.
+/// Simulated rounds of some slots, with random noise.
 class Replay {
 public:
   Replay(Cost cost, uint64_t seed) : cost(std::move(cost)), random(seed) {}
 
-  /// Goes on until all slots together have their tokens.
+  /// Runs until all slots together have their tokens.
   void run(const Part &part) {
     if (part.isNew)
       slots.clear();
@@ -92,14 +93,15 @@ public:
     }
   }
 
-  /// Begins with what another has learned.
+  /// Starts from the learned costs of another replay.
   void begin(const Replay &other) { policy.begin(other.policy.lesson()); }
 
   double time = 0;
   uint64_t chosen[kMaxK + 1] = {};
 
 private:
-  /// The tokens to be expected of a round behind so many of each slot.
+  /// Returns the expected number of tokens of a round after `before` tokens per
+  /// slot.
   double runRound(const Part &part, const DraftPolicy::Choice &choice,
                   double before) {
     double tokens = 0;
@@ -120,7 +122,7 @@ private:
     }
     double noise = 1 + 0.03 * normal(random);
     if (chance() < 0.01)
-      noise *= 3; // others had the machine
+      noise *= 3; // another process used the machine
     double seconds = cost(work, before);
     policy.addRound(work, seconds * std::max(noise, 0.8));
     time += seconds;
@@ -135,7 +137,8 @@ private:
   std::vector<DraftHistory> slots;
 };
 
-/// What a part takes where slots have so many drafts, those of one text alike.
+/// Returns the time of a part with `drafts` drafts per slot; slots of one text
+/// have equal numbers.
 double partTime(const Machine &machine, const Part &part,
                 const std::vector<uint32_t> &drafts) {
   RoundCost::Work work{part.batch, 0, part.batch};
@@ -149,7 +152,7 @@ double partTime(const Machine &machine, const Part &part,
   return part.tokens * part.batch / tokens * machine.seconds(work);
 }
 
-/// What the parts take with a k that never changes.
+/// Returns the time of the parts with a constant k.
 double fixedTime(const Machine &machine, const std::vector<Part> &parts,
                  uint32_t k) {
   double time = 0;
@@ -158,8 +161,8 @@ double fixedTime(const Machine &machine, const std::vector<Part> &parts,
   return time;
 }
 
-/// The time of the policy over that of the best fixed k, and over k = 0: of
-/// some replays, which chance makes differ by one hundredth or two.
+/// Time of the policy relative to the best constant k, and to k = 0. An average
+/// of some replays, which differ by one or two hundredths.
 struct Ratios {
   double best = 0, none = 0;
   std::string text;
@@ -238,8 +241,9 @@ TEST_P(DraftPolicyOn, FollowsSlotsThatComeAndGo) {
   EXPECT_LE(of.best, 1.03) << of.text;
 }
 
-// Where some texts are easy and others hard, each slot has its own number of
-// drafts: the best pair is not missed by more than the best k of one text.
+// If some texts are easy and others hard, each slot has its own number of
+// drafts. The best pair is missed by at most the loss of the best k for one
+// text.
 TEST_P(DraftPolicyOn, GivesSlotsWhatTheirDraftsAreWorth) {
   const Machine &machine = GetParam();
   for (uint32_t batch : {2, 4, 8, 16}) {
@@ -258,13 +262,13 @@ TEST_P(DraftPolicyOn, GivesSlotsWhatTheirDraftsAreWorth) {
 }
 
 //===----------------------------------------------------------------------===//
-// What was recorded
+// Recorded rounds
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Rounds of a model by k, in microseconds: the first, and those behind 900
-/// tokens.
+/// Rounds of a model by k, in microseconds: the first rounds, and those after
+/// 900 tokens.
 struct Recorded {
   const char *name;
   uint32_t batch;
@@ -273,7 +277,7 @@ struct Recorded {
   double full(uint32_t k, double tokens) const {
     return 1e-6 * (first[k] + (last[k] - first[k]) * tokens / 900);
   }
-  /// More than half of what drafts add are the rows that verify them.
+  /// More than half of the cost of drafts is the rows that verify them.
   double seconds(const RoundCost::Work &work, double tokens) const {
     double all = full(work.k, tokens);
     if (work.k == 0)
@@ -283,7 +287,7 @@ struct Recorded {
   }
 };
 
-/// At one context: `step` milliseconds, and how many times that rounds take.
+/// At one context: `step` milliseconds, and the factors of rounds.
 constexpr Recorded at(const char *name, uint32_t batch, double step,
                       std::array<double, kMaxK> times) {
   Recorded of{name, batch, {1000 * step}, {}};
@@ -292,9 +296,10 @@ constexpr Recorded at(const char *name, uint32_t batch, double step,
   of.last = of.first;
   return of;
 }
-/// The bundled model on one thread (an EPYC with AVX-512, bf16 and VNNI), and
-/// what tools/mtp-bench/MEASURED.md has of the 1.10 B shape and of that of
-/// experts, on processors that read weights up to few rows and up to many.
+/// The bundled model on one thread (an EPYC with AVX-512, bf16 and VNNI). Also
+/// the 1.10 B shape and the shape with experts from
+/// tools/mtp-bench/MEASURED.md, on processors that read weights up to few rows
+/// and up to many.
 constexpr Recorded kRecorded[] = {
     {"bundled", 1, {146, 217, 288, 359, 433}, {205, 327, 452, 559, 692}},
     {"bundled", 2, {188, 269, 428, 505, 731}, {326, 531, 784, 991, 1344}},
@@ -328,7 +333,7 @@ class DraftPolicyOnRecord : public testing::TestWithParam<Recorded> {};
 
 } // namespace
 
-/// What the parts take with a k that never changes.
+/// Returns the time of the parts with a constant k.
 static double fixedTime(const Recorded &of, const std::vector<Part> &parts,
                         uint32_t k) {
   double time = 0;
@@ -342,7 +347,7 @@ static double fixedTime(const Recorded &of, const std::vector<Part> &parts,
   return time;
 }
 
-/// `before` is what the session had before that the policy goes on from.
+/// Replays the parts; the policy starts from a session that ran `before`.
 static Ratios replay(const Recorded &of, const std::vector<Part> &parts,
                      uint64_t replays, const std::vector<Part> &before = {}) {
   double none = fixedTime(of, parts, 0), best = none;
@@ -368,8 +373,8 @@ INSTANTIATE_TEST_SUITE_P(Rounds, DraftPolicyOnRecord,
                                   std::to_string(info.param.batch);
                          });
 
-// A session that is new knows neither costs nor texts, and is over soon; while
-// it runs its rounds come to take up to three times what they took.
+// A new session knows neither costs nor texts, and is over soon. While it runs,
+// its rounds become up to three times as long.
 TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfShortSessions) {
   for (double tokens : {300, 900}) {
     Ratios of = replay(GetParam(), {{kWritten, GetParam().batch, tokens}}, 10);
@@ -377,7 +382,7 @@ TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfShortSessions) {
   }
 }
 
-// One that goes on from what another has learned of other texts.
+// A session that starts from costs learned with other texts.
 TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKBehindAnotherSession) {
   Part other{{kMixed, kHard, kEasy}, GetParam().batch, 900};
   Ratios of =
@@ -385,8 +390,8 @@ TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKBehindAnotherSession) {
   EXPECT_LE(of.best, 1.025) << of.text;
 }
 
-// One behind the other, sequences of 900 tokens, in which the text becomes
-// another in the middle, or five times.
+// Consecutive sequences of 900 tokens, in which the text changes once in the
+// middle, or five times.
 TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfTextsThatSwitch) {
   for (double length : {450, 150}) {
     std::vector<Part> parts;
@@ -412,8 +417,8 @@ TEST_P(DraftPolicyOnRecord, IsCloseToNoDraftsWhereTheyDoNotPay) {
   EXPECT_LE(of.none, 1.02) << of.text;
 }
 
-// Where a draft more makes rounds much longer, all shapes say that rows are
-// dear; rounds of a shape with fewer rows say that its own are not.
+// If one more draft makes rounds much longer, all shapes suggest that rows are
+// expensive. Rounds of a shape with fewer rows show that its own rows are not.
 TEST(RoundCost, TellsWhatRowsCostInAShape) {
   const Recorded recorded = at("", 4, 90, {1.13, 1.70, 1.94, 2.48});
   std::mt19937_64 random(7);
@@ -435,9 +440,9 @@ TEST(RoundCost, TellsWhatRowsCostInAShape) {
   EXPECT_NEAR(cost.seconds(few) / recorded.seconds(few, 0), 1, 0.03);
 }
 
-// What a round with drafts takes behind a long text is told from rounds
-// without, which took as much more as they have positions more, and not as many
-// times.
+// The time of a round with drafts after a long text is predicted from rounds
+// without drafts. The extra time is proportional to the extra positions; it is
+// not a factor.
 TEST(RoundCost, TellsWhatPositionsCost) {
   const Recorded &recorded = kRecorded[4]; // 16 slots of the bundled model
   for (bool grows : {true, false}) {
@@ -455,7 +460,7 @@ TEST(RoundCost, TellsWhatPositionsCost) {
       add(0, tokens);
     double told = cost.seconds({16, 1, 32, 16 * 900});
     EXPECT_NEAR(told / recorded.full(1, grows ? 900 : 0), 1, 0.15) << grows;
-    // Those that ran say it.
+    // Measured rounds decide.
     told = cost.seconds({16, 0, 16, 16 * 900});
     EXPECT_NEAR(told / recorded.full(0, grows ? 900 : 0), 1, 0.05) << grows;
   }

@@ -54,12 +54,12 @@ TEST(Prefix, EqualPromptsShareWholePages) {
       Generated first = generate(*session, range(17));
       Generated second = generate(*session, range(17));
       EXPECT_EQ(first.statistics.cachedTokens, 0u);
-      // Pages of 4: 16 tokens are whole pages; modules read ahead of a page.
+      // Pages of 4 tokens: 16 tokens are whole pages; modules read past a page.
       uint64_t reused = k == 0 || modules == 1 ? 16 : 12;
       EXPECT_EQ(second.statistics.cachedTokens, reused)
           << "modules " << modules << " k " << k;
       EXPECT_EQ(second.statistics.prefillTokens, 17 - reused);
-      // The drafter's pages are as good as fresh ones.
+      // The drafter's shared pages are as good as new ones.
       EXPECT_EQ(first.statistics.accepted, second.statistics.accepted);
     }
 }
@@ -115,7 +115,7 @@ TEST(Prefix, OldPagesMakeRoomForNewOnes) {
   ASSERT_TRUE(session.isOk());
   for (int32_t i = 1; i < 30; ++i)
     generate(**session, range(21, i));
-  // The latest prompt is still there, the first is not.
+  // The latest prompt is still cached, the first is not.
   EXPECT_EQ(generate(**session, range(21, 29)).statistics.cachedTokens, 20u);
   EXPECT_EQ(generate(**session, range(21, 3)).statistics.cachedTokens, 0u);
 }
@@ -133,27 +133,27 @@ TEST(Prefix, ASecondTurnSharesWhatWasGenerated) {
         for (int32_t token : {11, 12, 13})
           turns.push_back(token);
         Generated second = generate(*session, turns);
-        // The third turn finds pages of both.
+        // The third turn reuses pages of both earlier turns.
         std::vector<int32_t> all = turns;
         all.insert(all.end(), second.tokens.begin(), second.tokens.end());
         all.push_back(14);
         Generated third = generate(*session, all);
-        // As many drafts accepted as with entries that prefill computed.
+        // The same number of drafts is accepted as with entries from a prefill.
         if (cache) {
           EXPECT_EQ(second.statistics.accepted, seen[0].accepted)
               << "modules " << modules << " k " << k;
           EXPECT_EQ(third.statistics.accepted, seen[1].accepted);
           cached = second.statistics.cachedTokens;
-          // 53 tokens with one behind them.
+          // 53 tokens, and one more.
           if (k == 0 || k >= modules)
             EXPECT_GE(third.statistics.cachedTokens, 44u);
         }
         seen[0] = second.statistics;
         seen[1] = third.statistics;
       }
-      // 29 tokens, of which the first turn computed the entries of all but the
-      // last round's; modules read ahead. Fewer drafts than modules: the
-      // prompt's pages alone.
+      // 29 tokens. The first turn computed the entries of all except the last
+      // round's, and modules read ahead. With fewer drafts than modules only
+      // the prompt's pages are reused.
       if (k == 0 || k >= modules)
         EXPECT_GE(cached, 29u - 5 - modules - 3)
             << "modules " << modules << " k " << k;

@@ -1,4 +1,4 @@
-//===- request_ports_test.cpp - What requests bring and ask for -----------===//
+//===- request_ports_test.cpp - Inputs and outputs of requests ------------===//
 
 #include "FakeModel.h"
 #include "ForwardingExecutable.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kSlots = 4;
 
-/// Counts runs, and those of what only requests ask for.
+/// Counts runs, and runs of parts that only requested outputs need.
 class CountingExecutable : public ForwardingExecutable {
 public:
   CountingExecutable(std::unique_ptr<Executable> inner, uint32_t &runs,
@@ -38,8 +38,8 @@ private:
   uint32_t &runs, &asked;
 };
 
-/// The fake model with an input that no kernel reads, and with its picks as an
-/// output that requests may ask for: in a chain they are the tokens.
+/// Returns the fake model with an input that no kernel reads, and with its
+/// picks as an output for requests; in a chain the picks are the tokens.
 ArtifactBuilder channelModel() {
   ArtifactBuilder a = makeFakeModel();
   a.addState("bias", {kSlots, 3}, schema::DType::F32,
@@ -82,7 +82,7 @@ Request request(std::vector<RequestInput> inputs, uint32_t maxTokens = 12) {
   return r;
 }
 
-/// What the state holds of a slot.
+/// Returns the state's part of a slot.
 std::vector<float> biasOf(Session &session, uint32_t slot) {
   const Artifact &artifact = ModelAccess::file(*session.model())->artifact();
   std::vector<float> values(3);
@@ -141,7 +141,7 @@ TEST(RequestPorts, AnInputIsWrittenAgainAfterAPreemption) {
   for (float i = 1; i <= 4; ++i)
     ASSERT_TRUE(
         session->add(request({{"bias", floats({i, i, i})}}, 30)).isOk());
-  // Who runs has the one that it came with.
+  // A running sequence has its own request's value.
   std::set<std::vector<float>> seen;
   while (!session->idle()) {
     ASSERT_TRUE(session->step().isOk());
@@ -231,7 +231,7 @@ TEST(RequestPorts, OutputsComeWithTheirTokens) {
 }
 
 TEST(RequestPorts, WhatNobodyAsksForDoesNotRun) {
-  // The last command of each program once more, which changes nothing.
+  // Repeats the last command of each program, which changes nothing.
   ArtifactBuilder a = channelModel();
   for (ArtifactBuilder::Program &program : a.programs)
     if (program.kind != schema::ProgramKind::Function) {
@@ -262,7 +262,7 @@ TEST(RequestPorts, WhatNobodyAsksForDoesNotRun) {
     drain(*session);
     EXPECT_GT(runs, 3u);
     if (askers == 1) {
-      // Not with chunks of the other one's prompt.
+      // The part does not run with chunks of the other sequence's prompt.
       EXPECT_GT(asked, 1u);
       EXPECT_LT(asked, runs);
     } else {
@@ -333,7 +333,7 @@ TEST(RequestPorts, DeclaredOutputsAreChecked) {
         return port.dtype = schema::DType::I16, true;
       },
       "output 'own': expected i32 or f32, got i16");
-  // Of more rows than one a slot has one.
+  // An output for slots with more than one row per slot.
   endsWith(
       [](auto &port) {
         return port.of = schema::PortRows::Slots, port.shape[0] > 4;
@@ -350,7 +350,7 @@ TEST(RequestPorts, DeclaredOutputsAreChecked) {
 }
 
 TEST(RequestPorts, FunctionsDeclareNone) {
-  // Nor where there is nothing but functions.
+  // Without an envelope there are only functions, and no outputs for requests.
   ArtifactBuilder a = makeFakeModel();
   a.hasEnvelope = false;
   a.states.clear();

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
-/// Of a char, an int64_t, a string and a pointer, in a file that is compiled
-/// without MTP_CHECK_RESULTS.
+/// Sizes of results of a char, an int64_t, a string and a pointer, in a file
+/// that is compiled without MTP_CHECK_RESULTS.
 extern const size_t sizesWithoutChecks[4];
 
 #endif // MTP_TEST_RUNTIME_RESULT_LAYOUT_H

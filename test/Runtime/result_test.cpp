@@ -1,7 +1,7 @@
-//===- result_test.cpp - Results that are read before they are asked ------===//
+//===- result_test.cpp - Unchecked reads of results -----------------------===//
 //
-// One request ended mtp-serve, since a result was read that held an error
-// (bugreports/q: transformers#35244, mlx-vlm#1917 have such ids).
+// A single request once ended mtp-serve, because it read the value of a result
+// with an error (bugreports/q: transformers#35244, mlx-vlm#1917 have such ids).
 //
 // The types are local to each file, so that no other file has their functions.
 //
@@ -67,7 +67,7 @@ TEST(ResultDeathTest, StopsWhereTheAnswerWasNo) {
   EXPECT_DEATH((void)result->get(), "OutOfRange: expected a token id below");
 }
 
-// What is copied, moved or assigned is another result.
+// A copied, moved or assigned result starts unchecked.
 TEST(ResultDeathTest, AsksEachResultItself) {
   const char *message = "read before it was asked";
   Result<Number> result = make(true);
@@ -80,7 +80,8 @@ TEST(ResultDeathTest, AsksEachResultItself) {
   EXPECT_DEATH((void)result->get(), message);
 }
 
-// A user's build may define the macro or not, whatever the library had.
+// A user's build may define the macro or not, independent of the library's
+// build.
 TEST(Result, HasOneLayout) {
   EXPECT_EQ(sizeof(Result<char>), sizesWithoutChecks[0]);
   EXPECT_EQ(sizeof(Result<int64_t>), sizesWithoutChecks[1]);

@@ -15,7 +15,7 @@ TEST(RowBudget, GivesAllThatIsWantedWhereThereIsRoom) {
 }
 
 TEST(RowBudget, TrimsWhoWantsMost) {
-  // Five each for those who want more, and what is left over to the first.
+  // Five rows for each slot that wants more, and the remainder to the first.
   EXPECT_EQ(trimRows(Rows{64, 2, 64, 5, 64}, 23), (Rows{6, 2, 5, 5, 5}));
   EXPECT_EQ(trimRows(Rows{1, 64}, 20), (Rows{1, 19}));
   EXPECT_EQ(trimRows(Rows{8, 8, 8}, 11), (Rows{4, 4, 3}));

@@ -1,4 +1,4 @@
-//===- sample_test.cpp - Random numbers and what is picked with them ------===//
+//===- sample_test.cpp - Random numbers and picks -------------------------===//
 
 #include "runtime/device/cpu/Builtins.h"
 #include "runtime/device/cpu/Philox.h"
@@ -31,7 +31,7 @@ SamplingRow sampling(float temperature, int32_t topK = 0, float topP = 1,
   return row;
 }
 
-/// The pick in every instruction set that this processor has.
+/// Returns the pick, after a check that all instruction sets agree.
 int32_t pick(const std::vector<float> &logits, const SamplingRow &row,
              int32_t position = 1, const std::vector<int32_t> &tokens = {}) {
   std::vector<uint64_t> scratch(logits.size());
@@ -55,7 +55,7 @@ struct Candidate {
   }
 };
 
-/// What min-p and top-p leave of the sorted candidates, after top-k.
+/// Applies min-p and top-p to the sorted candidates, after top-k.
 void applyShares(std::vector<Candidate> &kept, const SamplingRow &row) {
   std::vector<uint64_t> weights;
   for (const Candidate &c : kept)
@@ -76,7 +76,7 @@ void applyShares(std::vector<Candidate> &kept, const SamplingRow &row) {
   kept = likely;
 }
 
-/// The same pick by sorting everything: no buckets, no blocks, no vectors.
+/// Returns the pick by sorting everything: no buckets, no blocks, no vectors.
 int32_t plainPick(const std::vector<float> &logits, const SamplingRow &row,
                   int32_t position, const std::vector<int32_t> &tokens = {}) {
   std::vector<Candidate> kept;
@@ -102,7 +102,8 @@ int32_t plainPick(const std::vector<float> &logits, const SamplingRow &row,
   return int32_t(-best.second);
 }
 
-/// Pearson's statistic of `draws` picks against `expected` probabilities.
+/// Returns Pearson's statistic of `draws` picks against `expected`
+/// probabilities.
 double chiSquare(const std::vector<float> &logits, const SamplingRow &row,
                  const std::vector<double> &expected, int draws) {
   std::vector<int> counts(logits.size(), 0);
@@ -119,7 +120,7 @@ double chiSquare(const std::vector<float> &logits, const SamplingRow &row,
   return sum;
 }
 
-/// Softmax at a temperature over the tokens for which `keep` holds.
+/// Returns the softmax at a temperature over the tokens that `keep` accepts.
 template <typename Keep>
 std::vector<double> softmax(const std::vector<float> &logits,
                             double temperature, Keep keep) {
@@ -135,7 +136,7 @@ std::vector<double> softmax(const std::vector<float> &logits,
 
 const std::vector<float> kLogits = {0.5f, 2.0f, -1.0f, 1.5f,
                                     0.0f, 1.0f, -0.5f, 0.25f};
-/// A chi-square with 7 degrees of freedom is above this once in a million.
+/// A chi-square value with 7 degrees of freedom exceeds this once in a million.
 const double kCritical = 41.9;
 
 } // namespace
@@ -180,7 +181,7 @@ TEST(Sample, DrawsFromTheSoftmax) {
     EXPECT_LT(chiSquare(kLogits, sampling(temperature),
                         softmax(kLogits, temperature, all), 100000),
               kCritical);
-  // The test sees a wrong temperature.
+  // The test would detect a wrong temperature.
   EXPECT_GT(chiSquare(kLogits, sampling(1), softmax(kLogits, 1.1, all), 100000),
             kCritical);
 }
@@ -211,7 +212,7 @@ TEST(Sample, TopPKeepsTheShortestPrefixThatReachesIt) {
   EXPECT_LT(chiSquare(logits, sampling(1, 0, 0.75f), softmax(logits, 1, three),
                       50000),
             kCritical);
-  // Of the best three: 4/9, 3/9, 2/9, so two of them reach 0.7.
+  // The best three have 4/9, 3/9, 2/9, so two of them reach 0.7.
   EXPECT_LT(
       chiSquare(logits, sampling(1, 3, 0.7f), softmax(logits, 1, two), 50000),
       kCritical);
@@ -226,7 +227,7 @@ TEST(Sample, MinPIsRelativeToTheLikeliest) {
 }
 
 namespace {
-/// Softmax behind filters, in double and by sorting.
+/// Returns the softmax after filters, in double and by sorting.
 std::vector<double> filteredSoftmax(const std::vector<float> &logits,
                                     const SamplingRow &row) {
   std::vector<size_t> order(logits.size());
@@ -254,8 +255,8 @@ std::vector<double> filteredSoftmax(const std::vector<float> &logits,
   return p;
 }
 
-/// How many standard deviations Pearson's statistic lies above its mean, by
-/// Wilson and Hilferty's cube root. Rare tokens are counted together.
+/// Returns how many standard deviations Pearson's statistic is above its mean,
+/// by Wilson and Hilferty's cube root. Rare tokens are counted together.
 double deviation(const std::vector<float> &logits, const SamplingRow &row,
                  const std::vector<double> &expected, int draws) {
   std::vector<size_t> order(logits.size()), cellOf(logits.size());
@@ -311,7 +312,7 @@ TEST(Sample, DrawsFromManyLaws) {
       }
   }
   EXPECT_EQ(laws, 100);
-  // The test sees a temperature that is a little off.
+  // The test would detect a temperature that is slightly off.
   std::vector<float> logits(1000);
   for (float &x : logits)
     x = 1.5f * normal(random);
@@ -320,8 +321,8 @@ TEST(Sample, DrawsFromManyLaws) {
             4.5);
 }
 
-// Not the pick of a lane, a bucket or a block, but of the definition: over
-// rows of all lengths and shapes, filters, seeds and maps.
+// Compares picks with the definition, which has no lanes, buckets or blocks:
+// over rows of all lengths and shapes, filters, seeds and maps.
 TEST(Sample, EqualsThePlainDefinition) {
   std::mt19937 random(7);
   auto among = [&](std::initializer_list<float> values) {
@@ -377,7 +378,8 @@ TEST(Sample, EqualsThePlainDefinitionInALargeVocabulary) {
   }
 }
 
-// A scan of any parts adds up to that of the whole: what threads rely on.
+// The scans of any parts of a row add up to the scan of the whole row; threads
+// rely on it.
 TEST(Sample, PartsOfARowAddUp) {
   std::mt19937 random(11);
   std::normal_distribution<float> normal;
@@ -413,8 +415,8 @@ TEST(Sample, PartsOfARowAddUp) {
     }
 }
 
-// A drafter with a part of the vocabulary draws the target's noise: where the
-// target's token is in the part, and the rest is masked, both pick it.
+// A drafter with a part of the vocabulary uses the target's noise. If the
+// target's token is in the part, and all other tokens are masked, both pick it.
 TEST(Sample, NoiseBelongsToTheToken) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
@@ -429,11 +431,11 @@ TEST(Sample, NoiseBelongsToTheToken) {
          {sampling(0), sampling(1), sampling(0.8f, 20, 0.9f, 0.01f)})
       EXPECT_EQ(pick(part, row, position, tokens), pick(all, row, position));
   }
-  // Equals: the lowest token, not the first column.
+  // Among equals the lowest token wins, not the first column.
   EXPECT_EQ(pick({1, 3, 3, 3}, sampling(0), 1, {9, 8, 4, 6}), 4);
 }
 
-// What follows is fixed for ever: a seed gives the same text in every version.
+// These values are fixed forever: a seed gives the same text in every version.
 TEST(Sample, NoiseNeverChanges) {
   const std::pair<uint32_t, float> noise[] = {
       {0u, -0x1.90a3aap+1f},         {1u, -0x1.8a56ccp+1f},
@@ -507,7 +509,7 @@ TEST(Sample, PicksNeverChange) {
   }
 }
 
-// Against the library's functions in double: how near the polynomials are.
+// Compares the polynomials with the library's functions in double.
 TEST(Sample, NoiseAndWeightsAreAccurate) {
   auto check = [](uint32_t word) {
     double near1 = (double(~word) + 0.5) * 0x1p-32;
@@ -558,7 +560,7 @@ TEST(Sample, TakesTheFirstBestPart) {
   EXPECT_EQ(best({-kInf, -kInf, -5}, {nobody, 33, 64}), 64);
   EXPECT_EQ(best({-0.0f, 0.0f}, {7, 32}), 7);
   EXPECT_EQ(best({-kInf, -kInf}, {0, nobody}), -1);
-  // With a map; a number that leads nowhere counts as the nearest that does.
+  // With a map. An index out of range counts as the nearest valid one.
   const int32_t tokens[] = {5, 50, 500};
   const float values[] = {1, 2};
   for (auto [index, token] : {std::pair(1, 50), {7, 500}, {-2, 5}}) {
@@ -570,8 +572,8 @@ TEST(Sample, TakesTheFirstBestPart) {
 }
 
 namespace {
-/// Rows of logits with the best of each 32, as heads leave them: a greedy
-/// slot's without logits, those of three slots that sample, a dead one.
+/// Rows of logits with the best of each 32, as output heads write them: a
+/// greedy slot without logits, three slots that sample, and a padding row.
 struct LongRows {
   static constexpr size_t kVocab = 2 * kSampleStretch + 5003, kRows = 5;
   static constexpr size_t kParts = (kVocab + 31) / 32;
@@ -597,7 +599,7 @@ struct LongRows {
       }
   }
 
-  /// Calls a kernel over ranges of `quota` tasks, the last first.
+  /// Calls a kernel on ranges of `quota` tasks, last range first.
   void call(const std::string &name, size_t tasks, size_t quota,
             std::vector<int32_t> &output) {
     bool isMapped = name.ends_with("_mapped");
@@ -627,13 +629,13 @@ struct LongRows {
   SamplingRow slots[4] = {sampling(0), sampling(1, 0, 1, 0, 3),
                           sampling(0.9f, 3000, 0.95f, 0, 4),
                           sampling(2, 0, 0.999f, 1e-4f, 5)};
-  /// What was there before.
+  /// Old contents of the buffer.
   std::vector<int32_t> buckets =
       std::vector<int32_t>(kRows * 3 * size_t(kSampleStretchWords), 0x5a5a5a5a);
 };
 } // namespace
 
-// However the tasks of a scan are dealt out, rows get what one task picks.
+// The distribution of a scan's tasks does not change the picks.
 TEST(Sample, ThreadsShareARow) {
   for (std::string suffix : {"", "_mapped"})
     for (size_t quota : {1, 2, 4, 7, 15}) {
@@ -660,7 +662,7 @@ TEST(Sample, ThreadsShareARow) {
     }
 }
 
-// Buckets that are not those of the logits: a pick without meaning, but one.
+// Buckets that do not match the logits give a meaningless but valid pick.
 TEST(Sample, BucketsOfADamagedFileAreHarmless) {
   LongRows rows;
   std::vector<int32_t> picks(LongRows::kRows);
@@ -675,8 +677,8 @@ TEST(Sample, BucketsOfADamagedFileAreHarmless) {
   }
 }
 
-// Rows side by side, each as its own slot wants it: slot 0 is greedy without
-// logits, which hold nothing; slot 1 greedy with logits; slot 2 samples.
+// Rows of slots with different sampling: slot 0 is greedy without logits, slot
+// 1 greedy with logits, and slot 2 samples.
 TEST(Sample, PicksFromPartsWhereLogitsAreSkipped) {
   constexpr size_t vocab = 7, parts = 2, rows = 5;
   SamplingRow slots[] = {sampling(0), sampling(0), sampling(1, 3)};
@@ -713,8 +715,8 @@ TEST(Sample, PicksFromPartsWhereLogitsAreSkipped) {
   EXPECT_EQ(picks[4], 0);
 }
 
-// A part of the vocabulary that holds the whole one's winner picks the same
-// token: the noise is that of the token, not of the column.
+// A part of the vocabulary that has the overall winner picks the same token:
+// noise belongs to the token, not to the column.
 TEST(Sample, AMapGivesTheNoiseOfItsTokens) {
   constexpr size_t vocab = 96;
   std::vector<float> logits(vocab, 1);
@@ -774,7 +776,7 @@ TEST(Sample, MappedKernelsPickTokens) {
   EXPECT_EQ(picks[1], expected);
   EXPECT_EQ(picks[2], 0);
 
-  // Numbers that lead nowhere count as the nearest that lead somewhere.
+  // Indices out of range count as the nearest valid ones.
   slotOf[0] = -5, slotOf[1] = 1 << 20, winners[0] = 1 << 30;
   (*findBuiltinCode("mtp.sample_parts_mapped"))(buffers, params, 0, rows,
                                                 scratch);

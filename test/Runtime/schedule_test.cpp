@@ -1,6 +1,7 @@
-//===- schedule_test.cpp - Whose prompt is computed when ------------------===//
+//===- schedule_test.cpp - Order of prompts -------------------------------===//
 //
-// By counts of rows, and by a clock that goes by them: nothing here is timed.
+// The tests count rows, and use a clock that advances with rows: nothing is
+// timed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,8 @@ using namespace mtp::test;
 
 namespace {
 
-/// Chunks of up to 64 rows, of 1, 2 or 4 prompts; else of 64, 16 or 4 rows of
-/// one prompt.
+/// Chunks of up to 64 rows, of 1, 2 or 4 prompts. Not shared: chunks of 64, 16
+/// or 4 rows of one prompt.
 FakeOptions withChunks(bool areShared) {
   FakeOptions fake;
   fake.maxContext = 256;
@@ -39,7 +40,7 @@ std::unique_ptr<Session> open(bool areShared,
   return std::move(*session);
 }
 
-/// A prompt that shares no page with one of another seed.
+/// Returns a prompt that shares no page with a prompt of another seed.
 Request promptOf(uint32_t tokens, int32_t seed, uint32_t maxTokens = 4) {
   Request r;
   for (uint32_t i = 0; i < tokens; ++i)
@@ -80,7 +81,7 @@ TEST(Schedule, AShortPromptDoesNotWaitForLongOnes) {
     for (auto &[id, request] : all)
       id = add(*session, request);
     step(*session);
-    // Others share the pass as long as it stays a short one.
+    // Other prompts share the pass as long as it stays short.
     EXPECT_FALSE(session->output(all.back().first)->empty());
     EXPECT_EQ(session->statistics().prefillTokens, areShared ? 20u : 5u);
     drain(*session);
@@ -94,7 +95,7 @@ TEST(Schedule, APassOfLongPromptsHasAllRows) {
   for (int32_t i = 0; i < 3; ++i)
     add(*session, promptOf(100, i));
   step(*session);
-  // 64, and then 36 of the first and 28 of the second.
+  // 64 rows, then 36 of the first and 28 of the second.
   EXPECT_EQ(session->statistics().prefillTokens, 128u);
   EXPECT_EQ(session->statistics().prefillChunks, 2u);
 }
@@ -108,7 +109,7 @@ TEST(Schedule, FewestTokensLeftComeFirst) {
   step(*session);
   SequenceId b = add(*session, promptOf(40, 2));
   SequenceId c = add(*session, promptOf(16, 3));
-  // 32, 40 and 16 tokens are left.
+  // 32, 40 and 16 tokens remain.
   std::vector<SequenceId> order;
   while (order.size() < 3) {
     step(*session);
@@ -126,7 +127,7 @@ TEST(Schedule, ShortPromptsDoNotHoldBackALongOneForEver) {
     options.prefillChunk = 16;
     auto session = open(false, options);
     SequenceId patient = add(*session, promptOf(60, 1));
-    // In each step there are new ones with fewer tokens.
+    // In each step new prompts with fewer tokens arrive.
     int32_t seed = 2;
     while (session->output(patient)->empty()) {
       for (int i = 0; i < 3; ++i, ++seed)
@@ -140,7 +141,7 @@ TEST(Schedule, ShortPromptsDoNotHoldBackALongOneForEver) {
 }
 
 TEST(Schedule, AnOvertakerLeavesWhatIsNeeded) {
-  // The second waits for the first one's pages; the third does not.
+  // The second prompt waits for the first one's pages; the third does not.
   SessionOptions options;
   options.maxSlots = 3;
   auto session = open(false, options);
@@ -151,7 +152,7 @@ TEST(Schedule, AnOvertakerLeavesWhatIsNeeded) {
   SequenceId c = add(*session, third), d = add(*session, third);
   step(*session);
   EXPECT_FALSE(session->output(c)->empty());
-  // The slot that is free is the second one's.
+  // The free slot is reserved for the second prompt.
   while (session->output(a)->empty()) {
     EXPECT_TRUE(session->output(d)->empty());
     step(*session);
@@ -161,7 +162,7 @@ TEST(Schedule, AnOvertakerLeavesWhatIsNeeded) {
   expectOutput(*session, a, first);
   expectOutput(*session, b, second);
   expectOutput(*session, d, third);
-  // Two pages are short of what the second needs beside the third.
+  // Two pages fewer than the second prompt needs in addition to the third.
   options.kvPages = 1 + 26 + 26 + 24 - 2;
   session = open(false, options);
   a = add(*session, first), b = add(*session, second);
@@ -186,8 +187,8 @@ struct Costs {
   double pass = 0.002, row = 0.0005, round = 0.004;
 };
 
-/// The rows of each step's passes beside a sequence that runs, until a prompt
-/// of `tokens` has its first token.
+/// Returns the prompt rows of each step while another sequence runs, until a
+/// prompt of `tokens` tokens has its first token.
 std::vector<uint64_t> rowsBeside(const SessionOptions &options, Costs costs,
                                  uint32_t tokens, bool areShared = true) {
   auto session = open(areShared, options);
@@ -218,17 +219,17 @@ std::vector<uint64_t> rowsBeside(const SessionOptions &options, Costs costs,
 
 TEST(Schedule, PromptsBesideRoundsFollowATime) {
   SessionOptions options;
-  // 36 rows take 20 ms. The first pass, of 3 rows, says little of that.
+  // 36 rows take 20 ms. The first pass, of 3 rows, tells little about that.
   std::vector<uint64_t> rows = rowsBeside(options, Costs(), 200);
   EXPECT_EQ(rows[0], 17u);
   for (size_t i = 2; i + 1 < rows.size(); ++i)
     EXPECT_NEAR(double(rows[i]), 36, 1);
-  // 10 ms.
+  // A target of 10 ms.
   options.promptMilliseconds = 11;
   rows = rowsBeside(options, Costs(), 200);
   for (size_t i = 2; i + 1 < rows.size(); ++i)
     EXPECT_NEAR(double(rows[i]), 18, 1);
-  // No fewer than 16, and no more than a chunk.
+  // At least 16 rows, and at most a chunk.
   options.promptMilliseconds = 1;
   EXPECT_EQ(rowsBeside(options, Costs(), 40),
             (std::vector<uint64_t>{16, 16, 8}));
@@ -237,12 +238,12 @@ TEST(Schedule, PromptsBesideRoundsFollowATime) {
   options.promptMilliseconds = 0;
   EXPECT_EQ(rowsBeside(options, Costs(), 140),
             (std::vector<uint64_t>{64, 64, 12}));
-  // As long as a round where that is longer: 26 ms.
+  // The time of a round, if that is longer: 26 ms.
   options.promptMilliseconds = 1;
   rows = rowsBeside(options, {0.002, 0.0005, 0.026}, 200);
   for (size_t i = 2; i + 1 < rows.size(); ++i)
     EXPECT_NEAR(double(rows[i]), 48, 1);
-  // A bound that the caller names is one of rows alone.
+  // A bound that the caller sets limits only rows.
   options.chunksPerStep = 1;
   EXPECT_EQ(rowsBeside(options, Costs(), 140),
             (std::vector<uint64_t>{64, 64, 12}));
@@ -261,26 +262,26 @@ TEST(Schedule, ChunksOfOldFilesFollowATime) {
 TEST(PassCost, FindsTheTimeOfAPassAndOfARow) {
   PassCost cost;
   EXPECT_EQ(cost.rowsIn(1), 0u);
-  // One pass: all of it may be its rows'.
+  // After one pass, all of its time may belong to its rows.
   cost.add(10, 0.010);
   EXPECT_EQ(cost.rowsIn(0.0205), 20u);
   for (uint32_t rows : {20u, 40u, 30u})
     cost.add(rows, 0.002 + rows * 0.0008);
   EXPECT_EQ(cost.rowsIn(0.0421), 50u);
   EXPECT_EQ(cost.rowsIn(0.001), 0u);
-  // Slower by a neighbour: soon forgotten.
+  // Slow because of another process: soon forgotten.
   cost.add(128, 3);
   for (int i = 0; i < 40; ++i)
     cost.add(i % 2 ? 24 : 16, 0.002 + (i % 2 ? 24 : 16) * 0.0008);
   EXPECT_NEAR(double(cost.rowsIn(0.0421)), 50, 4);
-  // Passes that take the same at any size are not taken to be free.
+  // Passes with equal times at any size are not assumed to be free.
   for (int i = 0; i < 40; ++i)
     cost.add(i % 2 ? 24 : 16, 0.010);
   EXPECT_NEAR(double(cost.rowsIn(0.020)), 60, 4);
 }
 
-/// How long the longest round takes while a prompt of 2,000 tokens is read
-/// beside `own` rows in rounds that should take `limit`.
+/// Returns the longest round while a prompt of 2,000 tokens is read in mixed
+/// batches with `own` other rows. The target time of a round is `limit`.
 static double longestRound(double limit, uint32_t own,
                            const std::function<double(uint32_t)> &cost) {
   PassCost known;
@@ -298,8 +299,8 @@ static double longestRound(double limit, uint32_t own,
 }
 
 TEST(PassCost, ExceedsATimeByLittleWhereTheFirstRowsAreFree) {
-  // As long as weights are read, and from some number of rows on as long as
-  // these are computed; all that is known at first is a round without a prompt.
+  // A round takes the time to read weights or, from some number of rows on, the
+  // time to compute the rows. At first only a round without a prompt is known.
   for (double reads : {5e-3, 10e-3, 20e-3, 28e-3})
     for (double row : {0.1e-3, 0.2e-3, 0.4e-3, 0.7e-3, 1e-3, 1.5e-3, 2e-3})
       for (double limit : {30e-3, 60e-3, 100e-3})

@@ -1,8 +1,8 @@
-//===- slot_state_test.cpp - What a slot begins with, and keeps -----------===//
+//===- slot_state_test.cpp - States of a slot -----------------------------===//
 //
-// The fake model of prompts that come as rows has a state of each kind and
-// fails a sequence in which one of them is not what running all of its tokens
-// would make of it (prompt_audit).
+// The fake model whose prompts come as rows has a state of each kind. It fails
+// a sequence if a state differs from the result of running all of its tokens
+// (prompt_audit).
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +42,8 @@ std::unique_ptr<Session> open(const FakeOptions &fake,
   return std::move(*session);
 }
 
-/// Runs requests together and compares each with the sampler alone. Returns
-/// how many failed.
+/// Runs requests together and compares each with the sampler alone. Returns the
+/// number of failed sequences.
 int run(Session &session, const std::vector<Request> &requests) {
   std::vector<SequenceId> ids;
   for (const Request &r : requests)
@@ -94,7 +94,7 @@ TEST(SlotState, OtherStatesChangeNoResult) {
       plain.modules = modules;
       auto other = open(plain, options);
       EXPECT_EQ(run(*other, mixed()), 0);
-      // A state of two rows leaves less to reuse where a module reads one.
+      // A state of two rows allows less reuse if a module reads one row.
       EXPECT_LE(session->statistics().cachedTokens,
                 other->statistics().cachedTokens);
       EXPECT_GT(session->statistics().cachedTokens, 0u);
@@ -110,7 +110,7 @@ TEST(SlotState, SlotsBeginAnewForEverySequence) {
   auto session = open(rows(), options);
   std::vector<Request> requests = {request(1, 30, 40), request(2, 5, 10)};
   EXPECT_EQ(run(*session, requests), 0);
-  // The second one finds neither the history nor the marks of the first.
+  // The second sequence sees neither the history nor the marks of the first.
   EXPECT_EQ(run(*session, requests), 0);
 }
 
@@ -148,8 +148,8 @@ TEST(SlotState, ReuseStopsBeforeTheRowsOfAState) {
 }
 
 TEST(SlotState, TooFewRowsAreFound) {
-  // The test sees what the runtime would do wrong: a state of two rows that
-  // says one. Of 17 tokens 16 are reused.
+  // The test detects a wrong runtime: a state of two rows that declares one. Of
+  // 17 tokens 16 are reused.
   FakeOptions fake = rows();
   fake.pairRows = 1;
   auto session = open(fake);
@@ -179,7 +179,7 @@ TEST(SlotState, UpkeepIsChecked) {
     ArtifactBuilder a = makeFakeModel(fake);
     spoil(a);
     std::string text = openError(a);
-    // The state is named by its number.
+    // The message names the state by its index.
     size_t name = text.find("]: ");
     return text.starts_with("states[") && name != text.npos
                ? text.substr(name + 3)

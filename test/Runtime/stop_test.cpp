@@ -45,7 +45,7 @@ RequestInput allowed(std::vector<int32_t> values) {
   return {"allowed", std::move(tensor)};
 }
 
-/// What the state holds of a slot.
+/// Returns the state's part of a slot.
 std::vector<int32_t> allowedIn(Session &session, uint32_t slot) {
   const Artifact &artifact = ModelAccess::file(*session.model())->artifact();
   std::vector<int32_t> values(3);
@@ -114,7 +114,7 @@ TEST(StoppedRounds, GiveTheirDraftsAndThenTheSameTokens) {
         EXPECT_EQ(stops[id],
                   r.seesDrafts ? session->statistics(id)->rounds : 0);
       }
-      // As many rounds as where nobody sees drafts.
+      // The number of rounds is the same as without a request that sees drafts.
       auto plain = open(options);
       for (auto &[id, r] : requests) {
         r.seesDrafts = false;
@@ -147,7 +147,7 @@ TEST(StoppedRounds, InputsAreWrittenForWhatRunsNext) {
   EXPECT_EQ(allowedIn(*session, 0), (std::vector<int32_t>{7, 7, 7}));
   ASSERT_TRUE(session->setInput(id, allowed({1, 2, 3})).isOk());
   EXPECT_EQ(allowedIn(*session, 0), (std::vector<int32_t>{1, 2, 3}));
-  // Nobody has had that slot.
+  // The slot has not been used.
   EXPECT_EQ(allowedIn(*session, 1), (std::vector<int32_t>{0, 0, 0}));
   EXPECT_EQ(drain(*session).back().finish, FinishReason::Length);
 }
@@ -172,7 +172,7 @@ TEST(StoppedRounds, AnInputOutlivesAPreemption) {
         ASSERT_TRUE(
             session->setInput(update.id, allowed({own, own, own})).isOk());
       }
-    // Who has a slot has what was written for it, whatever slot that is.
+    // A sequence in any slot has the value that was written for it.
     for (const SequenceUpdate &update : *updates)
       if (update.seen) {
         std::set<std::vector<int32_t>> all;
@@ -203,7 +203,7 @@ TEST(StoppedRounds, PagesOfNewInputsAreNotShared) {
     next.prompt.insert(next.prompt.end(), output.begin(), output.end());
     SequenceId second = *session->add(next);
     drain(*session);
-    // The prompt's pages were filled before.
+    // The prompt's pages were filled before the write.
     uint64_t cached = session->statistics(second)->cachedTokens;
     EXPECT_EQ(cached, writes ? 8u : 20u);
   }
@@ -222,7 +222,7 @@ TEST(StoppedRounds, WhatIsDoneBetweenTheHalves) {
   EXPECT_EQ(refused.code(), StatusCode::FailedPrecondition);
   EXPECT_EQ(messageOf(refused), "a round has stopped for its host; call step() "
                                 "first, which runs the rest");
-  // One that comes waits, one that is cancelled is gone.
+  // A new sequence waits, and a cancelled one is gone.
   SequenceId three = *session->add(request(20, true));
   ASSERT_TRUE(session->cancel(one).isOk());
   ASSERT_TRUE(session->release(one).isOk());
@@ -342,7 +342,8 @@ TEST(StoppedRounds, FilesAreChecked) {
         return false;
       },
       "output 'drafts': expected 1x4xi32, got 1x4xf32");
-  // No thread may begin the second half before all have ended the first.
+  // No thread may begin the second half before all threads have ended the
+  // first.
   endsWith(
       [](auto &program) {
         if (!program.cut)

@@ -1,4 +1,4 @@
-//===- stream_decoder_test.cpp - Text from ids as they come ---------------===//
+//===- stream_decoder_test.cpp - Text from a stream of ids ----------------===//
 
 #include "runtime/text/StreamDecoder.h"
 #include "runtime/text/Utf8.h"
@@ -146,7 +146,7 @@ TEST(StreamDecoder, stripsTheSpaceOfAFirstWordOnly) {
   EXPECT_EQ(*decoder.append(264), "ab");
   EXPECT_EQ(*decoder.append(264), " ab");
   EXPECT_EQ(decoder.finish(), "");
-  // What has no text does not begin one.
+  // An id without text does not begin the text.
   EXPECT_EQ(*decoder.append(INT32_MAX), "");
   EXPECT_EQ(*decoder.append(264), "ab");
 

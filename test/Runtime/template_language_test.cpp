@@ -70,7 +70,7 @@ TEST(TemplateLanguage, callsMacros) {
             "<1>");
 }
 
-// What follows are pieces of test/oracle/template_cases.py, whose results are
+// The following cases are from test/oracle/template_cases.py, whose results are
 // Jinja's.
 TEST(TemplateLanguage, joins) {
   EXPECT_EQ(render("{% set j = joiner() %}{% for a in [3, 1, 2] %}{{ j() }}"

@@ -1,4 +1,4 @@
-//===- template_values_test.cpp - What chat templates compute -------------===//
+//===- template_values_test.cpp - Values in chat templates ----------------===//
 
 #include "TemplateTestUtil.h"
 

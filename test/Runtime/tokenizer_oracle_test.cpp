@@ -1,6 +1,6 @@
-//===- tokenizer_oracle_test.cpp - Ids by another implementation ----------===//
+//===- tokenizer_oracle_test.cpp - Ids against another implementation -----===//
 //
-// Every string of test/oracle/tokenizers/expected.jsonl.gz, whose ids are
+// Checks every string of test/oracle/tokenizers/expected.jsonl.gz. The ids are
 // Hugging Face's, see test/oracle/tokenizer_expected.py.
 //
 //===----------------------------------------------------------------------===//
@@ -62,7 +62,7 @@ void expectAgreement(const Tokenizer &tokenizer, const std::string &text,
     streamed += *decoder.append(id);
   EXPECT_EQ(streamed + decoder.finish(), expectedText);
 
-  // User text never yields a special token, and comes back all the same.
+  // A user's text never gives a special token, and decodes to itself.
   auto plain = tokenizer.encode(text);
   MTP_ASSERT_OK(plain);
   for (TokenId id : *plain)
@@ -90,7 +90,7 @@ TEST(TokenizerOracle, agreesOnALlama3Tokenizer) {
   });
 }
 
-/// Ids by tiktoken itself, of a folder as Kimi-K2's is.
+/// Compares with tiktoken's ids, for a folder like Kimi-K2's.
 TEST(TokenizerOracle, agreesOnATiktokenModel) {
   auto tokenizer = loadPath("test/oracle/tokenizers/tiktoken");
   MTP_ASSERT_OK(tokenizer);

@@ -99,7 +99,7 @@ TEST(Tokenizer, normalizesWithSentencePiece) {
   MTP_ASSERT_OK(ids);
   EXPECT_EQ(ids->front(), (*tokenizer)->bosId());
   EXPECT_EQ(*(*tokenizer)->decode(*ids), "a bc fi[x]cafe");
-  // An unknown character is shown as the library shows it.
+  // An unknown character has the library's text.
   auto unknown = (*tokenizer)->encode("\xE4\xBD\xA0x", kPlain);
   MTP_ASSERT_OK(unknown);
   EXPECT_EQ(*(*tokenizer)->decode(*unknown), " \xE2\x81\x87 x");
@@ -127,7 +127,7 @@ TEST(Tokenizer, takesSpecialTokensForTextUnlessAsked) {
   EXPECT_EQ(std::count(plain.begin(), plain.end(), 263), 0);
   EXPECT_EQ(*(*tokenizer)->decode(plain), "a<|end|>a");
   EXPECT_EQ(*(*tokenizer)->encode("a<|end|>a", kParse), Ids({'a', 263, 'a'}));
-  // Added tokens that are not special are content.
+  // Added tokens that are not special are part of the text.
   EXPECT_EQ(*(*tokenizer)->encode("a[tool]a"), Ids({'a', 264, 'a'}));
   EXPECT_EQ((*tokenizer)->addedTokenId("<|end|>"), 263);
   EXPECT_EQ((*tokenizer)->addedTokenId("<|none|>"), std::nullopt);
@@ -340,7 +340,7 @@ TEST(Tokenizer, takesLongWordsInStride) {
       text += run;
     MTP_ASSERT_OK((*tokenizer)->encode(text + "x"));
   }
-  // Far above what it takes, far below what anything quadratic takes.
+  // Far above the expected time, far below a quadratic time.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
 
@@ -364,7 +364,7 @@ TEST(Tokenizer, boundsCatastrophicPatterns) {
   }
 }
 
-/// A tokenizer of bytes that splits at the matches of a pattern.
+/// Returns a byte tokenizer that splits at the matches of a pattern.
 static Result<LoadedTokenizer> splittingAt(const std::string &pattern) {
   std::string quoted;
   for (char c : pattern)
@@ -379,7 +379,7 @@ static Result<LoadedTokenizer> splittingAt(const std::string &pattern) {
              "use_regex": false}]})"}}));
 }
 
-// GPT-4o's and Kimi K2's.
+// Patterns of GPT-4o and Kimi K2.
 static const char *const kLongRuns[] = {
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*)"
     R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
@@ -393,7 +393,7 @@ static const char *const kLongRuns[] = {
     R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
     R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 
-// Such runs were refused (bugreports/r: ggml-org/llama.cpp#27783, #26965,
+// Long runs were once refused (bugreports/r: ggml-org/llama.cpp#27783, #26965,
 // #21257, huggingface/tokenizers#2060, openai/tiktoken#195).
 TEST(Tokenizer, takesLongRunsOfLetters) {
   for (const char *pattern : kLongRuns) {
@@ -423,7 +423,7 @@ TEST(Tokenizer, takesLongRunsOfLetters) {
   }
 }
 
-// Each place where a match may begin walks to the end of the text.
+// Matches from each position run to the end of the text.
 TEST(Tokenizer, boundsPatternsThatWalkOnFromEachPlace) {
   for (const char *pattern :
        {R"(([a-z]+\.)*[a-z]+@)", R"([a-z](?=[a-z]*@|))",
@@ -432,7 +432,7 @@ TEST(Tokenizer, boundsPatternsThatWalkOnFromEachPlace) {
     MTP_ASSERT_OK(tokenizer);
     auto ids = (*tokenizer)->encode(std::string(900'000, 'a'), kPlain);
     EXPECT_EQ(ids.status().code(), StatusCode::ResourceExhausted) << pattern;
-    // One text's work is not another's.
+    // The work of one text does not count for another.
     MTP_ASSERT_OK((*tokenizer)->encode(std::string(2000, 'a'), kPlain));
   }
 }
@@ -448,7 +448,7 @@ TEST(Tokenizer, endsATextThatIsCancelled) {
               StatusCode::Unavailable);
     cancelled = false;
     MTP_ASSERT_OK((*tokenizer)->encode("aaaa", options));
-    // In the middle of a match.
+    // Cancelled in the middle of a match.
     std::thread other([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       cancelled = true;

@@ -16,7 +16,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// A literal read and printed again, or the message.
+/// Returns a literal after reading and printing, or the message.
 std::string roundTrip(std::string_view text) {
   Result<Tensor> tensor = parseTensor(text);
   return tensor ? tensorText(*tensor) : std::string(tensor.status().message());
@@ -27,7 +27,7 @@ struct Ran {
   std::string output;
 };
 
-/// Runs a tool with standard error in the output.
+/// Runs a tool with standard error merged into the output.
 Ran runTool(const std::string &tool, const std::string &arguments) {
   FILE *pipe = popen((tool + " " + arguments + " 2>&1").c_str(), "r");
   Ran ran;
@@ -61,7 +61,7 @@ std::string expectedIds(std::vector<int32_t> prompt, uint32_t count) {
 } // namespace
 
 namespace {
-/// The text of a tensor, which its type names.
+/// Texts of tensors, which their types name.
 class TensorText : public testing::TestWithParam<const char *> {};
 class NpyOf : public testing::TestWithParam<const char *> {};
 } // namespace
@@ -220,7 +220,7 @@ TEST(MtpRun, CountsTheTokensOfAllPrompts) {
   EXPECT_NE(ran.output.find("\"tokens\": 2,"), std::string::npos) << ran.output;
 }
 
-/// What mtp-run says of `tokens`, scored in windows.
+/// Returns mtp-run's output for `tokens`, scored in windows.
 static std::string expectedPerplexity(const std::vector<int32_t> &tokens,
                                       size_t window) {
   double loss = 0;
@@ -249,7 +249,7 @@ TEST(MtpRun, ScoresText) {
   std::vector<int32_t> text = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
   std::string ids = " --ids '3 1 4 1 5 9 2 6 5 3 5 8'";
   EXPECT_EQ(run("--perplexity" + ids).output, expectedPerplexity(text, 96));
-  // The last window is short; one token alone has nothing to be scored from.
+  // The last window is short; a single token has nothing to be scored from.
   EXPECT_EQ(run("--perplexity --window 5" + ids).output,
             expectedPerplexity(text, 5));
   EXPECT_EQ(run("--perplexity --window 11 --threads 2" + ids).output,
@@ -272,7 +272,7 @@ TEST(MtpRun, RunsFunctions) {
             "(4 of 4 elements differ)\n");
 }
 
-/// A command line that mtp-run refuses, as its test is named.
+/// A refused command line of mtp-run, and the name of its test.
 struct Refusal {
   const char *name;
   const char *flags;
@@ -375,7 +375,7 @@ TEST(MtpRun, NamesAFileThatIsNoArtifact) {
 
 TEST(MtpRun, ReadsNumbers) {
   EXPECT_EQ(run("--ids '1, 2  3' -n 1").status, 0);
-  // A number with a leading zero is no octal one.
+  // A number with a leading zero is not octal.
   EXPECT_EQ(run("--ids 1 -n 010").output, run("--ids 1 -n 10").output);
   EXPECT_EQ(run("--ids 1 -n 3 --max-slots 2").status, 0);
   EXPECT_NE(run("--ids 1 --stop-id 9999")
@@ -384,7 +384,7 @@ TEST(MtpRun, ReadsNumbers) {
             std::string::npos);
 }
 
-// The second sequence ends before the first, and is printed behind it.
+// The second sequence ends before the first, and is printed after it.
 TEST(MtpRun, PrintsABatchInOrder) {
   auto outputOf = [](std::vector<int32_t> prompt) {
     Request r;
@@ -406,7 +406,7 @@ TEST(MtpRun, PrintsABatchInOrder) {
 }
 
 namespace {
-/// Flags, as their test is named.
+/// Flags, and the name of their test.
 struct Flags {
   const char *name, *flags;
 };

@@ -1,4 +1,4 @@
-//===- turns_test.cpp - Who comes first, and what ends late ---------------===//
+//===- turns_test.cpp - Priorities and minimum lengths --------------------===//
 
 #include "FakeModel.h"
 #include "runtime/exec/FairShare.h"
@@ -30,7 +30,7 @@ std::vector<int32_t> outputOf(const Session &session, SequenceId id) {
   return {output->begin(), output->end()};
 }
 
-/// In order of their ends.
+/// Returns the sequences in the order of their ends.
 std::vector<SequenceId> endsOf(Session &session) {
   std::vector<SequenceId> ids;
   for (const SequenceUpdate &update : drain(session))
@@ -66,7 +66,7 @@ TEST(Priority, TheHighestLosesItsPages) {
     std::vector<Request> all;
     for (int32_t i = 0; i < 4; ++i) {
       all.push_back(request(i, 40));
-      // The last one is the first to go otherwise.
+      // Without priority, the last sequence would be preempted first.
       all.back().priority = isUrgent && i == 3 ? -1 : 0;
       ids.push_back(*session->add(all.back()));
     }
@@ -78,7 +78,8 @@ TEST(Priority, TheHighestLosesItsPages) {
   }
 }
 
-// For a slot, for pages, and while its prompt is being read.
+// A newcomer of a lower value gets the slot, the pages, or the turn while the
+// other prompt is being read.
 TEST(Priority, AHighOneMakesWayForANewcomer) {
   for (bool isShort : {false, true})
     for (int steps = 0; steps < 12; ++steps) {
@@ -86,7 +87,7 @@ TEST(Priority, AHighOneMakesWayForANewcomer) {
       options.threads = 1;
       options.chunksPerStep = 1;
       options.maxSlots = isShort ? 4 : 1;
-      // All that one sequence needs, and a page.
+      // All pages that one sequence needs, plus one.
       options.kvPages = isShort ? 16 : 0;
       auto session = open(options);
       Request later = request(1, 30, 23), urgent = request(2, 30, 23);
@@ -100,7 +101,7 @@ TEST(Priority, AHighOneMakesWayForANewcomer) {
       EXPECT_EQ(endsOf(*session), (wasRunning || steps == 0)
                                       ? (std::vector<SequenceId>{second, first})
                                       : (std::vector<SequenceId>{second}));
-      // Behind it pages may be short once more.
+      // After that, pages may be short once more.
       if (wasRunning)
         EXPECT_GE(session->statistics(first)->preemptions, 1u);
       EXPECT_EQ(session->statistics(second)->preemptions, 0u);
@@ -109,7 +110,7 @@ TEST(Priority, AHighOneMakesWayForANewcomer) {
     }
 }
 
-// Others of the same number are left alone.
+// Other sequences of equal priority are left alone.
 TEST(Priority, EqualOnesDoNotMakeWay) {
   SessionOptions options;
   options.maxSlots = 1;
@@ -154,7 +155,7 @@ TEST(FairShare, WhoWasAwayHasNothingToMakeUpFor) {
   shares.charge(2, 50);
   shares.leave(2);
   shares.charge(1, 10);
-  // Nor does it lose what it had before.
+  // A group does not lose its earlier count either.
   shares.enter(2);
   EXPECT_EQ(shares.had(2), 150u);
   shares.leave(1);
@@ -162,8 +163,8 @@ TEST(FairShare, WhoWasAwayHasNothingToMakeUpFor) {
   EXPECT_EQ(shares.had(2), 0u);
 }
 
-// At each k, also where an end token stands in the middle of a round, and with
-// more of them than a device compares.
+// At each k, also if an end token is in the middle of a round, and with more
+// end tokens than a device compares.
 TEST(MinTokens, NothingEndsASequenceBefore) {
   Request plain = request(3, 40);
   std::vector<int32_t> whole = expectedOutput(plain).tokens;
@@ -176,7 +177,7 @@ TEST(MinTokens, NothingEndsASequenceBefore) {
         auto session = open(options);
         Request r = plain;
         r.minTokens = least;
-        // Those that stand at some places, all over the output.
+        // Tokens at some positions all over the output.
         for (size_t i = 0; i < stops; ++i)
           r.stopTokens.push_back(whole[(i * 7 + 5) % whole.size()]);
         std::vector<int32_t> expected;

@@ -1,4 +1,4 @@
-//===- worker_pool_test.cpp - Threads that wait, sleep and stand in -------===//
+//===- worker_pool_test.cpp - Waiting, sleep and takeover -----------------===//
 
 #include "runtime/core/Processors.h"
 #include "runtime/device/cpu/QuietTime.h"
@@ -18,8 +18,8 @@ using namespace mtp;
 
 namespace {
 
-/// A job that checks itself: every share of a stage reads what all shares of
-/// the stage before wrote.
+/// A job that checks itself: every share of a stage reads the values that all
+/// shares of the previous stage wrote.
 struct CheckedJob {
   explicit CheckedJob(std::vector<uint32_t> shares) : shares(shares) {
     for (uint32_t count : shares)
@@ -32,7 +32,7 @@ struct CheckedJob {
   std::atomic<uint32_t> errors = 0;
   /// Shares that thread 0 ran.
   std::atomic<uint32_t> byFirst = 0;
-  /// A share sleeps this often, in thousands.
+  /// Probability that a share sleeps, in thousandths.
   uint32_t sleepy = 0;
 
   static void run(void *context, uint32_t stage, uint32_t begin, uint32_t end,
@@ -98,7 +98,8 @@ TEST(WorkerPool, SharesOneProcessor) {
   EXPECT_EQ(usableProcessors(), 1u);
   auto pool = WorkerPool::create(4, false);
   ASSERT_TRUE(pool.isOk());
-  // Once the others sleep, nobody wakes them only to wait for a processor.
+  // Once the other threads sleep, they are not woken only to wait for a
+  // processor.
   bool firstDidAll = false;
   for (int repeat = 0; repeat < 200; ++repeat) {
     CheckedJob job(std::vector<uint32_t>(50, 4));
@@ -121,7 +122,7 @@ void stopHere(int) {
 TEST(WorkerPool, GoesOnWithoutAThreadThatTheSystemPutAside) {
   auto pool = WorkerPool::create(2, false, 2);
   ASSERT_TRUE(pool.isOk());
-  // The share that blocks until the other has begun runs beside it.
+  // The share that blocks until the other has begun runs at the same time.
   struct Both {
     std::atomic<uint32_t> there = 0;
     pthread_t threads[2];
@@ -170,14 +171,15 @@ static constexpr uint64_t kMs = 1'000'000;
 
 TEST(QuietTime, AThreadThatIsSeldomAwayStays) {
   QuietTime two(2), many(16);
-  // An I/O thread's work, or another program's slice, now and then.
+  // An occasional absence: an I/O thread's work, or a time slice of another
+  // program.
   EXPECT_EQ(two.add(1000 * kMs, 1001 * kMs), 0u);
   EXPECT_EQ(two.add(1030 * kMs, 1034 * kMs), 0u);
   EXPECT_EQ(two.add(1050 * kMs, 1054 * kMs), 0u);
-  // Two in a row.
+  // Two absences in a row.
   EXPECT_EQ(two.add(1058 * kMs, 1061 * kMs), 0u);
   EXPECT_FALSE(two.isQuiet(1061 * kMs));
-  // The more threads wait, the dearer it is.
+  // An absence costs more if more threads wait.
   EXPECT_EQ(many.add(1000 * kMs, 1004 * kMs), 0u);
   EXPECT_EQ(many.add(1004 * kMs, 1008 * kMs), 0u);
   EXPECT_EQ(many.add(1008 * kMs, 1012 * kMs), 0u);
@@ -191,7 +193,7 @@ TEST(QuietTime, AThreadThatIsOftenAwayIsGivenUpForAWhile) {
   EXPECT_EQ(pool.add(time, time), 0u);
   EXPECT_EQ(pool.add(time, time + 8 * kMs), 0u);
   time += 8 * kMs;
-  // Behind each trial of 15 ms it is away for 4.
+  // After each trial of 15 ms the thread is away for 4 ms.
   for (uint64_t times : {4, 8, 16, 16}) {
     time += 19 * kMs;
     EXPECT_EQ(pool.add(time - 4 * kMs, time), times * 4 * kMs);
@@ -200,7 +202,7 @@ TEST(QuietTime, AThreadThatIsOftenAwayIsGivenUpForAWhile) {
     EXPECT_FALSE(pool.isQuiet(time));
   }
   EXPECT_EQ(pool.add(time, time + 13 * kMs), 200 * kMs);
-  // A trial that goes well begins it anew.
+  // A successful trial resets the factor.
   time += 300 * kMs;
   EXPECT_EQ(pool.add(time, time + 4 * kMs), 0u);
   EXPECT_EQ(pool.add(time + 4 * kMs, time + 8 * kMs), 0u);
@@ -212,13 +214,13 @@ TEST(QuietTime, TakesTimesThatStandStill) {
   QuietTime pool(2);
   EXPECT_EQ(pool.add(0, 0), 0u);
   EXPECT_EQ(pool.add(5, 5), 0u);
-  // Of two threads that report at one time.
+  // Two threads report at the same time.
   EXPECT_EQ(pool.add(3, 4), 0u);
   EXPECT_EQ(pool.add(0, UINT64_MAX / 2), 200 * kMs);
 }
 
-/// Of the speed of a pool whose thread is put aside for `absence` behind each
-/// `ran`, what is left in the long run; `without` the thread there is less.
+/// Returns the long-term speed of a pool whose thread is suspended for
+/// `absence` after each `ran`. `without` is the speed without the thread.
 static double speedBeside(uint64_t absence, uint64_t ran, uint32_t workers,
                           double without) {
   QuietTime pool(workers);
@@ -241,7 +243,8 @@ TEST(QuietTime, LosesLittleAgainstTheBetterWay) {
     for (uint64_t absence : {1 * kMs, 4 * kMs, 12 * kMs})
       for (uint64_t ran = kMs / 8; ran < 4000 * kMs; ran *= 2) {
         double with = double(ran) / double(ran + absence);
-        // Where a second thread makes it 1.25 times as fast, and twice.
+        // If a second thread makes the pool 1.25 times as fast, and twice as
+        // fast.
         double little = 1 - 1.0 / (4 * workers - 3), much = 1 - 1.0 / workers;
         EXPECT_GE(speedBeside(absence, ran, workers, little),
                   0.94 * std::max(with, little))
@@ -257,7 +260,7 @@ TEST(QuietTime, LosesLittleAgainstTheBetterWay) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A made-up system below a directory of its own.
+/// A fake system in a directory of its own.
 class Quota : public testing::Test {
 protected:
   void SetUp() override {
@@ -316,7 +319,7 @@ TEST_F(Quota, VersionOne) {
   EXPECT_EQ(get(), 3u);
   writeVersion1("/a", "50000\n", "50000\n");
   EXPECT_EQ(get(), 1u);
-  // Both versions at once: the smaller one.
+  // Both versions at once: the smaller quota counts.
   write("cgroup/unified/c/cpu.max", "700000 100000\n");
   EXPECT_EQ(get(), 1u);
 }

@@ -6,15 +6,15 @@ usage: check_style.py [ROOT]
 Prints one line per place that breaks a rule, as FILE:LINE: what was expected
 and what was found, and exits with 1 if there is any. Rules:
 
-  - who may include what, and that includes start at the root of the tree
+  - which part may include which, and that includes start at the root of the tree
   - the length of lines, functions and files
   - neither half throws or ends the process
-  - each constraint that a dialect's .td labels has a negative test case of that
-    name, and stands in the dialect's README
+  - each constraint that a dialect's .td files label has a negative test case of
+    that name (labels.py)
   - a function of a public header says what its signature leaves open: units,
     shapes, ownership, errors, threads (headers.py)
   - what git tracks at the root: the parts and the pages, nothing else
-  - no page or test has what git leaves of a conflict
+  - no page or test has a conflict marker of git
 """
 
 import fnmatch
@@ -174,8 +174,8 @@ def check_endings(path, lines):
 
 
 def check_labels(root):
-    for readme in sorted(root.glob("dialects/*/README.md")):
-        for path, number, message in labels.places(readme.parent):
+    for folder in labels.dialects(root):
+        for path, number, message in labels.places(folder):
             yield path.relative_to(root).as_posix(), number, message
 
 

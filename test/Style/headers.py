@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Checks what the comments of public headers say of each function.
+"""Checks the comment of each function in the public headers.
 
 usage: headers.py [ROOT]
 
-Public is what is installed: runtime/include/mtp. A function has the comment
-above it, or above the declarations that it stands among without a blank line
-between them, and what stands behind it in its line. Of these topics it must
-say those that its signature raises:
+The public headers are the installed ones, runtime/include/mtp. The comment of a
+function is the comment above it and the comment in its line. Consecutive
+declarations without a blank line share the comment above them. A comment must
+cover each topic that the signature raises:
 
-  - errors: of what returns a Status, a Result or an mtp_status, the codes, or
-    that it fails for null alone. Each function says its own.
-  - ownership: of a pointer, a reference or a view that is given or taken, who
-    frees it or how long it is valid. What a caller gets a view of says it
-    itself; else the comment of its class or file may, as "Ownership:".
-  - shapes: of arrays, how many elements they have, and what they are; in the
-    comment of a class or file "Shapes:".
-  - units: of numbers; in the comment of a class or file "Units:".
+  - errors: for a function that returns a Status, a Result or an mtp_status, the
+    codes, or that it fails for null alone. Each function has its own.
+  - ownership: for a pointer, a reference or a view that is returned or passed,
+    the owner or how long it is valid. A function that returns a view says it
+    itself; otherwise the comment of its class or file may, as "Ownership:".
+  - shapes: for arrays, the number and meaning of their elements; in the comment
+    of a class or file "Shapes:".
+  - units: for numbers; in the comment of a class or file "Units:".
   - threads: in the comment of a class or file, "Threads:".
 """
 
@@ -24,7 +24,7 @@ import pathlib
 import re
 import sys
 
-# What a comment of a function says on a topic has one of these.
+# Words that a function's comment must contain for a topic, one of each list.
 WORDS = {
     "errors": r"\b(InvalidArgument|NotFound|OutOfRange|ResourceExhausted|"
               r"DataLoss|FailedPrecondition|Unimplemented|Unavailable|Internal|"
@@ -34,7 +34,7 @@ WORDS = {
     "ownership": r"\b([Vv]alid (until|while|as long|during)|lives? as long|"
                  r"outlives?|belongs? to|freed|frees|alive|copied|copies|"
                  r"[Nn]ever freed|only during the call|points into)\b",
-    "shapes": r"\b(elements?|as many|in order|ascending|all|each|every|long|"
+    "shapes": r"\b(elements?|as many|number of|in order|ascending|all|each|every|long|"
               r"how many|ids|bytes|names)\b|`(count|capacity|length)`",
     "units": r"\b(tokens?|bytes|seconds|milliseconds|pages|processors|ids?|"
              r"how many|number of|index|dimensions|0 or 1|GPU|milliseconds|"
@@ -53,7 +53,7 @@ Scope = collections.namedtuple("Scope", "doc public")
 
 
 class Reader:
-    """Walks over a header by comments, statements and braces."""
+    """Reads a header as comments, statements and braces."""
 
     TOKEN = re.compile(r"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<macro>^[ \t]*#(?:\\\n|[^\n])*)"
                        r"|(?P<access>^(?:public|private|protected):)"
@@ -90,12 +90,12 @@ class Reader:
             self.doc += " " + words
 
     def doc_goes_on(self, start):
-        """Whether what is before a comment is one, too."""
+        """Whether a comment precedes this comment."""
         before = self.text[:start].rstrip().rsplit("\n", 1)[-1].strip()
         return before.startswith("//")
 
     def on_macro(self, _text, _start):
-        if self.in_head:  # what stands above the include guard is the file's
+        if self.in_head:  # a comment above the include guard is the file's
             self.scopes[0] = Scope(self.doc, True)
             self.in_head = False
         self.doc = ""
@@ -113,7 +113,7 @@ class Reader:
         self.statement += "\n" if self.statement else ""
 
     def end_group(self):
-        """Joins what is said of declarations that stand together."""
+        """Gives declarations that stand together their joined comment."""
         doc = " ".join(f.doc for f in self.group)
         self.functions += [f._replace(doc=doc) for f in self.group]
         self.group, self.doc = [], ""
@@ -166,13 +166,13 @@ class Reader:
 
 
 def signature(text):
-    """A declaration without default values and initialisers."""
+    """Returns a declaration without default values and initialisers."""
     text = re.sub(r"\) : .*", ")", text)
     return re.sub(r" = (\{\}|[^,)]*)", "", text)
 
 
 def topics(function):
-    """What its comment must say: (topic, whether it must say so itself)."""
+    """Yields the topics of its comment: (topic, whether its own comment must have it)."""
     text = signature(function.text)
     if re.search(r"^(static )?(mtp_status|Status|Result<.*>) ", text):
         yield "errors", True
@@ -190,7 +190,7 @@ def topics(function):
 
 
 def check(text):
-    """(line, message) of each function that leaves out what it must say."""
+    """Yields (line, message) of each function whose comment lacks a topic."""
     for function in Reader(text).read():
         name = re.search(r"(operator\S+?|[\w~]+) ?\(", signature(function.text))
         if not function.doc.strip():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Leaves out each topic of headers.py once, and says it once."""
+"""Tests each topic of headers.py in a comment that omits it and in one that has it."""
 
 import unittest
 

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Reads the constraints that the .td of the dialects label, and writes the
-tables of the dialects' README.md from them.
+"""Checks that each constraint of a dialect's .td files has a test case.
 
-usage: labels.py [--write] [ROOT]
+usage: labels.py [ROOT]
+       labels.py --table FOLDER FILE
 
-A description lists its constraints under a line "Constraints:" as
-`- (C1) text`. Their label is the mnemonic of the op or attribute and the
-number, as `per_slot_c1`; an attribute whose mnemonic is an op's, too, is
-`rope_attr_c1`. What a whole dialect asks for names its subject itself:
-`- (module_c1) text`. Prints the tables that are not so, and labels without a negative case of their
-name in test/Dialect, and exits with 1 if there are any; with --write, writes
-the tables first. check_style.py asks for the same.
+A description lists its constraints after a line "Constraints:" as `- (C1) text`.
+The label of a constraint is the mnemonic of the op or attribute and the number,
+for example `per_slot_c1`. An attribute with the mnemonic of an op has labels
+like `rope_attr_c1`. A constraint of the whole dialect names its subject:
+`- (module_c1) text`.
+
+Prints each label without a negative test case of its name in test/Dialect, and
+exits with 1 if there is one. check_style.py runs the check, too. With --table,
+writes the table of the dialect in FOLDER to FILE instead.
 """
 
 import collections
@@ -20,9 +22,6 @@ import sys
 
 Constraint = collections.namedtuple("Constraint", "label text path line")
 
-BEGIN = "<!-- constraints: written by test/Style/labels.py --write -->"
-END = "<!-- end of constraints -->"
-
 DEFINITION = re.compile(r"(def|class) +(\w+)")
 OP = re.compile(r'\w*Op *<\s*"([a-z_0-9]+)"')
 MNEMONIC = re.compile(r'let mnemonic = "([a-z_0-9]+)"')
@@ -30,7 +29,7 @@ ITEM = re.compile(r"\s+- \((C\d+|[a-z_]+_c\d+)\) (.*)")
 
 
 class Record:
-    """What a .td defines in one `def`: its header and its labelled lines."""
+    """One `def` of a .td file: its header and its labelled lines."""
 
     def __init__(self, path, text, first):
         self.path, self.first = path, first
@@ -44,7 +43,7 @@ class Record:
                      else quoted[1] if len(quoted) > 1 else None)
 
     def constraints(self):
-        """(label as it is written, text, line) of each constraint."""
+        """Yields (label as written, text, line) of each constraint."""
         number = 0
         while number < len(self.lines):
             match = ITEM.fullmatch(self.lines[number])
@@ -61,7 +60,7 @@ class Record:
 
 
 def records(path):
-    """The definitions of a .td: each starts in column 0."""
+    """Yields the definitions of a .td file. Each starts in column 0."""
     lines = path.read_text(encoding="utf-8").splitlines()
     starts = [n for n, line in enumerate(lines) if DEFINITION.match(line)]
     for first, last in zip(starts, starts[1:] + [len(lines)]):
@@ -69,8 +68,8 @@ def records(path):
 
 
 def td_files(folder):
-    """The .td of a dialect: what all begins with, then in the order in which
-    the file of its ops includes them, then the rest by name."""
+    """Returns the .td files of a dialect: the dialect, its attributes, the files
+    that the file of its ops includes, in that order, and the rest by name."""
     files = sorted(folder.glob("IR/*.td"))
     order = []
     for path in files:
@@ -83,7 +82,7 @@ def td_files(folder):
 
 
 def constraints(folder):
-    """All constraints of a dialect, in the order of its table."""
+    """Returns all constraints of a dialect, in the order of its table."""
     found = [r for path in td_files(folder) for r in records(path)]
     ops = {r.name for r in found if r.is_op}
     result = []
@@ -96,27 +95,22 @@ def constraints(folder):
     return result
 
 
+def dialects(root):
+    """Returns the folders of all dialects."""
+    return sorted(path.parent for path in root.glob("dialects/*/IR"))
+
+
 def table(folder):
+    """Returns the constraints of a dialect as a page."""
     rows = [f"| {c.label} | {c.text.rstrip('.').replace('|', chr(92) + '|')} |"
             for c in constraints(folder)]
-    return "\n".join([BEGIN, "", "| label | constraint |", "|---|---|",
-                      *rows, "", END])
-
-
-def written(folder):
-    """The README.md of a dialect as it should be, and as it is."""
-    text = (folder / "README.md").read_text(encoding="utf-8")
-    block = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
-    return block.sub(lambda _: table(folder), text), text
+    return "\n".join([f"# Constraints of `{folder.name}`", "",
+                      "| label | constraint |", "|---|---|", *rows, ""])
 
 
 def places(folder):
-    """What is wrong with a dialect's table and its constraints' tests, as
-    (path, line, message)."""
-    wanted, found = written(folder)
-    if wanted != found or BEGIN not in found:
-        yield (folder / "README.md", 1,
-               "expected the table that test/Style/labels.py --write makes")
+    """Yields (path, line, message) of each label and test case of a dialect
+    without its counterpart."""
     tests = folder.parents[1] / "test/Dialect" / folder.name
     cases = [(path, number, case) for path in sorted(tests.glob("invalid*.mlir"))
              for number, case in split_cases(path.read_text(encoding="utf-8"))]
@@ -138,7 +132,7 @@ def named(label):
 
 
 def split_cases(text):
-    """(first line, text) of each case of a test that is split."""
+    """Yields (first line, text) of each case of a test that is split."""
     line = 1
     for case in re.split(r"^// -----$", text, flags=re.MULTILINE):
         yield line, case
@@ -146,14 +140,14 @@ def split_cases(text):
 
 
 def main():
-    arguments = [a for a in sys.argv[1:] if a != "--write"]
-    root = pathlib.Path(arguments[0] if arguments
+    if sys.argv[1:2] == ["--table"]:
+        folder, file = map(pathlib.Path, sys.argv[2:])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(table(folder.resolve()), encoding="utf-8")
+        return 0
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1
                         else pathlib.Path(__file__).parents[2])
-    found = []
-    for readme in sorted(root.glob("dialects/*/README.md")):
-        if "--write" in sys.argv:
-            readme.write_text(written(readme.parent)[0], encoding="utf-8")
-        found += places(readme.parent)
+    found = [place for folder in dialects(root) for place in places(folder)]
     for path, line, message in found:
         print(f"{path}:{line}: {message}")
     return 1 if found else 0

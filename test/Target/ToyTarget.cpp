@@ -1,4 +1,4 @@
-//===- ToyTarget.cpp - A machine that only tests compile for --------------===//
+//===- ToyTarget.cpp - A target for tests only ----------------------------===//
 
 #include "ToyTarget.h"
 
@@ -21,7 +21,7 @@ ToyTarget::generateCode(mlir::ModuleOp module,
                         const compiler::CodegenOptions &options) const {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  // The format has one kind of image, and says that only a device looks at one.
+  // The format has one kind of image, and only a device looks into an image.
   compiler::KernelCode code{schema::ImageFormat::ElfShared};
   for (auto kernel : module.getOps<mlir::exec::KernelOp>()) {
     if (kernel.getKernel().isBuiltin())

@@ -1,4 +1,4 @@
-//===- ToyTarget.h - A machine that only tests compile for ------*- C++ -*-===//
+//===- ToyTarget.h - A target for tests only --------------------*- C++ -*-===//
 
 #ifndef TEST_TARGET_TOYTARGET_H
 #define TEST_TARGET_TOYTARGET_H
@@ -7,10 +7,9 @@
 
 namespace mtp::test {
 
-/// A machine unlike the CPU wherever a target has a say: its panels have 16
-/// outputs, its calls run in the order in which they are written, its code is
-/// the text of its kernels, and it knows no mixtures of experts. No device runs
-/// it.
+/// A machine that differs from the CPU in everything that a target decides. Its
+/// panels have 16 outputs, its calls run in written order, its code is the text
+/// of its kernels, and it has no mixtures of experts. No device runs it.
 class ToyTarget : public compiler::Target {
 public:
   static constexpr llvm::StringLiteral kName = "toy";

@@ -1,4 +1,4 @@
-//===- mtpc_toy.cpp - mtpc with a target more -----------------------------===//
+//===- mtpc_toy.cpp - mtpc with an additional target ----------------------===//
 
 #include "ToyTarget.h"
 

@@ -16,11 +16,11 @@
 
 namespace mtp::test {
 
-/// What weights are packed as.
+/// Formats of packed weights.
 inline constexpr WeightFormat kF32{WeightElements::F32},
     kBF16{WeightElements::BF16};
 
-/// A file's bytes: the header's length, the header, the data.
+/// Returns a file's bytes: the header's length, the header, the data.
 inline std::string makeFile(const std::string &header,
                             const std::string &data = "") {
   uint64_t length = header.size();
@@ -71,7 +71,7 @@ private:
   std::string header, bytes;
 };
 
-/// A folder that lives as long as the object.
+/// A folder that is removed with the object.
 class TemporaryFolder {
 public:
   TemporaryFolder() {

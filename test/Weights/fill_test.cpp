@@ -12,7 +12,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// What filling says to a file of one recipe, with nothing in front of it.
+/// Returns the message for filling a file of one recipe that lacks its head.
 std::string messageFor(const WeightRecipe &recipe) {
   std::vector<uint8_t> recipes = encodeRecipes(/*seed=*/1, {{recipe, 0, 0}});
   WeightlessHeader header = {};
@@ -35,7 +35,7 @@ TEST(Fill, ChecksTheFormatsOfRecipes) {
     EXPECT_NE(with(format).find(text), std::string::npos) << with(format);
   };
   using enum WeightElements;
-  // A recipe that is right gets to what should stand in front.
+  // A valid recipe passes, and the missing head is reported.
   for (WeightFormat format :
        {kF32, kBF16, WeightFormat{Int8, 32}, WeightFormat{Int4, 128}})
     expect(format, "expected at least 64 bytes of an artifact, got 0");

@@ -12,7 +12,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// A value that tells its place, and is not exact in bf16.
+/// Returns a value that identifies its place and is not exact in bf16.
 float valueAt(int64_t row, int64_t col, int64_t salt = 0) {
   return std::sin(float(row * 131 + col * 7 + salt * 1009)) * 3.0f;
 }
@@ -38,7 +38,7 @@ void put(std::vector<uint8_t> &out, const WeightFormat &format, int64_t index,
   }
 }
 
-/// The layouts, written down as the documentation has them.
+/// Packs in the layouts as documented, with a plain loop.
 std::vector<uint8_t> packPlainly(const WeightRecipe &recipe,
                                  const Reference &at) {
   std::vector<uint8_t> out(size_t(packedBytes(recipe)), 0);
@@ -58,9 +58,9 @@ std::vector<uint8_t> packPlainly(const WeightRecipe &recipe,
         int64_t inPanel =
             isBF16 ? c / 2 * 2 * width + lane * 2 + c % 2 : c * width + lane;
         if (recipe.fragments) {
-          // Blocks of 32 by 32 in tiles of 16 outputs, two fragments each; of
-          // a lane's eight numbers the first two are of one output, the next
-          // two of the one 8 below, and so again.
+          // Blocks of 32 by 32 in tiles of 16 outputs, two fragments each. Of a
+          // lane's eight numbers the first two belong to one output, the next
+          // two to the output 8 below, and the last four repeat this.
           int64_t e = c % 32, pairs = 2 * (e % 4 / 2) + lane % 16 / 8;
           int64_t thread = lane % 8 * 4 + e / 8;
           inPanel = c / 32 * 1024 + lane / 16 * 512 + e % 8 / 4 * 256 +
@@ -125,7 +125,7 @@ void expectSameIntegers(const std::vector<uint8_t> &panels,
 
 class Packing : public testing::Test {
 protected:
-  /// Packs with several options; all must give the plain loop's bytes.
+  /// Packs with several options, all of which must give the plain loop's bytes.
   void expectPacked(const WeightRecipe &recipe, const Reference &at) {
     std::string path = folder.write("model.safetensors", builder.build());
     auto set = WeightSet::openFiles({&path, 1});
@@ -230,8 +230,8 @@ TEST_F(Packing, FragmentsNeedWholeBlocks) {
             "fragments, got a k of 40");
 }
 
-// The same integers and scales as in a panel, found as FORMAT.md says, lane by
-// lane.
+// Fragments have the integers and scales of panels, found lane by lane as
+// FORMAT.md describes.
 TEST_F(Packing, IntegersInFragments) {
   using enum WeightElements;
   for (auto [format, k] : {std::pair<WeightFormat, int64_t>{{Int8, 64}, 160},
@@ -269,7 +269,7 @@ TEST_F(Packing, PanelsPicksRows) {
                  });
 }
 
-/// The matrices of a stack in one tensor, of which each gives two parts.
+/// The matrices of a stack in one tensor, each of which gives two parts.
 TEST_F(Packing, StacksInOneTensor) {
   builder.addF32("e", {3, 8, 5}, matrix(24, 5));
   WeightSource gate{"e", 0, 4}, up{"e", 4, 8};
@@ -338,8 +338,8 @@ TEST_F(Packing, StacksOverTensors) {
   });
 }
 
-/// The absorbed halves of MLA's kv_b_proj: per head, `nope` rows transposed
-/// and `value` rows as they are.
+/// The absorbed halves of MLA's kv_b_proj: per head, `nope` rows transposed and
+/// `value` rows unchanged.
 TEST_F(Packing, StacksOverRowBlocks) {
   constexpr int64_t heads = 3, nope = 5, value = 4, latent = 37;
   builder.addF32("kv_b", {heads * (nope + value), latent},
@@ -433,8 +433,8 @@ TEST_F(Packing, ScalesFP8Blocks) {
 }
 
 /// Bits of 0.25, 0.5, 1, 2, 4 and 8 in types of scales (modular#7142,
-/// HabanaAI/vllm-fork#2141, omlx#2159). They are written out: what packs them
-/// must not make them.
+/// HabanaAI/vllm-fork#2141, omlx#2159). They are written out so that they do
+/// not depend on the packer.
 TEST_F(Packing, ScalesFP8BlocksByAnyType) {
   constexpr int64_t rows = 130, cols = 300;
   const std::pair<const char *, std::vector<uint16_t>> kinds[] = {
@@ -459,7 +459,7 @@ TEST_F(Packing, ScalesFP8BlocksByAnyType) {
   }
 }
 
-/// Matrices in one tensor, whose rows are no multiple of a block's.
+/// Matrices in one tensor, whose number of rows is not a multiple of a block's.
 TEST_F(Packing, ScalesFP8BlocksOfEachMatrix) {
   builder.add("w", "F8_E4M3", {2, 130, 3}, std::string(2 * 130 * 3, 0x38));
   builder.addF32("w_scale_inv", {2, 2, 1}, {1, 2, 3, 4});
@@ -470,7 +470,7 @@ TEST_F(Packing, ScalesFP8BlocksOfEachMatrix) {
       [](int64_t s, int64_t n, int64_t) { return float(1 + 2 * s + n / 128); });
 }
 
-/// Scales that would be multiplied as numbers that they are not.
+/// Scales of other types, which would be misread as numbers.
 TEST_F(Packing, RefusesOtherScales) {
   auto error = [&](const std::string &key) {
     builder.add(key, "F8_E4M3", {2, 2}, std::string(4, 0x38));
@@ -493,7 +493,8 @@ TEST_F(Packing, RefusesOtherScales) {
   EXPECT_NE(error("e").find("\"e_scale_inv\", got none"), std::string::npos);
 }
 
-// The columns of the oldest row first, of a file's [columns, 1, window].
+// Rows of the packed matrix are the window's columns, oldest first, of a file's
+// [columns, 1, window].
 TEST_F(Packing, RawOfADepthwiseConvolution) {
   builder.addF32("c", {5, 1, 4}, matrix(5, 4));
   WeightSource source{"c"};
@@ -548,7 +549,7 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
               "expected picked rows of a whole tensor in panels");
   expectError({"w", WeightLayout::Raw, kF32, 6, 5, 1, {{"a"}}},
               "expected 5 outputs, got 4");
-  // A table of 4 x 6 is none of 6 x 4, nor a vector of 24.
+  // A table of 4 x 6 is not one of 6 x 4, nor a vector of 24.
   expectError({"w", WeightLayout::Raw, kF32, 4, 6, 1, {{"a"}}},
               "expected 4 inputs, got 6");
   expectError({"w", WeightLayout::Raw, kF32, 24, 1, 1, {{"a"}}},
@@ -567,7 +568,7 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
               "expected at least 6 rows, got 4");
 }
 
-// Where sources are several, the sum of their rows says nothing of each.
+// With several sources, the sum of their rows does not determine each of them.
 TEST_F(Packing, ComparesTheShapeOfEverySource) {
   builder.addF32("a", {4, 6}, matrix(4, 6));
   builder.addF32("b", {2, 6}, matrix(2, 6, 1));
@@ -608,7 +609,7 @@ TEST_F(Packing, StopsWhenTheSinkFails) {
   std::string path = folder.write("model.safetensors", builder.build());
   auto set = WeightSet::openFiles({&path, 1});
   ASSERT_TRUE(set.isOk());
-  // Of four windows the second or the last; others pack meanwhile.
+  // The second or the last of four windows, while other threads pack.
   for (unsigned threads : {1, 3})
     for (int failing : {2, 4}) {
       int calls = 0;
@@ -625,7 +626,7 @@ TEST_F(Packing, StopsWhenTheSinkFails) {
 }
 
 TEST_F(Packing, HasWindowsForAllThreadsByDefault) {
-  // 3.1 MB: four windows of one thread, and two of three.
+  // 3.1 MB: four windows of one thread, or two windows of three threads.
   builder.addF32("a", {800, 1000}, matrix(800, 1000));
   std::string path = folder.write("model.safetensors", builder.build());
   auto set = WeightSet::openFiles({&path, 1});

@@ -1,4 +1,4 @@
-//===- path_kind_test.cpp - What lies at a path ---------------------------===//
+//===- path_kind_test.cpp - The kind of file at a path --------------------===//
 
 #include "runtime/core/PathKind.h"
 #include "test/Weights/TestFiles.h"
@@ -69,7 +69,7 @@ TEST(PathKind, TellsFoldersByTheirFiles) {
   EXPECT_EQ(kind("o", {"model.safetensors"}), PathKind::Folder);
 }
 
-/// h of the reports: an error says what was found, and the next step.
+/// Report h: an error says what was found, and the next step.
 TEST(PathKind, NamesTheNextStep) {
   TemporaryFolder folder;
   auto message = [](const std::string &path, PathUse use) {
@@ -101,7 +101,7 @@ TEST(PathKind, NamesTheNextStep) {
   EXPECT_EQ(message(file, PathUse::Import),
             "expected a model's folder at \"" + file +
                 "\", got a file of weights; give the folder that it lies in");
-  // What only a reader can judge.
+  // Only a reader can judge these files.
   std::string text = folder.write("x.txt", "module {}");
   EXPECT_EQ(message(text, PathUse::Compile), "");
   EXPECT_EQ(message(text, PathUse::Run), "");

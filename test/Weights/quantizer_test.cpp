@@ -20,13 +20,13 @@ std::vector<WeightElements> integers() {
   return integers;
 }
 
-/// What FORMAT.md says of the integers of a format.
+/// The integers of a format, by FORMAT.md.
 struct Integers {
   int least, most;
-  /// Added to them where they are stored.
+  /// Added to the integers when they are stored.
   int bias;
-  /// Whether the scale is the largest magnitude over the last integer; else a
-  /// better one is sought, by which integers may be clipped.
+  /// True if the scale is the largest magnitude over the last integer.
+  /// Otherwise a better scale is searched, which may clip integers.
   bool isPlain;
 };
 
@@ -49,7 +49,7 @@ struct Packed {
   std::vector<uint8_t> bytes;
   QuantizationError error;
 
-  /// Scale and integer of output `n` and input `i` of matrix `s`.
+  /// Returns scale and integer of output `n` and input `i` of matrix `s`.
   std::pair<float, int> at(int64_t s, int64_t n, int64_t i) const {
     int64_t row = n, panel = n / 32;
     if (recipe.layout == WeightLayout::GatedPanels) {
@@ -110,7 +110,8 @@ WeightRecipe recipeOf(const std::string &key, int64_t k, int64_t n,
   return {"w", WeightLayout::Panels, format, k, n, 1, {{key}}};
 }
 
-/// The squared error of a group by the plain scale, its largest value over 7.
+/// Returns the squared error of a group with the plain scale, its largest value
+/// over 7.
 double plainInt4Error(const float *x, int64_t count) {
   float most = 0;
   for (int64_t i = 0; i < count; ++i)
@@ -123,7 +124,7 @@ double plainInt4Error(const float *x, int64_t count) {
   return error;
 }
 
-/// Each case for the elements of every format of integers.
+/// Runs each case for the elements of each integer format.
 class QuantizingTo : public Quantizing,
                      public testing::WithParamInterface<WeightElements> {
 protected:
@@ -136,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(WeightFormat{info.param}.name());
     });
 
-/// A matrix, and the inputs that share a scale.
+/// A matrix, and the number of inputs that share a scale.
 struct Shape {
   int64_t n, k, group;
 };
@@ -182,7 +183,7 @@ TEST_P(QuantizingShape, KeepsTheBoundsOfTheFormat) {
         auto [scale, q] = packed->at(0, row, first + i);
         double off = x[i] - double(q) * scale, step = std::fabs(scale);
         bool isEnd = q == integers.least || q == integers.most;
-        // The nearest there is, but for what is clipped beyond the ends.
+        // The nearest integer, except for values clipped at the ends.
         double toZero = q * scale > 0 ? off : -off;
         if (integers.isPlain || !isEnd || toZero < 0)
           ASSERT_LE(std::fabs(off), step / 2 * 1.00001) << row << " " << i;
@@ -259,8 +260,8 @@ TEST_P(QuantizingTo, RefusesNaNAndInfinity) {
   }
 }
 
-// Bytes and error are the same ones whatever the threads and the window, and
-// those of each matrix by itself.
+// Bytes and error do not depend on threads and windows, and equal those of each
+// matrix packed by itself.
 TEST_P(QuantizingTo, StacksOfGateAndUp) {
   constexpr int64_t inter = 37, k = 70;
   std::vector<std::vector<float>> gates, ups;
@@ -290,8 +291,8 @@ TEST_P(QuantizingTo, StacksOfGateAndUp) {
       }
 }
 
-// A row of a table is the row's words of a panel, one after the other, whatever
-// the threads and the window.
+// A table's row has the row's words of a panel, one after the other, for any
+// threads and windows.
 TEST_P(QuantizingShape, TablesAreRowsOfPanels) {
   auto [n, k, group] = shape();
   addMatrix("w", n, k);

@@ -63,7 +63,8 @@ TEST(RandomWeights, AreAsWideAsTheirInputsAsk) {
     squares += double(value) * value;
   }
   double count = double(values.size());
-  // Standard errors are 1/sqrt(k*count) and about 0.9/sqrt(count); ten of them.
+  // Standard errors are 1/sqrt(k*count) and about 0.9/sqrt(count); allows ten
+  // of them.
   EXPECT_NEAR(sum / count, 0, 10 / std::sqrt(k * count));
   EXPECT_NEAR(squares / count * k, 1, 10 / std::sqrt(count));
 }
@@ -90,8 +91,8 @@ TEST(RandomWeights, DifferByKeyPieceAndPlaceInAStack) {
 }
 
 TEST(RandomWeights, AreTheSameInEveryLayout) {
-  // A tied table: rows as they are for the embedding, of unit variance; in
-  // panels for the head, whose inputs are 16.
+  // A tied table: raw rows of unit variance for the embedding, and panels for
+  // the head, which has 16 inputs.
   std::vector<float> rows = pack(1, recipe(WeightLayout::Raw, "e", 16, 32));
   std::vector<float> panel = pack(1, recipe(WeightLayout::Panels, "e", 16, 32));
   for (size_t n = 0; n < 32; ++n)

@@ -74,7 +74,7 @@ TEST(WeightRecipe, CountsBytesOfIntegers) {
   using enum WeightElements;
   EXPECT_EQ(bytesOf(make(Panels, {Int8, 64}, 64, 32)), 128 + 64 * 32);
   EXPECT_EQ(bytesOf(make(Panels, {Int4, 32}, 64, 33)), 2 * 2 * (128 + 16 * 32));
-  // The last group is as long as what is left, in whole quads or pairs of them.
+  // The last group has the remaining inputs, in whole quads or pairs of them.
   EXPECT_EQ(bytesOf(make(Panels, {Int8, 64}, 65, 1)), 2 * 128 + 68 * 32);
   EXPECT_EQ(bytesOf(make(Panels, {Int4, 64}, 65, 1)), 2 * 128 + 72 * 16);
   EXPECT_EQ(bytesOf(make(GatedPanels, {Int8, 32}, 32, 66, 3)),

@@ -22,7 +22,7 @@ std::string tensor(const std::string &type, const std::string &shape,
          ",\"data_offsets\":" + offsets + "}";
 }
 
-/// Expects a failure whose message holds `text`.
+/// Expects a failure whose message contains `text`.
 void expectError(const std::string &bytes, const std::string &text) {
   Result<TensorMap> result = parse(bytes);
   ASSERT_FALSE(result.isOk()) << "expected: " << text;

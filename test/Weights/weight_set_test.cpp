@@ -103,7 +103,7 @@ TEST(WeightSet, RefusesLinksThatLeaveTheFolder) {
   std::filesystem::create_symlink("../other/x.safetensors",
                                   folder.path("hf/x.safetensors"));
   expectError(WeightSet::openFolder(folder.path("hf")), "leaves the folder");
-  // A link within the folder is fine.
+  // A link within the folder is accepted.
   std::filesystem::remove(folder.path("hf/x.safetensors"));
   folder.write("hf/real.safetensors", shard("a"));
   std::filesystem::create_symlink("real.safetensors",
@@ -141,8 +141,8 @@ TEST(WeightSet, RefusesBadIndices) {
   expectError(open(indexOf("a", "short.safetensors")), "short.safetensors");
 }
 
-/// Python writes an index: the last value of a key counts, and a number of any
-/// size is one (jzhang38/TinyLlama#23, sgl-project/sglang#37054).
+/// Python writes an index: the last value of a duplicate key counts, and a
+/// number may have any size (jzhang38/TinyLlama#23, sgl-project/sglang#37054).
 TEST(WeightSet, ReadsIndicesAsPythonDoes) {
   TemporaryFolder folder;
   folder.write("x.safetensors", shard("a"));
@@ -156,8 +156,8 @@ TEST(WeightSet, ReadsIndicesAsPythonDoes) {
   EXPECT_EQ(set->keys().size(), 1u);
 }
 
-/// Keys that an index omits are in the set, and are known as such
-/// (vllm#35548). Where two shards have such a key, neither is meant.
+/// Keys that an index omits are in the set and marked as such (vllm#35548). A
+/// key in two shards is ignored.
 TEST(WeightSet, ReadsKeysThatAnIndexOmits) {
   TemporaryFolder folder;
   folder.write(
@@ -194,7 +194,7 @@ TEST(WeightSet, RefusesAKeyInTwoFiles) {
   EXPECT_TRUE(WeightSet::openFiles(both).isOk());
 }
 
-/// h of the reports: shards that are all there need no index.
+/// Report h: a complete set of shards needs no index.
 TEST(WeightSet, FindsShardsWithoutAnIndex) {
   TemporaryFolder folder;
   auto open = [&] { return WeightSet::openFolder(folder.path()); };
@@ -202,7 +202,7 @@ TEST(WeightSet, FindsShardsWithoutAnIndex) {
   folder.write("adapter_model.safetensors", shard("b"));
   ASSERT_TRUE(open().isOk()) << open().status().toString();
   EXPECT_TRUE(open()->contains("a") && !open()->contains("b"));
-  // One of another set is too many.
+  // A shard of another set is one too many.
   folder.write("other-00001-of-00002.safetensors", shard("c"));
   expectError(open(), "expected the shards of one set without an index");
   TemporaryFolder sets;
@@ -227,8 +227,8 @@ TEST(WeightSet, TakesTheOnlyFile) {
               ", got more.safetensors, weights.safetensors");
 }
 
-/// vllm#35548, omlx#2062, vmlx-swift#388: a module beside the model, and a
-/// shard that no index names.
+/// A module beside the model, and a shard that no index names (vllm#35548,
+/// omlx#2062, vmlx-swift#388).
 TEST(WeightSet, AddsFilesWithWantedKeys) {
   TemporaryFolder folder;
   folder.write("model.safetensors", shard("a"));
@@ -243,7 +243,7 @@ TEST(WeightSet, AddsFilesWithWantedKeys) {
   EXPECT_TRUE(set->contains("mtp.b") && !set->contains("c"));
   EXPECT_EQ(set->sources(), (std::vector{folder.path("model.safetensors"),
                                          folder.path("mtp.safetensors")}));
-  // What is open is not opened again.
+  // Open files are not opened again.
   ASSERT_TRUE(set->addBeside(folder.path(), isWanted).isOk());
   EXPECT_EQ(set->sources().size(), 2u);
   EXPECT_TRUE(WeightSet::openFiles(set->sources()).isOk());

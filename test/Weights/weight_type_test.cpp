@@ -53,7 +53,7 @@ TEST(WeightType, DecodesF8E8M0) {
     EXPECT_EQ(decode(WeightType::F8E8M0, uint16_t(bits)),
               std::ldexp(1.0f, int(bits) - 127));
   EXPECT_TRUE(std::isnan(decode(WeightType::F8E8M0, 0xff)));
-  // It is one of scales alone.
+  // It is a type of scales only.
   EXPECT_FALSE(isReadable(WeightType::F8E8M0));
   EXPECT_TRUE(isReadableScale(WeightType::F8E8M0));
   EXPECT_FALSE(isReadableScale(WeightType::F8E4M3));
@@ -74,13 +74,13 @@ TEST(WeightType, RoundsToNearestEven) {
   auto round = [](uint32_t bits) {
     return roundToBF16(std::bit_cast<float>(bits));
   };
-  EXPECT_EQ(round(0x3f808000), 0x3f80); // A tie goes down to even,
+  EXPECT_EQ(round(0x3f808000), 0x3f80); // A tie rounds down to even,
   EXPECT_EQ(round(0x3f818000), 0x3f82); // and up to even.
   EXPECT_EQ(round(0x3f808001), 0x3f81);
   EXPECT_EQ(round(0x3f807fff), 0x3f80);
-  EXPECT_EQ(round(0x7f7fffff), 0x7f80); // Overflow is infinite.
+  EXPECT_EQ(round(0x7f7fffff), 0x7f80); // Overflow gives infinity.
   EXPECT_EQ(round(0xff800000), 0xff80);
-  EXPECT_EQ(round(0x7f800001), 0x7fc0); // A NaN stays one.
+  EXPECT_EQ(round(0x7f800001), 0x7fc0); // A NaN stays a NaN.
 }
 
 } // namespace

@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
-"""Compares a run with what drafters.py expects of it. Standard library only.
+"""Compares a run with the expected results of drafters.py. Standard library only.
 
   compare_run.py EXPECTED.json TOPOLOGY ARTIFACT [mtp-run's flags...]
 
 TOPOLOGY is one of the file's: chain:4, dynamic:3,4,12, dynamic:3,4,12@0.8 at a temperature, or
-`static` for a list of paths. Runs
-mtp-run on the prompt until the rounds of the file have emitted their tokens, and compares the
-tokens, the number of rounds and how many drafts were accepted at each depth. With the flag
-`--request-output seen` it compares every round's drafts, too, and with `--request-output above`
-the parents of a dynamic tree's nodes, of a module that puts them out
-(test/E2E/Inputs/show_drafts.py). With `--draft-rounds`, of an artifact whose rounds may stop, it
-compares every round's nodes, of a tree that the round found with their parents, the path that was
-accepted and its tokens; of a static tree, whose parents are in no artifact, with those of the module
-that `--module FILE` names. With `--save FILE` the run's JSON is kept there.
+`static` for a list of paths. The script runs mtp-run on the prompt until the file's rounds have
+emitted their tokens. It compares the tokens, the number of rounds, and the number of drafts
+accepted at each depth.
 
-With `--near` beside `--draft-rounds` the arithmetic may be another, as of files of bf16, which round
-weights alone: near ties may fall either way, of the target and of the drafter. So compared are the
-drafts of rounds that both have behind the same text, up to where the texts part: three of four must
-be equal, and texts must have a third of their tokens in common.
+Further comparisons, by flags of mtp-run:
+
+- `--request-output seen`: the drafts of each round. `--request-output above`: the parents of a
+dynamic tree's nodes. The module must have these outputs (test/E2E/Inputs/show_drafts.py).
+
+- `--draft-rounds`, for an artifact whose rounds may stop: the nodes of each round, the accepted
+path and its tokens, and the parents of a dynamic tree. An artifact does not have a static tree's
+parents, so they come from the module that `--module FILE` names.
+
+`--save FILE` writes the run's JSON.
+
+`--near` with `--draft-rounds` allows other arithmetic, such as files of bf16, which round only
+weights. Near ties of the target and the drafter may then have either result. So only the drafts of
+rounds after equal texts are compared, up to the first difference of the texts. Three of four drafts
+must be equal, and the texts must have a third of their tokens in common.
 """
 import json
 import re
@@ -37,7 +42,7 @@ def by_depth(rounds, depths):
 
 
 def walk(drafts, parents, tokens):
-    """The nodes, 0 the anchor, whose drafts are the tokens of a round, one behind the other."""
+    """Returns the path of nodes (0 is the anchor) whose drafts are a round's tokens."""
     path, node = [], 0
     for wanted in tokens:
         node = next((i for i, (parent, draft) in enumerate(zip(parents, drafts), start=1)
@@ -49,8 +54,8 @@ def walk(drafts, parents, tokens):
 
 
 def drafted(drafts, parents, tokens):
-    """A round's drafts, parents, tokens and path, as far as there are drafts; a chain's parents
-    where none are given."""
+    """Returns a round's drafts, parents, tokens and path, without missing drafts. A chain's parents
+    if none are given."""
     count = max((i for i, token in enumerate(drafts, start=1) if token >= 0), default=0)
     drafts, parents = drafts[:count], (parents or [])[1:count + 1] or list(range(count))
     return {"drafts": drafts, "parents": parents, "tokens": tokens,
@@ -58,7 +63,7 @@ def drafted(drafts, parents, tokens):
 
 
 def drafted_rounds(rounds, run, module):
-    """What mtp-run's rounds drafted, and what they should have. `module` is a file or none."""
+    """Returns the drafted and the expected rounds of a run. `module` is a file or None."""
     static = None
     if isinstance(run["topology"], list):
         static = static_parents(module) if module else run["rounds"][0]["parents"]
@@ -70,13 +75,13 @@ def drafted_rounds(rounds, run, module):
 
 
 def static_parents(module):
-    """The tree that a module's round verifies."""
+    """Returns the parents of the tree that a module's round verifies."""
     with open(module, encoding="utf8") as file:
         return json.loads(re.search(r"mtp\.verify %\S+ tree (\[[^]]*])", file.read()).group(1))
 
 
 def take(command, flag):
-    """Takes a flag with a value out of a command; its value, or none."""
+    """Removes a flag with a value from a command and returns the value, or None."""
     if flag not in command:
         return None
     at = command.index(flag)
@@ -86,7 +91,7 @@ def take(command, flag):
 
 
 def by_place(rounds):
-    """The drafts of each round by how many tokens the rounds before it have emitted."""
+    """Returns the drafts of each round by the number of tokens emitted before it."""
     found, place = {}, 0
     for round_ in rounds:
         found[place] = round_["drafts"]
@@ -95,11 +100,11 @@ def by_place(rounds):
 
 
 def nearly(got, wanted):
-    """What differs by more than near ties, as lines."""
+    """Returns lines for differences that are more than near ties."""
     texts = list(zip(got["output_ids"], wanted["output_ids"]))
     common = next((i for i, (mine, theirs) in enumerate(texts) if mine != theirs), len(texts))
     mine, theirs = by_place(got["draft_rounds"]), by_place(wanted["draft_rounds"])
-    # The first token is the prompt's own.
+    # The first token is part of the prompt.
     places = [place for place in mine if place in theirs and place < common]
     equal = sum(mine[place] == theirs[place] for place in places)
     if common * 3 >= len(texts) and len(places) >= 4 and equal * 4 >= len(places) * 3:
@@ -109,9 +114,9 @@ def nearly(got, wanted):
 
 
 def compare(prompt, run, artifact, flags):
-    """What differs, as lines; none where all is equal."""
+    """Returns lines for all differences; empty if there are none."""
     emitted = [t for r in run["rounds"] for t in r["emitted"]]
-    count = 1 + len(emitted)   # the prompt's own token comes first
+    count = 1 + len(emitted)   # the first token is part of the prompt
     sampling = ["--temperature", "0"]
     if "temperature" in run:
         sampling = ["--temperature", str(run["temperature"]), "--seed", str(run["seed"]),

@@ -1,12 +1,13 @@
-"""The published drafters in plain PyTorch, from their folders, in binary32. Slow and simple on purpose.
+"""The published drafters in plain PyTorch, from their folders, in binary32. Slow and simple on
+purpose.
 
-A drafter answers one question: what are its logits for the token behind a path of drafted tokens?
-`logits(n, path)` recomputes every row from the beginning for each path, causally, so that no
-tree mask, no cache and no batch of nodes is needed to be right.
+A drafter answers one question: its logits for the token after a path of drafted tokens. `logits(n,
+path)` recomputes all rows from the beginning for each path, causally. So it needs no tree mask,
+cache or batch of nodes.
 
-Notation: ids x_0..x_n are known, the target has run rows 0..n-1 and x_n is the anchor. streams[i] is the
-residual stream that enters layer i (i = number of layers: before the final norm), f is after it.
-Facts and sources are in the methods' papers, named at each class.
+Notation: ids x_0..x_n are known, the target has run rows 0..n-1, and x_n is the anchor. streams[i]
+is the residual stream that enters layer i (i = number of layers: before the final norm); f is the
+state after the final norm. Each class names the paper with its facts and sources.
 """
 import json, os
 
@@ -17,7 +18,8 @@ from reference import Net, inv_freq, load, rms, rotate
 
 
 class Target:
-    """What drafters read of a target: its states of every row of `ids`, its embedding, head and final norm."""
+    """The target's data for drafters: its states of each row of `ids`, embedding, head and final
+    norm."""
 
     def __init__(self, folder):
         self.net = Net(folder)
@@ -38,8 +40,8 @@ class Target:
         return self.f @ self.head.t()
 
     def greedy(self, prompt, count, keys=lambda z, position: z):
-        """The tokens of the largest logits, or of what `keys` makes of a row's logits and the position of the
-        token, and the least distance of one from the next."""
+        """Returns the greedy tokens, or the argmax of `keys`(a row's logits, the token's position),
+        and the least distance between a choice and the next."""
         ids, margin = list(prompt), float("inf")
         for _ in range(count):
             z = keys(self.run(ids)[-1], len(ids))
@@ -50,7 +52,7 @@ class Target:
 
 
 class Drafter:
-    """Weights by name, the parts of a Llama or Qwen3 layer, and a memory of what was computed."""
+    """Weights by name, the parts of a Llama or Qwen3 layer, and a cache of results."""
 
     def __init__(self, folder, target):
         self.c, self.w = self.read(folder)
@@ -65,7 +67,7 @@ class Drafter:
     read = staticmethod(load)
 
     def begin(self):
-        """A new text: what the target has run has changed."""
+        """Begins a new text, so the target's states have changed."""
         self.memory.clear()
 
     def lin(self, x, name):
@@ -104,7 +106,7 @@ class Drafter:
         return self.w.get(name, fallback)
 
     def spread(self, z):
-        """Logits of the drafter's tokens among those of the target's."""
+        """Spreads logits of the drafter's tokens over the target's tokens."""
         if "d2t" not in self.w:
             return z
         out = torch.full((len(self.target.embed),), float("-inf"))
@@ -117,7 +119,8 @@ def causal(n):
 
 
 class Recurrent(Drafter):
-    """EAGLE's scheme: row t is (x_{t+1}, state t) at position t; drafted rows take the output before."""
+    """EAGLE's scheme: row t is (x_{t+1}, state t) at position t. Drafted rows use the preceding
+    output as state."""
 
     def first(self, n):
         raise NotImplementedError
@@ -126,7 +129,8 @@ class Recurrent(Drafter):
         raise NotImplementedError
 
     def output(self, n, path):
-        """The states that the rows of the true text and of `path` take, and the last row's output."""
+        """Returns the states of the rows of the true text and of `path`, and the last row's output.
+        """
         path = tuple(path)
         if (n, path) not in self.memory:
             if path:
@@ -143,7 +147,7 @@ class Recurrent(Drafter):
 
 class Eagle1(Recurrent):
     """arXiv 2401.15077; HASS and EAGLE-2 are this network too. fc reads [embedding; state after the
-    target's final norm]; the first layer has no input norm; the target's head reads its output."""
+    target's final norm]. The first layer has no input norm. The target's head reads its output."""
 
     def first(self, n):
         return self.target.f[:n]
@@ -160,8 +164,9 @@ class Eagle1(Recurrent):
 
 
 class Eagle3(Recurrent):
-    """arXiv 2503.01840. fc reads three streams entering the layers 2, L / 2, L - 3 or those of the config;
-    attention reads [normed embedding; normed state] and is added to the state (or to the normed one)."""
+    """arXiv 2503.01840. fc reads three streams entering the layers 2, L / 2, L - 3 or the config's
+    layers. Attention reads [normed embedding; normed state] and is added to the state (or to the
+    normed state)."""
 
     def __init__(self, folder, target):
         super().__init__(folder, target)
@@ -169,7 +174,7 @@ class Eagle3(Recurrent):
         ids = self.c.get("eagle_config", {}).get("eagle_aux_hidden_state_layer_ids")
         self.taps = ids or self.c.get("eagle_aux_hidden_state_layer_ids") or [2, L // 2, L - 3]
         self.p = "midlayer." if "midlayer.hidden_norm.weight" in self.w else "layers.0."
-        # speculators' files say so, the authors' never do
+        # speculators' files have the key, the authors' never do.
         self.normed_residual = self.c.get("norm_before_residual", False)
 
     def first(self, n):
@@ -190,8 +195,8 @@ class Eagle3(Recurrent):
 
 
 class PEagle(Eagle3):
-    """arXiv 2602.01469. EAGLE-3's rows once; behind them rows of the mask token whose streams are
-    `mask_hidden`, at the next positions. The draft of depth i is read from the i-th of these rows."""
+    """arXiv 2602.01469. EAGLE-3's rows once, then rows of the mask token at the next positions,
+    whose streams are `mask_hidden`. The draft of depth i is read from the i-th of these rows."""
 
     def logits(self, n, path):
         k = len(path)
@@ -206,7 +211,8 @@ class PEagle(Eagle3):
 
 
 class Medusa(Drafter):
-    """arXiv 2401.10774. Head i on the last state after the final norm: x + SiLU(W x + b), then its matrix."""
+    """arXiv 2401.10774. Head i on the last state after the final norm: x + SiLU(W x + b), then its
+    matrix."""
 
     @staticmethod
     def read(folder):
@@ -224,8 +230,9 @@ class Medusa(Drafter):
 
 
 class Heads(Drafter):
-    """arXiv 2404.19737. Extra head i: a Llama block (adjacent rotary pairs, Meta's names) on the stream that
-    enters the target's last layer, causal over rows; then the target's final norm and head."""
+    """arXiv 2404.19737. Extra head i: a Llama block (adjacent rotary pairs, Meta's names) on the
+    stream that enters the target's last layer, causal over rows; then the target's final norm and
+    head."""
 
     @staticmethod
     def read(folder):
@@ -255,8 +262,8 @@ class Heads(Drafter):
 
 
 class DraftModel(Drafter):
-    """A language model of the same vocabulary on the plain text, anchor and drafts included. With `pard_token`
-    (PARD, arXiv 2504.18583) mask tokens stand where drafts would."""
+    """A language model of the target's vocabulary on the plain text, anchor and drafts. With
+    `pard_token` (PARD, arXiv 2504.18583) mask tokens are in the places of drafts."""
 
     def logits(self, n, path):
         mask = self.c.get("pard_token")
@@ -273,13 +280,14 @@ class DraftModel(Drafter):
 
 
 class DFlash(Drafter):
-    """arXiv 2602.06036, and DSpark (arXiv 2607.05147) where the file has a Markov head.
+    """arXiv 2602.06036, and DSpark (arXiv 2607.05147) if the file has a Markov head.
 
-    The taps' outputs of layers `target_layer_ids`, through fc and hidden_norm, are keys and values of
-    every layer at their own positions. The block [anchor, mask, ..] at n, n + 1, .. sees those before n and
-    itself wholly. DFlash's row j >= 1 stands for its own position; DSpark's row j for the next one
-    (`sample_from_anchor`), and its logits get W2 W1[token before]. Speculators' files count taps by the layers
-    that they enter (`aux_hidden_state_layer_ids`)."""
+    The outputs of layers `target_layer_ids`, through fc and hidden_norm, are keys and values of
+    each layer at their own positions. The block [anchor, mask, ..] at n, n + 1, .. sees the
+    positions before n and all of itself. DFlash's row j >= 1 drafts its own position. DSpark's row
+    j drafts the next position (`sample_from_anchor`), and its logits get W2 W1[preceding token].
+    Speculators' files name taps by the layers that they enter (`aux_hidden_state_layer_ids`).
+    """
 
     def __init__(self, folder, target):
         super().__init__(folder, target)
@@ -290,8 +298,8 @@ class DFlash(Drafter):
         names = c["architectures"] + [c.get("speculators_model_type", "")]
         self.from_anchor = c.get("sample_from_anchor", any("dspark" in n.lower() for n in names))
         if not self.from_anchor and any("dspark" in n.lower() for n in names):
-            self.block += 1   # the anchor's row comes on top
-        self.drafts = None   # as many as the block has, or fewer
+            self.block += 1   # the anchor's row is added
+        self.drafts = None   # the number of drafts of a shorter block
         self.dspark = self.markov = "markov_head.markov_w1.weight" in self.w
 
     def begin(self):
@@ -320,13 +328,13 @@ class DFlash(Drafter):
     def logits(self, n, path):
         h = self.states(n)[len(path) + (0 if self.from_anchor else 1)]
         z = h @ self.own_table("lm_head.weight", self.target.head).t()
-        if self.markov:   # without it what the backbone alone drafts, to see the head's gain
+        if self.markov:   # without it: the backbone's drafts, to measure the head's gain
             before = path[-1] if path else self.target.ids[n]
             z = z + self.w["markov_head.markov_w2.weight"] @ self.w["markov_head.markov_w1.weight"][before]
         return self.spread(z)
 
     def confidence(self, n, path):
-        """The logit that the draft behind `path` is accepted."""
+        """Returns the logit of acceptance of the draft after `path`."""
         before = path[-1] if path else self.target.ids[n]
         x = self.states(n)[len(path) + (0 if self.from_anchor else 1)]
         if self.c.get("confidence_head_with_markov", True):
@@ -335,10 +343,11 @@ class DFlash(Drafter):
 
 
 class Modules:
-    """A model's own MTP modules, wired as reference.py has them: module d drafts the token of depth d, the last
-    one those beyond. Row i of module d has the token d further on and what module d - 1 carries at row i (of the
-    target its state after the final norm). Beyond, the last module goes on a row further each time, on what it
-    carries itself. `count` of 1 uses the first one at every depth."""
+    """A model's own MTP modules, wired as in reference.py: module d drafts the token of depth d,
+    and the last module also deeper ones. Row i of module d has the token d places further on and
+    the state that module d - 1 carries at row i (for the first module the target's state after its
+    final norm). For deeper tokens the last module runs one row further each time, on its own
+    carried state. `count` of 1 uses the first module at each depth."""
 
     def __init__(self, target, count):
         self.target, self.net, self.count, self.memory = target, target.net, count, {}
@@ -347,7 +356,8 @@ class Modules:
         self.memory.clear()
 
     def output(self, n, path):
-        """The states that the rows of the path's module take, the last row's logits, what each row carries."""
+        """Returns the states of the rows of the path's module, the last row's logits, and each
+        row's carried state."""
         path = tuple(path)
         if (n, path) not in self.memory:
             h, depth = self.target.f[:n], len(path)

@@ -1,22 +1,24 @@
 """Rounds of drafting and greedy verification by drafters.py, one after the other.
 
-Topologies are built from one question to the drafter, its logits behind a path:
+Topologies are built from one question to the drafter, its logits after a path:
+
   chain:K                    the likeliest token, K times
-  confident:K,PERCENT        a chain that ends before the first draft whose confidence is below (DSpark)
-  likely:K,PERCENT           one that ends before the first draft of a lower probability: its part of the softmax
-                             of what it is picked by
-  block:K                    a chain of a block that has no more rows than K drafts take (DFlash, DSpark)
-  static                     paths of ranks, as the authors' lists: [0, 1] is the second likeliest child of the
-                             likeliest token
-  dynamic:DEPTH,WIDTH,NODES  EAGLE-2 (arXiv 2406.16858): a beam of WIDTH, DEPTH times; of all children ever
-                             looked at the NODES likeliest stay. With a number P behind these a node's
+  confident:K,PERCENT        a chain that ends before the first draft with a lower confidence (DSpark)
+  likely:K,PERCENT           a chain that ends before the first draft with a lower probability, its
+                             share of the softmax that it is picked by
+  block:K                    a chain of a block with only the rows of K drafts (DFlash, DSpark)
+  static                     paths of ranks, as the authors' lists: [0, 1] is the second likeliest
+                             child of the likeliest token
+  dynamic:DEPTH,WIDTH,NODES  EAGLE-2 (arXiv 2406.16858): a beam of WIDTH, DEPTH times; the NODES
+                             likeliest of all candidates are kept. With a fourth number P a node's
                              WIDTH children share it by the P-th power of their probabilities
 
-A topology with @T behind it is that of a text drawn at temperature T: the target's token at a position has the
-largest logit over T plus the position's Gumbel noise, and so has the drafter's (`Drawn`).
+A topology with @T is for a text sampled at temperature T. The target's token at a position has the
+largest sum of logit / T and the position's Gumbel noise, and so has the drafter's (`Drawn`).
 
-Node 0 is the anchor, nodes stand behind their parents. Ties go to the lower token, then to the candidate
-that came first. The target's own text decides what is accepted, so verification needs no second forward.
+Node 0 is the anchor, and nodes follow their parents. Ties go to the lower token, then to the
+earlier candidate. The target's own text decides what is accepted, so verification needs no second
+forward.
 """
 import functools, math
 
@@ -26,7 +28,7 @@ SEED = 11
 
 
 def philox(counter, key):
-    """Philox4x32-10 (Salmon et al., SC 2011)."""
+    """Returns Philox4x32-10 (Salmon et al., SC 2011)."""
     c, k, mask = list(counter), list(key), 0xFFFFFFFF
     for _ in range(10):
         left, right = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
@@ -37,13 +39,14 @@ def philox(counter, key):
 
 @functools.lru_cache(maxsize=None)
 def noise(position, vocab):
-    """Of all tokens at a position, as runtime/schema/FORMAT.md has it."""
+    """Returns the noise of all tokens at a position, as defined in runtime/schema/FORMAT.md."""
     words = [w for block in range((vocab + 3) // 4) for w in philox((position, 1, block, 0), (SEED, 0))]
     return torch.tensor([-math.log(-math.log((w + 0.5) / 2 ** 32)) for w in words[:vocab]])
 
 
 class Drawn:
-    """A drafter whose logits are over the temperature and have the noise of the position that it drafts for."""
+    """A drafter whose logits are divided by the temperature and have the noise of the drafted
+    position."""
 
     def __init__(self, drafter, temperature):
         self.drafter, self.temperature = drafter, temperature
@@ -55,13 +58,14 @@ class Drawn:
 
 
 class Margin:
-    """The least distance of a choice from the next one: below it, other arithmetic may choose otherwise."""
+    """The least distance between a choice and the next. Other arithmetic may change a smaller one.
+    """
 
     def __init__(self):
         self.least = float("inf")
 
     def best(self, scores, count):
-        """Indices of the `count` largest, ties to the lower index."""
+        """Returns the indices of the `count` largest scores, ties to the lower index."""
         order = torch.sort(scores, descending=True, stable=True)
         count = min(count, len(scores))
         gaps = (order[0][:count] - order[0][1:count + 1]) if count < len(scores) else order[0][:count - 1] - order[0][1:count]
@@ -105,9 +109,9 @@ def block(drafter, n, anchor, margin, k):
 
 
 def static(drafter, n, anchor, margin, paths):
-    """paths: lists of ranks; nodes by depth, then by ranks."""
+    """Builds a static tree. paths: lists of ranks; nodes are sorted by depth, then by ranks."""
     paths = sorted((tuple(p) for p in paths), key=lambda p: (len(p), p))
-    width = {}   # how many children of each node are asked for
+    width = {}   # the number of children that each node needs
     for p in paths:
         width[p[:-1]] = max(width.get(p[:-1], 0), p[-1] + 1)
     tokens, parents, index, drafted, children = [anchor], [-1], {(): 0}, {(): ()}, {}
@@ -123,7 +127,8 @@ def static(drafter, n, anchor, margin, paths):
 
 
 def dynamic(drafter, n, anchor, margin, depth, width, nodes, power=None):
-    """depth: how often the beam goes on; nodes: drafted nodes that stay."""
+    """Builds a dynamic tree. depth: the number of expansions; nodes: the number of drafted nodes.
+    """
     def children(path, score, parent):
         p = torch.log_softmax(drafter.logits(n, list(path)), -1)
         best = margin.best(p, width)
@@ -155,7 +160,7 @@ def build(drafter, n, anchor, margin, topology):
 
 
 def walk(tokens, parents, following):
-    """The nodes that agree with the target's own text `following`, from the anchor on."""
+    """Returns the nodes that agree with the target's own text `following`, from the anchor on."""
     path, node = [], 0
     for wanted in following:
         node = next((i for i, p in enumerate(parents) if p == node and tokens[i] == wanted), None)
@@ -170,8 +175,9 @@ def temperature_of(topology):
 
 
 def rounds(drafter, ids, prompt, end, topology, margin):
-    """Rounds on the target's text ids (more than `end` by the topology's depth) from a prompt of `prompt`
-    tokens on, until `end` tokens are known. The target's states of all rows stand in drafter.target."""
+    """Returns the rounds on the target's text ids (longer than `end` by the topology's depth) after
+    a prompt of `prompt` tokens, until `end` tokens are known. drafter.target has the target's
+    states of all rows."""
     drafter.begin()
     if temperature_of(topology):
         drafter = Drawn(drafter, temperature_of(topology))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes expected/drafters/NAME.{f32,bf16}.json by drafters.py and drafting.py (see README.md).
+"""Writes expected/drafters/NAME.{f32,bf16}.json with drafters.py and drafting.py (see README.md).
 
   python3 make_drafters.py            all tiny drafters, and the modules of tiny models
-  python3 make_drafters.py bundled    the trained ones of models/drafters, and the bundled model's modules:
-                                      expected/drafters/bundled-NAME.json
+  python3 make_drafters.py bundled    the trained ones of models/drafters, and the bundled model's
+                                      modules: expected/drafters/bundled-NAME.json
   python3 make_drafters.py bundled-NAME...
   python3 make_drafters.py NAME...
-  python3 make_drafters.py NAME --search N     tries seeds 0..N-1, prints margin and acceptance, writes nothing
+  python3 make_drafters.py NAME --search N     tries seeds 0..N-1, prints margin and acceptance,
+                                               writes nothing
 """
 import argparse, functools, json, os, sys, tempfile
 
@@ -40,8 +41,8 @@ TOPOLOGIES = {
 KIND = {"eagle3-speculators": "eagle3", "dflash-deepspec": "dflash", "dflash-speculators": "dflash",
         "dspark-speculators": "dspark"}
 TREES = [STATIC, "dynamic:3,8,16"]
-SHARP = "dynamic:3,4,12,2"   # as many nodes as STATIC has
-# a model's own modules, and how many of them draft
+SHARP = "dynamic:3,4,12,2"   # the number of nodes equals STATIC's
+# A model's own modules, and the number of them that draft.
 MODULES = {"mtp": ("dsv3-chain-mtp2", 2), "mtp-reuse": ("dsv3-chain-mtp2", 1), "mtp-three": ("dsv3-chain-mtp3", 3),
            "mtp-mimo": ("mimo-mtp1", 1)}
 TOPOLOGIES.update({name: ["chain:4", STATIC, "dynamic:3,4,12", "dynamic:3,4,12@0.8"] for name in MODULES})
@@ -58,12 +59,12 @@ def digits(row):
 
 
 def drafter_of(name, folder, target):
-    """A drafter in a folder, or the modules of the target."""
+    """Returns the drafter in a folder, or the modules of the target."""
     return Modules(target, MODULES[name][1]) if name in MODULES else KINDS[KIND.get(name, name)](folder, target)
 
 
 def run(name, target, ids, prompt, folder, topologies=TOPOLOGIES, count=COUNT):
-    """The expected results of every topology, and their least margin."""
+    """Returns the expected results of all topologies, and their least margin."""
     drafter = drafter_of(name, folder, target)
     runs, least = [], float("inf")
     for topology in topologies[name]:
@@ -103,7 +104,8 @@ def dump(x, name):
 
 
 def bundled(names):
-    """The trained drafters on the texts of expected/bundled.json, whose greedy tokens are known."""
+    """Writes results of the trained drafters on the texts of expected/bundled.json, whose greedy
+    tokens are known."""
     with open(os.path.join(HERE, "expected", "bundled.json")) as f:
         texts = json.load(f)["results"][:2]
     target = Target(os.path.join(MODELS, "bundled", "hf"))
@@ -154,7 +156,7 @@ def target_text(t, model, dtype, seed):
 
 
 def make(t, name, model, dtype, seed, is_search):
-    # what differs by the seed is a drafter, or the model with its modules
+    # The seed changes the drafter, or the model with its modules.
     target, ids, prompt, margin = target_text(t, model, dtype, seed if name in MODULES else None)
     target.run(ids)
     drafter = os.path.join(t, name)

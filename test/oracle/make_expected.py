@@ -21,12 +21,13 @@ BUNDLED_PROMPTS = ["Once upon a time there was a little girl who lived in", "The
 
 
 def oracle(folder):
-    """transformers' model in binary32 with eager attention, all of its weights loaded."""
+    """Returns transformers' model in binary32 with eager attention. All of its weights are loaded.
+    """
     from safetensors.torch import save_file
     import transformers
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    # What a config's keys mean is asked of transformers alone.
+    # The meaning of a config's keys is taken from transformers only.
     name = os.path.basename(folder).split(".")[0]
     kind = HybridNet if name in tiny.HYBRIDS else Net
     net = None if name in tiny.KEYS else kind(folder)
@@ -50,7 +51,8 @@ def oracle(folder):
 
 
 def run_row_by_row():
-    """Lets transformers run the recurrence as it decodes, without its chunks, whose sums have another order."""
+    """Makes transformers run the recurrence row by row as in decoding. Chunks would add in another
+    order."""
     from transformers.models.qwen3_5 import modeling_qwen3_5 as dense
     from transformers.models.qwen3_5_moe import modeling_qwen3_5_moe as moe
     from transformers.models.qwen3_next import modeling_qwen3_next as first
@@ -66,35 +68,36 @@ class Modules:
         count = c["num_nextn_predict_layers"]
         first = c["num_hidden_layers"]
         self.isHybrid = "linear_num_key_heads" in c
-        if self.isHybrid:   # whose class does not say that there is one
+        if self.isHybrid:   # The class does not announce the module.
             m.config.num_mtp_layers = 1
             m.config.mtp_layer_types = ["full_attention"]
-        # The class knows the modules' weights by the published models' numbers of layers.
+        # The class recognises modules' weights by the published models' numbers of layers.
         pattern = re.compile("|".join(rf"^model\.layers\.{first + d}\." for d in range(count)))
         if not self.isHybrid:
             MtpModel.get_mtp_weights_regex = staticmethod(lambda main_model: pattern)
         m.config.name_or_path = folder
-        if c["model_type"] == "glm4_moe_lite":  # whose class does not know that there are modules
+        if c["model_type"] == "glm4_moe_lite":  # The class has no modules.
             m.config.num_mtp_layers = count
             m.config.mtp_mlp_layer_types = ["sparse"] * count
         self.model = MtpModel.from_pretrained(m).eval()
         self.model.config._attn_implementation = "eager"
 
     def module(self, d, tokens, h):
-        """As Net.module, with the class's positions, which begin d further on."""
+        """Like Net.module, with the class's positions, which begin d further on."""
         e = self.model.embed_tokens(torch.tensor([tokens])).clone()
         if not self.isHybrid:
-            e[0, 0] = 0  # as vLLM and the reports have it; the class leaves it
+            e[0, 0] = 0  # as in vLLM and the reports; the class does not zero it
         x = self.model.forward_layer(d - 1, h[None], torch.arange(d, d + len(tokens))[None], None,
                                      inputs_embeds=e)
         return self.model.shared_head(x)[0], x[0]
 
 
 def modules_of(m, net, c, folder):
-    """The function that runs a module: transformers' class where it can, else the reference's. Both agree."""
+    """Returns the function that runs a module: transformers' class if it can, else the reference.
+    Both agree."""
     if not c.get("num_nextn_predict_layers"):
         return None
-    # transformers does not read hy_v3's module, whose names vLLM's class has.
+    # transformers does not read hy_v3's module, which has vLLM's names.
     if c["model_type"] in ("mimo", "hy_v3") or not c.get("mtp_hidden_states_post_norm", True):
         return net.module
     modules = Modules(m, c, folder)
@@ -124,12 +127,12 @@ def greedy(m, prompt, count):
 
 
 def far(m, net):
-    """Logits at position 1,024, and with another first token. Attention sees that one, too, so the recurrence alone
-    has to tell the two apart."""
+    """Returns logits at position 1,024 for two different first tokens. Attention sees the first token
+    too, so the reference also runs without it: the recurrence alone must distinguish the tokens."""
     ids = [tiny.splitmix64(i) % m.config.vocab_size for i in range(1025)]
     other = [(ids[0] + 1) % m.config.vocab_size] + ids[1:]
     logits = torch.stack([m(torch.tensor([i])).logits[0, -1] for i in (ids, other)])
-    margin = net.margin   # that of the texts, not of this
+    margin = net.margin   # the margin of the texts before this one
     net.hides_first = True
     carried = torch.stack([net.head(net.target(i))[-1] for i in (ids, other)])
     net.hides_first, net.margin = False, margin
@@ -177,15 +180,15 @@ def run(folder, name, dtype, prompts, count, full):
             s = summary(logits, [i for i in rows if i < N - d], full)
             hit = [a == ids[i + d + 1] for i, a in enumerate(s["argmax"]) if P - 1 <= i < N - d - 1]
             r["drafts"].append({"module": d, "accepted": f"{sum(hit)}/{len(hit)}", **s})
-        if count_mtp:   # drafting from the prompt alone: row P-1 and the target's next token ids[P]
+        if count_mtp:   # drafts from the prompt: row P-1 and the target's next token ids[P]
             known, logits_c, chain = ids[:P + 1], [], []
             hh = m(torch.tensor([ids[:P]]), output_hidden_states=True).hidden_states[-1][0]
-            if count_mtp > 1:   # module d at the same row P-1
+            if count_mtp > 1:   # module d at row P-1
                 for d in range(1, count_mtp + 1):
                     l, hh = module(d, (known + chain)[d:d + P], hh)
                     logits_c.append(l[-1])
                     chain.append(int(l[-1].argmax()))
-            else:             # module 1 again, one row further each time, on its own carried state
+            else:             # module 1 again, one row further each time, on its carried state
                 for k in range(3):
                     l, x = module(1, (known + chain)[1:1 + P + k], hh)
                     logits_c.append(l[-1])

@@ -1,8 +1,8 @@
 """Plain PyTorch forward of the supported architectures and their MTP modules, in binary32.
 
-The main model is written only to be compared with transformers (make_expected.py asserts that
-both agree); the MTP modules use the very same block functions, wired as the DeepSeek-V3 report
-and the MiMo and GLM-4.5 checkpoints have it. Slow and simple on purpose.
+The main model exists only for comparison with transformers; make_expected.py asserts that both
+agree. The MTP modules use the same block functions, wired as in the DeepSeek-V3 report and in the
+MiMo and GLM-4.5 checkpoints. Slow and simple on purpose.
 """
 import json, math, os
 
@@ -17,7 +17,7 @@ def load(folder):
     for f in sorted(os.listdir(folder)):
         if f.endswith(".safetensors"):
             w.update(load_file(os.path.join(folder, f)))
-    if "text_config" in c:   # the text model alone
+    if "text_config" in c:   # only the text model
         c = c["text_config"]
         w = {k.replace("model.language_model.", "model."): v for k, v in w.items() if ".visual." not in k}
         c.update({k: v for k, v in c["rope_parameters"].items() if k in ("rope_theta", "partial_rotary_factor")})
@@ -31,7 +31,7 @@ def rms(x, weight, eps):
 
 
 def inv_freq(c, dim):
-    """Rotary frequencies and the factor on cos and sin."""
+    """Returns rotary frequencies and the factor of cosines and sines."""
     f = 1.0 / float(c.get("rope_theta", 11158840.0)) ** (torch.arange(0, dim, 2, dtype=torch.float32) / dim)
     s = c.get("rope_scaling")
     if not s:
@@ -64,7 +64,7 @@ def inv_freq(c, dim):
 
 
 def rotate(x, pos, f, scale, interleaved):
-    """x [heads, T, dim], first 2*len(f) dimensions rotated."""
+    """Rotates the first 2*len(f) dimensions of x [heads, T, dim]."""
     a = pos[:, None].float() * f
     cos, sin = a.cos() * scale, a.sin() * scale
     n = len(f)
@@ -182,7 +182,7 @@ class Net:
         return h @ self.w["model.embed_tokens.weight" if self.c["tie_word_embeddings"] else "lm_head.weight"].t()
 
     def target(self, ids):
-        """Hidden states after the final norm."""
+        """Returns hidden states after the final norm."""
         x = self.w["model.embed_tokens.weight"][torch.tensor(ids)]
         pos = torch.arange(len(ids))
         for i in range(self.c["num_hidden_layers"]):
@@ -190,9 +190,9 @@ class Net:
         return rms(x, self.w["model.norm.weight"], self.eps)
 
     def module(self, d, tokens, h):
-        """Module d (from 1) over rows 0..len(tokens)-1. tokens[i] is the token fed to row i (t_{i+d}),
-        h[i] the state: of the target after its final norm for d = 1, else what module d-1 carries.
-        Returns (logits, carried state)."""
+        """Runs module d (from 1) over rows 0..len(tokens)-1. tokens[i] is the token of row i
+        (t_{i+d}). h[i] is the state: the target's after its final norm for d = 1, else the state
+        that module d-1 carries. Returns (logits, carried state)."""
         w, n = self.w, len(tokens)
         pos = torch.arange(n)
         e = w["model.embed_tokens.weight"][torch.tensor(tokens)].clone()

@@ -1,4 +1,4 @@
-"""Plain PyTorch forward of Qwen3-Next and Qwen3.5 and of their MTP module, row by row, in binary32."""
+"""Plain PyTorch forward of Qwen3-Next and Qwen3.5 with their MTP module, row by row, in binary32."""
 import torch
 import torch.nn.functional as F
 
@@ -8,7 +8,7 @@ from reference import Net, rms, rotate
 class HybridNet(Net):
     def __init__(self, folder):
         super().__init__(folder)
-        self.hides_first = False   # attention of later rows does not see row 0
+        self.hides_first = False   # if true, attention of later rows does not see row 0
 
     def norm(self, x, n):
         return rms(x, 1 + self.w[n + ".weight"], self.eps)
@@ -30,7 +30,7 @@ class HybridNet(Net):
         return self.lin(o * gate.reshape(T, -1).sigmoid(), p + "o_proj")
 
     def projections(self, p, x):
-        """q, k, v of all heads one after another, and z, b, a."""
+        """Returns q, k, v of all heads one after another, and z, b, a."""
         c, T = self.c, len(x)
         kh, vh, dk, dv = (c["linear_" + n] for n in ("num_key_heads", "num_value_heads", "key_head_dim",
                                                      "value_head_dim"))
@@ -96,7 +96,7 @@ class HybridNet(Net):
         return self.norm(x, "model.norm")
 
     def module(self, d, tokens, h):
-        """As Net.module; nothing is zeroed, and only the first module is there."""
+        """Like Net.module. Position 0 is not zeroed, and only the first module exists."""
         assert d == 1
         e = self.w["model.embed_tokens.weight"][torch.tensor(tokens)]
         x = torch.cat((self.norm(e, "mtp.pre_fc_norm_embedding"), self.norm(h, "mtp.pre_fc_norm_hidden")), -1)

@@ -54,7 +54,7 @@ RESULT = message("tool", "{\"temp\": 20}", tool_call_id="call00000", name="get_w
 
 
 def conversations():
-    """Pairs of a name and the context that is the conversation."""
+    """Returns pairs of a name and a conversation, which is the template's context."""
     thought = message("assistant", "So.", reasoning_content="I think.\nTwice.")
     inline = message("assistant", "<think>\nhm\n</think>\n\nDone.")
     parts = message("user", [{"type": "text", "text": "Look: "}, {"type": "text", "text": "é"}])
@@ -131,7 +131,7 @@ def flags():
     ]
 
 
-# Expressions that are printed, over the variables of VARIABLES.
+# Expressions to print, over the variables of VARIABLES.
 EXPRESSIONS = (r"""
 1 + 2 * 3 - 4 // 3 % 2
 7 // -2, -7 // 2, -7 % 3, 7 % -3, 7.5 // 2, -7.5 % 2, 2 ** 10, 2 ** -1, -2 ** 2, 2 ** 3 ** 2
@@ -196,7 +196,7 @@ d is mapping and d.a == 1 or false, (d.a, d.b)[1], -l[0], +l[0], -2.5, --1, not 
                {"name": "Bob", "age": 28, "team": "Y", "nick": "B"},
                {"name": "Cid", "age": 45, "team": "X"}]})
 
-# Templates of statements; a line that is `---` ends one.
+# Templates of statements, separated by lines of `---`.
 STATEMENTS = r"""
 {% for x in l %}{{ loop.index }}/{{ loop.length }} {{ loop.index0 }} {{ loop.revindex }} {{ loop.revindex0 }} {{ loop.first }} {{ loop.last }} {{ loop.previtem }} {{ loop.nextitem }} {{ loop.depth }} {{ loop.cycle("a", "b") }} {{ loop.changed(x) }} {{ loop }}
 {% endfor %}
@@ -486,7 +486,7 @@ c
 
 
 def language():
-    """Triples of a name, a template and its variables."""
+    """Returns triples of a name, a template and its variables."""
     lines, variables = EXPRESSIONS
     cases = []
     for number, line in enumerate(split_expressions(lines), 1):
@@ -497,6 +497,6 @@ def language():
 
 
 def split_expressions(lines):
-    """One expression a line; a backslash at its end continues it."""
+    """Splits into one expression per line; a backslash at a line's end continues it."""
     joined = lines.strip("\n").replace("\\\n", "\0")
     return [line.replace("\0", "\\\n") for line in joined.split("\n")]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compares chat templates as runtime/text/template renders them with what Jinja makes
-of them in the environment that transformers sets up.
+"""Compares the chat templates of runtime/text/template with Jinja in the environment that
+transformers sets up.
 
 usage: templates.py RENDERER [--templates DIR] [--only NAME] [--show N]
 
-RENDERER is mtp_template_render. The templates are those of DIR (default:
-$MTP_SHARED_DATA/templates or ../shared/data/templates, if there is such a folder), and
-the pieces of language in template_cases.py. Where Jinja raises, the renderer must fail,
-and only there. Exits with 77, which ctest shows as skipped, where Python has no jinja2.
+RENDERER is mtp_template_render. The templates are the files in DIR (default:
+$MTP_SHARED_DATA/templates or ../shared/data/templates, if that folder exists), and the cases of
+template_cases.py. The renderer must fail exactly if Jinja raises. Exits with 77, which ctest shows
+as skipped, if Python has no jinja2.
 """
 
 import argparse
@@ -36,7 +36,7 @@ except ImportError:
 
 
 class Generation(jinja2.ext.Extension):
-    """The tag of transformers that marks what an assistant has said."""
+    """transformers' tag that marks the assistant's text."""
 
     tags = {"generation"}
 
@@ -83,7 +83,7 @@ def tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=Fa
 
 
 def environment():
-    """As transformers.utils.chat_template_utils has it, with a clock that stands."""
+    """Returns the environment of transformers.utils.chat_template_utils, with a fixed clock."""
     env = jinja2.sandbox.ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True,
         extensions=[Generation, jinja2.ext.loopcontrols])
@@ -122,7 +122,7 @@ def template_folder():
 
 
 def collect(folder, only, flags):
-    """Pairs of a name and a case."""
+    """Returns pairs of a name and a case."""
     cases = []
     for name, source, context in template_cases.language():
         cases.append((name, {"source": source, "context": context}))
@@ -156,7 +156,7 @@ def main():
         return 1
     texts = differences = 0
     for (name, case), actual in zip(cases, got):
-        # What a request that does not say it has.
+        # The default of requests.
         default = {"add_generation_prompt": True} if "messages" in case["context"] else {}
         expected = expect(env, case["source"], {**default, **case["context"]})
         texts += "text" in expected

@@ -5,7 +5,7 @@
   python3 tiny.py NAME -o DIR [--dtype f32|bf16] [--seed N]
   python3 tiny.py --all -o DIR        one folder per model and type: DIR/NAME.f32, DIR/NAME.bf16
 
-Every weight is a function of (seed, tensor name, element index) alone:
+Each weight is a function of seed, tensor name and element index:
 
   key  = fnv1a64(name as UTF-8) ^ splitmix64(seed)
   bits = splitmix64(key + index)                       (64-bit wrapping)
@@ -15,8 +15,8 @@ Every weight is a function of (seed, tensor name, element index) alone:
   splitmix64(x): x += 0x9E3779B97F4A7C15; x = (x ^ x>>30) * 0xBF58476D1CE4E5B9;
                  x = (x ^ x>>27) * 0x94D049BB133111EB; x ^ x>>31
 
-offset and amplitude follow from the tensor's kind (see `kind`). bf16 rounds the binary32
-value to nearest even; e_score_correction_bias stays in binary32.
+The tensor's kind determines offset and amplitude (see `kind`). bf16 rounds the binary32 value to
+nearest even; e_score_correction_bias stays in binary32.
 """
 import argparse, array, json, math, os, sys
 
@@ -50,9 +50,10 @@ def fill(name, count, offset, amplitude, seed):
 
 
 def kind(name, shape, tied=False, centred=False):
-    """(offset, amplitude) of a tensor's uniform distribution. centred: norms are added to 1."""
+    """Returns (offset, amplitude) of a tensor's uniform distribution. centred: norms are added to
+    1."""
     if name.endswith(("A_log", "dt_bias")):
-        return 0.0, 1.0   # of which gates() makes what they are
+        return 0.0, 1.0   # gates() converts these values
     if name.endswith("conv1d.weight"):
         return 0.0, 0.8
     if name.endswith("linear_attn.norm.weight"):
@@ -144,22 +145,23 @@ MODELS = {
 }
 MODELS["glm4moe-qknorm-mtp1"] = {**MODELS["glm4moe-mtp1"], "use_qk_norm": True, "head_dim": 24,
                                  "num_experts_per_tok": 3, "routed_scaling_factor": 2.5}
-# as dsv3-mtp1, but its weights are tuned so that the greedy target often accepts the drafts:
-# lm_head row j gets 0.5 x embedding row j - 7 (mod vocabulary) added, and eh_proj twice the identity
-# on its embedding half, so that both mostly continue t with t + 7
+# As dsv3-mtp1, with weights tuned so that the greedy target often accepts the drafts. lm_head row j
+# gets 0.5 x embedding row j - 7 (mod vocabulary) added. eh_proj gets twice the identity added on its
+# embedding half. So both mostly continue t with t + 7.
 MODELS["dsv3-chain-mtp2"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 2, "n_group": 1}
-# with a third one, for trees whose last module runs over nodes of two depths; of modules that are not tuned, since what
-# tuned ones draft hardly depends on the state in front
+# With a third module, for trees whose last module runs over nodes of two depths. The modules are
+# not tuned, because a tuned module's drafts hardly depend on the preceding state.
 MODELS["dsv3-chain-mtp3"] = {**MODELS["dsv3-chain-mtp2"], "num_nextn_predict_layers": 3}
-# the same of lm_head: the target of tiny_drafters.py, with as many layers as make EAGLE-3's three default taps differ
+# The target of tiny_drafters.py, with a tuned lm_head. Its number of layers makes EAGLE-3's three
+# default taps differ.
 MODELS["llama-chain"] = cfg("LlamaForCausalLM", "llama", num_hidden_layers=8, num_attention_heads=4,
                             num_key_value_heads=2, head_dim=16, intermediate_size=96, attention_bias=False,
                             mlp_bias=False, rms_norm_eps=1e-5, rope_scaling=None)
-TREES = {"dsv3-chain-mtp3"}   # for make_drafters.py alone
+TREES = {"dsv3-chain-mtp3"}   # only for make_drafters.py
 CHAINED = {"dsv3-chain-mtp2", "dsv3-chain-mtp3", "llama-chain"}
 CHAIN_HEAD, CHAIN_PROJ = 0.5, 2.0
-# groups of experts whose biased scores are all below 0 (see BIAS): a dropped group counts less than
-# any of them, not as 0
+# Groups of experts whose biased scores are all below 0 (see BIAS). A dropped group must rank below
+# all of them, not count as 0.
 MODELS["dsv3-negative"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 0, "n_routed_experts": 12,
                            "n_group": 3, "topk_group": 2, "num_experts_per_tok": 3}
 MODELS["glm4moe-negative"] = {**MODELS["glm4moe-mtp1"], "num_nextn_predict_layers": 0, "n_group": 4,
@@ -171,12 +173,13 @@ def without(c, *keys):
     return {k: v for k, v in c.items() if k not in keys}
 
 
-# Configs whose meaning hangs on the configuration classes: keys left out, said twice or under another
-# name.
+# Configs whose meaning depends on the configuration classes: absent keys, duplicate keys, and keys
+# with other names.
 MODELS["mistral"] = without(
     cfg("MistralForCausalLM", "mistral", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
         head_dim=None, intermediate_size=96, sliding_window=8), "rope_theta", "rms_norm_eps")
-# two spellings of rope, a head of its own though tied, a part of the head that this family does not rotate
+# Two spellings of rope, a separate head although tied, and a partial rotation that this family
+# ignores.
 MODELS["llama-keys"] = without(
     cfg("LlamaForCausalLM", "llama", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=None,
         intermediate_size=96, tie_word_embeddings=True, original_max_position_embeddings=24,
@@ -187,19 +190,20 @@ MODELS["llama-keys"] = without(
 MODELS["llama-partial"] = cfg("LlamaForCausalLM", "llama", num_hidden_layers=2, num_attention_heads=4,
                               num_key_value_heads=4, head_dim=24, intermediate_size=96, partial_rotary_factor=0.5,
                               rope_scaling={"type": "default"})
-# attention scaled by mscale_all_dim with a scaling that is not YaRN; one shared expert by default
+# Attention scaled by mscale_all_dim with a scaling other than YaRN; one shared expert by default.
 MODELS["dsv3-keys"] = without(MODELS["dsv3-mtp1"], "n_shared_experts", "num_nextn_predict_layers", "routed_scaling_factor",
                               "norm_topk_prob", "num_key_value_heads", "rope_scaling")
 MODELS["dsv3-keys"].update(num_key_value_heads=None, n_routed_experts=4, num_local_experts=8,
                            rope_parameters={"type": "linear", "factor": 4.0, "mscale_all_dim": 1.0})
-# as transformers 5 saves it; the window's width is the default's, beyond what the test sees
+# As transformers 5 saves it. The window has the default width, which is longer than the test's
+# text.
 MODELS["qwen3moe-keys"] = without(MODELS["qwen3moe"], "num_experts", "sliding_window", "norm_topk_prob",
                                   "decoder_sparse_step", "mlp_only_layers", "head_dim")
 MODELS["qwen3moe-keys"].update(num_local_experts=8, use_sliding_window=True,
                                rope_scaling={"rope_type": "dynamic", "factor": 4.0})
-# Families that are nearly another one: latent attention with other defaults, and its dense variant; sigmoid
-# routing under another name with windows from a layer on; biases on q, k, v by default and on o by a key; YaRN
-# with a scale of queries that is 1 up to the original context
+# Families similar to others. Latent attention with other defaults, and its dense variant. Sigmoid
+# routing under another name, with windows from a layer on. Biases on q, k, v by default and on o by
+# a key. YaRN with a scale of queries that is 1 up to the original context.
 MODELS["glm4lite-mtp1"] = without(MODELS["dsv3-mtp1"], "first_k_dense_replace", "rope_theta", "rope_scaling",
                                   "moe_layer_freq", "rms_norm_eps", "routed_scaling_factor")
 MODELS["glm4lite-mtp1"].update(architectures=["Glm4MoeLiteForCausalLM"], model_type="glm4_moe_lite", n_group=1,
@@ -221,8 +225,9 @@ MODELS["ministral3"] = without(
                          "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1,
                          "original_max_position_embeddings": 64}), "rope_theta", "rms_norm_eps")
 NEAR = {"glm4lite-mtp1", "youtu", "dots1", "seed-oss", "ministral3"}
-# Names and rotations of their own: neighbours rotate; softmax routing with a bias, stored as [1, n]; one norm for
-# all heads of a row, a part of a head rotates, Mixtral's names; the router's own names, an MTP module
+# Families with their own names and rotations. Neighbours rotate. Softmax routing with a bias, stored
+# as [1, n]. One norm for all heads of a row, a partial rotation, Mixtral's names. The router's own
+# names, and an MTP module.
 MODELS["ernie"] = without(
     cfg("Ernie4_5ForCausalLM", "ernie4_5", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
         head_dim=24, intermediate_size=96, use_bias=False), "rope_theta", "rms_norm_eps", "tie_word_embeddings")
@@ -241,12 +246,12 @@ MODELS["hy3-mtp1"] = without(
         router_scaling_factor=1.7, qk_norm=True, route_norm=True, first_k_dense_replace=1,
         num_nextn_predict_layers=1), "rope_theta")
 NEAR |= {"ernie", "ernie-moe", "minimax-m2"}
-# as Kimi-K2 has it: YaRN's two bounds are one, apart by rounding alone, and here not even by that
+# As in Kimi-K2: YaRN's two bounds are equal except for rounding, and here exactly equal.
 MODELS["dsv3-beta"] = {**MODELS["dsv3-yarn-mtp2"], "num_nextn_predict_layers": 0}
 MODELS["dsv3-beta"]["rope_scaling"] = {**MODELS["dsv3-yarn-mtp2"]["rope_scaling"], "beta_fast": 1.0,
                                        "beta_slow": 1.0, "truncate": False}
-# Three layers of four have a recurrence: projections by key head or apart, experts apart or in one tensor, text models
-# within others
+# Three layers of four have a recurrence: projections by key head or separate, experts numbered or
+# stacked, text models alone or within others.
 HYBRID = dict(num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, head_dim=16, intermediate_size=96,
               full_attention_interval=4, linear_conv_kernel_dim=4, linear_key_head_dim=64, linear_value_head_dim=24,
               linear_num_key_heads=2, linear_num_value_heads=4, max_position_embeddings=2048, attention_bias=False)
@@ -274,9 +279,10 @@ MODELS["qwen35moe-mtp1"] = wrapped("Qwen3_5MoeForConditionalGeneration", "qwen3_
 HYBRIDS = {"qwen3next-mtp1", "qwen35-mtp1", "qwen35moe-mtp1"}
 CHAINED.add("qwen35-mtp1")
 KEYS = {"dsv3-beta", "mistral", "llama-keys", "llama-partial", "dsv3-keys", "qwen3moe-keys"} | NEAR
-STORED_HEADS = {"llama-keys"}  # stores a head of other values though the config ties it
+STORED_HEADS = {"llama-keys"}  # stores a head with other values although the config ties it
 
-# default seeds (0 elsewhere), chosen so that no greedy choice and no expert choice is nearly a tie
+# Default seeds (0 if not listed), chosen so that no greedy choice and no expert choice is nearly a
+# tie.
 SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-chain-mtp3": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
          "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 3, "glm4moe-negative": 10,
          "dsv3-keys": 1, "llama-partial": 1, "qwen3moe-keys": 3, "glm4lite-mtp1": 11, "youtu": 8, "dots1": 7,
@@ -288,7 +294,7 @@ DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the
 
 
 def tensors(name, c):
-    """[(tensor name, shape)] in file order."""
+    """Returns [(tensor name, shape)] in file order."""
     if "text_config" in c:
         inner = tensors(name, c["text_config"])
         return [(n.replace("model.", trunk_of(c), 1), s) for n, s in inner] + [
@@ -383,7 +389,7 @@ def tensors(name, c):
         w(p + "shared_expert_gate.weight", 1, H)
 
     def named_experts(p):
-        """The experts of families that give them names of their own."""
+        """Yields the experts of families that have their own names for them."""
         n = c.get("moe_num_experts") or c.get("num_local_experts") or c["num_experts"]
         if mt == "minimax_m2":
             p += "block_sparse_moe."
@@ -464,7 +470,7 @@ def tensors(name, c):
 
 
 def bf16(a):
-    """Binary32 array -> bf16 words, round to nearest even."""
+    """Converts a binary32 array to bf16 words, rounded to nearest even."""
     bits = array.array("I", a.tobytes())
     return array.array("H", [(b + 0x7FFF + (b >> 16 & 1)) >> 16 for b in bits])
 
@@ -491,8 +497,9 @@ MERGES = ["t h", "h e", "Ġ t", "i n", "Ġ a", "e r", "o n", "Ġt he", "n d", "r
 
 
 def tokenizer(size):
-    """Byte-level BPE over printable ASCII, space and newline: 1 special + 96 + 15 merges = 112, and tokens
-    that no text has up to `size`, so that the vocabulary is not padded."""
+    """Returns a byte-level BPE tokenizer over printable ASCII, space and newline: 1 special + 96 +
+    15 merges = 112. Further tokens up to `size` occur in no text, so that the vocabulary is not
+    padded."""
     chars = [chr(i) for i in range(33, 127)] + ["Ġ", "Ċ"]
     vocab = {"<|endoftext|>": 0}
     for t in chars + [m.replace(" ", "") for m in MERGES]:
@@ -522,8 +529,9 @@ def trunk_of(c):
 
 
 def gates(n, data):
-    """As Gated DeltaNet's are initialised: rates of decay up to 16, steps of 0.001 to 0.1 whose logarithms are
-    uniform. Some heads then remember a thousand tokens; steps of 1, as transformers has them, forget at once."""
+    """Sets gates as Gated DeltaNet initialises them: decay rates up to 16, and steps of 0.001 to
+    0.1 with a uniform logarithm. Some heads then remember a thousand tokens. With steps of 1, as in
+    transformers, they forget at once."""
     out = array.array("f", data)
     for i, u in enumerate(data):
         if n.endswith("A_log"):
@@ -580,7 +588,7 @@ def write(name, folder, dtype="f32", seed=None):
     for n, shape in tensors(name, c):
         data = values(name, c, n, shape, seed)
         stays = ("e_score_correction_bias", "expert_bias")
-        if "text_config" in c:   # as released Qwen3.5's
+        if "text_config" in c:   # as released Qwen3.5 models have it
             stays += ("A_log", "linear_attn.norm.weight")
         if dtype == "bf16" and not n.endswith(stays):
             entries.append((n, "BF16", shape, bf16(data)))
@@ -603,7 +611,7 @@ def write(name, folder, dtype="f32", seed=None):
 
 
 def run(doc, names, write):
-    """The command line of a script that writes what has these names."""
+    """Runs the command line of a script that writes the models in `names`."""
     ap = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("name", nargs="?", choices=sorted(names))
     ap.add_argument("-o", "--out")

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Writes tiny seeded drafters of the tiny model `llama-chain`, each in its authors' layout. Standard library only.
+"""Writes tiny seeded drafters of the tiny model `llama-chain`, each in its authors' layout.
+Standard library only.
 
   python3 tiny_drafters.py --list
   python3 tiny_drafters.py NAME -o DIR [--dtype f32|bf16] [--seed N]
-  python3 tiny_drafters.py --all -o DIR      one folder per drafter and type: DIR/NAME.f32, DIR/NAME.bf16
+  python3 tiny_drafters.py --all -o DIR      one folder per drafter and type: DIR/NAME.f32,
+                                             DIR/NAME.bf16
 
-Values are tiny.py's functions of seed, tensor name and index. To some tensors is added what makes the drafter
-continue t with t + 7, as the target mostly does (see `ADD`): the identity, or rows of the target's embedding.
+Values are tiny.py's functions of seed, tensor name and index. Some tensors get an addition (see
+`ADD`), the identity or rows of the target's embedding, so that the drafter continues t with t + 7,
+as the target mostly does.
 """
 import array, math, os, sys
 
@@ -42,9 +45,10 @@ def speculators(kind, arch, layers=LLAMA, **kw):
 
 DRAFTERS = {
     "eagle1": {**LLAMA, "bias": True},
-    # the authors' file: taps by default, full names `midlayer.*`
+    # The authors' file: default taps, full names `midlayer.*`.
     "eagle3": EAGLE3,
-    # speculators' file: taps of its own, residual from the normed state, names `layers.0.*`, all tokens drafted
+    # speculators' file: its own taps, residual from the normed state, names `layers.0.*`, all
+    # tokens drafted.
     "eagle3-speculators": speculators("eagle3", "Eagle3Speculator", draft_vocab_size=V, norm_before_residual=True,
                                       eagle_aux_hidden_state_layer_ids=[1, 4, 8]),
     "p-eagle": speculators("peagle", "PEagleSpeculator", {**LLAMA, "num_hidden_layers": 2}, norm_before_residual=False,
@@ -60,14 +64,14 @@ DRAFTERS = {
     "dspark": {**QWEN, "architectures": ["Qwen3DSparkModel"], "target_layer_ids": [0, 3, 7], "mask_token_id": MASK,
                "markov_rank": RANK, "markov_head_type": "vanilla", "enable_confidence_head": True,
                "confidence_head_with_markov": True},
-    # as many rows as a round may have
+    # The largest number of rows of a round.
     "dflash-wide": {**QWEN, "architectures": ["DFlashDraftModel"], "block_size": 16,
                     "dflash_config": {"target_layer_ids": [1, 3, 6], "mask_token_id": MASK}},
-    # DeepSpec's own DFlash: its DSpark without the two heads
+    # DeepSpec's own DFlash: its DSpark without the two heads.
     "dflash-deepspec": {**QWEN, "architectures": ["Qwen3DSparkModel"], "target_layer_ids": [-1, 4], "mask_token_id": MASK,
                         "markov_rank": 0, "enable_confidence_head": False},
-    # speculators' files: taps by the layers that they enter, 84 tokens drafted, a Llama's layers without head norms;
-    # DSpark's rows draft their own positions, the anchor's none
+    # speculators' files: taps by entered layer, 84 tokens drafted, a Llama's layers without head
+    # norms. DSpark's rows draft their own positions, and the anchor's row drafts nothing.
     "dflash-speculators": speculators("dflash", "DFlashDraftModel", BLOCK_LLAMA, block_size=BLOCK, mask_token_id=MASK,
                                       aux_hidden_state_layer_ids=[2, 4, 8]),
     "dspark-speculators": speculators("dspark", "DSparkDraftModel", BLOCK_LLAMA, block_size=4, mask_token_id=MASK,
@@ -75,7 +79,7 @@ DRAFTERS = {
                                       aux_hidden_state_layer_ids=[1, 5], markov_rank=RANK, markov_head_type="vanilla",
                                       enable_confidence_head=True, confidence_head_with_markov=False),
 }
-# chosen so that no choice is nearly a tie and some drafts are accepted
+# Chosen so that no choice is nearly a tie and some drafts are accepted.
 SEEDS = {"eagle1": 0, "eagle3": 2, "eagle3-speculators": 6, "p-eagle": 3, "medusa": 3, "heads": 2, "dflash": 9, "dspark": 2, "dflash-wide": 9,
          "dflash-deepspec": 5, "dspark-speculators": 5}
 FILES = {"medusa": "medusa_lm_head.safetensors"}
@@ -93,7 +97,7 @@ def layer(p, qkv_in=H, norms=("input_layernorm", "post_attention_layernorm"), he
 
 
 def tensors(name):
-    """[(tensor name, shape)] in file order."""
+    """Returns [(tensor name, shape)] in file order."""
     c = DRAFTERS[name]
     if name == "eagle1":
         return [("embed_tokens.weight", [V, H]), ("fc.weight", [H, 2 * H]), ("fc.bias", [H])] + \
@@ -144,14 +148,15 @@ def add_identity(data, columns, scale, rows, first=0):
 
 
 def add_rows(data, columns, table, scale, shift, ids=range(V)):
-    """Row j gets scale x the table's row of the token `shift` before ids[j]."""
+    """Adds to row j scale x the table's row of the token `shift` before ids[j]."""
     for j, token in enumerate(ids):
         for k in range(columns):
             data[j * columns + k] += scale * table[(token - shift) % V * columns + k]
 
 
 def add_copy_of_token(n, data, columns):
-    """Attention whose first inputs are the normed embedding: it mostly sees its own row and passes it on."""
+    """Makes attention, whose first inputs are the normed embedding, mostly see and pass on its own
+    row."""
     kind = n.split(".")[-2]
     if kind in ("q_proj", "k_proj"):
         add_identity(data, columns, 3.0, KV * D)
@@ -176,10 +181,10 @@ def values(name, n, shape, seed):
     offset, amplitude = tiny.kind(n, shape)
     data = tiny.fill(n, count, offset, amplitude, seed)
     embed = lambda: target_values("model.embed_tokens.weight")
-    if n == "fc.weight":   # embedding's half, or the first tap
+    if n == "fc.weight":   # the embedding's half, or the first tap
         add_identity(data, columns, 0.7 if name == "eagle1" else 0.5, H)
     if name == "eagle1" and n.split(".")[-2] in ("fc", "o_proj", "down_proj"):
-        for i in range(count):   # no norm stands before the head: else one token has all the probability
+        for i in range(count):   # No norm precedes the head. Without this one token has all the probability.
             data[i] *= 0.25
     elif name.startswith(("eagle3", "p-eagle")) and "self_attn" in n and not n.startswith("layers.1."):
         add_copy_of_token(n, data, columns)
@@ -189,7 +194,7 @@ def values(name, n, shape, seed):
     elif name == "medusa" and n.endswith(".1.weight"):
         add_rows(data, columns, embed(), 0.8, 7 * (2 + int(n[0])))
     elif name.startswith(("dflash", "dspark")) and n.endswith("o_proj.weight"):
-        for i in range(count):   # else the mask's own embedding decides alone
+        for i in range(count):   # otherwise only the mask's embedding decides
             data[i] *= 4.0
     elif name in ("draft-model", "pard") and n == "lm_head.weight":
         add_rows(data, columns, embed(), 0.5, 7)

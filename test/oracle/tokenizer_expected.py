@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Writes tokenizers/: test strings and the ids that Hugging Face `tokenizers` gives them.
+"""Writes tokenizers/: test strings and their ids by Hugging Face `tokenizers`.
 
   python3 tokenizer_expected.py [--train CORPUS.txt.xz]
 
 Tokenizers: the bundled model's (GPT-2 regex, no normaliser) and tokenizers/llama3-style.json (the
 regex of Llama 3 in a Split followed by ByteLevel, NFC normaliser, ignore_merges, three special
-tokens), trained once by --train on the corpus and some other scripts, and checked in.
+tokens). The latter was trained once with --train on the corpus and some other scripts, and checked
+in.
 
-Output, gzipped JSON lines, keys: s (text), b (ids by the bundled tokenizer), l (ids by the
-llama3-style one), d (only where decoding l, special tokens kept, is not s: what it gives).
-No special tokens are added; special tokens written out in the text are recognised.
+Output, gzipped JSON lines with the keys s (text), b (ids by the bundled tokenizer), l (ids by the
+llama3-style one), and d (the decoded l with special tokens, if it differs from s). No special
+tokens are added; special tokens written in the text are recognised.
 """
 import argparse, gzip, json, os, random
 
@@ -65,7 +66,7 @@ def strings():
         for _ in range(rnd.randrange(2, 9)):
             s += rnd.choice(WORDS[rnd.choice(gs)]) + rnd.choice(SPACES if rnd.random() < 0.4 else [" "])
         out.append(s)
-    for n in range(500):    # any characters at all, weighted to the common blocks
+    for n in range(500):    # any characters, mostly from common blocks
         s = ""
         for _ in range(rnd.randrange(1, 16)):
             hi = rnd.choice([0x7F, 0x7F, 0xFF, 0x24F, 0x5FF, 0xFFF, 0x2FFF, 0xFFFF, 0x1FFFF, 0x10FFFF])
@@ -73,7 +74,7 @@ def strings():
             s += chr(c) if not 0xD800 <= c <= 0xDFFF else "?"
         out.append(s)
     alphabet = "ab1 .'\n\r\t-\u00e9\u0301"
-    for n in range(400):    # short alphabets: every corner of the regex
+    for n in range(400):    # short alphabets: all cases of the regex
         out.append("".join(rnd.choice(alphabet) for _ in range(rnd.randrange(1, 13))))
     text = ("It was the best of times, it was the worst of times; \"Who are you?\" said the Caterpillar.\n\nThis was not an "
             "encouraging opening for a conversation. Alice replied, rather shyly, 'I -- I hardly know, sir, just at present.'\n")
@@ -125,7 +126,7 @@ def main():
         x = {"s": s, "b": b.encode(s, add_special_tokens=False).ids, "l": l.encode(s, add_special_tokens=False).ids}
         assert b.decode(x["b"], skip_special_tokens=False) == s, ascii(s)
         d = l.decode(x["l"], skip_special_tokens=False)
-        if d != s:      # NFC
+        if d != s:      # changed by NFC
             x["d"] = d
         ids += len(x["b"]) + len(x["l"])
         lines.append(json.dumps(x, separators=(",", ":")))

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Writes tokenizers/steps.jsonl.gz: what Hugging Face `tokenizers` makes of single steps.
+"""Writes tokenizers/steps.jsonl.gz: results of single steps of Hugging Face `tokenizers`.
 
   python3 tokenizer_steps.py
 
 Gzipped JSON lines, one subject each:
+
   {"pre": PRE_TOKENIZER, "cases": [[text, [word...]]...]}
   {"pre": PRE_TOKENIZER, "counts": [[first, last, n]...]}   words of "a" + character + "b"
   {"norm": NORMALIZER, "cases": [[text, normalized]...]}
   {"json": TOKENIZER, "cases": [[text, [id...]]...], "decoded": [[[id...], text]...]}
-  {"word": [[first, last]...]}    characters that a single_word token may not stand beside
-Words of byte-level pre-tokenizers are in the alphabet of such vocabularies. Only characters
-that Python's unicodedata knows are in the lines: the library and PCRE2 know different later ones.
+  {"word": [[first, last]...]}    characters that a single_word token may not be next to
+
+Words of byte-level pre-tokenizers are in the alphabet of such vocabularies. The lines contain only
+characters that Python's unicodedata knows, because the library and PCRE2 know different later ones.
 """
 import gzip, json, os, random, unicodedata
 
@@ -19,7 +21,7 @@ from tokenizer_expected import OUT, WORDS, strings
 
 P, N = pre_tokenizers, normalizers
 POINTS = [c for c in range(0x110000) if unicodedata.category(chr(c)) not in ("Cn", "Cs")]
-# Kimi-K2's: letters of a case that are not Chinese, by an intersection of sets.
+# Kimi-K2's pattern: an intersection of sets for letters with case that are not Chinese.
 KIMI = "|".join([
     r"[\p{Han}]+",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
@@ -29,7 +31,7 @@ BEHAVIORS = ["removed", "isolated", "merged_with_previous", "merged_with_next", 
 
 
 def runs(values):
-    """(code point, value) pairs to [first, last, value], over neighbours that are in the list."""
+    """Converts (code point, value) pairs to [first, last, value], over neighbours in the list."""
     out = []
     for c, v in values:
         if out and out[-1][1] == c - 1 and out[-1][2] == v:
@@ -40,7 +42,7 @@ def runs(values):
 
 
 def spec(component, key):
-    """A component as tokenizer.json has it."""
+    """Returns a component in the form of tokenizer.json."""
     t = Tokenizer(models.BPE())
     setattr(t, key, component)
     return json.loads(t.to_str())[key]
@@ -101,7 +103,7 @@ def whole(t, texts, lists=()):
 
 def tokenizer_lines(texts):
     rnd = random.Random(7)
-    t = Tokenizer(models.BPE(vocab=byte_vocab(), merges=[]))   # tokens of white space beside ones that strip it
+    t = Tokenizer(models.BPE(vocab=byte_vocab(), merges=[]))   # white-space tokens beside tokens that strip it
     t.pre_tokenizer, t.decoder = P.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     t.add_tokens([AddedToken("<r>", rstrip=True, normalized=False), AddedToken("<l>", lstrip=True, normalized=False),
                   AddedToken("  ", normalized=False), AddedToken("\n\n", normalized=False),
@@ -109,7 +111,7 @@ def tokenizer_lines(texts):
                   AddedToken("<w>", single_word=True, normalized=False)])
     yield whole(t, random_texts(["<r>", "<l>", "<w>", " ", "  ", "   ", "\n", "b", "Ⓐ"], 400, rnd))
 
-    for scheme in ("always", "first", "never"):   # all that ▁ stands for goes from the first piece
+    for scheme in ("always", "first", "never"):   # the first piece loses all leading ▁
         for split in (True, False):
             pieces = ["<unk>", "▁", "a", "b", "▁▁", "▁a", "▁b", "▁a▁", "▁a▁b", "b▁"]
             t = Tokenizer(models.BPE(vocab={p: i for i, p in enumerate(pieces)}, unk_token="<unk>",

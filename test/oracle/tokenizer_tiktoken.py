@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes tokenizers/tiktoken/ and tokenizers/tiktoken.jsonl.gz: a small tokenizer as Kimi-K2 ships one,
-and the ids that tiktoken gives to test strings.
+"""Writes tokenizers/tiktoken/ and tokenizers/tiktoken.jsonl.gz: a small tokenizer in Kimi-K2's
+layout, and tiktoken's ids of test strings.
 
   python3 tokenizer_tiktoken.py
 
-The pieces were trained by Hugging Face `tokenizers` on the test words; some overlap in more ways than one,
-so that two pairs of one rank stand side by side. Output, gzipped JSON lines: s (text), t (ids; special
-tokens that are written in the text are recognised).
+The pieces were trained by Hugging Face `tokenizers` on the test words. Some overlap in several
+ways, so that two neighbouring pairs may have one rank. Output, gzipped JSON lines: s (text), t
+(ids; special tokens written in the text are recognised).
 """
 import base64, gzip, json, os, random, unicodedata
 
@@ -31,7 +31,8 @@ CODE = '''class TikTokenTokenizer:
 
 
 def alphabet():
-    """The characters that byte-level vocabularies write for bytes, to the bytes."""
+    """Returns the map from the characters that byte-level vocabularies use for bytes to the bytes.
+    """
     plain = [b for b in range(256) if 33 <= b < 127 or 161 <= b < 173 or 174 <= b]
     rest = [b for b in range(256) if b not in plain]
     return {**{chr(b): b for b in plain}, **{chr(256 + i): b for i, b in enumerate(rest)}}
@@ -76,7 +77,7 @@ def main():
 
 
 def split(pattern):
-    """The alternatives of KIMI, each of which is a part of the code's list."""
+    """Returns the alternatives of KIMI, each of which is an element of the code's list."""
     parts, depth = [""], 0
     for c in pattern:
         depth += (c in "([") - (c in ")]")

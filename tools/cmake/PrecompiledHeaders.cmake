@@ -8,6 +8,11 @@
 #     standard   C++ and the artifact's schema: tables readers, runtime, tools
 #     testing    standard, and GoogleTest
 #     mlir       standard, MLIR, LLVM and the dialects
+#     mlir_testing  mlir, and GoogleTest
+#
+# Targets of unit tests (testing, mlir_testing) are not optimised. Optimisation is
+# half of the compile time of such a source, and the tests spend their time in
+# libraries.
 #
 # A source that needs different flags (exceptions) opts out with
 # SKIP_PRECOMPILE_HEADERS.
@@ -21,6 +26,11 @@ endif()
 option(MTP_PRECOMPILE_HEADERS "Parse MLIR's, GoogleTest's and the C++ library's headers once" ${default})
 
 set(MTP_PRECOMPILED_FOLDER ${CMAKE_CURRENT_LIST_DIR}/precompiled)
+
+# Unit tests read results without checking; a failed result ends them anyway.
+function(mtp_test_options target)
+  target_compile_options(${target} PRIVATE -UMTP_CHECK_RESULTS -O0)
+endfunction()
 
 # The target whose headers others reuse, created on first use.
 function(mtp_precompiled_target set)
@@ -38,19 +48,18 @@ function(mtp_precompiled_target set)
     "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
     $<$<CXX_COMPILER_ID:Clang>:-fpch-instantiate-templates>)
   target_link_libraries(${target} PRIVATE mtp_schema_mtp_artifact)
-  if(set STREQUAL mlir)
+  if(set MATCHES "^mlir")
     add_dependencies(${target} MTPDialectIncGen mtp_exec_dialect_tablegen)
   endif()
-  if(set STREQUAL testing)
+  if(set MATCHES "testing$")
     target_link_libraries(${target} PRIVATE GTest::gtest)
-    target_compile_options(${target} PRIVATE -UMTP_CHECK_RESULTS)
+    mtp_test_options(${target})
   endif()
 endfunction()
 
 function(mtp_precompile target set)
-  # Unit tests read results without checking; a failed result ends them anyway.
-  if(set STREQUAL testing)
-    target_compile_options(${target} PRIVATE -UMTP_CHECK_RESULTS)
+  if(set MATCHES "testing$")
+    mtp_test_options(${target})
   endif()
   if(MTP_PRECOMPILE_HEADERS)
     mtp_precompiled_target(${set})

@@ -1,16 +1,16 @@
-"""Takes the products out of an artifact, as gpu_probe wants them."""
+"""Extracts the products of an artifact for gpu_probe."""
 
 import json
 import os
 import re
 
-# Rows that are asked of them, at most.
+# Maximum number of rows to run, and the minimum size of a weight.
 MOST_ROWS = 32
 LEAST_BYTES = 4 << 10
 
 
 def sum_of(terms, rows):
-    """A contract's bytes, such as "16384*p0 + 0"."""
+    """Evaluates a contract's number of bytes, such as "16384*p0 + 0"."""
     total = 0
     for term in terms.split("+"):
         product = 1
@@ -25,9 +25,9 @@ def config_of(kernel):
 
 
 def image_of(path, dump, plan):
-    """The bytes of a plan's code."""
+    """Returns the code of a plan."""
     segment = dump["segments"][dump["plans"][plan]["images"][0]["segment"]]
-    # As in FORMAT.md: behind header, tables and seal.
+    # As in FORMAT.md: after header, tables and seal.
     base = (64 + dump["program_bytes"] + 8 + 4095) // 4096 * 4096
     with open(path, "rb") as file:
         file.seek(base + segment["offset"])
@@ -35,7 +35,7 @@ def image_of(path, dump, plan):
 
 
 def product_line(name, image, kernel):
-    """A line of the manifest; None of what is no product of one parameter."""
+    """Returns a line of the manifest, or None if the kernel is no product of one parameter."""
     contract = kernel["contract"]
     if not kernel["kind"].startswith("linear") or kernel["params"] != 1:
         return None
@@ -48,7 +48,7 @@ def product_line(name, image, kernel):
     config = config_of(kernel)
     kind = config["format"]
     name = f"{name} {kernel['kind']} {config['n']} x {config['k']} {kind}".replace(" ", "_")
-    # Whose rows another kernel prepares.
+    # Another kernel prepares the rows.
     if config.get("prepared") == "true":
         name += "_prepared"
     fields = {"name": name, "image": image, "symbol": kernel["symbol"],
@@ -61,7 +61,7 @@ def product_line(name, image, kernel):
 
 
 def products(path, text, name, folder):
-    """Writes the code of a GPU's plan beside the manifest, whose lines it gives."""
+    """Writes the code of a GPU's plan next to the manifest, and returns the manifest's lines."""
     dump = json.loads(text)
     number = next(i for i, plan in enumerate(dump["plans"])
                   if plan["target"]["arch"] == "nvptx")
@@ -71,6 +71,6 @@ def products(path, text, name, folder):
     lines = [product_line(name, image, kernel) for kernel in dump["plans"][number]["kernels"]]
     found = {}
     for line in filter(None, lines):
-        # Of those of one shape, the first.
+        # Keeps the first kernel of each shape.
         found.setdefault(line.split()[0], line)
     return list(found.values())

@@ -1,19 +1,19 @@
-"""Steps and rounds of a Llama or MiMo shape in PyTorch, for comparison: bf16, batch 1, a static
-cache of 512 tokens, compiled, and the whole of a step or round captured in a CUDA graph.
+"""Steps and rounds of a Llama or MiMo shape in PyTorch, for comparison. They use bf16, batch 1
+and a static cache of 512 tokens. A whole step or round is compiled and captured in a CUDA graph.
 
   baseline.py [--device=cuda|cpu] [--seconds=N] [--turns=N] NAME CONFIG_JSON [NAME CONFIG_JSON ..]
 
-A model with modules (MTP) drafts k tokens with the first of them and verifies k + 1 rows. It
-prints microseconds, and the share of a copy's rate, counted as in mtp-bench: the weights that
-are read, each time that they are, and the cache. A step's token stands at the end of its cache,
-so that there is nothing to mask, which is the fastest that it can be; attention of a window is
-two products and a masked softmax.
+A model with modules (MTP) drafts k tokens with the first module and verifies k + 1 rows. The
+script prints microseconds, and the share of a copy's rate, counted as in mtp-bench: the cache,
+and the weights, once for each read. A step's token is at the end of its cache, so nothing is
+masked, which is the fastest case. Attention of a window is two products and a masked softmax.
 
-What is compiled: `layers`, a function for each layer, cut where nothing can be fused across
-(what a layer adds is added by the one behind it), and all layers share the code; `tuned`, the
-same with PyTorch's search for better reductions; `whole`, the step in one function, which takes a
-minute for many layers. All models have the first way before any has the next, as long as there
-is time; the fastest way counts. On a CPU nothing is captured: that is for tests.
+There are three ways to compile. `layers` compiles a function for each layer, cut where nothing
+can be fused across (the next layer adds what a layer returns), and all layers share the code.
+`tuned` is `layers` with PyTorch's search for better reductions. `whole` compiles the step in one
+function, which takes a minute for many layers. All models run the first way before any model runs
+the next, as long as there is time. The fastest way counts. On a CPU nothing is captured: that is
+for tests.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def load(device):
 
 
 class Gpu:
-    """Times by events, of graphs."""
+    """Timing of graphs by events."""
 
     copied = 4 << 30
 
@@ -49,7 +49,7 @@ class Gpu:
         self.torch, self.turns = torch, turns
 
     def microseconds(self, call):
-        """The median of calls."""
+        """Returns the median of several calls."""
         cuda = self.torch.cuda
         events = [(cuda.Event(enable_timing=True), cuda.Event(enable_timing=True))
                   for _ in range(self.turns)]
@@ -61,7 +61,7 @@ class Gpu:
         return sorted(a.elapsed_time(b) * 1e3 for a, b in events)[self.turns // 2]
 
     def ready(self, call):
-        """The call as a graph; it has run before."""
+        """Captures the call in a graph. The call must have run before."""
         cuda = self.torch.cuda
         stream = cuda.Stream()
         stream.wait_stream(cuda.current_stream())
@@ -77,13 +77,13 @@ class Gpu:
 
 
 class Cpu:
-    """The same on a processor."""
+    """Timing on a processor."""
 
     copied = 64 << 20
 
     def __init__(self, torch, turns):
         self.turns = turns
-        # A busy machine makes threads wait for each other.
+        # On a busy machine threads would wait for each other.
         torch.set_num_threads(1)
 
     def microseconds(self, call):
@@ -101,7 +101,7 @@ class Cpu:
 
 
 def copy_rate(torch, machine, device):
-    """Bytes a second of a copy, both directions."""
+    """Returns the bytes per second of a copy, both directions."""
     source = torch.zeros(machine.copied, device=device, dtype=torch.uint8)
     target = torch.empty_like(source)
     us = machine.microseconds(lambda: target.copy_(source))
@@ -113,7 +113,7 @@ def bytes_of(*tensors):
 
 
 class Weights:
-    """Random tensors of a shape; a layer is a tuple, as its function takes it."""
+    """Random tensors of a shape. A layer is a tuple, as its function takes it."""
 
     def __init__(self, torch, config, device):
         self.torch, self.device, self.config = torch, device, config
@@ -121,7 +121,7 @@ class Weights:
         self.heads, self.kv = config["num_attention_heads"], config["num_key_value_heads"]
         self.inner, self.hidden = config["intermediate_size"], hidden
         self.layers = [self.layer() for _ in range(config["num_hidden_layers"])]
-        # Modules are asked for drafts one after another; all are alike.
+        # All modules are alike, so one serves for every draft.
         self.module = self.layer() if config.get("num_nextn_predict_layers") else None
         self.join = self.matrix(hidden, 2 * hidden)
         self.embedding = self.matrix(config["vocab_size"], hidden)
@@ -150,7 +150,7 @@ class Weights:
 
 
 class Model:
-    """A step and a round, of functions that `compiling` may replace."""
+    """A step and a round, made of functions that `compiling` may replace."""
 
     def __init__(self, weights):
         self.w, self.torch = weights, weights.torch
@@ -173,7 +173,8 @@ class Model:
         return angles.cos().to(torch.bfloat16), angles.sin().to(torch.bfloat16)
 
     def attention(self, q, keys, values, mask):
-        """Of (1, heads, rows, dim) and a mask of (rows, tokens), which one row doesn't need."""
+        """Computes attention over (1, heads, rows, dim) with a mask of (rows, tokens), which one
+        row does not need."""
         functional, w = self.torch.nn.functional, self.w
         if mask is None:
             return functional.scaled_dot_product_attention(q, keys, values, enable_gqa=True)
@@ -208,23 +209,23 @@ class Model:
         return x, functional.linear(functional.silu(gate) * value, down)
 
     def run_head(self, x, added):
-        """Hidden states, and the most likely tokens."""
+        """Returns hidden states, and the most likely tokens."""
         x = x + added
         return x, self.torch.nn.functional.linear(self.normed(x, self.w.norm),
                                                   self.w.head).argmax(-1)
 
     def mask(self, positions, cached):
-        """Which entries of a cache rows may see."""
+        """Returns the mask of the cache entries that rows may see."""
         return self.torch.arange(cached, device=self.w.device)[None] <= positions[:, None]
 
     def run_begin(self, tokens, positions, cached):
-        """What the first layer takes; a mask only where entries are said."""
+        """Returns the inputs of the first layer, with a mask if the number of entries is given."""
         x = self.w.embedding[tokens]
         return (x, self.torch.zeros_like(x), self.rotation(positions),
                 self.mask(positions, cached) if cached else None)
 
     def run_enter(self, tokens, hidden, positions, cached):
-        """What a module's layer takes."""
+        """Returns the inputs of a module's layer."""
         both = self.torch.cat((self.normed(self.w.embedding[tokens], self.w.norm),
                                self.normed(hidden, self.w.norm)), -1)
         x = self.torch.nn.functional.linear(both, self.w.join)
@@ -238,7 +239,7 @@ class Model:
         return self.finish(x, added)
 
     def make_step(self):
-        """A step as a call, and the bytes that it reads."""
+        """Returns a step as a call, and the bytes that it reads."""
         w, torch = self.w, self.torch
         caches = [w.cache(CONTEXT) for _ in w.layers]
         token = torch.tensor([5], device=w.device)
@@ -255,8 +256,8 @@ class Model:
         return self.finish(x.index_select(0, row), added.index_select(0, row))
 
     def make_round(self, k):
-        """A round of k drafts as a call, and the bytes that it reads. The first draft comes
-        with the module's entries for all rows of the round before."""
+        """Returns a round of k drafts as a call, and the bytes that it reads. The first draft also
+        adds the module's entries for all rows of the previous round."""
         w, torch = self.w, self.torch
         tokens = CONTEXT + 2 * MOST_DRAFTS
         caches = [w.cache(tokens) for _ in w.layers]
@@ -276,7 +277,7 @@ class Model:
                 drafts.append(token)
             rows = torch.cat([window.index_select(0, accepted), *drafts])
             states, picks = self.target(rows, after, caches, tokens)
-            # The slot stays where it is, so that every round has the same to do.
+            # The slot does not move, so every round does the same work.
             hidden.copy_(states)
             window.copy_(picks)
             accepted.copy_((picks[:-1] == rows[1:]).long().cumprod(0).sum(0, keepdim=True))
@@ -307,11 +308,11 @@ class Timing:
 
 
 class Ways:
-    """The ways of one model. A function is compiled for few shapes and settings, unless it
-    begins anew."""
+    """The ways of one model. A function can be compiled for a few shapes and settings only, unless
+    it is reset."""
 
     def __init__(self, torch, options, weights, timing):
-        # Drafts in the order in which they may be left out.
+        # Numbers of drafts, in the order in which they are measured while there is time.
         self.ks = [k for k in (2, 4, 1, 3) if weights.module and k <= options.k]
         self.torch, self.options, self.weights, self.timing = torch, options, weights, timing
         self.expected = self.run_once(self.step(Model(weights))[0])
@@ -325,7 +326,7 @@ class Ways:
         return call()[0].float().clone()
 
     def compare(self, how, call):
-        """What was compiled computes what it did before."""
+        """Checks that the compiled function computes what the original one did."""
         error = float((self.run_once(call) - self.expected).abs().max()
                       / self.expected.abs().max())
         check(f"{self.timing.name}, {how}: computes the same", error < 0.1, error)
@@ -357,7 +358,7 @@ class Ways:
         self.timing.add(0, "whole", call, read)
 
     def run(self, how):
-        """One that fails leaves the others."""
+        """Runs one way. A failure is reported, and the other ways still run."""
         self.torch._dynamo.reset()  # pylint: disable=protected-access
         try:
             {"as it is": self.plain, "layers": self.layers, "tuned": self.tuned,

@@ -1,51 +1,51 @@
-"""The models that a kit has: how each is made, and what is asked of it there."""
+"""The models of a kit: how each one is made, and its checks and measurements."""
 
 from typing import NamedTuple
 
 
 class Model(NamedTuple):
-    # Of models/shapes.py, and what is other in its config.json.
+    # Shape of models/shapes.py, and changes to its config.json.
     shape: str
     config: dict = {}
     importing: tuple = ()
     compiling: tuple = ()
     # Runs of mtp-bench, by their flags.
     benches: tuple = ()
-    # Whether these run with rounds in a loop on the device, too.
+    # True if these runs also use rounds in a loop on the device.
     loops: bool = True
-    # Whether the launches of a session are looked at behind them.
+    # True if the launches of a session are checked afterwards.
     session: bool = False
-    # What a run of mtp-bench has to build for the graphs of a session, and for how many pairs
-    # of slots and drafts.
+    # Flags with which mtp-bench builds all graphs of a session, and the number of pairs of slots
+    # and drafts.
     graphs: tuple = ()
     pairs: int = 0
-    # Whether there is a plan for the CPU too, to compare with.
+    # True if there is also a plan for the CPU, for comparison.
     compared: bool = False
-    # Lines of a list for --draft-vocab; 0 for none.
+    # Number of lines of a list for --draft-vocab; 0 for none.
     drafts: int = 0
-    # Tokens of the prompts that are timed; 0 for none.
+    # Number of tokens of the timed prompts; 0 for none.
     prompt: int = 0
 
 
 PLAIN = ("-k", "0", "--max-batch=32", "--max-context=1088", "--prefill-chunk=128")
 DRAFTED = ("-k", "4", "--max-batch=8", "--max-context=1088", "--prefill-chunk=128")
-# A step of 1 to 32 rows, a slot each.
+# A step of 1 to 32 rows, one for each slot.
 STEPS = (("--measure=decode", "--context=512", "--batch=1,2,4,8,16,32"),)
 ROUNDS = (("--measure=speculative", "--context=512", "--k=0,1,2,3,4",
            "--acceptance=0.85,0.72,0.6,0.5"),)
 GRAPHS = ("--batch=1,2,3,4,5,6,7,8", "--k=0,1,2,3,4")
-# DeepSeek-V3 with two layers of experts and its module, a quarter of the experts: what a
-# step reads of a layer is as in the whole model.
+# DeepSeek-V3 with two layers of experts and its module, and a quarter of the experts. A step reads
+# the same data of a layer as in the whole model.
 DEEPSEEK = {"num_hidden_layers": 5, "n_routed_experts": 64}
-# 1 GB of entries and more in every layer's turn; windows of 1, 2, 4 and 8 rows.
+# 1 GB of entries or more in a pass over all layers; windows of 1, 2, 4 and 8 rows.
 WINDOWS = ("-k", "7", "--max-batch=16", "--max-context=32896", "--prefill-chunk=128")
 ATTENTION = (("--measure=speculative", "--context=4096", "--batch=1,16", "--k=0,1,3,7"),
              ("--measure=speculative", "--context=32768", "--batch=1,4", "--k=0,1,3,7"))
-# Entries of a quarter of the bytes: twice the slots, so that a GB of them is read, too.
+# Entries with a quarter of the bytes. With twice the slots, a GB of them is read here, too.
 LATENT_WINDOWS = ("-k", "7", "--max-batch=32", "--max-context=32896", "--prefill-chunk=128")
 LATENT = (("--measure=speculative", "--context=4096", "--batch=1,32", "--k=0,1,3,7"),
           ("--measure=speculative", "--context=32768", "--batch=1,4", "--k=0,1,3,7"))
-# Chunks as they are by default, larger ones, which pay better, and a prompt at once.
+# Default chunks, larger chunks, which are more efficient, and a whole prompt at once.
 PROMPTS = ("-k", "0", "--max-batch=1", "--max-context=2176", "--prefill-chunk=128")
 LARGE_PROMPTS = ("-k", "0", "--max-batch=1", "--max-context=2176", "--prefill-chunk=512")
 WHOLE_PROMPTS = ("-k", "0", "--max-batch=1", "--max-context=2176", "--prefill-chunk=2048")
@@ -60,7 +60,7 @@ MODELS = {
     "mimo-7b": Model("mimo-7b", {}, DRAFTED, (), ROUNDS, session=True, graphs=GRAPHS, pairs=40),
     "mimo-7b-drafts-32k": Model("mimo-7b", {}, DRAFTED, (), ROUNDS, drafts=32000),
     "deepseek": Model("deepseek-v3", DEEPSEEK, DRAFTED, (), ROUNDS),
-    # Attention is most of their time, with few weights beside it.
+    # Attention takes most of the time: there are few other weights.
     "attention-gqa": Model("mimo-7b", {"num_hidden_layers": 8, "vocab_size": 4096},
                            WINDOWS, (), ATTENTION, loops=False),
     "attention-mla": Model("deepseek-v3", {"num_hidden_layers": 8, "vocab_size": 4096,
@@ -86,7 +86,7 @@ MODELS = {
                            compared=True),
 }
 
-# For the simulator: the same questions, seconds each.
+# For the simulator: the same checks, some seconds each.
 SMALL = {"hidden_size": 64, "num_hidden_layers": 1, "intermediate_size": 128,
          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
          "vocab_size": 256}

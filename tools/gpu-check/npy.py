@@ -1,11 +1,11 @@
-"""Reads what mtp-run stores, without NumPy."""
+"""Reads the arrays that mtp-run stores, without NumPy."""
 
 import array
 import struct
 
 
 def read_floats(path):
-    """The elements of a .npy file of f32, flat."""
+    """Returns the elements of a .npy file of f32, flat."""
     with open(path, "rb") as file:
         if file.read(8)[:6] != b"\x93NUMPY":
             raise ValueError(f"{path}: expected a .npy file")

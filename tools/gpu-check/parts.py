@@ -1,4 +1,4 @@
-"""The parts of a run: each is a process of its own, whose lines `gpu-check` collects."""
+"""The parts of a run. Each is a process of its own, and `gpu-check` collects its output."""
 
 import glob
 import json
@@ -24,15 +24,15 @@ ALL_MODELS = {**MODELS, **TINY}
 class Part(NamedTuple):
     run: Callable
     seconds: int
-    # Whether it has something to ask of the simulator, too.
+    # True if the part also runs on the simulator.
     simulated: bool = False
 
 
 def read_about(folder):
-    """What the kit says of itself; it is unpacked when it is first asked."""
+    """Returns the kit's description of itself. Unpacks the kit at the first call."""
     path = os.path.join(folder, "unpacked", "kit.json")
     if not os.path.exists(path):
-        # Under another name until all of it is there.
+        # Unpacked under another name until all of it is there.
         with tarfile.open(os.path.join(folder, "kit.tar.xz")) as archive:
             archive.extraction_filter = getattr(tarfile, "data_filter", None)
             archive.extractall(os.path.join(folder, "unpacking"))
@@ -43,26 +43,26 @@ def read_about(folder):
 
 
 class Kit:
-    """The folder that --prepare made, and how its programs are called."""
+    """The folder that --prepare made, and calls of its programs."""
 
     def __init__(self, folder, scratch):
         self.scratch = scratch
         self.folder = os.path.abspath(os.path.join(folder, "unpacked"))
         about = read_about(folder)
         self.chip, self.models = about["chip"], about["models"]
-        # A driver may be where the variable says.
+        # The driver may be in the folder of the variable.
         places = [os.path.join(self.folder, "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
         self.environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, places)),
                             **{"MTP_CUBLASLT": path for path in cublaslt()}}
 
     def run(self, tool, *flags, more=None):
-        """The result of one of the kit's programs."""
+        """Runs one of the kit's programs and returns its result."""
         command = [os.path.join(self.folder, "bin", tool), *map(str, flags)]
         return subprocess.run(command, capture_output=True, text=True, check=False,
                               env={**self.environment, **(more or {})})
 
     def output(self, tool, *flags, more=None):
-        """What it prints; a failure is one of the part."""
+        """Returns the output of a program. A failure is a failure of the part."""
         done = self.run(tool, *flags, more=more)
         if done.returncode:
             raise RuntimeError(f"{tool} {' '.join(map(str, flags))}: status "
@@ -70,13 +70,13 @@ class Kit:
         return done.stdout
 
     def watched(self, tool, *flags):
-        """What it prints, and what it asked of the driver (probe/Watch.cpp)."""
+        """Returns the output of a program, and its driver calls (probe/Watch.cpp)."""
         record = os.path.join(self.scratch, "watch.json")
         more = {"GPU_WATCH": record,
                 "MTP_CUDA_DRIVER": os.path.join(self.folder, "lib", "libgpu_watch.so")}
         driver = os.environ.get("MTP_CUDA_DRIVER")
         if driver:
-            # Under the name of the driver that the library looks for.
+            # A link with the driver name that the library looks for.
             named = os.path.join(self.scratch, "libcuda.so.1")
             if not os.path.exists(named):
                 os.symlink(os.path.abspath(driver), named)
@@ -90,7 +90,7 @@ class Kit:
         return self.chip == "sim"
 
     def fill(self, name):
-        """The artifact of a model, with its weights."""
+        """Returns the artifact of a model, with its weights."""
         whole = os.path.join(self.scratch, name + ".bin")
         start = time.time()
         self.output("mtp-fill", f"{self.folder}/models/{name}.fill", "-o", whole)
@@ -101,14 +101,15 @@ class Kit:
 
 
 def roomy_folder():
-    """Memory where there is plenty of it, else a disk."""
+    """Returns a folder in memory if there is plenty of it, else on a disk."""
     for folder in ("/dev/shm", tempfile.gettempdir()):
         if os.path.isdir(folder) and shutil.disk_usage(folder).free > 40 << 30:
             return folder
     return tempfile.gettempdir()
 
 
-# What a session takes on a GPU (preferredRounds in runtime/device/cuda).
+# Number of rounds that a session launches at once on a GPU (preferredRounds in
+# runtime/device/cuda).
 ROUNDS_PER_LAUNCH = 16
 
 
@@ -117,8 +118,8 @@ def median(values):
 
 
 def use_events(name, bench, record, rounds):
-    """Times of rounds in a loop by the GPU's clock, in the place of the host's, which has the
-    launch as well."""
+    """Replaces the host's times of rounds in a loop, which include the launch, by times of the
+    GPU's clock."""
     loops = [i for i, graph in enumerate(record["graphs"]) if graph["loops"]]
     steps = {}
     for index, point in zip(loops, bench["points"], strict=True):
@@ -140,7 +141,7 @@ def use_events(name, bench, record, rounds):
 
 
 def run_bench(kit, name, path, flags, rounds=1):
-    """Runs mtp-bench; prints its main figures and keeps all of them."""
+    """Runs mtp-bench, prints its main figures and keeps all of them."""
     flags = (path, "--device=cuda", "--json", f"--turns={1 if kit.simulated else 3}", *flags)
     if rounds == 1:
         bench = json.loads(kit.output("mtp-bench", *flags))
@@ -161,11 +162,11 @@ def run_bench(kit, name, path, flags, rounds=1):
 
 
 def run_benches(kit, name, path):
-    """The benchmarks of a model: in the loop, as sessions run, or a launch for a round."""
+    """Runs the benchmarks of a model, in the loop as sessions run, and with a launch per round."""
     model = ALL_MODELS[name]
     for flags in model.benches:
         if model.loops:
-            # A small model's context has room for few.
+            # A small model's context has room for few rounds.
             run_bench(kit, f"{name}, in the loop", path, flags,
                       4 if kit.simulated else ROUNDS_PER_LAUNCH)
         if not model.loops or kit.simulated:
@@ -178,8 +179,8 @@ def most_drafts(name):
 
 
 def launches_of(kit, path, k, rounds):
-    """A session of one slot: its rounds, and the launches of them but the first, which finds
-    a graph to be built."""
+    """Runs a session of one slot. Returns its rounds, and its launches without the first one,
+    which has to build a graph."""
     output, record = kit.watched(
         "mtp-run", path, "--device=cuda", "--ids=1", "-n", 33 if kit.simulated else 321, "-k",
         k, "--ignore-eos", "--max-batch=1", f"--rounds-per-launch={rounds}", "--json")
@@ -190,10 +191,10 @@ def launches_of(kit, path, k, rounds):
 
 
 def time_launches(kit, name, path):
-    """How often the host launches, and what of the GPU's time goes by between rounds: between
-    the events around two launches, and in a launch of many rounds beyond as many launches of
-    one. Those begin like a launch and deliver what the host wrote, so that the second sum is
-    too small by a microsecond or two for each round."""
+    """Measures the number of host launches, and the idle time of the GPU between rounds. Idle is
+    the time between the events of two launches. Within a launch of many rounds, it is the
+    excess over the same number of launches of one round. Single launches also start and deliver
+    the host's writes, so this excess is too small by a microsecond or two per round."""
     for k in sorted({0, most_drafts(name)}):
         what = f"{name}, k {k}"
         many = ROUNDS_PER_LAUNCH
@@ -205,10 +206,10 @@ def time_launches(kit, name, path):
         check(f"{what}: a launch for {many} rounds", total <= -(-count // many),
               f"{total} for {count}")
         others = sum(launch["others"] for launch in launches)
-        # How many rows lived is copied when a launch is over.
+        # The number of active rows is copied after a launch.
         check(f"{what}: one copy beside each graph at most", others <= len(launches), others)
         one = median([launch["us"] for launch in alone if "us" in launch])
-        # The last one has what is left.
+        # The last launch has the remaining rounds.
         full = [launch for launch in launches if "us" in launch][:max(1, count // many - 1)]
         whole = median([launch["us"] for launch in full])
         gap = median([launch["gap_us"] for launch in full])
@@ -220,8 +221,8 @@ def time_launches(kit, name, path):
 
 
 def build_graphs(kit, name, path):
-    """What the runtime builds for each number of slots and drafts: a graph of a round, and one
-    of rounds in a loop, which is what a session launches."""
+    """Builds the runtime's graphs for each number of slots and drafts. A session launches a graph
+    of a round, and one of rounds in a loop."""
     model = ALL_MODELS[name]
     _, record = kit.watched("mtp-bench", path, "--device=cuda", "--json", "--turns=1",
                             "--measure=speculative", "--rounds=1", "--rounds-per-launch=2",
@@ -239,7 +240,7 @@ def build_graphs(kit, name, path):
 
 
 def time_start(kit, name, path):
-    """From the call to the first token, the file being in memory."""
+    """Measures the time from the call to the first token, with the file in memory."""
     times = []
     for _ in range(2):
         begin = time.time()
@@ -266,16 +267,16 @@ def model_part(*names):
 
 
 def kernels(kit):
-    """The kernels of test/Codegen, on what their tests gave them."""
+    """Runs the kernels of test/Codegen on the inputs of their tests."""
     run_probe(kit, "kernels", os.path.join(kit.folder, "kernels"))
 
 
-# Programs of test/E2E by the end of the names of their artifacts.
+# Programs of test/E2E by the suffix of their artifacts' names.
 TEST_PROGRAMS = {".sim": "mtp_e2e_gpu_tests", ".library": "mtp_e2e_library_tests"}
 
 
 def run_tests(kit, program, names):
-    """One of the programs of test/E2E, on these artifacts."""
+    """Runs a program of test/E2E on these artifacts."""
     results = os.path.join(kit.scratch, f"{program}.json")
     chosen = ":".join(f"*/{re.sub('[-.]', '_', name)}" for name in sorted(names))
     done = kit.run(program, f"--gtest_output=json:{results}", f"--gtest_filter={chosen}",
@@ -298,8 +299,8 @@ def run_tests(kit, program, names):
 
 
 def tests(kit):
-    """test/E2E/gpu_test.cpp and library_test.cpp on that driver: small models against the
-    CPU, and every k, batch, preemption and reuse against plain decoding."""
+    """Runs test/E2E/gpu_test.cpp and library_test.cpp on the driver. They compare small models
+    with the CPU, and every k, batch, preemption and reuse with plain decoding."""
     names = [name[:-4] for name in os.listdir(os.path.join(kit.folder, "tests"))]
     for end, program in TEST_PROGRAMS.items():
         of_program = [name for name in names if name.endswith(end)]
@@ -308,7 +309,7 @@ def tests(kit):
 
 
 def time_prompts(kit, name, path, deterministic):
-    """Prompts by mtp-bench, whose graphs are there already."""
+    """Times prompts with mtp-bench, after its graphs were built."""
     length = ALL_MODELS[name].prompt
     flags = ["--deterministic"] if deterministic else []
     bench = json.loads(kit.output(
@@ -326,8 +327,8 @@ def time_prompts(kit, name, path, deterministic):
 
 
 def run_prompt(kit, name, path, deterministic):
-    """A prompt by mtp-run, which builds its graphs: how many of its tokens the library had,
-    and the first token behind it."""
+    """Runs a prompt with mtp-run, which builds its graphs. Reports the number of its tokens that
+    the library multiplied, and the first generated token."""
     model = ALL_MODELS[name]
     chunk = int([flag for flag in model.importing
                  if flag.startswith("--prefill-chunk=")][0].split("=")[1])
@@ -344,7 +345,7 @@ def run_prompt(kit, name, path, deterministic):
 
 
 def prefill(kit):
-    """Prompts of the product: products by the library, and by own kernels."""
+    """Times prompts with products by the library, and with own kernels."""
     for name in kit.models:
         if not ALL_MODELS[name].prompt:
             continue
@@ -356,7 +357,7 @@ def prefill(kit):
 
 
 def generated(kit, path, k, *flags):
-    """The tokens of three sequences."""
+    """Returns the tokens of three sequences."""
     prompts = [f"--ids={','.join(str(7 * i * i % 250 + 1) for i in range(n))}"
                for n in (1, 6, 19)]
     text = kit.output("mtp-run", path, "--device=cuda", *prompts, "-n", 12, "-k", k,
@@ -365,7 +366,7 @@ def generated(kit, path, k, *flags):
 
 
 def logits(kit, path, device):
-    """The target's logits of 32 rows, two sequences of 16."""
+    """Returns the target's logits of 32 rows, two sequences of 16."""
     rows = range(32)
     arguments = ([7 * i * i % 250 for i in rows], [i // 16 for i in rows],
                  [i % 16 for i in rows])
@@ -377,7 +378,7 @@ def logits(kit, path, device):
 
 
 def wide(kit):
-    """Layers of true widths: the CPU's logits, and the same tokens at every k."""
+    """Checks layers of true widths against the CPU's logits, and tokens at every k."""
     for name in kit.models:
         model = ALL_MODELS[name]
         if not model.compared:
@@ -397,7 +398,7 @@ def wide(kit):
 
 
 def loop(kit):
-    """Rounds in a loop on the device, several for each launch: the tokens of one for each."""
+    """Checks that several rounds per launch give the tokens of one round per launch."""
     for name in ("llama-1b", "tiny"):
         if name not in kit.models:
             continue
@@ -412,7 +413,7 @@ def loop(kit):
 
 
 def products(kit):
-    """The products of true widths in chains, and the library's for the same shapes."""
+    """Times the products of true widths in chains, and the library's for the same shapes."""
     lines = []
     for name in kit.models:
         if ALL_MODELS[name].compared:
@@ -432,7 +433,7 @@ def products(kit):
 
 
 def sanitize(kit, tools, rounds):
-    """NVIDIA's checks on small models, so many rounds for a launch."""
+    """Runs NVIDIA's checks on small models, with `rounds` rounds per launch."""
     program = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     if not os.path.exists(program):
         report("skipped", "no compute-sanitizer")
@@ -455,25 +456,26 @@ def sanitize(kit, tools, rounds):
 
 
 def sanitizer(kit):
-    """NVIDIA's checks of memory and synchronisation, a launch for each round."""
+    """Runs NVIDIA's checks of memory and synchronisation, with a launch for each round."""
     sanitize(kit, ("memcheck", "racecheck", "synccheck", "initcheck"), 1)
 
 
 def sanitizer_loops(kit):
-    """The same of rounds in a loop: whether the tools follow conditional nodes is not
-    documented."""
+    """Runs the checks on rounds in a loop. It is not documented whether the tools follow
+    conditional nodes."""
     sanitize(kit, ("memcheck", "racecheck"), 4)
 
 
 def baseline(kit):
-    """A PyTorch step of the same shapes, in the same run."""
+    """Times a PyTorch step of the same shapes, in the same run."""
     models = []
     for name in ("llama-1b", "llama-8b", "mimo-7b", "tiny"):
         if name in kit.models:
             models += [name, os.path.join(kit.folder, "models", name + ".json")]
     if not models:
         return
-    # A processor shows that it runs. On a GPU what is begun has 50 seconds to end.
+    # On a processor, only checks that it runs. On a GPU, a way that was started has 50 seconds to
+    # end.
     flags = ["--device=cpu", "--ways=as it is", "--turns=3"] if kit.simulated else [
         f"--seconds={PARTS['baseline'].seconds - 50}"]
     done = subprocess.run([os.environ.get("MTP_TORCH_PYTHON", sys.executable),
@@ -495,14 +497,14 @@ def probe(name):
 
 
 def cublaslt():
-    """The library that the variable names, or that PyTorch or the toolkit brought."""
+    """Returns the library of the variable MTP_CUBLASLT, or the one of PyTorch or the toolkit."""
     if os.environ.get("MTP_CUBLASLT"):
         return [os.environ["MTP_CUBLASLT"]]
     if os.environ.get("MTP_CUDA_DRIVER"):
-        return []  # what the machine has is for another driver
+        return []  # The machine's libraries are for another driver.
     places = [*(os.path.join(path, "nvidia", "*", "lib") for path in sys.path),
               "/usr/local/cuda*/lib64", "/usr/lib/x86_64-linux-gnu"]
-    # That of CUDA 13, which the product takes, before older ones.
+    # CUDA 13's library, which the product uses, before older ones.
     for name in ("libcublasLt.so.13", "libcublasLt.so.*"):
         for place in places:
             for path in sorted(glob.glob(os.path.join(place, name))):
@@ -510,13 +512,13 @@ def cublaslt():
     return []
 
 
-# In the order of a run. A machine with a GPU is lent for 15 minutes, its start and all
-# transfers included, so two calls of 340 seconds have to say what matters most. The first
-# calls' parts fill them even if each takes its whole limit: what the machine is, whether its
-# kernels are right, and the figures of 1B and 8B; then the other figures that have goals,
-# and what NVIDIA's tools find. All that is left goes into further calls, on another loan.
-# The seconds are those after which a part is cut off, at most MOST_SECONDS. A part that is
-# not sure to end is left to the next call (`--resume`), and a shorter one takes its place.
+# In the order of a run. A machine with a GPU is lent for 15 minutes, including its start and all
+# transfers, so two calls of 340 seconds must cover the most important parts. The parts of the first
+# two calls fit even if each takes its whole limit. The first call covers the machine, the
+# correctness of its kernels, and the figures of 1B and 8B. The second one covers the other figures
+# with goals, and the reports of NVIDIA's tools. All other parts go into further calls, on another
+# loan. The number is the limit of a part in seconds, at most MOST_SECONDS. A part that may not fit
+# is left to the next call (`--resume`), and a shorter one takes its place.
 SECONDS = 340
 MOST_SECONDS = 150
 PARTS = {
@@ -526,13 +528,13 @@ PARTS = {
     "kernels": Part(kernels, 45, simulated=True),
     "1b": Part(model_part("llama-1b", "tiny"), 85, simulated=True),
     "8b": Part(model_part("llama-8b"), 120),
-    # The second.
+    # The second call.
     "8b-integers": Part(model_part("llama-8b-int8", "llama-8b-int4"), 90),
     "attention": Part(model_part("attention-gqa", "attention-mla"), 60),
     "prefill": Part(prefill, 80, simulated=True),
     "deepseek": Part(model_part("deepseek"), 55),
     "sanitizer": Part(sanitizer, 45),
-    # Further ones.
+    # Further calls.
     "tests": Part(tests, 90, simulated=True),
     "loop": Part(loop, 40, simulated=True),
     "carveout": Part(probe("carveout"), 25),
@@ -551,12 +553,12 @@ PARTS = {
 }
 
 
-# A simulator's time says nothing, and the machine that it is on has other work.
+# Times of a simulator mean nothing, and its machine may be busy.
 SIMULATED_TIMES = 4
 
 
 def for_kit(kit):
-    """The parts that a kit can run."""
+    """Returns the parts that a kit can run."""
     if kit["chip"] != "sim":
         return PARTS
     return {name: part._replace(seconds=SIMULATED_TIMES * part.seconds)

@@ -1,4 +1,4 @@
-"""Makes the folder that travels to a machine with a GPU."""
+"""Makes the folder that is copied to a machine with a GPU."""
 
 import concurrent.futures
 import glob
@@ -18,7 +18,7 @@ TOOLS = ("gpu_probe", "mtp-bench", "mtp-dump", "mtp-fill", "mtp-run", "mtp_e2e_g
          "mtp_e2e_library_tests")
 SCRIPTS = ("gpu-check", "artifact.py", "models.py", "npy.py", "parts.py",
            "report.py", "tables.py", "baseline.py")
-# Found on every machine of today; all others that the tools load travel with them.
+# Libraries that every machine has today. The kit contains all others that the tools load.
 SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread)\.so|ld-linux")
 MOST_BYTES = 56 << 20
 SEED = 1
@@ -37,7 +37,7 @@ def tool(options, name):
 
 
 def copy_tools(options):
-    """The programs, and the libraries that they load."""
+    """Copies the programs, and the libraries that they load."""
     for folder in ("bin", "lib"):
         os.makedirs(os.path.join(options.out, folder), exist_ok=True)
     for name in TOOLS:
@@ -49,13 +49,13 @@ def copy_tools(options):
                 shutil.copy(path, os.path.join(options.out, "lib", library))
 
 
-    # It stands before the driver of that machine, and so brings nothing along.
+    # It is loaded before the driver of the other machine, so it must have no other dependency.
     shutil.copy(os.path.join(options.build, "tools", "gpu-check", "libgpu_watch.so"),
                 os.path.join(options.out, "lib"))
 
 
 def make_model(options, name, model):
-    """models/NAME.fill, for mtp-fill to complete there."""
+    """Makes models/NAME.fill, which mtp-fill completes on the other machine."""
     work = os.path.join(options.out, "work", name)
     run(sys.executable, f"{ROOT}/models/shapes.py", model.shape, work)
     path = os.path.join(work, "config.json")
@@ -68,7 +68,7 @@ def make_model(options, name, model):
         json.dump(config, file)
     source, models = os.path.join(work, "model.mlir"), os.path.join(options.out, "models")
     run(tool(options, "mtp-import"), "--no-weights", work, "-o", source, *model.importing)
-    # Any x86-64 of today: nobody knows what that machine has.
+    # Any x86-64 of today: the other machine's processor is unknown.
     simulated = options.chip == "sim"
     target, chip = ("gpu-sim", []) if simulated else ("cuda", [f"--chip={options.chip}"])
     compiler = tool(options, "mtpc_sim" if simulated else "mtpc")
@@ -95,7 +95,7 @@ def make_models(options, models):
 
 
 def make_tests(options):
-    """tests/: the small models of test/E2E, with weights, for that chip."""
+    """Makes tests/, the small models of test/E2E, with weights, for the chip."""
     work = os.path.join(options.out, "work", "tests")
     run(sys.executable, f"{ROOT}/test/E2E/artifacts.py", "--tools", f"{options.build}/bin",
         "--source", ROOT, "--out", work, "--chip", options.chip,
@@ -107,7 +107,7 @@ def make_tests(options):
 
 
 def record_kernels(options):
-    """kernels/: what the tests of kernels gave them, and their code for that chip."""
+    """Makes kernels/, the inputs of the kernel tests, and their code for the chip."""
     folder = os.path.join(options.out, "kernels")
     os.makedirs(folder)
     if options.chip == "sim":
@@ -124,12 +124,12 @@ def record_kernels(options):
 
 
 def make_probe(options):
-    """probe/: what asks the machine, and not the product."""
+    """Makes probe/, the tests of the machine instead of the product."""
     out, probe = os.path.join(options.out, "probe"), os.path.join(HERE, "probe")
     os.makedirs(out)
     simulated = options.chip == "sim"
     for name in ("elementary", "loop_end"):
-        # Under the simulator the image has the name of the cubin.
+        # For the simulator the image has the name of the cubin.
         run(tool(options, "mtp_gpu_compile"), f"{probe}/{name}.mlir", f"--chip={options.chip}",
             "-o", f"{out}/{name}.cubin" if simulated else f"{out}/{name}")
     if simulated:
@@ -141,7 +141,7 @@ def make_probe(options):
 
 
 def commit():
-    """Of the tree, with a sign of changes that are in no commit."""
+    """Returns the tree's commit, with a mark for uncommitted changes."""
     try:
         name = run("git", "-C", ROOT, "rev-parse", "--short=12", "HEAD").strip()
         return name + ("+" if run("git", "-C", ROOT, "status", "--porcelain") else "")
@@ -150,7 +150,7 @@ def commit():
 
 
 def pack(options):
-    """The folder as one file."""
+    """Packs the folder into one file."""
     with tarfile.open(os.path.join(options.prepare, "kit.tar.xz"), "w:xz",
                       preset=1 if options.chip == "sim" else 6) as archive:
         archive.add(options.out, arcname="unpacked")

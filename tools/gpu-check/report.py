@@ -1,4 +1,4 @@
-"""What a part says: lines of JSON, which `gpu-check` collects."""
+"""Output of a part: lines of JSON, which `gpu-check` collects."""
 
 import json
 
@@ -8,15 +8,15 @@ def _line(**entry):
 
 
 def report(name, value):
-    """A figure or a word."""
+    """Prints a figure or a word."""
     _line(name=name, value=value)
 
 
 def check(name, good, found=""):
-    """Something that must hold; `found` says what was seen instead."""
+    """Reports a condition that must hold; `found` is the observed value."""
     _line(name=name, value="yes" if good else f"NO: {found}", check=bool(good))
 
 
 def data(name, value):
-    """Results for the tables, not printed."""
+    """Keeps results for the tables, without printing them."""
     _line(name=name, data=value)

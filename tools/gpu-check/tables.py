@@ -1,4 +1,4 @@
-"""Tables of a run, in Markdown, with the goals beside them.
+"""Tables of a run, in Markdown, with goals.
 
   tables.py RESULTS_JSON
 """
@@ -8,24 +8,24 @@ import math
 import re
 import sys
 
-# Share of the copy's rate of a plain step of one row.
+# Goals for a plain step of one row, as a share of the copy's rate.
 STEP_GOALS = {"llama-1b": 0.80, "llama-8b": 0.90, "llama-8b-int8": 0.85, "llama-8b-int4": 0.80}
-# A step of so many rows over a step of one.
+# Goals for a step of n rows, relative to a step of one row.
 ROW_GOALS = {4: 1.05, 8: 1.10}
 R_GOAL = 1.05
-# With a draft vocabulary of 32,000: what a draft may add to R.
+# Maximum that a draft may add to R, with a draft vocabulary of 32,000.
 R_PER_DRAFT = 0.07
 ATTENTION_GOALS = {"attention-gqa": 0.85, "attention-mla": 0.6}
-# Of an H100 SXM and an H200, dense bf16, by their data sheet.
+# Operations per second of an H100 SXM and an H200, dense bf16, by their data sheet.
 TENSOR_OPS = 989e12
 PRODUCT_SHAPES = ("wide-llama-1b", "wide-llama-8b", "wide-deepseek")
 BASELINE_GOALS = {"llama-1b": 1.3, "llama-8b": 1.1}
-# With drafts, the best k of each, at one acceptance.
+# Goal with drafts, for the best k of each side, at one acceptance.
 DRAFTED_GOAL = 1.5
 START_GOAL = 1.0
-# Bytes a second from the host, where they were not measured: PCIe 5 with 16 lanes.
+# Bytes per second from the host, if not measured: PCIe 5 with 16 lanes.
 HOST_RATE = 50e9
-# Rounds for which the host launches once.
+# Number of rounds in one launch of the host.
 LAUNCH_ROUNDS = 16
 IDLE_GOAL = 0.02
 GRAPH_SECONDS_GOAL, GRAPH_MB_GOAL = 2, 500
@@ -36,7 +36,7 @@ def number(value, digits=2):
 
 
 def base(model):
-    """The name without how it was run ("llama-1b, in the loop")."""
+    """Returns the name without the way it was run ("llama-1b, in the loop")."""
     return model.split(",")[0]
 
 
@@ -45,7 +45,7 @@ def in_loop(model):
 
 
 def against(value, goal, most=False, digits=2):
-    """A value beside its goal."""
+    """Formats a value with its goal."""
     if goal is None or value is None:
         return number(value, digits)
     good = value <= goal if most else value >= goal
@@ -58,7 +58,7 @@ class Tables:
         self.entries = results["entries"]
         self.lines = []
         self.benches = [e["data"] for e in self.entries if e["name"] == "bench"]
-        # Of a GPU that was warm, where that was asked; else what mtp-bench saw.
+        # Rate of a warm GPU if it was measured, else the rate in mtp-bench.
         self.copy = self.value("bandwidth", "copy GB/s, both directions")
 
     def table(self, title, head, rows):
@@ -73,7 +73,7 @@ class Tables:
         return found[-1] if found else None
 
     def points(self):
-        """(model, rate of the copy, point) of all runs."""
+        """Returns (model, rate of the copy, point) of all runs."""
         for bench in self.benches:
             rate = (self.copy * 1e9 if self.copy
                     else bench["machine"]["median"]["bytes_per_second"])
@@ -187,7 +187,7 @@ class Tables:
                    ["product", "rows", "us", "share", "faster"], rows)
 
     def tokens_of_baseline(self, model, acceptance):
-        """Tokens a second of PyTorch's best k, and that k."""
+        """Returns the tokens per second of PyTorch's best k, and that k."""
         found = []
         for k in range(len(acceptance) + 1):
             us = self.value("baseline", f"{model}, k {k}: us" if k else f"{model}: us")

@@ -5,8 +5,8 @@
 
 Reads pytorch_model.bin, the shards of pytorch_model.bin.index.json, medusa_lm_head.pt
 or consolidated.00.pth, and writes model.safetensors beside it, or to the folder that -o
-names, with config.json or params.json. Files are read with weights_only=True, which runs no code of
-theirs; what is no tensor is an error. Needs torch, and nothing else.
+names, with config.json or params.json. Files are read with weights_only=True, which runs
+none of their code; a value that is not a tensor is an error. Needs only torch.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def find_files(folder):
 
 
 def load(torch, files):
-    """All tensors by key, contiguous, on the CPU."""
+    """Returns all tensors by key, contiguous, on the CPU."""
     tensors = {}
     for path in files:
         try:
@@ -64,7 +64,7 @@ def type_names(torch):
 
 
 def write(torch, path, tensors):
-    """A safetensors file: a header of JSON, and the bytes of all tensors."""
+    """Writes a safetensors file: a JSON header, and the bytes of all tensors."""
     names, header, at = type_names(torch), {}, 0
     for key, tensor in tensors.items():
         if tensor.dtype not in names:

@@ -152,7 +152,7 @@ static mtp::Result<ImportOptions> readOptions() {
                          mtp::importer::parseDrafterSpec(drafter));
   }
   if (before.getNumOccurrences()) {
-    // More than one statement.
+    // Braces, because the macro expands to several statements.
     MTP_ASSIGN_OR_RETURN(options.before, mtp::importer::parseBefore(before));
   }
   if (method.getNumOccurrences()) {
@@ -215,7 +215,7 @@ static int fail(const llvm::Twine &message,
   return mtp::toolError("mtp-import", message, code);
 }
 
-/// Prints what --print-library names.
+/// Prints the files that --print-library names.
 static int printFiles() {
   namespace drafters = mtp::drafters;
   auto text = drafters::findLibraryFile(printLibrary);
@@ -243,7 +243,8 @@ int main(int argc, char **argv) {
     return printFiles();
   if (folder.empty())
     return fail("expected a model's folder", mtp::kWrongFlags);
-  // Checkpoints are large, and slow to come by again.
+  // Refuses to overwrite checkpoints, which are large and slow to download
+  // again.
   llvm::StringRef extension = llvm::sys::path::extension(output);
   if (extension == ".json" || extension == ".safetensors")
     return fail("-o: expected a file that is no part of a checkpoint, got '" +
@@ -260,8 +261,8 @@ int main(int argc, char **argv) {
     return fail(llvm::StringRef(module.status().message()));
   llvm::Error error =
       mtp::writeWholeFile(output, [&](llvm::raw_ostream &stream) {
-        // With functions of the library it verifies when these are there, as
-        // importModel has seen.
+        // A module that imports library functions cannot be verified without
+        // the library. importModel() has already verified it with the library.
         (*module)->print(
             stream,
             mlir::OpPrintingFlags().printNameLocAsPrefix().assumeVerified());

@@ -1,10 +1,10 @@
 //===- AttentionBlock.h - One block of positions of attention ---*- C++ -*-===//
 //
-// Attention goes over blocks of positions. What depends on the block alone is
-// done once for all rows and heads of a task. Then every state, of one row and
-// one tile of heads, takes the block in. A state depends only on the row's
-// query and on the positions that the row sees, so that other rows change none
-// of its bits.
+// Attention walks blocks of positions. Work that depends on the block alone is
+// done once for all rows and heads of a task. Then the block is added to every
+// state. A state belongs to one row and one tile of heads. It depends only on
+// the row's query and on the positions that the row sees, so other rows change
+// none of its bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,34 +22,36 @@ public:
                  bool windowed)
       : kb(kb), layout(layout), scale(scale), windowed(windowed) {}
 
-  /// Sets up what all blocks share.
+  /// Sets up the scratch that all blocks share.
   void begin();
-  /// Takes the query at `q` into `state`, whose sums stay as they are.
+  /// Stores the query at `q` in `state`, and leaves the state's sums unchanged.
   void open(Value state, Value q);
-  /// Brings the keys of positions [from, to) of the block into scratch; the
-  /// pointers of all positions must be readable keys.
+  /// Brings the keys of positions [from, to) of the block into scratch. The
+  /// pointers of all positions must point to readable keys.
   void prepareKeys(Value from, Value to);
-  /// Settles where `rows` rows read the values of the block. The value of a
-  /// position lies `offset` bytes behind its key.
+  /// Prepares the reading of the block's values by `rows` rows. A position's
+  /// value lies `offset` bytes after its key.
   void prepareValues(Value offset, Value rows);
 
-  /// The three steps that take positions [begin, end) of the block, which must
-  /// not be empty, into a state: the scores of its queries; their weights, with
-  /// the running maxima and sums; the sum of the values by weight.
+  /// Three steps add positions [begin, end) of the block, which must not be
+  /// empty, to a state. `score` computes the scores of its queries. `weigh`
+  /// turns scores into weights and updates the running maxima and sums.
+  /// `addValues` adds the weighted values.
   void score(Value state, Value q, Value begin, Value end);
   void weigh(Value state);
   void addValues(Value state, Value begin, Value end);
 
-  // Sums are where the layout says that maxima, totals and values are, in a
-  // state or beside one.
+  // `sums` points to maxima, totals and values in the layout's order, inside a
+  // state or outside.
 
-  /// Makes them the sums of no positions.
+  /// Sets `sums` to the sums of no positions.
   void empty(Value sums);
-  /// Adds the sums at `more`. They are of at least one position, and of
-  /// positions behind those of `sums`. The `first` sums are copied, bit by bit.
+  /// Adds the sums at `more`. They cover at least one position, and only
+  /// positions after the positions of `sums`. If `first` is true, `sums` covers
+  /// no position and `more` is copied bit by bit.
   void add(Value sums, Value more, Value first);
   void copy(Value sums, Value to);
-  /// Stores the result, which is zero if nothing was added.
+  /// Stores the result; zeros if no position was added.
   void close(Value sums, Value y);
 
 private:
@@ -68,11 +70,12 @@ private:
   void storeColumns(Value y, ValueRange vectors, int64_t columns);
   Value ofHead(Value segments, int64_t head);
 
-  /// The vector of bf16 values that the 32-bit elements of `pairs` hold.
+  /// Returns the vector of bf16 values that the 32-bit elements of `pairs`
+  /// hold.
   Value asBF16(Value pairs) {
     return kb.bitcast(pairs, kb.vectorType(kb.bf16Type(), 2 * lanes()));
   }
-  /// The f32 values of the lower and of the upper halves of 32-bit elements.
+  /// Returns the lower (or upper) halves of 32-bit elements as f32.
   Value widenLower(Value pairs) {
     Value shift = kb.constant(kb.i32Vector(), 16);
     return kb.bitcast(kb.shiftLeft(pairs, shift), kb.f32Vector());
@@ -84,14 +87,15 @@ private:
   int64_t lanes() const { return layout.lanes; }
   int64_t tile() const { return layout.tile; }
   int64_t vectors() const { return layout.vectorsPerBlock; }
-  /// Sums into which the products of a score are divided, so that enough sums
-  /// are under way to hide the latency of one.
+  /// Returns the number of sums among which the products of a score are
+  /// divided. Independent sums hide the latency of a product.
   int64_t chains() const {
     int64_t enough = layout.dot ? 16 : 8;
     int64_t count = enough / (layout.scoreHeads * vectors());
     return llvm::bit_floor(uint64_t(std::clamp<int64_t>(count, 1, 4)));
   }
-  /// Accumulators that fit in registers beside their operands.
+  /// Returns the number of accumulators that fit in registers beside their
+  /// operands.
   int64_t maxSums() const { return lanes(); }
   Value scratchAt(int64_t offset) { return kb.at(kb.scratch(), offset); }
 

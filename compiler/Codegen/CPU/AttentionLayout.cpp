@@ -6,8 +6,8 @@
 
 using namespace mtp::codegen;
 
-/// Heads of a tile at most: what they add up for two vectors of positions or of
-/// columns fits in registers.
+/// Limit on the heads of a tile: their accumulators for two vectors of
+/// positions or of columns fit in registers.
 static constexpr int64_t maxTile = 4;
 
 AttentionDivision::AttentionDivision(const AttentionParams &params,
@@ -18,9 +18,9 @@ AttentionDivision::AttentionDivision(const AttentionParams &params,
   headsPerTask = std::min(group, maxTile);
   while (group % headsPerTask != 0)
     --headsPerTask;
-  // A full tile that is all of a row becomes two tasks, so that a second worker
-  // has one. Where one worker has both, it takes the full tile. Parts are left
-  // in the form of a task's tile.
+  // A full tile that has all heads of a row becomes two tasks, so that a second
+  // worker has one. A worker with both tasks uses the full tile. The sums of
+  // splits that another kernel joins always have the form of a task's tile.
   if (headsPerTask == heads && headsPerTask == maxTile) {
     if (!params.splits)
       tiles.push_back(headsPerTask);
@@ -49,7 +49,7 @@ AttentionLayout::AttentionLayout(const AttentionParams &params,
 int64_t AttentionLayout::laneOf(int64_t column) const {
   if (vectorsPerChunk() == 1)
     return column;
-  // Widening a load of pairs gives its even and then its odd columns.
+  // Widening a load of pairs gives the even columns, then the odd columns.
   if (!dot)
     return column / 2 + column % 2 * lanes;
   // Two entries are merged within blocks of 128 bits, the lower halves first.

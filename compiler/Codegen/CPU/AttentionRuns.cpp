@@ -9,10 +9,10 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 //===----------------------------------------------------------------------===//
-// Where keys lie
+// Addresses of keys
 //===----------------------------------------------------------------------===//
 
-/// Where the key at `place` of the slot's page number `page` lies.
+/// Returns the address of the key at `place` of the slot's page number `page`.
 Value AttentionRuns::keyOf(const Run &run, Value page, Value place) {
   Value pages =
       kb.at(kb.buffer(4), params.kOffset / layout.cache.heads * layout.bytes);
@@ -21,8 +21,8 @@ Value AttentionRuns::keyOf(const Run &run, Value page, Value place) {
                layout.headBytes());
 }
 
-/// Calls `body` with each of the positions [first, last) and where its key
-/// lies.
+/// Calls `body` with each of the positions [first, last) and the address of its
+/// key.
 void AttentionRuns::forKeys(const Run &run, Value first, Value last,
                             llvm::function_ref<void(Value, Value)> body) {
   Value pageEnd =
@@ -38,7 +38,7 @@ void AttentionRuns::forKeys(const Run &run, Value first, Value last,
   });
 }
 
-/// Fills in the pointers of positions [begin, end) of the block at `start`.
+/// Stores the pointers of positions [begin, end) of the block at `start`.
 void AttentionRuns::locateKeys(const Run &run, Value start, Value begin,
                                Value end) {
   forKeys(run, kb.add(start, begin), kb.add(start, end),
@@ -47,7 +47,7 @@ void AttentionRuns::locateKeys(const Run &run, Value start, Value begin,
           });
 }
 
-/// Where the value of a position lies, from its key on.
+/// Returns the bytes from the key of a position to its value.
 Value AttentionRuns::valueOffset(const Run &run) {
   Value behind = kb.integer(valuesBehindKeys() * layout.bytes);
   if (layout.cache.heads > 1)
@@ -56,10 +56,10 @@ Value AttentionRuns::valueOffset(const Run &run) {
                 behind);
 }
 
-/// Prefetches one share of the keys and values of the block behind the one at
-/// `start`, as far as they are before `end`. No processor foresees where they
-/// are: pages lie anywhere, and where entries lie whole, the keys of one head
-/// are short pieces far apart.
+/// Prefetches one share of the keys and values of the next block after the one
+/// at `start`, up to position `end`. Hardware cannot predict these addresses:
+/// pages lie anywhere and, in whole entries, the keys of one head are short
+/// pieces far apart.
 void AttentionRuns::prefetchNext(const Run &run, Value start, Value end,
                                  int64_t share) {
   int64_t apart = valuesBehindKeys();
@@ -68,7 +68,7 @@ void AttentionRuns::prefetchNext(const Run &run, Value start, Value end,
   Value offset = valueOffset(run);
   int64_t positions = layout.block() / prefetchShares;
   Value next = kb.add(start, layout.block() + share * positions);
-  // The rows of a window lie elsewhere, and are few.
+  // The rows of a window lie elsewhere and are few.
   Value stop =
       kb.min(tree ? kb.min(end, run.root) : end, kb.add(next, positions));
   forKeys(run, next, stop, [&](Value, Value key) {
@@ -78,8 +78,8 @@ void AttentionRuns::prefetchNext(const Run &run, Value start, Value end,
   });
 }
 
-/// Fills in the pointers of what the run's row sees of its window, one by one,
-/// as far as they are in the block.
+/// Stores the pointers of the window's rows that the run's row sees, one by
+/// one, if they fall in the block.
 void AttentionRuns::locatePath(const Run &run, Value start) {
   kb.whileLoop(
       Values{run.mask, kb.sub(run.root, start)},
@@ -98,8 +98,8 @@ void AttentionRuns::locatePath(const Run &run, Value start) {
       });
 }
 
-/// The part of the block at `start` that a row sees; empty if the second is not
-/// above the first.
+/// Returns the range of the block at `start` that a row sees. The range is
+/// empty unless the second number is larger than the first.
 std::pair<Value, Value> AttentionRuns::seenIn(const Run &run, Value row,
                                               Value start) {
   auto bound = [&](int64_t bounds) {
@@ -109,16 +109,17 @@ std::pair<Value, Value> AttentionRuns::seenIn(const Run &run, Value row,
           bound(layout.ends())};
 }
 
-/// The bit set of positions [begin, end) of a block.
+/// Returns the bit set of positions [begin, end) of a block.
 Value AttentionRuns::bitsOf(Value begin, Value end) {
   assert(layout.block() < 64 && "expected a block in a bit set");
   Value one = kb.integer(1);
   return kb.sub(kb.shiftLeft(one, end), kb.shiftLeft(one, begin));
 }
 
-/// Gives positions of the block that no row sees the pointer of one that a row
-/// sees, so that all can be read: those outside [begin, end) and, with a
-/// window, those between what one row sees and what another does.
+/// Gives each position of the block that no row sees the pointer of a position
+/// that a row sees, so that all pointers can be read. Such positions lie
+/// outside [begin, end) and, with a window, in gaps between the ranges of two
+/// rows.
 void AttentionRuns::coverGaps(const Seen &seen) {
   Type pointer = kb.scratch().getType();
   Value known = kb.load(pointer, pointerAt(seen.begin));
@@ -133,7 +134,7 @@ void AttentionRuns::coverGaps(const Seen &seen) {
   });
 }
 
-/// What the rows of the run see of the block at `start`.
+/// Returns the positions of the block at `start` that the rows of the run see.
 AttentionRuns::Seen AttentionRuns::seenByAny(const Run &run, Value start) {
   if (!window)
     return {clamp(kb.sub(run.begin, start)), clamp(kb.sub(run.stop, start)),
@@ -157,8 +158,8 @@ AttentionRuns::Seen AttentionRuns::seenByAny(const Run &run, Value start) {
 // Runs of rows
 //===----------------------------------------------------------------------===//
 
-/// Calls `body` for every row of the run and every tile of its heads. Where
-/// parts are left, `y` is where the first part of the tile goes.
+/// Calls `body` for every row of the run and every tile of its heads. If splits
+/// are left for another kernel, `y` is the address of the tile's first split.
 void AttentionRuns::forStates(const Run &run,
                               llvm::function_ref<void(RowTile)> body) {
   int64_t qStride = params.qStride;
@@ -182,7 +183,8 @@ void AttentionRuns::forStates(const Run &run,
   });
 }
 
-/// Brings into scratch what all rows and heads share of the block at `start`.
+/// Brings the data of the block at `start` that all rows and heads share into
+/// scratch.
 void AttentionRuns::prepareBlock(const Run &run, Value start,
                                  const Seen &seen) {
   Value chainEnd = seen.end;
@@ -202,12 +204,12 @@ void AttentionRuns::prepareBlock(const Run &run, Value start,
   block.prepareValues(valueOffset(run), kb.sub(run.end, run.first));
 }
 
-/// The block at `start`, of blocks that go on until `end`.
+/// Emits the block at `start`. `end` is the end of all blocks.
 void AttentionRuns::emitBlock(const Run &run, Value start, Value end) {
   Seen seen = seenByAny(run, start);
   kb.ifThen(kb.cmp(Cmp::LT, seen.begin, seen.end), [&] {
-    // A share between one step and the next: a core has few requests to memory
-    // under way at a time, and further ones wait.
+    // One share between two steps: a core has few memory requests under way at
+    // a time, and further ones wait.
     prefetchNext(run, start, end, 0);
     prepareBlock(run, start, seen);
     prefetchNext(run, start, end, 1);
@@ -218,7 +220,7 @@ void AttentionRuns::emitBlock(const Run &run, Value start, Value end) {
                   [&, from = from, to = to] { body(of, from, to); });
       });
     };
-    // Step by step for all rows, so that the steps of several rows overlap.
+    // All rows take one step before any takes the next, so that steps overlap.
     forSeeing([&](RowTile of, Value from, Value to) {
       block.score(of.state, of.q, from, to);
     });
@@ -231,14 +233,15 @@ void AttentionRuns::emitBlock(const Run &run, Value start, Value end) {
   });
 }
 
-/// All that rows see of the blocks of positions [begin, end).
+/// Emits the blocks of positions [begin, end) for all rows that see them.
 void AttentionRuns::forBlocks(const Run &run, Value begin, Value end) {
   int64_t size = layout.block();
   kb.forRange(kb.div(begin, size), kb.div(kb.add(end, size - 1), size), 1,
               [&](Value index) { emitBlock(run, kb.mul(index, size), end); });
 }
 
-/// All that rows see of positions [begin, end).
+/// Emits the blocks of positions [begin, end). In a tree, each row walks the
+/// blocks from the window on by itself.
 void AttentionRuns::emitBlocks(const Run &run, Value begin, Value end) {
   if (!tree)
     return forBlocks(run, begin, end);
@@ -256,9 +259,10 @@ void AttentionRuns::emitBlocks(const Run &run, Value begin, Value end) {
   });
 }
 
-/// Adds up part number `part` for every row that sees any of it, and joins it
-/// with the row's parts before it, or leaves it. Where it is the `only` part of
-/// the run, it stays where it is.
+/// Adds up split number `part` for every row that sees any of it. Then joins
+/// its sums with the sums of the row's earlier splits, or stores them for
+/// another kernel. If `only` is true, the run has no other split and the sums
+/// stay in place.
 void AttentionRuns::emitPart(const Run &run, Value part, Value only) {
   Value begin = kb.mul(part, layout.part), end = kb.add(begin, layout.part);
   emitBlocks(run, kb.max(run.begin, begin), kb.min(run.stop, end));
@@ -279,7 +283,7 @@ void AttentionRuns::emitPart(const Run &run, Value part, Value only) {
   });
 }
 
-/// All parts of a run.
+/// Emits all splits of a run.
 void AttentionRuns::emitParts(const Run &run) {
   Value first = kb.div(run.begin, layout.part);
   Value end = kb.div(kb.add(run.stop, layout.part - 1), layout.part);
@@ -303,8 +307,9 @@ void AttentionRuns::emitParts(const Run &run) {
       });
 }
 
-/// How many positions there is room for in the pages of a slot and, where parts
-/// are left, in those.
+/// Returns the number of positions that the pages of a slot have room for. If
+/// splits are left for another kernel, also limits it to the room of the
+/// splits.
 Value AttentionRuns::positionCount() {
   Value count = kb.mul(kb.param(1), layout.cache.page);
   if (!layout.leavesParts)
@@ -312,8 +317,9 @@ Value AttentionRuns::positionCount() {
   return kb.min(count, kb.integer(layout.parts * layout.part));
 }
 
-/// The position behind the last that a row of a tree sees, as a chain. A row is
-/// dead whose path does not end within the slot's pages.
+/// Returns the end of the positions that a row of a tree sees, counted as in a
+/// chain. Returns 0, as for a padding row, if the path does not end within the
+/// slot's pages.
 Value AttentionRuns::endOfPath(Value row, Value root) {
   Value zero = kb.integer(0);
   Values path = kb.whileLoop(
@@ -330,8 +336,8 @@ Value AttentionRuns::endOfPath(Value row, Value root) {
   return kb.select(fits, kb.add(root, path[1]), zero);
 }
 
-/// The positions [begin, end) that a row sees; of a tree those that it would
-/// see as a chain.
+/// Returns the positions [begin, end) that a row sees. For a tree they are the
+/// positions that the row would see in a chain.
 std::pair<Value, Value> AttentionRuns::viewOf(Value row) {
   Value place = kb.loadI32(kb.buffer(2), row), zero = kb.integer(0);
   Value end =
@@ -339,8 +345,8 @@ std::pair<Value, Value> AttentionRuns::viewOf(Value row) {
   return {window ? kb.max(kb.sub(end, window), zero) : zero, end};
 }
 
-/// Finds the rows from `run.first` that are of the same slot, and what they
-/// see. In a tree those that live have one window.
+/// Finds the consecutive rows from `run.first` that belong to one slot, and the
+/// positions that they see. In a tree the active rows must have one window.
 void AttentionRuns::findRows(Run &run, Value endRow) {
   Value slot = kb.loadI32(kb.buffer(1), run.first);
   Value known = kb.clampIndex(slot, params.slots);
@@ -378,8 +384,7 @@ void AttentionRuns::findRows(Run &run, Value endRow) {
     run.root = kb.max(found[4], kb.integer(0));
 }
 
-/// Finds the rows from `run.first` on that go together, and goes over their
-/// blocks. Returns the row behind them.
+/// Emits the run that begins at row `run.first`. Returns the row after the run.
 Value AttentionRuns::emitRun(Run run, Value endRow) {
   run.origin = run.first;
   findRows(run, endRow);

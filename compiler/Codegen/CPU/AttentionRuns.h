@@ -1,22 +1,22 @@
 //===- AttentionRuns.h - Runs of rows over the paged cache ------*- C++ -*-===//
 //
-// A run is consecutive rows of a task that are of one slot, as the rows of a
-// verify step or of a prompt's chunk are. The rows of a run go together over
-// the blocks of the slot's positions. A block is a fixed range of positions of
-// the cache, so that a row's result does not depend on how the row got there
-// (chunked prefill, decoding, verification).
+// A run is a sequence of consecutive rows of a task that belong to one slot,
+// such as the rows of a verify step or of a prompt's chunk. The rows of a run
+// walk the blocks of the slot's positions together. A block is a fixed range of
+// positions of the cache. A row's result therefore does not depend on whether
+// the row was computed by chunked prefill, decoding or verification.
 //
-// A row of a tree sees what is before its window and some rows of the window.
-// Their entries lie scattered; in the blocks they take the places that they
-// would have if the path were a chain, so that a path's results are the bits of
-// a chain. The rows of a run have one window. They go together over the blocks
-// before the one in which the window begins, and from that one on each by
-// itself. Positions that no row of a run sees are not read.
+// A row of a tree sees all positions before its window and some rows of the
+// window. The entries of these rows lie scattered. In the blocks they take the
+// positions that they would have if the path were a chain, so that a path has
+// the bits of a chain. The rows of a run have one window. They walk the blocks
+// before the block in which the window begins together, and each row walks the
+// later blocks by itself. Positions that no row of a run sees are not read.
 //
-// Where positions are divided into parts, the sums of each part start from zero
-// and are then joined with the sums of the parts before it, in order. A task
-// may also leave the sums of its parts in a buffer, where `attention_join`
-// joins them in the same way.
+// If the context is split, the sums of each split start from zero. They are
+// then joined with the sums of the splits before it, in order. A task may also
+// leave the sums of its splits in a buffer, and `attention_join` joins them in
+// the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,15 +34,16 @@ public:
       : kb(kb), params(params), layout(layout), tree(params.isTree),
         window(params.window), block(kb, layout, params.scale, window != 0) {}
 
-  /// Sets up what all tasks share.
+  /// Sets up the scratch that all tasks share.
   void begin() { block.begin(); }
-  /// The parts whose number leaves `index` when divided by `count`.
+  /// Share of the context splits: each split whose number is `index` modulo
+  /// `count`.
   struct Split {
     Value index, count;
   };
-  /// Rows [first, end), which may be of several slots, and `tiles` tiles of
-  /// heads from `head`, which share a key head. Where parts are left, those of
-  /// `split`.
+  /// Emits rows [first, end), which may belong to several slots, and `tiles`
+  /// tiles of heads from `head`, which share a key head. If splits are left for
+  /// another kernel, emits only the splits of `split`.
   void emit(Value first, Value end, Value head, Value tiles, Split split);
 
 private:
@@ -50,18 +51,18 @@ private:
   struct Run {
     Value first, end, head, kvHead, tiles;
     Split split;
-    /// The row whose bounds and states are the first in scratch.
+    /// Row whose bounds and states are the first in scratch.
     Value origin;
-    /// All that the rows see lies in these positions.
+    /// Range of positions that contains all positions that the rows see.
     Value begin, stop;
     Value pages;
-    /// Trees only: the place of the window's first row and, of a run of one
-    /// row, what the row sees of the window.
+    /// Trees only: the position of the window's first row and, in a run of one
+    /// row, the mask of the window's rows that the row sees.
     Value root, mask;
   };
 
-  /// What any row of a run sees of a block lies in [begin, end). With a window
-  /// there may be gaps, and `bits` is the set of the positions.
+  /// Positions of a block that some row of a run sees; all lie in [begin, end).
+  /// With a window there may be gaps, and `bits` is the set of the positions.
   struct Seen {
     Value begin, end, bits;
   };
@@ -91,12 +92,12 @@ private:
   void forKeys(const Run &run, Value first, Value last,
                llvm::function_ref<void(Value, Value)> body);
   void locateKeys(const Run &run, Value start, Value begin, Value end);
-  /// Elements from the first head's key of an entry to its value.
+  /// Returns the elements from the first head's key of an entry to its value.
   int64_t valuesBehindKeys() const {
     return (params.vOffset - params.kOffset) / layout.cache.heads;
   }
   Value valueOffset(const Run &run);
-  /// Shares in which the next block is prefetched.
+  /// Number of shares in which the next block is prefetched.
   static constexpr int64_t prefetchShares = 4;
   void prefetchNext(const Run &run, Value start, Value end, int64_t share);
   void locatePath(const Run &run, Value start);

@@ -9,12 +9,12 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// Units of a key that are multiplied in one turn of the loop; a multiple of
-/// the chains.
+/// Units of a key that are multiplied in one iteration; a multiple of the
+/// chains.
 static constexpr int64_t unitsPerTurn = 4;
 
-/// Transposes `count` units of the keys of one vector of positions; `half` if
-/// the last of them is half a unit.
+/// Transposes `count` units of the keys of one vector of positions. If `half`,
+/// the last unit has only its first half.
 void AttentionBlock::transposeKeys(Value vector, Value unit, int64_t count,
                                    bool half) {
   Type pointer = kb.scratch().getType();
@@ -94,9 +94,9 @@ void AttentionBlock::multiplyKeys(Values &sums, Value query, Value unit,
     multiply(4, kb.f32Vector(), [&](Value key) { return widenUpper(key); });
 }
 
-/// The scaled products of some of the queries with the keys of the block,
-/// ordered by head, then by vector. Lanes of keys that were not prepared hold
-/// anything.
+/// Returns the scaled products of `scoreHeads` queries with the keys of the
+/// block, ordered by head, then by vector. Lanes of keys that were not prepared
+/// are undefined.
 Values AttentionBlock::scores(Value query) {
   // Queries that are read from their buffer end with an odd column.
   bool evenTail = layout.dtype == DType::BF16 && !layout.dot && layout.dk % 2;
@@ -124,7 +124,7 @@ Values AttentionBlock::scores(Value query) {
   return sums;
 }
 
-/// Sets the scores of positions outside [begin, end) to -infinity, of which the
+/// Sets the scores of positions outside [begin, end) to -infinity, whose
 /// exponential is exactly 0.
 void AttentionBlock::maskScores(Values &scores, Value begin, Value end) {
   double lowest = -std::numeric_limits<double>::infinity();
@@ -158,7 +158,7 @@ void AttentionBlock::score(Value state, Value q, Value begin, Value end) {
       });
 }
 
-/// The value of one head's segment in all lanes.
+/// Returns the value of one head's segment in all lanes.
 Value AttentionBlock::ofHead(Value segments, int64_t head) {
   int64_t segment = lanes() / llvm::PowerOf2Ceil(tile());
   SmallVector<int64_t> same(lanes(), head * segment);
@@ -200,7 +200,7 @@ void AttentionBlock::weigh(Value state) {
       kb.store(layout.dot ? kb.truncateToBF16(weight) : weight, at);
     }
   }
-  Value alpha = emitExp(kb, kb.sub(before, now)); // One for all heads.
+  Value alpha = emitExp(kb, kb.sub(before, now)); // For all heads.
   Value sum =
       reduceHeads(scores, [&](Value a, Value b) { return kb.add(a, b); });
   Value totalAt = kb.at(sums, layout.sumsTotal());

@@ -1,9 +1,10 @@
-//===- AttentionSums.cpp - What attention adds up -------------------------===//
+//===- AttentionSums.cpp - Running sums of attention ----------------------===//
 //
-// The sums of a row over some positions: maxima, weights and weighted values.
-// Those of two runs of positions become those of both as in "FlashAttention"
-// (Dao et al., 2022), whoever made them and wherever they lie, so that a row's
-// bits do not tell how many workers there were.
+// The sums of a row over some positions are maxima, weights and weighted
+// values. The sums over two ranges of positions combine into the sums over both
+// as in "FlashAttention" (Dao et al., 2022). The result does not depend on
+// which worker made them or where they lie. A row's bits therefore do not
+// depend on the number of workers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +65,7 @@ void AttentionBlock::join(Value sums, Value more) {
   }
 }
 
-/// Stores `columns` columns (at most a chunk) in their order.
+/// Stores `columns` columns (at most a chunk) in column order.
 void AttentionBlock::storeColumns(Value y, ValueRange vectors,
                                   int64_t columns) {
   bool ordered =

@@ -1,4 +1,4 @@
-//===- AttentionTasks.cpp - How attention divides into tasks --------------===//
+//===- AttentionTasks.cpp - Division of attention into tasks --------------===//
 
 #include "compiler/Codegen/CPU/AttentionRuns.h"
 #include "compiler/Codegen/CPU/KernelTable.h"
@@ -13,10 +13,11 @@ static constexpr int64_t rowsPerTask = 8;
 
 namespace {
 
-/// The caller's share of the tasks, and how positions are divided. There are
-/// `division.splits` tasks for each group of rows and tile, whatever the
-/// groups: as many as there are workers for one. With more groups positions are
-/// divided by fewer, and several of these tasks are one of the code's.
+/// The caller's share of the tasks, and the division of positions. The caller
+/// counts `division.splits` tasks for each group of rows and tile: the number
+/// of workers. With several groups, fewer tasks of the kernel's own numbering
+/// share the splits of one group. Several of the caller's tasks then map to one
+/// of them.
 class TaskShare {
 public:
   TaskShare(CpuBuilder &kb, const AttentionDivision &division, int64_t parts)
@@ -28,8 +29,8 @@ public:
       return;
     Value most = kb.integer(division.splits), wanted = kb.div(most, groups);
     splits = kb.min(kb.max(wanted, kb.integer(2)), kb.integer(parts));
-    // Where there are less than two workers for a task, two tasks that read the
-    // same keys are halved together, and each worker has a half of both.
+    // With less than two workers for a task, two tasks that read the same keys
+    // are halved together: each worker gets one half of both.
     Value together = kb.integer(1);
     if (division.tasksPerGroup % 2 == 0)
       together = kb.select(kb.cmp(Cmp::LT, wanted, 2), kb.integer(2), together);
@@ -38,13 +39,13 @@ public:
   }
 
   Value begin, end;
-  /// Groups of rows, and where positions are divided, the tasks that share
-  /// those of each.
+  /// Number of row groups and, if the context is split, number of tasks that
+  /// share the splits of each group.
   Value groups, splits;
 
 private:
-  /// The first of the code's tasks, by so many together, that begins at `task`
-  /// of the caller's or behind it.
+  /// Returns the first of the kernel's own tasks that begins at or after `task`
+  /// of the caller, rounded up to a multiple of `together`.
   Value firstAt(CpuBuilder &kb, Value task, Value most, Value together) {
     auto divideUp = [&](Value a, Value b) {
       return kb.div(kb.sub(kb.add(a, b), 1), b);
@@ -54,22 +55,22 @@ private:
   }
 };
 
-/// A task of the caller, and the tasks behind it of the same rows and key head.
+/// A task, and the caller's next tasks with the same rows and key head.
 struct TaskGroup {
   TaskGroup(CpuBuilder &kb, const AttentionDivision &division,
             const TaskShare &share, Value task) {
     Value ofKeyHead = kb.integer(division.tasksPerGroup);
     Value tile = kb.rem(task, ofKeyHead), group, keyHead;
     if (share.splits) {
-      // Neighbours share a split, so that they may share keys.
+      // Neighbouring tasks take the same splits, so that they may share keys.
       Value row = kb.div(task, division.tasksPerRow);
       split = kb.div(row, share.groups);
       group = kb.rem(row, share.groups);
       keyHead = kb.div(kb.rem(task, kb.integer(division.tasksPerRow)),
                        division.tasksPerGroup);
     } else {
-      // Slots differ in rows and positions: a worker has some key heads of all
-      // groups, not all key heads of some.
+      // Slots differ in rows and positions. A worker therefore has some key
+      // heads of all groups, not all key heads of some groups.
       Value pair = kb.div(task, division.tasksPerGroup);
       split = kb.integer(0);
       group = kb.rem(pair, share.groups);
@@ -87,7 +88,7 @@ struct TaskGroup {
   Value firstRow, endRow, head, tasks, split;
 };
 
-/// The code of a kernel for every tile that there is code for.
+/// Code of a kernel for every tile in `division.tiles`.
 class AttentionTiles {
 public:
   AttentionTiles(CpuBuilder &kb, const AttentionParams &params)
@@ -98,7 +99,7 @@ public:
       runs.emplace_back(kb, params, layout);
   }
 
-  /// Emits the caller's tasks, as many at once as can be taken together.
+  /// Emits the caller's tasks, several at once if they can be taken together.
   void emit() {
     runs.back().begin();
     TaskShare share(kb, division, layouts.back().parts);
@@ -114,7 +115,7 @@ public:
   }
 
 private:
-  /// Takes the group as the largest tile from `index` on that it fills, else as
+  /// Emits the group as the largest tile from `index` on that it fills, else as
   /// tiles of one task each.
   void emitTile(const TaskGroup &group, Value splits, size_t index) {
     auto take = [&](Value tiles) {
@@ -131,23 +132,24 @@ private:
 
   CpuBuilder &kb;
   AttentionDivision division;
-  // Runs refer to their layouts: elements of a deque are never moved.
+  // Runs refer to their layouts, and elements of a deque never move.
   std::deque<AttentionLayout> layouts;
   std::deque<AttentionRuns> runs;
 };
 
 } // namespace
 
-/// attention: buffers: q, slots, positions, page table, base of the layer's
-/// pages, y. params: M, maxPages.
-/// attention_tree: buffers: q, slots, roots, page table, base of the layer's
-/// pages, masks, y. params: M, maxPages.
+/// Emits attention or attention_tree.
+/// Buffers of attention: q, slots, positions, page table, base of the layer's
+/// pages, y. Params: M, maxPages.
+/// Buffers of attention_tree: q, slots, roots, page table, base of the layer's
+/// pages, masks, y. Params: M, maxPages.
 template <typename KernelT>
 static void emitAttention(CpuBuilder &kb, KernelT kernel) {
   AttentionTiles(kb, AttentionParams(kernel)).emit();
 }
 
-/// attention_join: buffers: positions, parts, y. params: M.
+/// Emits attention_join. Buffers: positions, parts, y. Params: M.
 static void emitJoin(CpuBuilder &kb, exec::AttentionJoinKernelAttr kernel) {
   AttentionParams params(kernel);
   AttentionDivision division(params, /*rowsPerTask=*/1);
@@ -198,7 +200,7 @@ static int64_t attentionScratch(KernelT kernel, const TargetDesc &target) {
   return bytes;
 }
 
-/// Of parts that are left for others, each has room for all of its tiles.
+/// Verifies that each split in a buffer has room for all tiles of a row.
 template <typename KernelT>
 static LogicalResult verifyPartStride(KernelT kernel, EmitError emitError) {
   AttentionParams params(kernel);

@@ -73,8 +73,8 @@ void AttentionBlock::prepareValues(Value offset, Value rows) {
       [&] { locate([&](Value, Value value) { return value; }); });
 }
 
-/// The vectors of `columns` columns (at most a chunk) of one step: one row, or
-/// with dot products two rows, whose columns become pairs.
+/// Loads the vectors of `columns` columns (at most a chunk) of one step: one
+/// row, or with dot products two rows whose columns become pairs.
 Values AttentionBlock::loadValues(ValueRange rows, int64_t columns) {
   if (!layout.dot) {
     if (columns < layout.chunk()) {
@@ -92,7 +92,7 @@ Values AttentionBlock::loadValues(ValueRange rows, int64_t columns) {
     Value pairs = kb.load(kb.i32Vector(), rows[0]);
     return {widenLower(pairs), widenUpper(pairs)};
   }
-  // Half a chunk at most: its columns stay in order.
+  // At most half a chunk: its columns stay in order.
   int64_t width = columns <= lanes() ? lanes() : 2 * lanes();
   Value mask = columns < width ? kb.prefixMask(columns, width) : Value();
   Type type = kb.vectorType(kb.i16Type(), width);
@@ -114,9 +114,10 @@ Values AttentionBlock::loadValues(ValueRange rows, int64_t columns) {
   return pairs;
 }
 
-/// Where the values of one step begin, at column `first`: a row, or with dot
-/// products two. Of two positions, one that the row does not see is a row of
-/// zeros: its weight is 0, but what lies there may be no number.
+/// Returns the addresses of the values of one step, at column `first`: one
+/// position, or with dot products two. If only one of two positions is seen, a
+/// row of zeros replaces the other value. Its weight is 0, but its memory may
+/// hold a NaN.
 Values AttentionBlock::valueRows(Value step, Value begin, Value end,
                                  Value first) {
   Value zeros = scratchAt(layout.zeros());
@@ -160,8 +161,8 @@ void AttentionBlock::multiplyValues(Values &sums, Value state, Value step,
   }
 }
 
-/// sums = alpha * sums + weights * values for all heads and, from column
-/// `first`, `chunks` chunks or the last `columns` columns.
+/// Computes sums = alpha * sums + weights * values for all heads, in `chunks`
+/// chunks from column `first` or in the last `columns` columns.
 void AttentionBlock::accumulate(Value state, Value begin, Value end,
                                 ValueRange alphas, Value first, int64_t chunks,
                                 int64_t columns) {

@@ -56,8 +56,8 @@ makeTargetMachine(const TargetDesc &target, std::string &error) {
   if (!found)
     return nullptr;
   llvm::TargetOptions options;
-  // Every fused multiply-add is explicit: contracting others would make the
-  // bits depend on how the optimiser arranged the code.
+  // Every fused multiply-add is explicit. Contracting others would make the
+  // bits depend on the optimiser's arrangement of the code.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
@@ -88,7 +88,7 @@ private:
                          KernelObject &object);
 
   std::unique_ptr<PassManager> lowering;
-  /// Message if there is no machine.
+  /// Error message if there is no target machine.
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine;
 };
@@ -141,7 +141,7 @@ FailureOr<KernelObject> CpuCompiler::compile(ModuleOp unit, StringRef symbol,
   if (!symbol.empty()) {
     llvm::Function *kernel = module->getFunction(kUnitSymbol);
     kernel->setName(symbol);
-    // The image exports the name of the plan in its place.
+    // The image exports the kernel's name in the plan instead.
     kernel->setVisibility(llvm::GlobalValue::HiddenVisibility);
   }
   {

@@ -10,17 +10,19 @@
 
 namespace mtp::codegen {
 
-/// Loads the dialects that kernels are written in and lowered to; emitKernel
-/// does it too.
+/// Loads the dialects that kernels are written in and lowered to. emitKernel
+/// loads them too.
 void loadKernelDialects(mlir::MLIRContext &context);
 
-/// Registers the translations to LLVM IR. Call it before threads compile.
+/// Registers the translations to LLVM IR. Must be called before threads
+/// compile.
 void registerKernelTranslations(mlir::MLIRContext &context);
 
-/// Compiles kernels of a CPU to relocatable ELF objects with one part.
+/// Compiles CPU kernels to relocatable ELF objects with one part.
 class CpuBackend : public KernelBackend {
 public:
-  /// `code` names the code of the backend, see kernelBackendCode.
+  /// Creates a backend. `code` identifies the backend's code, see
+  /// kernelBackendCode.
   CpuBackend(TargetDesc target, std::string code)
       : target(std::move(target)), code(std::move(code)) {}
 
@@ -33,10 +35,10 @@ private:
   std::string code;
 };
 
-/// Compiles a module with one kernel for `target` and links a
-/// position-independent ELF shared image that exports the kernel by its name.
-/// The image needs nothing but memcpy, memset and memmove from the process
-/// that loads it. Errors are reported on the module.
+/// Compiles a module of kernels for `target` and links a position-independent
+/// ELF shared image that exports the kernels by their names. The image needs
+/// only memcpy, memset and memmove from the process that loads it. Errors are
+/// reported on the module.
 mlir::FailureOr<std::vector<char>> compileKernels(mlir::ModuleOp kernels,
                                                   const TargetDesc &target);
 

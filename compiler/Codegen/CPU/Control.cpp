@@ -21,7 +21,7 @@ LogicalResult codegen::emitControl(OpBuilder &builder, CpuBuilder &kb,
   for (auto [i, argument] : llvm::enumerate(body.getArguments().drop_front()))
     map.map(argument, asBuffer(builder, loc, kb.buffer(i),
                                cast<MemRefType>(argument.getType()), tasks));
-  // A body's own buffers are there once, not once for each task.
+  // The buffers of a body are allocated once, not once for each task.
   for (auto alloca : body.getOps<memref::AllocaOp>())
     builder.clone(*alloca, map);
   kb.forTasks([&](Value task) {

@@ -9,7 +9,7 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-// No dialect has these operations: they are calls of LLVM's intrinsics.
+// Calls LLVM's intrinsics, because no dialect has these operations.
 Value CpuBuilder::intrinsic(StringRef name, Type type, ValueRange operands) {
   return LLVM::CallIntrinsicOp::create(builder, loc, type,
                                        builder.getStringAttr(name), operands)
@@ -38,7 +38,8 @@ Value CpuBuilder::dotWordPairs(Value a, Value b) {
                    i32Vector(), {a, b});
 }
 
-// LLVM has fences for floats alone. It makes no code.
+// The fence keeps the order. LLVM has fences only for floats; a fence emits no
+// instruction.
 Value CpuBuilder::addInOrder(Value acc, Value products) {
   Value fenced =
       intrinsic(("llvm.arithmetic.fence.v" + Twine(lanes()) + "f32").str(),

@@ -43,8 +43,8 @@ Value CpuBuilder::prefixMask(Value count, int64_t width) {
 }
 
 Value CpuBuilder::packLanes(Value value, Value pointer, Value mask) {
-  // Packed in a register: processors store packed lanes slowly. As integers,
-  // since LLVM 22 cannot select zeros of floats for those left out.
+  // Packs in a register: processors store packed lanes slowly. Packs integers:
+  // LLVM 22 cannot select float zeros for the masked-off lanes.
   Type integers = i32Lanes();
   Value words = value.getType() == integers ? value : bitcast(value, integers);
   Value packed = LLVM::CallIntrinsicOp::create(
@@ -118,8 +118,8 @@ Values CpuBuilder::reduceLanes(
   return left;
 }
 
-/// The lanes of the lower (or upper) half of every segment of `length` lanes
-/// in the concatenation of two vectors of `width` lanes.
+/// Returns the lanes of the lower (or upper) half of every segment of `length`
+/// lanes in the concatenation of two vectors of `width` lanes.
 static SmallVector<int64_t> segmentHalves(int64_t width, int64_t length,
                                           bool upper) {
   SmallVector<int64_t> lanes;
@@ -155,8 +155,8 @@ Value CpuBuilder::reduceEach(ValueRange vectors,
   return result;
 }
 
-/// Blocks of 128 bits with index 2i (or 2i + 1) of every pair of vectors in
-/// turn, until a vector holds those of one index.
+/// Gathers blocks of 128 bits with index 2i (or 2i + 1) of every pair of
+/// vectors, repeatedly, until each vector holds the blocks of one index.
 static Values gatherBlocks(CpuBuilder &kb, Values vectors) {
   if (vectors.size() == 1)
     return vectors;
@@ -179,8 +179,8 @@ static Values gatherBlocks(CpuBuilder &kb, Values vectors) {
 
 Values CpuBuilder::transpose(ValueRange rows) {
   int64_t width = rows.size();
-  // Within blocks of 128 bits first, where shuffles are cheap: four rows
-  // become vectors of which block L holds their column 4L + j.
+  // First within blocks of 128 bits, in which shuffles are cheap: four rows
+  // become vectors whose block L holds column 4L + j of the rows.
   auto unpack = [&](Value a, Value b, int64_t count, bool upper) {
     SmallVector<int64_t> lanes;
     for (int64_t block = 0; block < width; block += 4)

@@ -27,7 +27,7 @@ Value CpuBuilder::argument(int64_t which, int64_t index, Type type) {
   if (static_cast<int64_t>(cache.size()) <= index)
     cache.resize(index + 1);
   if (!cache[index]) {
-    // Loads in a loop could not be hoisted past the stores of the kernel.
+    // Loads in a loop could not be hoisted above the stores of the kernel.
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(arguments[which].getParentBlock());
     cache[index] = load(type, at(arguments[which], index * 8));
@@ -54,8 +54,8 @@ Value CpuBuilder::load(Type type, Value pointer, Value mask) {
       builder.getI32IntegerAttr(align), /*nontemporal=*/UnitAttr());
 }
 
-/// The only lane that a mask lets through; none where the mask lets others
-/// through, or is not known here.
+/// Returns the only lane that a mask selects. Returns nothing if the mask
+/// selects several lanes or is not constant.
 static std::optional<int64_t> onlyLane(Value mask) {
   DenseIntElementsAttr lanes;
   if (!matchPattern(mask, m_Constant(&lanes)))
@@ -68,8 +68,8 @@ static std::optional<int64_t> onlyLane(Value mask) {
 
 void CpuBuilder::store(Value value, Value pointer, Value mask) {
   unsigned align = elementBytes(value.getType());
-  // With AVX-512 LLVM 22 makes of a truncation and a masked store of a single
-  // lane a store of what was truncated: 32 bits, with others behind the lane's.
+  // For a truncation and a masked store of a single lane, LLVM 22 with AVX-512
+  // stores the whole untruncated 32 bits and overwrites the next elements.
   if (mask && align < 4)
     if (std::optional<int64_t> lane = onlyLane(mask))
       return store(extractLane(value, *lane), at(pointer, *lane * align));
@@ -104,7 +104,7 @@ Value CpuBuilder::loadPacked(Value pointer, int64_t bits, int64_t count) {
   SmallVector<int64_t> wordOf;
   for (int64_t i = 0; i < lanes(); ++i)
     wordOf.push_back(i / perWord);
-  // Byte i % 4 of the word; of int4 its low half for the first four.
+  // Byte i % 4 of the word; for int4, its low half for the first four.
   Value lane = laneNumbers();
   auto all = [&](int64_t value) { return constant(i32Vector(), value); };
   Value shift = mul(bitAnd(lane, all(3)), all(8));

@@ -14,7 +14,8 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-// Panels of integers are what the file format says, and kernels know no others.
+// The file format sets the width of integer panels, and kernels support no
+// other.
 static_assert(kPanelWidth == QuantizedPanel::kOutputs);
 
 Result<std::unique_ptr<compiler::Target>>
@@ -48,7 +49,7 @@ static LogicalResult emitUnit(OpBuilder &builder, ModuleOp unit,
   return success();
 }
 
-/// Links the kernels of a plan; each is exported by its name in the plan.
+/// Links the kernels of a plan. Exports each by its name in the plan.
 static llvm::Expected<std::vector<char>>
 linkUnits(ArrayRef<CompiledUnit> units, ArrayRef<UnitRequest> requests) {
   SmallVector<StringRef> objects;

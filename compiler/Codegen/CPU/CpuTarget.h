@@ -8,12 +8,13 @@
 
 namespace mtp::codegen {
 
-/// Kernels in one ELF image, programs in stages that threads share.
+/// The CPU as a target: kernels in one ELF image, programs in stages that
+/// threads share.
 class CpuTarget : public compiler::Target {
 public:
   static constexpr llvm::StringLiteral kName = "cpu";
 
-  /// Fails where the options name a processor that is not known.
+  /// Creates the target. Fails if the options name an unknown processor.
   static Result<std::unique_ptr<Target>>
   create(const compiler::TargetOptions &options);
 

@@ -1,8 +1,8 @@
 //===- CpuTiles.cpp - Tile registers in kernels ------------------------===//
 //
-// Intrinsics with register numbers, not the amx dialect: its tiles are values
-// made from memrefs, and kernels have pointers and use all eight registers in a
-// fixed way.
+// Tiles are intrinsics with register numbers. The amx dialect does not fit: its
+// tiles are values made from memrefs, but kernels have pointers and use all
+// eight registers in a fixed way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ Value CpuBuilder::tileNumber(int64_t tile) {
 }
 
 void CpuBuilder::configureTiles(Value scratch) {
-  // Byte 0 is the palette, byte 16 + 2t the bytes of a row of tile t and byte
-  // 48 + t its rows.
+  // Byte 0 is the palette, byte 16 + 2t is the bytes per row of tile t, and
+  // byte 48 + t is its number of rows.
   SmallVector<int8_t> bytes(64, 0);
   bytes[0] = 1;
   for (int64_t tile = 0; tile < tileCount; ++tile) {

@@ -1,4 +1,4 @@
-//===- KernelTable.h - Emitters of the CPU's own ----------------*- C++ -*-===//
+//===- KernelTable.h - Table of the CPU's emitters --------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_CPU_KERNELTABLE_H
 #define COMPILER_CODEGEN_CPU_KERNELTABLE_H
@@ -8,18 +8,19 @@
 
 namespace mtp::codegen {
 
-/// Emits one kind of the catalogue that is not a row kernel.
+/// Emitter of one kind that is not a row kernel.
 struct KernelEmitter {
   llvm::StringLiteral kind;
   std::function<void(CpuBuilder &, exec::KernelAttrInterface)> emit;
   /// Scratch bytes per worker.
   std::function<int64_t(exec::KernelAttrInterface, const TargetDesc &)> scratch;
-  /// What this target asks of a kernel beyond what the kind does.
+  /// Verifies the requirements of this target beyond the requirements of the
+  /// kind.
   std::function<mlir::LogicalResult(exec::KernelAttrInterface, EmitError)>
       verify;
 };
 
-/// The entry of the kind that the functions are for.
+/// Returns the entry of the kind whose attribute the functions take.
 template <typename KernelT>
 KernelEmitter kernelEmitter(
     void (*emit)(CpuBuilder &, KernelT),
@@ -38,7 +39,7 @@ KernelEmitter kernelEmitter(
           }};
 }
 
-/// Puts the loop over tasks around the body of a kernel that carries it.
+/// Emits the loop over tasks around the body of a kernel that carries its code.
 mlir::LogicalResult emitControl(mlir::OpBuilder &builder, CpuBuilder &kb,
                                 mlir::Region &body);
 

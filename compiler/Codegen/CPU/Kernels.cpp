@@ -34,7 +34,8 @@ static const KernelEmitter *findEmitter(exec::KernelAttrInterface kernel) {
   return emitters().lookup(kernel.getKind());
 }
 
-/// Checks a kernel, and what this target asks of it.
+/// Verifies a kernel against its kind and against the requirements of this
+/// target.
 static LogicalResult verifyOnCpu(Location loc, const KernelSpec &spec) {
   if (failed(verifyKernel(loc, spec)))
     return failure();

@@ -5,7 +5,7 @@
 //   void NAME(void *const *buffers, const int64_t *params,
 //             int64_t taskBegin, int64_t taskEnd, void *scratch);
 //
-// A caller may split [0, tasks) among threads as it likes; the result does not
+// A caller may split [0, tasks) among threads in any way; the result does not
 // depend on the split.
 //
 //===----------------------------------------------------------------------===//
@@ -19,11 +19,11 @@
 
 namespace mtp::codegen {
 
-/// The kinds with code of the CPU's own.
+/// Returns the kinds that the CPU has its own code for.
 std::vector<llvm::StringRef> cpuKernelKinds();
 
-/// Bytes of scratch that each worker must provide, 64-byte aligned.
-/// The spec must verify.
+/// Returns the bytes of scratch that each worker must provide, 64-byte aligned.
+/// Precondition: the spec verifies.
 int64_t kernelScratchBytes(const KernelSpec &spec, const TargetDesc &target);
 
 /// Appends the kernel's function to `kernels`, in MLIR's vector, x86vector,

@@ -1,9 +1,9 @@
-//===- LaneLoops.cpp - Loops of a body in vectors -------------------------===//
+//===- LaneLoops.cpp - Vectorized loops of a body -------------------------===//
 //
-// An index that may be out of range stands in a body as max(min(index, most),
-// 0), which a vectoriser takes for a gather. Where `index` is the loop's
-// variable plus a constant, it is in range in one run of iterations. So the
-// loop becomes three: those before the run, the run, and those behind it.
+// A body clamps an index that may be out of range as max(min(index, most), 0),
+// which LLVM's vectorizer takes for a gather. If `index` is the loop's variable
+// plus a constant, it is in range in one interval of iterations. The loop
+// therefore becomes three: before, in and after the interval.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,8 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 namespace {
-/// max(min(index, most), 0) of the variable plus an offset.
+/// A clamp max(min(index, most), 0), in which index is the variable plus an
+/// offset.
 struct Clamp {
   arith::MaxSIOp op;
   Value index;
@@ -27,7 +28,8 @@ struct Clamp {
 };
 } // namespace
 
-/// What is added to the loop's variable to make `value`, or nothing.
+/// Returns the constant that is added to the loop's variable to make `value`,
+/// or nothing.
 static std::optional<int64_t> offsetFrom(Value variable, Value value) {
   if (value == variable)
     return 0;
@@ -64,13 +66,13 @@ static SmallVector<Clamp> findClamps(scf::ForOp loop) {
   return clamps;
 }
 
-/// LLVM's vectoriser is off but where it is asked for.
+/// Requests vectorization of `loop`; LLVM's vectorizer is off by default.
 static void annotate(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
   Builder builder(context);
   auto vectorize = LLVM::LoopVectorizeAttr::get(
       context, /*disable=*/builder.getBoolAttr(false), {}, {}, {}, {}, {}, {});
-  // Chains side by side, where one would wait for itself.
+  // Interleaved chains hide the latency of one chain.
   auto interleave =
       LLVM::LoopInterleaveAttr::get(context, builder.getI32IntegerAttr(4));
   loop->setAttr("llvm.loop_annotation",
@@ -79,7 +81,8 @@ static void annotate(scf::ForOp loop) {
                     {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
 }
 
-/// A copy of `loop` from `begin` to `end` that goes on from `carried`.
+/// Copies `loop`. The copy runs from `begin` to `end` and starts with
+/// `carried`.
 static scf::ForOp copyLoop(OpBuilder &builder, scf::ForOp loop, Value begin,
                            Value end, ValueRange carried) {
   auto copy = cast<scf::ForOp>(builder.clone(*loop));

@@ -1,4 +1,4 @@
-//===- LaneLoops.h - Loops of a body in vectors -----------------*- C++ -*-===//
+//===- LaneLoops.h - Vectorized loops of a body -----------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_CPU_LANELOOPS_H
 #define COMPILER_CODEGEN_CPU_LANELOOPS_H
@@ -7,10 +7,10 @@
 
 namespace mtp::codegen {
 
-/// Lets LLVM write `loop` in vectors, whose iterations may come in any order
-/// with the same bits and store nothing (`exec::LaneLoop`). Those whose indices
-/// are in range as they are get a loop of their own, without the minima and
-/// maxima that keep others in range: so they load what lies side by side.
+/// Marks `loop` for vectorization by LLVM. Its iterations must be independent
+/// and must not store (`exec::LaneLoop`). Iterations whose indices are all in
+/// range get a loop of their own without the clamps to the range, so that they
+/// load adjacent elements.
 void vectorizeLaneLoop(mlir::scf::ForOp loop);
 
 } // namespace mtp::codegen

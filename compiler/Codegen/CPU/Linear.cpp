@@ -34,7 +34,7 @@ Value codegen::addBias(CpuBuilder &kb, Value bias, const OutputVector &output) {
   return kb.add(output.values, kb.load(kb.f32Vector(), from, output.mask));
 }
 
-/// buffers: x, (norm weight), W, (bias), (residual), y. params: M.
+/// Buffers: x, [norm weight], W, [bias], [residual], y. Params: M.
 static void emitLinear(CpuBuilder &kb, exec::LinearKernelAttr kernel) {
   ProductParams params(kernel);
   int64_t outputs = kernel.getOutputs();
@@ -70,8 +70,8 @@ static void emitLinear(CpuBuilder &kb, exec::LinearKernelAttr kernel) {
   emitPanelMatmul(kb, spec);
 }
 
-/// The kept columns of the heads whose first panel is among the caller's tasks:
-/// `copy` gets every such head and row.
+/// Calls `copy` for every row and every head whose first panel is among the
+/// caller's tasks.
 static void keepColumns(CpuBuilder &kb, int64_t tasksPerHead,
                         llvm::function_ref<void(Value, Value)> copy) {
   kb.forTasks([&](Value task) {
@@ -84,7 +84,7 @@ static void keepColumns(CpuBuilder &kb, int64_t tasksPerHead,
   });
 }
 
-/// buffers: x, W (heads stacked), [table, positions], y. params: M.
+/// Buffers: x, W (heads stacked), [table, positions], y. Params: M.
 static void emitHeadLinear(CpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
   int64_t heads = kernel.getHeads(), n = kernel.getN();
   HeadStrides in{kernel.getXRow(), kernel.getXHead()};

@@ -1,4 +1,4 @@
-//===- Linear.h - What projections have in common ---------------*- C++ -*-===//
+//===- Linear.h - Helpers that projections share ----------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_CPU_LINEAR_H
 #define COMPILER_CODEGEN_CPU_LINEAR_H
@@ -8,24 +8,24 @@
 
 namespace mtp::codegen {
 
-/// The matrix of `params`; weights, rows and stores are the caller's to say.
+/// Returns the matrix of `params`. The caller adds weights, rows and stores.
 PanelMatmulSpec matmulSpec(const ProductParams &params);
-/// The same of a projection, of these buffers; rows and stores are the caller's
-/// to say.
+/// Returns the product of a projection over `buffers`. The caller adds rows and
+/// stores.
 PanelMatmulSpec projectionSpec(const ProjectionBuffers &buffers,
                                const ProductParams &params);
 
-/// The values of `output` plus the bias, if there is one.
+/// Adds the bias, if there is one, to the values of `output`.
 Value addBias(CpuBuilder &kb, Value bias, const OutputVector &output);
 
-/// Scratch of a product by the weight of a kernel.
+/// Returns the scratch bytes of a product with the weight of a kernel.
 template <typename KernelT>
 int64_t productScratchBytes(KernelT kernel, const TargetDesc &target) {
   return panelScratchBytes(kernel.getK(), kernel.getFormat().getFormat(),
                            target);
 }
 
-/// Reports unless the code of this target streams such a weight.
+/// Reports an error if this target has no code for the kernel's weight layout.
 template <typename KernelT>
 mlir::LogicalResult verifyOnCpu(KernelT kernel, EmitError emitError) {
   if (kernel.getFragments())

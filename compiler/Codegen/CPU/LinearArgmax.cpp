@@ -1,9 +1,9 @@
-//===- LinearArgmax.cpp - A head whose logits are mostly not written ------===//
+//===- LinearArgmax.cpp - Projection and argmax without logits ------------===//
 //
-// What a greedy row needs of a head is the best of its logits. A task has 32 of
-// them in registers, and writes their best value and its index: the winner of a
-// part. `argmax_parts` compares the winners. Logits are written too where there
-// is a buffer for them, but not for slots whose logits nobody reads.
+// A greedy row needs only the best of a head's logits. A task has 32 of them in
+// registers, and writes their best value and its index: the winner of the
+// panel. `argmax_parts` compares the winners. If there is a buffer for logits,
+// logits are also written, except in slots whose logits are not read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,13 +18,13 @@ using namespace mlir;
 
 namespace {
 
-/// The winners of parts, [row][part].
+/// Winners of panels, [row][panel].
 struct PartWinners {
   CpuBuilder &kb;
   Value values, indices;
   int64_t parts;
 
-  /// Stores the winner of a row's outputs in one part.
+  /// Stores the winner of a row's outputs in one panel.
   void store(Value row, llvm::ArrayRef<OutputVector> candidates);
 };
 
@@ -47,8 +47,8 @@ void PartWinners::store(Value row, llvm::ArrayRef<OutputVector> candidates) {
   kb.store(best.index, at(indices));
 }
 
-/// buffers: x, (norm weight), W, (bias), (slots, sampling), values, indices,
-/// (logits). params: M.
+/// Buffers: x, [norm weight], W, [bias], [slots, sampling], values, indices,
+/// [logits]. Params: M.
 static void emitLinearArgmax(CpuBuilder &kb,
                              exec::LinearArgmaxKernelAttr kernel) {
   ProductParams params(kernel);

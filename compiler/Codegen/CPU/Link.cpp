@@ -1,6 +1,6 @@
 //===- Link.cpp - Links objects into a shared image -----------------------===//
 //
-// lld works on files. The objects, as one archive, and the image pass through
+// lld works on files. The objects (as one archive) and the image pass through
 // temporary files.
 //
 //===----------------------------------------------------------------------===//
@@ -58,7 +58,7 @@ static Error runLinker(StringRef input, StringRef output,
   return Error::success();
 }
 
-/// Checks that the image's undefined symbols are all allowed.
+/// Reports an error if the image has an undefined symbol that is not allowed.
 static Error checkUndefined(MemoryBufferRef image) {
   Expected<std::unique_ptr<object::ObjectFile>> file =
       object::ObjectFile::createELFObjectFile(image);
@@ -83,7 +83,7 @@ static Error checkUndefined(MemoryBufferRef image) {
   return Error::success();
 }
 
-/// Makes an archive of `objects`.
+/// Creates an archive of `objects`.
 static Expected<std::unique_ptr<MemoryBuffer>>
 archiveOf(ArrayRef<StringRef> objects) {
   std::vector<NewArchiveMember> members;
@@ -92,7 +92,7 @@ archiveOf(ArrayRef<StringRef> objects) {
     names.push_back(std::to_string(i) + ".o");
   for (auto [object, name] : zip_equal(objects, names)) {
     MemoryBufferRef member(object, name);
-    // The linker ends the process at a member that is no object.
+    // The linker ends the process if a member is not an object.
     if (auto file = object::ObjectFile::createELFObjectFile(member); !file)
       return linkError("expected an ELF object of kernels: " +
                        toString(file.takeError()));

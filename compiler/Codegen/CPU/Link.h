@@ -11,16 +11,16 @@
 
 namespace mtp::codegen {
 
-/// A name that an image exports for a symbol of one of its objects.
+/// Name that an image exports for a symbol of one of its objects.
 struct ExportedName {
   std::string name;
   std::string symbol;
 };
 
 /// Links relocatable ELF objects into a position-independent shared image. The
-/// image exports `names`, beside symbols of the objects that are not hidden.
-/// Undefined symbols other than memcpy, memset and memmove are an error: the
-/// image must need nothing that the host process may lack.
+/// image exports `names` and every symbol of the objects that is not hidden.
+/// Reports an error for undefined symbols other than memcpy, memset and
+/// memmove, because the host process may lack them.
 llvm::Expected<std::vector<char>>
 linkSharedImage(llvm::ArrayRef<llvm::StringRef> objects,
                 llvm::ArrayRef<ExportedName> names = {});

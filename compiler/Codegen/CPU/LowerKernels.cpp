@@ -1,9 +1,9 @@
 //===- LowerKernels.cpp - Kernels to the llvm dialect ---------------------===//
 //
-// LLVM folds and shares what MLIR's canonicalizer and CSE would, so kernels go
-// without them. All dialects but scf and vector are converted by one pass: the
-// passes of MLIR, one a dialect, would each build their patterns for every
-// kernel, and leave casts for the next one.
+// MLIR's canonicalizer and CSE do not run, because LLVM folds the same
+// operations. One pass converts all dialects except scf and vector. MLIR's
+// passes, one for each dialect, would each build patterns for every kernel and
+// leave casts for the next pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,8 @@ using namespace mtp;
 using namespace mlir;
 
 namespace {
-/// Converts what `scf` and `vector` have become, and the rest of a kernel.
+/// Converts the results of the `scf` and `vector` conversions and the rest of a
+/// kernel.
 class ConvertKernels
     : public PassWrapper<ConvertKernels, OperationPass<ModuleOp>> {
 public:
@@ -53,8 +54,8 @@ public:
   }
 
 private:
-  /// A branch has what was said of its loop as an attribute that nothing
-  /// translates: makes it the one that is.
+  /// Sets the loop annotation of each branch. The conversion of `scf` leaves
+  /// the annotation as an attribute that no translation reads.
   void annotateLoops() {
     getOperation().walk([](LLVM::BrOp branch) {
       if (auto annotation = branch->getAttrOfType<LLVM::LoopAnnotationAttr>(
@@ -71,7 +72,7 @@ private:
 
 std::unique_ptr<PassManager> codegen::makeKernelLowering(MLIRContext &context) {
   auto manager = std::make_unique<PassManager>(&context);
-  // Units are verified when they are emitted, and LLVM IR by the back end.
+  // Emission verifies units, and the back end verifies LLVM IR.
   manager->enableVerifier(false);
   manager->addPass(createSCFToControlFlowPass());
   ConvertVectorToLLVMPassOptions vectorOptions;

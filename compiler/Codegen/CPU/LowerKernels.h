@@ -8,8 +8,8 @@
 
 namespace mtp::codegen {
 
-/// Makes the passes that lower a module of kernels to the llvm dialect. A pass
-/// manager may run over one module after another, in one thread.
+/// Creates the passes that lower a module of kernels to the llvm dialect. A
+/// pass manager may run over several modules in turn, in one thread.
 std::unique_ptr<mlir::PassManager>
 makeKernelLowering(mlir::MLIRContext &context);
 

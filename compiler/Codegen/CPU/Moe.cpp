@@ -1,8 +1,8 @@
 //===- Moe.cpp - Products of experts --------------------------------------===//
 //
-// A pair is (row, j): row's j-th expert, numbered row * top_k + j. Pairs are
-// sorted by expert, so that an expert's weights are read once per step however
-// many rows it has, and not at all when it has none.
+// A pair is (row, j): expert number j of a row, with number row * top_k + j.
+// Pairs are sorted by expert. A step reads an expert's weights once for any
+// number of rows, and not at all if the expert has no rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +11,8 @@
 
 using namespace mtp::codegen;
 
-/// The pairs of the experts as rows of a panel matmul. buffers: x, W, expert
-/// start, pairs, y. params: M.
+/// Emits the pairs of the experts as rows of a panel matmul. Buffers: x, W,
+/// expert start, pairs, y. Params: M.
 template <typename KernelT>
 static void emitExperts(CpuBuilder &kb, KernelT kernel) {
   int64_t yStride = expertColumns(kernel);

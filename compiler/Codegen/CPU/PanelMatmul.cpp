@@ -12,14 +12,15 @@ static bool usesDot(DType dtype, const TargetDesc &target) {
   return dtype == DType::BF16 && target.bf16Dot;
 }
 
-/// Units of one prepared row, padded to whole vectors.
+/// Returns the units of one prepared row, padded to whole vectors.
 static int64_t paddedUnits(int64_t k, DType dtype, const TargetDesc &target) {
   int64_t units = usesDot(dtype, target) ? (k + 1) / 2 : k;
   return (units + target.lanes - 1) / target.lanes * target.lanes;
 }
 
-/// As many rows as there are registers for sums. With 8 lanes six rows are
-/// faster in one block than in two, but more of them in blocks of four.
+/// Returns the number of rows whose sums fit in registers. With 8 lanes, six
+/// rows are faster in one block than in two, but more rows are faster in blocks
+/// of four.
 static RowBlocks::RowLimits rowLimits(const TargetDesc &target) {
   bool wide = target.lanes == 16;
   return {wide ? 8 : 4, wide ? 8 : 6, 64};
@@ -37,7 +38,7 @@ int64_t mtp::codegen::panelScratchBytes(int64_t k, const WeightFormat &format,
 
 namespace {
 
-/// Weights of f32 or bf16.
+/// Matmul of f32 or bf16 weights.
 class PanelMatmul : public RowBlocks {
 public:
   PanelMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec)
@@ -63,9 +64,9 @@ private:
                        Value block, Value first, int64_t count, Strip strip);
   Value prefetchOffset(Value unit, Value first, int64_t count, Strip strip);
 
-  /// Steps of k of a piece of a panel (see Strip): 4 KiB.
+  /// Steps of k in a piece of a panel (see Strip): 4 KiB.
   static constexpr int64_t pieceSteps = 32;
-  /// Distance in a block between the units of one row.
+  /// Returns the distance in a block between the units of one row.
   static int64_t blockStride(int64_t rows) { return llvm::PowerOf2Ceil(rows); }
 
   const DType dtype;
@@ -80,8 +81,8 @@ private:
 
 /// Interleaves vectors so that their lanes alternate, row after row.
 Values PanelMatmul::interleave(Values rows) {
-  // Rows r and r + size / 2 end up next to each other in the first step, so
-  // the order is right after the last one.
+  // Rows r and r + size / 2 end up next to each other in the first step, so the
+  // order is right after the last step.
   int64_t count = kb.lanes();
   llvm::SmallVector<int64_t> lower, upper;
   for (int64_t i = 0; i < count; ++i) {
@@ -106,7 +107,7 @@ Values PanelMatmul::interleave(Values rows) {
   return sequences.front();
 }
 
-/// One vector of units of a row, beginning at unit `first`.
+/// Loads one vector of units of a row, beginning at unit `first`.
 Value PanelMatmul::loadUnits(Value from, Value inverse, Value first, Value mask,
                              Value maskHigh) {
   if (!dot)
@@ -121,7 +122,7 @@ void PanelMatmul::prepareBlock(Value group, Value firstRow, Value rows,
                                int64_t stride, Value to) {
   Values pointers, inverses;
   for (int64_t r = 0; r < stride; ++r) {
-    // Rows beyond the end repeat the last one; their results are not stored.
+    // Rows beyond the end repeat the last row; their results are not stored.
     Value row = kb.min(kb.add(firstRow, r), kb.sub(rows, 1));
     pointers.push_back(spec.rowPointer(group, row));
     inverses.push_back(inverseRms(pointers[r]));
@@ -159,8 +160,8 @@ void PanelMatmul::prepare(Value group, Value firstRow, Value count,
 // Multiplying
 //===----------------------------------------------------------------------===//
 
-/// One step of k for all sums of a strip: `panel` and `block` are the bases of
-/// the weights and the rows, `unit` the step.
+/// Multiplies one step of k for all sums of a strip. `panel` and `block` are
+/// the bases of the weights and the rows, `unit` is the step.
 void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
                                Value unit, Strip strip) {
   int64_t stride = blockStride(strip.rows);
@@ -203,9 +204,9 @@ void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
   });
 }
 
-/// The offset in a panel that belongs to a strip's prefetch in step `unit` of
-/// the piece of `count` steps from `first` on. The strips of a piece prefetch
-/// one after another what lies ahead of the piece:
+/// Returns the offset in a panel for a strip's prefetch in step `unit` of the
+/// piece of `count` steps from `first` on. The strips of a piece prefetch
+/// consecutive ranges of the memory ahead of the piece:
 ///   first * stepBytes + (index * count + unit - first) * prefetchBytes
 Value PanelMatmul::prefetchOffset(Value unit, Value first, int64_t count,
                                   Strip strip) {
@@ -214,7 +215,8 @@ Value PanelMatmul::prefetchOffset(Value unit, Value first, int64_t count,
                        strip.index * count * strip.prefetchBytes));
 }
 
-/// The steps of one piece, `count` from `first` on, for all sums of a strip.
+/// Multiplies the steps of one piece, `count` from `first` on, for all sums of
+/// a strip.
 Values PanelMatmul::multiplyPiece(ValueRange sums, Value panel,
                                   Prefetch prefetch, Value block, Value first,
                                   int64_t count, Strip strip) {
@@ -224,8 +226,8 @@ Values PanelMatmul::multiplyPiece(ValueRange sums, Value panel,
     Value from =
         prefetchAt(prefetch, prefetchOffset(unit, first, count, strip));
     for (int64_t u = 0; u < units; ++u) {
-      // Before the loads: behind them a prefetch gained nothing. With one row
-      // the loads run ahead far enough by themselves, and a prefetch was
+      // Prefetches come before the loads; after them they gained nothing. With
+      // one row the loads already run far enough ahead, and a prefetch was
       // slower.
       if (strip.rows > 1)
         kb.prefetch(kb.at(from, u * strip.prefetchBytes), strip.prefetchBytes,

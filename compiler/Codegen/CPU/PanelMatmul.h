@@ -1,20 +1,20 @@
 //===- PanelMatmul.h - Rows times packed weight panels ----------*- C++ -*-===//
 //
-// The engine of linear, head_linear and the experts. Weights are packed in
-// panels of 32 outputs that are streamed once per 64 rows; rows are copied
-// into scratch in the form in which they are multiplied.
+// Engine of linear, head_linear and the experts. Weights are packed in panels
+// of 32 outputs, which are streamed once per 64 rows. Rows are copied into
+// scratch in the form in which they are multiplied.
 //
-//  - Each output is one chain of fused multiply-adds (or bf16 dot products)
-//    over k, the same chain in every row block, so a row's result does not
-//    depend on how many rows there are or which block it falls in.
-//  - Rows of a block are interleaved in scratch ([k][rows]): rows at a large
-//    power-of-two stride would share one set of the L1 cache.
+// - Each output is one chain of fused multiply-adds (or bf16 dot products) over
+//   k. All row blocks have this chain, so a row's result does not depend on the
+//   number of rows or on its block.
+// - Rows of a block are interleaved in scratch ([k][rows]), because rows at a
+//   large power-of-two stride would share one set of the L1 cache.
 //
-// A "unit" is what one 4-byte broadcast feeds: one f32 value of a row, or a
-// pair of bf16 values where the target has a bf16 dot product.
+// A "unit" is the content of one 4-byte broadcast: one f32 value of a row, or a
+// pair of bf16 values if the target has a bf16 dot product.
 //
-// Weights of integers have an engine of their own behind the same interface,
-// QuantizedMatmul.h; PanelWalk.h is what both share.
+// Integer weights have their own engine with this interface, QuantizedMatmul.h.
+// PanelWalk.h has the code that both engines share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +27,14 @@ namespace mtp::codegen {
 
 /// One vector of a row's outputs.
 struct OutputVector {
-  /// The first output.
+  /// Number of the first output.
   Value column;
   Value values;
-  /// The lanes that are outputs; null where all are.
+  /// Lanes that are outputs; null if all lanes are.
   Value mask;
 };
 
-/// What to multiply; the callbacks emit code.
+/// Description of a product; the callbacks emit code.
 struct PanelMatmulSpec {
   int64_t k = 0;
   /// Outputs of one group, before gating.
@@ -43,18 +43,19 @@ struct PanelMatmulSpec {
   /// Panels are (gate, up) pairs; the output is silu(gate) * up.
   bool gated = false;
 
-  /// Independent matrices stacked in the weights (heads, experts).
+  /// Number of independent matrices stacked in the weights (heads, experts).
   int64_t groups = 1;
-  /// Whether a task is a panel of every group (experts, of which few have
-  /// rows), or one of one group, counted through all of them.
+  /// True if a task is a panel of every group. This suits experts, of which few
+  /// have rows. Otherwise a task is a panel of one group, numbered through all
+  /// groups.
   bool taskSpansGroups = false;
   Value weights;
 
-  /// The number of rows that group `group` has.
+  /// Returns the number of rows of group `group`.
   llvm::function_ref<Value(Value group)> rowCount;
-  /// Where row `row` of a group lies: k values of f32.
+  /// Returns the address of row `row` of a group: k values of f32.
   llvm::function_ref<Value(Value group, Value row)> rowPointer;
-  /// Takes the outputs of a task of a row.
+  /// Stores the outputs of a task for a row.
   llvm::function_ref<void(Value group, Value row,
                           llvm::ArrayRef<OutputVector> outputs)>
       store;
@@ -65,9 +66,10 @@ struct PanelMatmulSpec {
   int64_t normOffset = 0;
 };
 
-/// Panels of one group, or panel pairs: its tasks.
+/// Returns the number of tasks of one group: its panels, or its panel pairs if
+/// gated.
 int64_t panelTasks(int64_t n, bool gated);
-/// Scratch for rows of `k` values.
+/// Returns the scratch bytes for rows of `k` values.
 int64_t panelScratchBytes(int64_t k, const WeightFormat &format,
                           const TargetDesc &target);
 /// Emits the loop over the caller's tasks.

@@ -1,8 +1,9 @@
 //===- PanelWalk.h - Walking rows and weight panels -------------*- C++ -*-===//
 //
-// What the matmuls of all weight formats share: which tasks of which matrix a
-// caller has, so many rows at a time, gating and the stores. An engine says how
-// rows are prepared in scratch and how they are multiplied by a task's panels.
+// Code that the matmuls of all weight formats share: the caller's tasks of each
+// matrix, passes over a limited number of rows, gating and the stores. An
+// engine defines the preparation of rows in scratch and their multiplication
+// with a task's panels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,38 +27,39 @@ public:
   /// Distance in a panel between the weights of an output in one step of k and
   /// in the next: four bytes of each output.
   static constexpr int64_t stepBytes = panelWidth * 4;
-  /// The sums of one row with one panel.
+  /// Bytes of the sums of one row with one panel.
   static constexpr int64_t sumBytes = panelWidth * 4;
 
 protected:
-  /// Prepares `count` rows of a group, the first of them `firstRow`; the group
-  /// has `rows`.
+  /// Prepares `count` rows of a group, from row `firstRow` on. The group has
+  /// `rows` rows.
   virtual void prepare(Value group, Value firstRow, Value count,
                        Value rows) = 0;
-  /// Computes and stores all outputs of a task for `count` prepared rows, the
-  /// first of them `firstRow` of the group.
+  /// Computes and stores all outputs of a task for `count` prepared rows, from
+  /// row `firstRow` of the group on.
   virtual void emitTask(Value group, Value task, Value firstRow,
                         Value count) = 0;
 
-  /// The scale that the norm gives the row at `from`; null without a norm.
+  /// Returns the scale of the norm for the row at `from`; null without a norm.
   Value inverseRms(Value from);
-  /// One vector of a row, normed, from input `index` on.
+  /// Loads one vector of a row, normed, from input `index` on.
   Value loadInputs(Value from, Value inverse, Value index, Value mask = {});
 
-  /// Panels of one task: two when gated, gate and up.
+  /// Returns the number of panels of one task: two (gate and up) if gated, else
+  /// one.
   int64_t panelsPerTask() const { return spec.gated ? 2 : 1; }
   Value panelPointer(Value group, Value task, int64_t which);
-  /// The outputs of a task of `count` rows from `firstRow` on. At `sums` are
-  /// those of the rows with the task's first panel, `panelSumsBytes` behind
-  /// them those with the second one.
+  /// Stores the outputs of a task for `count` rows from `firstRow` on. `sums`
+  /// points to the sums of the rows with the task's first panel. The sums with
+  /// the second panel follow `panelSumsBytes` later.
   void storeRows(Value group, Value task, Value firstRow, Value count,
                  Value sums, int64_t panelSumsBytes);
 
-  /// Prefetches the `bytes` that lie `prefetchDistance` behind `weights`.
+  /// Prefetches the `bytes` that lie `prefetchDistance` after `weights`.
   void prefetch(Value weights, int64_t bytes);
-  /// How far ahead of the multiplications weights are prefetched: what one core
-  /// reads in twice the latency of memory. At 512 bytes eight rows of bf16 took
-  /// 1.4 times one row's time, at 8 KiB 1.1 times.
+  /// Distance in bytes between multiplication and prefetch: the bytes that one
+  /// core reads in twice the latency of memory. With 512 bytes, eight rows of
+  /// bf16 took 1.4 times one row's time; with 8 KiB, 1.1 times.
   static constexpr int64_t prefetchDistance = 8192;
 
   CpuBuilder &kb;

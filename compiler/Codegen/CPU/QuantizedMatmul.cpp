@@ -1,11 +1,12 @@
 //===- QuantizedMatmul.cpp - Rows times panels of integers ----------------===//
 //
-// Weights are unsigned in memory, their format's bias more than they are: that
-// is how the instructions want one operand. What it adds to a dot product
-// depends on the row alone, so the accumulators start with its negative.
+// Weights are stored as unsigned integers, with the format's bias added,
+// because the instructions take one unsigned operand. The bias adds a number to
+// a dot product that depends on the row alone. Accumulators therefore start
+// with the negative of that number.
 //
-// A prepared row is its integers, in their order, then the scale of every group
-// and then the accumulators' start of every group.
+// A prepared row is its integers in order, then the scale of every group, then
+// the start of the accumulators for every group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,23 +21,25 @@ using namespace mtp::codegen;
 using mtp::QuantizedPanel;
 using mtp::WeightElements;
 
-/// Whether bytes are widened to i16 before they are multiplied. Pairs of
-/// products of int8 do not fit the sums of vpmaddubsw, those of int4 do.
+/// Returns whether bytes are widened to i16 before they are multiplied. Pairs
+/// of int8 products do not fit the sums of vpmaddubsw; pairs of int4 products
+/// do.
 static bool isWide(const WeightFormat &format, const TargetDesc &target) {
   return format.bits() == 8 && !target.byteDot;
 }
 
-/// Products of int4 and rows whose sums are i16: 16 * 15 * 127 < 2^15.
+/// Limit on products of int4 and a row in an i16 sum: 16 * 15 * 127 < 2^15.
 static constexpr int64_t mostPairs = 16;
 
-/// As many rows as there are registers for sums. With 8 lanes five rows are
-/// faster in one block than in two, six are not.
+/// Returns the number of rows whose sums fit in registers. With 8 lanes, five
+/// rows are faster in one block than in two; six are not.
 static RowBlocks::RowLimits rowLimits(const TargetDesc &target) {
   bool wide = target.lanes == 16;
   return {wide ? 8 : 4, wide ? 8 : 5, 64};
 }
 
-/// Bytes of the integers of one row, half of them when wide.
+/// Returns the size of one row's integers at one byte each. Wide rows take
+/// twice as much.
 static int64_t rowDataBytes(int64_t k) { return llvm::alignTo(k, 64); }
 
 int64_t mtp::codegen::quantizedRowBytes(int64_t k, const WeightFormat &format,
@@ -45,7 +48,8 @@ int64_t mtp::codegen::quantizedRowBytes(int64_t k, const WeightFormat &format,
   int64_t lines = llvm::divideCeil(
       rowDataBytes(k) * (isWide(format, target) ? 2 : 1) + panel.groups() * 8,
       64);
-  // An odd number of cache lines: rows at a power of two would share one set.
+  // An odd number of cache lines: rows at a power-of-two stride would share one
+  // set.
   return (lines | 1) * 64;
 }
 
@@ -121,8 +125,8 @@ void QuantizedMatmul::prepareGroup(Value from, Value inverse, Value to,
            kb.at(kb.at(to, startsOffset), group, 4));
 }
 
-/// Stores integers of a row; when wide, as i16, of each four the even ones and
-/// then the odd ones.
+/// Stores integers of a row. If wide, stores them as i16: of each four, the
+/// even ones and then the odd ones.
 void QuantizedMatmul::storeBytes(Value bytes, Value to) {
   if (!wide)
     return kb.store(bytes, to);
@@ -161,8 +165,8 @@ std::pair<Value, Value> QuantizedMatmul::splitNibbles(Value bytes) {
           kb.bitcast(kb.bitAnd(high, mask), byteVector())};
 }
 
-/// What `bytes` of weights are multiplied as: one operand, or two whose inputs
-/// follow each other, four by four or, where wide, two by two.
+/// Returns the operands that `bytes` of weights become: one, or two with
+/// consecutive inputs, in fours or, if wide, in twos.
 std::pair<Value, Value> QuantizedMatmul::operandsOf(Value bytes) {
   switch (spec.format.elements) {
   case WeightElements::Int4:
@@ -182,7 +186,8 @@ std::pair<Value, Value> QuantizedMatmul::operandsOf(Value bytes) {
   llvm_unreachable("not quantised");
 }
 
-/// One step of all accumulators: `x` points at the inputs of the first row.
+/// Adds one step to all accumulators. `x` points to the inputs of the first
+/// row.
 void QuantizedMatmul::addStep(Values &acc, Value weights, Value x,
                               Strip strip) {
   Values first, second;
@@ -205,15 +210,15 @@ void QuantizedMatmul::addStep(Values &acc, Value weights, Value x,
 }
 
 int64_t QuantizedMatmul::stepsPerLoop(int64_t rows) const {
-  // A step of int4 has two dot products of two pairs in a sum of i16.
+  // A step of int4 has two dot products, each of two products per i16 sum.
   if (inPairs())
     return mostPairs / 4;
   // A step of int4 multiplies twice; longer bodies ran out of registers.
   return unroll(rows) * panel.bits / 8;
 }
 
-/// `steps` steps of all accumulators, at most stepsPerLoop(), with the prefetch
-/// of each before it. Products of i16 are widened once for all steps.
+/// Adds `steps` steps, at most stepsPerLoop(), to all accumulators, with a
+/// prefetch before each. Products of i16 are widened once for all steps.
 Values
 QuantizedMatmul::addSteps(ValueRange acc, Value weights, Value x, int64_t steps,
                           Strip strip,
@@ -268,7 +273,7 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights,
   Value data = kb.at(scales, QuantizedPanel::kScaleBytes);
   Value offset = kb.mul(group, groupBytes);
   int64_t steps = panel.storedInputs(inputs) / stepInputs();
-  // The scales of all outputs are as many bytes as a step.
+  // The scales of all outputs have the size of one step.
   static_assert(QuantizedPanel::kScaleBytes == stepBytes);
   auto prefetchFrom = [&](Value from) {
     kb.prefetch(from, strip.prefetchBytes, prefetch.level);

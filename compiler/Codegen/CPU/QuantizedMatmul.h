@@ -1,13 +1,13 @@
 //===- QuantizedMatmul.h - Rows times panels of integers --------*- C++ -*-===//
 //
-// The matmul of weights in int8 and int4. Rows are quantised too, group by
-// group of their inputs, so that a group's dot product is one of integers and
-// exact; what is left for floats is one chain over the groups:
+// The matmul of int8 and int4 weights. Rows are quantised too, group by group
+// of their inputs. A group's dot product is one of integers and therefore
+// exact. Only one chain over the groups uses floats:
 //
 //   sum = fma(float(dot(group)) * rowScale(group), weightScale(group), sum)
 //
-// Its order depends on the width alone, so that a row has the same bits in
-// every block of rows, and on every instruction set.
+// The order of the chain depends on the width alone. A row therefore has equal
+// bits in every block of rows and on every instruction set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,17 +19,18 @@
 
 namespace mtp::codegen {
 
-/// Bytes in scratch of one row of `k` values.
+/// Returns the scratch bytes of one row of `k` values.
 int64_t quantizedRowBytes(int64_t k, const WeightFormat &format,
                           const TargetDesc &target);
-/// Scratch for rows of `k` values.
+/// Returns the scratch bytes for rows of `k` values.
 int64_t quantizedScratchBytes(int64_t k, const WeightFormat &format,
                               const TargetDesc &target);
-/// Emits the loop over the caller's tasks; the spec's format is quantised.
+/// Emits the loop over the caller's tasks. Precondition: the spec's format is
+/// quantised.
 void emitQuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec);
 
-/// Sums in vector registers. QuantizedTiles.h is what targets with tiles have
-/// for more rows.
+/// Integer matmul with sums in vector registers. Targets with tiles multiply
+/// more than a few rows in QuantizedTiles.h.
 class QuantizedMatmul : public RowBlocks {
 public:
   QuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec,
@@ -40,18 +41,18 @@ protected:
   Values multiply(Value weights, Prefetch prefetch, Value block,
                   int64_t rows) override;
 
-  /// The four bytes of low halves and those of high halves, as bytes.
+  /// Splits bytes into their low and high halves, as bytes.
   std::pair<Value, Value> splitNibbles(Value bytes);
-  /// The number at `offset` of a prepared row for a group, in all lanes.
+  /// Returns a group's number at `offset` of a prepared row, in all lanes.
   Value ofRow(Value row, int64_t offset, Value group, mlir::Type type);
   mlir::VectorType byteVector() {
     return kb.vectorType(kb.i8Type(), 4 * kb.lanes());
   }
 
   const QuantizedPanel panel;
-  /// Whether rows are kept as i16.
+  /// True if rows are kept as i16.
   const bool wide;
-  /// Where the scales and the starts of a prepared row are.
+  /// Offsets of the scales and of the accumulators' starts in a prepared row.
   const int64_t scalesOffset, startsOffset;
 
 private:
@@ -67,20 +68,20 @@ private:
                   Strip strip, llvm::function_ref<void(int64_t)> prefetchFor);
   void addStep(Values &acc, Value weights, Value x, Strip strip);
   std::pair<Value, Value> operandsOf(Value bytes);
-  /// The dot products of a few weights of each output with those inputs of a
-  /// row, which are somewhere at `x`, added to `acc` where that is not null.
+  /// Multiplies a few weights of each output with the inputs of a row at `x`.
+  /// Adds the dot products to `acc` if it is not null.
   Value dot(Value acc, Value weights, Value x);
   Value load(Value x, mlir::Type type);
 
   mlir::VectorType wordVector() {
     return kb.vectorType(kb.i16Type(), 2 * kb.lanes());
   }
-  /// Bytes of an input of a prepared row.
+  /// Returns the bytes of an input of a prepared row.
   int64_t inputBytes() const { return wide ? 2 : 1; }
-  /// Inputs of one step: those of four bytes per output.
+  /// Returns the inputs of one step: the inputs in four bytes per output.
   int64_t stepInputs() const { return 32 / panel.bits; }
-  /// Whether products come as i16, two of them added up: those of int4 without
-  /// an instruction that adds up four.
+  /// Returns whether products are sums of two as i16: for int4 without an
+  /// instruction that adds up four.
   bool inPairs() const { return panel.bits == 4 && !kb.getTarget().byteDot; }
   int64_t stepsPerLoop(int64_t rows) const;
 };

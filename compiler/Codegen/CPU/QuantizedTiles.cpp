@@ -1,12 +1,16 @@
-//===- QuantizedTiles.cpp - Rows times panels of integers, in tiles -------===//
+//===- QuantizedTiles.cpp - Rows times integer panels in tiles ------------===//
 //
-// Tiles 0 and 1 are the dot products of 16 rows with the two halves of a panel,
-// 4 the rows, 6 and 7 the weights. After every group the products are scaled
-// and added to sums of f32, which wait in scratch.
+// Tiles 0 and 1 are the dot products of 16 rows with the two halves of a panel.
+// Tile 4 is the rows, and tiles 6 and 7 are the weights. After every group the
+// products are scaled and added to f32 sums in scratch.
 //
-// Scratch: the rows and a block's sums as QuantizedMatmul has them; all rows'
-// sums, panel by panel; their products of one group; weights of one group as
-// bytes, where they are int4; 64 bytes for the configuration.
+// Scratch:
+//
+// - the rows and a block's sums in QuantizedMatmul's layout;
+// - all rows' sums, panel by panel;
+// - their products of one group;
+// - weights of one group as bytes, if they are int4;
+// - 64 bytes for the configuration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +21,7 @@
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
 
-/// Up to so many rows the products of vector registers are faster.
+/// Limit on rows for which the products of vector registers are faster.
 static constexpr int64_t vectorRows = 8;
 static constexpr int64_t passRows = 128;
 static constexpr RowBlocks::RowLimits passLimits = {vectorRows, vectorRows,
@@ -28,15 +32,16 @@ static constexpr int64_t tileRowBytes = CpuBuilder::tileRowBytes;
 static constexpr int64_t tileBytes = tileRows * tileRowBytes;
 static constexpr int64_t panelSumsBytes = passRows * PanelWalk::sumBytes;
 static constexpr int64_t productsBytes = passRows * PanelWalk::sumBytes;
-/// Rows whose products are added at once. The last ones may be beyond the end;
-/// what they hold is never read.
+/// Rows whose products are added at once. The last rows may be beyond the end;
+/// their values are never read.
 static constexpr int64_t addedRows = 4;
 /// Steps of adding products over which the prefetches of a later group are
-/// spread. Tiles get more than `vectorRows` rows, so there are as many steps.
+/// spread. Tiles get more than `vectorRows` rows, so there are always this
+/// number of steps.
 static constexpr int64_t prefetchSteps = (vectorRows + addedRows) / addedRows;
 static constexpr int64_t rowTile = 4, firstWeightTile = 6;
 
-/// Bytes of one group's integers of a panel, widened.
+/// Returns the bytes of one group's integers of a panel, widened.
 static int64_t groupBytes(int64_t group) {
   return group * PanelWalk::panelWidth;
 }
@@ -88,8 +93,9 @@ void QuantizedTiles::prepare(Value group, Value firstRow, Value count,
   kb.ifElse(few(count), [] {}, [&] { kb.configureTiles(configuration()); });
 }
 
-/// One group's weights as tiles of bytes, one half panel after the other, each
-/// of group / 64 tiles. int8 weights are that already, but for the stride.
+/// Returns one group's weights as tiles of bytes, one half panel after the
+/// other, each of group / 64 tiles. int8 weights already have this form, except
+/// for the stride.
 Value QuantizedTiles::tileWeights(Value ofGroup) {
   Value data = kb.at(ofGroup, QuantizedPanel::kScaleBytes);
   if (panel.bits == 8)
@@ -107,7 +113,7 @@ Value QuantizedTiles::tileWeights(Value ofGroup) {
   return widened();
 }
 
-/// The products of 16 rows with one group of a panel, left in scratch.
+/// Leaves the products of 16 rows with one group of a panel in scratch.
 void QuantizedTiles::multiplyRows(Value row, Value group, Value weights) {
   Value block = kb.at(kb.scratch(), row, rowBytes);
   bool bytes = panel.bits == 8;
@@ -154,9 +160,8 @@ void QuantizedTiles::addRow(Value row, Value group, ValueRange scales,
   }
 }
 
-/// Adds a group's products and prefetches a later group, a share with each of
-/// the first steps: many prefetches at once would hold up the stores behind
-/// them.
+/// Adds a group's products and prefetches a later group, a share in each of the
+/// first steps. A burst of prefetches would delay the stores that follow it.
 void QuantizedTiles::addGroup(Value ofGroup, Value count, Value group,
                               Value sums) {
   Values scales;
@@ -177,7 +182,7 @@ void QuantizedTiles::addGroup(Value ofGroup, Value count, Value group,
   kb.forRange(prefetching, count, addedRows, add);
 }
 
-/// The sums of `count` prepared rows with one panel.
+/// Leaves the sums of `count` prepared rows with one panel at `sums`.
 void QuantizedTiles::sumPanel(Value weights, Value count, Value sums) {
   Value zero = kb.constant(kb.f32Vector(), 0);
   kb.forRange(kb.integer(0), count, 1, [&](Value row) {
@@ -188,8 +193,7 @@ void QuantizedTiles::sumPanel(Value weights, Value count, Value sums) {
   kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1,
               [&](Value group) {
                 Value ofGroup = kb.at(weights, group, groupBytes);
-                // All products first: what a tile stores is slow to be loaded
-                // at once.
+                // All products first: a load soon after a tile's store is slow.
                 multiplyGroup(ofGroup, count, group);
                 addGroup(ofGroup, count, group, sums);
               });

@@ -1,9 +1,8 @@
-//===- QuantizedTiles.h - Rows times panels of integers, in tiles *- C++
-//-*-===//
+//===- QuantizedTiles.h - Rows times integer panels in tiles ----*- C++ -*-===//
 //
 // The matmul of int8 and int4 weights for more than a few rows, on targets with
 // tile registers (AMX). Dot products of integers are exact, so rows have the
-// bits that QuantizedMatmul gives them, and few rows are left to it.
+// bits of QuantizedMatmul, which multiplies few rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +14,11 @@
 
 namespace mtp::codegen {
 
-/// Scratch for rows of which each takes `rowBytes`.
+/// Returns the scratch bytes for rows of `rowBytes` bytes each.
 int64_t quantizedTilesScratchBytes(int64_t rowBytes,
                                    const WeightFormat &format);
-/// Emits the loop over the caller's tasks; usesTiles() is true for the spec.
+/// Emits the loop over the caller's tasks. Precondition: usesTiles() is true
+/// for the spec.
 void emitQuantizedTiles(CpuBuilder &kb, const PanelMatmulSpec &spec);
 
 } // namespace mtp::codegen

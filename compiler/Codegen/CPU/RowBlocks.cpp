@@ -14,7 +14,7 @@ RowBlocks::RowBlocks(CpuBuilder &kb, const PanelMatmulSpec &spec,
 //===----------------------------------------------------------------------===//
 
 Value RowBlocks::fullRowsOf(Value rows) {
-  // One block alone is the last one.
+  // A single block is the last block.
   int64_t most = rowLimits.perBlock;
   return kb.select(kb.cmp(Cmp::GT, rows, rowLimits.alone),
                    kb.mul(kb.div(rows, most), most), kb.integer(0));
@@ -79,10 +79,10 @@ Value RowBlocks::prefetchAt(Prefetch prefetch, Value offset) {
   return kb.at(prefetch.from, offset, 1);
 }
 
-/// What a full block prefetches: the panel of the next task, so that memory is
-/// busy while this panel is multiplied again. The first block prefetches all of
-/// it; where there are several blocks, the first two prefetch one half each.
-/// Blocks behind these prefetch the panel that they read.
+/// Returns the prefetch of a full block: the panel of the next task, so that
+/// memory is busy while this panel is multiplied again. The first block
+/// prefetches all of it; if there are several blocks, the first two prefetch
+/// one half each. Later blocks prefetch the panel that they read.
 RowBlocks::Prefetch RowBlocks::prefetchOfFull(Value panel, Value row,
                                               Value fullRows) {
   int64_t most = rowLimits.perBlock;
@@ -92,8 +92,8 @@ RowBlocks::Prefetch RowBlocks::prefetchOfFull(Value panel, Value row,
   Value from = kb.select(kb.cmp(Cmp::EQ, row, int64_t(0)), next, ofSecond);
   Value shift =
       kb.select(kb.cmp(Cmp::GT, fullRows, most), kb.integer(1), kb.integer(0));
-  // A panel does not fit the first cache, and that has few places for lines
-  // that are on their way.
+  // A panel does not fit the L1 cache, which also has few entries for lines in
+  // flight.
   return {from, shift, /*level=*/2};
 }
 
@@ -120,7 +120,7 @@ void RowBlocks::emitLastBlock(Value group, Value task, Value firstRow,
     emitBlock(group, task, rows, block, [&](Value panel) {
       return Prefetch{kb.at(panel, prefetchDistance), Value()};
     });
-    // A block may have a row more than there are.
+    // A block may have one row more than there are rows.
     storeRows(group, task, kb.add(firstRow, row), kb.sub(count, row),
               blockSums(), blockSumsBytes());
   });

@@ -18,7 +18,7 @@ static constexpr const char *tileFeatures[] = {"amx-bf16", "amx-int8",
                                                "amx-tile"};
 
 namespace {
-/// What a target has beyond AVX2.
+/// Extensions of a target beyond AVX2.
 struct Extensions {
   bool avx512 = false, bf16Dot = false, byteDot = false, tiles = false;
 };
@@ -34,7 +34,7 @@ static TargetDesc makeTarget(Extensions has) {
   auto &required = target.requiredFeatures;
   required.assign(std::begin(v3Features), std::end(v3Features));
   if (has.avx512) {
-    // The generic level prefers 256-bit vectors; the kernels ask for 512.
+    // The generic level prefers 256-bit vectors; the kernels ask for 512 bits.
     target.features = "-prefer-256-bit";
     required.insert(required.end(), std::begin(v4Features),
                     std::end(v4Features));

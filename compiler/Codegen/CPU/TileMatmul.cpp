@@ -1,8 +1,8 @@
 //===- TileMatmul.cpp - Rows times panels of bf16, in tiles ---------------===//
 //
 // Tiles 0 to 3 are sums, 4 and 5 rows, 6 and 7 weights. A panel is two tiles
-// wide, so the sums are those of 32 rows with one panel, or of 16 rows with the
-// gate and the up panel.
+// wide. The sums are therefore of 32 rows with one panel, or of 16 rows with
+// the gate and the up panel.
 //
 // Scratch: the rows, tile after tile ([rows / 16][k / 32][16][32] of bf16); the
 // sums of one block of 32 rows, panel by panel; 64 bytes for the configuration.
@@ -57,7 +57,7 @@ private:
                  Value count);
 
   Value sums() { return kb.at(kb.scratch(), rowsBytes(spec.k)); }
-  /// The prepared rows from `row` on, a multiple of 16.
+  /// Returns the prepared rows from `row` on, a multiple of 16.
   Value rowsAt(Value row) { return kb.at(kb.scratch(), row, spec.k * 2); }
 };
 
@@ -124,14 +124,15 @@ void TileMatmul::multiply(int64_t rowTiles, Value block, ValueRange panels,
                    sumBytes);
 }
 
-/// All outputs of a task for the prepared rows from `row` on.
+/// Computes and stores all outputs of a task for the prepared rows from `row`
+/// on.
 void TileMatmul::emitBlock(int64_t rowTiles, Value group, Value task, Value row,
                            Value count) {
   Values panels;
   for (int64_t which = 0; which < panelsPerTask(); ++which)
     panels.push_back(panelPointer(group, task, which));
   Value block = rowsAt(row);
-  // As many panels at once as there are tiles for their sums.
+  // The number of panels at once is limited by the tiles for their sums.
   size_t together = 2 / rowTiles;
   for (size_t first = 0; first < panels.size(); first += together) {
     size_t here = std::min(together, panels.size() - first);

@@ -1,9 +1,8 @@
 //===- Control.cpp - Kernels that carry their body ------------------------===//
 //
-// A task is a slot's control: integer work of one thread. A warp has a task for
-// each of its threads. Where a body has loops for lanes, a block has a task:
-// its first thread does what stands around the loops, and all of them the
-// loops.
+// A task is the control of one slot: integer work of one thread. Each thread of
+// a warp has a task. If a body has loops for lanes, each block has a task: its
+// first thread runs the code around the loops, and all threads run the loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +21,12 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 //===----------------------------------------------------------------------===//
-// A body by a block
+// Body of a task in a block
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Emits the body of one task. What its first thread computes is known to that
-/// one alone, until a loop for lanes wants it.
+/// Emits the body of one task. Only the first thread knows what it computes,
+/// until a loop for lanes needs the value.
 class BlockBody {
 public:
   BlockBody(GpuBuilder &kb, IRMapping &map)
@@ -50,7 +49,7 @@ private:
   }
   Value isFirst() { return kb.firstLanes(1); }
 
-  /// Elements that a thread has on the way at once.
+  /// Number of elements that a thread loads at once.
   static constexpr int64_t kAtOnce = 8;
 
   GpuBuilder &kb;
@@ -82,7 +81,7 @@ void BlockBody::emit(Block &body) {
   emitAlone(alone);
 }
 
-/// What the first thread does; its values are 0 in the others.
+/// Emits `ops` for the first thread. Their results are 0 in the other threads.
 void BlockBody::emitAlone(ArrayRef<Operation *> ops) {
   llvm::SmallPtrSet<Operation *, 16> own(ops.begin(), ops.end());
   SmallVector<Operation *> emitted;
@@ -122,8 +121,8 @@ void BlockBody::emitAlone(ArrayRef<Operation *> ops) {
     map.map(value, result);
 }
 
-/// Tells all threads what the loop takes of the first one, and lets them see
-/// what that stored.
+/// Gives all threads the values of the first thread that the loop uses, and
+/// makes its stores visible to them.
 void BlockBody::share(const exec::LaneLoop &lanes) {
   scf::ForOp loop = lanes.loop;
   llvm::SetVector<Value> taken(loop->operand_begin(), loop->operand_end());
@@ -164,7 +163,7 @@ Value BlockBody::join(Operation *op, Value a, Value b) {
       ->getResult(0);
 }
 
-/// What leaves every number as it is.
+/// Returns the neutral element of `op`.
 Value BlockBody::neutral(Operation *op) {
   Type type = op->getResult(0).getType();
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
@@ -177,8 +176,8 @@ Value BlockBody::neutral(Operation *op) {
                                    builder.getIntegerAttr(type, value));
 }
 
-/// The ops of the body of a loop for lanes but its joins, in the order of how
-/// many loads they wait for, one behind the other.
+/// Returns the ops in the body of a loop for lanes, without its joins, ordered
+/// by the number of loads that each op waits for in turn.
 static SmallVector<Operation *> byWaits(const exec::LaneLoop &lanes) {
   scf::ForOp loop = lanes.loop;
   llvm::DenseMap<Operation *, int64_t> waits;
@@ -202,9 +201,9 @@ static SmallVector<Operation *> byWaits(const exec::LaneLoop &lanes) {
   return ops;
 }
 
-/// Joins some elements of a thread from `first` on with `sums`. They are
-/// computed op by op, and those ops first that wait for few loads, so that all
-/// loads of all elements that need not wait are on the way together.
+/// Joins up to kAtOnce elements of a thread, from `first` on, with `sums`.
+/// Computes op by op for all elements, ops that wait for few loads first, so
+/// that all loads that need not wait are in flight together.
 Values BlockBody::addUpSome(const exec::LaneLoop &lanes, Value first, Value end,
                             ValueRange sums) {
   scf::ForOp loop = lanes.loop;
@@ -213,7 +212,7 @@ Values BlockBody::addUpSome(const exec::LaneLoop &lanes, Value first, Value end,
   for (int64_t i = 0; i < kAtOnce; ++i) {
     Value own = kb.add(first, i * kb.threads());
     isThere.push_back(kb.cmp(Cmp::LT, own, end));
-    // The first one is, and may be computed again.
+    // The first element exists. Computing it again does no harm.
     Value at = kb.select(isThere.back(), own, first);
     maps.push_back(map);
     maps.back().map(loop.getInductionVar(), cast(builder.getIndexType(), at));
@@ -231,27 +230,28 @@ Values BlockBody::addUpSome(const exec::LaneLoop &lanes, Value first, Value end,
   return result;
 }
 
-/// What each thread's elements come to.
+/// Returns each thread's result for its elements.
 Values BlockBody::addUp(const exec::LaneLoop &lanes) {
   scf::ForOp loop = lanes.loop;
   int64_t step = kb.threads() * kAtOnce;
   Value begin = cast(kb.i64Type(), map.lookup(loop.getLowerBound()));
   Value end = cast(kb.i64Type(), map.lookup(loop.getUpperBound()));
-  // Leaves room for a step, as the bound of every loop does.
+  // Leaves room for one step above `end`: the loop's counter must not overflow.
   Value most = arith::ConstantOp::create(
       builder, loc,
       builder.getI64IntegerAttr(std::numeric_limits<int64_t>::max() - step));
   end = kb.min(end, most);
   Values none = llvm::map_to_vector<8>(
       lanes.joins, [&](Operation *op) { return neutral(op); });
-  // A bound below all numbers is none above the first thread's.
+  // If the range is empty, `begin` may be so large that adding the thread's
+  // number overflows.
   Value first = kb.add(kb.min(begin, end), kb.thread());
   return kb.forRange(first, end, step, none, [&](Value at, ValueRange sums) {
     return addUpSome(lanes, at, end, sums);
   });
 }
 
-/// Joins the numbers of all threads. They go in words of 32 bits.
+/// Joins the results of all threads, in words of 32 bits.
 Values BlockBody::joinThreads(const exec::LaneLoop &lanes, ValueRange own) {
   Value half = kb.integer(32);
   auto split = [&](ValueRange values) {
@@ -308,7 +308,8 @@ void BlockBody::emitLoop(const exec::LaneLoop &lanes) {
 LogicalResult codegen::emitGpuControl(GpuBuilder &kb, Region &body) {
   OpBuilder &builder = kb.mlirBuilder();
   Location loc = body.getLoc();
-  // A body's buffers may be in any memory: those of its own are a thread's.
+  // Local buffers of the body are in the thread's memory, so all buffers get
+  // generic pointers.
   auto generic = LLVM::LLVMPointerType::get(builder.getContext());
   IRMapping map;
   Value tasks = kb.param(0);

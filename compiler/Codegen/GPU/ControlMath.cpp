@@ -1,10 +1,10 @@
-//===- ControlMath.cpp - A body's math without a library ------------------===//
+//===- ControlMath.cpp - Math of bodies without a library -----------------===//
 //
-// The lowering to NVVM makes calls of CUDA's libdevice of many operations, and
-// of some none at all. LLVM's intrinsics are instructions on every GPU. They
-// are called by name, since the lowering takes LLVM's own operations for
-// math's. `test/Codegen/ControlMath_test.cpp` holds that nothing is left out
-// that a body may hold.
+// The lowering to NVVM turns many operations into calls of CUDA's libdevice,
+// and lowers some operations not at all. LLVM's intrinsics are instructions on
+// every GPU. They are called by name, because the lowering also matches LLVM's
+// own math operations. `test/Codegen/ControlMath_test.cpp` checks that every
+// operation that a body may hold is covered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 using namespace mtp;
 using namespace mlir;
 
-/// The intrinsic for an operation; empty where there is none.
+/// Returns the intrinsic for an operation, or an empty name if there is none.
 static StringRef intrinsicOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, StringRef>(op)
       .Case([](arith::MaxNumFOp) { return "llvm.maxnum"; })
@@ -39,8 +39,8 @@ static StringRef intrinsicOf(Operation *op) {
       .Default(StringRef());
 }
 
-/// Whether the intrinsic asks if its result may be undefined for one operand:
-/// 0, or the least number. It may not.
+/// Returns true if the intrinsic has a flag that makes its result undefined for
+/// one input: 0, or the least number. The flag is set to false.
 static bool asksForDefined(Operation *op) {
   return isa<math::AbsIOp, math::CountLeadingZerosOp,
              math::CountTrailingZerosOp>(op);
@@ -49,7 +49,7 @@ static bool asksForDefined(Operation *op) {
 static void replace(Operation *op, StringRef intrinsic) {
   OpBuilder builder(op);
   Location loc = op->getLoc();
-  // LLVM has no index.
+  // LLVM has no index type.
   auto cast = [&](Type type, Value value) -> Value {
     return arith::IndexCastOp::create(builder, loc, type, value);
   };

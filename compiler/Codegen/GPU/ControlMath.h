@@ -1,4 +1,4 @@
-//===- ControlMath.h - A body's math without a library ----------*- C++ -*-===//
+//===- ControlMath.h - Math of bodies without a library ---------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_GPU_CONTROLMATH_H
 #define COMPILER_CODEGEN_GPU_CONTROLMATH_H
@@ -9,8 +9,8 @@ class Operation;
 
 namespace mtp::codegen {
 
-/// Puts LLVM's intrinsics in place of those operations of arith and math in
-/// `function` that the lowering to NVVM would make calls of a library.
+/// Replaces arith and math operations in `function` by LLVM intrinsics if the
+/// lowering to NVVM would turn them into calls of a library.
 void replaceLibraryMath(mlir::Operation *function);
 
 } // namespace mtp::codegen

@@ -41,7 +41,7 @@ void GpuBuilder::setTaskBlocks(int64_t blocks, bool areJoined) {
   itemsAreJoined = areJoined;
   if (blocks == 1)
     return;
-  // Blocks are numbered in 32 bits, which a GPU divides faster.
+  // Block numbers fit in 32 bits, which a GPU divides faster.
   Value block = truncate(blockId, i32Type());
   Value count = constant(i32Type(), double(blocks));
   taskId = extend(div(block, count), i64Type());
@@ -78,8 +78,8 @@ void GpuBuilder::forTasks(llvm::function_ref<void(Value)> body) {
   body(taskId);
 }
 
-/// Items follow each other from block to block, so that those of one loop begin
-/// where the last one's have ended.
+/// Items continue from block to block: the items of a loop start at the block
+/// after the last item of the previous loop.
 void GpuBuilder::forItems(int64_t count, llvm::function_ref<void(Value)> body) {
   if (taskBlocks == 1 && itemsAreJoined)
     return KernelBuilder::forItems(count, body);
@@ -123,7 +123,7 @@ Value GpuBuilder::loadRows() {
   Value all = kernel.getArgument(bufferCount + hasLive);
   if (!hasLive)
     return all;
-  // In 32 bits, as a grid's blocks are numbered: a register, and no pair.
+  // In 32 bits, as block numbers are: one register instead of a pair.
   Value number = kernel.getArgument(bufferCount),
         most = truncate(all, i32Type());
   Value rows = choose(
@@ -239,8 +239,8 @@ Values GpuBuilder::reduceWarp(
   return own;
 }
 
-/// Warps whose sums are loaded before the first one is used; more would take
-/// registers.
+/// Number of warps whose sums are loaded before the first sum is used. A larger
+/// number would take more registers.
 static constexpr int64_t kLoadedTogether = 8;
 
 Values GpuBuilder::reduceLanes(
@@ -255,7 +255,7 @@ Values GpuBuilder::reduceLanes(
     builder.setInsertionPointAfterValue(threadId);
     reductions.push_back(shared(warps() * 4));
   }
-  // The places may still be read for the reduction before.
+  // Another warp may still read the results of the previous reduction.
   sync();
   Value isFirst = cmp(Cmp::EQ, laneOfWarp(), 0);
   for (auto [value, place] : llvm::zip(own, reductions))
@@ -424,7 +424,8 @@ Value GpuBuilder::loadPacked(Value pointer, int64_t bits, int64_t count) {
   Value lane = laneId;
   if (bits == 8)
     return loadByte(lane);
-  // Of the eight integers of a word the first four are low halves.
+  // In a word of eight integers, the first four are the low halves of the
+  // bytes.
   Value byte = add(mul(div(lane, 8), 4), rem(lane, 4));
   Value shift = mul(rem(div(lane, 4), 2), 4);
   Value shifted = shiftRight(loadByte(byte), truncate(shift, i32Type()));

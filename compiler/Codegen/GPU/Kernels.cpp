@@ -13,9 +13,9 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 static constexpr unsigned kGlobalSpace = 1;
-/// Tasks of a control kernel in a block.
+/// Number of tasks of a control kernel in a block.
 static constexpr int64_t kControlThreads = kWarp;
-/// Threads for one task of a control kernel that goes over many elements.
+/// Number of threads for one task of a control kernel with loops for lanes.
 static constexpr int64_t kLaneThreads = 256;
 
 static const llvm::StringMap<const GpuEmitter *> &emitters() {
@@ -46,7 +46,8 @@ static GpuLaunch rowLaunch(const KernelSpec &spec, int64_t taskBlocks) {
   return {tasks.tasks * taskBlocks, tasks.rowsPerGroup, kRowThreads};
 }
 
-/// Blocks of a task, for as many items as there may be.
+/// Returns the number of blocks of a task, at most 64: one for each item if a
+/// block computes an item, or one for every few items if a warp does.
 static int64_t blocksOfTask(const TaskItems &items) {
   constexpr int64_t most = 64, warps = kRowThreads / kWarp;
   return std::clamp<int64_t>(
@@ -76,18 +77,18 @@ static gpu::GPUFuncOp createKernel(OpBuilder &builder, Location loc,
 }
 
 namespace {
-/// Who emits a kernel, and how it is launched.
+/// Emitter of a kernel, and its launch shape.
 struct EmittedKind {
   const GpuEmitter *emitter = nullptr;
-  /// Where no target's own emitter is there.
+  /// Set if no emitter of this target exists for the kind.
   const RowKernel *row = nullptr;
   TaskItems items;
-  /// Of a kernel that carries its body.
+  /// Default: the launch of a kernel that carries its body.
   GpuLaunch launch{1, kControlThreads, kControlThreads};
 };
 } // namespace
 
-/// Finds the emitter of a kernel and checks what it asks of the kernel.
+/// Finds the emitter of a kernel and checks its requirements.
 static FailureOr<EmittedKind> findCode(Location loc, const KernelSpec &spec,
                                        EmitError emitError) {
   EmittedKind kind;

@@ -1,8 +1,8 @@
 //===- Kernels.h - GPU kernels as functions ---------------------*- C++ -*-===//
 //
-// A kernel is a gpu.func that takes its buffers as pointers to global memory,
-// a pointer to how many of its rows live where not all need to, and then its
-// params as i64. Block b has task b.
+// A kernel is a gpu.func. It takes its buffers as pointers to global memory, a
+// pointer to the number of active rows if it may have padding rows, and its
+// params as i64. Block b runs task b.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,21 +14,21 @@
 
 namespace mtp::codegen {
 
-/// Threads of a block of a row kernel.
+/// Number of threads in a block of a row kernel.
 inline constexpr int64_t kRowThreads = 128;
 
-/// Emits one kind of the catalogue that is not a row kernel.
+/// Emitter of one kind of the catalogue that is not a row kernel.
 struct GpuEmitter {
   llvm::StringLiteral kind;
   std::function<GpuLaunch(exec::KernelAttrInterface)> launch;
   std::function<void(GpuBuilder &, exec::KernelAttrInterface)> emit;
-  /// What this target asks of a kernel beyond what the kind does; empty when
-  /// nothing.
+  /// Checks what this target requires of a kernel in addition to what its kind
+  /// requires. Empty if there is nothing to check.
   std::function<mlir::LogicalResult(exec::KernelAttrInterface, EmitError)>
       verify;
 };
 
-/// The entry of the kind that the functions are for.
+/// Returns the entry for the kind that the functions take.
 template <typename KernelT>
 GpuEmitter gpuEmitter(
     std::type_identity_t<GpuLaunch (*)(KernelT)> launch,
@@ -50,20 +50,20 @@ GpuEmitter gpuEmitter(
   return emitter;
 }
 
-/// The kinds with code of a GPU's own.
+/// Returns the kinds that have code for GPUs only.
 std::vector<llvm::StringRef> gpuKernelKinds();
 
-/// Appends the kernel to `module`, which may hold others; says how it is
-/// launched.
+/// Appends the kernel to `module`, which may hold others, and returns its
+/// launch shape.
 mlir::FailureOr<GpuLaunch> emitGpuKernel(mlir::OpBuilder &builder,
                                          mlir::gpu::GPUModuleOp module,
                                          const KernelSpec &spec);
 
-/// Emits the body of a kernel that carries it: a thread has a task, or a block
-/// where lanes share a loop of the body.
+/// Emits the body of a kernel that carries it. A thread runs a task, or a block
+/// does if the lanes share a loop of the body.
 mlir::LogicalResult emitGpuControl(GpuBuilder &kb, mlir::Region &body);
 
-// One array per family, defined beside its emitters.
+// One array per family, defined next to its emitters.
 llvm::ArrayRef<GpuEmitter> gpuArgmaxKernels();
 llvm::ArrayRef<GpuEmitter> gpuAttentionKernels();
 llvm::ArrayRef<GpuEmitter> gpuExpertKernels();

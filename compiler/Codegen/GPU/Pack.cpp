@@ -1,8 +1,9 @@
-//===- Pack.cpp - Rows that live, side by side, by one block --------------===//
+//===- Pack.cpp - Packing of active rows by one block ---------------------===//
 //
-// Threads have rows of a stretch; a row's place is how many live before the
-// stretch, in warps before its own and in its warp. What the kernel leaves is
-// that of compiler/Codegen/Rows/Pack.cpp, where one thread goes row by row.
+// Each thread has one row of a stretch. The place of an active row is the
+// number of active rows before the stretch, in earlier warps, and earlier in
+// its warp. The results equal those of compiler/Codegen/Rows/Pack.cpp, which
+// goes row by row in one thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@ static constexpr int64_t kPackThreads = 256;
 namespace {
 class RowPacker {
 public:
-  /// `to` is the first buffer of what is packed.
+  /// `to` is the first buffer of the packed rows.
   RowPacker(GpuBuilder &kb, int64_t numbers, int64_t masks, int64_t to)
       : kb(kb), firstMask(1 + numbers), count(firstMask + masks), to(to),
         warpCounts(kb.shared(kb.warps() * 4)) {}
@@ -37,17 +38,19 @@ private:
   Value packStretch(Value first, Value before);
 
   GpuBuilder &kb;
-  /// Numbers of a row, its position the first; those from one on are masks.
+  /// Number of the first mask of a row, count of all its numbers (position
+  /// first, then numbers, then masks), and the first destination buffer.
   const int64_t firstMask, count, to;
-  /// Of the rows that are packed now: the first buffer, and that of places.
+  /// First source buffer, and the buffer of places, of the current rows.
   int64_t from = 0, places = 0;
-  /// How many, and the place (i32) at which they end.
+  /// Number of the current rows, the place (i32) at which they must end, and
+  /// the number of active rows in each warp (shared memory).
   Value rows, stop, warpCounts;
 };
 } // namespace
 
-/// Packs the rows of a stretch behind `before` (i32) others; returns how many
-/// there are then.
+/// Packs the active rows of a stretch after `before` (i32) other rows. Returns
+/// the number of active rows so far.
 Value RowPacker::packStretch(Value first, Value before) {
   Type i32 = kb.i32Type();
   Value none = kb.constant(i32, -1), zero = kb.constant(i32, 0);
@@ -61,7 +64,7 @@ Value RowPacker::packStretch(Value first, Value before) {
   Value lane = kb.truncate(kb.laneOfWarp(), i32);
   Value below =
       kb.sub(kb.shiftLeft(kb.constant(i32, 1), lane), kb.constant(i32, 1));
-  // The counts may still be read for the stretch before.
+  // Another warp may still read the counts of the previous stretch.
   kb.sync();
   kb.storeOwn(kb.countOnes(ballot), kb.at(warpCounts, kb.warp(), 4),
               kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0));
@@ -74,7 +77,7 @@ Value RowPacker::packStretch(Value first, Value before) {
     place =
         kb.select(kb.cmp(Cmp::GT, kb.warp(), warp), kb.add(place, all), place);
   }
-  // Places ascend with rows: all behind one without room have none.
+  // Places ascend with rows: if a row has no room, no later row has.
   Value isPacked = kb.bitAnd(lives, kb.cmp(Cmp::LT, place, stop));
   kb.storeOwn(kb.select(isPacked, place, none), at(places, 0, row), isRow);
   kb.ifThen(isPacked, [&] {
@@ -86,8 +89,9 @@ Value RowPacker::packStretch(Value first, Value before) {
   return after;
 }
 
-/// Packs the rows of the buffers from `first` on behind `before` (i32) others,
-/// up to the place `toStop`; returns how many there are then.
+/// Packs the active rows of the buffers from `first` on after `before` (i32)
+/// other rows, up to the place `toStop`. Returns the number of packed rows so
+/// far.
 Value RowPacker::pack(int64_t first, Value ofRows, int64_t toPlaces,
                       Value before, Value toStop) {
   from = first;
@@ -101,7 +105,7 @@ Value RowPacker::pack(int64_t first, Value ofRows, int64_t toPlaces,
   return kb.min(end, stop);
 }
 
-/// Of the places from `live` (i32) on, up to `all`, nobody lives at.
+/// Marks the places from `live` (i32) up to `all` as padding rows.
 void RowPacker::storeDead(Value live, Value all) {
   Value end = kb.extend(live, kb.i64Type());
   kb.forRange(kb.add(end, kb.thread()), all, kb.threads(), [&](Value row) {
@@ -116,8 +120,8 @@ static GpuLaunch packLaunch(KernelT) {
   return {/*blocks=*/1, /*rowsPerGroup=*/0, kPackThreads};
 }
 
-/// buffers: positions, numbers and masks, all of these packed, places, live.
-/// params: M, room for packed rows.
+/// buffers: positions, numbers and masks; all of them packed; places; number of
+/// active rows. params: M, room for packed rows.
 static void emitPack(GpuBuilder &kb, exec::PackRowsKernelAttr kernel) {
   kb.begin();
   int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
@@ -128,9 +132,10 @@ static void emitPack(GpuBuilder &kb, exec::PackRowsKernelAttr kernel) {
   packer.storeDead(live, room);
 }
 
-/// buffers: positions, numbers and masks, the same of prompts, all of these
-/// packed, places, places of prompts, live. params: M, rows of prompts, room
-/// for the others.
+/// buffers: positions, numbers and masks of the round; positions, numbers and
+/// masks of prompts. Then all of them packed; places of rows; places of prompt
+/// rows; number of active rows. params: M, number of prompt rows, room for the
+/// other rows.
 static void emitPackPrompts(GpuBuilder &kb,
                             exec::PackPromptsKernelAttr kernel) {
   kb.begin();

@@ -7,7 +7,7 @@
 
 using namespace mtp::codegen;
 
-/// The index of what nothing has beaten yet.
+/// Index of a start value that no value has beaten yet.
 static constexpr int64_t none = std::numeric_limits<int32_t>::max();
 
 Best mtp::codegen::noBest(KernelBuilder &kb, mlir::Type value,
@@ -40,14 +40,14 @@ Value mtp::codegen::bestIndex(KernelBuilder &kb, Best best) {
 }
 
 Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
-  // Chains of comparisons side by side: one would wait for itself.
+  // Several chains of comparisons hide the latency of one chain.
   constexpr int64_t chains = 4;
   int64_t lanes = kb.lanes(), step = chains * lanes;
   Value lane = kb.laneNumbers();
   auto indexOf = [&](Value first) {
     return kb.add(lane, kb.splat(kb.truncate(first, kb.i32Type())));
   };
-  // A lane that saw nothing but NaN keeps index `none`.
+  // A lane that read only NaN keeps index `none`.
   Values state;
   for (int64_t chain = 0; chain < chains; ++chain) {
     Best start = noBest(kb, kb.f32Lanes(), kb.i32Lanes());
@@ -81,7 +81,7 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
   return bestIndex(kb, bestLane(kb, {state[0], state[1]}));
 }
 
-/// buffers: x, out. params: M.
+/// Buffers: x, out. Params: M.
 static void emitArgmaxKernel(KernelBuilder &kb, exec::ArgmaxKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);
@@ -91,8 +91,8 @@ static void emitArgmaxKernel(KernelBuilder &kb, exec::ArgmaxKernelAttr kernel) {
   });
 }
 
-/// The winner among the winners of a row's parts. buffers: values, indices,
-/// out. params: M.
+/// Emits the choice of the winner among the winners of a row's parts. Buffers:
+/// values, indices, out. Params: M.
 static void emitArgmaxParts(KernelBuilder &kb,
                             exec::ArgmaxPartsKernelAttr kernel) {
   int64_t parts = kernel.getParts();
@@ -115,8 +115,8 @@ static void emitArgmaxParts(KernelBuilder &kb,
   });
 }
 
-/// The logits without one token of each row.
-/// buffers: logits, tokens, out. params: M.
+/// Emits a copy of the logits with one token of each row set to -infinity.
+/// Buffers: logits, tokens, out. Params: M.
 static void emitExclude(KernelBuilder &kb, exec::ExcludeKernelAttr kernel) {
   constexpr int64_t kMinusInfinity = 0xff800000; // as the bits of an f32
   int64_t width = kernel.getWidth();

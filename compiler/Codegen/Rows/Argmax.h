@@ -1,7 +1,7 @@
 //===- Argmax.h - The index of a row's largest value ------------*- C++ -*-===//
 //
-// Of equal values the one of the lowest index wins; a NaN never wins. So the
-// winner does not depend on the order in which values are compared.
+// Ties go to the lowest index; a NaN never wins. The winner therefore does not
+// depend on the order in which values are compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,23 +12,24 @@
 
 namespace mtp::codegen {
 
-/// A value (f32) and its index (i32): one of each, or lane by lane.
+/// A value (f32) and its index (i32), uniform or in lanes.
 struct Best {
   Value value, index;
 };
 
-/// What every value but a NaN beats, -infinity included; of these shapes.
+/// Returns a start value that every value but a NaN beats, -infinity included.
+/// `value` and `index` are its types.
 Best noBest(KernelBuilder &kb, mlir::Type value, mlir::Type index);
-/// The winner of `a` and `b`, in the lanes of `mask` where it is not null; `b`
-/// in the others. `b` is no NaN.
+/// Returns the winner of `a` and `b`. If `mask` is not null, lanes outside it
+/// get `b`. `b` must not be a NaN.
 Best betterOf(KernelBuilder &kb, Best a, Best b, Value mask = {});
-/// The winner of all lanes.
+/// Returns the winner of all lanes.
 Best bestLane(KernelBuilder &kb, Best best);
-/// Its index as an i64; 0 where nothing won.
+/// Returns the winner's index as an i64; 0 if no value won.
 Value bestIndex(KernelBuilder &kb, Best best);
 
-/// The index (i64) of the largest of `width` f32 values at `x`; 0 when all are
-/// NaN.
+/// Returns the index (i64) of the largest of `width` f32 values at `x`; 0 if
+/// all are NaN.
 Value emitArgmax(KernelBuilder &kb, Value x, int64_t width);
 
 } // namespace mtp::codegen

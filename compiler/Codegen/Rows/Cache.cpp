@@ -8,7 +8,7 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// The first head's share of the entry of `slot` at `position`.
+/// Returns the first head's share of the entry of `slot` at `position`.
 static Value shareAt(KernelBuilder &kb, const CacheBuffers &cache,
                      const CacheLayout &layout, int64_t bytes, Value slot,
                      Value position) {
@@ -19,7 +19,7 @@ static Value shareAt(KernelBuilder &kb, const CacheBuffers &cache,
   return kb.at(page, kb.rem(position, layout.page), layout.share() * bytes);
 }
 
-/// Whether a slot can have an entry at `position`.
+/// Returns whether a slot can have an entry at `position`.
 static Value isEntry(KernelBuilder &kb, const CacheBuffers &cache,
                      const CacheLayout &layout, Value position) {
   Value end = kb.mul(cache.maxPages, layout.page);
@@ -48,8 +48,8 @@ void codegen::emitCopyToShares(KernelBuilder &kb, const CacheLayout &layout,
   });
 }
 
-/// buffers: x, slots, positions, page table, base of the layer's pages.
-/// params: M, maxPages.
+/// Buffers: x, slots, positions, page table, base of the layer's pages.
+/// Params: M, maxPages.
 static void emitKvAppend(KernelBuilder &kb, exec::KvAppendKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);
@@ -67,14 +67,15 @@ static void emitKvAppend(KernelBuilder &kb, exec::KvAppendKernelAttr kernel) {
   });
 }
 
-/// A head's share each.
+/// One item for each head's share.
 static TaskItems kvAppendItems(exec::KvAppendKernelAttr kernel) {
   return {kernel.getCacheHeads(), /*areJoined=*/false};
 }
 
-/// Task i moves the entries of the i-th slot, in the order of the positions.
-/// buffers: slots, from, to, page table, base of the layer's pages.
-/// params: b, maxPages, positions of a slot.
+/// Emits moves of entries. Task i moves the entries of the i-th slot, in the
+/// order of the positions.
+/// Buffers: slots, from, to, page table, base of the layer's pages.
+/// Params: b, maxPages, positions of a slot.
 static void emitKvMove(KernelBuilder &kb, exec::KvMoveKernelAttr kernel) {
   CacheBuffers cache{kb.buffer(0), kb.buffer(1), kb.buffer(3),
                      kb.buffer(4), kb.param(1),  kernel.getSlots()};

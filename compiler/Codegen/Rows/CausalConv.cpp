@@ -1,8 +1,8 @@
 //===- CausalConv.cpp - Convolution over the rows of a slot ---------------===//
 //
-// Columns need nothing of each other. A task walks a run's rows for its own and
-// carries the window - 1 inputs before the row, so that a row is the same sum
-// in the same order wherever the run began.
+// Columns do not depend on each other. A task walks a run's rows for its own
+// columns and carries the window - 1 inputs before the row. A row is therefore
+// one sum in one order, wherever the run began.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,8 @@ public:
   void emit() {
     int64_t columns = kernel.getTaskColumns();
     kb.forTasks([&](Value task) {
-      // Parts of a row side by side, for who shares the tasks of one row.
+      // The tasks of one row are `rows` apart, so that several workers share
+      // them.
       Value rows = kb.param(0), row = kb.rem(task, rows);
       Value begin = kb.mul(kb.div(task, rows), columns);
       forDeadRowAt(kb, row, kRunBuffers, [&] {
@@ -47,7 +48,7 @@ public:
   }
 
 private:
-  /// The address of a column of row `index` of the slot's state.
+  /// Returns the address of a column of row `index` of the slot's state.
   Value stateAt(const SlotRun &run, Value index, Value column) {
     Value row = kb.add(kb.mul(run.slot, kernel.getStateRows()), index);
     return kb.at(kb.at(kb.buffer(kState), row, width * 4), column, 4);
@@ -62,7 +63,7 @@ private:
     return kb.loadLanes(kb.f32Type(), pointer, mask);
   }
 
-  /// The inputs in front of the run.
+  /// Loads the inputs before the run.
   Values loadPast(const SlotRun &run, Value column, Value mask) {
     return kb.choose(
         run.isFresh,
@@ -99,8 +100,9 @@ private:
         });
   }
 
-  /// Keeps row i of the run if it is one of the last, behind what was in front
-  /// of the first of them. All that a run needs of the state it has loaded.
+  /// Keeps row i of the run unless it is one of the first `lead` rows. With the
+  /// first kept row, also stores the inputs before it. The run has already
+  /// loaded all that it needs of the state.
   void keep(const SlotRun &run, Value i, Value x, ValueRange past, Value column,
             Value mask) {
     kb.ifThen(kb.cmp(Cmp::EQ, i, run.lead), [&] {
@@ -120,7 +122,7 @@ private:
 
 } // namespace
 
-/// buffers: x, weight, state, slots, positions, pending, keeps, y. params: M.
+/// Buffers: x, weight, state, slots, positions, pending, keeps, y. Params: M.
 static void emitCausalConv(KernelBuilder &kb,
                            exec::CausalConvKernelAttr kernel) {
   CausalConv(kb, kernel).emit();

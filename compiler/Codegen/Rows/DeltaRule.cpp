@@ -1,10 +1,11 @@
 //===- DeltaRule.cpp - The gated delta rule, row by row -------------------===//
 //
-// Of one head the columns of its state need nothing of each other, but for the
-// keys. A task takes some of them at a time: loads them, folds the kept rows
-// that stay, stores them in front of the rows that are kept, and goes on
-// without storing. So memory is read and written once, whatever the rows are,
-// and a row's operations and their order are the same in every run.
+// The columns of a head's state depend on each other only through the keys. A
+// task takes a group of columns at a time. It loads them, applies the pending
+// rows, and applies the run's rows that are not kept. Then it stores the state
+// and applies the other rows without storing. Memory is thus read and written
+// once for any number of rows. A row's operations and their order are equal in
+// every run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ public:
         dv(kernel.getDv()), decays(kernel.getDecays()),
         pitch(std::min(kb.lanes(), columns(kernel)) * 4) {}
 
-  /// Columns of the state that are in scratch memory at once.
+  /// Returns the number of columns of the state that are in scratch at once.
   static int64_t columns(exec::DeltaRuleKernelAttr kernel) {
     return kernel.getTileColumns();
   }
@@ -36,8 +37,8 @@ public:
 
   void emit() {
     kb.forTasks([&](Value task) {
-      // Heads side by side: threads share the tasks of the row that a run
-      // begins with, which do all of its work.
+      // The heads of a row are `rows` tasks apart. Only the tasks of a run's
+      // first row do work, and threads share them.
       Value rows = kb.param(0), row = kb.rem(task, rows);
       head = kb.div(task, rows);
       forDeadRowAt(kb, row, kRunBuffers, [&] {
@@ -52,18 +53,18 @@ public:
   }
 
 private:
-  /// What is left of a head's state.
+  /// Decay factors of a head's state.
   struct Decay {
-    /// The numbers of all rows of S, or the one that they have in common.
+    /// Address of the factors of all rows of S, or of their common factor.
     Value first;
-    /// That one, in every lane.
+    /// The common factor, in every lane; null if each row has its own.
     Value ofAll;
   };
 
   Decay decayOf(Value first) {
     return {first, decays > 1 ? Value() : loadNumber(first)};
   }
-  /// Of row i of S.
+  /// Returns the factor of row i of S.
   Value of(const Decay &decay, Value i) {
     return decay.ofAll ? decay.ofAll : loadNumber(kb.at(decay.first, i, 4));
   }
@@ -78,7 +79,7 @@ private:
         emitColumns(run);
       });
     });
-    // Until here the old keys were read.
+    // All old keys have been read at this point.
     kb.sync();
     kb.forRange(run.lead, run.count, 1, [&](Value i) {
       Value row = kb.add(run.first, i), index = kb.sub(i, run.lead);
@@ -107,7 +108,8 @@ private:
     });
   }
 
-  /// One row: its output, and what it leaves. Returns its update.
+  /// Computes one row: stores its output and advances the state. Returns its
+  /// update.
   Value step(Value row) {
     Value key = keyAt(kK, kernel.getKStride(), row);
     Value query = keyAt(kQ, kernel.getQStride(), row);
@@ -120,7 +122,7 @@ private:
     return u;
   }
 
-  /// (decay * S)^T key. What all rows of S have in common is left for the sum.
+  /// Returns (decay * S)^T key. A common factor multiplies the sum instead.
   Value recall(Value key, const Decay &decay) {
     Value sum = kb.forRange(
         kb.integer(0), kb.integer(dk), 1, {zero()},
@@ -133,7 +135,7 @@ private:
     return decay.ofAll ? kb.mul(decay.ofAll, sum) : sum;
   }
 
-  /// S = decay * S + key u^T; with a query also S^T query.
+  /// Computes S = decay * S + key u^T. With a query, also returns S^T query.
   Value advance(Value key, Value u, const Decay &decay, Value query = {}) {
     Values sums = kb.forRange(
         kb.integer(0), kb.integer(dk), 1, query ? Values{zero()} : Values{},
@@ -170,7 +172,7 @@ private:
 
   //===--- Addresses ------------------------------------------------------===//
 
-  /// Row i of the tile: what the lanes hold of it.
+  /// Returns the address of row i of the tile, which has one column per lane.
   Value tileAt(Value i) { return kb.at(tile, i, pitch); }
   Value memoryAt(const SlotRun &run, Value i) {
     Value row = kb.add(kb.mul(kb.add(kb.mul(run.slot, heads), head), dk), i);
@@ -190,14 +192,14 @@ private:
     return kb.at(kb.at(keptRow(run, i), heads * (dk + dv) * 4), head,
                  decays * 4);
   }
-  /// The head's columns of a row of q or k, which heads may share.
+  /// Returns the head's columns of a row of q or k, which heads may share.
   Value keyAt(int64_t buffer, int64_t stride, Value row) {
     int64_t keyHeads = kernel.getKeyHeads();
     Value start =
         kb.at(kb.buffer(buffer), row, strideOr(stride, keyHeads * dk) * 4);
     return kb.at(start, kb.div(head, heads / keyHeads), dk * 4);
   }
-  /// The lanes' columns of a row of v or y.
+  /// Returns the lanes' columns of a row of v or y.
   Value valueAt(int64_t buffer, int64_t stride, Value row) {
     Value start =
         kb.at(kb.buffer(buffer), row, strideOr(stride, heads * dv) * 4);
@@ -217,7 +219,7 @@ private:
   Value scale() {
     return kb.constant(kb.f32Lanes(), valueOf(kernel.getScale()));
   }
-  /// A number in every lane.
+  /// Loads a number into every lane.
   Value loadNumber(Value pointer) {
     return kb.splat(kb.loadOne(kb.f32Type(), pointer));
   }
@@ -235,8 +237,8 @@ private:
 
 } // namespace
 
-/// buffers: q, k, v, decays, betas, memory, kept, slots, positions, pending,
-/// keeps, y. params: M.
+/// Buffers: q, k, v, decays, betas, memory, kept, slots, positions, pending,
+/// keeps, y. Params: M.
 static void emitDeltaRule(KernelBuilder &kb, exec::DeltaRuleKernelAttr kernel) {
   DeltaRule(kb, kernel).emit();
 }

@@ -1,13 +1,14 @@
 //===- Distribution.cpp - Distributions of rows, and picks from them ------===//
 //
-// Weights are those of sampling (TokenWeight.h), and sums are of integers:
-// every target keeps the same columns and has the same bits. Columns are in the
-// order of filters, the larger logit first, then the lower column; a filter
-// keeps the shortest run of them whose sizes reach a goal. Where the run ends
-// is found by two bits of the logit's order in each pass over the row. Where
-// lanes can be packed, what may be the end is first narrowed down to few
-// logits, by some distances at once, which are packed into the result's row; so
-// passes over them cost little.
+// Weights are the weights of sampling (TokenWeight.h), and sums are of
+// integers. Every target therefore keeps the same columns and computes equal
+// bits. A filter orders columns by descending logit, ties by ascending column.
+// It keeps the shortest run of first columns whose sizes reach a goal. The end
+// of the run is found by a search over the order of logits that settles two
+// bits in each pass over the row. If lanes can be packed, the candidates for
+// the end are first narrowed to few logits, by several distances at once. These
+// logits are packed into the result's row, so that passes over them cost
+// little.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,26 +28,27 @@ static constexpr int64_t kTemperature = 2, kTopK = 3, kTopP = 4, kMinP = 5;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
-/// The columns up to an end in the order of filters: those whose logit's order
-/// is larger, and of equal ones those before a column. Uniform, i32.
+/// End of a run in the filters' order. The run has the columns whose logits
+/// have a larger order, and the columns of equal order before `column`.
+/// Uniform, i32.
 struct Cut {
   Value order, column;
 };
 
 /// A chunk of columns.
 struct Chunk {
-  /// f32 and i32 lanes.
+  /// In f32 and i32 lanes.
   Value logit, distance, order, column;
-  /// What is there and not far.
+  /// Mask of lanes that exist and are nearer than kFarDistance.
   Value isNear;
 };
 
-/// Logits among which a run ends: all of the row, as far as a cut keeps them,
-/// or some that it keeps.
+/// Logits among which a run ends: all columns of the row that a cut keeps, or
+/// some of them.
 struct Candidates {
-  /// Where they are packed, and how many (i64); null for the row.
+  /// Address and number (i64) of the packed logits; null for the row.
   Value packed, count;
-  /// The sizes (i64, uniform) of what is kept in front of them.
+  /// Sum of the sizes (i64, uniform) of kept columns before the candidates.
   Value before;
 };
 
@@ -126,8 +128,8 @@ Value Distribution::isKept(const Chunk &chunk, const Cut &cut) {
                    kb.bitOr(kb.cmp(Cmp::GT, chunk.order, order), isTie));
 }
 
-/// Walks the chunks of candidates: `body` gets a chunk, which of its lanes are
-/// candidates, its first place among them, and what it carries.
+/// Walks the chunks of candidates. `body` gets a chunk, the mask of its lanes
+/// that are candidates, its first place among them, and the carried values.
 Values Distribution::forCandidates(
     const Cut &cut, const Candidates &among, ValueRange inits,
     llvm::function_ref<Values(const Chunk &, Value, Value, ValueRange)> body) {
@@ -147,8 +149,9 @@ Values Distribution::forCandidates(
       });
 }
 
-/// For each of some orders (i32, uniform) the sizes (i64, uniform) of the
-/// candidates that have at least that: weights, or one each.
+/// Returns, for each of several orders (i32, uniform), the sum of the sizes
+/// (i64, uniform) of the candidates with at least that order. A size is a
+/// weight if `byWeight`, else 1.
 Values Distribution::sumSizes(const Cut &cut, const Candidates &among,
                               ValueRange leastOrders, bool byWeight) {
   Values least, sums;
@@ -173,8 +176,8 @@ Values Distribution::sumSizes(const Cut &cut, const Candidates &among,
   return sums;
 }
 
-/// How many candidates have this order, of the row's those before `end` (null:
-/// all).
+/// Returns the number of candidates with this order. In a row that is not
+/// packed, counts only columns before `end` (null: all).
 Value Distribution::countTies(const Cut &cut, const Candidates &among,
                               Value order, Value end) {
   Value equal = kb.splat(order), last = end ? splatNarrow(end) : Value();
@@ -194,12 +197,13 @@ Value Distribution::countTies(const Cut &cut, const Candidates &among,
 // Filters
 //===----------------------------------------------------------------------===//
 
-/// No logit has less, and none as much: that of a NaN.
+/// Bounds of logit orders. No logit is below the first one. No logit reaches
+/// the second one, which is the order of a NaN.
 static constexpr double kLeastOrder = std::numeric_limits<int32_t>::min();
 static constexpr double kMostOrder = std::numeric_limits<int32_t>::max();
 
-/// Packs the candidates whose order (i32) is at least one and less than
-/// another; how many they are.
+/// Packs the candidates whose order (i32) is at least `least` and less than
+/// `end`. Returns their number.
 Value Distribution::pack(const Cut &cut, const Candidates &from, Value least,
                          Value end) {
   Value low = kb.splat(least), high = kb.splat(end);
@@ -214,10 +218,11 @@ Value Distribution::pack(const Cut &cut, const Candidates &from, Value least,
       })[0];
 }
 
-/// Candidates whose sizes and those before them reach `goal` only together:
-/// those `between` two distances (f32, uniform, the far one first), between
-/// neighbours among `distances`, descending, or the outermost. `goal` is made
-/// of all sizes if it is null.
+/// Narrows the candidates for the end of a run. `between` are two distances
+/// (f32, uniform, the farther one first), and `distances` divide their range,
+/// in descending order. Packs the candidates of the part in which the sizes so
+/// far reach `goal`, and sets `between` to that part. If `goal` is null, it is
+/// computed from the sum of all sizes.
 Candidates Distribution::narrowOnce(const Cut &cut, const Candidates &from,
                                     ValueRange distances, GoalFn goalOf,
                                     bool byWeight, Values &between,
@@ -232,7 +237,7 @@ Candidates Distribution::narrowOnce(const Cut &cut, const Candidates &from,
   Values sums = sumSizes(cut, from, orders, byWeight);
   if (!goal)
     goal = goalOf(sums[0]);
-  // The last of the orders that the goal is reached with, and the next one.
+  // The last order that reaches the goal, and the next one.
   orders.push_back(kb.constant(kb.i32Type(), kMostOrder));
   ends.push_back(between[1]);
   sums.push_back(kb.integer(0));
@@ -252,7 +257,7 @@ Candidates Distribution::narrowOnce(const Cut &cut, const Candidates &from,
   return {y, pack(cut, from, low[0], high[0]), kb.add(from.before, high[2])};
 }
 
-/// Candidates for the end of a run whose sizes reach `goal`.
+/// Returns the candidates for the end of a run whose sizes reach `goal`.
 Candidates Distribution::narrow(const Cut &cut, GoalFn goalOf, bool byWeight,
                                 Value &goal) {
   constexpr int64_t kParts = 8, kFew = 128, kTurns = 5;
@@ -267,7 +272,7 @@ Candidates Distribution::narrow(const Cut &cut, GoalFn goalOf, bool byWeight,
   for (double distance : {16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25})
     distances.push_back(kb.f32(distance));
   among = narrowOnce(cut, among, distances, goalOf, byWeight, between, goal);
-  // Ties stay together: it ends.
+  // Ties cannot be separated, so the number of turns is limited.
   Values left = kb.whileLoop(
       {among.count, among.before, between[0], between[1], kb.integer(0)},
       [&](ValueRange in) {
@@ -287,8 +292,9 @@ Candidates Distribution::narrow(const Cut &cut, GoalFn goalOf, bool byWeight,
   return {y, left[0], left[1]};
 }
 
-/// The largest order (i32) whose candidates, those of larger ones and what is
-/// before them reach `goal`; the least one where nothing does.
+/// Returns the largest order (i32) at which the sizes of the candidates of at
+/// least that order, added to the sizes before the candidates, reach `goal`.
+/// Returns the least order if none reaches it.
 Value Distribution::orderAt(const Cut &cut, const Candidates &among, Value goal,
                             bool byWeight) {
   constexpr int64_t kHalf = int64_t(1) << 31;
@@ -311,7 +317,8 @@ Value Distribution::orderAt(const Cut &cut, const Candidates &among, Value goal,
   return in32(found);
 }
 
-/// The column (i64) before which there are so many ties: 1 or more, of more.
+/// Returns the smallest column (i64) with `ties` ties before it. Precondition:
+/// 1 <= `ties`, and the row has more ties.
 Value Distribution::columnAt(const Cut &cut, Value order, Value ties) {
   int64_t steps = llvm::Log2_64_Ceil(width + 1);
   Candidates row;
@@ -326,22 +333,23 @@ Value Distribution::columnAt(const Cut &cut, Value order, Value ties) {
   return kb.add(last, 1);
 }
 
-/// Keeps the shortest run of what is kept whose sizes reach a goal, or all.
+/// Keeps the shortest run of the kept columns whose sizes reach a goal, or all
+/// of them.
 Cut Distribution::keepRun(const Cut &cut, GoalFn goalOf, bool byWeight) {
   Value goal;
   Candidates among = narrow(cut, goalOf, byWeight, goal);
   Value order = orderAt(cut, among, goal, byWeight);
-  // No column has the largest order, that of a NaN.
+  // No column has the largest order, which is the order of a NaN.
   Value next = kb.add(order, kb.constant(kb.i32Type(), 1));
   Values sums = sumSizes(cut, among, {order, next}, byWeight);
   Value count = countTies(cut, among, order, /*end=*/Value());
-  // Ties have one weight.
+  // Ties have equal weights.
   Value one = kb.integer(1);
   Value each =
       kb.max(kb.div(kb.sub(sums[0], sums[1]), kb.max(count, one)), one);
   Value left = kb.sub(goal, kb.add(among.before, sums[1]));
   Value ties = kb.div(kb.add(left, kb.sub(each, 1)), each);
-  // Where all of them stay, what cut them before still does.
+  // If all ties stay, the old cut through these ties still applies.
   Value column = kb.choose(
       kb.cmp(Cmp::LT, ties, count),
       [&] { return Values{in32(columnAt(cut, order, ties))}; },
@@ -353,7 +361,7 @@ Cut Distribution::keepRun(const Cut &cut, GoalFn goalOf, bool byWeight) {
   return {kb.max(order, cut.order), column};
 }
 
-/// Top-k, then top-p of what that keeps.
+/// Applies top-k, then top-p to the columns that top-k keeps.
 Cut Distribution::filter(Value topK, Value topP) {
   Value all = kb.constant(kb.i32Type(), kLeastOrder);
   Cut cut{all, kb.constant(kb.i32Type(), width)};
@@ -382,7 +390,8 @@ Cut Distribution::filter(Value topK, Value topP) {
 //===----------------------------------------------------------------------===//
 
 /// Stores the weights of the columns that `cut` and `least` (i64 lanes) keep,
-/// or of all where there is no cut. Returns their sum in units (i64, uniform).
+/// or of all near columns if there is no cut. Returns their sum in units (i64,
+/// uniform).
 Value Distribution::storeWeights(const Cut *cut, Value least) {
   Value none = kb.constant(kb.f32Lanes(), 0);
   Value sum = kb.forChunks(
@@ -392,7 +401,7 @@ Value Distribution::storeWeights(const Cut *cut, Value least) {
         Value units = emitUnits(kb, weight), kept = chunk.isNear;
         if (cut)
           kept = kb.bitAnd(isKept(chunk, *cut), kb.cmp(Cmp::GE, units, least));
-        // 2^-n, which is far from the least number.
+        // 2^-n is far above the smallest normal number.
         Value exponent = kb.sub(kb.constant(kb.i32Lanes(), 127), weight.n);
         Value scale =
             kb.bitcast(kb.shiftLeft(exponent, kb.constant(kb.i32Lanes(), 23)),
@@ -404,9 +413,9 @@ Value Distribution::storeWeights(const Cut *cut, Value least) {
   return emitSumOfUnits(kb, sum);
 }
 
-/// The largest element, -infinity where there are none but NaN.
+/// Returns the largest element; -infinity if all elements are NaN.
 static Value emitLargest(KernelBuilder &kb, Value x, int64_t width) {
-  // Chains of comparisons side by side: one would wait for itself.
+  // Several chains of comparisons hide the latency of one chain.
   constexpr int64_t chains = 4;
   int64_t step = chains * kb.lanes(), whole = width / step * step;
   auto larger = [&](Value first, Value most, Value mask) {
@@ -485,7 +494,7 @@ void Distribution::emit() {
       [&] { emitBestAlone(isThere); });
 }
 
-/// buffers: x, slots, sampling, y. params: M, slots.
+/// Buffers: x, slots, sampling, y. Params: M, slots.
 static void emitProbabilities(KernelBuilder &kb,
                               exec::ProbabilitiesKernelAttr kernel) {
   int64_t width = kernel.getWidth();
@@ -507,23 +516,23 @@ static void emitProbabilities(KernelBuilder &kb,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What p has more than q, in units of 2^-38: sums of a distribution times 2^24
-/// have less than 64 bits.
+/// The positive part of p - q, in units of 2^-38. The sum of a distribution in
+/// these units, times 2^24, has less than 64 bits.
 class Residual {
 public:
   Residual(KernelBuilder &kb, int64_t width, Value p, Value q)
       : kb(kb), width(width), p(p), q(q) {}
 
-  /// The column (i64) at which sums exceed a share, -1 where all are 0.
+  /// Returns the column (i64) at which sums exceed a share; -1 if all are 0.
   Value pick(Value uniform, Value hasLess);
 
 private:
-  /// The sum (i64, uniform) of columns [begin, end).
+  /// Returns the sum (i64, uniform) of columns [begin, end).
   Value sum(Value begin, Value end, Value hasLess);
 
   KernelBuilder &kb;
   const int64_t width;
-  /// `q` is null where there is none.
+  /// `q` is null if the kernel has none.
   const Value p, q;
 };
 } // namespace
@@ -576,7 +585,7 @@ Value Residual::pick(Value uniform, Value hasLess) {
   Value bits = kb.integer(kBits), mask = kb.integer((int64_t(1) << kBits) - 1);
   Value low = kb.shiftRight(kb.mul(kb.bitAnd(total, mask), share), bits);
   Value goal = kb.add(kb.mul(kb.shiftRight(total, bits), share), low);
-  // The first half of what is left, again and again.
+  // Binary search: each step sums the first half of the remaining columns.
   int64_t steps = llvm::Log2_64_Ceil(width);
   Value column = kb.forRange(
       kb.integer(0), kb.integer(steps), 1, {kb.integer(0), goal},
@@ -588,13 +597,14 @@ Value Residual::pick(Value uniform, Value hasLess) {
         return Values{kb.select(isBehind, middle, in[0]),
                       kb.select(isBehind, kb.sub(in[1], before), in[1])};
       })[0];
-  // Sums of what is no distribution may lead beyond.
+  // Without this clamp, sums of numbers that are no distribution may lead past
+  // the end.
   return kb.select(kb.cmp(Cmp::EQ, total, 0), kb.integer(-1),
                    kb.clampIndex(column, all));
 }
 
 namespace {
-/// The buffers and params of `PickResidualKernelAttr`.
+/// Buffers and params of `PickResidualKernelAttr`.
 class PickResidual {
 public:
   PickResidual(KernelBuilder &kb, exec::PickResidualKernelAttr kernel);
@@ -602,14 +612,15 @@ public:
   Value pick(Value i);
 
 private:
-  /// Row `own` of those of pick `i` (`rows` of `count`), or the nearest.
+  /// Returns row `own` of the `rows` rows of pick `i`, or the nearest one.
+  /// There are `count` rows in all.
   Value rowOf(Value base, Value i, Value own, Value rows, Value count);
   Value pickFrom(Value i, Value own, Value row);
 
   KernelBuilder &kb;
   const int64_t width, packed;
   Value p, places, q, at, uniforms;
-  /// How many of each pick.
+  /// Rows of each pick.
   Value rowsOfP, rowsOfQ;
 };
 } // namespace
@@ -652,7 +663,7 @@ Value PickResidual::pick(Value i) {
   Value each = kb.integer(packed);
   Value place =
       kb.loadI32(places, kb.add(kb.mul(i, each), kb.clampIndex(own, each)));
-  // Nobody need have written the row of one that is dead.
+  // The packed row of a padding row may never have been written.
   return kb.choose(
       kb.cmp(Cmp::GE, place, 0),
       [&] {
@@ -662,7 +673,7 @@ Value PickResidual::pick(Value i) {
       [&] { return Values{kb.integer(-1)}; })[0];
 }
 
-/// buffers: p, [places], [q], [at], uniforms, picks. params: picks, rows of p,
+/// Buffers: p, [places], [q], [at], uniforms, picks. Params: picks, rows of p,
 /// rows of q.
 static void emitPickResidual(KernelBuilder &kb,
                              exec::PickResidualKernelAttr kernel) {

@@ -5,7 +5,7 @@
 
 using namespace mtp::codegen;
 
-/// y[r] = combine(a[r], b[r]). buffers: a, b, y. params: M.
+/// Emits y[r] = combine(a[r], b[r]). Buffers: a, b, y. Params: M.
 template <typename KernelT>
 static void emitBinary(KernelBuilder &kb, KernelT kernel,
                        llvm::function_ref<Value(Value, Value)> combine) {
@@ -35,14 +35,14 @@ static void emitAdd(KernelBuilder &kb, exec::AddKernelAttr kernel) {
   emitBinary(kb, kernel, [&](Value a, Value b) { return kb.add(a, b); });
 }
 
-/// y = silu(gate) * up. buffers: gate, up, y. params: M.
+/// Emits y = silu(gate) * up. Buffers: gate, up, y. Params: M.
 static void emitSwiglu(KernelBuilder &kb, exec::SwigluKernelAttr kernel) {
   emitBinary(kb, kernel, [&](Value gate, Value up) {
     return kb.mul(emitSilu(kb, gate), up);
   });
 }
 
-/// y[r] = apply(x[r]). buffers: x, y. params: M.
+/// Emits y[r] = apply(x[r]). Buffers: x, y. Params: M.
 template <typename KernelT>
 static void emitUnary(KernelBuilder &kb, KernelT kernel,
                       llvm::function_ref<Value(Value)> apply) {
@@ -71,7 +71,7 @@ static void emitSigmoidRows(KernelBuilder &kb, exec::SigmoidKernelAttr kernel) {
   emitUnary(kb, kernel, [&](Value x) { return emitSigmoid(kb, x); });
 }
 
-/// y[r] = x[r] + bias. buffers: x, bias, y. params: M.
+/// Emits y[r] = x[r] + bias. Buffers: x, bias, y. Params: M.
 static void emitAddBias(KernelBuilder &kb, exec::AddBiasKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t xStride = strideOr(kernel.getXStride(), width);
@@ -93,7 +93,7 @@ static void emitAddBias(KernelBuilder &kb, exec::AddBiasKernelAttr kernel) {
   });
 }
 
-/// y[r] = a[r] followed by b[r]. buffers: a, b, y. params: M.
+/// Emits y[r] = a[r] followed by b[r]. Buffers: a, b, y. Params: M.
 static void emitConcat(KernelBuilder &kb, exec::ConcatKernelAttr kernel) {
   int64_t aWidth = kernel.getAWidth(), bWidth = kernel.getBWidth();
   int64_t aStride = strideOr(kernel.getAStride(), aWidth);
@@ -107,7 +107,7 @@ static void emitConcat(KernelBuilder &kb, exec::ConcatKernelAttr kernel) {
   });
 }
 
-/// buffers: x, y. params: M.
+/// Buffers: x, y. Params: M.
 static void emitCopyCols(KernelBuilder &kb, exec::CopyColsKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t xStride = strideOr(kernel.getXStride(), width);
@@ -119,8 +119,8 @@ static void emitCopyCols(KernelBuilder &kb, exec::CopyColsKernelAttr kernel) {
   });
 }
 
-/// out[i] = x[index[i]], of the row nearest to it where x has no such row.
-/// buffers: x, index, out. params: M, rows of x.
+/// Emits out[i] = x[index[i]]. An index outside x takes the nearest row.
+/// Buffers: x, index, out. Params: M, rows of x.
 static void emitTakeRows(KernelBuilder &kb, exec::TakeRowsKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);

@@ -20,8 +20,8 @@ static void widenFloats(KernelBuilder &kb, int64_t width, DType dtype,
       });
 }
 
-/// Writes `inputs` values of a group: each is one product, so that all
-/// instruction sets give the same bits.
+/// Writes `inputs` values of a group. Each value is one product, so that all
+/// instruction sets give equal bits.
 static void widenGroup(KernelBuilder &kb, const WeightFormat &format,
                        Value from, Value to, int64_t inputs) {
   QuantizedPanel panel = format.panel(inputs);
@@ -52,13 +52,13 @@ static void widenRow(KernelBuilder &kb, const WeightFormat &format,
     widen(kb.integer(panel.fullGroups()), panel.restInputs());
 }
 
-/// buffers: table, tokens, out. params: M.
+/// Buffers: table, tokens, out. Params: M.
 static void emitEmbed(KernelBuilder &kb, exec::EmbedKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   WeightFormat format = kernel.getFormat().getFormat();
   int64_t rowBytes = format.rowBytes(width);
   kb.forTasks([&](Value row) {
-    // Rows that nobody reads may hold any token; stay inside the table.
+    // Padding rows may hold any token; stay inside the table.
     Value token = kb.max(kb.loadI32(kb.buffer(1), row), kb.integer(0));
     token = kb.min(token, kb.integer(kernel.getVocab() - 1));
     Value from = kb.at(kb.buffer(0), token, rowBytes);
@@ -70,7 +70,8 @@ static void emitEmbed(KernelBuilder &kb, exec::EmbedKernelAttr kernel) {
   });
 }
 
-/// Zero for the rows at position 0. buffers: x, positions, out. params: M.
+/// Emits a copy with zeros in the rows at position 0. Buffers: x, positions,
+/// out. Params: M.
 static void emitMaskFirst(KernelBuilder &kb, exec::MaskFirstKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   kb.forTasks([&](Value row) {

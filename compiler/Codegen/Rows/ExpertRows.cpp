@@ -1,8 +1,8 @@
-//===- ExpertRows.cpp - Between a router and the experts' products --------===//
+//===- ExpertRows.cpp - Rows between a router and the experts -------------===//
 //
-// A pair is (row, j): row's j-th expert, numbered row * top_k + j. Pairs are
-// sorted by expert, so that an expert's weights are read once per step however
-// many rows it has, and not at all when it has none.
+// A pair is (row, j): expert number j of a row, with number row * top_k + j.
+// Pairs are sorted by expert. A step reads an expert's weights once for any
+// number of rows, and not at all if the expert has no rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,8 @@
 
 using namespace mtp::codegen;
 
-/// A counting sort. buffers: positions, index, expert start, pairs. params: M.
+/// Emits a counting sort. Buffers: positions, index, expert start, pairs.
+/// Params: M.
 static void emitMoePlan(KernelBuilder &kb, exec::MoePlanKernelAttr kernel) {
   int64_t experts = kernel.getExperts(), topK = kernel.getTopK();
   Value start = kb.buffer(2), zero = kb.integer(0);
@@ -26,8 +27,8 @@ static void emitMoePlan(KernelBuilder &kb, exec::MoePlanKernelAttr kernel) {
     });
   };
   auto sort = [&] {
-    // First start[e + 1] counts the pairs of e, then it is where the next pair
-    // of e goes; at last that is the end of e and the start of e + 1.
+    // start[e + 1] first counts the pairs of e. Then it is the place of the
+    // next pair of e. At the end it is the end of e and the start of e + 1.
     kb.forRange(zero, kb.integer(experts + 1), 1,
                 [&](Value e) { kb.storeI32(zero, start, e); });
     forPairs([&](Value, Value expert) {
@@ -50,7 +51,7 @@ static void emitMoePlan(KernelBuilder &kb, exec::MoePlanKernelAttr kernel) {
   kb.forTasks([&](Value) { kb.alone(sort); });
 }
 
-/// buffers: positions, weight, down, (residual), (shared), y. params: M.
+/// Buffers: positions, weight, down, [residual], [shared], y. Params: M.
 static void emitMoeCombine(KernelBuilder &kb,
                            exec::MoeCombineKernelAttr kernel) {
   int64_t width = kernel.getWidth(), topK = kernel.getTopK();
@@ -60,7 +61,7 @@ static void emitMoeCombine(KernelBuilder &kb,
   Value y = kb.buffer(next);
   kb.forTasks([&](Value row) {
     Value live = kb.cmp(Cmp::GE, kb.loadI32(kb.buffer(0), row), 0);
-    // A dead row has no pairs, so nothing was written for it.
+    // A padding row has no pairs, so no product was written for it.
     Value count = kb.select(live, kb.integer(topK), kb.integer(0));
     Value pairs = kb.mul(row, topK);
     auto rowAt = [&](Value base) { return kb.at(base, row, width * 4); };

@@ -5,8 +5,8 @@
 
 using namespace mtp::codegen;
 
-/// A group each, all columns of which have one gate.
-/// buffers: x, gates, y. params: M.
+/// Emits y = sigmoid(gate) * x. An item is a group of columns with one gate.
+/// Buffers: x, gates, y. Params: M.
 static void emitSigmoidGate(KernelBuilder &kb,
                             exec::SigmoidGateKernelAttr kernel) {
   int64_t width = kernel.getWidth(), gates = kernel.getGates();
@@ -43,7 +43,7 @@ static void emitSigmoidGate(KernelBuilder &kb,
   });
 }
 
-/// buffers: x, y. params: M.
+/// Buffers: x, y. Params: M.
 static void emitL2Norm(KernelBuilder &kb, exec::L2NormKernelAttr kernel) {
   int64_t width = kernel.getWidth(), groups = kernel.getGroups();
   int64_t xStride = strideOr(kernel.getXStride(), width * groups);
@@ -77,7 +77,7 @@ static void emitL2Norm(KernelBuilder &kb, exec::L2NormKernelAttr kernel) {
   });
 }
 
-/// buffers: x, rates, biases, y. params: M.
+/// Buffers: x, rates, biases, y. Params: M.
 static void emitDecay(KernelBuilder &kb, exec::DecayKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t xStride = strideOr(kernel.getXStride(), width);

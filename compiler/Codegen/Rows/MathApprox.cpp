@@ -4,7 +4,7 @@
 
 using namespace mtp::codegen;
 
-/// 2^n for an integer n in [-126, 127].
+/// Returns 2^n for an integer n in [-126, 127].
 static Value powerOfTwo(KernelBuilder &kb, Value n) {
   auto type = kb.i32Lanes();
   Value exponent = kb.add(n, kb.constant(type, 127));
@@ -15,12 +15,12 @@ static Value powerOfTwo(KernelBuilder &kb, Value n) {
 Value mtp::codegen::emitExp(KernelBuilder &kb, Value x) {
   auto type = kb.f32Lanes();
   auto number = [&](double value) { return kb.constant(type, value); };
-  // Beyond these bounds the result is 0 or infinity; a NaN passes both.
+  // Beyond these bounds the result is 0 or infinity. A NaN passes unchanged.
   x = kb.select(kb.cmp(Cmp::LT, x, number(-104.0)), number(-104.0), x);
   x = kb.select(kb.cmp(Cmp::GT, x, number(89.0)), number(89.0), x);
 
-  // x = n ln 2 + r with |r| <= ln(2) / 2. Adding 1.5 * 2^23 rounds to an
-  // integer and leaves it in the low bits.
+  // x = n ln 2 + r with |r| <= ln(2) / 2. The addition of 1.5 * 2^23 rounds to
+  // an integer and leaves it in the low bits.
   Value magic = number(12582912.0);
   Value shifted = kb.fma(x, number(1.44269504088896341), magic);
   Value n = kb.sub(kb.bitcast(shifted, kb.i32Lanes()),
@@ -29,14 +29,14 @@ Value mtp::codegen::emitExp(KernelBuilder &kb, Value x) {
   Value r = kb.fma(minusN, number(0.693359375), x);
   r = kb.fma(minusN, number(-2.12194440054690583e-4), r);
 
-  // Taylor series; the first term left out is below 6e-9 of the result.
+  // Taylor series; the first omitted term is below 6e-9 of the result.
   static constexpr double coefficients[] = {
       1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 1.0 / 2, 1.0, 1.0};
   Value result = number(1.0 / 5040);
   for (double coefficient : coefficients)
     result = kb.fma(result, r, number(coefficient));
 
-  // In two steps, so that neither factor leaves the normal range.
+  // Scales in two steps, so that neither factor leaves the normal range.
   Value half = kb.sub(kb.shiftRight(kb.add(n, kb.constant(kb.i32Lanes(), 256)),
                                     kb.constant(kb.i32Lanes(), 1)),
                       kb.constant(kb.i32Lanes(), 128));
@@ -51,8 +51,8 @@ Value mtp::codegen::emitLog(KernelBuilder &kb, Value x) {
   auto number = [&](double value) { return kb.constant(x.getType(), value); };
   auto whole = [&](double value) { return kb.constant(integers, value); };
 
-  // x = 2^n m with m in [sqrt(1/2), sqrt(2)): subtracting the bits of sqrt(1/2)
-  // leaves n in the exponent's place.
+  // x = 2^n m with m in [sqrt(1/2), sqrt(2)). Subtracting the bits of sqrt(1/2)
+  // leaves n in the bits of the exponent.
   constexpr double kRootBits = 0x3f3504f3;
   Value bits = kb.sub(kb.bitcast(x, integers), whole(kRootBits));
   Value n = kb.shiftRightSigned(bits, whole(23));
@@ -60,8 +60,8 @@ Value mtp::codegen::emitLog(KernelBuilder &kb, Value x) {
       kb.add(kb.bitAnd(bits, whole(0x7fffff)), whole(kRootBits));
   Value m = kb.bitcast(significand, x.getType());
 
-  // log(m) = 2 atanh(s), s = (m - 1) / (m + 1), at most 0.172; the first term
-  // left out is below 3e-10 of the result.
+  // log(m) = 2 atanh(s), s = (m - 1) / (m + 1), at most 0.172; the first
+  // omitted term is below 3e-10 of the result.
   Value less = kb.sub(m, number(1));
   Value s = kb.div(less, kb.add(m, number(1)));
   Value square = kb.mul(s, s);
@@ -75,7 +75,7 @@ Value mtp::codegen::emitLog(KernelBuilder &kb, Value x) {
   return kb.fma(exponent, number(0.693359375), log);
 }
 
-/// 1 + e^-x.
+/// Returns 1 + e^-x.
 static Value onePlusExpMinus(KernelBuilder &kb, Value x) {
   return kb.add(kb.constant(kb.f32Lanes(), 1.0), emitExp(kb, kb.neg(x)));
 }
@@ -91,7 +91,8 @@ Value mtp::codegen::emitSilu(KernelBuilder &kb, Value x) {
 Value mtp::codegen::emitSoftplus(KernelBuilder &kb, Value x) {
   mlir::Type type = x.getType();
   Value zero = kb.constant(type, 0), one = kb.constant(type, 1);
-  // log(1 + e) of what 1 + e is rounded to, and by how much it is off.
+  // Computes the logarithm of the rounded 1 + e, and corrects it for the
+  // rounding.
   Value e = emitExp(kb, kb.neg(kb.max(x, kb.neg(x))));
   Value sum = kb.add(one, e), added = kb.sub(sum, one);
   Value isTiny = kb.cmp(Cmp::EQ, added, zero);

@@ -1,6 +1,6 @@
 //===- MathApprox.h - Elementary functions on vectors -----------*- C++ -*-===//
 //
-// The only exponential of all kernels, so that a value has the same bits in a
+// All kernels use this exponential. A value therefore has equal bits in a
 // softmax, a gate or a router, and no library is called.
 //
 //===----------------------------------------------------------------------===//
@@ -12,16 +12,17 @@
 
 namespace mtp::codegen {
 
-/// e^x within 1.5 ulp; 0 for -infinity, infinity above 88.73, NaN for NaN.
+/// Returns e^x within 1.5 ulp; 0 for -infinity, infinity above 88.73, NaN for
+/// NaN.
 Value emitExp(KernelBuilder &kb, Value x);
-/// log(x) within 2 ulp of 1 or of the result, for normal positive x; a scalar
-/// or lanes.
+/// Returns log(x) within 2 ulp of 1 or of the result, for normal positive x; a
+/// scalar or lanes.
 Value emitLog(KernelBuilder &kb, Value x);
-/// 1 / (1 + e^-x).
+/// Returns 1 / (1 + e^-x).
 Value emitSigmoid(KernelBuilder &kb, Value x);
-/// log(1 + e^x), within a few ulp also where it is nearly 0.
+/// Returns log(1 + e^x), within a few ulp even if it is nearly 0.
 Value emitSoftplus(KernelBuilder &kb, Value x);
-/// x / (1 + e^-x).
+/// Returns x / (1 + e^-x).
 Value emitSilu(KernelBuilder &kb, Value x);
 
 } // namespace mtp::codegen

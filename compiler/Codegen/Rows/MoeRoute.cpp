@@ -1,8 +1,8 @@
-//===- MoeRoute.cpp - Choosing experts ------------------------------------===//
+//===- MoeRoute.cpp - Choice of experts -----------------------------------===//
 //
-// DeepSeek-V3's router (sigmoid scores, a bias that only steers the choice,
-// groups of experts) and the softmax router of Qwen3-MoE. Equal scores go to
-// the lowest index.
+// DeepSeek-V3's router (sigmoid scores, a bias that only affects the choice,
+// groups of experts) and Qwen3-MoE's softmax router. Ties go to the lowest
+// index.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,8 @@ private:
   KernelBuilder &kb;
   exec::MoeRouteKernelAttr kernel;
   const int64_t experts, topK, groups;
-  /// The score of each expert; what the choice goes by; per group the same.
+  /// Score of each expert, its choice value, and the choice value of each
+  /// group.
   const Value scores, choice, groupScores;
 };
 
@@ -87,7 +88,8 @@ void Router::emitSoftmax(Value logits) {
   });
 }
 
-/// The index of the largest value, which then never wins again.
+/// Returns the index of the largest value, and sets the value so that it cannot
+/// win again.
 Value Router::takeLargest(Value values, int64_t width) {
   Value index = emitArgmax(kb, values, width);
   kb.storeOne(kb.f32(std::numeric_limits<double>::quiet_NaN()),
@@ -96,9 +98,9 @@ Value Router::takeLargest(Value values, int64_t width) {
   return index;
 }
 
-/// Sets the choice of all experts outside the best groups to -infinity: a bias
-/// may make all choices negative. A group counts as much as its two best
-/// experts together.
+/// Sets the choice values of all experts outside the best groups to -infinity,
+/// because a bias may make all choice values negative. A group's value is the
+/// sum of its two best experts' values.
 void Router::dropGroups() {
   int64_t perGroup = experts / groups;
   Value none = kb.f32(std::numeric_limits<double>::quiet_NaN());
@@ -118,7 +120,7 @@ void Router::dropGroups() {
     kb.storeOne(sum, kb.at(groupScores, group, 4));
     kb.sync();
   });
-  // The best groups are the ones whose score is taken (NaN) after this.
+  // Marks the groups to keep: takeLargest sets their values to NaN.
   kb.forRange(kb.integer(0), kb.integer(kernel.getKeptGroups()), 1,
               [&](Value) { takeLargest(groupScores, groups); });
   Value dropped =
@@ -158,7 +160,7 @@ void Router::emitRow(Value row) {
                             return Values{kb.add(in[0], score)};
                           })[0];
   kb.sync();
-  // The smallest addend that keeps a sum of zero from dividing.
+  // The addend prevents a division by zero if all weights are zero.
   if (kernel.getScoring() == mlir::mtp::Scoring::Sigmoid)
     sum = kb.add(sum, kb.f32(1e-20));
   Value scale = kb.constant(kb.f32Lanes(), valueOf(kernel.getScale(), 1.0f));
@@ -171,7 +173,7 @@ void Router::emitRow(Value row) {
   });
 }
 
-/// buffers: logits, (bias), index, weight. params: M.
+/// Buffers: logits, [bias], index, weight. Params: M.
 static void emitMoeRoute(KernelBuilder &kb, exec::MoeRouteKernelAttr kernel) {
   Router router(kb, kernel);
   kb.forTasks([&](Value row) { router.emitRow(row); });

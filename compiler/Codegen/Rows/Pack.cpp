@@ -1,6 +1,6 @@
-//===- Pack.cpp - Rows that live, side by side ----------------------------===//
+//===- Pack.cpp - Packing of active rows ----------------------------------===//
 //
-// Packing is one task, since where a row goes depends on all before it.
+// Packing is one task, because a row's place depends on all rows before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,7 @@
 using namespace mtp::codegen;
 
 namespace {
-/// What a row has beside its position, before and after.
+/// A number of each row, unpacked and packed.
 struct PackedNumber {
   mlir::Type type;
   Value from, to;
@@ -17,7 +17,8 @@ struct PackedNumber {
 };
 } // namespace
 
-/// What rows have, from the buffers `from` on, and packed from `to` on.
+/// Returns the positions, numbers and masks of rows: unpacked from buffer
+/// `from` on, and packed from buffer `to` on.
 static llvm::SmallVector<PackedNumber> numbersOf(KernelBuilder &kb,
                                                  int64_t numbers, int64_t masks,
                                                  int64_t from, int64_t to) {
@@ -30,8 +31,8 @@ static llvm::SmallVector<PackedNumber> numbersOf(KernelBuilder &kb,
   return all;
 }
 
-/// Packs rows, the first of which that lives gets the place `next`, up to the
-/// place `stop`; returns the place behind them.
+/// Packs the active rows into places from `next` on, up to `stop`. Returns the
+/// place after them.
 static Value packAll(KernelBuilder &kb, llvm::ArrayRef<PackedNumber> numbers,
                      Value places, Value rows, Value next, Value stop) {
   auto emitRow = [&](Value row, Value next) -> Value {
@@ -51,7 +52,7 @@ static Value packAll(KernelBuilder &kb, llvm::ArrayRef<PackedNumber> numbers,
                      })[0];
 }
 
-/// Of the places [end, rows) nobody lives at.
+/// Makes places [end, rows) padding rows.
 static void storeDead(KernelBuilder &kb, llvm::ArrayRef<PackedNumber> numbers,
                       Value end, Value rows) {
   kb.forRange(end, rows, 1, [&](Value row) {
@@ -61,8 +62,8 @@ static void storeDead(KernelBuilder &kb, llvm::ArrayRef<PackedNumber> numbers,
   });
 }
 
-/// buffers: positions, numbers and masks, all of these packed, places, live.
-/// params: M, room for packed rows.
+/// Emits packing. Buffers: positions, numbers and masks; the packed form of
+/// each; places, number of active rows. Params: M, room for packed rows.
 static void emitPackRows(KernelBuilder &kb, exec::PackRowsKernelAttr kernel) {
   int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
   auto numbers =
@@ -78,9 +79,11 @@ static void emitPackRows(KernelBuilder &kb, exec::PackRowsKernelAttr kernel) {
   });
 }
 
-/// buffers: positions, numbers and masks, the same of prompts, all of these
-/// packed, places, places of prompts, live. params: M, rows of prompts, room
-/// for the others.
+/// Emits packing of rows and of prompts' rows. Params: M, rows of prompts, room
+/// for the other rows. Buffers, in order:
+/// - positions, numbers and masks of rows, then of prompts;
+/// - the packed positions, numbers and masks of both;
+/// - places of rows, places of prompts, number of active rows.
 static void emitPackPrompts(KernelBuilder &kb,
                             exec::PackPromptsKernelAttr kernel) {
   int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
@@ -103,8 +106,8 @@ static void emitPackPrompts(KernelBuilder &kb,
   });
 }
 
-/// out[i] = x[places[i]], or no row. buffers: x, places, out. params: M, rows
-/// of x.
+/// Emits out[i] = x[places[i]], or an empty row. Buffers: x, places, out.
+/// Params: M, rows of x.
 static void emitUnpackRows(KernelBuilder &kb,
                            exec::UnpackRowsKernelAttr kernel) {
   int64_t width = kernel.getWidth();
@@ -115,7 +118,7 @@ static void emitUnpackRows(KernelBuilder &kb,
     Value from =
         kb.at(kb.buffer(0), kb.clampIndex(place, kb.param(1)), width * 4);
     Value to = kb.at(kb.buffer(2), row, width * 4);
-    // Where no row lives nobody has written even the first one.
+    // If no row is active, not even the first packed row was written.
     kb.ifElse(
         kb.cmp(Cmp::GE, place, 0), [&] { kb.copy(from, to, width); },
         [&] {

@@ -1,4 +1,4 @@
-//===- Rope.cpp - Rotary positions ----------------------------------------===//
+//===- Rope.cpp - Rotation of heads ---------------------------------------===//
 
 #include "compiler/Codegen/Rows/Rope.h"
 
@@ -82,7 +82,7 @@ RopeSpec codegen::ropeSpec(exec::RotationAttr rotation, int64_t positions,
           positions};
 }
 
-/// buffers: x, table, positions, y (may be x). params: M.
+/// Buffers: x, table, positions, y (may be x). Params: M.
 static void emitRope(KernelBuilder &kb, exec::RopeKernelAttr kernel) {
   int64_t heads = kernel.getHeads();
   int64_t headStride = kernel.getHead();

@@ -1,8 +1,9 @@
-//===- RopeAppend.cpp - From a projection into the cache ------------------===//
+//===- RopeAppend.cpp - Rotation of keys into the cache -------------------===//
 //
-// What lies between the projections of an attention and itself: keys are
-// rotated and written to their entry, values beside them, and queries are
-// rotated, all while the row is in a thread's L1 cache and its angles are, too.
+// The work between the projections of an attention layer and attention itself.
+// Keys are rotated and written to their cache entry, values are written beside
+// them, and queries are rotated. The row and its angles stay in a thread's L1
+// cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,7 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// Heads of queries that are turned with the keys.
+/// Returns the number of query heads that are rotated with the keys.
 template <typename KernelT>
 static int64_t queryHeads(KernelT kernel) {
   if constexpr (requires { kernel.getQHeads(); })
@@ -27,8 +28,8 @@ static CacheLayout cacheLayout(KernelT kernel) {
   return CacheLayout(kernel, kernel.getEntry());
 }
 
-/// Keys are f32 rows, rotated; values are copied. Both are rounded to the
-/// cache's elements as they are written.
+/// Writes an entry: rotated keys and copied values. Both are f32 rows, and are
+/// rounded to the cache's elements as they are written.
 template <typename KernelT>
 static void emitEntry(KernelBuilder &kb, KernelT kernel,
                       const CacheLayout &layout, Value keys, Value values,
@@ -45,9 +46,9 @@ static void emitEntry(KernelBuilder &kb, KernelT kernel,
                    kernel.getVWidth(), dtypeOf(kernel.getDtype()));
 }
 
-/// buffers: [q], k, v, table, rotary positions, slots, positions, page table,
-/// base of the layer's pages, [y]. params: M, maxPages. Queries are there where
-/// there are heads of them.
+/// Emits rope and append. Buffers: [q], k, v, table, rotary positions, slots,
+/// positions, page table, base of the layer's pages, [y]. Params: M, maxPages.
+/// q and y exist if there are query heads.
 template <typename KernelT>
 static void emitRopeAppend(KernelBuilder &kb, KernelT kernel) {
   int64_t heads = queryHeads(kernel), head = kernel.getHead();
@@ -79,7 +80,7 @@ static void emitRopeAppend(KernelBuilder &kb, KernelT kernel) {
   });
 }
 
-/// A head each.
+/// One item for each head.
 template <typename KernelT>
 static TaskItems ropeAppendItems(KernelT kernel) {
   return {queryHeads(kernel) + kernel.getKHeads() + cacheLayout(kernel).heads,

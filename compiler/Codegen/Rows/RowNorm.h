@@ -7,16 +7,16 @@
 
 namespace mtp::codegen {
 
-/// 1 / sqrt(mean(x^2) + eps) of `width` f32 values at `x`, as a scalar. A norm
-/// by itself and one fused into a projection take it from here, so that both
-/// have the same bits.
+/// Returns 1 / sqrt(mean(x^2) + eps) of `width` f32 values at `x`, as a scalar.
+/// A separate norm and a norm fused into a projection both use this function,
+/// so that both have equal bits.
 Value emitInverseRms(KernelBuilder &kb, Value x, int64_t width, float eps);
 
-/// The same of a sum of squares.
+/// Returns 1 / sqrt(sum / width + eps) of a sum of squares.
 Value emitInverseOfSquares(KernelBuilder &kb, Value sum, int64_t width,
                            float eps);
 
-/// x * inverse * (offset + weight), on one vector.
+/// Returns x * inverse * (offset + weight), on one vector.
 Value emitScaleByNorm(KernelBuilder &kb, Value x, Value inverse, Value weight,
                       int64_t offset);
 

@@ -1,13 +1,13 @@
-//===- RowQuantization.cpp - Rows as integers -----------------------------===//
+//===- RowQuantization.cpp - Quantization of rows -------------------------===//
 
 #include "compiler/Codegen/Rows/RowQuantization.h"
 
 using namespace mtp::codegen;
 
-/// The largest integer of a row.
+/// Largest integer of a row.
 static constexpr double kRowLimit = 127;
-/// A group of a row whose values are all smaller than this counts as zeros: its
-/// scale would have no reciprocal.
+/// A group of a row whose values are all smaller than this counts as zeros,
+/// because its scale would have no reciprocal.
 static constexpr double kLeastValue = 1e-36;
 static constexpr double kRoundingBias = 12582912.0;
 

@@ -1,8 +1,8 @@
-//===- RowQuantization.h - Rows as integers ---------------------*- C++ -*-===//
+//===- RowQuantization.h - Quantization of rows -----------------*- C++ -*-===//
 //
-// Weights of int8 and int4 are multiplied with rows of int8: each group of a
-// row is quantised to its largest magnitude over 127. How, is said here alone,
-// so that a row is the same integers on every target.
+// int8 and int4 weights are multiplied with rows of int8. Each group of a row
+// is quantised to its largest magnitude over 127. All targets use this code, so
+// that a row has equal integers on every target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,23 +13,24 @@
 
 namespace mtp::codegen {
 
-/// Of a group of a row: what an integer stands for, and its reciprocal. Zero
-/// and zero where the values are too small to have one.
+/// Scale of a group of a row: the value of integer 1, and its reciprocal. Both
+/// are zero if the values are too small to have a reciprocal.
 struct RowScale {
   Value scale, perUnit;
 };
 
-/// The bits of a magnitude, which are in the order of the magnitudes. A NaN is
-/// above all: it makes the scale, and so the row's result, a NaN.
+/// Returns the bits of a magnitude, which are ordered like magnitudes. A NaN is
+/// above all numbers. It makes the scale, and so the row's result, a NaN.
 Value emitMagnitudeBits(KernelBuilder &kb, Value x);
-/// The scale of a group, from the bits of its largest magnitude; uniform.
+/// Returns the scale of a group, from the bits of its largest magnitude;
+/// uniform.
 RowScale emitRowScale(KernelBuilder &kb, Value magnitudeBits);
-/// A number (i32) of which the low byte is the integer of `x`, the nearest one,
-/// ties to even; kRowIntegerBits larger than it is.
+/// Returns the integer nearest to the scaled `x` (ties to even) plus
+/// kRowIntegerBits, as an i32. The low byte is the integer.
 Value emitRowInteger(KernelBuilder &kb, Value x, const RowScale &scale);
 
-/// The bits of 1.5 * 2^23: added to a small value it leaves the nearest integer
-/// in the low bits.
+/// Bits of 1.5 * 2^23. Added to a small value, that number leaves the nearest
+/// integer in the low bits.
 inline constexpr int64_t kRowIntegerBits = 0x4b400000;
 
 } // namespace mtp::codegen

@@ -15,7 +15,7 @@ RowSums mtp::codegen::sumRow(KernelBuilder &kb, Value x, int64_t width) {
   sums.isFinite = kb.bitAnd(kb.cmp(Cmp::GT, sums.best, kb.f32(-kInfinity)),
                             kb.cmp(Cmp::LT, sums.best, kb.f32(kInfinity)));
   Value zero = kb.constant(kb.f32Lanes(), 0);
-  // e^x is 0 there; a NaN goes there, too.
+  // e^x is 0 at this distance; a NaN also becomes this distance.
   Value least = kb.constant(kb.f32Lanes(), -104);
   Value best = kb.splat(sums.best);
   Values lanes = kb.forChunks(
@@ -41,7 +41,7 @@ Value mtp::codegen::emitLogSum(KernelBuilder &kb, const RowSums &sums) {
 
 Value mtp::codegen::emitLogSumExp(KernelBuilder &kb, Value x, int64_t width) {
   RowSums sums = sumRow(kb, x, width);
-  // All are NaN: the best one is, too.
+  // If all elements are NaN, the best element is also NaN.
   Value isNumber = kb.cmp(Cmp::EQ, sums.best, sums.best);
   return kb.select(isNumber, emitLogSum(kb, sums), kb.f32(-kInfinity));
 }

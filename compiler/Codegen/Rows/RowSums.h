@@ -1,7 +1,7 @@
 //===- RowSums.h - Sums of e^x over a row of logits -------------*- C++ -*-===//
 //
-// Sums are in lanes, joined in one order, which the width alone decides: a
-// row's number does not depend on the rows beside it.
+// Sums are kept in lanes and joined in one order that depends on the width
+// alone. A row's number does not depend on other rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,19 +15,20 @@ namespace mtp::codegen {
 /// Sums over a row whose largest element is finite; uniform values.
 struct RowSums {
   Value best;
-  /// Whether it is finite. Where it is not, the sums mean nothing.
+  /// True if `best` is finite. If not, the sums are undefined.
   Value isFinite;
-  /// Of e^y and e^y y, y being the distance from the best one, 0 or less.
+  /// Sums of e^y and of e^y y, where y is an element minus `best`.
   Value powers, moments;
 };
 RowSums sumRow(KernelBuilder &kb, Value x, int64_t width);
 
-/// The logarithm of the sum of e^x; the best element where that is not finite.
+/// Returns the logarithm of the sum of e^x, or the best element if it is not
+/// finite.
 Value emitLogSum(KernelBuilder &kb, const RowSums &sums);
-/// The same, -infinity of a row of NaN.
+/// Returns the logarithm of the sum of e^x; -infinity for a row of NaN.
 Value emitLogSumExp(KernelBuilder &kb, Value x, int64_t width);
-/// x less the logarithm of a sum: 0 where they are one, infinity included, and
-/// -infinity for NaN. Of one shape.
+/// Returns x - sum, where `sum` is the logarithm of a sum: 0 if they are equal,
+/// infinity included; -infinity for NaN. Both have one shape.
 Value emitLogShare(KernelBuilder &kb, Value x, Value sum);
 
 } // namespace mtp::codegen

@@ -1,8 +1,9 @@
-//===- SampleKeys.cpp - What sampling picks the largest of ----------------===//
+//===- SampleKeys.cpp - Keys by which sampling picks a token --------------===//
 //
-// The keys of runtime/device/cpu/SampleMath.h, noise less distance, of what a
-// row's distribution leaves: the largest is the token that sampling picks, to
-// the bit, and those behind it are what it would pick without that.
+// Computes the keys of runtime/device/cpu/SampleMath.h, noise minus distance,
+// for the tokens that a row's distribution keeps. Sampling picks the token of
+// the largest key, to the bit. Without that token it would pick the token of
+// the next key, and so on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +25,16 @@ static constexpr int64_t kSeedLow = 0, kSeedHigh = 1, kTemperature = 2;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
-/// Pointers of a row, and what its noise goes by.
+/// Pointers of a row, and the inputs of its noise.
 struct KeyedRow {
   Value x, p, keys, sum;
-  /// Null where a column is its token.
+  /// Null if a column is its token.
   Value tokens;
   /// i32; `number` is 0 for the noise of the position.
   Value words, position, number;
 };
 
-/// Writes the keys of a row that is drawn.
+/// Writes the keys of a row that is sampled at random.
 class KeyWriter {
 public:
   KeyWriter(KernelBuilder &kb, int64_t width, const KeyedRow &row)
@@ -62,7 +63,7 @@ Value KeyWriter::noiseOf(const NoiseKey &key, Value first, Value mask) {
   return emitGumbel(kb, emitWordOf(kb, emitNoiseWords(kb, key, block), token));
 }
 
-/// `best` is the row's largest logit, at `column`.
+/// Writes the keys. `best` is the row's largest logit, at `column`.
 void KeyWriter::write(Value best, Value column) {
   Value most = kb.f32(std::numeric_limits<float>::max());
   Value perTemperature = kb.splat(
@@ -81,12 +82,12 @@ void KeyWriter::write(Value best, Value column) {
     kb.storeLanes(kb.select(isKept, own, none), kb.at(row.keys, first, 4),
                   mask);
   });
-  // The best has weight 1: its share is that of the sum, which is normal.
+  // The best token has weight 1, so its share is 1 / sum, a normal number.
   Value share = kb.loadOne(kb.f32Type(), kb.at(row.p, column, 4));
   kb.storeOne(kb.neg(emitLog(kb, share)), row.sum);
 }
 
-/// The buffers' rows; `slots` is how many there are.
+/// Returns the pointers of row `row`.
 static KeyedRow rowOf(KernelBuilder &kb, exec::SampleKeysKernelAttr kernel,
                       Value row) {
   int64_t bytes = kernel.getWidth() * 4, next = 2;
@@ -98,7 +99,7 @@ static KeyedRow rowOf(KernelBuilder &kb, exec::SampleKeysKernelAttr kernel,
   Value slot =
       kb.clampIndex(kb.loadI32(kb.buffer(next++), row), kernel.getSlots());
   Value one = kb.constant(kb.i32Type(), 1);
-  auto behind = [&](Value numbers) { // of the row's number
+  auto behind = [&](Value numbers) { // the row's number plus 1
     return kb.add(kb.loadOne(kb.i32Type(), kb.at(numbers, row, 4)), one);
   };
   own.position = behind(kb.buffer(next++));
@@ -110,8 +111,8 @@ static KeyedRow rowOf(KernelBuilder &kb, exec::SampleKeysKernelAttr kernel,
   return own;
 }
 
-/// buffers: x, p, [tokens], slots, positions, [numbers], sampling, keys, sums.
-/// params: M.
+/// Buffers: x, p, [tokens], slots, positions, [numbers], sampling, keys, sums.
+/// Params: M.
 static void emitSampleKeys(KernelBuilder &kb,
                            exec::SampleKeysKernelAttr kernel) {
   int64_t width = kernel.getWidth();

@@ -1,4 +1,4 @@
-//===- SlotRun.cpp - The rows of a slot, one behind another ---------------===//
+//===- SlotRun.cpp - Consecutive rows of a slot ---------------------------===//
 
 #include "compiler/Codegen/Rows/SlotRun.h"
 
@@ -19,14 +19,14 @@ public:
 
   Value ownSlot() const { return slot; }
 
-  /// Whether no row of the slot stands right in front of `row`.
+  /// Returns whether `row` is the first of consecutive rows of the slot.
   Value begins(Value row) {
     Value before = number(buffers.slots, kb.max(kb.sub(row, 1), kb.integer(0)));
     return kb.bitOr(kb.cmp(Cmp::EQ, row, 0), kb.cmp(Cmp::NE, before, slot));
   }
 
-  /// The first row from `row` on that is another slot's, or lives where
-  /// `untilLive`, and does not live where not.
+  /// Returns the first row from `row` on that belongs to another slot, or that
+  /// is active (if `untilLive`) or padding (if not).
   Value find(Value row, bool untilLive) {
     return kb.whileLoop(
         {row},

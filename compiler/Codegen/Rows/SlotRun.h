@@ -1,6 +1,6 @@
-//===- SlotRun.h - The rows of a slot, one behind another -------*- C++ -*-===//
+//===- SlotRun.h - Consecutive rows of a slot -------------------*- C++ -*-===//
 //
-// Private to the kernels whose state goes from row to row.
+// Private to the kernels whose state carries over from row to row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,30 +11,30 @@
 
 namespace mtp::codegen {
 
-/// Where a kernel has what says whose row a row is, and what to do with it.
+/// Numbers of the buffers that assign rows to slots and decide what is kept.
 struct RunBuffers {
   int64_t slots, positions, pending, keeps;
 };
 
-/// Rows of a slot that live. All are uniform i64.
+/// Active rows of a slot. All values are uniform i64.
 struct SlotRun {
   Value slot, first, count;
-  /// The run begins at position 0, and so with no state.
+  /// True if the run begins at position 0, and so without state.
   Value isFresh;
-  /// Kept rows that go into the state first; none where it is fresh.
+  /// Number of kept rows to apply to the state first; 0 if the run is fresh.
   Value pending;
-  /// Rows that are not kept, and so the first one that is: all behind it are.
+  /// Number of first rows that are not kept; all later rows are kept.
   Value lead;
 };
 
-/// Calls `body` where `row` is dead: its task gives it zeros, so that whoever
-/// reads all rows finds numbers.
+/// Calls `body` if `row` is a padding row. Its task stores zeros for it, so
+/// that a reader of all rows finds numbers.
 void forDeadRowAt(KernelBuilder &kb, Value row, const RunBuffers &buffers,
                   llvm::function_ref<void()> body);
 
 /// Calls `body` with the run that begins with row `row`, if one does and has
-/// rows that live. `kept` is how many rows a slot keeps at most, `slots` how
-/// many slots there are; numbers out of range are taken for the nearest.
+/// active rows. `kept` is the most rows that a slot keeps, and `slots` is the
+/// number of slots. Numbers out of range are clamped.
 void forRunAt(KernelBuilder &kb, Value row, const RunBuffers &buffers,
               int64_t kept, int64_t slots,
               llvm::function_ref<void(const SlotRun &)> body);

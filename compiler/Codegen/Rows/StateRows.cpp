@@ -9,7 +9,7 @@
 
 using namespace mtp::codegen;
 
-/// The first row of the state of the i-th slot that buffer `slots` names.
+/// Returns the state's first row for the i-th slot of buffer `slots`.
 template <typename KernelT>
 static Value stateOf(KernelBuilder &kb, KernelT kernel, Value i, int64_t slots,
                      int64_t state) {
@@ -19,7 +19,7 @@ static Value stateOf(KernelBuilder &kb, KernelT kernel, Value i, int64_t slots,
                kernel.getRows() * kernel.getWidth() * 4);
 }
 
-/// Copies `count` rows that follow each other.
+/// Copies `count` consecutive rows.
 static void copyRows(KernelBuilder &kb, Value from, Value to, Value count,
                      int64_t width) {
   kb.forRange(kb.integer(0), count, 1, [&](Value row) {
@@ -27,7 +27,7 @@ static void copyRows(KernelBuilder &kb, Value from, Value to, Value count,
   });
 }
 
-/// buffers: slots, state, out. params: b, n.
+/// Buffers: slots, state, out. Params: b, n.
 static void emitReadState(KernelBuilder &kb, exec::ReadStateKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   Value count = kb.param(1);
@@ -38,7 +38,7 @@ static void emitReadState(KernelBuilder &kb, exec::ReadStateKernelAttr kernel) {
   });
 }
 
-/// buffers: x, slots, state. params: b, n.
+/// Buffers: x, slots, state. Params: b, n.
 static void emitWriteState(KernelBuilder &kb,
                            exec::WriteStateKernelAttr kernel) {
   int64_t width = kernel.getWidth();
@@ -50,8 +50,9 @@ static void emitWriteState(KernelBuilder &kb,
   });
 }
 
-/// An index below zero leaves its row of the state as it is.
-/// buffers: x, index, slots, state. params: b, n, rows of x.
+/// Emits writes of selected rows. A negative index leaves its row of the state
+/// unchanged.
+/// Buffers: x, index, slots, state. Params: b, n, rows of x.
 static void emitWriteStateAt(KernelBuilder &kb,
                              exec::WriteStateAtKernelAttr kernel) {
   int64_t width = kernel.getWidth();
@@ -70,7 +71,7 @@ static void emitWriteStateAt(KernelBuilder &kb,
   });
 }
 
-/// buffers: heads, tails, out. params: b, rows of heads, rows of tails.
+/// Buffers: heads, tails, out. Params: b, rows of heads, rows of tails.
 static void emitConcatRows(KernelBuilder &kb,
                            exec::ConcatRowsKernelAttr kernel) {
   int64_t width = kernel.getWidth();

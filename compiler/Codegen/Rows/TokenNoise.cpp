@@ -1,10 +1,10 @@
-//===- TokenNoise.cpp - The noise of a token in a row ---------------------===//
+//===- TokenNoise.cpp - Noise of a token in a row -------------------------===//
 
 #include "compiler/Codegen/Rows/TokenNoise.h"
 
 using namespace mtp::codegen;
 
-/// Counter word that keeps this noise apart from any other use of the seed.
+/// Counter word that separates this noise from other uses of the seed.
 static constexpr uint32_t kSamplePurpose = 1;
 
 static Value number(KernelBuilder &kb, uint32_t value) {
@@ -16,7 +16,7 @@ static Value real(KernelBuilder &kb, double value) {
 }
 
 namespace {
-/// Both halves of a product of 32 bits by 32.
+/// Both halves of a product of two 32-bit numbers.
 struct Product {
   Value high, low;
 };
@@ -58,7 +58,7 @@ Value mtp::codegen::emitWordOf(KernelBuilder &kb,
                    kb.select(isOdd, words[1], words[0]));
 }
 
-/// -log(1 - t).
+/// Returns -log(1 - t).
 static Value minusLogOfRest(KernelBuilder &kb, Value t) {
   static constexpr double coefficients[] = {
       -0x1.3dbcbep+1, 0x1.fa09e6p+0, -0x1.30d3fp-1, 0x1.5d3b7p-2,

@@ -1,4 +1,4 @@
-//===- TokenWeight.cpp - The weight of a token in a row -------------------===//
+//===- TokenWeight.cpp - Weight of a token in a row -----------------------===//
 
 #include "compiler/Codegen/Rows/TokenWeight.h"
 
@@ -39,7 +39,8 @@ Value mtp::codegen::emitUnits(KernelBuilder &kb, const TokenWeight &weight) {
   return kb.shiftRight(shifted, kb.extendUnsigned(weight.n, wide));
 }
 
-/// `element` in the shape of `value`, which halves as lanes are joined.
+/// Returns a type of `element` in the shape of `value`, which halves as lanes
+/// are joined.
 static mlir::Type shapedLike(Value value, mlir::Type element) {
   auto vector = mlir::dyn_cast<mlir::VectorType>(value.getType());
   return vector ? mlir::Type(vector.clone(element)) : element;
@@ -48,7 +49,7 @@ static mlir::Type shapedLike(Value value, mlir::Type element) {
 Value mtp::codegen::emitOrder(KernelBuilder &kb, Value value) {
   mlir::Type integers = shapedLike(value, kb.i32Type());
   auto number = [&](double bits) { return kb.constant(integers, bits); };
-  // Adding 0 makes one of both zeros.
+  // Adding 0 makes both zeros equal.
   Value bits =
       kb.bitcast(kb.add(value, kb.constant(value.getType(), 0)), integers);
   Value isNegative = kb.shiftRightSigned(bits, number(31));
@@ -73,7 +74,7 @@ Value mtp::codegen::emitShareOfUnits(KernelBuilder &kb, Value topP, Value sum) {
 }
 
 Value mtp::codegen::emitSumOfUnits(KernelBuilder &kb, Value lanes) {
-  // Lanes of a GPU exchange 32 bits at once.
+  // A GPU's lanes exchange 32 bits at a time.
   auto halves = [&](Value wide) {
     mlir::Type half = shapedLike(wide, kb.i32Type());
     Value upper = kb.shiftRight(wide, kb.constant(wide.getType(), 32));

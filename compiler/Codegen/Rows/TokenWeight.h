@@ -1,7 +1,8 @@
-//===- TokenWeight.h - The weight of a token in a row -----------*- C++ -*-===//
+//===- TokenWeight.h - Weight of a token in a row ---------------*- C++ -*-===//
 //
-// The part of runtime/device/cpu/SampleMath.h that filters go by, operation by
-// operation: what sampling keeps, a distribution has, on every target.
+// The part of runtime/device/cpu/SampleMath.h that filters tokens, operation by
+// operation. A distribution therefore has the tokens that sampling keeps, on
+// every target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,33 +13,35 @@
 
 namespace mtp::codegen {
 
-/// From here on a token has weight 0.
+/// Distance from which on a token has weight 0.
 inline constexpr float kFarDistance = 28;
 
-/// Of f32 lanes: how far logits are from the best one, in units of the
-/// temperature; kFarDistance for those that are not less.
+/// Returns the distance of logits from the best one, in units of the
+/// temperature (f32 lanes). Returns kFarDistance if the distance is not less.
 Value emitDistance(KernelBuilder &kb, Value best, Value perTemperature,
                    Value logit);
 
-/// e^-d of lanes of distances.
+/// e^-d for lanes of distances d.
 struct TokenWeight {
-  /// It is power * 2^-n; f32, and i32 in [0, 40].
+  /// The weight is power * 2^-n; f32, and i32 in [0, 40].
   Value power, n;
 };
 TokenWeight emitWeight(KernelBuilder &kb, Value distance);
-/// The same in units of 2^-40 (i64), rounded down: sums are exact in any order.
+/// Returns the weight in units of 2^-40 (i64), rounded down. Sums of units are
+/// exact in any order.
 Value emitUnits(KernelBuilder &kb, const TokenWeight &weight);
 
-/// i32 in the order of f32, uniform or lanes, by signed comparisons; both zeros
-/// are one.
+/// Returns an i32 that is ordered like the f32 under signed comparison, uniform
+/// or lanes. Both zeros have one order.
 Value emitOrder(KernelBuilder &kb, Value value);
 
-/// What min-p asks of a weight, in these units (i64, uniform).
+/// Returns the smallest weight that min-p keeps, in units of 2^-40 (i64,
+/// uniform).
 Value emitLeastUnits(KernelBuilder &kb, Value minP);
-/// The share `topP` of a sum of weights, rounded up, and at least 1.
+/// Returns the share `topP` of a sum of weights, rounded up, and at least 1.
 Value emitShareOfUnits(KernelBuilder &kb, Value topP, Value sum);
 
-/// The sum of i64 lanes, uniform.
+/// Returns the sum of i64 lanes, uniform.
 Value emitSumOfUnits(KernelBuilder &kb, Value lanes);
 
 } // namespace mtp::codegen

@@ -1,4 +1,4 @@
-//===- Vocabulary.cpp - Numbers and columns of rows of logits -------------===//
+//===- Vocabulary.cpp - Sums, masks and top k of rows of logits -----------===//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/KernelCatalogue.h"
@@ -11,7 +11,7 @@ using namespace mtp::codegen;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// buffers: x, y. params: M.
+/// Buffers: x, y. Params: M.
 static void emitLogSums(KernelBuilder &kb, exec::LogSumExpKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);
@@ -21,7 +21,7 @@ static void emitLogSums(KernelBuilder &kb, exec::LogSumExpKernelAttr kernel) {
   });
 }
 
-/// buffers: x, y. params: M.
+/// Buffers: x, y. Params: M.
 static void emitLogSoftmax(KernelBuilder &kb,
                            exec::LogSoftmaxKernelAttr kernel) {
   int64_t width = kernel.getWidth();
@@ -42,13 +42,13 @@ static void emitLogSoftmax(KernelBuilder &kb,
   });
 }
 
-/// buffers: x, y. params: M.
+/// Buffers: x, y. Params: M.
 static void emitEntropy(KernelBuilder &kb, exec::EntropyKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);
   kb.forTasks([&](Value row) {
     RowSums sums = sumRow(kb, kb.at(kb.buffer(0), row, stride * 4), width);
-    // log p = y - log(sum), of which this is minus the mean.
+    // log p = y - log(sum); the entropy is the negative mean of log p.
     Value entropy =
         kb.sub(emitLog(kb, sums.powers), kb.div(sums.moments, sums.powers));
     entropy = kb.max(entropy, kb.f32(0));
@@ -57,7 +57,7 @@ static void emitEntropy(KernelBuilder &kb, exec::EntropyKernelAttr kernel) {
   });
 }
 
-/// buffers: x, [places], columns, y. params: M, rows of x.
+/// Buffers: x, [places], columns, y. Params: M, rows of x.
 static void emitGatherColumns(KernelBuilder &kb,
                               exec::GatherColumnsKernelAttr kernel) {
   int64_t width = kernel.getWidth(), count = kernel.getCount();
@@ -81,7 +81,7 @@ static void emitGatherColumns(KernelBuilder &kb,
     if (!kernel.getPacked())
       return gather(row, row);
     Value place = kb.loadI32(kb.buffer(1), row);
-    // Nobody need have written the row of one that is dead.
+    // The packed row of a padding row may never have been written.
     kb.ifElse(
         kb.cmp(Cmp::GE, place, 0),
         [&] { gather(row, kb.clampIndex(place, kb.param(1))); },
@@ -89,13 +89,13 @@ static void emitGatherColumns(KernelBuilder &kb,
   });
 }
 
-/// Lanes of the columns from `first` on whose bits in `word`, from bit `bit`
+/// Copies columns from `first` on. Columns whose bits in `word`, from bit `bit`
 /// on, are 0 become -infinity.
 static void maskLanes(KernelBuilder &kb, Value word, Value bit, Value x,
                       Value y, Value mask) {
   Value number =
       kb.add(kb.laneNumbers(), kb.splat(kb.truncate(bit, kb.i32Type())));
-  // Lanes behind the last column have no bit.
+  // Lanes past the last column have no bit.
   number = kb.bitAnd(number, kb.constant(kb.i32Lanes(), 31));
   Value own = kb.bitAnd(kb.shiftRight(kb.splat(word), number),
                         kb.constant(kb.i32Lanes(), 1));
@@ -106,7 +106,7 @@ static void maskLanes(KernelBuilder &kb, Value word, Value bit, Value x,
                 y, mask);
 }
 
-/// The columns of one word.
+/// Masks the columns of one word.
 static void maskWord(KernelBuilder &kb, Value words, Value index, Value x,
                      Value y, int64_t count) {
   Value word = kb.loadOne(kb.i32Type(), kb.at(words, index, 4));
@@ -117,7 +117,7 @@ static void maskWord(KernelBuilder &kb, Value words, Value index, Value x,
   });
 }
 
-/// buffers: x, slots, [at], state, y. params: M.
+/// Buffers: x, slots, [at], state, y. Params: M.
 static void emitMaskColumns(KernelBuilder &kb,
                             exec::MaskColumnsKernelAttr kernel) {
   int64_t width = kernel.getWidth(), rows = kernel.getRows();
@@ -143,7 +143,7 @@ static void emitMaskColumns(KernelBuilder &kb,
 // The best columns
 //===----------------------------------------------------------------------===//
 
-/// The best element behind `before` in the order of value and index.
+/// Returns the best element after `before` in the order of value and index.
 static Best nextBest(KernelBuilder &kb, Value x, int64_t width, Best before) {
   Best start = noBest(kb, kb.f32Lanes(), kb.i32Lanes());
   Value most = kb.splat(before.value), last = kb.splat(before.index);
@@ -166,7 +166,7 @@ static Best nextBest(KernelBuilder &kb, Value x, int64_t width, Best before) {
   return bestLane(kb, {state[0], state[1]});
 }
 
-/// buffers: x, [sums], columns, logs. params: M.
+/// Buffers: x, [sums], columns, logs. Params: M.
 static void emitTopK(KernelBuilder &kb, exec::TopKKernelAttr kernel) {
   int64_t width = kernel.getWidth(), k = kernel.getK();
   int64_t stride = strideOr(kernel.getXStride(), width);

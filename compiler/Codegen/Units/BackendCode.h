@@ -1,4 +1,4 @@
-//===- BackendCode.h - Which code compiles kernels --------------*- C++ -*-===//
+//===- BackendCode.h - Digest of the code that compiles kernels -*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_UNITS_BACKENDCODE_H
 #define COMPILER_CODEGEN_UNITS_BACKENDCODE_H
@@ -7,9 +7,10 @@
 
 namespace mtp::codegen {
 
-/// Digest of the library that makes objects of units (mtp_kernel_backend). The
-/// build computes it (tools/cmake/Fingerprint.cmake), so that an object which
-/// other code made is not found in the kernel cache.
+/// Returns the digest of the library that compiles units to objects
+/// (mtp_kernel_backend). The build computes the digest
+/// (tools/cmake/Fingerprint.cmake). It is part of the keys of the kernel cache,
+/// so objects of another build of the library are not found.
 std::string_view kernelBackendCode();
 
 } // namespace mtp::codegen

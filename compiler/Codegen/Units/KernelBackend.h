@@ -1,7 +1,7 @@
-//===- KernelBackend.h - From one kernel's operations to code ---*- C++ -*-===//
+//===- KernelBackend.h - Interface of a machine's backend -------*- C++ -*-===//
 //
-// A kernel is the unit of code generation: its emitter leaves a module of its
-// own, a backend makes an object of that module, and the target links the
+// A kernel is the unit of code generation. Its emitter fills a module of its
+// own, a backend compiles that module to an object, and the target links the
 // objects of a plan into an image.
 //
 //===----------------------------------------------------------------------===//
@@ -18,8 +18,8 @@
 
 namespace mtp::codegen {
 
-/// A kernel as code. The parts are the backend's own: an ELF object, or PTX,
-/// a cubin and the assembler's report.
+/// Code of a kernel. The parts depend on the backend: an ELF object, or PTX, a
+/// cubin and the assembler's report.
 struct KernelObject {
   std::vector<std::vector<char>> parts;
 };
@@ -37,20 +37,21 @@ public:
           compiler::KernelSeconds &seconds) = 0;
 };
 
-/// Makes compilers of kernels for one machine.
+/// Creates compilers of kernels for one machine.
 class KernelBackend {
 public:
   virtual ~KernelBackend() = default;
 
-  /// Everything that decides the bytes of an object, apart from the unit and
-  /// LLVM: the machine, options, and a fingerprint of the code of the backend.
+  /// Returns everything that decides the bytes of an object, apart from the
+  /// unit and LLVM: the machine, options, and a fingerprint of the backend's
+  /// code.
   virtual std::string identity() const = 0;
 
-  /// Whether kernels of one image with equal units may share a symbol. If not,
-  /// each gets an object of its own.
+  /// Returns whether kernels of one image with equal units may share a symbol.
+  /// If not, each kernel gets its own object.
   virtual bool sharesSymbols() const { return true; }
 
-  /// May be called from any thread.
+  /// Creates a compiler. May be called from any thread.
   virtual std::unique_ptr<KernelCompiler>
   makeCompiler(mlir::MLIRContext &context) const = 0;
 };

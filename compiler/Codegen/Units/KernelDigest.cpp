@@ -29,8 +29,9 @@ static std::array<uint8_t, 16> shortDigest(StringRef text) {
   return hasher.final<16>();
 }
 
-/// Prints an attribute. The values of a dense attribute are taken as they lie
-/// in memory, since printing leaves them out under some of MLIR's flags.
+/// Returns the text of an attribute. The values of a dense attribute are the
+/// bytes in memory, because some of MLIR's flags make the printer leave values
+/// out.
 static std::string textOf(Attribute attribute) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -63,7 +64,7 @@ void KernelDigester::add(Type type) {
   text.append(entry->second.begin(), entry->second.end());
 }
 
-/// Adds the number of a value that is defined here, and its type.
+/// Adds the number and the type of a value that is defined here.
 void KernelDigester::number(Value value) {
   add(values.try_emplace(value, values.size()).first->second);
   add(value.getType());
@@ -79,12 +80,13 @@ void KernelDigester::addRegion(Region &region) {
       number(argument);
     for (Operation &op : block)
       addOperation(op);
-    // Ends the block: the next number is no operation's.
+    // Ends the block: no operation adds this number next.
     add(~uint64_t(0));
   }
 }
 
-/// A value that is used before it is defined gets its number at the use.
+/// Adds an operation. A value that is used before it is defined gets its number
+/// at the use.
 void KernelDigester::addOperation(Operation &op) {
   ++count;
   add(op.getName().getStringRef());

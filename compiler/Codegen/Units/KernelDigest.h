@@ -1,8 +1,8 @@
 //===- KernelDigest.h - The digest of a kernel's operations -----*- C++ -*-===//
 //
-// Two kernels with one digest have the same operations, attributes, types and
-// uses. Locations and names of values do not count. The digest is the same in
-// every process: it goes into the key of the kernel cache.
+// Two kernels with one digest have equal operations, attributes, types and
+// uses. Locations and names of values do not count. The digest does not depend
+// on the process: it is part of the key of the kernel cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ public:
   /// Returns the digest of `root` and everything in it.
   Digest digest(mlir::Operation *root);
 
-  /// Operations that `digest` has seen in its last call.
+  /// Returns the number of operations that the last call of `digest` visited.
   uint64_t operations() const { return count; }
 
 private:

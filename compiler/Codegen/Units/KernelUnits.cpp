@@ -29,11 +29,12 @@ struct Unit {
   OwningOpRef<ModuleOp> module;
   Digest digest{};
   compiler::KernelKey key{};
-  /// Operations in the module: the larger a unit, the longer it takes.
+  /// Number of operations in the module. A larger unit takes longer to compile.
   uint64_t operations = 0;
   bool failed = false;
   compiler::KernelTiming timing;
-  /// The first request with an equal unit; itself if there is none before it.
+  /// Index of the first request with an equal unit; its own index if it is the
+  /// first.
   size_t first = 0;
   std::shared_ptr<const KernelObject> object;
 };
@@ -55,9 +56,9 @@ public:
   FailureOr<std::vector<CompiledUnit>> run();
 
 private:
-  /// Calls `makeWork()` in each of the threads, and what it returns for each
-  /// number of `order`. A diagnostic of a number stands where one thread would
-  /// have reported it.
+  /// Calls `makeWork()` in each thread, and calls the function that it returns
+  /// with each number of `order`. Diagnostics come out in the order in which
+  /// one thread would report them.
   void forEach(ArrayRef<size_t> order,
                llvm::function_ref<std::function<void(size_t)>()> makeWork);
   void emit(size_t index, KernelDigester &digester);
@@ -121,7 +122,7 @@ void Compilation::emit(size_t index, KernelDigester &digester) {
   unit.operations = digester.operations();
 }
 
-/// Digests a digest and the number of the copy.
+/// Returns the digest of a digest and the number of the copy.
 static Digest copyOf(const Digest &digest, size_t copy) {
   llvm::BLAKE3 hasher;
   hasher.update(llvm::ArrayRef<uint8_t>(digest));
@@ -166,7 +167,7 @@ void Compilation::find(size_t index) {
 }
 
 std::string Compilation::symbolOf(size_t index) const {
-  // Units of one image; the first 64 bits tell them apart.
+  // The first 64 bits tell the units of one image apart.
   return requests[index].kind + "_" +
          llvm::toHex(llvm::ArrayRef(units[index].digest).take_front(8),
                      /*LowerCase=*/true);
@@ -174,7 +175,7 @@ std::string Compilation::symbolOf(size_t index) const {
 
 void Compilation::compile(size_t index, KernelCompiler &compiler) {
   Unit &unit = units[index];
-  // An error here is a fault of ours, and says the same of many units.
+  // An error here is a compiler bug and would repeat for many units.
   if (isStopped)
     return;
   FailureOr<KernelObject> object =

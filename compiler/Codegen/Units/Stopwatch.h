@@ -7,7 +7,7 @@
 
 namespace mtp::codegen {
 
-/// Adds the seconds of its scope to a number.
+/// Adds the duration of its scope, in seconds, to a number.
 class Stopwatch {
 public:
   explicit Stopwatch(double &seconds)

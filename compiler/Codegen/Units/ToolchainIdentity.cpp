@@ -1,4 +1,4 @@
-//===- ToolchainIdentity.cpp - Which LLVM compiles kernels ----------------===//
+//===- ToolchainIdentity.cpp - Identity of LLVM and MLIR ------------------===//
 
 #include "compiler/Codegen/Units/ToolchainIdentity.h"
 
@@ -13,14 +13,14 @@
 using namespace mtp::codegen;
 
 namespace {
-/// Build ids of the objects of the process.
+/// Build ids of the objects in the process.
 struct BuildIds {
   std::string program;
   std::string libraries;
 };
 } // namespace
 
-/// Finds the build id among the notes of a segment; empty if it is not there.
+/// Finds the build id among the notes of a segment; empty if there is none.
 static std::string findBuildId(llvm::ArrayRef<uint8_t> notes) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     auto *header = reinterpret_cast<const ElfW(Nhdr) *>(notes.data());

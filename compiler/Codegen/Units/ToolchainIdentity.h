@@ -1,4 +1,4 @@
-//===- ToolchainIdentity.h - Which LLVM compiles kernels --------*- C++ -*-===//
+//===- ToolchainIdentity.h - Identity of LLVM and MLIR ----------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_UNITS_TOOLCHAINIDENTITY_H
 #define COMPILER_CODEGEN_UNITS_TOOLCHAINIDENTITY_H
@@ -7,10 +7,10 @@
 
 namespace mtp::codegen {
 
-/// Names the LLVM and MLIR of this process: the version, and the build ids of
-/// the libraries, so that a new build of one version is another LLVM. If the
-/// libraries are linked into the program, the program's build id stands for
-/// them. Computed once; may be called from any thread.
+/// Returns the identity of this process's LLVM and MLIR: the version and the
+/// build ids of the libraries. A new build of one version therefore has another
+/// identity. If the libraries are linked into the program, the program's build
+/// id replaces theirs. Computed once; may be called from any thread.
 const std::string &toolchainIdentity();
 
 } // namespace mtp::codegen

@@ -6,7 +6,7 @@
 
 using namespace mtp::codegen;
 
-/// More parts than any backend has.
+/// Limit on the number of parts, above the number that any backend has.
 static constexpr uint64_t kMostParts = 16;
 
 static void append(std::vector<char> &entry, uint64_t number) {
@@ -25,7 +25,8 @@ std::vector<char> mtp::codegen::writeUnitEntry(const KernelObject &object) {
   return entry;
 }
 
-/// Takes a number off the front of `rest`; nothing if it is not there.
+/// Removes a number from the front of `rest`. Returns nothing if `rest` is too
+/// short.
 static std::optional<uint64_t> takeNumber(std::span<const char> &rest) {
   if (rest.size() < 8)
     return std::nullopt;

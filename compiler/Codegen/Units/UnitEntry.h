@@ -1,7 +1,7 @@
 //===- UnitEntry.h - A kernel's object as bytes -----------------*- C++ -*-===//
 //
-// The form in which the kernel cache keeps objects: the number of parts as 64
-// bits, the length of each, then the parts.
+// Format of an object in the kernel cache: the number of parts as 64 bits, the
+// length of each part, then the parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,8 @@ namespace mtp::codegen {
 
 std::vector<char> writeUnitEntry(const KernelObject &object);
 
-/// Returns the object, or nothing if `entry` is not what writeUnitEntry makes.
+/// Returns the object, or nothing if `entry` is not in the format of
+/// writeUnitEntry.
 std::optional<KernelObject> readUnitEntry(std::span<const char> entry);
 
 } // namespace mtp::codegen

@@ -1,17 +1,19 @@
-// Drafts of a block that is filled in one pass (DFlash, arXiv:2602.06036; DSpark,
-// arXiv:2607.05147). Its rows are the anchor and masks, at the slot's next positions; each sees
-// what is committed and all rows of the block. A row drafts the token at its own position
-// (@block_of_masks, of whose rows the anchor's drafts nothing) or the one behind it (@block_from_anchor).
-// A slot that drafts less than its round has a block of a smaller round, so that its drafts do
-// not depend on who is beside it. With a Markov head drafts are picked one after the other:
-// @begin_drafts, then @at_draft and @put_draft or @put_sure for each.
+// Drafts a block that one pass fills (DFlash, arXiv:2602.06036; DSpark, arXiv:2607.05147). The
+// rows of a block are the anchor and masks, at the slot's next positions. Each row sees the
+// committed entries and all rows of the block. A row drafts the token at its own position
+// (@block_of_masks, in which the anchor's row drafts nothing) or the token after it
+// (@block_from_anchor).
+//
+// A slot that drafts fewer tokens than its round has the block of a smaller round, so its
+// drafts do not depend on the other slots of the batch. With a Markov head, drafts are picked
+// one after the other: @begin_drafts, then @at_draft and @put_draft or @put_sure for each.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 16, prefill_chunk = 1, page = 1>} {
 mtp.state @length : i32
 mtp.state @accepted : i32
 mtp.state @window[max_k + 1] : i32
 mtp.state @draft_limit : i32
 
-// How many drafts a slot has: those of its round, and none behind position %last.
+// Returns the number of drafts of a slot: k, but no draft after position %last.
 func.func private @drafts_of_round(%last: i32) -> i32 {
   %k = mtp.k
   %zero = arith.constant 0 : i32
@@ -23,7 +25,7 @@ func.func private @drafts_of_round(%last: i32) -> i32 {
   return %some : i32
 }
 
-// The same where slots may have less than their round.
+// Like @drafts_of_round, limited by the slot's own draft_limit.
 func.func private @drafts_of_slot(%last: i32) -> i32 {
   %most = func.call @drafts_of_round(%last) : (i32) -> i32
   %own = mtp.load @draft_limit[] : i32
@@ -31,8 +33,8 @@ func.func private @drafts_of_slot(%last: i32) -> i32 {
   return %fit : i32
 }
 
-// %count rows of a slot, of which the first %live are some: tokens, slots, positions, where the
-// block begins, and whom each sees.
+// Returns %count rows of a slot, of which the first %live are active: tokens, slots, positions,
+// the block's first position, and masks.
 func.func private @fill(%slot: i32, %count: index, %live: i32, %mask: i32) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>) {
   %c0 = arith.constant 0 : index
   %none = arith.constant -1 : i32
@@ -76,7 +78,7 @@ func.func private @fill(%slot: i32, %count: index, %live: i32, %mask: i32) -> (t
   return %tokens, %slots, %positions, %roots, %sees : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>
 }
 
-// The rows of all slots, of what @fill gives of each.
+// Makes the rows of all slots from the results of @fill.
 func.func private @block_rows(%of: tensor<?x?xi32>, %at: tensor<?x?xi32>, %from: tensor<?x?xi32>, %sees: tensor<?x?xi64>) -> !mtp.rows {
   %slots = mtp.regroup %of : tensor<?x?xi32> -> tensor<?xi32>
   %positions = mtp.regroup %at : tensor<?x?xi32> -> tensor<?xi32>
@@ -86,8 +88,8 @@ func.func private @block_rows(%of: tensor<?x?xi32>, %at: tensor<?x?xi32>, %from:
   return %rows : !mtp.rows
 }
 
-// Blocks of the anchor and a mask for each draft, of as many drafts as %limits says: tokens and
-// rows, and which of them draft.
+// Makes blocks of the anchor and a mask for each of %limits drafts. Returns tokens, rows, and
+// the indices of the rows that draft.
 func.func private @block_of_masks(%slots: tensor<?xi32>, %limits: tensor<?xi32>, %masks: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows, tensor<?xi32>) {
   %t, %s, %p, %r, %m, %d = mtp.per_slot %slots(%limits, %masks) {
   ^bb0(%index: index, %slot: i32, %limit: i32, %mask: i32):
@@ -116,7 +118,7 @@ func.func private @block_of_masks(%slots: tensor<?xi32>, %limits: tensor<?xi32>,
   return %tokens, %rows, %drafting : tensor<?xi32>, !mtp.rows, tensor<?xi32>
 }
 
-// Blocks of the anchor and masks, all of which draft: as many rows as drafts.
+// Makes blocks of the anchor and masks, all of which draft: one row per draft.
 func.func private @block_from_anchor(%slots: tensor<?xi32>, %limits: tensor<?xi32>, %masks: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows) {
   %t, %s, %p, %r, %m = mtp.per_slot %slots(%limits, %masks) {
   ^bb0(%index: index, %slot: i32, %limit: i32, %mask: i32):
@@ -129,7 +131,7 @@ func.func private @block_from_anchor(%slots: tensor<?xi32>, %limits: tensor<?xi3
   return %tokens, %rows : tensor<?xi32>, !mtp.rows
 }
 
-// The rows that will verify the drafts: of draft j the one before it.
+// Returns the rows that will verify the drafts: for draft j the row before it.
 func.func private @verifying(%slots: tensor<?xi32>) -> !mtp.rows {
   %s, %p = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
@@ -150,7 +152,7 @@ func.func private @verifying(%slots: tensor<?xi32>) -> !mtp.rows {
   return %rows : !mtp.rows
 }
 
-// The anchors, which the first drafts follow, and drafts of which there are none yet.
+// Returns the anchors, which precede the first drafts, and empty drafts.
 func.func private @begin_drafts(%slots: tensor<?xi32>) -> (tensor<?xi32>, tensor<?x?xi32>) {
   %anchors, %drafts = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
@@ -165,8 +167,8 @@ func.func private @begin_drafts(%slots: tensor<?xi32>) -> (tensor<?xi32>, tensor
   return %anchors, %drafts : tensor<?xi32>, tensor<?x?xi32>
 }
 
-// Of the draft that the row at position %at verifies: that row, and of the drafting row that it
-// is of what that has of %logits and %states.
+// Returns the row at position %at, which verifies a draft, and the logits and state of the
+// block's row that makes this draft.
 func.func private @at_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>, %logits: tensor<?x?xf32>, %states: tensor<?x?xf32>) -> (!mtp.rows, tensor<?x?xf32>, tensor<?x?xf32>) {
   %own = mtp.per_slot %slots(%at) {
   ^bb0(%index: index, %slot: i32, %position: i32):
@@ -185,7 +187,7 @@ func.func private @at_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>, %logits: 
   return %rows, %logit, %state : !mtp.rows, tensor<?x?xf32>, tensor<?x?xf32>
 }
 
-// Puts a draft in its place, and goes on to the next.
+// Stores a draft in its place and moves to the next position.
 func.func private @put_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>, %tokens: tensor<?xi32>, %drafts: tensor<?x?xi32>) -> (tensor<?x?xi32>, tensor<?xi32>) {
   %more, %next = mtp.per_slot %slots(%at, %tokens, %drafts) {
   ^bb0(%index: index, %slot: i32, %position: i32, %token: i32, %d: tensor<?xi32>):
@@ -200,8 +202,8 @@ func.func private @put_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>, %tokens:
   return %more, %next : tensor<?x?xi32>, tensor<?xi32>
 }
 
-// The same of a draft whose confidence, a logit, is at least %least; from the first one on that
-// is less sure there are none.
+// Like @put_draft, but stores -1 unless the draft's confidence, a logit, is at least %least.
+// After the first such draft all further drafts are -1.
 func.func private @put_sure(%slots: tensor<?xi32>, %at: tensor<?xi32>, %tokens: tensor<?xi32>, %drafts: tensor<?x?xi32>, %sure: tensor<?x1xf32>, %least: tensor<?xf32>) -> (tensor<?x?xi32>, tensor<?xi32>) {
   %kept = mtp.per_slot %slots(%at, %tokens, %drafts, %sure, %least) {
   ^bb0(%index: index, %slot: i32, %position: i32, %token: i32, %d: tensor<?xi32>, %own: tensor<1xf32>, %bound: f32):

@@ -1,22 +1,22 @@
-// Lookahead decoding (arXiv:2402.02057), as a tree of the slot's own: no model drafts.
-// With a window of W columns, n-grams of N tokens and G guesses its nodes are
+// Lookahead decoding (arXiv:2402.02057), as a tree of each slot: no model drafts. With a window
+// of W columns, n-grams of N tokens and G guesses the nodes are
 //
-//   0                the anchor: level 0 of the window, column 0
-//   1 ..             G runs of N - 1 tokens that were seen behind the anchor's token
-//   behind them      level 0, columns 1 to W - 1, a chain
-//   behind it        levels 1 to N - 2, W columns each; a node stands behind that of its
-//                    column in the level before
+//   0       the anchor: level 0 of the window, column 0
+//   1 ..    G n-grams, each N - 1 tokens that were seen after the anchor's token
+//   then    level 0, columns 1 to W - 1, a chain
+//   then    levels 1 to N - 2, W columns each; the parent of a node is the node of its
+//           column in the level before
 //
-// What the target says behind the last level ends a run of each column, which is kept
-// under the token of its column in level 0; and every level moves up, so that what was
-// said is the last level of the next round. After a tokens more were accepted columns
-// move by a. A column without a guess has a token of the text so far.
+// The target's best token after the last level completes an n-gram of each column, which is
+// stored under the token of its column in level 0. Then each level moves up by one, and the
+// target's tokens become the last level of the next round. If a tokens more were accepted,
+// columns move by a. A column without a guess gets a token of the sequence so far.
 //
-// That is 1 + (W - 1) + (N - 2) W + G (N - 1) nodes, W + N - 3 deep.
+// The tree has 1 + (W - 1) + (N - 2) W + G (N - 1) nodes and depth W + N - 3.
 //
 //   mtp.per_slot %slots { func.call @remember() ... }        // in every round
 //   %drafts, %parents = mtp.per_slot %slots { ... func.call @lookahead(%w, %n, %g) ... }
-//   ... behind mtp.verify, with the best token behind each node:
+//   ... after mtp.verify, with the best token after each node:
 //   mtp.per_slot %slots(%drafts, %best) { ... func.call @learn(%w, %n, %g, %d, %b) ... }
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 16, prefill_chunk = 1, page = 1>} {
 mtp.import "<lookup.mlir>" [@remember]
@@ -24,15 +24,16 @@ mtp.state @length : i32
 mtp.state @accepted : i32
 mtp.state @window[max_k + 1] : i32
 mtp.state @history[max_context] : i32 init -1 rebuild tokens
-// Guesses by level and column. Runs by the token in front of them, in rows that tokens
-// share: which one has it, the runs, and when each was seen last.
+// @guesses holds the window by level and column. @runs holds stored n-grams in rows, which are
+// selected by a hash of the token before the n-gram. @owners is the token that owns a row,
+// @seen the time of the last use of each n-gram.
 mtp.state @guesses[64] : i32 init -1 rebuild save
 mtp.state @owners[256] : i32 init -1 rebuild save
 mtp.state @runs[256, 64] : i32 init -1 rebuild save
 mtp.state @seen[256, 32] : i32 rebuild save
 mtp.state @clock : i32 rebuild save
 
-// The anchor's token.
+// Returns the anchor's token.
 func.func private @anchor() -> i32 {
   %a = mtp.load @accepted[] : i32
   %last = arith.index_cast %a : i32 to index
@@ -40,7 +41,7 @@ func.func private @anchor() -> i32 {
   return %anchor : i32
 }
 
-// The row of the runs behind a token.
+// Returns the row of @runs for n-grams after a token.
 func.func private @row_of(%token: i32) -> index {
   %rows = arith.constant 256 : i32
   %own = arith.remui %token, %rows : i32
@@ -48,7 +49,7 @@ func.func private @row_of(%token: i32) -> index {
   return %row : index
 }
 
-// The token of run %j / (N - 1), place %j % (N - 1), behind the anchor; -1 for none.
+// Returns token %j % (N - 1) of n-gram %j / (N - 1) after the anchor; -1 for none.
 func.func private @run(%j: index) -> i32 {
   %none = arith.constant -1 : i32
   %anchor = func.call @anchor() : () -> i32
@@ -60,7 +61,7 @@ func.func private @run(%j: index) -> i32 {
   return %known : i32
 }
 
-// The guess for a level and a column, or else a token of the text.
+// Returns the guess for a level and a column, or else a token of the sequence.
 func.func private @guess(%w: index, %level: index, %column: index) -> i32 {
   %c1 = arith.constant 1 : index
   %c13 = arith.constant 13 : index
@@ -85,7 +86,7 @@ func.func private @guess(%w: index, %level: index, %column: index) -> i32 {
   return %token : i32
 }
 
-// The draft of node %i, and its parent.
+// Returns the draft of node %i and its parent.
 func.func private @node(%w: index, %n: index, %g: index, %i: index) -> (i32, i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -93,12 +94,12 @@ func.func private @node(%w: index, %n: index, %g: index, %i: index) -> (i32, i32
   %runs = arith.muli %g, %size : index
   %before = arith.subi %i, %c1 : index
   %is_run = arith.cmpi ule, %i, %runs : index
-  // Of a run.
+  // Case of an n-gram's node.
   %run = func.call @run(%before) : (index) -> i32
   %place = arith.remui %before, %size : index
   %starts = arith.cmpi eq, %place, %c0 : index
   %above_run = arith.select %starts, %c0, %before : index
-  // Of the window, where the anchor is column 0 of level 0.
+  // Case of the window's node; the anchor is column 0 of level 0.
   %cell = arith.subi %i, %runs : index
   %level = arith.divui %cell, %w : index
   %column = arith.remui %cell, %w : index
@@ -115,7 +116,7 @@ func.func private @node(%w: index, %n: index, %g: index, %i: index) -> (i32, i32
   return %token, %parent : i32, i32
 }
 
-// Drafts and parents of a window of %w columns, n-grams of %n tokens and %g guesses.
+// Returns drafts and parents for a window of %w columns, n-grams of %n tokens and %g guesses.
 func.func private @lookahead(%w: index, %n: index, %g: index) -> (tensor<?xi32>, tensor<?xi32>) {
   %c1 = arith.constant 1 : index
   %nodes = mtp.nodes
@@ -134,7 +135,7 @@ func.func private @lookahead(%w: index, %n: index, %g: index) -> (tensor<?xi32>,
   return %drafts, %parents : tensor<?xi32>, tensor<?xi32>
 }
 
-// Gives a row of the runs to a token, empty if another had it.
+// Assigns a row of @runs to a token, and clears the row if another token owned it.
 func.func private @take_row(%row: index, %token: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -156,8 +157,8 @@ func.func private @take_row(%row: index, %token: i32) {
   return
 }
 
-// Where in a row of %g runs of %size tokens one is kept: where it is, or in place of the
-// one that was seen least recently.
+// Returns the place of an n-gram of %size tokens in a row of %g: where it is already stored, or
+// else the least recently used place.
 func.func private @place_of(%row: index, %run: tensor<16xi32>, %size: index, %g: index) -> index {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -186,7 +187,7 @@ func.func private @place_of(%row: index, %run: tensor<16xi32>, %size: index, %g:
   return %at : index
 }
 
-// Keeps a run of %size tokens behind %token.
+// Stores an n-gram of %size tokens after %token.
 func.func private @keep_run(%token: i32, %run: tensor<16xi32>, %size: index, %g: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -207,8 +208,8 @@ func.func private @keep_run(%token: i32, %run: tensor<16xi32>, %size: index, %g:
   return
 }
 
-// The run of a column: what the window has of it behind level 0, and what the target says
-// behind that.
+// Returns the n-gram of a column: the window's tokens after level 0, and the target's best
+// token after them.
 func.func private @run_of(%w: index, %runs: index, %size: index, %column: index, %drafts: tensor<?xi32>, %best: tensor<?xi32>) -> tensor<16xi32> {
   %run = tensor.generate {
   ^bb0(%j: index):
@@ -228,8 +229,8 @@ func.func private @run_of(%w: index, %runs: index, %size: index, %column: index,
   return %run : tensor<16xi32>
 }
 
-// Keeps the run of each column, and moves the levels up. Columns whose last node is deeper
-// than the round drafts have none.
+// Stores the n-gram of each column and moves the levels up. Skips a column if its last node is
+// deeper than the round's drafts.
 func.func private @learn(%w: index, %n: index, %g: index, %drafts: tensor<?xi32>, %best: tensor<?xi32>) {
   %k = mtp.k
   %c0 = arith.constant 0 : index

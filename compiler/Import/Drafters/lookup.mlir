@@ -1,6 +1,6 @@
-// Drafts by n-grams of the tokens so far, as vLLM's `ngram` does: what followed the
-// longest run of last tokens where it stood before, and of places where it is as long
-// the first. No model and no weights.
+// Drafts by n-grams of the sequence so far, as vLLM's `ngram` does: the tokens that followed the
+// longest earlier occurrence of the last tokens. Of equally long ones the first is used. There is
+// no model and no weights.
 //
 //   mtp.per_slot %slots { func.call @remember() ... }        // in every round
 //   %drafts = mtp.per_slot %slots { %d = func.call @lookup(%min, %max) ... }
@@ -8,11 +8,10 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_co
 mtp.state @length : i32
 mtp.state @accepted : i32
 mtp.state @window[max_k + 1] : i32
-// The tokens by their positions.
+// The sequence: the token of each position.
 mtp.state @history[max_context] : i32 init -1 rebuild tokens
 
-// Keeps the tokens of the last round: they stand at positions n - a to n, the last of
-// them is the anchor.
+// Stores the tokens of the last round at positions n - a to n. The last of them is the anchor.
 func.func private @remember() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -30,15 +29,15 @@ func.func private @remember() {
   return
 }
 
-// The token that stands %back in front of position %p.
+// Returns the token %back positions before position %p.
 func.func private @token(%p: index, %back: index) -> i32 {
   %at = arith.subi %p, %back : index
   %token = mtp.load @history[%at] : i32
   return %token : i32
 }
 
-// Goes on with a match that ends at %p: whether %token stands %back in front of it, too,
-// and how long the match is then. None is longer than %max.
+// Extends a match that ends at %p by one token if %token is also %back positions before %p.
+// Returns whether it still matches, and its size, which is at most %max.
 func.func private @longer(%matches: i1, %size: i64, %p: index, %back: index, %token: i32, %max: index) -> (i1, i64) {
   %own = func.call @token(%p, %back) : (index, index) -> i32
   %same = arith.cmpi eq, %own, %token : i32
@@ -52,9 +51,8 @@ func.func private @longer(%matches: i1, %size: i64, %p: index, %back: index, %to
   return %goes_on, %more : i1, i64
 }
 
-// The longest match of the last tokens that ends at a position of %from on, before %to,
-// and has %min to %max tokens (8 at most): its size, and where it ends first. Size 0:
-// there is none.
+// Returns the longest match of the last tokens that ends at a position in [%from, %to) and has
+// %min to %max tokens (8 at most): its size and its first end. Size 0: there is none.
 func.func private @longest(%from: index, %to: index, %n: index, %min: index, %max: index) -> (i64, index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -75,8 +73,8 @@ func.func private @longest(%from: index, %to: index, %n: index, %min: index, %ma
   %least = arith.index_cast %min : index to i64
   %none = arith.constant 0 : i64
   %bits = arith.constant 32 : i64
-  // Many lanes share the places. A longer match is better, and of two as long the one
-  // in front: size and place are one number.
+  // Lanes share the positions. A longer match is better, and of equal sizes the earlier one, so
+  // size and position are packed into one number.
   %best = scf.parallel (%p) = (%from) to (%to) step (%c1) init (%none) -> i64 {
     %yes = arith.constant true
     %zero = arith.constant 0 : i64
@@ -99,7 +97,7 @@ func.func private @longest(%from: index, %to: index, %n: index, %min: index, %ma
       scf.reduce.return %larger : i64
     }
   }
-  // Of (size << 32) - place: the place is what is missing to the next size.
+  // Unpacks (size << 32) - position.
   %back = arith.subi %none, %best : i64
   %low = arith.trunci %back : i64 to i32
   %at = arith.extui %low : i32 to i64
@@ -109,8 +107,8 @@ func.func private @longest(%from: index, %to: index, %n: index, %min: index, %ma
   return %size, %end : i64, index
 }
 
-// The tokens behind position %p as drafts, as far as there are any; -1 for none, which
-// are all where %is_there is false.
+// Returns the tokens after position %p as drafts, -1 beyond the sequence's end. All are -1 if
+// %is_there is false.
 func.func private @behind(%p: index, %n: index, %is_there: i1) -> tensor<?xi32> {
   %c1 = arith.constant 1 : index
   %k = mtp.k
@@ -128,7 +126,7 @@ func.func private @behind(%p: index, %n: index, %is_there: i1) -> tensor<?xi32> 
   return %drafts : tensor<?xi32>
 }
 
-// Drafts what followed the first of the longest matches of %min to %max last tokens.
+// Drafts the tokens after the first of the longest matches of %min to %max last tokens.
 func.func private @lookup(%min: index, %max: index) -> tensor<?xi32> {
   %none = arith.constant 0 : i64
   %length = mtp.load @length[] : i32
@@ -140,7 +138,7 @@ func.func private @lookup(%min: index, %max: index) -> tensor<?xi32> {
   return %drafts : tensor<?xi32>
 }
 
-// The drafts of one drafter, or where that has none those of another.
+// Returns the drafts %one, or %other if %one has none.
 func.func private @first_of(%one: tensor<?xi32>, %other: tensor<?xi32>) -> tensor<?xi32> {
   %k = mtp.k
   %c0 = arith.constant 0 : index
@@ -156,14 +154,14 @@ func.func private @first_of(%one: tensor<?xi32>, %other: tensor<?xi32>) -> tenso
   } : tensor<?xi32>
   return %drafts : tensor<?xi32>
 }
-// The drafts of a lookup, or where that has none those of another drafter.
+// Returns the drafts of a lookup, or another drafter's drafts if the lookup finds none.
 func.func private @lookup_before(%other: tensor<?xi32>, %min: index, %max: index) -> tensor<?xi32> {
   %found = func.call @lookup(%min, %max) : (index, index) -> tensor<?xi32>
   %drafts = func.call @first_of(%found, %other) : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
   return %drafts : tensor<?xi32>
 }
-// The same in a tree: the lookup's drafts, each behind the one before, or where it has none
-// the nodes of another drafter with their parents.
+// Like @lookup_before, for a tree: the lookup's drafts as a chain, or else the nodes of another
+// drafter with their parents.
 func.func private @lookup_before_tree(%other: tensor<?xi32>, %parents: tensor<?xi32>, %min: index, %max: index) -> (tensor<?xi32>, tensor<?xi32>) {
   %found = func.call @lookup(%min, %max) : (index, index) -> tensor<?xi32>
   %k = mtp.k

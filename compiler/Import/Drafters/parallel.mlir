@@ -1,21 +1,20 @@
-// Rows of drafters that draft all places in one pass (PARD, arXiv:2504.18583; P-EAGLE,
-// arXiv:2602.01469): behind the rows of the tokens that are known stand rows of a mask, one
-// for each draft but the first, at the positions that follow, each of which sees all
-// before it. The entries of masks are written over by the next round: its own rows begin
-// where this one's masks do.
+// Rows of drafters that draft all positions in one pass (PARD, arXiv:2504.18583; P-EAGLE,
+// arXiv:2602.01469). The rows of the known tokens are followed by mask rows, one for each draft
+// except the first, at the next positions. Attention is causal. The next round overwrites the
+// entries of masks, because its rows begin at the first mask's position.
 //
 //   %t, %rows, %drafting, %at = func.call @masked(%slots, %mask, %behind)
-//   %l = ... the drafter on %t, %rows; of these the rows %drafting, each of which drafts
+//   %l = ... the drafter on %t, %rows; the rows %drafting, each of which drafts one token
 //   %d = mtp.sample %l, %at
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 16, prefill_chunk = 1, page = 1>} {
 mtp.state @length : i32
 mtp.state @accepted : i32
 mtp.state @window[max_k + 1] : i32
 
-// The 2 k rows of each slot: the tokens that followed the rows of the last round, the
-// anchor the last of them, then the masks; others are dead. A row stands %behind positions
-// in front of its token: 0, or 1 where the hidden state there comes with it. Gives the
-// tokens, their rows, which k of them draft, and the rows that will verify the drafts.
+// Returns the 2 k rows of each slot: the tokens that followed the last round's rows, ending
+// with the anchor, then the masks. Other rows are padding. A row is %behind positions before
+// its token: 0, or 1 if the hidden state of that position is its second input. Results: tokens,
+// their rows, the indices of the k rows that draft, and the rows that will verify the drafts.
 func.func private @masked(%slots: tensor<?xi32>, %mask: tensor<?xi32>, %behind: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows, tensor<?xi32>, !mtp.rows) {
   %t, %s, %p, %r, %ds, %dp = mtp.per_slot %slots(%mask, %behind) {
   ^bb0(%index: index, %slot: i32, %filler: i32, %shift: i32):
@@ -80,8 +79,8 @@ func.func private @masked(%slots: tensor<?xi32>, %mask: tensor<?xi32>, %behind: 
   return %token, %rows, %drafting, %at : tensor<?xi32>, !mtp.rows, tensor<?xi32>, !mtp.rows
 }
 
-// Features of the rows of @masked: %h has those of the rows that were verified, as
-// mtp.refresh gives them, and each mask has its slot's row of %filler.
+// Returns the features of the rows of @masked: %h for verified rows, as mtp.refresh returns
+// them, and the slot's row of %filler for masks.
 func.func private @features(%slots: tensor<?xi32>, %h: tensor<?x?xf32>, %filler: tensor<?x?xf32>) -> tensor<?x?xf32> {
   %a, %b = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):

@@ -1,12 +1,12 @@
-// Rules of acceptance, for chains and trees. Every function goes by what it is given,
-// so that it can be run by itself: p are the target's distributions behind each node of a
-// slot, node 0 the anchor, as mtp.probabilities makes them; node i has the draft i - 1, a
-// draft of -1 is none; `parents` has the node before each. A number u[i] decides about
-// node i, v[i] draws the token behind node i. What comes out: how many drafts stay, the
-// last node that does, and the token behind it.
+// Acceptance rules for chains and trees. Each function depends only on its arguments, so it can
+// be run by itself. p holds the target's distribution after each node of a slot, as
+// mtp.probabilities makes it. Node 0 is the anchor; node i has draft i - 1, and a draft of -1
+// is none. `parents` holds each node's parent. The random number u[i] decides about node i, and
+// v[i] draws the token after node i. A rule returns the number of accepted drafts, the last
+// accepted node, and the token after it.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 8, prefill_chunk = 1, page = 1>} {
 
-// The parents of a chain's nodes.
+// Returns the parents of a chain's nodes.
 func.func private @chain(%slots: tensor<?xi32>, %d: tensor<?x?xi32>) -> tensor<?x?xi32> {
   %parents = mtp.per_slot %slots(%d) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>):
@@ -25,8 +25,8 @@ func.func private @chain(%slots: tensor<?xi32>, %d: tensor<?x?xi32>) -> tensor<?
   return %parents : tensor<?x?xi32>
 }
 
-// Numbers by the position of the row that decides: for rules that look at no number and
-// no draft behind the last one that stays.
+// Returns random numbers by the position of the row that decides. For rules that read no number
+// and no draft after the last accepted one.
 func.func private @numbers(%slots: tensor<?xi32>, %at: tensor<?x?xi32>, %parents: tensor<?x?xi32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {
   %u, %v = mtp.per_slot %slots(%at, %parents) {
   ^bb0(%index: index, %slot: i32, %position: tensor<?xi32>, %parent: tensor<?xi32>):
@@ -54,8 +54,8 @@ func.func private @numbers(%slots: tensor<?xi32>, %at: tensor<?x?xi32>, %parents
   return %u, %v : tensor<?x?xf32>, tensor<?x?xf32>
 }
 
-// Numbers by the anchor's position and the node: for rules that look further. The next
-// round is at the same positions, and must not find the same numbers.
+// Returns random numbers by the anchor's position and the node. For rules that read further:
+// the next round has some of the same positions, and must get other numbers.
 func.func private @numbers_by_anchor(%slots: tensor<?xi32>, %at: tensor<?x?xi32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {
   %u, %v = mtp.per_slot %slots(%at) {
   ^bb0(%index: index, %slot: i32, %position: tensor<?xi32>):
@@ -79,7 +79,7 @@ func.func private @numbers_by_anchor(%slots: tensor<?xi32>, %at: tensor<?x?xi32>
   return %u, %v : tensor<?x?xf32>, tensor<?x?xf32>
 }
 
-// The tokens of a path and its nodes, k + 1 of each: -1 behind the last node.
+// Returns the tokens and the nodes of a path, k + 1 of each; -1 after the last node.
 func.func private @along(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: tensor<?x?xi32>, %count: tensor<?xi32>, %last: tensor<?xi32>, %token: tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>) {
   %tokens, %path = mtp.per_slot %slots(%d, %parents, %count, %last, %token) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %parent: tensor<?xi32>, %n: i32, %end: i32, %behind: i32):
@@ -121,11 +121,12 @@ func.func private @along(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: t
   return %tokens, %path : tensor<?x?xi32>, tensor<?x?xi32>
 }
 
-// Speculative sampling (Leviathan et al., 2022, arXiv:2211.17192) of a chain whose drafts
-// were drawn from the rows of q: a draft x stays with probability min(1, p(x) / q(x)), and
-// behind the first that does not there is a token of max(p - q, 0), scaled. Lossless.
+// Speculative sampling (Leviathan et al., 2022, arXiv:2211.17192) for a chain whose drafts were
+// drawn from the rows of q. Accepts a draft x with probability min(1, p(x) / q(x)). The token
+// after the last accepted draft is drawn from max(p - q, 0), normalised. Lossless in
+// distribution.
 func.func private @rejection_drawn(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %q: tensor<?x?x?xf32>, %u: tensor<?x?xf32>, %v: tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>) {
-  // Behind the last there is no q: not where all stay, nor in front of what is none.
+  // If the chain ends without a rejection, there is no q: the token is drawn from p.
   %count, %row, %by = mtp.per_slot %slots(%d, %p, %q, %u, %v) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %target: tensor<?x?xf32>, %drafter: tensor<?x?xf32>, %number: tensor<?xf32>, %draws: tensor<?xf32>):
     %c0 = arith.constant 0 : index
@@ -149,7 +150,7 @@ func.func private @rejection_drawn(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %
       %may = arith.minsi %still, %lives : i32
       %next = arith.select %accepts, %may, %zero : i32
       %sum = arith.addi %so_far, %next : i32
-      // A draft that is none ends the chain as its end does.
+      // A draft of -1 ends the chain without a rejection.
       %was = arith.cmpi eq, %still, %one : i32
       %ends = arith.select %was, %lives, %goes_on : i32
       scf.yield %sum, %next, %ends : i32, i32, i32
@@ -170,12 +171,12 @@ func.func private @rejection_drawn(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %
   return %count, %token : tensor<?xi32>, tensor<?xi32>
 }
 
-// The same of a tree whose drafts have the whole of their distribution, as the best of
-// logits have: the children of a node are tried one by one, and each stays with the
-// probability that p gives it among what was not tried yet. The path goes on at the first
-// that stays; behind the last node is a token of p without those that were tried. Lossless
-// whatever the drafts are, if no number that decides had a say in them. Of a node the first
-// eight tokens are tried.
+// Speculative sampling for a tree whose drafts were certain (q = 1), such as the best of their
+// logits. Tries the children of a node in order. A child is accepted with its probability by p,
+// normalised over the tokens that were not tried yet. The path continues at the first accepted
+// child. The token after the last node is drawn from p without the tried tokens. Lossless in
+// distribution for any drafts that do not depend on the deciding numbers. At most eight tokens
+// per node are tried.
 func.func private @rejection(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %u: tensor<?x?xf32>, %v: tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) {
   %count, %last, %row, %by, %t0, %t1, %t2, %t3, %t4, %t5, %t6, %t7 = mtp.per_slot %slots(%d, %parents, %p, %u, %v) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %parent: tensor<?xi32>, %target: tensor<?x?xf32>, %number: tensor<?xf32>, %draws: tensor<?xf32>):
@@ -196,7 +197,8 @@ func.func private @rejection(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parent
     %unit = arith.constant 1.0 : f32
     %nodes = tensor.dim %parent, %c0 : tensor<?xi32>
     %nobody = tensor.splat %none : tensor<8xi32>
-    // The node that stays last, its depth, what is left of its p, and who was tried.
+    // State: depth of the last accepted node, that node, the remaining probability of its p,
+    // the number of tries, and the tried tokens.
     %n, %end, %left, %few, %tried = scf.for %i = %c1 to %nodes step %c1 iter_args(%depth = %zero, %at = %zero, %rest = %unit, %tries = %zero, %out = %nobody) -> (i32, i32, f32, i32, tensor<8xi32>) {
       %above = tensor.extract %parent[%i] : tensor<?xi32>
       %j = arith.subi %i, %c1 : index
@@ -277,7 +279,7 @@ func.func private @rejection(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parent
   return %count, %last, %token : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
 }
 
-// What was drawn; where nothing was left, by rounding alone, what was tried.
+// Returns the drawn token, or a tried token if rounding left nothing to draw from.
 func.func private @or_tried(%slots: tensor<?xi32>, %drawn: tensor<?xi32>, %tried: tensor<?xi32>) -> tensor<?xi32> {
   %token = mtp.per_slot %slots(%drawn, %tried) {
   ^bb0(%index: index, %slot: i32, %x: i32, %t: i32):
@@ -289,10 +291,10 @@ func.func private @or_tried(%slots: tensor<?xi32>, %drawn: tensor<?xi32>, %tried
   return %token : tensor<?xi32>
 }
 
-// Block verification (Sun et al., 2024, arXiv:2403.10444) of a chain whose drafts have the
-// whole of their distribution: the longest prefix stays whose own number says so, shorter
-// ones or not. It looks at drafts and at numbers behind those that stay, so that these go
-// by the anchor: @numbers_by_anchor. Lossless.
+// Block verification (Sun et al., 2024, arXiv:2403.10444) for a chain whose drafts were certain
+// (q = 1). Accepts the longest prefix whose own number accepts it, whether shorter ones are
+// accepted or not. The rule reads drafts and numbers after the accepted ones, so it takes
+// numbers by the anchor: @numbers_by_anchor. Lossless in distribution.
 func.func private @block(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %u: tensor<?x?xf32>, %v: tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>) {
   %count, %row, %without, %by = mtp.per_slot %slots(%d, %p, %u, %v) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %target: tensor<?x?xf32>, %number: tensor<?xf32>, %draws: tensor<?xf32>):
@@ -306,7 +308,8 @@ func.func private @block(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<
     %drafts = tensor.dim %draft, %c0 : tensor<?xi32>
     %nodes = arith.addi %drafts, %c1 : index
     %last = arith.subi %drafts, %c1 : index
-    // How many stay, how likely the prefix is, and whether it has no end yet.
+    // State: the number of accepted drafts, the probability of the prefix, and whether the
+    // chain goes on.
     %n, %all, %whole = scf.for %j = %c0 to %drafts step %c1 iter_args(%so_far = %zero, %before = %unit, %lives = %one) -> (i32, f32, i32) {
       %token = tensor.extract %draft[%j] : tensor<?xi32>
       %is_token = arith.cmpi sge, %token, %zero : i32
@@ -316,7 +319,8 @@ func.func private @block(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<
       %x = arith.index_cast %own : i32 to index
       %px = tensor.extract %target[%j, %x] : tensor<?x?xf32>
       %share = arith.mulf %before, %px : f32
-      // What p has besides the next draft, and the chance to stop in front of it.
+      // The probability that p leaves for tokens other than the next draft, and the chance to
+      // stop before that draft.
       %i = arith.addi %j, %c1 : index
       %at = arith.minsi %i, %last : index
       %next = tensor.extract %draft[%at] : tensor<?xi32>
@@ -361,8 +365,8 @@ func.func private @block(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<
   return %count, %token : tensor<?xi32>, tensor<?xi32>
 }
 
-// The longest path of nodes that are good, each of a good one; of equally long ones that
-// with the largest sum of scores, of equals the one with the lowest last node.
+// Returns the longest path of good nodes whose ancestors are good. Ties go to the largest sum
+// of scores, then to the lowest last node.
 func.func private @longest(%slots: tensor<?xi32>, %parents: tensor<?x?xi32>, %good: tensor<?x?xi32>, %score: tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>) {
   %count, %last = mtp.per_slot %slots(%parents, %good, %score) {
   ^bb0(%index: index, %slot: i32, %parent: tensor<?xi32>, %is_good: tensor<?xi32>, %points: tensor<?xf32>):
@@ -417,7 +421,7 @@ func.func private @longest(%slots: tensor<?xi32>, %parents: tensor<?x?xi32>, %go
   return %count, %last : tensor<?xi32>, tensor<?xi32>
 }
 
-// What was picked behind the last node.
+// Returns the target's pick after the last node.
 func.func private @behind(%slots: tensor<?xi32>, %picks: tensor<?x?xi32>, %last: tensor<?xi32>) -> tensor<?xi32> {
   %token = mtp.per_slot %slots(%picks, %last) {
   ^bb0(%index: index, %slot: i32, %pick: tensor<?xi32>, %end: i32):
@@ -428,9 +432,9 @@ func.func private @behind(%slots: tensor<?xi32>, %picks: tensor<?x?xi32>, %last:
   return %token : tensor<?xi32>
 }
 
-// Typical acceptance (Medusa, Cai et al., 2024, arXiv:2401.10774): a draft x stays where
-// p(x) > min(epsilon, delta e^-H), H the entropy of p. Entropy is summed only for a draft
-// that epsilon does not let pass. Lossy.
+// Typical acceptance (Medusa, Cai et al., 2024, arXiv:2401.10774). Accepts a draft x if p(x) >
+// min(epsilon, delta e^-H), where H is the entropy of p. The entropy is computed only for a
+// draft that epsilon rejects. Lossy.
 func.func private @typical(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: tensor<?x?xi32>, %picks: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %epsilon: tensor<?xf32>, %delta: tensor<?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) {
   %good, %score = mtp.per_slot %slots(%d, %parents, %p, %epsilon, %delta) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %parent: tensor<?xi32>, %target: tensor<?x?xf32>, %most: f32, %part: f32):
@@ -498,9 +502,9 @@ func.func private @typical(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents:
   return %count, %last, %token : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
 }
 
-// Relaxed acceptance: a draft stays if it is one of the target's best and no more than
-// delta less likely than the first of them, or if it is the target's pick. `best` and
-// `logs` are what mtp.top_k makes of the logits, whatever the temperature. Lossy.
+// Relaxed acceptance. Accepts a draft if it is among the target's best tokens and at most delta
+// less likely than the first of them, or if it is the target's pick. `best` and `logs` are the
+// results of mtp.top_k on the logits, whatever the temperature is. Lossy.
 func.func private @relaxed(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: tensor<?x?xi32>, %picks: tensor<?x?xi32>, %best: tensor<?x?x?xi32>, %logs: tensor<?x?x?xf32>, %delta: tensor<?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) {
   %good, %score = mtp.per_slot %slots(%d, %parents, %picks, %best, %logs, %delta) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %parent: tensor<?xi32>, %pick: tensor<?xi32>, %first: tensor<?x?xi32>, %log: tensor<?x?xf32>, %most: f32):
@@ -540,7 +544,7 @@ func.func private @relaxed(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents:
       %x = arith.select %is_token, %found, %zero : i32
       tensor.yield %x : i32
     } : tensor<?xi32>
-    // Of paths of one length the lowest.
+    // Equal scores: of paths of equal length the lowest wins.
     %none = tensor.splat %empty[%nodes] : tensor<?xf32>
     mtp.yield %marks, %none : tensor<?xi32>, tensor<?xf32>
   } : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?x?xi32>, tensor<?x?x?xf32>, tensor<?xf32>) -> (tensor<?x?xi32>, tensor<?x?xf32>)

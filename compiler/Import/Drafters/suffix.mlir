@@ -1,11 +1,11 @@
-// Drafts by suffixes of the tokens so far (arXiv:2411.04975, of the request itself): what
-// follows the longest run of last tokens most often where it stood before, as long as it
-// does so often enough. No model and no weights.
+// Drafts by suffixes of the sequence so far (arXiv:2411.04975, within one request): the most
+// frequent tokens after earlier occurrences of the longest suffix, as long as they are frequent
+// enough. There is no model and no weights.
 //
-// What stood where is asked of 16 parts of the text, each as long: the longest match in
-// it, the first where several are as long. Of these matches those that are longest of all
-// vote, token by token; who has another token than most of them votes no more. So the
-// work is one scan of the text by lanes, and counts are of parts.
+// The sequence is split into 16 parts of equal length. Each part contributes its longest match,
+// of equally long ones the first. Among these the longest matches vote, token by token. A match
+// whose token loses a vote does not vote again. So the work is one scan of the sequence by
+// lanes, and votes are counted by part.
 //
 //   mtp.per_slot %slots { func.call @remember() ... }        // in every round
 //   %drafts = mtp.per_slot %slots { %d = func.call @suffix(%max, %percent) ... }
@@ -14,7 +14,7 @@ mtp.import "<lookup.mlir>" [@remember, @longest]
 mtp.state @length : i32
 mtp.state @history[max_context] : i32 init -1 rebuild tokens
 
-// The longest match in part %i of the text, of one to %max tokens: its size, and its end.
+// Returns the longest match in part %i of the sequence, of 1 to %max tokens: size and end.
 func.func private @part(%i: index, %n: index, %max: index) -> (i32, i32) {
   %c1 = arith.constant 1 : index
   %parts = arith.constant 16 : index
@@ -29,7 +29,7 @@ func.func private @part(%i: index, %n: index, %max: index) -> (i32, i32) {
   return %s, %p : i32, i32
 }
 
-// The sizes and ends of the parts' matches, and the largest size.
+// Returns the sizes and ends of the parts' matches, and the largest size.
 func.func private @matches(%n: index, %max: index) -> (tensor<16xi32>, tensor<16xi32>, i32) {
   %i0 = arith.constant 0 : index
   %s0, %p0 = func.call @part(%i0, %n, %max) : (index, index, index) -> (i32, i32)
@@ -75,7 +75,7 @@ func.func private @matches(%n: index, %max: index) -> (tensor<16xi32>, tensor<16
   return %sizes, %ends, %best : tensor<16xi32>, tensor<16xi32>, i32
 }
 
-// The token that stands %j places behind the end of match %a.
+// Returns the token %j positions after the end of match %a.
 func.func private @follower(%ends: tensor<16xi32>, %a: index, %j: index) -> i32 {
   %end = tensor.extract %ends[%a] : tensor<16xi32>
   %p = arith.index_cast %end : i32 to index
@@ -84,8 +84,8 @@ func.func private @follower(%ends: tensor<16xi32>, %a: index, %j: index) -> i32 
   return %token : i32
 }
 
-// The same of all matches. None is looked at before all are loaded, so that a thread of a GPU
-// waits once for all.
+// Returns the token %j positions after the end of each match. All loads precede the first use,
+// so a GPU thread waits once for all of them.
 func.func private @followers(%ends: tensor<16xi32>, %j: index) -> tensor<16xi32> {
   %i0 = arith.constant 0 : index
   %t0 = func.call @follower(%ends, %i0, %j) : (tensor<16xi32>, index, index) -> i32
@@ -123,8 +123,8 @@ func.func private @followers(%ends: tensor<16xi32>, %j: index) -> tensor<16xi32>
   return %tokens : tensor<16xi32>
 }
 
-// What the matches that still vote (1, else 0) have %j places behind their ends; -1 where
-// that is no token.
+// Returns the token %j positions after the end of each match that still votes (%live 1). -1 for
+// other matches, and beyond the end of the sequence.
 func.func private @votes(%ends: tensor<16xi32>, %live: tensor<16xi32>, %n: index, %j: index) -> tensor<16xi32> {
   %tokens = func.call @followers(%ends, %j) : (tensor<16xi32>, index) -> tensor<16xi32>
   %votes = tensor.generate {
@@ -145,8 +145,8 @@ func.func private @votes(%ends: tensor<16xi32>, %live: tensor<16xi32>, %n: index
   return %votes : tensor<16xi32>
 }
 
-// The token with most votes, of several the one of the first part, and how many it has;
-// -1 and 0 where nobody votes.
+// Returns the token with the most votes and its number of votes. Ties go to the first part. -1
+// and 0 if no match votes.
 func.func private @elect(%votes: tensor<16xi32>) -> (i32, i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -176,9 +176,9 @@ func.func private @elect(%votes: tensor<16xi32>) -> (i32, i32) {
   return %token, %count : i32, i32
 }
 
-// Drafts what follows the longest matches, of at most %max tokens: at most as many tokens
-// as they have, each with the votes of %percent in a hundred of all matches, of which the
-// last tokens themselves are one.
+// Drafts the tokens that follow the longest matches of at most %max tokens. The number of
+// drafts is at most the size of the match. Each draft needs the votes of %percent % of all
+// matches; the suffix itself counts as one match.
 func.func private @suffix(%max: index, %percent: i32) -> tensor<?xi32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -42,7 +42,7 @@ void exec::printCount(OpAsmPrinter &printer, Operation *, CountAttr attr) {
   printer.getStream() << attr.getCount();
 }
 
-/// The clause ` KEYWORD count`, which may be absent.
+/// The optional clause ` KEYWORD count`.
 static ParseResult parseClause(OpAsmParser &parser, llvm::StringRef keyword,
                                CountAttr &attr) {
   if (failed(parser.parseOptionalKeyword(keyword)))
@@ -159,7 +159,7 @@ ParseResult exec::parseBufferInit(OpAsmParser &parser, TypedAttr &init,
                                   TypeAttr type) {
   auto buffer = dyn_cast<MemRefType>(type.getValue());
   if (!buffer)
-    return success(); // the verifier has something to say about it
+    return success(); // the verifier reports it
   return mlir::mtp::parseStateInit(parser, init,
                                    TypeAttr::get(buffer.getElementType()));
 }

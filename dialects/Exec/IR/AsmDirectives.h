@@ -1,8 +1,8 @@
 //===- AsmDirectives.h - Custom parts of the assembly -----------*- C++ -*-===//
 //
-// Directives that the assembly formats of the exec dialect's ops call. They
-// also call the directives of the mtp dialect. Only generated parsers and
-// printers include this file.
+// Directives for the assembly formats of the exec dialect's ops, which also use
+// the directives of the mtp dialect. Only generated parsers and printers
+// include this file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ void printPoints(OpAsmPrinter &printer, ProgramOp program, IntegerAttr k,
 ParseResult parseStages(OpAsmParser &parser, DenseI8ArrayAttr &steps);
 void printStages(OpAsmPrinter &printer, Operation *op, DenseI8ArrayAttr steps);
 
-/// The clause ` init -1` of a state, whose elements are those of its type.
+/// The clause ` init -1` of a state, parsed as an element of its type.
 ParseResult parseBufferInit(OpAsmParser &parser, TypedAttr &init,
                             TypeAttr type);
 void printBufferInit(OpAsmPrinter &printer, Operation *op, TypedAttr init,

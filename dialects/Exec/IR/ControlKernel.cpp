@@ -1,6 +1,6 @@
 //===- ControlKernel.cpp - Kernels that carry their body ------------------===//
 //
-// What a body may hold, and the proof that it stays within its buffers.
+// Allowed ops of a body, and the proof that it stays within its buffers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace mlir::exec;
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// C3: the task's number and the buffers.
+/// C3: the number of the task and the buffers.
 static LogicalResult verifyArguments(KernelOp kernel) {
   KernelSignature signature = kernelSignature(kernel.getKernel());
   Region &body = kernel.getBody();
@@ -51,7 +51,7 @@ static LogicalResult verifyArguments(KernelOp kernel) {
   return success();
 }
 
-/// Whether `op` may stand in a body.
+/// Returns whether `op` may stand in a body.
 static bool isBodyOp(KernelOp kernel, Operation *op) {
   if (auto alloca = dyn_cast<memref::AllocaOp>(op))
     return op->getParentOp() == kernel && alloca.getType().hasStaticShape() &&
@@ -84,9 +84,9 @@ LogicalResult KernelOp::verifyRegions() {
   return failure(result.wasInterrupted());
 }
 
-/// Whether a value holds what `wanted` says, of which the tasks have a row each
-/// where the first extent is dynamic. How the numbers of a task are grouped
-/// does not matter: three for each of two slots are six rows.
+/// Returns whether a value has the type `wanted` of a body's argument. If the
+/// first extent is dynamic, each task has a row. The grouping of a task's
+/// numbers does not matter: three for each of two slots are six rows.
 static bool fitsBuffer(MemRefType wanted, Value given, Count tasks,
                        Points points, bool mayHaveMore) {
   auto type = cast<ShapedType>(given.getType());
@@ -128,7 +128,7 @@ mlir::exec::verifyBuffers(Operation *op, KernelOp kernel, ValueRange values,
 // Loops for lanes
 //===----------------------------------------------------------------------===//
 
-/// Whether every lane may run `op`, as often as it likes.
+/// Returns whether every lane may run `op`, any number of times.
 static bool isForLanes(Operation *op) {
   if (auto load = dyn_cast<memref::LoadOp>(op))
     return isa<BlockArgument>(load.getMemref());
@@ -213,7 +213,7 @@ LogicalResult mlir::exec::verifyControlKernel(KernelOp kernel) {
     return success();
   IndexRanges ranges(kernel);
   Value task = kernel.getBody().getArgument(0);
-  // A task reads rows of others, and writes none.
+  // A task may read rows of other tasks, but writes only its own.
   auto isTask = [&](Operation *op, Value index) {
     return index == task ||
            (isa<memref::LoadOp>(op) && index.getDefiningOp<NearestTaskOp>());

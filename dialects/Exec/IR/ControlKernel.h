@@ -8,44 +8,43 @@
 
 namespace mlir::exec {
 
-/// Checks that buffers and tensors are what the body of `kernel` takes, with
-/// rows for `tasks` tasks at every n; tensors for no others, but those of which
-/// `mayHaveMore` is true. Reports through `op`.
+/// Checks that buffers and tensors have the types that the body of `kernel`
+/// takes, with rows for `tasks` tasks at every n. A tensor has exactly that
+/// number of rows, unless `mayHaveMore` is true for it. Reports through `op`.
 LogicalResult
 verifyBuffers(Operation *op, KernelOp kernel, ValueRange values, Count tasks,
               llvm::function_ref<bool(size_t)> mayHaveMore = nullptr);
 
-/// On an scf.for of a body: its iterations may be shared by lanes.
+/// Attribute of an scf.for of a body: lanes may share its iterations.
 inline constexpr StringLiteral kLanesAttr = "exec.lanes";
 
-/// A loop whose iterations may come in any order, with the same bits: what it
-/// carries are integers, of which each is joined with one of the iteration's by
-/// an arith.addi, arith.maxsi or arith.minsi, and used by nothing else. It
-/// stores nothing, and reads no buffer of a body's own.
+/// A loop whose iterations may run in any order, with the same bits. Each
+/// carried integer is joined with one integer of the iteration by an
+/// arith.addi, arith.maxsi or arith.minsi, and has no other use. The loop
+/// stores nothing, and reads no buffer that the body allocates.
 struct LaneLoop {
   scf::ForOp loop;
-  /// For each that is carried the operation that joins it, and the other
+  /// For each carried value: the operation that joins it, and its other
   /// operand.
   SmallVector<Operation *> joins;
   SmallVector<Value> numbers;
 };
 
-/// What `loop` is, where it has `kLanesAttr`, a step of 1 and such a form;
-/// whoever wrote the attribute.
+/// Returns the form of `loop` if it has `kLanesAttr`, a step of 1 and such
+/// iterations. The author of the attribute does not matter.
 std::optional<LaneLoop> laneLoopOf(scf::ForOp loop);
 
-/// Whether a loop for lanes stands at the top level of a body.
+/// Returns whether a loop for lanes stands at the top level of a body.
 bool hasLaneLoop(Region &body);
 
-/// The range of the values of indices, as far as constants and bounds of loops
-/// tell.
+/// Ranges of index values, derived from constants and loop bounds.
 class IndexRanges {
 public:
-  /// Looks at all that stands in `op`, which is isolated.
+  /// Analyses all nested ops of `op`, which is isolated.
   explicit IndexRanges(Operation *op);
   ~IndexRanges();
 
-  /// Whether `value` always lies in [least, most].
+  /// Returns whether `value` always lies in [least, most].
   bool isWithin(Value value, int64_t least, int64_t most) const;
 
 private:
@@ -53,13 +52,13 @@ private:
   std::unique_ptr<Analysis> analysis;
 };
 
-/// Whether a task reads rows of `buffer` that may be another's.
+/// Returns whether a task may read rows of `buffer` that belong to other tasks.
 bool readsOtherTasks(KernelOp kernel, size_t buffer);
 
-/// Checks that a body touches nothing outside its buffers, whatever they hold:
-/// the index of a row is the task's or, of what is read, an
-/// `exec.nearest_task`, and every other one is in range by constants, bounds of
-/// loops, minima and maxima. A kernel without a body passes.
+/// Checks that a body accesses nothing outside its buffers, whatever they hold.
+/// The index of a row must be the number of the task, or for reads an
+/// `exec.nearest_task`. Every other index must be in range by constants, loop
+/// bounds, minima and maxima. A kernel without a body passes.
 LogicalResult verifyControlKernel(KernelOp kernel);
 
 } // namespace mlir::exec

@@ -1,7 +1,7 @@
 //===- Count.h - Numbers that grow with n -----------------------*- C++ -*-===//
 //
-// A program is for a range of n: of the slots of a round, or of the rows of a
-// chunk. What depends on n is a count, base + step * n: the rows of a tensor,
+// A program is for a range of n: the slots of a round, or the rows of a chunk.
+// A number that depends on n is a count, base + step * n: the rows of a tensor,
 // params, offsets, bytes.
 //
 //===----------------------------------------------------------------------===//
@@ -35,10 +35,10 @@ struct Count {
   }
 };
 
-/// The count that is `count` divided by `divisor` at every n, if there is one.
+/// Returns the count that is `count` / `divisor` at every n, if there is one.
 std::optional<Count> divide(Count count, int64_t divisor);
 
-/// The number that `count` is as many times `unit` at every n, if there is one.
+/// Returns the number m with `count` = m * `unit` at every n, if there is one.
 std::optional<int64_t> ratio(Count count, Count unit);
 
 /// The values of n of a program, both ends included; a function has n = 0.
@@ -48,11 +48,11 @@ struct Points {
   bool isOne() const { return least == most; }
 };
 
-/// Whether `count` lies in [least, most] at every n of `points`, without
-/// overflow.
+/// Returns whether `count` lies in [least, most] at every n of `points`,
+/// without overflow.
 bool isWithin(Count count, Points points, int64_t least, int64_t most);
 
-/// "3 * n", "1 + n" or "8".
+/// Returns "3 * n", "1 + n" or "8".
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, Count count);
 Diagnostic &operator<<(Diagnostic &diagnostic, Count count);
 

@@ -9,7 +9,7 @@ using namespace mlir::exec;
 // Buffers
 //===----------------------------------------------------------------------===//
 
-/// Heads of queries and a layer. Returns the width of the results.
+/// Describes the query heads and a layer. Returns the width of the results.
 template <typename KernelT>
 static int64_t describeQueries(ContractWriter &w, KernelT kernel) {
   int64_t heads = kernel.getQHeads();
@@ -23,7 +23,7 @@ void AttentionKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p0, getYStride(), width).result(); // y
 }
 
-/// The positions are those of the windows' first rows.
+/// The positions are the positions of the windows' first rows.
 void AttentionTreeKernelAttr::describe(ContractWriter &w) const {
   int64_t width = describeQueries(w, *this);
   w.bytes(w.p0 * 8).alignment = 8;            // masks
@@ -32,12 +32,12 @@ void AttentionTreeKernelAttr::describe(ContractWriter &w) const {
 
 void AttentionPartsKernelAttr::describe(ContractWriter &w) const {
   describeQueries(w, *this);
-  w.words(w.p0 * getParts() * getPartStride()).result(); // left
+  w.words(w.p0 * getParts() * getPartStride()).result(); // partial results
 }
 
 void AttentionJoinKernelAttr::describe(ContractWriter &w) const {
   w.words(w.p0);                                              // positions
-  w.words(w.p0 * getParts() * getPartStride());               // left
+  w.words(w.p0 * getParts() * getPartStride());               // partial results
   w.rows(w.p0, getYStride(), getQHeads() * getDv()).result(); // y
 }
 
@@ -45,9 +45,10 @@ void AttentionJoinKernelAttr::describe(ContractWriter &w) const {
 // Tasks
 //===----------------------------------------------------------------------===//
 
-/// Tiles of query heads of one row of an attention. A tile has the most heads,
-/// up to four, that divide a group, so that a task reads each key once for all
-/// of them, but half of four that would be a row's only task.
+/// Returns the number of tiles of query heads of one row. A tile has the
+/// largest number of heads, at most four, that divides a group, so that a task
+/// reads each key once for all its heads. A row of a single tile of four heads
+/// is split into two tiles.
 static int64_t attentionTiles(int64_t heads, int64_t keyHeads) {
   int64_t group = std::max<int64_t>(heads / keyHeads, 1);
   int64_t tile = std::min<int64_t>(group, 4);
@@ -63,7 +64,7 @@ TaskShape AttentionKernelAttr::getTasks() const {
   return {8, attentionTiles(getQHeads(), getKvHeads())};
 }
 
-/// As of plain attention.
+/// Tasks as in plain attention.
 TaskShape AttentionTreeKernelAttr::getTasks() const {
   return {8, attentionTiles(getQHeads(), getKvHeads())};
 }
@@ -81,7 +82,7 @@ TaskShape AttentionJoinKernelAttr::getTasks() const {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// A part begins and ends with a block, whatever the target's vectors are.
+/// A part begins and ends with a block, independent of the target's vectors.
 template <typename KernelT>
 static LogicalResult verifyParts(KernelT kernel, KernelErrorFn emitError) {
   if (kernel.getQHeads() % kernel.getKvHeads() != 0)

@@ -5,7 +5,8 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-/// What attention and its parts share: `values` is a head's width of them.
+/// Checks shared by attention and attention parts; `values` is the width of the
+/// values of a head.
 template <typename KernelT, typename OpT>
 static typename KernelT::Params entriesParams(OpT op, int64_t values) {
   ColumnView q = viewOf(op.getQ());

@@ -6,8 +6,8 @@
 include "dialects/Exec/IR/ExecCacheOps.td"
 include "dialects/Exec/IR/ExecCallOps.td"
 
-/// What reads the entries of its rows' slots: `heads` of queries, of which
-/// equal groups share one of `kv_heads`.
+/// A call that reads the entries of its rows' slots, with `heads` query heads,
+/// equal groups of which share one of `kv_heads`.
 class Exec_ReadsEntriesOp<string mnemonic, list<Trait> traits = []>
     : Exec_CallOp<mnemonic, traits # [
         Exec_SameRows<["q", "slots", "positions"]>]> {
@@ -35,15 +35,15 @@ class Exec_ReadsEntriesOp<string mnemonic, list<Trait> traits = []>
 
 def Exec_AttentionOp : Exec_ReadsEntriesOp<"attention",
     [Exec_SameRows<["q", "y"]>]> {
-  let summary = "Attend to the entries before and at each row's position";
+  let summary = "Attend to the entries up to each row's position";
   let description = [{
-    A head of queries meets as many columns of an entry, from those of its key
-    head on; of values it takes y's columns per head. Positions are added up in
-    parts from multiples of `part` on, all together without. `window` is how
-    many positions a row sees, 0 for all. With `tree`, a mask for each row,
-    `positions` are the places of the rows' windows: a row sees what is before
-    its window and, of the window, the places whose bits are set, the first
-    one's being bit 0.
+    A query head reads the columns of its key head in an entry; the width of the
+    values is y's columns per head. Sums are made per part of `part` positions
+    and then joined; without `part` there is one part. `window` is the number of
+    positions that a row sees, 0 for all. With `tree`, a mask for each row,
+    `positions` are the places of the rows' windows. A row sees all places
+    before its window, and in the window the places whose bits are set, the
+    first place being bit 0.
 
     Example:
     ```mlir
@@ -52,9 +52,9 @@ def Exec_AttentionOp : Exec_ReadsEntriesOp<"attention",
         : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>,
            memref<?x16x32xbf16>) -> tensor<4x32xf32>
     ```
-    - (C1) q, slots and positions have the same rows, and so does y.
+    - (C1) q, slots, positions and y have the same number of rows.
     - (C2) kv_heads divides heads; heads divides the columns of q and y.
-    - (C3) a tree has a mask for each row.
+    - (C3) a tree has one mask per row.
   }];
   let inputs = !con(place, (ins Optional<Exec_Operand<[I64], [1],
                                   "masks of i64">>:$tree), shape);
@@ -67,13 +67,13 @@ def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",
     [Exec_SameRows<["q", "left"]>]> {
   let summary = "Attend to parts of the positions";
   let description = [{
-    `exec.attention`, but that it leaves what it added up of every part, of
-    which there are `parts`, for `exec.attention_join`. For one group of eight
-    rows there are `splits` tasks for each tile of heads, which share its parts.
-    More groups have as many each, but positions are divided by `splits` /
-    groups, two at least, and several tasks have one share of them. So `splits`
-    is how many workers there are for a tile, whatever the rows. `values` is
-    the width of a head's values.
+    Computes `exec.attention`, but returns the partial results of each of the
+    `parts` parts for `exec.attention_join`. One group of eight rows has
+    `splits` tasks for each tile of heads, which share its parts. With several
+    groups the positions are divided by max(2, `splits` / groups), and several
+    tasks share each division. Each group still has `splits` tasks per tile, so
+    `splits` is the number of workers for a tile, whatever the number of rows.
+    `values` is the width of a head's values.
 
     Example:
     ```mlir
@@ -82,9 +82,9 @@ def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",
         : (tensor<1x80xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x160xi32>,
            memref<?x16x54xf32>) -> tensor<1x1600xf32>
     ```
-    - (C1) q, slots and positions have the same rows, and so does the result.
-    - (C2) kv_heads divides heads; heads divides the columns of q, and parts
-      those of the result.
+    - (C1) q, slots, positions and the result have the same number of rows.
+    - (C2) kv_heads divides heads; heads divides the columns of q, and parts the
+      columns of the result.
   }];
   let inputs = !con(place, shape, (ins I64Attr:$values, I64Attr:$parts,
                                        I64Attr:$splits));
@@ -96,10 +96,10 @@ def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",
 
 def Exec_AttentionJoinOp : Exec_CallOp<"attention_join",
     [Exec_SameRows<["positions", "left", "y"]>, Exec_Whole<"left">]> {
-  let summary = "Join what parts of the positions gave";
+  let summary = "Join the partial results of attention parts";
   let description = [{
-    Attributes are those of the `exec.attention_parts` that left it; `as` is the
-    cache's element type.
+    The attributes are those of the `exec.attention_parts` that made the
+    operand; `as` is the cache's element type.
 
     Example:
     ```mlir
@@ -107,7 +107,7 @@ def Exec_AttentionJoinOp : Exec_CallOp<"attention_join",
         part 512 as f32
         : (tensor<1xi32>, tensor<1x1600xf32>) -> tensor<1x128xf32>
     ```
-    - (C1) all have the same rows.
+    - (C1) all have the same number of rows.
     - (C2) left is no view.
   }];
   let inputs = (ins Exec_Numbers:$positions, Exec_Rows:$left, I64Attr:$parts,

@@ -1,4 +1,4 @@
-//===- ExecAttrInterfaces.h - What all kernels and layouts say --*- C++ -*-===//
+//===- ExecAttrInterfaces.h - Shared interface of kernels -------*- C++ -*-===//
 
 #ifndef MTP_DIALECTS_EXEC_IR_EXECATTRINTERFACES_H
 #define MTP_DIALECTS_EXEC_IR_EXECATTRINTERFACES_H
@@ -13,18 +13,18 @@ namespace mlir::exec {
 class ContractWriter;
 struct PackedMatrices;
 
-/// Begins an error about a kernel; what is wrong with it is appended.
+/// Begins an error about a kernel; the caller appends the reason.
 using KernelErrorFn = llvm::function_ref<InFlightDiagnostic()>;
 
-/// How the work of a kernel divides into tasks.
+/// The division of a kernel's work into tasks.
 struct TaskShape {
-  /// Rows or slots, the first param, of which each group has `tasks`; 0 where
-  /// there are as many tasks whatever the params.
+  /// Rows or slots (of the first param) per group; each group has `tasks`
+  /// tasks. 0: the kernel has `tasks` tasks in all.
   int64_t rowsPerGroup;
   int64_t tasks;
 };
 
-/// How a kind's work divides into tasks.
+/// Divisions of the work of a kernel kind into tasks.
 enum class Division {
   /// One task per row: the first param. A task reads and writes its own row of
   /// every activation.
@@ -33,19 +33,19 @@ enum class Division {
   GatheredRows,
   /// One task per slot of the batch: the first param.
   Slots,
-  /// A task for each row and stretch of the vocabulary, which is the second
-  /// param.
+  /// One task for each row and stretch of the vocabulary, whose size is the
+  /// second param.
   RowStretches,
-  /// As `getTasks` says.
+  /// Given by `getTasks`.
   Other,
 };
 
-/// `stride`, or `width` where rows lie side by side.
+/// Returns `stride`, or `width` if rows lie side by side.
 inline int64_t strideOr(int64_t stride, int64_t width) {
   return stride ? stride : width;
 }
 
-/// Reports a number of a kernel that is less than `least`.
+/// Reports an error if a number of a kernel is less than `least`.
 LogicalResult verifyLeast(KernelErrorFn emitError, llvm::StringRef name,
                           int64_t value, int64_t least);
 

@@ -16,9 +16,8 @@ def Exec_CountAttr : AttrDef<Exec_Dialect, "Count", [
   let mnemonic = "count";
   let summary = "a number that grows with n";
   let description = [{
-    `base + step * n`, where n is what the program runs over: the slots of a
-    round, the rows of a chunk. On a tensor it is the number of rows, which no
-    number says.
+    `base + step * n`, where n is the number of slots of a round, or of rows of
+    a chunk. As the encoding of a tensor it gives the number of rows.
 
     ```mlir
     #exec.count<8>
@@ -27,8 +26,8 @@ def Exec_CountAttr : AttrDef<Exec_Dialect, "Count", [
     ```
 
     Constraints:
-    - (C1) on a tensor: the first extent alone is dynamic; it grows with n, from
-      0 rows on, and base and step are less than 2^31.
+    - (C1) on a tensor: only the first extent is dynamic; the count grows with
+      n, is at least 0, and base and step are less than 2^31.
   }];
   let parameters = (ins "int64_t":$base, "int64_t":$step);
   let builders = [
@@ -47,9 +46,10 @@ def Exec_CountArrayAttr
 
 def Exec_RotationAttr : AttrDef<Exec_Dialect, "Rotation"> {
   let mnemonic = "rotation";
-  let summary = "which columns of a head are turned, and in which pairs";
+  let summary = "the columns of a head that rotate, and their pairs";
   let description = [{
-    Columns `offset` to `offset + dim` of every head; the angles are a table's.
+    Columns `offset` to `offset + dim` of every head rotate, by the angles of a
+    table.
 
     ```mlir
     #exec.rotation<dim = 8>
@@ -74,12 +74,12 @@ def Exec_SourceAttr : AttrDef<Exec_Dialect, "Source"> {
   let mnemonic = "source";
   let summary = "a tensor of the weight files, or a part of it";
   let description = [{
-    The tensor of this key, in which `{}` is the number of the matrix in a
-    stack; rows `row_begin` to `row_end` and columns `col_begin` to `col_end` of
-    it, -1 being its end. Where a stack's matrices are parts of one tensor, each
-    begins `row_stride` rows after the one before. With `transpose` what is
-    taken has inputs as rows. `shape` is what the tensor has to have, -1 where
-    anything will do.
+    The tensor of this key, in which `{}` stands for the number of the matrix in
+    a stack. The source is its rows `row_begin` to `row_end` and columns
+    `col_begin` to `col_end`; -1 is the end. If the matrices of a stack are
+    parts of one tensor, each begins `row_stride` rows after the previous one.
+    `transpose` means that rows of the source are inputs. `shape` is the
+    required shape of the tensor; -1 allows any extent.
 
     ```mlir
     #exec.source<key = "lm_head.weight">
@@ -102,7 +102,7 @@ def Exec_SourceAttr : AttrDef<Exec_Dialect, "Source"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The tensor's key, without the slash of an absolute one.
+    /// Returns the tensor's key, without the slash of an absolute key.
     ::llvm::StringRef getTensor() const {
       ::llvm::StringRef tensor = getKey();
       tensor.consume_front("/");
@@ -116,11 +116,11 @@ def Exec_SourcesAttr
 
 def Exec_FormatAttr : AttrDef<Exec_Dialect, "Format"> {
   let mnemonic = "format";
-  let summary = "what the elements of a weight are";
+  let summary = "the format of a weight's elements";
   let description = [{
     Floats, or symmetric integers with a scale per output and `group` inputs.
-    `runtime/schema/WeightFormat.h` says what follows from it: bytes of panels
-    and rows, and whether tensor cores have an order for them.
+    `runtime/schema/WeightFormat.h` derives from it the bytes of panels and
+    rows, and whether tensor cores have an order for them.
 
     ```mlir
     #exec.format<bf16>
@@ -139,7 +139,7 @@ def Exec_FormatAttr : AttrDef<Exec_Dialect, "Format"> {
       return $_get($_ctxt, static_cast<WeightElements>(format.elements),
                    format.group);
     }]>,
-    // Of weights as they are: f32 or bf16.
+    // The format of unquantised weights: f32 or bf16.
     AttrBuilderWithInferredContext<(ins "::mlir::FloatType":$elements), [{
       return $_get(elements.getContext(),
                    elements.isBF16() ? WeightElements::BF16
@@ -154,7 +154,8 @@ def Exec_FormatAttr : AttrDef<Exec_Dialect, "Format"> {
     }
     bool isQuantized() const { return getFormat().isQuantized(); }
     bool isBF16() const { return getFormat().isBF16(); }
-    /// Elements of the buffer that holds such a weight: bytes, of integers.
+    /// Returns the element type of the buffer of such a weight. Integers are in
+    /// a buffer of bytes.
     ::mlir::Type getBufferElement() const;
   }];
 }
@@ -175,10 +176,10 @@ class Exec_PanelLayoutAttr<string name, string attrMnemonic>
 }
 
 def Exec_RawLayoutAttr : Exec_LayoutAttr<"RawLayout", "raw"> {
-  let summary = "rows as they are, one after the other";
+  let summary = "plain rows, one after the other";
   let description = [{
-    Norms, biases and tables whose rows are looked up; of integers, each row has
-    its scales in it.
+    Layout of norms, biases, and tables whose rows are looked up. A row of
+    integers contains its scales.
 
     ```mlir
     #exec.raw
@@ -189,14 +190,13 @@ def Exec_RawLayoutAttr : Exec_LayoutAttr<"RawLayout", "raw"> {
 def Exec_PanelsAttr : Exec_PanelLayoutAttr<"Panels", "panels"> {
   let summary = "panels of `width` outputs, inputs outermost";
   let description = [{
-    A panel holds `width` outputs of a matrix, for each input (of bf16: each
-    pair of inputs) one after the other, so that a kernel streams it from front
-    to back. Outputs are padded to whole panels, inputs of bf16 to pairs.
-    `runtime/schema/FORMAT.md` has the bytes.
+    A panel holds `width` outputs of a matrix: for each input (for bf16, each
+    pair of inputs) one value per output, so that a kernel streams it from front
+    to back. Outputs are padded to whole panels, bf16 inputs to pairs.
+    `runtime/schema/FORMAT.md` specifies the bytes.
 
-    With `fragments` a panel is in blocks of 32 inputs (of integers: in groups),
-    and these in the order in which tensor cores take them; inputs are not
-    padded.
+    With `fragments` a panel consists of blocks of 32 inputs (for integers,
+    within groups) in the order that tensor cores read; inputs are not padded.
 
     ```mlir
     #exec.panels<32>
@@ -204,15 +204,16 @@ def Exec_PanelsAttr : Exec_PanelLayoutAttr<"Panels", "panels"> {
     ```
 
     Constraints:
-    - (C1) width is a power of two from 4 to 256; of fragments, it is 32.
+    - (C1) width is a power of two from 4 to 256; with fragments it is 32.
   }];
 }
 
 def Exec_GatedPanelsAttr : Exec_PanelLayoutAttr<"GatedPanels", "gated_panels"> {
   let summary = "panels of gates, each followed by its panel of ups";
   let description = [{
-    The first half of a matrix's outputs are gates, the second half ups: panel
-    2t holds gates from output width * t on, panel 2t + 1 the ups beside them.
+    The first half of a matrix's outputs are gates, the second half are ups.
+    Panel 2t holds gates from output width * t on, and panel 2t + 1 the
+    corresponding ups.
 
     ```mlir
     #exec.gated_panels<32>
@@ -220,7 +221,7 @@ def Exec_GatedPanelsAttr : Exec_PanelLayoutAttr<"GatedPanels", "gated_panels"> {
     ```
 
     Constraints:
-    - (C1) width is a power of two from 4 to 256; of fragments, it is 32.
+    - (C1) width is a power of two from 4 to 256; with fragments it is 32.
   }];
 }
 

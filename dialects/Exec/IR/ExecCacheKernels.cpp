@@ -34,7 +34,7 @@ LogicalResult KvAppendKernelAttr::verifyRules(KernelErrorFn emitError) const {
                        "entry_offset", "width");
 }
 
-/// Keys and values of an entry, the keys turned.
+/// Describes the keys and values of an entry; the keys are rotated.
 template <typename KernelT>
 static void describeEntry(ContractWriter &w, KernelT kernel) {
   w.rows(w.p0, kernel.getKStride(), kernel.getKeyWidth()); // k
@@ -81,7 +81,7 @@ RopeQkvAppendKernelAttr::verifyRules(KernelErrorFn emitError) const {
   return verifyRotatedEntry(*this, emitError);
 }
 
-/// Positions that entries go from and to, as many for each slot.
+/// Lists source and target positions of entries, an equal number for each slot.
 void KvMoveKernelAttr::describe(ContractWriter &w) const {
   w.words(w.p0);        // slots
   w.words(w.p0 * w.p2); // from

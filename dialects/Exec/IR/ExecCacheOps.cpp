@@ -5,7 +5,8 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-/// Whether `heads` divide the columns of `x`, and a head has the rotation's.
+/// Checks that `heads` divide the columns of `x`, and that a head has the
+/// rotation's columns.
 static LogicalResult verifyRotation(Operation *op, Value x, int64_t heads,
                                     RotationAttr rotation) {
   int64_t width = columnsOf(x);
@@ -17,7 +18,7 @@ static LogicalResult verifyRotation(Operation *op, Value x, int64_t heads,
   return success();
 }
 
-/// Whether `width` columns from `at` on lie in an entry of `op`'s layer.
+/// Checks that `width` columns from `at` on lie in an entry of `op`'s layer.
 template <typename OpT>
 static LogicalResult verifyColumns(OpT op, int64_t at, int64_t width) {
   int64_t entry = columnsOf(op.getPages());
@@ -93,8 +94,7 @@ LogicalResult RopeAppendOp::verify() {
   return verifyColumns(*this, getValuesAt(), columnsOf(getValues()));
 }
 
-/// The parameters of the keys and values, whether queries come with them or
-/// not.
+/// Returns the parameters of keys and values, with or without queries.
 template <typename KernelT>
 static typename KernelT::Params entryParams(RopeAppendOp op) {
   ColumnView keys = viewOf(op.getKeys()), values = viewOf(op.getValues());

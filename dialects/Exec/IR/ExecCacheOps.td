@@ -12,9 +12,10 @@ def Exec_Pages : ConfinedType<MemRefRankOf<[F32, BF16], [3]>, [],
 
 def Exec_RopeOp : Exec_CallOp<"rope", [
     Exec_SameShape<["x", "y"]>, Exec_SameRows<["x", "angles"]>]> {
-  let summary = "Turn columns of every head by the angles of its row";
+  let summary = "Rotate columns of every head by the angles of its row";
   let description = [{
-    The other columns stay. `angles` are the rows of the table.
+    The other columns are copied. `angles` are the positions of the rows in the
+    table.
 
     Example:
     ```mlir
@@ -23,8 +24,8 @@ def Exec_RopeOp : Exec_CallOp<"rope", [
           -> tensor<4x16xf32>
     ```
     - (C1) y has x's shape.
-    - (C2) there are angles for every row.
-    - (C3) heads divides the columns, and a head has the rotation's.
+    - (C2) `angles` has one position per row.
+    - (C3) heads divides the columns, and a head has the rotation's columns.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Rows:$table, Exec_Numbers:$angles,
                     I64Attr:$heads, Exec_RotationAttr:$rotation);
@@ -34,8 +35,8 @@ def Exec_RopeOp : Exec_CallOp<"rope", [
   let hasVerifier = 1;
 }
 
-/// What writes rows into the entries of a cache: slots, positions, the page
-/// table and the layer's pages find them.
+/// A call that writes rows to entries of a cache: slots, positions, the page
+/// table and the layer's pages locate the entries.
 class Exec_WritesEntriesOp<string mnemonic, list<Trait> traits = []>
     : Exec_CallOp<mnemonic, traits # [
         Exec_EntryWriterOpInterface]> {
@@ -59,8 +60,8 @@ def Exec_KvAppendOp : Exec_WritesEntriesOp<"kv_append", [
     Exec_SameRows<["x", "slots", "positions"]>]> {
   let summary = "Write rows to the entries of their slots and positions";
   let description = [{
-    To the columns from `at` on. `divided by` says among how many heads a page's
-    entries are divided, as the cache does.
+    Writes to the columns from `at` on. `divided by` is the number of heads that
+    the cache divides a page's entries among.
 
     Example:
     ```mlir
@@ -68,7 +69,7 @@ def Exec_KvAppendOp : Exec_WritesEntriesOp<"kv_append", [
         : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>,
            memref<?x16x32xbf16>) -> ()
     ```
-    - (C1) x, slots and positions have the same rows.
+    - (C1) x, slots and positions have the same number of rows.
     - (C2) the columns lie in an entry.
   }];
   let inputs = !con((ins Exec_Rows:$x), place,
@@ -82,12 +83,12 @@ def Exec_RopeAppendOp : Exec_WritesEntriesOp<"rope_append", [
     Exec_Together<["queries", "rotated"]>,
     Exec_SameRows<["keys", "values", "angles", "slots", "positions"]>,
     Exec_OptionalLike<"queries", "rotated">]> {
-  let summary = "Turn keys, write them and values to entries; turn queries";
+  let summary = "Rotate keys, write them and values to entries; rotate queries";
   let description = [{
-    What `exec.rope` and two `exec.kv_append` do: keys go to the columns from
-    `keys_at` on, values, which are not turned, to those from `values_at` on.
-    Queries, whose heads are as wide as those of keys, are turned by the same
-    angles.
+    Computes `exec.rope` and two `exec.kv_append`. Rotated keys go to the
+    columns from `keys_at` on, values, which are not rotated, to the columns
+    from `values_at` on. Queries rotate by the same angles; their heads are as
+    wide as key heads.
 
     Example:
     ```mlir
@@ -100,10 +101,10 @@ def Exec_RopeAppendOp : Exec_WritesEntriesOp<"rope_append", [
            memref<?x16x32xbf16>) -> tensor<4x32xf32>
     ```
     - (C1) queries and their rotation are given together.
-    - (C2) all have the same rows.
+    - (C2) all have the same number of rows.
     - (C3) the rotated queries have the queries' shape.
-    - (C4) heads divides the columns of keys, and a head has the rotation's; the
-      columns of keys and values lie in an entry.
+    - (C4) heads divides the columns of keys, and a head has the rotation's
+      columns; the columns of keys and values lie in an entry.
   }];
   let inputs = !con(
       (ins Optional<Exec_Rows>:$queries, Exec_Rows:$keys, Exec_Rows:$values,

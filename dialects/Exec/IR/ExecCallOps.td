@@ -1,10 +1,10 @@
-//===- ExecCallOps.td - What all typed kernel calls share --*- tablegen -*-===//
+//===- ExecCallOps.td - Shared base of typed kernel calls --*- tablegen -*-===//
 //
 // One op per kernel family, in value form. A call's operands, in the order of
 // its definition, are the kernel's first buffers, and its results are the last
-// ones. Widths and strides follow from types and views (`exec.columns`); an
-// attribute says what neither does. The number of rows is a count
-// (`#exec.count`), or static where it does not grow with n.
+// buffers. Widths and strides follow from types and views (`exec.columns`). An
+// attribute gives only what types and views do not. The number of rows is a
+// count (`#exec.count`), or static if it does not grow with n.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,9 +42,9 @@ def Exec_Rows : Exec_Operand<[F32], [2], "rows of f32">;
 def Exec_Numbers : Exec_Operand<[I32], [1], "a number of i32 per row">;
 /// Numbers in rows, one row per slot, token or row.
 def Exec_NumberRows : Exec_Operand<[I32], [2], "rows of i32">;
-/// What is packed as it is: a norm's weight, a bias.
+/// A vector stored unpacked: a norm's weight, a bias.
 def Exec_Vector : Exec_Operand<[F32], [1, 2], "a vector of f32">;
-/// Panels, or the rows of a table, quantised ones as bytes.
+/// Panels, or the rows of a table; quantised elements are bytes.
 def Exec_Packed : Exec_Operand<[F32, BF16, I8], [2, 3, 4], "a packed weight">;
 
 def Exec_RowsResult : Exec_CountedTensor<[F32], [2], "static rows of f32">;
@@ -53,7 +53,7 @@ def Exec_NumbersResult
 def Exec_NumberRowsResult
     : Exec_CountedTensor<[I32], [2], "static rows of i32">;
 
-/// Elements of a cache.
+/// Element type of a cache.
 def Exec_ElementAttr : TypeAttrOf<AnyTypeOf<[F32, BF16], "f32 or bf16">>;
 
 class Exec_SameRows<list<string> names>
@@ -61,18 +61,19 @@ class Exec_SameRows<list<string> names>
 class Exec_SameShape<list<string> names>
     : AllMatchSameOperatorTrait<names, "::mlir::exec::extentsOf($_self)",
                                 "shape">;
-/// The value of an operand or result, null where an optional one is not given.
+/// The value of an operand or result; null for an optional one that is not
+/// given.
 class Exec_Get<string name> {
   string value = "get" # !toupper(!substr(name, 0, 1))
                  # !substr(name, 1) # "()";
 }
-/// What may be there has the shape of `other`.
+/// An optional value has the shape of `other`.
 class Exec_OptionalLike<string optional, string other>
     : PredOpTrait<optional # " to have the shape of " # other,
         CPred<"!" # Exec_Get<optional>.value # " || ::mlir::exec::extentsOf("
               # Exec_Get<optional>.value # ") == ::mlir::exec::extentsOf($"
               # other # ")">>;
-/// Rows follow each other without a gap, or are not given.
+/// Rows follow each other without a gap, or the value is not given.
 class Exec_Whole<string name> : PredOpTrait<name # " to be no view",
     CPred<"::mlir::exec::isWhole(" # Exec_Get<name>.value # ")">>;
 /// All of these are given, or none.
@@ -80,11 +81,11 @@ class Exec_Together<list<string> names>
     : PredOpTrait<!interleave(names, ", ") # " to be given together",
         AllMatchPred<!foreach(name, names,
                               "bool(" # Exec_Get<name>.value # ")")>>;
-/// A norm has an epsilon.
+/// eps is given if and only if a norm is.
 def Exec_NormWithEpsilon : PredOpTrait<"eps to be given with norm alone",
     CPred<"getEps().has_value() == bool(getNorm())">>;
 
-/// `inputs` are the arguments, `syntax` says how they are written.
+/// `inputs` are the arguments, `syntax` is their assembly format.
 class Exec_CallOp<string mnemonic, list<Trait> traits = []>
     : Exec_Op<mnemonic, traits # [
         HasParent<"::mlir::exec::ProgramOp">, Exec_KernelOpInterface,

@@ -7,10 +7,10 @@ include "dialects/Exec/IR/ExecKernels.td"
 
 def Exec_ControlKernel : Exec_Kernel<"Control", "control", 1, "Rows", (ins
     Exec_Number<0>:$reads, Exec_Number<0>:$updates, Exec_Number<0>:$outputs)> {
-  let summary = "what `exec.kernel` carries as its body";
+  let summary = "a kernel with the body of its `exec.kernel`";
   let description = [{
-    It counts the buffers; their types are those of the body's arguments. A
-    slot is a task.
+    The parameters count the buffers; the types of the buffers are the types of
+    the body's arguments. A task is a slot.
   }];
 }
 

@@ -81,8 +81,8 @@ bool ControlOp::isRowLocal() { return true; }
 
 bool ControlOp::dividesByRow() { return true; }
 
-// A slot's state belongs to the slot: bodies for the same slots, in the same
-// order, touch the same of it. Two elements never name one slot.
+// A slot's state belongs to the slot. Bodies for the same slots, in the same
+// order, access the same parts of it. No two elements name the same slot.
 bool ControlOp::updatesSameRowsAs(KernelOpInterface other) {
   auto control = dyn_cast<ControlOp>(other.getOperation());
   return control && control.getSlotCount() == getSlotCount() &&

@@ -17,14 +17,13 @@ def Exec_ControlOp : Exec_Op<"control", [
         ["getKernelParams", "updatesOperand", "readsAnyRow", "followsRowsOf",
          "isRowLocal",
          "dividesByRow", "updatesSameRowsAs"]>]> {
-  let summary = "Call a kernel that carries its body, a task for each slot";
+  let summary = "Call a kernel that carries its body, one task per slot";
   let description = [{
     The value form of a dispatch of a control kernel. Task i has row i of
-    `slots`, `inputs` and results; of the states that it reads and updates it
-    has what belongs to its slot, and what is shared it only reads. What is
-    `packed` has as many rows for each task, of which it reads any: those that
-    others of its operands name. Operands are tensors, or buffers that hold a
-    row for each slot.
+    `slots`, `inputs` and results. Of each state it has the part of its slot; it
+    only reads shared states. `packed` operands have a fixed number of rows per
+    task, and a task may read any of them: the row numbers come from other
+    operands. Operands are tensors, or buffers with a row for each slot.
 
     Example:
     ```mlir
@@ -34,12 +33,13 @@ def Exec_ControlOp : Exec_Op<"control", [
           -> (tensor<2x4xi32>, tensor<2x4xi32>)
     ```
     - (C1) the kernel exists and has a body.
-    - (C2) the call is for at least one slot; slots and inputs have a row for
-      each of them, buffers and what is packed perhaps more, and results have as
-      many.
-    - (C3) operands and results have the types that the body takes, and are as
-      many.
-    - (C4) what tasks read of others (`exec.nearest_task`) is packed.
+    - (C2) the call is for at least one slot; slots, inputs and results have a
+      row for each slot, and buffers and packed operands have at least one for
+      each slot.
+    - (C3) operands and results have the number and types of the body's
+      arguments.
+    - (C4) operands that tasks read at other tasks' rows (`exec.nearest_task`)
+      are packed.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Exec_CountAttr:$count,
       AnyTypeOf<[TensorOf<[I32]>, MemRefOf<[I32]>]>:$slots,
@@ -59,24 +59,23 @@ def Exec_ControlOp : Exec_Op<"control", [
   }];
   let extraClassDeclaration = [{
     ::mlir::exec::Count getSlotCount() { return getCountAttr().getCount(); }
-    /// Whether this operand is one of those that are packed.
+    /// Returns whether this operand is packed.
     bool isPacked(size_t index);
   }];
   let hasVerifier = 1;
 }
 
 def Exec_NearestTaskOp : Exec_Op<"nearest_task", [Pure]> {
-  let summary = "The nearest number of a task";
+  let summary = "Clamp a number to the tasks of the call";
   let description = [{
-    In the body of a kernel: `index`, or the first or the last of the tasks of
-    its call where there is no such one. So a body reads rows of other tasks,
-    whatever number leads to them.
+    In the body of a kernel: returns `index`, clamped to the range of tasks of
+    the call. A body can therefore read rows of other tasks by any number.
 
     Example:
     ```mlir
     %own = exec.nearest_task %group : index
     ```
-    - (C1) no program holds it.
+    - (C1) the op does not stand in a program.
   }];
   let arguments = (ins Index:$index);
   let results = (outs Index:$result);

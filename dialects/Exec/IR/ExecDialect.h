@@ -10,16 +10,15 @@
 
 namespace mlir::exec {
 
-/// Attributes of a module, dictionaries of numbers: of its model (`modules`,
-/// `vocab`), and of the memory that all its programs take (`arena_bytes`,
-/// `state_bytes`).
+/// Attributes of a module, dictionaries of numbers: the model (`modules`,
+/// `vocab`), and the memory of all its programs (`arena_bytes`, `state_bytes`).
 inline constexpr llvm::StringLiteral kModelAttr = "exec.model";
 inline constexpr llvm::StringLiteral kModules = "modules", kVocab = "vocab";
 inline constexpr llvm::StringLiteral kPlanAttr = "exec.plan";
 inline constexpr llvm::StringLiteral kArenaBytes = "arena_bytes",
                                      kStateBytes = "state_bytes";
 
-/// A number of such a dictionary; 0 where the module has none.
+/// Returns a number of such a dictionary; 0 if the module has none.
 int64_t moduleNumber(Operation *module, llvm::StringRef attribute,
                      llvm::StringRef key);
 

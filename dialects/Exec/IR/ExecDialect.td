@@ -14,10 +14,10 @@ def Exec_Dialect : Dialect {
   let dependentDialects = ["::mlir::mtp::MTPDialect"];
   let summary = "The plan: static buffers, kernel dispatches, programs";
   let description = [{
-    `exec` says how a model runs: which kernels exist, which buffers live where,
-    and, for every point of the envelope, the list of dispatches that makes up
-    its program. It maps one to one onto the artifact: an `exec.dispatch` is a
-    command, an `exec.alloc` is a range of the arena, an `exec.state`, an
+    `exec` is the plan of a compiled model: its kernels, its buffers and their
+    addresses, and for every point of the envelope the list of dispatches of its
+    program. It maps one to one onto the artifact. An `exec.dispatch` is a
+    command, and an `exec.alloc` is a range of the arena. An `exec.state`, an
     `exec.weight` and an `exec.cache` are table entries of the same name.
 
     A program starts as tensors (`exec.linear`, ..., after
@@ -26,8 +26,8 @@ def Exec_Dialect : Dialect {
   }];
 }
 
-/// What a kernel can be given: the element types that the artifact knows. Bytes
-/// (i8) are those of quantised weights.
+/// Operands of kernels: the element types of the artifact. Bytes (i8) hold
+/// quantised weights.
 def Exec_Buffer : MemRefOf<[F32, BF16, I8, I32, I64]>;
 
 class Exec_Op<string mnemonic, list<Trait> traits = []>

@@ -6,7 +6,7 @@
 include "dialects/Exec/IR/ExecDialect.td"
 include "mlir/IR/EnumAttr.td"
 
-/// The elements of runtime/schema/WeightFormat.h, by the same numbers.
+/// The elements of runtime/schema/WeightFormat.h, with the same numbers.
 def Exec_WeightElements : I32Enum<"WeightElements", "elements of a weight", [
   I32EnumCase<"F32", 0, "f32">,
   I32EnumCase<"BF16", 1, "bf16">,

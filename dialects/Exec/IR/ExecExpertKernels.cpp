@@ -49,7 +49,7 @@ void MoeCombineKernelAttr::describe(ContractWriter &w) const {
   int64_t width = getWidth(), topK = getTopK();
   w.words(w.p0);                // positions
   w.words(w.p0 * topK);         // weights
-  w.words(w.p0 * topK * width); // what experts made
+  w.words(w.p0 * topK * width); // results of the experts
   for (bool isAdded : {getResidual(), getShared()})
     if (isAdded)
       w.words(w.p0 * width);
@@ -60,7 +60,7 @@ void MoeCombineKernelAttr::describe(ContractWriter &w) const {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The matrices of all experts, and which of them has which rows.
+/// Describes the matrices of all experts, and the rows of each expert.
 template <typename KernelT>
 static void describeExperts(ContractWriter &w, KernelT kernel, int64_t n,
                             bool gated) {
@@ -82,8 +82,8 @@ void MoeDownKernelAttr::describe(ContractWriter &w) const {
   w.words(w.p0 * getTopK() * getN()).result(); // y
 }
 
-// A task has the same panel of all experts: which of them have rows is not
-// known beforehand, so that no worker may own experts.
+// Each task has one panel of all experts. The rows of an expert are not known
+// beforehand, so dividing experts among workers would not balance.
 TaskShape MoeGateUpKernelAttr::getTasks() const {
   return {0, panelCount(getInter(), getPanel())};
 }

@@ -11,11 +11,11 @@ def Exec_MoeRouteKernel : Exec_Kernel<"MoeRoute", "moe_route", 1, "Rows", (ins
     Exec_Flag:$norm_topk, Exec_RealOrNone:$scale, Exec_Stride:$x_stride)> {
   let summary = "the best experts of each row";
   let description = [{
-    Buffers: logits, [bias], experts, weights. As the routers of DeepSeek-V3
-    (sigmoid; dropped groups count as -infinity) and Qwen3-MoE (softmax) in
-    Hugging Face's library. Experts come in descending order; ties go to the
-    lowest index. `topk_group` groups are kept, all where it is 0. `scale` is 1
-    where it is not given.
+    Buffers: logits, [bias], experts, weights. Computes the routers of
+    DeepSeek-V3 (sigmoid; dropped groups count as -infinity) and Qwen3-MoE
+    (softmax) in Hugging Face's library. Experts come in descending order; ties
+    go to the lowest index. `topk_group` groups are kept, or with 0 all of them.
+    `scale` defaults to 1.
   }];
   let hasRules = true;
   let methods = [{
@@ -27,10 +27,10 @@ def Exec_MoeRouteKernel : Exec_Kernel<"MoeRoute", "moe_route", 1, "Rows", (ins
 
 def Exec_MoePlanKernel : Exec_Kernel<"MoePlan", "moe_plan", 1, "Other", (ins
     Exec_Size:$experts, Exec_Size:$top_k)> {
-  let summary = "which pairs of a row and an expert are whose";
+  let summary = "pairs of a row and an expert, in the order of experts";
   let description = [{
-    Buffers: positions, experts, where an expert's pairs begin, order. Dead rows
-    are left out, so the products write nothing for their pairs and
+    Buffers: positions, experts, the first pair of each expert, order. Padding
+    rows are left out, so the products write nothing for their pairs and
     `moe_combine` reads nothing of them.
   }];
 }
@@ -57,9 +57,10 @@ def Exec_MoeCombineKernel
     : Exec_Kernel<"MoeCombine", "moe_combine", 1, "Rows", (ins
     Exec_Size:$width, Exec_Size:$top_k, Exec_Flag:$residual,
     Exec_Flag:$shared)> {
-  let summary = "the weighted sum of what a row's experts made";
+  let summary = "the weighted sum of the results of a row's experts";
   let description = [{
-    Buffers: positions, weights, what experts made, [residual], [shared], y.
+    Buffers: positions, weights, results of the experts, [residual], [shared],
+    y.
   }];
 }
 

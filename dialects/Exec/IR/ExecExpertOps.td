@@ -9,16 +9,16 @@ include "dialects/MTP/IR/MTPEnums.td"
 def Exec_MoeRouteOp : Exec_CallOp<"moe_route", [
     Exec_SameRows<["logits", "experts"]>,
     Exec_SameShape<["experts", "weights"]>]> {
-  let summary = "Pick the experts of every row, and their weights";
+  let summary = "Pick the experts of every row and their weights";
   let description = [{
-    As `mtp.moe_route` says; top_k is the columns of the results.
+    Computes `mtp.moe_route`; top_k is the number of columns of the results.
 
     Example:
     ```mlir
     %e, %w = exec.moe_route %logits sigmoid groups 4 keep 2 normalized scale 2.5
         : (tensor<4x8xf32>) -> (tensor<4x2xi32>, tensor<4x2xf32>)
     ```
-    - (C1) results have the logits' rows.
+    - (C1) results have the logits' number of rows.
     - (C2) experts and weights have one shape.
   }];
   let inputs = (ins Exec_Rows:$logits, Optional<Exec_Vector>:$bias,
@@ -38,15 +38,15 @@ def Exec_MoePlanOp : Exec_CallOp<"moe_plan",
     [Exec_SameRows<["positions", "experts"]>]> {
   let summary = "Order rows by their experts";
   let description = [{
-    `starts` says for every expert where its rows begin in `order`, and where
-    the last one's end. Rows of position -1 are left out.
+    `starts` gives for every expert where its rows begin in `order`, and last
+    the end of the last expert's rows. Rows of position -1 are left out.
 
     Example:
     ```mlir
     %starts, %order = exec.moe_plan %experts at %positions
         : (tensor<4xi32>, tensor<4x2xi32>) -> (tensor<9xi32>, tensor<8xi32>)
     ```
-    - (C1) there is a position per row.
+    - (C1) there is one position per row.
   }];
   let inputs = (ins Exec_Numbers:$positions, Exec_NumberRows:$experts);
   let results = (outs Exec_NumbersResult:$starts, Exec_NumbersResult:$order);
@@ -54,7 +54,7 @@ def Exec_MoePlanOp : Exec_CallOp<"moe_plan",
   let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
 }
 
-/// A product of rows by the matrix of every expert that they go to.
+/// A product of rows by the matrices of their experts.
 class Exec_ExpertProductOp<string mnemonic, list<Trait> traits = []>
     : Exec_CallOp<mnemonic, traits # [
         DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
@@ -71,7 +71,8 @@ def Exec_MoeGateUpOp : Exec_ExpertProductOp<"moe_gate_up", [
     Exec_SameRows<["order", "y"]>]> {
   let summary = "Multiply rows by their experts' gates and ups";
   let description = [{
-    `silu(x G^T) * (x U^T)`: a row of y for each row of x and expert of it.
+    `silu(x G^T) * (x U^T)`: y has a row for each row of x and each of its
+    experts.
 
     Example:
     ```mlir
@@ -79,8 +80,8 @@ def Exec_MoeGateUpOp : Exec_ExpertProductOp<"moe_gate_up", [
         : (tensor<4x16xf32>, memref<16x8x32x2xbf16>, tensor<9xi32>,
            tensor<8xi32>) -> tensor<8x32xf32>
     ```
-    - (C1) there is a row for each element of the order.
-    - (C2) the order has as many rows for each of x.
+    - (C1) there is one row per element of the order.
+    - (C2) the order has the same number of elements for each row of x.
   }];
   let inputs = product;
   let syntax = productSyntax;
@@ -90,9 +91,10 @@ def Exec_MoeGateUpOp : Exec_ExpertProductOp<"moe_gate_up", [
 
 def Exec_MoeDownOp : Exec_ExpertProductOp<"moe_down", [
     Exec_SameRows<["x", "order", "y"]>, Exec_Whole<"x">]> {
-  let summary = "Multiply what experts made by their downs";
+  let summary = "Multiply the experts' results by their down projections";
   let description = [{
-    Rows are those of `exec.moe_gate_up`; `top_k` of them are one row's.
+    The rows are those of `exec.moe_gate_up`; each original row has `top_k` of
+    them.
 
     Example:
     ```mlir
@@ -100,7 +102,7 @@ def Exec_MoeDownOp : Exec_ExpertProductOp<"moe_down", [
         : (tensor<8x32xf32>, memref<8x16x32x2xbf16>, tensor<9xi32>,
            tensor<8xi32>) -> tensor<8x16xf32>
     ```
-    - (C1) x, order and y have the same rows.
+    - (C1) x, order and y have the same number of rows.
     - (C2) x is no view.
     - (C3) top_k divides the rows.
   }];
@@ -108,7 +110,7 @@ def Exec_MoeDownOp : Exec_ExpertProductOp<"moe_down", [
   let syntax = productSyntax # " `top_k` $top_k";
   let methods = [{
     ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
-    // Without one that lives there is no plan either.
+    // If no row is active, there is no plan either.
     bool followsRowsOf(size_t index) { return getOperand(index) == getX(); }
   }];
   let hasVerifier = 1;
@@ -119,9 +121,10 @@ def Exec_MoeCombineOp : Exec_CallOp<"moe_combine", [
     Exec_OptionalLike<"residual", "y">, Exec_OptionalLike<"shared", "y">,
     Exec_Whole<"weights">, Exec_Whole<"parts">, Exec_Whole<"residual">,
     Exec_Whole<"shared">]> {
-  let summary = "Add up what a row's experts gave";
+  let summary = "Add up the results of a row's experts";
   let description = [{
-    `residual`, `shared` and the weighted sum of a row's parts, in this order.
+    Adds `residual`, `shared` and the weighted sum of the results, in this
+    order.
 
     Example:
     ```mlir
@@ -129,7 +132,7 @@ def Exec_MoeCombineOp : Exec_CallOp<"moe_combine", [
         : (tensor<4xi32>, tensor<4x2xf32>, tensor<8x16xf32>, tensor<4x16xf32>)
           -> tensor<4x16xf32>
     ```
-    - (C1) y has a row per position and row of weights.
+    - (C1) y has a row per position and per row of weights.
     - (C2) residual and shared have y's shape.
     - (C3) no operand is a view.
   }];

@@ -1,4 +1,4 @@
-//===- ExecInterfaces.cpp - What passes ask of kernel calls ---------------===//
+//===- ExecInterfaces.cpp - Interfaces of kernel calls --------------------===//
 
 #include "dialects/Exec/IR/ExecInterfaces.h"
 #include "dialects/Exec/IR/ExecOps.h"
@@ -131,7 +131,7 @@ bool mlir::exec::writesSameEntries(EntryWriterOpInterface call,
 
 bool mlir::exec::hasCallsRows(KernelOpInterface call, size_t index) {
   Value value = call->getOperand(index);
-  // Of what is no tensor, nobody says how many rows live.
+  // The number of active rows of a non-tensor is unknown.
   return isa<RankedTensorType>(value.getType()) &&
          call.makeKernel().getDivision() != Division::Slots &&
          rowsOf(value) == call.getKernelParams().front();

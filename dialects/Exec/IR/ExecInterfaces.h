@@ -1,4 +1,4 @@
-//===- ExecInterfaces.h - What passes ask of kernel calls -------*- C++ -*-===//
+//===- ExecInterfaces.h - Interfaces of kernel calls ------------*- C++ -*-===//
 
 #ifndef MTP_DIALECTS_EXEC_IR_EXECINTERFACES_H
 #define MTP_DIALECTS_EXEC_IR_EXECINTERFACES_H
@@ -11,77 +11,81 @@
 
 namespace mlir::exec {
 
-/// A buffer that a kernel is given.
+/// A buffer operand of a kernel.
 struct KernelOperand {
   Value value;
-  /// The element at which the kernel's view of it begins.
+  /// The first element of the kernel's view of the buffer.
   int64_t offset = 0;
 };
 
-/// Whether two operands are one value, or references to the same layer of one
-/// resource, from the same element on.
+/// Returns whether two operands are the same value, or references to the same
+/// layer of one resource from the same element on.
 bool isSameOperand(const KernelOperand &a, const KernelOperand &b);
 
-/// Columns of an activation, where a kernel finds them.
+/// Columns of an activation, in the memory of the activation.
 struct ColumnView {
-  /// No view itself.
+  /// The activation; not a view itself.
   Value root;
-  /// The element of the first column of row 0, and elements from row to row.
+  /// The element of the first column of row 0, and the distance of rows in
+  /// elements.
   int64_t offset, stride;
   int64_t width;
 
   bool isWhole() const { return offset == 0 && stride == width; }
 };
 
-/// What `value` is a view of; all of it where it is none.
+/// Returns the columns that `value` is a view of; all columns if it is no view.
 ColumnView viewOf(Value value);
 
-/// Whether rows follow each other without a gap; so says what is not given.
+/// Returns whether rows follow each other without a gap, or the value is not
+/// given.
 bool isWhole(Value value);
 
-/// The buffers behind operands, each from its view's first element on.
+/// Returns the buffers of operands, each with the first element of its view.
 llvm::SmallVector<KernelOperand> resolveOperands(OperandRange operands);
 
-/// Whether the extents of a type are static, but for the number of rows of a
-/// tensor that says it (`#exec.count`), or of a list of numbers in a buffer.
+/// Returns whether the extents of a type are static, except for a number of
+/// rows given by the tensor's encoding (`#exec.count`), or the first extent of
+/// a list of numbers in a buffer.
 bool hasCountedShape(ShapedType type);
 
-/// Rows and columns (1 of a number per row) of a call's operand. The rows of a
-/// buffer are what the op says that defines it.
+/// Returns the rows and columns (1 for one number per row) of a call's operand.
+/// The op that defines a buffer gives its number of rows.
 Count rowsOf(Value value);
 int64_t columnsOf(Value value);
-/// All extents.
+/// Returns all extents.
 llvm::SmallVector<Count, 3> extentsOf(Value value);
-/// All extents as the type has them: the first one may be dynamic.
+/// Returns all extents as in the type: the first one may be dynamic.
 llvm::ArrayRef<int64_t> shapeOf(Value value);
 
-/// Elements of a tensor or of a buffer that is no cache; nothing where they do
-/// not fit.
+/// Returns the elements of a tensor, or of a buffer that is no cache. Returns
+/// nothing if they do not fit.
 std::optional<Count> elementsOf(Value value);
 
-/// The rows of the buffer behind an operand, so far as its type says them: 0
-/// where it does not, and of no operand.
+/// Returns the rows of an operand's buffer that its type gives. Returns 0 if
+/// the type does not give them or there is no operand.
 int64_t rowLimitOf(Value value);
 
-/// The type of `rows` rows of what one row of `like` has, and of `columns` of
-/// such elements.
+/// Returns the type of `rows` rows like `like`, or of `columns` of its
+/// elements.
 RankedTensorType withRows(RankedTensorType like, Count rows);
 RankedTensorType rowsType(Count rows, int64_t columns, Type element);
 
-/// Params at n.
+/// Returns the params at n.
 llvm::SmallVector<int64_t> evaluate(llvm::ArrayRef<Count> counts, int64_t n);
 
 class EntryWriterOpInterface;
 class KernelOpInterface;
 
-/// Whether `other` writes entries, too, and a row of the one call and that row
-/// of the other are the same entry.
+/// Returns whether `other` also writes entries, and every row of both calls has
+/// the same entry.
 bool writesSameEntries(EntryWriterOpInterface call, Operation *other);
 
-/// Whether an operand has the rows of a call that goes by rows, not by slots.
+/// Returns whether an operand has one row for each row of a call that works by
+/// rows, not by slots.
 bool hasCallsRows(KernelOpInterface call, size_t index);
 
-/// Buffers are read and, where the kernel updates them, written.
+/// Adds the effects: buffers are read and, if the kernel updates them, written.
 void addKernelEffects(
     KernelOpInterface call,
     llvm::SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>

@@ -1,10 +1,10 @@
-//===- ExecKernels.td - What all kinds of kernels share ----*- tablegen -*-===//
+//===- ExecKernels.td - Shared base of all kernel kinds ----*- tablegen -*-===//
 //
-// A kernel is an attribute: one per kind, with what a kernel of the kind is
-// specialised on as parameters. Widths, formats and constants are among them,
-// never a number of rows. Kinds stand beside the ops that become them, in
-// Exec*Kernels.td, and in the .cpp of the same name what they touch and into
-// how many tasks they divide (KernelContract.h).
+// A kernel is an attribute, one per kind, whose parameters are the kernel's
+// compile-time constants: widths, formats and numbers, but never a number of
+// rows. Exec*Kernels.td defines the kinds beside the ops that become them. The
+// .cpp file of the same name describes the buffers and tasks of each kind
+// (KernelContract.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,11 @@ include "dialects/Exec/IR/ExecDialect.td"
 include "dialects/Exec/IR/ExecInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 
-/// A parameter; a number of a type that has a `least` is at least that.
+/// A parameter. A number whose type has a `least` is at least that.
 class Exec_Param<string type, string default = "">
     : AttrOrTypeParameter<type, ""> {
   int least = -1;
-  /// Of a C++ value, in place of the text of a module.
+  /// The C++ default value, matching the default in the text of a module.
   string whenLeftOut = !if(!empty(default), "{}", default);
   let defaultValue = !if(!empty(default), ?, default);
 }
@@ -29,7 +29,7 @@ class Exec_Number<int leastNumber, string default = "">
   let least = leastNumber;
 }
 
-/// Widths, heads, rows: at least 1. What may be left out says what it is then.
+/// Widths, heads, rows: at least 1. An optional parameter gives its default.
 def Exec_Size : Exec_Number<1>;
 def Exec_SizeOrOne : Exec_Number<1, "1">;
 /// 0: none.
@@ -38,16 +38,16 @@ def Exec_SizeOrNone : Exec_Number<0, "0">;
 def Exec_Stride : Exec_Number<0, "0">;
 /// Elements, or columns, before the first one.
 def Exec_Begin : Exec_Number<0, "0">;
-/// Rows of a buffer that the kernel finds by numbers which it reads, so that
-/// it can clamp them. A kernel without it is for nothing but a look at its
-/// code: its contract is not known.
+/// Number of rows of a buffer that the kernel indexes by numbers that it reads,
+/// so that it can clamp them. A kernel without the number has no known
+/// contract, and can only be compiled for inspection.
 def Exec_RowLimit : Exec_Number<0, "0">;
 def Exec_Flag : Exec_Param<"bool", "false">;
 def Exec_Real : Exec_Param<"::mlir::FloatAttr">;
 def Exec_RealOrNone : Exec_Param<"::mlir::FloatAttr", "::mlir::FloatAttr()">;
-/// What is added to a norm's weight.
+/// Added to a norm's weight.
 def Exec_NormOffset : Exec_Param<"int64_t", "0">;
-/// Elements of a cache: f32 or bf16.
+/// Element type of a cache: f32 or bf16.
 def Exec_CacheElements : Exec_Param<"::mlir::Type">;
 def Exec_WeightFormat : Exec_Param<"::mlir::exec::FormatAttr">;
 /// Outputs in a panel.
@@ -63,10 +63,10 @@ def Exec_Activation : Exec_EnumParam<"::mlir::mtp::ActivationKind",
                                      "::mlir::mtp::ActivationKind::None">;
 def Exec_RouterScoring : Exec_EnumParam<"::mlir::mtp::Scoring">;
 
-/// One kind. `params` is how many 64-bit scalars a dispatch has, rows or slots
-/// first; `division` how work divides into tasks. What else a kind says:
-/// `hasTasks`, that its tasks are none of one row or slot each (getTasks);
-/// `hasRules`, that its parameters are checked together (verifyRules).
+/// One kind. `params` is the number of 64-bit scalars of a dispatch, rows or
+/// slots first; `division` is the division of work into tasks. `hasTasks`:
+/// tasks are not single rows or slots (getTasks). `hasRules`: parameters are
+/// checked together (verifyRules).
 class Exec_Kernel<string name, string kind, int params, string division,
                   dag kernelParameters>
     : AttrDef<Exec_Dialect, name # "Kernel", [Exec_KernelAttrInterface]> {

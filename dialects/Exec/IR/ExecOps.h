@@ -21,18 +21,18 @@
 
 namespace mlir::exec {
 
-/// Returns the bytes of a buffer, or nothing where it is not static or they do
-/// not fit 63 bits.
+/// Returns the bytes of a buffer, or nothing if it is not static or they do not
+/// fit 63 bits.
 std::optional<int64_t> bufferBytes(MemRefType type);
 
-/// The bytes of a program's buffer, at every n; nothing for a cache.
+/// Returns the bytes of a program's buffer at every n; nothing for a cache.
 std::optional<Count> bufferBytes(Value buffer);
 
-/// The values of n of the program around `op`.
+/// Returns the values of n of the program around `op`.
 Points pointsOf(Operation *op);
 
-/// Whether two operands of calls are one value, or references to the same layer
-/// of one resource.
+/// Returns whether two operands of calls are the same value, or references to
+/// the same layer of one resource.
 bool isSameBuffer(Value a, Value b);
 
 } // namespace mlir::exec

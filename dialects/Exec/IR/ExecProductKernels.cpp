@@ -12,7 +12,7 @@ using namespace mlir::exec;
 // Projections
 //===----------------------------------------------------------------------===//
 
-/// Prepared rows, in bytes that 31 bits count.
+/// Describes prepared rows, whose bytes fit 31 bits.
 static BufferContract &describePrepared(ContractWriter &w, FormatAttr format,
                                         int64_t k) {
   int64_t rowBytes = PreparedRows{format.getFormat(), k}.rowBytes();
@@ -22,7 +22,7 @@ static BufferContract &describePrepared(ContractWriter &w, FormatAttr format,
   return buffer;
 }
 
-/// The inputs of a projection.
+/// Describes the inputs of a projection.
 template <typename KernelT>
 static void describeInputs(ContractWriter &w, KernelT kernel, bool gated) {
   int64_t k = kernel.getK(), n = kernel.getN();
@@ -81,7 +81,7 @@ LogicalResult LinearKernelAttr::verifyRules(KernelErrorFn emitError) const {
 void LinearArgmaxKernelAttr::describe(ContractWriter &w) const {
   int64_t parts = panelCount(getN(), getPanel());
   describeInputs(w, *this, /*gated=*/false);
-  // A head that keeps its logits for some slots reads which.
+  // A head that keeps its logits for some slots reads their sampling words.
   if (getLogits()) {
     w.words(w.p0); // slots
     w.words(Extent(w.limitOf("slots", getSlots())) *
@@ -160,7 +160,8 @@ LogicalResult HeadLinearKernelAttr::verifyRules(KernelErrorFn emitError) const {
 // Products of a library
 //===----------------------------------------------------------------------===//
 
-/// The same as `verifyGemmContract` of runtime/artifact, which trusts no file.
+/// Contract of a library product. `verifyGemmContract` of runtime/artifact
+/// checks it again for every file.
 void GemmKernelAttr::describe(ContractWriter &w) const {
   int64_t k = getK(), n = getN();
   w.bytes(w.p0 * (2 * k)).alignment = ::mtp::kGemmAlignment;    // x

@@ -16,17 +16,17 @@ def Exec_LinearKernel : Exec_Kernel<"Linear", "linear", 1, "Other", (ins
   let description = [{
     `y = act(norm(x) W^T + bias) + residual`. Buffers: x, [norm], W, [bias],
     [residual], y. With `swiglu` the weight's `n` outputs are gates and ups, and
-    y has half as many columns. y may be the residual, not x. Weights of bf16
-    meet rows rounded to bf16, or are widened where the target has no such
-    product; integers meet rows of integers with a scale each. With `prepared`
-    x is what `prepare_rows` made of the rows, for a weight in fragments.
+    y has n / 2 columns. y may be the residual, not x. For bf16 weights rows are
+    rounded to bf16, or the weights are widened if the target has no bf16
+    product. For integer weights rows become integers with a scale each. With
+    `prepared`, x is the result of `prepare_rows`, for a weight in fragments.
   }];
   let hasRules = true;
   let methods = [{
     bool isGated() const {
       return getActivation() == ::mlir::mtp::ActivationKind::Swiglu;
     }
-    /// Columns of y.
+    /// Returns the columns of y.
     int64_t getOutputs() const { return isGated() ? getN() / 2 : getN(); }
   }];
 }
@@ -38,13 +38,13 @@ def Exec_LinearArgmaxKernel
     Exec_Flag:$norm, Exec_RealOrNone:$eps, Exec_NormOffset:$offset,
     Exec_Flag:$bias, Exec_Flag:$logits, Exec_Stride:$x_stride,
     Exec_RowLimit:$slots)> {
-  let summary = "rows times a head, and the best of each panel";
+  let summary = "rows times a head, and the best column of each panel";
   let description = [{
     Buffers: x, [norm], W, [bias], [slots, sampling], values, columns, [logits].
-    Of every panel of outputs the best value and its column: -infinity and
-    2^31 - 1 where all are NaN. With `logits` it writes the outputs too, of rows
-    whose slot's word 6 of `sampling` is 0; of other rows nothing is written.
-    `prepared` is that of `linear`.
+    Gives the best value of every panel of outputs and its column: -infinity and
+    2^31 - 1 if all are NaN. With `logits` it also writes the outputs of the
+    rows whose slot has 0 in word 6 of `sampling`, and of no other rows.
+    `prepared` is as in `linear`.
   }];
   let hasRules = true;
 }
@@ -54,10 +54,10 @@ def Exec_PrepareRowsKernel
         Exec_Size:$k, Exec_WeightFormat:$format, Exec_Flag:$norm,
         Exec_RealOrNone:$eps, Exec_NormOffset:$offset,
         Exec_Stride:$x_stride)> {
-  let summary = "rows as products on tensor cores take them, perhaps normed";
+  let summary = "rows prepared for tensor cores, optionally after a norm";
   let description = [{
     Buffers: x, [norm], y. Rows of bf16, or of int8 with a scale for each group,
-    in the order of PreparedRows.h. Code for it is a GPU's.
+    in the order of PreparedRows.h. Only GPU targets have code for it.
   }];
   let hasRules = true;
 }
@@ -71,16 +71,16 @@ def Exec_HeadLinearKernel
     Exec_SizeOrNone:$keep_width, Exec_Begin:$keep_offset,
     Exec_RotationOrNone:$rotation,
     Exec_RowLimit:$positions)> {
-  let summary = "columns of each head times a weight of the head's own";
+  let summary = "columns of each head times a weight of the head";
   let description = [{
-    Buffers: x, W (of all heads), [table, positions], y. `keep_width` columns of
-    each head of x, from `keep_offset` on, are copied behind the head's outputs;
-    with a rotation, whose offset counts from the first kept column, they are
-    turned.
+    Buffers: x, W (of all heads), [table, positions], y. Columns `keep_offset`
+    to `keep_offset + keep_width` of each head of x are copied after the head's
+    outputs. With a rotation, whose offset counts from the first kept column,
+    they are rotated.
   }];
   let hasRules = true;
   let methods = [{
-    /// Elements from a head to the next and from a row to the next.
+    /// Distances of heads and of rows in elements.
     int64_t getXHead() const {
       return ::mlir::exec::strideOr(getXHeadStride(), getK());
     }
@@ -101,16 +101,16 @@ def Exec_GemmKernel : Exec_Kernel<"Gemm", "gemm", 1, "Other", (ins
   let summary = "rows of bf16 times a matrix, in a vendor's library";
   let description = [{
     Buffers: x, matrix, y, workspace. No target has code for it: a library of
-    the GPU's vendor computes it, of rows that `round_rows` made and a matrix
-    that `unpack` made.
+    the GPU's vendor computes it, on rows from `round_rows` and a matrix from
+    `unpack`.
   }];
 }
 
 def Exec_UnpackKernel : Exec_Kernel<"Unpack", "unpack", 1, "Other", (ins
     Exec_Size:$k, Exec_Size:$n, Exec_WeightFormat:$format,
     Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Flag:$gated)> {
-  let summary = "the matrix that a weight in fragments is made of";
-  let description = "Buffers: W, matrix. Code for it is a GPU's.";
+  let summary = "the unpacked matrix of a weight in fragments";
+  let description = "Buffers: W, matrix. Only GPU targets have code for it.";
   let hasRules = true;
 }
 

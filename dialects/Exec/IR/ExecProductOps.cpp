@@ -10,7 +10,8 @@ using namespace mlir::exec;
 // Prepared rows
 //===----------------------------------------------------------------------===//
 
-/// Columns and elements of rows of `k` inputs for weights of `format`.
+/// Returns columns and element type of rows of `k` inputs for weights of
+/// `format`.
 static std::pair<int64_t, Type> preparedColumns(int64_t k, FormatAttr format) {
   MLIRContext *context = format.getContext();
   int64_t bytes = PreparedRows{format.getFormat(), k}.rowBytes();
@@ -46,7 +47,8 @@ KernelAttrInterface PrepareRowsOp::makeKernel() {
                                      .x_stride = x.stride});
 }
 
-/// Reports unless rows of a product are of f32, or prepared where it says so.
+/// Reports an error unless rows of a product are f32, or prepared if the op
+/// says so.
 template <typename OpT>
 static LogicalResult verifyRows(OpT op) {
   Type element = getElementTypeOrSelf(op.getX());
@@ -65,7 +67,7 @@ static LogicalResult verifyRows(OpT op) {
   return success();
 }
 
-/// Inputs of a product's rows, and elements from one row to the next one.
+/// Returns the inputs of a product's rows and the distance of rows in elements.
 template <typename OpT>
 static std::pair<int64_t, int64_t> inputsOf(OpT op) {
   if (op.getPrepared())
@@ -149,7 +151,7 @@ KernelAttrInterface HeadLinearOp::makeKernel() {
   int64_t heads = getHeads(), kept = getKeptColumns();
   int64_t width = columnsOf(getY());
   RotationAttr rotation = getRotationAttr();
-  if (rotation) // of what is kept
+  if (rotation) // in the kept columns
     rotation = RotationAttr::get(getContext(), rotation.getDim(),
                                  rotation.getOffset() - int64_t(getKeepBegin()),
                                  rotation.getLayout());

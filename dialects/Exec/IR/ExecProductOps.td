@@ -7,7 +7,7 @@ include "dialects/Exec/IR/ExecAttrs.td"
 include "dialects/Exec/IR/ExecCallOps.td"
 include "dialects/MTP/IR/MTPEnums.td"
 
-/// What a product multiplies: rows, or those of `exec.prepare_rows`.
+/// The rows of a product: plain rows, or rows of `exec.prepare_rows`.
 def Exec_MultipliedRows
     : Exec_Operand<[F32, BF16, I8], [2], "rows of f32, or prepared ones">;
 def Exec_PreparedRowsResult
@@ -15,11 +15,11 @@ def Exec_PreparedRowsResult
 
 def Exec_PrepareRowsOp : Exec_CallOp<"prepare_rows", [
     Exec_SameRows<["x", "y"]>, Exec_NormWithEpsilon]> {
-  let summary = "Make rows what products on tensor cores take, perhaps normed";
+  let summary = "Prepare rows for products on tensor cores";
   let description = [{
     `y = norm(x)` in bf16, or in int8 with a scale per row and group, in the
-    order of PreparedRows.h: what `exec.linear` makes of its rows before it
-    multiplies them, made once for all of a GPU's blocks, to the bit.
+    order of PreparedRows.h. `exec.linear` would prepare its rows in the same
+    way, to the bit; here it is done once for all blocks of a GPU.
 
     Example:
     ```mlir
@@ -28,9 +28,10 @@ def Exec_PrepareRowsOp : Exec_CallOp<"prepare_rows", [
     %y = exec.prepare_rows %x as <int8, group = 64>
         : (tensor<4x192xf32>) -> tensor<4x216xi8>
     ```
-    - (C1) y has x's rows.
-    - (C2) eps is given with norm alone.
-    - (C3) y is of the format, and has the columns of PreparedRows.h.
+    - (C1) y has x's number of rows.
+    - (C2) eps is given if and only if norm is.
+    - (C3) y has the elements and columns that PreparedRows.h gives for the
+      format.
   }];
   let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
                     Exec_FormatAttr:$format, OptionalAttr<F32Attr>:$eps,
@@ -41,7 +42,7 @@ def Exec_PrepareRowsOp : Exec_CallOp<"prepare_rows", [
   }];
   let methods = [{
     bool readsAnyRow(size_t index);
-    /// The type of `x`, prepared for weights of `format`.
+    /// Returns the type of `x` prepared for weights of `format`.
     static ::mlir::RankedTensorType typeFor(::mlir::Value x,
                                             ::mlir::exec::FormatAttr format);
   }];
@@ -55,10 +56,11 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
   let summary = "Multiply rows by a packed weight";
   let description = [{
     `y = act(norm(x) W^T + bias) + residual`. The weight's inputs are x's
-    columns and its outputs y's; with `swiglu` it has twice as many, gate and
-    up. Rows are divided by their root mean square and multiplied by `norm +
-    offset` first. `role` is that of `mtp.linear`, and changes no kernel.
-    `prepared` says how many inputs rows have that `exec.prepare_rows` made.
+    columns and its outputs are y's columns; with `swiglu` it has twice the
+    outputs, gate and up. A norm first divides rows by their root mean square
+    and multiplies them by `norm + offset`. `role` is the role of `mtp.linear`,
+    and changes no kernel. `prepared` is the number of inputs of rows from
+    `exec.prepare_rows`.
 
     Example:
     ```mlir
@@ -68,10 +70,10 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
     %y = exec.linear %p, %w as <int4, group = 64> prepared 192
         : (tensor<4x216xi8>, memref<6x3456xi8>) -> tensor<4x192xf32>
     ```
-    - (C1) y has x's rows.
+    - (C1) y has x's number of rows.
     - (C2) residual has y's shape.
-    - (C3) eps is given with norm alone.
-    - (C4) x is of f32, or prepared for the weight, and has no norm then.
+    - (C3) eps is given if and only if norm is.
+    - (C4) x is f32, or prepared for the weight and without a norm.
   }];
   let inputs = (ins Exec_MultipliedRows:$x, Optional<Exec_Vector>:$norm,
                     Exec_Packed:$weight, Optional<Exec_Vector>:$bias,
@@ -105,10 +107,9 @@ def Exec_LinearArgmaxOp : Exec_CallOp<"linear_argmax", [
     Exec_Together<["slots", "sampling", "logits"]>, Exec_NormWithEpsilon]> {
   let summary = "Multiply rows by a head and find the best of each panel";
   let description = [{
-    The product of `exec.linear` with a weight of `n` outputs. Of each panel it
-    gives the largest value and its column. With `slots` and `sampling` it
-    writes the logits as well, of those rows whose slot's sampling words ask for
-    them.
+    The product of `exec.linear` with a weight of `n` outputs. Returns the
+    largest value of each panel and its column. With `slots` and `sampling` it
+    also writes the logits of the rows whose slot's sampling words ask for them.
 
     Example:
     ```mlir
@@ -117,11 +118,11 @@ def Exec_LinearArgmaxOp : Exec_CallOp<"linear_argmax", [
         : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<1xi32>, memref<2x8xi32>)
           -> (tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x64xf32>)
     ```
-    - (C1) results have x's rows.
+    - (C1) results have x's number of rows.
     - (C2) best and columns have one shape.
     - (C3) slots, sampling and logits are given together.
-    - (C4) eps is given with norm alone.
-    - (C5) x is of f32, or prepared for the weight, and has no norm then.
+    - (C4) eps is given if and only if norm is.
+    - (C5) x is f32, or prepared for the weight and without a norm.
   }];
   let inputs = (ins Exec_MultipliedRows:$x, Optional<Exec_Vector>:$norm,
                     Exec_Packed:$weight, Optional<Exec_Vector>:$bias,
@@ -146,9 +147,9 @@ def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [
     Exec_Together<["table", "angles", "rotation"]>]> {
   let summary = "Multiply columns of every head by a weight of its own";
   let description = [{
-    The `cols` of each of x's heads are multiplied by that head's matrix; behind
-    the product stand the head's columns `keep_begin` to `keep_end` as they are,
-    or, with a rotation, turned by the angles of the rows' positions.
+    Multiplies the columns `cols` of each of x's heads by the head's matrix. The
+    head's columns `keep_begin` to `keep_end` follow the product, unchanged, or
+    with a rotation, rotated by the angles of the rows' positions.
 
     Example:
     ```mlir
@@ -159,10 +160,10 @@ def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [
         : (tensor<2x192xf32>, memref<8x16x32x2xbf16>, memref<64x16xf32>,
            tensor<2xi32>) -> tensor<2x320xf32>
     ```
-    - (C1) y has x's rows.
+    - (C1) y has x's number of rows.
     - (C2) table, angles and rotation are given together.
     - (C3) heads divides the columns of x and of y; both ranges lie in a head of
-      x, and what is kept leaves room in a head of y for a product.
+      x, and a head of y has room for the kept columns and a product.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Packed:$weight,
                     Optional<Exec_Rows>:$table, Optional<Exec_Numbers>:$angles,
@@ -188,7 +189,7 @@ def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [
   let hasVerifier = 1;
 }
 
-/// Rows of bf16, as a product of the vendor's library takes them.
+/// Rows of bf16, the form that a product of the vendor's library takes.
 def Exec_HalfRows : Exec_Operand<[BF16], [2], "rows of bf16">;
 def Exec_HalfRowsResult
     : Exec_CountedTensor<[BF16], [2], "static rows of bf16">;
@@ -197,10 +198,10 @@ def Exec_WorkspaceResult : Exec_CountedTensor<[I8], [1], "static bytes">;
 def Exec_GemmOp : Exec_CallOp<"gemm", [Exec_SameRows<["x", "y"]>]> {
   let summary = "Multiply rows by a matrix, in the vendor's library";
   let description = [{
-    `y = x W^T` of bf16, with sums of f32. No target has code for it: a GPU's
-    runtime calls a library, in which the order of the sums depends on the
-    number of rows. The library may use the workspace; what it leaves there
-    means nothing.
+    `y = x W^T` in bf16, with sums in f32. No target has code for it: a GPU's
+    runtime calls a library, in which the order of sums depends on the number of
+    rows. The library may use the workspace, whose contents are undefined
+    afterwards.
 
     Example:
     ```mlir
@@ -208,8 +209,8 @@ def Exec_GemmOp : Exec_CallOp<"gemm", [Exec_SameRows<["x", "y"]>]> {
         : (tensor<128x192xbf16>, tensor<64x192xbf16>)
           -> (tensor<128x64xf32>, tensor<1024xi8>)
     ```
-    - (C1) y has x's rows.
-    - (C2) the weight has the inputs that x has, and y its outputs.
+    - (C1) y has x's number of rows.
+    - (C2) the weight has x's columns as inputs and y's columns as outputs.
   }];
   let inputs = (ins Exec_HalfRows:$x, Exec_HalfRows:$weight);
   let results = (outs Exec_RowsResult:$y, Exec_WorkspaceResult:$workspace);
@@ -220,17 +221,18 @@ def Exec_GemmOp : Exec_CallOp<"gemm", [Exec_SameRows<["x", "y"]>]> {
 }
 
 def Exec_UnpackOp : Exec_CallOp<"unpack"> {
-  let summary = "The matrix that a packed weight of bf16 is made of";
+  let summary = "Unpack the matrix of a packed bf16 weight";
   let description = [{
-    Outputs one after the other, each with its inputs, as a library takes them.
-    Of a `gated` weight all gates come first, and then all ups.
+    The result lists the outputs one after the other, each with its inputs, in
+    the form that a library takes. For a `gated` weight all gates come first,
+    followed by all ups.
 
     Example:
     ```mlir
     %m = exec.unpack %w : (memref<2x6x32x32xbf16>) -> tensor<64x192xbf16>
     %g = exec.unpack %w gated : (memref<2x6x32x32xbf16>) -> tensor<64x192xbf16>
     ```
-    - (C1) the weight is in fragments, and holds the result.
+    - (C1) the weight is in fragments, and has the size of the result.
   }];
   let inputs = (ins Exec_Packed:$weight, UnitAttr:$gated);
   let results = (outs Exec_HalfRowsResult:$matrix);

@@ -1,4 +1,4 @@
-//===- ExecProgramOps.cpp - Verifiers of programs and what they do --------===//
+//===- ExecProgramOps.cpp - Verifiers of programs and their ops -----------===//
 
 #include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/ExecOps.h"
@@ -46,8 +46,8 @@ static LogicalResult verifySequences(ProgramOp program) {
   return success();
 }
 
-/// C5 and C6: a number that only a decode has; `what` it is and `kind` what has
-/// it, for a message.
+/// C5 and C6: a number that only a decode has. `what` names the number and
+/// `kind` the required program in the error.
 static LogicalResult verifyOfDecode(ProgramOp program,
                                     std::optional<int64_t> number,
                                     llvm::StringRef kind,
@@ -100,7 +100,7 @@ LogicalResult ProgramOp::verify() {
          << " and n " << points.least << " to " << points.most;
 }
 
-/// C3: schedules of the program, one behind the other.
+/// C3: schedules of the program, in order.
 LogicalResult ProgramOp::verifyRegions() {
   size_t calls = llvm::count_if(getBody().front(), [](Operation &op) {
     return isa<DispatchOp, KernelOpInterface>(op);
@@ -131,8 +131,9 @@ LogicalResult ProgramOp::verifyRegions() {
 // RefOp
 //===----------------------------------------------------------------------===//
 
-/// The type of a reference to `resource`; null for an op that is none. Whoever
-/// packs a weight knows its shape, so that any static one will do.
+/// Returns the type of a reference to `resource`; null if the op is no
+/// resource. The packer of a weight knows its shape, so any static shape
+/// passes.
 static Type resourceType(Operation *resource, MemRefType type) {
   MLIRContext *context = resource->getContext();
   return llvm::TypeSwitch<Operation *, Type>(resource)
@@ -160,8 +161,8 @@ static Type resourceType(Operation *resource, MemRefType type) {
       .Default(Type());
 }
 
-/// Whether `ref` is all of what it refers to, or the first of a state's
-/// numbers.
+/// Returns whether `ref` is the whole resource, or the leading numbers of a
+/// state.
 static bool isFirstOf(RefOp ref, Type whole, Operation *resource) {
   auto type = cast<MemRefType>(ref.getType()), all = cast<MemRefType>(whole);
   bool isNumbers =
@@ -231,7 +232,7 @@ int64_t RefOp::getRowOffset() {
 // AwaitHostOp and OnRequestOp
 //===----------------------------------------------------------------------===//
 
-/// Whether there are calls of its program in front of `op` and behind it.
+/// Returns whether the program has calls both before and after `op`.
 static bool isBetweenCalls(Operation *op) {
   // Ops of other dialects become calls.
   auto isCall = [](Operation &other) {
@@ -267,7 +268,7 @@ LogicalResult OnRequestOp::verify() {
 // InputOp and OutputOp
 //===----------------------------------------------------------------------===//
 
-/// Whether the artifact has a number for the type.
+/// Returns whether the artifact has a number for the type.
 static bool isStoredElement(Type element) {
   return element.isF32() || element.isBF16() || element.isSignlessInteger(8) ||
          element.isSignlessInteger(32) || element.isSignlessInteger(64);
@@ -279,7 +280,7 @@ static bool isStaticTensor(Type type) {
          isStoredElement(tensor.getElementType());
 }
 
-/// A tensor, or a buffer, which may be a cache's.
+/// Returns whether `type` is a tensor or a buffer, which may be a cache's.
 static bool isTensorOrBuffer(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   return shaped && isa<RankedTensorType, MemRefType>(type) &&
@@ -360,7 +361,7 @@ LogicalResult DispatchOp::verify() {
   return success();
 }
 
-/// The factor of n * n in what a kernel touches.
+/// Returns the factor of n * n in the bytes that a kernel accesses.
 static int64_t squareOf(const Extent &extent, llvm::ArrayRef<Count> params) {
   int64_t square = 0;
   for (Extent::Term term : extent.terms())
@@ -370,9 +371,9 @@ static int64_t squareOf(const Extent &extent, llvm::ArrayRef<Count> params) {
   return square;
 }
 
-/// Checks that a buffer has what the kernel touches of it: as the loader does,
-/// at the ends of the program's range, between which nothing is larger unless
-/// it grows slower than n.
+/// Checks that a buffer has the bytes that the kernel accesses. Like the
+/// loader, it checks both ends of the program's range. No n between them needs
+/// more, unless the bytes grow slower than n.
 static LogicalResult verifyTouched(DispatchOp dispatch,
                                    const BufferContract &contract, size_t i) {
   std::optional<Count> bytes = bufferBytes(dispatch.getBuffers()[i]);
@@ -403,7 +404,7 @@ static LogicalResult verifyTouched(DispatchOp dispatch,
 static LogicalResult verifyContract(DispatchOp dispatch,
                                     const KernelContract &contract) {
   if (!contract.error.empty())
-    return success(); // code generation says so
+    return success(); // code generation reports it
   for (auto [i, range, param] :
        llvm::enumerate(contract.params, dispatch.getCounts()))
     if (!isWithin(param, pointsOf(dispatch), range.least, range.most))
@@ -416,8 +417,8 @@ static LogicalResult verifyContract(DispatchOp dispatch,
   return success();
 }
 
-/// Checks that a kernel takes the entries of each cache for what they are, and
-/// takes nothing else for a cache.
+/// Checks that a kernel's cache parameters match each cache that it gets, and
+/// that no other buffer takes the place of a cache.
 static LogicalResult verifyCaches(DispatchOp dispatch, KernelOp kernel,
                                   const KernelContract &contract,
                                   SymbolTableCollection &symbols) {

@@ -1,4 +1,4 @@
-//===- ExecProgramOps.td - Programs and what they do -------*- tablegen -*-===//
+//===- ExecProgramOps.td - Programs and their ops ----------*- tablegen -*-===//
 
 #ifndef EXEC_PROGRAM_OPS
 #define EXEC_PROGRAM_OPS
@@ -16,24 +16,25 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Exec_ProgramOp : Exec_Op<"program", [
     Symbol, HasParent<"::mlir::ModuleOp">, IsolatedFromAbove, NoTerminator,
     SingleBlock, NoRegionArguments]> {
-  let summary = "A program for a range of n: rounds, chunks, a function";
+  let summary = "Define a program for a range of n: rounds, chunks, a function";
   let description = [{
-    `kind` is `decode` (one round for n slots and `k` drafts), `prefill` (one
-    chunk of n rows of as many slots as `sequences` says, one by default; `k` is
-    0 where the drafter's caches are not filled) or `function` (an exported
-    function on given tensors). What it holds
-    is for every n from `least` to `most`: numbers that grow with n are counts.
-    In a function nothing does.
+    `kind` is `decode`, `prefill` or `function`. A `decode` program is one round
+    for n slots and `k` drafts. A `prefill` program is one chunk of n rows of
+    `sequences` slots, by default one; its `k` is 0 if it does not fill the
+    drafter's caches. A `function` is an exported function on given tensors. The
+    program is valid for every n from `least` to `most`: numbers that grow with
+    n are counts. In a function no number grows.
 
-    A `decode` program that is `below` a number of positions has another one for
-    the same n beside it, with the same results; it is the faster one where all
-    rows are at positions below that number. One with `prompts` runs so many
-    rows of prompts beside the slots' own, dead ones among them; of one, or as
-    many as `sequences` says.
+    A `decode` program that is `below` a number of positions has the results of
+    another program for the same n. It is the faster one if all rows are at
+    positions below that number. A program with `prompts` is a mixed batch: it
+    also runs that number of prompt rows, padding rows included, of one prompt
+    or of `sequences` prompts.
 
     A `prefill` that is a `catch_up` runs over rows that rounds have verified,
-    so many positions in front of the anchor at most, and fills the drafter's
-    caches alone; of any number of sequences up to `sequences`.
+    and only fills the drafter's caches. `catch_up` is the largest distance of
+    such a row from the anchor, in positions. It takes up to `sequences`
+    sequences.
 
     Example:
     ```mlir
@@ -50,13 +51,14 @@ def Exec_ProgramOp : Exec_Op<"program", [
     - (C2) decode and prefill: k >= 0 and 1 <= least <= most < 2^31; function: k
       and n 0.
     - (C4) only a prefill has sequences, from 1 to least, or a decode with
-      prompts, from 1 to these: each has a row. In a catch_up they may be any
-      number.
+      prompts, from 1 to the number of prompt rows: each sequence has a row. In
+      a catch_up the number is not limited.
     - (C5) only a decode is below positions: more than 0, and less than 2^31.
-    - (C6) only a decode has rows of prompts, as many as positions (C5).
+    - (C6) only a decode has rows of prompts: more than 0, and less than 2^31.
     - (C7) only a prefill with k > 0 is a catch_up, of 1 to 2^31 - 1 positions.
-    - (C3) the schedules begin with least and ascend to most at the latest; each
-      has a step for every call and dispatch, of which the first is not joined.
+    - (C3) the first schedule begins at `least`, and later ones ascend, up to
+      `most`. Each has a step for every call and dispatch; its first step is not
+      joined.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_ProgramKindAttr:$kind,
                        DefaultValuedOptionalAttr<I64Attr, "1">:$sequences,
@@ -95,8 +97,9 @@ def Exec_RefOp : Exec_Op<"ref", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Refer to a resource";
   let description = [{
-    The buffer of an `exec.state`, or one of its rows, of an `exec.weight`,
-    `exec.rope_table`, `exec.constant`, or of one layer of an `exec.cache`.
+    Returns the buffer of an `exec.state` or of one of its rows, of an
+    `exec.weight`, `exec.rope_table` or `exec.constant`, or of one layer of an
+    `exec.cache`.
 
     Example:
     ```mlir
@@ -105,14 +108,15 @@ def Exec_RefOp : Exec_Op<"ref", [
     %2 = exec.ref @active first n : memref<?xi32>
     ```
     - (C1) the resource exists and is a state, weight, table, constant or cache.
-    - (C2) the layer is one of the cache's, and 0 for all else.
-    - (C3) the type is the resource's: a state's as declared, a constant's
-      shape, `positions x dim` for a table, `? x page x entry` for a cache; a
-      weight's is static, of its element type, or of i8 where it is quantised.
-    - (C4) a weight's reference has as many bytes as its packed form.
-    - (C5) a row is one of a state's, and the type is the row's. Of a state's
-      numbers, or a row's, it may be the first; `first` says how many of a
-      dynamic extent, 1 to all of them at every n.
+    - (C2) the layer is one of the cache's; other resources have layer 0.
+    - (C3) the type is the resource's type: for a state as declared, for a
+      constant its shape, for a table `positions x dim`, for a cache `? x page x
+      entry`. A weight's type is static, with its element type, or i8 if it is
+      quantised.
+    - (C4) a weight's reference has the bytes of its packed form.
+    - (C5) a row is one row of a state, and has the row's type. A reference may
+      be the leading numbers of a state or row; `first` gives their number if
+      the extent is dynamic, from 1 to all of them at every n.
   }];
   let arguments = (ins FlatSymbolRefAttr:$resource,
                        DefaultValuedAttr<I64Attr, "0">:$layer,
@@ -131,26 +135,26 @@ def Exec_RefOp : Exec_Op<"ref", [
     }]>
   ];
   let extraClassDeclaration = [{
-    /// The bytes of the resource before the row.
+    /// Returns the bytes of the resource before the row.
     int64_t getRowOffset();
   }];
 }
 
 def Exec_AllocOp : Exec_Op<"alloc", [HasParent<"::mlir::exec::ProgramOp">]> {
-  let summary = "A range of the arena";
+  let summary = "Allocate a range of the arena";
   let description = [{
-    Lives from the first dispatch that names it to the last, from the start of
-    the program where it is an `input` of a function, to its end where an
-    `exec.output` names it. `offset` in bytes is set by `exec-plan-memory`.
-    `rows` is the first extent where that grows with n.
+    The range lives from the first dispatch that names it to the last one. An
+    `input` of a function lives from the start of the program, and a range that
+    an `exec.output` names lives to its end. `exec-plan-memory` sets `offset`,
+    in bytes. `rows` is the first extent if it grows with n.
 
     Example:
     ```mlir
     %0 = exec.alloc at 4096 : memref<8x192xf32>
     %1 = exec.alloc at 128 + 768 * n rows 3 * n : memref<?x192xf32>
     ```
-    - (C1) the extents are static, but for the first one of an alloc with rows,
-      and the bytes fit 63 bits at every n.
+    - (C1) the extents are static, except for the first extent of an alloc with
+      rows, and the bytes fit 63 bits at every n.
   }];
   let arguments = (ins OptionalAttr<Exec_CountAttr>:$offset,
                        OptionalAttr<Exec_CountAttr>:$rows,
@@ -163,7 +167,7 @@ def Exec_AllocOp : Exec_Op<"alloc", [HasParent<"::mlir::exec::ProgramOp">]> {
   let hasVerifier = 1;
 }
 
-/// How many rows live.
+/// The number of active rows.
 def Exec_LiveNumber
     : Type<CPred<"$_self == ::mlir::MemRefType::get("
                  "{1}, ::mlir::IntegerType::get($_self.getContext(), 32))">,
@@ -175,14 +179,14 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Run a kernel";
   let description = [{
-    The last `outputs` buffers are results, written as a whole. What a kernel
-    updates in place (state, a cache) stands before them. Into how many tasks it
-    divides follows from the kernel and the params. As far as anybody can tell
-    all is done before the next dispatch begins.
+    The last `outputs` buffers are results, which the kernel writes completely.
+    Buffers that a kernel updates in place (state, a cache) come before them.
+    The number of tasks follows from the kernel and the params. A dispatch has
+    completed, as far as any reader can tell, before the next one begins.
 
-    `live` is a number in memory: of the rows, which the first param counts,
-    those from there on mean nothing to anybody, and a target need not compute
-    them.
+    `live` is a number in memory, the number of active rows. Of the rows that
+    the first param counts, the rows from `live` on have no meaning, and a
+    target need not compute them.
 
     Example:
     ```mlir
@@ -193,13 +197,12 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
     - (C2) the kernel exists, and its kind takes this number of buffers and
       params and writes this number of outputs.
     - (C3) every offset lies in its buffer; a cache's is 0.
-    - (C4) at every n of the program the params are what the kernel's contract
-      takes, and every buffer has the bytes that it touches then.
-    - (C5) the kernel's page, entry width, heads and element type are those of
-      the cache that it is given; what it takes for a cache is one, all else is
-      none.
-    - (C6) the buffers of a kernel with a body have the types that it takes,
-      with at least as many rows as there are tasks.
+    - (C4) at every n of the program the kernel's contract allows the params,
+      and every buffer has the bytes that the kernel accesses.
+    - (C5) the kernel's page, entry width, heads and element type equal those of
+      its cache; caches, and only caches, stand where the kernel takes a cache.
+    - (C6) the buffers of a kernel with a body have the types of its arguments,
+      with at least one row per task.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
                        Variadic<Exec_Buffer>:$buffers,
@@ -219,23 +222,24 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
 
 def Exec_ScheduleOp
     : Exec_Op<"schedule", [HasParent<"::mlir::exec::ProgramOp">]> {
-  let summary = "How the CPU's threads share the calls, from some n on";
+  let summary = "Schedule the calls on the CPU's threads from some n on";
   let description = [{
-    The CPU's; other targets do not look at it. The calls or dispatches of the
-    program, in their order, are divided into stages, with a barrier before each
-    but the first: within a stage a thread goes on to the next call as soon as
-    its own share of the one before is done. A share is a contiguous range of
-    the tasks, the same for the same number of tasks; of a `solo` call the first
-    thread has all. It holds up to the n at which the next schedule begins.
-    `exec-form-stages` writes it; without one there is a barrier before every
-    call, and all are divided.
+    The schedule is for the CPU; other targets ignore it. It divides the calls
+    or dispatches of the program, in order, into stages, with a barrier before
+    each stage except the first. Within a stage a thread goes on to the next
+    call as soon as its own share of the previous call is done. A share is a
+    contiguous range of the tasks, which depends only on the number of tasks;
+    the first thread has all tasks of a `solo` call. The schedule is valid up to
+    the n at which the next schedule begins. `exec-form-stages` writes it.
+    Without a schedule there is a barrier before every call, and threads share
+    all calls.
 
     Example:
     ```mlir
     exec.schedule from 1 [[solo, solo], [all, all], [solo]]
     exec.schedule from 9 [[solo], [all], [all, all], [all]]
     ```
-    - (C1) begin and steps are those of one of the program's schedules
+    - (C1) begin and steps are valid for a schedule of the program
       (`exec.program`, C3).
   }];
   let arguments = (ins I64Attr:$begin, DenseI8ArrayAttr:$steps);
@@ -244,13 +248,13 @@ def Exec_ScheduleOp
     /// The bits of a step.
     static constexpr int8_t kSolo = 1, kJoined = 2;
     bool isSolo(size_t call) { return (getSteps()[call] & kSolo) != 0; }
-    /// Whether no barrier stands before a call.
+    /// Returns whether no barrier stands before a call.
     bool isJoined(size_t call) { return (getSteps()[call] & kJoined) != 0; }
   }];
 }
 
 def Exec_InputOp : Exec_Op<"input", [HasParent<"::mlir::exec::ProgramOp">]> {
-  let summary = "A tensor that the caller of a function gives";
+  let summary = "Declare a tensor that the caller of a function gives";
   let description = [{
     Example:
     ```mlir
@@ -265,11 +269,10 @@ def Exec_InputOp : Exec_Op<"input", [HasParent<"::mlir::exec::ProgramOp">]> {
 }
 
 def Exec_OutputOp : Exec_Op<"output", [HasParent<"::mlir::exec::ProgramOp">]> {
-  let summary = "A value that outlives its program";
+  let summary = "Name a value that the host may read after the program";
   let description = [{
-    Names a value that the host may read after the program ran: a function's
-    results, a decode program's logits. `for` is that of `mtp.output`: requests
-    may ask for it.
+    The value is a function's result, or an output of a program such as its
+    logits. `for` is as in `mtp.output`: requests may ask for the output.
 
     Example:
     ```mlir
@@ -277,7 +280,7 @@ def Exec_OutputOp : Exec_Op<"output", [HasParent<"::mlir::exec::ProgramOp">]> {
     exec.output "doubt" %1 for tokens : memref<3xf32>
     ```
     - (C1) the value is a tensor or buffer of f32, bf16, i8, i32 or i64, static
-      but for the number of rows.
+      except for the number of rows.
     - (C2) the value is no view.
   }];
   let arguments = (ins StrAttr:$name, AnyType:$value,
@@ -290,13 +293,13 @@ def Exec_OutputOp : Exec_Op<"output", [HasParent<"::mlir::exec::ProgramOp">]> {
 
 def Exec_AwaitHostOp : Exec_Op<"await_host", [
     HasParent<"::mlir::exec::ProgramOp">, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Where a round may stop for the host";
+  let summary = "Mark the point where a round may stop for the host";
   let description = [{
-    What stands before it is a round's first half, and all else the second. A
-    target may run one without the other; between them the host reads the
+    The calls before the op are the first half of a round, the others the second
+    half. A target can run each half alone. Between them the host reads the
     outputs `drafts` and `parents`, and writes inputs of slots. No call moves
-    across, and no thread begins the second half before all have ended the
-    first.
+    across the op, and no thread begins the second half before all threads have
+    ended the first.
 
     Example:
     ```mlir
@@ -310,18 +313,18 @@ def Exec_AwaitHostOp : Exec_Op<"await_host", [
 
 def Exec_OnRequestOp : Exec_Op<"on_request", [
     HasParent<"::mlir::exec::ProgramOp">, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Where that begins which only requests ask for";
+  let summary = "Mark the start of calls that run only on request";
   let description = [{
-    What stands behind it is needed for outputs `for` slots or tokens alone, and
-    runs where a request has asked for one of them. No call moves across, and no
-    thread begins it before all have ended what is in front.
+    The calls after the op serve only outputs `for` slots or tokens, and run if
+    a request asks for one of them. No call moves across the op, and no thread
+    begins such a call before all threads have ended the earlier calls.
 
     Example:
     ```mlir
     exec.on_request
     ```
     - (C1) it stands once, in a decode or prefill program, between two calls or
-      dispatches, behind `exec.await_host`.
+      dispatches, after `exec.await_host`.
   }];
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;

@@ -45,7 +45,7 @@ void DecayKernelAttr::describe(ContractWriter &w) const {
 // Runs
 //===----------------------------------------------------------------------===//
 
-/// The largest divisor of n that is `most` or less.
+/// Returns the largest divisor of n that is `most` or less.
 static int64_t divisorUpTo(int64_t n, int64_t most) {
   int64_t divisor = std::min(n, most);
   while (n % divisor != 0)
@@ -99,7 +99,7 @@ void DeltaRuleKernelAttr::describe(ContractWriter &w) const {
 
 TaskShape DeltaRuleKernelAttr::getTasks() const { return {1, getHeads()}; }
 
-/// What a GPU's block has of shared memory without asking for more.
+/// The shared memory that a GPU's block has without opting in to more.
 static constexpr int64_t kTileBytes = 48 << 10;
 
 int64_t DeltaRuleKernelAttr::getTileColumns() const {

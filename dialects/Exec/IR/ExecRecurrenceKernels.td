@@ -7,7 +7,7 @@ include "dialects/Exec/IR/ExecKernels.td"
 
 def Exec_SigmoidKernel : Exec_Kernel<"Sigmoid", "sigmoid", 1, "Rows", (ins
     Exec_Size:$width, Exec_Stride:$x_stride, Exec_Stride:$y_stride)> {
-  let summary = "1 / (1 + e^-x)";
+  let summary = "the logistic function 1 / (1 + e^-x)";
   let description = "Buffers: x, y.";
 }
 
@@ -15,7 +15,7 @@ def Exec_SigmoidGateKernel
     : Exec_Kernel<"SigmoidGate", "sigmoid_gate", 1, "Rows", (ins
         Exec_Size:$width, Exec_Size:$gates, Exec_Stride:$x_stride,
         Exec_Stride:$gate_stride, Exec_Stride:$y_stride)> {
-  let summary = "x * sigmoid(gate), a gate for each of so many groups";
+  let summary = "x * sigmoid(gate), with a gate for each group of columns";
   let description = "Buffers: x, gates, y.";
   let hasRules = true;
 }
@@ -23,7 +23,7 @@ def Exec_SigmoidGateKernel
 def Exec_L2NormKernel : Exec_Kernel<"L2Norm", "l2_norm", 1, "Rows", (ins
     Exec_Size:$width, Exec_SizeOrOne:$groups, Exec_Real:$eps,
     Exec_Stride:$x_stride, Exec_Stride:$y_stride)> {
-  let summary = "groups of `width` columns over their length";
+  let summary = "groups of `width` columns divided by their length";
   let description = "Buffers: x, y.";
 }
 
@@ -33,8 +33,8 @@ def Exec_DecayKernel : Exec_Kernel<"Decay", "decay", 1, "Rows", (ins
   let description = "Buffers: x, rates, biases, y.";
 }
 
-// Of both a task for each row and part of its columns, or head: the one of the
-// row that a run begins with does the whole run.
+// Both kinds have a task for each row and for part of its columns, or for a
+// head. The task of the first row of a run does the whole run.
 
 def Exec_CausalConvKernel
     : Exec_Kernel<"CausalConv", "causal_conv", 1, "Other", (ins
@@ -42,12 +42,11 @@ def Exec_CausalConvKernel
         Exec_RowLimit:$slots, Exec_Stride:$x_stride, Exec_Stride:$y_stride)> {
   let summary = "silu of a convolution over the rows of slots";
   let description = [{
-    Buffers: x, weight, state, slots, positions, pending, keeps, y. The state
-    has window - 1 + kept rows of a slot.
+    SiLU of a convolution over the rows of slots
   }];
   let hasRules = true;
   let methods = [{
-    /// Columns of one task, which divide the width.
+    /// Columns of one task; they divide the width.
     int64_t getTaskColumns() const;
     /// Rows of a slot's state.
     int64_t getStateRows() const { return getWindow() - 1 + getKept(); }
@@ -61,7 +60,7 @@ def Exec_DeltaRuleKernel
         Exec_SizeOrOne:$decays,
         Exec_Stride:$q_stride, Exec_Stride:$k_stride, Exec_Stride:$v_stride,
         Exec_Stride:$y_stride)> {
-  let summary = "rows of slots through the gated delta rule";
+  let summary = "gated delta rule over the rows of slots";
   let description = [{
     Buffers: q, k, v, decays, betas, memory, kept rows, slots, positions,
     pending, keeps, y. A head has one decay, or dk of them.

@@ -64,7 +64,8 @@ bool DecayOp::readsAnyRow(size_t index) { return getOperand(index) != getX(); }
 // Runs
 //===----------------------------------------------------------------------===//
 
-/// Whether a state has `columns` and at least `rows` rows of a slot.
+/// Returns whether a state has `columns` columns and at least `rows` rows per
+/// slot.
 static bool hasRows(Value state, int64_t rows, int64_t columns) {
   llvm::ArrayRef<int64_t> shape = shapeOf(state);
   return shape.size() == 3 && shape[1] >= rows && shape[2] == columns;

@@ -1,16 +1,17 @@
 //===- ExecRecurrenceOps.td - Layers with a recurrent state *- tablegen -*-===//
 //
-// Gates, and what carries a state from row to row. The rows of a slot follow
-// each other in order: they are a run, with dead rows (position -1) before or
-// behind those that live.
+// Gates, and ops that carry a state from row to row. The rows of a slot follow
+// each other in order and form a run. Padding rows (position -1) may stand
+// before or after the active rows of a run.
 //
-// A state stands in front of the slot's last rows, whose inputs are kept beside
-// it: which of them stay is not known when they are run. So every run begins by
-// folding the first `pending` kept rows into the state, stores it in front of
-// its own last `keeps` rows and keeps those. A run that begins at position 0
-// begins from zero. A round keeps all of its rows, and a chunk of a prompt one.
-// The operations on a row are the same in the same order wherever runs begin
-// and end, and so its bits are.
+// The state stands before the slot's last rows, and the inputs of these rows
+// are kept with it. When the rows run, it is not yet known which of them stay.
+// Every run therefore begins by folding the first `pending` kept rows into the
+// state. It stores the state as it is before its own last `keeps` rows, and
+// keeps these rows. A run that begins at position 0 begins from zero. A round
+// keeps all of its rows, and a chunk of a prompt one. The operations on a row,
+// and their order, do not depend on where runs begin and end, so the bits of a
+// row do not either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ include "dialects/Exec/IR/ExecCallOps.td"
 include "dialects/Exec/IR/ExecStateOps.td"
 
 def Exec_SigmoidOp : Exec_CallOp<"sigmoid", [Exec_SameShape<["x", "y"]>]> {
-  let summary = "The logistic function of rows";
+  let summary = "Apply the logistic function to rows";
   let description = [{
     Example:
     ```mlir
@@ -38,7 +39,8 @@ def Exec_SigmoidGateOp : Exec_CallOp<"sigmoid_gate", [
     Exec_SameShape<["x", "y"]>, Exec_SameRows<["x", "gate"]>]> {
   let summary = "Gate groups of columns: x * sigmoid(gate)";
   let description = [{
-    As many gates as groups: one for each column, for each head, or for the row.
+    There is one gate per group: one for each column, for each head, or for the
+    row.
 
     Example:
     ```mlir
@@ -46,7 +48,8 @@ def Exec_SigmoidGateOp : Exec_CallOp<"sigmoid_gate", [
         : (tensor<4x8xf32>, tensor<4x2xf32>) -> tensor<4x8xf32>
     ```
     - (C1) y has x's shape.
-    - (C2) there are gates for every row, as many as divide the columns.
+    - (C2) there are gates for every row, and their number divides the number of
+      columns.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Rows:$gate);
   let results = (outs Exec_RowsResult:$y);
@@ -75,7 +78,7 @@ def Exec_L2NormOp : Exec_CallOp<"l2_norm", [Exec_SameShape<["x", "y"]>]> {
 }
 
 def Exec_DecayOp : Exec_CallOp<"decay", [Exec_SameShape<["x", "y"]>]> {
-  let summary = "What a gate leaves of a state";
+  let summary = "Compute the decay factor of a state";
   let description = [{
     `y = exp(-exp(rate) * softplus(x + bias))`.
 
@@ -92,7 +95,7 @@ def Exec_DecayOp : Exec_CallOp<"decay", [Exec_SameShape<["x", "y"]>]> {
   let methods = "bool readsAnyRow(size_t index);";
 }
 
-/// What has a state and keeps rows.
+/// A call that has a state and keeps rows.
 class Exec_RunOp<string mnemonic, list<Trait> traits>
     : Exec_CallOp<mnemonic, traits> {
   let hasVerifier = 1;
@@ -105,11 +108,11 @@ class Exec_RunOp<string mnemonic, list<Trait> traits>
 def Exec_CausalConvOp : Exec_RunOp<"causal_conv", [Exec_SameRows<[
     "x", "slots", "positions", "pending", "keeps", "y"]>,
     Exec_SameShape<["x", "y"]>]> {
-  let summary = "SiLU of a convolution over each column of a slot's rows";
+  let summary = "Convolve each column over a slot's rows, and apply the SiLU";
   let description = [{
     `y[t] = silu(sum over i of w[i] * x[t - window + 1 + i])`, column by column;
     `weight` has the columns of the oldest row first. `state` has the window - 1
-    rows in front of the kept ones, and then those.
+    rows before the kept rows, followed by the kept rows.
 
     Example:
     ```mlir
@@ -119,7 +122,7 @@ def Exec_CausalConvOp : Exec_RunOp<"causal_conv", [Exec_SameRows<[
            memref<6xi32>, memref<6xi32>, tensor<6xi32>, tensor<6xi32>)
         -> tensor<6x64xf32>
     ```
-    - (C1) all have the same rows, and y has x's shape.
+    - (C1) all have the same number of rows, and y has x's shape.
     - (C2) the window is at least 2 rows, and the weight has a number for each
       of its rows and columns.
     - (C3) the state has rows of x's columns: window - 1, and at least one kept.
@@ -141,14 +144,14 @@ def Exec_DeltaRuleOp : Exec_RunOp<"delta_rule", [Exec_SameRows<[
     Exec_Whole<"beta">]> {
   let summary = "Run rows through the gated delta rule";
   let description = [{
-    Gated DeltaNet (arXiv:2412.06464), as transformers' Qwen3-Next runs it row
-    by row. Of each head, with a state S of `k`'s columns by `v`'s:
-    `u = beta * (v - decay * S^T k)`, `S = decay * S + k u^T`,
-    `y = scale * S^T q`. Heads of v that follow each other share one of q and k.
-    `memory` has S, head after head; a kept row is the keys and the updates u of
-    all heads, and their decays. These may be as many as a head has keys (Kimi
-    Delta Attention, arXiv:2510.26692): each row of S has its own then, and
-    `decay * S^T k` is `(decay * S)^T k`.
+    Gated DeltaNet (arXiv:2412.06464), run row by row as in transformers'
+    Qwen3-Next. Each head has a state S of `k`'s columns by `v`'s: `u = beta *
+    (v - decay * S^T k)`, `S = decay * S + k u^T`, `y = scale * S^T q`.
+    Consecutive heads of v share one head of q and k. `memory` has S, head after
+    head. A kept row is the keys and the updates u of all heads, and their
+    decays. With one decay per key of a head (Kimi Delta Attention,
+    arXiv:2510.26692), each row of S has its own decay, and `decay * S^T k` is
+    `(decay * S)^T k`.
 
     Example:
     ```mlir
@@ -160,13 +163,13 @@ def Exec_DeltaRuleOp : Exec_RunOp<"delta_rule", [Exec_SameRows<[
            memref<4x5x26xf32>, memref<6xi32>, memref<6xi32>, tensor<6xi32>,
            tensor<6xi32>) -> tensor<6x16xf32>
     ```
-    - (C1) all have the same rows, and y has v's shape; decay and beta are no
-      views.
-    - (C2) there is a beta for each head, and a decay for each head or for each
-      column of each head's key; heads divides the columns of v, and is a
-      multiple of key_heads, which divides those of q and of k.
-    - (C3) memory has a row for each column of each head's key, of a head's
-      columns of v; kept has the numbers that a row leaves.
+    - (C1) all have the same number of rows, and y has v's shape; decay and beta
+      are no views.
+    - (C2) there is a beta for each head. There is a decay for each head, or for
+      each column of each head's key. heads divides the columns of v and is a
+      multiple of key_heads, which divides the columns of q and k.
+    - (C3) memory has a row for each column of each head's key, as wide as a
+      head's columns of v; kept has the numbers of a kept row.
   }];
   let inputs = (ins Exec_Rows:$q, Exec_Rows:$k, Exec_Rows:$v,
                     Exec_Rows:$decay, Exec_Rows:$beta, F32Attr:$scale,

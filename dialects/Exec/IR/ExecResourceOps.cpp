@@ -36,7 +36,7 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-/// The outputs of a panel; 0 of a layout without panels.
+/// Returns the outputs of a panel; 0 for a layout without panels.
 static int64_t layoutWidth(WeightLayoutAttrInterface layout) {
   return llvm::TypeSwitch<Attribute, int64_t>(layout)
       .Case<PanelsAttr, GatedPanelsAttr>(
@@ -51,7 +51,7 @@ static bool hasFragments(WeightLayoutAttrInterface layout) {
       .Default(false);
 }
 
-/// C2 and C3: the matrices and where they come from.
+/// C2 and C3: the matrices and their sources.
 static LogicalResult verifyMatrices(WeightOp op) {
   constexpr int64_t kMaxElements = int64_t(1) << 50;
   int64_t k = op.getK(), n = op.getN(), stack = op.getStack(), count = 0;
@@ -73,7 +73,7 @@ static LogicalResult verifyMatrices(WeightOp op) {
   return success();
 }
 
-/// C1 and C4: what only integers have.
+/// C1 and C4: rules for integers.
 static LogicalResult verifyElements(WeightOp op) {
   if (!op.isQuantized())
     return success();
@@ -89,7 +89,7 @@ static LogicalResult verifyElements(WeightOp op) {
   return success();
 }
 
-/// C6: elements and inputs are whole blocks of tensor cores.
+/// C6: elements and inputs form whole blocks of tensor cores.
 static LogicalResult verifyFragments(WeightOp op) {
   if (!hasFragments(op.getLayout()) || op.canBeInFragments())
     return success();
@@ -151,7 +151,7 @@ LogicalResult RopeTableOp::verify() {
   return success();
 }
 
-/// Whether the host may declare a buffer of `element`s.
+/// Returns whether the host may declare a buffer of `element`s.
 static bool isHostElement(Type element) {
   return element.isF32() || element.isSignlessInteger(32) ||
          element.isSignlessInteger(64);

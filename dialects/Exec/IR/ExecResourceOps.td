@@ -1,4 +1,4 @@
-//===- ExecResourceOps.td - What programs refer to by name -*- tablegen -*-===//
+//===- ExecResourceOps.td - Resources of programs ----------*- tablegen -*-===//
 //
 // Kernels, packed weights, constants, persistent state and KV caches: symbols
 // at module level, each one entry of the artifact.
@@ -25,20 +25,20 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
     AutomaticAllocationScope, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "Declare a kernel that the code generator emits";
   let description = [{
-    The attribute says the kind of the kernel and what it is specialised on:
-    widths, formats and constants, never a number of rows. Two dispatches whose
-    kernels are equal share one. `#exec.builtin` is a function of the runtime
-    and is not emitted.
+    The attribute gives the kind of the kernel and its compile-time parameters:
+    widths, formats and constants, never a number of rows. Two dispatches with
+    equal kernels share one. `#exec.builtin` is a function of the runtime and is
+    not emitted.
 
-    A kernel `#exec.control` carries its body, in `arith`, `math`, `scf`
-    and `memref`: what one task does, the task of one slot of a round. The body
-    sees the number of the task and then the buffers: `reads` that it only
-    reads, `updates` that it updates in place, and `outputs`. A buffer with a
-    row for each task has a dynamic first extent, all else is static. Every
-    target puts its own loop over tasks around the body. An `scf.for` with the
-    attribute `exec.lanes` may be shared by lanes, where it is one of which the
-    iterations may come in any order (`laneLoopOf`); else the attribute means
-    nothing.
+    A kernel `#exec.control` carries its body, the code of one task, which is
+    one slot of a round, in `arith`, `math`, `scf` and `memref`. The arguments
+    of the body are the number of the task and then the buffers: `reads` are
+    only read, `updates` are updated in place, and `outputs` are written. A
+    buffer with a row for each task has a dynamic first extent; all other
+    extents are static. Every target puts its own loop over tasks around the
+    body. Lanes may share an `scf.for` with the attribute `exec.lanes` if its
+    iterations may run in any order (`laneLoopOf`); otherwise the attribute has
+    no effect.
 
     Example:
     ```mlir
@@ -51,12 +51,12 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
     - (C1) widths and counts are at least 1, and parameters go together.
     - (C2) a kernel has a body if and only if it is of the kind control.
     - (C3) a body takes an index and the buffers that the kernel counts, of i32,
-      i64 or f32; only the first extent of reads and outputs may be dynamic, and
-      that of an output is.
+      i64 or f32. Only the first extent of reads and outputs may be dynamic, and
+      the first extent of an output is.
     - (C4) a body holds `arith`, `math`, `scf.for` and `scf.if`, small buffers
       of its own (`memref.alloca`, at its top level), loads, stores and
-      `exec.nearest_task`; it stores to its own buffers, updates and outputs
-      alone.
+      `exec.nearest_task`. It stores only to its own buffers, updates and
+      outputs.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        Exec_KernelAttrInterface:$kernel);
@@ -65,11 +65,11 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
     $sym_name $kernel attr-dict-with-keyword ($body^)?
   }];
   let extraClassDeclaration = [{
-    /// The name of its kind.
+    /// Returns the name of its kind.
     ::llvm::StringRef getKind() { return getKernel().getKind(); }
-    /// Whether the kernel is written out, not a kind that targets know.
+    /// Returns whether the kernel carries its body.
     bool hasBody() { return !getBody().empty(); }
-    /// The buffers of a body.
+    /// Returns the number of buffers of a body.
     Block::BlockArgListType getBuffers() {
       return getBody().getArguments().drop_front();
     }
@@ -82,12 +82,12 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Declare a packed weight";
   let description = [{
-    Says which tensors of the weight files make up one packed weight, and in
-    which layout (`#exec.panels` and its kin) kernels stream it. `k` and `n` are
-    the contraction and output widths of one matrix, `stack` the number of
+    Lists the tensors of the weight files that make up one packed weight, and
+    the layout that kernels stream (for example `#exec.panels`). `k` and `n` are
+    the contraction and output widths of one matrix, `stack` is the number of
     matrices (experts, heads).
 
-    With `picks` the outputs are only those rows of the source whose numbers an
+    With `picks` the outputs are only the rows of the source that an
     `exec.constant` lists, in its order.
 
     Integers (`#exec.format`) in the layout `#exec.raw` are a table whose rows
@@ -102,12 +102,11 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     exec.weight @w2 #exec.raw k 192 n 512 stack 1
         [#exec.source<key = "embed_tokens.weight">] : <int8, group = 64>
     ```
-    - (C1) panels of integers have the 32 outputs that the file format gives
-      them.
+    - (C1) panels of integers have 32 outputs, as the file format requires.
     - (C2) k, n and stack are positive and their product is at most 2^50.
     - (C3) gated panels have exactly two sources and an even n, every layout at
       least one source.
-    - (C4) integers have no stack as a raw table.
+    - (C4) a raw table of integers has no stack.
     - (C5) picks: the layout is panels, with one source and no stack; the
       constant exists and holds n elements of i32.
     - (C6) panels in fragments are of bf16, or of integers in groups of 32, 64
@@ -123,12 +122,12 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     (`picks` $picks^)? `:` $format attr-dict
   }];
   let extraClassDeclaration = [{
-    /// Whether the elements are integers with scales.
+    /// Returns whether the elements are integers with scales.
     bool isQuantized() { return getFormat().isQuantized(); }
-    /// Whether panels of these elements and inputs have an order of tensor
-    /// cores.
+    /// Returns whether tensor cores have an order for panels of these elements
+    /// and inputs.
     bool canBeInFragments();
-    /// The buffer of the packed form, and its bytes.
+    /// Returns the buffer of the packed form, and its bytes.
     ::mlir::MemRefType getPackedType();
     int64_t getPackedBytes();
   }];
@@ -138,9 +137,9 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
 def Exec_RopeTableOp : Exec_ResourceOp<"rope_table"> {
   let summary = "Declare the cosines and sines of a rotary embedding";
   let description = [{
-    A table of `positions` rows; row p holds cos(p*f_i) for the dim/2
-    frequencies and then sin(p*f_i), both scaled by the attention factor of the
-    rotary attribute.
+    A table of `positions` rows. Row p holds cos(p*f_i) for the dim/2
+    frequencies, followed by sin(p*f_i), both scaled by the attention factor of
+    the rotary attribute.
 
     Example:
     ```mlir
@@ -174,12 +173,13 @@ def Exec_StateOp : Exec_ResourceOp<"state", [
                               ["getElementType", "getExtentSizes"]>]> {
   let summary = "Declare a buffer that lives as long as the session";
   let description = [{
-    State is all that lives on between programs. Its first extent is the slots,
-    but for a `shared` one, which is one for all. `init`, `rebuild` and `input`
-    are those of `mtp.state`: what the host makes of a slot when a sequence gets
-    it. With `rebuild run` it makes nothing: programs begin the state with zeros
-    at position 0, and what brings it back is to run all rows again.
-    `offset` is the place in the state region, set by `exec-plan-memory`.
+    State is the only data that outlives a program. Its first extent is the
+    slots; a `shared` state has one copy for all slots. `init`, `rebuild` and
+    `input` are as in `mtp.state`: the host initialises a slot's state from them
+    when a sequence gets the slot. With `rebuild run` the host does not:
+    programs begin the state with zeros at position 0, and running all rows
+    again restores it. `exec-plan-memory` sets `offset`, the place in the state
+    region.
 
     Example:
     ```mlir
@@ -207,7 +207,7 @@ def Exec_StateOp : Exec_ResourceOp<"state", [
   }];
   let skipDefaultBuilders = 1;
   let builders = [
-    // A state per slot that begins as 0 and takes one row to rebuild.
+    // Builds a per-slot state that begins as 0 and takes one row to rebuild.
     OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::MemRefType":$type,
                    CArg<"bool", "false">:$shared)>
   ];
@@ -218,9 +218,9 @@ def Exec_CacheOp : Exec_ResourceOp<"cache"> {
   let summary = "Declare a paged KV cache";
   let description = [{
     One token takes `entry` elements in each of `layers` layers. All caches of a
-    model share one page table per slot; page 0 is the dummy page. With `heads`
-    the entries are divided evenly among as many, and a page holds what one head
-    has of its entries, then what the next one has.
+    model share one page table per slot; page 0 is the dummy page. `heads`
+    divides the entries evenly among that number of heads. A page then holds the
+    parts of one head of all its entries, followed by those of the next head.
 
     Example:
     ```mlir

@@ -1,4 +1,4 @@
-//===- ExecRowKernels.cpp - Kinds that go row by row ---------------------===//
+//===- ExecRowKernels.cpp - Kinds that work row by row --------------------===//
 
 #include "dialects/Exec/IR/KernelFamily.h"
 
@@ -12,7 +12,7 @@ void EmbedKernelAttr::describe(ContractWriter &w) const {
   w.words(w.p0 * getWidth()).result(); // y
 }
 
-/// Rows, a number for each, and rows that are made of both.
+/// Describes rows, a number for each, and the results made of both.
 static void describeNumbered(ContractWriter &w, int64_t width) {
   w.words(w.p0 * width);          // x
   w.words(w.p0);                  // positions or tokens
@@ -86,7 +86,7 @@ void TakeRowsKernelAttr::describe(ContractWriter &w) const {
   w.limit(1, 1, kMostParam);
 }
 
-/// Positions of so many rows, and their numbers and masks.
+/// Describes the positions of `rows` rows, and their numbers and masks.
 static void describeRows(ContractWriter &w, const Extent &rows, int64_t numbers,
                          int64_t masks, bool areResults) {
   for (int64_t i = 0; i <= numbers + masks; ++i) {

@@ -1,4 +1,4 @@
-//===- ExecRowKernels.td - Kinds that go row by row --------*- tablegen -*-===//
+//===- ExecRowKernels.td - Kinds that work row by row ------*- tablegen -*-===//
 
 #ifndef EXEC_ROW_KERNELS
 #define EXEC_ROW_KERNELS
@@ -9,9 +9,9 @@ def Exec_EmbedKernel : Exec_Kernel<"Embed", "embed", 1, "Rows", (ins
     Exec_Size:$width, Exec_Size:$vocab, Exec_WeightFormat:$format)> {
   let summary = "rows of a table";
   let description = [{
-    Buffers: table, tokens, y. Of integers it writes integer times scale, the
-    same bits on all instruction sets; the width need not be a multiple of the
-    group. A token outside the table is taken for the nearest.
+    Buffers: table, tokens, y. For integers it writes integer times scale, with
+    the same bits on all instruction sets; the width need not be a multiple of
+    the group. A token outside the table means the nearest.
   }];
 }
 
@@ -19,22 +19,22 @@ class Exec_NumberedRows<string name, string kind>
     : Exec_Kernel<name, kind, 1, "Rows", (ins Exec_Size:$width)>;
 
 def Exec_MaskFirstKernel : Exec_NumberedRows<"MaskFirst", "mask_first"> {
-  let summary = "rows, zeros at position 0";
+  let summary = "rows, with zeros at position 0";
   let description = "Buffers: x, positions, y.";
 }
 
 def Exec_ExcludeKernel : Exec_NumberedRows<"Exclude", "exclude"> {
-  let summary = "logits without one token";
+  let summary = "logits with one token at -infinity";
   let description = "Buffers: x, tokens, y.";
 }
 
 def Exec_RmsNormKernel : Exec_Kernel<"RmsNorm", "rms_norm", 1, "Rows", (ins
     Exec_Size:$width, Exec_SizeOrOne:$groups, Exec_Real:$eps,
     Exec_NormOffset:$offset, Exec_Stride:$x_stride, Exec_Stride:$y_stride)> {
-  let summary = "rows, or groups of columns, by their root mean square";
-  let description = "Buffers: x, weight, y. `width` is that of a group.";
+  let summary = "rows, or groups of columns, divided by their root mean square";
+  let description = "Buffers: x, weight, y. `width` is the width of a group.";
   let methods = [{
-    /// Columns of all groups.
+    /// Returns the columns of all groups.
     int64_t getColumns() const { return getWidth() * getGroups(); }
   }];
 }
@@ -42,7 +42,7 @@ def Exec_RmsNormKernel : Exec_Kernel<"RmsNorm", "rms_norm", 1, "Rows", (ins
 def Exec_RoundRowsKernel : Exec_Kernel<"RoundRows", "round_rows", 1, "Rows",
     (ins Exec_Size:$width, Exec_Flag:$norm, Exec_RealOrNone:$eps,
          Exec_NormOffset:$offset, Exec_Stride:$x_stride)> {
-  let summary = "rows of bf16, perhaps normed";
+  let summary = "rows rounded to bf16, optionally normalised";
   let description = "Buffers: x, [norm], y.";
 }
 
@@ -90,43 +90,43 @@ def Exec_CopyColsKernel : Exec_Kernel<"CopyCols", "copy_cols", 1, "Rows", (ins
 def Exec_TakeRowsKernel
     : Exec_Kernel<"TakeRows", "take_rows", 2, "GatheredRows", (ins
         Exec_Size:$width, Exec_Stride:$x_stride)> {
-  let summary = "rows by their numbers";
+  let summary = "rows selected by an index";
   let description = [{
-    Buffers: x, index, y. The second param is how many rows x has; a number
-    beyond them is taken for the nearest.
+    Buffers: x, index, y. The second param is the number of rows of x; a larger
+    number means the nearest row.
   }];
 }
 
 def Exec_PackRowsKernel : Exec_Kernel<"PackRows", "pack_rows", 2, "Other", (ins
     Exec_SizeOrNone:$numbers, Exec_SizeOrNone:$masks)> {
-  let summary = "rows that live before those that do not";
+  let summary = "active rows before padding rows";
   let description = [{
-    Buffers: positions, so many numbers of i32 and masks of i64 for each row,
-    all of that packed, places, live. The second param is how many rows there is
-    room for; those behind them do not live.
+    Buffers: positions, `numbers` numbers of i32 and `masks` masks of i64 for
+    each row, the packed form of each, places, live. The second param is the
+    number of rows that there is room for; later rows become padding rows.
   }];
 }
 
 def Exec_PackPromptsKernel
     : Exec_Kernel<"PackPrompts", "pack_prompts", 3, "Other", (ins
         Exec_SizeOrNone:$numbers, Exec_SizeOrNone:$masks)> {
-  let summary = "rows that live before those of prompts that live";
+  let summary = "active rows before active prompt rows";
   let description = [{
-    Buffers: positions, so many numbers of i32 and masks of i64 for each row,
-    the same of prompts, all of that packed, places, places of prompts, live.
-    The second param is how many rows the prompts have, for which there is room
-    in any case, the third for how many others there is.
+    Buffers: positions, `numbers` numbers of i32 and `masks` masks of i64 for
+    each row, the same buffers for prompts, the packed form of each, places,
+    places of prompts, live. The second param is the number of prompt rows,
+    which always have room; the third is the room for other rows.
   }];
 }
 
 def Exec_UnpackRowsKernel
     : Exec_Kernel<"UnpackRows", "unpack_rows", 2, "GatheredRows", (ins
         Exec_Size:$width, Exec_Flag:$is_numbers)> {
-  let summary = "rows by their numbers, or none";
+  let summary = "rows selected by places, or none";
   let description = [{
-    Buffers: x, places, y. The second param is how many rows x has; a place
-    beyond them is taken for the nearest. Of a negative one a row is 0.0, of
-    numbers -1.
+    Buffers: x, places, y. The second param is the number of rows of x; a larger
+    place means the nearest row. A negative place gives a row of 0.0, or the
+    number -1.
   }];
 }
 
@@ -142,7 +142,7 @@ def Exec_ArgmaxKernel : Exec_Kernel<"Argmax", "argmax", 1, "Rows", (ins
 def Exec_ArgmaxPartsKernel
     : Exec_Kernel<"ArgmaxParts", "argmax_parts", 1, "Rows",
                   (ins Exec_Size:$parts)> {
-  let summary = "the same of what `linear_argmax` left of each panel";
+  let summary = "the best column among the best of each panel";
   let description = "Buffers: values, columns, picks.";
 }
 

@@ -1,4 +1,4 @@
-//===- ExecRowOps.cpp - Kernels that go row by row ------------------------===//
+//===- ExecRowOps.cpp - Kernels that work row by row ----------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
 
@@ -212,7 +212,7 @@ llvm::SmallVector<Count> PackOp::getKernelParams() {
   return {rowsOf(getPlaces()), rowsOf(getPacked())};
 }
 
-/// Whether lists of numbers have equal elements, masks the last.
+/// Returns whether lists of numbers have equal element types, masks last.
 static bool areAlike(ValueRange a, ValueRange b) {
   auto isSame = [](auto pair) {
     auto [x, y] = pair;

@@ -1,4 +1,4 @@
-//===- ExecRowOps.td - What goes row by row ----------------*- tablegen -*-===//
+//===- ExecRowOps.td - Calls that work row by row ----------*- tablegen -*-===//
 
 #ifndef EXEC_ROW_OPS
 #define EXEC_ROW_OPS
@@ -9,16 +9,16 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 def Exec_ColumnsOp : Exec_Op<"columns", [
     Pure, HasParent<"::mlir::exec::ProgramOp">,
     InferTypeOpAdaptor]> {
-  let summary = "Columns of an activation, in place";
+  let summary = "View columns of an activation";
   let description = [{
-    A view, no call: a kernel that reads it reads x from the first of these
+    A view, not a call: a kernel that takes it reads x from the first of these
     columns on, with x's stride.
 
     Example:
     ```mlir
     %k = exec.columns %qkv[128 to 192] : tensor<4x256xf32>
     ```
-    - (C1) the columns are some of x's.
+    - (C1) the columns are columns of x.
     - (C2) x is no view itself.
   }];
   let arguments = (ins Exec_RowsResult:$x, I64Attr:$begin, I64Attr:$end);
@@ -29,17 +29,17 @@ def Exec_ColumnsOp : Exec_Op<"columns", [
 
 def Exec_RegroupOp : Exec_Op<"regroup", [
     Pure, HasParent<"::mlir::exec::ProgramOp">]> {
-  let summary = "The same numbers in other groups";
+  let summary = "Reshape between per-row and per-slot numbers";
   let description = [{
-    A view, no call: numbers per slot as numbers per row, or the other way
-    round; so for rows of logits.
+    A view, not a call: converts numbers per slot to numbers per row, or back;
+    the same for rows of logits.
 
     Example:
     ```mlir
     %rows = exec.regroup %grid : tensor<2x3xi32> -> tensor<6xi32>
     ```
-    - (C1) there are as many numbers.
-    - (C2) they are of one type.
+    - (C1) the number of elements is the same.
+    - (C2) element types are equal.
     - (C3) the operand is no view of columns.
   }];
   let arguments = (ins
@@ -60,7 +60,7 @@ def Exec_EmbedOp : Exec_CallOp<"embed", [
     %y = exec.embed %tokens in %table as <bf16>
         : (memref<512x192xbf16>, tensor<4xi32>) -> tensor<4x192xf32>
     ```
-    - (C1) there is a row per token.
+    - (C1) there is one row per token.
   }];
   let inputs = (ins Exec_Packed:$table, Exec_Numbers:$tokens,
                     Exec_FormatAttr:$format);
@@ -79,7 +79,7 @@ def Exec_MaskFirstOp : Exec_CallOp<"mask_first", [
     %y = exec.mask_first %x at %positions
         : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
     ```
-    - (C1) there is a position per row.
+    - (C1) there is one position per row.
     - (C2) y has x's shape.
     - (C3) x is no view.
   }];
@@ -89,7 +89,7 @@ def Exec_MaskFirstOp : Exec_CallOp<"mask_first", [
 }
 
 def Exec_RmsNormOp : Exec_CallOp<"rms_norm", [Exec_SameShape<["x", "y"]>]> {
-  let summary = "Divide rows, or groups of columns, by the root mean square";
+  let summary = "Divide rows, or groups of columns, by their root mean square";
   let description = [{
     `y = x / sqrt(mean(x^2) + eps) * (weight + offset)`, over each of `groups`
     equal ranges of columns.
@@ -115,10 +115,10 @@ def Exec_RmsNormOp : Exec_CallOp<"rms_norm", [Exec_SameShape<["x", "y"]>]> {
 
 def Exec_RoundRowsOp : Exec_CallOp<"round_rows", [
     Exec_SameShape<["x", "y"]>, Exec_NormWithEpsilon]> {
-  let summary = "Round rows to bf16, perhaps normed";
+  let summary = "Round rows to bf16, optionally after a norm";
   let description = [{
-    `y = norm(x)` in bf16: what `exec.linear` makes of its rows before it
-    multiplies them.
+    `y = norm(x)` in bf16: the rounding that `exec.linear` does before it
+    multiplies.
 
     Example:
     ```mlir
@@ -126,7 +126,7 @@ def Exec_RoundRowsOp : Exec_CallOp<"round_rows", [
         : (tensor<4x16xf32>, memref<1x16xf32>) -> tensor<4x16xbf16>
     ```
     - (C1) y has x's shape.
-    - (C2) eps is given with norm alone.
+    - (C2) eps is given if and only if norm is.
   }];
   let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
                     OptionalAttr<F32Attr>:$eps,
@@ -155,7 +155,7 @@ def Exec_AddBiasOp : Exec_CallOp<"add_bias", [Exec_SameShape<["x", "y"]>]> {
   let methods = "bool readsAnyRow(size_t index);";
 }
 
-/// A row of y from that row of a and of b.
+/// A call whose row of y depends on that row of a and of b.
 class Exec_PairOp<string mnemonic>
     : Exec_CallOp<mnemonic, [Exec_SameShape<["a", "b", "y"]>]> {
   let inputs = (ins Exec_Rows:$a, Exec_Rows:$b);
@@ -187,7 +187,7 @@ def Exec_SwigluOp : Exec_PairOp<"swiglu"> {
 }
 
 def Exec_SiluOp : Exec_CallOp<"silu", [Exec_SameShape<["x", "y"]>]> {
-  let summary = "The SiLU of rows";
+  let summary = "Apply the SiLU to rows";
   let description = [{
     Example:
     ```mlir
@@ -201,14 +201,14 @@ def Exec_SiluOp : Exec_CallOp<"silu", [Exec_SameShape<["x", "y"]>]> {
 }
 
 def Exec_ConcatOp : Exec_CallOp<"concat", [Exec_SameRows<["a", "b", "y"]>]> {
-  let summary = "Put the columns of b behind those of a";
+  let summary = "Concatenate rows of a and b by columns";
   let description = [{
     Example:
     ```mlir
     %y = exec.concat %a, %b
         : (tensor<4x8xf32>, tensor<4x4xf32>) -> tensor<4x12xf32>
     ```
-    - (C1) a, b and y have the same rows.
+    - (C1) a, b and y have the same number of rows.
     - (C2) y has the columns of both.
   }];
   let inputs = (ins Exec_Rows:$a, Exec_Rows:$b);
@@ -240,7 +240,7 @@ def Exec_GatherRowsOp : Exec_CallOp<"gather_rows",
     %y = exec.gather_rows %x, %i
         : (tensor<4x8xf32>, tensor<2xi32>) -> tensor<2x8xf32>
     ```
-    - (C1) there is a row per number of the index.
+    - (C1) there is one row per number of the index.
     - (C2) x is no view.
   }];
   let inputs = (ins Exec_Operand<[F32, I32], [1, 2], "rows of f32 or i32">:$x,
@@ -258,15 +258,16 @@ def Exec_GatherRowsOp : Exec_CallOp<"gather_rows",
 
 def Exec_PackOp : Exec_CallOp<"pack", [
     Exec_SameRows<["positions", "places"]>]> {
-  let summary = "Put the rows that live in front of the others";
+  let summary = "Move active rows in front of padding rows";
   let description = [{
-    Rows at a position that is not negative live. Their positions and what else
-    the operands have of them come first, in their order, and are followed by
-    dead rows: -1 of each number, and masks of no bit. So who computes dead rows
-    as well writes no entry of a cache for them. `places` says of every row as
-    it was where it is now, -1 of one that is dead, and `live` how many are not.
-    Masks are numbers of i64, behind those of i32. Where fewer rows are packed
-    than there are, the first ones that live are, and all others are dead.
+    A row at a position that is not negative is active. The positions and other
+    numbers of active rows come first, in order. Padding rows follow, with -1
+    for each number and empty masks. A kernel that also computes padding rows
+    therefore writes no entry of a cache for them. `places` gives for every
+    original row its new index, and -1 for a padding row; `live` is the number
+    of active rows. Masks are numbers of i64, after the numbers of i32. If the
+    results have fewer rows than the operands, the first active rows are packed,
+    and all others become padding rows.
 
     Example:
     ```mlir
@@ -274,9 +275,9 @@ def Exec_PackOp : Exec_CallOp<"pack", [
         : (tensor<6xi32>, tensor<6xi32>)
         -> (tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
     ```
-    - (C1) positions, numbers and places have the same rows, and all that is
-      packed has the same.
-    - (C2) every operand is packed, as what it is, i32 before i64.
+    - (C1) positions, numbers and places have the same number of rows, and so do
+      all packed results.
+    - (C2) every operand has a packed result of its type, i32 before i64.
     - (C3) live is one number.
   }];
   let inputs = (ins Exec_Numbers:$positions,
@@ -296,11 +297,12 @@ def Exec_PackOp : Exec_CallOp<"pack", [
 
 def Exec_PackPromptsOp : Exec_CallOp<"pack_prompts", [
     SameVariadicOperandSize]> {
-  let summary = "Put the rows that live before rows of prompts that live";
+  let summary = "Move active rows in front of active prompt rows";
   let description = [{
-    As `exec.pack`, of two lists of rows: a position and other numbers for each.
-    Those of the first come first, as many as there is room for beside all of
-    the second. There are places for the rows of each list.
+    Works as `exec.pack`, with two lists of rows: a position and other numbers
+    for each row. Rows of the first list come first; their number is limited by
+    the room that all rows of the second list leave. There are places for the
+    rows of each list.
 
     Example:
     ```mlir
@@ -310,10 +312,10 @@ def Exec_PackPromptsOp : Exec_CallOp<"pack_prompts", [
         -> (tensor<10xi32>, tensor<10xi32>, tensor<6xi32>, tensor<4xi32>,
             tensor<1xi32>)
     ```
-    - (C1) there are rows; what is packed has those of the second list and at
-      least one more, and each list's places have its own.
-    - (C2) every operand is packed, as what it is in both lists, i32 before i64,
-      the positions as the first.
+    - (C1) there are rows; packed results have rows for the second list and at
+      least one more, and each list has its own places.
+    - (C2) every operand has a packed result of its type, in both lists, i32
+      before i64, with the positions first.
     - (C3) live is one number.
   }];
   let inputs = (ins Variadic<Exec_Operand<[I32, I64], [1],
@@ -335,19 +337,19 @@ def Exec_PackPromptsOp : Exec_CallOp<"pack_prompts", [
 
 def Exec_UnpackRowsOp : Exec_CallOp<"unpack_rows",
     [Exec_SameRows<["places", "result"]>, Exec_Whole<"x">]> {
-  let summary = "Put packed rows where they were";
+  let summary = "Move packed rows back to their original rows";
   let description = [{
-    The rows that `places` list; where that is negative a row of zeros, or of
-    numbers -1.
+    Gathers the rows that `places` lists. A negative place gives a row of zeros,
+    or the number -1.
 
     Example:
     ```mlir
     %y = exec.unpack_rows %x, %places
         : (tensor<6x8xf32>, tensor<6xi32>) -> tensor<6x8xf32>
     ```
-    - (C1) there is a row per place.
+    - (C1) there is one row per place.
     - (C2) x is no view.
-    - (C3) rows are of x's columns.
+    - (C3) rows have x's columns.
   }];
   let inputs = (ins Exec_Operand<[F32, I32], [1, 2], "rows of f32 or i32">:$x,
                     Exec_Numbers:$places);

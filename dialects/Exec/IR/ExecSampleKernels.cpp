@@ -11,7 +11,7 @@ using namespace mlir::exec;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Its buffers, the last one its result.
+/// A builtin with the number of its buffers, the last of which is its result.
 struct Builtin {
   llvm::StringLiteral name;
   int64_t buffers;
@@ -57,7 +57,7 @@ void BuiltinKernelAttr::describe(ContractWriter &w) const {
 // Kernels of a target
 //===----------------------------------------------------------------------===//
 
-/// The buffers of a builtin up to the sampling words.
+/// Describes the buffers of a builtin up to the sampling words.
 template <typename KernelT>
 static void describeInputs(ContractWriter &w, KernelT kernel) {
   int64_t vocab = kernel.getVocab(), parts = kernel.getParts();
@@ -65,7 +65,7 @@ static void describeInputs(ContractWriter &w, KernelT kernel) {
     w.words(w.p0 * parts); // best values
     w.words(w.p0 * parts); // their columns
   }
-  // Whole groups are read at once.
+  // The kernel reads whole groups at once.
   w.words(w.p0 * vocab).alignment = vocab % 4 == 0 ? 16 : 4; // logits
   if (kernel.getMapped())
     w.words(vocab); // tokens
@@ -75,7 +75,7 @@ static void describeInputs(ContractWriter &w, KernelT kernel) {
           ::mtp::kSamplingWords); // sampling
 }
 
-/// What each stretch of each row leaves: 64-bit integers.
+/// Describes the partial result of each stretch of each row: 64-bit integers.
 static BufferContract &describeBuckets(ContractWriter &w, int64_t vocab) {
   int64_t stretches = ::mtp::sampleStretches(vocab);
   BufferContract &buckets =

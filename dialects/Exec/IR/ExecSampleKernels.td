@@ -1,7 +1,7 @@
 //===- ExecSampleKernels.td - Kinds that sample ------------*- tablegen -*-===//
 //
-// Builtins of the runtime, and the same as kernels of a target. A target's are
-// specialised on what is a param of a builtin.
+// Builtins of the runtime, and equivalent kernels of a target. A param of a
+// builtin is a compile-time parameter of a target's kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,21 +20,21 @@ def Exec_SampleKernel
   let summary = "a pick for each row of logits";
   let description = [{
     Buffers: [values, columns], logits, [tokens], slots, positions, sampling,
-    picks. The values and columns of `parts` panels are there where there are
-    parts, tokens where columns are `mapped` to them.
+    picks. The values and columns of `parts` panels are present if `parts` is
+    not 0, and tokens if columns are `mapped` to them.
   }];
 }
 
 def Exec_SampleScanKernel
     : Exec_Sampler<"SampleScan", "sample_scan", "Other", Exec_Size> {
-  let summary = "what each stretch of a row holds for its pick";
-  let description = "Buffers: those of `sample`, buckets in place of picks.";
+  let summary = "the partial results of each stretch of a row for its pick";
+  let description = "Buffers: as `sample`, with buckets in place of picks.";
 }
 
 def Exec_SampleJoinKernel
     : Exec_Sampler<"SampleJoin", "sample_join", "Rows", Exec_Size> {
-  let summary = "a pick from what the stretches of a row hold";
-  let description = "Buffers: those of `sample`, buckets before the picks.";
+  let summary = "a pick from the partial results of a row's stretches";
+  let description = "Buffers: as `sample`, with buckets before the picks.";
 }
 
 def Exec_BuiltinKernel : AttrDef<Exec_Dialect, "BuiltinKernel",
@@ -42,8 +42,8 @@ def Exec_BuiltinKernel : AttrDef<Exec_Dialect, "BuiltinKernel",
   let mnemonic = "builtin";
   let summary = "a function of the runtime";
   let description = [{
-    Widths are params, since the runtime has one function for all. FORMAT.md has
-    the names, buffers and params.
+    Widths are params, because the runtime has one function for all widths.
+    FORMAT.md lists names, buffers and params.
 
     ```mlir
     #exec.builtin<"mtp.sample_parts">

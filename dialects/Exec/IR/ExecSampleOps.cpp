@@ -47,7 +47,7 @@ static KernelAttrInterface compiledOf(SampleOp op) {
                        .slots = rowLimitOf(op.getSampling())});
 }
 
-// Of a builtin widths are params: the runtime has one function for all.
+// The widths of a builtin are params: the runtime has one function for all.
 KernelAttrInterface SampleOp::makeKernel() {
   if (!getCompiled())
     return BuiltinKernelAttr::get(getContext(), builtinOf(*this));

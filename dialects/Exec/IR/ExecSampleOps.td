@@ -12,7 +12,7 @@ def Exec_ArgmaxOp : Exec_CallOp<"argmax", [Exec_SameRows<["x", "picks"]>]> {
     ```mlir
     %p = exec.argmax %logits : (tensor<4x64xf32>) -> tensor<4xi32>
     ```
-    - (C1) there is a pick per row.
+    - (C1) there is one pick per row.
   }];
   let inputs = (ins Exec_Rows:$x);
   let results = (outs Exec_NumbersResult:$picks);
@@ -22,16 +22,16 @@ def Exec_ArgmaxOp : Exec_CallOp<"argmax", [Exec_SameRows<["x", "picks"]>]> {
 def Exec_ArgmaxPartsOp : Exec_CallOp<"argmax_parts", [
     Exec_SameRows<["best", "picks"]>, Exec_SameShape<["best", "columns"]>,
     Exec_Whole<"best">]> {
-  let summary = "Find the column of each row's largest value among the best";
+  let summary = "Find the best column of each row among the best of its panels";
   let description = [{
-    `best` and `columns` are those of `exec.linear_argmax`.
+    `best` and `columns` are results of `exec.linear_argmax`.
 
     Example:
     ```mlir
     %p = exec.argmax_parts %best, %columns
         : (tensor<4x3xf32>, tensor<4x3xi32>) -> tensor<4xi32>
     ```
-    - (C1) there is a pick per row.
+    - (C1) there is one pick per row.
     - (C2) best and columns have one shape.
     - (C3) best is no view.
   }];
@@ -44,18 +44,19 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
     AttrSizedOperandSegments, Exec_SameRows<["logits", "slots", "positions"]>,
     Exec_Together<["best", "columns"]>, Exec_Whole<"logits">,
     Exec_Whole<"best">]> {
-  let summary = "Pick a token per row as its slot's sampling words say";
+  let summary = "Pick a token per row by its slot's sampling words";
   let description = [{
-    A builtin of the runtime, or with `compiled` a kernel of the target, as
-    `exec-compile-sampling` leaves it. A row whose slot is greedy takes the best
-    logit: where a head gave the best of each panel, `best` and `columns`, from
-    these, and its logits need not be there. With `tokens` a column stands for
-    the token that this lists, whose noise it has.
+    A builtin of the runtime, or with `compiled` a kernel of the target
+    (`exec-compile-sampling`). A row whose slot is greedy takes the best logit.
+    If a head gave the best of each panel (`best` and `columns`), the op takes
+    the best of these, and the row's logits need not be written. With `tokens` a
+    column stands for the token that this operand lists, and has the noise of
+    that token.
 
-    Rows are long where the vocabulary is, and a task per row leaves threads
+    Rows are as long as the vocabulary, and one task per row would leave threads
     idle. With `scan` there is a task for every stretch of a row, and the result
-    is what each found; `found` is that of such a call, from which another
-    picks.
+    holds the partial result of each stretch. `found` is the result of such a
+    call, which the op then picks from.
 
     Example:
     ```mlir
@@ -67,9 +68,9 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
         : (tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x64xf32>, memref<64x1xi32>,
            tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
     ```
-    - (C1) logits, slots and positions have the same rows.
+    - (C1) logits, slots and positions have the same number of rows.
     - (C2) best and columns are given together.
-    - (C3) scan is not given with found, and both only with best.
+    - (C3) scan and found are not given together, and each only with best.
     - (C4) logits and best are no views.
   }];
   let inputs = (ins Optional<Exec_Rows>:$best,
@@ -94,16 +95,16 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
 def Exec_ExcludeOp : Exec_CallOp<"exclude", [
     Exec_SameRows<["x", "tokens"]>, Exec_SameShape<["x", "y"]>,
     Exec_Whole<"x">]> {
-  let summary = "Take one column of each row out of the choice";
+  let summary = "Set the logit of one token per row to -infinity";
   let description = [{
-    It becomes -infinity; a token that is no column changes nothing.
+    A token that has no column changes nothing.
 
     Example:
     ```mlir
     %rest = exec.exclude %logits, %best
         : (tensor<4x64xf32>, tensor<4xi32>) -> tensor<4x64xf32>
     ```
-    - (C1) there is a token per row.
+    - (C1) there is one token per row.
     - (C2) y has x's shape.
     - (C3) x is no view.
   }];

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-/// All slots' rows.
+/// Describes the state rows of all slots.
 template <typename KernelT>
 static BufferContract &describeState(ContractWriter &w, KernelT kernel) {
   w.limit(1, 1, kernel.getRows());

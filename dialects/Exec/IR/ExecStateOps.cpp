@@ -5,13 +5,13 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-/// Rows that one slot has of a state.
+/// Returns the number of rows that a slot has in a state.
 static int64_t rowsPerSlot(Value state) {
   llvm::ArrayRef<int64_t> shape = shapeOf(state);
   return shape.size() == 3 ? shape[1] : 1;
 }
 
-/// Whether `rows` are as many for each slot, of which the state has room for.
+/// Checks that `rows` are an equal number for each slot, and fit the state.
 static LogicalResult verifyRows(Operation *op, Value slots, Value state,
                                 Value x, Count rows) {
   std::optional<int64_t> each = ratio(rows, rowsOf(slots));
@@ -48,7 +48,7 @@ llvm::SmallVector<Count> ReadStateOp::getKernelParams() {
   return {slots, *ratio(rowsOf(getY()), slots)};
 }
 
-/// Rows that are written, of all slots.
+/// Returns the number of rows that are written, over all slots.
 static Count writtenRows(WriteStateOp op) {
   Value index = op.getIndex();
   return index ? rowsOf(index) * columnsOf(index) : rowsOf(op.getX());

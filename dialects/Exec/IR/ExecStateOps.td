@@ -1,7 +1,7 @@
 //===- ExecStateOps.td - Rows of states --------------------*- tablegen -*-===//
 //
-// A task per slot: `slots` names the slots of a round or of a chunk's
-// sequences, none of them twice.
+// There is one task per slot: `slots` names the slots of a round or of a
+// chunk's sequences, none of them twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 include "dialects/Exec/IR/ExecCacheOps.td"
 include "dialects/Exec/IR/ExecCallOps.td"
 
-/// A state of f32 rows: its slots, rows of a slot where there are several, and
+/// A state of f32 rows: its slots, rows per slot if there are several, and
 /// columns.
 def Exec_StateRows : Exec_StaticBuffer<[F32], [2, 3], "a state's rows of f32">;
 
@@ -23,8 +23,8 @@ def Exec_ReadStateOp : Exec_CallOp<"read_state"> {
     %h = exec.read_state %hidden of %slots
         : (memref<4x5x192xf32>, memref<2xi32>) -> tensor<6x192xf32>
     ```
-    - (C1) the result has as many rows for each slot, at most those of the
-      state, and its columns.
+    - (C1) the result has the same number of rows for each slot, at most the
+      rows of the state, and the state's columns.
   }];
   let inputs = (ins Exec_Numbers:$slots, Exec_StateRows:$state);
   let results = (outs Exec_RowsResult:$y);
@@ -36,9 +36,9 @@ def Exec_ReadStateOp : Exec_CallOp<"read_state"> {
 def Exec_WriteStateOp : Exec_CallOp<"write_state", [Exec_Whole<"x">]> {
   let summary = "Copy rows to the first rows of each slot's state";
   let description = [{
-    All of x, as many rows for each slot; with `index` the rows of x that it
-    lists for each slot, where a negative number leaves the state's row as it
-    is.
+    Copies all of x, the same number of rows for each slot. With `index` it
+    copies the rows of x that the index lists for each slot; a negative number
+    leaves the state's row as it is.
 
     Example:
     ```mlir
@@ -48,8 +48,8 @@ def Exec_WriteStateOp : Exec_CallOp<"write_state", [Exec_Whole<"x">]> {
         : (tensor<6x192xf32>, tensor<2xi32>, memref<2xi32>, memref<4x192xf32>)
         -> ()
     ```
-    - (C1) each slot gets as many rows, at most those of the state, of its
-      columns.
+    - (C1) each slot gets the same number of rows, at most the rows of the
+      state, with its columns.
     - (C2) x is no view.
   }];
   let inputs = (ins Exec_Rows:$x,
@@ -65,17 +65,18 @@ def Exec_WriteStateOp : Exec_CallOp<"write_state", [Exec_Whole<"x">]> {
 
 def Exec_ConcatRowsOp : Exec_CallOp<"concat_rows", [
     Exec_Whole<"heads">, Exec_Whole<"tails">]> {
-  let summary = "Rows of two activations in turn, slot by slot";
+  let summary = "Join rows of two activations slot by slot";
   let description = [{
-    For every slot its rows of the first, then its rows of the second.
+    For every slot the result has its rows of the first operand, followed by its
+    rows of the second.
 
     Example:
     ```mlir
     %y = exec.concat_rows %carry rows 1, %h rows 3
         : (tensor<2x192xf32>, tensor<6x192xf32>) -> tensor<8x192xf32>
     ```
-    - (C1) both have as many rows for each of as many slots; the result has all,
-      of their columns.
+    - (C1) each operand has a fixed number of rows per slot, for the same number
+      of slots; the result has all rows, with the same columns.
     - (C2) the operands are no views.
   }];
   let inputs = (ins Exec_Rows:$heads, I64Attr:$head_rows, Exec_Rows:$tails,
@@ -90,8 +91,8 @@ def Exec_MoveEntriesOp : Exec_CallOp<"move_entries", [
     Exec_SameShape<["from", "to"]>, Exec_SameRows<["slots", "from"]>]> {
   let summary = "Move a layer's entries of slots to other positions";
   let description = [{
-    One after the other, as the positions are listed; where either is negative
-    nothing is moved.
+    Moves entries in the order of the listed positions. If either position is
+    negative, nothing is moved.
 
     Example:
     ```mlir
@@ -99,7 +100,8 @@ def Exec_MoveEntriesOp : Exec_CallOp<"move_entries", [
         : (memref<2xi32>, tensor<2x4xi32>, tensor<2x4xi32>, memref<4x9xi32>,
            memref<?x16x32xbf16>) -> ()
     ```
-    - (C1) there are positions for each slot, as many to go to as to come from.
+    - (C1) there are positions for each slot, an equal number of sources and
+      targets.
   }];
   let inputs = (ins Exec_Numbers:$slots, Exec_NumberRows:$from,
                     Exec_NumberRows:$to, Exec_NumberRows:$page_table,

@@ -20,7 +20,7 @@ def Exec_EntropyKernel : Exec_RowNumber<"Entropy", "entropy"> {
 }
 
 def Exec_LogSoftmaxKernel : Exec_RowNumber<"LogSoftmax", "log_softmax"> {
-  let summary = "the logarithms of a row's softmax";
+  let summary = "the log-softmax of a row";
   let description = "Buffers: x, y. A NaN counts as -infinity.";
 }
 
@@ -28,11 +28,11 @@ def Exec_SampleKeysKernel
     : Exec_Kernel<"SampleKeys", "sample_keys", 1, "Rows", (ins
         Exec_Size:$width, Exec_Flag:$mapped, Exec_Flag:$numbered,
         Exec_RowLimit:$slots)> {
-  let summary = "what sampling picks the largest of";
+  let summary = "sampling keys, whose largest is the pick";
   let description = [{
     Buffers: x, p, [tokens], slots, positions, [numbers], sampling, keys, sums.
-    There are tokens where columns are `mapped` to them, and a number for each
-    row with `numbered`. Columns of which p is 0 have -infinity.
+    Tokens are present if columns are `mapped` to them, and numbers with
+    `numbered`, one per row. A column whose p is 0 has -infinity.
   }];
 }
 
@@ -42,31 +42,31 @@ def Exec_GatherColumnsKernel
         Exec_Stride:$x_stride)> {
   let summary = "elements of a row by their columns";
   let description = [{
-    Buffers: x, [places], columns, y. A number beyond the columns is taken for
-    the nearest. There are places with `packed`, which say which row of x a row
-    is; the second param is how many x has.
+    Buffers: x, [places], columns, y. A number beyond the columns means the
+    nearest. Places are present with `packed`: they give the row of x for each
+    row; the second param is the number of rows of x.
   }];
 }
 
 def Exec_TopKKernel : Exec_Kernel<"TopK", "top_k", 1, "Rows", (ins
     Exec_Size:$width, Exec_Size:$k, Exec_Stride:$x_stride,
     Exec_Flag:$summed)> {
-  let summary = "a row's best columns and the logarithms of their shares";
+  let summary = "a row's best columns and their log-probabilities";
   let description = [{
-    Buffers: x, [sums], columns, logs. There are sums with `summed`, of which a
-    logarithm is less than its element; else that is the row's own. Ties go to
-    the lower column. A NaN or -infinity is no candidate; behind the last one
-    columns are -1, logs -infinity.
+    Buffers: x, [sums], columns, logs. A logarithm is the element minus the
+    row's sum: `sums` with `summed`, else the row's own log-sum-exp. Ties go to
+    the lower column. NaN and -infinity are no candidates; after the last
+    candidate columns are -1 and logs -infinity.
   }];
 }
 
 def Exec_ProbabilitiesKernel
     : Exec_Kernel<"Probabilities", "probabilities", 2, "Rows", (ins
         Exec_Size:$width, Exec_RowLimit:$slots)> {
-  let summary = "what a slot's parameters make of a row";
+  let summary = "the distribution that a row is sampled from";
   let description = [{
-    Buffers: x, slots, sampling, y. The second param is how many slots there
-    are; each has as many rows, one slot's after the other's.
+    Buffers: x, slots, sampling, y. The second param is the number of slots;
+    each has the same number of rows, slot after slot.
   }];
 }
 
@@ -74,12 +74,12 @@ def Exec_PickResidualKernel
     : Exec_Kernel<"PickResidual", "pick_residual", 3, "GatheredRows", (ins
         Exec_Size:$width, Exec_Flag:$less, Exec_Flag:$chosen,
         Exec_SizeOrNone:$packed)> {
-  let summary = "a column of what one row has more than another";
+  let summary = "a column sampled from the positive part of p - q";
   let description = [{
-    Buffers: p, [places], [q], [at], uniforms, picks. There is q with `less`,
-    and at with `chosen`. The params behind the picks are the rows of p and of
-    q, which `chosen` takes as groups, as many for each pick. Where there are
-    `packed` rows of each pick, places say which rows of p they are.
+    Buffers: p, [places], [q], [at], uniforms, picks. q is present with `less`,
+    at with `chosen`. The params after the picks are the rows of p and of q.
+    With `chosen` each pick has a group of an equal number of these rows. With
+    `packed` rows, places give the rows of p for each pick.
   }];
 }
 
@@ -87,10 +87,11 @@ def Exec_MaskColumnsKernel
     : Exec_Kernel<"MaskColumns", "mask_columns", 1, "Rows", (ins
         Exec_Size:$width, Exec_SizeOrOne:$rows, Exec_Flag:$chosen,
         Exec_Stride:$x_stride, Exec_RowLimit:$slots)> {
-  let summary = "-infinity in the columns whose bits are 0";
+  let summary = "rows with -infinity in the columns whose bits are 0";
   let description = [{
-    Buffers: x, slots, [at], state, y. There is at with `chosen`, a row of the
-    state's `rows` of the slot. Bits are in words of 32, the lowest first.
+    Buffers: x, slots, [at], state, y. at is present with `chosen` and selects
+    one of the state's `rows` rows of the slot. Bits are in words of 32, the
+    lowest first.
   }];
 }
 

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace mlir::exec;
 
 //===----------------------------------------------------------------------===//
-// A number of each row
+// One number per row
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyColumn(Operation *op, Value y) {
@@ -91,7 +91,8 @@ bool GatherColumnsOp::readsAnyRow(size_t index) {
   return getPlaces() && getOperand(index) == getX();
 }
 
-// Packed rows are in no order of those of the call, though they may be as many.
+// Packed rows do not have the order of the call's rows, even if their number is
+// the same.
 bool GatherColumnsOp::followsRowsOf(size_t index) {
   return !readsAnyRow(index) && hasCallsRows(*this, index);
 }
@@ -195,8 +196,8 @@ KernelAttrInterface PickResidualOp::makeKernel() {
                                                     .packed = packed});
 }
 
-// Rows that are packed are in no order of the picks, though they may be as
-// many.
+// Packed rows do not have the order of the picks, even if their number is the
+// same.
 bool PickResidualOp::followsRowsOf(size_t index) {
   bool isPacked = getPlaces() && getOperand(index) == getP();
   return !isPacked && hasCallsRows(*this, index);

@@ -8,8 +8,7 @@ include "dialects/Exec/IR/ExecCallOps.td"
 /// A number of f32 per row.
 def Exec_Reals : Exec_Operand<[F32], [1], "a number of f32 per row">;
 
-/// A state of words: its slots, rows of a slot where there are several, and
-/// words.
+/// A state of words: its slots, rows per slot if there are several, and words.
 def Exec_StateWords
     : Exec_StaticBuffer<[I32], [2, 3], "a state's rows of i32">;
 
@@ -22,20 +21,20 @@ class Exec_RowNumberOp<string mnemonic>
 }
 
 def Exec_LogSumExpOp : Exec_RowNumberOp<"log_sum_exp"> {
-  let summary = "The logarithm of the sum of e^x over each row";
+  let summary = "Compute the logarithm of the sum of e^x over each row";
   let description = [{
     Example:
     ```mlir
     %s = exec.log_sum_exp %logits : (tensor<4x64xf32>) -> tensor<4x1xf32>
     ```
-    - (C1) there is a result per row.
-    - (C2) it is one column.
+    - (C1) there is one result per row.
+    - (C2) the result has one column.
   }];
 }
 
 def Exec_LogSoftmaxOp
     : Exec_CallOp<"log_softmax", [Exec_SameShape<["x", "y"]>]> {
-  let summary = "The logarithms of each row's softmax";
+  let summary = "Compute the log-softmax of each row";
   let description = [{
     Example:
     ```mlir
@@ -52,15 +51,16 @@ def Exec_SampleKeysOp : Exec_CallOp<"sample_keys", [
     AttrSizedOperandSegments, Exec_SameShape<["x", "p", "keys"]>,
     Exec_SameRows<["x", "slots", "positions", "sums"]>, Exec_Whole<"x">,
     Exec_Whole<"p">]> {
-  let summary = "What sampling picks the largest of, column by column";
+  let summary = "Compute the sampling key of each column";
   let description = [{
-    The noise of each column less its distance from the best logit, -infinity
-    where `p`, what `exec.probabilities` makes of the row, is 0. `sums` are what
-    is taken off to have the logarithm of p plus the noise. Of a row that is not
-    drawn, as its slot is greedy, keys are the logits, and the sum is that of
+    The pick of `mtp.sample` is the column with the largest key. A key is the
+    column's noise minus the distance of its logit, over the temperature, from
+    the best one. If `p`, the result of `exec.probabilities`, is 0, the key is
+    -infinity. A key minus `sums` is the logarithm of p plus the noise. If a
+    row's slot is greedy, the keys are the logits and the sum is that of
     `exec.log_sum_exp`. With `tokens` a column stands for the token that this
-    lists; `numbers` tell the noises of one position apart, -1 is the
-    position's own.
+    operand lists. `numbers` distinguish several noises of one position; -1 is
+    the position's own noise.
 
     Example:
     ```mlir
@@ -71,9 +71,9 @@ def Exec_SampleKeysOp : Exec_CallOp<"sample_keys", [
         -> (tensor<2x64xf32>, tensor<2x1xf32>)
     ```
     - (C1) p and keys have x's shape.
-    - (C2) there are a slot, a position and a sum for each row.
+    - (C2) there is one slot, one position and one sum per row.
     - (C3) x and p are no views.
-    - (C4) a sum is one column, and numbers are given for each row.
+    - (C4) a sum is one column, and numbers, if given, are one per row.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Rows:$p,
                     Optional<Exec_NumberRows>:$tokens, Exec_Numbers:$slots,
@@ -89,23 +89,23 @@ def Exec_SampleKeysOp : Exec_CallOp<"sample_keys", [
 }
 
 def Exec_EntropyOp : Exec_RowNumberOp<"entropy"> {
-  let summary = "The entropy of each row's softmax";
+  let summary = "Compute the entropy of each row's softmax";
   let description = [{
     Example:
     ```mlir
     %h = exec.entropy %logits : (tensor<4x64xf32>) -> tensor<4x1xf32>
     ```
-    - (C1) there is a result per row.
-    - (C2) it is one column.
+    - (C1) there is one result per row.
+    - (C2) the result has one column.
   }];
 }
 
 def Exec_GatherColumnsOp : Exec_CallOp<"gather_columns", [
     Exec_SameShape<["columns", "y"]>]> {
-  let summary = "Elements of each row by their columns";
+  let summary = "Gather elements of each row by their columns";
   let description = [{
-    With places the rows of x are packed, and places say which of them is that
-    of a row of columns; where that is negative, there are zeros.
+    With places the rows of x are packed: places give the row of x for each row
+    of columns, and a negative place gives zeros.
 
     Example:
     ```mlir
@@ -114,8 +114,8 @@ def Exec_GatherColumnsOp : Exec_CallOp<"gather_columns", [
     %y = exec.gather_columns %x[%places], %c
         : (tensor<6x64xf32>, tensor<4xi32>, tensor<4x2xi32>) -> tensor<4x2xf32>
     ```
-    - (C1) each row, or place, has as many columns.
-    - (C2) there is an element for each.
+    - (C1) each row, or place, has the same number of columns.
+    - (C2) there is one element per column to gather.
   }];
   let inputs = (ins Exec_Rows:$x, Optional<Exec_Numbers>:$places,
                     Exec_NumberRows:$columns);
@@ -131,19 +131,19 @@ def Exec_GatherColumnsOp : Exec_CallOp<"gather_columns", [
 
 def Exec_TopKOp : Exec_CallOp<"top_k", [
     Exec_SameRows<["x", "columns"]>, Exec_SameShape<["columns", "logs"]>]> {
-  let summary = "The best columns of each row";
+  let summary = "Find the best columns of each row";
   let description = [{
-    The logarithms are elements less the row's `exec.log_sum_exp`, or less the
-    sums that are given.
+    A logarithm is the element minus the row's `exec.log_sum_exp`, or minus the
+    given sum.
 
     Example:
     ```mlir
     %c, %l = exec.top_k %logits
         : (tensor<4x64xf32>) -> (tensor<4x8xi32>, tensor<4x8xf32>)
     ```
-    - (C1) each row has as many of the best columns.
-    - (C2) there is a logarithm for each.
-    - (C3) sums are a column, no view, with one for each row.
+    - (C1) each row has the same number of best columns.
+    - (C2) there is one logarithm per best column.
+    - (C3) sums are one column, no view, with one element per row.
   }];
   let inputs = (ins Exec_Rows:$x, Optional<Exec_Rows>:$sums);
   let results = (outs Exec_NumberRowsResult:$columns, Exec_RowsResult:$logs);
@@ -153,7 +153,7 @@ def Exec_TopKOp : Exec_CallOp<"top_k", [
 
 def Exec_ProbabilitiesOp : Exec_CallOp<"probabilities", [
     Exec_SameShape<["x", "y"]>, Exec_Whole<"x">]> {
-  let summary = "What the slots' sampling words make of each row";
+  let summary = "Compute the distribution that each row is sampled from";
   let description = [{
     Example:
     ```mlir
@@ -163,7 +163,7 @@ def Exec_ProbabilitiesOp : Exec_CallOp<"probabilities", [
     ```
     - (C1) y has x's shape.
     - (C2) x is no view.
-    - (C3) each slot has as many rows.
+    - (C3) each slot has the same number of rows.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Numbers:$slots,
                     Exec_NumberRows:$sampling);
@@ -179,11 +179,11 @@ def Exec_ProbabilitiesOp : Exec_CallOp<"probabilities", [
 def Exec_PickResidualOp : Exec_CallOp<"pick_residual", [
     AttrSizedOperandSegments, Exec_SameRows<["uniforms", "picks"]>,
     Exec_Whole<"p">, Exec_Whole<"q">]> {
-  let summary = "A column of what one row has more than another";
+  let summary = "Sample a column from the positive part of p - q";
   let description = [{
-    Rows are one pick each; with `at` each pick has a group of them, in which it
-    names one. With places the rows of p are packed, and places say where those
-    of each group are; where that is negative, the pick is -1.
+    Rows have one pick each. With `at` each pick has a group of rows, and `at`
+    selects one of them. With places the rows of p are packed, and places give
+    the rows of each group; a negative place gives the pick -1.
 
     Example:
     ```mlir
@@ -191,11 +191,12 @@ def Exec_PickResidualOp : Exec_CallOp<"pick_residual", [
         : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>)
         -> tensor<2xi32>
     ```
-    - (C1) there is a uniform number per pick.
+    - (C1) there is one uniform number per pick.
     - (C2) p and q are no views.
-    - (C3) they have p's columns, and as many rows for each pick, of packed ones
-      as many places: one without `at`, of which there is one for each.
-    - (C4) places come with `at`.
+    - (C3) p and q have the same columns. They have the same number of rows for
+      each pick, or packed rows the same number of places: one without `at`,
+      which has one number per pick.
+    - (C4) places are given only with `at`.
   }];
   let inputs = (ins Exec_Rows:$p, Optional<Exec_Numbers>:$places,
                     Optional<Exec_Rows>:$q, Optional<Exec_Numbers>:$at,
@@ -213,7 +214,7 @@ def Exec_PickResidualOp : Exec_CallOp<"pick_residual", [
 
 def Exec_MaskColumnsOp : Exec_CallOp<"mask_columns", [
     Exec_SameRows<["x", "slots"]>, Exec_SameShape<["x", "y"]>]> {
-  let summary = "Set the columns to -infinity whose bits are 0 in a state";
+  let summary = "Set the columns whose bits are 0 in a state to -infinity";
   let description = [{
     Example:
     ```mlir
@@ -221,11 +222,11 @@ def Exec_MaskColumnsOp : Exec_CallOp<"mask_columns", [
         : (tensor<6x64xf32>, tensor<6xi32>, tensor<6xi32>, memref<4x3x2xi32>)
         -> tensor<6x64xf32>
     ```
-    - (C1) there is a slot for each row.
+    - (C1) there is one slot per row.
     - (C2) y has x's shape.
-    - (C3) a row of the state has a bit for each column, in as few words as
-      there can be; where a slot has several, and only there, `at` names one for
-      each row.
+    - (C3) a row of the state has a bit for each column, in the smallest number
+      of words. `at` is given, one per row, if and only if a slot has several
+      rows.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Numbers:$slots,
                     Optional<Exec_Numbers>:$at, Exec_StateWords:$state);

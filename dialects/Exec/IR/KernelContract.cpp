@@ -1,4 +1,4 @@
-//===- KernelContract.cpp - What a kernel may touch -----------------------===//
+//===- KernelContract.cpp - Bytes that a kernel accesses ------------------===//
 
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/Exec/IR/ExecOps.h"
@@ -48,7 +48,7 @@ Extent mlir::exec::operator-(const Extent &a, const Extent &b) {
   return a + b * Extent(-1);
 }
 
-/// The product of two terms, which have two params together at most.
+/// Returns the product of two terms, which together have at most two params.
 static Extent::Term product(Extent::Term left, Extent::Term right,
                             bool &overflowed) {
   assert((left.second < 0 || right.first < 0) &&
@@ -159,8 +159,8 @@ mlir::exec::kernelContract(KernelAttrInterface kernel) {
   return ContractWriter().write(kernel);
 }
 
-/// Of each buffer all of it, or the rows of the tasks: a body's indices stay
-/// within the extents of its buffers (`verifyControlKernel`).
+/// The contract covers each whole buffer, or the rows of the tasks. A body's
+/// indices stay within the extents of its buffers (`verifyControlKernel`).
 static KernelContract controlContract(KernelOp kernel) {
   KernelContract contract;
   int64_t reads = cast<ControlKernelAttr>(kernel.getKernel()).getReads();

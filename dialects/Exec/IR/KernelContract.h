@@ -1,14 +1,13 @@
-//===- KernelContract.h - What a kernel may touch ---------------*- C++ -*-===//
+//===- KernelContract.h - Bytes that a kernel accesses ----------*- C++ -*-===//
 //
-// For every kernel: how many bytes of each buffer a dispatch may read or write,
-// as a function of its params, which params it may have, into how many tasks it
-// divides, and how the cache that it is given must look. Each kind says it
-// beside its op (KernelFamily.h). The
-// artifact carries it (`Contract` in mtp_artifact.fbs), and the loader checks
-// every command against it; so does the verifier of dispatches for caches. What
-// the emitters in compiler/Codegen do must not go beyond it: their tests give
-// each kernel buffers of no more than these bytes, which end where a page
-// faults.
+// The contract of a kernel: the bytes of each buffer that a dispatch may read
+// or write, as a function of its params. It also gives the allowed params, the
+// number of tasks, and the required form of a cache. Each kind states its
+// contract beside its op (KernelFamily.h). The artifact carries the contract
+// (`Contract` in mtp_artifact.fbs), and the loader checks every command against
+// it. The verifier of dispatches checks it, too. The emitters in
+// compiler/Codegen must not access more: their tests give each kernel buffers
+// of exactly these bytes, which end before a page that faults.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +36,9 @@ public:
   friend Extent operator*(const Extent &a, const Extent &b);
 
   llvm::ArrayRef<Term> terms() const { return sum; }
-  /// The value for these params, or nothing where it does not fit 64 bits.
+  /// Returns the value for these params, or nothing if it does not fit 64 bits.
   std::optional<int64_t> evaluate(llvm::ArrayRef<int64_t> params) const;
-  /// Whether a factor did not fit 64 bits.
+  /// Returns whether a factor did not fit 64 bits.
   bool hasOverflowed() const { return overflowed; }
 
 private:
@@ -49,26 +48,27 @@ private:
   bool overflowed = false;
 };
 
-/// How the entries of a cache look to a kernel.
+/// The form of a cache's entries.
 struct CacheEntries {
   int64_t page, width, heads;
   /// f32 or bf16.
   bool isBF16;
 
   bool operator==(const CacheEntries &) const = default;
-  /// "page 16, entry 80, heads 1, bf16".
+  /// Returns "page 16, entry 80, heads 1, bf16".
   std::string describe() const;
 };
 
 struct BufferContract {
-  /// Touched at most, from the start; of a cache nothing, see `entries`.
+  /// Largest number of bytes accessed, from the start; nothing for a cache, see
+  /// `entries`.
   Extent bytes;
   bool isWritten = false;
-  /// Whether it is one of the results, which come last.
+  /// Whether the buffer is one of the results, which come last.
   bool isResult = false;
   int64_t alignment = 4;
-  /// Whether its values are numbers of pages, which the kernel takes as they
-  /// are: only the host may have written them, or the compiler.
+  /// Whether its values are page numbers, which the kernel uses unchecked: only
+  /// the host or the compiler may have written them.
   bool isPageTable = false;
   std::optional<CacheEntries> entries;
 
@@ -81,21 +81,21 @@ struct ParamRange {
 };
 
 struct KernelContract {
-  /// What the kernel lacks, or has too large, for the rest to be true; empty
-  /// where nothing is wrong.
+  /// Missing or too large parameters, without which the rest is not valid;
+  /// empty if there is no error.
   std::string error;
   llvm::SmallVector<BufferContract, 8> buffers;
   llvm::SmallVector<ParamRange, 3> params;
   TaskShape tasks;
 };
 
-/// The contract of a kernel without a body; nothing of a builtin, which is the
-/// runtime's to check.
+/// Returns the contract of a kernel without a body; nothing for a builtin,
+/// which the runtime checks.
 std::optional<KernelContract> kernelContract(KernelAttrInterface kernel);
 
 class KernelOp;
 
-/// The contract of a kernel, that of its body where it has one.
+/// Returns the contract of a kernel, or of its body if it has one.
 std::optional<KernelContract> kernelContract(KernelOp kernel);
 
 } // namespace mlir::exec

@@ -1,4 +1,4 @@
-//===- KernelKinds.cpp - What passes ask of kernels -----------------------===//
+//===- KernelKinds.cpp - Queries on kernels -------------------------------===//
 
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "dialects/Exec/IR/KernelFamily.h"
@@ -11,7 +11,7 @@ using namespace mlir::exec;
 // Kinds
 //===----------------------------------------------------------------------===//
 
-/// Adds the name of a kind, of an attribute that is one.
+/// Adds the name of a kind if the attribute is one.
 template <typename AttrT>
 static void addKind(std::vector<llvm::StringRef> &names) {
   if constexpr (requires { AttrT::kKind; })
@@ -38,7 +38,7 @@ std::vector<llvm::StringRef> mlir::exec::allKernelKinds() {
 // Signatures
 //===----------------------------------------------------------------------===//
 
-/// Its buffers' types are those of its body's arguments.
+/// The types of its buffers are the types of its body's arguments.
 void ControlKernelAttr::describe(ContractWriter &w) const {
   for (int64_t i = 0; i < getReads() + getUpdates() + getOutputs(); ++i) {
     BufferContract &buffer = w.bytes(0);
@@ -86,7 +86,7 @@ TaskShape mlir::exec::taskShape(KernelAttrInterface kernel) {
   case Division::Other:
     return kernel.getTasks();
   case Division::RowStretches:
-    return {0, 0}; // A builtin's, see kernelTasks.
+    return {0, 0}; // a builtin; see kernelTasks
   case Division::Rows:
   case Division::GatheredRows:
   case Division::Slots:

@@ -1,9 +1,9 @@
-//===- KernelKinds.h - What passes ask of kernels ---------------*- C++ -*-===//
+//===- KernelKinds.h - Queries on kernels -----------------------*- C++ -*-===//
 //
-// How many buffers and scalars a kernel takes, which buffers are its results,
-// and into how many tasks its work divides. Passes choose kernels and the
-// verifier of the exec dialect checks dispatches by these functions; what they
-// know, each kind says beside its op (ExecKernels.td, KernelContract.h).
+// The number of buffers and scalars of a kernel, its results, and the number of
+// its tasks. Passes use these functions to choose kernels, and the verifier of
+// the exec dialect uses them to check dispatches. Each kind gives the answers
+// beside its op (ExecKernels.td, KernelContract.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 
 namespace mlir::exec {
 
-/// What a kernel takes.
+/// The signature of a kernel.
 struct KernelSignature {
-  /// Buffers in binding order: inputs first, those updated in place among them,
-  /// and the `outputs` results last.
+  /// Buffers in binding order: inputs, including those updated in place,
+  /// followed by the `outputs` results.
   int64_t buffers;
   int64_t outputs;
   /// 64-bit scalars.
@@ -34,17 +34,17 @@ bool updatesBuffer(KernelAttrInterface kernel, int64_t buffer);
 /// Returns whether there is a task per row or per slot.
 bool dividesByRow(KernelAttrInterface kernel);
 
-/// Returns whether there is a task per row that touches nothing of the other
-/// rows of any activation.
+/// Returns whether there is one task per row that accesses no other rows of any
+/// activation.
 bool isRowLocal(KernelAttrInterface kernel);
 
 TaskShape taskShape(KernelAttrInterface kernel);
 
-/// Returns the number of tasks of a dispatch: pieces of work that may run on
-/// different threads, none of which reads what another writes.
+/// Returns the number of tasks of a dispatch. Tasks may run on different
+/// threads; no task reads what another task writes.
 int64_t kernelTasks(KernelAttrInterface kernel, llvm::ArrayRef<int64_t> params);
 
-/// The names of all kinds, without the runtime's builtins.
+/// Returns the names of all kinds, without the runtime's builtins.
 std::vector<llvm::StringRef> allKernelKinds();
 
 /// Names starting with this prefix are builtins of the runtime.

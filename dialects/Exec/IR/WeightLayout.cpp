@@ -10,8 +10,8 @@ using namespace mlir::exec;
 
 #include "dialects/Exec/IR/ExecAttrInterfaces.cpp.inc"
 
-// One enumeration stands twice, as the runtime knows no MLIR. Contract_test
-// holds their names against each other.
+// The enumeration exists twice, because the runtime does not include MLIR.
+// Contract_test compares the names.
 static_assert(getMaxEnumValForWeightElements() + 1 ==
               std::size(::mtp::kWeightFormats));
 
@@ -39,7 +39,7 @@ FormatAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      << stringifyWeightElements(elements) << ", got " << group;
 }
 
-/// `count` panels of `width` outputs.
+/// Returns the buffer type of `count` panels of `width` outputs.
 static MemRefType panelsType(MLIRContext *context,
                              const PackedMatrices &matrices, int64_t count,
                              int64_t width, bool fragments) {
@@ -49,7 +49,7 @@ static MemRefType panelsType(MLIRContext *context,
     int64_t bytes = matrices.format.panelBytes(matrices.k, width);
     if (!fragments)
       return MemRefType::get({count, bytes}, element);
-    // Words of each output.
+    // Words per output.
     return MemRefType::get({count, bytes / (width * 4), width, 4}, element);
   }
   if (fragments) {
@@ -80,7 +80,7 @@ MemRefType PanelsAttr::getPackedType(const PackedMatrices &matrices) const {
 
 MemRefType
 GatedPanelsAttr::getPackedType(const PackedMatrices &matrices) const {
-  // Either half is padded by itself.
+  // Each half is padded separately.
   return panelsType(getContext(), matrices,
                     matrices.stack * 2 * panelCount(matrices.n / 2, getWidth()),
                     getWidth(), getFragments());

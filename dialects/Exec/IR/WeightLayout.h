@@ -8,26 +8,27 @@
 
 namespace mlir::exec {
 
-/// What a packed weight holds, whatever its layout.
+/// Contents of a packed weight, independent of its layout.
 struct PackedMatrices {
   ::mtp::WeightFormat format;
   /// Inputs and outputs of one matrix, and the number of matrices.
   int64_t k, n, stack;
 };
 
-/// The panels that `n` outputs fill.
+/// Returns the number of panels that `n` outputs fill.
 inline int64_t panelCount(int64_t n, int64_t width) {
   return n / width + (n % width != 0);
 }
 
-/// The outputs in a panel as the file format has them, without which nothing is
-/// said of a width: those of integers have no other.
+/// Returns the outputs of a panel in the file format: the only width that
+/// panels of integers have.
 int64_t formatPanelWidth();
 
-/// The outputs in a panel of a buffer that a layout of panels gave.
+/// Returns the outputs of a panel in a buffer of a layout with panels.
 int64_t panelWidthOf(Value weight);
 
-/// Whether such a buffer has its panels in the order of tensor cores.
+/// Returns whether the panels of such a buffer are in the order of tensor
+/// cores.
 bool isInFragments(Value weight);
 
 } // namespace mlir::exec

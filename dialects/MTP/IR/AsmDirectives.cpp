@@ -213,8 +213,8 @@ void mlir::mtp::printRowCount(OpAsmPrinter &printer, Operation *,
     printer << " rows " << rows.getInt();
 }
 
-/// Parses `keyword %operand`. An op whose older form had something else there
-/// shows in its error how it is written.
+/// Parses `keyword %operand`. If an older form of the op had something else at
+/// this place, the error shows the current form.
 static ParseResult parseClause(OpAsmParser &parser, StringRef keyword,
                                UnresolvedOperand &operand, StringRef what,
                                StringRef example) {
@@ -305,7 +305,7 @@ void mlir::mtp::printPackTypes(OpAsmPrinter &printer, Operation *, Type tokens,
     printer << " -> " << packed;
 }
 
-/// A head that applies a function to what it takes.
+/// Makes a head that applies a function to the arguments of its region.
 static std::unique_ptr<Region> makeHead(Location loc, FlatSymbolRefAttr callee,
                                         FunctionType type) {
   auto head = std::make_unique<Region>();
@@ -323,7 +323,7 @@ static std::unique_ptr<Region> makeHead(Location loc, FlatSymbolRefAttr callee,
   return head;
 }
 
-/// The apply of such a head, null of another.
+/// Returns the apply of a head that a list can hold, or null.
 static ApplyOp applyOf(Region &head) {
   Block &block = head.front();
   if (!llvm::hasNItems(block, 2))

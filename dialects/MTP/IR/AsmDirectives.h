@@ -1,8 +1,8 @@
 //===- AsmDirectives.h - Custom parts of the assembly ---------*- C++ -*-===//
 //
-// Operand lists whose optional member is told by the number of operands, and
-// the clauses of mtp.state. Only what includes the generated parsers and
-// printers includes this.
+// Operand lists whose optional member follows from the number of operands, and
+// the clauses of mtp.state. Include this header only beside the generated
+// parsers and printers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,13 +64,13 @@ ParseResult parseRowCount(OpAsmParser &parser, IntegerAttr &rows,
 void printRowCount(OpAsmPrinter &printer, Operation *op, IntegerAttr rows,
                    Value count);
 
-/// Of decays and betas: `type`, or where they differ `type, type`.
+/// Types of decays and betas: `type`, or `type, type` if the two differ.
 ParseResult parseGateTypes(OpAsmParser &parser, Type &decay, Type &beta);
 void printGateTypes(OpAsmPrinter &printer, Operation *op, Type decay,
                     Type beta);
 
-/// A type of tokens, or those of tokens and of prompts' tokens and behind an
-/// arrow that of both together.
+/// Types of mtp.pack: one type of tokens, or the types of tokens and of prompt
+/// tokens, an arrow, and the type of both together.
 ParseResult parsePackTypes(OpAsmParser &parser, Type &tokens, Type &promptRows,
                            Type &promptTokens, Type &packed, Type &places,
                            Type &promptPlaces);
@@ -78,21 +78,24 @@ void printPackTypes(OpAsmPrinter &printer, Operation *op, Type tokens,
                     Type promptRows, Type promptTokens, Type packed,
                     Type places, Type promptPlaces);
 
-/// ` seeing %masks`. What had parents in its place is told how it is written.
+/// ` seeing %masks`. The error for the older clause with parents shows this
+/// form.
 ParseResult parseSeenMasks(OpAsmParser &parser, UnresolvedOperand &masks);
 void printSeenMasks(OpAsmPrinter &printer, Operation *op, Value masks);
 
-/// ` to %to`. What had a path and a count is told how it is written.
+/// ` to %to`. The error for the older clause with a path and a count shows this
+/// form.
 ParseResult parseMovedTo(OpAsmParser &parser, UnresolvedOperand &to);
 void printMovedTo(OpAsmPrinter &printer, Operation *op, Value to);
 
-/// A region of an isolated op, whose values may have names that others have
-/// outside.
+/// A region of an isolated op. Its values may have names that values outside of
+/// it also have.
 ParseResult parseOwnNames(OpAsmParser &parser, Region &region);
 void printOwnNames(OpAsmPrinter &printer, Operation *op, Region &region);
 
-/// Heads as regions, or as a list where each applies a function to what it
-/// takes: `[@a, @b] (tensor<?x64xf32>, !mtp.rows) -> tensor<?x112xf32>`.
+/// Heads as regions. If each head applies a function to the arguments of its
+/// region: a list, `[@a, @b] (tensor<?x64xf32>, !mtp.rows) ->
+/// tensor<?x112xf32>`.
 ParseResult parseHeads(OpAsmParser &parser,
                        SmallVectorImpl<std::unique_ptr<Region>> &heads);
 void printHeads(OpAsmPrinter &printer, Operation *op, RegionRange heads);

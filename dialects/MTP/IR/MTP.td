@@ -1,7 +1,7 @@
 //===- MTP.td - The mtp dialect ----------------------------*- tablegen -*-===//
 //
-// The umbrella: everything of the dialect, for the generators and for other
-// dialects that want all of it. Who needs the types alone includes MTPTypes.td.
+// The umbrella: the whole dialect, for the generators and for other dialects
+// that need all of it. A file that needs the types alone includes MTPTypes.td.
 //
 //===----------------------------------------------------------------------===//
 

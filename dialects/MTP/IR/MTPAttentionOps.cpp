@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// Scale, and window if there is one.
+/// Checks the scale, and the window if there is one.
 static LogicalResult verifyScaleAndWindow(Operation *op, const APFloat &scale,
                                           std::optional<int64_t> window) {
   if (failed(expectFinitePositive(op, "scale", scale)))
@@ -140,8 +140,8 @@ LogicalResult MlaAttentionOp::verify() {
   for (Value operand : {getQ(), getC(), getKPe()}) // mla_attention_c2
     if (failed(expectRows(*this, "an operand", operand, getResult())))
       return failure();
-  // One head's columns are bounded by the weight, so sums cannot overflow after
-  // the products were checked.
+  // The weight bounds the columns of a head, so sums cannot overflow once the
+  // products are checked.
   FailureOr<int64_t> nopes = product(*this, "heads", heads, nope);
   FailureOr<int64_t> ropes = product(*this, "heads", heads, rope);
   FailureOr<int64_t> values = product(*this, "heads", heads, value);

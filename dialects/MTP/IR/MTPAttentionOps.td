@@ -1,6 +1,6 @@
 //===- MTPAttentionOps.td - Attention and positions --------*- tablegen -*-===//
 //
-// The operations of the model family that know positions and other rows.
+// Operations of the model family that depend on positions and on other rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,8 +9,9 @@
 
 include "dialects/MTP/IR/MTPOpBase.td"
 
-/// Attention appends its rows to a cache before it reads it, so that an unused
-/// result does not make it dead: a prefill runs the drafter for its entries.
+/// Attention appends its rows to a cache before it reads the cache. An op with
+/// an unused result is therefore not dead: a prefill runs the drafter only for
+/// its cache entries.
 class MTP_CachingAttentionOp<string mnemonic, list<Trait> traits = []>
     : MTP_Op<mnemonic, !listconcat(
         [MemoryEffects<[MemRead<MTP_CacheResource>,
@@ -19,7 +20,8 @@ class MTP_CachingAttentionOp<string mnemonic, list<Trait> traits = []>
 def MTP_RopeOp : MTP_Op<"rope", [Pure, AllTypesMatch<["x", "result"]>]> {
   let summary = "Rotate part of every head by the row's position";
   let description = [{
-    Columns `[offset, offset + dim)` of every head rotate, the others are kept.
+    Rotates columns `[offset, offset + dim)` of every head and keeps the other
+    columns.
 
     ```mlir
     %r = mtp.rope %q, %rows by <dim = 16, theta = 10000.0, layout = interleaved>
@@ -44,14 +46,14 @@ def MTP_RopeOp : MTP_Op<"rope", [Pure, AllTypesMatch<["x", "result"]>]> {
 
 def MTP_AttentionOp : MTP_CachingAttentionOp<"attention", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "Attend to the slot's earlier positions and to the row's own";
+  let summary = "Attend to the positions of the slot up to the row's own";
   let description = [{
     Softmax attention with `heads` query heads in groups over `kv_heads` key and
-    value heads. A row sees the positions up to its own in its slot, those
-    appended by the rows beside it included; with `window` only the last
-    `window` of them. Without a value operand the values are the first `values`
-    columns of every key head (absorbed MLA). `cache` is set by
-    `mtp-inline-layers`.
+    value heads. A row sees the positions of its slot up to its own, including
+    those that other rows of the pass append. With `window` it sees only the
+    last `window` of these positions. Without a value operand the values are the
+    first `values` columns of every key head (absorbed MLA). `mtp-inline-layers`
+    sets `cache`.
 
     ```mlir
     %y = mtp.attention %q, %k, %v, %rows heads 4 kv_heads 2 scale 0.125
@@ -64,15 +66,16 @@ def MTP_AttentionOp : MTP_CachingAttentionOp<"attention", [
 
     Constraints:
     - (C1) heads and kv_heads are positive, kv_heads divides heads.
-    - (C2) all operands have the result's rows.
+    - (C2) all operands have the result's number of rows.
     - (C3) query and key heads have one width: q width / heads = k width /
       kv_heads, without remainder.
-    - (C4) exactly one of a value operand and `values` is given; the value head
-      width divides out, or `values` <= the key head width.
+    - (C4) exactly one of a value operand and `values` is given; kv_heads
+      divides the width of the value operand, and `values` <= the key head
+      width.
     - (C5) the result's width is heads * value head width.
     - (C6) scale is finite and positive; window is positive.
-    - (C7) the cache exists, has the layer, and entries that hold the row's keys
-      and values.
+    - (C7) the cache exists and has the layer, and its entries hold the row's
+      keys and values.
   }];
   let arguments = (ins MTP_Activation:$q, MTP_Activation:$k,
                        Optional<MTP_Activation>:$v, MTP_Rows:$rows,
@@ -91,24 +94,24 @@ def MTP_AttentionOp : MTP_CachingAttentionOp<"attention", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Columns of one key head.
+    /// Returns the columns of one key head.
     int64_t getKeyDim();
-    /// Columns of one value head.
+    /// Returns the columns of one value head.
     int64_t getValueDim();
-    /// Columns that one row keeps in the cache.
+    /// Returns the columns that one row keeps in the cache.
     int64_t getEntryWidth();
   }];
 }
 
 def MTP_MlaAttentionOp : MTP_CachingAttentionOp<"mla_attention", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "Multi-head latent attention";
+  let summary = "Run multi-head latent attention";
   let description = [{
-    Every query head is `nope` columns and then `rope` columns, the latter
-    already rotated. `c` is the normed latent, `k_pe` the rotated key part that
-    all heads share. `kv_b` expands the latent: for every head `nope` rows of
-    key and then `value` rows of value. `mtp-absorb-mla` multiplies it into the
-    query and the result, so that the cache holds latents.
+    Every query head is `nope` columns followed by `rope` columns, which are
+    already rotated. `c` is the normalised latent, `k_pe` the rotated key part
+    that all heads share. `kv_b` expands the latent: for every head, `nope` rows
+    of key followed by `value` rows of value. `mtp-absorb-mla` multiplies `kv_b`
+    into the query and the result, so that the cache holds latents.
 
     ```mlir
     %y = mtp.mla_attention %q, %c, %kpe, %kvb, %rows
@@ -119,12 +122,13 @@ def MTP_MlaAttentionOp : MTP_CachingAttentionOp<"mla_attention", [
 
     Constraints:
     - (C1) heads, nope, rope and value are positive.
-    - (C2) all activations have the result's rows.
+    - (C2) all activations have the result's number of rows.
     - (C3) q width = heads * (nope + rope); k_pe width = rope.
     - (C4) kv_b is [heads * (nope + value), c width].
     - (C5) the result's width is heads * value.
     - (C6) scale is finite and positive; window is positive.
-    - (C7) the cache exists, has the layer, and entries of c and k_pe's width.
+    - (C7) the cache exists, has the layer, and its entries are as wide as c and
+      k_pe together.
   }];
   let arguments = (ins MTP_Activation:$q, MTP_Activation:$c,
                        MTP_Activation:$k_pe, MTP_WeightMatrix:$kv_b,
@@ -143,7 +147,8 @@ def MTP_MlaAttentionOp : MTP_CachingAttentionOp<"mla_attention", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Columns that one row keeps in the cache: the latent and the shared key.
+    /// Returns the columns that one row keeps in the cache: the latent and the
+    /// shared key.
     int64_t getEntryWidth();
   }];
 }

@@ -31,7 +31,7 @@ using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 // Envelope
 //===----------------------------------------------------------------------===//
 
-/// `key` lies in [low, high].
+/// Checks that `key` lies in [low, high].
 static LogicalResult checkBounds(EmitError emitError, StringRef key,
                                  int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high)
@@ -178,7 +178,7 @@ int64_t ExtentAttr::getSize(EnvelopeAttr envelope) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The parameters of a rope attribute, at their defaults.
+/// Parameters of a rope attribute, initially at their defaults.
 struct RopeFields {
   int64_t dim = 0;
   double theta = 0;
@@ -195,7 +195,7 @@ struct RopeFields {
 };
 } // namespace
 
-/// Reads `value` of an enum by its keyword.
+/// Parses the keyword of an enum into `value`.
 template <typename EnumT>
 static ParseResult parseKeywordEnum(AsmParser &parser, StringRef key,
                                     EnumT &value) {
@@ -210,7 +210,7 @@ static ParseResult parseKeywordEnum(AsmParser &parser, StringRef key,
   return success();
 }
 
-/// Reads true or false.
+/// Parses true or false.
 static ParseResult parseBool(AsmParser &parser, bool &value) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
@@ -307,7 +307,8 @@ void RopeAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-/// What each scaling needs and leaves alone (rope_c3 to rope_c6).
+/// Checks which parameters each scaling needs, and that the others have their
+/// defaults (rope_c3 to rope_c6).
 static LogicalResult verifyScaling(EmitError emitError, RopeScaling scaling,
                                    const RopeFields &fields) {
   const RopeFields omitted;

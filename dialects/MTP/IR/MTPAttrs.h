@@ -13,14 +13,15 @@
 
 namespace mlir::mtp {
 
-/// Attributes that the dialect reads from modules, functions and, the name by
-/// which callers know one, arguments and results.
+/// Attributes that the dialect reads from modules and functions, and the
+/// attribute with the name that callers use for an argument or result.
 inline constexpr llvm::StringLiteral kEnvelopeAttr = "mtp.envelope";
 inline constexpr llvm::StringLiteral kGenerationAttr = "mtp.generation";
 inline constexpr llvm::StringLiteral kTokenizerAttr = "mtp.tokenizer";
 inline constexpr llvm::StringLiteral kWiringAttr = "mtp.wiring";
 inline constexpr llvm::StringLiteral kNameAttr = "mtp.name";
-/// On a module: how it drafts, for people and for the artifact.
+/// On a module: its drafting method, a line for users, which the artifact
+/// holds.
 inline constexpr llvm::StringLiteral kMethodAttr = "mtp.method";
 /// On a module whose rule is not known to be exact: output may depend on k.
 inline constexpr llvm::StringLiteral kCustomRuleAttr = "mtp.custom_rule";

@@ -15,7 +15,8 @@ class MTP_Attr<string name, string attrMnemonic> : AttrDef<MTP_Dialect, name> {
 def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
   let summary = "the shapes a program must cover";
   let description = [{
-    Every (batch, k) up to these limits gets a full program with exact bytes.
+    Every batch size and k up to these limits has a program with exact memory
+    sizes.
 
     ```mlir
     #mtp.envelope<max_k = 4, max_batch = 4, max_context = 1024,
@@ -24,12 +25,13 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
                   prefill_chunk = 64, page = 16, max_nodes = 26>
     ```
 
-    `max_nodes` are the rows that a slot verifies in a round of `max_k`, the
-    anchor among them; left out, max_k + 1. Each draft less is at least a node
-    less (`getNodes`).
+    `max_nodes` is the number of rows that a slot verifies in a round of
+    `max_k`, including the anchor. The default is max_k + 1. Each draft less
+    removes at least one node (`getNodes`).
 
-    `max_rows` are the rows of all slots' windows that a round verifies, and has
-    memory for; left out, as many as all windows have. What is more is trimmed.
+    `max_rows` is the number of rows that a round verifies over all slots, and
+    the number that it has memory for. By default all rows of all windows fit. A
+    round with more rows is trimmed.
 
     Constraints:
     - (C1) 0 <= max_k <= 16.
@@ -37,9 +39,9 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     - (C3) 2 <= max_context <= 2^22.
     - (C4) 1 <= prefill_chunk <= 4096.
     - (C5) page is a power of two, 1 <= page <= 1024.
-    - (C6) max_k + 1 <= max_nodes <= 64, where it is given.
+    - (C6) max_k + 1 <= max_nodes <= 64, if it is given.
     - (C7) 0 <= round_prompt_rows <= prefill_chunk.
-    - (C8) max_batch <= max_rows <= max_batch * 64, where it is given.
+    - (C8) max_batch <= max_rows <= max_batch * 64, if it is given.
     - (C9) 0 <= catch_up_rows <= 4096.
   }];
   let parameters = (ins
@@ -50,27 +52,29 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     "int64_t":$page,           // tokens per cache page
     // rows of a slot's window; 0: max_k + 1
     OptionalParameter<"int64_t">:$max_nodes,
-    // Rows of a prompt beside those of a round, in the same pass over the
-    // target's weights; 0: prompts have passes of their own alone.
+    // Prompt rows of a mixed batch: they share a round's pass over the target's
+    // weights. 0: prompts run only in passes of their own.
     DefaultValuedParameter<"int64_t", "0">:$round_prompt_rows,
-    // Rows of all slots' windows together; 0: all that they have.
+    // Rows of all slots' windows together; 0: all rows of all windows.
     DefaultValuedParameter<"int64_t", "0">:$max_rows,
-    // Tokens that a drafter may fall behind; a slot keeps what makes up for
-    // it. 0: nothing is kept.
+    // Largest lag of a drafter in tokens; each slot keeps the hidden states
+    // to catch up. 0: none are kept.
     DefaultValuedParameter<"int64_t", "0">:$catch_up_rows
   );
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
-    /// Pages that a slot of full length holds.
+    /// Returns the number of pages of a slot of full length.
     int64_t getPagesPerSlot() const;
-    /// Whether windows of so many rows may be more rows than a round verifies.
+    /// Returns whether windows of `nodes` rows per slot may have more rows than
+    /// a round verifies.
     bool trims(int64_t nodes) const {
       return getMaxRows() != 0 && nodes * getMaxBatch() > getMaxRows();
     }
-    /// The most rows of a slot's window in a round of k.
+    /// Returns the largest number of rows of a slot's window in a round of k.
     int64_t getNodes(int64_t k) const;
-    /// The nodes of `tree`, or of a tree of the slot's own, that a round of k
-    /// has: the first ones, up to getNodes, before one that is deeper than k.
+    /// Returns the number of nodes of `tree` that a round of k has: the nodes
+    /// before the first one that is deeper than k, at most getNodes(k). Without
+    /// `tree` the slot computes its tree, and depth is no limit.
     int64_t getNodes(int64_t k,
                      std::optional<::llvm::ArrayRef<int64_t>> tree) const;
   }];
@@ -79,8 +83,8 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
 def MTP_ExtentAttr : MTP_Attr<"Extent", "extent"> {
   let summary = "a size that may grow with the envelope";
   let description = [{
-    A number, a size of the envelope, or the sum of both. `max_pages` are the
-    pages of one slot of full length.
+    A number, a size of the envelope, or the sum of both. `max_pages` is the
+    number of pages of one slot of full length.
 
     ```mlir
     #mtp.extent<192>
@@ -89,16 +93,17 @@ def MTP_ExtentAttr : MTP_Attr<"Extent", "extent"> {
     ```
 
     Constraints:
-    - (C1) the number is not negative, and at least 1 where it stands alone.
+    - (C1) the number is not negative; without a size of the envelope it is at
+      least 1.
     - (C2) the number is at most 2^30.
   }];
   let parameters = (ins EnumParameter<MTP_ExtentUnit>:$unit,
                         "int64_t":$offset);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
-    /// The size within `envelope`.
+    /// Returns the size within `envelope`.
     int64_t getSize(EnvelopeAttr envelope) const;
-    /// Parses and prints what stands between the brackets.
+    /// Parses and prints the text between the brackets.
     static FailureOr<ExtentAttr> parseSize(AsmParser &parser);
     void printSize(AsmPrinter &printer) const;
   }];
@@ -109,7 +114,7 @@ def MTP_ExtentArrayAttr
 def MTP_RopeAttr : MTP_Attr<"Rope", "rope"> {
   let summary = "rotary position embedding: frequencies, layout and scaling";
   let description = [{
-    Only what differs from the default is printed.
+    Prints only parameters that differ from their defaults.
 
     ```mlir
     #mtp.rope<dim = 64, theta = 10000.0>
@@ -150,12 +155,12 @@ def MTP_RopeAttr : MTP_Attr<"Rope", "rope"> {
 }
 
 def MTP_WiringAttr : MTP_Attr<"Wiring", "wiring"> {
-  let summary = "how a drafter module claims to be wired";
+  let summary = "the declared wiring of a drafter module";
   let description = [{
-    The importer writes it, from the model's family, on the module's function;
-    `mtp-verify-wiring` compares it with the structure of the body. A wrong one
-    of these costs acceptance and nothing else, so nobody finds it by reading
-    tokens.
+    The importer writes the attribute on the module's function, from the model's
+    family. `mtp-verify-wiring` compares it with the structure of the body.
+    Wrong wiring lowers acceptance and changes no token, so reading output does
+    not reveal it.
 
     ```mlir
     func.func private @module(...) attributes {
@@ -169,7 +174,7 @@ def MTP_WiringAttr : MTP_Attr<"Wiring", "wiring"> {
   let parameters = (ins
     EnumParameter<MTP_FusionOrder>:$order,
     "bool":$mask_first,                  // embeddings at position 0 are zeroed
-    EnumParameter<MTP_CarryPoint>:$carry // the hidden state handed on
+    EnumParameter<MTP_CarryPoint>:$carry // hidden state for the next step
   );
   let assemblyFormat = "`<` struct(params) `>`";
 }

@@ -76,7 +76,7 @@ CachedAttentionOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("expected keys and values within the entry, got ")
            << keysAt << " and " << valuesAt;
   }
-  // kv_heads is at most heads, so these are bounded by the checked widths.
+  // kv_heads is at most heads, so the checked widths bound these products.
   int64_t end = std::max<int64_t>(keysAt + kvHeads * getKeys(),
                                   valuesAt + kvHeads * getValues());
   return verifyCacheUse(*this, symbols, getCacheAttr(), getLayer(), end);

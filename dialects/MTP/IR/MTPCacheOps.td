@@ -1,7 +1,7 @@
 //===- MTPCacheOps.td - Cache operations -------------------*- tablegen -*-===//
 //
-// Caches are symbols. The model's attention says what it appends and sees; the
-// cache phase makes both explicit.
+// Caches are symbols. The model's attention implies what it appends and sees;
+// the cache phase writes both as operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,8 @@ include "dialects/MTP/IR/MTPOpBase.td"
 def MTP_CacheOp : MTP_Op<"cache", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "Declare a paged cache";
   let description = [{
-    `layers` layers of one entry of `entry` elements per slot and position.
+    The cache has `layers` layers. Each layer has an entry of `entry` elements
+    for every slot and position.
 
     ```mlir
     mtp.cache @target layers 4 entry 80 : bf16
@@ -39,9 +40,9 @@ def MTP_CacheAppendOp : MTP_CacheUserOp<"cache_append",
     [MemoryEffects<[MemWrite<MTP_CacheResource>]>]> {
   let summary = "Write rows into their slots' pages";
   let description = [{
-    Row r goes to its slot's page at its position, columns `[at, at + width)` of
-    the entry, converted to the cache's element type. Dead rows go to the dummy
-    page.
+    Writes row r to the page of its slot and position: columns `[at, at +
+    width)` of the entry, converted to the cache's element type. Padding rows go
+    to the dummy page.
 
     ```mlir
     mtp.cache_append %c, %rows into @target[0] at 0 : tensor<?x64xf32>
@@ -63,8 +64,8 @@ def MTP_CachedAttentionOp : MTP_CacheUserOp<"cached_attention",
   let summary = "Attend to a cache's entries";
   let description = [{
     Key head g is columns `[keys_at + g * keys, ... + keys)` of an entry, value
-    head g columns `[values_at + g * values, ... + values)`; the two may overlap
-    (absorbed MLA).
+    head g is columns `[values_at + g * values, ... + values)`. The two ranges
+    may overlap (absorbed MLA).
 
     ```mlir
     %y = mtp.cached_attention %q, %rows in @target[0] heads 4 kv_heads 1
@@ -76,7 +77,8 @@ def MTP_CachedAttentionOp : MTP_CacheUserOp<"cached_attention",
     - (C1) the cache exists and has the layer.
     - (C2) heads, kv_heads, keys and values are positive; kv_heads divides
       heads.
-    - (C3) q width = heads * keys, result width = heads * values, same rows.
+    - (C3) q width = heads * keys, result width = heads * values, same number of
+      rows.
     - (C4) keys and values lie within the cache's entry.
     - (C5) scale is finite and positive; window is positive.
   }];
@@ -100,14 +102,16 @@ def MTP_CommitOp : MTP_Op<"commit", [
     ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>,
     MemoryEffects<[MemRead<MTP_SlotResource>, MemWrite<MTP_SlotResource>,
                    MemWrite<MTP_CacheResource>]>]> {
-  let summary = "Advance the slots by what was accepted";
+  let summary = "Advance the slots by their accepted tokens";
   let description = [{
-    Every slot's length grows by count + 1, its window becomes the picks, its
-    hidden states the verified rows'. Entries of rejected rows lie past the new
-    length and are overwritten by the next round, so nothing is rolled back.
-    With a `path` through a tree the hidden states are those of the path, and
-    the entries of the path move into place in every cache that rows of a tree
-    are written to, but for rows that are `refreshed`.
+    Every slot's length grows by count + 1, its window becomes the picks, and
+    its hidden states become those of the verified rows. Entries of rejected
+    rows lie beyond the new length, and the next round overwrites them, so
+    nothing is rolled back.
+
+    With a `path` through a tree the hidden states are those of the path. The
+    entries of the path move into place in every cache that tree rows are
+    written to, except for rows that are `refreshed`.
 
     ```mlir
     mtp.commit %count, %picks, %hidden
@@ -115,7 +119,7 @@ def MTP_CommitOp : MTP_Op<"commit", [
     ```
 
     Constraints:
-    - (C1) count, picks and path have the same rows (slots).
+    - (C1) count, picks and path have the same number of rows (slots).
   }];
   let arguments = (ins MTP_Tokens:$count, MTP_TokenGrid:$picks,
                        MTP_Activation:$hidden, Optional<MTP_TokenGrid>:$path);
@@ -131,10 +135,11 @@ def MTP_CacheMoveOp : MTP_CacheUserOp<"cache_move",
                     MemWrite<MTP_CacheResource>]>]> {
   let summary = "Move entries of slots to other positions";
   let description = [{
-    For every slot, in all layers, the entry at position `from[i]` goes to
-    position `to[i]`, for ascending i; where either is negative nothing is
-    moved. The entries of an accepted path through a tree come into place so:
-    its nodes ascend, and nothing is read after it was overwritten.
+    For every slot, in all layers, moves the entry at position `from[i]` to
+    position `to[i]`, for ascending i. If either position is negative, nothing
+    is moved. A commit moves the entries of an accepted path through a tree this
+    way. The nodes of a path ascend, so no entry is read after it was
+    overwritten.
 
     ```mlir
     mtp.cache_move %from to %to of %slots in @target

@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 //===----------------------------------------------------------------------===//
-// What the host and the programs share
+// States shared with the host
 //===----------------------------------------------------------------------===//
 
 /// state_c7

@@ -1,7 +1,7 @@
 //===- MTPControlOps.td - State and control of slots -------*- tablegen -*-===//
 //
-// What a slot keeps between rounds, and the integer code that goes from it to
-// the rows of a round and back, written in upstream dialects.
+// State that a slot keeps between rounds, and integer code on it, written in
+// upstream dialects.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,23 +20,25 @@ def MTP_SlotRows : TensorRankOf<[I32, I64, F32], [1, 2, 3, 4]>;
 def MTP_StateOp : MTP_Op<"state", [
     Symbol, HasParent<"::mlir::ModuleOp">,
     DeclareOpInterfaceMethods<MTP_SlotStateOpInterface, ["getExtentSizes"]>]> {
-  let summary = "Declare what slots keep between rounds";
+  let summary = "Declare a state that slots keep between rounds";
   let description = [{
-    Every slot has one; a `shared` state is one for all. Extents may grow with
-    the envelope. A state begins as `init`, by default 0, in every element: when
-    a sequence is admitted to the slot, a shared one when the session begins.
+    Every slot has one copy; a `shared` state has one copy for all slots.
+    Extents may grow with the envelope. Every element begins as `init`, by
+    default 0: when a sequence is admitted to the slot, or for a shared state
+    when the session begins.
 
-    `rebuild` says how a slot's state comes back where the first tokens of its
-    prompt are not run again, because of a reused prefix or after preemption:
+    `rebuild` says how the state is restored if the first tokens of a prompt are
+    not run again, because of a reused prefix or after a preemption:
 
     - `rows n` (default, n = 1): a prefill of the last n tokens of the known
-      text writes all of it, so that reuse ends n tokens before the text does.
-    - `tokens`: the state holds the known tokens by their positions; the host
-      writes them.
-    - `never`: such a sequence runs all its tokens again.
-    - `save`: after a preemption the host writes back what the last round left,
-      once the tokens have been run again. Behind a reused prefix it is what it
-      is at first: `init`, and what a prefill's last row makes of it.
+      text writes the whole state. Reuse ends n tokens before the text ends.
+    - `tokens`: the state holds the known tokens by position; the host writes
+      them.
+    - `never`: the sequence runs all its tokens again.
+    - `save`: after a preemption the host writes back the value that the last
+      round left, once the tokens have been run again. After a reused prefix the
+      state has its first value: `init`, and what the last row of a prefill
+      writes.
 
     ```mlir
     mtp.state @length : i32
@@ -47,29 +49,29 @@ def MTP_StateOp : MTP_Op<"state", [
     mtp.state shared @active[max_batch] : i32
     ```
 
-    An `input` is what a request brings under this name: the host writes it when
-    the sequence gets a slot, after a preemption too, and `init` where the
-    request has nothing. Programs only read it.
+    An `input` is a value that a request brings under this name. The host writes
+    it when the sequence gets a slot, also after a preemption. If the request
+    brings none, the host writes `init`. Programs only read it.
 
     ```mlir
     mtp.state @bias[64] : f32 input
     mtp.state @most : i32 init 4 input
     ```
 
-    States with these names are what the host and the programs share, and are
-    declared as follows: `length`, `out_tokens[max_k + 1]`, `out_count`,
-    `sampling[8]`, `loop[8]`, `stop_tokens[8]`, `ring[32, max_k + 2]`,
-    `draft_limit`, `drafter_places[max_k, 2]`, `page_table[max_pages]`; shared
-    `active[max_batch]`,
-    `prompt_tokens[n, prefill_chunk]`, `prompt_positions[n, prefill_chunk]`,
-    `prompt_slots[prefill_chunk]`, `prompt_sequences[5, max_batch]`, for any n;
-    all of i32. `dialects/MTP/README.md` says what is in them.
+    The host and the programs share states with these names, in these forms:
+    `length`, `out_tokens[max_k + 1]`, `out_count`, `sampling[8]`, `loop[8]`,
+    `stop_tokens[8]`, `ring[32, max_k + 2]`, `draft_limit`,
+    `drafter_places[max_k, 2]`, `page_table[max_pages]`; shared
+    `active[max_batch]`, `prompt_tokens[n, prefill_chunk]`, `prompt_positions[n,
+    prefill_chunk]`, `prompt_slots[prefill_chunk]`, `prompt_sequences[5,
+    max_batch]`, for any n; all of i32. `dialects/MTP/STATES.md` describes their
+    contents.
 
-    In `want_k` programs say how many drafts the slot wants in its next round at
-    most. Below 0 it is 0. With a rule that is not exact it must follow from
-    accepted tokens alone: noise is that of positions, so a position that is
-    drafted again has the same draft, and a wish that goes by it would choose
-    among what is drawn.
+    Programs write to `want_k` the largest number of drafts that the slot wants
+    in its next round. A negative number counts as 0. With a rule that is not
+    exact, `want_k` must follow from accepted tokens alone. Noise belongs to a
+    position, so a position that is drafted again gets the same draft. A
+    `want_k` that depends on rejected drafts would select among the samples.
 
     ```mlir
     mtp.state @want_k : i32 init 16 rebuild save
@@ -83,12 +85,12 @@ def MTP_StateOp : MTP_Op<"state", [
     - (C4) rebuild rows: at least 1 row and at most 4096.
     - (C5) rebuild tokens: one extent, max_context or more, of i32.
     - (C6) a shared state has no rebuild.
-    - (C7) a state that the host shares has the form that it wants.
-    - (C8) rebuild save: at most 64 KiB of a slot within the envelope.
+    - (C7) a state that the host shares has the form that the host expects.
+    - (C8) rebuild save: at most 64 KiB per slot within the envelope.
     - (C9) an input is per slot, of i32 or f32, without a rebuild, and no state
       that the host shares.
-    - (C10) rebuild run is for what `mtp.recurrence` declares.
-    - (C11) `want_k` is one i32 of each slot.
+    - (C10) only states of `mtp.recurrence` have rebuild run.
+    - (C11) `want_k` is one i32 per slot.
   }];
   let arguments = (ins UnitAttr:$shared, SymbolNameAttr:$sym_name,
                        MTP_ExtentArrayAttr:$extents,
@@ -104,7 +106,8 @@ def MTP_StateOp : MTP_Op<"state", [
     `` custom<Rebuild>($rebuild, $rebuild_rows) (`input` $input^)? attr-dict
   }];
   let extraClassDeclaration = [{
-    /// The sizes of what one slot has, or, where it is shared, of all of it.
+    /// Returns the extents of one slot's copy, or of the single copy of a
+    /// shared state.
     ::llvm::SmallVector<int64_t> getShape(EnvelopeAttr envelope);
   }];
   let hasVerifier = 1;
@@ -114,33 +117,41 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     IsolatedFromAbove, RecursiveMemoryEffects, SingleBlock]> {
   let summary = "Run a body once for every slot";
   let description = [{
-    The body sees the index of its slot in `slots`, the slot, and what the
-    operands have for this index: of a `tensor<?xDxT>` a `tensor<DxT>`, of a
-    `tensor<?xT>` a `T`. What it yields is put together likewise. It reads and
-    writes the slot's state by `mtp.load` and `mtp.store`, in the order of the
-    program. `slots` names no slot twice, so that bodies run in any order or at
-    once.
+    The body gets the index of its slot in `slots`, the slot, and for each
+    operand the element of this index: a `tensor<DxT>` of a `tensor<?xDxT>`, a
+    `T` of a `tensor<?xT>`. The yielded values of all indices form the results
+    in the same way. The body reads and writes the slot's state by `mtp.load`
+    and `mtp.store`, in program order. `slots` names no slot twice, so bodies
+    run in any order or in parallel.
 
-    A body ends whatever memory holds, and can run on any target: it holds
-    `arith` and, on scalars, `math` where they need no library (`arith.remf`
-    does), `scf.for`, `scf.if`, `scf.parallel`, of `tensor` what makes, reads
-    and updates small tensors (`isControlOp`), and until they are inlined calls
-    of functions that hold no more than that.
-    All of it has a defined result: indices are those of the nearest element, a
-    division by zero is one by 1, shifts count modulo the width, a number beyond
-    an integer's range becomes its nearest, and an empty tensor holds zeros. Its
-    constants stand in it. Extents in it may be dynamic until the round is
-    instantiated.
+    A body always ends, whatever memory holds, and compiles for any target. It
+    may hold:
 
-    A loop whose bound is a number from memory ends, though late where that
-    number is large. It is not cut off: how far a program means to count is not
-    known here, and only the program writes what it counts by.
+    - `arith`, without `arith.remf`; `math` on scalars, if the op needs no
+      library;
 
-    What goes over many elements of a state is an `scf.parallel`, whose numbers
-    are joined in any order with the same bits: ties are decided by the number
-    that has the place in it. At a body's top level its iterations are shared by
-    many lanes, the threads of a block on a GPU and vectors on a CPU; one within
-    an `scf.for` or `scf.if` is a thread's on a GPU.
+    - `scf.for`, `scf.if` and `scf.parallel`;
+
+    - `tensor` ops that make, read and update small tensors (`isControlOp`);
+
+    - calls of functions that hold only such ops, until they are inlined.
+
+    Every op has a defined result. An index beyond the range means the nearest
+    element, and a division by zero divides by 1. Shifts count modulo the width.
+    A conversion beyond an integer's range gives the nearest integer. An empty
+    tensor holds zeros. Constants stand inside the body. Extents may be dynamic
+    until the round is instantiated.
+
+    A loop whose bound is a number from memory ends, but late if the number is
+    large. The loop is not cut off: the compiler does not know how far a program
+    means to count, and only the program writes the number.
+
+    Use `scf.parallel` to go over many elements of a state. Its reductions may
+    join numbers in any order with the same bits. To break ties, encode the
+    index in the number that is reduced. At the top level of a body many lanes
+    share the iterations: the threads of a block on a GPU, vectors on a CPU. An
+    `scf.parallel` within an `scf.for` or `scf.if` runs in a single thread on a
+    GPU.
 
     ```mlir
     %last = scf.parallel (%p) = (%c0) to (%n) step (%c1) init (%none) -> index {
@@ -155,9 +166,11 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     }
     ```
 
-    Names of values in it are its own: what is outside may have the same.
+    Names of values in the body are its own: values outside may have the same
+    names.
 
-    An op's location may have a name, `loc("lookup")`, which its kernel gets.
+    The location of an op may have a name, `loc("lookup")`, which becomes the
+    name of its kernel.
 
     ```mlir
     %tokens, %last = mtp.per_slot %slots(%drafts) {
@@ -169,19 +182,19 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     ```
 
     Constraints:
-    - (C1) operands and results have the rows of slots.
-    - (C2) the body takes an index, an i32, and what one index has of every
-      operand.
-    - (C3) it yields what one index has of every result.
-    - (C4) it holds operations that `isControlOp` allows, and no other.
-    - (C5) values in it are of index, i1, i32, i64 or f32, or tensors of the
-      last four.
+    - (C1) operands and results have one row per element of `slots`.
+    - (C2) the body takes an index, an i32, and for every operand the element of
+      one index.
+    - (C3) it yields for every result the element of one index.
+    - (C4) it holds only operations that `isControlOp` allows.
+    - (C5) values in the body are of index, i1, i32, i64 or f32, or tensors of
+      the last four.
     - (C6) the step of a loop is a positive constant, and its bounds are signed.
-    - (C7) a tensor.generate, which runs whenever its elements are wanted, loads
-      no state that the body stores to.
+    - (C7) a tensor.generate loads no state that the body stores to, because its
+      iterations run when their elements are read.
     - (C8) an scf.parallel has one dimension and a constant step; it joins
-      numbers of i32, i64 or index by one arith.addi, arith.maxsi or
-      arith.minsi each, stores nothing and holds no tensors.
+      numbers of i32, i64 or index, each by one arith.addi, arith.maxsi or
+      arith.minsi; it stores nothing and holds no tensors.
   }];
   let arguments = (ins MTP_Tokens:$slots, Variadic<MTP_SlotRows>:$inputs);
   let regions = (region SizedRegion<1>:$bodyRegion);
@@ -194,7 +207,7 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     YieldOp getYield();
     BlockArgument getIndexArgument() { return getBody()->getArgument(0); }
     BlockArgument getSlotArgument() { return getBody()->getArgument(1); }
-    /// The arguments of the operands.
+    /// Returns the block arguments of the operands.
     Block::BlockArgListType getInputArguments() {
       return getBody()->getArguments().drop_front(2);
     }
@@ -211,8 +224,8 @@ class MTP_StateAccessOp<string mnemonic>
 def MTP_LoadOp : MTP_StateAccessOp<"load"> {
   let summary = "Read an element of a state";
   let description = [{
-    Of the slot that the body runs for, or of a shared state. An index out of
-    range is that of the nearest element.
+    Reads the state of the slot that the body runs for, or a shared state. An
+    index beyond the range means the nearest element.
 
     ```mlir
     %n = mtp.load @length[] : i32
@@ -235,20 +248,20 @@ def MTP_LoadOp : MTP_StateAccessOp<"load"> {
 
 def MTP_UniformOp : MTP_Op<"uniform", [
     MTP_InControlBody, MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
-  let summary = "A random number of the slot's seed and a position";
+  let summary = "Draw a random number of the slot's seed and a position";
   let description = [{
-    Between 0 and 1, 1 excluded, a multiple of 2^-24. It is a function of the
-    seed, the position and `number`, which tells several of a position apart;
-    all of them, and the noise of `mtp.sample`, are independent. It is the upper
-    24 bits of word 0 of Philox4x32-10 with the seed as the key and the counter
-    (position, 2, number, 0).
+    The result is a multiple of 2^-24 in [0, 1). It is a function of the seed,
+    the position and `number`, which distinguishes several numbers of one
+    position. All such numbers are independent of each other and of the noise of
+    `mtp.sample`. The result is the upper 24 bits of word 0 of Philox4x32-10
+    with the seed as the key and the counter (position, 2, number, 0).
 
     ```mlir
     %u = mtp.uniform %position, %number
     ```
 
     Constraints:
-    - (C1) as of mtp.load.
+    - (C1) see mtp.load (C1).
   }];
   let arguments = (ins I32:$position, I32:$number);
   let results = (outs F32:$result);
@@ -259,18 +272,20 @@ def MTP_UniformOp : MTP_Op<"uniform", [
 def MTP_StoreOp : MTP_StateAccessOp<"store"> {
   let summary = "Write an element of a slot's state";
   let description = [{
-    An index out of range is that of the nearest element.
+    An index beyond the range means the nearest element.
     ```mlir
     mtp.store %n, @length[] : i32
     mtp.store %t, @window[%j] : i32
     ```
 
     Constraints:
-    - (C1) as of mtp.load, not within a tensor.generate, whose order is free.
-    - (C2) as of mtp.load.
-    - (C3) the state is not shared: slots would write over each other.
-    - (C4) the state is no input: the host alone writes what a request brings.
-    - (C5) neither the host nor an mtp.commit beside it alone writes the state.
+    - (C1) see mtp.load (C1); it does not stand in a tensor.generate, whose
+      iterations have no order.
+    - (C2) see mtp.load (C2).
+    - (C3) the state is not shared: slots would overwrite each other.
+    - (C4) the state is no input: only the host writes the values of a request.
+    - (C5) the state belongs neither to the host nor to an mtp.commit of the
+      same round or prefill.
   }];
   let arguments = (ins MTP_StateElement:$value,
       Arg<FlatSymbolRefAttr, "the state", [MemWrite<MTP_SlotResource>]>:$state,

@@ -25,7 +25,7 @@ LogicalResult PromptRowsOp::verify() {
 LogicalResult RegroupOp::verify() {
   auto from = cast<RankedTensorType>(getX().getType());
   auto to = cast<RankedTensorType>(getType());
-  // Of groups all but the rows.
+  // Returns whether `groups` has the columns of `rows` in each group.
   auto isInGroups = [](RankedTensorType rows, RankedTensorType groups) {
     ArrayRef<int64_t> columns = rows.getShape().drop_front();
     return groups.getRank() >= 2 &&
@@ -99,8 +99,9 @@ LogicalResult UnpackOp::verify() {
 // Rows of states
 //===----------------------------------------------------------------------===//
 
-/// read_state_c1: per slot, f32 rows of `width` columns; read_state_c2 and
-/// write_state_c3: as many as `rows`, where both are known.
+/// Checks that the state is per slot and has f32 rows of `width` columns
+/// (read_state_c1), and at least `rows` rows if both numbers are known
+/// (read_state_c2, write_state_c3).
 static LogicalResult verifyState(Operation *op, SymbolTableCollection &symbols,
                                  FlatSymbolRefAttr name, int64_t width,
                                  int64_t rows) {
@@ -222,7 +223,8 @@ llvm::ArrayRef<StringLiteral> OutputOp::getHostNames() {
   static constexpr StringLiteral kNames[] = {"logits",  "picks",  "tokens",
                                              "path",    "places", "again",
                                              "drafted", "drafts", "parents"};
-  // Literals are made of literals alone: the list stands here once more.
+  // An array of literals can only be built from literals, so it repeats the
+  // names.
   static_assert(std::ranges::equal(
       kNames, ::mtp::kHostOutputs, {},
       [](StringLiteral name) { return std::string_view(name); }));

@@ -1,9 +1,9 @@
-//===- MTPCoreOps.td - What a round is made of -------------*- tablegen -*-===//
+//===- MTPCoreOps.td - Core ops of a round -----------------*- tablegen -*-===//
 //
-// The ops that draft, verify, accept and commit are expanded into, and that a
-// method which has no readable form is written in: which slots a round runs,
-// rows of states and activations, the rows of a prompt. What a round decides is
-// the code of `mtp.per_slot` (MTPControlOps.td).
+// The ops that draft, verify, accept and commit are expanded into. A method
+// without a readable form is written in them. They cover the slots of a round,
+// rows of states and activations, and the rows of a prompt. Decisions of a
+// round are the code of `mtp.per_slot` (MTPControlOps.td).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +14,12 @@ include "dialects/MTP/IR/MTPControlOps.td"
 include "dialects/MTP/IR/MTPOpBase.td"
 
 def MTP_KOp : MTP_Op<"k", [Pure, MTP_InControlBody]> {
-  let summary = "How many drafts a round may accept";
+  let summary = "Get the number of drafts that a round may accept";
   let description = [{
-    The drafts of a chain, of a tree its depth. A round is written once and
-    instantiated for each k of the envelope, where this becomes a constant. In a
-    prefill it is 0 where the program fills the
-    target's caches alone, and `max_k` where it serves drafting, too.
+    The number of drafts of a chain, or the depth of a tree. A round is written
+    once and instantiated for each k of the envelope, where the op becomes a
+    constant. In a prefill the result is 0 if the program fills only the
+    target's caches, and `max_k` if it also serves drafting.
 
     ```mlir
     %k = mtp.k
@@ -30,12 +30,12 @@ def MTP_KOp : MTP_Op<"k", [Pure, MTP_InControlBody]> {
 }
 
 def MTP_NodesOp : MTP_Op<"nodes", [Pure, MTP_InControlBody]> {
-  let summary = "The rows of a slot that a round verifies";
+  let summary = "Get the number of rows of a slot that a round verifies";
   let description = [{
-    The anchor and the drafts, which are a constant once the round is
-    instantiated: k + 1 of a chain; of a tree those that the envelope's
-    `max_nodes` and the depth k leave. In a prefill what they are in a round of
-    the same k.
+    Counts the anchor and the drafts. The op becomes a constant when the round
+    is instantiated: k + 1 for a chain; for a tree the number of nodes that the
+    envelope's `max_nodes` and the depth k allow. A prefill has the number of a
+    round with the same k.
 
     ```mlir
     %nodes = mtp.nodes
@@ -46,11 +46,11 @@ def MTP_NodesOp : MTP_Op<"nodes", [Pure, MTP_InControlBody]> {
 }
 
 def MTP_SlotsOp : MTP_Op<"slots", [Pure]> {
-  let summary = "The slots that a program runs";
+  let summary = "Get the slots that a program runs";
   let description = [{
-    In a round the active slots, in the host's order; in a prefill the slot of
-    each sequence of the chunk. No slot is there twice. In a round with prompts
-    beside it, those of `prompts` are as a prefill's.
+    In a round the result holds the active slots in the host's order, in a
+    prefill the slot of each sequence of the chunk. No slot occurs twice. In a
+    mixed batch `prompts` gives the slots of the prompts, as in a prefill.
 
     ```mlir
     %slots = mtp.slots : tensor<?xi32>
@@ -63,11 +63,11 @@ def MTP_SlotsOp : MTP_Op<"slots", [Pure]> {
 }
 
 def MTP_PromptRowsOp : MTP_Op<"prompt_rows", [Pure]> {
-  let summary = "The rows of a prefill's chunk";
+  let summary = "Get the rows of a prefill's chunk";
   let description = [{
-    Tokens and rows of a chunk of a prompt; with `ahead d` the token of a row is
-    the one d places further on, and a row whose prompt ends before that is
-    dead. A drafter's module d runs over these.
+    Returns tokens and rows of a chunk of a prompt. With `ahead d` the token of
+    a row is the token d places further on. A row is a padding row if its prompt
+    has no such token. Module d of a drafter runs over these rows.
 
     ```mlir
     %t, %rows = mtp.prompt_rows ahead 1 : tensor<?xi32>
@@ -83,10 +83,10 @@ def MTP_PromptRowsOp : MTP_Op<"prompt_rows", [Pure]> {
 }
 
 def MTP_RowSlotsOp : MTP_Op<"row_slots", [Pure]> {
-  let summary = "The slot of each row";
+  let summary = "Get the slot of each row";
   let description = [{
-    A dead row has a slot, too. With it rows read what is per slot, as a bias
-    that is added to the logits of each:
+    A padding row has a slot, too. With the result, rows can read values of
+    their slot, for example a bias to add to the logits of each row:
 
     ```mlir
     %slots = mtp.row_slots %rows : tensor<?xi32>
@@ -100,9 +100,9 @@ def MTP_RowSlotsOp : MTP_Op<"row_slots", [Pure]> {
 }
 
 def MTP_RowPositionsOp : MTP_Op<"row_positions", [Pure]> {
-  let summary = "The position of each row";
+  let summary = "Get the position of each row";
   let description = [{
-    That of its rotation, -1 of a dead row.
+    The result is the position that rotation uses, and -1 for a padding row.
 
     ```mlir
     %at = mtp.row_positions %rows : tensor<?xi32>
@@ -114,25 +114,25 @@ def MTP_RowPositionsOp : MTP_Op<"row_positions", [Pure]> {
 }
 
 def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
-  let summary = "The same numbers in other groups";
+  let summary = "Reshape between per-row and per-slot tensors";
   let description = [{
-    Between one number per row, `tensor<?xi32>`, and n of them per slot,
-    `tensor<?xnxi32>`: the rows of a slot follow each other. So for logits:
-    `tensor<?xVxf32>` and `tensor<?xnxVxf32>`. Nothing is moved.
+    Converts between one number per row, `tensor<?xi32>`, and n numbers per
+    slot, `tensor<?xnxi32>`. The rows of a slot follow each other. Logits have
+    the shapes `tensor<?xVxf32>` and `tensor<?xnxVxf32>`. Nothing is moved.
 
     ```mlir
     %rows = mtp.regroup %grid : tensor<?x3xi32> -> tensor<?xi32>
     %own = mtp.regroup %logits : tensor<?x64xf32> -> tensor<?x3x64xf32>
     ```
 
-    A group whose size is left open (`tensor<?x?xVxf32>`) has the rows of a
-    slot, as soon as the round is instantiated.
+    A group of open size (`tensor<?x?xVxf32>`) gets the number of rows of a slot
+    when the round is instantiated.
 
     Constraints:
-    - (C1) they have the same elements, and columns of the same number or none;
-      one of the two has a dimension more, that of the groups. A column may be
-      one number per row, too. Or the types differ in their rows alone.
-    - (C2) static shapes have as many elements.
+    - (C1) element types are equal, and both have the same number of columns or
+      none. One of the two has one more dimension, the groups; its single column
+      may be one number per row. Or the types differ only in the number of rows.
+    - (C2) static shapes have equal numbers of elements.
   }];
   let arguments = (ins TensorRankOf<[I32, I64, F32], [1, 2, 3]>:$x);
   let results = (outs TensorRankOf<[I32, I64, F32], [1, 2, 3]>:$result);
@@ -143,17 +143,16 @@ def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
 
 def MTP_PackOp : MTP_Op<"pack", [
     Pure, AttrSizedOperandSegments, AllTypesMatch<["tokens", "places"]>]> {
-  let summary = "Put the rows that live in front of the others";
+  let summary = "Move active rows in front of padding rows";
   let description = [{
-    Rows at a position that is not negative live. They and their tokens come
-    first, in their order; behind them the rows are dead. `places` says of every
-    row as it was where it is now, -1 of one that is dead. What is made of
-    packed rows need not be computed for the dead ones. Rows of prompts that
-    live come behind these, and have places of their own.
+    A row at a position that is not negative is active. Active rows and their
+    tokens come first, in their order; the remaining rows are padding rows.
+    `places` gives for every original row its new index, and -1 for a padding
+    row. Ops on packed rows need not compute the padding rows. Active rows of
+    prompts follow the slots' active rows and have places of their own.
 
-    Where `at_most` is given and the rows are more, there is room for so many:
-    the first ones that live, and those behind them are dead. Rows of prompts
-    have their own room.
+    With `at_most` there is room for only that number of rows: the first active
+    rows stay, and later ones are dropped. Rows of prompts have their own room.
 
     ```mlir
     %packed, %t, %places = mtp.pack %rows, %tokens : tensor<?xi32>
@@ -164,8 +163,7 @@ def MTP_PackOp : MTP_Op<"pack", [
     ```
 
     Constraints:
-    - (C1) rows and tokens of prompts are both given, or neither, and their
-      places with them.
+    - (C1) rows and tokens of prompts, and their places, are given together.
     - (C2) at_most is positive.
   }];
   let arguments = (ins MTP_Rows:$rows, MTP_Tokens:$tokens,
@@ -192,11 +190,11 @@ def MTP_PackOp : MTP_Op<"pack", [
 
 def MTP_PromptValuesOp : MTP_Op<"prompt_values", [
     HasParent<"::mlir::mtp::RoundOp">]> {
-  let summary = "What a round gives to the prefill beside it";
+  let summary = "Pass the values of a round's target pass to its prefill";
   let description = [{
-    In place of the results of the prefill's `mtp.verify`: the logits of the
-    prompt's last row, all else of all rows. `mtp-expand-verify` writes it, and
-    `mtp-mix-prompts` takes it out.
+    The operands replace the results of the prefill's `mtp.verify`: the logits
+    of the prompt's last row, and the other results for all prompt rows.
+    `mtp-expand-verify` writes the op, and `mtp-mix-prompts` removes it.
 
     ```mlir
     mtp.prompt_values %logits, %hidden, %rows
@@ -208,10 +206,10 @@ def MTP_PromptValuesOp : MTP_Op<"prompt_values", [
 }
 
 def MTP_UnpackOp : MTP_Op<"unpack", [Pure]> {
-  let summary = "Put what packed rows have where the rows were";
+  let summary = "Move the values of packed rows back to their original rows";
   let description = [{
-    The rows of the operand, activations or a number each, that `places` list;
-    for a dead row zeros, or the number -1.
+    Gathers the rows of the operand (activations, or one number per row) that
+    `places` lists. A padding row gets zeros, or the number -1.
 
     ```mlir
     %own = mtp.unpack %picks, %places
@@ -219,7 +217,7 @@ def MTP_UnpackOp : MTP_Op<"unpack", [Pure]> {
     ```
 
     Constraints:
-    - (C1) one result row per place, of the operand's width and elements.
+    - (C1) one result row per place, with the operand's width and element type.
   }];
   let arguments = (ins TensorRankOf<[I32, F32], [1, 2]>:$x, MTP_Tokens:$places);
   let results = (outs TensorRankOf<[I32, F32], [1, 2]>:$result);
@@ -237,10 +235,10 @@ def MTP_ReadStateOp : MTP_StateRowsOp<"read_state",
     [MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
   let summary = "Copy rows of a state";
   let description = [{
-    Of every slot the first `rows` rows of a state of f32 rows, one slot's after
-    the other's. The number may follow from `mtp.k`; it is a constant when the
-    round is instantiated. A slot may be named more than once: with the slots of
-    `mtp.row_slots` every row gets its slot's.
+    Reads the first `rows` rows of every slot from a state of f32 rows, slot by
+    slot. The number of rows may follow from `mtp.k`; it is a constant when the
+    round is instantiated. A slot may occur more than once: with the slots of
+    `mtp.row_slots`, every row gets the state of its slot.
 
     ```mlir
     %h = mtp.read_state @hidden of %slots rows 3
@@ -250,9 +248,9 @@ def MTP_ReadStateOp : MTP_StateRowsOp<"read_state",
     ```
 
     Constraints:
-    - (C1) the state exists, is per slot, of f32, and a row has the result's
-      width; a state of one dimension is one row.
-    - (C2) rows are positive, and a state has as many.
+    - (C1) the state exists, is per slot and of f32, and its rows have the
+      result's width. A state of one dimension is one row.
+    - (C2) rows is positive and at most the number of rows of the state.
   }];
   let arguments = (ins FlatSymbolRefAttr:$state, MTP_Tokens:$slots,
                        DefaultValuedAttr<I64Attr, "1">:$rows,
@@ -272,9 +270,9 @@ def MTP_WriteStateOp : MTP_StateRowsOp<"write_state",
     [MemoryEffects<[MemWrite<MTP_SlotResource>]>]> {
   let summary = "Copy rows into a state";
   let description = [{
-    The rows of `x`, as many for each slot, become the first rows of the slot's
-    state. With `index` it is the rows that it names, n of them for each slot;
-    an index below zero leaves its row of the state as it is.
+    The rows of `x`, an equal number for each slot, become the first rows of the
+    slot's state. `index` selects rows of `x` instead, n for each slot. A
+    negative index leaves its row of the state as it is.
     ```mlir
     mtp.write_state %h, @hidden of %slots : tensor<?x192xf32>, tensor<?xi32>
     mtp.write_state %h[%last], @hidden of %slots
@@ -283,11 +281,11 @@ def MTP_WriteStateOp : MTP_StateRowsOp<"write_state",
 
     Constraints:
     - (C1) the state is as in read_state (C1), with the operand's width.
-    - (C2) an index has a row per slot; a static operand without one has as many
-      rows for each slot.
-    - (C3) a state has as many rows as are written.
+    - (C2) an index has a row per slot; without an index, the number of rows of
+      a static operand is a multiple of the number of slots.
+    - (C3) the state has at least the number of rows that are written.
     - (C4) the state is no input.
-    - (C5) as of mtp.store.
+    - (C5) see mtp.store (C5).
   }];
   let arguments = (ins MTP_Activation:$x,
                        Optional<TensorRankOf<[I32], [1, 2]>>:$index,
@@ -297,17 +295,17 @@ def MTP_WriteStateOp : MTP_StateRowsOp<"write_state",
     `:` type($x) (`[` type($index)^ `]`)? `,` type($slots)
   }];
   let extraClassDeclaration = [{
-    /// Rows that are written for each slot; dynamic where not known yet.
+    /// Returns the number of rows written for each slot; dynamic while unknown.
     int64_t getRowsPerSlot();
   }];
   let hasVerifier = 1;
 }
 
 def MTP_ConcatRowsOp : MTP_Op<"concat_rows", [Pure]> {
-  let summary = "Rows of one activation, then of another, slot by slot";
+  let summary = "Join rows of two activations slot by slot";
   let description = [{
-    For every slot `heads` rows of the first operand and then `tails` rows of
-    the second one.
+    For every slot the result has `heads` rows of the first operand, followed by
+    `tails` rows of the second operand.
 
     ```mlir
     %y = mtp.concat_rows %carry rows 1, %h rows 3
@@ -316,8 +314,9 @@ def MTP_ConcatRowsOp : MTP_Op<"concat_rows", [Pure]> {
 
     Constraints:
     - (C1) the widths are equal and static.
-    - (C2) rows are positive; static operands have a multiple of theirs, for as
-      many slots, and the result has the sum.
+    - (C2) both row numbers are positive. A static operand has a multiple of its
+      row number. Both have rows for the same number of slots, and the result
+      has the sum of the rows.
   }];
   let arguments = (ins MTP_Activation:$head, I64Attr:$head_rows,
                        MTP_Activation:$tail, I64Attr:$tail_rows);
@@ -333,17 +332,19 @@ def MTP_OutputOp : MTP_Op<"output", [
     MemoryEffects<[MemWrite<MTP_HostResource>]>]> {
   let summary = "Give the host a value of the program";
   let description = [{
-    The host knows `logits`, the rows that were verified or the last row of each
-    sequence of a chunk, and `picks`, what was picked from them; of a round also
-    `tokens`, those of its rows, and `path`, the nodes that a tree's tokens come
-    from. `drafted` is how many drafts of a slot a round could have accepted,
-    i32; where a round does not say it they count as k.
+    The host knows these outputs by name: `logits` (of the verified rows, or of
+    the last row of each sequence of a chunk) and `picks` (the tokens picked
+    from them). A round also has `tokens` (the tokens of its rows) and `path`
+    (the nodes that a tree's tokens come from). `drafted`, an i32 per slot, is
+    the number of drafts that a round could have accepted. A round without this
+    output counts k drafts.
 
-    With `for` an output is declared here, under a name of the module's own, and
-    requests may ask for it: `for slots` it has a row for each slot of a round
-    or sequence of a chunk, `for tokens` one for each row that was verified, of
-    a chunk for the last one of each sequence. Of the latter a request is given
-    the rows that its tokens come from. Rows are numbers, or as many each.
+    With `for` the op declares an output under a name of the module's own, and
+    requests may ask for it. `for slots` has a row for each slot of a round or
+    each sequence of a chunk. `for tokens` has a row for each verified row, and
+    in a chunk for the last row of each sequence. A request gets the rows of
+    `for tokens` that its tokens come from. A row is one number or a fixed
+    number of columns.
 
     ```mlir
     mtp.output "logits" %l : tensor<?x4096xf32>
@@ -354,7 +355,7 @@ def MTP_OutputOp : MTP_Op<"output", [
     Constraints:
     - (C1) with `for` the value is i32 or f32, of one dimension or of two with a
       static width.
-    - (C2) a name that the host knows has no `for`.
+    - (C2) an output that the host knows by name has no `for`.
   }];
   let arguments = (ins StrAttr:$name, AnyRankedTensor:$value,
                        OptionalAttr<MTP_OutputRowsAttr>:$of);
@@ -362,7 +363,7 @@ def MTP_OutputOp : MTP_Op<"output", [
     $name $value (`for` `` $of^)? attr-dict `:` type($value)
   }];
   let extraClassDeclaration = [{
-    /// The outputs that the host knows by their names.
+    /// Returns the names of the outputs that the host knows.
     static ::llvm::ArrayRef<::llvm::StringLiteral> getHostNames();
   }];
   let hasVerifier = 1;
@@ -372,15 +373,16 @@ def MTP_AwaitHostOp : MTP_Op<"await_host", [
     HasParent<"::mlir::mtp::RoundOp">,
     MemoryEffects<[MemRead<MTP_SlotResource>, MemWrite<MTP_SlotResource>,
                    MemRead<MTP_HostResource>, MemWrite<MTP_HostResource>]>]> {
-  let summary = "Where a round may stop, so that the host sees the drafts";
+  let summary = "Mark the point where the host can see the drafts";
   let description = [{
-    A host that must see what is drafted before it is verified, for a grammar
-    say, runs a round in two halves: behind the first it is given the drafts,
-    and of a tree that is computed the parents; then it writes inputs of the
-    slots anew, and the second half reads these. Nothing that reads or writes
-    states moves across. A round in which nobody asks runs as a whole.
+    A host that must see the drafts before they are verified, for example to
+    apply a grammar, runs a round in two halves. After the first half the host
+    gets the drafts, and the parents of a computed tree. It then writes new
+    inputs of the slots, and the second half reads them. No op that reads or
+    writes states moves across this op. If no sequence asks for it, the round
+    runs as a whole.
 
-    Without drafts there is nothing to see: at k = 0 the op is gone.
+    At k = 0 there are no drafts, and the op is removed.
 
     ```mlir
     mtp.await_host %drafts : tensor<?x?xi32>
@@ -388,8 +390,8 @@ def MTP_AwaitHostOp : MTP_Op<"await_host", [
     ```
 
     Constraints:
-    - (C1) it stands once in a round, at its top level, behind the draft
-      operation and in front of `mtp.verify` where there are these.
+    - (C1) it stands once in a round, at its top level, after the draft
+      operation and before `mtp.verify`, if the round has them.
     - (C2) drafts and parents have a row for each slot.
   }];
   let arguments = (ins TensorRankOf<[I32], [2]>:$drafts,

@@ -34,7 +34,8 @@ void MTPDialect::initialize() {
   registerMTPDialectOperations(this);
 }
 
-/// The number under `key`, if there is one, lies in [0, high], or above 0.
+/// Checks that the number `key`, if present, lies in [0, high], or in (0, high]
+/// if it must be positive.
 static LogicalResult verifyNumber(Operation *op, DictionaryAttr dict,
                                   StringRef key, int64_t high,
                                   bool isPositive = false) {
@@ -53,7 +54,8 @@ static LogicalResult verifyNumber(Operation *op, DictionaryAttr dict,
          << high << "], got " << value;
 }
 
-/// The defaults of sampling; whoever runs the model may set others.
+/// Checks the default sampling parameters. A run of the model may override
+/// them.
 static LogicalResult verifySampling(Operation *op, DictionaryAttr dict) {
   if (failed(verifyNumber(op, dict, "temperature", 100)) ||
       failed(verifyNumber(op, dict, "top_p", 1, /*isPositive=*/true)) ||
@@ -71,7 +73,8 @@ static LogicalResult verifySampling(Operation *op, DictionaryAttr dict) {
   return success();
 }
 
-/// `mtp.generation`: bos and the eos tokens are ids, not negative.
+/// Checks that bos and the eos tokens of `mtp.generation` are ids, not
+/// negative.
 static LogicalResult verifyGeneration(Operation *op, Attribute value) {
   auto dict = dyn_cast<DictionaryAttr>(value);
   if (!dict) {
@@ -98,7 +101,8 @@ static LogicalResult verifyGeneration(Operation *op, Attribute value) {
   return verifySampling(op, dict);
 }
 
-/// The attribute `name` stands on a module and has the kind `AttrT`.
+/// Checks that the attribute `name` stands on a module and has the kind
+/// `AttrT`.
 template <typename AttrT>
 static LogicalResult verifyModuleAttr(Operation *op, NamedAttribute attr,
                                       StringRef kind) {
@@ -113,7 +117,7 @@ static LogicalResult verifyModuleAttr(Operation *op, NamedAttribute attr,
   return success();
 }
 
-/// `mtp.tokenizer`: a folder beside the module or below.
+/// Checks `mtp.tokenizer`: a folder beside the module or below it.
 static LogicalResult verifyTokenizer(Operation *op, NamedAttribute attr) {
   if (failed(verifyModuleAttr<StringAttr>(op, attr, "a string")))
     return failure();
@@ -126,7 +130,7 @@ static LogicalResult verifyTokenizer(Operation *op, NamedAttribute attr) {
   return success();
 }
 
-/// `mtp.method`: a line that people read.
+/// Checks `mtp.method`: one printable line.
 static LogicalResult verifyMethod(Operation *op, NamedAttribute attr) {
   if (failed(verifyModuleAttr<StringAttr>(op, attr, "a string")))
     return failure();
@@ -163,6 +167,6 @@ LogicalResult MTPDialect::verifyOperationAttribute(Operation *op,
   if (name == kRuleAttr || name == kLossyAttr || name == kBestDraftsAttr ||
       name == kSharesAttr)
     return verifyRuleAttr(op, attr);
-  // Other names are left to whoever annotates the module further.
+  // The dialect accepts attributes with other names; other tools may add them.
   return success();
 }

@@ -10,21 +10,21 @@ def MTP_Dialect : Dialect {
   let cppNamespace = "::mlir::mtp";
   let summary = "A language model, its drafter and its round of speculation";
   let description = [{
-    The dialect says what a speculative program means, on tensors with value
-    semantics: the target model, the drafter, the verification window, the
-    accept rule and the cache commit. Five families of operations: *model*,
-    *draft*, *verify*, *cache* and *control*. Functions are `func.func`; the
+    The dialect describes a speculative program on tensors with value semantics:
+    the target model, the drafter, the verification window, the accept rule and
+    the cache commit. Operations belong to the families *model*, *draft*,
+    *verify*, *cache*, *control* and *core*. Functions are `func.func`; the
     program is one `mtp.round`.
 
     Activations are `tensor<MxWxf32>` with one token per row. `M` is dynamic
-    until the `shape` phase and static after it. What the rows are (slot,
-    position, live or dead) travels beside them as one `!mtp.rows` value.
+    until the `shape` phase and static after it. One `!mtp.rows` value describes
+    the rows: slot, position, active or padding.
 
-    Constraints of all operations, and of attributes that stand on operations of
-    other dialects:
+    Constraints of all operations, and of attributes on operations of other
+    dialects:
     - (shapes_c1) every operation: a tensor has at most 2^46 elements.
-    - (shapes_c2) every operation but `mtp.per_slot` and its yield: no extent is
-      zero.
+    - (shapes_c2) every operation except `mtp.per_slot` and its yield: no extent
+      is zero.
     - (module_c1) `mtp.envelope`, `mtp.generation`, `mtp.tokenizer` and
       `mtp.method` stand on a module and have their kind.
     - (module_c2) `mtp.generation`: bos and eos are token ids, not negative.
@@ -33,12 +33,12 @@ def MTP_Dialect : Dialect {
       min_p in [0, 1], top_k in [0, 2^31).
     - (module_c5) `mtp.tokenizer` is a relative path, not empty, that does not
       climb with "..".
-    - (module_c6) `mtp.method` has 1 to 256 characters that can be printed.
+    - (module_c6) `mtp.method` has 1 to 256 printable characters.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let extraClassDeclaration = [{
-    /// Adds the attributes; they live in a file of their own.
+    /// Adds the attributes, which are defined in MTPAttrs.cpp.
     void registerAttributes();
   }];
   let hasOperationAttrVerify = 1;

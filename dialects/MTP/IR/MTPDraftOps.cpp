@@ -7,11 +7,12 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// Modules of one drafter.
+/// The largest number of modules of one drafter.
 static constexpr size_t kMostModules = 16;
 
-/// A drafter's step: (tokens, hidden, rows) -> (logits, hidden), or without
-/// hidden states (tokens, rows) -> logits; draft_chain_c2 and draft_chain_c3.
+/// Checks a step of a drafter: (tokens, hidden, rows) -> (logits, hidden), or
+/// without hidden states (tokens, rows) -> logits (draft_chain_c2,
+/// draft_chain_c3).
 static LogicalResult verifyStep(Operation *op, Region &region) {
   auto arguments = region.getArgumentTypes();
   auto isTensor = [](Type type, int64_t rank, auto isElement) {
@@ -75,7 +76,7 @@ LogicalResult VocabularyOp::verify() {
   return success();
 }
 
-/// Width of the logits that a step yields.
+/// Returns the width of the logits that a step yields.
 static int64_t vocabularyOf(Region &step) {
   return widthOf(step.front().getTerminator()->getOperand(0));
 }
@@ -136,7 +137,7 @@ int64_t DraftChainOp::getInputWidth() {
   return widthOf(getSteps().front().getArgument(1));
 }
 
-/// draft_chain_c9; the round looks at its rule.
+/// draft_chain_c9; the verifier of the round checks the accept rule.
 LogicalResult DraftChainOp::verify() {
   if (!getPMin())
     return success();
@@ -177,7 +178,7 @@ LogicalResult DraftChainOp::verifyRegions() {
 /// draft_tree_c3 and draft_heads_c4
 static LogicalResult verifyNodeDrafts(Operation *op, Value drafts,
                                       int64_t nodes) {
-  if (widthOf(drafts) < 0) // As many as the round has.
+  if (widthOf(drafts) < 0) // the number of drafts of the round
     return success();
   auto round = dyn_cast<RoundOp>(op->getParentOp());
   if (round && round.getK() && widthOf(drafts) == round.getWindow() - 1)
@@ -197,7 +198,7 @@ LogicalResult DraftTreeOp::verifyRegions() {
 // Heads
 //===----------------------------------------------------------------------===//
 
-/// A head: (hidden, rows) -> logits; draft_heads_c2.
+/// Checks a head: (hidden, rows) -> logits (draft_heads_c2).
 static LogicalResult verifyHead(DraftHeadsOp op, Region &head) {
   auto isRows = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -221,7 +222,7 @@ static LogicalResult verifyHead(DraftHeadsOp op, Region &head) {
                         "vocabulary");
 }
 
-/// How deep a tree is.
+/// Returns the depth of a tree.
 static int64_t depthOf(ArrayRef<int64_t> parents) {
   SmallVector<int64_t> depths{0};
   for (int64_t parent : parents.drop_front())
@@ -262,7 +263,7 @@ LogicalResult MakeTreeRowsOp::verify() {
 // draft and refresh
 //===----------------------------------------------------------------------===//
 
-/// What a region ends with that yields nothing.
+/// Builds the terminator of a region that yields nothing.
 void YieldOp::build(OpBuilder &builder, OperationState &state) {
   build(builder, state, ValueRange());
 }
@@ -335,7 +336,8 @@ LogicalResult RefreshModuleOp::verify() {
                        "function, got ")
            << (*this)->getParentOp()->getName();
   int64_t groups = isPrompt ? 0 : module - 1, given = getNodes().size();
-  // What calls a function is known when it is inlined.
+  // Before inlining the caller of a function is unknown, so it may have no
+  // nodes.
   if (given != groups && !(isCalled && given == 0)) // refresh_module_c2
     return emitOpError("expected tokens and rows of the nodes of ")
            << groups << " depths, got " << given;

@@ -1,7 +1,8 @@
 //===- MTPDraftOps.td - Draft operations -------------------*- tablegen -*-===//
 //
-// How drafts come about. The body is the drafter's step; the operation says how
-// often it runs, over which rows, and what feeds what.
+// Operations that propose drafts. The body is one step of the drafter. The
+// operation says how often the step runs, over which rows, and which results
+// feed which step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +14,11 @@ include "dialects/MTP/IR/MTPOpBase.td"
 def MTP_RoundOp : MTP_Op<"round", [
     Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments,
     HasParent<"::mlir::ModuleOp">]> {
-  let summary = "One round of speculation: draft, verify, accept, commit";
+  let summary = "Run one round of speculation: draft, verify, accept, commit";
   let description = [{
-    The program. The slots' state (lengths, the window of the last verified
-    tokens, the carried hidden states) is implied; `mtp.commit` writes it and
-    the draft and verify operations read it.
+    The program. It reads and writes the slots' state (lengths, the window of
+    the last verified tokens, hidden states) implicitly: `mtp.commit` writes the
+    state, and the draft and verify operations read it.
 
     ```mlir
     mtp.round @generate {
@@ -28,35 +29,36 @@ def MTP_RoundOp : MTP_Op<"round", [
     }
     ```
 
-    Any of these may be written in core ops instead. Once the round is
-    instantiated (`mtp-instantiate-rounds`), `k` is how many drafts it may
-    accept, and `nodes` are the rows of a slot that it verifies, where these are
-    not k + 1. A round with `prompts` runs so many rows of a prompt beside its
-    own: its `mtp.verify` takes both, and what else is done with these is in the
-    prefill that stands `beside` it, until `mtp-mix-prompts` puts it into the
-    round.
+    Any of these operations may be written in core ops instead. In an
+    instantiated round (`mtp-instantiate-rounds`) `k` is the number of drafts
+    that the round may accept. `nodes` is the number of rows of a slot that it
+    verifies, if not k + 1.
+
+    A round with `prompts` is a mixed batch: it also runs that number of prompt
+    rows. Its `mtp.verify` runs both kinds of rows. A prefill `beside` the round
+    holds the remaining work on the prompt rows, until `mtp-mix-prompts` moves
+    that work into the round.
 
     Constraints:
     - (C1) one round per module, or one for each k, and one more of each with
       `prompts`; the module has an envelope.
     - (C2) at most one draft operation, one verify, one accept and one commit,
       in this order, at the round's top level.
-    - (C3) where two of them stand, verify and accept take the same drafts, and
-      commit takes accept's results. What is between them may change drafts,
-      logits and hidden states.
-    - (C4) the drafter's hidden state has the verified one's width, and its
-      logits have the target's vocabulary or that of the draft operation, whose
-      tokens are the target's.
-    - (C5) a tree is verified and accepted with the parents with which it is
-      drafted, or both with parents that are numbers of each slot.
-    - (C6) the envelope has max_k >= 1 with a draft operation, and as many
-      modules as max_k at most; 0 where nothing drafts; a tree has max_nodes
-      nodes at most, and where drafts are no tree these are max_k + 1; k is
-      from 0 to max_k.
-    - (C7) nodes are given with k alone, and are from k + 1 to those that the
-      envelope has for k.
-    - (C8) nothing stores to `want_k` from the draft operation up to mtp.verify,
-      nor in the region of mtp.accept, by which drafts are picked.
+    - (C3) if both are present, verify and accept take the same drafts, and
+      commit takes accept's results. Ops between them may change drafts, logits
+      and hidden states.
+    - (C4) the drafter's hidden state has the width of the verified one. The
+      drafter's logits have the target's vocabulary, or the vocabulary of the
+      draft operation, whose tokens are tokens of the target.
+    - (C5) a tree is verified and accepted with the parents that it is drafted
+      with, or both with an operand of each slot's parents.
+    - (C6) with a draft operation max_k >= 1, and a drafter has at most max_k
+      modules; without drafts max_k is 0. A tree has at most max_nodes nodes;
+      without a tree max_nodes is max_k + 1. k is from 0 to max_k.
+    - (C7) nodes is given only with k, and lies between k + 1 and the number of
+      nodes that the envelope has for k.
+    - (C8) no op stores to `want_k` from the draft operation up to mtp.verify,
+      nor in the region of mtp.accept, which also picks drafts.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k,
                        OptionalAttr<I64Attr>:$nodes,
@@ -67,7 +69,8 @@ def MTP_RoundOp : MTP_Op<"round", [
     attr-dict-with-keyword $bodyRegion
   }];
   let extraClassDeclaration = [{
-    /// The rows of a slot that an instantiated round verifies.
+    /// Returns the number of rows of a slot that an instantiated round
+    /// verifies.
     int64_t getWindow();
   }];
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
@@ -81,22 +84,24 @@ def MTP_RoundOp : MTP_Op<"round", [
 def MTP_PrefillOp : MTP_Op<"prefill", [
     Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments,
     HasParent<"::mlir::ModuleOp">]> {
-  let summary = "What is done with a chunk of a prompt";
+  let summary = "Process a chunk of a prompt";
   let description = [{
-    Runs the target over the rows of the chunk, picks the first token where a
-    prompt ends in it, and leaves in states and caches what the rounds read. The
-    ops of a round may stand here, in the order verify, accept, draft, commit,
-    without drafts: verify runs over the chunk's rows, accept picks for the last
-    row of each sequence, the draft operation fills the modules' caches, commit
-    starts the slots whose prompts end. A module without an `mtp.prefill` has
-    the one that its round's ops make.
+    Runs the target over the rows of the chunk, picks the first token if a
+    prompt ends in it, and writes the states and caches that rounds read.
 
-    `k` is 0 where drafting is off, and `max_k` where it is on. A prefill that
-    stands `beside` a round with `prompts` is of one sequence, and does not run
-    by itself: the round's `mtp.verify` computes what its own gives. One that is
-    a `catch_up` runs over rows of one sequence that rounds verified without a
-    drafter, so many positions in front of the anchor at most, and fills the
-    drafter's caches alone.
+    The ops of a round may stand in the prefill, in the order verify, accept,
+    draft, commit, and without drafts. Verify runs over the chunk's rows, and
+    accept picks for the last row of each sequence. The draft operation fills
+    the modules' caches, and commit starts the slots whose prompts end. If a
+    module has no `mtp.prefill`, the round's ops make one.
+
+    `k` is 0 if drafting is off, and `max_k` if it is on. A prefill `beside` a
+    round with `prompts` has one sequence and does not run by itself: the
+    round's `mtp.verify` computes the results of the prefill's own.
+
+    A `catch_up` prefill runs over rows of one sequence that rounds verified
+    without a drafter, and only fills the drafter's caches. `catch_up` is the
+    largest distance of such a row from the anchor, in positions.
 
     ```mlir
     mtp.prefill @prompt {
@@ -108,7 +113,7 @@ def MTP_PrefillOp : MTP_Op<"prefill", [
 
     Constraints:
     - (C1) at most one prefill per module, or one for each k, one more beside
-      each round with `prompts`, and a `catch_up`; the module has an envelope.
+      each round with `prompts`, and one `catch_up`; the module has an envelope.
     - (C2) a `catch_up` reaches back 1 to 2^31 - 1 positions.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k,
@@ -130,18 +135,18 @@ def MTP_VocabularyOp : MTP_Op<"vocabulary", [
     Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "Declare a part of the target's vocabulary";
   let description = [{
-    Column i of logits over it stands for the token `tokens[i]` of the target. A
-    drafter whose head has few rows has one. (Of EAGLE-3's `d2t` it is column i
-    and d2t[i] added up.)
+    Column i of logits over the vocabulary stands for the token `tokens[i]` of
+    the target. Use it for a drafter whose head has fewer rows. (For EAGLE-3's
+    `d2t`, the token of column i is i + d2t[i].)
 
     ```mlir
     mtp.vocabulary @frequent dense<[3, 5, 8, 21]> : tensor<4xi32>
     ```
 
     Constraints:
-    - (C1) tokens are one row of i32, at least one, none negative, ascending: of
-      equal columns the lowest token is picked, here as in the target. They are
-      below 2^24.
+    - (C1) tokens are one row of i32, at least one, none negative, all below
+      2^24, and ascending: of equal columns the lowest token is picked, as in
+      the target.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I32ElementsAttr:$tokens);
   let assemblyFormat = "$sym_name $tokens attr-dict";
@@ -164,30 +169,32 @@ class MTP_DraftOp<string mnemonic> : MTP_Op<mnemonic, [
 def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
   let summary = "Draft a chain of tokens, one module per depth";
   let description = [{
-    One region per module, each a step: from tokens and hidden states to logits
-    and the hidden state that is handed on. The draft is what `mtp.accept`'s
-    region picks from the logits. Draft d + 1 comes from module d + 1;
-    deeper drafts run the last module again. Every round a module first runs
-    over the rows that the last round verified, with true hidden states, so that
-    its cache holds no entry made from a draft.
+    Each module has one region, a step: from tokens and hidden states to logits
+    and the next hidden state. The region of `mtp.accept` picks the draft from
+    the logits. Draft d + 1 comes from module d + 1; deeper drafts run the last
+    module again. In every round a module first runs over the rows that the last
+    round verified, with their true hidden states. Its cache therefore keeps no
+    entry that was made from a draft.
 
-    A step that takes no hidden state is a model of its own: its rows are the
-    tokens at their own positions.
+    A step without a hidden state is a model of its own: its rows are the tokens
+    at their own positions.
 
-    With `input` the hidden states that the target gives have another width than
-    those that are handed on: its region makes the latter of the former, on the
-    rows that were verified alone (EAGLE-3 projects three layers' so).
+    With `input` the target's hidden states have another width than the states
+    between steps. The `input` region projects them, and runs only on the rows
+    that were verified (EAGLE-3 projects the states of three layers).
 
-    With `vocabulary` the logits have a column for each of its tokens. A second
-    result is the logits that each draft was picked from, which are kept only
-    for it: of n drafts per slot `tensor<?xnxVxf32>`.
+    With `vocabulary` the logits have one column per token of the vocabulary. An
+    optional second result holds the logits that each draft was picked from:
+    `tensor<?xnxVxf32>` for n drafts per slot.
 
-    With `p_min` the drafts of a slot end before the first one whose probability
-    is less: its part of the softmax of what the region picks by, which is the
-    logits at temperature 0, and else the logits over the temperature plus the
-    noise, as far as the slot's filters leave them (`mtp.top_k`, `mtp.shares`).
-    From there on drafts are -1, and the slot's rows of further steps are dead.
-    The region must end with an `mtp.sample` at its rows, or an `mtp.argmax`.
+    With `p_min` the drafts of a slot end before the first draft whose
+    probability is less. The probability is the draft's share of a softmax over
+    the values that the region picks by. At temperature 0 these are the logits;
+    otherwise they are the logits over the temperature plus the noise,
+    restricted to the columns that the slot's filters keep (`mtp.top_k`,
+    `mtp.shares`). All further drafts are -1, and the slot's rows of further
+    steps are padding rows. The region must end with an `mtp.sample` at its
+    rows, or an `mtp.argmax`.
 
     ```mlir
     %drafts = mtp.draft_chain {
@@ -200,7 +207,7 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
 
     Constraints:
     - (C1) 1 to 16 regions.
-    - (C2) every region takes (tokens, hidden state, rows), or (tokens, rows).
+    - (C2) every region takes (tokens, hidden state, rows) or (tokens, rows).
     - (C3) every region yields logits and a hidden state of the width it takes,
       or logits alone.
     - (C4) all regions agree in hidden width and vocabulary.
@@ -208,8 +215,8 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     - (C6) the vocabulary exists and has the logits' columns; its tokens are
       tokens of the round's mtp.verify, if there is one.
     - (C7) draft logits have the logits' columns.
-    - (C8) input: the region takes hidden states and yields those that the first
-      step takes.
+    - (C8) input: the region takes hidden states and yields the hidden states
+      that the first step takes.
     - (C9) 0 < p_min <= 1, and the mtp.accept of its round is exact.
   }];
   let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$vocabulary,
@@ -224,12 +231,13 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     `:` type($drafts) (`,` type($draft_logits)^)?
   }];
   let extraClassDeclaration = [{
-    /// Whether steps go on from hidden states, those of the target first.
+    /// Returns whether steps take hidden states, the first step the target's.
     bool takesHidden() {
       return getSteps().empty() ||
              getSteps().front().getNumArguments() == 3;
     }
-    /// The width of the target's hidden states; there are such.
+    /// Returns the width of the target's hidden states. The steps must take
+    /// hidden states.
     int64_t getInputWidth();
   }];
   let hasVerifier = 1;
@@ -239,16 +247,15 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
 def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
   let summary = "Draft a static tree of tokens, one module per depth";
   let description = [{
-    `parents` gives for every node the node it continues; node 0 is the anchor.
-    Children of a node take its candidates in the order of their rank (logit
-    plus the noise that the target will add), the lowest node the best. The
-    result has one token per node but the anchor.
+    `parents` gives for every node its parent; node 0 is the anchor. Children of
+    a node take its candidates in the order of their rank (logit plus the noise
+    that the target will add); the lowest node takes the best candidate. The
+    result has one token per node except the anchor.
 
-    One region per module, as in `mtp.draft_chain`: the children of nodes of
-    depth d come from module d + 1, which runs once over all of these nodes;
-    deeper ones run the last module again. A module behind the first runs over
-    the true rows, over the nodes of its depth, and over those that lead to
-    them, in one pass.
+    Each module has one region, as in `mtp.draft_chain`. The children of nodes
+    of depth d come from module d + 1, which runs once over all nodes of depth
+    d; deeper nodes run the last module again. Every module after the first runs
+    one pass over the true rows, the nodes of its depth, and their ancestors.
 
     ```mlir
     %drafts = mtp.draft_tree [-1, 0, 0, 1] {
@@ -261,11 +268,12 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
     Constraints:
     - (C1) parents: 2 to 64 nodes, the first -1, every other >= 0 and less than
       its own index.
-    - (C2) regions are as a chain's (C1 to C5).
-    - (C3) the result has a column per node but the first, or leaves their
-      number open; in a round with a k one per node of the round but the first.
-    - (C4) vocabulary and draft logits are as a chain's (C6, C7). Those of a
-      node lack its siblings before it.
+    - (C2) regions are as in a chain (draft_chain C1 to C5).
+    - (C3) the result has a column per node except the first, or an open number
+      of columns; in a round with a k it has a column per node of the round
+      except the first.
+    - (C4) vocabulary and draft logits are as in a chain (draft_chain C6, C7).
+      The draft logits of a node exclude its earlier siblings.
   }];
   let arguments = (ins DenseI64ArrayAttr:$parents,
                        OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
@@ -277,7 +285,7 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
     `:` type($drafts) (`,` type($draft_logits)^)?
   }];
   let extraClassDeclaration = [{
-    /// Whether steps go on from hidden states.
+    /// Returns whether steps take hidden states.
     bool takesHidden() {
       return getSteps().empty() ||
              getSteps().front().getNumArguments() == 3;
@@ -289,18 +297,18 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
 def MTP_DraftHeadsOp : MTP_DraftOp<"draft_heads"> {
   let summary = "Draft by heads that do not feed each other";
   let description = [{
-    A region for each depth, a head (Medusa, arXiv:2401.10774; the independent
-    heads of arXiv:2404.19737): from hidden states to logits. Head d gives the
-    candidates of depth d, of the target's hidden state in front of the anchor,
-    whatever the drafts before are; the draft is what `mtp.accept`'s region
-    picks from them, and with `tree` the siblings of depth d are its candidates
-    in the order of their rank, the lowest node the best: all nodes of a depth
-    have the same ones. Heads deeper than the round's drafts are not run.
+    Each depth has one region, a head, from hidden states to logits (Medusa,
+    arXiv:2401.10774; the independent heads of arXiv:2404.19737). Head d gives
+    the candidates of depth d. It sees the target's hidden state before the
+    anchor, and no drafts. The region of `mtp.accept` picks the draft from the
+    candidates. With `tree` all nodes of a depth have the same candidates: the
+    siblings take them in the order of their rank, the lowest node the best.
+    Heads deeper than the round's drafts do not run.
 
     The rows are those that the last round verified, at the positions of their
-    hidden states, so that a head may have a layer with a cache: its entries are
-    of true hidden states, and a prompt's are made by its prefill. What is
-    computed row by row runs on the anchor's row alone.
+    hidden states. A head may therefore have a layer with a cache: its entries
+    come from true hidden states, and the prefill makes the entries of a prompt.
+    Ops that work row by row run only on the anchor's row.
 
     ```mlir
     %drafts = mtp.draft_heads tree [-1, 0, 0, 0, 1, 1] {
@@ -314,8 +322,8 @@ def MTP_DraftHeadsOp : MTP_DraftOp<"draft_heads"> {
     } : tensor<?x5xi32>
     ```
 
-    Where each region applies a function to what it takes and yields what that
-    gives, without a prefix or a cache, the functions may stand in a list:
+    If each region applies a function without a prefix or a cache to its
+    arguments and yields the results, the functions may stand in a list:
 
     ```mlir
     %drafts = mtp.draft_heads tree [-1, 0, 0, 0, 1, 1] [@head_0, @head_1]
@@ -324,13 +332,13 @@ def MTP_DraftHeadsOp : MTP_DraftOp<"draft_heads"> {
     ```
 
     Constraints:
-    - (C1) 1 to 16 regions; without a tree as many as max_k.
+    - (C1) 1 to 16 regions; without a tree exactly max_k.
     - (C2) every region takes (hidden state, rows) and yields logits, and all
       agree in width and vocabulary.
-    - (C3) tree: parents as in draft_tree (C1), no deeper than there are heads.
-    - (C4) the result of a tree is as draft_tree's (C3).
-    - (C5) vocabulary and draft logits are as a chain's (C6, C7). Those of a
-      node lack its siblings before it.
+    - (C3) tree: parents as in draft_tree (C1), with at most one level per head.
+    - (C4) the result of a tree is as in draft_tree (C3).
+    - (C5) vocabulary and draft logits are as in a chain (draft_chain C6, C7).
+      The draft logits of a node exclude its earlier siblings.
   }];
   let arguments = (ins OptionalAttr<DenseI64ArrayAttr>:$tree,
                        OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
@@ -348,13 +356,13 @@ def MTP_DraftRegionOp : MTP_Op<"draft", [
     ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>,
     SingleBlockImplicitTerminator<"::mlir::mtp::YieldOp">,
     RecursiveMemoryEffects, NoRegionArguments]> {
-  let summary = "What is there only where something is drafted";
+  let summary = "Hold the drafter of a method in core ops";
   let description = [{
-    The drafter of a method in core ops. When the round is instantiated its ops
-    stand in the round; at k = 0 they are gone, and in the prefill of k = 0,
-    too. A module without an `mtp.prefill` has one that fills the caches which
-    the rows of an `mtp.refresh` in it write. What it yields are drafts, and
-    what a rule wants to know of them.
+    The ops of the region become part of the round when the round is
+    instantiated. In a round or prefill of k = 0 they are removed. If a module
+    has no `mtp.prefill`, its prefill fills the caches that the rows of an
+    `mtp.refresh` in the region write. The region yields the drafts, and other
+    values that a rule reads.
 
     ```mlir
     %drafts = mtp.draft {
@@ -366,9 +374,9 @@ def MTP_DraftRegionOp : MTP_Op<"draft", [
 
     Constraints:
     - (C1) it yields values of the result types.
-    - (C2) the results are read by mtp.verify and mtp.accept alone, or are
-      numbers for each draft of a slot (`tensor<?x?x...>`), of which there are
-      none at k = 0.
+    - (C2) the results are read by mtp.verify and mtp.accept alone, or hold
+      numbers for each draft of a slot (`tensor<?x?x...>`), which are empty at k
+      = 0.
   }];
   let regions = (region SizedRegion<1>:$bodyRegion);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -382,12 +390,13 @@ def MTP_DraftRegionOp : MTP_Op<"draft", [
 def MTP_RecentHiddenOp : MTP_Op<"recent_hidden", [
     HasParent<"::mlir::mtp::PrefillOp">,
     MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
-  let summary = "The target's hidden states of the rows of a catch-up";
+  let summary = "Get the target's hidden states for the rows of a catch-up";
   let description = [{
-    In place of those that the `mtp.verify` of a prompt gives. The commits of a
-    module with a `catch_up` keep the last ones of each slot in the state
-    `recent_hidden`, by position modulo its rows. `mtp-instantiate-rounds`
-    writes it, and `mtp-expand-commit` says where they are.
+    Replaces the hidden states that the `mtp.verify` of a prompt gives. In a
+    module with a `catch_up`, commits keep the last hidden states of each slot
+    in the state `recent_hidden`, at their position modulo its rows.
+    `mtp-instantiate-rounds` writes this op, and `mtp-expand-commit` computes
+    the places.
 
     ```mlir
     %h = mtp.recent_hidden : tensor<?x192xf32>
@@ -404,17 +413,17 @@ def MTP_RecentHiddenOp : MTP_Op<"recent_hidden", [
 def MTP_RefreshOp : MTP_Op<"refresh", [
     ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::DraftRegionOp"]>,
     MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
-  let summary = "The rows that were verified last, as a drafter reads them";
+  let summary = "Get the last verified rows for a drafter";
   let description = [{
-    Every round a drafter with a cache runs over the rows that the last round
-    verified, of which there are k + 1 for each slot: only now it is known which
-    tokens they have. These are the tokens and the rows; rows behind the anchor
-    are dead. `anchor` is the index of the row, among all, whose logits the
-    first draft is picked from, and `next` its position once it is verified: the
-    slot's length, at which the draft's `mtp.make_rows` stands.
+    A drafter with a cache runs in every round over the k + 1 rows of each slot
+    that the last round verified, because only now their tokens are known. The
+    op returns these tokens and rows; rows after the anchor are padding rows.
+    `anchor` is the index, among all rows, of the row whose logits the first
+    draft is picked from. `next` is the position of that draft's verified row:
+    the slot's length. Use it in `mtp.make_rows` for the draft.
 
     With `hidden`, the target's hidden states of the rows, a row has the
-    position of its hidden state, and the token that followed it (`mtp.commit`
+    position of its hidden state and the token that followed it (`mtp.commit`
     keeps both). Without it, a row is a token at its own position.
 
     ```mlir
@@ -424,8 +433,8 @@ def MTP_RefreshOp : MTP_Op<"refresh", [
     ```
 
     Constraints:
-    - (C1) the hidden state has the width of the state `hidden`, where the
-      module declares one.
+    - (C1) the hidden state has the width of the state `hidden`, if the module
+      declares one.
   }];
   let results = (outs MTP_Tokens:$tokens, MTP_Rows:$rows, MTP_Tokens:$anchor,
                       MTP_Tokens:$next, Optional<MTP_Activation>:$hidden);
@@ -436,24 +445,25 @@ def MTP_RefreshOp : MTP_Op<"refresh", [
 def MTP_RefreshModuleOp : MTP_Op<"refresh_module", [
     SameVariadicOperandSize,
     MemoryEffects<[MemRead<MTP_SlotResource>, MemWrite<MTP_SlotResource>]>]> {
-  let summary = "The rows of a module behind the first";
+  let summary = "Get the rows of a module after the first";
   let description = [{
-    Module d of several has of each slot k + 1 rows with tokens that are known,
-    each d - 1 positions in front of the row of `mtp.refresh` with the same
-    token. Behind these stand rows of nodes, of a tree that a program finds
-    (`mtp.make_tree_rows`): those of depth 1, then of depth 2, up to d - 1,
-    which are where children of depth d come from. All are rows of one pass.
+    Module d has k + 1 rows with known tokens for each slot. Each is d - 1
+    positions before the row of `mtp.refresh` with the same token. Rows of nodes
+    follow, if the program computes a tree (`mtp.make_tree_rows`): the nodes of
+    depth 1, of depth 2, up to d - 1, the parents of nodes of depth d. All rows
+    run in one pass.
 
-    `before` is what module d - 1 hands on, of all rows that it ran, which were
-    the same ones without the last nodes. From there come the hidden states:
-    of a row with a known token that of the row in front of it, of a node that
-    of its parent, which is the node in the group before whose mask it has
-    beside its own bit. The state that the first row needs is kept from round
-    to round (`carry_d`).
+    `before` holds the hidden states that module d - 1 produced, for all rows
+    that it ran: the same rows without the last group of nodes. The hidden
+    states of the result come from there. A row with a known token takes the
+    state of the preceding row. A node takes the state of its parent: the node
+    of the previous group whose bit its mask contains. The state for the first
+    row is kept between rounds (`carry_d`).
 
-    The nodes' rows are those of the first module, which the op moves to where
-    this one has them (`mtp.module_rows`). `anchor` is the index of the anchor's
-    row, among all, and `last` are those of the last group of nodes.
+    The operands for nodes are the rows of the first module; the op moves them
+    to the positions of this module (`mtp.module_rows`). `anchor` is the index
+    of the anchor's row among all rows, and `last` are the indices of the last
+    group of nodes.
 
     ```mlir
     %t, %rows, %h, %anchor, %last = mtp.refresh_module 2 of %g
@@ -463,16 +473,16 @@ def MTP_RefreshModuleOp : MTP_Op<"refresh_module", [
             tensor<?xi32>)
     ```
 
-    In a prefill there are no nodes, and rows are those of the prompt whose
-    tokens, d places further on, belong to it.
+    In a prefill there are no nodes, and the rows are the rows of the prompt
+    whose token d places further on also belongs to the prompt.
 
     Constraints:
     - (C1) the module is 2 to 16.
-    - (C2) in a round there are tokens and rows of nodes for each depth up to
-      that in front of the module's, and else none.
-    - (C3) hidden states are of the type of those before.
-    - (C4) it stands in a round or a prefill, in whatever op of these, or in a
-      function, where C2 takes either.
+    - (C2) in a round there are tokens and rows of nodes for each depth from 1
+      to that of the preceding module, or none at all.
+    - (C3) the hidden states have the type of `before`.
+    - (C4) it stands in a round or a prefill, at any depth, or in a function,
+      where C2 allows both.
   }];
   let arguments = (ins I64Attr:$module, MTP_Activation:$before,
                        Variadic<MTP_Tokens>:$nodes,
@@ -488,13 +498,14 @@ def MTP_RefreshModuleOp : MTP_Op<"refresh_module", [
 }
 
 def MTP_ModuleRowsOp : MTP_Op<"module_rows", [Pure]> {
-  let summary = "The rows of nodes as a module behind the first has them";
+  let summary = "Move rows of nodes to a module after the first";
   let description = [{
-    A node of depth m has position n + m - 1 in the first module of several, its
-    hidden state's, and n + m - d in module d, whose last entry of a true row is
-    at n - d: positions and places are d - 1 less. What a row sees is the same.
-    (At the beginning of a text there may be no such position; the row is dead
-    then, and others do not see it.)
+    A node of depth m has position n + m - 1 in the first of several modules:
+    the position of its hidden state. In module d it has position n + m - d,
+    because the module's last entry of a true row is at n - d. Positions and
+    places are therefore d - 1 less. The row sees the same rows. If the position
+    would be negative, at the beginning of a text, the row becomes a padding
+    row, and other rows do not see it.
 
     ```mlir
     %rows = mtp.module_rows %tree module 2
@@ -510,16 +521,16 @@ def MTP_ModuleRowsOp : MTP_Op<"module_rows", [Pure]> {
 }
 
 def MTP_TreeRowsOp : MTP_Op<"tree_rows", [Pure]> {
-  let summary = "Make rows a tree";
+  let summary = "Arrange rows as a tree";
   let description = [{
-    The rows come in blocks of one per node. Attention over the result sees the
-    slot's committed positions and, of its own block, the node and its ancestors
-    only; a row's position is its slot's length plus its depth, its place in the
-    cache the length plus its node.
+    The rows come in blocks with one row per node. Attention over the result
+    sees the slot's committed positions and, within the block, the node and its
+    ancestors. A row's position is its slot's length plus its depth. Its place
+    in the cache is the length plus its node.
 
-    The tree is static, or `parents` are numbers of every slot, a column for
-    each node. The first one's is not read; another node whose parent is not
-    before it, or is dead, is dead.
+    The tree is static, or `parents` holds numbers for every slot, with a column
+    for each node. The first column is not read. Another node is a padding row
+    if its parent is not an earlier node, or is a padding row.
 
     ```mlir
     %tree = mtp.tree_rows %rows [-1, 0, 0, 1]
@@ -529,7 +540,7 @@ def MTP_TreeRowsOp : MTP_Op<"tree_rows", [Pure]> {
     Constraints:
     - (C1) parents as in draft_tree (C1), or an operand of at most 64 columns,
       but not both.
-    - (C2) the rows are not a tree's already.
+    - (C2) the rows are not arranged as a tree yet.
   }];
   let arguments = (ins MTP_Rows:$rows, Optional<MTP_TokenGrid>:$parents,
                        OptionalAttr<DenseI64ArrayAttr>:$tree);
@@ -553,7 +564,7 @@ def MTP_YieldOp : MTP_Op<"yield", [Pure, Terminator, ReturnLike,
     mtp.yield %l, %h : tensor<?x4096xf32>, tensor<?x192xf32>
     ```
 
-    Constraints: those of the operation around it.
+    Constraints: see the operation around it.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{}]>];

@@ -51,15 +51,15 @@ def MTP_Scoring : MTP_Enum<"Scoring", "how router logits become scores", [
 def MTP_ScoringAttr : MTP_EnumAttr<MTP_Scoring, "scoring">;
 
 def MTP_AcceptRule : MTP_Enum<"AcceptRule", "when a drafted token is kept", [
-  I32EnumCase<"Exact", 0, "exact">,  // it equals the target's own pick
-  I32EnumCase<"Custom", 1, "custom"> // a region of the operation says so
+  I32EnumCase<"Exact", 0, "exact">,  // if it equals the target's pick
+  I32EnumCase<"Custom", 1, "custom"> // if a region of the op says so
 ]>;
 def MTP_AcceptRuleAttr : MTP_EnumAttr<MTP_AcceptRule, "accept_rule">;
 
 def MTP_RuleArgument : MTP_Enum<"RuleArgument",
     "what the rule of mtp.accept may see", [
   I32EnumCase<"Slots", 0, "slots">,
-  I32EnumCase<"Rows", 1, "rows">,                 // those that were verified
+  I32EnumCase<"Rows", 1, "rows">,                 // the verified rows
   I32EnumCase<"Positions", 2, "positions">,       // of these rows
   I32EnumCase<"Picks", 3, "picks">,               // from the target's logits
   I32EnumCase<"Drafts", 4, "drafts">,
@@ -95,9 +95,9 @@ def MTP_ExtentUnit : MTP_Enum<"ExtentUnit",
 def MTP_Rebuild : MTP_Enum<"Rebuild",
     "how a slot's state comes back where prompt tokens are not run again", [
   I32EnumCase<"Rows", 0, "rows">,      // by a prefill of the last rows
-  I32EnumCase<"Tokens", 1, "tokens">,  // it is the tokens that the host knows
+  I32EnumCase<"Tokens", 1, "tokens">,  // by the host, from its tokens
   I32EnumCase<"Never", 2, "never">,
-  I32EnumCase<"Save", 3, "save">,      // the host keeps it over a preemption
+  I32EnumCase<"Save", 3, "save">,      // by the host, after a preemption
   I32EnumCase<"Run", 4, "run">         // by running all rows from position 0 on
 ]>;
 def MTP_RebuildAttr : MTP_EnumAttr<MTP_Rebuild, "rebuild">;
@@ -105,7 +105,7 @@ def MTP_RebuildAttr : MTP_EnumAttr<MTP_Rebuild, "rebuild">;
 def MTP_OutputRows : MTP_Enum<"OutputRows",
     "what a declared output has a row for", [
   I32EnumCase<"Slots", 1, "slots">,
-  I32EnumCase<"Tokens", 2, "tokens">  // that may be put out
+  I32EnumCase<"Tokens", 2, "tokens">  // verified rows
 ]>;
 def MTP_OutputRowsAttr : MTP_EnumAttr<MTP_OutputRows, "output_rows">;
 

@@ -6,13 +6,13 @@
 include "dialects/MTP/IR/MTPOpBase.td"
 
 def MTP_MoeRouteOp : MTP_Op<"moe_route", [Pure]> {
-  let summary = "Pick the experts of every row, and their weights";
+  let summary = "Pick the experts of every row and their weights";
   let description = [{
-    Scores are the sigmoid or the softmax of the logits. The choice is made by
-    score + bias, the weights are the scores of the chosen (divided by their sum
-    with `normalized`), times `scale`. With `groups g keep n` only the n groups
-    whose two best biased scores have the largest sum take part. Ties go to the
-    lowest index.
+    Scores are the sigmoid or the softmax of the logits. The experts with the
+    largest score + bias are chosen. The weights are the scores of the chosen
+    experts (divided by their sum with `normalized`) times `scale`. With `groups
+    g keep n` only n groups take part: those with the largest sum of their two
+    best biased scores. Ties go to the lowest index.
 
     ```mlir
     %i, %p = mtp.moe_route %logits bias %b sigmoid top_k 2 groups 4 keep 2
@@ -24,9 +24,9 @@ def MTP_MoeRouteOp : MTP_Op<"moe_route", [Pure]> {
     Constraints:
     - (C1) 1 <= top_k <= experts (the logits' width) <= 4096.
     - (C2) groups divides experts; 1 <= keep <= groups; top_k fits in the kept
-      groups; with more than one group a group has at least two experts.
+      groups; if there is more than one group, each has at least two experts.
     - (C3) the bias has one value per expert.
-    - (C4) results have the logits' rows and top_k columns.
+    - (C4) results have the logits' number of rows and top_k columns.
     - (C5) scale is finite and positive.
   }];
   let arguments = (ins MTP_Activation:$logits, Optional<MTP_WeightVector>:$bias,
@@ -49,10 +49,10 @@ def MTP_MoeRouteOp : MTP_Op<"moe_route", [Pure]> {
 def MTP_MoeExpertsOp : MTP_Op<"moe_experts", [Pure, AttrSizedOperandSegments]> {
   let summary = "Send rows through their experts and add up the results";
   let description = [{
-    For every row the sum over its experts, in the order of the choice, of
-    `weight * (silu(x G^T) * (x U^T)) D^T`. `shared` (the shared experts'
-    result) and `residual` are added if given, residual first, then shared, then
-    the sum. Dead rows are left out.
+    The result of every row is the sum over its experts, in the order of the
+    choice, of `weight * (silu(x G^T) * (x U^T)) D^T`. `shared` (the result of
+    the shared experts) and `residual` are added if given: residual first, then
+    shared, then the sum. Padding rows are skipped.
 
     ```mlir
     %y = mtp.moe_experts %x, %i, %p, %rows experts(%g, %u, %d)
@@ -64,7 +64,7 @@ def MTP_MoeExpertsOp : MTP_Op<"moe_experts", [Pure, AttrSizedOperandSegments]> {
     ```
 
     Constraints:
-    - (C1) indices and weights have x's rows and one width.
+    - (C1) indices and weights have x's number of rows and the same width.
     - (C2) gate and up are [E, I, H], down is [E, H, I], H is x's width.
     - (C3) top_k <= E.
     - (C4) shared, residual and the result have x's type.

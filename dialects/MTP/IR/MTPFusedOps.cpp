@@ -28,7 +28,8 @@ void FusedLinearOp::build(OpBuilder &builder, OperationState &state,
         biases, linear.getRoleAttr());
 }
 
-/// fused_linear_c1. The sum of the weights' outputs, if they are well formed.
+/// Checks fused_linear_c1. Returns the sum of the weights' outputs if they are
+/// well formed.
 static FailureOr<int64_t> verifyWeights(FusedLinearOp op) {
   if (op.getWeights().empty()) {
     op.emitOpError("expected at least one weight");

@@ -1,7 +1,7 @@
-//===- MTPFusedOps.td - What the fuse phase makes ----------*- tablegen -*-===//
+//===- MTPFusedOps.td - Ops that the fuse phase makes ------*- tablegen -*-===//
 //
-// No importer writes these. They are the model family's projections with what
-// their kernels do beside the product.
+// No importer writes these ops. They are projections of the model family
+// together with the other work of their kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +15,9 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
   let summary = "Project rows by several weights at once";
   let description = [{
     `y = act(norm(x) [W0; W1; ...]^T + [b0; b1; ...]) + residual`. The weights
-    stand one after the other along N. With `swiglu` they are two, gate and up,
-    and the result is `silu(gate) * up`. `role` is as in `mtp.linear`; of
-    several projections in one it is the router's, or else the head's.
+    are concatenated along N. `swiglu` takes two weights, gate and up, and the
+    result is `silu(gate) * up`. `role` is as in `mtp.linear`. If several
+    projections are fused, it is the router's role, or else the head's.
 
     ```mlir
     %qkv = mtp.fused_linear %x norm %n eps 1.0e-6 weights(%wq, %wk, %wv)
@@ -31,13 +31,14 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
 
     Constraints:
     - (C1) at least one weight; all are [*, x's width] of one element type.
-    - (C2) the norm weight has x's width; eps is given with it and only then,
+    - (C2) the norm weight has x's width; eps is given together with the norm,
       finite and positive; offset is 0 or 1, and 0 without a norm.
     - (C3) none: the result's width is the sum of the weights' N; swiglu: two
       weights of one shape, the result's width is their N, no bias and no
       residual.
-    - (C4) no bias or one per weight, of that weight's N.
-    - (C5) the residual has the result's type; the result has x's rows.
+    - (C4) there is no bias, or one per weight with that weight's N.
+    - (C5) the residual has the result's type; the result has x's number of
+      rows.
   }];
   let arguments = (ins MTP_Activation:$x, Optional<MTP_WeightVector>:$norm,
                        Variadic<MTP_WeightMatrix>:$weights,
@@ -56,13 +57,13 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
     (`role` `` $role^)? attr-dict `:` functional-type(operands, results)
   }];
   let builders = [
-    // Without a norm and a residual.
+    // Builds the op without a norm and a residual.
     OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$x,
                    "::mlir::ValueRange":$weights, "::mlir::ValueRange":$biases,
                    "::mlir::mtp::ProjectionRoleAttr":$role,
                    CArg<"::mlir::mtp::ActivationKind",
                         "::mlir::mtp::ActivationKind::None">:$activation)>,
-    // What `linear` computes.
+    // Builds the equivalent of `linear`.
     OpBuilder<(ins "::mlir::mtp::LinearOp":$linear)>
   ];
   let hasVerifier = 1;
@@ -71,12 +72,12 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
 def MTP_HeadLinearOp : MTP_Op<"head_linear", [Pure]> {
   let summary = "Project every head by a block of rows of its own";
   let description = [{
-    Head h of x is multiplied by rows `[begin + h * stride, end + h * stride)`
-    of the weight: columns `cols` of the head by the transposed block, or with
-    `transposed` by the block itself. `keep` appends further columns of the
-    head of x to the head of the result, as they are.
+    Multiplies head h of x by rows `[begin + h * stride, end + h * stride)` of
+    the weight: columns `cols` of the head times the transposed block, or with
+    `transposed` times the block itself. `keep` appends further columns of the
+    head of x, unchanged, to the head of the result.
 
-    MLA's absorbed query (latent and then the rotated part) and its value:
+    MLA's absorbed query (latent followed by the rotated part) and its value:
 
     ```mlir
     %p = mtp.head_linear %q, %kvb heads 4 cols 0 to 32 block 0 to 32 stride 64
@@ -90,10 +91,11 @@ def MTP_HeadLinearOp : MTP_Op<"head_linear", [Pure]> {
     - (C1) heads is positive and divides x's width.
     - (C2) cols and keep are ranges within a head of x.
     - (C3) 0 <= begin < end <= stride and heads * stride = the weight's rows.
-    - (C4) cols has as many columns as the block has inputs: the weight's
-      columns, or with transposed the block's rows.
-    - (C5) the result has x's rows and heads * (outputs + keep) columns, where
-      the outputs are the block's rows, or with transposed the weight's columns.
+    - (C4) cols has the number of columns that the block has inputs: the
+      weight's columns, or with transposed the block's rows.
+    - (C5) the result has x's number of rows and heads * (outputs + keep)
+      columns. The outputs are the block's rows, or with transposed the weight's
+      columns.
   }];
   let arguments = (ins MTP_Activation:$x, MTP_WeightMatrix:$weight,
                        I64Attr:$heads, I64Attr:$col_begin, I64Attr:$col_end,
@@ -110,9 +112,9 @@ def MTP_HeadLinearOp : MTP_Op<"head_linear", [Pure]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Columns of the product in one head of the result.
+    /// Returns the number of product columns in one head of the result.
     int64_t getHeadOutputs();
-    /// Columns kept behind the product.
+    /// Returns the number of kept columns after the product.
     int64_t getKeptColumns();
   }];
 }

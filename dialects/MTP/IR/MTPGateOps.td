@@ -1,7 +1,7 @@
 //===- MTPGateOps.td - Gates of recurrent layers -----------*- tablegen -*-===//
 //
-// What Qwen3-Next, Qwen3.5 and their relatives have beside the recurrence
-// itself. A gated norm is `mtp.swiglu` of the gate and the norm.
+// Gate ops that Qwen3-Next, Qwen3.5 and related models have besides the
+// recurrence itself. A gated norm is `mtp.swiglu` of the gate and the norm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 include "dialects/MTP/IR/MTPModelOps.td"
 
 def MTP_SigmoidOp : MTP_ModelOp<"sigmoid", [SameOperandsAndResultType]> {
-  let summary = "The logistic function of an activation";
+  let summary = "Apply the logistic function";
   let description = [{
     `y = 1 / (1 + e^-x)`.
 
@@ -32,16 +32,16 @@ def MTP_SigmoidGateOp
     : MTP_ModelOp<"sigmoid_gate", [AllTypesMatch<["x", "result"]>]> {
   let summary = "Gate groups of columns by a logistic function";
   let description = [{
-    `y = x * sigmoid(gate)`, a gate for each of as many groups of columns: for
-    each column (Qwen3.5's attention), for each head, or one for the row (its
-    shared expert).
+    `y = x * sigmoid(gate)`, with one gate per group of columns. The number of
+    gates is the number of groups: one for each column (Qwen3.5's attention),
+    for each head, or for the whole row (its shared expert).
 
     ```mlir
     %y = mtp.sigmoid_gate %x by %gate : tensor<?x512xf32>, tensor<?x8xf32>
     ```
 
     Constraints:
-    - (C1) the widths are static, and there are as many gates as divide the
+    - (C1) the widths are static, and the number of gates divides the number of
       columns.
   }];
   let arguments = (ins MTP_Activation:$x, MTP_Activation:$gate);
@@ -74,10 +74,10 @@ def MTP_L2NormOp : MTP_ModelOp<"l2_norm", [SameOperandsAndResultType]> {
 }
 
 def MTP_DecayOp : MTP_ModelOp<"decay", [AllTypesMatch<["x", "result"]>]> {
-  let summary = "What a gate leaves of a recurrent state";
+  let summary = "Compute the decay factor of a recurrent state";
   let description = [{
-    `y = exp(-exp(rate) * softplus(x + bias))`, as the decay of Gated DeltaNet
-    (arXiv:2412.06464): `rate` is a checkpoint's `A_log`, `bias` its `dt_bias`.
+    `y = exp(-exp(rate) * softplus(x + bias))`, the decay of Gated DeltaNet
+    (arXiv:2412.06464). `rate` is a checkpoint's `A_log`, `bias` its `dt_bias`.
 
     ```mlir
     %g = mtp.decay %a rate %A_log bias %dt_bias

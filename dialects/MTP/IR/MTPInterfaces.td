@@ -8,20 +8,20 @@ include "mlir/IR/OpBase.td"
 def MTP_SlotStateOpInterface : OpInterface<"SlotStateOpInterface"> {
   let cppNamespace = "::mlir::mtp";
   let description = [{
-    A symbol that declares state. `mtp.state` says how the state behaves; what
-    declares its memory later takes the same name, so that loads and stores stay
-    as they are.
+    A symbol that declares state. `mtp.state` says how the state behaves. A
+    later pass replaces it by a declaration of the memory with the same name, so
+    that loads and stores need no change.
   }];
   let methods = [
-    InterfaceMethod<"Whether all slots have the state in common.",
+    InterfaceMethod<"Returns whether all slots share one copy of the state.",
                     "bool", "getShared">,
-    InterfaceMethod<"Whether requests bring it, and programs only read it.",
+    InterfaceMethod<"Returns whether requests bring the state.",
                     "bool", "getInput">,
-    InterfaceMethod<"The type of one element.",
+    InterfaceMethod<"Returns the type of one element.",
                     "::mlir::Type", "getElementType">,
     InterfaceMethod<[{
-      The extents of what one slot has, or, where it is shared, of all of it.
-      Dynamic ones depend on the envelope.
+      Returns the extents of one slot's copy, or of the single copy of a shared
+      state. Extents that depend on the envelope are dynamic.
     }], "::llvm::SmallVector<int64_t>", "getExtentSizes">
   ];
 }

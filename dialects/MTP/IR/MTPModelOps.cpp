@@ -1,6 +1,6 @@
 //===- MTPModelOps.cpp - Verifiers of the model operations ----------------===//
 //
-// Every check carries the label that README.md lists it under.
+// Every check carries the label of its constraint in the .td file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,8 +59,8 @@ LogicalResult ImportOp::verify() {
   return success();
 }
 
-/// The range is 0 <= begin < end and as wide as `extent`. Where there are
-/// several blocks, the range is taken again in each block of the tensor.
+/// Checks that 0 <= begin < end and that the range is as wide as `extent`. If
+/// the tensor has several blocks, each block has the range.
 static LogicalResult verifyWeightRange(WeightOp op, StringRef what,
                                        std::optional<int64_t> begin,
                                        std::optional<int64_t> end,
@@ -291,8 +291,8 @@ LogicalResult TakeRowsOp::verify() {
 // Apply
 //===----------------------------------------------------------------------===//
 
-/// Whether a call may say `actual` of what its callee has as `expected`: the
-/// same, but for extents that are open there.
+/// Returns whether a call may use the type `actual` for the callee's type
+/// `expected`: both are equal, except for extents that the callee leaves open.
 static bool fits(TypeRange expected, TypeRange actual) {
   if (expected.size() != actual.size())
     return false;

@@ -1,7 +1,7 @@
 //===- MTPModelOps.td - Model operations -------------------*- tablegen -*-===//
 //
-// What a layer is made of, row by row. Nothing here looks at another row except
-// take_rows; attention has a file of its own.
+// Ops of a layer that work row by row. Only take_rows reads another row;
+// attention has a file of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,8 @@ include "dialects/MTP/IR/MTPOpBase.td"
 class MTP_ModelOp<string mnemonic, list<Trait> traits = []>
     : MTP_Op<mnemonic, !listconcat([Pure], traits)>;
 
-/// Columns of logits stand for the tokens of a vocabulary, or for themselves.
+/// An op over logits. Its columns stand for the tokens of a vocabulary, or for
+/// the token of their own number.
 class MTP_PickOp<string mnemonic, list<Trait> traits = []>
     : MTP_ModelOp<mnemonic, !listconcat(
         [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
@@ -23,8 +24,8 @@ def MTP_WeightsOp : MTP_Op<"weights", [HasParent<"::mlir::ModuleOp">]> {
   let description = [{
     Paths are relative to the file that holds the module. An empty list means
     structure only: such a module compiles up to code generation. With
-    `prefixes` the keys of a file begin with its prefix, so that a drafter's may
-    be called as the target's are.
+    `prefixes` the keys of a file begin with its prefix, so that the drafter's
+    keys may equal the target's.
 
     ```mlir
     mtp.weights files ["hf/model.safetensors"]
@@ -35,7 +36,7 @@ def MTP_WeightsOp : MTP_Op<"weights", [HasParent<"::mlir::ModuleOp">]> {
     Constraints:
     - (C1) at most one per module.
     - (C2) paths are relative, not empty, and do not climb with "..".
-    - (C3) there is a prefix for each file.
+    - (C3) there is one prefix per file.
   }];
   let arguments = (ins StrArrayAttr:$files,
                        OptionalAttr<StrArrayAttr>:$prefixes);
@@ -44,15 +45,15 @@ def MTP_WeightsOp : MTP_Op<"weights", [HasParent<"::mlir::ModuleOp">]> {
 }
 
 def MTP_ImportOp : MTP_Op<"import", [HasParent<"::mlir::ModuleOp">]> {
-  let summary = "Take functions from another file";
+  let summary = "Import functions from another file";
   let description = [{
-    The path is relative to the file that holds the module. The file is a module
-    that verifies by itself. The functions come as private ones, and with them
-    what they name: functions, which get another name where theirs is taken, and
-    caches, states and vocabularies, which the module may declare in the same
-    form. Nothing else of the file is read. Who reads a file resolves this op:
-    passes never see it. A name in angle brackets is that of a file of the
-    library that the tools bring (`compiler/Import/Drafters`).
+    The path is relative to the file that holds the module. The named file is a
+    module that verifies by itself. The functions become private functions of
+    this module, together with the symbols that they use. Functions get another
+    name if theirs is taken. Caches, states and vocabularies may also be
+    declared here in the same form. The rest of the file is ignored. The reader
+    of a file resolves this op, so passes never see it. A name in angle brackets
+    is a file of the library that the tools ship (`compiler/Import/Drafters`).
 
     ```mlir
     mtp.import "drafters/eagle.mlir" [@step, @keep]
@@ -62,13 +63,13 @@ def MTP_ImportOp : MTP_Op<"import", [HasParent<"::mlir::ModuleOp">]> {
     Constraints:
     - (C1) the path is relative, not empty, and does not climb with ".."; a name
       in angle brackets is not empty and has no "/".
-    - (C2) at least one function is named, and each once.
+    - (C2) at least one function is named, and each only once.
   }];
   let arguments = (ins StrAttr:$file, FlatSymbolRefArrayAttr:$functions);
   let assemblyFormat = "$file $functions attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The name that stands in angle brackets, if one does.
+    /// Returns the name in angle brackets, if there is one.
     std::optional<::llvm::StringRef> getLibraryName();
   }];
 }
@@ -77,11 +78,12 @@ def MTP_WeightOp : MTP_ModelOp<"weight"> {
   let summary = "Read a weight by its key";
   let description = [{
     The key is relative to the prefix of the `mtp.apply` that calls the
-    function; one that starts with `/` is absolute. `rows` and `cols` select a
-    half-open range of a matrix, `of` as many as its tensor has, if known; more
-    rows are the range of each of as many equal blocks. `stack n` reads n
-    matrices, by numbers in place of the `{}` in the key or of one tensor. The
-    result type says what type a weight is kept in, whatever the file has.
+    function; a key that starts with `/` is absolute. `rows` and `cols` select a
+    half-open range of a matrix. `of` is the full number of rows or columns of
+    the tensor, if known. A result with more rows takes the range from each of
+    several equal blocks. `stack n` reads n matrices: by numbers in place of the
+    `{}` in the key, or from one tensor. The result type is the type that the
+    weight is stored in, independent of the type in the file.
 
     ```mlir
     %w = mtp.weight "self_attn.o_proj.weight" : tensor<192x128xbf16>
@@ -95,10 +97,12 @@ def MTP_WeightOp : MTP_ModelOp<"weight"> {
     - (C1) the key is not empty and not just "/".
     - (C2) the result is static.
     - (C3) cols and rows are ranges of 0 <= begin < end.
-    - (C4) cols: the last dimension is end - begin; rows: the one before it, or
-      b times that of a matrix whose `of` is b blocks, the first with the range.
-    - (C5) stack n: [n, N, K] and one "{}" at most; else at most [N, K], none.
-    - (C6) of: with a range only, and not before its end.
+    - (C4) cols: the last dimension is end - begin; rows: the dimension before
+      it is end - begin, or b * (end - begin) if `of` has b blocks, the first
+      with the range.
+    - (C5) stack n: [n, N, K] and at most one "{}"; without it at most two
+      dimensions and no "{}".
+    - (C6) of is given only with a range, and is at least its end.
   }];
   let arguments = (ins StrAttr:$key,
                        OptionalAttr<I64Attr>:$row_begin,
@@ -118,7 +122,7 @@ def MTP_WeightOp : MTP_ModelOp<"weight"> {
 }
 
 def MTP_EmbedOp : MTP_ModelOp<"embed"> {
-  let summary = "Look up a row of the table for every token";
+  let summary = "Look up the table row of every token";
   let description = [{
     ```mlir
     %e = mtp.embed %tokens, %table
@@ -142,8 +146,8 @@ def MTP_MaskFirstOp : MTP_ModelOp<"mask_first",
     [AllTypesMatch<["x", "result"]>]> {
   let summary = "Zero the rows at position 0";
   let description = [{
-    A drafter never sees the embedding of a sequence's first token in training;
-    some families zero it.
+    In training a drafter never sees the embedding of a sequence's first token.
+    Some families zero it.
 
     ```mlir
     %m = mtp.mask_first %e, %rows : tensor<?x192xf32>
@@ -162,7 +166,7 @@ def MTP_RmsNormOp : MTP_ModelOp<"rms_norm", [AllTypesMatch<["x", "result"]>]> {
   let summary = "Normalise every row, or every group of columns, by its RMS";
   let description = [{
     `y = x / sqrt(mean(x^2) + eps) * (offset + weight)`. With `groups` every
-    group of columns (a head) is normalised by itself with the same weight.
+    group of columns (a head) is normalised by itself, with the same weight.
 
     ```mlir
     %n = mtp.rms_norm %x, %w eps 1.0e-6 : tensor<?x192xf32>, tensor<192xbf16>
@@ -187,7 +191,7 @@ def MTP_RmsNormOp : MTP_ModelOp<"rms_norm", [AllTypesMatch<["x", "result"]>]> {
 }
 
 def MTP_ConcatOp : MTP_ModelOp<"concat"> {
-  let summary = "Put rows side by side";
+  let summary = "Concatenate activations by columns";
   let description = [{
     ```mlir
     %eh = mtp.concat %e, %h
@@ -195,7 +199,7 @@ def MTP_ConcatOp : MTP_ModelOp<"concat"> {
     ```
 
     Constraints:
-    - (C1) at least two operands, all with the result's rows.
+    - (C1) at least two operands, all with the result's number of rows.
     - (C2) the result's width is the sum of the operands' widths.
   }];
   let arguments = (ins Variadic<MTP_Activation>:$inputs);
@@ -215,7 +219,7 @@ def MTP_SliceOp : MTP_ModelOp<"slice"> {
 
     Constraints:
     - (C1) 0 <= begin < end <= the operand's width.
-    - (C2) the result has the operand's rows and width end - begin.
+    - (C2) the result has the operand's number of rows and width end - begin.
   }];
   let arguments = (ins MTP_Activation:$x, I64Attr:$begin, I64Attr:$end);
   let results = (outs MTP_Activation:$result);
@@ -230,10 +234,10 @@ def MTP_LinearOp : MTP_ModelOp<"linear"> {
   let description = [{
     `y = x W^T + b`, the weight `[N, K]` as checkpoints store it.
 
-    A projection whose result is logits of tokens or of experts says so by its
-    `role`, whatever happens to the logits before somebody picks: quantisation
-    treats heads and routers by themselves, and a head may draft from a part of
-    the vocabulary. Where none is said, `mtp-convert-to-exec` finds it out.
+    `role` marks a projection whose result is logits of tokens (`head`) or of
+    experts (`router`), whatever other ops do to the logits before a pick.
+    Quantisation treats heads and routers separately, and a head may draft from
+    a part of the vocabulary. Without a role `mtp-convert-to-exec` infers it.
 
     ```mlir
     %q = mtp.linear %x, %w bias %b
@@ -245,7 +249,7 @@ def MTP_LinearOp : MTP_ModelOp<"linear"> {
 
     Constraints:
     - (C1) the operand's width is the weight's K.
-    - (C2) the result has the operand's rows and the weight's N.
+    - (C2) the result has the operand's number of rows and the weight's N.
     - (C3) the bias has width N.
   }];
   let arguments = (ins MTP_Activation:$x, MTP_WeightMatrix:$weight,
@@ -294,7 +298,7 @@ def MTP_SwigluOp : MTP_ModelOp<"swiglu", [SameOperandsAndResultType]> {
 }
 
 def MTP_SiluOp : MTP_ModelOp<"silu", [SameOperandsAndResultType]> {
-  let summary = "The SiLU of an activation";
+  let summary = "Apply the SiLU to an activation";
   let description = [{
     `y = x / (1 + e^-x)`.
 
@@ -315,12 +319,12 @@ def MTP_ApplyOp : MTP_Op<"apply",
     [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Call a function with a weight prefix and a cache layer";
   let description = [{
-    Like `func.call`, and it says where the callee's relative weight keys start,
-    which layer of which cache its attention uses, and which layer of which
-    recurrence its recurrent ops do. Prefixes nest: an apply inside the callee
-    adds its own after this one, unless it starts with `/`. An apply without a
-    cache uses its caller's, and so for the memory. Where the callee leaves an
-    extent open (`tensor<?x?xf32>`) the types here may say it.
+    Like `func.call`, with three additions: the prefix of the callee's relative
+    weight keys, the cache layer of its attention, and the recurrence layer of
+    its recurrent ops. Prefixes nest: an apply inside the callee appends its own
+    prefix, unless that starts with `/`. An apply without a cache uses its
+    caller's cache; the same holds for the memory. The types of this op may fix
+    extents that the callee leaves open (`tensor<?x?xf32>`).
 
     ```mlir
     %y = mtp.apply @dense_layer(%x, %rows) weights "model.layers.0."
@@ -331,8 +335,8 @@ def MTP_ApplyOp : MTP_Op<"apply",
 
     Constraints:
     - (C1) the callee is a func.func of this module.
-    - (C2) operand and result types are the callee's, but for extents that it
-      leaves open.
+    - (C2) operand and result types are the callee's, except for extents that
+      the callee leaves open.
     - (C3) the cache is an mtp.cache of this module that has the layer.
     - (C4) the memory is an mtp.recurrence of this module that has the layer.
   }];
@@ -356,7 +360,7 @@ def MTP_ArgmaxOp : MTP_PickOp<"argmax"> {
   let summary = "Pick the column with the largest value";
   let description = [{
     Ties go to the lowest column; NaN never wins. With `tokens` the result is
-    what the column stands for.
+    the token of the column.
 
     ```mlir
     %t = mtp.argmax %logits : tensor<?x4096xf32> -> tensor<?xi32>
@@ -365,8 +369,8 @@ def MTP_ArgmaxOp : MTP_PickOp<"argmax"> {
 
     Constraints:
     - (C1) one result per row.
-    - (C2) tokens is an mtp.vocabulary of a token per column; in a round they
-      are tokens of its mtp.verify, if there is one.
+    - (C2) tokens is an mtp.vocabulary with one token per column; in a round
+      they are tokens of its mtp.verify, if there is one.
   }];
   let arguments = (ins MTP_Activation:$x,
                        OptionalAttr<FlatSymbolRefAttr>:$tokens);
@@ -398,11 +402,11 @@ def MTP_TakeRowsOp : MTP_ModelOp<"take_rows"> {
 
 def MTP_ExcludeOp
     : MTP_PickOp<"exclude", [AllTypesMatch<["logits", "result"]>]> {
-  let summary = "Take one token of each row out of the choice";
+  let summary = "Set the logit of one token per row to -infinity";
   let description = [{
-    The logit of the row's token becomes -infinity; a token that there is not
-    changes nothing. What is picked from the result is the next best: siblings
-    in a tree of drafts.
+    The logit of the row's token becomes -infinity. A token that has no column
+    changes nothing. A pick from the result is the next best token: use it for
+    siblings in a tree of drafts.
 
     ```mlir
     %rest = mtp.exclude %logits, %best : tensor<?x4096xf32>, tensor<?xi32>
@@ -412,7 +416,7 @@ def MTP_ExcludeOp
 
     Constraints:
     - (C1) one token per row.
-    - (C2) as of argmax (C2).
+    - (C2) see argmax (C2).
   }];
   let arguments = (ins MTP_Activation:$logits, MTP_Tokens:$excluded,
                        OptionalAttr<FlatSymbolRefAttr>:$tokens);
@@ -427,21 +431,24 @@ def MTP_ExcludeOp
 def MTP_SampleOp : MTP_PickOp<"sample"> {
   let summary = "Pick a token per row with the slot's sampling parameters";
   let description = [{
-    A function of the row's logits, the slot's parameters and seed, and the
-    position alone; at temperature 0 it is argmax. With `tokens` a column stands
-    for a token, whose noise it has. A row without anything larger than
-    -infinity has no pick, which is -1; but where the noise goes by a number it
-    is column 0, as of argmax.
+    The result is a function of the row's logits, the slot's parameters and
+    seed, and the position. At temperature 0 it is the argmax. With `tokens` a
+    column stands for a token and has the noise of that token. If a row has no
+    value above -infinity, the pick is -1; with noise by a number it is column
+    0, as in argmax.
 
-    Rows at one position have one noise, in whatever round they are picked. A
-    rule that looks at drafts behind the last one that stays must not find the
-    same drafts again in the next round, which is at these positions: its drafts
-    have noise by the position of the anchor and an index. With `number` the
-    rows are at the position that the noise goes by, and each row's number tells
-    its noise from the others of that position; -1 is the noise of the position
-    itself. With `anchored` position and number follow from the row: in a round
-    the anchor's position and how far the row is behind it, in a prefill, whose
-    last row picks as the anchor's does, its own position and 0.
+    Rows at the same position have the same noise, in every round that picks
+    them. A rule that looks at drafts after the last accepted one must not find
+    the same drafts again in the next round, which drafts the same positions.
+    The drafts of such a rule have noise by the position of the anchor and an
+    index.
+
+    With `number` the noise goes by the position of `rows` and the row's number,
+    which distinguishes several rows of one position; -1 is the noise of the
+    position itself. With `anchored` position and number follow from the row. In
+    a round they are the anchor's position and the distance of the row from the
+    anchor. In a prefill, whose last row picks as the anchor does, they are the
+    row's own position and 0.
 
     ```mlir
     %t = mtp.sample %logits, %rows : tensor<?x4096xf32> -> tensor<?xi32>
@@ -455,8 +462,8 @@ def MTP_SampleOp : MTP_PickOp<"sample"> {
 
     Constraints:
     - (C1) one result per row.
-    - (C2) as of argmax (C2).
-    - (C3) number is of each row, and not given with anchored.
+    - (C2) see argmax (C2).
+    - (C3) there is one number per row, and none with anchored.
   }];
   let arguments = (ins MTP_Activation:$logits, MTP_Rows:$rows,
                        Optional<MTP_Tokens>:$number,
@@ -475,8 +482,8 @@ def MTP_MakeRowsOp : MTP_ModelOp<"make_rows",
     [AllTypesMatch<["slots", "positions"]>]> {
   let summary = "Describe rows by slot and position";
   let description = [{
-    The regions of a round get their rows as an argument; what is written
-    outside of them makes its own.
+    The regions of a round get their rows as an argument. Ops outside of regions
+    make their own rows.
 
     ```mlir
     %rows = mtp.make_rows %slots, %positions : tensor<4xi32>
@@ -493,20 +500,21 @@ def MTP_MakeTreeRowsOp : MTP_ModelOp<"make_tree_rows",
     [AllTypesMatch<["slots", "positions", "roots", "places"]>]> {
   let summary = "Describe rows that see some rows of a window";
   let description = [{
-    Beside its position, which is that of its rotation, a row has its place in
-    the cache, the place of its window's first row (the root), and a mask: it
-    sees the slot's entries before the root, and of the window the places
-    root + j whose bits j are set, its own among them. Every row has numbers of
-    its own; none follows from where it stands. A chain, a tree, branches, and
-    rows that all see each other are values of the mask. What a row sees has the
-    order of places, and gives the bits that a chain of these entries would
-    give; a window of `mtp.cached_attention` counts along it. Dead rows have -1,
-    and a mask of 0.
+    A row has a position (for its rotation), a place in the cache, the place of
+    its window's first row (the root), and a mask. It sees the slot's entries
+    before the root. In the window it sees the places root + j for the bits j of
+    the mask, which include its own. Every row has its own numbers, which do not
+    depend on its index. The mask can describe a chain, a tree, branches, and
+    rows that all see each other.
 
-    `refreshed` says that nobody reads the entries of these rows behind the
-    round: the next one runs the rows of the accepted path anew, as
-    `mtp.draft_tree` does. A commit moves the entries of other rows from the
-    places to the positions that stand here.
+    A row sees entries in the order of their places, with the same bits as in a
+    chain of these entries. The `window` of `mtp.cached_attention` counts along
+    that order. Padding rows have -1 and a mask of 0.
+
+    `refreshed` says that no later round reads the entries of these rows: the
+    next round runs the rows of the accepted path again, as `mtp.draft_tree`
+    does. For other rows a commit moves the entries from their places to their
+    positions.
 
     ```mlir
     %rows = mtp.make_tree_rows %slots, %positions from %roots at %places
@@ -514,7 +522,7 @@ def MTP_MakeTreeRowsOp : MTP_ModelOp<"make_tree_rows",
     ```
 
     Constraints:
-    - (C1) there is a mask for each row.
+    - (C1) there is one mask per row.
   }];
   let arguments = (ins MTP_Tokens:$slots, MTP_Tokens:$positions,
                        MTP_Tokens:$roots, MTP_Tokens:$places,

@@ -1,4 +1,4 @@
-//===- MTPOpBase.td - What all operations share ------------*- tablegen -*-===//
+//===- MTPOpBase.td - Shared base of all operations --------*- tablegen -*-===//
 
 #ifndef MTP_OP_BASE_TD
 #define MTP_OP_BASE_TD
@@ -11,8 +11,8 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-/// (shapes_c1) element counts fit; (shapes_c2) no extent is zero but around and
-/// in mtp.per_slot.
+/// (shapes_c1) element counts fit; (shapes_c2) no extent is zero except around
+/// and in mtp.per_slot.
 def MTP_BoundedShapes : NativeOpTrait<"BoundedShapes"> {
   let cppNamespace = "::mlir::mtp";
 }
@@ -25,14 +25,14 @@ def MTP_InControlBody : NativeOpTrait<"InControlBody"> {
 class MTP_Op<string mnemonic, list<Trait> traits = []>
     : Op<MTP_Dialect, mnemonic, !listconcat([MTP_BoundedShapes], traits)>;
 
-/// The pages behind all caches. Appends and reads are ordered by it.
+/// The pages of all caches. It orders appends and reads.
 def MTP_CacheResource : Resource<"::mlir::mtp::CacheResource">;
-/// The state that outlives a round: lengths, windows, hidden states, and what
-/// the host and the programs share. An effect may name the state.
+/// State that outlives a round: lengths, windows, hidden states, and the states
+/// that the host and the programs share. An effect may name the state.
 def MTP_SlotResource : Resource<"::mlir::mtp::SlotResource">;
-/// What recurrent layers carry from row to row.
+/// State that recurrent layers carry from row to row.
 def MTP_RecurrenceResource : Resource<"::mlir::mtp::RecurrenceResource">;
-/// What the host reads of a program when it has run.
+/// Outputs that the host reads after a program has run.
 def MTP_HostResource : Resource<"::mlir::mtp::HostResource">;
 
 #endif // MTP_OP_BASE_TD

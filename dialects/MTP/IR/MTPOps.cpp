@@ -1,4 +1,4 @@
-//===- MTPOps.cpp - What the ops share ------------------------------------===//
+//===- MTPOps.cpp - Code shared by the ops --------------------------------===//
 
 #include "dialects/MTP/IR/MTPOps.h"
 

@@ -18,32 +18,33 @@
 
 namespace mlir::mtp {
 
-/// The pages behind all caches.
+/// The pages of all caches.
 struct CacheResource : SideEffects::Resource::Base<CacheResource> {
   StringRef getName() final { return "mtp.cache"; }
 };
 
-/// The state that outlives a round.
+/// State that outlives a round.
 struct SlotResource : SideEffects::Resource::Base<SlotResource> {
   StringRef getName() final { return "mtp.slots"; }
 };
 
-/// What recurrent layers carry from row to row.
+/// State that recurrent layers carry from row to row.
 struct RecurrenceResource : SideEffects::Resource::Base<RecurrenceResource> {
   StringRef getName() final { return "mtp.recurrence"; }
 };
 
-/// What the host reads of a program when it has run.
+/// Outputs that the host reads after a program has run.
 struct HostResource : SideEffects::Resource::Base<HostResource> {
   StringRef getName() final { return "mtp.host"; }
 };
 
-/// Checks the tensors of an operation and of its regions' arguments: element
-/// counts fit 2^46 (shapes_c1), no extent is zero (shapes_c2) but where an
-/// mtp.per_slot may have one: what a round has per draft is empty at k = 0.
+/// Checks the tensors of an operation and of its regions' arguments. Element
+/// counts are at most 2^46 (shapes_c1). No extent is zero (shapes_c2), except
+/// in and around mtp.per_slot: values per draft are empty at k = 0.
 LogicalResult verifyBoundedShapes(Operation *op);
 
-/// Every operation of the dialect has it; see `verifyBoundedShapes`.
+/// The shape checks of every operation of the dialect; see
+/// `verifyBoundedShapes`.
 template <typename ConcreteType>
 class BoundedShapes : public OpTrait::TraitBase<ConcreteType, BoundedShapes> {
 public:
@@ -63,31 +64,31 @@ class InControlBody : public OpTrait::TraitBase<ConcreteType, InControlBody> {};
 
 namespace mlir::mtp {
 
-/// The columns of a row; -1 if they are dynamic.
+/// Returns the columns of a row; -1 if they are dynamic.
 inline int64_t widthOf(Value value) {
   int64_t width = cast<RankedTensorType>(value.getType()).getShape().back();
   return ShapedType::isDynamic(width) ? -1 : width;
 }
 
-/// The key that `key` means under the weight prefix `prefix`. A key that starts
-/// with a slash is absolute and stays so.
+/// Returns the full key of `key` under the weight prefix `prefix`. A key that
+/// starts with a slash is absolute and stays unchanged.
 std::string resolveWeightKey(StringRef prefix, StringRef key);
 
-/// Whether `op` may stand in the body of an mtp.per_slot: what ends, compiles
-/// on every target and touches nothing but values and the slot's state.
+/// Returns whether `op` may stand in the body of an mtp.per_slot: it ends,
+/// compiles for every target, and accesses only values and the slot's state.
 bool isControlOp(Operation *op);
 
-/// Registers the upstream dialects that bodies are written in, on tensors and,
-/// in exec, on buffers.
+/// Registers the upstream dialects of bodies, on tensors and, in exec, on
+/// buffers.
 void registerControlDialects(DialectRegistry &registry);
 
-/// The states that operations read and write, in the order of their first use.
+/// States that operations read and write, in the order of their first use.
 struct StateUses {
   llvm::SetVector<StringAttr> read;
   llvm::SetVector<StringAttr> written;
 };
 
-/// The states that `op` and what stands in it name in their memory effects.
+/// Returns the states in the memory effects of `op` and its nested ops.
 StateUses collectStateUses(Operation *op);
 
 } // namespace mlir::mtp

@@ -1,6 +1,6 @@
 //===- MTPOps.td - All operations of the dialect -----------*- tablegen -*-===//
 //
-// An aggregator: operations live in the files of their families.
+// An aggregator: operations are defined in the files of their families.
 //
 //===----------------------------------------------------------------------===//
 

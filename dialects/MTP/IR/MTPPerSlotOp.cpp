@@ -1,7 +1,7 @@
 //===- MTPPerSlotOp.cpp - Control of one slot -----------------------------===//
 //
-// What a body may hold, and its canonical form: no operand or result that
-// nobody uses or that is there twice, and static types where they are known.
+// Allowed ops of a body, and the canonical form of the op: no unused or
+// duplicate operands or results, and static types if they are known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// What becomes instructions or a polynomial: a kernel has no library.
+/// Returns whether `op` becomes instructions or a polynomial. A kernel cannot
+/// call a library.
 static bool isInlineMath(Operation *op) {
   return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
              math::CosOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
@@ -101,7 +102,7 @@ static LogicalResult verifySignature(PerSlotOp op) {
          << TypeRange(results) << ")";
 }
 
-/// Whether a value of `type` may occur in a body.
+/// Returns whether a value of `type` may occur in a body.
 static bool isControlType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   Type element = tensor ? tensor.getElementType() : type;
@@ -110,7 +111,8 @@ static bool isControlType(Type type) {
          (!tensor && element.isIndex());
 }
 
-/// per_slot_c5: the values that `op` makes, arguments of its regions included.
+/// Checks per_slot_c5 for the values that `op` makes, including the arguments
+/// of its regions.
 static LogicalResult verifyTypes(Operation *op) {
   SmallVector<Type> types(op->getResultTypes());
   for (Region &region : op->getRegions())
@@ -139,8 +141,8 @@ static LogicalResult verifyGenerates(PerSlotOp op) {
   return failure(result.wasInterrupted());
 }
 
-/// Whether `region` joins two numbers by one operation that may take them in
-/// any order, with the same bits.
+/// Returns whether `region` joins two numbers by one operation that has the
+/// same bits in any order.
 static bool joinsInAnyOrder(Region &region) {
   Block &block = region.front();
   if (!block.getArgument(0).getType().isSignlessInteger(32) &&
@@ -208,7 +210,7 @@ LogicalResult PerSlotOp::verifyRegions() {
 // Canonical form
 //===----------------------------------------------------------------------===//
 
-/// The source of a cast that only forgets extents, or nothing.
+/// Returns the source of a cast that only removes static extents, or null.
 static Value staticSource(Value value) {
   auto cast = value.getDefiningOp<tensor::CastOp>();
   return cast && tensor::preservesStaticInformation(cast.getType(),
@@ -222,8 +224,8 @@ static bool isEmpty(Type type) {
   return tensor && llvm::is_contained(tensor.getShape(), 0);
 }
 
-/// Makes an op of the same body with other operands and results. The caller
-/// makes arguments and the yield fit, and replaces the results.
+/// Makes an op with the same body and other operands and results. The caller
+/// adapts the block arguments and the yield, and replaces the results.
 static PerSlotOp remake(PatternRewriter &rewriter, PerSlotOp op,
                         ValueRange inputs, TypeRange outputs) {
   rewriter.setInsertionPoint(op);
@@ -236,8 +238,8 @@ static PerSlotOp remake(PatternRewriter &rewriter, PerSlotOp op,
 }
 
 namespace {
-/// Drops operands that the body does not use, that are there before, or that
-/// are empty, and looks through casts of the others.
+/// Drops operands that are unused, duplicate or empty. Looks through casts of
+/// the other operands.
 struct SimplifyInputs : OpRewritePattern<PerSlotOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -245,13 +247,13 @@ struct SimplifyInputs : OpRewritePattern<PerSlotOp> {
                                 PatternRewriter &rewriter) const override;
 
 private:
-  /// Whether the body can do without operand `i`; the uses of its argument are
-  /// replaced.
+  /// Replaces the uses of the argument of operand `i` if possible. Returns
+  /// whether the operand can go.
   static bool replaceInput(PatternRewriter &rewriter, PerSlotOp op, size_t i);
 };
 
-/// Drops results that nobody uses, and those whose value is known outside: that
-/// of another result or of an operand. Looks through casts of the others.
+/// Drops results that are unused, or that equal another result or an operand.
+/// Looks through casts of the other results.
 struct SimplifyOutputs : OpRewritePattern<PerSlotOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -259,7 +261,7 @@ struct SimplifyOutputs : OpRewritePattern<PerSlotOp> {
                                 PatternRewriter &rewriter) const override;
 
 private:
-  /// The value outside that result `i` is, or nothing.
+  /// Returns the value outside of the body that equals result `i`, or null.
   static Value knownValue(PerSlotOp op, size_t i);
 };
 } // namespace
@@ -280,7 +282,7 @@ bool SimplifyInputs::replaceInput(PatternRewriter &rewriter, PerSlotOp op,
   Value same;
   if (op.getInputs()[i] == op.getSlots())
     same = op.getSlotArgument();
-  // An argument without uses is dropped itself.
+  // Skip arguments without uses: they are dropped, too.
   for (size_t j = 0; j < i && !same; ++j)
     if (op.getInputs()[j] == op.getInputs()[i] &&
         !op.getInputArguments()[j].use_empty())
@@ -329,7 +331,7 @@ LogicalResult SimplifyInputs::matchAndRewrite(PerSlotOp op,
 Value SimplifyOutputs::knownValue(PerSlotOp op, size_t i) {
   OperandRange values = op.getYield().getValues();
   Type type = op.getResult(i).getType();
-  // A result without uses is dropped itself.
+  // Skip results without uses: they are dropped, too.
   for (size_t j = 0; j < i; ++j)
     if (values[j] == values[i] && !op.getResult(j).use_empty())
       return op.getResult(j);

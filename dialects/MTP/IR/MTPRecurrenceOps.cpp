@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// recurrence_c4. Sizes are positive.
+/// recurrence_c4. All sizes are positive.
 static LogicalResult verifyNumbers(RecurrenceOp op) {
   constexpr int64_t kMostNumbers = int64_t(1) << 46;
   auto envelope = op->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -21,7 +21,7 @@ static LogicalResult verifyNumbers(RecurrenceOp op) {
            numbers <= kMostNumbers;
   };
   int64_t heads = op.getHeads(), keys = op.getKeys(), values = op.getValues();
-  // In this order, so that what the second adds up is known to fit.
+  // The order of the two checks keeps the sum of the second within range.
   if (fits(heads, keys, values) &&
       fits(heads, keys + values + op.getDecays(), std::max<int64_t>(kept, 2)) &&
       fits(op.getColumns(), op.getWindow() + kept, 1))

@@ -1,7 +1,7 @@
 //===- MTPRoundOp.cpp - Verifier of the round -----------------------------===//
 //
-// What no operation of a round can see by itself: that its parts are there, in
-// order, and fit each other and the envelope.
+// Checks that no single operation of a round can make: its parts are present,
+// in order, and fit each other and the envelope.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// The readable parts of a round in the order in which they must stand. Each
-/// may be missing: core ops do its work then.
+/// The readable parts of a round, in their required order. Each part may be
+/// missing if core ops do its work.
 struct RoundParts {
   Operation *draft = nullptr;
   VerifyOp verify;
@@ -22,7 +22,7 @@ struct RoundParts {
 };
 } // namespace
 
-/// What tells rounds of one k apart, and prefills.
+/// Returns the attribute that distinguishes ops of one k.
 static Attribute kindOf(RoundOp op) { return op.getPromptsAttr(); }
 static Attribute kindOf(PrefillOp op) {
   if (op.getCatchUp())
@@ -30,8 +30,8 @@ static Attribute kindOf(PrefillOp op) {
   return op.getBesideAttr();
 }
 
-/// round_c1 and prefill_c1: an envelope, and one op of the kind for a k, or one
-/// for all.
+/// round_c1 and prefill_c1: the module has an envelope, and one op of the kind
+/// for each k, or one for all.
 template <typename Op>
 static LogicalResult verifyOnly(Op op) {
   ModuleOp module = cast<ModuleOp>(op->getParentOp());
@@ -58,10 +58,10 @@ LogicalResult PrefillOp::verify() {
   return verifyOnly(*this);
 }
 
-/// round_c2: which parts there are, each after the one before it.
+/// round_c2: the parts are in order, each at most once.
 static FailureOr<RoundParts> collectParts(RoundOp round) {
   RoundParts parts;
-  int stage = 0; // how many of draft, verify, accept and commit are passed
+  int stage = 0; // the number of parts passed so far
   bool isCut = false;
   auto advance = [&](Operation &op, int next) -> LogicalResult {
     if (stage >= next) {
@@ -98,7 +98,7 @@ static FailureOr<RoundParts> collectParts(RoundOp round) {
   return parts;
 }
 
-/// round_c3: the values that go from part to part, where both stand there.
+/// round_c3: the values that pass between two parts, if both are present.
 static LogicalResult verifyDataflow(RoundParts parts) {
   auto [draft, verify, accept, commit] = parts;
   if (draft && verify && !verify.getDrafts())
@@ -114,7 +114,8 @@ static LogicalResult verifyDataflow(RoundParts parts) {
   return success();
 }
 
-/// Whether the drafter's logits have tokens of their own (draft_chain_c6).
+/// Returns whether the drafter's logits have their own vocabulary
+/// (draft_chain_c6).
 static bool hasVocabulary(Operation *draft) {
   if (auto chain = dyn_cast<DraftChainOp>(draft))
     return chain.getVocabulary().has_value();
@@ -123,14 +124,14 @@ static bool hasVocabulary(Operation *draft) {
   return cast<DraftTreeOp>(draft).getVocabulary().has_value();
 }
 
-/// The drafter's modules.
+/// Returns the regions of the drafter's modules.
 static MutableArrayRef<Region> stepsOf(Operation *draft) {
   if (auto chain = dyn_cast<DraftChainOp>(draft))
     return chain.getSteps();
   return draft->getRegions();
 }
 
-/// The parents of the tree that is drafted, where it is one.
+/// Returns the parents of the drafted tree, if the drafts are a tree.
 static std::optional<ArrayRef<int64_t>> treeOf(Operation *draft) {
   if (auto tree = dyn_cast_or_null<DraftTreeOp>(draft))
     return tree.getParents();
@@ -138,8 +139,8 @@ static std::optional<ArrayRef<int64_t>> treeOf(Operation *draft) {
   return heads ? heads.getTree() : std::nullopt;
 }
 
-/// The width of the target's hidden states that a step takes; of one that takes
-/// none nothing.
+/// Returns the width of the target's hidden states that a step takes, or
+/// nothing if the step takes none.
 static std::optional<int64_t> hiddenWidth(Operation *draft, Region &step) {
   if (isa<DraftHeadsOp>(draft))
     return widthOf(step.getArgument(0));
@@ -149,7 +150,7 @@ static std::optional<int64_t> hiddenWidth(Operation *draft, Region &step) {
   return chain ? chain.getInputWidth() : widthOf(step.getArgument(1));
 }
 
-/// round_c4: one hidden width and one vocabulary for drafter and target.
+/// round_c4: drafter and target have the same hidden width and vocabulary.
 static LogicalResult verifyWidths(const RoundParts &parts) {
   VerifyOp verify = parts.verify;
   for (Region &step : stepsOf(parts.draft)) {
@@ -172,13 +173,13 @@ static LogicalResult verifyWidths(const RoundParts &parts) {
   return success();
 }
 
-/// round_c5: the tree of the drafts is the one verified and accepted, or what
-/// is verified is a tree of each slot.
+/// round_c5: the drafted tree is verified and accepted, or the verified tree is
+/// each slot's own.
 static LogicalResult verifySameTree(const RoundParts &parts) {
   std::optional<ArrayRef<int64_t>> parents = treeOf(parts.draft);
   VerifyOp verify = parts.verify;
   AcceptOp accept = parts.accept;
-  Value own; // where they are numbers of a slot
+  Value own; // for parents that are numbers of a slot
   if (verify && (!parts.draft || verify.getParents()))
     parents = verify.getTree(), own = verify.getParents();
   auto isOther = [&](auto op) {
@@ -191,8 +192,8 @@ static LogicalResult verifySameTree(const RoundParts &parts) {
   return success();
 }
 
-/// draft_chain_c9: where a rule goes by the distribution that drafts are drawn
-/// from, which of them are verified must not depend on what was drawn.
+/// draft_chain_c9: a rule that uses the distribution of the drafts needs a
+/// choice of verified drafts that does not depend on the drawn drafts.
 static LogicalResult verifyEnd(const RoundParts &parts) {
   auto chain = dyn_cast_or_null<DraftChainOp>(parts.draft);
   AcceptOp accept = parts.accept;
@@ -206,8 +207,8 @@ static LogicalResult verifyEnd(const RoundParts &parts) {
   return diag;
 }
 
-/// round_c8: drafts and mtp.verify go by one wish. Drafts are picked by the
-/// region of accept, too.
+/// round_c8: the drafts and mtp.verify read the same want_k. The region of
+/// accept also picks drafts.
 static LogicalResult verifyWish(const RoundParts &parts) {
   if (!parts.draft || !parts.verify)
     return success();
@@ -224,7 +225,7 @@ static LogicalResult verifyWish(const RoundParts &parts) {
   return failure(accept && accept.getBodyRegion().walk(check).wasInterrupted());
 }
 
-/// round_c6: the envelope leaves room for what is drafted.
+/// round_c6: the envelope has room for the drafts.
 static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
   auto envelope =
       round->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -266,7 +267,7 @@ static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
   return success();
 }
 
-/// round_c6: only a tree has more nodes than its depth asks for.
+/// round_c6: only a tree has more than depth + 1 nodes.
 static LogicalResult verifyShape(RoundOp round, const RoundParts &parts) {
   auto envelope =
       round->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);

@@ -12,11 +12,12 @@ class MTP_Type<string name, string typeMnemonic> : TypeDef<MTP_Dialect, name> {
 }
 
 def MTP_Rows : MTP_Type<"Rows", "rows"> {
-  let summary = "what the rows of an activation are: slot, position, liveness";
+  let summary = "rows of an activation: slot, position and visibility";
   let description = [{
-    One value describes all rows of the activations beside it. A dead row has
-    position -1: it attends to nothing and writes to the dummy page. Rows of
-    `mtp.tree_rows` and `mtp.make_tree_rows` also carry which rows see which.
+    One value describes all rows of the activations that it goes with. A padding
+    row has position -1: it attends to nothing and writes to the dummy page.
+    Rows of `mtp.tree_rows` and `mtp.make_tree_rows` also carry which rows see
+    which.
   }];
 }
 
@@ -26,7 +27,7 @@ def MTP_Activation : 2DTensorOf<[F32]>;
 def MTP_Tokens : 1DTensorOf<[I32]>;
 /// Token ids or counts per slot and depth.
 def MTP_TokenGrid : 2DTensorOf<[I32]>;
-/// A set of rows for each row, as bits.
+/// One set of rows per row, as bits.
 def MTP_Masks : 1DTensorOf<[I64]>;
 /// Logits per slot and depth.
 def MTP_LogitsGrid : 3DTensorOf<[F32]>;

@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// A tree has well formed parents and something to verify.
+/// Checks that a tree has well-formed parents and that drafts are given.
 template <typename OpT>
 static LogicalResult verifyTreeOfDrafts(OpT op) {
   if ((op.getTree() || op.getParents()) && !op.getDrafts())
@@ -14,7 +14,7 @@ static LogicalResult verifyTreeOfDrafts(OpT op) {
   return verifyTree(op, op.getTree(), op.getParents());
 }
 
-/// The region yields exactly `types`.
+/// Checks that the region yields exactly `types`.
 static LogicalResult expectYield(Operation *op, Region &region,
                                  TypeRange types) {
   auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
@@ -23,7 +23,7 @@ static LogicalResult expectYield(Operation *op, Region &region,
   return op->emitOpError("expected the region to yield (") << types << ")";
 }
 
-/// Tokens, one per row of `rows`.
+/// Returns the type of tokens, one per row of `rows`.
 static Type tokensFor(Value rows) {
   int64_t count = cast<RankedTensorType>(rows.getType()).getDimSize(0);
   return RankedTensorType::get({count},
@@ -111,7 +111,8 @@ LogicalResult AcceptOp::verify() {
   return verifyTreeOfDrafts(*this);
 }
 
-/// What the rule sees by a name. How many of a slot there are is left open.
+/// Returns the type of an argument of the rule. The number of elements per slot
+/// is open.
 static Type ruleArgumentType(AcceptOp op, RuleArgument argument) {
   constexpr int64_t kAny = ShapedType::kDynamic;
   Type i32 = IntegerType::get(op.getContext(), 32);
@@ -135,7 +136,7 @@ static Type ruleArgumentType(AcceptOp op, RuleArgument argument) {
   llvm_unreachable("unknown argument of a rule");
 }
 
-/// Whether `type` is `wanted`, or says more about its second extent, which
+/// Returns whether `type` is `wanted`, or also fixes the second extent, which
 /// follows from k.
 static bool fitsRule(Type type, Type wanted) {
   if (type == wanted)
@@ -182,14 +183,15 @@ static LogicalResult verifyRuleRegion(AcceptOp op) {
          << TypeRange(results) << ")";
 }
 
-/// accept_c1: the region takes logits and rows, or what leads to them, too.
+/// accept_c1: the region takes logits and rows, and optionally the slots and
+/// the tokens that lead to each row.
 static LogicalResult verifyPickArguments(AcceptOp op) {
   Region &region = op.getBodyRegion();
   SmallVector<Type> types{op.getLogits().getType(),
                           RowsType::get(op.getContext())};
   if (op.seesPaths()) {
     types.push_back(tokensFor(op.getLogits()));
-    // How many tokens lead to a row follows from k.
+    // The number of tokens that lead to a row follows from k.
     auto path = dyn_cast<RankedTensorType>(region.getArgument(3).getType());
     int64_t most =
         path && path.getRank() == 2 ? path.getDimSize(1) : ShapedType::kDynamic;

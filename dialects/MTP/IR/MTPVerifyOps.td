@@ -13,11 +13,11 @@ def MTP_VerifyOp : MTP_Op<"verify", [
                    MemWrite<MTP_CacheResource>]>]> {
   let summary = "Run the target once over the anchor and the drafts";
   let description = [{
-    The region is the target: from tokens to logits and the hidden state that
-    the drafter is given. Behind them it may yield taps, the hidden states of
-    other layers. With `tree` the rows are a static tree's, with `parents` that
-    of the slot (`mtp.tree_rows`). A last result is the rows, for ops that are
-    told which rows the logits belong to.
+    The region is the target: from tokens to logits and the hidden state for the
+    drafter. It may also yield taps, the hidden states of other layers. With
+    `tree` the rows form a static tree, with `parents` the slot's tree
+    (`mtp.tree_rows`). An optional last result is the rows, for ops that need
+    the rows of the logits.
 
     ```mlir
     %logits, %hidden = mtp.verify %drafts {
@@ -29,10 +29,10 @@ def MTP_VerifyOp : MTP_Op<"verify", [
 
     Constraints:
     - (C1) the region takes (tokens, rows).
-    - (C2) the region yields values of the result types, but for the rows.
+    - (C2) the region yields values of all result types except the rows.
     - (C3) tree: parents as in tree_rows (C1), and drafts are given.
-    - (C4) of the results behind the hidden state the rows are the last, and
-      taps have the rows of the logits.
+    - (C4) among the results after the hidden state the rows are the last, and
+      taps have one row per row of the logits.
   }];
   let arguments = (ins Optional<MTP_TokenGrid>:$drafts,
                        Optional<MTP_TokenGrid>:$parents,
@@ -46,9 +46,9 @@ def MTP_VerifyOp : MTP_Op<"verify", [
     `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
-    /// The rows, where they are a result; null where they are not.
+    /// Returns the rows if they are a result, else null.
     ::mlir::Value getRows();
-    /// All results but the rows: what the region yields.
+    /// Returns all results except the rows: the values that the region yields.
     ::mlir::ResultRange getYielded();
   }];
   let hasVerifier = 1;
@@ -62,46 +62,47 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
   let summary = "Keep the longest drafted prefix that the target agrees with";
   let description = [{
-    The region turns the verified rows' logits into picks: whatever is done to
-    logits per row (penalties, a grammar, sampling) stands there. Drafts are
-    picked by the same region from the drafter's logits. `exact` keeps a draft
-    while it equals the pick of the row before it; the first mismatch ends it,
-    and that row's pick is the bonus token. `count` is the number of accepted
-    drafts. `rows` are the rows of the logits; they may be left out where they
-    are those of the round's mtp.verify.
+    The region turns the logits of the verified rows into picks. All per-row
+    work on logits (penalties, a grammar, sampling) stands there. The same
+    region picks the drafts from the drafter's logits. `exact` keeps a draft
+    while it equals the pick of the row before it. The first mismatch ends the
+    prefix, and the pick of the last kept row is the bonus token. `count` is the
+    number of accepted drafts. `rows` are the rows of the logits; they may be
+    left out if they are the rows of the round's mtp.verify.
 
-    What a pick depends on beside logits may be the tokens that lead to its row:
-    a region of four arguments sees the slot of each row (`tensor<?xi32>`) and
-    the tokens from the anchor to the row (`tensor<?x?xi32>`, k + 1 for each
-    row, -1 behind the last), for the target's rows and the drafter's alike. An
-    `mtp.per_slot` over these slots runs once for each row, and stores nothing.
-    What the region captures is the same for all rows, or has the rows of each
-    slot's window, of which a draft's pick sees the one that will verify it.
+    A pick may also depend on the tokens that lead to its row. A region of four
+    arguments sees the slot of each row (`tensor<?xi32>`) and the tokens from
+    the anchor to the row: a `tensor<?x?xi32>` of k + 1 for each row, -1 after
+    the last token. It sees them for target rows and for drafter rows. An
+    `mtp.per_slot` over these slots runs once for each row and stores nothing. A
+    captured value is the same for all rows, or has the rows of each slot's
+    window. In the second case a draft's pick sees the element of the row that
+    will verify the draft.
 
-    In a tree, static or by `parents` as in mtp.verify, the deepest node stays
-    on whose path every node carries the pick of the one before; of several the
-    lowest. A third result is the path then: its nodes, node 0 first, k + 1 with
-    the -1 behind them; `picks` are those of the path.
+    In a tree (static, or by `parents` as in mtp.verify) the deepest node stays
+    for which every node on its path carries the pick of its parent; of several
+    such nodes the lowest stays. A third result is then the path: k + 1 nodes,
+    node 0 first, -1 after the end. `picks` are the picks along the path.
 
-    `custom` leaves the decision to a second region, the rule, where there are
-    drafts. It names what it wants to see, in any order:
+    With `custom` a second region, the rule, decides if there are drafts. The
+    rule names its arguments, in any order:
 
     | name | per slot | type |
     |---|---|---|
     | `slots` | the slot | `tensor<?xi32>` |
     | `rows` | a row for each token that was verified | `!mtp.rows` |
-    | `positions` | their positions | `tensor<?x?xi32>` |
-    | `picks` | what the first region picks from each | `tensor<?x?xi32>` |
+    | `positions` | the positions of these rows | `tensor<?x?xi32>` |
+    | `picks` | the first region's pick of each row | `tensor<?x?xi32>` |
     | `drafts` | the drafts | `tensor<?x?xi32>` |
     | `logits` | the target's logits of each row | `tensor<?x?xVxf32>` |
-    | `draft_logits` | what each draft was picked from | `tensor<?x?xVxf32>` |
+    | `draft_logits` | the logits of each draft | `tensor<?x?xVxf32>` |
 
-    Draft logits are an operand. The rule yields how many drafts it accepts, the
-    tokens that it puts out (one more: accepted ones and the bonus token; what
-    is behind them does not matter), and in a tree the path. Of a chain it may
-    yield the bonus token alone, a number per slot, where all that is in front
-    of it are drafts. Numbers beyond their range become the nearest. Without
-    drafts, in a prefill or at k = 0, the first region decides.
+    Draft logits are an operand. The rule yields the number of accepted drafts,
+    the tokens to put out, and in a tree the path. The tokens are the accepted
+    drafts and the bonus token; further elements are ignored. For a chain the
+    rule may yield only the bonus token, one number per slot, if all tokens
+    before it are drafts. A number beyond its range becomes the nearest valid
+    one. Without drafts, in a prefill or at k = 0, the first region decides.
 
     ```mlir
     %count, %picks = mtp.accept %drafts, %logits exact {
@@ -127,12 +128,12 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     - (C1) the region takes (logits, rows), or (logits, rows, slots, path), the
       logits of the operand's type.
     - (C2) the region yields one token per row.
-    - (C3) tree: parents as in tree_rows (C1), and drafts are given. Where they
-      are and there is no tree, there is no path.
-    - (C4) with `custom`, and only then, there is a rule; draft logits are given
-      where it sees them.
-    - (C5) the rule takes what it names, each once, and yields a count, tokens,
-      of a chain perhaps one alone, and in a tree the path.
+    - (C3) tree: parents as in tree_rows (C1), and drafts are given. With drafts
+      and without a tree there is no path.
+    - (C4) there is a rule if and only if the op has `custom`; draft logits are
+      given if the rule sees them.
+    - (C5) the rule takes the arguments that it names, each once, and yields a
+      count, tokens (for a chain perhaps one token), and in a tree the path.
   }];
   let arguments = (ins Optional<MTP_TokenGrid>:$drafts, MTP_Activation:$logits,
                        Optional<MTP_LogitsGrid>:$draft_logits,
@@ -153,11 +154,12 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
-    /// What the rule names, in the order of its arguments.
+    /// Returns the arguments that the rule names, in order.
     ::llvm::SmallVector<RuleArgument> getRuleArguments();
-    /// Whether the region is told its rows' slots and the tokens before them.
+    /// Returns whether the region sees the slots of its rows and the preceding
+    /// tokens.
     bool seesPaths() { return getBodyRegion().getNumArguments() == 4; }
-    /// Whether the drafts are a tree.
+    /// Returns whether the drafts are a tree.
     bool isTree() { return getTree() || getParents(); }
     bool ruleSees(RuleArgument argument) {
       return ::llvm::is_contained(getRuleArguments(), argument);
@@ -168,7 +170,7 @@ def MTP_AcceptOp : MTP_Op<"accept", [
 }
 
 def MTP_AcceptTokensOp : MTP_Op<"accept_tokens", [Pure]> {
-  let summary = "Compare drafts with picks: the accept rule as a function";
+  let summary = "Compare drafts with picks by the exact accept rule";
   let description = [{
     `count` is the length of the longest prefix with drafts[i] = picks[i], and
     `next` is picks[count].
@@ -181,7 +183,7 @@ def MTP_AcceptTokensOp : MTP_Op<"accept_tokens", [Pure]> {
 
     Constraints:
     - (C1) picks have one column more than drafts.
-    - (C2) operands and results have the same rows.
+    - (C2) operands and results have the same number of rows.
   }];
   let arguments = (ins MTP_TokenGrid:$drafts, MTP_TokenGrid:$picks);
   let results = (outs MTP_Tokens:$count, MTP_Tokens:$next);
@@ -195,10 +197,10 @@ def MTP_AcceptTokensOp : MTP_Op<"accept_tokens", [Pure]> {
 def MTP_AcceptTreeOp : MTP_Op<"accept_tree", [Pure]> {
   let summary = "Walk a token tree along the target's picks";
   let description = [{
-    To the deepest node on whose path every node's token is the pick of the one
-    before; of several the lowest. `path` lists its nodes, node 0 first, padded
-    with -1; `count` is the number of accepted drafts (the path's length less
-    one), `next` the pick of the last node.
+    Finds the deepest node for which every node on its path carries the pick of
+    its parent; of several such nodes the lowest. `path` lists its nodes, node 0
+    first, padded with -1. `count` is the number of accepted drafts (the length
+    of the path less one), and `next` is the pick of the last node.
 
     ```mlir
     %path, %count, %next = mtp.accept_tree %tokens, %picks [-1, 0, 0, 1]
@@ -208,8 +210,8 @@ def MTP_AcceptTreeOp : MTP_Op<"accept_tree", [Pure]> {
 
     Constraints:
     - (C1) parents as in draft_tree (C1).
-    - (C2) tokens, picks and path have one column per node and the same rows;
-      count and next have those rows.
+    - (C2) tokens, picks and path have one column per node and the same number
+      of rows; count and next have the same number of rows.
   }];
   let arguments = (ins MTP_TokenGrid:$tokens, MTP_TokenGrid:$picks,
                        DenseI64ArrayAttr:$parents);

@@ -12,7 +12,7 @@ static RankedTensorType tensorOf(Value value) {
 
 static bool isInGroups(Value value) { return tensorOf(value).getRank() == 3; }
 
-/// The extents of a number for each row of `x`: a column, or groups.
+/// Returns the extents of one number per row of `x`: a column, or groups.
 static SmallVector<int64_t> extentsOfNumbers(Value x) {
   SmallVector<int64_t> extents(tensorOf(x).getShape().drop_back());
   if (extents.size() == 1)

@@ -1,9 +1,9 @@
 //===- MTPVocabularyOps.td - Work over a row of logits -----*- tablegen -*-===//
 //
-// What a rule or a drafter wants of rows as wide as the vocabulary: numbers of
-// a row, its distribution, its best columns, a pick. They are kernels; a body
-// of mtp.per_slot reads single elements of what they make. Where it says so an
-// operand is rows, or rows in groups, n for each slot, as rules see logits.
+// Ops on rows as wide as the vocabulary, for rules and drafters: a number per
+// row, a distribution, the best columns, a pick. They are kernels; a body of
+// mtp.per_slot reads single elements of their results. Some operands may be
+// rows, or rows in groups, n for each slot, the form in which rules see logits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,10 +12,10 @@
 
 include "dialects/MTP/IR/MTPModelOps.td"
 
-/// Rows of f32, or as many for each slot.
+/// Rows of f32, or groups of rows, one group per slot.
 def MTP_RowsOrGroups : TensorRankOf<[F32], [2, 3]>;
 
-/// One number of each row.
+/// An op with one number per row as its result.
 class MTP_RowNumberOp<string mnemonic> : MTP_ModelOp<mnemonic> {
   let arguments = (ins MTP_RowsOrGroups:$x);
   let results = (outs MTP_Activation:$result);
@@ -24,11 +24,11 @@ class MTP_RowNumberOp<string mnemonic> : MTP_ModelOp<mnemonic> {
 }
 
 def MTP_LogSumExpOp : MTP_RowNumberOp<"log_sum_exp"> {
-  let summary = "The logarithm of the sum of e^x over each row";
+  let summary = "Compute the logarithm of the sum of e^x over each row";
   let description = [{
-    What a logit less it is, is the logarithm of a probability. A NaN counts as
-    -infinity; a row without anything larger has -infinity, one with infinity
-    has that.
+    A logit minus this result is the logarithm of a probability. A NaN counts as
+    -infinity. A row without a value above -infinity has -infinity, and a row
+    with +infinity has +infinity.
 
     ```mlir
     %s = mtp.log_sum_exp %logits : tensor<?x4096xf32> -> tensor<?x1xf32>
@@ -36,18 +36,18 @@ def MTP_LogSumExpOp : MTP_RowNumberOp<"log_sum_exp"> {
     ```
 
     Constraints:
-    - (C1) the width is static, and there is one number for each row: a column,
-      or of groups as many for each slot.
+    - (C1) the width is static, and there is one number for each row: one
+      column, or for groups one column per row of the group.
   }];
 }
 
 def MTP_LogSoftmaxOp
     : MTP_ModelOp<"log_softmax", [AllTypesMatch<["x", "result"]>]> {
-  let summary = "The logarithms of the softmax of each row";
+  let summary = "Compute the log-softmax of each row";
   let description = [{
-    Each element less the row's `mtp.log_sum_exp`. A NaN has -infinity, as all
-    of a row without anything larger; the elements of a row that are infinity
-    have 0, and its others -infinity.
+    Each element minus the row's `mtp.log_sum_exp`. A NaN gives -infinity, and
+    so does every element of a row without a value above -infinity. In a row
+    with +infinity these elements give 0, and the others -infinity.
 
     ```mlir
     %y = mtp.log_softmax %logits : tensor<?x4096xf32>
@@ -64,27 +64,27 @@ def MTP_LogSoftmaxOp
 }
 
 def MTP_EntropyOp : MTP_RowNumberOp<"entropy"> {
-  let summary = "The entropy of the softmax of each row";
+  let summary = "Compute the entropy of the softmax of each row";
   let description = [{
-    In units of e: 0 where one column has all, and log(V) where all are alike.
-    A NaN counts as -infinity; a row without anything larger, or with infinity,
-    has 0.
+    In nats: 0 if one column has all the probability, log(V) if all V columns
+    are equal. A NaN counts as -infinity. A row without a value above -infinity,
+    or with +infinity, has 0.
 
     ```mlir
     %h = mtp.entropy %logits : tensor<?x4096xf32> -> tensor<?x1xf32>
     ```
 
     Constraints:
-    - (C1) as of log_sum_exp (C1).
+    - (C1) see log_sum_exp (C1).
   }];
 }
 
 def MTP_GatherOp : MTP_ModelOp<"gather"> {
-  let summary = "Some columns of each row, by their numbers";
+  let summary = "Gather columns of each row by their numbers";
   let description = [{
-    A number out of range is that of the nearest column. Where x is packed
-    (`mtp.pack`), places say which row is that of each number, or of as many
-    numbers; of a dead row there are zeros.
+    A number beyond the range means the nearest column. If x is packed
+    (`mtp.pack`), `places` gives the row of each number, or of each row of
+    numbers; a padding row gives zeros.
 
     ```mlir
     %own = mtp.gather %logits[%tokens]
@@ -99,10 +99,10 @@ def MTP_GatherOp : MTP_ModelOp<"gather"> {
     ```
 
     Constraints:
-    - (C1) the width is static, and each row has as many numbers; of groups it
-      is one.
-    - (C2) the result has an element for each number.
-    - (C3) what has places is rows.
+    - (C1) the width is static. Each row has the same number of columns to
+      gather; for groups it is one.
+    - (C2) the result has one element per number.
+    - (C3) with places, x is rows, not groups.
   }];
   let arguments = (ins MTP_RowsOrGroups:$x,
                        TensorRankOf<[I32], [1, 2]>:$columns,
@@ -116,22 +116,26 @@ def MTP_GatherOp : MTP_ModelOp<"gather"> {
 }
 
 def MTP_TopKOp : MTP_PickOp<"top_k", [AttrSizedOperandSegments]> {
-  let summary = "The best columns of each row";
+  let summary = "Find the best columns of each row";
   let description = [{
-    The `k` columns with the largest values, the largest first, and the
+    Returns the `k` columns with the largest values, the largest first, and the
     logarithms of their probabilities under the softmax of the row. Ties go to
-    the lower column. A NaN, or -infinity, is no candidate: where there are too
-    few, the column is -1 and the logarithm -infinity. With `tokens` columns
-    stand for tokens, the missing ones for the first.
+    the lower column. NaN and -infinity are no candidates: if there are too few
+    candidates, the column is -1 and the logarithm -infinity. With `tokens` the
+    columns stand for tokens, and a missing column for the first token.
 
-    With `noise` the order is that in which `mtp.sample` would pick at these
-    rows, each column with those before it taken out: by the logit over the
-    slot's temperature plus the noise of the row's position (or of `number`,
-    as of `mtp.sample`) and the column's token. What the slot's filters drop is
-    no candidate. So the first column is the one that `mtp.sample` picks, and
-    others are the likeliest siblings of it in a tree of drafts. The logarithms
-    are those of the slot's distribution (`mtp.probabilities`) plus the noise.
-    At temperature 0 all is as without `noise`.
+    With `noise` the order is the one in which `mtp.sample` would pick at these
+    rows if each picked column were removed. A column ranks by its logit over
+    the slot's temperature plus noise. The noise belongs to the row's position
+    (or to `number`, as in `mtp.sample`) and the column's token. Columns that
+    the slot's filters drop are no candidates. The first column is therefore the
+    pick of `mtp.sample`, and the others are its likeliest siblings in a tree of
+    drafts. The logarithms are those of the slot's distribution
+    (`mtp.probabilities`) plus the noise. At temperature 0 the result is the
+    same as without `noise`.
+
+    Above temperature 0 a column whose probability is below 2^-40 of that of the
+    best column is no candidate, because weights are integers in units of 2^-40.
 
     ```mlir
     %best, %logs = mtp.top_k %logits k 8
@@ -143,10 +147,10 @@ def MTP_TopKOp : MTP_PickOp<"top_k", [AttrSizedOperandSegments]> {
     ```
 
     Constraints:
-    - (C1) 1 <= k <= 64, and a row has as many columns.
+    - (C1) 1 <= k <= 64, and a row has at least k columns.
     - (C2) the results have x's rows or groups, and k columns.
-    - (C3) as of argmax (C2).
-    - (C4) number is given with noise alone, and of rows one for each.
+    - (C3) see argmax (C2).
+    - (C4) number is given only with noise, one per row.
   }];
   let arguments = (ins MTP_RowsOrGroups:$x, I64Attr:$k,
                        OptionalAttr<FlatSymbolRefAttr>:$tokens,
@@ -163,12 +167,12 @@ def MTP_TopKOp : MTP_PickOp<"top_k", [AttrSizedOperandSegments]> {
 
 def MTP_ProbabilitiesOp
     : MTP_ModelOp<"probabilities", [AllTypesMatch<["x", "result"]>]> {
-  let summary = "The distribution that a slot's parameters make of each row";
+  let summary = "Compute the distribution that each row is sampled from";
   let description = [{
-    What `mtp.sample` draws from: the softmax at the temperature of what top-k,
-    top-p and min-p leave, 0 for all else. At temperature 0 the argmax has 1. A
-    row without anything larger than -infinity is all 0. The rows of a slot
-    follow each other.
+    `mtp.sample` draws from this distribution: the softmax at the slot's
+    temperature over the columns that top-k, top-p and min-p keep, 0 for all
+    other columns. At temperature 0 the argmax has 1. A row without a value
+    above -infinity is all 0. The rows of a slot follow each other.
 
     ```mlir
     %p = mtp.probabilities %logits of %slots
@@ -177,7 +181,7 @@ def MTP_ProbabilitiesOp
 
     Constraints:
     - (C1) the width is static.
-    - (C2) each slot has as many rows.
+    - (C2) each slot has the same number of rows.
   }];
   let arguments = (ins MTP_RowsOrGroups:$x, MTP_Tokens:$slots);
   let results = (outs MTP_RowsOrGroups:$result);
@@ -187,37 +191,38 @@ def MTP_ProbabilitiesOp
 
 def MTP_PickResidualOp
     : MTP_ModelOp<"pick_residual", [AttrSizedOperandSegments]> {
-  let summary = "A token of what one distribution has more than another";
+  let summary = "Sample a token from the positive part of p - q";
   let description = [{
-    Drawn from max(p - q, 0), scaled, or from p where there is no q: the lowest
-    column at which the sum of all up to it exceeds the share `uniform` of the
-    sum of all. Where no column of p has more than q it is drawn from p, and
-    where p is all 0 it is -1. Terms count in units of 2^-38, rounded down, so
-    that sums are exact.
+    Draws from max(p - q, 0), normalised, or from p without q (residual
+    sampling). The pick is the lowest column whose cumulative sum exceeds the
+    share `uniform` of the total. If no column of p exceeds q, the op draws from
+    p. If p is all 0, the pick is -1. Terms count in units of 2^-38, rounded
+    down, so that sums are exact.
 
-    Rows are one pick each. Of groups each slot has one, from row `at` of its
-    own; rows out of range are the nearest of p, and no q. Where p is packed
-    (`mtp.pack`), places say for the rows of each slot where they are; of a dead
-    row the pick is -1.
+    Rows have one pick each. Groups have one pick per slot, from row `at` of the
+    slot; an `at` beyond the range means the nearest row of p, and no q. If p is
+    packed (`mtp.pack`), `places` gives the rows of each slot; a padding row has
+    the pick -1.
 
     ```mlir
     %t = mtp.pick_residual %p by %u
          : (tensor<?x4096xf32>, tensor<?xf32>) -> tensor<?xi32>
-    // The token behind the drafts that stay, from p where all do.
+    // The bonus token: from p alone if all drafts are accepted.
     %t = mtp.pick_residual %p less %q at %count by %u
          : (tensor<?x3x4096xf32>, tensor<?x2x4096xf32>, tensor<?xi32>,
             tensor<?xf32>) -> tensor<?xi32>
-    // The same of packed rows.
+    // The bonus token of packed rows.
     %t = mtp.pick_residual %packed[%places] less %q at %count by %u
          : (tensor<?x4096xf32>, tensor<?x3xi32>, tensor<?x2x4096xf32>,
             tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
     ```
 
     Constraints:
-    - (C1) the width is static, and q has p's.
-    - (C2) p and q are groups with `at`, and else rows; p is rows with places,
-      which are given with `at` alone.
-    - (C3) all but packed rows have a row for each pick, or a group.
+    - (C1) the width is static and equal for p and q.
+    - (C2) p and q are groups with `at` and rows without; p is rows with
+      `places`, which is given only with `at`.
+    - (C3) all operands except packed rows have a row, or a group, for each
+      pick.
   }];
   let arguments = (ins MTP_RowsOrGroups:$p, Optional<MTP_TokenGrid>:$places,
                        Optional<MTP_RowsOrGroups>:$q,
@@ -234,13 +239,13 @@ def MTP_MaskColumnsOp : MTP_Op<"mask_columns", [
     AllTypesMatch<["x", "result"]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
-  let summary = "Set the columns of each row to -infinity that a state forbids";
+  let summary = "Set the columns that a state forbids to -infinity";
   let description = [{
-    A bit of the state, in words of 32 with the lowest bit first, stands for a
-    column: where it is 0 the result has -infinity, and what x has where it is
-    1. `slots` says whose part of the state a row reads; where a slot has
-    several rows of words, `at` says which. Numbers out of range are the
-    nearest.
+    One bit of the state stands for a column, in words of 32 bits with the
+    lowest bit first. If the bit is 0, the result has -infinity; if it is 1, the
+    result has the value of x. `slots` gives the slot whose state a row reads.
+    If a slot has several rows of words, `at` gives the row. Numbers beyond the
+    range mean the nearest.
 
     ```mlir
     mtp.state @allowed[max_k + 1, 128] : i32 init -1 input
@@ -251,10 +256,10 @@ def MTP_MaskColumnsOp : MTP_Op<"mask_columns", [
 
     Constraints:
     - (C1) the width is static.
-    - (C2) the state exists, is per slot, of i32, and its rows have a bit for
-      each column, in as few words as there can be.
-    - (C3) `at` is given where a slot has several rows, and only there.
-    - (C4) there is a slot, and a number, for each row.
+    - (C2) the state exists, is per slot and of i32, and its rows have a bit for
+      each column, in the smallest number of words.
+    - (C3) `at` is given if and only if a slot has several rows.
+    - (C4) there is one slot, and one number if `at` is given, per row.
   }];
   let arguments = (ins MTP_Activation:$x, FlatSymbolRefAttr:$state,
                        MTP_Tokens:$slots, Optional<MTP_Tokens>:$at);

@@ -1,4 +1,4 @@
-//===- RuleAttrs.cpp - What a custom rule says of itself ------------------===//
+//===- RuleAttrs.cpp - Attributes of a custom rule ------------------------===//
 
 #include "dialects/MTP/IR/RuleAttrs.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,8 +1,9 @@
-//===- RuleAttrs.h - What a custom rule says of itself ----------*- C++ -*-===//
+//===- RuleAttrs.h - Attributes of a custom rule ----------------*- C++ -*-===//
 //
-// Attributes of an mtp.accept. Of one with `custom` the first two are handed on
-// to the module when it is expanded, and from there to the artifact. Whoever
-// writes the rule answers for them: a body of code does not tell.
+// Attributes of an mtp.accept. For an mtp.accept with `custom` the expansion
+// copies the first two to the module, and from there they go to the artifact.
+// The author of the rule vouches for them: the compiler cannot derive them from
+// code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,24 +14,24 @@
 
 namespace mlir::mtp {
 
-/// The rule's name and numbers, for people: "typical:0.09,0.3". A line of 1 to
+/// The rule's name and numbers, for users: "typical:0.09,0.3". A line of 1 to
 /// kMostRuleBytes printable characters.
 inline constexpr llvm::StringLiteral kRuleAttr = "mtp.rule";
 inline constexpr size_t kMostRuleBytes = 64;
 
-/// Unit: the output has not the target's distribution.
+/// Unit: the output does not have the target's distribution.
 inline constexpr llvm::StringLiteral kLossyAttr = "mtp.lossy";
 
-/// Unit: drafts are the best of their logits, and not what the region of accept
-/// picks, for a rule that takes them for certain (q = 1).
+/// Unit: drafts are the best of their logits instead of picks of accept's
+/// region, for a rule that takes drafts as certain (q = 1).
 inline constexpr llvm::StringLiteral kBestDraftsAttr = "mtp.best_drafts";
 
-/// Unit, of an mtp.top_k with noise: its logarithms are those of the softmax of
-/// what it ranks by, logits over the temperature with their noise, so that sums
-/// of them rank nodes of a tree whose drafts are picked with that noise.
+/// Unit, on an mtp.top_k with noise: its logarithms are the log-softmax of its
+/// ranking values, logits over the temperature plus noise. Sums of them rank
+/// the nodes of a tree whose drafts are picked with that noise.
 inline constexpr llvm::StringLiteral kSharesAttr = "mtp.shares";
 
-/// Checks that one of these stands where it may and has its kind.
+/// Checks that such an attribute stands on an allowed op and has its kind.
 LogicalResult verifyRuleAttr(Operation *op, NamedAttribute attr);
 
 } // namespace mlir::mtp

@@ -1,7 +1,7 @@
-//===- SlotTypes.h - Types of one slot and of all ---------------*- C++ -*-===//
+//===- SlotTypes.h - Types of one slot and of all slots ---------*- C++ -*-===//
 //
-// What slots have together is a tensor with a row for each; in the body of an
-// mtp.per_slot each has its row, a number where the rows are numbers.
+// A tensor over slots has one row for each slot. In the body of an mtp.per_slot
+// each slot has its row: a number if the rows are numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,10 +12,10 @@
 
 namespace mlir::mtp {
 
-/// What one slot has of `rows`.
+/// Returns the type of one slot's row of `rows`.
 Type typeOfRow(Type rows);
 
-/// The rows of which one slot has `row`.
+/// Returns the type of all rows if one slot's row has the type `row`.
 RankedTensorType typeOfRows(int64_t slots, Type row);
 
 } // namespace mlir::mtp

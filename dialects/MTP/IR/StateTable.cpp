@@ -1,4 +1,4 @@
-//===- StateTable.cpp - Who writes the states with known names ------------===//
+//===- StateTable.cpp - Writers of the states with known names ------------===//
 
 #include "dialects/MTP/IR/StateTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -70,14 +70,14 @@ static constexpr SharedState kStates[] = {
     {"want_k", Program, kOps},
 };
 
-/// Whether the loader refuses kernels that write the state.
+/// Returns whether the loader refuses kernels that write the state.
 static constexpr bool isLoadersHostState(const SharedState &state) {
   return std::ranges::find(::mtp::kHostWrittenStates,
                            std::string_view(state.name)) !=
          std::end(::mtp::kHostWrittenStates);
 }
 
-// The compiler refuses all that the loader refuses, and names the line.
+// The compiler refuses the same stores as the loader, and names the line.
 static_assert(std::ranges::all_of(kStates, [](const SharedState &state) {
   return isLoadersHostState(state) ==
          (state.writer == StateWriter::Host && state.isHosts);
@@ -120,7 +120,7 @@ std::string mlir::mtp::describe(const SharedState &state) {
 // Writers
 //===----------------------------------------------------------------------===//
 
-/// The round or prefill around `op`, or null.
+/// Returns the round or prefill around `op`, or null.
 static Operation *programOf(Operation *op) {
   while (op && !isa<RoundOp, PrefillOp>(op))
     op = op->getParentOp();
@@ -140,8 +140,8 @@ Operation *mlir::mtp::findCommit(Operation *module) {
   return nullptr;
 }
 
-/// An mtp.commit of a round or prefill that `op` stands in, or that runs the
-/// function that it stands in; null where there is none.
+/// Returns an mtp.commit of a round or prefill that contains `op`, or that runs
+/// the function that contains `op`. Null if there is none.
 static Operation *findCommitBeside(Operation *op) {
   if (Operation *program = programOf(op))
     return commitOf(program);
@@ -164,8 +164,8 @@ static Operation *findCommitBeside(Operation *op) {
   return nullptr;
 }
 
-/// Whether `op` is part of what a user wrote: mtpc's own code is added to
-/// rounds that have a k, and goes into programs.
+/// Returns whether `op` is part of the user's code. mtpc adds its own code to
+/// rounds that have a k, and to programs.
 static bool isWritten(Operation *op) {
   auto round = op->getParentOfType<RoundOp>();
   return round ? !round.getK().has_value()

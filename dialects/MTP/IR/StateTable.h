@@ -1,4 +1,4 @@
-//===- StateTable.h - Who writes the states with known names ----*- C++ -*-===//
+//===- StateTable.h - Writers of the states with known names ----*- C++ -*-===//
 //
 // The one table of the states that the host or the readable ops of a round know
 // by name. The writer of a state decides whether output can depend on the
@@ -18,7 +18,7 @@ enum class StateWriter {
   Host,
   /// The host, and code that mtpc adds to every round.
   Launch,
-  /// mtp.commit. Code writes it only in a round or prefill without one.
+  /// mtp.commit. Code writes the state only in a round or prefill without one.
   Commit,
   /// The program.
   Program,
@@ -28,7 +28,7 @@ enum class StateWriter {
 struct SharedExtent {
   ExtentUnit unit;
   int64_t offset = 0;
-  /// Any number will do.
+  /// Any extent is allowed.
   bool isFree = false;
 
   bool matches(ExtentAttr extent) const {
@@ -40,24 +40,25 @@ struct SharedExtent {
 struct SharedState {
   StringLiteral name;
   StateWriter writer;
-  /// The host reads or writes it, in every module and in this form. Else the
-  /// readable ops do, and a module without them may have another of this name.
+  /// The host reads or writes the state, in every module and in this form.
+  /// Otherwise the readable ops do, and a module without them may declare
+  /// another state of this name.
   bool isHosts;
   bool isForAll = false;
   int64_t rank = 0;
   SharedExtent extents[2] = {};
 };
 
-/// All of them.
+/// Returns all known states.
 llvm::ArrayRef<SharedState> allSharedStates();
 
-/// The state of this name; null if only the program knows the state.
+/// Returns the state of this name; null if only the program knows the state.
 const SharedState *findSharedState(StringRef name);
 
-/// How the host wants its `state` declared, for a diagnostic.
+/// Returns the declaration of `state` that the host expects, for a diagnostic.
 std::string describe(const SharedState &state);
 
-/// An mtp.commit in the module, or null.
+/// Returns an mtp.commit in the module, or null.
 Operation *findCommit(Operation *module);
 
 /// Checks that `op` may write the state of this name (store_c5,

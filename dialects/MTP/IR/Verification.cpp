@@ -1,4 +1,4 @@
-//===- Verification.cpp - What the op verifiers share ---------------------===//
+//===- Verification.cpp - Code shared by the op verifiers -----------------===//
 
 #include "dialects/MTP/IR/Verification.h"
 #include "dialects/MTP/IR/StateTable.h"
@@ -11,7 +11,8 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// More elements than any machine holds; leaves room for strides in bytes.
+/// More elements than any machine holds. The limit leaves room for strides in
+/// bytes.
 static constexpr int64_t kMaxElements = int64_t(1) << 46;
 
 //===----------------------------------------------------------------------===//

@@ -8,17 +8,17 @@
 
 using namespace mtp;
 
-/// Whether a slot's pick is the best logit, and no other need be there.
+/// Whether a slot picks the best logit, so that other logits need not exist.
 static bool takesBest(const SamplingRow &sampling) {
   return sampling.skipLogits || isGreedy(sampling);
 }
 
 namespace {
-/// Whose rows are sampled, and how: the buffers behind the logits of every
-/// sampling kernel. The row at position p picks the token of position p + 1;
-/// dead rows pick 0.
+/// The rows to sample and their parameters: the buffers after the logits of
+/// every sampling kernel. The row at position p picks the token of position p +
+/// 1; padding rows pick 0.
 struct SampledRows {
-  /// `buffers` from the logits on.
+  /// `buffers` starts at the logits.
   SampledRows(void *const *buffers, const int64_t *params, bool isMapped)
       : logits(static_cast<const float *>(buffers[0])),
         vocab(size_t(params[1])), slotCount(params[3]) {
@@ -31,7 +31,8 @@ struct SampledRows {
     outputs = buffers + 3;
   }
 
-  /// Slots are numbers in memory: one that there is not counts as the nearest.
+  /// Returns the sampling of a row. Slots are numbers in memory: an invalid
+  /// slot counts as the nearest valid one.
   const SamplingRow &samplingOf(int64_t row) const {
     return sampling[std::clamp<int64_t>(slots[row], 0, slotCount - 1)];
   }
@@ -48,8 +49,8 @@ struct SampledRows {
   void *const *outputs;
 };
 
-/// The same with the best logit of each of P parts of the vocabulary in front:
-/// values f32[M][P], indices i32[M][P].
+/// Rows to sample with the best logit of each of P parts of the vocabulary
+/// first: values f32[M][P], indices i32[M][P].
 struct PartRows : SampledRows {
   PartRows(void *const *buffers, const int64_t *params, bool isMapped)
       : SampledRows(buffers + 2, params, isMapped),
@@ -71,7 +72,7 @@ struct PartRows : SampledRows {
 
 /// mtp.sample: [logits f32[M][V], slots i32[M], positions i32[M], sampling
 /// i32[S][8], picks i32[M]] / [M, V, rows per slot] / M tasks.
-/// mtp.sample_mapped: the same with tokens i32[V] behind the logits.
+/// mtp.sample_mapped: as mtp.sample, with tokens i32[V] after the logits.
 template <bool isMapped>
 static void sampleRows(void *const *buffers, const int64_t *params,
                        int64_t begin, int64_t end, void *scratch) {
@@ -87,10 +88,10 @@ static void sampleRows(void *const *buffers, const int64_t *params,
 }
 
 /// mtp.sample_parts: [values f32[M][P], indices i32[M][P], logits f32[M][V],
-/// slots i32[M], positions i32[M], sampling i32[S][8], picks i32[M]] /
-/// [M, V, P] / M tasks. The same picks from the best logit of each of P parts;
-/// logits are read only of rows that sample.
-/// mtp.sample_parts_mapped: the same with tokens i32[V] behind the logits.
+/// slots i32[M], positions i32[M], sampling i32[S][8], picks i32[M]] / [M, V,
+/// P] / M tasks. Makes the picks of mtp.sample from the best logit of each of P
+/// parts; reads logits only of rows that sample. mtp.sample_parts_mapped: as
+/// mtp.sample_parts, with tokens i32[V] after the logits.
 template <bool isMapped>
 static void samplePartRows(void *const *buffers, const int64_t *params,
                            int64_t begin, int64_t end, void *scratch) {
@@ -108,10 +109,11 @@ static void samplePartRows(void *const *buffers, const int64_t *params,
   }
 }
 
-/// mtp.sample_scan: the buffers of mtp.sample_parts, but for the last: buckets
-/// i32[M][R][618] / [M, V, P] / M x R tasks, R stretches of a row. The first of
-/// two steps; see Sample.h.
-/// mtp.sample_scan_mapped: the same with tokens i32[V] behind the logits.
+/// mtp.sample_scan: the buffers of mtp.sample_parts, with buckets
+/// i32[M][R][618] instead of picks / [M, V, P] / M x R tasks for the R
+/// stretches of a row. The first of two steps; see Sample.h.
+/// mtp.sample_scan_mapped: as mtp.sample_scan, with tokens i32[V] after the
+/// logits.
 template <bool isMapped>
 static void scanPartRows(void *const *buffers, const int64_t *params,
                          int64_t begin, int64_t end, void *) {
@@ -133,9 +135,9 @@ static void scanPartRows(void *const *buffers, const int64_t *params,
   }
 }
 
-/// mtp.sample_join: the buffers of mtp.sample_scan and picks i32[M] /
-/// [M, V, P] / M tasks. The picks of mtp.sample_parts.
-/// mtp.sample_join_mapped: the same with tokens i32[V] behind the logits.
+/// mtp.sample_join: the buffers of mtp.sample_scan and picks i32[M] / [M, V, P]
+/// / M tasks. Makes the picks of mtp.sample_parts. mtp.sample_join_mapped: as
+/// mtp.sample_join, with tokens i32[V] after the logits.
 template <bool isMapped>
 static void joinPartRows(void *const *buffers, const int64_t *params,
                          int64_t begin, int64_t end, void *scratch) {

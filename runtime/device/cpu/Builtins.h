@@ -10,11 +10,12 @@
 
 namespace mtp {
 
-/// The code of a builtin that artifact/Builtins.h lists. Its params are those
-/// of the command and, behind them, the number of slots.
+/// Returns the code of a builtin that artifact/Builtins.h lists. Its params are
+/// the command's params followed by the number of slots.
 Result<KernelFunction> findBuiltinCode(std::string_view name);
 
-/// Scratch that any builtin of this artifact needs on each worker.
+/// Returns the scratch per worker that is enough for any builtin of this
+/// artifact.
 uint64_t builtinScratchBytes(const Artifact &artifact);
 
 } // namespace mtp

@@ -1,4 +1,4 @@
-//===- CommandList.cpp - A program with addresses in it -------------------===//
+//===- CommandList.cpp - A program with resolved addresses ----------------===//
 
 #include "runtime/device/cpu/CommandList.h"
 #include "runtime/schema/Limits.h"
@@ -35,7 +35,7 @@ void CommandList::divide(uint32_t workers) {
       if (!command.solo)
         most = uint32_t(
             std::clamp<int64_t>(command.tasks, int64_t(most), workers));
-      // One worker waits for nobody.
+      // A single worker needs no barriers.
       if (command.barrierAfter && workers > 1)
         break;
     }
@@ -44,18 +44,18 @@ void CommandList::divide(uint32_t workers) {
   }
 }
 
-/// Where the tasks of share `share` begin, of `sharers`.
+/// Returns the first task of share `share` of `sharers` shares.
 static int64_t firstTask(int64_t tasks, int64_t sharers, int64_t share) {
   int64_t quota = tasks / sharers, rest = tasks % sharers;
   return quota * share + std::min(share, rest);
 }
 
 namespace {
-/// A command with the rows that live. They are known when its stage begins, or
-/// to the one thread that packs them and runs the command.
+/// A command with its active rows. Their number is known when its stage begins,
+/// or to the single thread that packs them and runs the command.
 class LiveCommand {
 public:
-  /// A thread without a share does not look at the number.
+  /// Reads the number of active rows only if the thread has a share.
   LiveCommand(const ResolvedCommand &command, bool hasShare)
       : params(command.params), tasks(command.tasks) {
     if (!command.live || !hasShare)
@@ -98,8 +98,8 @@ static void runShares(void *context, uint32_t stage, uint32_t beginShare,
     if (begin < end)
       command.kernel(w.list.buffers.data() + command.firstBuffer, live.params,
                      begin, end, scratch);
-    // A command begins where the last one ended: one look at the clock each.
-    // Shares that were run in one piece are the time of the first.
+    // A command begins when the previous one ended, so each needs one read of
+    // the clock. Shares that run as one piece are timed as the first share.
     if constexpr (isTimed) {
       uint64_t time = now();
       w.times->store(beginShare)[i] = {last, time, time};
@@ -110,8 +110,8 @@ static void runShares(void *context, uint32_t stage, uint32_t beginShare,
   }
 }
 
-/// Fills in what nobody runs: shares without tasks, and the times at which
-/// barriers let go. A worker is released where its next share begins.
+/// Fills in the times of shares without tasks, and the times at which barriers
+/// released workers. A worker is released when its next share begins.
 static void addWaits(const CommandList &list, CommandTimes &times,
                      uint64_t start) {
   for (uint32_t worker = 0; worker < times.workers(); ++worker) {

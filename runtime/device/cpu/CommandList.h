@@ -1,4 +1,4 @@
-//===- CommandList.h - A program with addresses in it -----------*- C++ -*-===//
+//===- CommandList.h - A program with resolved addresses --------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CPU_COMMANDLIST_H
 #define MTP_RUNTIME_DEVICE_CPU_COMMANDLIST_H
@@ -13,12 +13,12 @@
 
 namespace mtp {
 
-/// Into how many tasks a command divides, as a function of its rows.
+/// The number of tasks of a command as a function of its rows.
 struct TasksOfRows {
-  /// Zero: the tasks do not depend on the rows.
+  /// Zero: the number of tasks does not depend on the rows.
   int64_t rowsPerGroup = 0;
   int64_t tasks = 0;
-  /// Zero: there may be any number of them.
+  /// Maximum number of tasks; zero: no limit.
   int64_t most = 0;
   uint32_t params = 0;
 
@@ -40,9 +40,10 @@ struct ResolvedCommand {
   bool barrierAfter;
   const int64_t *params;
   int64_t tasks;
-  /// How many of its rows, params[0], live; null: all.
+  /// Number of active rows; params[0] is the number of all rows. Null: all rows
+  /// are active.
   const int32_t *live = nullptr;
-  /// Of a command with `live`, how tasks follow from rows.
+  /// For a command with `live`: the number of tasks by rows.
   TasksOfRows shape = {};
 };
 
@@ -50,25 +51,25 @@ struct ResolvedCommand {
 struct CommandList {
   std::vector<ResolvedCommand> commands;
   std::vector<void *> buffers;
-  /// What the commands' params point into.
+  /// Storage of the commands' params.
   std::vector<int64_t> params;
 
-  /// The commands between two barriers, and into how many shares they divide,
-  /// see divide().
+  /// The commands between two barriers; divide() also gives each stage its
+  /// number of shares.
   struct Stage {
     uint32_t begin, end;
   };
   std::vector<Stage> stages;
   std::vector<uint32_t> shares;
 
-  /// Groups the commands into stages for that many workers. Must be called
-  /// before a run, and again when commands have changed.
+  /// Groups the commands into stages for `workers` workers. Call it before a
+  /// run, and again after commands have changed.
   void divide(uint32_t workers);
 };
 
-/// Runs a list that is divided for as many workers as the pool has. `scratch`
-/// has one block per worker, `stride` bytes apart. With `times`, stores when
-/// each worker's share of each command was run.
+/// Runs a list that is divided for the pool's number of workers. `scratch` has
+/// one block per worker, `stride` bytes apart. With `times`, stores when each
+/// worker's share of each command ran.
 void runCommands(const CommandList &list, WorkerPool &pool, uint8_t *scratch,
                  uint64_t stride, CommandTimes *times = nullptr);
 

@@ -19,7 +19,7 @@ using namespace mtp;
 namespace {
 
 /// See Device.h. The addresses of a program's commands are resolved when it
-/// first runs for some n; the verifier has proved them in range.
+/// first runs for an n; the verifier has proved that they are in range.
 class CpuExecutable final : public Executable {
 public:
   CpuExecutable(std::shared_ptr<const ArtifactFile> source, uint32_t index,
@@ -64,7 +64,7 @@ private:
   const Plan &plan;
   std::shared_ptr<WorkerPool> pool;
   uint64_t kvPages;
-  /// Of all that follows.
+  /// Reservation of the memory below.
   MemoryReservation reservation;
   HostMemory arena, states, scratch;
   uint64_t scratchStride = 0;
@@ -72,10 +72,11 @@ private:
   std::vector<std::unique_ptr<KernelImage>> images;
   /// Indexed like the plan's kernels.
   std::vector<KernelFunction> kernels;
-  /// What has run, by program and n: as a whole, and by parts.
+  /// The lists that have run, by program and n: for whole programs, and for
+  /// parts.
   std::array<std::unordered_map<uint64_t, CommandList>, 4> lists;
-  /// The rounds that follow each other: what runs, what it says, and how far it
-  /// has come. The caller of awaitRounds() runs them.
+  /// The launch of several rounds: the round's commands, its `again`, and its
+  /// progress. The caller of awaitRounds() runs the rounds.
   const CommandList *round = nullptr;
   Binding again;
   Progress progress{0, true};
@@ -102,7 +103,7 @@ private:
 
 } // namespace
 
-/// Bytes of one page of all layers of all caches.
+/// Returns the bytes of one page in all layers of all caches.
 uint64_t CpuExecutable::cacheBytesOfPage() const {
   uint64_t page = 0;
   for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i)
@@ -111,8 +112,8 @@ uint64_t CpuExecutable::cacheBytesOfPage() const {
   return page;
 }
 
-/// Reserves what allocate() will ask for. Without this a pool of terabytes
-/// would be granted, and the process killed later.
+/// Reserves the memory that allocate() will request. Otherwise a pool of
+/// terabytes would be granted, and the process killed later.
 Status CpuExecutable::reserve() {
   MemoryLimit limit = hostMemoryLimit();
   uint64_t fixed = addBytes(plan.arenaBytes, plan.stateBytes);
@@ -128,7 +129,7 @@ Status CpuExecutable::reserve() {
     reservation = std::move(*reserved);
     return okStatus();
   }
-  // Two pages are the fewest that a session has.
+  // A session has at least two pages.
   uint64_t left = hostMemory().left(limit);
   uint64_t fit = fixed < left && page ? (left - fixed) / page : 0;
   return fit < 2 ? reserved.status()
@@ -184,8 +185,8 @@ Status CpuExecutable::load() {
   return loadKernels();
 }
 
-/// What a first touch costs is paid by whoever touches: all layers begin a page
-/// of the system in the same pass.
+/// Touches all memory now. Otherwise a pass pays for first touches, and all
+/// layers begin a page of the system in the same pass.
 void CpuExecutable::populate() {
   if (memoryBytes() > availableMemory() / 2)
     return;
@@ -199,8 +200,8 @@ void CpuExecutable::populate() {
 // Command lists
 //===----------------------------------------------------------------------===//
 
-/// How the tasks of a command follow from its rows: those of a builtin are as
-/// many for each.
+/// Returns how the tasks of a command follow from its rows. A builtin has an
+/// equal number of tasks for each row.
 static TasksOfRows shapeOf(const Plan &plan, const Command &command,
                            const int64_t *params) {
   const schema::Contract *contract = plan.kernelOf(command).contract();
@@ -210,8 +211,8 @@ static TasksOfRows shapeOf(const Plan &plan, const Command &command,
           int64_t(contract->most_tasks())};
 }
 
-/// Appends the command's addresses and params. The list has room for all, so
-/// that no element moves.
+/// Appends the command's addresses and params. The list has room for all of
+/// them, so that no element moves.
 ResolvedCommand CpuExecutable::resolve(const Program &program,
                                        const Command &command, uint32_t n,
                                        CommandList &list) const {
@@ -224,7 +225,7 @@ ResolvedCommand CpuExecutable::resolve(const Program &program,
     list.buffers.push_back(address(place.at(n)));
   for (Count param : program.paramsOf(command, kernel))
     list.params.push_back(param.at(n));
-  // Builtins get the number of slots behind their own.
+  // Builtins get the number of slots after their own params.
   if (kernel.image() < 0)
     list.params.push_back(artifact.envelope->max_batch());
   resolved.tasks = plan.tasksOf(command, resolved.params);
@@ -273,7 +274,7 @@ Result<const CommandList *> CpuExecutable::listOf(uint32_t program, uint32_t n,
 }
 
 uint8_t *CpuExecutable::address(const Binding &binding) const {
-  // Kernels take one pointer type; those to the file are never written.
+  // Kernels take one pointer type; buffers in the file are never written.
   auto blob = [&](const schema::Blob *entry) {
     return const_cast<uint8_t *>(file->blob(*entry).data()) + binding.offset;
   };

@@ -8,18 +8,18 @@
 namespace mtp {
 
 struct CpuOptions {
-  /// Threads that run kernels, the caller's included. Zero: one for every
-  /// processor that the process may use.
+  /// Number of threads that run kernels, including the caller. Zero: one for
+  /// every processor that the process may use.
   uint32_t threads = 0;
-  /// Binds each thread, the caller's included, to a processor of its own.
+  /// Binds each thread, including the caller, to a processor of its own.
   bool pin = false;
-  /// Take all memory when a plan is loaded, where that is at most half of what
-  /// is available, and else as it is used.
+  /// Takes all memory when a plan is loaded, if it is at most half of the
+  /// available memory. Otherwise memory is taken when it is first used.
   bool populate = false;
 };
 
-/// The processors of this machine. Executables that it has loaded may outlive
-/// it. Kernels read weights from the mapped file.
+/// Creates a device for the processors of this machine. Its executables may
+/// outlive it. Kernels read weights from the mapped file.
 Result<std::unique_ptr<Device>> createCpuDevice(const CpuOptions &options);
 
 } // namespace mtp

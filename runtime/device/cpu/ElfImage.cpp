@@ -1,4 +1,4 @@
-//===- ElfImage.cpp - What a kernel image may ask of the linker -----------===//
+//===- ElfImage.cpp - Checks of kernel images -----------------------------===//
 
 #include "runtime/device/cpu/ElfImage.h"
 #include "runtime/core/Result.h"
@@ -32,7 +32,7 @@ private:
   bool fits(uint64_t offset, uint64_t size) const {
     return offset <= bytes.size() && size <= bytes.size() - offset;
   }
-  /// Reads a `T` at a place of the file; false where it does not lie in it.
+  /// Reads a `T` at an offset of the file; false if it is not inside the file.
   template <typename T>
   bool readAt(uint64_t offset, T &value) const {
     if (!fits(offset, sizeof(T)))
@@ -40,7 +40,7 @@ private:
     std::memcpy(&value, bytes.data() + offset, sizeof(T));
     return true;
   }
-  /// The same at an address of the loaded image.
+  /// Reads a `T` at an address of the loaded image.
   template <typename T>
   bool read(uint64_t address, T &value) const {
     for (const Elf64_Phdr &load : loads)
@@ -49,7 +49,7 @@ private:
         return readAt(load.p_offset + (address - load.p_vaddr), value);
     return false;
   }
-  /// Whether [address, address + size) lies in a segment with these flags.
+  /// Whether [address, address + size) is in a segment with these flags.
   bool isLoaded(uint64_t address, uint64_t size, uint32_t flags) const {
     return std::any_of(loads.begin(), loads.end(), [&](const Elf64_Phdr &p) {
       return (p.p_flags & flags) == flags && address >= p.p_vaddr &&
@@ -124,7 +124,7 @@ Status ElfReader::readSegments() {
   return okStatus();
 }
 
-/// Entries that find symbols and relocations, and nothing else.
+/// Whether an entry only helps to find symbols and relocations.
 static bool isHarmless(uint64_t tag) {
   constexpr uint64_t kTags[] = {
       DT_HASH,   DT_GNU_HASH, DT_STRTAB,   DT_STRSZ,   DT_SYMTAB,
@@ -135,7 +135,7 @@ static bool isHarmless(uint64_t tag) {
 }
 
 Status ElfReader::readDynamic() {
-  // The linker reads it where it is loaded.
+  // The linker reads the table at its loaded address.
   for (uint64_t at = dynamicSegment.p_vaddr;; at += sizeof(Elf64_Dyn)) {
     Elf64_Dyn entry;
     if (!read(at, entry))
@@ -161,8 +161,8 @@ Status ElfReader::readDynamic() {
   return okStatus();
 }
 
-/// Symbols of the table: those of the GNU hash table end where its longest
-/// chain does.
+/// Returns the number of symbols of the table. With a GNU hash table they end
+/// at the end of its longest chain.
 Result<uint64_t> ElfReader::symbolCount() const {
   uint32_t head[4], value;
   uint64_t table = dynamic(DT_GNU_HASH);
@@ -186,7 +186,8 @@ Result<uint64_t> ElfReader::symbolCount() const {
   }
 }
 
-/// A name of the string table, empty where it does not end there.
+/// Returns a name of the string table, empty if it does not end inside the
+/// table.
 std::string_view ElfReader::nameAt(uint64_t offset) const {
   uint64_t size = dynamic(DT_STRSZ);
   for (const Elf64_Phdr &load : loads) {

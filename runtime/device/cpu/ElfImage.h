@@ -1,4 +1,4 @@
-//===- ElfImage.h - What a kernel image may ask of the linker ---*- C++ -*-===//
+//===- ElfImage.h - Checks of kernel images ---------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CPU_ELFIMAGE_H
 #define MTP_RUNTIME_DEVICE_CPU_ELFIMAGE_H
@@ -10,12 +10,14 @@
 
 namespace mtp {
 
-/// Checks an ELF shared object before the dynamic linker sees it: the object
-/// has code, data and functions, and nothing else. It needs no other library,
-/// has no code that runs when it is loaded or unloaded and no functions that
-/// are chosen at load time (IFUNC), imports memcpy, memmove and memset at most,
-/// has no memory that is both writable and executable, and no relocation
-/// outside its data. No offset or size in it leads out of `elf`.
+/// Checks an ELF shared object before the dynamic linker sees it. The object
+/// may have only code, data and functions:
+/// - It needs no other library and imports only memcpy, memmove and memset.
+/// - No code runs when it is loaded or unloaded, and no function is chosen at
+///   load time (IFUNC).
+/// - No memory is both writable and executable, and relocations are in its data
+///   only.
+/// - No offset or size in it leads out of `elf`.
 Status verifyElf(std::span<const uint8_t> elf);
 
 } // namespace mtp

@@ -51,7 +51,7 @@ void HostMemory::populate() {
   if (!bytes || ::madvise(bytes, length, MADV_POPULATE_WRITE) == 0 ||
       errno != EINVAL)
     return;
-  // An older kernel gives pages that are written.
+  // An older kernel needs writes to provide pages.
   for (uint64_t at = 0; at < length; at += 4096) {
     volatile uint8_t *page = bytes + at;
     *page = *page;

@@ -9,8 +9,8 @@
 
 namespace mtp {
 
-/// Page-aligned memory from the operating system, zero until written. Pages
-/// that nobody touches cost nothing.
+/// Page-aligned memory from the operating system, zero until written. Untouched
+/// pages cost nothing.
 class HostMemory {
 public:
   HostMemory() = default;
@@ -18,11 +18,12 @@ public:
   HostMemory &operator=(HostMemory &&other) noexcept;
   ~HostMemory();
 
-  /// Zero bytes give a null pointer. `what` names the memory in the error.
+  /// Allocates memory; for zero bytes the pointer is null. `what` names the
+  /// memory in the error.
   static Result<HostMemory> allocate(uint64_t bytes, const char *what);
 
-  /// Takes all pages from the system, so that nobody waits for one later. Where
-  /// it has none pages still come as they are touched.
+  /// Takes all pages from the system, so that no thread waits for one later. If
+  /// the system has no pages now, they still come when they are touched.
   void populate();
 
   uint8_t *data() const { return bytes; }

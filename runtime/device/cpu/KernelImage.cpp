@@ -1,4 +1,4 @@
-//===- KernelImage.cpp - Native code out of an artifact -------------------===//
+//===- KernelImage.cpp - Native code from an artifact ---------------------===//
 
 #include "runtime/device/cpu/KernelImage.h"
 #include "runtime/core/StrCat.h"

@@ -2,7 +2,7 @@
 //
 // Philox4x32 with 10 rounds, after Salmon et al., "Parallel random numbers: as
 // easy as 1, 2, 3" (SC 2011). Four words are a pure function of a counter and a
-// key, so that noise can be addressed by position instead of drawn in order.
+// key. Noise can therefore be addressed by position instead of drawn in order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace mtp {
 
-/// Four random words for a counter of four words and a key of two.
+/// Returns four random words for a counter of four words and a key of two.
 inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
                                           std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {

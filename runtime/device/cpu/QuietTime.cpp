@@ -1,4 +1,4 @@
-//===- QuietTime.cpp - When to go on without a thread ---------------------===//
+//===- QuietTime.cpp - When to run without a thread -----------------------===//
 
 #include "runtime/device/cpu/QuietTime.h"
 
@@ -6,17 +6,17 @@
 
 using namespace mtp;
 
-/// How many times the absence at first and at most, and how long at most.
+/// Smallest and largest factor of the absence, and the longest quiet time.
 static constexpr uint64_t kFirstTimes = 4, kMostTimes = 16;
 static constexpr uint64_t kLongest = 200'000'000;
 
-/// How much a thread less costs is not known: a second one makes small models
-/// 1.25 times as fast and large ones nearly twice. This is right for the
-/// former: a pool has between absences what it has without the thread, and a
-/// part in (4 (workers - 1) + 1) more.
+/// The cost of one thread less is not known: a second thread makes small models
+/// 1.25 times as fast and large ones nearly twice. This value is right for
+/// small models. With it, a thread may be away for 1 / (4 (workers - 1) + 1) of
+/// the time.
 static constexpr uint64_t kLeastRan = 4;
 
-/// What a thread may be away beyond that part, in nanoseconds: two slices of a
+/// Allowed absence beyond that share, in nanoseconds: two time slices of a
 /// system with 250 ticks a second. Daemons wake in pairs.
 static constexpr uint64_t kMostOwed = 8'000'000;
 

@@ -1,10 +1,10 @@
 //===- Sample.cpp - One token from one row of logits ----------------------===//
 //
-// A scan of the row finds the largest key and, where top-k or top-p compare
-// tokens with each other, sorts tokens into buckets by their distance from the
-// best logit. Sums of a bucket's counts or weights tell in which bucket a
-// filter's boundary lies; only there tokens are put in order. All sums are of
-// integers, so that a row may be scanned in any parts.
+// A scan of the row finds the largest key. If top-k or top-p compare tokens
+// with each other, the scan also sorts tokens into buckets by their distance
+// from the best logit. Sums of counts or weights tell which bucket has a
+// filter's boundary. Only the tokens of that bucket are put in order. All sums
+// are of integers, so that a row may be scanned in any parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace mtp;
 
 static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// The largest, or -infinity. Comparisons with NaN are false.
+/// Returns the largest logit, or -infinity. Comparisons with NaN are false.
 static float largest(std::span<const float> logits) {
   // Independent maxima, so that the compiler uses vectors.
   constexpr size_t kLanes = 32;
@@ -38,7 +38,8 @@ static float largest(std::span<const float> logits) {
   return value;
 }
 
-/// The first of the largest, or -1 where nothing is larger than -infinity.
+/// Returns the first index of the largest logit, or -1 if none is larger than
+/// -infinity.
 static int32_t argmax(std::span<const float> logits) {
   float value = largest(logits);
   if (!(value > -kInfinity))
@@ -47,7 +48,7 @@ static int32_t argmax(std::span<const float> logits) {
                  logits.begin());
 }
 
-/// The lowest token of the largest logit.
+/// Returns the largest logit and its lowest token.
 static BestLogit bestOfRow(const SampleInput &input) {
   BestLogit best = {largest(input.logits), -1};
   if (!(best.logit > -kInfinity))
@@ -63,8 +64,9 @@ static BestLogit bestOfRow(const SampleInput &input) {
   return best;
 }
 
-/// In order, the last element of the shortest run whose sizes reach `goal`:
-/// their weights or, without `kernels`, one each. Permutes the elements.
+/// Returns the last element, in order, of the shortest run whose sizes reach
+/// `goal`. Sizes are weights or, without `kernels`, one each. Permutes the
+/// elements.
 static uint64_t lastOfRun(const SampleLaw &law, std::span<uint64_t> elements,
                           uint64_t goal, const SampleKernels *kernels) {
   constexpr int kBits = 8;
@@ -94,8 +96,8 @@ static uint64_t lastOfRun(const SampleLaw &law, std::span<uint64_t> elements,
 }
 
 namespace {
-/// Which tokens of a scanned row are kept: all in the buckets before `bucket`,
-/// and of that one the elements up to `last`.
+/// The kept tokens of a scanned row: all tokens in the buckets before `bucket`,
+/// and the elements of that bucket up to `last`.
 class Cut {
 public:
   Cut(const SampleLaw &law, const SampleInput &input,
@@ -107,7 +109,7 @@ public:
   void keepTopK(uint64_t count) { keep(count, &SampleBucket::count); }
   void keepTopP(float share);
 
-  /// The best pick of what is kept.
+  /// Returns the best pick of the kept tokens.
   uint64_t pick() const;
 
 private:
@@ -127,7 +129,7 @@ private:
 
 /// Keeps the shortest run whose sizes reach `goal`, or all.
 void Cut::keep(uint64_t goal, uint64_t SampleBucket::*size) {
-  // A bucket that is kept in part is large enough: so is what is kept of it.
+  // A bucket that is kept in part is large enough, and so is the kept part.
   for (uint32_t i = 0; i <= bucket && i < kFarBucket; ++i) {
     if (buckets[i].*size < goal) {
       goal -= buckets[i].*size;
@@ -136,7 +138,7 @@ void Cut::keep(uint64_t goal, uint64_t SampleBucket::*size) {
     if (i != bucket)
       elements = scratch.first(kernels.gather(law, input, i, scratch.data()));
     bucket = i;
-    // Buckets that are not those of this row come from a damaged file.
+    // Buckets that do not match this row come from a damaged file.
     if (!elements.empty())
       last = lastOfRun(law, elements, goal,
                        size == &SampleBucket::weight ? &kernels : nullptr);
@@ -157,8 +159,8 @@ uint64_t Cut::keptWeight() const {
   return sum;
 }
 
-/// Keeps the shortest run of tokens, likeliest first, whose share of what was
-/// kept reaches `share`, in units of 2^-32 rounded down.
+/// Keeps the shortest run of tokens, likeliest first, whose share of the kept
+/// weight reaches `share`, in units of 2^-32 rounded down.
 void Cut::keepTopP(float share) {
   constexpr uint64_t kLow = 0xffffffff;
   uint64_t units = uint64_t(std::max(share, 0.0f) * 0x1p32f);
@@ -175,7 +177,7 @@ uint64_t Cut::pick() const {
   return best;
 }
 
-/// What min-p asks of a token's weight.
+/// Returns the smallest weight that min-p keeps.
 static uint64_t leastWeight(float minP) {
   if (!(minP > 0))
     return 0;
@@ -202,7 +204,7 @@ static SampleLaw makeLaw(const SamplingRow &sampling, int32_t position,
   return law;
 }
 
-/// The token of the best pick that the filters leave.
+/// Returns the token of the best pick that passes the filters.
 static int32_t pickToken(const SampleLaw &law, const SampleInput &input,
                          const SamplingRow &sampling,
                          std::span<const SampleBucket> buckets,
@@ -216,7 +218,7 @@ static int32_t pickToken(const SampleLaw &law, const SampleInput &input,
   return int32_t(~uint32_t(cut.pick()));
 }
 
-/// Whether there is anything to draw.
+/// Whether a token is drawn at random.
 static bool isDrawn(BestLogit best, const SamplingRow &sampling) {
   return best.token >= 0 && !isGreedy(sampling) && best.logit != kInfinity;
 }

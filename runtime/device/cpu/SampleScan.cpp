@@ -1,9 +1,9 @@
 //===- SampleScan.cpp - The loops over a row's tokens ---------------------===//
 //
-// Lanes are arrays of a fixed length and loops over them, which compilers turn
-// into vectors; each loop is inlined into one function per instruction set. No
-// operation depends on the set (SampleMath.h), and what a set leaves out, it
-// leaves out by tests that only ever spare tokens which could not win.
+// Lanes are arrays of a fixed length with loops over them, which compilers turn
+// into vectors. Each loop is inlined into one function per instruction set. No
+// operation depends on the instruction set (SampleMath.h). Some instruction
+// sets skip work, but only for tokens that could not win.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 template <typename T>
 using Lanes = T[kLanes];
 
-/// Columns whose tokens are their indices: four share a block of noise.
+/// Columns whose tokens are their indices: four of them share a block of noise.
 struct PlainColumns {
   const SampleInput &input;
   static constexpr bool sharesBlocks = true;
@@ -41,7 +41,7 @@ struct PlainColumns {
   }
 };
 
-/// Columns with a map.
+/// Columns with a map to tokens.
 struct MappedColumns {
   const SampleInput &input;
   static constexpr bool sharesBlocks = false;
@@ -56,7 +56,7 @@ struct MappedColumns {
   }
 };
 
-/// Elements, as far as they are kept.
+/// Elements up to `last`.
 struct Elements {
   std::span<const uint64_t> elements;
   uint64_t last;
@@ -86,8 +86,9 @@ struct Winner {
 
 } // namespace
 
-/// Distances of the `count` columns from `first` on; lanes behind them are far.
-/// None is negative, even if `best` is not the best: it comes from memory.
+/// Loads the distances of `count` columns from `first` on; the lanes after them
+/// are far. No distance is negative, even if `best` is not the best: it comes
+/// from memory.
 template <typename Columns>
 MTP_LANE static void loadDistances(const SampleLaw &law, const Columns &columns,
                                    size_t first, size_t count,
@@ -106,7 +107,8 @@ MTP_LANE static void loadDistances(const SampleLaw &law, const Columns &columns,
   }
 }
 
-/// The least of distances, found as integers: compilers keep floats in order.
+/// Returns the smallest distance, found as integers: compilers do not reorder
+/// floats.
 MTP_LANE static float leastOf(const float *distances) {
   uint32_t least = ~uint32_t(0);
   for (size_t i = 0; i < kLanes; ++i)
@@ -122,7 +124,7 @@ MTP_LANE static bool anyReaches(const T *values, T bound) {
   return any;
 }
 
-/// The words of a quarter as many blocks as there are lanes.
+/// Computes the words of kLanes / 4 blocks.
 MTP_LANE static void drawBlocks(const SampleLaw &law, const uint32_t *blocks,
                                 std::array<uint32_t, kLanes / 4> (&words)[4]) {
   for (size_t i = 0; i < kLanes / 4; ++i) {
@@ -169,7 +171,7 @@ MTP_LANE static void findBuckets(const float *distances, uint32_t *buckets) {
   }
 }
 
-/// Takes lanes whose keys reach the winner's, each in its bucket or, without
+/// Takes lanes whose keys reach the winner's: each into its bucket or, without
 /// buckets, as the winner.
 MTP_LANE static void takeBest(const float *keys, const uint32_t *tokens,
                               const uint32_t *bucketOf, SampleBucket *buckets,
@@ -283,7 +285,7 @@ MTP_LANE static uint64_t pickElements(const SampleLaw &law,
                      nullptr);
 }
 
-/// Kernels of one instruction set, TARGET being what names it to the compiler.
+/// Kernels of one instruction set; TARGET is its compiler attribute.
 #define MTP_SAMPLE_KERNELS(NAME, TARGET)                                       \
   namespace NAME {                                                             \
   TARGET static uint64_t scan(const SampleLaw &law, const SampleInput &input,  \

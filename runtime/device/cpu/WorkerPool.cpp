@@ -1,4 +1,4 @@
-//===- WorkerPool.cpp - Threads that work in step -------------------------===//
+//===- WorkerPool.cpp - Threads that work in lockstep ---------------------===//
 
 #include "runtime/device/cpu/WorkerPool.h"
 #include "runtime/core/Processors.h"
@@ -17,30 +17,31 @@
 
 using namespace mtp;
 
-// A look takes about 40 nanoseconds.
+// One look takes about 40 nanoseconds.
 
-/// How often to look before a share that its thread has not begun is taken over
-/// (2.5 microseconds: a thread that runs has begun by then).
+/// Number of looks before a share that its thread has not begun is taken over
+/// (2.5 microseconds: a running thread has begun by then).
 static constexpr uint32_t kGraceSpins = 64;
-/// How often to look within a job before asking whether the others run (40
-/// microseconds: about what a sleep and a wake cost), and before sleeping
-/// between jobs (half a millisecond).
+/// Number of looks within a job before a check that the other threads run (40
+/// microseconds: about the cost of a sleep and a wake). Between jobs, the
+/// number of looks before a sleep (half a millisecond).
 static constexpr uint32_t kSpins = 1024;
 static constexpr uint32_t kIdleSpins = 16384;
-/// A thread that fell asleep within a job was late, or waited for one: others
-/// do its shares. It is woken now and then, not at every stage.
+/// Minimum time between wakes within a job. A thread that fell asleep within a
+/// job was late or waited for a late thread. Other threads do its shares, so it
+/// need not be woken at every stage.
 static constexpr uint64_t kWakeInterval = 200'000;
-/// A thread that the system puts aside in the middle of a share for longer than
-/// this holds up all others: where that comes often, the pool goes on with
-/// fewer threads for a while.
+/// Absence in the middle of a share that counts as long. A suspended thread
+/// delays all others; if that happens often, the pool runs with fewer threads
+/// for a while.
 static constexpr uint64_t kLongAbsence = 500'000;
 
-/// Processor time that a thread which runs has had while another one spun.
+/// Minimum processor time of a running thread while another thread spins.
 static constexpr uint64_t kLeastProgress = 10'000;
-/// How often a thread may move to another processor.
+/// Minimum time between two moves of a thread to another processor.
 static constexpr uint64_t kMoveInterval = 10'000'000;
 
-/// Up to so many threads look at one cache line without harm.
+/// Number of threads that can look at one cache line without harm.
 static constexpr uint32_t kFewWorkers = 4;
 
 /// Bits of the phase that hold the number of shares.
@@ -58,8 +59,8 @@ static inline void pauseCpu() {
 #endif
 }
 
-// std::atomic::wait would yield before it sleeps: behind another program's
-// thread each yield costs a time slice.
+// std::atomic::wait would yield before it sleeps. If another program's thread
+// uses the processor, each yield costs a time slice.
 static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) &&
               std::atomic<uint32_t>::is_always_lock_free);
 
@@ -111,7 +112,7 @@ WorkerPool::create(uint32_t workers, bool pin, uint32_t processors) {
   return pool;
 }
 
-/// Of a worker's stack, whatever `ulimit -s` is: kernels keep tiles on it.
+/// Stack size of a worker, whatever `ulimit -s` is: kernels keep tiles on it.
 static constexpr size_t kStackBytes = 2 << 20;
 
 static int startThread(pthread_t &handle, void *(*main)(void *), void *data) {
@@ -151,7 +152,8 @@ WorkerPool::~WorkerPool() {
   stopping.store(true, std::memory_order_seq_cst);
   open((phase.load(std::memory_order_relaxed) >> kShareBits) + 1, 0,
        std::memory_order_seq_cst);
-  // Who falls asleep counts itself first: it is seen here, or sees the above.
+  // A thread that falls asleep counts itself first: it is seen here, or it sees
+  // the store above.
   sleepers.fetch_add(0, std::memory_order_seq_cst);
   for (uint32_t worker = 1; worker < workers; ++worker)
     wake(worker);
@@ -165,7 +167,7 @@ void *WorkerPool::threadMain(void *argument) {
   return nullptr;
 }
 
-/// Writes down which clock counts the calling thread's processor time.
+/// Records the clock of the calling thread's processor time.
 void WorkerPool::noteClock(uint32_t self) {
   clockid_t clock = CLOCK_MONOTONIC;
   ::pthread_getcpuclockid(::pthread_self(), &clock);
@@ -212,15 +214,15 @@ void WorkerPool::run(const Job &newJob) {
   }
 }
 
-/// Lets all threads see a stage, or with no shares, that there is none.
+/// Publishes a stage or, with no shares, the end of a job.
 void WorkerPool::open(uint64_t stage, uint32_t shares,
                       std::memory_order order) {
   remaining.store(shares, std::memory_order_relaxed);
   phase.store(stage << kShareBits | shares, order);
 }
 
-/// What a thread does in the stage that it has seen: it runs its own share, or
-/// another thread's, or waits. Returns when the phase may have changed.
+/// Works on a stage that the thread has seen: runs its own share, then other
+/// threads' shares, or waits. Returns when the phase may have changed.
 void WorkerPool::step(uint64_t seen, uint32_t self) {
   if (each[self].away.load(std::memory_order_relaxed))
     setAway(self, false);
@@ -231,8 +233,8 @@ void WorkerPool::step(uint64_t seen, uint32_t self) {
 }
 
 /// Tries to claim a share of a stage for the caller. A stage ends only when all
-/// its shares have been claimed. So a thread that has seen an older stage gets
-/// no share, and a thread that got one may read the job.
+/// its shares have been claimed. A thread that has seen an older stage
+/// therefore gets no share, and a thread with a share may read the job.
 bool WorkerPool::claim(uint64_t stage, uint32_t share) {
   std::atomic<uint64_t> &claimed = each[share].claimed;
   uint64_t before = claimed.load(std::memory_order_relaxed);
@@ -240,8 +242,8 @@ bool WorkerPool::claim(uint64_t stage, uint32_t share) {
                                 before, stage + 1, std::memory_order_relaxed);
 }
 
-/// Runs the caller's share together with the shares behind it whose threads are
-/// away: in one call, since a kernel does some work for each call.
+/// Runs the caller's share together with the next shares whose threads are
+/// away. It is one call, because a kernel does some work for each call.
 void WorkerPool::runOwn(uint64_t seen, uint32_t self) {
   uint32_t begin = self, end = self + 1;
   if (awayCount.load(std::memory_order_relaxed)) {
@@ -260,7 +262,8 @@ void WorkerPool::runOwn(uint64_t seen, uint32_t self) {
   runShares(seen, begin, end, self);
 }
 
-/// Runs shares that their threads have not begun. False: there were none.
+/// Runs shares that their threads have not begun. Returns false if there were
+/// none.
 bool WorkerPool::takeOver(uint64_t seen, uint32_t self) {
   uint64_t stage = seen >> kShareBits;
   uint32_t shares = seen & kShareMask, begin = 0;
@@ -277,7 +280,7 @@ bool WorkerPool::takeOver(uint64_t seen, uint32_t self) {
   return true;
 }
 
-/// As many shares as there are for each thread that is not away.
+/// Returns the number of shares per thread that is not away.
 uint32_t WorkerPool::fairCount(uint64_t seen) const {
   uint32_t away = awayCount.load(std::memory_order_relaxed);
   uint32_t there = std::max(workers - std::min(away, workers), 1u);
@@ -294,17 +297,18 @@ void WorkerPool::runShares(uint64_t seen, uint32_t begin, uint32_t end,
     complete(stage, self);
 }
 
-/// The last share of a stage has ended, on thread `self`.
+/// Continues after the last share of a stage, which ended on thread `self`.
 void WorkerPool::complete(uint64_t stage, uint32_t self) {
   uint64_t next = stage - first + 1;
   if (next == job.shares.size()) {
-    // From here on the job may be over.
+    // The job may be over from here on.
     open(stage + 1, 0, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst))
       wake(0);
     return;
   }
-  // Who falls asleep at this moment may be overlooked: the next stage has it.
+  // A thread that falls asleep at this moment may be missed: the next stage
+  // wakes it.
   open(stage + 1, job.shares[next], std::memory_order_release);
   if (sleepers.load(std::memory_order_relaxed) == 0)
     return;
@@ -323,8 +327,9 @@ void WorkerPool::complete(uint64_t stage, uint32_t self) {
   }
 }
 
-/// How long others have slept until thread `self` ended a share because the
-/// system gave its processor to another program; 0: not long, or it worked.
+/// Returns how long other threads had slept when thread `self` ended a share,
+/// if the system had given its processor to another program. 0: not long, or
+/// the thread worked.
 uint64_t WorkerPool::wasPutAside(uint64_t stage, uint32_t self, uint64_t time) {
   if (awaitedStage.load(std::memory_order_acquire) != stage)
     return 0;
@@ -342,16 +347,16 @@ uint64_t WorkerPool::wasPutAside(uint64_t stage, uint32_t self, uint64_t time) {
 // Waiting
 //===----------------------------------------------------------------------===//
 
-/// Waits until the phase is another one, or runs a share of a late thread.
+/// Waits until the phase changes, or runs a share of a late thread.
 void WorkerPool::await(uint64_t seen, uint32_t self) {
   bool maySpin = workers <= processors;
-  // A look at the others' claims costs them a cache miss: they get the time to
-  // begin.
+  // A look at the other threads' claims costs them a cache miss, so they first
+  // get time to begin.
   if (maySpin && spin(seen, kGraceSpins))
     return;
   if (takeOver(seen, self))
     return;
-  // All shares have begun: only their threads can help, while they run.
+  // All shares have begun: now only the threads that run them can help.
   while (maySpin && !isBesideAnother(self)) {
     uint64_t before = leastTime(self);
     if (spin(seen, kSpins))
@@ -374,7 +379,7 @@ void WorkerPool::awaitJob(uint64_t seen, uint32_t self) {
   sleep(seen, self);
 }
 
-/// Looks for another phase; true when it came.
+/// Looks for another phase; returns true if it came.
 bool WorkerPool::spin(uint64_t seen, uint32_t times) const {
   for (uint32_t i = 0; i < times; ++i) {
     if (phase.load(std::memory_order_acquire) != seen)
@@ -397,9 +402,9 @@ bool WorkerPool::isBesideAnother(uint32_t self) {
   return false;
 }
 
-/// The least processor time that a thread has had of those that are awake, the
-/// caller aside, in nanoseconds. Where it stands still, one has been put aside,
-/// or waits for a page.
+/// Returns the smallest processor time, in nanoseconds, of the other threads
+/// that are awake. If it does not grow, a thread has been suspended or waits
+/// for a page.
 uint64_t WorkerPool::leastTime(uint32_t self) const {
   uint64_t least = UINT64_MAX / 2;
   for (uint32_t worker = 0; worker < workers; ++worker) {
@@ -445,43 +450,43 @@ void WorkerPool::setAway(uint32_t worker, bool away) {
     awayCount.fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// Sleeps until somebody wakes this thread, unless the phase is another one.
+/// Sleeps until another thread wakes this one, unless the phase has changed.
 ///
-/// Nobody need be woken for the work to be done: a thread sleeps only when all
-/// shares of its stage are claimed, by threads that are awake, and these take
-/// over what sleepers do not do. Only thread 0 must be woken, at the end.
+/// The work completes without wakes. A thread sleeps only when all shares of
+/// its stage are claimed by threads that are awake, and those threads take over
+/// the shares of sleepers. Only thread 0 must be woken, at the end.
 void WorkerPool::sleep(uint64_t seen, uint32_t self) {
   Worker &own = each[self];
   if (seen & kShareMask) {
-    // Who sees the stage sees a time that is of it, or of a later one.
+    // A thread that sees the stage sees a time of this stage or of a later one.
     awaitedSince.store(now(), std::memory_order_relaxed);
     awaitedStage.store(seen >> kShareBits, std::memory_order_release);
   }
   setAway(self, true);
   own.asleep.store(1, std::memory_order_relaxed);
   sleepers.fetch_add(1, std::memory_order_seq_cst);
-  // Whoever ends the job after this look sees a sleeper.
+  // A thread that ends the job after this check sees a sleeper.
   if (phase.load(std::memory_order_seq_cst) == seen)
     futexWait(own.asleep, 1);
   awake(self);
 }
 
-/// Leaves the work to the others, thread 0 first, until somebody wakes this
-/// thread, whatever the phase.
+/// Leaves the work to other threads, thread 0 first, until another thread wakes
+/// this one, whatever the phase.
 void WorkerPool::rest(uint32_t self) {
   Worker &own = each[self];
   setAway(self, true);
   own.asleep.store(1, std::memory_order_relaxed);
   sleepers.fetch_add(1, std::memory_order_seq_cst);
-  // Thread 0 sleeps and is seen, or sees the stage that was just opened.
+  // Thread 0 sleeps and is seen, or it sees the stage that was just opened.
   wake(0);
   if (!stopping.load(std::memory_order_seq_cst))
     futexWait(own.asleep, 1);
   awake(self);
 }
 
-/// What a thread does that slept. The system likes to wake a thread where its
-/// waker runs, and neither gets on there.
+/// Continues after a sleep. The system tends to wake a thread on its waker's
+/// processor, where neither can progress.
 void WorkerPool::awake(uint32_t self) {
   Worker &own = each[self];
   if (own.asleep.exchange(0, std::memory_order_acq_rel))
@@ -496,13 +501,13 @@ void WorkerPool::wake(uint32_t worker) {
   if (asleep.load(std::memory_order_relaxed) &&
       asleep.exchange(0, std::memory_order_acq_rel)) {
     sleepers.fetch_sub(1, std::memory_order_relaxed);
-    // It gets its share and the time to begin.
+    // The thread gets its share and time to begin.
     setAway(worker, false);
     futexWake(asleep);
   }
 }
 
-/// Wakes as many threads as can run beside those that are awake.
+/// Wakes the number of threads that can run in addition to the awake threads.
 void WorkerPool::wakeSome() {
   for (uint32_t worker = 0; worker < workers; ++worker) {
     uint32_t awake = workers - sleepers.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-//===- WorkerPool.h - Threads that work in step -----------------*- C++ -*-===//
+//===- WorkerPool.h - Threads that work in lockstep -------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CPU_WORKERPOOL_H
 #define MTP_RUNTIME_DEVICE_CPU_WORKERPOOL_H
@@ -16,13 +16,13 @@
 
 namespace mtp {
 
-/// A fixed set of threads that go through stages of work together; the caller
+/// A fixed set of threads that go through stages of work together. The caller
 /// of run() is thread 0.
 ///
-/// A stage is divided into shares. Share i is thread i's, but where that thread
-/// is late, another runs the share in its place: a thread that the system has
-/// put aside holds up the others only in the middle of a share. README.md of
-/// the folder above says how threads wait.
+/// A stage is divided into shares. Share i belongs to thread i. If that thread
+/// is late, another thread runs the share: a thread that the system has
+/// suspended delays the others only in the middle of a share. README.md of the
+/// folder above describes how threads wait.
 class WorkerPool {
 public:
   /// Runs the shares [begin, end) of stage `stage` on thread `runner`.
@@ -30,15 +30,15 @@ public:
                              uint32_t end, uint32_t runner);
 
   struct Job {
-    /// How many shares each stage has: 1 to size().
+    /// Number of shares of each stage: 1 to size().
     std::span<const uint32_t> shares;
     RunShares run;
     void *context;
   };
 
-  /// `pin`: bind thread i to the i-th processor that this process may use.
-  /// `processors`: how many threads can run at a time; zero: as many as this
-  /// process may use.
+  /// `pin`: binds thread i to the i-th processor that this process may use.
+  /// `processors`: number of threads that can run at a time; zero: the number
+  /// of processors that this process may use.
   static Result<std::unique_ptr<WorkerPool>> create(uint32_t workers, bool pin,
                                                     uint32_t processors = 0);
 
@@ -47,7 +47,7 @@ public:
   ~WorkerPool();
 
   /// Runs every share of every stage once. A stage begins when all shares of
-  /// the one before have ended, and sees what they wrote. One call at a time.
+  /// the previous stage have ended, and sees their writes. One call at a time.
   void run(const Job &job);
 
   uint32_t size() const { return workers; }
@@ -88,22 +88,22 @@ private:
     pthread_t handle;
   };
 
-  /// What the other threads need to know of a thread.
+  /// The data of a thread that other threads read.
   struct alignas(64) Worker {
-    /// The first stage in which the thread's share is not claimed yet.
+    /// The first stage whose share of the thread is not yet claimed.
     std::atomic<uint64_t> claimed = 0;
     /// 1 while the thread sleeps or is about to. It sleeps on this word.
     std::atomic<uint32_t> asleep = 0;
-    /// Whether the thread sleeps or was late, so that no thread waits for it to
-    /// begin. The thread clears this when it reads the phase.
+    /// Whether the thread sleeps or was late, so that other threads do not wait
+    /// for it to begin. The thread clears this when it reads the phase.
     std::atomic<bool> away = false;
-    /// The processor on which the thread was when it last looked.
+    /// The processor of the thread when it last checked.
     std::atomic<int32_t> processor = -1;
-    /// How often the system had put the thread aside when it last asked.
+    /// How many times the system had suspended the thread when it last checked.
     int64_t preemptions = 0;
     /// The clock of the thread's processor time.
     std::atomic<clockid_t> clock = CLOCK_MONOTONIC;
-    /// When the thread may move to another processor again, in nanoseconds.
+    /// When the thread may next move to another processor, in nanoseconds.
     uint64_t nextMove = 0;
   };
 
@@ -119,23 +119,25 @@ private:
   uint64_t first = 0;
   std::atomic<bool> stopping = false;
 
-  /// The number of the open stage, counted since the pool was made, above the
-  /// number of its shares; no shares: no job.
+  /// Number of the open stage, counted since the pool was made, shifted above
+  /// the number of its shares. No shares: no job.
   alignas(64) std::atomic<uint64_t> phase = 0;
   std::atomic<uint32_t> remainingNear = 0;
   alignas(64) std::atomic<uint32_t> remainingFar = 0;
-  /// Shares of the open stage that have not ended. With few threads, beside the
-  /// phase: whoever ends the stage then has the line. Many would wait for one
-  /// another's looks at the phase.
+  /// Number of shares of the open stage that have not ended. With few threads
+  /// it is next to the phase, so that the thread that ends the stage already
+  /// has the cache line. With many threads their reads of the phase would delay
+  /// one another.
   std::atomic<uint32_t> &remaining;
-  /// How many threads sleep or are about to, and how many are away.
+  /// Number of threads that sleep or are about to, and number of threads that
+  /// are away.
   alignas(64) std::atomic<uint32_t> sleepers = 0;
   std::atomic<uint32_t> awayCount = 0;
-  /// The stage that somebody sleeps for, at first none, and since when, in
+  /// The stage that some thread sleeps for (at first none), and since when, in
   /// nanoseconds.
   std::atomic<uint64_t> awaitedStage = UINT64_MAX;
   std::atomic<uint64_t> awaitedSince = 0;
-  /// When a sleeper may be woken again, within a job and at all.
+  /// When a sleeper may next be woken, within a job and in general.
   std::atomic<uint64_t> nextWake = 0;
   QuietTime quietTime;
 };

@@ -1,4 +1,4 @@
-//===- CudaContext.cpp - One GPU, its context and what is there -----------===//
+//===- CudaContext.cpp - A GPU, its context and memory --------------------===//
 
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/core/MemoryLimit.h"
@@ -13,20 +13,20 @@
 using namespace mtp;
 
 namespace {
-/// A driver's library and the number of a device.
+/// Driver library and device number.
 using DeviceKey = std::pair<std::string, uint32_t>;
 
 struct Loss {
   std::string what;
-  /// What has work that does not end, or null.
+  /// Stream whose work does not end, or null.
   CUstream hanging = nullptr;
 };
 
-/// The contexts of a process.
+/// Contexts of the process.
 struct Contexts {
   std::mutex mutex;
   std::map<DeviceKey, std::weak_ptr<CudaContext>> open;
-  /// What lost the last one, until another works.
+  /// Cause of the last loss of a device, until the device works again.
   std::map<DeviceKey, Loss> losses;
 };
 } // namespace
@@ -60,7 +60,7 @@ Result<std::shared_ptr<CudaContext>> CudaContext::open(const std::string &named,
   std::shared_ptr<CudaContext> context(new CudaContext(key.first, ordinal));
   Status status = context->start();
   if (auto loss = all.losses.find(key); loss != all.losses.end()) {
-    // What fails now says less than what failed first.
+    // The first failure says more than the current one.
     if (!status.isOk() || !context->probe(loss->second.hanging).isOk())
       return lostBy(loss->second.what);
     all.losses.erase(loss);
@@ -107,14 +107,15 @@ Status CudaContext::start() {
   MTP_RETURN_IF_ERROR(
       attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
                 processorBytes));
-  // The primary one: libraries of CUDA in the same process use it, too.
+  // The primary context: CUDA libraries in this process use it, too.
   MTP_RETURN_IF_ERROR(api.check(api.cuDevicePrimaryCtxRetain(&context, found),
                                 "cuDevicePrimaryCtxRetain"));
   handle = found;
   return okStatus();
 }
 
-/// Whether the driver works. What waits is asked only where nothing hangs.
+/// Returns an error if the driver does not work. If a stream hangs, calls
+/// nothing that waits.
 Status CudaContext::probe(CUstream hanging) const {
   MTP_RETURN_IF_ERROR(enter());
   if (hanging)
@@ -123,7 +124,7 @@ Status CudaContext::probe(CUstream hanging) const {
 }
 
 CudaContext::~CudaContext() {
-  // The release waits for what the device does.
+  // The release waits for the work of the device.
   if (context && !hanging)
     api.cuDevicePrimaryCtxRelease(handle);
 }
@@ -152,7 +153,7 @@ Status CudaContext::lose(std::string what, CUstream stream) {
   Loss first;
   {
     std::lock_guard<std::mutex> lock(lossMutex);
-    // The first loss stays what it is.
+    // Keeps the first loss.
     if (!isLost) {
       loss = std::move(what);
       hanging = stream;
@@ -185,13 +186,13 @@ CudaMemory &CudaMemory::operator=(CudaMemory &&other) noexcept {
 }
 
 CudaMemory::~CudaMemory() {
-  // Nothing is freed on a lost device: its memory went with it.
+  // Nothing is freed on a lost device: its memory is gone.
   if (start && context->enter().isOk())
     context->driver().cuMemFree(start);
 }
 
-/// The driver gives memory out in pages of 2 MiB. Smaller allocations lie in
-/// pages of their own kind, at multiples of 512 bytes.
+/// The driver allocates memory in pages of 2 MiB. Smaller allocations share
+/// pages, at multiples of 512 bytes.
 static constexpr uint64_t kLargeBytes = 1 << 20, kLargeUnit = 2 << 20,
                           kSmallUnit = 512;
 
@@ -272,7 +273,7 @@ PinnedMemory::allocate(std::shared_ptr<CudaContext> context, uint64_t bytes,
   CUresult result =
       api.cuMemHostAlloc(&start, bytes, CU_MEMHOSTALLOC_DEVICEMAP);
   std::string action = strCat("cannot pin ", bytes, " bytes for ", what);
-  // Of the host: what the GPU has left says nothing.
+  // The host is out of memory, so the free memory of the GPU does not matter.
   if (result == CUDA_ERROR_OUT_OF_MEMORY)
     return resourceExhausted(
         strCat(action, " in the host's memory: ", api.nameOf(result)));

@@ -1,4 +1,4 @@
-//===- CudaContext.h - One GPU, its context and what is there ---*- C++ -*-===//
+//===- CudaContext.h - A GPU, its context and memory ------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
 #define MTP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
@@ -16,53 +16,55 @@ namespace mtp {
 class GemmLibrary;
 class LoadedPlan;
 
-/// A device of the driver, and its primary context as long as the object lives.
-/// Any thread may use it, after enter().
+/// A device of the driver, and its primary context while the object lives. Any
+/// thread may use it after enter().
 class CudaContext {
 public:
-  /// The context of a driver's library (empty: what the variable
-  /// MTP_CUDA_DRIVER of the environment names, else libcuda.so.1) and of its
-  /// device of that number: one at a time for each, so that all sessions of a
-  /// process share weights, and a lost device is lost for all. When nobody has
-  /// the lost one any more, the next one asks the driver for another: CUDA
-  /// promises it to a new process only. InvalidArgument where there is no such
-  /// device.
+  /// Opens the context of a driver library and of its device `ordinal`. An
+  /// empty name means the value of the environment variable MTP_CUDA_DRIVER, or
+  /// libcuda.so.1 if it is not set. A process has one context for each device,
+  /// so all sessions share weights, and a lost device is lost for all of them.
+  /// After the last owner has released a lost context, the next call asks the
+  /// driver for a new one, although CUDA promises one to a new process only.
+  /// Returns InvalidArgument if there is no such device.
   static Result<std::shared_ptr<CudaContext>> open(const std::string &driver,
                                                    uint32_t ordinal = 0);
   ~CudaContext();
 
   const DriverApi &driver() const { return api; }
   const CudaMachine &machine() const { return device; }
-  /// "NVIDIA H100 80GB HBM3".
+  /// Name of the device, such as "NVIDIA H100 80GB HBM3".
   const std::string &name() const { return deviceName; }
-  /// Bytes of the L2 cache.
+  /// Size of the L2 cache in bytes.
   uint64_t cacheBytes() const { return uint64_t(l2Bytes); }
-  /// Bytes of a processor's shared memory, at most.
+  /// Maximum size of a processor's shared memory in bytes.
   uint64_t sharedBytes() const { return uint64_t(processorBytes); }
 
   CUcontext current() const { return context; }
 
-  /// Makes the context the calling thread's. Internal where the device is lost.
+  /// Makes the context current in the calling thread. Returns Internal if the
+  /// device is lost.
   Status enter() const;
 
-  /// A failure while the device works, `what` being what failed. Where memory
-  /// is short nothing was begun, and the device goes on: ResourceExhausted.
-  /// Else nobody knows whether it can, so it is lost. OK where `result` is.
+  /// Turns the result of a call into a status. `what` names the action. If
+  /// memory is short, nothing was started, the device is still usable, and the
+  /// status is ResourceExhausted. After any other failure the state of the
+  /// device is unknown, so it counts as lost.
   Status check(CUresult result, std::string_view what);
-  /// The device is lost, since what is in the stream does not end: neither the
-  /// stream nor the context is given back.
+  /// Marks the device as lost because work in the stream does not end. Neither
+  /// the stream nor the context is released.
   Status giveUp(CUstream stream, std::string_view what);
 
-  /// Bytes that nobody has allocated.
+  /// Returns the number of free bytes.
   Result<uint64_t> freeBytes() const;
 
-  /// What executables of the same plan share, weights among it.
+  /// Objects that executables of one plan share, including weights.
   struct Shared {
     std::mutex mutex;
     std::vector<std::weak_ptr<LoadedPlan>> plans;
     std::weak_ptr<GemmLibrary> library;
-    /// What executables and plans hold of the device. All of it is allocated,
-    /// so that freeBytes() is without it.
+    /// Device memory that executables and plans hold. All of it is allocated,
+    /// so freeBytes() does not include it.
     MemoryAccount memory;
   };
   Shared &shared() { return sharedState; }
@@ -86,7 +88,7 @@ private:
   std::atomic<bool> isLost = false;
   mutable std::mutex lossMutex;
   std::string loss;
-  /// What does not end any more, where that was the loss.
+  /// Stream whose work does not end, if that was the loss.
   CUstream hanging = nullptr;
   Shared sharedState;
 };
@@ -99,27 +101,27 @@ public:
   CudaMemory &operator=(CudaMemory &&other) noexcept;
   ~CudaMemory();
 
-  /// Zero bytes give a null address. The address is `residue` modulo
-  /// kCudaAlignment, which memory in a larger one would be. `what` names the
-  /// memory in the error.
+  /// Allocates memory. Zero bytes give a null address. The address is `residue`
+  /// modulo kCudaAlignment, as if the memory were part of a larger one. `what`
+  /// names the memory in the error.
   static Result<CudaMemory> allocate(std::shared_ptr<CudaContext> context,
                                      uint64_t bytes, uint64_t residue,
                                      const char *what);
-  /// What that takes of the device: whole pages of 2 MiB, of which those below
-  /// 1 MiB share some.
+  /// Returns the device memory that an allocation takes: whole pages of 2 MiB.
+  /// Allocations below 1 MiB share pages.
   static uint64_t footprint(uint64_t bytes, uint64_t residue);
 
   CUdeviceptr address() const { return start + shift; }
   uint64_t size() const { return length; }
 
-  /// Behind it, the device must be waited for.
+  /// Zeroes the memory. The caller must wait for the device afterwards.
   Status zero();
 
-  /// Nothing on a GPU. Where the driver watches what kernels read, they may
-  /// read no more what another graph wrote here; or what was written until now.
+  /// If the driver tracks reads, marks the memory as scratch (a graph may read
+  /// only what it wrote itself) or as unwritten. Does nothing on a GPU.
   Status setScratch();
   Status forget();
-  /// But for the next graph, which goes on with what the last one left.
+  /// Lets the next graph read what the last graph wrote to scratch memory.
   Status keepScratch();
 
 private:
@@ -128,8 +130,8 @@ private:
   uint64_t shift = 0, length = 0;
 };
 
-/// Memory of the host that the device reads and writes, freed with the object;
-/// zeroed.
+/// Memory of the host that the device reads and writes, zeroed at first. It is
+/// freed with the object.
 class PinnedMemory {
 public:
   PinnedMemory() = default;
@@ -140,7 +142,7 @@ public:
   static Result<PinnedMemory> allocate(std::shared_ptr<CudaContext> context,
                                        uint64_t bytes, const char *what);
 
-  /// Where the host and the device find it.
+  /// Address of the memory for the host, and for the device.
   uint8_t *data() const { return start; }
   CUdeviceptr address() const { return device; }
   uint64_t size() const { return length; }
@@ -152,7 +154,7 @@ private:
   uint64_t length = 0;
 };
 
-/// What memory starts at a multiple of; no kernel asks for more.
+/// Alignment of all allocations. No kernel needs a larger one.
 inline constexpr uint64_t kCudaAlignment = 256;
 
 } // namespace mtp

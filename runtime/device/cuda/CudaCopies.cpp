@@ -11,7 +11,8 @@ Status CudaExecutable::wait(std::string_view what) const {
   return context->check(context->driver().cuStreamSynchronize(stream), what);
 }
 
-/// Memory that is not pinned is read before the call returns.
+/// Copies to the device. Memory that is not pinned is read before the call
+/// returns.
 Status CudaExecutable::upload(CUdeviceptr target, const void *source,
                               uint64_t bytes) {
   MTP_RETURN_IF_ERROR(context->enter());
@@ -22,8 +23,8 @@ Status CudaExecutable::upload(CUdeviceptr target, const void *source,
       "a write to the GPU");
 }
 
-/// Puts what is in the inbox in its place before anything else in the stream.
-/// It must be cleared once that is waited for.
+/// Launches the kernel that delivers the writes in the inbox, before anything
+/// else in the stream. The inbox must be cleared after the launch has ended.
 Status CudaExecutable::launchInbox() {
   MTP_RETURN_IF_ERROR(checkIdle());
   if (inbox.isEmpty())
@@ -52,7 +53,7 @@ Status CudaExecutable::write(const Binding &binding, const void *source,
   CUdeviceptr target = address(binding);
   if (inbox.add(target, source, bytes))
     return okStatus();
-  // What no inbox takes need not wait for others' words.
+  // A write that cannot use the inbox need not wait for other writes.
   if (!Inbox::fits(target, bytes) && !inbox.overlaps(target, bytes))
     return upload(target, source, bytes);
   MTP_RETURN_IF_ERROR(deliver());
@@ -88,7 +89,8 @@ Status CudaExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
                 source, artifact.pageBytes(cache));
 }
 
-/// Nobody may have written what is behind the entries.
+/// Adds the entries of a page. The rest of the page may be unwritten memory, so
+/// it is not read.
 void CudaExecutable::addPage(const ReadPart &part,
                              std::vector<DownloadPiece> &pieces) const {
   uint32_t cache = part.source.index;
@@ -130,7 +132,7 @@ Status CudaExecutable::readAll(std::span<const ReadPart> parts) {
     return okStatus();
   MTP_RETURN_IF_ERROR(launchInbox());
   Status copied = copies.run(stream, pieces);
-  // Copies that failed may not have waited for the inbox.
+  // A failed copy may not have waited for the inbox.
   if (copied.isOk() || wait("a read from the GPU").isOk())
     inbox.clear();
   return copied;

@@ -16,8 +16,8 @@ public:
   Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
        uint64_t kvPages, std::vector<uint32_t> watchedStates) override;
-  /// So many that a launch is a small part of them, and few enough that little
-  /// is computed for sequences that have ended. Not measured on a GPU.
+  /// The launch must be a small part of the rounds, and few rounds may be
+  /// computed for sequences that have ended. Not measured on a GPU.
   uint32_t preferredRounds() const override { return 16; }
   std::string name() const override {
     const CudaMachine &machine = context->machine();
@@ -41,8 +41,8 @@ CudaDevice::load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
   return std::unique_ptr<Executable>(std::move(executable));
 }
 
-/// Copies in a row, of which the second half count: the first one maps its
-/// memory, and the second one of an idle H100 had 2.62 TB/s where it has 3.01.
+/// Number of copies in a row. The second half is timed, because first copies
+/// are slower. See tools/gpu-check/MEASURED.md.
 static constexpr size_t kCopies = 16;
 
 Result<double> CudaDevice::copyRate(uint64_t bytes) {

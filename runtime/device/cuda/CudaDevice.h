@@ -1,7 +1,7 @@
 //===- CudaDevice.h - An NVIDIA GPU as a device -----------------*- C++ -*-===//
 //
-// Knows nothing of CUDA's headers: without them the device is another file,
-// whose functions say that it was not built.
+// This header does not use CUDA's headers. Without them, another file defines
+// these functions and reports that the device was not built.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,21 +16,21 @@
 namespace mtp {
 
 struct CudaOptions {
-  /// The driver's library. Empty: what the variable MTP_CUDA_DRIVER of the
-  /// environment names, else libcuda.so.1.
+  /// Driver library. If empty, the value of the environment variable
+  /// MTP_CUDA_DRIVER, or libcuda.so.1 if it is not set.
   std::string driver;
-  /// Which of the driver's GPUs.
+  /// Number of the driver's GPU.
   uint32_t ordinal = 0;
 };
 
-/// A GPU of the driver. Devices of the same GPU in a process are one:
-/// executables of the same plan share its weights and code. What it has loaded
-/// may outlive the device object. FailedPrecondition where there is no driver,
-/// an old one, or no GPU; InvalidArgument where there are fewer.
+/// Creates a device for a GPU of the driver. Devices of one GPU in a process
+/// are one: executables of one plan share weights and code. Loaded objects may
+/// outlive the device object. Returns FailedPrecondition if there is no driver,
+/// an old one, or no GPU, and InvalidArgument if there are fewer GPUs.
 Result<std::unique_ptr<Device>>
 createCudaDevice(const CudaOptions &options = {});
 
-/// What that device would be.
+/// Returns the machine of the device that createCudaDevice would create.
 Result<CudaMachine> findCudaMachine(const CudaOptions &options = {});
 
 } // namespace mtp

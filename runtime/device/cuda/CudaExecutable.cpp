@@ -1,4 +1,4 @@
-//===- CudaExecutable.cpp - Load a plan to a GPU --------------------------===//
+//===- CudaExecutable.cpp - Loads a plan to a GPU -------------------------===//
 
 #include "runtime/device/cuda/CudaExecutable.h"
 #include "runtime/artifact/SemanticVerifier.h"
@@ -6,12 +6,12 @@
 
 using namespace mtp;
 
-/// What nobody allocates here, and the driver needs all the same: kept graphs
-/// (100 MB at most), code, the library's handle, what kernels spill, and pages
-/// that small allocations do not fill.
+/// Memory that the driver needs in addition: kept graphs (100 MB at most),
+/// code, the library's handle, spilled registers, and the unused rest of shared
+/// pages.
 static constexpr uint64_t kReserveBytes = 256 << 20;
 
-/// What the caches take of the device: an allocation for each layer.
+/// Returns the device memory of the caches: an allocation for each layer.
 uint64_t CudaExecutable::footprintOfPages(uint64_t pages) const {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i) {
@@ -23,7 +23,7 @@ uint64_t CudaExecutable::footprintOfPages(uint64_t pages) const {
   return sum;
 }
 
-/// The largest number of pages that take no more than `bytes`, up to kvPages.
+/// Returns the largest number of pages, up to kvPages, that fit into `bytes`.
 uint64_t CudaExecutable::mostPages(uint64_t bytes) const {
   uint64_t least = 0, most = kvPages;
   while (least < most) {
@@ -36,8 +36,9 @@ uint64_t CudaExecutable::mostPages(uint64_t bytes) const {
   return least;
 }
 
-/// Compares what will be taken with what is free, and says all of it. Needs the
-/// lock of what is shared until it is allocated.
+/// Compares the memory that the plan needs with the free memory, and reports
+/// all parts if it does not fit. The lock of the shared objects must be held
+/// until everything is allocated.
 Status CudaExecutable::reserve(bool withWeights) {
   MTP_ASSIGN_OR_RETURN(uint64_t unused, context->freeBytes());
   uint64_t weights = withWeights ? LoadedPlan::footprint(plan) : 0;
@@ -113,8 +114,8 @@ Status CudaExecutable::allocate() {
 }
 
 /// Takes the weights and the code that another executable has loaded, or loads
-/// them, and allocates the rest. Nobody else of the process allocates meanwhile
-/// what this one has found free.
+/// them, and allocates the rest. Holds the lock, so that no other executable of
+/// the process allocates the memory that this one has found free.
 Status CudaExecutable::loadPlan() {
   for (uint32_t i = 0; i < vectorSize(plan.images); ++i)
     MTP_RETURN_IF_ERROR(
@@ -147,9 +148,9 @@ Status CudaExecutable::load() {
                         "loading weights and clearing memory");
 }
 
-/// A round reads what there is about once, which takes an H100 a third of a
-/// nanosecond for a thousand bytes: a nanosecond for each byte is as good as
-/// never, and a minute is what small models get under a sanitizer.
+/// A round reads all memory about once. An H100 needs a third of a nanosecond
+/// per thousand bytes for that. One nanosecond per byte is far longer, and a
+/// minute is enough for small models under a sanitizer.
 std::chrono::nanoseconds CudaExecutable::patience() const {
   uint64_t bytes = addBytes(LoadedPlan::footprint(plan), memoryBytes());
   return std::chrono::minutes(1) +

@@ -1,8 +1,8 @@
 //===- CudaExecutable.h - A plan on a GPU -----------------------*- C++ -*-===//
 //
-//   CudaExecutable.cpp   loads it, and says where everything lies
-//   CudaCopies.cpp       what the host writes and reads between launches
-//   CudaRuns.cpp         launches of its programs
+//   CudaExecutable.cpp   loads a plan and assigns its addresses
+//   CudaCopies.cpp       writes and reads of the host between launches
+//   CudaRuns.cpp         launches of programs
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,9 @@
 namespace mtp {
 
 /// See Device.h. Host and device take turns: run() waits for its graph, and
-/// while rounds follow each other the host only reads what they leave. Writes
-/// go with the next launch; copies go through the same stream, so that they are
-/// in order with it.
+/// while rounds run in a loop the host only reads their results. Writes go with
+/// the next launch. Copies go through the stream, so they are in order with
+/// launches.
 class CudaExecutable final : public Executable {
 public:
   CudaExecutable(std::shared_ptr<CudaContext> context,
@@ -67,7 +67,7 @@ private:
                      CommandRange range) const;
   KernelLaunch resolve(const Program &program, const Command &command,
                        uint32_t n) const;
-  /// What of a program a graph has.
+  /// Part of a program that a graph contains.
   enum class Piece : uint8_t {
     Whole,
     Repeated,
@@ -107,24 +107,24 @@ private:
   const Plan &plan;
   uint64_t kvPages;
   std::shared_ptr<LoadedPlan> loaded;
-  /// Of the device, and of the host.
+  /// Memory of the device, and of the host.
   MemoryReservation reservation, hostReservation;
   CudaMemory arena;
   /// Indexed like the artifact's states: memory of the device, or of the host
-  /// where a state is watched.
+  /// if the state is watched.
   std::vector<CudaMemory> states;
   std::vector<PinnedMemory> pinned;
   std::vector<uint32_t> watched;
-  /// For each cache, its layers.
+  /// Layers of each cache.
   std::vector<std::vector<CudaMemory>> caches;
   CUstream stream = nullptr;
   Inbox inbox;
   Download copies{context};
   RoundLoop loop;
-  /// Null until somebody uses the library.
+  /// Null until a session uses the library.
   std::unique_ptr<PlanGemms> gemms;
   GraphCache graphs;
-  /// Before and behind each command of a timed run.
+  /// Events before and after each command of a timed run.
   std::vector<CUevent> events;
 };
 

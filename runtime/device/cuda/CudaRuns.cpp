@@ -52,9 +52,9 @@ LaunchList CudaExecutable::resolve(const Program &program, uint32_t n,
   return launches;
 }
 
-/// Does what takes memory of the GPU, and where there is none again without the
-/// older half of the graphs, as long as there are any. Nothing may be under
-/// way.
+/// Runs `work`, which allocates memory of the GPU. If memory is short, drops
+/// the older half of the graphs and tries again, as long as there are graphs.
+/// Nothing may be running on the device.
 Status CudaExecutable::makingRoom(bool keepLast,
                                   const std::function<Status()> &work) {
   Status status = work();
@@ -82,7 +82,7 @@ Result<GraphParts> CudaExecutable::partsOf(const Program &program, uint32_t n,
 
 Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
                                                   Piece piece) {
-  // Numbers of slots have 31 bits at most, and those of programs fewer.
+  // A slot count has 31 bits at most, and a program index has fewer.
   uint64_t key = uint64_t(index) << 34 | uint64_t(n) << 3 | uint64_t(piece);
   if (const CudaGraph *found = graphs.find(key))
     return found;
@@ -186,7 +186,7 @@ Status CudaExecutable::launchKernel(KernelLaunch &launch) {
   });
 }
 
-/// One kernel after the other, with an event before and behind each.
+/// Launches one kernel after another, with an event before and after each.
 Status CudaExecutable::launchAll(LaunchList &launches) {
   const DriverApi &driver = context->driver();
   auto record = [&](size_t event) {
@@ -216,7 +216,7 @@ Status CudaExecutable::runTimed(uint32_t index, uint32_t n,
   LaunchList launches = resolve(program, n, all);
   MTP_RETURN_IF_ERROR(makeEvents(launches.size() + 1));
   Status launched = launchAll(launches);
-  // Also of the first kernels, where a later one found no memory.
+  // If a later kernel found no memory, the first kernels must end, too.
   Status ended = wait(strCat("program ", program.name));
   MTP_RETURN_IF_ERROR(launched.isOk() ? ended : launched);
   times.reset(1, launches.size());

@@ -1,4 +1,4 @@
-//===- Download.cpp - Much memory of a GPU to the host --------------------===//
+//===- Download.cpp - Large copies from a GPU to the host -----------------===//
 
 #include "runtime/device/cuda/Download.h"
 
@@ -9,8 +9,8 @@ using namespace mtp;
 
 static constexpr const char *kWhat = "a read from the GPU";
 
-/// What a piece takes of a buffer: transfers begin at a multiple of what the
-/// bus moves at once.
+/// Returns the room that a piece takes in a buffer. Transfers begin at a
+/// multiple of the bus's unit.
 static uint64_t alignUp(uint64_t bytes) {
   return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
 }
@@ -48,9 +48,9 @@ Status Download::prepare(Buffer &buffer, uint64_t bytes) {
   return okStatus();
 }
 
-/// Makes buffers that are large enough for so many bytes, or as large as any,
-/// and no smaller than they were. ResourceExhausted where there is no memory
-/// for them: there are none then.
+/// Makes buffers that hold `bytes`, or buffers of the maximum size, and never
+/// shrinks them. If memory is short, returns ResourceExhausted and leaves no
+/// buffers.
 Status Download::makeBuffers(uint64_t bytes) {
   uint64_t each = std::min(most, bytes);
   uint64_t second = bytes > most ? most : 0;
@@ -76,7 +76,8 @@ void Download::dropBuffers() {
   reservation = {};
 }
 
-/// Waits until the device has filled the buffer, and gives away what it has.
+/// Waits until the device has filled the buffer, and copies its contents to
+/// their targets.
 Status Download::empty(Buffer &buffer) {
   if (buffer.pieces.empty())
     return okStatus();
@@ -96,7 +97,7 @@ Status Download::empty(Buffer &buffer) {
 // Copying
 //===----------------------------------------------------------------------===//
 
-/// Leaves the current buffer to the device, and empties the other one, which is
+/// Gives the current buffer to the device, and empties the other one, which is
 /// filled next.
 Status Download::leave(CUstream stream) {
   Buffer &buffer = buffers[current];
@@ -127,7 +128,7 @@ Status Download::add(CUstream stream, DownloadPiece piece) {
   return okStatus();
 }
 
-/// To memory that is not pinned.
+/// Copies to memory that is not pinned.
 Status Download::runDirectly(CUstream stream,
                              std::span<const DownloadPiece> pieces) {
   const DriverApi &driver = context->driver();
@@ -147,7 +148,7 @@ Status Download::run(CUstream stream, std::span<const DownloadPiece> pieces) {
   if (made.code() == StatusCode::ResourceExhausted)
     return runDirectly(stream, pieces);
   MTP_RETURN_IF_ERROR(made);
-  // A copy that failed may have left some.
+  // An earlier copy that failed may have left pieces.
   for (Buffer &buffer : buffers) {
     buffer.pieces.clear();
     buffer.used = 0;
@@ -155,7 +156,7 @@ Status Download::run(CUstream stream, std::span<const DownloadPiece> pieces) {
   current = 0;
   for (const DownloadPiece &piece : pieces)
     MTP_RETURN_IF_ERROR(add(stream, piece));
-  // The one before the last, and the last.
+  // The last buffer but one, then the last.
   MTP_RETURN_IF_ERROR(leave(stream));
   return leave(stream);
 }

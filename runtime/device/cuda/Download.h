@@ -1,4 +1,4 @@
-//===- Download.h - Much memory of a GPU to the host ------------*- C++ -*-===//
+//===- Download.h - Large copies from a GPU to the host ---------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_DOWNLOAD_H
 #define MTP_RUNTIME_DEVICE_CUDA_DOWNLOAD_H
@@ -13,44 +13,46 @@
 
 namespace mtp {
 
-/// Bytes that lie together in the device's memory and in the host's.
+/// Bytes that are contiguous in the device's memory and in the host's.
 struct DownloadPiece {
   uint8_t *target = nullptr;
   CUdeviceptr source = 0;
   uint64_t bytes = 0;
 };
 
-/// Copies that overlap: the device fills one of two pinned buffers while the
-/// host empties the other. To memory that is not pinned the driver would copy
-/// one piece after the other, and wait for each. Pieces share a buffer.
+/// Copies from the device that overlap: the device fills one of two pinned
+/// buffers while the host empties the other. Pieces share a buffer. With memory
+/// that is not pinned, the driver would copy one piece after another, and wait
+/// for each.
 class Download {
 public:
-  /// Bytes of a buffer: a transfer of so many is far longer than its launch.
+  /// Size of a buffer in bytes: a transfer of a buffer takes far longer than
+  /// its launch.
   static constexpr uint64_t kBufferBytes = 8 << 20;
 
-  /// Allocates nothing: buffers are made for the first pieces, no larger than
-  /// those need, and kept. `threads` as in HostCopy.
+  /// Allocates nothing. The first copy makes the buffers, no larger than it
+  /// needs, and they are kept. `threads` as in HostCopy.
   explicit Download(std::shared_ptr<CudaContext> context,
                     uint64_t bufferBytes = kBufferBytes, uint32_t threads = 0);
   Download(const Download &) = delete;
   Download &operator=(const Download &) = delete;
   ~Download();
 
-  /// Copies all of them behind what is in the stream, and waits for that once
-  /// for each buffer that they fill. Where no memory can be pinned they are
-  /// copied without.
+  /// Copies all pieces, after the earlier work in the stream. Waits for the
+  /// stream once for each buffer that the pieces fill. If no memory can be
+  /// pinned, copies without buffers.
   Status run(CUstream stream, std::span<const DownloadPiece> pieces);
 
-  /// Of the host, pinned.
+  /// Returns the size of the pinned memory of the host.
   uint64_t bytes() const;
 
 private:
   struct Buffer {
     PinnedMemory memory;
-    /// Recorded behind the last transfer to the buffer.
+    /// Recorded after the last transfer to the buffer.
     CUevent filled = nullptr;
     uint64_t used = 0;
-    /// Where what it has goes, each piece behind the one before.
+    /// Targets of the buffer's contents, one piece after another.
     std::vector<DownloadPiece> pieces;
   };
 
@@ -67,7 +69,7 @@ private:
   HostCopy copies;
   MemoryReservation reservation;
   std::array<Buffer, 2> buffers;
-  /// The buffer that the device fills next.
+  /// Number of the buffer that the device fills next.
   uint32_t current = 0;
 };
 

@@ -7,15 +7,16 @@
 
 using namespace mtp;
 
-/// The driver that the headers' ABI and the images of mtpc are for.
+/// Oldest driver that fits the headers' ABI and the images of mtpc.
 static constexpr int kLeastDriver = 13000;
 
-/// "13.0", of 13000.
+/// Returns "13.0" for 13000.
 static std::string versionName(int version) {
   return strCat(version / 1000, ".", version % 1000 / 10);
 }
 
-/// Finds one function after the other, and keeps the first that is missing.
+/// Finds functions one after another, and keeps the name of the first missing
+/// one.
 namespace {
 class Finder {
 public:
@@ -32,7 +33,7 @@ public:
 };
 } // namespace
 
-// The text of the name that a macro of cuda.h makes of another.
+// Text of the name that a macro of cuda.h makes of another name.
 #define MTP_CUDA_TEXT2(name) #name
 #define MTP_CUDA_TEXT(name) MTP_CUDA_TEXT2(name)
 
@@ -42,8 +43,8 @@ Result<DriverApi> DriverApi::open(const std::string &path) {
     return failedPrecondition(strCat("no NVIDIA driver: ", ::dlerror()));
   DriverApi api;
   api.library = library;
-  // The version first: an old driver lacks functions, and that it is old says
-  // more than which.
+  // Checks the version first: an old driver lacks functions, and its age is the
+  // better message.
   Finder finder(library);
   finder.find(api.cuDriverGetVersion, MTP_CUDA_TEXT(cuDriverGetVersion));
   int version = 0;

@@ -1,7 +1,7 @@
 //===- DriverApi.h - The CUDA driver, found at run time ---------*- C++ -*-===//
 //
-// The runtime links no library of CUDA: the driver is opened when a GPU is
-// asked for, and one build serves machines with and without one.
+// The runtime links no CUDA library. The driver is opened when a GPU is
+// requested, and one build serves machines with and without one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,9 @@
 
 namespace mtp {
 
-// cuda.h makes macros of names that have had an older ABI: the argument of X
-// becomes the versioned name, such as cuMemAlloc_v2, here as in every use.
+// If a function has an older ABI, cuda.h defines its name as a macro. The
+// argument of X becomes the versioned name, such as cuMemAlloc_v2, here as in
+// every use.
 #define MTP_CUDA_FUNCTIONS(X)                                                  \
   X(cuInit)                                                                    \
   X(cuDriverGetVersion)                                                        \
@@ -68,27 +69,27 @@ namespace mtp {
   X(cuGraphLaunch)                                                             \
   X(cuGraphExecDestroy)
 
-/// The driver's functions.
+/// Functions of the driver.
 struct DriverApi {
 #define MTP_CUDA_MEMBER(name) decltype(&::name) name;
   MTP_CUDA_FUNCTIONS(MTP_CUDA_MEMBER)
 #undef MTP_CUDA_MEMBER
-  /// In what it differs from NVIDIA's.
+  /// Differences from NVIDIA's driver.
   DriverTraits traits;
-  /// What dlopen gave.
+  /// Result of dlopen.
   void *library = nullptr;
 
-  /// Opens a library, which stays open, finds all functions in it, and
-  /// initialises the driver.
+  /// Opens a library, finds all functions in it, and initialises the driver.
+  /// The library stays open.
   static Result<DriverApi> open(const std::string &path);
 
-  /// "CUDA_ERROR_LAUNCH_FAILED".
+  /// Returns the name of a result, such as "CUDA_ERROR_LAUNCH_FAILED".
   std::string nameOf(CUresult result) const;
-  /// A failure of a call that changes nothing: "`what`: <name>".
-  /// ResourceExhausted where memory of the GPU is short, with what is free of
-  /// it, else FailedPrecondition.
+  /// Turns the result of a call that changes nothing into a status with the
+  /// message "`what`: <name>". The status is ResourceExhausted, with the free
+  /// memory, if the GPU is out of memory, else FailedPrecondition.
   Status check(CUresult result, std::string_view what) const;
-  /// What to say where memory is short.
+  /// Returns the status for a lack of memory.
   Status exhausted(std::string_view what) const;
 };
 

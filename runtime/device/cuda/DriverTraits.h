@@ -1,7 +1,7 @@
-//===- DriverTraits.h - What a driver says beyond CUDA ----------*- C++ -*-===//
+//===- DriverTraits.h - Properties of a driver beyond CUDA ------*- C++ -*-===//
 //
-// A library that stands in for NVIDIA's driver may export a function that says
-// in what it differs. This header is for both sides.
+// A library that replaces NVIDIA's driver may export a function that states its
+// differences. Both sides include this header.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,24 +13,24 @@
 
 namespace mtp {
 
-/// The values are NVIDIA's.
+/// Properties of a driver. The defaults are NVIDIA's.
 struct DriverTraits {
-  /// The name by which plans call the driver whose hosted images it loads;
-  /// null: it loads cubins and PTX.
+  /// Name that plans use for the driver whose hosted images it loads. If null,
+  /// the driver loads cubins and PTX.
   const char *images = nullptr;
-  /// Whether its events tell what is fast.
+  /// True if times of its events mean anything.
   bool hasTime = true;
-  /// A copy of more bytes says no more of its speed.
+  /// Number of bytes from which a longer copy gives no better measurement.
   uint64_t longestCopy = UINT64_MAX;
-  /// Where the driver watches what kernels read: makes an allocation scratch
-  /// memory, of which a graph may read only what it wrote, and bytes unwritten.
+  /// For a driver that tracks reads: marks an allocation as scratch memory, of
+  /// which a graph may read only what it wrote, or marks bytes as unwritten.
   CUresult (*setScratch)(CUdeviceptr memory) = nullptr;
   CUresult (*forget)(CUdeviceptr memory, size_t bytes) = nullptr;
-  /// Lets the next graph read of scratch memory what the last one wrote.
+  /// Lets the next graph read what the last one wrote to scratch memory.
   CUresult (*keepScratch)(CUdeviceptr memory) = nullptr;
 };
 
-/// The function's name and type.
+/// Name and type of the function.
 inline constexpr const char *kDriverTraits = "mtp_driver_traits";
 using GetDriverTraits = const DriverTraits *();
 

@@ -34,7 +34,7 @@ Status check(cublasStatus_t status, const char *what) {
              : failedPrecondition(std::move(message));
 }
 
-/// The library and a handle. Products hold it.
+/// The library and a handle. Products keep it alive.
 class Library : public GemmLibrary,
                 public std::enable_shared_from_this<Library> {
 public:
@@ -59,8 +59,8 @@ private:
   std::shared_ptr<CudaContext> context;
 };
 
-/// What the library is told of a product: y^T = W x^T, since its matrices have
-/// their columns one after the other.
+/// Description of a product for the library: y^T = W x^T, because its matrices
+/// are column-major.
 class Description {
 public:
   explicit Description(const LtApi &api) : api(api) {}
@@ -91,7 +91,7 @@ private:
   cublasLtMatmulAlgo_t algorithm = {};
 };
 
-/// What the heuristic may count on.
+/// Limits for the heuristic.
 class Preference {
 public:
   explicit Preference(const LtApi &api) : api(api) {}
@@ -120,7 +120,7 @@ private:
 // The library
 //===----------------------------------------------------------------------===//
 
-/// The library's name, or null where the driver brings it.
+/// Returns the library's name, or null if the driver contains the library.
 static const char *libraryName(const DriverApi &driver) {
   if (const char *named = std::getenv("MTP_CUBLASLT"); named && *named)
     return named;
@@ -163,8 +163,8 @@ std::string Library::name() const {
 
 Result<std::shared_ptr<GemmLibrary>>
 GemmLibrary::open(std::shared_ptr<CudaContext> context) {
-  // A handle takes a third of a second: one serves all executables that are
-  // there together.
+  // A handle takes a third of a second to create, so all executables that exist
+  // at one time share it.
   std::lock_guard<std::mutex> lock(context->shared().mutex);
   std::weak_ptr<GemmLibrary> &shared = context->shared().library;
   if (std::shared_ptr<GemmLibrary> found = shared.lock())
@@ -207,8 +207,8 @@ Status Description::fill(const GemmShape &shape) {
   return layout(y, CUDA_R_32F, shape.outputs, shape.rows);
 }
 
-/// Partial sums are added up in f32, behind one another: no order but that of
-/// the algorithm.
+/// Partial sums are added up in f32 only, in an order that the algorithm alone
+/// decides.
 Status Preference::fill(uint64_t workspace) {
   MTP_RETURN_IF_ERROR(check(api.cublasLtMatmulPreferenceCreate(&value),
                             "cublasLtMatmulPreferenceCreate"));

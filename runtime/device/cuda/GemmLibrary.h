@@ -1,8 +1,8 @@
 //===- GemmLibrary.h - cuBLASLt, found at run time --------------*- C++ -*-===//
 //
-// Products that a plan leaves to the library of the GPU's vendor. Knows nothing
-// of the library's headers: without them every product is one that the library
-// does not have.
+// Products that a plan leaves to the library of the GPU's vendor. This header
+// does not use the library's headers. Without them, the library has no
+// products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +27,11 @@ struct GemmBuffers {
   CUdeviceptr x = 0, weight = 0, y = 0, workspace = 0;
 };
 
-/// The library, and the algorithm for one product.
+/// The library with the algorithm for one product.
 class GemmProduct {
 public:
   virtual ~GemmProduct() = default;
-  /// Puts the product into a stream, or into the graph that the stream is
-  /// captured to.
+  /// Adds the product to a stream, or to the graph that captures the stream.
   virtual Status enqueue(const GemmBuffers &buffers, CUstream stream) = 0;
 };
 
@@ -40,23 +39,23 @@ class GemmLibrary {
 public:
   virtual ~GemmLibrary() = default;
 
-  /// Opens what the variable MTP_CUBLASLT of the environment names, else what
-  /// the driver brings itself, else libcublasLt.so.13. The
-  /// context must be the calling thread's.
+  /// Opens the library that the environment variable MTP_CUBLASLT names, else
+  /// the one that the driver contains, else libcublasLt.so.13. The context must
+  /// be current in the calling thread.
   static Result<std::shared_ptr<GemmLibrary>>
   open(std::shared_ptr<CudaContext> context);
 
-  /// "cuBLASLt 13.1.0".
+  /// Name and version, such as "cuBLASLt 13.1.0".
   virtual std::string name() const = 0;
-  /// What cublasLtGetVersion says.
+  /// Result of cublasLtGetVersion.
   virtual uint64_t version() const = 0;
 
-  /// Algorithms for a product, at most so many, that which the library takes
-  /// for the fastest first. Each is the words of a cublasLtMatmulAlgo_t.
+  /// Returns at most `most` algorithms for a product, in the library's order of
+  /// expected speed. Each one consists of the words of a cublasLtMatmulAlgo_t.
   virtual Result<std::vector<std::vector<uint64_t>>>
   algorithms(const GemmShape &shape, uint32_t most) = 0;
-  /// A product by an algorithm. Fails where the library refuses it, or it needs
-  /// more than the workspace.
+  /// Makes a product with an algorithm. Fails if the library refuses the
+  /// algorithm, or if it needs more than the workspace.
   virtual Result<std::unique_ptr<GemmProduct>>
   make(const GemmShape &shape, std::span<const uint64_t> algorithm) = 0;
 };

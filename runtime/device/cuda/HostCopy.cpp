@@ -1,4 +1,4 @@
-//===- HostCopy.cpp - Copies of the host's memory by threads --------------===//
+//===- HostCopy.cpp - Copies in host memory by threads --------------------===//
 
 #include "runtime/device/cuda/HostCopy.h"
 #include "runtime/core/Processors.h"
@@ -35,7 +35,7 @@ void HostCopy::start() {
   for (; wanted != 0; --wanted) {
     pthread_t thread;
     if (::pthread_create(&thread, nullptr, threadMain, this) != 0) {
-      // The others do it.
+      // Copies with the threads that were started.
       wanted = 0;
       return;
     }
@@ -43,8 +43,8 @@ void HostCopy::start() {
   }
 }
 
-/// Has the system find all pages of a range at once: else each of them, or each
-/// few, is a fault of its own.
+/// Maps all pages of a range at once. Otherwise each page, or each few pages,
+/// would be a fault.
 static void readAhead(const uint8_t *from, uint64_t bytes) {
   static const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
   auto address = reinterpret_cast<uintptr_t>(from);
@@ -55,7 +55,8 @@ static void readAhead(const uint8_t *from, uint64_t bytes) {
   if (::madvise(start, length, MADV_POPULATE_READ) == 0 || errno != EINVAL)
     return;
 #endif
-  // Systems before Linux 5.14. What fails here the copy does by itself.
+  // For systems before Linux 5.14. A failure does no harm: the copy maps the
+  // pages itself.
   (void)::madvise(start, length, MADV_WILLNEED);
 }
 

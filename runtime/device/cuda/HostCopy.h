@@ -1,4 +1,4 @@
-//===- HostCopy.h - Copies of the host's memory by threads ------*- C++ -*-===//
+//===- HostCopy.h - Copies in host memory by threads ------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_HOSTCOPY_H
 #define MTP_RUNTIME_DEVICE_CUDA_HOSTCOPY_H
@@ -12,27 +12,27 @@
 
 namespace mtp {
 
-/// Copies from memory that may be a mapped file to memory that is there. One
-/// thread is too slow for a bus, less by the copying than by the pages that it
-/// meets for the first time. For use by one thread at a time.
+/// Copies from memory that may be a mapped file to memory that is already
+/// mapped. One thread is slower than a bus, mainly because of page faults. For
+/// use by one thread at a time.
 class HostCopy {
 public:
-  /// Bytes that a thread copies without asking for more.
+  /// Number of bytes that a thread copies at a time.
   static constexpr uint64_t kSliceBytes = 1 << 20;
-  /// Beyond so many threads memory is what limits them.
+  /// With more threads, memory is the limit.
   static constexpr uint32_t kMostThreads = 16;
 
-  /// `threads` are all that copy, the caller's included; zero: as many as there
-  /// are usable processors, and no more than kMostThreads. Those beside the
-  /// caller's are started by the first copy of several slices. Where the system
-  /// starts fewer, fewer copy.
+  /// `threads` is the number of threads that copy, including the caller's. Zero
+  /// means the number of usable processors, at most kMostThreads. The first
+  /// copy of several slices starts the other threads. If the system starts
+  /// fewer threads, fewer threads copy.
   explicit HostCopy(uint32_t threads = 0);
   HostCopy(const HostCopy &) = delete;
   HostCopy &operator=(const HostCopy &) = delete;
   /// Ends the threads.
   ~HostCopy();
 
-  /// Copies all before it returns.
+  /// Copies all bytes before it returns.
   void run(uint8_t *to, const uint8_t *from, uint64_t bytes);
 
 private:
@@ -41,10 +41,10 @@ private:
   void serve();
   void copyNext(std::unique_lock<std::mutex> &lock);
 
-  /// Those that are wanted, until they are started.
+  /// Number of threads that are still to be started.
   uint32_t wanted;
   std::vector<pthread_t> threads;
-  /// For all below.
+  /// Protects all members below.
   std::mutex mutex;
   std::condition_variable hasWork, isDone;
   uint8_t *target = nullptr;

@@ -1,4 +1,4 @@
-//===- ImageChoice.cpp - Which code a GPU can run -------------------------===//
+//===- ImageChoice.cpp - Choice of the code that a GPU runs ---------------===//
 
 #include "runtime/device/cuda/ImageChoice.h"
 #include "runtime/artifact/SemanticVerifier.h"
@@ -9,17 +9,17 @@
 using namespace mtp;
 
 namespace {
-/// A chip's name, taken apart.
+/// A chip's name, split.
 struct Chip {
   int major, minor;
-  /// Code that uses what only chips of this very name (a), or of its major
-  /// number (f), have.
+  /// True if the code uses features of this chip only (a), or of chips with its
+  /// major number only (f).
   bool isExact, isFamily;
 
   bool is(const CudaMachine &machine) const {
     return major == machine.major && minor == machine.minor;
   }
-  /// Whether PTX for the chip can be compiled for a machine.
+  /// Returns true if PTX for the chip can be compiled for a machine.
   bool precedes(const CudaMachine &machine) const {
     if (isExact)
       return is(machine);
@@ -30,8 +30,8 @@ struct Chip {
 };
 } // namespace
 
-/// Of "sm_90" or "sm_100a": the last digit is the minor number. The verifier
-/// has looked at the name.
+/// Splits "sm_90" or "sm_100a": the last digit is the minor number. The
+/// verifier has checked the name.
 static Chip chipOf(const Plan &plan) {
   std::string_view name = plan.processor().substr(3);
   int number = 0;
@@ -39,12 +39,12 @@ static Chip chipOf(const Plan &plan) {
   return {number / 10, number % 10, name.back() == 'a', name.back() == 'f'};
 }
 
-/// What loads images of that driver.
+/// Describes the machine or driver that loads images of `driver`.
 static std::string describe(std::string_view driver) {
   return driver.empty() ? "an NVIDIA GPU" : strCat("the driver ", driver);
 }
 
-/// Fails where an image is another driver's.
+/// Fails if an image is for another driver.
 static Status checkDriver(const Plan &plan, const schema::Image &image,
                           std::string_view driver) {
   bool isHosted = image.format() == schema::ImageFormat::Hosted;
@@ -61,7 +61,7 @@ Result<uint32_t> mtp::chooseSegment(const Plan &plan,
                                     const schema::Image &image,
                                     const CudaMachine &machine) {
   MTP_RETURN_IF_ERROR(checkDriver(plan, image, machine.driver));
-  // Such a driver knows what it can run.
+  // Such a driver checks itself what it can run.
   if (image.format() == schema::ImageFormat::Hosted)
     return image.segment();
   Chip chip = chipOf(plan);
@@ -77,7 +77,8 @@ Result<uint32_t> mtp::chooseSegment(const Plan &plan,
                                    hasPtx ? "" : " (the artifact has no PTX)"));
 }
 
-/// How well a plan suits a machine of its kind: 2, its cubins, 1, its PTX.
+/// Returns how well a plan suits a machine: 2 for cubins, 1 for PTX, 0 if it
+/// does not run.
 static int rankOf(const Plan &plan, const CudaMachine &machine) {
   int rank = 2;
   for (uint32_t i = 0; i < vectorSize(plan.images); ++i) {

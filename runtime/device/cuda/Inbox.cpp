@@ -1,4 +1,4 @@
-//===- Inbox.cpp - What the host writes between launches ------------------===//
+//===- Inbox.cpp - Host writes between launches ---------------------------===//
 
 #include "runtime/device/cuda/Inbox.h"
 #include "runtime/schema/DeviceLoop.h"
@@ -7,8 +7,8 @@
 
 using namespace mtp;
 
-/// Records and bytes of an inbox. A round of 1,024 slots has three records for
-/// each; what is larger than the rest is rare enough for a copy of its own.
+/// Number of records and bytes of an inbox. A round of 1,024 slots has three
+/// records for each slot. Larger writes are rare and copied separately.
 static constexpr uint64_t kMostRecords = 4096;
 static constexpr uint64_t kWordsBegin =
     kInboxRecords + kMostRecords * sizeof(InboxRecord);
@@ -40,7 +40,7 @@ bool Inbox::overlaps(CUdeviceptr target, uint64_t bytes) const {
   return before + uint64_t(recordOf(memory, number)->words) * 4 > target;
 }
 
-/// What is larger leaves others no room, and is worth a copy of its own.
+/// A larger write would leave no room for others, and is copied separately.
 static constexpr uint64_t kLargestWrite = 64 << 10;
 
 bool Inbox::fits(CUdeviceptr target, uint64_t bytes) {

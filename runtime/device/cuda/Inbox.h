@@ -1,8 +1,9 @@
-//===- Inbox.h - What the host writes between launches ----------*- C++ -*-===//
+//===- Inbox.h - Host writes between launches -------------------*- C++ -*-===//
 //
-// A launch takes all of it along: its first kernel reads pinned memory and puts
-// every record in its place (runtime/schema/DeviceLoop.h). So small writes cost
-// neither a call of the driver nor a copy of their own.
+// Host writes between launches. The first kernel of the next launch reads them
+// from pinned memory and stores every record at its target
+// (runtime/schema/DeviceLoop.h). So a small write needs neither a driver call
+// nor a copy of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,25 +16,26 @@
 
 namespace mtp {
 
-/// Not for use while a launch is under way, but for launch().
+/// Must not be used while a launch is running, except for launch().
 class Inbox {
 public:
   static Result<Inbox> create(std::shared_ptr<CudaContext> context,
                               CUfunction kernel);
 
-  /// Takes a write along. False where it overlaps another one or there is no
-  /// more room, and the inbox must be delivered first; and where fits() is
-  /// false: it is a copy of its own then.
+  /// Adds a write. Returns false if the write overlaps another one or finds no
+  /// room: the inbox must be delivered first. Also returns false if fits()
+  /// does: the write must be copied instead.
   bool add(CUdeviceptr target, const void *source, uint64_t bytes);
-  /// Whether an empty one would take it: a number of words, and not too many.
+  /// Returns true if an empty inbox would take the write: it must be a whole
+  /// number of words, and not too large.
   static bool fits(CUdeviceptr target, uint64_t bytes);
-  /// Whether it covers words that are taken along.
+  /// Returns true if the write covers words of writes in the inbox.
   bool overlaps(CUdeviceptr target, uint64_t bytes) const;
 
   bool isEmpty() const { return records.empty(); }
-  /// After a launch that took it along.
+  /// Clears the inbox, after a launch that delivered it.
   void clear();
-  /// The kernel that puts everything in its place.
+  /// Returns the launch of the kernel that delivers all writes.
   KernelLaunch launch() const;
 
   uint64_t bytes() const { return memory.size(); }
@@ -41,9 +43,9 @@ public:
 private:
   PinnedMemory memory;
   CUfunction kernel = nullptr;
-  /// By their targets, their numbers.
+  /// Record numbers, by target.
   std::map<CUdeviceptr, uint32_t> records;
-  /// Where words may be put.
+  /// Offset at which the next words are stored.
   uint64_t end = 0;
 };
 

@@ -39,22 +39,22 @@ static CUgraphNodeParams nodeOf(const KernelLaunch &launch, void **arguments) {
 }
 
 namespace {
-/// Adds nodes to a graph, each behind those before.
+/// Adds nodes to a graph, each after all earlier ones.
 class Chain {
 public:
   Chain(const DriverApi &driver, CUgraph graph, CUstream stream)
       : driver(driver), graph(graph), stream(stream) {}
 
-  /// Adds a launch behind the others, or nothing where it has no blocks.
+  /// Adds a launch at the end, or nothing if the launch has no blocks.
   Status add(KernelLaunch &launch) {
     if (launch.blocks == 0)
       return okStatus();
     ++count;
     return launch.gemm ? capture(launch) : launchKernel(launch);
   }
-  /// The last nodes, with no node behind them.
+  /// Nodes that have no successor yet.
   const std::vector<CUgraphNode> &ends() const { return last; }
-  /// Launches that were added.
+  /// Number of launches that were added.
   size_t size() const { return count; }
 
 private:
@@ -88,7 +88,7 @@ Status Chain::launchKernel(KernelLaunch &launch) {
   return okStatus();
 }
 
-/// Takes the nodes of a capture that nothing depends on yet.
+/// Takes the nodes of a capture that have no successor yet.
 Status Chain::takeEnds() {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   CUgraph into = nullptr;
@@ -104,8 +104,8 @@ Status Chain::takeEnds() {
   return okStatus();
 }
 
-/// The library's kernels need not wait for those before, as kernels of plans
-/// do: full edges order them.
+/// Adds a library call. The library's kernels do not wait as kernels of plans
+/// do, so full edges order them.
 Status Chain::capture(const KernelLaunch &launch) {
   MTP_RETURN_IF_ERROR(
       driver.check(driver.cuStreamBeginCaptureToGraph(
@@ -115,14 +115,14 @@ Status Chain::capture(const KernelLaunch &launch) {
   Status status = launch.gemm->enqueue(launch.gemmBuffers(), stream);
   if (status.isOk())
     status = takeEnds();
-  // Also behind an error: else the stream would take nothing more.
+  // Must also run after an error, or the stream would accept no more work.
   CUgraph into = nullptr;
   Status ended = driver.check(driver.cuStreamEndCapture(stream, &into),
                               "cuStreamEndCapture");
   return status.isOk() ? ended : status;
 }
 
-/// Adds a loop that runs once at least. Returns its body.
+/// Adds a loop that runs at least once. Returns its body.
 Result<CUgraph> CudaGraph::addLoop(CUgraph graph,
                                    const std::vector<CUgraphNode> &before,
                                    uint64_t &condition) {
@@ -184,13 +184,14 @@ CudaGraph::build(std::shared_ptr<CudaContext> context, GraphParts parts,
     status =
         driver.check(driver.cuGraphInstantiate(&result->instance, graph, 0),
                      "cuGraphInstantiate");
-  // Else the first launch would, where a failure says less.
+  // Otherwise the first launch would upload the graph, and its error would say
+  // less.
   if (status.isOk())
     status = driver.check(
         driver.cuGraphUpload(result->instance, stream),
         strCat("the upload of a graph of ", result->nodeCount, " nodes, about ",
                result->nodeCount * kGraphNodeBytes, " bytes"));
-  // The instance has all that it needs.
+  // The instance does not need the graph.
   driver.cuGraphDestroy(graph);
   MTP_RETURN_IF_ERROR(status);
   return result;

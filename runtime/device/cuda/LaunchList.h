@@ -14,33 +14,34 @@
 
 namespace mtp {
 
-/// A command with addresses in it.
+/// A command with resolved addresses.
 struct KernelLaunch {
-  /// Of a product of the library, which is then called in the kernel's place.
+  /// Product of the library, which is called instead of a kernel.
   GemmProduct *gemm = nullptr;
   CUfunction function = nullptr;
-  /// Zero: nothing is launched.
+  /// If zero, nothing is launched.
   uint32_t blocks = 0;
   uint32_t threads = 0, sharedBytes = 0;
-  /// The buffers' addresses, where the kernel takes it that of the number of
-  /// rows that live, then the params.
+  /// Addresses of the buffers; the address of the number of active rows if the
+  /// kernel takes it; then the params.
   std::vector<uint64_t> arguments;
 
-  /// What the driver wants of them; valid as long as they stay where they are.
+  /// Returns the pointers that the driver needs. They are valid until
+  /// `arguments` changes.
   std::vector<void *> pointers();
-  /// The addresses of a product of the library.
+  /// Returns the addresses of a product of the library.
   GemmBuffers gemmBuffers() const;
 };
 
 /// A program for one n, in the order of its commands.
 using LaunchList = std::vector<KernelLaunch>;
 
-/// What a graph is made of.
+/// Parts of a graph.
 struct GraphParts {
-  /// What stands before the program.
+  /// Launch before the program: delivers the inbox.
   KernelLaunch deliver;
   LaunchList program;
-  /// What stands behind it where it may follow itself; the last of its
+  /// Launch after the program, if the program may repeat. The last of its
   /// arguments becomes the handle of the condition.
   std::optional<KernelLaunch> nextRound;
 };
@@ -48,13 +49,13 @@ struct GraphParts {
 /// A program for one n, ready to be launched.
 class CudaGraph {
 public:
-  /// Makes a node of each launch, with a programmatic edge from the one before:
-  /// it may begin while that one runs, up to its wait. All kernels wait, so
-  /// that what is behind a wait is behind all nodes before. A program that may
-  /// follow itself is the body of a WHILE node. Products of the library are
-  /// captured through `stream`; edges to and from their nodes are full ones.
-  /// What the graph takes of the device it has then: ResourceExhausted where
-  /// there is not so much, and all is as before.
+  /// Makes a node of each launch. A programmatic edge from the previous node
+  /// lets a kernel begin while the previous one runs, up to its wait. All
+  /// kernels wait, so code after a wait runs after all earlier nodes. A program
+  /// that may repeat is the body of a WHILE node. Products of the library are
+  /// captured through `stream`, and edges to and from their nodes are full. The
+  /// graph allocates its device memory here. If memory is short, returns
+  /// ResourceExhausted and changes nothing.
   static Result<std::unique_ptr<CudaGraph>>
   build(std::shared_ptr<CudaContext> context, GraphParts parts,
         CUstream stream);
@@ -75,21 +76,23 @@ private:
   size_t nodeCount = 0;
 };
 
-/// The graphs that were launched last. A bound on their nodes bounds their
-/// memory; a graph that was given up is built again.
+/// Graphs that were launched recently. A limit on their nodes limits their
+/// memory. A graph that was dropped is built again.
 class GraphCache {
 public:
-  /// All graphs of an executable together, unless one has more.
+  /// Limit for all graphs of an executable together, unless one graph exceeds
+  /// it.
   static constexpr size_t kMostNodes = kMostGraphNodes;
 
   explicit GraphCache(size_t mostNodes = kMostNodes) : mostNodes(mostNodes) {}
 
-  /// The graph of a key, or null. It is the one used last then.
+  /// Returns the graph of a key and marks it as the last one used. Returns null
+  /// if there is none.
   const CudaGraph *find(uint64_t key);
   const CudaGraph *add(uint64_t key, std::unique_ptr<CudaGraph> graph);
-  /// Gives up the older half of the graphs, rounded up, but for the one used
-  /// last where that is kept. False where there is nothing to give up. No graph
-  /// may be under way.
+  /// Drops the older half of the graphs, rounded up, but not the last one used
+  /// if `keepLast` is set. Returns false if there is nothing to drop. No graph
+  /// may be running.
   bool shrink(bool keepLast);
   size_t nodes() const { return nodeCount; }
   size_t graphs() const { return order.size(); }
@@ -101,7 +104,7 @@ private:
     std::unique_ptr<CudaGraph> graph;
   };
   size_t mostNodes, nodeCount = 0;
-  /// The one used last first.
+  /// Ordered by use, the last one used first.
   std::list<Entry> order;
   std::unordered_map<uint64_t, std::list<Entry>::iterator> entries;
 };

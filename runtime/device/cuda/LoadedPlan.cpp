@@ -12,7 +12,7 @@
 
 using namespace mtp;
 
-/// Dynamic shared memory that a kernel gets without asking.
+/// Dynamic shared memory that a kernel gets without a request.
 static constexpr uint32_t kDefaultSharedBytes = 48 << 10;
 
 std::shared_ptr<LoadedPlan> LoadedPlan::find(CudaContext &context,
@@ -46,7 +46,7 @@ LoadedPlan::~LoadedPlan() {
       context->driver().cuModuleUnload(module);
 }
 
-/// The bytes of blobs, each at a multiple of kCudaAlignment.
+/// Returns the size of blobs, each at a multiple of kCudaAlignment.
 static uint64_t bytesOf(const Tables<schema::Blob> *blobs) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < vectorSize(blobs); ++i)
@@ -76,7 +76,7 @@ Status LoadedPlan::loadModules() {
         uint32_t segment,
         chooseSegment(plan(), *plan().images->Get(i), context->machine()));
     std::span<const uint8_t> bytes = file->segment(segment);
-    // PTX is text, which ends with a zero; code says itself how long it is.
+    // PTX is text and must end with a zero. A cubin contains its length.
     std::string image(reinterpret_cast<const char *>(bytes.data()),
                       bytes.size());
     CUmodule module = nullptr;
@@ -88,8 +88,8 @@ Status LoadedPlan::loadModules() {
   return okStatus();
 }
 
-/// Compares what the code takes with what launches will give it: a driver reads
-/// as many arguments as the code says, wherever they are.
+/// Compares the arguments of the code with the arguments of its launches. The
+/// code decides how many arguments the driver reads, even beyond those given.
 Status LoadedPlan::checkArguments(const schema::Kernel &kernel,
                                   CUfunction function) const {
   bool takesLive = kernel.launch()->takes_live();
@@ -100,7 +100,7 @@ Status LoadedPlan::checkArguments(const schema::Kernel &kernel,
     CUresult result =
         context->driver().cuFuncGetParamInfo(function, count, &offset, &bytes);
     if (result == CUDA_ERROR_INVALID_VALUE)
-      break; // It takes so many.
+      break; // No more arguments.
     MTP_RETURN_IF_ERROR(context->driver().check(result, "cuFuncGetParamInfo"));
     if (bytes != sizeof(uint64_t))
       return failedPrecondition(strCat("expected arguments of 8 bytes, got ",
@@ -114,8 +114,8 @@ Status LoadedPlan::checkArguments(const schema::Kernel &kernel,
       " params), got ", count > expected ? "more" : strCat(count)));
 }
 
-/// Asks for the shared memory that a launch takes, and compares its threads
-/// with what the code's registers allow.
+/// Requests the shared memory of a launch, and compares its number of threads
+/// with the limit by the code's registers.
 Status LoadedPlan::prepare(const schema::Kernel &kernel, CUfunction function) {
   const DriverApi &driver = context->driver();
   const schema::CudaLaunch &launch = *kernel.launch();
@@ -144,13 +144,13 @@ Status LoadedPlan::prepare(const schema::Kernel &kernel, CUfunction function) {
   return okStatus();
 }
 
-/// Blocks that share a processor, as kernels are written for it, and what the
-/// driver takes for each.
+/// Number of blocks that kernels are designed to fit on a processor, and bytes
+/// that the driver takes for each block.
 static constexpr uint64_t kBlocksOfProcessor = 2, kOwnSharedBytes = 1 << 10;
 
-/// Asks for one division of a processor's memory into shared memory and cache
-/// for all kernels. A processor must be idle to change it: a kernel that wants
-/// another one could not begin beside the one before.
+/// Requests one split of a processor's memory into shared memory and cache for
+/// all kernels. A processor must be idle to change the split. With different
+/// splits, a kernel could not begin while the previous one runs.
 Status LoadedPlan::setCarveout() const {
   const DriverApi &driver = context->driver();
   uint64_t wanted = kBlocksOfProcessor * (sharedBytes + kOwnSharedBytes);
@@ -172,7 +172,7 @@ Status LoadedPlan::setCarveout() const {
   return okStatus();
 }
 
-/// FORMAT.md: names in PTX have fewer characters than kernels.
+/// Names in PTX allow fewer characters than names of kernels (FORMAT.md).
 static std::string symbolOf(const schema::Kernel &kernel) {
   std::string symbol = kernel.symbol()->str();
   for (char &c : symbol)
@@ -217,7 +217,7 @@ Status LoadedPlan::findLoopKernels() {
 
 Status LoadedPlan::copyWeights() {
   ProfilerRange range("load weights");
-  // Whether it fits is known: the account only counts it.
+  // The check of free memory was done before. The account only counts.
   MTP_ASSIGN_OR_RETURN(reservation, context->shared().memory.reserve(
                                         footprint(plan()), "weights", {}));
   Upload upload(context,

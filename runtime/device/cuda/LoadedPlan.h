@@ -11,27 +11,31 @@
 
 namespace mtp {
 
-/// What all executables of an artifact's plan read and none writes: modules,
-/// weights and constants. Each weight and constant is an allocation of its own,
-/// so that the simulator notices an access beyond one.
+/// Modules, weights and constants of an artifact's plan. All executables of the
+/// plan read them, and none writes them. Each weight and constant is an
+/// allocation of its own, so that the simulator detects an access beyond its
+/// end.
 class LoadedPlan {
 public:
-  /// The one that is there, or null. Needs the lock of context.shared().
+  /// Returns the loaded plan, or null. The lock of context.shared() must be
+  /// held.
   static std::shared_ptr<LoadedPlan>
   find(CudaContext &context, const ArtifactFile &file, uint32_t plan);
-  /// Loads code and copies weights; find() finds it then. Needs the same lock,
-  /// and chooseSegment() to succeed for all images.
+  /// Loads code and copies weights, so that find() returns the plan. The lock
+  /// of context.shared() must be held, and chooseSegment() must succeed for all
+  /// images.
   static Result<std::shared_ptr<LoadedPlan>>
   load(std::shared_ptr<CudaContext> context,
        std::shared_ptr<const ArtifactFile> file, uint32_t plan);
   ~LoadedPlan();
 
-  /// What weights and constants take of the device.
+  /// Returns the device memory of weights and constants.
   static uint64_t footprint(const Plan &plan);
 
-  /// Indexed like the plan's lists. Null for a product of the library.
+  /// Returns a kernel by its index in the plan, or null for a product of the
+  /// library.
   CUfunction kernel(uint32_t index) const { return kernels[index]; }
-  /// Those of runtime/schema/DeviceLoop.h; null where the plan has no kernels.
+  /// Kernels of runtime/schema/DeviceLoop.h. Null if the plan has no kernels.
   CUfunction deliver() const { return deliverKernel; }
   CUfunction nextRound() const { return nextRoundKernel; }
   CUdeviceptr weight(uint32_t index) const { return weights[index].address(); }
@@ -61,7 +65,7 @@ private:
   std::vector<CUmodule> modules;
   std::vector<CUfunction> kernels;
   CUfunction deliverKernel = nullptr, nextRoundKernel = nullptr;
-  /// Of the kernel's block that takes the most.
+  /// Largest shared memory of a kernel's block.
   uint64_t sharedBytes = 0;
   MemoryReservation reservation;
   std::vector<CudaMemory> weights, constants;

@@ -1,7 +1,7 @@
-//===- LtApi.h - The functions of cuBLASLt that are called ------*- C++ -*-===//
+//===- LtApi.h - Used functions of cuBLASLt ---------------------*- C++ -*-===//
 //
-// cublasLt.h declares them; the library is found when a program runs, so that
-// each is a pointer. Whoever includes this must have the header (CUDA 13).
+// Functions that cublasLt.h declares. The library is found at run time, so each
+// function is a pointer. Including this file requires the header (CUDA 13).
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,14 +29,14 @@ namespace mtp {
   X(cublasLtMatmulAlgoCheck)                                                   \
   X(cublasLtMatmul)
 
-/// Null until find() is called.
+/// Pointers to functions. Null until find() is called.
 struct LtApi {
 #define MTP_LT_MEMBER(name) decltype(&::name) name = nullptr;
   MTP_LT_FUNCTIONS(MTP_LT_MEMBER)
 #undef MTP_LT_MEMBER
 
-  /// Looks all functions up in what dlopen() gave. The name of the first that
-  /// is not there; else null.
+  /// Looks up all functions in the library that dlopen() returned. Returns the
+  /// name of the first missing function, or null.
   const char *find(void *library) {
 #define MTP_LT_FIND(name)                                                      \
   this->name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name));     \

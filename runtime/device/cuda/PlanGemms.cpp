@@ -12,7 +12,7 @@ static GemmShape shapeOf(const schema::Gemm &gemm, int64_t rows) {
   return {uint32_t(rows), gemm.outputs(), gemm.inputs(), gemm.workspace()};
 }
 
-/// The shapes of a plan's products, each once.
+/// Returns the shapes of a plan's products, each one once.
 static std::set<GemmShape> gemmShapes(const Plan &plan) {
   std::set<GemmShape> shapes;
   for (const Program &program : plan.programs) {
@@ -29,7 +29,7 @@ static std::set<GemmShape> gemmShapes(const Plan &plan) {
   return shapes;
 }
 
-/// What the plan has for the product; null where it has nothing.
+/// Returns the plan's algorithm for the product, or null.
 static const schema::GemmAlgorithm *findAlgorithm(const Plan &plan,
                                                   uint64_t version,
                                                   std::string_view chip,

@@ -10,14 +10,14 @@
 
 namespace mtp {
 
-/// The products of a plan, each by the algorithm that the plan knows for
-/// library and chip, else by the library's first choice.
+/// Products of a plan. Each uses the algorithm that the plan has for library
+/// and chip, else the library's first choice.
 class PlanGemms {
 public:
   static Result<std::unique_ptr<PlanGemms>>
   create(std::shared_ptr<CudaContext> context, const Plan &plan);
 
-  /// The product of a kernel for so many rows.
+  /// Returns the product of a kernel for `rows` rows.
   GemmProduct *find(const schema::Gemm &gemm, int64_t rows) const;
   const GemmLibrary &library() const { return *source; }
 

@@ -1,7 +1,7 @@
-//===- ProfilerRange.cpp - What a profiler's timeline shows ---------------===//
+//===- ProfilerRange.cpp - Ranges on a profiler's timeline ----------------===//
 //
-// NVTX 3 is headers alone. They open the library that a profiler names in the
-// environment (NVTX_INJECTION64_PATH), and do nothing where none does.
+// NVTX 3 is header-only. It opens the library that a profiler names in the
+// environment (NVTX_INJECTION64_PATH), and does nothing without one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,12 +11,12 @@ using namespace mtp;
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 
-// A profiler linked to the program is found by a weak symbol, which is more
-// than a library should add to a program.
+// A profiler that is linked to the program would be found by a weak symbol. A
+// library should not add one to a program.
 #define NVTX_SUPPORT_STATIC_INJECTION_LIBRARY 0
 #include <nvtx3/nvToolsExt.h>
 
-/// Null where no profiler watches.
+/// Returns null if no profiler is attached.
 static nvtxDomainHandle_t domain() {
   static nvtxDomainHandle_t handle = nvtxDomainCreateA("mtp");
   return handle;

@@ -1,4 +1,4 @@
-//===- ProfilerRange.h - What a profiler's timeline shows -------*- C++ -*-===//
+//===- ProfilerRange.h - Ranges on a profiler's timeline --------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_PROFILERRANGE_H
 #define MTP_RUNTIME_DEVICE_CUDA_PROFILERRANGE_H
@@ -7,12 +7,12 @@
 
 namespace mtp {
 
-/// A stretch of the calling thread in the timeline of a profiler (NVTX, domain
-/// "mtp"), as long as the object lives. Nothing, and no name is made, where no
-/// profiler watches, or where the runtime was built without NVTX's headers.
+/// A range of the calling thread on the timeline of a profiler (NVTX, domain
+/// "mtp"), from construction to destruction. Does nothing, and builds no name,
+/// if no profiler is attached or the runtime was built without NVTX's headers.
 class ProfilerRange {
 public:
-  /// The parts of the name are strings and numbers.
+  /// `name` consists of strings and numbers.
   template <typename... Parts>
   explicit ProfilerRange(const Parts &...name) {
     if (isWatched())

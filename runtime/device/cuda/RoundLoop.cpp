@@ -1,4 +1,4 @@
-//===- RoundLoop.cpp - Rounds that follow each other ----------------------===//
+//===- RoundLoop.cpp - Rounds in a loop on the device ---------------------===//
 
 #include "runtime/device/cuda/RoundLoop.h"
 #include "runtime/core/StrCat.h"
@@ -10,12 +10,12 @@
 
 using namespace mtp;
 
-/// A waiter looks again at once for so long, and then every so often: a round
-/// takes hundreds of microseconds at least.
+/// Time for which a waiter polls without a pause, and the pause after that. A
+/// round takes hundreds of microseconds or more.
 static constexpr auto kSpin = std::chrono::microseconds(50);
 static constexpr auto kSleep = std::chrono::microseconds(20);
-/// What counts as waiting between two looks, at most: the rest is a driver's
-/// call that took its time, or a process that stood still (a debugger).
+/// Maximum time between two polls that counts as waiting. A longer gap is a
+/// slow driver call, or a process that a debugger has stopped.
 static constexpr std::chrono::nanoseconds kLongestLook =
     std::chrono::milliseconds(10);
 
@@ -58,7 +58,7 @@ void RoundLoop::stop() {
 }
 
 namespace {
-/// How long a waiter has looked without finding a round more.
+/// Measures the time since the last round ended.
 class Waiting {
 public:
   void look(uint32_t rounds) {

@@ -1,4 +1,4 @@
-//===- RoundLoop.h - Rounds that follow each other --------------*- C++ -*-===//
+//===- RoundLoop.h - Rounds in a loop on the device -------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_DEVICE_CUDA_ROUNDLOOP_H
 #define MTP_RUNTIME_DEVICE_CUDA_ROUNDLOOP_H
@@ -10,30 +10,31 @@
 
 namespace mtp {
 
-/// The host's side of a loop on the device: how far it has come, and whether it
-/// shall end.
+/// Host side of a loop on the device: reads its progress and stops it.
 class RoundLoop {
 public:
-  /// A loop of which no round ends for `patience` is taken for one that never
-  /// ends.
+  /// If no round ends within `patience`, the loop counts as endless.
   static Result<RoundLoop> create(std::shared_ptr<CudaContext> context,
                                   CUfunction kernel,
                                   std::chrono::nanoseconds patience);
 
-  /// The kernel behind a round whose slots say what is at `again`.
+  /// Returns the launch that ends a round. `again` has a word for each slot
+  /// that asks for another round.
   KernelLaunch nextRound(CUdeviceptr again, uint64_t slots) const;
 
-  /// Before a launch, and behind one that has succeeded.
+  /// Prepares the control words before a launch. start() follows a successful
+  /// launch.
   void prepare();
   void start() {
     running = true;
     last = {};
   }
-  /// No other round follows the one that runs.
+  /// Ends the loop after the current round.
   void stop();
   bool isRunning() const { return running; }
-  /// Waits for more than `seen` rounds, or for all that the stream has to do.
-  /// Internal, and the device lost, where that fails or does not end.
+  /// Waits until more than `seen` rounds have ended, or until the stream is
+  /// done. If that fails or takes too long, returns Internal and marks the
+  /// device as lost.
   Result<Progress> await(CUstream stream, uint32_t seen);
 
   uint64_t bytes() const { return control.size(); }

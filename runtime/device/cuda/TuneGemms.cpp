@@ -9,7 +9,7 @@
 
 using namespace mtp;
 
-/// Algorithms that are asked for, and runs of one that are timed together.
+/// Number of algorithms to request, and number of runs that are timed together.
 static constexpr uint32_t kCandidates = 16, kRuns = 20;
 
 namespace {
@@ -60,7 +60,8 @@ Status Tuner::start() {
   return okStatus();
 }
 
-/// What is multiplied does not matter, but that somebody wrote it.
+/// Allocates buffers. Their contents do not matter, but they must be
+/// initialised.
 Status Tuner::allocate(const GemmShape &shape) {
   auto make = [&](CudaMemory &memory, uint64_t bytes) -> Status {
     MTP_ASSIGN_OR_RETURN(
@@ -74,7 +75,7 @@ Status Tuner::allocate(const GemmShape &shape) {
   return check(context->driver().cuCtxSynchronize(), "clearing memory");
 }
 
-/// Milliseconds of a few runs, behind one that loads the code.
+/// Returns the milliseconds of kRuns runs, after one run that loads the code.
 Result<float> Tuner::time(GemmProduct &product) {
   const DriverApi &driver = context->driver();
   GemmBuffers buffers{x.address(), weight.address(), y.address(),
@@ -106,7 +107,8 @@ Result<std::vector<uint64_t>> Tuner::tune(const GemmShape &shape) {
   float least = 0;
   for (const std::vector<uint64_t> &words : offered) {
     auto product = library.make(shape, words);
-    // What the heuristic offers is an estimate: the check may refuse it.
+    // An algorithm of the heuristic is an estimate, and the check may refuse
+    // it.
     if (!product)
       continue;
     MTP_ASSIGN_OR_RETURN(float milliseconds, time(**product));

@@ -18,16 +18,17 @@ struct GemmToTune {
   uint64_t workspace = 0;
 };
 
-/// Algorithms by the order of what was to be tuned, see schema::GemmAlgorithm.
+/// Algorithms in the order of the products to tune, see schema::GemmAlgorithm.
 struct TunedGemms {
   uint64_t version = 0;
   std::string chip;
   std::vector<std::vector<uint64_t>> algorithms;
 };
 
-/// Times what the library's heuristic offers for each product on this machine's
-/// GPU and takes the fastest; of a driver that has no time, the last.
-/// FailedPrecondition where there is no GPU or no library.
+/// Times the algorithms that the library's heuristic offers for each product on
+/// this machine's GPU and returns the fastest. If the driver has no clock,
+/// returns the last one. Returns FailedPrecondition if there is no GPU or no
+/// library.
 Result<TunedGemms> tuneGemms(std::span<const GemmToTune> gemms);
 
 } // namespace mtp

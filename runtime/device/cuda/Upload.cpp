@@ -1,4 +1,4 @@
-//===- Upload.cpp - Much memory of the host to a GPU ----------------------===//
+//===- Upload.cpp - Large copies from the host to a GPU -------------------===//
 
 #include "runtime/device/cuda/Upload.h"
 
@@ -30,7 +30,7 @@ Upload::~Upload() {
   driver.cuStreamDestroy(stream);
 }
 
-/// Allocates what a buffer needs at its first use.
+/// Allocates the resources of a buffer at its first use.
 Status Upload::prepare(Buffer &buffer) {
   if (buffer.emptied)
     return okStatus();
@@ -47,7 +47,7 @@ Status Upload::prepare(Buffer &buffer) {
       "cuEventCreate");
 }
 
-/// Leaves a full buffer to the device, and waits until the other one is empty.
+/// Gives a full buffer to the device, and waits until the other one is empty.
 Status Upload::nextBuffer() {
   const DriverApi &driver = context->driver();
   MTP_RETURN_IF_ERROR(context->check(
@@ -74,7 +74,7 @@ Status Upload::add(CUdeviceptr target, const void *source, uint64_t bytes) {
     MTP_RETURN_IF_ERROR(context->check(
         context->driver().cuMemcpyHtoDAsync(target, place, piece, stream),
         kWhat));
-    // Transfers begin at a multiple of what the bus moves at once.
+    // Transfers begin at a multiple of the bus's unit.
     buffer.used = std::min(bufferBytes, alignUp(buffer.used + piece));
     target += piece;
     from += piece;

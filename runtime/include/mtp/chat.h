@@ -1,8 +1,8 @@
-//===- chat.h - Conversations to prompts ------------------------*- C++ -*-===//
+//===- chat.h - Prompts from conversations ----------------------*- C++ -*-===//
 //
-// A chat template makes the prompt of a conversation. It is a program in the
-// Jinja that transformers runs (Tokenizer.apply_chat_template); models ship
-// theirs, and the text is the same byte by byte.
+// A chat template turns a conversation into a prompt. It is a program in
+// transformers' dialect of Jinja (Tokenizer.apply_chat_template). Models ship
+// their templates, and the rendered text equals transformers' byte for byte.
 //
 //   if (const ChatSource *source = model->chatTemplate()) {
 //     MTP_ASSIGN_OR_RETURN(auto chat, ChatTemplate::parse(*source));
@@ -14,11 +14,11 @@
 //
 // Units: text is UTF-8, and sizes of text are in bytes.
 //
-// Ownership: what is returned belongs to the caller, but for views, which live
-// as long as the template. What is given is read during the call alone.
+// Ownership: returned values belong to the caller, except views, which live as
+// long as the template. Arguments are read only during the call.
 //
 // Threads: a template is immutable, and any number of threads may render one at
-// the same time. strftime_now() reads the clock and this machine's time zone.
+// once. strftime_now() reads the clock and this machine's time zone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,11 +42,12 @@ namespace mtp {
 /// The longest source of a template.
 inline constexpr size_t kMaxTemplateBytes = size_t(1) << 20;
 
-/// What a model says about chats: its templates and the strings that these
-/// know by name. Nothing of it is checked before it is parsed.
+/// The chat templates of a model and the strings that they know by name.
+/// Nothing of it is checked before it is parsed.
 struct ChatSource {
-  /// Name and source. "default", or the only one, renders all conversations but
-  /// those with tools where there is one named "tool_use".
+  /// Name and source of each template. "default", or the only template, renders
+  /// all conversations. If there is a template named "tool_use", it renders
+  /// those with tools.
   std::vector<std::pair<std::string, std::string>> templates;
   /// Variables and their values, e.g. "bos_token" and "<s>".
   std::vector<std::pair<std::string, std::string>> tokens;
@@ -63,25 +64,26 @@ struct RenderOptions {
   uint64_t maxOutputBytes = uint64_t(1) << 25;
 };
 
-/// The text of a prompt, and where it only looks like a special token.
+/// The text of a prompt, and the offsets where it only looks like a special
+/// token.
 struct ChatPrompt {
   std::string text;
-  /// Offsets in `text`, ascending, at which strings of the request begin that
-  /// spell a special token: for EncodeOptions::literals.
+  /// Offsets in `text`, ascending, at which a string of the request begins that
+  /// spells a special token; for EncodeOptions::literals.
   std::vector<size_t> literals;
 };
 
 /// The parsed templates of a model.
 ///
-/// A request is JSON: an object with `messages`, an array of objects, and, as
-/// the template knows them, `tools`, `documents` (null where absent),
-/// `add_generation_prompt` (true where absent) and any other variables, such as
-/// `enable_thinking`. All of it is handed to the template as it is.
+/// A request is JSON: an object with `messages` (an array of objects). If the
+/// template knows them, it may have `tools`, `documents` (null if absent),
+/// `add_generation_prompt` (true if absent) and any other variables, such as
+/// `enable_thinking`. The whole object is handed to the template unchanged.
 class ChatTemplate {
 public:
-  /// Fails with InvalidArgument for what is no template or uses what is not
-  /// supported: the message says line and column, behind the template's name
-  /// where there are several.
+  /// Parses the templates. Fails with InvalidArgument for text that is no
+  /// template or that uses an unsupported feature. The message says line and
+  /// column, after the template's name if there are several templates.
   static Result<std::shared_ptr<const ChatTemplate>>
   parse(const ChatSource &source);
 
@@ -89,30 +91,33 @@ public:
   ChatTemplate(const ChatTemplate &) = delete;
   ChatTemplate &operator=(const ChatTemplate &) = delete;
 
-  /// The source of the template that conversations with or without tools have.
+  /// Returns the source of the template for conversations with or without
+  /// tools.
   std::string_view source(bool hasTools = false) const;
 
-  /// The text of a request. Fails with
-  /// - InvalidArgument for what is no such request, and where the template
-  ///   raises an exception, as many do for roles in an order that they do not
-  ///   know; the message says line and column,
+  /// Renders a request to text. Fails with
+  /// - InvalidArgument if the request is malformed, or if the template raises
+  /// an
+  ///   exception (many templates do for an unknown order of roles); the message
+  ///   says line and column,
   /// - ResourceExhausted beyond a limit.
   Result<std::string> render(std::string_view requestJson,
                              const RenderOptions &options = {}) const;
 
-  /// The same, and where the text is not to be taken for special tokens of the
-  /// tokenizer: a special token is one only if the template wrote its first
-  /// character. "<|im_end|>" in a message is text, whole or in pieces. A
-  /// template that looks for a special token's string in a message does not
-  /// find it. Fails as render() does, with InvalidArgument and
-  /// ResourceExhausted.
+  /// Renders a request, and also returns where the text must not be read as
+  /// special tokens of the tokenizer. A special token counts as one only if the
+  /// template wrote its first character: "<|im_end|>" in a message is text,
+  /// whole or in pieces. A template that looks for a special token's string in
+  /// a message does not find it. Fails with InvalidArgument and
+  /// ResourceExhausted as render() does.
   Result<ChatPrompt> renderFor(const Tokenizer &tokenizer,
                                std::string_view requestJson,
                                const RenderOptions &options = {}) const;
 
-  /// The ids of a request's prompt, special tokens as renderFor() says. None is
-  /// added to what the template writes. Fails with InvalidArgument, OutOfRange
-  /// and ResourceExhausted as render() and Tokenizer::encode() do.
+  /// Returns the token ids of a request's prompt, with special tokens as in
+  /// renderFor(). No token is added to the template's output. Fails with
+  /// InvalidArgument, OutOfRange and ResourceExhausted as render() and
+  /// Tokenizer::encode() do.
   Result<std::vector<TokenId>> encode(std::string_view requestJson,
                                       const Tokenizer &tokenizer,
                                       const RenderOptions &options = {}) const;

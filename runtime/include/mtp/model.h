@@ -1,10 +1,9 @@
 //===- model.h - A loaded artifact ------------------------------*- C++ -*-===//
 //
-// Units: sizes are in tokens or bytes, as each says.
+// Units: sizes are in tokens or bytes, as each comment says.
 //
-// Ownership: what is returned by reference, pointer or view belongs to the
-// model and lives as long as it does. What is given is read during the call
-// alone.
+// Ownership: returned references, pointers and views belong to the model and
+// live as long as the model. Arguments are read only during the call.
 //
 // Threads: a model is immutable, and any number of threads may share one.
 //
@@ -29,37 +28,38 @@ namespace mtp {
 /// The largest shapes that an artifact was compiled for. A session can run any
 /// shape within these limits and none beyond them.
 struct EnvelopeInfo {
-  /// The most draft tokens that a round may accept. Zero when there is no
-  /// drafter.
+  /// Maximum number of draft tokens that a round may accept. Zero if there is
+  /// no drafter.
   uint32_t maxK = 0;
-  /// The most sequences in a round.
+  /// Maximum number of sequences in a round.
   uint32_t maxBatch = 0;
-  /// The most tokens, prompt and output together, of one sequence.
+  /// Maximum number of tokens of one sequence, prompt and output together.
   uint32_t maxContext = 0;
   /// The default chunk of a prompt, in tokens.
   uint32_t prefillChunk = 0;
-  /// Chunk sizes that SessionOptions::prefillChunk may name, ascending. Of
-  /// sizes without a gap between them only the largest; mtpc writes programs
-  /// for all up to the chunk.
+  /// Chunk sizes that SessionOptions::prefillChunk may name, ascending. Of a
+  /// range of sizes without a gap, only the largest is listed; mtpc writes
+  /// programs for all sizes up to the chunk.
   std::vector<uint32_t> prefillChunks;
   /// Tokens in one KV page.
   uint32_t pageTokens = 0;
   /// Token ids are 0 .. vocab-1.
   uint32_t vocab = 0;
-  /// How many places ahead of a token the drafters read while a prompt is
-  /// computed: for a chain the number of its modules, zero for drafters that
-  /// read no tokens ahead.
+  /// How many positions ahead of a token the drafters read while a prompt is
+  /// computed. For a chain it is the number of modules, and zero for drafters
+  /// that do not read tokens ahead.
   uint32_t modules = 0;
-  /// The most rows of a sequence that a round verifies: maxK + 1 of a chain,
-  /// more of a tree with siblings.
+  /// Maximum number of rows that a round verifies for one sequence: maxK + 1
+  /// for a chain, more for a tree with siblings.
   uint32_t maxNodes = 1;
-  /// The most rows of all sequences together that a round verifies: less than
-  /// maxNodes * maxBatch where the artifact has a budget (`max_rows`).
+  /// Maximum number of rows that a round verifies for all sequences together:
+  /// less than maxNodes * maxBatch if the artifact has a row budget
+  /// (`max_rows`).
   uint32_t maxRows = 1;
 };
 
-/// What the model's authors recommend, from their generation config. Sessions
-/// end sequences at `eos`; the rest is for callers to apply.
+/// Recommendations of the model's authors, from their generation config.
+/// Sessions end sequences at `eos`; the caller applies the rest.
 struct GenerationInfo {
   /// The token that begins a text, if the model has one.
   std::optional<int32_t> bos;
@@ -79,13 +79,13 @@ struct GenerationInfo {
 
 struct ChatSource;
 
-/// What runs a model.
+/// The device that runs a model.
 enum class DeviceKind : uint8_t {
-  /// The CPU, and a GPU where the artifact is for GPUs alone.
+  /// The CPU, or a GPU if the artifact has plans for GPUs only.
   Auto,
   Cpu,
-  /// An NVIDIA GPU (LoadOptions::gpu) of the driver libcuda.so.1, or of the one
-  /// that the variable MTP_CUDA_DRIVER of the environment names.
+  /// An NVIDIA GPU (LoadOptions::gpu). The driver is libcuda.so.1, or the
+  /// library that the environment variable MTP_CUDA_DRIVER names.
   Cuda,
 };
 
@@ -93,100 +93,102 @@ struct LoadOptions {
   /// Compares the whole file with its hashes, which reads all of it. Otherwise
   /// only tables, code, tokenizer and segments of at most 16 MiB are compared.
   /// Larger weights are then read when they are first used, and a damaged byte
-  /// in them gives other tokens and no error.
+  /// in them gives wrong tokens without an error.
   bool checkAllHashes = false;
-  /// Copies the file into memory of the process's own instead of mapping it,
-  /// with large pages where the system has them. Loading then reads the whole
-  /// file, and processes do not share its memory. In return, steps spend less
-  /// time on translating addresses, and the file may change afterwards.
+  /// Copies the file into the process's own memory instead of mapping it, with
+  /// large pages if the system has them. Loading then reads the whole file, and
+  /// processes do not share its memory. In return, steps spend less time on
+  /// address translation, and the file may change afterwards.
   bool copy = false;
-  /// Which plan of the artifact sessions run, and on what.
+  /// The device to run on, which decides the plan of the artifact.
   DeviceKind device = DeviceKind::Auto;
-  /// Which of the driver's GPUs, from 0 on, where one runs the model. That the
-  /// driver has it is asked when a session begins.
+  /// Index of the GPU among those of the driver, from 0. Session::create()
+  /// checks that the driver has it.
   uint32_t gpu = 0;
 };
 
 /// An output that a model declares, for which requests may ask.
 struct RequestOutputType {
   std::string name;
-  /// Of one row: a scalar, or as many numbers.
+  /// Type of one row: a scalar, or a vector of numbers.
   TensorType row;
-  /// A row for each token that is put out; else for each slot of a round.
+  /// True: one row for each output token. False: one row for each slot of a
+  /// round.
   bool isPerToken = false;
 };
 
-/// An artifact is a program: it holds machine code, which runs with all that
-/// the process may do. Load only what comes from someone whose programs you
-/// would run. What load() checks finds damage and mistakes of compilers, not
-/// malice: runtime/artifact/README.md says what is and what is not checked.
+/// A checked and mapped artifact.
 ///
-/// A model is an artifact, checked and mapped. Immutable: any number of threads
-/// and sessions may share one. The file may be deleted or renamed while it is
-/// mapped; truncating it in place makes the process fault (SIGBUS), unless it
-/// was copied.
+/// An artifact contains native code that runs with all rights of the process.
+/// Load only artifacts that you trust. The checks of load() find damage and
+/// compiler mistakes, not malice: runtime/artifact/README.md lists the checks.
+///
+/// Immutable: any number of threads and sessions may share one. The file may be
+/// deleted or renamed while it is mapped. Truncating it in place makes the
+/// process fault (SIGBUS), unless it was copied.
 class Model {
 public:
   /// Maps, or copies, and verifies a file.
   ///
-  /// Errors: NotFound and InvalidArgument when it cannot be opened, DataLoss
-  /// when it is no intact artifact, FailedPrecondition when it was made for
-  /// another version of the format, or has no plan for the device that was
-  /// asked for, ResourceExhausted without the memory for it. Messages start
-  /// with `path`.
+  /// Errors: NotFound and InvalidArgument if the file cannot be opened,
+  /// DataLoss if it is no intact artifact. FailedPrecondition if it was made
+  /// for another version of the format, or has no plan for the requested
+  /// device. ResourceExhausted if memory is short. Messages start with `path`.
   static Result<std::shared_ptr<const Model>>
   load(const std::string &path, const LoadOptions &options = {});
 
   ~Model();
 
-  /// Null when the artifact has functions only and cannot generate.
+  /// Returns the envelope; null if the artifact has only functions and cannot
+  /// generate.
   const EnvelopeInfo *envelope() const;
-  /// What requests may use; no session applies it but for the end tokens.
+  /// Returns the recommended settings. Sessions apply only the end tokens.
   const GenerationInfo &generation() const;
 
-  /// Chat templates and their variables (mtp/chat.h), not parsed; null when the
-  /// artifact has none.
+  /// Returns the chat templates and their variables (mtp/chat.h), not parsed;
+  /// null if the artifact has none.
   const ChatSource *chatTemplate() const;
 
-  /// Cpu or Cuda. Whether the machine has it is asked when a session begins.
+  /// Returns Cpu or Cuda. Session::create() checks that the machine has the
+  /// device.
   DeviceKind device() const;
-  /// The number of the GPU where that is the device, else 0.
+  /// Returns the index of the GPU, or 0 if the device is the CPU.
   uint32_t gpu() const;
 
   /// The program that wrote the file, and the model's name (may be empty).
   std::string_view producer() const;
   std::string_view name() const;
 
-  /// How rounds draft ("mtp", "lookup:2,5") and the rule by which drafts are
-  /// accepted ("exact", "typical:0.09,0.3"), one line each, for people; empty
-  /// where the artifact does not say.
+  /// How rounds draft ("mtp", "lookup:2,5") and the rule that accepts drafts
+  /// ("exact", "typical:0.09,0.3"), one line each, for people. Empty if the
+  /// artifact does not say.
   std::string_view method() const;
   std::string_view rule() const;
-  /// Whether texts with drafts have another distribution than those without, by
-  /// the rule: a lossy one was asked for.
+  /// Whether the accept rule is lossy: texts with drafts then have another
+  /// distribution than texts without drafts.
   bool isLossy() const;
 
-  /// The bytes of the tokenizer segment; empty without one. They live as long
-  /// as this object and start at a multiple of 4096.
+  /// Returns the bytes of the tokenizer segment; empty if there is none. They
+  /// live as long as the model and start at a multiple of 4096.
   std::span<const uint8_t> tokenizer() const;
 
-  /// Names of all exported functions, without "@".
+  /// Returns the names of all exported functions, without "@".
   std::vector<std::string> functions() const;
 
-  /// Arguments and results of a function, in order. Fails with NotFound for
-  /// other names.
+  /// Arguments and results of a function, in order. Fails with NotFound for an
+  /// unknown name.
   Result<std::vector<PortType>> functionInputs(std::string_view name) const;
   Result<std::vector<PortType>> functionOutputs(std::string_view name) const;
 
-  /// What requests may bring: names, and types of one request's part. Empty
-  /// where the model declares nothing.
+  /// Returns the inputs that requests may have: names, and types of one
+  /// request's part. Empty if the model declares none.
   std::vector<PortType> requestInputs() const;
 
-  /// What requests may ask for: names, and types and shapes of one row. Empty
-  /// where the model declares nothing.
+  /// Returns the outputs that requests may ask for: names, and types and shapes
+  /// of one row. Empty if the model declares none.
   std::vector<RequestOutputType> requestOutputs() const;
 
-  /// Whether rounds may stop so that the host sees their drafts before they are
+  /// Whether rounds can stop so that the host sees their drafts before they are
   /// verified (Request::seesDrafts).
   bool showsDrafts() const;
 
@@ -194,7 +196,7 @@ public:
 
 private:
   friend class Session;
-  /// Of tools that look inside the file; its header is not installed.
+  /// For tools that look inside the file; its header is not installed.
   friend struct ModelAccess;
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;

@@ -1,12 +1,13 @@
-//===- result.h - A value, or why there is none -----------------*- C++ -*-===//
+//===- result.h - A value or a failure --------------------------*- C++ -*-===//
 //
-// Ownership: a result owns its value; a reference or pointer to it is valid
-// while the result lives and holds it.
+// Ownership: a result owns its value. A reference or pointer to the value is
+// valid while the result lives and holds the value.
 //
-// Threads: a plain value; any thread may use one of its own.
+// Threads: a plain value; each thread may use its own copy.
 //
 // Checks: with MTP_CHECK_RESULTS defined, reading a value stops the program
-// unless isOk() was asked before and said true. The layout is the same without.
+// unless isOk() was called before and returned true. The layout does not depend
+// on the macro.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +23,14 @@
 #include <utility>
 #include <variant>
 
-/// In each caller, so that files with and without the macro can be linked.
+/// Inlined into each caller, so that files with and without the macro can be
+/// linked together.
 #define MTP_RESULT_INLINE [[gnu::always_inline]]
 
 namespace mtp {
 
 namespace detail {
-/// Ends the process with a message about a wrong use of a Result.
+/// Ends the process with a message about the misuse of a Result.
 [[noreturn]] inline void stopAtResult(std::string_view message) {
   std::fprintf(stderr, "MTP_CHECK_RESULTS: %.*s\n", int(message.size()),
                message.data());
@@ -36,8 +38,8 @@ namespace detail {
 }
 } // namespace detail
 
-/// A T, or the failure that kept it from being made. Both convert implicitly,
-/// so a function returning Result<T> returns either.
+/// A T, or the failure that prevented it. Both convert implicitly, so a
+/// function that returns Result<T> can return either.
 template <typename T>
 class [[nodiscard]] Result {
   static_assert(!std::is_reference_v<T>, "hold a pointer instead");
@@ -45,10 +47,11 @@ class [[nodiscard]] Result {
                 "a Status is a result already");
 
 public:
-  /// A value.
+  /// Makes a result from a value.
   Result(T value) : storage(std::in_place_index<0>, std::move(value)) {}
 
-  /// A failure. An OK status carries no value and so becomes Internal.
+  /// Makes a result from a failure. An OK status carries no value and so
+  /// becomes Internal.
   Result(Status status) : storage(std::in_place_index<1>, std::move(status)) {
     if (std::get_if<1>(&storage)->isOk())
       *std::get_if<1>(&storage) = internalError("expected a value, got OK");
@@ -66,8 +69,8 @@ public:
     return isOk() ? Status() : *std::get_if<1>(&storage);
   }
 
-  /// The value. Only when isOk() has said that there is one. Only code that
-  /// is compiled with MTP_CHECK_RESULTS checks it.
+  /// The value. Call it only after isOk() has returned true; only code compiled
+  /// with MTP_CHECK_RESULTS checks this.
   MTP_RESULT_INLINE T &value() & {
     check();
     return *std::get_if<0>(&storage);
@@ -76,10 +79,10 @@ public:
     check();
     return *std::get_if<0>(&storage);
   }
-  /// By value, so that `for (x : *makeList())` holds what it walks over.
+  /// Returns by value, so that `for (x : *makeList())` keeps the list alive.
   MTP_RESULT_INLINE T value() && { return std::move(value()); }
 
-  /// As value().
+  /// Same as value().
   MTP_RESULT_INLINE T &operator*() & { return value(); }
   MTP_RESULT_INLINE const T &operator*() const & { return value(); }
   MTP_RESULT_INLINE T operator*() && { return std::move(value()); }
@@ -87,8 +90,8 @@ public:
   MTP_RESULT_INLINE const T *operator->() const { return &value(); }
 
 private:
-  /// Whether a caller has asked. A copy has not been asked yet. Two threads may
-  /// ask one result.
+  /// Whether a caller has called isOk(). A copy starts without the mark. Two
+  /// threads may call isOk() of one result at once.
   class Asked {
   public:
     Asked() = default;
@@ -119,7 +122,7 @@ private:
   }
 
   std::variant<T, Status> storage;
-  // Always there, so that the layout does not follow the macro.
+  // Present without the macro, too, so that the layout does not depend on it.
   [[no_unique_address]] Asked asked;
 };
 
@@ -130,11 +133,11 @@ private:
 #define MTP_CONCAT_IMPL(a, b) a##b
 #define MTP_CONCAT(a, b) MTP_CONCAT_IMPL(a, b)
 
-/// Evaluates an expression of type Result<T>; returns its failure from the
-/// enclosing function, or else moves its value into `target`, which may be a
-/// declaration: MTP_ASSIGN_OR_RETURN(auto file, openFile(path)); It is more
-/// than one statement, and braces around it alone need a comment inside, or
-/// clang-format takes them away.
+/// Evaluates an expression of type Result<T>. Returns its failure from the
+/// enclosing function, or moves its value into `target`, which may be a
+/// declaration: MTP_ASSIGN_OR_RETURN(auto file, openFile(path)); The macro
+/// expands to several statements. Braces around a single use need a comment
+/// inside, or clang-format removes them.
 #define MTP_ASSIGN_OR_RETURN(target, expr)                                     \
   MTP_ASSIGN_OR_RETURN_IMPL(MTP_CONCAT(mtpResult, __LINE__), target, expr)
 #define MTP_ASSIGN_OR_RETURN_IMPL(result, target, expr)                        \

@@ -11,21 +11,24 @@
 //       use(update.tokens);
 //   }
 //
-// Text: Tokenizer::load(model->tokenizer()) and StreamDecoder; of
+// Text: Tokenizer::load(model->tokenizer()) and StreamDecoder; for
 // conversations ChatTemplate::parse(*model->chatTemplate()).
 //
-// A step that fails ends the session's work; what its sequences had can be read
-// and run again in another one (session.h).
+// A step that fails ends the session's work. The tokens of its sequences can
+// still be read, and the sequences can run again in another session
+// (session.h).
 //
-// Errors are values: Status and Result<T>. Nothing throws or exits, nor
-// installs signal handlers; only with MTP_CHECK_RESULTS defined a wrong use of
-// a Result ends the process (result.h). Sizes that come from a caller or from a
-// file are compared with their limits, and large memory with what the process
-// may use, before they are asked for. What is left is memory for small things
-// (a string, a list, a map's node): where the system has none, std::bad_alloc
-// ends the process, for the library is built without exceptions.
+// Errors are values: Status and Result<T>. Nothing throws, exits or installs
+// signal handlers. Only with MTP_CHECK_RESULTS defined does the misuse of a
+// Result end the process (result.h).
 //
-// mtp.h is the same for C.
+// Sizes that come from a caller or a file are compared with their limits before
+// memory is allocated. Large allocations are compared with the memory that the
+// process may use. Small allocations (a string, a list, a map's node) are not
+// checked: if the system has no memory for one, std::bad_alloc ends the
+// process, because the library is built without exceptions.
+//
+// mtp.h is the same interface for C.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,13 +1,13 @@
-//===- status.h - What went wrong, or nothing -------------------*- C++ -*-===//
+//===- status.h - Success or a failure --------------------------*- C++ -*-===//
 //
-// The runtime is built without exceptions: an operation that can fail returns
-// a Status, or a Result<T> (mtp/result.h) when it also yields a value. What is
-// not reported is a failing allocation of a few bytes: see mtp/runtime.h.
+// The runtime is built without exceptions: an operation that can fail returns a
+// Status, or a Result<T> (mtp/result.h) if it also yields a value. A failing
+// allocation of a few bytes is not reported: see mtp/runtime.h.
 //
-// Ownership: views of names and messages are valid as each says; what is given
-// is copied.
+// Ownership: views of names and messages are valid as each comment says.
+// Arguments are copied.
 //
-// Threads: plain values; any thread may use a copy of its own.
+// Threads: plain values; each thread may use its own copy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@
 
 namespace mtp {
 
-/// Why an operation failed. A caller branches on the code; the message is for
+/// Why an operation failed. Callers branch on the code; the message is for
 /// people only.
 enum class StatusCode : uint8_t {
   Ok,
-  InvalidArgument,    ///< The caller's input is wrong whatever the state.
+  InvalidArgument,    ///< The input is wrong in any state.
   NotFound,           ///< A named thing does not exist.
   OutOfRange,         ///< An index or a size is past its bound.
   ResourceExhausted,  ///< Memory, a limit or a budget ran out.
@@ -36,7 +36,7 @@ enum class StatusCode : uint8_t {
   Internal,           ///< A broken invariant, i.e. a bug.
 };
 
-/// The code's name as it stands in the enum, e.g. "InvalidArgument". It is a
+/// Returns the code's name in the enum, e.g. "InvalidArgument". It is a
 /// constant, valid while the program runs.
 std::string_view toString(StatusCode code);
 
@@ -44,34 +44,35 @@ std::string_view toString(StatusCode code);
 /// allocates nor costs more than a register. Copies share the message, which
 /// never changes; concurrent use of distinct copies is safe.
 ///
-/// Messages are lower-case fragments without a final period, and say what was
-/// expected and what was there: "expected 4 heads, got 3".
+/// Messages are lower-case fragments without a final period. They say what was
+/// expected and what was found: "expected 4 heads, got 3".
 class [[nodiscard]] Status {
 public:
-  /// OK.
+  /// Makes OK.
   Status() = default;
 
-  /// A failure. `code` must not be Ok; if it is, the status is OK and the
+  /// Makes a failure. `code` must not be Ok; if it is, the status is OK and the
   /// message is dropped.
   Status(StatusCode code, std::string message);
 
-  /// Whether it is no failure, and which it is.
+  /// Whether the operation succeeded, and the code.
   bool isOk() const { return !failure; }
   StatusCode code() const { return failure ? failure->code : StatusCode::Ok; }
 
-  /// The message, empty when OK. Valid while this status or a copy lives.
+  /// Returns the message, empty when OK. Valid while this status or a copy
+  /// lives.
   std::string_view message() const {
     return failure ? std::string_view(failure->message) : std::string_view();
   }
 
-  /// "Ok", or "InvalidArgument: expected 4 heads, got 3".
+  /// Returns "Ok", or "InvalidArgument: expected 4 heads, got 3".
   std::string toString() const;
 
-  /// The same status with "`context`: " before its message: the failure that it
-  /// was, of the same code, or OK.
+  /// Returns the failure with the same code and "`context`: " before its
+  /// message, or OK.
   Status withContext(std::string_view context) const;
 
-  /// Says that a failure is ignored on purpose.
+  /// Marks that a failure is ignored on purpose.
   void ignore() const {}
 
 private:
@@ -82,10 +83,10 @@ private:
   std::shared_ptr<const Failure> failure;
 };
 
-/// OK.
+/// Returns OK.
 inline Status okStatus() { return Status(); }
 
-/// The failure of the code in the name, InvalidArgument to Internal.
+/// Return a failure with the code in the name, InvalidArgument to Internal.
 Status invalidArgument(std::string message);
 Status notFound(std::string message);
 Status outOfRange(std::string message);

@@ -1,6 +1,6 @@
-//===- stream_decoder.h - Text from ids as they come ------------*- C++ -*-===//
+//===- stream_decoder.h - Text from a stream of ids -------------*- C++ -*-===//
 //
-// Ownership: texts belong to the caller.
+// Ownership: returned texts belong to the caller.
 //
 // Threads: a decoder is for one thread at a time.
 //
@@ -14,13 +14,13 @@
 
 namespace mtp {
 
-/// Decodes one stream of ids. A token may end in the middle of a character:
-/// those bytes, 3 at most, are held back until the character is complete or
-/// cannot become so. All texts returned, joined, are what Tokenizer::decode
-/// makes of the same ids.
+/// Decodes one stream of ids. A token may end in the middle of a character. The
+/// first bytes of such a character, at most 3, are held back until it is
+/// complete or cannot become so. The returned texts, joined, equal the text of
+/// Tokenizer::decode for the same ids.
 ///
-/// Copyable, also in mid-stream, e.g. to try out drafted tokens. Not for two
-/// threads at a time; the tokenizer must outlive it.
+/// Copyable, also in mid-stream, e.g. to try out drafted tokens. Only for one
+/// thread at a time; the tokenizer must outlive it.
 class StreamDecoder {
 public:
   /// Begins a stream. The tokenizer must outlive it and its copies.
@@ -28,13 +28,13 @@ public:
       : tokenizer(&tokenizer), options(options),
         isAtStart(options.atTextStart) {}
 
-  /// The text that `id` completes, well-formed UTF-8 and often empty, as of an
-  /// id without a token. Fails with OutOfRange when the id is negative; the
-  /// stream is then as if it had not been given.
+  /// Returns the text that `id` completes: well-formed UTF-8 and often empty,
+  /// for example for an id without a token. Fails with OutOfRange if the id is
+  /// negative; the stream is then unchanged.
   Result<std::string> append(TokenId id);
 
-  /// Ends the stream: U+FFFD if a character is incomplete. The next append()
-  /// starts a new text.
+  /// Ends the stream: returns U+FFFD if a character is incomplete. The next
+  /// append() starts a new text.
   std::string finish();
 
 private:
@@ -45,7 +45,7 @@ private:
   DecodeOptions options;
   Utf8Assembler assembler;
   uint32_t strippedSpaces = 0;
-  bool isAtStart; ///< Nothing but stripped spaces has come yet.
+  bool isAtStart; ///< Only stripped spaces have come so far.
 };
 
 } // namespace mtp

@@ -1,13 +1,13 @@
 //===- tensor.h - Tensors in host memory ------------------------*- C++ -*-===//
 //
-// What functions take and give.
+// Arguments and results of functions.
 //
-// Units: sizes are in elements or bytes, as each says.
+// Units: sizes are in elements or bytes, as each comment says.
 //
-// Ownership: plain values, whose copies are deep; what is given is read during
-// the call alone.
+// Ownership: plain values, whose copies are deep. Arguments are read only
+// during the call.
 //
-// Threads: any thread may use values of its own.
+// Threads: each thread may use its own values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace mtp {
 
-/// Element types. The values are those of the artifact format and never change.
+/// Element types. The values are part of the artifact format and never change.
 enum class ElementType : uint8_t {
   F32 = 0,
   BF16 = 1,
@@ -45,14 +45,14 @@ struct TensorType {
   bool operator==(const TensorType &) const = default;
 };
 
-/// The bytes of one element.
+/// Returns the number of bytes of one element.
 uint64_t elementBytes(ElementType type);
 
-/// The product of the dimensions; 1 for a scalar. The caller sees to it that it
-/// fits into 64 bits.
+/// Returns the product of the dimensions; 1 for a scalar. The caller ensures
+/// that it fits into 64 bits.
 uint64_t elementCount(const TensorType &type);
 
-/// "2x4xi32", as MLIR writes it; a scalar is "i32".
+/// Returns the type in MLIR's notation: "2x4xi32"; a scalar is "i32".
 std::string toString(const TensorType &type);
 
 /// A tensor that owns its bytes.

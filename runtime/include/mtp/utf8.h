@@ -1,7 +1,7 @@
 //===- utf8.h - UTF-8 from bytes that come in pieces ------------*- C++ -*-===//
 //
-// Ownership: `text` belongs to the caller, and `bytes` are read during the call
-// alone.
+// Ownership: `text` belongs to the caller, and `bytes` are read only during the
+// call.
 //
 // Threads: for one thread at a time.
 //
@@ -16,16 +16,16 @@
 
 namespace mtp {
 
-/// Makes well-formed UTF-8 from bytes that come in pieces. A character whose
-/// bytes are not all there yet is held back, at most 3 bytes; every maximal
-/// ill-formed part becomes one U+FFFD, as the Unicode standard recommends and
-/// as web browsers do.
+/// Makes well-formed UTF-8 from bytes that come in pieces. The bytes of an
+/// incomplete character, at most 3, are held back. Every maximal ill-formed
+/// part becomes one U+FFFD, as the Unicode standard recommends and as web
+/// browsers do.
 class Utf8Assembler {
 public:
-  /// Appends to `text` all that `bytes` make sure.
+  /// Appends to `text` all characters that `bytes` complete.
   void append(std::string_view bytes, std::string &text);
 
-  /// Appends U+FFFD if a character is left incomplete, and starts anew.
+  /// Appends U+FFFD if a character is incomplete, and starts anew.
   void finish(std::string &text);
 
 private:
@@ -34,8 +34,8 @@ private:
   char held[4] = {};
   uint8_t heldCount = 0;
   uint8_t wanted = 0;  ///< Bytes of the held character when it is complete.
-  uint8_t low = 0x80;  ///< Least byte that may come next.
-  uint8_t high = 0xBF; ///< Greatest byte that may come next.
+  uint8_t low = 0x80;  ///< Smallest byte that may come next.
+  uint8_t high = 0xBF; ///< Largest byte that may come next.
 };
 
 } // namespace mtp

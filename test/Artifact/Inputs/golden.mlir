@@ -1,5 +1,5 @@
-// A model for tests that need a small one. A target of one layer, a
-// drafter module of one, and exported functions.
+// A small model for tests. It has a target of one layer, a drafter module of
+// one layer, and exported functions.
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>,
                    mtp.generation = {bos = 1 : i32, eos = array<i32: 0>}} {

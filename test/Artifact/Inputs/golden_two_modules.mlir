@@ -1,5 +1,5 @@
-// What golden_v1_4.bin was made of: README.md says how. A target of one
-// layer, two drafter modules of one, and an exported function.
+// The model of golden_v1_4.bin; README.md has the recipe. It has a target of
+// one layer, two drafter modules of one layer, and an exported function.
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 32, page = 8>,
                    mtp.generation = {bos = 1 : i32, eos = array<i32: 0>}} {

@@ -1,13 +1,13 @@
-"""interrupt.py COMMAND...: interrupts a command that prints numbers as it goes.
+"""interrupt.py COMMAND...: interrupts a command while it prints numbers.
 
-Expects that it ends by the signal, behind a line of fewer numbers than it was asked for.
+Expects that the command ends by the signal, after a line of fewer numbers than requested.
 """
 
 import signal
 import subprocess
 import sys
 
-# Where this script runs in a background it would be ignored.
+# If this script runs in the background, the signal would be ignored.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
 text = ""

@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
 // RUN: mtp-opt %s --mlir-print-op-generic | mtp-opt | FileCheck %s
 
-// A call of each family, with and without what may be left out.
+// A call of each family, with and without its optional operands.
 exec.cache @kv layers 1 entry 32 page 16 : bf16
 exec.state @sampling : memref<2x8xi32>
 exec.state @page_table : memref<2x4xi32>

@@ -25,8 +25,8 @@ exec.kernel @count #exec.control<reads = 2, updates = 0, outputs = 1> {
 // CHECK: exec.state @length : memref<4xi32>
 exec.state @length : memref<4xi32>
 
-// Calls are for the same slots: what one thread updates is what it read, and
-// they need no barrier between them. A projection's rows are others'.
+// Calls for the same slots need no barrier between them: each thread updates
+// the rows that it read. A projection reads the rows of other threads.
 // STAGES-LABEL: exec.program @calls
 // STAGES: exec.control @advance{{.*}} updates(%{{[0-9a-z]+}}) : 
 // STAGES: exec.control @count{{.*}} : 
@@ -63,7 +63,7 @@ exec.program @calls function {
 
 // -----
 
-// Slots may be all that a state lists; the call is for the first of them.
+// `slots` may be a whole state; the call is for its first slots.
 // CHECK-LABEL: exec.program @some
 exec.kernel @count #exec.control<reads = 1, updates = 0, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %y: memref<?xi32>):
@@ -78,7 +78,7 @@ exec.program @some function {
 
 // -----
 
-// What is packed a task may read of others: that is made before all of them.
+// A task may read packed rows of other tasks, so these are complete before.
 // CHECK-LABEL: exec.kernel @others
 exec.kernel @others #exec.control<reads = 3, updates = 0, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %p: memref<?xi32>, %x: memref<?x8xf32>, %y: memref<?xf32>):
@@ -108,7 +108,7 @@ exec.program @packed function {
   exec.output "y" %y : tensor<2xf32>
 }
 
-// There may be more rows than tasks have.
+// Packed operands may have more rows than there are tasks.
 // BUFFERS-LABEL: exec.program @more
 // BUFFERS: exec.dispatch @others(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) params [2] offsets [0, 0, 0, 0] outputs 1 : memref<2xi32>, memref<2xi32>, memref<3x8xf32>, memref<2xf32>
 // CHECK-LABEL: exec.program @more

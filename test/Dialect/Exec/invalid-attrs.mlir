@@ -14,7 +14,7 @@ exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <i
 
 // -----
 
-// format_c1: a group that is no multiple
+// format_c1: a group that is no multiple of 32
 // expected-error @+1 {{expected a group of a multiple of 32 up to 128 for elements of int8, got 48}}
 exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <int8, group = 48>
 
@@ -26,14 +26,14 @@ exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <b
 
 // -----
 
-// Elements that no format has.
+// Unknown elements of a format.
 // expected-error @+2 {{failed to parse Exec_FormatAttr parameter 'elements'}}
 // expected-error-re @+1 {{expected one of [f32, bf16, int8, int4{{[^]]*}}] for elements of a weight, got: f16}}
 exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <f16>
 
 // -----
 
-// format_c1: of a kernel
+// format_c1: the format of a kernel
 // expected-error @+2 {{failed to parse Exec_LinearKernel parameter 'format'}}
 // expected-error @+1 {{expected a group of a multiple of 32 up to 128 for elements of int4, got 0}}
 exec.kernel @k #exec.linear<k = 64, n = 32, format = <int4>>
@@ -46,25 +46,25 @@ exec.kernel @k #exec.builtin<"mtp.nothing">
 
 // -----
 
-// A kind that is none.
+// An unknown kind.
 // expected-error @+1 {{unknown attribute `matmul` in dialect `exec`}}
 exec.kernel @k #exec.matmul<k = 8>
 
 // -----
 
-// A parameter that the kind has not.
+// An unknown parameter.
 // expected-error @+1 {{duplicate or unknown struct parameter name: rows}}
 exec.kernel @k #exec.add<width = 8, rows = 4>
 
 // -----
 
-// A parameter that cannot be left out.
+// A missing parameter that is required.
 // expected-error @+1 {{struct is missing required parameter: width}}
 exec.kernel @k #exec.add<a_stride = 8>
 
 // -----
 
-// An attribute that is no kernel.
+// An attribute that is not a kernel.
 // expected-error @+1 {{'exec.kernel' invalid kind of attribute specified}}
 exec.kernel @k #exec.count<n>
 
@@ -136,7 +136,7 @@ exec.kernel @k #exec.head_linear<heads = 2, k = 64, n = 32, format = <int8, grou
 
 // -----
 
-// kernel_c1: a rotation wider than what is kept
+// kernel_c1: a rotation wider than the kept columns
 // expected-error @+1 {{'exec.kernel' op of kind 'head_linear': expected the rotation's offset + dim to be at most keep_width 16, got 24}}
 exec.kernel @k #exec.head_linear<heads = 2, k = 64, n = 32, format = <bf16>, keep_width = 16, rotation = <dim = 16, offset = 8>>
 
@@ -172,7 +172,7 @@ exec.kernel @k #exec.kv_append<width = 8, dtype = f32, page = 4, cache_heads = 3
 
 // -----
 
-// kernel_c1: columns behind an entry
+// kernel_c1: columns beyond the end of an entry
 // expected-error @+1 {{'exec.kernel' op of kind 'kv_append': expected entry_offset + width to be at most entry_width 16, got 20}}
 exec.kernel @k #exec.kv_append<width = 8, dtype = f32, page = 4, entry_width = 16, entry_offset = 12>
 
@@ -196,7 +196,7 @@ exec.kernel @k #exec.rope_kv_append<k_heads = 2, rotation = <dim = 8>, v_width =
 
 // -----
 
-// kernel_c1: values behind an entry
+// kernel_c1: values beyond the end of an entry
 // expected-error @+1 {{'exec.kernel' op of kind 'rope_qkv_append': expected v_offset + v_width to be at most entry_width 32, got 40}}
 exec.kernel @k #exec.rope_qkv_append<q_heads = 4, k_heads = 2, rotation = <dim = 8>, v_width = 16, v_offset = 24, dtype = bf16, page = 16>
 
@@ -208,13 +208,13 @@ exec.kernel @k #exec.rope_kv_append<k_heads = 2, rotation = <dim = 8>, head_stri
 
 // -----
 
-// kernel_c1: elements of what moves
+// kernel_c1: elements of entries that move
 // expected-error @+1 {{'exec.kernel' op of kind 'kv_move': expected a dtype of f32 or bf16, got 'i32'}}
 exec.kernel @k #exec.kv_move<entry_width = 32, dtype = i32, page = 16>
 
 // -----
 
-// kernel_c1: heads that share no keys evenly
+// kernel_c1: heads that do not share keys evenly
 // expected-error @+1 {{'exec.kernel' op of kind 'attention': expected q_heads to be a multiple of kv_heads 2, got 3}}
 exec.kernel @k #exec.attention<q_heads = 3, kv_heads = 2, dk = 8, dv = 8, page = 16, entry_width = 32, v_offset = 16, dtype = bf16, scale = 1.0 : f32>
 
@@ -238,13 +238,13 @@ exec.kernel @k #exec.attention_parts<q_heads = 4, kv_heads = 2, dk = 8, dv = 8, 
 
 // -----
 
-// kernel_c1: parts that are joined
+// kernel_c1: parts of attention_join
 // expected-error @+1 {{'exec.kernel' op of kind 'attention_join': expected part to be a multiple of 64, got 32}}
 exec.kernel @k #exec.attention_join<q_heads = 4, kv_heads = 2, dv = 8, dtype = f32, part = 32, parts = 2, part_stride = 96>
 
 // -----
 
-// kernel_c1: more experts than there are
+// kernel_c1: a top_k above the number of experts
 // expected-error @+1 {{'exec.kernel' op of kind 'moe_route': expected top_k to be at most the 4 experts, got 5}}
 exec.kernel @k #exec.moe_route<experts = 4, top_k = 5, scoring = softmax>
 
@@ -256,12 +256,12 @@ exec.kernel @k #exec.moe_route<experts = 8, top_k = 2, scoring = sigmoid, n_grou
 
 // -----
 
-// kernel_c1: more groups than there are
+// kernel_c1: more kept groups than groups
 // expected-error @+1 {{'exec.kernel' op of kind 'moe_route': expected topk_group in [1, 2], got 3}}
 exec.kernel @k #exec.moe_route<experts = 8, top_k = 2, scoring = sigmoid, n_group = 2, topk_group = 3>
 
 // -----
 
-// kernel_c1: more experts than are kept
+// kernel_c1: a top_k above the number of kept experts
 // expected-error @+1 {{'exec.kernel' op of kind 'moe_route': expected top_k to be at most the 4 experts of the kept groups, got 5}}
 exec.kernel @k #exec.moe_route<experts = 8, top_k = 5, scoring = sigmoid, n_group = 2, topk_group = 1>

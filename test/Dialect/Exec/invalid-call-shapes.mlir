@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --split-input-file --verify-diagnostics
 
-// What kernel calls ask of the shapes of their operands and results, and of
-// views; a case per constraint, named by it.
+// Constraints of kernel calls on the shapes of operands and results, and on
+// views. There is a case per constraint, with its label.
 
 // attention_c1
 exec.cache @kv layers 1 entry 32 page 16 : bf16
@@ -18,7 +18,7 @@ exec.program @p function {
 
 // -----
 
-// attention_c1: of the result
+// attention_c1: rows of the result
 exec.cache @kv layers 1 entry 32 page 16 : bf16
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
@@ -47,7 +47,7 @@ exec.program @p function {
 
 // -----
 
-// attention_parts_c1: of the result
+// attention_parts_c1: rows of the result
 exec.cache @kv layers 1 entry 32 page 16 : bf16
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>

@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --split-input-file --verify-diagnostics
 
-// Kernel calls; a case per constraint, named by it.
+// Constraints of kernel calls; there is a case per constraint, with its label.
 
 // columns_c1
 exec.program @p function {
@@ -83,7 +83,7 @@ exec.program @p function {
 
 // -----
 
-// format_c1: of a call
+// format_c1: the format of a call
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %wb = exec.input "wb" : tensor<1x640xi8>

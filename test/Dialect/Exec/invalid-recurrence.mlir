@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --split-input-file --verify-diagnostics
 
-// What calls of recurrent layers ask; a case per constraint, named by it.
+// Constraints of calls of recurrent layers; a case per constraint, with its label.
 
 // sigmoid_c1
 exec.program @p function {

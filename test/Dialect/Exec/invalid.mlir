@@ -391,7 +391,7 @@ exec.program @p function {
 
 // -----
 
-// An extent that nobody knows is none.
+// A dynamic number of rows without a count is an error.
 exec.program @p function {
   %x = builtin.unrealized_conversion_cast to tensor<?x8xf32>
   // expected-error @+1 {{'exec.add' op operand #0 must be rows of f32, but got 'tensor<?x8xf32>'}}
@@ -400,7 +400,7 @@ exec.program @p function {
 
 // -----
 
-// Counts that are not the same are not the same rows.
+// Different counts are different numbers of rows.
 exec.program @p decode k 0 n 1 to 4 {
   %x = builtin.unrealized_conversion_cast to tensor<?x8xf32, #exec.count<2 * n>>
   // expected-error @+1 {{'exec.add' op failed to verify that all of {a, b, y} have same shape}}
@@ -417,7 +417,7 @@ exec.program @p function {
 
 // -----
 
-// ref_c1: a kernel is no buffer
+// ref_c1: a kernel is not a buffer
 exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a state, weight, table, constant or cache named 'add', found none}}
@@ -481,7 +481,7 @@ exec.program @p function {
 
 // -----
 
-// ref_c4: bf16 holds inputs in pairs, and halves of swiglu are padded each
+// ref_c4: bf16 holds inputs in pairs, and each half of swiglu is padded
 exec.weight @w #exec.gated_panels<32> k 7 n 66 stack 3 [#exec.source<key = "a.{}">, #exec.source<key = "b.{}">] : <bf16>
 exec.program @p function {
   %0 = exec.ref @w : memref<12x4x32x2xbf16>
@@ -564,7 +564,7 @@ exec.program @p decode k 0 n 1 to 4 {
 
 // -----
 
-// A program reads nothing from without.
+// A program reads no values from outside.
 // expected-error @+1 {{'exec.ref' op expects parent op 'exec.program'}}
 %s = exec.ref @s : memref<4xi32>
 exec.state @s : memref<4xi32>
@@ -735,7 +735,7 @@ exec.program @p decode k 0 n 1 to 4 {
 
 // -----
 
-// dispatch_c4: bytes behind an offset
+// dispatch_c4: bytes after an offset
 exec.kernel @add #exec.add<width = 8>
 exec.program @p decode k 0 n 1 to 4 {
   %0 = exec.alloc rows n : memref<?x8xf32>
@@ -962,7 +962,7 @@ exec.program @p prefill k 0 n 2 to 2 {
 
 // -----
 
-// on_request_c1: the host sees drafts in front of it.
+// on_request_c1: exec.await_host must come before it.
 exec.program @p decode k 1 n 2 to 2 {
   %x = exec.input "x" : tensor<2x8xf32>
   %a = exec.add %x, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>

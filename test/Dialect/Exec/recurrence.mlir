@@ -41,7 +41,7 @@ exec.program @recurrence function {
   exec.output "y" %y : tensor<6x16xf32>
 }
 
-// A decay for each of a head's keys.
+// One decay for each of a head's keys.
 exec.state @more : memref<4x5x32xf32>
 // CHECK-LABEL: exec.program @channels
 exec.program @channels function {

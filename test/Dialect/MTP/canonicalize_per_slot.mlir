@@ -2,7 +2,7 @@
 
 mtp.state @length : i32
 
-// Unused, repeated and forwarded values go.
+// Unused, repeated and forwarded values are removed.
 // CHECK-LABEL: func.func @values
 // CHECK-SAME: (%[[SLOTS:.*]]: tensor<?xi32>, %[[A:.*]]: tensor<?xi32>, %[[B:.*]]: tensor<?x2xi32>, %{{.*}}: tensor<?xi32>)
 func.func @values(%slots: tensor<?xi32>, %a: tensor<?xi32>, %b: tensor<?x2xi32>, %unused: tensor<?xi32>)
@@ -51,7 +51,7 @@ func.func @writes(%slots: tensor<2xi32>) {
 
 // -----
 
-// Casts leave the body where types become static, and come in likewise.
+// Casts move out of the body if the types inside become static.
 // CHECK-LABEL: func.func @casts
 // CHECK-SAME: (%[[SLOTS:.*]]: tensor<2xi32>, %[[A:.*]]: tensor<2x3xi32>)
 func.func @casts(%slots: tensor<2xi32>, %a: tensor<2x3xi32>) -> tensor<2x?xi32> {
@@ -100,7 +100,7 @@ func.func @empty(%slots: tensor<2xi32>, %drafts: tensor<2x0xi32>) -> tensor<2x1x
 
 // -----
 
-// Of results that are the same the first may have no uses.
+// Of two equal results the first may have no uses.
 // CHECK-LABEL: func.func @first_unused
 // CHECK-SAME: (%[[SLOTS:.*]]: tensor<?xi32>, %[[A:.*]]: tensor<?xi32>)
 func.func @first_unused(%slots: tensor<?xi32>, %a: tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>) {

@@ -23,7 +23,7 @@ mtp.state @thinks : i32 rebuild save
 mtp.state @bias[64] : f32 init 0.5 input
 // CHECK: mtp.state shared @active[max_batch] : i32
 mtp.state shared @active[max_batch] : i32
-// The others that the host shares.
+// The other states that the host shares.
 mtp.state @out_tokens[max_k + 1] : i32
 mtp.state @out_count : i32
 mtp.state @sampling[8] : i32
@@ -77,7 +77,7 @@ func.func private @rows(%slots: tensor<?xi32>, %draft: tensor<?xi32>, %grid: ten
   return %t, %last : tensor<?x3xi32>, tensor<?xi32>
 }
 
-// What a round has per draft is empty at k = 0.
+// Values per draft are empty at k = 0.
 // CHECK-LABEL: func.func private @without_drafts
 func.func private @without_drafts(%slots: tensor<4xi32>) {
   // CHECK: mtp.per_slot %{{.*}} {
@@ -94,7 +94,7 @@ func.func private @without_drafts(%slots: tensor<4xi32>) {
   return
 }
 
-// Names in a body are its own, and functions may hold what bodies do.
+// A body has names of its own, and functions may hold the ops of bodies.
 func.func private @twice(%n: i32) -> i32 {
   %m = mtp.load @length[] : i32
   %s = arith.addi %n, %m : i32

@@ -8,7 +8,7 @@ mtp.state @hidden[max_k + 1, 8] : f32
 mtp.state @carry[8] : f32
 mtp.cache @kv layers 2 entry 16 : f32
 
-// A method in core ops: none of draft, verify, accept and commit.
+// A method in core ops, without draft, verify, accept and commit.
 // CHECK-LABEL: mtp.round @core {
 mtp.round @core {
   // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32>

@@ -104,7 +104,7 @@ mtp.round @model k 1 {
 
 // -----
 
-// Drafts that end where they are unlikely.
+// Drafts that end when they become unlikely.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
 // CHECK-LABEL: mtp.round @ending k 1 {
@@ -121,7 +121,7 @@ mtp.round @ending k 1 {
 
 // -----
 
-// A head of few tokens, and the logits that drafts are picked from.
+// A head with a small vocabulary, and draft logits.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK: mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
 mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
@@ -252,7 +252,7 @@ mtp.round @heads {
 
 // -----
 
-// Heads that apply a function each are a list, and others, as with a prefix, are not.
+// Heads that each apply a function print as a list; heads with a prefix do not.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 func.func private @first(%h: tensor<?x8xf32>, %rows: !mtp.rows) -> tensor<?x8xf32> {
   return %h : tensor<?x8xf32>

@@ -1,4 +1,4 @@
-// Who reads a file resolves its imports, but those of standard input.
+// The reader of a file resolves its imports, except for standard input.
 // RUN: mtp-opt --verify-roundtrip < %s | FileCheck %s
 
 // CHECK: mtp.import "drafters/eagle.mlir" [@step, @keep]

@@ -201,7 +201,7 @@ module attributes {mtp.rule = ""} {
 
 // -----
 
-// A name that says what mtpc alone says.
+// The name of the exact rule is reserved.
 // expected-error @below {{'mtp.rule' expected the name of a custom rule, got 'exact', as which the artifact names mtp.accept's own rule}}
 module attributes {mtp.rule = "exact"} {
 }

@@ -554,7 +554,7 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
 
 // -----
 
-// store_c5: where an mtp.commit stands it writes what the next round begins with.
+// store_c5: an mtp.commit in the round writes this state.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 mtp.round @r {
@@ -575,7 +575,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: where an mtp.commit stands it writes what the next round begins with.
+// store_c5: an mtp.commit in the round writes this state.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @accepted : i32
 mtp.round @r {
@@ -596,7 +596,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: where an mtp.commit stands it writes what the next round begins with.
+// store_c5: an mtp.commit in the round writes this state.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @out_count : i32
 mtp.round @r {
@@ -617,7 +617,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: where an mtp.commit stands it writes what the next round begins with.
+// store_c5: an mtp.commit in the round writes this state.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @window[max_k + 1] : i32
 mtp.round @r {
@@ -638,7 +638,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: where an mtp.commit stands it writes what the next round begins with.
+// store_c5: an mtp.commit in the round writes this state.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @out_tokens[max_k + 1] : i32
 mtp.round @r {
@@ -659,7 +659,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: under a condition as well, and in a prefill.
+// store_c5: also under a condition, and in a prefill.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 mtp.prefill @r {
@@ -685,7 +685,7 @@ mtp.prefill @r {
 
 // -----
 
-// store_c5: in a function that a function calls which a body calls.
+// store_c5: in a function that the body calls through another function.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @accepted : i32
 func.func private @inner(%s: i32) {
@@ -714,7 +714,7 @@ mtp.round @r {
 
 // -----
 
-// A round in core ops keeps these itself, beside a prefill that commits.
+// A round in core ops writes these states itself, even if a prefill commits.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 mtp.state @known[4] : i32
@@ -736,7 +736,7 @@ mtp.round @core {
 
 // -----
 
-// store_c5: with or without an mtp.commit.
+// store_c5: the host writes this state, with or without an mtp.commit.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @page_table[max_pages] : i32
 mtp.round @r {
@@ -752,7 +752,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: with or without an mtp.commit.
+// store_c5: the host writes this state, with or without an mtp.commit.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @sampling[8] : i32
 mtp.round @r {
@@ -768,7 +768,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: with or without an mtp.commit.
+// store_c5: the host writes this state, with or without an mtp.commit.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @draft_limit : i32
 mtp.round @r {
@@ -784,7 +784,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: with or without an mtp.commit.
+// store_c5: the host writes this state, with or without an mtp.commit.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @stop_tokens[8] : i32
 mtp.round @r {
@@ -800,7 +800,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: with or without an mtp.commit.
+// store_c5: the host writes this state, with or without an mtp.commit.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @drafter_places[max_k, 2] : i32
 mtp.round @r {
@@ -816,7 +816,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: with or without an mtp.commit.
+// store_c5: the host writes this state, with or without an mtp.commit.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @loop[8] : i32
 mtp.round @r {
@@ -832,7 +832,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: with or without an mtp.commit.
+// store_c5: the host writes this state, with or without an mtp.commit.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @ring[32, max_k + 2] : i32
 mtp.round @r {
@@ -848,7 +848,7 @@ mtp.round @r {
 
 // -----
 
-// store_c5: an mtp.commit takes the anchor from there.
+// store_c5: an mtp.commit takes the anchor from `known`.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @known[max_context + 1] : i32 init -1 rebuild tokens
 mtp.prefill @p {

@@ -624,7 +624,7 @@ module {
 
 // -----
 
-// refresh_module_c2, in a function: that of a prompt or that of a round.
+// refresh_module_c2, in a function: no nodes, or nodes of each depth.
 func.func @called(%h: tensor<?x8xf32>, %t: tensor<?xi32>, %rows: !mtp.rows) {
   %0:5 = mtp.refresh_module 2 of %h with %t at %rows : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
   %1:5 = mtp.refresh_module 2 of %h : (tensor<?x8xf32>) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
@@ -894,7 +894,7 @@ mtp.round @r k 1 {
 
 // -----
 
-// draft_chain_c3: wider states come in by a region of their own.
+// draft_chain_c3: wider states need an `input` region.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {
   // expected-note @+2 {{a region `input` in front of the step makes the step's hidden states of wider ones}}

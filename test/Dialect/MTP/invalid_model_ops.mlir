@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --split-input-file --verify-diagnostics
 
-// Cases are named by the label of the constraint that they break.
+// Each case has the label of the constraint that it breaks.
 
 func.func @shapes_c1(%x: tensor<4611686018427387904x4611686018427387904xf32>) {
   // expected-error @+1 {{'mtp.argmax' op expected at most 2^46 elements, got 'tensor<4611686018427387904x4611686018427387904xf32>'}}
@@ -362,7 +362,7 @@ func.func @apply_c2(%x: tensor<?x16xf32>) {
 
 // -----
 
-// An extent that the callee says is no other one.
+// An extent that the callee fixes cannot have another value.
 // expected-note @+1 {{the callee is here}}
 func.func private @layer(tensor<?x8xf32>, tensor<?x?xf32>)
 func.func @apply_c2_open(%x: tensor<4x9xf32>, %y: tensor<4x16xf32>) {

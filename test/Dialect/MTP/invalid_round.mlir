@@ -337,7 +337,7 @@ mtp.round @r {
 
 // -----
 
-// round_c5: of a tree of each slot's own accept does not go by the drafter's.
+// round_c5: accept cannot use the drafter's static tree for a tree of each slot.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
@@ -617,7 +617,7 @@ mtp.round @r {
 
 // -----
 
-// round_c8: what goes by the wish of this round does so throughout.
+// round_c8: want_k cannot change between the drafts and mtp.verify.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @want_k : i32 init 2 rebuild save
 mtp.round @r {
@@ -686,7 +686,7 @@ mtp.round @r {
 
 // -----
 
-// round_c8: drafts are picked by this region, too.
+// round_c8: the region also picks drafts.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @want_k : i32 init 2 rebuild save
 mtp.round @r {
@@ -721,7 +721,7 @@ mtp.round @r {
 
 // -----
 
-// In front of the drafts it is this round's wish, and behind mtp.verify the next one's.
+// A store before the drafts is for this round, after mtp.verify for the next.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @want_k : i32 init 2 rebuild save
 mtp.round @r {

@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --split-input-file --verify-diagnostics
 
-// Forms that ops had once: the error shows how they are written.
+// Older forms of ops: the error shows the current form.
 
 func.func @parents(%tokens: tensor<3xi32>) {
   // expected-error @+1 {{expected 'seeing' and a mask of 64 bits for each row, which says what the row sees, as in: %rows = mtp.make_tree_rows %slots, %positions from %roots at %places seeing %masks : tensor<?xi32>, tensor<?xi64>}}

@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
 
-// The body of a private function may leave widths open, of rows and of weights.
+// The body of a private function may leave the widths of rows and weights open.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: func.func private @any
 func.func private @any(%t: tensor<?xi32>, %x: tensor<?x?xf32>, %table: tensor<?x?xf32>,

@@ -24,7 +24,7 @@ mtp.round @plain {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 
-// What a prefill does with a chunk: no drafts, and the ops may be told the rows.
+// A chunk of a prefill has no drafts, and accept may take the rows.
 // CHECK-LABEL: mtp.prefill @prompt {
 mtp.prefill @prompt {
   // CHECK: %[[LOGITS:.*]], %[[HIDDEN:.*]], %[[ROWS:.*]] = mtp.verify {
@@ -67,7 +67,7 @@ func.func @accept_tree(%tokens: tensor<2x4xi32>, %picks: tensor<2x4xi32>)
 // -----
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// The rule names what it sees.
+// The rule names its arguments.
 // CHECK-LABEL: mtp.round @rule {
 mtp.round @rule {
   %slots = mtp.slots : tensor<?xi32>
@@ -96,7 +96,7 @@ mtp.round @rule {
 
 // -----
 
-// Taps, and a region that sees what leads to its rows.
+// Taps, and a region that sees the tokens that lead to its rows.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.prefill @taps
 mtp.prefill @taps {
@@ -121,7 +121,7 @@ mtp.prefill @taps {
 
 // -----
 
-// The tree is that of the slot.
+// Each slot has its own tree.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @own_tree {
 mtp.round @own_tree {

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Writes the library and a module with a mistake: block_mistakes.py MISTAKE LIBRARY MODULE OUT
+"""Writes the library and a module with a mistake.
+
+  block_mistakes.py MISTAKE LIBRARY MODULE OUT
 
   anchor   the anchor's row is sampled, and the last row is not
-  causal   rows of a block see those before alone
+  causal   rows of a block see only preceding rows
   first    the Markov head reads the anchor for all drafts
-  unsure   the first draft below the least confidence stays
+  unsure   the first draft below the least confidence is kept
 """
 import os
 import shutil
 import sys
 
-# What stands there once, and what stands there then: in the library, or in the module.
+# The text to replace and its replacement, in the library or in the module.
 MISTAKES = {
     "anchor": ("library", "%i = arith.index_cast %behind : index to i32",
                "%i = arith.index_cast %row : index to i32"),
@@ -34,7 +36,7 @@ def main():
     with open(os.path.join(library, "block.mlir"), encoding="utf8") as file:
         functions = file.read()
     where, right, wrong = MISTAKES[mistake]
-    if mistake == "first":   # the loop's own name of the token before
+    if mistake == "first":   # the loop's own name of the preceding token
         wrong = f"scf.yield {text.split('mtp.apply @draft_markov(')[1].split(',')[0]},"
     count = (functions if where == "library" else text).count(right)
     if count != 1:
@@ -47,7 +49,7 @@ def main():
         file.write(functions)
     with open(os.path.join(out, "model.mlir"), "w", encoding="utf8") as file:
         file.write(text)
-    # Weights lie beside the module that names them.
+    # Weights are beside the module that names them.
     for name in os.listdir("."):
         if os.path.exists(os.path.join(name, "model.safetensors")) and name != out:
             shutil.copytree(name, os.path.join(out, name))

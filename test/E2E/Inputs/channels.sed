@@ -1,4 +1,4 @@
-# Makes of hybrid.mlir a model whose heads have a decay for each key.
+# Converts hybrid.mlir to a model whose heads have a decay for each key.
 s/mtp.recurrence.*/& decays_per_key/
 s/"in_proj_a" : tensor<4x/"in_proj_a_keys" : tensor<64x/
 s/"A_log" : tensor<4x/"A_log_keys" : tensor<64x/

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Drafters in folders, and trees of a model's own modules, with a mistake in them:
-drafter_mistakes.py ORACLE FOLDER
+"""Seeds mistakes in drafters in folders, and in trees of a model's own modules.
 
-FOLDER has the tiny model llama-chain as `llama`. Of each drafter the right module drafts as the
-oracle says, round by round, which is compared first; then comes one mistake at a time, in the
-module's text, in the library or between two passes. Each must show, in the drafts or in what
-rounds accept of them, or be refused. Prints by what each was found out.
+  drafter_mistakes.py ORACLE FOLDER
+
+FOLDER has the tiny model llama-chain as `llama`. For each drafter the unchanged module is compared
+with the oracle first, round by round. Then one mistake at a time is made, in the module's text, in
+the library, or between two passes. Each must show in the drafts or in the acceptance, or be
+refused. Prints how each mistake was detected.
 """
 
 import argparse
@@ -16,27 +17,28 @@ import sys
 import typing
 
 TREE = "[-1, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 8]"
-# The target hands on the stream in front of its last norm.
+# The target hands on the stream before its last norm.
 BEHIND = " : tensor<?x112xf32>, tensor<?x64xf32>\n  }\n  func.func private @draft_"
 UNNORMED = [("return %logits, %norm" + BEHIND, "return %logits, %x_6" + BEHIND, 1)]
 
 
 class Drafter(typing.NamedTuple):
     name: str
-    # Of the oracle's file, and what makes it of the folder.
+    # Topology in the oracle's file, and flags that import the folder so.
     topology: str
     flags: tuple
-    # Of each mistake what is replaced, what by, and how often it is there.
+    # For each mistake in the module: the text to replace, its replacement, and its number of
+    # occurrences.
     module: dict
-    # The same of the library's file for beams, and of rounds in core ops.
+    # Likewise for the library's file for beams, and for rounds in core ops.
     library: typing.Dict[str, list] = {}
     core: typing.Dict[str, list] = {}
-    # Of tiny.py, whose modules draft; else the drafter is in a folder.
+    # A model of tiny.py whose modules draft; otherwise the drafter is in a folder.
     model: str = ""
 
 
 def swapped(one, other, count):
-    """Edits that exchange two texts."""
+    """Returns edits that exchange two texts."""
     return [(one, "@@", count), (other, one, count), ("@@", other, count)]
 
 
@@ -103,7 +105,7 @@ DRAFTERS = [
 ]
 
 
-# What makes core ops of rounds, and calls of kernels of these.
+# Passes that convert rounds to core ops, and core ops to kernel calls.
 EXPAND = ("instantiate-rounds expand-refresh expand-draft-chain expand-draft-tree "
           "expand-draft-heads expand-verify expand-accept expand-commit").split()
 LOWER = ("repeat-rounds expand-tree-rows expand-uniform expand-anchored place-drafters "
@@ -112,7 +114,7 @@ LOWER = ("repeat-rounds expand-tree-rows expand-uniform expand-anchored place-dr
 
 
 class Refused(Exception):
-    """A tool says what is wrong."""
+    """A tool reports an error."""
 
 
 def call(*command):
@@ -135,14 +137,14 @@ def edited(text, edits):
 
 
 def ranks_as_tokens(text):
-    """The ids of a vocabulary of the drafter's own as the target's."""
+    """Replaces the target's tokens by the ids of the drafter's own vocabulary."""
     begin = text.index("dense<[", text.index("mtp.vocabulary")) + len("dense<[")
     end = text.index("]", begin)
     return text[:begin] + ", ".join(map(str, range(text.count(",", begin, end) + 1))) + text[end:]
 
 
 def offsets_as_tokens(text):
-    """What d2t holds, taken for tokens."""
+    """Replaces the tokens by the offsets in d2t."""
     begin = text.index("dense<[", text.index("mtp.vocabulary")) + len("dense<[")
     end = text.index("]", begin)
     tokens = map(int, text[begin:end].split(","))
@@ -187,7 +189,7 @@ class Bench:
                      f"without a mistake: {wrong}")
 
     def found(self, compile_it):
-        """By what a mistake is found out; none where it is not."""
+        """Returns how a mistake is detected, or None."""
         try:
             compile_it()
         except Refused as refused:
@@ -220,7 +222,7 @@ class Bench:
         call("mtpc", calls, "-o", self.artifact)
 
     def mistakes(self):
-        """Names, and what compiles each."""
+        """Yields the name of each mistake and a function that compiles it."""
         for name, edits in self.drafter.module.items():
             yield name, lambda e=edits: self.compile(edited(self.text, e))
         for name, edits in self.drafter.library.items():

@@ -1,6 +1,6 @@
-// A hybrid as Qwen3.5's: two recurrent layers, one of gated attention, which sees
-// no further back than 32 positions here, so that what is older is in the
-// recurrent states alone, and a drafter with attention of its own.
+// A hybrid like Qwen3.5: two recurrent layers, one layer of gated attention, and a drafter with
+// attention of its own. The attention sees only 32 positions, so older tokens are only in the
+// recurrent states.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 8, max_batch = 4, max_context = 1152, prefill_chunk = 32, page = 16>} {
 mtp.weights files ["hybrid.safetensors"]
 mtp.recurrence @memory layers 2 heads 4 keys 16 values 16 key_heads 2 window 4

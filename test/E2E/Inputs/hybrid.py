@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the weights of hybrid.mlir: hybrid.py FILE.safetensors
+"""Writes the weights of hybrid.mlir.
 
-Gates begin as published models' do (`A_log`, and `dt_bias` of steps of a thousandth to a
-tenth), so that some heads remember for thousands of tokens and some for a few. States
-this small would be written over by then all the same, so of those heads beta is small:
-the first column is the same for all tokens, and stands for a bias. What ends in `_keys` is for
-a model whose heads have a gate for each key. The head says what
-follows a token seen alone, as the embedding of the drafter's rows; what the layers add
-decides now and then. Standard library only.
+  hybrid.py FILE.safetensors
+
+Gates begin like those of published models (`A_log`, and `dt_bias` of steps from a thousandth to a
+tenth), so that some heads remember thousands of tokens and some only a few. States this small would
+be overwritten by then. So in the former heads beta is small: the first column is equal for all
+tokens and acts as a bias. Weights that end in `_keys` are for a model whose heads have a gate for
+each key. The head decides by the last token alone, like the embedding of the drafter's rows; the
+layers' contribution changes the choice now and then. Standard library only.
 """
 
 import math
@@ -42,7 +43,7 @@ def recurrent(rng):
 
 
 def gates_by_key(rng):
-    """Of each head some keys remember longer than others."""
+    """In each head some keys remember longer than others."""
     count = HEADS * 16
     yield "in_proj_a_keys", noise(rng, 0.05, count, HIDDEN)
     yield "A_log_keys", ([count], [math.log(0.5 + i % 16) for i in range(count)])
@@ -69,7 +70,7 @@ def tensors():
         if make is recurrent:
             for name, tensor in gates_by_key(random.Random(layer)):
                 yield f"layers.{layer}.{name}", tensor
-    # Of an embedding and a hidden state nearly the embedding.
+    # For an embedding and a hidden state: nearly the embedding.
     shape, fuse = noise(rng, 0.01, HIDDEN, 2 * HIDDEN)
     for row in range(HIDDEN):
         fuse[row * 2 * HIDDEN + row] += 1

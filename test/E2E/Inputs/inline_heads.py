@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Makes one folder in Meta's format of a model and its heads: inline_heads.py MODEL HEADS OUT
+"""Makes one folder in Meta's format of a model and its heads.
 
-MODEL is a Llama in Hugging Face's format, of f32, HEADS has extra_heads. Names are Llama's own
-then, and rows of q and k stand so that neighbours rotate. Standard library only.
+  inline_heads.py MODEL HEADS OUT
+
+MODEL is a Llama in Hugging Face's format, in f32; HEADS has extra_heads. The result has Llama's own
+names, and the order of rows of q and k makes neighbours rotate. Standard library only.
 """
 import json
 import os
@@ -26,7 +28,7 @@ def weights_of(folder):
 
 
 def side_by_side(tensor, dim):
-    """Rows i and dim / 2 + i of a head become 2 i and 2 i + 1."""
+    """Moves rows i and dim / 2 + i of a head to 2 i and 2 i + 1."""
     dtype, shape, data = tensor
     width = len(data) // shape[0]
     rows = [data[i * width:(i + 1) * width] for i in range(shape[0])]

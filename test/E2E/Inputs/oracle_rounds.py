@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the rounds that a file of the oracle has of a topology, for models/drafters/draw.py:
-oracle_rounds.py EXPECTED.json TOPOLOGY"""
+"""Prints the rounds of a topology in an oracle's file, for models/drafters/draw.py.
+
+  oracle_rounds.py EXPECTED.json TOPOLOGY
+"""
 import json
 import pathlib
 import sys

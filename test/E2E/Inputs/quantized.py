@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Weights, inputs and results for quantize.mlir: quantized.py BITS FOLDER
+"""Writes weights, inputs and results for quantize.mlir: quantized.py BITS FOLDER
 
-Weights and inputs are multiples of a power of two that BITS bits hold exactly,
-and every group has the extreme that its scale is made of. So quantising changes
-nothing, and a projection's result is exact.
+Weights and inputs are multiples of a power of two that BITS bits represent exactly, and each group
+contains the extreme value that determines its scale. So quantising changes nothing, and a
+projection's result is exact.
 """
 
 import math
@@ -16,13 +16,13 @@ import tensor_file
 ROWS, K, N, INTER, EXPERTS, TOP = 5, 200, 70, 75, 3, 2
 STEP, X_STEP = 2.0 ** -8, 2.0 ** -5
 BITS, FOLDER = int(sys.argv[1]), sys.argv[2]
-GROUP = 32  # the test takes 64 as well, which has an extreme in every half
+GROUP = 32  # the test also uses 64, which has an extreme in each half
 LEAST, MOST = (-127, 127) if BITS == 8 else (-8, 7)
 rng = random.Random(BITS)
 
 
 def integers(rows, cols, least, most, extreme):
-    """A matrix with `extreme` once in every group of every row."""
+    """Returns a matrix with `extreme` once in each group of each row."""
     values = [[rng.randint(least, most) for _ in range(cols)] for _ in range(rows)]
     for row in values:
         for first in range(0, cols, GROUP):
@@ -48,7 +48,7 @@ def gated(x, gate, up):
 
 
 def rounded(x, group):
-    """Rows as the kernels quantise them."""
+    """Returns rows quantised as in the kernels."""
     result = []
     for row in x:
         out = []
@@ -92,7 +92,7 @@ def main():
     write_npy("tokens", tokens, "<i4")
     write_npy("embed", [tensors["table"][token] for token in tokens])
 
-    # Row r goes to experts r and r + 1 in equal parts.
+    # Row r goes to experts r and r + 1 with equal weights.
     logits = [[float(e in (r % EXPERTS, (r + 1) % EXPERTS)) for e in range(EXPERTS)]
               for r in range(ROWS)]
     write_npy("logits", logits)

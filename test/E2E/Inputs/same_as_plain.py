@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tokens must be those of k = 0: same_as_plain.py ARTIFACT K [FLAG...]
+"""Checks that tokens are those of k = 0: same_as_plain.py ARTIFACT K [FLAG...]
 
-At every k up to K, batches of 1 to 4, greedy and sampled, and with so few pages that
-sequences are preempted. FLAGs go to mtp-run. Prints how many drafts were kept.
+Runs each k up to K, batches of 1 to 4, greedy and sampled, and with few enough pages that sequences
+are preempted. FLAGs go to mtp-run. Prints the number of accepted drafts.
 """
 
 import itertools

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Lets a module's rounds put out what they draft, in place: show_drafts.py MODULE
+"""Adds outputs of drafts to a module's rounds, in place: show_drafts.py MODULE
 
-The output "seen" has of each round as many drafts as max_k, or of a tree as the envelope has nodes
-beside the anchor, -1 where there is none. The output "above", of a tree whose shape the round
-finds, has the node in front of each of these, and -1 where there is no draft. compare_run.py
-compares them with what an oracle drafts, with --request-output seen and above.
+The output "seen" has max_k drafts of each round, or, for a tree, one per node of the envelope
+except the anchor; -1 is no draft. The output "above", for a tree whose shape the round computes,
+has the parent of each of these nodes; -1 if there is no draft. compare_run.py compares them with an
+oracle's drafts, with --request-output seen and above.
 """
 import re
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the list of paths that a file of the oracle has: static_tree.py EXPECTED.json"""
+"""Prints the list of paths in an oracle's file: static_tree.py EXPECTED.json"""
 import json
 import sys
 

@@ -1,11 +1,11 @@
-"""Writes a file of safetensors. Standard library only."""
+"""Writes a safetensors file. Standard library only."""
 
 import json
 import struct
 
 
 def write(path, tensors):
-    """`tensors` are names, shapes and values, all of these in a row, as f32."""
+    """Writes `tensors`, given as names, shapes and flat values, as f32."""
     header, body = {}, b""
     for name, shape, values in tensors:
         data = struct.pack(f"<{len(values)}f", *values)

@@ -1,5 +1,5 @@
-// A two-layer model whose rows are a chain in one function and a tree in
-// another. tree_test.cpp compares the two.
+// A two-layer model whose rows are a chain in one function and a tree in another. tree_test.cpp
+// compares the two.
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.weights files ["tree.safetensors"]
@@ -32,7 +32,7 @@ func.func private @model(%tokens: tensor<10xi32>, %rows: !mtp.rows) -> tensor<10
   return %l : tensor<10x64xf32>
 }
 
-// A chain. Dead rows (position -1) make it shorter.
+// A chain. Padding rows (position -1) make it shorter.
 func.func @chain(%tokens: tensor<10xi32>, %slots: tensor<10xi32>, %positions: tensor<10xi32>) -> tensor<10x64xf32> {
   %rows = mtp.make_rows %slots, %positions : tensor<10xi32>
   %l = mtp.apply @model(%tokens, %rows) : (tensor<10xi32>, !mtp.rows) -> tensor<10x64xf32>
@@ -47,8 +47,8 @@ func.func @tree(%tokens: tensor<10xi32>, %slots: tensor<10xi32>, %positions: ten
   return %l : tensor<10x64xf32>
 }
 
-// Functions that use caches take their pages from a session's pool, so there has
-// to be something that sessions generate with.
+// Functions that use caches take their pages from a session's pool, so the module needs a round
+// for sessions.
 mtp.round @plain {
   %logits, %hidden = mtp.verify {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Trees change no token: tree_matrix.py ORACLE FOLDER
+"""Checks that trees change no token: tree_matrix.py ORACLE FOLDER
 
-Every method that can draw a tree, with 1, 8, 32 and 64 nodes that a round verifies, the
-anchor among them: drafters of the tiny model llama-chain, which FOLDER has as `llama`,
-lookahead, whose rows are its nodes, the two modules of dsv3-chain-mtp2, one per depth and
-the first one reused, and some of these behind a lookup. Tokens are those of plain decoding,
-greedy and drawn, in
-batches of 1 and 4, on the CPU and on the simulated GPU (where MTP_CUDA_DRIVER is a file). A
-round of k = 0 has one node. With MTP_TREES=all in the environment these are all cases, else
-some of each method and each number of nodes.
+Runs each method that can draft a tree, with 1, 8, 32 and 64 verified nodes per round, including the
+anchor. The methods are drafters of the tiny model llama-chain, which is `llama` in FOLDER;
+lookahead, whose rows are its nodes; and the two modules of dsv3-chain-mtp2, one per depth, and the
+first one reused. Some run with a lookup before them.
+
+Tokens must be those of plain decoding, greedy and sampled, in batches of 1 and 4, on the CPU and on
+the simulated GPU (if MTP_CUDA_DRIVER is a file). A round of k = 0 has one node. With MTP_TREES=all
+in the environment all cases run, otherwise some of each method and each number of nodes.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import sys
 import typing
 
 PROMPTS = [[5, 9, 2, 5, 9], [1], list(range(30, 51)), [7, 7, 7, 3] * 5]
-# Tokens; the simulator is slow.
+# The number of tokens; the simulator is slow.
 LENGTH = {"cpu": 24, "cuda": 6}
 FOLDERS = ("eagle1", "eagle3", "medusa", "draft-model")
 NODES = (8, 32, 64)
@@ -37,8 +37,8 @@ class Case(typing.NamedTuple):
 
 
 def paths(count, depth):
-    """Ranks of a tree of so many drafts: the likeliest, if a token of rank r stays with
-    0.6 / (r + 1) of what is in front of it."""
+    """Returns the likeliest paths of ranks of a tree of `count` drafts. Assumes that a token of
+    rank r is accepted with 0.6 / (r + 1) of its parent's probability."""
     found, edge = [], [(0.6 / (rank + 1), (rank,)) for rank in range(8)]
     while len(found) < count:
         edge.sort(reverse=True)
@@ -56,7 +56,7 @@ POLICIES = {"modules": "per-depth", "a module": "reuse"}
 
 
 def static(folder, nodes):
-    """The flag of a tree of so many nodes, and how deep that is."""
+    """Returns the flag of a tree of `nodes` nodes, and its depth."""
     tree = paths(nodes - 1, depth=4)
     file = folder / f"tree{nodes}.json"
     file.write_text(json.dumps(tree))
@@ -89,7 +89,7 @@ def cases(folder):
         yield Case("lookahead", nodes, (f"--drafter=lookahead:{sizes}",), window + ngram - 3)
 
 
-# Every method once, every number of nodes, and the GPU.
+# Each method once, each number of nodes, and the GPU.
 FEW = {("eagle1 static", 64), ("eagle1 dynamic", 32), ("eagle3 static", 8), ("eagle3 dynamic", 64),
        ("medusa static", 32), ("draft-model static", 8), ("lookahead", 64),
        ("modules static", 32), ("modules dynamic", 64), ("a module static", 64),
@@ -119,11 +119,12 @@ def tokens(run):
 
 
 def check(case, artifact, device):
-    """Compares rounds of all depths with those of one node; returns how many drafts stay."""
+    """Compares rounds of all depths with those of one node. Returns the number of accepted drafts.
+    """
     kept, is_slow = 0, device == "cuda"
     for temperature, batch in ((0.8, 2),) if is_slow else ((0, 4), (0.8, 1), (0.8, 4)):
         plain = generate(artifact, device, 0, temperature, batch)
-        assert plain["rounds"] >= LENGTH[device] - 1, plain  # a node, a token
+        assert plain["rounds"] >= LENGTH[device] - 1, plain  # one node, one token
         for k in (case.depth,) if is_slow else (case.depth // 2, case.depth):
             run = generate(artifact, device, k, temperature, batch)
             assert tokens(run) == tokens(plain), (case, device, temperature, batch, k)

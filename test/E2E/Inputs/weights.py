@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Writes the weights of the hand-written modules here: weights.py FILE.safetensors
 
-Those that results are computed from by hand are small integers, the rest is
-pseudo-random.
+Weights whose results are computed by hand are small integers, the others are pseudo-random.
 """
 
 import random

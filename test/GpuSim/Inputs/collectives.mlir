@@ -1,4 +1,4 @@
-// Kernels for barriers and what lanes of a warp do together.
+// Kernels for barriers and for collectives of a warp.
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   llvm.mlir.global internal @box() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<512 x i8>
@@ -68,8 +68,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Each of up, down, xor and idx by `offset`, in segments of `width`; values
-  // and whether the lane was inside, 8 words of a thread.
+  // Shuffles up, down, xor and idx by `offset`, in segments of `width`. Stores
+  // values and whether the lane was inside: 8 words of a thread.
   gpu.func @shuffles(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %offset: i32, %width: i32) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -91,7 +91,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // up, down, xor and idx with the clamp that the caller gives: 4 words.
+  // Shuffles up, down, xor and idx with the caller's clamp: 4 words.
   gpu.func @segments(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %offset: i32, %up: i32, %clamp: i32) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -131,7 +131,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Lanes of an even warp half shuffle among themselves, the others too.
+  // The lanes of each warp half shuffle among themselves.
   gpu.func @halves(%y: !llvm.ptr<1>, %low: i32, %high: i32, %distance: i32) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -146,7 +146,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // all, any, uni and ballot of x != 0: 4 words of a thread.
+  // Stores all, any, uni and ballot of x != 0: 4 words of a thread.
   gpu.func @votes(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -170,7 +170,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // add, min, max, umin, umax, and, or, xor: 8 words of a thread.
+  // Stores add, min, max, umin, umax, and, or, xor: 8 words of a thread.
   gpu.func @redux(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64

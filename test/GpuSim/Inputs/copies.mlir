@@ -1,9 +1,9 @@
-// cp.async: 32 threads bring 16 bytes each into shared memory.
+// cp.async: 32 threads copy 16 bytes each into shared memory.
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   llvm.mlir.global internal @box() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<1024 x i8>
 
-  // Leaves its copy under way.
+  // Ends without waiting for its copy.
   gpu.func @left_over(%x: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -16,7 +16,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Waits, and meets the others.
+  // Waits, and then meets the other threads at a barrier.
   gpu.func @right(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -62,7 +62,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Waits for the first of two groups, and uses it alone.
+  // Waits for the first of two groups, and uses that group only.
   gpu.func @first_of_two(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -113,7 +113,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Waits for its own copies, and not for the others.
+  // Waits for its own copies, but not for the other threads.
   gpu.func @no_barrier(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64

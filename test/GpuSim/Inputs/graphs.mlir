@@ -15,7 +15,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // y[i] = x[i] + w[i]: w is loaded ahead of the wait, x behind it.
+  // y[i] = x[i] + w[i]: w is loaded before the wait, x after it.
   gpu.func @prefetch(%w: !llvm.ptr<1>, %x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -31,7 +31,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The same over blocks, with a barrier on each side of the wait.
+  // prefetch over blocks, with a barrier on each side of the wait.
   gpu.func @prefetch_blocks(%w: !llvm.ptr<1>, %x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel {
     %tid = gpu.thread_id x
     %bid = gpu.block_id x
@@ -58,7 +58,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Stores ahead of its wait.
+  // Stores before its wait.
   gpu.func @store_early(%y: !llvm.ptr<1>) kernel {
     %one = arith.constant 1 : i32
     llvm.store %one, %y : i32, !llvm.ptr<1>
@@ -66,7 +66,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Adds 1 to a counter and goes on while it is below the limit.
+  // Adds 1 to a counter and continues the loop while it is below the limit.
   gpu.func @step(%c: !llvm.ptr<1>, %handle: i64, %limit: i32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %tid = gpu.thread_id x
     %zero = arith.constant 0 : index

@@ -1,5 +1,5 @@
-// ldmatrix: each thread stores a row of 8 elements at `stride` bytes times its
-// number, and the warp loads them as fragments.
+// ldmatrix: each thread stores a row of 8 elements at its number times `stride`
+// bytes, and the warp loads the rows as fragments.
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   llvm.mlir.global internal @box() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<1024 x i8>

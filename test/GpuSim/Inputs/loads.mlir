@@ -1,8 +1,8 @@
-// Kernels for the count of loads that wait for each other: one thread each, but
-// for the last.
+// Kernels for the count of loads that wait for each other. All have one thread,
+// except the last.
 module attributes {gpu.container_module} {
 gpu.module @kernels {
-  // Each place is what the load before gave.
+  // Each address is the result of the previous load.
   gpu.func @chain(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel {
     %a = llvm.load %x : !llvm.ptr<1> -> i32
     %pa = llvm.getelementptr %x[%a] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
@@ -13,7 +13,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Nothing uses one before the last is on the way.
+  // No load is used before the last one is in flight.
   gpu.func @together(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel {
     %p1 = llvm.getelementptr %x[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32
     %p2 = llvm.getelementptr %x[2] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32
@@ -26,7 +26,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The first two are used before the third.
+  // The first two loads are used before the third.
   gpu.func @used_between(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel {
     %p1 = llvm.getelementptr %x[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32
     %p2 = llvm.getelementptr %x[2] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32
@@ -39,7 +39,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Thread i loads i times in a loop, and what it loads is used in each turn.
+  // Thread i loads i times in a loop, and uses the value in each turn.
   gpu.func @turns(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

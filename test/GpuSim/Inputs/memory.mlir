@@ -1,5 +1,5 @@
-// Kernels for the checks of memory; each rule with one that breaks it and one
-// close to it that does not.
+// Kernels for the checks of memory. Each rule has a kernel that breaks it and a
+// similar one that does not.
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   llvm.mlir.global internal @box() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<128 x i8>
@@ -33,7 +33,7 @@ gpu.module @kernels {
   }
 
   // One thread writes four bytes of shared memory at `write` and reads four at
-  // `read`: 128 bytes are its own.
+  // `read`. The variable has 128 bytes.
   gpu.func @shared(%y: !llvm.ptr<1>, %write: i64, %read: i64) kernel {
     %v = arith.constant 7 : i32
     %box = llvm.mlir.addressof @box : !llvm.ptr<3>
@@ -45,7 +45,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The same by a generic pointer.
+  // shared, with a generic pointer.
   gpu.func @generic(%y: !llvm.ptr<1>, %write: i64, %read: i64) kernel {
     %v = arith.constant 7 : i32
     %box = llvm.mlir.addressof @box : !llvm.ptr<3>
@@ -58,7 +58,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Two variables and dynamic memory behind them do not overlap.
+  // Two variables and the dynamic memory after them do not overlap.
   gpu.func @layout(%y: !llvm.ptr<1>) kernel {
     %a = arith.constant 1 : i32
     %b = arith.constant 2 : i32
@@ -87,14 +87,14 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // One thread moves `bytes` bytes of x to y.
+  // One thread copies `bytes` bytes from x to y.
   gpu.func @move(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %bytes: i64) kernel {
     "llvm.intr.memcpy"(%y, %x, %bytes) <{isVolatile = false}> : (!llvm.ptr<1>, !llvm.ptr<1>, i64) -> ()
     gpu.return
   }
 
-  // Variables of the thread's own, by a pointer to one of two: y[i] is 3 for
-  // even threads and 4 for odd ones.
+  // Local variables of the thread, through a pointer to one of two: y[i] is 3
+  // for even threads and 4 for odd ones.
   gpu.func @own(%y: !llvm.ptr<1>) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -113,8 +113,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Every thread that finds 0 in y puts its number and 1 there, and all read
-  // it: each access is atomic.
+  // Every thread that finds 0 in y stores its number plus 1 there, and all
+  // threads read it. Each access is atomic.
   gpu.func @claim(%y: !llvm.ptr<1>, %seen: !llvm.ptr<1>) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -161,7 +161,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // y[i] = x[i] * x[i] + c in two roundings, z[i] in one.
+  // y[i] = x[i] * x[i] + c with two roundings, z[i] with one.
   gpu.func @contraction(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %z: !llvm.ptr<1>, %c: f32) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64

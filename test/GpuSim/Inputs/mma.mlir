@@ -1,5 +1,5 @@
 // mma.sync: each thread loads its registers of A (4), B (2) and C (4), and
-// stores those of D.
+// stores its registers of D.
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   gpu.func @bf16(%a: !llvm.ptr<1>, %b: !llvm.ptr<1>, %c: !llvm.ptr<1>, %d: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {

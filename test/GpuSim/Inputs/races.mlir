@@ -1,11 +1,11 @@
-// Kernels that race, and kernels close to them that do not.
+// Kernels that race, and similar kernels that do not.
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   llvm.mlir.global internal @box() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<1024 x i8>
 
-  // box[tid] = 0, and a barrier; box[tid] = tid; a barrier where `sync` is 1, a
-  // warp's where it is 2, one of each half of a warp where it is 3;
-  // y[tid] = box[tid ^ distance].
+  // box[tid] = 0, and a barrier; box[tid] = tid; then, by `sync`: 1 a barrier
+  // of the block, 2 a barrier of the warp, 3 a barrier of each half of a warp;
+  // at last y[tid] = box[tid ^ distance].
   gpu.func @exchange(%y: !llvm.ptr<1>, %sync: i32, %distance: i64) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -44,8 +44,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Each thread writes a byte of shared memory at `stride` * tid: neighbours
-  // in one word do not race, the same byte does.
+  // Each thread writes a byte of shared memory at `stride` * tid. Neighbours in
+  // one word do not race, threads with one byte do.
   gpu.func @bytes(%stride: i64) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -57,8 +57,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // All threads read box[0], which thread 0 wrote before a barrier; thread
-  // `writer` writes it again, behind another barrier where `sync` is 1.
+  // All threads read box[0], which thread 0 wrote before a barrier. Thread
+  // `writer` writes it again, after another barrier if `sync` is 1.
   gpu.func @reuse(%y: !llvm.ptr<1>, %sync: i32, %writer: i64) kernel {
     %tid = gpu.thread_id x
     %zero = arith.constant 0 : i64
@@ -85,7 +85,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // y[block * step] = block, four bytes: blocks race where step is 0.
+  // y[block * step] = block, four bytes: blocks race if step is 0.
   gpu.func @blocks_write(%y: !llvm.ptr<1>, %step: i64) kernel {
     %bid = gpu.block_id x
     %b = arith.index_cast %bid : index to i64
@@ -112,8 +112,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // All threads of all blocks add to y; block 0's last thread then stores to
-  // it, where `store` is 1.
+  // All threads of all blocks add to y. Then the last thread of block 0 stores
+  // to it, if `store` is 1.
   gpu.func @atomics(%y: !llvm.ptr<1>, %store: i32) kernel {
     %tid = gpu.thread_id x
     %bid = gpu.block_id x

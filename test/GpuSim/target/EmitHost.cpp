@@ -31,16 +31,16 @@ Expected<std::unique_ptr<TargetMachine>> mtp::gpu::makeHostMachine() {
     return createStringError(errc::not_supported,
                              "cannot make code for x86-64: " + error);
   TargetOptions options;
-  // As on the GPU: a multiply-add is fused where the kernel says so alone.
+  // As on the GPU: a multiply-add is fused only if the kernel states it.
   options.AllowFPOpFusion = FPOpFusion::Strict;
-  // The least that has FMA and f16 in hardware: images are the same on every
+  // Oldest level with FMA and f16 in hardware: images are the same on every
   // machine that runs tests.
   return std::unique_ptr<TargetMachine>(found->createTargetMachine(
       triple, "x86-64-v3", "", options, Reloc::PIC_, /*CM=*/std::nullopt,
       CodeGenOptLevel::Aggressive));
 }
 
-/// Takes away what is said of a GPU and would confuse the host's backend.
+/// Removes attributes for GPUs that the host's backend does not understand.
 static void dropGpuAttributes(Module &module) {
   if (NamedMDNode *notes = module.getNamedMetadata("nvvm.annotations"))
     notes->eraseFromParent();

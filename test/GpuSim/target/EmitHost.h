@@ -12,7 +12,7 @@
 
 namespace mtp::gpu {
 
-/// Makes the machine that images are compiled for.
+/// Creates the machine that images are compiled for.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeHostMachine();
 
 /// Lowers a module of kernels (NVVM's LLVM IR) to code of `machine` that calls
@@ -27,7 +27,7 @@ llvm::Expected<std::vector<char>> writeHostObject(llvm::Module &module,
 llvm::Expected<std::vector<char>>
 linkHostImage(llvm::ArrayRef<llvm::StringRef> objects);
 
-/// Makes an image of one module of kernels: all of the above. Consumes the
+/// Makes an image of one module of kernels: runs all steps above. Consumes the
 /// module's contents.
 llvm::Expected<std::vector<char>> emitHostImage(llvm::Module &module);
 

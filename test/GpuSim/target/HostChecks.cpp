@@ -20,7 +20,7 @@ struct Access {
 };
 } // namespace
 
-/// The accesses of an instruction: none, one, or the two of a copy.
+/// Returns the accesses of an instruction: none, one, or the two of a copy.
 static SmallVector<Access, 2> accessesOf(Instruction &instruction) {
   const DataLayout &layout = instruction.getDataLayout();
   Type *i64 = Type::getInt64Ty(instruction.getContext());
@@ -52,8 +52,8 @@ static SmallVector<Access, 2> accessesOf(Instruction &instruction) {
   return result;
 }
 
-/// Whether a pointer is into a variable of the thread's own, or to one of the
-/// slots that this lowering made.
+/// Returns true if a pointer points to a local variable of the thread, or to a
+/// slot that this lowering made.
 static bool isOwnMemory(const Value *pointer) {
   if (pointer->getType()->getPointerAddressSpace() != 0)
     return false;
@@ -61,10 +61,10 @@ static bool isOwnMemory(const Value *pointer) {
   return isa<AllocaInst>(object) || isa<GlobalVariable>(object);
 }
 
-/// The loads of a block that begin a batch: the first, and each that something
-/// which used a value of the batch stands in front of. A thread waits for
-/// memory where it uses what it loaded, so the loads of a batch are on the way
-/// together.
+/// Returns the loads of a block that begin a batch: the first load, and each
+/// load that comes after a use of a value of the current batch. A thread waits
+/// for memory when it uses a loaded value, so the loads of a batch are in
+/// flight together.
 static SmallPtrSet<Instruction *, 8> beginBatches(BasicBlock &block) {
   SmallPtrSet<Instruction *, 8> begins;
   SmallPtrSet<Value *, 8> batch;

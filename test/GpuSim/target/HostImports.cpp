@@ -1,4 +1,4 @@
-//===- HostImports.cpp - What an image calls of the simulator -------------===//
+//===- HostImports.cpp - Functions that an image calls --------------------===//
 
 #include "test/GpuSim/target/HostLowering.h"
 
@@ -14,12 +14,12 @@ CallInst *mtp::gpu::HostImports::call(IRBuilderBase &builder, StringRef name,
   if (found != slots.end()) {
     slot = found->second;
   } else {
-    // Private to the image, so that no other image's slot can take its place.
+    // Private to the image, so that another image's slot cannot replace it.
     slot = new GlobalVariable(
         module, pointer, /*isConstant=*/false, GlobalValue::PrivateLinkage,
         ConstantPointerNull::get(pointer), "mtp_sim_slot." + name);
-    // Filled from outside: without this the optimiser would see a null that
-    // nothing in the module ever changes.
+    // The simulator fills the slot. Otherwise the optimiser would treat it as a
+    // null that never changes.
     slot->setExternallyInitialized(true);
     slots.insert(
         {slot->getName().drop_front(sizeof("mtp_sim_slot.") - 1), slot});

@@ -13,7 +13,7 @@ using namespace llvm;
 
 static constexpr StringRef kPrefix = "llvm.nvvm.";
 
-/// The simulator's name for what `callee` is: empty where it is none of its.
+/// Returns the simulator's name of `callee`, or an empty name if it has none.
 static std::string simulatorName(StringRef callee) {
   std::string name = callee.str();
   if (callee.consume_front(kPrefix))
@@ -33,9 +33,9 @@ static Error unknownCall(const Function &caller, const Twine &what) {
                                caller.getName() + "', got " + what);
 }
 
-/// Packs the arguments into a struct on the stack, calls `name`, and reads
-/// what it left as the result. The allocas stand in the entry block, so that
-/// a loop does not grow the stack.
+/// Packs the arguments into a struct on the stack, calls `name`, and loads the
+/// result. The allocas are in the entry block, so that a loop does not grow the
+/// stack.
 static void lowerCall(CallInst &call, StringRef name, HostImports &imports) {
   IRBuilder<> entry(
       &*call.getFunction()->getEntryBlock().getFirstInsertionPt());
@@ -89,7 +89,7 @@ Error mtp::gpu::lowerIntrinsics(Module &module, HostImports &imports) {
   return Error::success();
 }
 
-/// The bits of the nearest bf16, ties to even, of f32 values: what
+/// Returns the bits of the nearest bf16, ties to even, of f32 values, as
 /// `cvt.rn.bf16.f32` does. A NaN becomes the one NaN that the hardware makes.
 static Value *roundToBf16(IRBuilderBase &builder, Value *value) {
   auto withType = [&](Type *type) -> Type * {
@@ -119,8 +119,8 @@ void mtp::gpu::expandBf16Rounding(Module &module) {
   for (FPTruncInst *trunc : found) {
     IRBuilder<> builder(trunc);
     Value *bits = roundToBf16(builder, trunc->getOperand(0));
-    // Whoever wants bits gets them: a processor without bf16 would take the
-    // elements of a vector for numbers, and convert them.
+    // Users of the bits get them directly. A processor without bf16 would treat
+    // the elements of a vector as numbers, and convert them.
     for (User *user : make_early_inc_range(trunc->users()))
       if (auto *cast = dyn_cast<BitCastInst>(user)) {
         IRBuilder<> atCast(cast);

@@ -10,12 +10,11 @@ using namespace mtp::gpu;
 using namespace llvm;
 
 static constexpr unsigned kSharedSpace = 3;
-/// Where dynamic shared memory starts is the kernel's to rely on: the largest
-/// alignment that kernels ask of it.
+/// Alignment of dynamic shared memory: the largest one that kernels rely on.
 static constexpr uint64_t kDynamicAlign = 128;
 
 namespace {
-/// The uses of one variable in one kernel.
+/// Uses of one variable in one kernel.
 struct KernelUses {
   GlobalVariable *variable;
   SmallVector<Use *> uses;
@@ -51,7 +50,7 @@ static Expected<UsesOfKernels> collectUses(ArrayRef<GlobalVariable *> shared) {
   return result;
 }
 
-/// Lays out what one kernel uses, and replaces the uses.
+/// Lays out the variables that one kernel uses, and replaces the uses.
 static SharedLayout lowerKernel(Function &kernel,
                                 ArrayRef<KernelUses> variables,
                                 HostImports &imports) {
@@ -77,7 +76,7 @@ static SharedLayout lowerKernel(Function &kernel,
         offset + layout.getTypeAllocSize(entry.variable->getValueType());
     replace(entry, offset);
   }
-  // What has no size here gets its size at the launch, behind all else.
+  // A variable without a size gets its size at the launch, after all others.
   for (const KernelUses &entry : variables)
     if (entry.variable->isDeclaration()) {
       result.usesDynamic = true;

@@ -10,7 +10,7 @@ using namespace mtp::gpusim;
 using namespace llvm;
 
 namespace {
-/// Constants of the table; every struct of SimAbi.h is one of pointers and
+/// Constants of the table. Every struct of SimAbi.h consists of pointers and
 /// 64-bit integers, written field by field.
 class TableWriter {
 public:
@@ -30,7 +30,7 @@ public:
   Constant *record(ArrayRef<Constant *> fields) {
     return ConstantStruct::getAnon(context, fields);
   }
-  /// An array of records as a variable, or null where there are none.
+  /// Returns an array of records as a variable, or null if there are none.
   Constant *array(ArrayRef<Constant *> records) {
     if (records.empty())
       return ConstantPointerNull::get(PointerType::get(context, 0));
@@ -48,7 +48,7 @@ private:
 };
 } // namespace
 
-/// `.maxntid` of a kernel as a number of threads, 0 where there is none.
+/// Returns `.maxntid` of a kernel as a number of threads, or 0.
 static uint64_t maxThreads(const Function &kernel) {
   StringRef text = kernel.getFnAttribute("nvvm.maxntid").getValueAsString();
   if (text.empty())
@@ -64,7 +64,7 @@ static uint64_t maxThreads(const Function &kernel) {
   return product;
 }
 
-/// A function that loads the parameters from where the driver has them.
+/// Makes a function that loads the parameters from the driver's pointers.
 static Function *makeWrapper(Function &kernel) {
   Module &module = *kernel.getParent();
   LLVMContext &context = module.getContext();

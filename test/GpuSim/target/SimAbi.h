@@ -1,12 +1,13 @@
-//===- SimAbi.h - Between an image for gpu-sim and the simulator *- C++ -*-===//
+//===- SimAbi.h - Interface of images and simulator -----------------------===//
 //
 // An image for gpu-sim is a shared ELF image that exports one symbol,
-// `mtp_sim_image`, and needs nothing but memcpy, memset and memmove. What it
-// calls of the simulator it names in a table of imports, which the simulator
-// fills when it loads the image: so neither needs the other's symbols, and an
-// image for another version is refused by name instead of by a crash.
+// `mtp_sim_image`, and needs nothing but memcpy, memset and memmove. A table of
+// imports names the functions of the simulator that it calls, and the simulator
+// fills the table when it loads the image. So neither side needs the other's
+// symbols, and an image for another version is refused with a message instead
+// of a crash.
 //
-// The compiler and the simulator include this header, and nothing of LLVM.
+// The compiler and the simulator include this header. It does not use LLVM.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,32 +18,33 @@
 
 namespace mtp::gpusim {
 
-/// What plans call the driver of such images.
+/// Name that plans use for the driver of such images.
 inline constexpr char kDriverName[] = "gpu-sim";
 
 inline constexpr char kImageMagic[8] = {'M', 'T', 'P', 'G', 'S', 'I', 'M', 0};
 inline constexpr uint32_t kImageVersion = 2;
 inline constexpr const char *kImageSymbol = "mtp_sim_image";
 
-/// What an access does, in the low bits of its flags; the address space that
-/// the kernel named is in the bits from kSpaceShift on.
+/// Kind of an access, in the low bits of its flags. The address space that the
+/// kernel named is in the bits from kSpaceShift on.
 enum AccessFlags : uint32_t {
   kRead = 1,
   kWrite = 2,
   kAtomic = 4,
-  /// A load that may have to wait for one before it (see HostChecks).
+  /// A load that may have to wait for an earlier one (see HostChecks).
   kWaits = 8,
   kSpaceShift = 8
 };
 
-/// A kernel: `entry` takes pointers to the values of the parameters, as the
+/// A kernel. `entry` takes pointers to the values of the parameters, as the
 /// driver's launch does, and runs one thread.
 struct ImageKernel {
   const char *name;
   void (*entry)(void *const *params);
   uint64_t staticShared;
   uint64_t usesDynamicShared;
-  /// The most threads of a block (`.maxntid`), 0 where the kernel names none.
+  /// Maximum number of threads of a block (`.maxntid`), or 0 if the kernel
+  /// states none.
   uint64_t maxThreads;
   uint64_t paramCount;
   const uint32_t *paramBytes;
@@ -57,7 +59,7 @@ struct ImageGlobal {
 };
 
 /// A function of the simulator by its name in MTP_SIM_CALLS or kHelpers, and
-/// where the image keeps its address.
+/// the place of its address in the image.
 struct ImageImport {
   const char *name;
   void **slot;
@@ -73,7 +75,7 @@ struct ImageUnit {
   const ImageImport *imports;
 };
 
-/// The section in which each unit has a pointer to its ImageUnit.
+/// Section in which each unit has a pointer to its ImageUnit.
 inline constexpr const char *kUnitSection = "mtp_sim_units";
 
 struct Image {
@@ -83,18 +85,19 @@ struct Image {
   const ImageUnit *const *end;
 };
 
-/// `void *shared_base(void)`: where the block's shared memory starts.
+/// `void *shared_base(void)`: returns the start of the block's shared memory.
 inline constexpr const char *kSharedBase = "shared_base";
 /// `void access(const void *, uint64_t bytes, uint32_t flags, uint32_t align)`:
-/// called ahead of each access to memory that is not plainly the thread's own.
+/// called before each access to memory, except clear accesses to the thread's
+/// local variables.
 inline constexpr const char *kAccess = "access";
 
-/// Every other call: `void call(void *result, const void *arguments)`, where
-/// `arguments` points to a struct of them and `result` to room for what the
-/// call returns. The name is the intrinsic's without "llvm.nvvm.", with '_'
-/// for '.'. The list is all that the simulator knows: what is not here is an
-/// error of the compiler, and what is here and not in the simulator does not
-/// link.
+/// Every other call has the form
+/// `void call(void *result, const void *arguments)`. `arguments` points to a
+/// struct of the arguments and `result` to room for the result. The name is the
+/// intrinsic's without "llvm.nvvm.", with '_' for '.'. The list has all calls
+/// of the simulator. A call that is missing here is an error of the compiler. A
+/// call that is missing in the simulator does not link.
 #define MTP_SIM_SREGS(X)                                                       \
   X(read_ptx_sreg_tid_x)                                                       \
   X(read_ptx_sreg_tid_y)                                                       \

@@ -9,7 +9,7 @@
 using namespace mtp;
 using namespace mtp::gpusim;
 
-/// What the simulator's library is content with.
+/// Size that is enough for the simulator's library.
 static constexpr int64_t kWorkspace = 64 << 10;
 
 Result<std::unique_ptr<compiler::Target>>

@@ -8,8 +8,8 @@
 
 namespace mtp::gpusim {
 
-/// A GPU's kernels and programs, with images that gpu-sim loads: what runs
-/// there is the LLVM IR that a GPU's PTX is made of.
+/// Target for the simulator: kernels and programs of a GPU, with images that
+/// gpu-sim loads. The simulator runs the LLVM IR that PTX is made from.
 class SimTarget : public codegen::CudaTarget {
 public:
   static constexpr llvm::StringLiteral kName = kDriverName;

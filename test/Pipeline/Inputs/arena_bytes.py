@@ -1,4 +1,4 @@
-"""Prints the arena's bytes of programs of some k at an n: arena_bytes.py K N PLAN.json..."""
+"""Prints the arena's bytes of programs of k = K at n = N: arena_bytes.py K N PLAN.json..."""
 import json
 import sys
 

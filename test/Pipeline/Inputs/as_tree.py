@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes an imported model, which drafts a chain with one module, with a tree of 64 nodes
-in place of the chain: as_tree.py MODEL.mlir > TREE.mlir
+"""Replaces the chain of an imported model with one module by a tree of 64 nodes:
+as_tree.py MODEL.mlir > TREE.mlir
 
-The tree is five deep, level by level, and so is max_k to be. Standard library only.
+The tree has five levels, and max_k must be five. Standard library only.
 """
 
 import sys
@@ -11,7 +11,7 @@ LEVELS = (8, 16, 16, 13, 10)
 
 
 def parents_of(levels):
-    """Of each node, those of a level spread over the level above."""
+    """Returns the parent of each node; the nodes of a level are spread over the level above."""
     parents, above = [-1], [0]
     for width in levels:
         level = range(len(parents), len(parents) + width)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the memory plans of all programs of a module behind exec-plan-memory.
+"""Checks the memory plans of all programs of a module after exec-plan-memory.
 
-At every n of a program buffers that are needed at the same time have no byte in
-common, and each begins at a multiple of 64. What is needed when follows from the
-stages that the threads go through at that n.
+At every n of a program, buffers that are live at the same time must not overlap, and each
+buffer begins at a multiple of 64. The stages of the threads at that n decide when a buffer is
+live.
 """
 
 import sys
@@ -12,7 +12,7 @@ from programs import read
 
 
 def check(program, n):
-    """Returns what is wrong at n, or nothing."""
+    """Returns the error at n, or nothing."""
     lives = sorted(program.lives(n), key=lambda life: life.first)
     running = []
     for life in lives:

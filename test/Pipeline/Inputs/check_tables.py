@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the tables of an artifact that `mtp-dump --json` tells of: that they have no
-more than so many bytes, and that no k has more than so many programs."""
+"""Checks the tables of an artifact from `mtp-dump --json`: a maximum number of bytes, and a
+maximum number of programs per k."""
 
 import collections
 import json

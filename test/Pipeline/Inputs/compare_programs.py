@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Compares programs for ranges of n with programs for one n each.
 
-Both files are modules behind exec-bufferize. At every n of the second file's
-programs the first file's must have, with n put into its counts, the same kernels,
-params, offsets and buffers, one call after the other. With --stages calls may be
-in another order, and the barriers of the first must not be more than those of the
-second.
+Both files are modules after exec-bufferize. At every n of the second file's programs, the
+first file's programs must have the same kernels, params, offsets and buffers, call by call,
+with n inserted into their counts. With --stages the order of calls may differ, and the first
+file must not have more barriers than the second.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Counts how often programs dispatch the weights of a target: dispatches.py EXEC.mlir PROGRAM...
 
-A weight is the target's where its name matches the pattern below; what drafters share with it
-they dispatch for themselves. Prints for each program how many weights there are, and each
-that is dispatched more than once or not at all.
+A weight belongs to the target if its name matches the pattern below. Drafters dispatch weights
+that they share with the target again. Prints the number of weights for each program, and each
+weight that is dispatched more than once or not at all.
 """
 import re
 import sys
@@ -12,7 +12,7 @@ REF = re.compile(r"\s*(%\d+) = exec\.ref @(\S+) : ")
 
 
 def count(lines, program):
-    """Of each of the target's weights the dispatches of the program that have it."""
+    """Returns for each of the target's weights its dispatches in the program."""
     refs, counts, inside = {}, {}, False
     for line in lines:
         if "exec.program @" in line:

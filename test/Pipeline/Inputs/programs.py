@@ -1,4 +1,4 @@
-"""Reads the programs of a module behind exec-bufferize, for tests."""
+"""Reads the programs of a module after exec-bufferize, for tests."""
 
 import re
 import sys
@@ -19,7 +19,7 @@ def evaluate(count, n):
 
 
 class Life:
-    """The bytes of a buffer at n, and the stages from its first use to its last."""
+    """A buffer's bytes at n, and the stages from its first use to its last."""
 
     def __init__(self, value, text, type_, n):
         self.value = value
@@ -49,7 +49,7 @@ class Program:
         self.lines = []
 
     def buffers(self, n):
-        """What each value is at n, but for which one."""
+        """Returns the description of each value at n, without its name."""
         values = {}
         for line in self.lines:
             found = re.match(r"(%\S+) = exec\.(alloc|ref) ?(.*?) ?: (memref\S+)$", line)
@@ -65,7 +65,7 @@ class Program:
         return values
 
     def calls(self, n, kernels, numbered):
-        """One text for each dispatch and output, at n."""
+        """Returns one text for each dispatch and output, at n."""
         values = self.buffers(n)
         numbers = {}
 
@@ -97,8 +97,8 @@ class Program:
         return calls
 
     def stages(self, n):
-        """The stage of each dispatch at n; where nothing is scheduled each has one
-        of its own."""
+        """Returns the stage of each dispatch at n; without a schedule each dispatch has its
+        own stage."""
         stages = range(sum(line.startswith("exec.dispatch") for line in self.lines))
         for line in self.lines:
             found = re.match(r"exec.schedule from (\d+) \[(.*)\]$", line)
@@ -111,11 +111,11 @@ class Program:
         return list(stages)
 
     def barriers(self, n):
-        """Barriers at n."""
+        """Returns the number of barriers at n."""
         return max(self.stages(n), default=0)
 
     def lives(self, n):
-        """Where each buffer of the program is at n, and in which stages."""
+        """Returns the offset and the stages of each buffer of the program at n."""
         stages = self.stages(n)
         end = max(stages, default=0) + 1
         lives = {}
@@ -138,7 +138,7 @@ class Program:
 
 
 def read(path):
-    """Kernels by name, without it, and all programs."""
+    """Returns the texts of kernels by name, and all programs."""
     kernels, programs, body = {}, [], None
     for line in open(path):
         text = re.sub(r" loc\(.*\)$", "", line.rstrip()).strip()

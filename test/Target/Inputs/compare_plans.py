@@ -2,8 +2,8 @@
 
   python3 compare_plans.py DUMP.json
 
-Prints which weights both plans find at the same place, which each has for
-itself, and checks that no segment has bytes that no plan names.
+Prints which weights both plans have at the same place, and which each plan has alone. Checks
+that no segment has bytes that no plan names.
 """
 import json
 import sys
@@ -29,7 +29,7 @@ for name in shared:
 for name in own:
     print("own", name)
 
-# Each byte is of one blob, but for what aligns them.
+# Each byte belongs to one blob, except padding.
 for number, segment in enumerate(dump["segments"]):
     if segment["kind"] not in ("Weights", "Constants"):
         continue

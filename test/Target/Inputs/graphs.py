@@ -1,5 +1,5 @@
-"""Compares the graphs of a plan report with those that gpu-check's watch saw, which were built
-for 1 and 2 slots of each k: graphs.py PLAN.json WATCH.json"""
+"""Compares the graphs of a plan report with the graphs that gpu-check's watch saw, built for 1
+and 2 slots of each k: graphs.py PLAN.json WATCH.json"""
 import json
 import sys
 

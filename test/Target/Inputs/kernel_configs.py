@@ -1,14 +1,14 @@
-"""Lists what kernels the plans of some models have: kernel_configs.py EXEC.mlir...
+"""Lists the kernels in the plans of some models: kernel_configs.py EXEC.mlir...
 
-A line has a kind and the parameters that stand between `<` and `>` of its attribute, as the tests
-of kernels run it (test/Codegen/WholeModels_test.cpp): inputs and formats are those of the plan, but
-there are few outputs, experts and tokens, and what only says where rows lie is left out. Kinds that
-this file does not know are an error.
+A line has a kind and the parameters between `<` and `>` of its attribute, in the form that the
+kernel tests run (test/Codegen/WholeModels_test.cpp). Inputs and formats are those of the plan.
+Outputs, experts and tokens are reduced, and parameters of row locations are left out. An unknown
+kind is an error.
 """
 import re
 import sys
 
-# Of a kind: parameters with the values that they get here; None leaves them out.
+# Parameters by kind, with the values that they get here; None leaves them out.
 ROWS = {"x_stride": None, "y_stride": None, "residual_stride": None}
 EXPERTS = {"experts": "5", "top_k": "2"}
 KINDS = {
@@ -44,7 +44,7 @@ KINDS = {
     "write_state": {},
     "write_state_at": {},
 }
-# A library's, which the simulator has code of its own for, and one without sizes of a model.
+# Products of a library, which the simulator implements itself, and a kind without model sizes.
 OTHERS = ["gemm", "pack_rows", "pack_prompts"]
 
 
@@ -61,7 +61,7 @@ def lines(name):
                 assert "exec.kernel" not in line, line
                 continue
             kind, params, body = found.groups()
-            # A kernel that carries its body has no sizes.
+            # A kernel with a body has no sizes.
             if body or kind in OTHERS:
                 continue
             values = dict(PARAMETER.findall(params))

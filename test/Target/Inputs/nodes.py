@@ -1,4 +1,4 @@
-"""Prints how many nodes the graph of a program in a plan report has: nodes.py PLAN.json PROGRAM.
+"""Prints the number of nodes of a program's graph in a plan report: nodes.py PLAN.json PROGRAM.
 """
 import json
 import sys

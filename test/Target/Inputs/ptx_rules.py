@@ -1,8 +1,8 @@
 """Checks the PTX of an artifact's kernels: ptx_rules.py MODEL.bin [KIND...].
 
 On every path a kernel waits for its predecessor before it stores to global memory and before
-it ends. It has no memory of a thread's own and no atomic operation on floats. Prints what it
-finds against that, kinds that are not there, and how many kernels are.
+it ends. It has no local memory and no atomic operation on floats. Prints violations, missing
+kinds, and the number of kernels.
 """
 import re
 import sys
@@ -11,7 +11,7 @@ import sys
 TEXT = re.compile(rb"\.version \d[^\0]*\.target sm_[^\0]*")
 ENTRY = re.compile(r"\.entry (\w+)\(")
 WAIT = "griddepcontrol.wait;"
-# What is neither a thread's own, a block's, an argument nor a warp's `redux`.
+# Matches stores and atomics to global memory: not local, shared or param, nor a warp's `redux`.
 STORE = re.compile(r"(?:^|\s)(?:st|red|atom|cp\.async\.bulk)\.(?!shared|param|local)[\w.:]*")
 SHARED = re.compile(r"\.shared\b")
 FLOAT_ATOMIC = re.compile(r"(?:^|\s)(?:red|atom)\.[\w.:]*\.(?:f16|f16x2|bf16|bf16x2|f32|f64)\b")
@@ -28,7 +28,7 @@ def entries(data):
 
 
 def ahead_of_wait(lines):
-    """The lines that some path reaches before a wait."""
+    """Returns the lines that some path reaches before a wait."""
     labels = {line.strip()[:-1]: i for i, line in enumerate(lines) if line.rstrip().endswith(":")}
     seen, left = set(), [0]
     while left:
@@ -40,7 +40,7 @@ def ahead_of_wait(lines):
         branch, end = BRANCH.match(lines[at]), END.match(lines[at])
         if branch:
             left.append(labels[branch.group(2)])
-        # With a predicate, it goes on behind these, too.
+        # With a predicate, the path also continues after the instruction.
         if not (branch or end) or (branch or end).group(1):
             left.append(at + 1)
     return [lines[i] for i in sorted(seen)]

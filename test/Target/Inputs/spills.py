@@ -1,4 +1,4 @@
-"""Counts the kernels of a plan report that spill or take more than half of a processor:
+"""Counts the kernels of a plan report that spill or take more than half of a multiprocessor:
 spills.py PLAN.json."""
 import json
 import sys
@@ -8,7 +8,7 @@ MOST_THREADS = 1024
 
 
 def registers(kernel):
-    """Of a block: a warp's are given out in units of 256, 8 a thread."""
+    """Returns a block's registers: a warp gets units of 256, 8 per thread."""
     return (kernel["registers"] + 7) // 8 * 8 * kernel["threads"]
 
 

@@ -1,4 +1,4 @@
-"""Writes configs of a small model with a module, and of one without: NAME NAME"""
+"""Writes configs of a small model with a module and of one without: NAME NAME"""
 import json
 import sys
 

@@ -1,4 +1,4 @@
-"""Compiles a model with the kernel cache in many states: kernel_cache.py MTPC MODEL DIR.
+"""Compiles a model with many states of the kernel cache: kernel_cache.py MTPC MODEL DIR.
 
 Checks that every artifact has the bytes of one that was compiled without a cache.
 """

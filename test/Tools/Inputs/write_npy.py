@@ -1,4 +1,4 @@
-"""Writes .npy files, right and wrong, into the current folder."""
+"""Writes .npy files, valid and invalid, into the current folder."""
 
 
 def write(name, header, data, version=b"\x01\x00"):

@@ -1,4 +1,4 @@
-//===- Bandwidth.cpp - The device, and the rates that shares are of -------===//
+//===- Bandwidth.cpp - The device, and its rates --------------------------===//
 
 #include "Gpu.h"
 #include "Parts.h"

@@ -1,9 +1,9 @@
 //===- Carveout.cpp - Kernels that want different shared memory -----------===//
 //
-// A processor's memory is divided into shared memory and cache, and a processor
-// must be idle to divide it anew. Where a kernel wants another division than
-// the one before it may not begin beside it, and a programmatic edge gains
-// nothing. The product's kernels therefore ask for one.
+// A processor's memory is split into shared memory and cache, and a processor
+// must be idle to change the split. A kernel that wants another split than the
+// previous one cannot begin while that one runs, and a programmatic edge gains
+// nothing. So the product's kernels request one common split.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 using namespace mtp::gpu_check;
 
 namespace {
-/// What a product of 33 MB reads, with the shared memory of one.
+/// Sizes of a product of 33 MB, and its shared memory.
 constexpr unsigned kBlocks = 264, kThreads = 512, kPairs = 60;
 constexpr uint64_t kVectors = 2 * 8 * kThreads;
 constexpr size_t kShared = 37 << 10, kBytes = kBlocks * kVectors * 16;
@@ -28,7 +28,8 @@ static void prefer(CUfunction f, int percent) {
       f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent));
 }
 
-/// Microseconds of a product, with or without a small node behind it.
+/// Returns the microseconds of a product, with or without a small node after
+/// it.
 static double time(const Buffers &buffers, CUfunction product, CUfunction node,
                    Edge edge) {
   Graph graph;

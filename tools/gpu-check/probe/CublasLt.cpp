@@ -9,7 +9,8 @@
 
 using namespace mtp::gpu_check;
 
-/// A graph of what `enqueue` puts into the stream; null if it is refused.
+/// Returns a graph of the work that `enqueue` adds to the stream, or null if
+/// the work is refused.
 static CUgraphExec capture(const std::function<bool()> &enqueue) {
   Graph graph;
   CHECK(cu.cuStreamBeginCaptureToGraph(machine.stream, graph.get(), nullptr,

@@ -1,7 +1,7 @@
 //===- Driver.h - The CUDA driver, found at run time ------------*- C++ -*-===//
 //
-// The entry points that the probes use, by the versioned names that cuda.h's
-// macros give them. MTP_CUDA_DRIVER names another library than libcuda.so.1.
+// Entry points that the probes use, by the versioned names that cuda.h's macros
+// give them. MTP_CUDA_DRIVER names another library than libcuda.so.1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@
   X(cuGraphExecUpdate)                                                         \
   X(cuGraphExecKernelNodeSetParams)
 
-/// What a driver may lack: the simulator's.
+/// Calls that a driver may lack, as the simulator's does.
 #define MTP_DRIVER_CAPTURE_CALLS(X)                                            \
   X(cuStreamBeginCaptureToGraph)                                               \
   X(cuStreamGetCaptureInfo)                                                    \
@@ -68,17 +68,18 @@ struct Driver {
   MTP_DRIVER_CAPTURE_CALLS(X)
 #undef X
 
-  /// Finds them, or ends the process and says what is missing.
+  /// Finds the entry points. If one is missing, prints its name and ends the
+  /// process.
   static Driver load();
 };
 
 extern Driver cu;
 
-/// The driver's name of an error.
+/// Returns the driver's name of an error.
 const char *nameOf(CUresult result);
 
-/// Ends the process if a call failed: a part that cannot go on is one line in
-/// the results, and the other parts are other processes.
+/// Ends the process if a call failed. Such a part is one line in the results,
+/// and other parts are other processes.
 void check(CUresult result, const char *what, const char *file, int line);
 
 #define CHECK(call) ::mtp::gpu_check::check((call), #call, __FILE__, __LINE__)

@@ -1,4 +1,4 @@
-//===- Edges.cpp - What a node, a loop, a launch and a barrier cost -------===//
+//===- Edges.cpp - Cost of nodes, loops, launches, barriers ---------------===//
 
 #include "Gpu.h"
 #include "Parts.h"
@@ -14,7 +14,8 @@ struct Chain {
 };
 } // namespace
 
-/// A chain of `length` nodes that count, or read what the one before wrote.
+/// Adds a chain of `length` nodes that count, or read the output of the
+/// previous node.
 static void addChain(Graph &graph, const Chain &chain, unsigned grid,
                      int length, CUdeviceptr a, CUdeviceptr b) {
   CUfunction f = machineKernel(chain.kernel);
@@ -56,7 +57,7 @@ static void nodes(CUdeviceptr a, CUdeviceptr b) {
     }
 }
 
-/// Two nodes side by side, then one: what a fork and join adds.
+/// Times two parallel nodes, then one: the cost of a fork and join.
 static void forks(CUdeviceptr a, CUdeviceptr b) {
   CUfunction f = machineKernel("node_plain");
   double times[2];

@@ -16,7 +16,7 @@ static float bitsToFloat(uint32_t bits) {
   return value;
 }
 
-/// As compiler/Codegen/Rows/MathApprox.cpp.
+/// The exp of compiler/Codegen/Rows/MathApprox.cpp.
 static float hostExp(float x) {
   x = x < -104.0f ? -104.0f : x;
   x = x > 89.0f ? 89.0f : x;
@@ -37,8 +37,8 @@ static float hostExp(float x) {
   return y * bitsToFloat((n - half + 127) << 23);
 }
 
-/// Counts where device and host differ, over pieces of 2^26 inputs, or of as
-/// many as the manifest says.
+/// Counts differences between device and host, over pieces of 2^26 inputs, or
+/// of the number of inputs in the manifest.
 static void compare(const std::string &name, const std::string &kernel,
                     uint64_t pieces,
                     const std::function<float(uint32_t, float &)> &z,
@@ -102,7 +102,8 @@ static uint32_t mix(uint32_t x) {
 }
 
 void mtp::gpu_check::runElementary() {
-  // An odd factor: all numbers, and a fair part of them if time ends it early.
+  // An odd factor: covers all numbers, and an even sample if time ends it
+  // early.
   auto every = [](uint32_t i, float &x) {
     x = bitsToFloat(i * 0x9e3779b1u);
     return 0.0f;

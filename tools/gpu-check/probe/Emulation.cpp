@@ -1,4 +1,4 @@
-//===- Emulation.cpp - What one mma does with bf16, on the host -----------===//
+//===- Emulation.cpp - A model of bf16 mma on the host --------------------===//
 
 #include "Emulation.h"
 
@@ -22,7 +22,7 @@ uint16_t mtp::gpu_check::toBf16(float value) {
 }
 
 namespace {
-/// number * 2^(exponent - scale), exponent the one that alignment goes by.
+/// number * 2^(exponent - scale). `exponent` is the one that alignment uses.
 struct Term {
   int64_t number = 0;
   int exponent = -1000;
@@ -51,7 +51,7 @@ static Term product(uint16_t x, uint16_t y, bool normalized) {
   return r;
 }
 
-/// The term as a multiple of 2^(exponent - bits).
+/// Returns the term as a multiple of 2^(exponent - bits).
 static int64_t align(const Term &term, int exponent, int bits, bool floor) {
   if (!term.number)
     return 0;
@@ -79,7 +79,7 @@ static float toFloat(int64_t sum, int exponent, bool nearest) {
   return sum < 0 ? -value : value;
 }
 
-/// The sum if a term is infinite or not a number.
+/// Returns true, and sets `sum`, if a term is infinite or NaN.
 static bool special(float c, const uint16_t *a, const uint16_t *b, float &sum) {
   bool found = !std::isfinite(c);
   sum = found ? c : 0;

@@ -1,4 +1,4 @@
-//===- Emulation.h - What one mma does with bf16, on the host ---*- C++ -*-===//
+//===- Emulation.h - A model of bf16 mma on the host ------------*- C++ -*-===//
 
 #ifndef MTP_GPU_CHECK_EMULATION_H
 #define MTP_GPU_CHECK_EMULATION_H
@@ -8,10 +8,10 @@
 
 namespace mtp::gpu_check {
 
-/// One way in which a tensor core may add c and 16 products: blocks of `width`
-/// products at a time; all terms of a block and the sum so far are aligned to
-/// the largest exponent, keeping `extra` bits beyond f32's 23, added exactly,
-/// and rounded to f32.
+/// A model of how a tensor core adds c and 16 products. It takes blocks of
+/// `width` products at a time. All terms of a block and the sum so far are
+/// aligned to the largest exponent, with `extra` bits in addition to f32's 23.
+/// They are added exactly and rounded to f32.
 struct MmaModel {
   int width = 16;
   int extra = 0;

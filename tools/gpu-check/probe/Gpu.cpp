@@ -76,7 +76,7 @@ CUdeviceptr mtp::gpu_check::allocate(size_t bytes) {
 
 CUdeviceptr mtp::gpu_check::allocateFilled(size_t bytes, uint64_t seed) {
   CUdeviceptr at = allocate(bytes);
-  // Some from the host, and copies of it.
+  // The first part comes from the host, and the rest is copies of it.
   size_t done = std::min<size_t>(bytes, 1 << 20);
   std::vector<uint32_t> words(done / 4 + 1);
   std::mt19937_64 random(seed);
@@ -107,8 +107,8 @@ CUfunction mtp::gpu_check::function(const std::string &cubin,
     CHECK(cu.cuFuncSetAttribute(f,
                                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                 static_cast<int>(shared)));
-  // How much of an SM's memory is shared memory and not L1, in percent; by
-  // default the driver decides for each kernel.
+  // Percentage of an SM's memory for shared memory instead of L1. By default
+  // the driver decides for each kernel.
   if (const char *carveout = std::getenv("GPU_CHECK_CARVEOUT"))
     CHECK(cu.cuFuncSetAttribute(
         f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,

@@ -1,6 +1,6 @@
 //===- Gpu.h - Memory, modules, graphs and times for the probes -*- C++ -*-===//
 //
-// No object here is ever freed unless a probe asks for it: a part is a process.
+// Objects are freed only if a probe requests it: a part is a process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace mtp::gpu_check {
 
-/// What all parts need: the primary context, a stream, and where the kernels
-/// and libraries lie.
+/// Objects that all parts need: the primary context, a stream, and the places
+/// of kernels and libraries.
 struct Machine {
   CUdevice device = 0;
   CUcontext context = nullptr;
@@ -32,16 +32,16 @@ struct Machine {
 
 extern Machine machine;
 
-/// One line of the results: {"name": ..., "value": ...}.
+/// Prints one line of the results: {"name": ..., "value": ...}.
 void report(const std::string &name, double value);
 void report(const std::string &name, const std::string &value);
-/// Something that must hold; `found` says what was seen.
+/// Reports a condition that must hold; `found` is the observed value.
 void expect(const std::string &name, bool good, double found);
 
 std::vector<char> readFile(const std::string &name);
 
 CUdeviceptr allocate(size_t bytes);
-/// Random bf16 numbers of size 0.5 to 1 everywhere.
+/// Allocates memory filled with random bf16 numbers of size 0.5 to 1.
 CUdeviceptr allocateFilled(size_t bytes, uint64_t seed);
 template <typename T>
 CUdeviceptr upload(const std::vector<T> &data) {
@@ -57,10 +57,10 @@ std::vector<T> download(CUdeviceptr from, size_t count) {
 }
 void synchronize();
 
-/// A kernel of a cubin; its dynamic shared memory is allowed.
+/// Returns a kernel of a cubin, and allows its dynamic shared memory.
 CUfunction function(const std::string &cubin, const std::string &name,
                     size_t shared = 0);
-/// A kernel of machine.cu.
+/// Returns a kernel of machine.cu.
 CUfunction machineKernel(const std::string &name);
 
 /// All parameters of the probes' kernels are 64 bits wide.
@@ -71,18 +71,19 @@ void launch(CUfunction f, unsigned grid, unsigned block, size_t shared,
 
 enum class Edge { Ordinary, Programmatic };
 
-/// A graph that is built as a chain, unless a node is given what it follows.
+/// A graph that is built as a chain, unless a node's predecessors are given.
 class Graph {
 public:
   explicit Graph(CUgraph existing = nullptr);
 
   CUgraphNode kernel(CUfunction f, unsigned grid, unsigned block, size_t shared,
                      Arguments arguments, Edge edge = Edge::Ordinary);
-  /// After the given nodes, by ordinary edges; the chain goes on from here.
+  /// Adds a kernel after the given nodes, by ordinary edges. The chain
+  /// continues from it.
   CUgraphNode kernelAfter(std::vector<CUgraphNode> nodes, CUfunction f,
                           unsigned grid, unsigned block, Arguments arguments);
   CUgraphNode clear(CUdeviceptr at, size_t bytes);
-  /// A conditional node; gives its body.
+  /// Adds a conditional node and returns its body.
   CUgraph conditional(CUgraphConditionalHandle handle,
                       CUgraphConditionalNodeType type);
   CUgraphConditionalHandle handle(unsigned initial);
@@ -92,7 +93,7 @@ public:
   /// Ends the process if the graph is refused.
   CUgraphExec instantiate() const;
   CUresult tryInstantiate(CUgraphExec &exec) const;
-  /// The last refusal of a node, else CUDA_SUCCESS.
+  /// Returns the last refusal of a node, else CUDA_SUCCESS.
   CUresult status() const { return worst; }
 
 private:
@@ -104,17 +105,17 @@ private:
   CUresult worst = CUDA_SUCCESS;
 };
 
-/// Median time of a launch in microseconds, by events.
+/// Returns the median time of a launch in microseconds, measured with events.
 double timeGraph(CUgraphExec exec, int repetitions, double limitMs = 300);
 
-/// Times whatever `enqueue` puts into the stream.
+/// Times the work that `enqueue` adds to the stream.
 template <typename F>
 double timeStream(F enqueue, int repetitions, double limitMs = 300);
 
 struct Timer {
   Timer();
   void begin();
-  /// Microseconds since `begin`, after waiting for the stream.
+  /// Waits for the stream and returns the microseconds since `begin`.
   double end();
   CUevent events[2];
 };
@@ -138,7 +139,7 @@ double timeStream(F enqueue, int repetitions, double limitMs) {
   return median(times);
 }
 
-/// Seconds of the host's clock.
+/// Returns seconds of the host's clock.
 double now();
 
 /// A line of the manifest that `--prepare` writes: a word, and key=value.

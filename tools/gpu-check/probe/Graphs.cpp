@@ -1,4 +1,4 @@
-//===- Graphs.cpp - What graphs allow, and what building them costs -------===//
+//===- Graphs.cpp - Features and costs of graphs --------------------------===//
 
 #include "Gpu.h"
 #include "Lt.h"
@@ -19,14 +19,14 @@ static void runOnce(CUgraphExec exec) {
   synchronize();
 }
 
-/// A loop of 10 in a loop of 7, and an IF in the inner one.
+/// Runs a loop of 10 in a loop of 7, and an IF in the inner one.
 static void nested() {
   CUdeviceptr outerCount = counter(), innerCount = counter(),
               ifCount = counter();
   Graph graph;
   CUgraphConditionalHandle outer = graph.handle(1);
   Graph outerBody(graph.conditional(outer, CU_GRAPH_COND_TYPE_WHILE));
-  // A handle belongs to the graph that its node is in.
+  // A handle belongs to the graph that contains its node.
   CUgraphConditionalHandle inner = outerBody.handle(1);
   outerBody.kernel(machineKernel("set_value"), 1, 1, 0, {inner, 1});
   Graph innerBody(outerBody.conditional(inner, CU_GRAPH_COND_TYPE_WHILE));
@@ -66,7 +66,7 @@ static CUgraphNodeParams addParams(void **arguments) {
   return params;
 }
 
-/// Other parameters for a node of a loop's body, and ExecUpdate of the whole.
+/// Sets parameters of a node in a loop's body, and updates the whole graph.
 static void updates() {
   CUdeviceptr turns = counter(), sum = counter();
   auto build = [&](Graph &graph, uint64_t value) {
@@ -110,7 +110,7 @@ static void updates() {
   report("sum after ExecUpdate, 5000 if it took", double(valueOf(sum)));
 }
 
-/// How long building takes, and what a graph holds of the device's memory.
+/// Measures the time of building, and the device memory of a graph.
 static void building() {
   CUdeviceptr a = allocateFilled(1 << 22, 1), b = allocateFilled(1 << 22, 2);
   CUfunction f = machineKernel("node_read");
@@ -154,7 +154,7 @@ static void building() {
     }
 }
 
-/// cuBLASLt captured into a loop's body, with nothing run before.
+/// Captures cuBLASLt into a loop's body, before any other run.
 static void captured() {
   if (!loadLt()) {
     report("capture", std::string("skipped: no cuBLASLt library was found"));
@@ -217,8 +217,8 @@ static void captured() {
       std::string(inLoop == download<uint16_t>(y, 4096 * 32) ? "yes" : "no"));
 }
 
-/// A loop on the device that publishes to pinned memory, and a host that looks
-/// on.
+/// Runs a loop on the device that publishes to pinned memory, while the host
+/// watches.
 static void ring() {
   void *memory = nullptr;
   CHECK(cu.cuMemHostAlloc(&memory, 4096, CU_MEMHOSTALLOC_DEVICEMAP));

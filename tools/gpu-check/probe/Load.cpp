@@ -1,4 +1,4 @@
-//===- Load.cpp - What the driver loads -----------------------------------===//
+//===- Load.cpp - Images that the driver loads ----------------------------===//
 
 #include "Gpu.h"
 #include "Parts.h"
@@ -7,7 +7,7 @@
 
 using namespace mtp::gpu_check;
 
-/// Loads an image; runs a loop of 1000 iterations with its kernel.
+/// Loads an image, and runs a loop of 1000 iterations with its kernel.
 static void tryLoad(const std::string &what, std::vector<char> image,
                     const std::string &kernel) {
   CUmodule module = nullptr;

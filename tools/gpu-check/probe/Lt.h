@@ -10,14 +10,15 @@
 
 namespace mtp::gpu_check {
 
-/// y = W x in bf16 with f32 sums: W [rows][inputs], x [tokens][inputs],
-/// y [tokens][rows].
+/// y = W x in bf16 with f32 sums: W [rows][inputs], x [tokens][inputs], y
+/// [tokens][rows].
 class LtProduct {
 public:
   LtProduct(int rows, int inputs, int tokens);
-  /// The algorithms that the heuristic offers, best first by its own guess.
+  /// Returns the algorithms that the heuristic offers, in the order of its own
+  /// estimate.
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms(int atMost);
-  /// Into the machine's stream; false if refused.
+  /// Runs a product in the machine's stream. Returns false if it is refused.
   bool run(const cublasLtMatmulHeuristicResult_t &algorithm, CUdeviceptr w,
            CUdeviceptr x, CUdeviceptr y, CUdeviceptr workspace);
 
@@ -28,7 +29,7 @@ private:
   cublasLtMatrixLayout_t weights = nullptr, tokens = nullptr, output = nullptr;
 };
 
-/// Whether the library was named and loads.
+/// Returns true if the library was named and loads.
 bool loadLt();
 
 } // namespace mtp::gpu_check

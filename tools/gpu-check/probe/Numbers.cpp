@@ -1,5 +1,4 @@
-//===- Numbers.cpp - What one mma does with bf16, bit by bit
-//---------------===//
+//===- Numbers.cpp - One bf16 mma, bit by bit -----------------------------===//
 
 #include "Emulation.h"
 #include "Gpu.h"
@@ -25,7 +24,8 @@ static float bitsToFloat(uint32_t bits) {
   return value;
 }
 
-/// A number whose exponent varies by `spread` around 0, with a random sign.
+/// Returns a number whose exponent varies by `spread` around 0, with a random
+/// sign.
 static float spreadNumber(int spread) {
   float m = uniform(1, 2) * (generator() & 1 ? 1 : -1);
   return std::ldexp(m,
@@ -37,7 +37,7 @@ static float spreadNumber(int spread) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Inputs of many mma, and what the device makes of them.
+/// Inputs of many mma, and the device's results.
 struct MmaCases {
   size_t count;
   std::vector<uint16_t> a, b;
@@ -53,7 +53,8 @@ struct MmaCases {
     synchronize();
     d = download<float>(dd, c.size());
   }
-  /// Outputs that the model gives to the bit; NaN is NaN.
+  /// Returns the number of outputs that the model gives to the bit. All NaN are
+  /// equal.
   size_t hits(const MmaModel &model, int show = 0) const {
     size_t hits = 0;
     for (size_t i = 0; i < count; ++i)
@@ -83,7 +84,7 @@ struct MmaCases {
 static MmaModel findModel() {
   MmaCases cases(256);
   for (size_t i = 0; i < cases.count; ++i) {
-    // Alike, mixed and far apart; c from absent to large.
+    // Exponents that are equal, mixed and far apart; c from absent to large.
     int spread = int(i % 4) * 4, far = int(i / 4 % 4) * 6;
     for (size_t k = 0; k < 256; ++k)
       cases.a[i * 256 + k] = toBf16(spreadNumber(spread));
@@ -112,7 +113,7 @@ static MmaModel findModel() {
   return best;
 }
 
-/// The model found, on other kinds of numbers.
+/// Tests the model on other kinds of numbers.
 static void testModel(const MmaModel &model) {
   const char *names[] = {"one exponent", "exponents of +-30",
                          "any exponents, subnormals", "cancelling",
@@ -130,7 +131,8 @@ static void testModel(const MmaModel &model) {
       case 2:
       default: {
         uint16_t bits = uint16_t(generator());
-        // Not all infinite: most exponents in the lower two thirds.
+        // Limits the number of infinities: most exponents are in the lower two
+        // thirds.
         if (kind == 2 && (bits & 0x7f80) > 0x5000)
           bits &= 0x3fff;
         return bits;

@@ -1,4 +1,4 @@
-//===- Order.cpp - Whether programmatic edges keep a chain in order -------===//
+//===- Order.cpp - Order of chains with programmatic edges ----------------===//
 
 #include "Gpu.h"
 #include "Parts.h"
@@ -29,7 +29,7 @@ void mtp::gpu_check::runOrder() {
         all += stale[distance];
       std::string name =
           std::to_string(grid) + " blocks, " + modes[mode] + ": ";
-      // The control shows that a stale read is seen.
+      // The control shows that a stale read is detected.
       if (mode == 2)
         expect(name + "stale reads", all > 0, all);
       else

@@ -1,34 +1,34 @@
-//===- Parts.h - What can be asked ------------------------------*- C++ -*-===//
+//===- Parts.h - The parts of the probes ------------------------*- C++ -*-===//
 
 #ifndef MTP_GPU_CHECK_PARTS_H
 #define MTP_GPU_CHECK_PARTS_H
 
 namespace mtp::gpu_check {
 
-/// The device, its driver, and the rates that shares are counted from.
+/// Measures the device, its driver, and the rates that shares refer to.
 void runBandwidth();
-/// What the driver loads: cubins and PTX that call cudaGraphSetConditional.
+/// Tests which cubins and PTX with cudaGraphSetConditional the driver loads.
 void runLoad();
-/// What a node, an iteration, a launch and a barrier cost.
+/// Measures the cost of a node, an iteration, a launch and a barrier.
 void runEdges();
-/// Whether programmatic edges keep a chain in order.
+/// Tests that programmatic edges keep a chain in order.
 void runOrder();
-/// Whether what one kernel writes to the host's memory is there when a later
-/// one says so.
+/// Tests that data which one kernel writes to the host's memory is there when a
+/// later kernel announces it.
 void runRing();
-/// What kernels with different shared memory cost in a chain.
+/// Measures the cost of kernels with different shared memory in a chain.
 void runCarveout();
-/// Building graphs: loops inside loops, updates, capture, time and memory.
+/// Tests and times graphs: nested loops, updates, capture, time and memory.
 void runGraphs();
-/// What one mma does with bf16, bit by bit.
+/// Models one bf16 mma bit by bit.
 void runNumbers();
-/// exp, quotient and root against the host's.
+/// Compares exp, quotient and root with the host's.
 void runElementary();
-/// Kernels on what tests recorded.
+/// Runs kernels on the inputs that tests recorded.
 void runReplay();
-/// A model's products in chains, with cold weights.
+/// Times a model's products in chains, with cold weights.
 void runProducts();
-/// cuBLASLt's best algorithm for the same shapes.
+/// Times cuBLASLt's best algorithm for the same shapes.
 void runCublasLt();
 
 } // namespace mtp::gpu_check

@@ -1,7 +1,7 @@
 //===- Products.cpp - A model's products in chains ------------------------===//
 //
-// The kernels are those of an artifact, taken one by one: each in a graph of
-// nothing else, over weights that are in no cache.
+// Kernels of an artifact, one by one: each in a graph of its own, over weights
+// that are in no cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 using namespace mtp::gpu_check;
 
 namespace {
-/// Weights taken one after another out of memory far larger than L2.
+/// Memory far larger than L2, from which weights are taken one after another.
 struct Pool {
   explicit Pool(size_t bytes) : begin(allocateFilled(bytes, 3)), bytes(bytes) {}
   CUdeviceptr take(size_t size) {
@@ -25,7 +25,7 @@ struct Pool {
     next += size;
     return at;
   }
-  /// GB/s of a copy within it, both directions.
+  /// Returns the GB/s of a copy within the memory, both directions.
   double copyRate() const {
     size_t half = std::min(size_t(4) << 30, bytes / 2);
     double us = timeStream(
@@ -60,19 +60,20 @@ struct Product {
   }
 
   std::string name;
-  /// Bytes of each buffer at the most rows; which of them is the weight.
+  /// Size of each buffer in bytes at the maximum number of rows, and the
+  /// weight's index.
   std::vector<size_t> buffers;
   size_t weight, weightBytes;
   int64_t tasks, group;
   unsigned threads;
   size_t shared;
-  /// Whether the number of rows that live stands behind the buffers.
+  /// True if the number of active rows follows the buffers.
   bool takesLive;
   CUfunction kernel = nullptr;
 };
 } // namespace
 
-/// Microseconds of one in a chain of `length`.
+/// Returns the microseconds of one product in a chain of `length`.
 static double timeProduct(const Product &product, Pool &pool,
                           const std::vector<CUdeviceptr> &buffers, int rows,
                           int length) {
@@ -81,7 +82,7 @@ static double timeProduct(const Product &product, Pool &pool,
     Arguments arguments(buffers.begin(), buffers.end());
     arguments[product.weight] = pool.take(product.weightBytes);
     if (product.takesLive)
-      arguments.push_back(0); // all do
+      arguments.push_back(0); // all rows are active
     arguments.push_back(uint64_t(rows));
     graph.kernel(product.kernel, product.blocks(rows), product.threads,
                  product.shared, arguments, Edge::Programmatic);

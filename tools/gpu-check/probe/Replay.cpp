@@ -1,9 +1,9 @@
 //===- Replay.cpp - Runs of kernels that tests recorded -------------------===//
 //
 // test/Codegen compares kernels on the simulator with scalar references, and
-// keeps what they were given and what they made of it (KernelRecord.h). Here
-// the same must come out: to the bit, but for sums of tensor cores, whose order
-// the simulator doesn't know.
+// records their inputs and results (KernelRecord.h). Here the results must be
+// the same, to the bit. Sums of tensor cores are an exception, because the
+// simulator does not know their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,13 @@
 
 using namespace mtp::gpu_check;
 
-/// Of the largest value of a buffer: twice what rounding a factor to bf16 can
-/// do, as of the weights of attention, where a sum comes out a little other.
+/// Maximum error relative to the largest value of a buffer. It is twice the
+/// error of rounding a factor to bf16, as for the weights of attention if a sum
+/// differs slightly.
 static const double kBound = 0x1p-7;
 
 namespace {
-/// What the runs of one kind came to.
+/// Results of all runs of one kind.
 struct Kind {
   size_t runs = 0, equal = 0;
   double worst = 0;
@@ -39,7 +40,8 @@ static std::vector<std::string> split(const std::string &text) {
   return parts;
 }
 
-/// The largest difference over the largest value, of `count` elements.
+/// Returns the largest difference of `count` elements, relative to the largest
+/// value.
 template <typename ReadT>
 static double errorOf(size_t count, ReadT read) {
   double largest = 0, worst = 0;
@@ -48,7 +50,7 @@ static double errorOf(size_t count, ReadT read) {
     if (std::isnan(expected) && std::isnan(got))
       continue;
     double off = std::fabs(double(expected) - double(got));
-    // An infinity that is there in both is no difference.
+    // Equal infinities are no difference.
     if (expected != got)
       worst = std::isfinite(off) ? std::max(worst, off) : INFINITY;
     if (std::isfinite(expected))
@@ -57,7 +59,7 @@ static double errorOf(size_t count, ReadT read) {
   return worst == 0 ? 0 : worst / largest;
 }
 
-/// How far a buffer is off; its elements are f32 or bf16, and wrong ones are
+/// Returns the error of a buffer. Its elements are f32 or bf16; wrong ones are
 /// wrong as either.
 static double compare(const char *expected, const char *got, size_t bytes) {
   if (std::memcmp(expected, got, bytes) == 0)
@@ -74,11 +76,11 @@ static double compare(const char *expected, const char *got, size_t bytes) {
     std::memcpy(&b, got + 2 * i, 2);
     return std::pair(fromBf16(a), fromBf16(b));
   });
-  // NaN bits that differ are no error either way.
+  // Different NaN bits are no error.
   return std::min(single, half);
 }
 
-/// Runs it; gives the largest error of its buffers, or -1 if it failed.
+/// Runs a kernel. Returns the largest error of its buffers, or -1 if it failed.
 static double replay(const Entry &run, const Entry &kernel) {
   std::vector<char> data = readFile(run.text("data"));
   std::vector<size_t> sizes;
@@ -129,7 +131,7 @@ void mtp::gpu_check::runReplay() {
     Kind &kind = kinds[kernel.text("kind")];
     double error = replay(run, kernel);
     if (error < 0) {
-      // Nothing goes on in a context that is lost.
+      // Nothing runs in a lost context.
       expect(kernel.text("kind") + ", " + where + " runs", false, error);
       break;
     }

@@ -1,8 +1,8 @@
 //===- Ring.cpp - A ring that one kernel writes and another releases ------===//
 //
-// A round's tokens are written to pinned memory by one kernel, and a later one,
-// on another processor and behind a programmatic edge, tells the host that they
-// are there. By PTX's words its fence covers the stores of the first.
+// One kernel writes a round's tokens to pinned memory. A later one, on another
+// processor and after a programmatic edge, tells the host that they are there.
+// By PTX's definition its fence covers the stores of the first kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +45,8 @@ static void look(Pinned &pinned, uint64_t round, Seen &seen) {
   seen.overrun += most > round + 1;
 }
 
-/// Runs so many rounds in a loop on the device, and looks at each entry as soon
-/// as it is said to be there.
+/// Runs `limit` rounds in a loop on the device, and checks each entry as soon
+/// as it is announced.
 static Seen run(Pinned &pinned, uint64_t limit, bool waits) {
   pinned.count = 0;
   std::fill_n(pinned.ring, kEntries * kWords, 0);
@@ -55,7 +55,7 @@ static Seen run(Pinned &pinned, uint64_t limit, bool waits) {
   Graph graph;
   CUgraphConditionalHandle handle = graph.handle(1);
   Graph body(graph.conditional(handle, CU_GRAPH_COND_TYPE_WHILE));
-  // Addresses are the same for both, as everywhere with unified addressing.
+  // Addresses are the same for both, as always with unified addressing.
   body.kernel(machineKernel("ring_write"), kBlocks, kWords, 0,
               {reinterpret_cast<uint64_t>(pinned.ring), kEntries, turns},
               Edge::Programmatic);
@@ -89,7 +89,7 @@ void mtp::gpu_check::runRing() {
   report("us of a round", seen.seconds * 1e6 / double(seen.rounds));
   expect("all rounds were there", seen.rounds == limit, double(seen.rounds));
   expect("no stale entry", seen.stale == 0, double(seen.stale));
-  // It shows that a stale entry is seen.
+  // The control shows that a stale entry is detected.
   Seen control = run(pinned, limit / 10, /*waits=*/false);
   expect("stale entries where nobody waits (control)", control.stale > 0,
          double(control.stale));

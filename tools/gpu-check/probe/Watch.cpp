@@ -1,14 +1,14 @@
-//===- Watch.cpp - What a program asks of the driver, and when ------------===//
+//===- Watch.cpp - A log of driver calls and times ------------------------===//
 //
-// A driver library for MTP_CUDA_DRIVER that has a few functions of its own and
-// the driver's others: it depends on libcuda.so.1, where dlsym() goes on to
-// look. An event stands before and behind each graph, so that the GPU's own
-// clock says how long it worked and how long it had nothing to do; the times of
-// a launch are read when two others have followed it, or the stream goes, so
-// that nothing waits for them. The file that GPU_WATCH names has all of it in
-// the end, as JSON.
+// A driver library for MTP_CUDA_DRIVER with a few functions of its own. All
+// others are the driver's: the library depends on libcuda.so.1, which dlsym()
+// searches next. Before and after each graph it records an event. So the GPU's
+// own clock tells how long the GPU worked and how long it was idle. The times
+// of a launch are read after two more launches, or when the stream is
+// destroyed, so nothing waits for them. The file that GPU_WATCH names gets all
+// results at the end, as JSON.
 //
-// One thread at a time, as a session calls.
+// Calls must come from one thread at a time, as a session's do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 
 #define TEXT_OF(name) #name
 #define TEXT(name) TEXT_OF(name)
-/// The driver's own function of that name.
+/// The driver's function of that name.
 #define REAL(name)                                                             \
   ([] {                                                                        \
     static auto function = reinterpret_cast<decltype(&::name)>(                \
@@ -37,17 +37,17 @@ struct WatchedGraph {
   size_t nodes = 0, launches = 0;
   bool loops = false;
   double build = 0, instantiate = 0; // seconds
-  /// Of the device, until its first launch has returned.
+  /// Device memory of the graph, until its first launch has returned.
   double bytes = 0;
 };
 
 struct WatchedLaunch {
   size_t graph = 0;
-  /// Kernels and copies that the host asked for by themselves since the launch
-  /// before.
+  /// Number of kernels and copies that the host has issued outside of graphs
+  /// since the previous launch.
   size_t others = 0;
   CUevent begin = nullptr, end = nullptr;
-  /// Negative: not known.
+  /// Negative if not known.
   float milliseconds = -1, gap = -1;
 };
 
@@ -59,7 +59,7 @@ struct Watch {
   std::vector<WatchedGraph> graphs;
   std::vector<WatchedLaunch> launches;
   std::map<CUgraphExec, size_t> numbers;
-  /// Of the graph that is being built.
+  /// Graph that is being built.
   WatchedGraph current;
   double began = 0, freeBefore = 0;
   size_t others = 0, timed = 0;
@@ -80,7 +80,7 @@ static double freeBytes() {
   return double(unused);
 }
 
-/// Of all launches before that one, which are over.
+/// Reads the times of all launches before `end`, which have ended.
 void Watch::readTimes(size_t end) {
   auto elapsed = REAL(cuEventElapsedTime);
   for (; timed < end; ++timed) {

@@ -1,5 +1,5 @@
-// exp as on the CPU (compiler/Codegen/Rows/MathApprox.cpp), quotient and square root:
-// one element a thread.
+// exp as on the CPU (compiler/Codegen/Rows/MathApprox.cpp), quotient and square
+// root: one element per thread.
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   gpu.func @exp(%x: !llvm.ptr<1>, %z: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {

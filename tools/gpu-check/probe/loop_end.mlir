@@ -1,5 +1,6 @@
-// Counts up and says whether a loop of a graph goes on. In a module of its own, because
-// the call leaves an undefined symbol in the cubin that the driver has to know.
+// Counts up and tells whether a loop of a graph goes on. It has a module of its
+// own, because the call leaves an undefined symbol in the cubin that the driver
+// must resolve.
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   llvm.func @cudaGraphSetConditional(i64, i32)

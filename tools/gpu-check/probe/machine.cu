@@ -1,7 +1,8 @@
-//===- machine.cu - Kernels that ask the machine, not the compiler --------===//
+//===- machine.cu - Kernels that test the machine -------------------------===//
 //
-// Edges, barriers, ordering and bandwidth: nothing here is a kernel of the
-// product, so it is written in CUDA C++. All parameters are 64 bits wide.
+// Kernels for edges, barriers, ordering and bandwidth. None of them is a kernel
+// of the product, so they are written in CUDA C++. All parameters are 64 bits
+// wide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,26 +29,26 @@ __device__ void count(int *slots) {
 
 extern "C" {
 
-// --- nodes that do next to nothing ---
+// --- nodes that do almost nothing ---
 
 __global__ void node_plain(int *slots) { count(slots); }
 
-/// As every kernel of a chain with programmatic edges: lets its successor
-/// start at once, and waits for what was before.
+/// Lets its successor start at once, and waits for earlier nodes, as every
+/// kernel of a chain with programmatic edges does.
 __global__ void node_early(int *slots) {
   release();
   wait();
   count(slots);
 }
 
-/// Lets its successor start only by its end.
+/// Lets its successor start only at its own end.
 __global__ void node_late(int *slots) {
   wait();
   count(slots);
 }
 
-/// Reads from other blocks what the node before has written, and writes: the
-/// dependence that a real chain has.
+/// Reads data that other blocks of the previous node have written, and writes:
+/// the dependence of a real chain.
 __global__ void node_read(const int *from, int *to) {
   release();
   wait();
@@ -76,7 +77,8 @@ __global__ void barrier_counter(unsigned *counters, u64 rounds) {
   }
 }
 
-/// Every block has a word of its own, and as many threads look at all of them.
+/// Every block has a word of its own, and one thread for each block reads all
+/// of them.
 __global__ void barrier_flags(unsigned *flags, u64 rounds) {
   for (u64 i = 1; i <= rounds; ++i) {
     __syncthreads();
@@ -102,10 +104,10 @@ __global__ void barrier_flags(unsigned *flags, u64 rounds) {
 // --- is ordering transitive over programmatic edges? ---
 
 /// Node `number` of a chain. Writes its number into its own buffer, one of
-/// `buffers`, late and at uneven times, and reads all of the buffers of the
-/// `back` nodes before it, at places that other blocks wrote. `mode` 0: all
-/// threads wait; 1: one thread of a block waits; 2: nobody does (the control
-/// that shows what a stale read looks like).
+/// `buffers`, late and at uneven times. Reads the buffers of the `back` nodes
+/// before it, at places that other blocks wrote. With `mode` 0 all threads
+/// wait. With 1 one thread of a block waits. With 2 no thread waits: the
+/// control that shows stale reads.
 __global__ void order(int *data, int *errors, u64 number, u64 buffers, u64 back,
                       u64 mode) {
   release();
@@ -115,8 +117,8 @@ __global__ void order(int *data, int *errors, u64 number, u64 buffers, u64 back,
   u64 size = (u64)gridDim.x * blockDim.x;
   u64 me = (u64)blockIdx.x * blockDim.x + threadIdx.x;
   if (mode == 2 && number % 3 != 2) {
-    // Nobody waits in the control, but every third node does, so that the
-    // chain doesn't collapse into one heap of kernels.
+    // In the control, only every third node waits, so that the chain does not
+    // collapse into one heap of kernels.
   } else if (mode == 2) {
     wait();
   }
@@ -138,11 +140,11 @@ __global__ void order(int *data, int *errors, u64 number, u64 buffers, u64 back,
   data[(number % buffers) * size + me] = (int)number;
 }
 
-// --- kernels with much shared memory beside kernels with none ---
+// --- kernels with much shared memory next to kernels with none ---
 
-/// Reads weights of its own, some of them ahead of the wait, and needs the
-/// dynamic shared memory of a product: `vectors` for each block, a multiple of
-/// 8 * 512.
+/// Reads weights of its own, some of them before the wait, and needs the
+/// dynamic shared memory of a product. `vectors` is the number for each block,
+/// a multiple of 8 * 512.
 __global__ void __launch_bounds__(512, 2)
     weights_node(const uint4 *weights, u64 vectors, const int *from, int *to) {
   extern __shared__ uint32_t stage[];
@@ -172,8 +174,8 @@ __global__ void __launch_bounds__(512, 2)
 
 // --- a ring that one kernel writes and a later one releases ---
 
-/// A round's entry in pinned memory, by plain stores of one block, each time
-/// another one, and now and then late.
+/// Writes a round's entry in pinned memory, by plain stores of one block, which
+/// changes from round to round and is sometimes late.
 __global__ void ring_write(u64 *ring, u64 entries, const u64 *turns) {
   release();
   wait();
@@ -190,8 +192,8 @@ __global__ void ring_write(u64 *ring, u64 entries, const u64 *turns) {
 extern __device__ void cudaGraphSetConditional(cudaGraphConditionalHandle,
                                                unsigned);
 
-/// Says to the host that the entry of a ring is there, as what stands behind a
-/// round does. `waits` 0 is the control.
+/// Tells the host that the entry of a ring is there, as the kernel after a
+/// round does. With `waits` 0 it is the control.
 __global__ void ring_release(u64 handle, u64 *turns, u64 *count, u64 limit,
                              u64 waits) {
   release();
@@ -211,13 +213,13 @@ __global__ void set_while(u64 handle, u64 *counter, u64 limit) {
                           ++*counter < limit);
 }
 
-/// The same with a counter that starts again, for a loop inside a loop.
+/// set_while with a counter that starts again, for a loop inside a loop.
 __global__ void set_inner(u64 handle, u64 *counter, u64 limit) {
   bool more = ++*counter % limit != 0;
   cudaGraphSetConditional((cudaGraphConditionalHandle)handle, more);
 }
 
-/// Publishes how often it ran to the host, after 20 us or so.
+/// Publishes its number of runs to the host, after about 20 us.
 __global__ void publish(u64 *ring, u64 *turns) {
   u64 start = clock64();
   while (clock64() - start < 35000)
@@ -235,7 +237,8 @@ __global__ void add_value(u64 *to, u64 value) { *to += value; }
 
 // --- bandwidth ---
 
-/// Numbers of size 0.5 to 1 in bf16; as bytes or f32 they are finite too.
+/// Writes numbers of size 0.5 to 1 in bf16. As bytes or f32 they are finite,
+/// too.
 __global__ void fill(uint32_t *to, u64 words, u64 seed) {
   u64 step = (u64)gridDim.x * blockDim.x;
   for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += step)

@@ -1,7 +1,7 @@
 //===- main.cpp - One part of the probes ----------------------------------===//
 //
-// gpu_probe FOLDER PART [CUBLASLT]: FOLDER has the kernels, and a manifest of
-// products.
+// gpu_probe FOLDER PART [CUBLASLT]: FOLDER contains the kernels, and a manifest
+// of products.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 //===- Attention.cpp - Kinds of attention on a GPU ------------------------===//
 //
-// A block has a row and a tile of query heads; where parts are left, also one
-// part of the positions. Where positions come in parts, each is added up from
-// nothing and joined with those before it, in their order, whoever does it: so
-// a row has the same bits.
+// A block has one row and a tile of query heads. If a kernel leaves the parts
+// of the positions unjoined, a block also has one part. Every kernel that works
+// in parts adds up each part from zero and joins the parts in order. So a row
+// has the same bits whichever kernel joins them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ static void emitJoined(GpuBuilder &kb, const AttentionShape &shape,
   Value part = kb.integer(shape.part);
   Value head = kb.min(kb.thread(), kb.integer(division.tile - 1));
   PartFactors factors(kb, division.tile);
-  // The thread's results, then the maximum and the total of its head.
+  // Results of the thread, then the maximum and the total of its head.
   int64_t results = division.resultsPerThread;
   Values inits(results + 2, kb.f32(0));
   Value first = kb.div(view.begin, part);
@@ -80,9 +80,8 @@ static void emitJoined(GpuBuilder &kb, const AttentionShape &shape,
 }
 
 /// attention: buffers: q, slots, positions, page table, base of the layer's
-/// pages, y. params: M, maxPages.
-/// attention_tree: buffers: q, slots, roots, page table, base of the layer's
-/// pages, masks, y. params: M, maxPages.
+/// pages, y. params: M, maxPages. attention_tree: buffers: q, slots, roots,
+/// page table, base of the layer's pages, masks, y. params: M, maxPages.
 template <typename KernelT>
 static void emitAttention(GpuBuilder &kb, KernelT kernel) {
   AttentionShape shape{AttentionParams(kernel)};
@@ -104,8 +103,8 @@ static void emitAttention(GpuBuilder &kb, KernelT kernel) {
   lanes.close(lanes.addUp(view, view.begin, view.end), y);
 }
 
-/// attention_parts: buffers and params of attention; what is left in place of
-/// y.
+/// attention_parts: buffers and params of attention, with the sums of parts in
+/// place of y.
 static void emitParts(GpuBuilder &kb, exec::AttentionPartsKernelAttr kernel) {
   AttentionShape shape{AttentionParams(kernel)};
   if (TensorDivision::fits(shape))
@@ -139,7 +138,7 @@ static void emitParts(GpuBuilder &kb, exec::AttentionPartsKernelAttr kernel) {
   });
 }
 
-/// The kinds that attend to all positions of a row.
+/// Returns the entry of a kind that attends to all positions of a row.
 template <typename KernelT>
 static GpuEmitter attentionEmitter() {
   return gpuEmitter<KernelT>(launchAttention, emitAttention, verifyAttention);

@@ -19,8 +19,9 @@ AttentionGroup::AttentionGroup(GpuBuilder &kb, const AttentionShape &shape,
     findRun();
 }
 
-/// A run of rows of one slot has a group from its first row on and from every
-/// so many rows behind it. A row's bits are the same in any group.
+/// Finds the rows of the group. In a run of rows of one slot, a group begins at
+/// the first row and at every `most`-th row after it. The bits of a row do not
+/// depend on its group.
 void AttentionGroup::findRun() {
   Value slot = kb.loadI32(kb.buffer(1), row), root;
   if (tree)
@@ -32,8 +33,8 @@ void AttentionGroup::findRun() {
     return kb.bitOr(differs,
                     kb.cmp(Cmp::NE, kb.loadI32(kb.buffer(2), other), root));
   };
-  // A warp looks at as many rows at a time as it has threads: the last one
-  // before `row` that is of another slot, or -1 where there is none.
+  // A warp looks at kWarp rows at a time. It finds the last row before `row`
+  // that belongs to another slot, or -1 if there is none.
   Value none = kb.constant(kb.i32Type(), -2);
   auto lastOther = [&](Value before) {
     Value other = kb.sub(kb.sub(before, 1), kb.laneOfWarp());
@@ -78,7 +79,8 @@ void AttentionGroup::open() {
     kb.storeOwn(view->mask, masks, kb.cmp(Cmp::EQ, kb.thread(), 0));
     kb.sync();
   }
-  // The last entry that some row sees.
+  // Finds an entry that some row sees: the last entry of the last row that sees
+  // any.
   Value none = kb.integer(-1);
   Value live = kb.forRange(
       kb.integer(0), rows, 1, Values{none}, [&](Value number, ValueRange in) {
@@ -94,7 +96,8 @@ void AttentionGroup::open() {
       [&] { return Values{kb.integer(0)}; })[0];
 }
 
-/// What each row sees, and all together.
+/// Finds the range of positions that each row sees, and the range that contains
+/// them all.
 void AttentionGroup::findSeen() {
   kb.ifThen(kb.cmp(Cmp::LT, kb.thread(), rows), [&] {
     AttentionView own(kb, shape, kb.add(row, kb.thread()), tree);

@@ -1,10 +1,10 @@
 //===- AttentionGroup.h - Rows of a slot in one block -----------*- C++ -*-===//
 //
-// Rows beside each other that are of one slot see nearly the same positions,
-// so one block takes several of them. Their first one's block does the work of
-// all; those of the others end at once. Rows of a tree have one window. They go
-// together over the blocks before the one in which the window begins; from that
-// one on each sees other entries.
+// Neighbouring rows of one slot see nearly the same positions, so one block
+// takes several of them. The block of the first row does the work of all; the
+// blocks of the other rows end at once. The rows of a tree have one window.
+// They share the blocks of positions before the one in which the window begins.
+// From that block on, each row sees other entries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,29 +17,32 @@ namespace mtp::codegen {
 
 class AttentionGroup {
 public:
-  /// Of up to `most` rows from `row` on.
+  /// A group of up to `most` rows, from `row` on.
   AttentionGroup(GpuBuilder &kb, const AttentionShape &shape, Value row,
                  int64_t most, bool tree);
 
-  /// Whether `row` is the first of a group.
+  /// Returns true if `row` is the first row of a group.
   Value isFirst() const { return leads; }
-  /// How many rows there are.
+  /// Returns the number of rows.
   Value count() const { return rows; }
-  /// Finds what the rows see; all threads of the block call it, and only in the
-  /// block of a first row.
+  /// Finds the positions that the rows see. All threads of the block must call
+  /// it, and only in the block of a first row.
   void open();
 
-  /// The first position that any row sees, and the one behind the last.
+  /// First position that any row sees, and the end of the range of all rows.
   Value begin, end;
-  /// Those of one row; none if the second is not above the first.
+  /// Returns the range [first, second) of positions that row `number` sees. It
+  /// may be empty.
   std::pair<Value, Value> seenBy(Value number) const;
-  /// Of a tree: the place of the window's first row, or one before it.
+  /// Returns the place of the first row of a tree's window, or 0 if it is
+  /// negative.
   Value root() const { return kb.max(view->root, kb.integer(0)); }
-  /// The rows [first, second) of which one is number `only`, or all where that
-  /// is null or negative.
+  /// Returns the range of rows [first, second): row `only`, or all rows if
+  /// `only` is null or negative.
   std::pair<Value, Value> rowsOf(Value only) const;
-  /// Where the entry of `position` lies in what those rows see, or one that is
-  /// seen if none of them sees this one: there may be no page.
+  /// Returns the place of the entry of `position` for rowsOf(only). If none of
+  /// the rows sees the position, there may be no page, and the result is the
+  /// place of an entry that some row sees.
   Value entryAt(Value position, Value only) const;
 
 private:
@@ -53,8 +56,8 @@ private:
   const int64_t most;
   const bool tree;
   Value leads, rows, bounds;
-  /// Of a tree: what each row sees of the window, and where an entry lies that
-  /// is seen.
+  /// For a tree: the part of the window that each row sees, and the place of an
+  /// entry that some row sees.
   Value masks, fallback;
   std::optional<AttentionView> view;
 };

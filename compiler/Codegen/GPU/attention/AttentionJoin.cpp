@@ -8,8 +8,8 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// Threads of a block that joins the parts of one head, and parts whose values
-/// are under way at once.
+/// Number of threads in a block that joins the parts of one head, and number of
+/// parts whose values are loaded at once.
 static constexpr int64_t joinThreads = 128, partsAhead = 4;
 static constexpr int64_t maxParts = 2048;
 
@@ -29,7 +29,7 @@ Value codegen::joinValues(GpuBuilder &kb, Value sum, Value more, Value before,
 }
 
 Value codegen::closeValue(GpuBuilder &kb, Value value, Value total) {
-  // What was added up of nothing may be no number: see AttentionTensor.
+  // If nothing was added up, the value may be NaN: see AttentionTensor.
   Value zero = kb.f32(0);
   return kb.select(kb.cmp(Cmp::EQ, total, zero), zero,
                    kb.mul(value, kb.div(kb.f32(1), total)));
@@ -78,9 +78,9 @@ GpuLaunch codegen::launchJoin(exec::AttentionJoinKernelAttr kernel) {
 
 namespace {
 
-/// A block joins the parts of one head of a row. What depends on maxima alone
-/// is made for all parts at once: the factors that joining them one by one
-/// would have.
+/// Joins the parts of one head of a row in one block. The factors depend on the
+/// maxima alone, so they are computed for all parts at once. They equal the
+/// factors of joining the parts one by one.
 class HeadJoin {
 public:
   HeadJoin(GpuBuilder &kb, const AttentionShape &shape)
@@ -107,13 +107,13 @@ private:
   GpuBuilder &kb;
   const AttentionShape &shape;
   Value maxima, totals, before, behind;
-  /// Where the first part lies, and how many there are.
+  /// Address of the first part, and number of parts.
   Value left, count;
 };
 
 } // namespace
 
-/// A part for each thread.
+/// Runs `body` for each part, one part per thread.
 void HeadJoin::forParts(llvm::function_ref<void(Value)> body) {
   kb.forRange(kb.thread(), count, joinThreads, body);
 }

@@ -1,8 +1,8 @@
 //===- AttentionJoin.h - Joining parts of attention -------------*- C++ -*-===//
 //
-// The sums of a row over some positions: a maximum of scores and a total of
-// weights for each head, and weighted values. Those of two runs of positions
-// become those of both as in "FlashAttention" (Dao et al., 2022).
+// The sums of a row over some positions are a maximum of scores and a total of
+// weights for each head, and weighted values. Sums of two runs of positions are
+// joined as in "FlashAttention" (Dao et al., 2022).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,28 +14,28 @@
 
 namespace mtp::codegen {
 
-/// A head's sums, and the factors of what made them: of the sums before, and of
-/// those behind.
+/// Sums of a head, and the factors with which they were joined: `before` of the
+/// sums of earlier positions, `behind` of the sums of later ones.
 struct PartSums {
   Value most, total, before = {}, behind = {};
 };
 
-/// What `sums` and `more`, of positions behind theirs, are together: `more`,
-/// bit by bit, where these are the `first`.
+/// Joins `sums` with `more`, the sums of later positions. Returns `more`, bit
+/// for bit, if `first` is true.
 PartSums joinSums(GpuBuilder &kb, PartSums sums, PartSums more, Value first);
 
-/// Values of both, by their factors.
+/// Joins two values by their factors.
 Value joinValues(GpuBuilder &kb, Value sum, Value more, Value before,
                  Value behind);
-/// A value by its total; zero if nothing was added.
+/// Divides a value by its total. Returns zero if nothing was added.
 Value closeValue(GpuBuilder &kb, Value value, Value total);
 
-/// The factors of all heads of a block, in shared memory.
+/// Factors of all heads of a block, in shared memory.
 class PartFactors {
 public:
   PartFactors(GpuBuilder &kb, int64_t tile);
 
-  /// The first threads have a head each.
+  /// Stores factors. Each of the first threads has one head.
   void store(const PartSums &sums, Value head);
   Value join(Value sum, Value more, Value head);
 
@@ -50,7 +50,7 @@ GpuLaunch launchJoin(exec::AttentionJoinKernelAttr kernel);
 void emitJoin(GpuBuilder &kb, exec::AttentionJoinKernelAttr kernel);
 mlir::LogicalResult verifyJoin(exec::AttentionJoinKernelAttr kernel,
                                EmitError emitError);
-/// Reports unless there is room for what is left of a part.
+/// Fails unless there is room for the sums of a part.
 mlir::LogicalResult verifyLeft(const AttentionShape &shape,
                                EmitError emitError);
 

@@ -10,9 +10,9 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// Loads that are under way at once in a thread.
+/// Number of loads in flight in a thread.
 static constexpr int64_t loadsAhead = 4;
-/// Sums that a thread can keep in registers.
+/// Number of sums that a thread can keep in registers.
 static constexpr int64_t maxSums = 32;
 static constexpr double lowest = -std::numeric_limits<double>::infinity();
 
@@ -31,7 +31,8 @@ LanesDivision::LanesDivision(const AttentionShape &shape)
       std::min<int64_t>(threads, llvm::PowerOf2Ceil(uint64_t(valueLoads)));
   valueLoadsPerThread = llvm::divideCeil(valueLoads, threadsPerValue);
   valuesAtOnce = threads / threadsPerValue;
-  // The most heads that divide a group and for which there is room.
+  // Takes the largest number of heads that divides a group and for which there
+  // is room.
   for (tile = std::min<int64_t>(shape.group(), 8); tile > 1; --tile)
     if (shape.group() % tile == 0 &&
         tile * valueLoadsPerThread * valueStep <= maxSums &&
@@ -64,7 +65,7 @@ AttentionLanes::AttentionLanes(GpuBuilder &kb, const AttentionShape &shape,
 // Loads
 //===----------------------------------------------------------------------===//
 
-/// `count` elements of the cache, a power of two, as f32.
+/// Loads `count` elements of the cache, a power of two, as f32.
 Values AttentionLanes::loadElements(Value pointer, int64_t count, Value mask) {
   Type i32 = kb.i32Type(), f32 = kb.f32Type();
   Value upper = kb.constant(i32, 16), high = kb.constant(i32, -65536);
@@ -85,7 +86,7 @@ Values AttentionLanes::loadElements(Value pointer, int64_t count, Value mask) {
   return elements;
 }
 
-/// As many floats as a load of a key has.
+/// Loads the floats of a query that correspond to one load of a key.
 Values AttentionLanes::loadQuery(Value pointer) {
   Values floats;
   for (int64_t first = 0; first < division.keyStep; first += 4)
@@ -114,8 +115,8 @@ void AttentionLanes::open(Value q, Value head) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-/// The products of the tile's queries with the key at `key`, of those columns
-/// that the thread has.
+/// Returns the products of the tile's queries with the key at `key`, over the
+/// columns of this thread.
 Values AttentionLanes::products(Value key) {
   int64_t step = division.keyStep;
   Value mine = kb.rem(kb.thread(), kb.integer(LanesDivision::threadsPerKey));
@@ -142,7 +143,7 @@ Values AttentionLanes::products(Value key) {
       }
     return sums;
   };
-  // The last turns may have loads that not all threads have.
+  // In the last turns, some threads may have fewer loads.
   int64_t whole = (division.loadsPerThread - 1) / loadsAhead * loadsAhead;
   Values sums(division.tile, kb.f32(0));
   sums = kb.forRange(kb.integer(0), kb.integer(whole), loadsAhead, sums,
@@ -154,8 +155,8 @@ Values AttentionLanes::products(Value key) {
                   /*isEnd=*/true, sums);
 }
 
-/// The scores of positions [first, last) of the block at `start`, and where
-/// their entries lie. Those of other positions are -infinity, of which the
+/// Stores the scores of positions [first, last) of the block at `start`, and
+/// the places of their entries. Other positions get -infinity, whose
 /// exponential is 0.
 void AttentionLanes::score(const AttentionView &view, Value start, Value first,
                            Value last, Value turn) {
@@ -164,7 +165,7 @@ void AttentionLanes::score(const AttentionView &view, Value start, Value first,
   Value position = kb.div(kb.thread(), threads);
   Value seen = kb.bitAnd(kb.cmp(Cmp::GE, position, first),
                          kb.cmp(Cmp::LT, position, last));
-  // What is not seen isn't read: there may be no page.
+  // A position that the row does not see is not read: there may be no page.
   Value known = kb.max(kb.min(position, kb.sub(last, 1)), first);
   Value entry = view.entryAt(kb.add(start, known));
   Value offset =
@@ -190,7 +191,7 @@ void AttentionLanes::score(const AttentionView &view, Value start, Value first,
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Makes weights of the scores, a head at a time in each warp.
+/// Turns the scores into weights. Each warp takes one head at a time.
 void AttentionLanes::weigh(Value turn, Sums &sums) {
   int64_t positions = LanesDivision::positions, count = headsPerWarp();
   Value lane = kb.laneOfWarp();
@@ -241,7 +242,7 @@ void AttentionLanes::weigh(Value turn, Sums &sums) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The thread's elements of the value at `place` of the block.
+/// Returns this thread's elements of the value at `place` of the block.
 Values AttentionLanes::loadValue(Value places, Value place) {
   int64_t threads = division.threadsPerValue, step = division.valueStep;
   Value entry = kb.loadOwn(kb.i64Type(), kb.at(places, place, 8));
@@ -285,8 +286,8 @@ Values AttentionLanes::scaleValues(ValueRange values) {
   return scaled;
 }
 
-/// Adds the values of positions [first, last) of the block. Of these a thread
-/// has those that are the same modulo the positions taken at once.
+/// Adds the values of positions [first, last) of the block. Each thread takes
+/// every `valuesAtOnce`-th position.
 Values AttentionLanes::addValues(Value turn, Value first, Value last,
                                  Values values) {
   int64_t positions = LanesDivision::positions, apart = division.valuesAtOnce;
@@ -313,7 +314,7 @@ Values AttentionLanes::addValues(Value turn, Value first, Value last,
   int64_t turns = positions / apart;
   if (turns < loadsAhead)
     return some();
-  // The same sums, with several loads under way.
+  // Computes equal sums with several loads in flight.
   Value isWhole = kb.cmp(Cmp::EQ, kb.sub(last, first), positions);
   return kb.choose(
       isWhole,
@@ -329,15 +330,15 @@ Values AttentionLanes::addValues(Value turn, Value first, Value last,
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Adds those of the positions [begin, end) that are in the block at `start`.
+/// Adds the positions of [begin, end) that are in the block at `start`.
 AttentionLanes::Sums AttentionLanes::addBlock(const AttentionView &view,
                                               Value start, Value begin,
                                               Value end, Sums sums) {
   int64_t positions = LanesDivision::positions;
   Value first = kb.max(kb.sub(begin, start), kb.integer(0));
   Value last = kb.min(kb.sub(end, start), kb.integer(positions));
-  // A warp may be adding the values of a block when another has the next one's
-  // scores, and no further.
+  // A warp may still add the values of a block while another computes the
+  // scores of the next block, but never of the one after that.
   Value turn = kb.rem(kb.div(start, positions), kb.integer(2));
   score(view, start, first, last, turn);
   kb.sync();
@@ -347,7 +348,7 @@ AttentionLanes::Sums AttentionLanes::addBlock(const AttentionView &view,
   return sums;
 }
 
-/// Brings the sums together; the results that the thread has.
+/// Joins the sums of all threads. Returns the results of this thread.
 Values AttentionLanes::collect(const Sums &sums) {
   int64_t tile = division.tile, step = division.valueStep;
   int64_t threads = division.threadsPerValue;

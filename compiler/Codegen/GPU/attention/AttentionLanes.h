@@ -1,12 +1,12 @@
 //===- AttentionLanes.h - Attention of one row in a block -------*- C++ -*-===//
 //
-// A block takes one row and a tile of query heads that share a key head through
-// runs of positions, 64 at a time from multiples of 64 on. Some threads have a
-// position each for the scores of all heads; a warp has a head for its weights;
-// and threads have columns of the values, for every so many positions. So a
-// row's sums depend on its own data alone.
+// A block takes one row and a tile of query heads that share a key head. It
+// goes over runs of positions, 64 at a time, from multiples of 64 on. For the
+// scores, a few threads share one position and compute it for all heads. For
+// the weights, a warp has a head. For the values, a thread has some columns of
+// every n-th position. So the sums of a row depend on its own data alone.
 //
-// Arithmetic is in f32, and a cache of bf16 is widened: this is the form for
+// Arithmetic is in f32, and a cache of bf16 is widened. This form supports
 // every configuration.
 //
 //===----------------------------------------------------------------------===//
@@ -18,31 +18,34 @@
 
 namespace mtp::codegen {
 
-/// How a block's threads share the work.
+/// Division of work among the threads of a block.
 struct LanesDivision {
   explicit LanesDivision(const AttentionShape &shape);
 
   static constexpr int64_t threads = 128;
-  /// Shared memory that every launch may have.
+  /// Shared memory that every launch may have, in bytes.
   static constexpr int64_t sharedLimit = 48 * 1024;
-  /// Positions of a block; parts begin and end with one.
+  /// Number of positions of a block. Parts begin and end at block boundaries.
   static constexpr int64_t positions = 64;
   static constexpr int64_t threadsPerKey = threads / positions;
 
-  /// Query heads of a block.
+  /// Number of query heads of a block.
   int64_t tile;
-  /// Elements of a load of keys and of values.
+  /// Number of elements in a load of keys and in a load of values.
   int64_t keyStep, valueStep;
-  /// Loads of a key, those of a thread, and a query's floats with zeros behind
-  /// it, so that threads have the same number.
+  /// Number of loads of a key, number of these per thread, and number of floats
+  /// of a query. The query is padded with zeros so that all threads have
+  /// `loadsPerThread` loads.
   int64_t keyLoads, loadsPerThread, queryFloats;
-  /// Loads of a value; threads that share a value, a power of two; loads of a
-  /// value that a thread has; positions that are taken at once.
+  /// Number of loads of a value; number of threads that share a value, a power
+  /// of two; number of loads of a value per thread; number of positions taken
+  /// at once.
   int64_t valueLoads, threadsPerValue, valueLoadsPerThread, valuesAtOnce;
-  /// Results of a thread, where each has every so many of the tile's.
+  /// Number of results of a thread. Thread t has the results t, t + threads,
+  /// ... of the tile.
   int64_t resultsPerThread;
 
-  /// Bytes of shared memory.
+  /// Returns the size of the shared memory in bytes.
   int64_t sharedBytes(const AttentionShape &shape) const;
 };
 
@@ -50,31 +53,31 @@ class AttentionLanes {
 public:
   AttentionLanes(GpuBuilder &kb, const AttentionShape &shape, float scale);
 
-  /// Takes the queries of the tile at `q`, whose first head is `head`.
+  /// Takes the queries of the tile at `q`. `head` is its first head.
   void open(Value q, Value head);
-  /// Adds up the positions [begin, end) of a row from nothing. The sums of
-  /// values that the thread has; maxima and totals are in shared memory until
-  /// the next call.
+  /// Adds up the positions [begin, end) of a row from zero. Returns this
+  /// thread's sums of values. Maxima and totals stay in shared memory until the
+  /// next call.
   Values addUp(const AttentionView &view, Value begin, Value end);
   Value maximum(Value head) { return loadFloat(maxima, head); }
   Value total(Value head) { return loadFloat(totals, head); }
   void setTotal(Value total, Value head);
 
   const LanesDivision &getDivision() const { return division; }
-  /// Calls `body` with the number, head of the tile and column of each of the
-  /// thread's results.
+  /// Calls `body` with the number, head (within the tile) and column of each of
+  /// the thread's results.
   void forResults(llvm::function_ref<void(int64_t, Value, Value)> body);
-  /// The same without a condition: behind the last result comes the last one
-  /// again.
+  /// Calls `body` with the number and head of each result, without a condition.
+  /// After the last result of the tile, the last one is repeated.
   void forEachResult(llvm::function_ref<void(int64_t, Value)> body);
-  /// Stores results, by their totals, at `y`.
+  /// Divides results by their totals and stores them at `y`.
   void close(ValueRange values, Value y);
 
 private:
   struct Sums {
-    /// Of a warp's heads: maxima, then totals.
+    /// Maxima, then totals, of the heads of a warp.
     Values states;
-    /// Of a thread's columns, ordered by load, head, element.
+    /// Sums of a thread's columns, ordered by load, head, element.
     Values values;
   };
   Sums addBlock(const AttentionView &view, Value start, Value begin, Value end,
@@ -103,9 +106,9 @@ private:
   const AttentionShape &shape;
   const LanesDivision division;
   const float scale;
-  /// In shared memory: queries; of two blocks in turn, scores that become
-  /// weights and where entries lie; factors of what was added before; maxima
-  /// and totals; what the threads of different positions have of the values.
+  /// In shared memory: queries; scores (which become weights) and places of
+  /// entries, for two blocks in turn; factors of earlier sums; maxima and
+  /// totals; partial sums of values of the threads with different positions.
   Value queries, scores, places, factors, maxima, totals, partial;
   Value kvHead;
 };

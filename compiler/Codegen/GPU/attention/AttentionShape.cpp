@@ -16,7 +16,7 @@ AttentionShape::AttentionShape(const AttentionParams &params)
       leavesParts(params.splits != 0), isTree(params.isTree) {}
 
 int64_t AttentionShape::elementsPerLoad(int64_t width, int64_t offset) const {
-  // All that is added up to make an address.
+  // Every term of an address must be a multiple of the load.
   int64_t step = 16 / bytes;
   for (int64_t elements : {width, offset / bytes, cache.share(),
                            headBytes(width) / bytes, pageBytes() / bytes})

@@ -1,7 +1,7 @@
 //===- AttentionShape.h - Sizes of attention on a GPU -----------*- C++ -*-===//
 //
-// What a kernel of attention says, and how its work divides among
-// blocks and threads.
+// Parameters of an attention kernel, and the division of its work among blocks
+// and threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,26 +19,26 @@ struct AttentionShape {
   float scale;
   DType dtype;
   int64_t bytes;
-  /// How keys and values lie in pages.
+  /// Layout of keys and values in pages.
   CacheLayout cache;
   int64_t keysAt, valuesAt;
   int64_t window, slots;
   int64_t qStride, yStride;
-  /// Positions that are added up apart from others, from a multiple of as many
-  /// on; 0 if all are added up together.
+  /// Number of positions that are added up apart from others, starting at a
+  /// multiple of `part`; 0 if all positions are added up together.
   int64_t part;
-  /// Parts that a row may have, and floats from one to the next, where what was
-  /// added up is left for others to join.
+  /// Maximum number of parts of a row, and the number of floats from one part
+  /// to the next, if the sums of parts are left for another kernel to join.
   int64_t parts, partStride;
   bool leavesParts;
   bool isTree;
 
-  /// Query heads that share a key head.
+  /// Returns the number of query heads that share a key head.
   int64_t group() const { return heads / kvHeads; }
 
-  // Of pages, in bytes: from one page to the next, from one position's key to
-  // the next one's, from one head's key or value to the next one's, and of the
-  // first ones from the page's begin.
+  // Distances in bytes: from one page to the next, from one position's key to
+  // the next, and from one head's key or value to the next. Then the offsets of
+  // the first key and the first value in a page.
   int64_t pageBytes() const { return cache.pageBytes(bytes); }
   int64_t positionBytes() const { return cache.share() * bytes; }
   int64_t headBytes(int64_t width) const {
@@ -46,12 +46,12 @@ struct AttentionShape {
   }
   int64_t keyOffset() const { return keysAt / cache.heads * bytes; }
   int64_t valueOffset() const { return valuesAt / cache.heads * bytes; }
-  /// The most elements, up to 16 bytes, in which `width` columns of all heads
-  /// at `offset` bytes can be loaded.
+  /// Returns the largest number of elements, up to 16 bytes, in which `width`
+  /// columns of all heads at `offset` bytes can be loaded.
   int64_t elementsPerLoad(int64_t width, int64_t offset) const;
 
-  // What is left of a part, in floats: the maxima of all heads, their totals,
-  // and their sums of values.
+  // Layout of the sums of a part, in floats: the maxima of all heads, their
+  // totals, and their sums of values.
   int64_t maximaAt() const { return 0; }
   int64_t totalsAt() const { return heads; }
   int64_t sumsAt() const { return 2 * heads; }

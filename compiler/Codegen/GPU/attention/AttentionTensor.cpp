@@ -11,20 +11,21 @@ using namespace mlir;
 
 static constexpr double lowest = -std::numeric_limits<double>::infinity();
 
-/// Columns of a load of a key: a lane of four has 16 bytes of them.
+/// Number of columns of a load of a key: each of four lanes has 16 bytes.
 static constexpr int64_t keyColumns = 32;
-/// Loads of keys that are under way at once in a lane, for each of two rows of
+/// Number of loads of keys that a lane has in flight, for each of two rows of
 /// eight positions.
 static constexpr int64_t keysAhead = 4;
-/// Steps of 16 positions that a block has.
+/// Number of steps of 16 positions in a block.
 static constexpr int64_t kSteps = TensorDivision::positions / 16;
-/// Steps whose values are loaded at once, where they are not loaded ahead.
+/// Number of steps whose values are loaded at once, if they are not loaded
+/// ahead.
 static constexpr int64_t stepsAhead = 2;
-/// The most words of values that a lane has before it needs them.
+/// Maximum number of words of values that a lane loads ahead.
 static constexpr int64_t wordsAhead = 32;
 
-// From one query to the next in shared memory, in bytes: so that lanes of
-// different queries find theirs in different banks.
+// Distance from one query to the next in shared memory, in bytes. It puts the
+// data of different queries into different banks.
 static constexpr int64_t scoreBytes = (TensorDivision::positions + 8) * 4;
 static constexpr int64_t weightBytes = (TensorDivision::positions + 8) * 2;
 static int64_t queryBytes(const AttentionShape &shape) {
@@ -90,7 +91,8 @@ void AttentionTensor::open(const AttentionGroup &group, Value q, Value head) {
       kb.storeOwn(kb.roundToBF16(number), kb.at(to, column, 2), mask);
     });
   }
-  // What no query has: weights that are never made, and factors.
+  // Clears the weights and factors of missing queries, which nothing else
+  // writes.
   kb.forRange(
       kb.thread(), kb.integer(TensorDivision::queries * weightBytes / 4),
       TensorDivision::threads, [&](Value word) {
@@ -121,7 +123,7 @@ Value AttentionTensor::placesOf(const Step &step) {
   return kb.at(places, turn, TensorDivision::positions * 8);
 }
 
-/// Settles where the entries of a block lie.
+/// Stores the places of the entries of a block.
 void AttentionTensor::locate(const AttentionGroup &group, const Step &step) {
   kb.ifThen(kb.cmp(Cmp::LT, kb.thread(), TensorDivision::positions), [&] {
     Value entry = group.entryAt(kb.add(step.start, kb.thread()), step.row);
@@ -137,8 +139,8 @@ Value AttentionTensor::headOffset(int64_t width, int64_t offset) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-/// The products of all queries with the keys of the warp's positions: four for
-/// each of two tiles of eight positions.
+/// Returns the products of all queries with the keys of the warp's positions:
+/// four for each of two tiles of eight positions.
 Values AttentionTensor::multiplyKeys(const Step &step) {
   Value offset = headOffset(shape.dk, shape.keyOffset());
   Values keys;
@@ -189,7 +191,8 @@ AttentionTensor::Seen AttentionTensor::seenIn(std::pair<Value, Value> seen,
   return {clamp(seen.first), clamp(seen.second)};
 }
 
-/// What a query sees of a block, of all that its row sees.
+/// Returns the range of a block that a query sees, given the range `seen` of
+/// its row.
 AttentionTensor::Seen AttentionTensor::seenBy(Value query,
                                               std::pair<Value, Value> seen,
                                               const Step &step) {
@@ -202,8 +205,8 @@ AttentionTensor::Seen AttentionTensor::seenBy(Value query,
   return {inBlock.first, kb.select(isIn, inBlock.last, kb.integer(0))};
 }
 
-/// Scores of positions that a query's row doesn't see are -infinity, of which
-/// the exponential is 0.
+/// Stores scores. Positions that a query's row does not see get -infinity,
+/// whose exponential is 0.
 void AttentionTensor::storeScores(ValueRange sums, const Step &step) {
   for (int64_t high = 0; high < 2; ++high) {
     Value query = kb.add(lowQuery, high * 8);
@@ -229,7 +232,8 @@ void AttentionTensor::storeScores(ValueRange sums, const Step &step) {
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Makes weights of a query's scores. A lane has two neighbouring positions.
+/// Turns the scores of a query into weights. A lane has two neighbouring
+/// positions.
 void AttentionTensor::weighQuery(Value query, Value &most, Value &total) {
   Value lane = kb.laneOfWarp();
   Value from = kb.at(kb.at(scores, query, scoreBytes), lane, 8);
@@ -240,7 +244,7 @@ void AttentionTensor::weighQuery(Value query, Value &most, Value &total) {
         return Values{kb.max(a[0], b[0])};
       })[0];
   Value now = kb.max(most, highest);
-  // Nothing was seen yet: then there are no differences.
+  // If no position was seen yet, the difference of the maxima is undefined.
   Value isNone = kb.cmp(Cmp::EQ, now, kb.f32(lowest));
   Value base = kb.select(isNone, kb.f32(0), now);
   Value low = emitExp(kb, kb.sub(first, base));
@@ -257,7 +261,7 @@ void AttentionTensor::weighQuery(Value query, Value &most, Value &total) {
   total = kb.fma(total, alpha, sum);
 }
 
-/// A warp has every fourth query.
+/// Turns scores into weights. A warp takes every fourth query.
 void AttentionTensor::weigh(const AttentionGroup &group, Sums &sums) {
   constexpr int64_t count = TensorDivision::queries / TensorDivision::warps;
   Value used = kb.mul(group.count(), division.tile);
@@ -282,8 +286,8 @@ void AttentionTensor::weigh(const AttentionGroup &group, Sums &sums) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The words of one of the lane's loads of four of the 16 positions of a step:
-/// those whose weights it has.
+/// Returns the words of one of the lane's loads, for the four of a step's 16
+/// positions whose weights the lane has.
 Values AttentionTensor::loadStep(const Step &of, int64_t load, int64_t step) {
   Value offset = headOffset(shape.dv, shape.valueOffset());
   int64_t bytes = division.valueStep * 2;
@@ -332,8 +336,8 @@ Values AttentionTensor::addStep(ValueRange words, int64_t step, Values sums) {
   return sums;
 }
 
-/// The words with zeros for what is not seen: its weight is 0, but what lies
-/// there may be no number.
+/// Replaces values that the row does not see by zeros. Their weight is 0, but
+/// the memory may hold NaN.
 Values AttentionTensor::keepSeen(ValueRange words, int64_t step,
                                  const Seen &seen) {
   Values kept;
@@ -350,8 +354,8 @@ Values AttentionTensor::keepSeen(ValueRange words, int64_t step,
   return kept;
 }
 
-/// Adds a block that rows see in part to a load's columns, for one row after
-/// another.
+/// Adds a block that rows see only in part to a load's columns, for one row
+/// after another.
 Values AttentionTensor::addRagged(const AttentionGroup &group, const Step &of,
                                   llvm::function_ref<Values(int64_t)> wordsOf,
                                   Values values) {
@@ -377,7 +381,7 @@ Values AttentionTensor::addRagged(const AttentionGroup &group, const Step &of,
   });
 }
 
-/// Whether all rows see all of a block.
+/// Returns true if all rows see the whole block.
 Value AttentionTensor::isWhole(const AttentionGroup &group, const Step &of) {
   Value whole = kb.integer(TensorDivision::positions);
   Value all = kb.boolean(true);
@@ -432,7 +436,7 @@ AttentionTensor::Sums AttentionTensor::addBlock(const AttentionGroup &group,
                                                 const Step &of,
                                                 const Step &next, Value isLast,
                                                 Sums sums) {
-  // Values are loaded ahead where there are registers for them.
+  // Loads values ahead if there are registers for them.
   llvm::SmallVector<Values> ahead;
   if (shape.dv / 4 <= wordsAhead)
     for (int64_t load = 0; load < division.valueLoads; ++load)
@@ -453,9 +457,9 @@ AttentionTensor::Sums AttentionTensor::addBlock(const AttentionGroup &group,
   return sums;
 }
 
-/// The blocks of positions [begin, end). Of a tree those before the window, for
-/// all rows, then the others for one row after another: a block that a row does
-/// not see leaves its sums as they are.
+/// Returns the blocks of positions [begin, end). For a tree, these are the
+/// blocks before the window, for all rows, then the other blocks for one row
+/// after another. A block that a row does not see leaves its sums as they are.
 AttentionTensor::Steps AttentionTensor::stepsOf(const AttentionGroup &group,
                                                 Value begin, Value end) {
   constexpr int64_t positions = TensorDivision::positions;
@@ -534,7 +538,7 @@ void AttentionTensor::forResults(
       for (int64_t i = 0; i < resultCount(); ++i) {
         if (i % 4 / 2 != high)
           continue;
-        // Tile i / 4 has one column of every so many, from one on.
+        // Tile i / 4 has every `step`-th column, from `place` on.
         int64_t load = i / 4 / step, place = i / 4 % step;
         Value number = kb.add(kb.mul(pair, 2), i % 2);
         Value column = kb.add(kb.mul(number, step), load * 8 * step + place);

@@ -1,15 +1,16 @@
 //===- AttentionTensor.h - Attention in tensor cores ------------*- C++ -*-===//
 //
-// A block takes up to 16 queries, of some rows of one slot times a tile of
-// query heads that share a key head, over blocks of 64 positions from multiples
-// of 64 on: so keys and values are read once for all of them. A query is a row
-// of `mma.sync`, whose results depend on its own row and on keys and values
-// alone; so a row has the same bits alone and beside others.
+// A block takes up to 16 queries: some rows of one slot times a tile of query
+// heads that share a key head. It goes over blocks of 64 positions, from
+// multiples of 64 on, so keys and values are read once for all queries. A query
+// is a row of `mma.sync`, whose results depend on that row and on keys and
+// values alone. So a row has the same bits alone and in a batch.
 //
 // A warp has the scores of 16 positions, the weights of every fourth query, and
 // a quarter of the columns of the values. Keys and values go from memory to
-// registers: a lane loads 16 bytes of a key, which are columns of two products,
-// and the same columns of neighbouring positions' values, which it interleaves.
+// registers. A lane loads 16 bytes of a key, which are columns of two products.
+// Of values, it loads equal columns of neighbouring positions and interleaves
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +25,16 @@ namespace mtp::codegen {
 struct TensorDivision {
   explicit TensorDivision(const AttentionShape &shape);
 
-  /// Whether keys and values have the form that this needs.
+  /// Returns true if keys and values have the layout that this class needs.
   static bool fits(const AttentionShape &shape);
 
   static constexpr int64_t threads = 128, warps = 4;
   static constexpr int64_t positions = 64, queries = 16;
 
-  /// Query heads and rows of a block.
+  /// Number of query heads and number of rows of a block.
   int64_t tile, rows;
-  /// Columns of a load of values, and loads of a lane for a position.
+  /// Number of columns of a load of values, and number of loads of a lane for a
+  /// position.
   int64_t valueStep, valueLoads;
 };
 
@@ -41,12 +43,12 @@ public:
   AttentionTensor(GpuBuilder &kb, const AttentionShape &shape, float scale,
                   bool tree);
 
-  /// Takes the queries of the group's rows, the first of which is at `q` with
-  /// the tile's first head, number `head`.
+  /// Takes the queries of the group's rows. The query of the first row and of
+  /// the tile's first head, number `head`, is at `q`.
   void open(const AttentionGroup &group, Value q, Value head);
-  /// Adds up positions [begin, end), which begin with a block, from nothing.
-  /// The sums of values that the thread has; maxima and totals are in shared
-  /// memory until the next call.
+  /// Adds up positions [begin, end) from zero. `begin` is a multiple of a
+  /// block. Returns this thread's sums of values. Maxima and totals stay in
+  /// shared memory until the next call.
   Values addUp(const AttentionGroup &group, Value begin, Value end);
   Value maximum(Value query) { return loadFloat(maxima, query); }
   Value total(Value query) { return loadFloat(totals, query); }
@@ -57,32 +59,32 @@ public:
 
   const TensorDivision &getDivision() const { return division; }
   int64_t resultCount() const { return shape.dv / 8; }
-  /// The query of one of the thread's results.
+  /// Returns the query of one of the thread's results.
   Value queryOf(int64_t result) const {
     return result % 4 < 2 ? lowQuery : kb.add(lowQuery, 8);
   }
   /// Calls `body` with the number, query and column of each of the thread's
-  /// results that are there.
+  /// results that exists.
   void forResults(const AttentionGroup &group,
                   llvm::function_ref<void(int64_t, Value, Value)> body);
 
 private:
   struct Sums {
-    /// Of a warp's queries: maxima, then totals.
+    /// Maxima, then totals, of the queries of a warp.
     Values states;
-    /// Of a thread: four for each tile of eight columns.
+    /// Sums of a thread: four for each tile of eight columns.
     Values values;
   };
-  /// What one row sees of a block; none if the second is not above the first.
+  /// Range [first, last) of a block that one row sees; it may be empty.
   struct Seen {
     Value first, last;
   };
-  /// A block of positions from `start` on, which all rows see or, of a tree,
-  /// the one of this number, where it is not negative; `turn` counts them.
+  /// A block of positions from `start` on. All rows take part, or, for a tree,
+  /// row `row` alone if it is not negative. `turn` counts the steps.
   struct Step {
     Value start, turn, row;
   };
-  /// The steps of some positions.
+  /// Steps over a range of positions.
   struct Steps {
     Value first, end;
     std::function<Step(Value)> at;
@@ -113,14 +115,15 @@ private:
   const TensorDivision division;
   const bool tree;
   const float scale;
-  /// In shared memory: queries in bf16; scores; weights in bf16; of two blocks
-  /// in turn, where entries lie; factors of what was added before; maxima and
+  /// In shared memory: queries in bf16; scores; weights in bf16; places of
+  /// entries, for two blocks in turn; factors of earlier sums; maxima and
   /// totals.
   Value queries, scores, weights, places, factors, maxima, totals;
   Value kvHead;
-  /// Of the lane: a query or a column of a fragment, and a pair of the other.
+  /// Lane's index in a fragment: of a query or a column, and of a pair in the
+  /// other dimension.
   Value lowQuery, pair;
-  /// What the rows of the lane's queries see.
+  /// Ranges that the rows of the lane's queries see.
   std::pair<Value, Value> lowSeen, highSeen;
 };
 

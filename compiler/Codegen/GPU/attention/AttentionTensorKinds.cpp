@@ -11,7 +11,8 @@ using namespace mlir;
 GpuLaunch codegen::launchTensor(const AttentionShape &shape) {
   TensorDivision division(shape);
   int64_t parts = shape.leavesParts ? shape.parts : 1;
-  // Three blocks leave registers for 128 columns of values.
+  // With three blocks on a processor, 128 columns of values still fit in
+  // registers.
   bool joins = shape.part != 0 && !shape.leavesParts;
   int64_t blocks = shape.dv <= 128 && !joins ? 3 : 1;
   return {shape.heads / division.tile * parts, 1, TensorDivision::threads,
@@ -36,13 +37,13 @@ public:
   Values addUp(const AttentionGroup &group);
 
 private:
-  /// What becomes of what was added up of a part: nothing, because its row sees
-  /// none of it; all that there is; or what is joined.
+  /// Treatment of a part: skip it if the row sees none of it, take it as the
+  /// first one, or join it with the sums so far.
   enum Mode { Skip, Take, Join };
   PartSums joinQuery(const AttentionGroup &group, Value part, PartSums sums);
   Values joinResults(ValueRange sums, ValueRange more);
-  /// Of a thread's results those in registers; the others are kept in shared
-  /// memory, each thread's own.
+  /// Returns the number of a thread's results in registers. The other results
+  /// of the thread are kept in shared memory.
   int64_t inRegisters() const {
     return std::min<int64_t>(tensor.resultCount(), 24);
   }
@@ -60,7 +61,7 @@ private:
 
 } // namespace
 
-/// The first threads have a query each.
+/// Joins the sums of a part. Each of the first threads has one query.
 PartSums TensorParts::joinQuery(const AttentionGroup &group, Value part,
                                 PartSums sums) {
   Value query = kb.min(kb.thread(), kb.integer(TensorDivision::queries - 1));
@@ -105,7 +106,7 @@ Values TensorParts::joinResults(ValueRange sums, ValueRange more) {
   return joined;
 }
 
-/// The results of all positions; the totals are in shared memory.
+/// Returns the results over all positions. The totals are in shared memory.
 Values TensorParts::addUp(const AttentionGroup &group) {
   int64_t count = inRegisters(), results = tensor.resultCount();
   for (int64_t i = count; i < results; ++i)
@@ -134,7 +135,7 @@ Values TensorParts::addUp(const AttentionGroup &group) {
 
 namespace {
 
-/// Which rows, heads and part a block has.
+/// Rows, heads and part of a block.
 struct BlockPlace {
   BlockPlace(GpuBuilder &kb, const AttentionShape &shape, int64_t tile,
              int64_t parts) {

@@ -8,7 +8,7 @@
 
 namespace mtp::codegen {
 
-// The kernels of Attention.cpp, for configurations that TensorDivision fits.
+// Kernels of Attention.cpp, for configurations that TensorDivision fits.
 
 GpuLaunch launchTensor(const AttentionShape &shape);
 void emitTensorAttention(GpuBuilder &kb, const AttentionShape &shape,

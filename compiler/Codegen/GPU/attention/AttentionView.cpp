@@ -1,4 +1,4 @@
-//===- AttentionView.cpp - What a row of attention sees -------------------===//
+//===- AttentionView.cpp - Positions that an attention row sees -----------===//
 //
 // Buffers of attention: q, slots, positions, page table, base of the layer's
 // pages, a tree's masks, results. Params: M, maxPages.
@@ -16,8 +16,8 @@ AttentionView::AttentionView(GpuBuilder &kb, const AttentionShape &shape,
     : kb(kb), shape(shape) {
   Value slot = kb.clampIndex(kb.loadI32(kb.buffer(1), row), shape.slots);
   pages = kb.at(kb.buffer(3), kb.mul(slot, kb.param(1)), 4);
-  // As many as there is room for in the slot's pages and, where parts are left,
-  // in those.
+  // Limit of positions: the room in the slot's pages and, if parts are left
+  // unjoined, in the parts.
   Value count = kb.mul(kb.param(1), shape.cache.page);
   if (shape.leavesParts)
     count = kb.min(count, kb.integer(shape.parts * shape.part));
@@ -33,11 +33,12 @@ AttentionView::AttentionView(GpuBuilder &kb, const AttentionShape &shape,
     begin = kb.max(kb.sub(end, shape.window), zero);
 }
 
-/// A row is dead whose path does not end within the slot's pages.
+/// Reads a tree row's view. A row whose path does not end within the slot's
+/// pages is a padding row.
 void AttentionView::viewTree(Value row, Value count) {
   Value zero = kb.integer(0);
   mask = kb.loadOne(kb.i64Type(), kb.at(kb.buffer(5), row, 8));
-  // How many places it sees, and the one behind the last.
+  // The number of places in the path, and the end of the path.
   Values path = kb.whileLoop(
       Values{mask, zero, zero},
       [&](ValueRange state) { return kb.cmp(Cmp::NE, state[0], 0); },
@@ -51,7 +52,7 @@ void AttentionView::viewTree(Value row, Value count) {
   end = kb.select(fits, kb.add(root, path[1]), zero);
 }
 
-/// Where the entry of a position lies that is not before the window.
+/// Returns the place of the entry of a position that is not before the window.
 Value AttentionView::placeOf(Value position, Value seen) const {
   Value rest = kb.forRange(kb.integer(0), kb.sub(position, root), 1,
                            Values{seen}, [&](Value, ValueRange in) {

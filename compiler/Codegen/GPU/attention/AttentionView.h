@@ -1,7 +1,8 @@
-//===- AttentionView.h - What a row of attention sees -----------*- C++ -*-===//
+//===- AttentionView.h - Positions that an attention row sees ---*- C++ -*-===//
 //
-// Which positions a row sees, and where their keys and values lie. Numbers that
-// are read are clamped: they must not lead out of a buffer.
+// The positions that a row sees, and the places of their keys and values.
+// Numbers that are read from memory are clamped: they must not lead out of a
+// buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +14,8 @@
 
 namespace mtp::codegen {
 
-/// A row's view: positions [begin, end) of its slot. What a row of a tree sees
-/// of its window has the positions that it would have as a chain.
+/// View of a row: positions [begin, end) of its slot. The rows that a tree row
+/// sees in its window are numbered as if they were a chain.
 class AttentionView {
 public:
   AttentionView(GpuBuilder &kb, const AttentionShape &shape, Value row,
@@ -22,14 +23,16 @@ public:
 
   Value begin, end;
 
-  /// Of a tree: the place of the window's first row, and what the row sees of
-  /// the window.
+  /// For a tree: the place of the window's first row, and the mask of the
+  /// window's rows that this row sees.
   Value root, mask;
 
-  /// How far from the begin of the layer's pages the first head's share of a
-  /// position's entry lies, in bytes. The position must be seen.
+  /// Returns the distance from the start of the layer's pages to the first
+  /// head's share of a position's entry, in bytes. The row must see the
+  /// position.
   Value entryAt(Value position) const { return entryAt(position, mask); }
-  /// The same of a row of this window that sees this much of it.
+  /// Returns the distance for another row of this window, which sees the rows
+  /// in the mask `seen`.
   Value entryAt(Value position, Value seen) const;
 
 private:
@@ -38,7 +41,7 @@ private:
 
   GpuBuilder &kb;
   const AttentionShape &shape;
-  /// The slot's page numbers.
+  /// Page numbers of the slot.
   Value pages;
 };
 

@@ -1,7 +1,7 @@
 //===- ElementProduct.cpp - Products on weights of f32 and bf16 -----------===//
 //
-// Rows meet weights of bf16 rounded to bf16, as tensor cores have them; their
-// products are exact then, and are added up in f32.
+// Rows that meet weights of bf16 are rounded to bf16, as tensor cores need
+// them. The products are exact then, and are added up in f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@ private:
   void stage(Value chunk, int64_t inputs) override;
   Values multiply(ValueRange words, ValueRange sums, int64_t inputs) override;
 
-  /// Of one input in `staged`: a value of each row.
+  /// Bytes of one input in `staged`: a value of each row.
   static constexpr int64_t kInputBytes = kTileRows * 4;
-  /// From one word of an output to the next.
+  /// Bytes from one word of an output to the next.
   static constexpr int64_t kStepBytes = kWarp * 4;
 
   int64_t perWord() const { return isBF16 ? 2 : 1; }
@@ -49,7 +49,7 @@ Values ElementProduct::load(Value panel, Value chunk, int64_t inputs) {
 void ElementProduct::stage(Value chunk, int64_t inputs) {
   Value lane = kb.laneOfWarp();
   Value index = kb.add(kb.mul(chunk, chunkInputs), lane);
-  // Behind the last input there are zeros, as in the weights.
+  // After the last input there are zeros, as in the weights.
   Value mask = inputs < chunkInputs ? kb.cmp(Cmp::LT, lane, inputs) : Value();
   Value normWeight = loadNormWeight(index, mask);
   Values values;

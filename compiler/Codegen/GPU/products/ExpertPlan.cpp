@@ -1,10 +1,10 @@
-//===- ExpertPlan.cpp - Which pairs an expert has -------------------------===//
+//===- ExpertPlan.cpp - Assignment of pairs to experts --------------------===//
 //
-// A pair is (row, j): row's j-th expert, numbered row * top_k + j. A thread has
-// an expert and a stretch of the pairs: it counts its expert's among them, the
-// counts are added up in the order of experts and stretches, and then it knows
-// where its pairs go. So pairs of an expert stay in their order, as a
-// processor's plan has them.
+// A pair is (row, j), the j-th expert of a row, and has the number row * top_k
+// + j. A thread has an expert and a stretch of the pairs. It counts the pairs
+// of its expert in the stretch. The counts are added up in the order of experts
+// and stretches, and tell the thread where its pairs go. So the pairs of an
+// expert stay in order, as in the CPU's plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 using namespace mtp::codegen;
 
-/// Threads of a block; a plan of more experts is one thread's.
+/// Number of threads in a block. One thread makes a plan of more experts.
 static constexpr int64_t kPlanThreads = 512;
 
 namespace {
@@ -22,7 +22,7 @@ public:
   ExpertPlan(GpuBuilder &kb, exec::MoePlanKernelAttr kernel);
 
   void emit();
-  /// Threads that have experts, and stretches of pairs.
+  /// Number of threads for experts, and number of stretches of pairs.
   static int64_t lanesOf(exec::MoePlanKernelAttr kernel) {
     return llvm::alignTo(kernel.getExperts(), kWarp);
   }
@@ -38,11 +38,11 @@ private:
 
   GpuBuilder &kb;
   const int64_t experts, topK, lanes, stretches;
-  /// The thread's expert and stretch (i64).
+  /// Expert and stretch (i64) of this thread.
   Value expert, stretch;
   Value pairs, perStretch;
-  /// In shared memory: experts of pairs of each stretch; what each thread has
-  /// in front of it, [expert][stretch]; sums of warps.
+  /// In shared memory: experts of pairs of each stretch; number of pairs before
+  /// each thread's own, [expert][stretch]; sums of warps.
   Value loaded, offsets, warpSums;
 };
 
@@ -60,8 +60,8 @@ ExpertPlan::ExpertPlan(GpuBuilder &kb, exec::MoePlanKernelAttr kernel)
   warpSums = kb.shared(kb.warps() * 4);
 }
 
-/// The expert of the thread's pair in `place` of its stretch, -1 where there is
-/// none: dead rows have none.
+/// Returns the expert of the thread's pair at `place` of its stretch, or -1 if
+/// there is no pair or its row is a padding row.
 Value ExpertPlan::loadExpert(Value place) {
   Value pair = kb.add(kb.mul(stretch, perStretch), place);
   Value isPair = kb.bitAnd(kb.cmp(Cmp::LT, place, perStretch),
@@ -78,8 +78,8 @@ Value ExpertPlan::loadExpert(Value place) {
       [&] { return Values{none}; })[0];
 }
 
-/// Goes over the pairs of the thread's stretch in their order: `body` gets a
-/// pair, whether it is the thread's expert's, and the state.
+/// Goes over the pairs of the thread's stretch in order. `body` gets a pair,
+/// whether it belongs to the thread's expert, and the state.
 Values ExpertPlan::forPairs(
     ValueRange inits,
     llvm::function_ref<Values(Value, Value, ValueRange)> body) {
@@ -108,7 +108,7 @@ Values ExpertPlan::forPairs(
       });
 }
 
-/// Leaves in `offsets` what all counts before each come to.
+/// Stores the sum of all earlier counts for each thread in `offsets`.
 void ExpertPlan::addUp(Value count) {
   Value place = kb.add(kb.mul(expert, stretches), stretch);
   kb.storeOwn(count, kb.at(offsets, place, 4));

@@ -1,10 +1,11 @@
 //===- Experts.cpp - Products of experts ----------------------------------===//
 //
-// A pair is (row, j): row's j-th expert, numbered row * top_k + j. A block has
-// a panel of an expert and goes over the expert's pairs tile after tile, so
-// that its weights come from memory once, and not at all where it has no pair.
-// There are blocks for as many experts as there may be with pairs, and each
-// finds its own among those that have some.
+// A pair is (row, j), the j-th expert of a row, and has the number row * top_k
+// + j. A block has a panel of an expert and goes over the expert's pairs, tile
+// after tile. So it reads the expert's weights once, and not at all if the
+// expert has no pair. The number of blocks covers the largest possible number
+// of experts with pairs. Each block finds its expert among the experts that
+// have pairs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +24,12 @@ static GpuLaunch expertLaunch(KernelT kernel) {
 
 namespace {
 
-/// The block's expert, and which of the sorted pairs are its own.
+/// Expert of the block, and the range of sorted pairs that belong to it.
 class ActiveExpert {
 public:
-  /// The expert number `which` (i32) of those that have pairs, of which there
-  /// are `pairs`; all threads of the block. One that is not there has none.
+  /// Finds the expert number `which` (i32) among the experts that have pairs,
+  /// of which there are `pairs` in all. If there is no such expert, its range
+  /// is empty. All threads of the block must call this.
   ActiveExpert(GpuBuilder &kb, int64_t experts, Value starts, Value pairs,
                Value which);
 
@@ -35,7 +37,8 @@ public:
 
 private:
   Value startAt(Value index);
-  /// How many of `isActive` are in front of the thread, and how many in all.
+  /// Returns the number of threads before this one with `isActive`, and the
+  /// number in all.
   std::pair<Value, Value> countActive(Value isActive);
   Value number(int64_t value) {
     return kb.constant(kb.i32Type(), double(value));
@@ -55,7 +58,7 @@ std::pair<Value, Value> ActiveExpert::countActive(Value isActive) {
   Value votes = kb.ballot(isActive);
   Value lane = kb.truncate(kb.laneOfWarp(), kb.i32Type());
   Value below = kb.sub(kb.shiftLeft(number(1), lane), number(1));
-  // The counts before may still be read.
+  // Another warp may still read the previous counts.
   kb.sync();
   kb.storeOwn(kb.countOnes(votes), kb.at(warpCounts, kb.warp(), 4),
               kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0));
@@ -104,18 +107,18 @@ ActiveExpert::ActiveExpert(GpuBuilder &kb, int64_t experts, Value starts,
   end = foundAt(2);
 }
 
-/// The product of all rows of `spec`, tile after tile.
+/// Emits the product of all rows of `spec`, tile after tile.
 static void emitTiles(GpuBuilder &kb, const PanelProductSpec &spec,
                       int64_t tileRows,
                       llvm::function_ref<void(Value)> emitTile) {
   kb.forRange(kb.integer(0), spec.rows, tileRows, [&](Value firstRow) {
     emitTile(firstRow);
-    // The tile's sums lie where the next one's will.
+    // The next tile overwrites the sums of this one.
     kb.sync();
   });
 }
 
-/// The pairs of the block's expert as rows of a product. buffers: x, W, expert
+/// Multiplies the pairs of the block's expert as rows. buffers: x, W, expert
 /// start, pairs, y. params: M.
 template <typename KernelT>
 static void emitExperts(GpuBuilder &kb, KernelT kernel) {
@@ -126,7 +129,7 @@ static void emitExperts(GpuBuilder &kb, KernelT kernel) {
   int64_t panels = matrixBlocks(params, /*isWide=*/false);
   Value pairs = kb.buffer(3), y = kb.buffer(4);
   Value count = kb.mul(kb.param(0), kernel.getTopK());
-  // Blocks are numbered in 32 bits, which a GPU divides faster.
+  // Block numbers fit in 32 bits, which a GPU divides faster.
   Value block = kb.truncate(kb.block(), kb.i32Type());
   Value perExpert = kb.constant(kb.i32Type(), double(panels));
   ActiveExpert active(kb, kernel.getExperts(), kb.buffer(2), count,

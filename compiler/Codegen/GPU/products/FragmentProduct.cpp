@@ -8,10 +8,10 @@
 using namespace mtp::codegen;
 using Order = mtp::FragmentOrder;
 
-/// Passes over 8, 16 and 32 rows.
+/// Row tiles of the passes over 8, 16 and 32 rows.
 static constexpr int64_t kRowTiles[] = {1, 2, 4};
-/// Bytes of a lane's sums of a tile of outputs and one of rows, and of a
-/// warp's.
+/// Bytes of the sums of a tile of outputs and a tile of rows, of a lane and of
+/// a warp.
 static constexpr int64_t kLaneSums = 16, kWarpSums = kWarp * kLaneSums;
 
 int64_t mtp::codegen::fragmentBlocks(int64_t n, bool gated, bool isWide) {
@@ -32,8 +32,8 @@ FragmentProduct::FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec,
     keepsTotals |= pass.height < height();
   }
   areaBytes = llvm::alignTo(areaBytes, 16);
-  // How many rows live takes a register while tiles are multiplied, as what
-  // follows from params does not; beside a norm there is none left.
+  // The number of active rows takes a register while tiles are multiplied,
+  // which values computed from params do not. With a norm, no register is left.
   if (readsLive() && spec.normWeight) {
     places.countAt = areaBytes;
     areaBytes += 16;
@@ -48,7 +48,7 @@ FragmentProduct::FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec,
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// A chunk of the pass's tiles from `tile` on.
+/// Loads a chunk of the pass's tiles, from `tile` on.
 Values FragmentProduct::loadChunk(const FragmentPass &pass, Value tile,
                                   Value chunk) {
   int64_t panelBytes = shape.panelBytes();
@@ -69,7 +69,7 @@ Values FragmentProduct::loadChunk(const FragmentPass &pass, Value tile,
   return held;
 }
 
-/// The chunks of all stages.
+/// Loads the chunks of all stages.
 Values FragmentProduct::loadFirst(const FragmentPass &pass, Value tile) {
   Values held;
   for (int64_t stage = 0; stage < pass.stages; ++stage) {
@@ -113,7 +113,7 @@ Values FragmentProduct::addChunk(const FragmentPass &pass, RowSource &rows,
   return result;
 }
 
-/// A warp's sums of the tiles from `tile` on.
+/// Returns the warp's sums of the tiles from `tile` on.
 Values FragmentProduct::sumChunks(const FragmentPass &pass, Value tile,
                                   RowSource &rows, Values held) {
   int64_t warps = kb.warps(), perStage = pass.height * weights.count();
@@ -157,7 +157,7 @@ Values FragmentProduct::sumChunks(const FragmentPass &pass, Value tile,
 // Joining
 //===----------------------------------------------------------------------===//
 
-/// Leaves a warp's sums where its rows were.
+/// Stores a warp's sums over its rows, which are no longer needed.
 void FragmentProduct::storeSums(const FragmentPass &pass, ValueRange sums) {
   kb.syncWarp();
   Value to = kb.at(ownArea, kb.laneOfWarp(), kLaneSums);
@@ -165,8 +165,8 @@ void FragmentProduct::storeSums(const FragmentPass &pass, ValueRange sums) {
     kb.storeOwn(kb.vectorOf(sums.slice(4 * i, 4)), kb.at(to, i * kWarpSums));
 }
 
-/// The warps' sums of an output in their order; `tile` counts from the first
-/// one whose sums are there.
+/// Returns the sum over all warps, in order, of an output. `tile` counts from
+/// the first tile whose sums are stored.
 Value FragmentProduct::total(const FragmentPass &pass, Value tile, Value row,
                              Value output) {
   Value ofTile = kb.rem(row, kb.integer(kRowTile));
@@ -201,7 +201,8 @@ void FragmentProduct::keepTotals(const FragmentPass &pass, Value tile) {
   });
 }
 
-/// Half a warp has the outputs of a tile for one row, or a warp those of both.
+/// Stores outputs. Half a warp has the outputs of one tile for one row, or a
+/// whole warp has the outputs of both tiles.
 void FragmentProduct::storeOutputs(const FragmentPass &pass, Value firstRow,
                                    Value all) {
   int64_t rows = pass.rowTiles * kRowTile;
@@ -244,8 +245,8 @@ void FragmentProduct::storeOutputs(const FragmentPass &pass, Value firstRow,
 // The block
 //===----------------------------------------------------------------------===//
 
-/// Leaves the sums of all tiles, or their totals where tiles come one after
-/// another.
+/// Computes the sums of all tiles, or their totals if the tiles are multiplied
+/// one after another.
 void FragmentProduct::sumTiles(const FragmentPass &pass, RowSource &rows,
                                Values held) {
   auto sumTile = [&](Value tile, Values held) {
@@ -282,7 +283,8 @@ void FragmentProduct::emitPass(const FragmentPass &pass, Value firstRow,
       count = kb.extendUnsigned(kb.truncate(count, kb.i32Type()), kb.i64Type());
     rows->find(firstRow, count);
     sumTiles(pass, *rows, held);
-    // Read again, the number needs no register meanwhile.
+    // The number of active rows is read again, so that it takes no register
+    // meanwhile.
     storeOutputs(pass, firstRow, readsLive() ? kb.loadRows() : all);
   });
 }

@@ -2,11 +2,12 @@
 //
 // Products on weights that are packed in the order of the fragments of mma.sync
 // (`#exec.panels<32, fragments = true>`, runtime/schema/FragmentOrder.h and
-// IntegerFragments.h), so that 16 bytes of a lane are what one instruction
-// needs. Weights are on its M side and rows on its N side. A block has one tile
-// of 16 outputs, or a gate's and an up's, or both of a panel, and up to 32
-// rows; its warps take turns in chunks of the inputs. Which warp adds up what,
-// and in which order, depends on the number of inputs and the format alone.
+// IntegerFragments.h). 16 bytes of a lane are the weights that one instruction
+// needs. Weights are on its M side and rows on its N side. A block has up to 32
+// rows and one tile of 16 outputs, or the tiles of a gate and an up projection,
+// or both tiles of a panel. Its warps take turns in chunks of the inputs. Which
+// warp adds up which chunk, and in which order, depends only on the number of
+// inputs and the format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,34 +20,34 @@
 
 namespace mtp::codegen {
 
-/// Blocks for each tile of rows: those of all tiles of outputs, or of panels
-/// where `isWide`.
+/// Returns the number of blocks for each tile of rows: one for each tile of
+/// outputs, or for each panel if `isWide`.
 int64_t fragmentBlocks(int64_t n, bool gated, bool isWide);
 
 class FragmentProduct {
 public:
-  /// `spec.panel` is the block's tile of outputs, or its panel where `isWide`;
-  /// a warp has all of a row's outputs of a panel then, in its lanes.
+  /// `spec.panel` is the block's tile of outputs, or its panel if `isWide`.
+  /// With `isWide`, the lanes of a warp have all outputs of a row in the panel.
   FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec, bool isWide);
 
-  /// Emits a kernel's wait, and behind it what takes how many rows there are.
+  /// Emits a kernel's wait, then the code that takes the number of rows.
   using Wait = llvm::function_ref<void(llvm::function_ref<void(Value rows)>)>;
-  /// All outputs of the block for up to 32 rows from `firstRow` on. The first
-  /// weights, which never change, are loaded before `wait` is emitted.
+  /// Emits all outputs of the block for up to 32 rows from `firstRow` on. The
+  /// first weights, which never change, are loaded before `wait`.
   void emitTile(Value firstRow, Wait wait);
 
 private:
-  /// Tiles of a block.
+  /// Returns the number of tiles of a block.
   int64_t height() const { return spec.gated || isWide ? 2 : 1; }
   bool isEven(const FragmentPass &pass) const {
     return shape.chunks() % (kb.warps() * pass.stages) == 0;
   }
 
-  /// Whether a number in memory says which of the rows live.
+  /// Returns true if a number in memory says how many rows are active.
   bool readsLive() const { return kb.takesLive() && !spec.gathersRows; }
   FragmentPass passOf(int64_t rowTiles) const {
     // Two tiles of integers leave no register for the number either, nor do
-    // more chunks of bf16 on the way.
+    // more bf16 chunks in flight.
     bool isTight =
         readsLive() && (shape.isInteger() ? spec.gated : bool(spec.prepared));
     return FragmentPass::get(shape, height(), rowTiles,
@@ -75,8 +76,8 @@ private:
   const FragmentShape shape;
   FragmentWeights weights;
   RowPlaces places;
-  /// All warps' rows and sums, the warp's own, and totals of tiles that come
-  /// one after another.
+  /// Rows and sums of all warps, the area of this warp, and totals of tiles
+  /// that are multiplied one after another.
   Value areas, ownArea, totals;
   int64_t areaBytes = 0;
 };

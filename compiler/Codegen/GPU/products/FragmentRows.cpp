@@ -1,4 +1,4 @@
-//===- FragmentRows.cpp - Rows as tensor cores take them ------------------===//
+//===- FragmentRows.cpp - Rows in the form of tensor cores ----------------===//
 
 #include "compiler/Codegen/GPU/products/FragmentRows.h"
 
@@ -8,14 +8,15 @@
 using namespace mtp::codegen;
 using Order = mtp::FragmentOrder;
 
-/// Inputs of a row that a lane makes integers of: they lie together.
+/// Number of consecutive inputs of a row that a lane quantises.
 static constexpr int64_t kOctet = 8;
-/// Octets of a unit.
+/// Number of octets of a unit.
 static constexpr int64_t kUnitOctets = Order::kInputs / kOctet;
-/// Bytes of an octet of int8, and of a row tile's unit of it.
+/// Bytes of an octet of int8, and of a unit of a row tile in int8.
 static constexpr int64_t kOctetBytes = 8,
                          kUnitBytes = kRowTile * kUnitOctets * kOctetBytes;
-/// Chains of a sum of squares, as `emitInverseRms` has them in a row kernel.
+/// Number of chains of a sum of squares, as in `emitInverseRms` of a row
+/// kernel.
 static constexpr int64_t kChains = kRowThreads / kWarp;
 
 RowPlaces RowPlaces::get(GpuBuilder &kb, const PanelProductSpec &spec) {
@@ -58,8 +59,8 @@ Value FragmentRows::rowPointer(Value row) {
   return kb.pointerTo(address);
 }
 
-/// Adds up the squares of the rows: a warp has a chain of a row. Behind it the
-/// sums lie in `squares`, [row][chain].
+/// Adds up the squares of the rows. A warp has a chain of a row. Afterwards the
+/// sums are in `squares`, [row][chain].
 void FragmentRows::sumSquares() {
   constexpr int64_t unroll = 8;
   int64_t rowsAtOnce = kb.warps() / kChains, terms = spec.k / kRowThreads;
@@ -103,7 +104,7 @@ void FragmentRows::sumSquares() {
   });
 }
 
-/// Nothing is stored of rows that a tile lacks, but they are multiplied.
+/// Clears the area: rows that a tile lacks are multiplied, but not stored.
 void FragmentRows::clear() {
   Value zero = kb.constant(kb.vectorType(kb.i32Type(), 4), 0);
   int64_t all = llvm::alignTo(bytes(shape, pass), 16);
@@ -158,7 +159,7 @@ void FragmentRows::find(Value first, Value rowCount) {
 // Preparing
 //===----------------------------------------------------------------------===//
 
-/// The inputs of a piece, normed; zeros behind the row's last one.
+/// Returns the inputs of a piece, normed, with zeros after the row's last one.
 Values FragmentRows::inputs(const Piece &piece) {
   constexpr int64_t atOnce = 4;
   Value row = kb.extend(piece.row, kb.i64Type());
@@ -192,9 +193,9 @@ Values FragmentRows::inputs(const Piece &piece) {
                    [&] { return Values(piece.inputs, kb.f32(0)); });
 }
 
-/// Where the integers of an octet lie.
+/// Returns the place of an octet's integers.
 Value FragmentRows::octetPlace(const Piece &octet) {
-  // [row tile][unit][row][octet]: a warp's operands are one piece.
+  // [row tile][unit][row][octet]: a warp's operands are contiguous.
   auto part = [&](Value value, int64_t by, int64_t bytes) {
     return kb.mul(kb.shiftRight(value, number(by)), number(bytes));
   };
@@ -222,8 +223,8 @@ void FragmentRows::storeBF16(const Piece &piece, ValueRange values) {
   kb.storeOwn(kb.vectorOf(words), to);
 }
 
-/// Quantises an octet with the others of its group, which neighbouring lanes
-/// have; returns the group's scale.
+/// Quantises an octet together with the other octets of its group, which
+/// neighbouring lanes have. Returns the scale of the group.
 Value FragmentRows::storeIntegers(ValueRange values, int64_t octets, Value to,
                                   Value mask) {
   Value largest;
@@ -245,7 +246,7 @@ Value FragmentRows::storeIntegers(ValueRange values, int64_t octets, Value to,
   return scale.scale;
 }
 
-/// The piece number `item` (i64) of those that are prepared.
+/// Returns the piece number `item` (i64) of the prepared pieces.
 FragmentRows::Piece FragmentRows::pieceAt(Value item, Value first,
                                           int64_t inputs) {
   int64_t pieces = shape.chunkInputs() / inputs;
@@ -262,7 +263,7 @@ FragmentRows::Piece FragmentRows::pieceAt(Value item, Value first,
   piece.place = kb.extend(part(item, pass.prepared), kb.i64Type());
   piece.row = shifted(item, pass.prepared);
   Value chunk = kb.add(first, kb.mul(piece.place, kb.integer(kb.warps())));
-  // A round of all stages may go beyond the last chunk.
+  // A round over all stages may go beyond the last chunk.
   if (shape.chunks() % (kb.warps() * pass.stages))
     chunk = kb.min(chunk, kb.integer(shape.chunks() - 1));
   piece.index =
@@ -271,8 +272,9 @@ FragmentRows::Piece FragmentRows::pieceAt(Value item, Value first,
   return piece;
 }
 
-/// Rounds to bf16. A lane has every 32nd piece; how much it loads before it
-/// stores is what the sums, and a norm's weights, leave registers for.
+/// Rounds rows to bf16. A lane takes every 32nd piece. The number of loads
+/// before the first store depends on the registers that sums and norm weights
+/// leave.
 void FragmentRows::prepareBF16(Value first) {
   int64_t inputs = spec.normWeight ? kOctet / 2 : kOctet;
   bool isFull =
@@ -302,7 +304,7 @@ void FragmentRows::prepareIntegers(Value first) {
   Value count = found(), all = kb.mul(count, pass.prepared * octets);
   kb.forRange(kb.integer(0), all, kWarp, [&](Value base) {
     Piece octet = pieceAt(kb.add(base, kb.laneOfWarp()), first, kOctet);
-    // Lanes without a row have the last one's, and store nothing.
+    // Lanes without a row use the last row, and store nothing.
     Value last = kb.sub(kb.truncate(count, kb.i32Type()), number(1));
     Value isReal = kb.cmp(Cmp::LE, octet.row, last);
     octet.row = kb.min(octet.row, last);
@@ -316,7 +318,7 @@ void FragmentRows::prepareIntegers(Value first) {
 }
 
 void FragmentRows::prepare(Value first) {
-  // What was there may still be read.
+  // Other lanes may still read the old contents.
   kb.syncWarp();
   if (shape.isInteger())
     prepareIntegers(first);
@@ -338,7 +340,8 @@ llvm::SmallVector<Values> FragmentRows::operands(Value, int64_t place,
 }
 
 Values FragmentRows::operandsOf(int64_t place, int64_t rowTile, int64_t unit) {
-  // A row tile's rows and a unit's octets follow each other as lanes do.
+  // The rows of a row tile and the octets of a unit are in the order of the
+  // lanes.
   int64_t bytes = shape.isInteger() ? kOctetBytes : 2 * kOctetBytes;
   Value from = kb.at(area, kb.laneOfWarp(), bytes);
   from =

@@ -1,8 +1,8 @@
-//===- FragmentRows.h - Rows as tensor cores take them ----------*- C++ -*-===//
+//===- FragmentRows.h - Rows in the form of tensor cores --------*- C++ -*-===//
 //
-// A warp makes of its chunks' inputs what mma.sync takes, in shared memory of
-// its own: bf16, or int8 with a scale for each group. A lane has a few inputs
-// of a row, so that what it costs grows with the rows there are. Rows begin at
+// A warp turns the inputs of its chunks into operands of mma.sync, in shared
+// memory of its own: bf16, or int8 with a scale for each group. A lane has a
+// few inputs of a row, so the cost grows with the number of rows. Rows begin at
 // multiples of 16 bytes.
 //
 //===----------------------------------------------------------------------===//
@@ -14,44 +14,45 @@
 
 namespace mtp::codegen {
 
-/// What a block keeps of its rows: places in shared memory.
+/// Places in shared memory for the data that a block keeps about its rows.
 struct RowPlaces {
-  /// Of each row: where it lies (i64), chains of its sum of squares, and the
-  /// scale of its norm. Null where nobody asks.
+  /// For each row: its address (i64), the chains of its sum of squares, and the
+  /// scale of its norm. Null if not needed.
   Value addresses, squares, inverses;
-  /// Where in a warp's area their number is; negative where a register has it.
+  /// Place of the number of rows in a warp's area; negative if a register has
+  /// it.
   int64_t countAt = -1;
 
   static RowPlaces get(GpuBuilder &kb, const PanelProductSpec &spec);
 };
 
-/// Where a block's products take their rows from.
+/// Source of the rows of a block's products.
 class RowSource {
 public:
   virtual ~RowSource() = default;
 
-  /// Finds the rows from `firstRow` on, `count` of them; all threads of the
-  /// block.
+  /// Finds `count` rows from `firstRow` on. All threads of the block must call
+  /// this.
   virtual void find(Value firstRow, Value count) = 0;
-  /// Prepares the chunks `first`, `first` + warps, ...: those of a pass's
-  /// places.
+  /// Prepares the rows for chunks `first`, `first` + warps, ..., one for each
+  /// place of the pass.
   virtual void prepare(Value first) = 0;
-  /// Of each unit of a chunk, which was prepared in `place`: the words of B of
-  /// a row tile, two for each mma.sync.
+  /// Returns the operands of a row tile for each unit of a chunk that was
+  /// prepared in `place`: the words of B, two for each mma.sync.
   virtual llvm::SmallVector<Values> operands(Value chunk, int64_t place,
                                              int64_t rowTile) = 0;
-  /// The scales of the lane's two columns of a row tile's sums.
+  /// Returns the scales of the lane's two columns of a row tile's sums.
   virtual Values scales(Value chunk, int64_t place, int64_t rowTile) = 0;
 };
 
 class FragmentRows : public RowSource {
 public:
-  /// `area` is the warp's own.
+  /// `area` belongs to the warp.
   FragmentRows(GpuBuilder &kb, const PanelProductSpec &spec,
                const FragmentShape &shape, const FragmentPass &pass,
                const RowPlaces &places, Value area);
 
-  /// Bytes of a warp.
+  /// Returns the bytes of a warp's area.
   static int64_t bytes(const FragmentShape &shape, const FragmentPass &pass);
 
   void find(Value firstRow, Value count) override;
@@ -61,15 +62,15 @@ public:
   Values scales(Value chunk, int64_t place, int64_t rowTile) override;
 
 private:
-  /// How many were found, in a warp that has had a barrier since.
+  /// Returns the number of rows that were found. A barrier must precede it.
   Value found();
-  /// So many inputs of a row that lie together, a lane's.
+  /// Consecutive inputs of a row, held by one lane.
   struct Piece {
     int64_t inputs;
-    /// Its row (i32), the place of its chunk (i64), and its number in that
-    /// (i32).
+    /// Row (i32), place of the chunk (i64), and number of the piece in the
+    /// chunk (i32).
     Value row, place, ofChunk;
-    /// Of its first input in the row.
+    /// Index of the first input in the row.
     Value index;
   };
 

@@ -1,4 +1,4 @@
-//===- FragmentShape.cpp - How a product on tensor cores is divided -------===//
+//===- FragmentShape.cpp - Division of tensor-core products ---------------===//
 
 #include "compiler/Codegen/GPU/products/FragmentShape.h"
 
@@ -18,7 +18,7 @@ int64_t FragmentShape::panelBytes() const {
 int64_t FragmentShape::registers() const {
   if (!isInteger())
     return Order::kTileBytes / kWarp / 4;
-  // And two scales.
+  // The integers and two scales.
   return units() * integers().laneBytes() / 4 + 2;
 }
 
@@ -31,11 +31,11 @@ int64_t mtp::codegen::productThreads(const ProductParams &params) {
 FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
                                int64_t rowTiles, bool gathersRows,
                                bool arePrepared) {
-  // Of 128 registers a thread, where there are 8 warps, or of 64.
+  // With 8 warps a thread has 128 registers, with 16 it has 64.
   bool isRoomy = shape.warps() == kProductWarps;
-  // Many rows' sums leave less of them to weights, four bits take some to be
-  // widened, and so do two tiles and rows that are gathered. Rows that another
-  // kernel prepared take none while they wait for their weights.
+  // The sums of many rows leave fewer registers to weights. Widening four-bit
+  // weights takes registers, and so do two tiles and gathered rows. Rows that
+  // another kernel prepared take no register while they wait for their weights.
   bool isEven = shape.chunks() % shape.warps() == 0;
   int64_t most = !isRoomy ? 24 : shape.format.bits() == 4 ? 40 : 48;
   if (rowTiles > 2)
@@ -55,7 +55,7 @@ FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
     pass.stages *= 2;
   if (arePrepared)
     return pass;
-  // As many rows as fit where the sums will lie.
+  // The rows of the prepared chunks must fit into the memory of the sums.
   int64_t places = kFragmentRows / rowTiles / kRowTile * 64;
   int64_t room = isRoomy ? 2 * places : places;
   while (pass.prepared < pass.stages &&

@@ -1,8 +1,9 @@
-//===- FragmentShape.h - How a product on tensor cores is divided -*- C++ -*-=//
+//===- FragmentShape.h - Division of tensor-core products -------*- C++ -*-===//
 //
 // Weights in the order of fragments are streamed in chunks: 32 inputs in bf16,
-// a group in integers. Chunk c is warp c mod `warps`' one. All that says which
-// number is added to which follows from here, and so from inputs and format.
+// or a group of integers. Warp c mod `warps` takes chunk c. This file alone
+// decides which numbers are added up together, from the number of inputs and
+// the format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +15,13 @@
 
 namespace mtp::codegen {
 
-/// Most rows that meet the weights once: four tiles of mma.sync's 8.
+/// Maximum number of rows for which the weights are read once: four tiles of
+/// the 8 rows of mma.sync.
 inline constexpr int64_t kFragmentRows = 32, kRowTile = 8;
 
-/// Reports unless panels have a warp's outputs, and rows begin at multiples of
-/// 16 bytes where their first one does, which fragments need: the contract says
-/// so of the first one.
+/// Fails unless panels have 32 outputs. For fragments, also fails unless every
+/// row begins at a multiple of 16 bytes if the first one does. The kernel's
+/// contract requires that of the first one.
 template <typename KernelT>
 mlir::LogicalResult verifyOnGpu(KernelT kernel, EmitError emitError) {
   if (failed(verifyPanels(kernel, emitError)) || !kernel.getFragments())
@@ -48,8 +50,8 @@ struct FragmentShape {
 
   bool isInteger() const { return format.isQuantized(); }
   IntegerFragments integers() const { return format.fragments(k); }
-  /// Inputs of a chunk; the last one of integers may have fewer, of which each
-  /// 32 are a unit.
+  /// Number of inputs of a chunk. The last chunk of integers may have fewer.
+  /// Each 32 inputs are a unit.
   int64_t chunkInputs() const {
     return isInteger() ? format.group : FragmentOrder::kInputs;
   }
@@ -60,37 +62,41 @@ struct FragmentShape {
   int64_t chunkBytes() const;
   int64_t panelBytes() const;
 
-  /// Bytes of a row of a chunk where mma.sync takes it from.
+  /// Returns the bytes of a row of a chunk in the form that mma.sync takes.
   int64_t rowBytes() const { return isInteger() ? format.group : 64; }
-  /// Registers of a chunk of a tile in a thread.
+  /// Returns the number of registers of a thread for a chunk of a tile.
   int64_t registers() const;
 
-  /// Warps of a block, which takes half of a processor: 16 have 64 registers a
-  /// thread, 8 have 128. Integers need more than 64, since their rows are
-  /// quantised beside the products; short sums have fewer chunks.
+  /// Returns the number of warps of a block, which takes half of a processor:
+  /// 16 warps have 64 registers a thread, 8 have 128. Integers need more than
+  /// 64, because their rows are quantised next to the products. Short sums have
+  /// fewer chunks.
   int64_t warps() const {
     return isInteger() || chunks() < 16 ? kProductWarps : 16;
   }
   int64_t threads() const { return warps() * kWarp; }
 };
 
-/// Threads of a block of a product, on tensor cores or not.
+/// Returns the number of threads in a block of a product, on tensor cores or
+/// not.
 int64_t productThreads(const ProductParams &params);
-/// Blocks of it that shall fit on a processor: on tensor cores each takes half.
+/// Returns the number of blocks that must fit on a processor. On tensor cores,
+/// each block takes half.
 inline int64_t blocksPerProcessor(const ProductParams &params) {
   return params.fragments ? 2 : 0;
 }
 
-/// How a block goes over its rows and weights, `rowTiles` of 8 rows.
+/// How a block goes over its rows and weights. `rowTiles` is the number of
+/// tiles of 8 rows.
 struct FragmentPass {
   int64_t rowTiles;
-  /// Tiles of outputs whose sums a warp has at once.
+  /// Number of tiles of outputs whose sums a warp has at once.
   int64_t height;
-  /// Chunks of each of them that a warp has on the way, and for how many it
-  /// prepares the rows at once.
+  /// Number of chunks of each tile that a warp has in flight, and number of
+  /// chunks whose rows it prepares at once.
   int64_t stages, prepared;
 
-  /// The pass over a block of `height` tiles.
+  /// Returns the pass over a block of `height` tiles.
   static FragmentPass get(const FragmentShape &shape, int64_t height,
                           int64_t rowTiles, bool gathersRows,
                           bool arePrepared = false);

@@ -1,4 +1,4 @@
-//===- FragmentWeights.cpp - Weights as tensor cores take them ------------===//
+//===- FragmentWeights.cpp - Weights in the form of tensor cores ----------===//
 
 #include "compiler/Codegen/GPU/products/FragmentWeights.h"
 
@@ -13,7 +13,7 @@ static constexpr int64_t kScaleBytes = mtp::QuantizedPanel::kScaleBytes;
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// Scales, and then what a lane loads of a chunk at once, of integers.
+/// For integers: the scales, then the loads of a lane for a chunk.
 int64_t FragmentWeights::count() const {
   if (!shape.isInteger())
     return 2;
@@ -44,7 +44,7 @@ Values FragmentWeights::load(Value panel, Value tile, Value chunk) {
   IntegerFragments order = shape.integers();
   Value isFull =
       shape.restInputs() ? kb.cmp(Cmp::LT, chunk, shape.fullChunks()) : Value();
-  // The lane's outputs are neighbours among the scales.
+  // The lane's two outputs are neighbours among the scales.
   Value g = kb.div(kb.laneOfWarp(), 4);
   Value scales = kb.at(kb.at(from, tile, kScaleBytes / 2), g, 8);
   Values values{kb.loadOnce(kb.vectorType(kb.f32Type(), 2), scales)};
@@ -57,7 +57,8 @@ Values FragmentWeights::load(Value panel, Value tile, Value chunk) {
   return values;
 }
 
-/// The integers of a tile of a group; null `isFull`: all groups are.
+/// Loads the integers of a tile of a group. A null `isFull` means that all
+/// groups are full.
 Values FragmentWeights::loadIntegers(Value from, Value isFull) {
   IntegerFragments order = shape.integers();
   int64_t perLoad = order.loadInputs() / Order::kInputs;
@@ -76,7 +77,7 @@ Values FragmentWeights::loadIntegers(Value from, Value isFull) {
       values.append(whole());
       continue;
     }
-    // The last group ends before, or within what is loaded at once.
+    // The last group ends before this load, or within it.
     auto part = [&] {
       Value zero = kb.constant(kb.i32Type(), 0);
       Values words(units * order.laneBytes() / 4, zero);
@@ -96,7 +97,7 @@ Values FragmentWeights::loadIntegers(Value from, Value isFull) {
 // Multiplying
 //===----------------------------------------------------------------------===//
 
-/// The A of a unit.
+/// Returns operand A of a unit.
 Values FragmentWeights::unitOf(ValueRange held, int64_t unit) {
   IntegerFragments order = shape.integers();
   int64_t words = order.laneBytes() / 4;
@@ -126,9 +127,10 @@ Values FragmentWeights::multiplyIntegers(ValueRange held,
                                          llvm::ArrayRef<Values> operands,
                                          ValueRange rowScales,
                                          ValueRange sums) {
-  // Dot products are added up on top of 1.5 * 2^23: its bits, that many units
-  // above, are a float that much larger. A group's are below 2^22, of int4 as
-  // well, 16 times as they are.
+  // Dot products are added up on top of the bits of the float 1.5 * 2^23.
+  // Adding an integer to the bits makes the float larger by that integer. The
+  // dot product of a group is below 2^22, also for int4, where it is 16 times
+  // too large.
   constexpr double kBias = 12582912.0;
   static_assert(16 * 8 * 128 * mtp::kMaxQuantGroup < 1 << 22 &&
                 127 * 128 * mtp::kMaxQuantGroup < 1 << 22);

@@ -1,7 +1,7 @@
-//===- FragmentWeights.h - Weights as tensor cores take them ----*- C++ -*-===//
+//===- FragmentWeights.h - Weights in the form of tensor cores --*- C++ -*-===//
 //
-// A chunk of a tile of 16 outputs goes from memory to the registers of
-// mma.sync, 16 bytes of a lane at once, and is multiplied there.
+// Loads a chunk of a tile of 16 outputs from memory to the registers of
+// mma.sync, 16 bytes of a lane at once, and multiplies it there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +17,15 @@ public:
   FragmentWeights(GpuBuilder &kb, const FragmentShape &shape)
       : kb(kb), shape(shape) {}
 
-  /// A warp's part of a chunk of tile `tile` (0 or 1) of a panel.
+  /// Loads a warp's part of a chunk of tile `tile` (0 or 1) of a panel.
   Values load(Value panel, Value tile, Value chunk);
-  /// Values of the types of `load`.
+  /// Returns zeros of the types that `load` returns.
   Values none();
   int64_t count() const;
 
-  /// The sums (four f32 of each lane) plus the products of a chunk; `operands`
-  /// gives the rows' words of a unit, `rowScales` are those of the lane's two
-  /// columns, of integers.
+  /// Returns the sums (four f32 of each lane) plus the products of a chunk.
+  /// `operands` has the words of the rows for each unit. For integers,
+  /// `rowScales` has the scales of the lane's two columns.
   Values multiply(ValueRange held, llvm::ArrayRef<Values> operands,
                   ValueRange rowScales, ValueRange sums);
 

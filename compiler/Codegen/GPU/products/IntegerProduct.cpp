@@ -1,8 +1,7 @@
 //===- IntegerProduct.cpp - Products on weights of int8 and int4 ----------===//
 //
 // Rows are quantised group by group, as on CPUs (../CPU/QuantizedMatmul.h), and
-// a group's dot product is exact. A chunk is a group, so that what is added up
-// by each warp is
+// a group's dot product is exact. A chunk is a group, so each warp computes
 //
 //   sum = fma(float(dot(group)) * rowScale(group), weightScale(group), sum)
 //
@@ -30,9 +29,9 @@ private:
   void stage(Value chunk, int64_t inputs) override;
   Values multiply(ValueRange words, ValueRange sums, int64_t inputs) override;
 
-  /// Of four inputs in `staged`: a word of each row.
+  /// Bytes of four inputs in `staged`: a word of each row.
   static constexpr int64_t kQuadBytes = kTileRows * 4;
-  /// From one word of an output to the next.
+  /// Bytes from one word of an output to the next.
   static constexpr int64_t kStepBytes = kWarp * 4;
   static_assert(QuantizedPanel::kOutputs == kWarp);
 
@@ -46,7 +45,7 @@ private:
 
 } // namespace
 
-/// The scale, and then the integers.
+/// Loads the scale, and then the integers.
 Values IntegerProduct::load(Value from, Value chunk, int64_t inputs) {
   from = kb.at(kb.at(from, chunk, panel.groupBytes(panel.group)),
                kb.laneOfWarp(), 4);
@@ -58,7 +57,7 @@ Values IntegerProduct::load(Value from, Value chunk, int64_t inputs) {
 
 void IntegerProduct::stage(Value chunk, int64_t inputs) {
   Value lane = kb.laneOfWarp();
-  // Where the lane's byte lies among the quads of its row.
+  // Place of the lane's byte among the quads of its row.
   Value place =
       kb.at(kb.at(staged, kb.div(lane, 4), kQuadBytes), kb.rem(lane, 4), 1);
   Values indices, masks, weights;
@@ -78,7 +77,7 @@ void IntegerProduct::stage(Value chunk, int64_t inputs) {
     }
     mosts = kb.select(kb.cmp(Cmp::EQ, lane, row), kb.warpMax(largest), mosts);
   }
-  // A lane divides for a row: a GPU has no instruction for that.
+  // A lane divides for a row: a GPU has no instruction for the division.
   RowScale own = emitRowScale(kb, mosts);
   kb.storeOwn(own.scale, kb.at(scalesPlace(), lane, 4),
               kb.cmp(Cmp::LT, lane, kTileRows));
@@ -93,20 +92,20 @@ void IntegerProduct::stage(Value chunk, int64_t inputs) {
   }
 }
 
-/// Words of an output as quads of signed bytes, the weights times two to
-/// extraBits().
+/// Returns four integers of an output as signed bytes: the weights times
+/// 2^extraBits().
 Value IntegerProduct::quadOf(ValueRange words, int64_t quad) {
   auto number = [&](int64_t value) {
     return kb.constant(kb.i32Type(), double(int32_t(value)));
   };
-  // Stored are unsigned numbers, 128 or 8 too large: the sign bit is the wrong
-  // way round. Four bits become the upper half of a byte.
+  // The stored numbers are unsigned, 128 or 8 too large, so the sign bit is
+  // inverted. Four bits become the upper half of a byte.
   Value signs = number(0x80808080);
   switch (elements) {
   case WeightElements::Int8:
     return kb.bitXor(words[quad], signs);
   case WeightElements::Int4: {
-    // Low halves are four inputs, high halves the next four.
+    // The low halves are four inputs, the high halves are the next four.
     Value word = words[quad / 2];
     if (quad % 2 == 0)
       word = kb.shiftLeft(word, number(4));
@@ -124,7 +123,7 @@ int64_t IntegerProduct::extraBits() const {
   case WeightElements::Int8:
     return 0;
   case WeightElements::Int4:
-    return 4; // Where halves of bytes are the upper ones.
+    return 4; // Numbers are in the upper halves of bytes.
   case WeightElements::F32:
   case WeightElements::BF16:
     break;

@@ -31,13 +31,13 @@ int64_t codegen::tileRows(const ProductParams &params) {
   return params.fragments ? kFragmentRows : kTileRows;
 }
 
-/// Tiles of a panel are neighbours, so that all but the first find its weights
-/// in the L2 cache.
+/// Neighbouring blocks have tiles of the same panel, so that all but the first
+/// find its weights in the L2 cache.
 BlockTile::BlockTile(GpuBuilder &kb, const ProductParams &params, Value rows) {
   int64_t ofTile = tileRows(params);
   Value tiles = kb.div(kb.add(rows, ofTile - 1), ofTile);
-  // Blocks are numbered in 32 bits, which a GPU divides faster, and so are
-  // rows, whose numbers are kept while tiles are multiplied.
+  // Block numbers fit in 32 bits, which a GPU divides faster. So do row
+  // numbers, which stay in registers while tiles are multiplied.
   auto narrow = [&](Value value) { return kb.truncate(value, kb.i32Type()); };
   auto wide = [&](Value value) { return kb.extend(value, kb.i64Type()); };
   Value block = narrow(kb.block()), perPanel = narrow(tiles);
@@ -114,7 +114,7 @@ static void emitLinear(GpuBuilder &kb, exec::LinearKernelAttr kernel) {
 static GpuLaunch headLinearLaunch(exec::HeadLinearKernelAttr kernel) {
   GpuLaunch launch =
       tileLaunch(ProductParams(kernel), /*isWide=*/false, kernel.getHeads());
-  // Beside its sums a block keeps what it rotates.
+  // In addition to its sums, a block keeps the values that it rotates.
   launch.blocksPerProcessor = 2;
   return launch;
 }
@@ -145,10 +145,12 @@ static void emitHeadLinear(GpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
   spec.weights = kb.at(kb.buffer(1), head, productMatrixBytes(spec));
   emitTileProduct(kb, params, spec, tile.firstRow);
 
-  // The block of a head's first panel has what stands behind its outputs, too.
+  // The block of a head's first panel also copies the columns after the head's
+  // outputs.
   if (kernel.getKeepWidth() > 0)
     kb.ifThen(kb.cmp(Cmp::EQ, spec.panel, 0), [&] {
-      // Each form of the product has a wait of its own, and a count behind it.
+      // Each form of the product has its own wait, and reads the number of rows
+      // after it.
       Value rows = kb.loadRows();
       Value end = kb.min(kb.add(tile.firstRow, tileRows(params)), rows);
       kb.forRange(tile.firstRow, end, 1, [&](Value row) {

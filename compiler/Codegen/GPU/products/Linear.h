@@ -1,4 +1,4 @@
-//===- Linear.h - What projections have in common ---------------*- C++ -*-===//
+//===- Linear.h - Shared code of projections --------------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H
 #define COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H
@@ -7,35 +7,35 @@
 
 namespace mtp::codegen {
 
-/// The same of a projection, of these buffers.
+/// Returns the product spec of a projection over `buffers`.
 PanelProductSpec productSpec(const ProjectionBuffers &buffers,
                              const ProductParams &params);
 
-/// A block for every tile of rows and every panel of `heads` matrices, or what
-/// a block of a product on fragments has of one.
+/// Returns a launch with a block for every tile of rows and every panel of
+/// `heads` matrices. A block of a product on fragments may have half a panel.
 GpuLaunch tileLaunch(const ProductParams &params, bool isWide,
                      int64_t heads = 1);
-/// Blocks of one matrix.
+/// Returns the number of blocks of one matrix for a tile of rows.
 int64_t matrixBlocks(const ProductParams &params, bool isWide);
 
-/// Rows of a tile: of a block.
+/// Returns the number of rows in a block's tile.
 int64_t tileRows(const ProductParams &params);
 
-/// What a block of `tileLaunch` has.
+/// Panel and first row of a block of `tileLaunch`.
 struct BlockTile {
   Value panel, firstRow;
 
-  /// `rows` of the matrix are in tiles, those that are dead, too.
+  /// `rows` is the number of rows of the matrix, including padding rows.
   BlockTile(GpuBuilder &kb, const ProductParams &params, Value rows);
 };
 
-/// The product of the block's tile: weights are prefetched, then the kernel
-/// waits for those before it. Of rows that are dead there is nothing.
+/// Emits the product of the block's tile. Weights are prefetched, then the
+/// kernel waits for the kernels before it. Padding rows are skipped.
 void emitTileProduct(GpuBuilder &kb, const ProductParams &params,
                      const PanelProductSpec &spec, Value firstRow,
                      bool isWide = false);
 
-/// The values of `output` plus the bias, if there is one.
+/// Returns the values of `output` plus the bias, if there is one.
 Value addBias(GpuBuilder &kb, Value bias, const ProductOutput &output);
 
 } // namespace mtp::codegen

@@ -1,7 +1,8 @@
-//===- LinearArgmax.cpp - A head whose logits are mostly not written ------===//
+//===- LinearArgmax.cpp - A head that writes few logits -------------------===//
 //
-// A warp has a row's 32 outputs of a panel in its lanes, and writes their best
-// value and its index: the winner of a part (see ../CPU/LinearArgmax.cpp).
+// The lanes of a warp have the 32 outputs of a panel for one row. The warp
+// writes their best value and its index: the winner of a part (see
+// ../CPU/LinearArgmax.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +11,7 @@
 
 using namespace mtp::codegen;
 
-/// The best of the warp's outputs.
+/// Returns the best of the warp's outputs.
 static Best bestOfWarp(GpuBuilder &kb, Value value, Value column, Value mask) {
   Best best = betterOf(kb, {value, kb.truncate(column, kb.i32Type())},
                        noBest(kb, kb.f32Type(), kb.i32Type()), mask);

@@ -88,8 +88,8 @@ Values PanelProduct::loadFirst() {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// What `emitInverseRms` gives in a row kernel, to the bit, in one warp: its
-/// four warps' sums are four chains here.
+/// Returns what `emitInverseRms` computes in a row kernel, bit for bit, in one
+/// warp: the sums of its four warps are four chains here.
 static Value inverseRmsInWarp(GpuBuilder &kb, Value x, int64_t width,
                               float eps) {
   constexpr int64_t chains = kRowThreads / kWarp;
@@ -123,8 +123,8 @@ static Value inverseRmsInWarp(GpuBuilder &kb, Value x, int64_t width,
   return emitInverseOfSquares(kb, total, width, eps);
 }
 
-/// Finds the rows of the tile; behind the last one that one again, of which
-/// nothing is stored.
+/// Finds the rows of the tile. Missing rows at the end are replaced by the last
+/// row, and are not stored.
 void PanelProduct::findRows(Value firstRow, Value rows) {
   Value last = kb.sub(rows, 1);
   rowPointers.clear();
@@ -177,14 +177,14 @@ void PanelProduct::storeOfRows(ValueRange values, Value to) {
 
 Values PanelProduct::addChunk(ValueRange words, ValueRange sums, Value chunk,
                               int64_t inputs) {
-  // The chunk before may still be read.
+  // Other lanes may still read the previous chunk.
   kb.syncWarp();
   stage(chunk, inputs);
   kb.syncWarp();
   return multiply(words, sums, inputs);
 }
 
-/// A warp's sums, [panel][row].
+/// Returns the sums of a warp, [panel][row].
 Values PanelProduct::sumChunks(Values first) {
   Values state = first;
   state.append(panels() * kTileRows, kb.f32(0));
@@ -195,7 +195,7 @@ Values PanelProduct::sumChunks(Values first) {
                           Values sums =
                               addChunk(in.take_front(held), in.drop_front(held),
                                        chunk, chunkInputs);
-                          // The next chunk's weights are on their way while its
+                          // The next chunk's weights are in flight while its
                           // rows are prepared.
                           Value following = kb.add(chunk, kProductWarps);
                           Values next = kb.choose(
@@ -218,7 +218,8 @@ Values PanelProduct::sumChunks(Values first) {
       [&] { return sums; });
 }
 
-/// Adds up the warps' sums and stores the outputs: each warp those of a row.
+/// Adds up the sums of the warps and stores the outputs. Each warp stores a
+/// row.
 void PanelProduct::join(Value firstRow, Value rows, ValueRange sums) {
   int64_t rowBytes = kWarp * 4, panelSums = kTileRows * rowBytes;
   int64_t warpSums = panels() * panelSums;

@@ -1,12 +1,12 @@
 //===- PanelProduct.h - Rows times a panel of weights, in a block -*- C++ -*-=//
 //
-// Products on weights in panels of 32 outputs (`#exec.panels<32>`), the bytes
-// that CPUs have too. A block has one panel (or a gate and an up panel) and a
-// tile of rows, a lane of a warp has an output, and the warps divide the
-// inputs: chunk c is warp c mod kProductWarps' one. A warp adds up its chunks
-// in their order, and the warps' sums are added up in the order of the warps.
-// So which number is added to which depends on the weight's shape alone, and a
-// row has the same bits beside any other rows.
+// Products on weights in panels of 32 outputs (`#exec.panels<32>`), with the
+// bytes that CPUs use, too. A block has one panel (or a gate and an up panel)
+// and a tile of rows. A lane of a warp has an output. The warps divide the
+// inputs: warp c mod kProductWarps takes chunk c. A warp adds up its chunks in
+// order, and the sums of the warps are added up in the order of the warps. So
+// the weight's shape alone decides which numbers are added up together, and a
+// row has the same bits in any batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,102 +19,105 @@
 
 namespace mtp::codegen {
 
-/// Rows of a tile, and as many warps: each finishes one row.
+/// Number of rows in a tile and of warps in a block: each warp finishes one
+/// row.
 inline constexpr int64_t kTileRows = 8, kProductWarps = 8;
 
-/// An output of a row, in each lane of a warp.
+/// One output of a row in each lane of a warp.
 struct ProductOutput {
   Value row, column, value;
-  /// Whether the lane has an output, and the warp a row.
+  /// True if the lane has an output and the warp has a row.
   Value mask;
 };
 
-/// What to multiply; the callbacks emit code.
+/// Description of a product. The callbacks emit code.
 struct PanelProductSpec {
   int64_t k = 0;
-  /// Outputs of a matrix, before gating.
+  /// Number of outputs of a matrix, before gating.
   int64_t n = 0;
   WeightFormat format;
-  /// Panels are (gate, up) pairs; the output is silu(gate) * up.
+  /// True if panels are (gate, up) pairs; the output is silu(gate) * up.
   bool gated = false;
-  /// The matrix, and which of its panels (or pairs) the block has.
+  /// The matrix, and the number of the block's panel (or pair).
   Value weights, panel;
-  /// How many rows the matrix is multiplied with; of these only the first ones
-  /// may live.
+  /// Number of rows that the matrix is multiplied with. Active rows come first.
   Value rows;
-  /// Where a row lies: k values of f32.
+  /// Returns the address of a row: k values of f32.
   llvm::function_ref<Value(Value row)> rowPointer;
-  /// Whether finding that takes loads.
+  /// True if `rowPointer` emits loads.
   bool gathersRows = false;
-  /// Rows that `prepare_rows` made, all `rows` of them, in place of those that
-  /// `rowPointer` finds; null where there are none.
+  /// Rows that `prepare_rows` made, all `rows` of them, which replace the rows
+  /// of `rowPointer`. Null if there are none.
   Value prepared;
   /// Takes an output of a row.
   llvm::function_ref<void(const ProductOutput &)> store;
 
-  /// Root-mean-square norm of the rows, if `normWeight` is not null.
+  /// Weights of the root-mean-square norm of the rows. Null if there is no
+  /// norm.
   Value normWeight;
   float eps = 0;
   int64_t normOffset = 0;
 };
 
-/// The matrix of `params`; whose rows and panels, and where from and where to,
-/// is the caller's to say.
+/// Returns the spec of the matrix of `params`. The caller sets rows, panel,
+/// addresses and outputs.
 PanelProductSpec productSpec(const ProductParams &params);
 
-/// Panels of a matrix, or panel pairs.
+/// Returns the number of panels, or panel pairs, of a matrix.
 int64_t productPanels(int64_t n, bool gated);
 int64_t productPanelBytes(int64_t k, const WeightFormat &format);
 int64_t productMatrixBytes(const PanelProductSpec &spec);
 
 class PanelProduct {
 public:
-  /// The engine of the weights' format.
+  /// Creates the product for the weights' format.
   static std::unique_ptr<PanelProduct> create(GpuBuilder &kb,
                                               const PanelProductSpec &spec);
   virtual ~PanelProduct() = default;
 
-  /// Loads what a warp needs first of the weights, which never change: it may
-  /// come before the kernel's wait.
+  /// Loads the first weights of a warp. Weights never change, so this may come
+  /// before the kernel's wait.
   Values loadFirst();
-  /// All outputs of the block's panel for the rows [firstRow, rows), of which
-  /// there is one at least.
+  /// Emits all outputs of the block's panel for the rows [firstRow, rows).
+  /// There is at least one row.
   void emitTile(Value firstRow, Value rows, Values first);
 
 protected:
   PanelProduct(GpuBuilder &kb, const PanelProductSpec &spec,
                int64_t chunkInputs, int64_t stagedBytes);
 
-  /// The weights of a lane's output of a chunk of `inputs`, as i32 words; how
-  /// many of them depends on `inputs` alone.
+  /// Loads the weights of a lane's output for a chunk of `inputs`, as i32
+  /// words. The number of words depends on `inputs` alone.
   virtual Values load(Value panel, Value chunk, int64_t inputs) = 0;
-  /// Prepares the inputs of a chunk of all rows in `staged`, in a warp.
+  /// Prepares the inputs of a chunk for all rows in `staged`, which one warp
+  /// uses.
   virtual void stage(Value chunk, int64_t inputs) = 0;
-  /// The sums, [panel][row], plus the products of a chunk; words are those of
-  /// `load`, panel after panel. A row's inputs are read once for all panels.
+  /// Returns the sums, [panel][row], plus the products of a chunk. `words` are
+  /// the results of `load`, panel after panel. The inputs of a row are read
+  /// once for all panels.
   virtual Values multiply(ValueRange words, ValueRange sums,
                           int64_t inputs) = 0;
 
-  /// Value `index` of a row, normed; zero where `mask` is false.
+  /// Loads value `index` of a row, normed. Returns zero if `mask` is false.
   Value loadInput(int64_t row, Value index, Value normWeight, Value mask);
   Value loadNormWeight(Value index, Value mask);
-  /// Four-byte values of all rows, which lie together.
+  /// Loads or stores four-byte values of all rows, which are contiguous.
   Values loadOfRows(mlir::Type type, Value from);
   void storeOfRows(ValueRange values, Value to);
 
   GpuBuilder &kb;
   const PanelProductSpec &spec;
   const int64_t chunkInputs, panelBytes;
-  /// What a warp has prepared, in shared memory.
+  /// Inputs that a warp has prepared, in shared memory.
   Value staged;
 
-  /// Two when gated, gate and up.
+  /// Returns 2 for gate and up panels, else 1.
   int64_t panels() const { return spec.gated ? 2 : 1; }
 
 private:
   int64_t fullChunks() const { return spec.k / chunkInputs; }
   int64_t restInputs() const { return spec.k % chunkInputs; }
-  /// Warps that have a chunk.
+  /// Returns the number of warps that have a chunk.
   int64_t warpsAtWork() const;
   Value panelPointer(int64_t which);
   Values loadAll(Value chunk, int64_t inputs);
@@ -125,7 +128,7 @@ private:
   void join(Value firstRow, Value rows, ValueRange sums);
 
   Value sumsPlace, inversePlace;
-  /// Of each row of the tile: where it lies, and the scale of its norm.
+  /// Address and scale of the norm of each row of the tile.
   Values rowPointers, inverses;
 };
 

@@ -1,10 +1,11 @@
 //===- PrepareRows.cpp - Rows for products on tensor cores ----------------===//
 //
-// A thread has eight inputs of a row that lie together, an octet. A row has a
-// block where it is normed, since the order of that sum is that of 128 lanes,
-// and else as many as it takes for an octet a thread. All is loaded before
-// anything is stored: a norm's weights, which never change and which nobody
-// else has read lately, ahead of the wait, and the row while its squares are.
+// A thread has octets: eight consecutive inputs of a row. A row has one block
+// if it is normed, because its sum has the order of 128 lanes. Otherwise a row
+// has one block for each kRowThreads octets. Everything is loaded before the
+// first store. The weights of a norm, which never change and are not in a
+// cache, are loaded before the wait. The row is loaded while its squares are
+// added up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +17,11 @@
 using namespace mtp::codegen;
 using exec::PreparedRows;
 
-/// Inputs of an octet; octets of each 32 inputs, which are a lane's each.
+/// Number of inputs in an octet, and number of octets (one for each lane) in
+/// each 32 inputs.
 static constexpr int64_t kOctet = 8, kLanes = 4;
-/// Octets that a thread has in registers, with those of a norm's weights.
+/// Maximum number of octets that a thread has in registers, including octets of
+/// norm weights.
 static constexpr int64_t kMostHeld = 8;
 
 namespace {
@@ -37,9 +40,10 @@ public:
   void emit();
 
 private:
-  /// An octet of the row, and what was loaded of it.
+  /// An octet of the row, and the values loaded for it.
   struct Octet {
-    /// Its number, and whether there is one; null: surely.
+    /// Number of the octet, and whether it exists; a null value means that it
+    /// does.
     Value index, isReal;
     Values inputs, weights;
   };
@@ -58,7 +62,7 @@ private:
   GpuBuilder &kb;
   exec::PrepareRowsKernelAttr kernel;
   const PreparedRows layout;
-  /// All rows, and behind the wait those that live.
+  /// Number of all rows, and of active rows (after the wait).
   Value rows, liveRows;
   Value row, from, norm, y, inverse;
 };
@@ -67,15 +71,17 @@ private:
 RowPreparation::RowPreparation(GpuBuilder &kb,
                                exec::PrepareRowsKernelAttr kernel)
     : kb(kb), kernel(kernel), layout(layoutOf(kernel)) {
-  // Where a row lies follows from all of them, dead ones, too.
+  // The place of a row depends on the number of all rows, including padding
+  // rows.
   rows = kb.param(0);
   if (kernel.getNorm())
     norm = kb.buffer(1);
   y = kb.buffer(kernel.getNorm() ? 2 : 1);
 }
 
-/// The thread's octet of those from `first` on. Lanes of a warp quantise
-/// together: those without an octet have the last one, and store nothing.
+/// Returns the thread's octet, counting from `first`. The lanes of a warp
+/// quantise together, so a lane without an octet uses the last one, and stores
+/// nothing.
 RowPreparation::Octet RowPreparation::octetAt(Value first) {
   Octet octet{kb.add(first, kb.thread()), {}, {}, {}};
   if (octets() % (blocksOf(kernel) * kRowThreads) == 0)
@@ -86,7 +92,7 @@ RowPreparation::Octet RowPreparation::octetAt(Value first) {
   return octet;
 }
 
-/// Behind the row's last input there are zeros.
+/// Loads an octet. After the row's last input there are zeros.
 Values RowPreparation::loadAll(Value base, const Octet &octet) {
   Value first = kb.mul(octet.index, kOctet);
   Value mask =
@@ -101,7 +107,7 @@ Values RowPreparation::loadAll(Value base, const Octet &octet) {
   return values;
 }
 
-/// Where an octet lies.
+/// Returns the place of an octet.
 Value RowPreparation::placeOf(Value index) {
   int64_t ofPiece = layout.pieceInputs() / kOctet;
   int64_t bytes = layout.pieceBytes() / ofPiece, units = ofPiece / kLanes;
@@ -120,8 +126,8 @@ void RowPreparation::storeBF16(const Octet &octet, ValueRange inputs) {
   kb.storeOwn(kb.vectorOf(words), placeOf(octet.index), octet.isReal);
 }
 
-/// Quantises an octet with the others of its group, which neighbouring lanes
-/// have.
+/// Quantises an octet together with the other octets of its group, which
+/// neighbouring lanes have.
 void RowPreparation::storeIntegers(const Octet &octet, ValueRange inputs) {
   int64_t ofGroup = layout.format.group / kOctet;
   Value largest;
@@ -148,7 +154,8 @@ void RowPreparation::storeIntegers(const Octet &octet, ValueRange inputs) {
   Value group = kb.div(octet.index, ofGroup);
   Value to = kb.at(scales, kb.add(kb.mul(group, even), row), 4);
   kb.storeOwn(scale.scale, to, isFirst);
-  // Products read the scales of two rows at once.
+  // Products read the scales of two rows at once, so the row after a last even
+  // row gets a scale, too.
   Value isLast = kb.bitAnd(kb.cmp(Cmp::EQ, kb.add(row, 1), liveRows),
                            kb.cmp(Cmp::EQ, kb.rem(row, kb.integer(2)), 0));
   kb.storeOwn(scale.scale, kb.at(to, 4), kb.bitAnd(isFirst, isLast));
@@ -165,7 +172,8 @@ void RowPreparation::store(const Octet &octet) {
     storeBF16(octet, inputs);
 }
 
-/// Waits, and finds the block's row; returns its number among the row's.
+/// Waits, finds the block's row, and returns the number of the block within the
+/// row.
 Value RowPreparation::begin() {
   kb.begin();
   liveRows = kb.param(0);
@@ -176,7 +184,8 @@ Value RowPreparation::begin() {
   return kb.extend(kb.rem(block, perRow), kb.i64Type());
 }
 
-/// What `emitInverseRms` gives, with many of a thread's terms loaded at once.
+/// Computes what `emitInverseRms` computes, with many terms of a thread loaded
+/// at once.
 void RowPreparation::findInverse() {
   constexpr int64_t kAtOnce = 32;
   Value own = kb.at(from, kb.thread(), 4);
@@ -259,7 +268,8 @@ static void emitPrepareRows(GpuBuilder &kb,
   RowPreparation(kb, kernel).emit();
 }
 
-/// Rows are loaded in pieces of 16 bytes, as products load them.
+/// Fails unless rows can be loaded in pieces of 16 bytes, as products load
+/// them.
 static mlir::LogicalResult verifyPrepareRows(exec::PrepareRowsKernelAttr kernel,
                                              EmitError emitError) {
   if (kernel.getXStride() % 4 == 0)

@@ -1,23 +1,25 @@
-//===- PreparedInputs.cpp - Rows that another kernel prepared -------------===//
+//===- PreparedInputs.cpp - Inputs that another kernel prepared -----------===//
 
 #include "compiler/Codegen/GPU/products/PreparedInputs.h"
 
 using namespace mtp::codegen;
 
-/// Lanes that have a row's inputs of a piece, and columns of a lane's sums.
+/// Number of lanes that share a row's inputs of a piece, and number of columns
+/// of a lane's sums.
 static constexpr int64_t kRowLanes = 4, kColumns = 2;
 
 Value PreparedInputs::number(int64_t value) {
   return kb.constant(kb.i32Type(), double(value));
 }
 
-/// `base` plus bytes in 32 bits, which take a register and no pair: the buffer
-/// has no more, as the kernel's contract says.
+/// Returns `base` plus `bytes` (i32), which take one register instead of a
+/// pair. The contract of the kernel keeps the buffer small enough.
 Value PreparedInputs::at(Value base, Value bytes) {
   return kb.at(base, kb.extendUnsigned(bytes, kb.i64Type()), 1);
 }
 
-/// Rows that a tile lacks are multiplied as well: the last one stands in.
+/// Finds the rows. Rows that a tile lacks are multiplied as well, using the
+/// last row.
 void PreparedInputs::find(Value firstRow, Value count) {
   Value lane = kb.truncate(kb.laneOfWarp(), kb.i32Type());
   Value last = kb.sub(kb.truncate(count, kb.i32Type()), number(1));
@@ -45,8 +47,8 @@ void PreparedInputs::find(Value firstRow, Value count) {
               kb.mul(pieceBytes, number(layout.pieces())));
 }
 
-/// Of integers ptxas would load rows of all stages at once, and spill: it moves
-/// no load over a barrier.
+/// For integers, a warp barrier keeps ptxas from loading the rows of all stages
+/// at once and spilling: ptxas moves no load over a barrier.
 void PreparedInputs::prepare(Value) {
   if (layout.isInteger())
     kb.syncWarp();

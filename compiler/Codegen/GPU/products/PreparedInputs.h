@@ -1,8 +1,9 @@
-//===- PreparedInputs.h - Rows that another kernel prepared -----*- C++ -*-===//
+//===- PreparedInputs.h - Inputs that another kernel prepared ---*- C++ -*-===//
 //
-// What `prepare_rows` wrote (PreparedRows.h) goes from memory to the registers
-// of mma.sync: a lane has 16 bytes of a piece, or 8 of groups of 32, and a
-// warp's are one stretch. All blocks read them, so they stay in the L1 cache.
+// Loads the output of `prepare_rows` (PreparedRows.h) from memory to the
+// registers of mma.sync. A lane has 16 bytes of a piece, or 8 bytes if groups
+// have 32 inputs, and the bytes of a warp are contiguous. All blocks read the
+// rows, so they stay in the L1 cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,11 +35,11 @@ private:
   const PanelProductSpec &spec;
   const FragmentPass pass;
   const exec::PreparedRows layout;
-  /// Of each row tile: where the lane's row begins in a piece, and, of
-  /// integers, the scales of its two columns in a group. Bytes are i32.
+  /// For each row tile: offset of the lane's row in a piece, and, for integers,
+  /// of the scales of its two columns in a group. Offsets are i32 bytes.
   Values rowPlaces, scalePlaces;
-  /// The first piece, and scales of the first group, of the block's rows, and
-  /// bytes from each to the next one.
+  /// The first piece and the scales of the first group of the block's rows, and
+  /// the distances in bytes to the next piece and the next group.
   Value pieces, pieceBytes, groups, scaleBytes;
 };
 

@@ -1,8 +1,8 @@
 //===- Unpack.cpp - From fragments to rows of a matrix --------------------===//
 //
-// A warp takes a tile of 16 outputs and 32 inputs at a time. A lane's two
-// fragments are eight inputs of two outputs: what it loads with two accesses of
-// 16 bytes, it stores with two.
+// A warp takes a tile of 16 outputs and 32 inputs at a time. The two fragments
+// of a lane are eight inputs of two outputs. The lane loads them with two
+// accesses of 16 bytes, and stores them with two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ static constexpr int64_t kUnpackWarps = 8;
 static constexpr int64_t kPieceBytes = 16;
 
 namespace {
-/// The halves of the outputs that lie in panels of their own: gates and ups.
+/// Halves of the outputs that have panels of their own: gates and ups.
 struct Halves {
   int64_t count, outputs, panels;
 
@@ -29,7 +29,7 @@ struct Halves {
 };
 } // namespace
 
-/// A block has a panel.
+/// Returns a launch with a block for each panel.
 static GpuLaunch unpackLaunch(exec::UnpackKernelAttr kernel) {
   Halves halves(kernel);
   return {halves.count * halves.panels, /*rowsPerGroup=*/0,

@@ -1,8 +1,8 @@
 //===- Sample.cpp - Kernels that pick tokens ------------------------------===//
 //
-// The runtime's builtins (runtime/device/cpu/Builtins.cpp) as kernels, with the
-// same buffers and the same picks. A block has a row or, of a scan, a stretch
-// of one.
+// Kernels for the runtime's builtins (runtime/device/cpu/Builtins.cpp), with
+// equal buffers and equal picks. A block has a row or, in a scan, a stretch of
+// a row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,19 +14,20 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// A bucket in memory: its weight, its count and its best pick.
+/// Bytes of a bucket in memory: its weight, its count and its best pick.
 static constexpr int64_t kBucketBytes = 24;
 static_assert(kBucketBytes * SampleMath::kBuckets ==
               ::mtp::kSampleStretchWords * 4);
 
-/// Threads of a block, of which there are few for a short row, for their sums
-/// are joined.
+/// Returns the number of threads of a block. It is small for a short row,
+/// because the sums of the threads are joined.
 static int64_t threadsOf(int64_t vocab, int64_t most) {
   return vocab <= 2048 ? 128 : most;
 }
 
-/// A block takes at most half of a processor, and a thread has up to 107
-/// registers: 256 threads may have 128.
+/// Returns a launch with a block for each row. A block takes at most half of a
+/// processor, and a thread needs up to 107 registers. 256 threads may have 128
+/// registers each.
 template <typename KernelT>
 static GpuLaunch rowLaunch(KernelT kernel) {
   return {1, 1, threadsOf(kernel.getVocab(), 256), /*blocksPerProcessor=*/2};
@@ -37,7 +38,7 @@ static GpuLaunch stretchLaunch(exec::SampleScanKernelAttr kernel) {
           threadsOf(kernel.getVocab(), 512)};
 }
 
-/// Every bucket is a thread's.
+/// Returns true if the thread has a bucket: each thread has at most one.
 static Value isBucket(GpuBuilder &kb) {
   return kb.firstLanes(SampleMath::kBuckets);
 }
@@ -51,8 +52,8 @@ static void clearBuckets(GpuBuilder &kb, const SampleBuckets &buckets) {
   kb.sync();
 }
 
-/// Writes the row's pick: 0 of a dead row, the best token where nothing is to
-/// be drawn, else what `draw` gives as an i64 of key and token.
+/// Writes the row's pick: 0 for a padding row, the best token if nothing is to
+/// be drawn, else the result of `draw`, an i64 of key and token.
 static void emitPick(GpuBuilder &kb, SampleRow &row, Value number, Value picks,
                      llvm::function_ref<Value()> draw) {
   Values pick = kb.choose(
@@ -67,8 +68,8 @@ static void emitPick(GpuBuilder &kb, SampleRow &row, Value number, Value picks,
   kb.storeOne(pick[0], kb.at(picks, number, 4));
 }
 
-/// buffers: best values and their columns where there are parts, logits, tokens
-/// where they are mapped, slots, positions, sampling, picks. params: M.
+/// buffers: best values and their columns if there are parts, logits, tokens if
+/// they are mapped, slots, positions, sampling, picks. params: M.
 static void emitSample(GpuBuilder &kb, exec::SampleKernelAttr kernel) {
   kb.begin();
   Value number = kb.block();
@@ -89,7 +90,7 @@ static void emitSample(GpuBuilder &kb, exec::SampleKernelAttr kernel) {
   });
 }
 
-/// The buffers of a sample, but buckets in place of the picks.
+/// buffers and params of emitSample, with buckets in place of the picks.
 static void emitScan(GpuBuilder &kb, exec::SampleScanKernelAttr kernel) {
   kb.begin();
   int64_t stretches = ::mtp::sampleStretches(kernel.getVocab());
@@ -131,7 +132,7 @@ static void emitScan(GpuBuilder &kb, exec::SampleScanKernelAttr kernel) {
   });
 }
 
-/// Adds up the buckets that the stretches of a row left.
+/// Adds up the buckets of the stretches of a row.
 static void joinBuckets(GpuBuilder &kb, SampleMath &math, Value found,
                         int64_t stretches, const SampleBuckets &buckets) {
   kb.ifThen(isBucket(kb), [&] {
@@ -155,7 +156,7 @@ static void joinBuckets(GpuBuilder &kb, SampleMath &math, Value found,
   kb.sync();
 }
 
-/// The buffers of a scan, and picks.
+/// buffers and params of emitScan, and picks.
 static void emitJoin(GpuBuilder &kb, exec::SampleJoinKernelAttr kernel) {
   kb.begin();
   int64_t stretches = ::mtp::sampleStretches(kernel.getVocab());

@@ -64,7 +64,7 @@ Value SampleMath::smallestOf(Value value) {
 //===----------------------------------------------------------------------===//
 
 Value SampleMath::orderOf(Value value) {
-  // Adding 0 makes one of both zeros.
+  // Adding 0 turns -0 into 0.
   Value bits = kb.bitcast(kb.add(value, kb.f32(0)), kb.i32Type());
   Value isNegative = kb.cmp(Cmp::LT, bits, i32(0));
   return bitXor(bits, kb.select(isNegative, i32(~0u), i32(1u << 31)));

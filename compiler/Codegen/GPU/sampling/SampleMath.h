@@ -1,8 +1,8 @@
 //===- SampleMath.h - Noise and weight of a token, on a GPU -----*- C++ -*-===//
 //
-// The definitions of runtime/device/cpu/SampleMath.h, operation by operation:
-// every target picks the same tokens. Functions are named alike; integers are
-// i32 where those have 32 bits, and i64 where they have 64.
+// The definitions of runtime/device/cpu/SampleMath.h, operation by operation,
+// so that every target picks the same tokens. Functions have the names of the
+// definitions. Integers are i32 for 32 bits there, and i64 for 64 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,11 +14,12 @@
 
 namespace mtp::codegen {
 
-/// What all tokens of a row have in common; uniform values.
+/// Values that all tokens of a row share. They are uniform.
 struct SampleLaw {
-  /// f32.
+  /// f32: the best logit, and 1 / temperature.
   Value best, perTemperature;
-  /// i64: what min-p asks of a weight, and the pick of the best token.
+  /// i64: the smallest weight that min-p allows, and the pick of the best
+  /// token.
   Value leastWeight, bestPick;
   /// i32.
   Value seedLow, seedHigh, position;
@@ -27,7 +28,8 @@ struct SampleLaw {
 class SampleMath {
 public:
   static constexpr float kFarDistance = 28, kMaxNoise = 22.88f;
-  /// Of 8 to an octave, the first one begins at 2^-8.
+  /// Index of the first bucket, which begins at a distance of 2^-8; an octave
+  /// has 8 buckets.
   static constexpr int64_t kFirstBucket = (127 - 8) * 8, kFarBucket = 102;
   static constexpr int64_t kBuckets = kFarBucket + 1;
 
@@ -37,7 +39,7 @@ public:
 
   Value orderOf(Value value);
   Value valueOf(Value order);
-  /// i64: the larger key, among equals the lower token.
+  /// i64: orders by key, then the lower token first.
   Value packPick(Value key, Value token);
   Value keyOfPick(Value pick);
   Value tokenOfPick(Value pick) { return bitNot(low(pick)); }
@@ -48,15 +50,16 @@ public:
 
   Value distanceOf(const SampleLaw &law, Value logit);
   Value weightOf(Value distance);
-  /// i64.
+  /// Returns the bucket of a distance (i64).
   Value bucketOf(Value distance);
-  /// The four words of a block of tokens.
+  /// Returns the four words of a block of tokens.
   std::array<Value, 4> drawWords(const SampleLaw &law, Value block);
   Value gumbelNoise(Value word);
   Value noiseOf(const SampleLaw &law, Value token);
-  /// The pick of a token of this word and distance; 0 where min-p drops it.
+  /// Returns the pick of a token with this word and distance, or 0 if min-p
+  /// drops the token.
   Value pickOf(const SampleLaw &law, Value word, Value token, Value distance);
-  /// One of four words by the token's last bits.
+  /// Selects one of four words by the token's last bits.
   Value wordOf(const std::array<Value, 4> &words, Value token);
 
   //===--- Integers -------------------------------------------------------===//
@@ -64,7 +67,7 @@ public:
   Value i32(uint32_t value);
   Value bitXor(Value a, Value b);
   Value bitNot(Value a);
-  /// Of unsigned integers.
+  /// Comparisons of unsigned integers.
   Value less(Value a, Value b);
   Value atMost(Value a, Value b);
   Value larger(Value a, Value b) { return kb.select(less(a, b), b, a); }
@@ -73,7 +76,7 @@ public:
   Value high(Value wide) { return low(kb.shiftRight(wide, kb.integer(32))); }
   Value join(Value high, Value low);
   Value toInteger(Value real, mlir::Type type);
-  /// The largest of all threads' values, or the smallest.
+  /// Returns the largest, or the smallest, value of all threads.
   Value largestOf(Value value);
   Value smallestOf(Value value);
 

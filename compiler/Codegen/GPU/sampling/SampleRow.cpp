@@ -1,10 +1,10 @@
 //===- SampleRow.cpp - The row of logits that a block samples -------------===//
 //
-// A thread takes four neighbouring columns at a time, for they share a block of
-// noise; with a map, one. Where a filter compares tokens with each other, they
-// are added to buckets by their distance from the best logit, as on the CPU
-// (runtime/device/cpu/Sample.cpp). All sums are of integers, so that the order
-// in which threads add changes nothing.
+// A thread takes four neighbouring columns at a time, which share a block of
+// noise. With a map, it takes one. If a filter compares tokens with each other,
+// tokens are added to buckets by their distance from the best logit, as on the
+// CPU (runtime/device/cpu/Sample.cpp). All sums are sums of integers, so the
+// order in which threads add does not matter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// Columns that share a block of noise.
+/// Number of columns that share a block of noise.
 static constexpr int64_t kGroup = 4;
 
 // Words of a slot (runtime/schema/FORMAT.md).
@@ -53,7 +53,7 @@ SampleRow::SampleRow(GpuBuilder &kb, const SampleParams &params, Value row)
   logits = kb.at(kb.buffer(next++), row, vocabulary * 4);
   if (isMapped)
     tokens = kb.buffer(next++);
-  // Slots are numbers in memory: one that there is not counts as the nearest.
+  // Slot numbers come from memory: an invalid one is clamped.
   Value slot = kb.clampIndex(kb.loadI32(kb.buffer(next++), row), params.slots);
   position = kb.loadOne(kb.i32Type(), kb.at(kb.buffer(next++), row, 4));
   words = kb.at(kb.buffer(next++), slot, kSamplingWords * 4);
@@ -75,14 +75,14 @@ Value SampleRow::loadToken(Value column) {
                   : kb.truncate(column, kb.i32Type());
 }
 
-/// The logits of a group, or with a map of one column, from `first` on;
-/// -infinity from `end` on.
+/// Loads the logits of a group (or of one column, with a map) from `first` on.
+/// Columns from `end` on are -infinity.
 Values SampleRow::loadColumns(Value first, Value end) {
   if (isMapped)
     return {loadLogit(first)};
   Values loaded;
   if (vocabulary % kGroup == 0) {
-    // Stretches and rows end where groups do.
+    // Stretches and rows end at group boundaries.
     Value group = kb.loadOwn(kb.vectorType(kb.f32Type(), kGroup),
                              kb.at(logits, first, 4));
     for (int64_t i = 0; i < kGroup; ++i)
@@ -103,7 +103,8 @@ Values SampleRow::loadColumns(Value first, Value end) {
 // The best logit
 //===----------------------------------------------------------------------===//
 
-/// The larger of a pick and that of a value, if it is larger than -infinity.
+/// Returns the larger of a pick and the pick of a value. The value must be
+/// larger than -infinity to count.
 static Value betterPick(GpuBuilder &kb, SampleMath &math, Value pick,
                         Value value, Value number) {
   Value least = kb.f32(-std::numeric_limits<double>::infinity());
@@ -141,7 +142,7 @@ Value SampleRow::findBest() {
   bestToken = values.tokenOfPick(pick);
   if (parts == 0)
     return bestToken;
-  // So far it is the part's number.
+  // Until here, bestToken is the number of the part.
   bestToken = kb.choose(
       kb.cmp(Cmp::EQ, pick, none), [&] { return Values{values.i32(~0u)}; },
       [&] {
@@ -185,7 +186,7 @@ void SampleRow::readLaw() {
   topP = sampling(kTopP, kb.f32Type());
   usesTopK = kb.cmp(Cmp::GT, topK, values.i32(0));
   usesTopP = kb.cmp(Cmp::LT, topP, one);
-  // Rounded up to whole units, of which the best token has 2^40.
+  // Rounded up to whole units. The best token has 2^40 units.
   Value minP = kb.max(kb.min(sampling(kMinP, kb.f32Type()), one), zero);
   Value weight = kb.mul(minP, kb.f32(0x1p40));
   Value whole = values.toInteger(weight, kb.i64Type());
@@ -236,7 +237,7 @@ Value SampleRow::takeColumns(Value first, Value winner, ValueRange distances,
         addShared(kb, kb.at(buckets.counts, bucket, 4), values.i32(1));
       });
   });
-  // Noise has a bound: tokens that are too far need not be given any.
+  // Noise has a bound: if the tokens are too far away, no noise is computed.
   Value needed = kb.add(values.keyOfPick(winner), nearest);
   return kb.choose(
       kb.cmp(Cmp::LE, needed, kb.f32(SampleMath::kMaxNoise)),

@@ -7,7 +7,7 @@
 
 namespace mtp::codegen {
 
-/// The buckets of a row or a stretch, in shared memory: sums of weights (i64),
+/// Buckets of a row or a stretch, in shared memory: sums of weights (i64),
 /// counts (i32) and best picks (i64).
 struct SampleBuckets {
   SampleBuckets(GpuBuilder &kb);
@@ -15,7 +15,7 @@ struct SampleBuckets {
   Value weights, counts, picks;
 };
 
-/// What all kinds of sampling say.
+/// Parameters that all kinds of sampling share.
 struct SampleParams {
   int64_t vocab, parts, slots;
   bool isMapped;
@@ -35,36 +35,39 @@ public:
   const SampleLaw &law() const { return sharedLaw; }
   int64_t vocab() const { return vocabulary; }
 
-  /// The buffer number `index` behind the sampling words.
+  /// Returns the buffer number `index` after the sampling words.
   Value outputBuffer(int64_t index) { return kb.buffer(firstOutput + index); }
   Value isDead();
 
-  /// The best logit's token (i32), -1 where there is none; to be called first.
+  /// Returns the token of the best logit (i32), or -1 if there is none. Must be
+  /// called first.
   Value findBest();
-  /// Whether there is anything to draw, behind `findBest`.
+  /// Returns true if there is anything to draw. Must be called after
+  /// `findBest`.
   Value isDrawn();
-  /// Reads the law; behind `isDrawn`.
+  /// Reads the law. Must be called after `isDrawn`.
   void readLaw();
-  /// Behind `readLaw`: whether a filter compares tokens with each other, and
-  /// what they say.
+  /// Returns true if a filter compares tokens with each other, and the
+  /// parameters of the filters. Must be called after `readLaw`.
   Value usesBuckets() { return kb.bitOr(usesTopK, usesTopP); }
   Value usesTopK, usesTopP, topK, topP;
 
   Value loadLogit(Value column);
   Value loadToken(Value column);
 
-  /// The thread's best pick of columns [begin, end), at least the best token's.
-  /// Where `isBucketed`, adds the columns to the buckets instead.
+  /// Returns the thread's best pick of columns [begin, end) and the best token.
+  /// If `isBucketed`, adds the columns to the buckets instead.
   Value scan(Value begin, Value end, Value isBucketed,
              const SampleBuckets &buckets);
 
 private:
   Value sampling(int64_t word, mlir::Type type);
-  /// The best of `count` values; the larger `numberOf` a column loses.
+  /// Returns the best of `count` values. Of equal values, the smaller
+  /// `numberOf` wins.
   Value bestOf(Value pointer, int64_t count,
                llvm::function_ref<Value(Value)> numberOf);
   Values loadColumns(Value first, Value end);
-  /// The thread's best pick behind some columns.
+  /// Returns the thread's best pick after the columns seen so far.
   Value takeColumns(Value first, Value winner, mlir::ValueRange distances,
                     Value nearest, Value isBucketed,
                     const SampleBuckets &buckets);
@@ -79,13 +82,13 @@ private:
   Value row, logits, tokens, words, position, bestLogit, bestToken;
 };
 
-/// Adds to a value in shared memory, or makes it the larger one; returns what
-/// it was.
+/// Adds to a value in shared memory, or raises it to a larger one. Returns the
+/// previous value.
 Value addShared(GpuBuilder &kb, Value pointer, Value value);
 Value raiseShared(GpuBuilder &kb, Value pointer, Value value);
 
-/// The best pick of a scanned row behind top-k and top-p. `buckets` are
-/// complete.
+/// Returns the best pick of a scanned row after top-k and top-p. `buckets` must
+/// be complete.
 Value pickOfBuckets(GpuBuilder &kb, SampleRow &row,
                     const SampleBuckets &buckets);
 

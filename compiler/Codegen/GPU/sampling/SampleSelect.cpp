@@ -1,12 +1,12 @@
-//===- SampleSelect.cpp - Which tokens top-k and top-p keep ---------------===//
+//===- SampleSelect.cpp - Tokens that top-k and top-p keep ----------------===//
 //
-// Sums over buckets tell in which one a filter's boundary lies. Its tokens are
-// not sorted: an element is an integer in the order of filters, and the range
-// in which the boundary lies is divided into 128 bins by the leading bits in
-// which its ends differ, whose sums tell the bin, until one element is left
-// (radix selection). A bucket's elements are put into shared memory where they
-// have room; else the row is read again in each turn, until those of the bin
-// have.
+// Sums over buckets tell the bucket of a filter's boundary. The tokens of that
+// bucket are not sorted. An element is an integer in the order of filters. The
+// range that contains the boundary is divided into 128 bins, by the leading
+// bits in which the ends of the range differ. The sums of the bins tell the
+// next range, until one element is left (radix selection). If the elements of a
+// bucket fit into shared memory, they are put there. Otherwise the row is read
+// again in each turn, until the elements of the bin fit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,27 +20,27 @@ using namespace mlir;
 
 static constexpr int64_t kBinBits = 7, kBins = int64_t(1) << kBinBits;
 static_assert(kBins >= SampleMath::kBuckets);
-/// Elements that there is room for.
+/// Maximum number of listed elements.
 static constexpr int64_t kRoom = 2048;
 
 namespace {
-/// The first of some sums in order at which they reach a goal.
+/// First of a sequence of sums at which the running total reaches a goal.
 struct Run {
-  /// -1 where they do not reach it.
+  /// -1 if the total does not reach the goal.
   Value index;
-  /// What is left of the goal, and the weights before that sum.
+  /// Rest of the goal, and the weights before that sum.
   Value goal, weightBefore;
-  /// The elements of that sum (i64).
+  /// Number of elements of that sum (i64).
   Value count;
 };
 
-/// Where the elements of a bucket are: a list of so many in shared memory, or
-/// in the row.
+/// Place of the elements of a bucket: a list of `count` in shared memory, or
+/// the row.
 struct Elements {
   Value bucket, isListed, count;
 };
 
-/// A run's last element, and the weights of those up to it.
+/// Last element of a run, and the total weight up to it.
 struct Last {
   Value element, weight;
 };
@@ -92,8 +92,8 @@ Value Selection::shuffleWide(Value value, Value lane) {
                    kb.shuffleFrom(math.low(value), lane));
 }
 
-/// The sum of the values (i64) of all lower threads of the first kBins, each of
-/// which has one, within their warp. Each warp leaves its sum at `total`.
+/// Returns the sum of the values (i64) of all lower threads of the warp. Each
+/// of the first kBins threads has a value. Each warp stores its sum at `total`.
 Value Selection::sumBelow(Value value, Value total) {
   Value lane = math.low(kb.laneOfWarp()), sum = value;
   for (int64_t distance = 1; distance < kWarp; distance *= 2) {
@@ -108,7 +108,7 @@ Value Selection::sumBelow(Value value, Value total) {
   return kb.sub(sum, value);
 }
 
-/// Of the first `limit` sums, to which threads have added.
+/// Finds the run over the first `limit` sums, to which threads have added.
 Run Selection::findRun(Value weights, Value counts, Value limit, Value goal,
                        Value byWeight) {
   kb.sync();
@@ -135,7 +135,7 @@ Run Selection::findRun(Value weights, Value counts, Value limit, Value goal,
   Value reached = kb.add(below, kb.select(byWeight, weight, count));
   Value isIt = kb.bitAnd(
       isThere, kb.bitAnd(math.less(below, goal), math.atMost(goal, reached)));
-  // One, unless sums that are not this row's do not fit 64 bits.
+  // One thread matches, unless wrong buckets make sums that overflow 64 bits.
   kb.ifThen(isIt, [&] {
     LLVM::AtomicRMWOp::create(kb.mlirBuilder(), kb.location(),
                               LLVM::AtomicBinOp::umin, found, kb.thread(),
@@ -196,8 +196,7 @@ Selection::forElements(const Elements &from, Value low, Value high,
       });
 }
 
-/// Lists the elements of a bucket within [low, high], of which there are
-/// `count`, if they have room.
+/// Lists the `count` elements of a bucket within [low, high], if they fit.
 Elements Selection::list(Value bucket, Value count, Value low, Value high) {
   Value hasRoom = kb.cmp(Cmp::LE, count, kRoom);
   Elements inRow{bucket, kb.boolean(false), kb.integer(0)};
@@ -222,8 +221,8 @@ Elements Selection::list(Value bucket, Value count, Value low, Value high) {
   return {bucket, hasRoom, length[0]};
 }
 
-/// The least and the largest element within [low, high]. Without any, the first
-/// is larger than the second.
+/// Returns the least and the largest element within [low, high]. If there is
+/// none, the first is larger than the second.
 Values Selection::rangeOf(const Elements &from, Value low, Value high) {
   Values ends = forElements(from, low, high, {kb.integer(-1), kb.integer(0)},
                             [&](Value element, ValueRange in) {
@@ -237,8 +236,8 @@ Values Selection::rangeOf(const Elements &from, Value low, Value high) {
 // The boundary
 //===----------------------------------------------------------------------===//
 
-/// One turn. The state is the range's ends, the goal within it, the weight
-/// before it, whether and how many elements are listed.
+/// Runs one turn. The state is: the ends of the range, the goal within it, the
+/// weight before it, whether elements are listed, and their number.
 Values Selection::narrow(const Elements &from, ValueRange state,
                          Value byWeight) {
   Value low = state[0], high = state[1];
@@ -259,7 +258,7 @@ Values Selection::narrow(const Elements &from, ValueRange state,
   });
   Run run =
       findRun(binWeights, binCounts, kb.integer(kBins), state[2], byWeight);
-  // The goal is reached unless buckets are not those of this row.
+  // The goal is reached unless the buckets are wrong for this row.
   Value bin = kb.add(first, kb.max(run.index, kb.integer(0)));
   Value begin = kb.shiftLeft(bin, shift);
   Value end = kb.sub(kb.shiftLeft(kb.add(bin, 1), shift), 1);
@@ -286,9 +285,10 @@ Last Selection::findLast(const Elements &from, Value goal, Value byWeight) {
   return {state[0], kb.add(state[3], weightOf(state[0]))};
 }
 
-/// Keeps the shortest run of elements that reaches `goal`, or all. The state is
-/// the bucket that is kept in part, its last element, the weight of what is
-/// kept, and whether and how many elements of the bucket are listed.
+/// Keeps the shortest run of elements that reaches `goal`, or all elements. The
+/// state is: the bucket that is kept in part, its last element, the weight of
+/// the kept elements, whether the bucket's elements are listed, and their
+/// number.
 Values Selection::cut(ValueRange state, Value goal, Value byWeight) {
   Value limit = kb.min(kb.add(state[0], 1), kb.integer(SampleMath::kFarBucket));
   Run run = findRun(buckets.weights, buckets.counts, limit, goal, byWeight);
@@ -305,7 +305,8 @@ Values Selection::cut(ValueRange state, Value goal, Value byWeight) {
       [&] { return Values(state.begin(), state.end()); });
 }
 
-/// The share of top-p, in units of 2^-32 rounded down, of a weight; rounded up.
+/// Returns top-p's share of a weight, rounded up. The share is in units of
+/// 2^-32, rounded down.
 Value Selection::weightGoal(Value weight) {
   Value share = kb.max(kb.min(row.topP, kb.f32(1)), kb.f32(0));
   Value units = math.toInteger(kb.mul(share, kb.f32(0x1p32)), kb.i64Type());
@@ -317,7 +318,7 @@ Value Selection::weightGoal(Value weight) {
 }
 
 Value Selection::pick() {
-  // The weight of all tokens, of which those that are far have none.
+  // Weight of all tokens. Tokens in the far bucket have none.
   Value isBucket = kb.firstLanes(SampleMath::kFarBucket);
   Value weight = kb.loadOwn(kb.i64Type(),
                             kb.at(buckets.weights, kb.thread(), 8), isBucket);

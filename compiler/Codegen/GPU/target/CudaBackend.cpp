@@ -95,7 +95,7 @@ FailureOr<KernelObject>
 CudaCompiler::compile(ModuleOp unit, StringRef symbol,
                       compiler::KernelSeconds &seconds) {
   if (!machine) {
-    // A second unit says so again.
+    // A second unit fails with the same message.
     std::string message = llvm::toString(machine.takeError());
     machine = llvm::createStringError(message);
     return unit.emitError("cannot make an image of the kernels: ") << message;

@@ -16,9 +16,9 @@ class GpuUnitLowering {
 public:
   explicit GpuUnitLowering(mlir::MLIRContext &context);
 
-  /// Translates the kernels of `unit`. The kernel kUnitSymbol and variables
-  /// whose names begin with it get `symbol` in its place. Null if that fails,
-  /// with a diagnostic.
+  /// Translates the kernels of `unit`. Renames the kernel kUnitSymbol, and
+  /// variables whose names begin with it, to `symbol`. Returns null if that
+  /// fails, with a diagnostic.
   std::unique_ptr<llvm::Module> translate(mlir::ModuleOp unit,
                                           llvm::StringRef symbol,
                                           llvm::LLVMContext &context);
@@ -38,7 +38,7 @@ public:
       : chip(std::move(chip)), code(std::move(code)) {}
 
   std::string identity() const override;
-  /// An artifact names every kernel of a GPU by a symbol of its own.
+  /// Returns false: each GPU kernel has a symbol of its own in the artifact.
   bool sharesSymbols() const override { return false; }
   std::unique_ptr<codegen::KernelCompiler>
   makeCompiler(mlir::MLIRContext &context) const override;

@@ -23,14 +23,14 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// Blocks of attention that keep a GPU's memory busy: two for each of the 132
-/// processors of an H100. Programs are the same for all chips.
+/// Number of attention blocks that keep a GPU's memory busy: two for each of
+/// the 132 processors of an H100. Programs are the same for all chips.
 static constexpr int64_t kAttentionBlocks = 2 * 132;
 
-/// What NVIDIA asks for on an sm_90.
+/// Size that NVIDIA recommends for an sm_90.
 static constexpr int64_t kWorkspace = 32 << 20;
 
-/// The number of a chip, 90 of "sm_90a"; 0 of what is no such name.
+/// Returns the number of a chip, 90 of "sm_90a", or 0 for any other name.
 static unsigned numberOf(StringRef name) {
   unsigned number = 0;
   if (!name.consume_front("sm_") || name.consumeInteger(10, number))
@@ -38,8 +38,8 @@ static unsigned numberOf(StringRef name) {
   return name.empty() || name == "a" || name == "f" ? number : 0;
 }
 
-/// Backends end the process at what a chip cannot do: chips that lack anything
-/// are refused before.
+/// Refuses chips that lack an instruction that kernels need. LLVM's backend
+/// would end the process instead.
 static ::mtp::Status checkChip(StringRef chip) {
   unsigned number = numberOf(chip);
   if (number != 0 && number < ::mtp::gpu::kLeastChip)
@@ -79,7 +79,7 @@ int64_t CudaTarget::workspace() const { return kWorkspace; }
 int64_t CudaTarget::panelWidth() const { return QuantizedPanel::kOutputs; }
 
 void CudaTarget::addSchedulePasses(OpPassManager &manager) const {
-  // A GPU has no builtins.
+  // A GPU has no builtins, so sampling is compiled.
   manager.addPass(mlir::mtp::createCompileSamplingPass());
   manager.addPass(
       mlir::mtp::createSplitAttentionPass({kAttentionBlocks, /*blocks=*/true}));
@@ -91,7 +91,7 @@ void CudaTarget::addSchedulePasses(OpPassManager &manager) const {
   manager.addPass(mlir::mtp::createPrepareRowsPass());
 }
 
-/// The name of a kernel in its image: PTX has no other characters.
+/// Returns the name of a kernel in its image. PTX allows no other characters.
 static std::string symbolInImage(StringRef symbol) {
   std::string name = symbol.str();
   for (char &c : name)
@@ -100,8 +100,8 @@ static std::string symbolInImage(StringRef symbol) {
   return name;
 }
 
-/// Dialects whose lowering to LLVM was registered after the context began are
-/// known to it only when they are loaded anew.
+/// Loads dialects anew: an interface for lowering to LLVM that was registered
+/// after the context was created is visible only to dialects loaded later.
 static void loadGpuDialects(MLIRContext &context) {
   DialectRegistry registry;
   ::mtp::gpu::registerGpuDialects(registry);
@@ -109,7 +109,7 @@ static void loadGpuDialects(MLIRContext &context) {
   context.loadAllAvailableDialects();
 }
 
-/// The kernels that some dispatch says a number of rows to.
+/// Returns the kernels to which some dispatch passes a number of active rows.
 static llvm::StringSet<> kernelsWithLive(ModuleOp module) {
   llvm::StringSet<> names;
   module.walk([&](exec::DispatchOp dispatch) {
@@ -124,8 +124,9 @@ std::unique_ptr<KernelBackend> CudaTarget::makeBackend() const {
       chip, std::string(kernelBackendCode()));
 }
 
-/// An image for each kernel: ptxas then gives a kernel the registers that it
-/// would give it among others, which relocatable cubins, linked, do not.
+/// Makes an image for each kernel. ptxas then gives the kernel the registers
+/// that it would give it in a file with others. Linked relocatable cubins do
+/// not.
 llvm::Expected<std::vector<uint32_t>>
 CudaTarget::addImages(ArrayRef<const KernelObject *> objects,
                       compiler::KernelCode &code) const {
@@ -158,7 +159,7 @@ CudaTarget::readResources(const KernelObject &object) const {
   return ::mtp::gpu::readPtxasReport(StringRef(report.data(), report.size()));
 }
 
-/// The products that programs leave to a library, each once.
+/// Returns the products that programs leave to a library, each one once.
 static std::vector<compiler::LibraryGemm> libraryGemms(ModuleOp module) {
   std::set<compiler::LibraryGemm> gemms;
   SymbolTable symbols(module);
@@ -176,7 +177,7 @@ static std::vector<compiler::LibraryGemm> libraryGemms(ModuleOp module) {
   return {gemms.begin(), gemms.end()};
 }
 
-/// The objects of `units`, in their order.
+/// Returns the objects of `units`, in order.
 static std::vector<const KernelObject *>
 objectsOf(ArrayRef<CompiledUnit> units) {
   std::vector<const KernelObject *> objects;
@@ -186,7 +187,7 @@ objectsOf(ArrayRef<CompiledUnit> units) {
 }
 
 namespace {
-/// The kernels of a plan that need code, and how each is launched.
+/// Kernels of a plan that need code, and their launch shapes.
 struct PlanKernels {
   std::vector<exec::KernelOp> ops;
   std::vector<UnitRequest> requests;
@@ -269,7 +270,7 @@ CudaTarget::compileKernels(ModuleOp module,
       code.resources.push_back(std::move(own));
     }
   }
-  // A module lists the kernels of a program from its end.
+  // The module lists the kernels of a program in reverse order.
   std::reverse(code.resources.begin(), code.resources.end());
   return success();
 }

@@ -10,14 +10,14 @@
 
 namespace mtp::codegen {
 
-/// Kernels as PTX and, where the toolkit has ptxas and nvlink, a cubin. A
-/// target for another driver of CUDA's interface is a class derived of this
-/// one, which makes images of its own.
+/// Target for NVIDIA GPUs. Emits kernels as PTX and, if the toolkit has ptxas,
+/// as a cubin. A target for another driver with CUDA's interface derives from
+/// this class and makes its own images.
 class CudaTarget : public compiler::Target {
 public:
   static constexpr llvm::StringLiteral kName = "cuda";
 
-  /// Fails where the options name a chip that is not known.
+  /// Fails if the options name an unknown chip.
   static Result<std::unique_ptr<Target>>
   create(const compiler::TargetOptions &options);
 
@@ -31,30 +31,30 @@ public:
                const compiler::CodegenOptions &options) const override;
 
 protected:
-  /// What a plan says of its machine where kernels are a GPU's.
+  /// Name of the machine in a plan with GPU kernels.
   static constexpr llvm::StringLiteral kArch = "nvptx";
 
   explicit CudaTarget(const compiler::TargetOptions &options)
       : chip(options.chip), libraryRows(options.libraryRows),
         tuneGemms(options.tuneGemms) {}
 
-  /// Fails where options are wrong for any such target.
+  /// Fails if options are wrong for any target of this kind.
   static Status checkOptions(const compiler::TargetOptions &options);
 
-  /// Makes what compiles kernels.
+  /// Creates the backend that compiles kernels.
   virtual std::unique_ptr<KernelBackend> makeBackend() const;
 
-  /// Appends images of compiled kernels to those in `code`, says of what format
-  /// they are, and returns the number of the image of each object.
+  /// Appends images of compiled kernels to the images in `code` and sets their
+  /// format. Returns the number of the image of each object.
   virtual llvm::Expected<std::vector<uint32_t>>
   addImages(llvm::ArrayRef<const KernelObject *> objects,
             compiler::KernelCode &code) const;
 
-  /// Reads what the assembler says of the one kernel of an object.
+  /// Reads the assembler's report on the one kernel of an object.
   virtual std::vector<compiler::KernelResources>
   readResources(const KernelObject &object) const;
 
-  /// Bytes that a library may use in one product.
+  /// Returns the number of bytes that a library may use in one product.
   virtual int64_t workspace() const;
 
 private:

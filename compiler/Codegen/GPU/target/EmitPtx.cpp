@@ -28,7 +28,7 @@ using namespace mtp::gpu;
 using namespace llvm;
 using mtp::codegen::TemporaryFile;
 
-/// The version of PTX that CUDA 13's drivers read.
+/// PTX version that CUDA 13's drivers read.
 static constexpr const char *kPtxVersion = "+ptx90";
 
 static Expected<const Target *> findTarget(const Triple &triple) {
@@ -75,23 +75,23 @@ mtp::gpu::makePtxMachine(StringRef chip) {
   Expected<const Target *> found = findTarget(triple);
   if (!found)
     return found.takeError();
-  // Asked first: a machine for a chip that it does not know says so itself.
+  // Checked first: creating a machine for an unknown chip prints an error.
   if (!subtarget(**found)->isCPUStringValid(chip))
     return createStringError(errc::invalid_argument,
                              "expected a chip such as sm_90, got '" + chip +
                                  "'");
   TargetOptions options;
-  // Every fused multiply-add is explicit: a fused one that the backend makes
-  // would give a kernel other bits than the simulator and the CPU.
+  // Every fused multiply-add is explicit. One that the backend made would give
+  // the kernel other bits than the simulator and the CPU.
   options.AllowFPOpFusion = FPOpFusion::Strict;
   return std::unique_ptr<TargetMachine>((*found)->createTargetMachine(
       triple, chip, kPtxVersion, options, Reloc::PIC_, /*CM=*/std::nullopt,
       CodeGenOptLevel::Aggressive));
 }
 
-/// Loads of what nobody reads again, `!nontemporal`, as PTX that keeps them out
-/// of the L1 cache, which activations need: the backend has no such load. They
-/// stay where they are, above the wait.
+/// Replaces loads of data that is read once (`!nontemporal`) by PTX that keeps
+/// them out of the L1 cache, which activations need. The backend has no such
+/// load. The loads stay in place, before the wait.
 static void expandLoadsOnce(Module &module) {
   SmallVector<LoadInst *> found;
   for (Function &function : module)
@@ -159,7 +159,7 @@ static std::string ptxasPath() {
          "/bin/ptxas";
 }
 
-/// Runs ptxas over files; the report gets its messages, errors included.
+/// Runs ptxas over files. The report gets its messages, including errors.
 static Error runPtxas(ArrayRef<StringRef> arguments,
                       const TemporaryFile &report) {
   std::optional<StringRef> redirects[] = {StringRef(""), report.path(),
@@ -217,7 +217,8 @@ Expected<Cubin> mtp::gpu::assemblePtx(StringRef ptx, StringRef chip) {
   return assembleWith(program, ptx, chip);
 }
 
-/// Digest of a file's contents; empty if it cannot be read.
+/// Returns the digest of a file's contents, or an empty string if it cannot be
+/// read.
 static std::string contentDigest(StringRef path) {
   auto file = MemoryBuffer::getFile(path, /*IsText=*/false,
                                     /*RequiresNullTerminator=*/false);

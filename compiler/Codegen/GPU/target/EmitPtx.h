@@ -12,15 +12,15 @@
 
 namespace mtp::gpu {
 
-/// The oldest compute capability, times ten, that has what kernels wait for
-/// each other with (griddepcontrol).
+/// Oldest compute capability, times ten, with the instruction that lets kernels
+/// wait for each other (griddepcontrol).
 inline constexpr unsigned kLeastChip = 90;
 
-/// The chips that PTX can be made for, such as "sm_90a", of kLeastChip and
-/// later.
+/// Returns the chips from kLeastChip on that PTX can be made for, such as
+/// "sm_90a".
 std::vector<std::string> knownChips();
 
-/// Makes the machine that PTX for `chip`, such as "sm_90", is made with.
+/// Creates the machine that makes PTX for `chip`, such as "sm_90".
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 makePtxMachine(llvm::StringRef chip);
 
@@ -31,20 +31,22 @@ void optimizeForPtx(llvm::Module &module, llvm::TargetMachine &machine);
 llvm::Expected<std::string> writePtx(llvm::Module &module,
                                      llvm::TargetMachine &machine);
 
-/// Makes the PTX of a module of kernels for `chip`: all of the above. Consumes
-/// the module's contents.
+/// Makes the PTX of a module of kernels for `chip`: creates the machine, then
+/// optimises and writes the module. Consumes the module's contents.
 llvm::Expected<std::string> emitPtx(llvm::Module &module, llvm::StringRef chip);
 
 struct Cubin {
-  /// Empty where there is no ptxas; `absence` says where it was looked for.
+  /// Empty if there is no ptxas. `absence` then names the places that were
+  /// searched.
   std::vector<char> bytes;
   std::string absence;
-  /// What `ptxas -v` said: registers, shared memory and spills of each kernel.
+  /// Report of `ptxas -v`: registers, shared memory and spills of each kernel.
   std::string report;
 };
 
 /// Assembles PTX with the toolkit's ptxas, which is looked for under
-/// $CUDA_HOME, or /usr/local/cuda. Its absence is no error, PTX it refuses is.
+/// $CUDA_HOME, or /usr/local/cuda. It is no error if ptxas is absent. PTX that
+/// ptxas refuses is an error.
 llvm::Expected<Cubin> assemblePtx(llvm::StringRef ptx, llvm::StringRef chip);
 
 /// Names the ptxas that `assemblePtx` runs by its content. Computed once.

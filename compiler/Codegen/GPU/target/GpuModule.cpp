@@ -1,7 +1,7 @@
 //===- GpuModule.cpp - From a gpu.module to LLVM IR -----------------------===//
 //
-// The one place that knows the list of passes. `convert-gpu-to-nvvm` asks each
-// dialect how it goes to LLVM, through interfaces that must be registered:
+// This file alone knows the list of passes. `convert-gpu-to-nvvm` asks each
+// dialect how to lower it to LLVM, through interfaces that must be registered:
 // without cf's, a `cf.cond_br` survives and the translation fails.
 //
 //===----------------------------------------------------------------------===//
@@ -65,7 +65,8 @@ void addGpuLowering(OpPassManager &kernels) {
   options.indexBitwidth = 64;
   options.useBarePtrCallConv = true;
   kernels.addPass(createConvertGpuOpsToNVVMOps(options));
-  // Only what holds PTX as text is left for it; the rest is translated as is.
+  // Only ops that hold PTX as text are left for this pass. The translation to
+  // LLVM IR takes the others as they are.
   kernels.addPass(createConvertNVVMToLLVMPass());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());

@@ -15,16 +15,16 @@ class Module;
 
 namespace mtp::gpu {
 
-/// Registers the dialects that GPU kernels are written in, and how each goes
-/// to LLVM; a registry has to have them before a gpu.module is lowered.
+/// Registers the dialects of GPU kernels and their lowerings to LLVM. A
+/// registry must have them before a gpu.module is lowered.
 void registerGpuDialects(mlir::DialectRegistry &registry);
 
 /// Adds the passes that lower a gpu.module to the llvm and nvvm dialects.
 void addGpuLowering(mlir::OpPassManager &kernels);
 
 /// Lowers every gpu.module in `module`, in place, to the llvm and nvvm
-/// dialects. The same for each chip and driver: what differs between them
-/// differs in LLVM IR only.
+/// dialects. The result does not depend on chip or driver: they differ in LLVM
+/// IR only.
 mlir::LogicalResult lowerGpuModules(mlir::ModuleOp module);
 
 /// Translates a lowered gpu.module to LLVM IR. Errors are reported on it, and

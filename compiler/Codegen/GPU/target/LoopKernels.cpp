@@ -1,4 +1,4 @@
-//===- LoopKernels.cpp - What a GPU runs around rounds --------------------===//
+//===- LoopKernels.cpp - Kernels that run around rounds -------------------===//
 
 #include "compiler/Codegen/GPU/target/LoopKernels.h"
 
@@ -11,11 +11,11 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 static constexpr unsigned kGlobalSpace = 1;
-/// A driver's own function, which its loader finds.
+/// Function of the driver that its loader resolves.
 static constexpr llvm::StringLiteral kSetConditional =
     "cudaGraphSetConditional";
 
-/// Makes a kernel of so many pointers and numbers.
+/// Emits a kernel with `buffers` pointers and `params` numbers.
 static void emitKernel(OpBuilder &builder, gpu::GPUModuleOp module,
                        StringRef name, int64_t buffers, int64_t params,
                        int64_t threads,
@@ -41,7 +41,9 @@ static void emitKernel(OpBuilder &builder, gpu::GPUModuleOp module,
   emitBody(kb);
 }
 
-/// A block has every so many records, a thread every so many words.
+/// Emits the kernel that delivers records. A block takes every
+/// kDeliverBlocks-th record, and a thread takes every n-th word, n being the
+/// number of threads.
 static void emitDeliver(GpuBuilder &kb) {
   OpBuilder &builder = kb.mlirBuilder();
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace);
@@ -65,8 +67,8 @@ static void emitDeliver(GpuBuilder &kb) {
   });
 }
 
-/// Whether the slots want another round: none has a negative number, and one a
-/// positive number.
+/// Returns true if the slots want another round: no slot has a negative number,
+/// and at least one has a positive number.
 static Value isAgain(GpuBuilder &kb) {
   Value none = kb.constant(kb.i32Type(), 0);
   Value most = none, least = none;
@@ -84,9 +86,10 @@ static Value isAgain(GpuBuilder &kb) {
   return kb.bitAnd(isWanted, kb.cmp(Cmp::GE, bounds[1], none));
 }
 
-/// What the rounds have left in watched states comes before the count that the
-/// host waits for: a release at system scope, of the thread that all kernels
-/// before are ordered with.
+/// Emits the kernel that ends a round. The round's stores to watched states
+/// must be visible before the count that the host waits for. So the count is
+/// stored by a release at system scope, in the thread that follows all earlier
+/// kernels.
 static void emitNextRound(GpuBuilder &kb) {
   OpBuilder &builder = kb.mlirBuilder();
   Location loc = kb.location();

@@ -1,4 +1,4 @@
-//===- LoopKernels.h - What a GPU runs around rounds ------------*- C++ -*-===//
+//===- LoopKernels.h - Kernels that run around rounds -----------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H
 #define COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H
@@ -7,8 +7,8 @@
 
 namespace mtp::codegen {
 
-/// Appends the kernels of runtime/schema/DeviceLoop.h to `module`, which is
-/// theirs alone: who loads it needs a driver that knows conditional nodes.
+/// Appends the kernels of runtime/schema/DeviceLoop.h to `module`, which holds
+/// nothing else. Loading the module takes a driver that has conditional nodes.
 void emitLoopKernels(mlir::OpBuilder &builder, mlir::gpu::GPUModuleOp module);
 
 } // namespace mtp::codegen

@@ -1,4 +1,4 @@
-//===- PrepareForPtxas.cpp - LLVM IR as ptxas takes it well ---------------===//
+//===- PrepareForPtxas.cpp - Workarounds for ptxas ------------------------===//
 
 #include "compiler/Codegen/GPU/target/PrepareForPtxas.h"
 
@@ -13,8 +13,8 @@
 
 using namespace llvm;
 
-/// Asks ptxas for no copies of loops in kernels that must leave registers to
-/// others: unrolled, their loads take what there is, and sums are spilled.
+/// Forbids ptxas to unroll loops in kernels that must leave registers to other
+/// blocks. Loads of an unrolled loop take all registers, and sums are spilled.
 static void keepLoopsRolled(Module &module) {
   for (Function &function : module) {
     if (function.isDeclaration() || !function.hasFnAttribute("nvvm.minctasm"))
@@ -27,10 +27,10 @@ static void keepLoopsRolled(Module &module) {
 }
 
 /// Takes the low bits of a float by an instruction of its own. PTX may store
-/// them right from the float's register (`st.b8 [a], %r` behind `fma.rn.f32
-/// %r`), but ptxas 12.9 and 13.0 then convert the number (F2IP.U8.F32.TRUNC),
-/// which an H100 showed. LLVM does not look into inline assembly, and so cannot
-/// take the instruction away again.
+/// them right from the float's register (`st.b8 [a], %r` after
+/// `fma.rn.f32 %r`). But ptxas 12.9 and 13.0 then convert the number
+/// (F2IP.U8.F32.TRUNC), as seen on an H100. LLVM does not look into inline
+/// assembly, and so cannot remove the instruction.
 static void maskFloatBits(Module &module) {
   SmallVector<TruncInst *> found;
   Value *number;

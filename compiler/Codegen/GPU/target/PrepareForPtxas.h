@@ -1,8 +1,8 @@
-//===- PrepareForPtxas.h - LLVM IR as ptxas takes it well -------*- C++ -*-===//
+//===- PrepareForPtxas.h - Workarounds for ptxas ----------------*- C++ -*-===//
 //
-// What ptxas makes of right PTX is not always what was asked for. Here stands
-// what a module is told or spared because of that, after LLVM's optimisations
-// and right before PTX is written. The simulator's images go without.
+// ptxas does not always make the expected code of correct PTX. These functions
+// change a module to prevent that. They run after LLVM's optimisations, right
+// before PTX is written. The simulator's images do not need them.
 //
 //===----------------------------------------------------------------------===//
 

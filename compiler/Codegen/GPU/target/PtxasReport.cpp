@@ -1,9 +1,13 @@
-//===- PtxasReport.cpp - What ptxas says of kernels -----------------------===//
+//===- PtxasReport.cpp - Reader of reports of ptxas -----------------------===//
 //
+// Example of a report:
+//
+// ```
 //   ptxas info    : Compiling entry function 'add_0' for 'sm_90'
 //   ptxas info    : Function properties for add_0
 //       0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 //   ptxas info    : Used 12 registers, used 1 barriers, 512 bytes smem
+// ```
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +17,7 @@
 
 using namespace mtp;
 
-/// The number that stands ahead of `what` in one of the parts of a line.
+/// Returns the number before `what` in one of the parts of a line.
 static uint64_t numberBefore(llvm::StringRef line, llvm::StringRef what) {
   for (llvm::StringRef part : llvm::split(line, ',')) {
     part = part.trim();

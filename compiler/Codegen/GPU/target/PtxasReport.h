@@ -1,4 +1,4 @@
-//===- PtxasReport.h - What ptxas says of kernels ---------------*- C++ -*-===//
+//===- PtxasReport.h - Reader of reports of ptxas ---------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_GPU_TARGET_PTXASREPORT_H
 #define COMPILER_CODEGEN_GPU_TARGET_PTXASREPORT_H
@@ -7,8 +7,8 @@
 
 namespace mtp::gpu {
 
-/// Reads the output of `ptxas -v`: what each entry function takes, in its
-/// order there. Lines that say something else are passed over.
+/// Reads the output of `ptxas -v`: the resources of each entry function, in the
+/// order of the output. Skips other lines.
 std::vector<compiler::KernelResources> readPtxasReport(llvm::StringRef report);
 
 } // namespace mtp::gpu

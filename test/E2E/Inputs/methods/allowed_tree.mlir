@@ -1,5 +1,5 @@
-// A host that sees the drafts of a tree whose shape the program computes (topology.mlir),
-// and the parents; row j of @allowed is what may follow node j.
+// A host that sees the drafts and parents of a tree whose shape the program computes
+// (topology.mlir). Row j of @allowed has the tokens that may follow node j.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -13,7 +13,7 @@ mtp.round @generate {
   %slots = mtp.slots : tensor<?xi32>
   %bigrams = mtp.weight "bigrams" : tensor<64x64xf32>
 
-  // The anchor, and where the rows of a chain's nodes will be verified.
+  // The anchor, and the rows that will verify a chain's nodes.
   %anchor, %p0, %p1, %p2, %p3 = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
     %c1 = arith.constant 1 : i32
@@ -31,7 +31,7 @@ mtp.round @generate {
   %r2 = mtp.make_rows %slots, %p2 : tensor<?xi32>
   %r3 = mtp.make_rows %slots, %p3 : tensor<?xi32>
 
-  // The anchor's four best, and each time the best behind the best.
+  // The anchor's four best tokens, and each time the best token after the best.
   %l0 = mtp.embed %anchor, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %b1 = mtp.sample %l0, %r0 : tensor<?x64xf32> -> tensor<?xi32>
   %x1 = mtp.exclude %l0, %b1 : tensor<?x64xf32>, tensor<?xi32>
@@ -49,7 +49,7 @@ mtp.round @generate {
   %l3 = mtp.embed %c3, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %c4 = mtp.sample %l3, %r3 : tensor<?x64xf32> -> tensor<?xi32>
 
-  // The shape, and the drafts of its nodes; a smaller k is the first of them.
+  // The shape, and the drafts of its nodes. A smaller k has the first of them.
   %drafts, %parents = mtp.per_slot %slots(%anchor, %p0, %b1, %b2, %b3, %b4, %u2, %c2, %c3, %c4) {
   ^bb0(%index: index, %slot: i32, %t: i32, %n: i32, %best: i32, %second: i32, %third: i32, %fourth: i32, %other: i32, %two: i32, %three: i32, %four: i32):
     %one = arith.constant 1 : index
@@ -85,8 +85,8 @@ mtp.round @generate {
     mtp.yield %l, %h : tensor<?x64xf32>, tensor<?x32xf32>
   } : (tensor<?x?xi32>, tensor<?x?xi32>) -> (tensor<?x64xf32>, tensor<?x32xf32>)
 
-  // Row j of a slot is node j. Drafts are picked as they are: what is between verify and
-  // accept is of the target's rows alone.
+  // Row j of a slot is node j. Drafts are picked without the bits: code between verify and
+  // accept applies only to the target's rows.
   %of, %node = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
     %one = arith.constant 1 : index
@@ -114,7 +114,7 @@ mtp.round @generate {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x32xf32>
 }
 
-// A prompt's last row picks by row 0.
+// A prompt's last row picks with row 0.
 mtp.prefill @prompt {
   %logits, %hidden = mtp.verify {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):

@@ -1,15 +1,15 @@
-// A tree of drafts whose shape is found by what a drafter says (EAGLE-2,
-// arXiv:2406.16858), for drafters that read each token beside the hidden state before it:
-// depth by depth the three best nodes get three candidates each, the best tokens behind
-// it, and the best of all candidates are drafted. Best is the sum of the logarithms of
-// probabilities along the path; of equal sums the first. A depth behind the first takes
-// three places of the window.
+// Drafts a dynamic tree (EAGLE-2, arXiv:2406.16858) with a drafter that reads a token and the
+// preceding hidden state. At each depth the three best nodes get three candidates each, the
+// best tokens after the node. The best of all candidates are drafted. The rank of a node is the
+// sum of log probabilities along its path; of equal sums the first one wins. Each depth after
+// the first takes three places of the window.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 16, max_batch = 1, max_context = 8, prefill_chunk = 1, page = 1>} {
 mtp.state @length : i32
 mtp.state @tokens[36] : i32
 mtp.state @above[36] : i32
 mtp.state @scores[36] : f32
-// The anchor as three nodes, of which one alone is: their rows, and what @expand takes.
+// Returns the first beam: the anchor's row repeated three times, and sums, numbers and masks
+// for @expand. Only the first of the three nodes is active.
 func.func private @begin(%slots: tensor<?xi32>, %anchor: tensor<?xi32>) -> (tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>) {
   %r, %sums, %nodes, %masks = mtp.per_slot %slots(%anchor) {
   ^bb0(%index: index, %slot: i32, %row: i32):
@@ -22,8 +22,9 @@ func.func private @begin(%slots: tensor<?xi32>, %anchor: tensor<?xi32>) -> (tens
   %rows = mtp.regroup %r : tensor<?x3xi32> -> tensor<?xi32>
   return %rows, %sums, %nodes, %masks : tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>
 }
-// Keeps the candidates behind three nodes, whose logits, states, position and sums,
-// numbers and masks these are, and gives the three best: tokens, rows, and the same.
+// Stores the candidates of three nodes and returns the three best as the next beam. Inputs: the
+// nodes' logits, states, position, sums, numbers and masks. Results: tokens, rows, states, next
+// position, sums, numbers and masks.
 func.func private @expand(%slots: tensor<?xi32>, %l: tensor<?x?xf32>, %g: tensor<?x?xf32>, %at: tensor<?xi32>, %sums: tensor<?x3xf32>, %nodes: tensor<?x3xi32>, %masks: tensor<?x3xi64>) -> (tensor<?xi32>, !mtp.rows, tensor<?x?xf32>, tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>) {
   %three = mtp.regroup %l : tensor<?x?xf32> -> tensor<?x3x?xf32>
   %best, %logs = mtp.top_k %three k 3 : tensor<?x3x?xf32> -> tensor<?x3x3xi32>, tensor<?x3x3xf32>
@@ -86,7 +87,7 @@ func.func private @expand(%slots: tensor<?xi32>, %l: tensor<?x?xf32>, %g: tensor
       %token = tensor.extract %tokens[%b, %child] : tensor<3x3xi32>
       %path = tensor.extract %mask[%b] : tensor<3xi64>
       %value = tensor.extract %score[%c] : tensor<9xf32>
-      // Of the window the anchor's row is the first, and three are of each depth.
+      // The anchor has place 0 of the window, and each depth has three places.
       %above = arith.addi %before, %j : index
       %bits = arith.addi %above, %i1 : index
       %wide = arith.index_cast %bits : index to i64
@@ -119,8 +120,8 @@ func.func private @expand(%slots: tensor<?xi32>, %l: tensor<?x?xf32>, %g: tensor
   %h = mtp.take_rows %g, %from : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
   return %token, %rows, %h, %next, %sum, %node, %m : tensor<?xi32>, !mtp.rows, tensor<?x?xf32>, tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>
 }
-// Drafts the best candidates of the depths before position %at, in their order, and gives
-// the parents of the nodes.
+// Drafts the best candidates of all depths before position %at, in the order of their numbers.
+// Returns the drafts and the parents of the nodes.
 func.func private @rerank(%slots: tensor<?xi32>, %at: tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>) {
   %all = mtp.per_slot %slots(%at) {
   ^bb0(%index: index, %slot: i32, %position: i32):
@@ -149,7 +150,7 @@ func.func private @rerank(%slots: tensor<?xi32>, %at: tensor<?xi32>) -> (tensor<
     %nodes = arith.addi %k, %i1 : index
     %d0 = arith.constant dense<-1> : tensor<16xi32>
     %p0 = arith.constant dense<-1> : tensor<17xi32>
-    // A node's number is how many of those that are drafted stand before it.
+    // A node's index is 1 plus the number of drafted candidates with a lower number.
     %d, %p = scf.for %i = %i0 to %k step %i1 iter_args(%d = %d0, %p = %p0) -> (tensor<16xi32>, tensor<17xi32>) {
       %number = tensor.extract %own[%i] : tensor<16xi32>
       %c = arith.index_cast %number : i32 to index

@@ -1,6 +1,6 @@
-// What stands between the ops: a table's drafts, of which every slot's third becomes
-// the token after its own; logits that a bias is added to; and a region of accept that
-// takes out the token before its row, so that none is there twice in a row.
+// Code between the ops. Each slot's third draft of a table becomes the token after its own. A
+// bias is added to logits. A region of accept excludes the token before its row, so that no
+// token occurs twice in a row.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

@@ -1,9 +1,9 @@
-// Block verification (Sun et al., 2024, arXiv:2403.10444) of drafts that are the
-// likeliest of a table of bigrams, so that each has the whole of its distribution
-// q. The longest prefix stays whose own number says so, shorter ones or not: the
-// rule looks at drafts, and at numbers, behind those that stay. The next round
-// drafts for the same positions again, so that numbers go by the anchor's position
-// and an index; by positions alone the output would not be the target's.
+// Block verification (Sun et al., 2024, arXiv:2403.10444) of drafts that are the likeliest by a
+// table of bigrams, so that each is certain (q = 1). Accepts the longest prefix whose own
+// number accepts it, whether shorter ones are accepted or not. The rule reads drafts and
+// numbers after the accepted ones. The next round drafts for some of these positions again, so
+// numbers go by the anchor's position and an index. With numbers by position the output would
+// not have the target's distribution.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -45,7 +45,7 @@ mtp.round @generate {
         %v = arith.index_cast %token : i32 to index
         %own = tensor.extract %target[%j, %v] : tensor<?x64xf32>
         %share = arith.mulf %before, %own : f32
-        // What p has more than q behind this draft, and the chance to stop here.
+        // The part of p above q after this draft, and the chance to stop here.
         %i = arith.addi %j, %c1 : index
         %next = tensor.extract %draft[%i] : tensor<?xi32>
         %w = arith.index_cast %next : i32 to index
@@ -68,7 +68,7 @@ mtp.round @generate {
       }
       %place = tensor.extract %position[%c0] : tensor<?xi32>
       %number = mtp.uniform %place, %zero
-      // q, with which no draft stands behind the last.
+      // q. There is no draft after the last one.
       %one_hot = tensor.generate %k {
       ^bb0(%j: index, %v: index):
         %token = tensor.extract %draft[%j] : tensor<?xi32>

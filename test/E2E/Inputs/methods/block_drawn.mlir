@@ -1,8 +1,8 @@
-// Block verification (Sun et al., 2024, arXiv:2403.10444) of drafts that are drawn from
-// a table of bigrams, q. The longest prefix stays whose own number says so; the rule
-// looks at drafts behind those that stay, and the next round drafts for the same
-// positions again, so that drafts and numbers are drawn by the anchor's position and an
-// index. With the noise of their own positions the output would not be the target's.
+// Block verification (Sun et al., 2024, arXiv:2403.10444) of drafts that are drawn from a table
+// of bigrams, q. Accepts the longest prefix whose own number accepts it. The rule reads drafts
+// after the accepted ones. The next round drafts for some of these positions again, so drafts
+// and numbers are drawn by the anchor's position and an index. With the noise of their own
+// positions the output would not have the target's distribution.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -42,7 +42,8 @@ mtp.round @generate {
       %none = arith.constant 0.0 : f32
       %unit = arith.constant 1.0 : f32
       %anchor = tensor.extract %position[%c0] : tensor<?xi32>
-      // How many stay, what p is of q up to there, and up to the draft.
+      // State: the number of accepted drafts, the ratio of p to q up to there, and up to the
+      // draft.
       %count, %part, %all = scf.for %j = %c0 to %k step %c1 iter_args(%so_far = %zero, %kept = %unit, %before = %unit) -> (i32, f32, f32) {
         %token = tensor.extract %draft[%j] : tensor<?xi32>
         %v = arith.index_cast %token : i32 to index
@@ -51,7 +52,7 @@ mtp.round @generate {
         %own = arith.mulf %before, %px : f32
         %ratio = arith.divf %own, %qx : f32
         %share = arith.minimumf %ratio, %unit : f32
-        // What p has more than q behind this draft, and the chance to stop here.
+        // The part of p above q after this draft, and the chance to stop here.
         %i = arith.addi %j, %c1 : index
         %more = scf.for %w = %c0 to %columns step %c1 iter_args(%sum = %none) -> f32 {
           %pw = tensor.extract %target[%i, %w] : tensor<?x64xf32>

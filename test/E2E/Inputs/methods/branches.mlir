@@ -1,5 +1,5 @@
-// Drafts a tree of two branches with a table of bigrams: the two best tokens
-// after the anchor, then the best one after each. Node i is draft i.
+// Drafts a tree of two branches with a table of bigrams: the two best tokens after the anchor,
+// then the best token after each. Node i is draft i.
 //
 //   0 --- 1 --- 3
 //    \--- 2 --- 4
@@ -15,7 +15,7 @@ mtp.round @generate {
   %slots = mtp.slots : tensor<?xi32>
   %bigrams = mtp.weight "bigrams" : tensor<64x64xf32>
 
-  // The anchor, and where its row and those of nodes 1 and 2 will be verified.
+  // The anchor, and the rows that will verify its successors and those of nodes 1 and 2.
   %anchor, %p0, %p1 = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
     %c1 = arith.constant 1 : i32
@@ -29,7 +29,7 @@ mtp.round @generate {
   %rows0 = mtp.make_rows %slots, %p0 : tensor<?xi32>
   %rows1 = mtp.make_rows %slots, %p1 : tensor<?xi32>
 
-  // Siblings are the best by the noise of the row that will verify them.
+  // Siblings are the best with the noise of the row that will verify them.
   %l0 = mtp.embed %anchor, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %d1 = mtp.sample %l0, %rows0 : tensor<?x64xf32> -> tensor<?xi32>
   %rest = mtp.exclude %l0, %d1 : tensor<?x64xf32>, tensor<?xi32>
@@ -39,7 +39,7 @@ mtp.round @generate {
   %l2 = mtp.embed %d2, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %d4 = mtp.sample %l2, %rows1 : tensor<?x64xf32> -> tensor<?xi32>
 
-  // A smaller k is the first nodes.
+  // A smaller k has the first nodes.
   %drafts = mtp.per_slot %slots(%d1, %d2, %d3, %d4) {
   ^bb0(%index: index, %slot: i32, %t1: i32, %t2: i32, %t3: i32, %t4: i32):
     %k = mtp.k

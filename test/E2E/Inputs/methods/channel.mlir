@@ -1,7 +1,7 @@
-// What a request brings and asks for. It brings a bias, which is added to the logits of
-// all its rows, the target's and the drafter's: what comes out is what a head with that
-// bias gives, whatever is drafted. It may ask for two numbers of each token, made of the
-// hidden state that the token was picked from, and for the drafts that a round kept.
+// Inputs and outputs of requests. A request brings a bias, which is added to the logits of all
+// its rows, the target's and the drafter's. The output is that of a head with this bias, for
+// any drafts. A request may ask for two numbers of each token, computed from the hidden state
+// that the token was picked from, and for the drafts that a round accepted.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the method whose requests bring a bias, and ask for numbers of each token and
-of each round, and compares it with a model of it: channel.py ARTIFACT
+"""Runs the method whose requests bring a bias, and ask for numbers of each token and of each round,
+and compares it with a model.
 
-Each prompt has a bias of its own, and one has none. Tokens, rounds and accepted
-drafts must be those of a target and a drafter whose heads have that bias, at any batch,
-with preemption and with reused prefixes, which only requests of one bias share.
+  channel.py ARTIFACT
+
+Each prompt has its own bias, and one has none. Tokens, rounds and accepted drafts must be those of
+a target and a drafter whose heads have that bias, at any batch, with preemption, and with reused
+prefixes. Only requests with equal bias share prefixes.
 """
 
 import itertools
@@ -17,7 +19,7 @@ from target import WEIGHTS, hidden_behind, logits_behind, pick, product
 MAX_K = 3
 PARENTS = [-1, 0, 0, 1]
 rng = random.Random(5)
-# One that is strong, one that forbids what is even, one that is none.
+# A strong bias, one that forbids even tokens, and none.
 BIASES = [[rng.gauss(0, 2.0) for _ in range(64)],
           [-1000.0 * (token % 2 == 0) for token in range(64)], None,
           [rng.gauss(0, 0.5) for _ in range(64)]]
@@ -28,7 +30,7 @@ def biased(logits, bias):
 
 
 def play(tokens, k, temperature, bias):
-    """What a round gives behind `tokens`, whose last one is the anchor."""
+    """Returns the result of a round after `tokens`, the last of which is the anchor."""
     def draft(token, row, without=()):
         return pick(biased(WEIGHTS["bigrams"][token], bias), temperature, row,
                     without=without)
@@ -73,7 +75,7 @@ ASKED = ["--request-output", "kept", "--request-output", "probe"]
 
 
 def check_outputs(prompt, result, kept):
-    """A prefill gives neither; the last round may give more than is put out."""
+    """Checks outputs. A prefill has none, and the last round may have more than are returned."""
     rounds, probe = result["outputs"]
     assert (rounds["name"], probe["name"]) == ("kept", "probe"), result
     output = result["output_ids"]
@@ -116,7 +118,7 @@ def check(artifact):
 
 
 def check_reuse(artifact, k, temperature):
-    """The same prompt three times: with a bias, with none, with that bias."""
+    """Runs one prompt three times: with a bias, without, and with that bias again."""
     prompt, bias = PROMPTS[2], BIASES[0]
     flags = []
     for index in (0, 2):

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Runs a method and compares it with a model of it: check.py METHOD ARTIFACT
+"""Runs a method and compares it with a model.
 
-Output must be that of k = 0 at any k, batch, temperature, with preemption and
-with reused prefixes. As the output is then known, a few lines of Python say what
-each round drafts and keeps: acceptance must be exactly that.
+  check.py METHOD ARTIFACT
+
+The output must be that of k = 0 at any k, batch and temperature, with preemption and with reused
+prefixes. So the output is known, and a few lines of Python compute what each round drafts and
+accepts. Acceptance must match exactly.
 """
 
 import itertools
@@ -22,12 +24,12 @@ MAX_K = {"lookup": 4, "ngram": 4, "suffix": 5, "lookup_eagle": 4,
          "heads_tree": 3, "lookup_tree": 3, "head_layers": 2,
          "early": 4, "early_tree": 5, "latest": 4, "between": 4, "wide": 3, "topology": 4,
          "lookahead": 10, "random_tree": 5}
-# Of a deep tree not every k.
+# Only some k for a deep tree.
 SOME_K = {"lookahead": (1, 4, 10)}
 # Pages for little more than one of the sequences, and a round's nodes.
 PAGES = {"lookahead": 22}
 LENGTH = 40
-# Tokens of a sequence at most, as all methods' envelopes have it.
+# The largest number of tokens of a sequence, from all methods' envelopes.
 CONTEXT = 96
 PARENTS = [-1, 0, 0, 1, 2]
 SMALL_TREE = [-1, 0, 0, 1]
@@ -44,8 +46,8 @@ def run(artifact, prompts, k, temperature, *options, length=LENGTH):
 
 
 def lookup_round(tokens, n, k, temperature):
-    """Drafts behind tokens[n], the last that is known: how many are kept, and how many
-    are made. None has a draft where the anchor stands for the first time."""
+    """Returns the number of accepted drafts and of drafts after tokens[n], the last known token.
+    There is no draft if the anchor occurs for the first time."""
     seen = max((p for p in range(n) if tokens[p] == tokens[n]), default=n)
     period = max(n - seen, 1)
     drafts = [tokens[p] if (p := seen + 1 + j % period) <= n else None for j in range(k)]
@@ -56,7 +58,7 @@ def lookup_round(tokens, n, k, temperature):
 
 
 def kept_of(drafts, tokens, n):
-    """How many of a chain's drafts are what comes."""
+    """Returns the number of a chain's drafts that match the text."""
     kept = 0
     while kept < min(len(drafts), len(tokens) - n - 1) and (
             drafts[kept] == tokens[n + 1 + kept]):
@@ -65,7 +67,7 @@ def kept_of(drafts, tokens, n):
 
 
 def found_round(draft):
-    """A round of as many drafts as `draft` finds behind the known tokens."""
+    """Returns a round with the drafts that `draft` finds after the known tokens."""
     def play(tokens, n, k, temperature):
         drafts = draft(tokens[:n + 1], k)
         return kept_of(drafts, tokens, n), len(drafts)
@@ -73,14 +75,14 @@ def found_round(draft):
 
 
 def lookup_eagle_round(tokens, n, k, temperature):
-    """EAGLE's chain where lookup finds nothing."""
+    """EAGLE's chain, if lookup finds nothing."""
     known = tokens[:n + 1]
     drafts = weightless.lookup(known, k, 2, 3) or drafters.eagle(tuple(known), k, temperature)
     return kept_of(drafts, tokens, n), len(drafts)
 
 
 def lookup_tree_round(tokens, n, k, temperature):
-    """The heads' tree where lookup finds nothing, and else its drafts in a row."""
+    """The heads' tree if lookup finds nothing, else its drafts in a row."""
     known = tokens[:n + 1]
     found = weightless.lookup(known, k, 2, 3)
     if found:
@@ -97,7 +99,7 @@ def depths_of(parents):
 
 
 def depth(parents, k):
-    """Of a tree's first k + 1 nodes: the drafts that one path has."""
+    """Returns the largest number of drafts on a path in a tree's first k + 1 nodes."""
     return max(depths_of(parents[:k + 1]))
 
 
@@ -148,7 +150,7 @@ def between_drafts(known, k, temperature):
 
 
 def chain_round(draft):
-    """A round of drafts in a row, which `draft` makes of the known tokens."""
+    """Returns a round with a chain of drafts that `draft` makes from the known tokens."""
     def play(tokens, n, k, temperature):
         kept = 0
         for token in draft(tuple(tokens[:n + 1]), k, temperature):
@@ -163,15 +165,14 @@ EAGLE_TREE = [-1, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 5, 5, 6, 6, 7, 8,
 
 
 def eagle26_round(tokens, n, k, temperature):
-    """Here k is the depth of the tree, and its nodes are as many as are so deep."""
+    """A round of the tree of depth k, with all nodes that are no deeper."""
     nodes = sum(of <= k for of in depths_of(EAGLE_TREE))
     ahead = tuple(tokens[n + 1:n + 1 + k])
     return drafters.eagle26(tuple(tokens[:n + 1]), ahead, EAGLE_TREE[:nodes], temperature), k
 
 
 class Lookahead:
-    """Goes with the rounds of one sequence after the other: what it learns in a round it
-    needs in the next."""
+    """Follows the rounds of one sequence: a round needs what the preceding ones learnt."""
 
     def __init__(self, window, size, guesses):
         self.sizes, self.text = (window, size, guesses), None
@@ -183,7 +184,7 @@ class Lookahead:
         known, parents = tokens[:n + 1], self.own.parents
         drafts = self.own.draft(known)
         kept, live, paths = {0: 0}, {0: 0}, {0: known}
-        # None has a place behind the context.
+        # No node has a place beyond the context.
         for node in range(1, min(len(parents) - self.most_k + k, CONTEXT - n)):
             parent = parents[node]
             if drafts[node] < 0 or live.get(parent, k) == k:
@@ -193,7 +194,7 @@ class Lookahead:
             position = n + live[node]
             if parent in kept and position < len(tokens) and drafts[node] == tokens[position]:
                 kept[node] = live[node]
-        # The pick of a dead row is token 0.
+        # The pick of a padding row is token 0.
         self.own.learn(drafts, lambda node: target.pick(
             target.logits_behind(paths[node]), 0, 0) if node in paths else 0, k)
         self.own.accepted = max(kept.values())
@@ -201,7 +202,7 @@ class Lookahead:
 
 
 def deepest(drafts, parents, tokens, n):
-    """How deep the deepest node is whose whole path is what comes."""
+    """Returns the depth of the deepest node whose whole path matches the text."""
     kept = {0: 0}
     for node in range(1, len(drafts)):
         above = kept.get(parents[node])
@@ -212,7 +213,7 @@ def deepest(drafts, parents, tokens, n):
 
 
 def tree_round(draft):
-    """A round of a tree, whose drafts and parents `draft` makes of the known tokens."""
+    """Returns a round with a tree that `draft` makes from the known tokens."""
     def play(tokens, n, k, temperature):
         drafts, parents = draft(tuple(tokens[:n + 1]), k, temperature)
         return deepest(drafts, parents, tokens, n), depth(parents, k)
@@ -220,7 +221,7 @@ def tree_round(draft):
 
 
 def tree_of_depth(draft):
-    """The same of a tree of which k is the depth."""
+    """Returns a round with a tree of depth k."""
     def play(tokens, n, k, temperature):
         drafts, parents = draft(tuple(tokens[:n + 1]), k, temperature)
         return deepest(drafts, parents, tokens, n), k
@@ -252,7 +253,7 @@ def topology_round(tokens, n, k, temperature):
 
 
 class RandomTree:
-    """Nodes behind the anchor whose parents are drawn, and shapes that there were."""
+    """Nodes after the anchor with random parents, and the shapes that occurred."""
     NODES, MAX_K = 24, 5
 
     def __init__(self):
@@ -260,7 +261,7 @@ class RandomTree:
         self.missing = {"not before": 0, "dead": 0, "too deep": 0, "no draft": 0}
 
     def draft(self, anchor, n):
-        """Drafts and parents of all nodes, as the module has them."""
+        """Returns drafts and parents of all nodes, as in the module."""
         tokens, drafts, parents = [anchor], [None], [-1]
         for node in range(1, self.NODES):
             def draw(number, count):
@@ -278,7 +279,7 @@ class RandomTree:
         drafts, parents = self.draft(tokens[n], n)
         self.shapes.add(tuple(parents))
         kept, depths = {0: 0}, {0: 0}
-        # A smaller k leaves out the last nodes, and none has a place behind the context.
+        # A smaller k leaves out the last nodes, and no node has a place beyond the context.
         for node in range(1, min(self.NODES - self.MAX_K + k, CONTEXT - n)):
             parent, position = parents[node], n + 1 + depths.get(parents[node], 0)
             reason = ("not before" if not 0 <= parent < node else
@@ -296,15 +297,15 @@ class RandomTree:
         return deep, max(depths.values())
 
     def check(self):
-        """That all there is to a tree was there."""
+        """Checks that all shapes of a tree occurred."""
         assert len(self.shapes) > 100, len(self.shapes)
         assert all(self.missing.values()), self.missing
         assert all(self.kept_of_depth[:4]), self.kept_of_depth
 
 
 def expected(method, prompt, output, k, temperature):
-    """Rounds of a sequence, the drafts that they kept, of which the last one may keep
-    more than are put out, and by position how many they made."""
+    """Returns the number of rounds of a sequence, of accepted drafts (the last round may accept
+    more than are output), and of drafts by position."""
     tokens, rounds, kept, made = prompt + output, 0, 0, [0] * k
     n = len(prompt)  # the anchor: the first token of the output
     while n + 1 < len(prompt) + LENGTH:
@@ -316,7 +317,7 @@ def expected(method, prompt, output, k, temperature):
 
 
 def check(name, artifact):
-    # What a module drafts takes a model to know.
+    # A module's drafts need a model.
     method = {"lookup": lookup_round,
               "ngram": found_round(lambda known, k: weightless.lookup(known, k, 2, 3)),
               "suffix": found_round(lambda known, k: weightless.suffix(known, k, 6, 30)),
@@ -355,14 +356,14 @@ def check(name, artifact):
             assert [s["output_ids"] for s in tight["sequences"]] == outputs, (temperature, batch, k)
             if batch == 4:
                 assert tight["preemptions"] > 0, tight
-            # A prefix that is there already: the same prompt twice, one by one.
+            # A cached prefix: one prompt twice, one after the other.
             twice = run(artifact, prompts[-1:] * 2, k, temperature, "--max-batch", "1")
             for sequence in twice["sequences"]:
                 assert sequence["output_ids"] == outputs[batch - 1], (temperature, batch, k)
             if len(prompts[-1]) > 16:
                 assert twice["sequences"][1]["cached_tokens"] > 0, twice
             rounds_of[temperature, batch, k] = sum(s["rounds"] for s in got["sequences"])
-            # At a temperature, branches draws its drafts with the target's noise.
+            # At a temperature, branches samples its drafts with the target's noise.
             if not method or (temperature and name == "branches"):
                 total += sum(got["accepted"])
                 continue

@@ -1,7 +1,7 @@
-// Accepts a draft that is not the target's pick, but among its three best, as long as
-// the slot has credit: each of these takes one, each draft that is the pick gives one
-// back, up to two. What a round leaves of it follows from no tokens that the host
-// knows, so the host keeps it over a preemption. Not what k = 0 does.
+// Accepts a draft that is not the target's pick but among its three best, as long as the slot
+// has credit. Each such draft takes one credit, and each draft that is the pick returns one, up
+// to two. The credit after a round does not follow from tokens that the host knows, so the host
+// saves it over a preemption. The output differs from k = 0.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

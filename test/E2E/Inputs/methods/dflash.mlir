@@ -1,7 +1,7 @@
-// DFlash's block (arXiv:2602.06036): k drafts in one pass of a layer. Of committed tokens
-// its cache has keys and values that are made of two of the target's states; the rows of
-// the block, the anchor and a mask for each draft, see these and all of each other. A
-// row's logits are of the token at its own position.
+// DFlash's block (arXiv:2602.06036): k drafts in one pass of a layer. Its cache has keys and
+// values of committed tokens, made of two of the target's states. The rows of the block, the
+// anchor and a mask for each draft, see these entries and each other. A row's logits are for
+// the token at its own position.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 5, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -19,7 +19,7 @@ func.func private @both(%t: tensor<?xi32>, %rows: !mtp.rows) -> (tensor<?x64xf32
   %xy = mtp.concat %x, %y : tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x64xf32>
   return %l, %xy : tensor<?x64xf32>, tensor<?x64xf32>
 }
-// The layer's keys and values of committed tokens.
+// Returns the layer's keys and values of committed tokens.
 func.func private @inject(%h: tensor<?x64xf32>, %rows: !mtp.rows) {
   %tw = mtp.weight "/taps" : tensor<32x64xf32>
   %nw = mtp.weight "norm" : tensor<32xf32>
@@ -39,7 +39,8 @@ mtp.round @generate {
   %drafts = mtp.draft {
     %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x64xf32>
     mtp.apply @inject(%h, %rows) weights "layers.0." : (tensor<?x64xf32>, !mtp.rows) -> ()
-    // The rows of the block, and which of them drafts, for a row that is one before.
+    // The rows of the block, and the drafting row for each verified row, which is one position
+    // earlier.
     %bt, %bs, %bp, %br, %bm, %own, %ds, %dp = mtp.per_slot %slots {
     ^bb0(%index: index, %slot: i32):
       %k = mtp.k

@@ -1,7 +1,7 @@
-"""Models of the drafters that are layers of their own, in double precision.
+"""Models of drafters with layers of their own, in double precision.
 
-They know the target's tokens alone, and no rounds: what a drafter keeps from round to
-round must be what it would have made of these from the start. Standard library only.
+They know only the target's tokens, and no rounds. A drafter's state between rounds must equal the
+state computed from the beginning. Standard library only.
 """
 
 import functools
@@ -13,16 +13,16 @@ from target import WEIGHTS, product
 
 
 class Chain:
-    """A layer with entries of its own that reads each token beside the hidden state
-    before it: what `given` makes of the target's, or its own."""
+    """A layer with its own cache entries that reads each token beside the preceding hidden state.
+    `given` converts the target's state, or the layer's own."""
 
     def __init__(self, given):
         self.given = given
         self.entries = functools.lru_cache(maxsize=None)(self.entries)
 
     def entries(self, tokens):
-        """Entries over known tokens, and the last state. The row at a position has its
-        hidden state there, and the token behind it."""
+        """Returns entries over known tokens, and the last state. The row at a position has the
+        hidden state of this position, and the next token."""
         if len(tokens) < 2:
             return [], None
         entries, _ = self.entries(tokens[:-1])
@@ -44,8 +44,7 @@ class Chain:
         return drafts
 
     def follow(self, known, ahead, parents, temperature):
-        """How many of the tokens `ahead` a tree of drafts has: the longest path of it
-        that begins with these."""
+        """Returns how many of the tokens `ahead` are the longest path of a tree of drafts."""
         entries, state = self.entries(known)
         n, node, kept = len(known) - 1, 0, 0
         while kept < len(ahead):
@@ -62,7 +61,8 @@ class Chain:
 
 
 def best(logits, count, is_ordered=True):
-    """The columns of the largest, the largest first; which one it is may not matter."""
+    """Returns the columns of the largest logits, largest first. With is_ordered False their order
+    does not matter."""
     ranked = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
     for rank in range(0 if is_ordered else count - 1, count):
         target.decided(logits[ranked[rank]] - logits[ranked[rank + 1]], "a rank")
@@ -76,7 +76,8 @@ TWO_BRANCHES = [-1, 0, 0, 1, 1, 2, 2, 3, 3, 5, 5]
 
 @functools.lru_cache(maxsize=None)
 def two_branches(known):
-    """Of every node the drafts of a tree in which 1 and 2, and their best, go on."""
+    """Returns, for each node, the drafts of a tree in which 1 and 2, and their best, are expanded.
+    """
     made, drafts, depths = {0: EAGLE.entries(known)}, [None], [0]
     for node in sorted(set(TWO_BRANCHES[1:])):
         if node:
@@ -93,14 +94,14 @@ def eagle_tree(known, k, temperature):
 
 class Candidate(typing.NamedTuple):
     number: int
-    # Of the logarithms of probabilities from the anchor on.
+    # Sum of log probabilities from the anchor on.
     score: float
     token: int
     parent: typing.Optional["Candidate"]
 
 
 def best_of(candidates, count):
-    """Those with the largest scores; of equal ones the first."""
+    """Returns the candidates with the largest scores, ties to the first."""
     ranked = sorted(candidates, key=lambda c: (-c.score, c.number))
     if len(ranked) > count:
         target.decided(ranked[count - 1].score - ranked[count].score, "a candidate")
@@ -109,7 +110,7 @@ def best_of(candidates, count):
 
 @functools.lru_cache(maxsize=None)
 def beam(known, depths):
-    """All candidates of a beam of three nodes, three of each, down to a depth."""
+    """Returns all candidates of a beam of three nodes with three children each, down to a depth."""
     made, candidates, nodes = {None: EAGLE.entries(known)}, [], [None]
     for depth in range(depths):
         found = []
@@ -135,18 +136,18 @@ def eagle2(known, k, temperature):
 
 @functools.lru_cache(maxsize=None)
 def injected(tokens):
-    """What the block drafter keeps of the last one of committed tokens."""
+    """Returns the block drafter's entries of the last committed token."""
     states = target.target(tokens)[2]
     return target.entry(product(WEIGHTS["taps"], states[0] + states[1]), len(tokens) - 1, 0)
 
 
-# A token that is right sometimes, as a drafter that is trained would be.
+# A token that is right sometimes, like a trained drafter's.
 MASK = 18
 
 
 @functools.lru_cache(maxsize=None)
 def block(known, k):
-    """The logits of a block's rows: of the anchor, and of a mask for each draft."""
+    """Returns the logits of a block's rows: the anchor's, and one per mask."""
     n = len(known) - 1
     rows = [(WEIGHTS["embed"][token], n + j) for j, token in enumerate([known[n]] + [MASK] * k)]
     entries = [injected(known[:p + 1]) for p in range(n)]
@@ -164,7 +165,7 @@ wide = Chain(lambda made: product(WEIGHTS["fuse"], made[0] + made[1])).draft
 
 
 def logits_of_head(known, d):
-    """Of the state in front of the anchor."""
+    """Returns the logits of a head for the state before the anchor."""
     hidden = target.hidden_behind(known[:-1])
     gates = product(WEIGHTS[f"heads.{d}.up"], hidden)
     state = [h + u / (1 + math.exp(-u)) for h, u in zip(hidden, gates)]
@@ -172,14 +173,14 @@ def logits_of_head(known, d):
 
 
 def heads(known, k, temperature):
-    """A head for each draft."""
+    """Returns a draft of each head."""
     return [target.pick(logits_of_head(known, d), temperature, len(known) - 1 + d)
             for d in range(k)]
 
 
 @functools.lru_cache(maxsize=None)
 def candidates(known, d, temperature, count):
-    """The best of head d, the best first."""
+    """Returns the best candidates of head d, the best first."""
     found = []
     for _ in range(count):
         found.append(target.pick(logits_of_head(known, d), temperature, len(known) - 1 + d,
@@ -191,7 +192,7 @@ HEADS_TREE = [-1, 0, 0, 0, 1, 1, 2, 4]
 
 
 def heads_tree(known, k, temperature):
-    """Drafts and parents of the nodes that are at most k deep."""
+    """Returns drafts and parents of the nodes of depth at most k."""
     depths, ranks = [0], [0]
     for node, parent in enumerate(HEADS_TREE[1:], start=1):
         depths.append(depths[parent] + 1)
@@ -203,7 +204,7 @@ def heads_tree(known, k, temperature):
 
 @functools.lru_cache(maxsize=None)
 def head_layer(tokens, d):
-    """What head d makes of the state behind `tokens`, and the entries of its layer."""
+    """Returns head d's output for the state after `tokens`, and the entries of its layer."""
     entries = head_layer(tokens[:-1], d)[1] if len(tokens) > 1 else []
     return target.layer(target.hidden_behind(tokens), len(tokens) - 1, entries, d)
 
@@ -214,7 +215,7 @@ def head_layers(known, k, temperature):
 
 
 def early_exit(known, k, temperature):
-    """The head behind the target's first layer."""
+    """Drafts with the head after the target's first layer."""
     drafts = []
     for d in range(k):
         state = target.target(known + tuple(drafts))[2][0]
@@ -227,7 +228,7 @@ EARLY_TREE = [-1, 0, 0, 1, 1, 2]
 
 
 def early_tree(known, k, temperature):
-    """The same for a tree, of which k are the nodes."""
+    """Drafts a tree of k nodes with the head after the target's first layer."""
     drafts, depths, paths = [None], [0], [known]
     for node, parent in enumerate(EARLY_TREE[1:k + 1], start=1):
         state = target.target(paths[parent])[2][0]

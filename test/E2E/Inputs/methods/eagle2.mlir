@@ -1,5 +1,5 @@
-// EAGLE-2 (arXiv:2406.16858): the drafter is EAGLE-1's, and every round finds the shape
-// of its tree by a beam of three nodes.
+// EAGLE-2 (arXiv:2406.16858): the drafter is EAGLE-1's, and a beam of three nodes finds the
+// shape of the tree in each round.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 16, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -19,7 +19,7 @@ func.func private @drafter(%t: tensor<?xi32>, %h: tensor<?x32xf32>, %rows: !mtp.
 mtp.round @generate {
   %slots = mtp.slots : tensor<?xi32>
   %drafts, %parents = mtp.draft {
-    // Rows of a depth have three places; four depths are enough for 16 nodes.
+    // Rows of a depth have three places. Four depths are enough for 16 nodes.
     %k = mtp.k
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -1,6 +1,5 @@
-// EAGLE-1 (arXiv:2401.15077) with the static tree of its paper: 26 nodes, which are more
-// than the tree is deep. k is the depth; a round of a smaller one has the nodes that are
-// no deeper.
+// EAGLE-1 (arXiv:2401.15077) with the static tree of its paper: 26 nodes, more than its depth.
+// k is the depth; a round of a smaller k has the nodes that are no deeper.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8, max_nodes = 26>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

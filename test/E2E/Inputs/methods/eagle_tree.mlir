@@ -1,5 +1,5 @@
-// EAGLE-1 (arXiv:2401.15077) in core ops, with a tree of the library's shape: a layer
-// with a cache of its own reads each token beside the hidden state before it.
+// EAGLE-1 (arXiv:2401.15077) in core ops, with a tree of the library's shape: a layer with a
+// cache of its own reads each token and the preceding hidden state.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 10, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -19,7 +19,7 @@ func.func private @drafter(%t: tensor<?xi32>, %h: tensor<?x32xf32>, %rows: !mtp.
 mtp.round @generate {
   %slots = mtp.slots : tensor<?xi32>
   %drafts = mtp.draft {
-    // A depth behind the first has four nodes.
+    // Each depth after the first has four nodes.
     %k = mtp.k
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -1,5 +1,5 @@
-// Early exit (LayerSkip, arXiv:2404.16710): the drafter is the target's first layer
-// with the target's own entries, and the head.
+// Early exit (LayerSkip, arXiv:2404.16710): the drafter is the target's first layer, with the
+// target's own cache entries, and the head.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

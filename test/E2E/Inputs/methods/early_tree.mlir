@@ -1,6 +1,6 @@
-// A tree that the target's first layer drafts, with the target's own entries: of two
-// siblings the second one's would stand where a row of the first reads, if a node had no
-// place of its own.
+// A tree that the target's first layer drafts, with the target's own cache entries. If nodes
+// had no places of their own, the entry of the second of two siblings would be where a row of
+// the first one reads.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 5, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

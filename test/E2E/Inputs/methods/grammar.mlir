@@ -1,8 +1,7 @@
-// A host that sees the drafts before they are verified, and says by a bit for each
-// token what may follow the anchor and each draft. Row j of @allowed is that of the
-// row behind j drafts. Drafts are the best by a table of bigrams, and of what the rows
-// allow when they are picked: those of the last round, or what the host has written
-// ahead.
+// A host that sees the drafts before they are verified, and writes a bit per token for what may
+// follow the anchor and each draft. Row j of @allowed is for the row after j drafts. Drafts are
+// the best by a table of bigrams among the tokens that the rows allow when they are picked:
+// rows of the last round, or rows that the host has written ahead.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs a method whose host sees the drafts and writes what may follow them, and compares
-it with a model of it: grammar.py METHOD ARTIFACT [cuda]
+"""Runs a method whose host sees the drafts and writes what may follow them, and compares it with a
+model.
 
-Output under a grammar must be what the target picks of what the grammar allows, at any k
-and batch, beside sequences without one, and with preemption. A host that sees the drafts
-and allows all changes nothing: neither tokens nor rounds.
+  grammar.py METHOD ARTIFACT [cuda]
+
+Under a grammar the output must be the target's pick among the allowed tokens, at any k and batch,
+beside sequences without a grammar, and with preemption. A host that sees the drafts and allows all
+tokens changes nothing: neither tokens nor rounds.
 """
 
 import itertools
@@ -19,7 +21,7 @@ STATES = 7
 
 
 def run(artifact, device, k, batch, pages, temperature, who):
-    """(rounds, accepted, output) of each prompt, and preemptions."""
+    """Returns (rounds, accepted, output) of each prompt, and the number of preemptions."""
     prompts = [",".join(map(str, prompt)) for prompt in PROMPTS[:len(who)]]
     text = subprocess.run(
         ["grammar_host", artifact, device, str(k), str(batch), str(pages), str(temperature),
@@ -56,7 +58,7 @@ def check(method, artifact, device="cpu"):
                 wanted = model[i, of in "ga"]
                 assert output == wanted, (where, temperature, i, of, output, wanted)
 
-        # A simulated GPU takes its time.
+        # The simulated GPU is slow.
         depths = range(max_k + 1) if device == "cpu" else (max_k,)
         batches = (1, 2, 3, 4) if device == "cpu" else (3,)
         for k, batch in itertools.product(depths, batches):
@@ -77,8 +79,8 @@ def check(method, artifact, device="cpu"):
                         for who in "ga"]
                 ahead += (sum(row[1] for row in kept[1]) > sum(row[1] for row in kept[0]))
     assert total > 0
-    # What may follow the anchor is known before the round: drafts that the same region
-    # picks may as well obey it.
+    # The tokens that may follow the anchor are known before the round, so drafts picked by the same
+    # region may obey the grammar, too.
     assert (ahead > 0) == (method == "grammar" and device == "cpu"), ahead
     print(f"{method}: {total} drafts kept, as expected")
 

@@ -1,5 +1,5 @@
-// Heads that are layers (arXiv:2404.19737): each reads the target's hidden states with
-// entries of its own, beside the others, and ends in the target's head.
+// Heads that are layers (arXiv:2404.19737): each reads the target's hidden states with its own
+// cache entries, independent of the others, and ends in the target's head.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

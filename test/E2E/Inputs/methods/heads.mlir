@@ -1,6 +1,5 @@
-// Heads that do not feed each other (Medusa, arXiv:2401.10774): each makes a draft of the
-// hidden state in front of the anchor, h + silu(W h), by the target's head. Heads deeper
-// than k are not run.
+// Independent heads (Medusa, arXiv:2401.10774): each drafts from the hidden state before the
+// anchor, h + silu(W h), with the target's head. Heads beyond k do not run.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

@@ -1,5 +1,5 @@
-// The same heads with a tree of their candidates, as Medusa's. Of its choices [0], [1],
-// [2], [0, 0], [0, 1], [1, 0], [0, 0, 0] each is a node, level by level:
+// The heads of heads.mlir with a tree of their candidates, as in Medusa. Its choices [0], [1],
+// [2], [0, 0], [0, 1], [1, 0], [0, 0, 0] are one node each, level by level:
 //
 //   0 --- 1 --- 4 --- 7
 //    \     \--- 5

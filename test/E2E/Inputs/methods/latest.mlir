@@ -1,5 +1,5 @@
-// Drafts what followed the anchor where it was seen, the latest place first and what that has
-// no tokens for from the ones before it.
+// Drafts the tokens after the anchor's last occurrence. If it has too few tokens, earlier
+// occurrences provide the rest.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -12,7 +12,7 @@ mtp.state @history[max_context + 8] : i32 init -1 rebuild tokens
 mtp.round @generate {
   %slots = mtp.slots : tensor<?xi32>
 
-  // The window's tokens stand at positions n - a to n; the last is the anchor.
+  // The window's tokens are at positions n - a to n; the last is the anchor.
   mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
     %c0 = arith.constant 0 : index
@@ -31,8 +31,8 @@ mtp.round @generate {
     mtp.yield
   } : (tensor<?xi32>) -> ()
 
-  // Each place where the anchor stood writes over what the ones before it left: two loops
-  // over what is carried through both.
+  // Each occurrence of the anchor overwrites the drafts of earlier ones: two nested loops that
+  // carry one state.
   %drafts = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
     %c0 = arith.constant 0 : index

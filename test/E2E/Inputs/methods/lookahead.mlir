@@ -1,5 +1,5 @@
-// Lookahead decoding (arXiv:2402.02057) by functions of the library that the tools bring: a
-// window of eight columns, n-grams of five tokens, eight guesses, and so 64 rows.
+// Lookahead decoding (arXiv:2402.02057) with functions of the embedded library: a window of
+// eight columns, n-grams of five tokens, eight guesses, and so 64 rows.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 10, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8, max_nodes = 64>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

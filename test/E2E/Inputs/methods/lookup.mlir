@@ -1,5 +1,5 @@
-// Drafts what followed the anchor the last time that it was seen: no module, no
-// weights, only the tokens so far. Nothing of it is in the compiler.
+// Drafts the tokens after the anchor's last occurrence. There is no module and no weights, only
+// the tokens so far, and no special code in the compiler.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -12,7 +12,7 @@ mtp.state @history[max_context + 8] : i32 init -1 rebuild tokens
 mtp.round @generate {
   %slots = mtp.slots : tensor<?xi32>
 
-  // The window's tokens stand at positions n - a to n; the last is the anchor.
+  // The window's tokens are at positions n - a to n; the last is the anchor.
   mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
     %c0 = arith.constant 0 : index
@@ -31,8 +31,7 @@ mtp.round @generate {
     mtp.yield
   } : (tensor<?xi32>) -> ()
 
-  // Where the anchor stood before, or where it stands; then what followed it
-  // there, over and over.
+  // The anchor's last occurrence, or its own position; then the tokens after it, repeated.
   %drafts = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
     %c0 = arith.constant 0 : index

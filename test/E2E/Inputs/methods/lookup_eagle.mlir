@@ -1,4 +1,4 @@
-// Lookup where it finds something, and else EAGLE's chain, slot by slot in one round.
+// Lookup if it finds drafts, else EAGLE's chain, slot by slot in one round.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -31,7 +31,7 @@ mtp.round @generate {
     %ls, %gs = func.call @drafter(%t, %h, %rows) : (tensor<?xi32>, tensor<?x32xf32>, !mtp.rows) -> (tensor<?x64xf32>, tensor<?x32xf32>)
     %l0 = mtp.take_rows %ls, %anchor : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
     %g0 = mtp.take_rows %gs, %anchor : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
-    // The row that verifies a draft has the position of the hidden state after it.
+    // The row that verifies a draft has the position of the next hidden state.
     %all:3 = scf.for %j = %c1 to %k step %c1 iter_args(%l = %l0, %g = %g0, %at = %next) -> (tensor<?x64xf32>, tensor<?x32xf32>, tensor<?xi32>) {
       %row = mtp.make_rows %slots, %at : tensor<?xi32>
       %d = mtp.sample %l, %row : tensor<?x64xf32> -> tensor<?xi32>
@@ -74,7 +74,7 @@ mtp.round @generate {
   } : (tensor<?x?xi32>, tensor<?x64xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x32xf32>
 }
-// Keeps the draft of a row, and gives the next row's position.
+// Stores the draft of a row, and returns the next row's position.
 func.func private @keep(%slots: tensor<?xi32>, %draft: tensor<?xi32>, %at: tensor<?xi32>) -> tensor<?xi32> {
   %behind = mtp.per_slot %slots(%draft, %at) {
   ^bb0(%index: index, %slot: i32, %d: i32, %p: i32):

@@ -1,5 +1,5 @@
-// Lookup where it finds something, and else the tree of heads_tree.mlir, slot by slot in one
-// round: of each slot the round verifies a tree of its own.
+// Lookup if it finds drafts, else the tree of heads_tree.mlir, slot by slot in one round. The
+// round verifies a separate tree for each slot.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_nodes = 8, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

@@ -1,5 +1,5 @@
-// Drafts by n-grams of the tokens so far, as vLLM's `ngram` does (prompt_lookup_min 2,
-// prompt_lookup_max 3), by functions of the library that the tools bring.
+// Drafts by n-grams of the tokens so far, as in vLLM's `ngram` (prompt_lookup_min 2,
+// prompt_lookup_max 3), with functions of the embedded library.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

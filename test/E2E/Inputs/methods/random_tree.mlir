@@ -1,15 +1,14 @@
-// Drafts a tree whose parents are drawn anew for every slot and round, so that any shape
-// comes: a node's parent is one of those before it, or now and then any number at all,
-// which may be none of them. A draft is one of the three tokens that follow its parent's
-// most likely by a table of bigrams, now and then none. What is drawn follows from the
-// seed, the length and the anchor.
+// Drafts a tree with random parents for each slot and round, so that all shapes occur. A node's
+// parent is a preceding node, or sometimes any number, which may be no preceding node. A draft
+// is one of the three likeliest tokens after its parent by a table of bigrams, or sometimes
+// none. Seed, length and anchor determine the random choices.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 5, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8, max_nodes = 24>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
 mtp.state @length : i32
 mtp.state @accepted : i32
 mtp.state @window[max_k + 1] : i32
-// One of `count` numbers from 0 on, the `number`th that is drawn at a position.
+// Returns one of `count` numbers from 0 on, the `number`th draw at a position.
 func.func private @draw(%position: i32, %number: i32, %count: i32) -> i32 {
   %bits = arith.constant 24 : i32
   %scale = arith.constant 16777216.0 : f32
@@ -23,7 +22,7 @@ func.func private @draw(%position: i32, %number: i32, %count: i32) -> i32 {
 mtp.round @generate {
   %slots = mtp.slots : tensor<?xi32>
   %drafts, %parents = mtp.draft {
-    // What follows each token.
+    // The logits of the next token for each token.
     %bigrams = mtp.weight "bigrams" : tensor<64x64xf32>
     %all = mtp.per_slot %slots {
     ^bb0(%index: index, %slot: i32):
@@ -72,11 +71,11 @@ mtp.round @generate {
         %is_any = arith.cmpi eq, %kind, %zero : i32
         %wild = arith.subi %any, %lowest : i32
         %parent = arith.select %is_any, %wild, %before : i32
-        // The best three of four times, or else one of the others.
+        // The best token in three of four cases, otherwise the second or third.
         %chance = func.call @draw(%n, %n3, %eight) : (i32, i32, i32) -> i32
         %rank = arith.subi %two, %chance : i32
         %others = arith.maxsi %rank, %zero : i32
-        // The token is one behind the node before, whatever the parent is.
+        // The token follows the preceding node, whatever the parent is.
         %above = arith.index_cast %before : i32 to index
         %row = tensor.extract %t[%above] : tensor<24xi32>
         %from = arith.index_cast %row : i32 to index

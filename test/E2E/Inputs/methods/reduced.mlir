@@ -1,5 +1,5 @@
-// A drafter whose head has a row for some of the target's tokens alone, as EAGLE-3's
-// and FR-Spec's: mtp.vocabulary says which. Its drafts are a tree.
+// A drafter whose head has rows for only some of the target's tokens, as in EAGLE-3 and
+// FR-Spec: mtp.vocabulary lists them. Its drafts are a tree.
 //
 //   0 --- 1 --- 3
 //    \--- 2

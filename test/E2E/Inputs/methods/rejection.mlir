@@ -1,8 +1,8 @@
-// Speculative sampling by rejection (Leviathan et al., 2022, arXiv:2211.17192): a
-// draft x of distribution q is accepted by the target's p with probability
-// min(1, p(x) / q(x)); behind the first that is not, a token of the distribution
-// max(p - q, 0), scaled, is put out. So every token has the distribution p, but it
-// is not the token that k = 0 picks. The rule reads the draft's logits.
+// Speculative sampling by rejection (Leviathan et al., 2022, arXiv:2211.17192). The target
+// accepts a draft x of distribution q with probability min(1, p(x) / q(x)). After the first
+// rejection the rule outputs a token of the distribution max(p - q, 0), normalised. So each
+// token has the distribution p, but it is not the token that k = 0 picks. The rule reads the
+// draft's logits.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -10,7 +10,7 @@ mtp.cache @kv layers 2 entry 32 : f32
 mtp.state @sampling[8] : i32
 
 mtp.round @generate {
-  // A chain by the table of bigrams, and the logits that its drafts are from.
+  // A chain by the table of bigrams, and the logits that its drafts are drawn from.
   %drafts, %draft_logits = mtp.draft_chain {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %bigrams = mtp.weight "bigrams" : tensor<64x64xf32>
@@ -52,7 +52,7 @@ mtp.round @generate {
         %sum = arith.addi %so_far, %next : i32
         scf.yield %sum, %next : i32, i32
       }
-      // Behind the last that is accepted a token of max(p - q, 0), or of p.
+      // After the last accepted draft, a token of max(p - q, 0), or of p.
       %end = arith.index_cast %count : i32 to index
       %place = tensor.extract %position[%end] : tensor<?xi32>
       %number = mtp.uniform %place, %one

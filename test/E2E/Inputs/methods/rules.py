@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs a method whose rule accepts drafts that the target did not pick, and
-compares it with a model of it: rules.py METHOD ARTIFACT
+"""Runs a method whose rule accepts drafts other than the target's picks, and compares it with a
+model.
 
-What such a method puts out depends on its drafts, so that k = 0 says nothing of it.
-The target, its noise and the rule are computed here (target.py): tokens and
-acceptance must be exactly these, at any batch, with preemption and with reused
-prefixes.
+  rules.py METHOD ARTIFACT
+
+The output of such a method depends on its drafts, so it differs from k = 0. This script computes
+the target, its noise and the rule (target.py). Tokens and acceptance must match exactly, at any
+batch, with preemption and with reused prefixes.
 """
 
 import collections
@@ -52,7 +53,7 @@ def typical(tokens, k, temperature, state):
 
 
 def drawn(shares, number, sure=decided):
-    """The first token at which the sum of all up to it exceeds a share of them all."""
+    """Returns the first token at which the cumulative share exceeds `number` of the total."""
     share, reached = number * sum(shares), 0.0
     for token, part in enumerate(shares):
         reached += part
@@ -103,8 +104,8 @@ def rejection(tokens, k, temperature, state):
 
 
 def block_rule(p, drafts, number, sure=decided):
-    """How many drafts stay, and the token behind them; p is of k + 1 rows, and a draft
-    has the whole of its distribution. `number` i is of the i drafts, 0 of the token."""
+    """Returns the number of accepted drafts, and the token after them. p has k + 1 rows, and a
+    draft is certain (q = 1). `number` i is for prefixes of i drafts, 0 for the token."""
     kept, before = 0, 1.0
     for i, x in enumerate(drafts, start=1):
         before *= p[i - 1][x]
@@ -136,7 +137,7 @@ def block(tokens, k, temperature, state):
 
 
 def drawn_block_rule(p, q, drafts, number, sure=decided):
-    """The same of drafts that are drawn from the rows of q."""
+    """Like block_rule, for drafts drawn from the rows of q."""
     kept, part, before = 0, 1.0, 1.0
     for i, x in enumerate(drafts, start=1):
         before = min(before * p[i - 1][x] / q[i - 1][x], 1.0)
@@ -173,9 +174,9 @@ def block_drawn(tokens, k, temperature, state):
 
 
 def expected(method, prompt, k, temperature):
-    """Output, rounds and accepted drafts of a sequence."""
-    # Where no rule decides, the region of accept does: that of block takes the best, and
-    # that of block_drawn has the noise of an anchor.
+    """Returns output, rounds and accepted drafts of a sequence."""
+    # Without a rule the region of accept decides. That of block takes the best token, and that of
+    # block_drawn uses an anchor's noise.
     plain = 0 if method is block else temperature
     number = 0 if method is block_drawn else -1
     tokens = prompt + [pick(logits_behind(prompt), plain, len(prompt) - 1, number=number)]
@@ -195,7 +196,7 @@ SEEDS, STEPS, DRAFTS = 2000, 3, 3
 
 
 def outputs_of_chain(is_by_anchor):
-    """How often each output of three tokens stands behind token 0; a token drafts itself."""
+    """Returns the count of each output of three tokens after token 0. A token drafts itself."""
     counts = collections.Counter()
     for seed in range(SEEDS):
         tokens = [0]
@@ -215,12 +216,13 @@ def outputs_of_chain(is_by_anchor):
     return counts
 
 
-# The same of drafts that are drawn: the target says either token, the drafter mostly one.
+# Drafts that are drawn: the target's two tokens are equally likely, the drafter prefers one.
 EVEN, UNEVEN = [[0.5, 0.5]] * 2, [0.15, 0.85]
 
 
 def outputs_of_drawn(is_by_anchor):
-    """Numbers go by the anchor's position; the noise of drafts does, or by their own."""
+    """Returns counts with numbers by the anchor's position, and noise of drafts by it or by their
+    own."""
     counts = collections.Counter()
     for seed in range(2 * SEEDS):
         tokens = [0]
@@ -242,7 +244,7 @@ def outputs_of_drawn(is_by_anchor):
 
 
 def distance_from_law(counts, chain):
-    """Chi square of seven degrees: above 24.4 in one of a thousand."""
+    """Returns chi-square with seven degrees of freedom: above 24.4 once in a thousand."""
     distance, total = 0, sum(counts.values())
     for output in itertools.product(range(len(chain)), repeat=STEPS):
         share, last = total, 0
@@ -253,7 +255,8 @@ def distance_from_law(counts, chain):
 
 
 def check_laws(outputs, chain, least):
-    """By the anchor the law is the target's; by the position it is not."""
+    """Checks that the distribution is the target's with numbers by the anchor, and is not by
+    position."""
     good, bad = (distance_from_law(outputs(by_anchor), chain) for by_anchor in (True, False))
     assert good < 24.4, f"by the anchor: {good}"
     assert bad > least, f"by the position: {bad}"
@@ -280,16 +283,16 @@ def check(name, artifact):
                     assert (result["rounds"], sum(result["accepted"])) == (rounds, kept), (
                         temperature, batch, k, result, rounds, kept)
                 total += kept
-        # Preempted: pages for little more than one of the sequences.
+        # Preemption: pages for little more than one of the sequences.
         tight = run(artifact, PROMPTS, k, temperature, "--kv-pages", "14")
         assert [s["output_ids"] for s in tight["sequences"]] == outputs, (temperature, k)
         assert tight["preemptions"] > 0, tight
-        # A prefix that is there already: the same prompt twice, one by one.
+        # A cached prefix: one prompt twice, one after the other.
         twice = run(artifact, [PROMPTS[2]] * 2, k, temperature, "--max-batch", "1")
         for sequence in twice["sequences"]:
             assert sequence["output_ids"] == outputs[2], (temperature, k)
         assert twice["sequences"][1]["cached_tokens"] > 0, twice
-    # Were the rule exact, nothing of this would be tested.
+    # If the rule were exact, the test would prove nothing.
     assert total > 100 and differing > 3, (total, differing)
     print(f"{name}: {total} drafts kept, as expected; {differing} outputs are not those of k = 0")
 

@@ -1,5 +1,5 @@
-// Drafts a tree with a module: the readable form, of which a smaller k is the first
-// nodes. The module is the target's first layer with a cache of its own.
+// Drafts a tree with a module, in the readable form. A smaller k has the first nodes. The
+// module is the target's first layer with a cache of its own.
 //
 //   0 --- 1 --- 3
 //    \     \--- 4

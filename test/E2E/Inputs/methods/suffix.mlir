@@ -1,4 +1,4 @@
-// Drafts by suffixes of the tokens so far, of at most 6 tokens, and three tenths of votes.
+// Drafts by suffixes of at most 6 of the tokens so far, with three tenths of the votes.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 5, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

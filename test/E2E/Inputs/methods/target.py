@@ -1,7 +1,6 @@
 """The methods' target, its noise and its picks, in double precision.
 
-Where two choices are closer than rounding could tell apart, a pick refuses to say.
-Standard library only.
+If two choices are too close for rounding, a pick raises an error. Standard library only.
 """
 
 import functools
@@ -12,7 +11,7 @@ import weights
 SEED = 11
 HEADS, KV_HEADS, WIDTH = 4, 2, 8
 WEIGHTS = dict(weights.tensors())
-# A decision by less is none: f32 and f64 may disagree.
+# Least margin of a decision; f32 and f64 may disagree below it.
 LEAST_MARGIN = 2e-5
 
 
@@ -63,28 +62,28 @@ def normed(x):
 
 
 def entry(x, position, number):
-    """Keys and values of x in layer `number`."""
+    """Returns keys and values of x in layer `number`."""
     k, v = (product(WEIGHTS[f"layers.{number}.{name}"], normed(x)) for name in "kv")
     return rotate(k, position), v
 
 
 def attended(x, position, entries, number):
-    """What layer `number` makes of x, which sees these entries."""
+    """Returns the attention of layer `number` for x, which sees these entries."""
     q, o = (WEIGHTS[f"layers.{number}.{name}"] for name in "qo")
     q = rotate(product(q, normed(x)), position)
     return [a + b for a, b in zip(x, product(o, attend(q, entries)))]
 
 
 def layer(x, position, entries, number):
-    """What layer `number` makes of x, and its entries with the one of x."""
+    """Returns the output of layer `number` for x, and the entries with x's added."""
     entries = entries + [entry(x, position, number)]
     return attended(x, position, entries, number), entries
 
 
 @functools.lru_cache(maxsize=None)
 def target(tokens):
-    """Logits behind `tokens`, the cache entries of each layer, and what each layer made
-    of the last token."""
+    """Returns logits after `tokens`, the cache entries of each layer, and each layer's output for
+    the last token."""
     before = target(tokens[:-1])[1] if len(tokens) > 1 else ([], [])
     x = WEIGHTS["embed"][tokens[-1]]
     caches, made = [], []
@@ -122,13 +121,13 @@ def gumbel(position, token, number=-1):
 
 
 def uniform(position, number):
-    """Of a row's position: the token that it picks stands one further."""
+    """Returns the number of a row's position; the row picks the token of the next position."""
     return (philox((position, 2, number, 0), (SEED, 0))[0] >> 8) / 2 ** 24
 
 
 def pick(logits, temperature, row, tokens=None, without=(), number=-1):
-    """The token that a row at position `row` picks, of all or of `tokens`; or with a
-    number, one of several that go by this position."""
+    """Returns the token that a row at position `row` picks, from all tokens or from `tokens`.
+    `number` selects one of several picks at this position."""
     keys = {}
     for token in range(len(logits)) if tokens is None else tokens:
         if token not in without:

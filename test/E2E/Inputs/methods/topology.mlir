@@ -1,7 +1,7 @@
-// Drafts a tree whose shape the program computes, for every slot and round: by the
-// anchor and its position a chain, a star, nothing, or two siblings with the same token,
-// of which the second one's child is the likelier. Node i is draft i; drafts are the best
-// by a table of bigrams.
+// Drafts a tree whose shape the program computes, for each slot and round. The anchor and its
+// position select a chain, a star, nothing, or two siblings with equal tokens, of which the
+// second one has the likelier child. Node i is draft i. Drafts are the best by a table of
+// bigrams.
 //
 //   0 - 1 - 2 - 3 - 4        0 - 1, 2, 3, 4        0        0 --- 1 --- 3
 //                                                            \--- 2 --- 4
@@ -17,7 +17,7 @@ mtp.round @generate {
   %slots = mtp.slots : tensor<?xi32>
   %bigrams = mtp.weight "bigrams" : tensor<64x64xf32>
 
-  // The anchor, and where the rows of a chain's nodes will be verified.
+  // The anchor, and the rows that will verify a chain's nodes.
   %anchor, %p0, %p1, %p2, %p3 = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
     %c1 = arith.constant 1 : i32
@@ -35,7 +35,7 @@ mtp.round @generate {
   %r2 = mtp.make_rows %slots, %p2 : tensor<?xi32>
   %r3 = mtp.make_rows %slots, %p3 : tensor<?xi32>
 
-  // The anchor's four best, and each time the best behind the best.
+  // The anchor's four best tokens, and each time the best token after the best.
   %l0 = mtp.embed %anchor, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %b1 = mtp.sample %l0, %r0 : tensor<?x64xf32> -> tensor<?xi32>
   %x1 = mtp.exclude %l0, %b1 : tensor<?x64xf32>, tensor<?xi32>
@@ -53,7 +53,7 @@ mtp.round @generate {
   %l3 = mtp.embed %c3, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %c4 = mtp.sample %l3, %r3 : tensor<?x64xf32> -> tensor<?xi32>
 
-  // The shape, and the drafts of its nodes; a smaller k is the first of them.
+  // The shape, and the drafts of its nodes. A smaller k has the first of them.
   %drafts, %parents = mtp.per_slot %slots(%anchor, %p0, %b1, %b2, %b3, %b4, %u2, %c2, %c3, %c4) {
   ^bb0(%index: index, %slot: i32, %t: i32, %n: i32, %best: i32, %second: i32, %third: i32, %fourth: i32, %other: i32, %two: i32, %three: i32, %four: i32):
     %one = arith.constant 1 : index

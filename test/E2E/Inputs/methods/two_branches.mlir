@@ -1,5 +1,5 @@
-// Two branches of a tree of drafts, each with a sibling at every depth, for drafters that
-// read each token beside the hidden state before it:
+// Two branches of a tree of drafts, each with a sibling at each depth, for drafters that read a
+// token and the preceding hidden state:
 //
 //   0 --- 1 --- 3 --- 7        branches: 1, 3, 7, .. and 2, 5, 9, ..
 //    \     \--- 4  \- 8
@@ -8,8 +8,8 @@
 module attributes {mtp.envelope = #mtp.envelope<max_k = 10, max_batch = 1, max_context = 8, prefill_chunk = 1, page = 1>} {
 mtp.state @length : i32
 mtp.state @nodes[max_k] : i32
-// Keeps what the two branches draft by the logits of their last rows, at position %at,
-// and makes the rows that go on: of the best of each, which see their own branch alone.
+// Stores the drafts of the two branches, picked from the logits of their last rows, at position
+// %at. Returns the next rows: the best token of each branch, which sees only its own branch.
 func.func private @grow(%slots: tensor<?xi32>, %logits: tensor<?x?xf32>, %at: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows, tensor<?xi32>) {
   %both = mtp.regroup %logits : tensor<?x?xf32> -> tensor<?x2x?xf32>
   %best, %logs = mtp.top_k %both k 2 : tensor<?x2x?xf32> -> tensor<?x2x2xi32>, tensor<?x2x2xf32>
@@ -25,7 +25,7 @@ func.func private @grow(%slots: tensor<?xi32>, %logits: tensor<?x?xf32>, %at: te
     %n = mtp.load @length[] : i32
     %depth = arith.subi %position, %n : i32
     %is_anchor = arith.cmpi eq, %depth, %zero : i32
-    // Both branches begin at the anchor, where the second one stores last.
+    // Both branches begin at the anchor; the second one stores last.
     %deep = arith.index_cast %depth : i32 to index
     %before = arith.muli %deep, %i4 : index
     %begin = arith.subi %before, %i2 : index
@@ -48,7 +48,7 @@ func.func private @grow(%slots: tensor<?xi32>, %logits: tensor<?x?xf32>, %at: te
     %p0 = arith.addi %position, %depth : i32
     %p1 = arith.addi %p0, %one : i32
     %places = tensor.from_elements %p0, %p1 : tensor<2xi32>
-    // Every second place of the window, one for each depth, and the anchor's.
+    // Every second place of the window, one for each depth, and the anchor's place.
     %bit = arith.constant 1 : i64
     %double = arith.constant 2 : i64
     %every = arith.constant 0x1555555555555555 : i64
@@ -75,7 +75,7 @@ func.func private @grow(%slots: tensor<?xi32>, %logits: tensor<?x?xf32>, %at: te
   %rows = mtp.make_tree_rows %of, %position from %root at %place seeing %mask refreshed : tensor<?xi32>, tensor<?xi64>
   return %token, %rows, %next : tensor<?xi32>, !mtp.rows, tensor<?xi32>
 }
-// The drafts that were kept, of which a smaller k is the first.
+// Returns the stored drafts. A smaller k has the first of them.
 func.func private @kept(%slots: tensor<?xi32>) -> tensor<?x?xi32> {
   %drafts = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
@@ -89,7 +89,7 @@ func.func private @kept(%slots: tensor<?xi32>) -> tensor<?x?xi32> {
   } : (tensor<?xi32>) -> tensor<?x?xi32>
   return %drafts : tensor<?x?xi32>
 }
-// Of each slot one row twice.
+// Returns one row of each slot, twice.
 func.func private @twice(%slots: tensor<?xi32>, %row: tensor<?xi32>) -> tensor<?xi32> {
   %rows = mtp.per_slot %slots(%row) {
   ^bb0(%index: index, %slot: i32, %r: i32):

@@ -1,7 +1,7 @@
-// Drafts what followed the anchor the last time that it was seen, and accepts a
-// draft where the target finds it typical: among its two best, or likely enough
-// for how undecided it is (Medusa, Cai et al., 2024, arXiv:2401.10774). The rule
-// is the code of this file; what it puts out is not what k = 0 does.
+// Drafts the tokens after the anchor's last occurrence. Accepts a draft that the target finds
+// typical: among its two best tokens, or likely enough for the entropy of its distribution
+// (Medusa, Cai et al., 2024, arXiv:2401.10774). The rule is the code of this file. The output
+// differs from k = 0.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -11,7 +11,7 @@ mtp.state @accepted : i32
 mtp.state @window[max_k + 1] : i32
 
 mtp.round @generate {
-  // A chain by the table of bigrams, the likeliest first.
+  // A chain by the table of bigrams, the likeliest token each time.
   %drafts = mtp.draft_chain {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %bigrams = mtp.weight "bigrams" : tensor<64x64xf32>
@@ -66,7 +66,7 @@ mtp.round @generate {
         %more = arith.addi %so_far, %next : i32
         scf.yield %more, %next : i32, i32
       }
-      // The drafts that stay, then what the target picks behind them.
+      // The accepted drafts, then the target's pick after them.
       %end = arith.index_cast %count : i32 to index
       %behind = tensor.extract %pick[%end] : tensor<?xi32>
       mtp.yield %count, %behind : i32, i32

@@ -1,6 +1,6 @@
-// The exact rule as code of the program: the walk down a tree of drafts, child by
-// child, that mtp.accept does by itself with `exact`. Output and acceptance are the
-// same. The tree is drafted by a table of bigrams.
+// The exact rule as code of the program: the walk down a tree of drafts, child by child, that
+// mtp.accept does by itself with `exact`. Output and acceptance are equal. A table of bigrams
+// drafts the tree.
 //
 //   0 --- 1 --- 3
 //    \--- 2
@@ -36,7 +36,7 @@ mtp.round @generate {
       %one = arith.constant 1 : i32
       %parents = arith.constant dense<[-1, 0, 0, 1]> : tensor<4xi32>
       %start = arith.constant dense<[0, -1, -1, -1]> : tensor<4xi32>
-      // A node is walked to from its parent, where it is what that one picks.
+      // A node is visited if its parent is visited and picks it.
       %count, %last, %walked = scf.for %child = %c1 to %nodes step %c1
           iter_args(%so_far = %zero, %node = %zero, %path = %start) -> (i32, i32, tensor<4xi32>) {
         %before = arith.subi %child, %c1 : index

@@ -1,11 +1,11 @@
-"""What the functions of compiler/Import/Drafters draft, by the papers: plain Python of
-tokens alone. `known` are the tokens so far; its last one is the anchor.
+"""Models of the drafters in compiler/Import/Drafters, by their papers, in plain Python and from
+tokens only. `known` is the sequence so far; its last token is the anchor.
 """
 
 
 def lookup(known, k, least, most):
-    """What followed the longest of the last `most` to `least` tokens where it stood first,
-    as vLLM's n-gram proposer finds it."""
+    """Returns the tokens after the first occurrence of the longest of the last `most` to `least`
+    tokens, as vLLM's n-gram proposer does."""
     for size in range(most, least - 1, -1):
         own = known[len(known) - size:]
         for begin in range(len(known) - size):
@@ -15,7 +15,7 @@ def lookup(known, k, least, most):
 
 
 def latest(known, k):
-    """What followed the anchor at the last place that has a token there, draft by draft."""
+    """Returns, draft by draft, the token after the last occurrence of the anchor that has one."""
     n, drafts = len(known) - 1, []
     for j in range(1, k + 1):
         places = [p for p in range(n + 1 - j) if known[p] == known[n]]
@@ -29,8 +29,8 @@ PARTS = 16
 
 
 def longest_match(known, begin, end, most):
-    """The longest run of last tokens that ends at a position of begin on, before end, and
-    where it ends first: (size, position)."""
+    """Returns (size, position) of the longest suffix that ends at a position in [begin, end), and
+    its first end."""
     best = (0, 0)
     for p in range(begin, end):
         size = 0
@@ -42,7 +42,7 @@ def longest_match(known, begin, end, most):
 
 
 def suffix(known, k, most, percent):
-    """Votes of the longest matches of the text's parts, token by token."""
+    """Returns drafts by votes of the longest matches of the text's parts, token by token."""
     n = len(known) - 1
     matches = [longest_match(known, n * i // PARTS, n * (i + 1) // PARTS, most)
                for i in range(PARTS)]
@@ -54,7 +54,7 @@ def suffix(known, k, most, percent):
     while len(drafts) < min(k, size):
         votes = [known[end + 1 + len(drafts)] for end in voters
                  if end + 1 + len(drafts) <= n]
-        token = max(votes, key=votes.count, default=None)  # of several the first
+        token = max(votes, key=votes.count, default=None)  # ties go to the first
         if token is None or 100 * votes.count(token) < percent * all_matches:
             break
         voters = [end for end in voters if end + 1 + len(drafts) <= n
@@ -64,18 +64,19 @@ def suffix(known, k, most, percent):
 
 
 class Lookahead:
-    """The window and the runs of a sequence (arXiv:2402.02057)."""
+    """The window and the n-grams of a sequence (arXiv:2402.02057)."""
 
     def __init__(self, window, size, guesses):
         self.window, self.size, self.guesses = window, size, guesses
         self.cells = {}
-        # By row of the table: the token that has it, and its runs, the latest seen last.
+        # By row of the table: the token that owns it, and its n-grams, the latest used last.
         self.runs = {}
         self.accepted = 0
 
     @property
     def parents(self):
-        """By node; of the window cell `level * window + column`, and cell 0 is the anchor."""
+        """Returns the parents by node. Node of window cell `level * window + column`; cell 0 is the
+        anchor."""
         runs = self.guesses * (self.size - 1)
         parents = [-1] + [0 if i % (self.size - 1) == 0 else i for i in range(runs)]
         for cell in range(1, (self.size - 1) * self.window):
@@ -84,7 +85,7 @@ class Lookahead:
         return parents
 
     def draft(self, known):
-        """The tokens of all nodes; -1 for none."""
+        """Returns the tokens of all nodes; -1 for none."""
         owner, runs = self.runs.get(known[-1] % 256, (None, []))
         nodes = [known[-1]]
         for place in range(self.guesses):
@@ -98,7 +99,7 @@ class Lookahead:
         return nodes
 
     def learn(self, nodes, best, k):
-        """What the target says behind the last level ends the columns' runs."""
+        """Completes the columns' n-grams with the target's tokens after the last level."""
         first = self.guesses * (self.size - 1)
         for column in range(self.window):
             if column + self.size - 2 > k:
@@ -124,7 +125,7 @@ class Lookahead:
         self.runs[token % 256] = (token, runs)
 
 
-# Small vectors, by hand.
+# Small cases, computed by hand.
 assert lookup([1, 2, 3, 4, 2, 3], 4, 2, 3) == [4, 2, 3]
 assert lookup([1, 2, 9, 1, 2, 8, 1, 2], 1, 2, 2) == [9]
 assert lookup([7, 7, 7], 2, 1, 2) == [7]

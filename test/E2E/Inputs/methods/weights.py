@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the weights of the methods' target: weights.py FILE.safetensors
 
-The table of bigrams is what the target would say if it saw one token alone, so
-that it is right often and not always. Standard library only.
+The table of bigrams is the target's output for a single token, so it is right often but not always.
+Standard library only.
 """
 
 import pathlib
@@ -13,7 +13,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1]))
 import tensor_file  # noqa: E402
 
 HIDDEN, VOCAB = 32, 64
-# What the drafter of reduced.mlir may say: its head has a row for each.
+# The tokens that the drafter of reduced.mlir can draft: its head has a row for each.
 REDUCED = [t for t in range(VOCAB) if t % 5 in (0, 2, 3)][:30]
 
 
@@ -33,12 +33,12 @@ def tensors():
         for name, rows in (("q", 32), ("k", 16), ("v", 16), ("o", 32)):
             yield f"layers.{layer}.{name}", matrix(rng, rows, HIDDEN, 0.14)
         yield f"layers.{layer}.norm", [[1.0] * HIDDEN]
-    # Of an embedding and a hidden state nearly the embedding.
+    # For an embedding and a hidden state: nearly the embedding.
     fuse = matrix(rng, HIDDEN, 2 * HIDDEN, 0.05)
     yield "fuse", [[x + (row == column) for column, x in enumerate(line)]
                    for row, line in enumerate(fuse)]
     yield "probe", matrix(rng, 2, HIDDEN, 0.3)
-    # What the block drafter makes of the states of both layers.
+    # The block drafter's projection of the states of both layers.
     yield "taps", matrix(rng, HIDDEN, 2 * HIDDEN, 0.14)
     for head in range(3):
         yield f"heads.{head}.up", matrix(rng, HIDDEN, HIDDEN, 0.5)

@@ -1,6 +1,6 @@
-// A drafter that reads the states of both layers of the target (as EAGLE-3,
-// arXiv:2503.01840, reads three): twice as wide as what it hands on, and projected on
-// the rows that were verified alone.
+// A drafter that reads the states of both layers of the target (EAGLE-3, arXiv:2503.01840,
+// reads three). They are twice as wide as the state that it hands on, and projected only on
+// verified rows.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

@@ -1,6 +1,6 @@
-// EAGLE's chain, of which a slot says itself how many drafts it wants (want_k): one more than
-// the last round accepted. After a round that accepted none it has one without drafts, and
-// then two.
+// EAGLE's chain, in which a slot sets the number of drafts that it wants (want_k): one more
+// than the last round accepted. After a round without accepted drafts it has one round without
+// drafts, and then one with two.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""What builds a tree that every round finds, as exported functions of the drafter library, against
-a model of it: builders.py ARTIFACT [FLAGS..], or builders.py --write FILE LIBRARY for the module.
+"""Compares functions of the drafter library that build dynamic trees with a model, as exported
+functions.
 
-Numbers are eighths, so that sums are exact and some are equal. Beams are at depths at which the
-window has places for all nodes, at which it has none of its own any more, and with ancestors in
-all places. Powers of shares are compared but for rounding.
+  builders.py ARTIFACT [FLAGS..]
+  builders.py --write FILE LIBRARY    writes the module
+
+Numbers are eighths, so sums are exact and some are equal. Beams are at depths at which the window
+has places for all nodes, at which it has no unused places, and with ancestors in all places. Powers
+of shares are compared up to rounding.
 """
 
 import math
@@ -17,7 +20,7 @@ import functions
 
 WIDTH, SQUARE, ROWS, KEPT = 3, 9, 256, 63
 NONE, BITS = float("-inf"), 64
-# Of each function what it takes and what it gives, of one row.
+# Arguments and results of each function, for one row.
 FUNCTIONS = {
     "score": ([((WIDTH, WIDTH), "f32"), ((WIDTH,), "f32")], [((SQUARE,), "f32")]),
     "advance": ([((WIDTH, WIDTH), "i32"), ((SQUARE,), "f32"), ((), "i32"), ((WIDTH,), "i64")],
@@ -77,7 +80,7 @@ def score(logs, sums):
 
 
 def sharpen(logs, power):
-    """Of each node's candidates what they have of the sum of their powers."""
+    """Returns each candidate's share of the sum of powers of its node's candidates."""
     out = []
     for own in logs:
         total = sum(math.exp(power * log) for log in own)
@@ -128,7 +131,7 @@ def score_row(source):
 
 
 def sharpen_row(source):
-    """Candidates of a node stand in their order; behind them are none."""
+    """Returns a row with each node's candidates in order, then missing ones."""
     rows = []
     for _ in range(WIDTH):
         count = source.randrange(WIDTH + 1)
@@ -146,7 +149,8 @@ def is_near(name, got, expected):
 
 
 def advance_row(source):
-    """Few places are left where the masks of two nodes nearly fill the window."""
+    """Returns a row in which the masks of two nodes nearly fill the window, so few places are left.
+    """
     depth, share = source.choice((0, 3, 19, 20, 21, 30)), source.choice((0.1, 0.5, 0.96, 1))
     places = range(1, min(depth * WIDTH + 1, BITS))
     masks = [signed(1 | sum(1 << p for p in places if source.random() < share))

@@ -1,4 +1,4 @@
-// A draft that was drawn from q, of two slots; callers' p and q are checked.
+// A draft that was drawn from q, for two slots; the caller's p and q are checked.
 module {
 mtp.import "<rules.mlir>" [@rejection_drawn]
 func.func @drawn(%d: tensor<2x1xi32>, %p: tensor<2x2x2xf32> {mtp.name = "p.distributions"}, %q: tensor<2x1x2xf32> {mtp.name = "q.distributions"}, %u: tensor<2x2xf32>, %v: tensor<2x2xf32>) -> (tensor<2xi32>, tensor<2xi32>) {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Every outcome of the rules of acceptance, with exact fractions:
-exact.py ARTIFACT [--only=RULE] [FLAGS..], or exact.py --write FILE LIBRARY [--only=RULE] for the
-module of it.
+"""Enumerates all outcomes of the acceptance rules, with exact fractions.
 
-The distributions are fractions, which follow from the path to a node. The numbers that
-decide lie between breakpoints, which the model here knows; of each interval two points
-near its ends are run by the compiled rule, whose results must be the model's, and the
-measure of what they put out, summed up over all drafts, numbers and tokens, must be the
-target's law to the last digit.
+  exact.py ARTIFACT [--only=RULE] [FLAGS..]
+  exact.py --write FILE LIBRARY [--only=RULE]    writes its module
+
+The distributions are fractions that depend on the path to a node. The model knows the breakpoints
+between which the deciding numbers lie. The compiled rule runs two points near the ends of each
+interval, and its results must be the model's. The measure of its outputs, summed over all drafts,
+numbers and tokens, must equal the target's distribution exactly.
 """
 
 import collections
@@ -25,7 +25,7 @@ ONE = F(1)
 
 
 def fractions(seed, columns, least=0):
-    """A distribution of eighths (or sevenths, of three columns) that `seed` decides."""
+    """Returns a distribution of eighths (or sevenths, for three columns) that `seed` determines."""
     source = random.Random(repr(seed))
     total = 8 if columns == 2 else 7
     while True:
@@ -35,7 +35,7 @@ def fractions(seed, columns, least=0):
 
 
 class Chance:
-    """Target and drafter of one case: distributions behind a path."""
+    """Target and drafter of one case: distributions after a path."""
 
     def __init__(self, seed, columns):
         self.seed, self.columns = seed, columns
@@ -48,7 +48,7 @@ class Chance:
 
 
 def paths_of(drafts, parents):
-    """The tokens that lead to each node; None where one is none."""
+    """Returns the tokens that lead to each node; None for a missing node."""
     paths = [()]
     for i, parent in enumerate(parents[1:], start=1):
         above = paths[parent]
@@ -57,12 +57,12 @@ def paths_of(drafts, parents):
 
 
 def rows_of(distribution, paths, columns):
-    """Behind a node that is none there may be anything."""
+    """Returns rows of a distribution. Rows of missing nodes are arbitrary."""
     return [distribution(path) if path is not None else [F(1, columns)] * columns
             for path in paths]
 
 
-# The rules: who stays, by numbers between 0 and 1; drawn tokens by cumulative shares.
+# The rules: acceptance by numbers between 0 and 1, drawn tokens by cumulative shares.
 
 
 def scaled(parts):
@@ -79,11 +79,11 @@ def drawn(shares, number):
 
 
 class Rejection:
-    """Children that are fixed, one by one."""
+    """Certain drafts (q = 1): children are tried one by one."""
 
     def __init__(self, drafts, parents, p, q=None):
-        self.ends = {}   # of a last node what its token is drawn from
-        self.bars = {}   # of a node the number below which it stays, if it is asked
+        self.ends = {}   # for each last node, the distribution of its token
+        self.bars = {}   # for each tested node, the number below which it is accepted
         self.parents = parents
         for node in range(len(parents)):
             left, tried = list(p[node]), set()
@@ -91,7 +91,7 @@ class Rejection:
                 token = drafts[child - 1]
                 if parents[child] != node or token < 0 or token in tried:
                     continue
-                # Nothing is left where what was tried before has it all.
+                # Nothing is left if earlier tries have all the probability.
                 self.bars[child] = left[token] / sum(left) if sum(left) else F(0)
                 tried.add(token)
                 left[token] = F(0)
@@ -124,7 +124,7 @@ class Drawn:
 
 
 class Block:
-    """A chain of fixed drafts, the longest prefix whose number says so."""
+    """A chain of certain drafts: the longest prefix whose own number accepts it."""
 
     def __init__(self, drafts, parents, p, q=None):
         self.bars, self.ends, self.parents = {}, {}, parents
@@ -150,7 +150,7 @@ class Block:
 
 
 def cells(breakpoints):
-    """Points near both ends of each interval, each with half of its measure."""
+    """Returns points near both ends of each interval, each with half of its measure."""
     marks = sorted({F(0), ONE, *breakpoints})
     for low, high in zip(marks, marks[1:]):
         width = high - low
@@ -159,7 +159,7 @@ def cells(breakpoints):
 
 
 def numbers_of(rule):
-    """Numbers for each node and the draw, with their measure."""
+    """Yields numbers for each node and the draw, with their measure."""
     nodes = len(rule.parents)
     per_node = [[(F(1, 2), ONE)]] + [
         list(cells([rule.bars[i]])) if i in rule.bars else [(F(1, 2), ONE)]
@@ -183,7 +183,7 @@ TREES = {2: [(-1, 0, 0)],
 
 
 def law(chance, length):
-    """Of all outputs of so many tokens."""
+    """Returns the distribution of all outputs of `length` tokens."""
     out = {}
     for output in itertools.product(range(chance.columns), repeat=length):
         share = ONE
@@ -195,7 +195,7 @@ def law(chance, length):
 
 
 def continued(chance, output, share, length, into):
-    """What stands behind it is the target's: of the rounds that follow."""
+    """Adds the target's continuation, which comes from later rounds."""
     if not share:
         return
     if len(output) == length:
@@ -206,14 +206,14 @@ def continued(chance, output, share, length, into):
 
 
 def row_of(function, drafts, parents, p, q, u, w):
-    """The function's arguments, in their order."""
+    """Returns the function's arguments, in their order."""
     values = {"d": drafts, "parents": parents, "p": p, "q": q, "u": u, "v": [w] * len(u)}
     return [[float(x) if element == "f32" else x for x in functions.flat(list(values[name]))]
             for name, _, element in function.arguments]
 
 
 class Case:
-    """A law: of some drafts, each with its measure, in one topology."""
+    """A distribution over drafts, each with its measure, in one topology."""
 
     def __init__(self, function, rule_of, chance, all_drafts, parents):
         self.function, self.chance, self.parents = function, chance, parents
@@ -258,7 +258,8 @@ def cases_of(columns, k, seed, few):
     possible = [(d, draft_share(chance, d)) for d in every if draft_share(chance, d)]
     if ("rejection_drawn", k, columns) in FUNCTIONS:
         yield Case(FUNCTIONS["rejection_drawn", k, columns], Drawn, chance, possible, CHAIN[k])
-    # Each choice of fixed drafts has the law by itself. One that is none ends a chain.
+    # Each choice of certain drafts has the target's distribution by itself. A missing draft ends a
+    # chain.
     fixed = every[::5] if few else every
     fixed = fixed + [(0,) * i + (-1,) + (1,) * (k - i - 1) for i in range(k)]
     for drafts in fixed:

@@ -1,7 +1,6 @@
-"""Exported functions of the rules of acceptance, of given shapes, and their runs.
+"""Exported functions of the acceptance rules with given shapes, and their runs.
 
-A function has ROWS rows, each as one slot; rows that are not wanted are repeats.
-Standard library only.
+A function has ROWS rows, each as one slot; unused rows are repeats. Standard library only.
 """
 
 import array
@@ -27,8 +26,8 @@ def argument(name, shape, element):
 
 
 class Function:
-    """An exported function that calls @`rule`: the names and shapes of its arguments
-    (of one row), and numbers that the rule has for all rows."""
+    """An exported function that calls @`rule`: the names and shapes of its arguments (for one row),
+    and the rule's numbers for all rows."""
 
     def __init__(self, name, rule, arguments, results, constants=(), before=""):
         self.name, self.rule, self.arguments = name, rule, arguments
@@ -57,7 +56,7 @@ class Function:
 
 
 def node_arguments(nodes, columns):
-    """What a rule for trees is given."""
+    """Returns the arguments of a rule for trees."""
     return [("d", (nodes - 1,), "i32"), ("parents", (nodes,), "i32"),
             ("p", (nodes, columns), "f32"), ("u", (nodes,), "f32"), ("v", (nodes,), "f32")]
 
@@ -113,7 +112,7 @@ def flat(value):
 
 
 def run(artifact, function, rows, flags=()):
-    """The results of each of `rows`, which are lists of what the arguments are."""
+    """Returns the results of each of `rows`, which are lists of argument values."""
     folder, out = pathlib.Path(artifact).parent, []
     for begin in range(0, len(rows), ROWS):
         some = rows[begin:begin + ROWS]

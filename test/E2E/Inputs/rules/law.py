@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Whole runs of the models of models.py: law.py RULE ARTIFACT [FLAGS..]
+"""Runs the models of models.py: law.py RULE ARTIFACT [FLAGS..]
 
-A rule without loss must put out the target's law: of 200,000 tokens, by the two before
-each, by chi-square. A mistake must fail that. Every rule must put out one text for a seed,
-in whatever batch, by whatever threads and chunks, and when it was preempted.
+A lossless rule must output the target's distribution: 200,000 tokens, by the two tokens before
+each, by chi-square. A mistake must fail the test. Each rule must output one text per seed, for any
+batch, threads and chunks, and after preemption.
 """
 
 import collections
@@ -16,7 +16,7 @@ import sys
 import models
 
 DRAWS, LENGTH = 200_000, 25_000
-# The square's distribution is close to normal in its cube root; 4 deviations.
+# The cube root of chi-square is nearly normal; allows 4 standard deviations.
 DEVIATIONS = 4.0
 SETTINGS = [(1.0, 0, 1.0, 0.0), (0.7, 5, 0.9, 0.05)]
 MISTAKES = ("block_by_position", "softmax_of_best")
@@ -34,7 +34,8 @@ def run(artifact, prompts, k, setting, seed, *flags, count=LENGTH):
 
 
 def deviations(artifact, setting, flags, count=DRAWS):
-    """How far the tokens are from the target's law, in deviations; AL as well."""
+    """Returns the deviation of the tokens from the target's distribution, in standard deviations,
+    and AL."""
     counts, before = collections.Counter(), collections.Counter()
     rounds = tokens = 0
     for seed in range(count // LENGTH):
@@ -49,7 +50,7 @@ def deviations(artifact, setting, flags, count=DRAWS):
     for (a, b), total in before.items():
         parts = [(total * share, counts[a, b, c]) for c, share in enumerate(law[b])]
         assert all(n == 0 for share, n in parts if share == 0), (a, b, "a token that is filtered")
-        # What is rare counts together.
+        # Rare values count together.
         some = [(share, n) for share, n in parts if share >= 5]
         rest = [part for part in parts if part[0] < 5]
         if sum(share for share, _ in rest) >= 5:
@@ -71,7 +72,7 @@ def check_law(name, artifact, flags):
         assert far > 3 * DEVIATIONS, (name, "expected to be found out", far)
         return f"{name}: found out"
     assert min(lengths) > 1.2, (name, lengths)
-    # At temperature 0 all rules but the lossy ones are the target's.
+    # At temperature 0 all rules except lossy ones are exact.
     for k in range(4):
         ids = [1] + run(artifact, [[1]], k, (0, 0, 1.0, 0.0), 1, *flags,
                         count=50)["sequences"][0]["output_ids"]
@@ -84,14 +85,14 @@ PROMPTS = [[1, 2, 3, 4, 5], [6] * 40, [2, 7, 1], [5, 3] * 10]
 
 
 def check_lossy(name, artifact, flags):
-    """A rule with loss is named so; it keeps more than the target's law would."""
+    """Checks that a lossy rule is marked so, and accepts more than a lossless one."""
     far, _ = deviations(artifact, SETTINGS[0], flags, count=LENGTH)
     assert far > DEVIATIONS, (name, far)
     return f"{name}: not the target's law"
 
 
 def check_same(name, artifact, flags):
-    """One text for a seed, whatever runs beside it and however. Of a simulated GPU a part."""
+    """Checks that a seed gives one text in any run. On a simulated GPU only in part."""
     is_device = any("device" in flag for flag in flags)
     count = 16 if is_device else 120
     settings = [SETTINGS[1]] if is_device else [(0, 0, 1.0, 0.0), SETTINGS[1]]

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""What the rules with loss keep, of all drafts: lossy.py ARTIFACT [FLAGS..], or
-lossy.py --write FILE LIBRARY for the module of it.
+"""Checks which drafts the lossy rules accept.
 
-A model in double precision says which nodes pass; distributions are such that none is
-closer to a bound than f32 could tell.
+  lossy.py ARTIFACT [FLAGS..]
+  lossy.py --write FILE LIBRARY    writes its module
+
+A model in double precision computes the nodes that pass. With the chosen distributions no node is
+closer to a bound than f32 can resolve.
 """
 
 import itertools
@@ -16,7 +18,7 @@ import functions
 NODES, COLUMNS = 4, 4
 TREES = [(-1, 0, 1, 2), (-1, 0, 0, 1), (-1, 0, 0, 0), (-1, 0, 1, 1)]
 EPSILON, DELTA, FEW, NEAR = 0.3, 0.6, 2, 0.2
-# By hand: H is 1.208, the bound .0896 and all pass; the bound is .09 and the first passes.
+# Computed by hand: H is 1.208, the bound .0896 and all pass; the bound is .09 and the first passes.
 VECTORS = [((0.5, 0.25, 0.15, 0.1), (0.09, 0.3), 4), ((0.97, 0.01, 0.01, 0.01), (0.09, 0.3), 1)]
 LEAST_MARGIN = 1e-4
 
@@ -51,7 +53,8 @@ def is_relaxed(p, pick, token):
 
 
 def longest(parents, drafts, passes, score):
-    """The deepest node of which all before it pass; then the largest sum, the lowest."""
+    """Returns the deepest node whose ancestors all pass. Ties: the largest sum, then the lowest
+    node."""
     depths, sums, best = [0], [0.0], 0
     for node in range(1, NODES):
         above = parents[node]
@@ -67,7 +70,7 @@ def longest(parents, drafts, passes, score):
 
 
 def rows_of(seed):
-    """Distributions behind each node, some with zeros; picks."""
+    """Returns distributions after each node, some with zeros, and picks."""
     source = random.Random(seed)
     p = []
     for _ in range(NODES):

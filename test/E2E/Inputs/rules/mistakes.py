@@ -1,37 +1,37 @@
 #!/usr/bin/env python3
-"""Writes rules.mlir with a mistake in it: mistakes.py NAME RULES.mlir FOLDER"""
+"""Writes rules.mlir with a mistake: mistakes.py NAME RULES.mlir FOLDER"""
 
 import pathlib
 import sys
 
-# Of each mistake the function that it is in, what is replaced, and what by.
+# For each mistake: the function, the text to replace, and its replacement.
 MISTAKES = {
-    # A sibling's share is not of what those before it have left.
+    # A sibling's share is not normalised by what earlier siblings left.
     "unscaled": ("rejection", "%bar = arith.mulf %w, %rest : f32",
                  "%bar = arith.mulf %w, %unit : f32"),
-    # The token behind the last node may be one that was tried.
+    # The token after the last node may be one that was tried.
     "tried": ("rejection", "%x = mtp.pick_residual %p8 by", "%x = mtp.pick_residual %p0 by"),
-    # The token behind a draft that does not stay is of p, and not of what p has beyond q.
+    # The token after a rejected draft is drawn from p, not from p minus q.
     "whole": ("rejection_drawn", "mtp.pick_residual %p less %q at %count by %by : "
               "(tensor<?x?x?xf32>, tensor<?x?x?xf32>, tensor<?xi32>, tensor<?xf32>)",
               "mtp.pick_residual %p at %count by %by : "
               "(tensor<?x?x?xf32>, tensor<?xi32>, tensor<?xf32>)"),
-    # A draft stays by its share of p alone.
+    # A draft is accepted by p alone.
     "by-p": ("rejection_drawn", "%share = arith.mulf %w, %qx : f32",
              "%share = arith.mulf %w, %px : f32"),
-    # Prefixes end by what follows, whether they are likely or not.
+    # Prefixes end by the next draft, whatever their probability is.
     "ratio": ("block", "%less = arith.subf %unit, %share : f32",
               "%less = arith.subf %unit, %px : f32"),
-    # The draft behind the longest prefix is drawn again.
+    # The draft after the longest prefix is drawn again.
     "again": ("block", "%x = mtp.pick_residual %p1 by", "%x = mtp.pick_residual %p0 by"),
     # Both bounds must hold.
     "both": ("typical", "arith.minimumf %scaled, %most", "arith.maximumf %scaled, %most"),
-    # How certain the target is does not count.
+    # The target's certainty does not count.
     "certain": ("typical", "%certainty = math.exp %minus", "%certainty = math.exp %empty"),
-    # As far above the best as it may be below.
+    # The bound is above the best token instead of below it.
     "above": ("relaxed", "%least = arith.subf %p0, %most : f32",
               "%least = arith.addf %p0, %most : f32"),
-    # The target's own pick stays only where it is near.
+    # The target's own pick is accepted only if it is near the best.
     "far-pick": ("relaxed", "%begin = arith.extui %is_pick : i1 to i32",
                  "%begin = arith.constant 0 : i32"),
 }

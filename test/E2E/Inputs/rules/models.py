@@ -1,5 +1,5 @@
-"""Models of one table, whose rounds accept by each of the rules: the target picks by the
-last token alone, so that what it puts out must be a Markov chain. Standard library only.
+"""Models of one table, whose rounds accept by each of the rules. The target picks by the last token
+alone, so its output must be a Markov chain. Standard library only.
 """
 
 import math
@@ -17,11 +17,11 @@ EPSILON, DELTA, FEW, NEAR = 0.25, 0.5, 2, 0.2
 
 
 def tables():
-    """Of logits: the drafter's are the target's with noise."""
+    """Returns tables of logits. The drafter's are the target's with noise."""
     source = random.Random(3)
     target = [[source.gauss(0, 1.3) for _ in range(COLUMNS)] for _ in range(COLUMNS)]
     drafter = [[x + source.gauss(0, 0.9) for x in row] for row in target]
-    # What the program has is f32.
+    # The program uses f32.
     return [[list(struct.unpack(f"<{COLUMNS}f", struct.pack(f"<{COLUMNS}f", *row)))
              for row in table] for table in (target, drafter)]
 
@@ -56,7 +56,7 @@ Q = f"    %q = mtp.probabilities %dl of %slots : {L}, {S}\n"
 BY_POSITION = (f"    %u, %v = mtp.apply @numbers(%slots, %at, %parents) : ({S}, {G}, {G})"
                f" -> ({N}, {N})\n")
 BY_ANCHOR = f"    %u, %v = mtp.apply @numbers_by_anchor(%slots, %at) : ({S}, {G}) -> ({N}, {N})\n"
-# A mistake: a row's number is that of its position alone, and the next round finds it again.
+# A mistake: a row's number depends only on its position, so the next round gets it again.
 BY_POSITION_ALONE = f"""    %u, %v = mtp.per_slot %slots(%at) {{
     ^bb0(%index: index, %slot: i32, %position: tensor<?xi32>):
       %c0 = arith.constant 0 : index
@@ -84,7 +84,7 @@ BY_POSITION_ALONE = f"""    %u, %v = mtp.per_slot %slots(%at) {{
 
 
 def numbers(names):
-    """Numbers of each slot, the same for all."""
+    """Returns numbers per slot, equal for all slots."""
     lines = [f"    %{', %'.join(names)} = mtp.per_slot %slots {{\n",
              "    ^bb0(%index: index, %slot: i32):\n"]
     for name, value in names.items():
@@ -110,7 +110,7 @@ RELAXED = (numbers({"delta": NEAR})
            f"    %n, %last, %own = mtp.apply @relaxed(%slots, %d, %parents, %picks, %best, %logs,"
            f" %delta) : ({S}, {G}, {G}, {G}, {BEST}, {LOGS}, {F}) -> ({S}, {S}, {S})\n")
 
-# Of a name: the rule's code, and what it says of itself.
+# For each name: the rule's code, and its attributes.
 RULES = {
     "rejection": (P + Q + CHAIN + BY_POSITION + DRAWN, ""),
     "rejection_best": (P + CHAIN + BY_POSITION + REJECTION, "mtp.best_drafts"),
@@ -181,11 +181,11 @@ mtp.round @generate {{
 """
 
 
-# What the target's law is.
+# The target's distribution.
 
 
 def distribution(row, temperature, top_k=0, top_p=1.0, min_p=0.0):
-    """As the filters leave it: top-k, then top-p of what that keeps, then min-p."""
+    """Returns the distribution after the filters: top-k, then top-p of the rest, then min-p."""
     if temperature == 0:
         return [float(i == row.index(max(row))) for i in range(len(row))]
     order = sorted(range(len(row)), key=lambda i: (-row[i], i))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The numbers that RULES.md makes of a seed are those of a round.
+"""Compares the random numbers of RULES.md's code with those of a round.
 
   seeds.py --write MODEL.mlir TARGET.mlir.in
   seeds.py RULES.md ARTIFACT
 
-The first writes a model whose rounds put out what @numbers and @numbers_by_anchor give for a tree
-at the slot's length; the second runs it and what the page has between its marks of Python.
+The first form writes a model whose rounds output the results of @numbers and @numbers_by_anchor for
+a tree at the slot's length. The second form runs it, and the page's block of Python.
 """
 
 import json
@@ -89,7 +89,7 @@ def outputs(artifact, seed):
 
 
 def in_steps(rows):
-    """Numbers that are multiples of 2^-24, of which JSON has as many digits as tell them apart."""
+    """Returns multiples of 2^-24, for which JSON has just enough digits."""
     return [[round(number * 2 ** 24) for number in row] for row in rows]
 
 
@@ -101,7 +101,7 @@ def check(page, artifact):
     count = 0
     for seed in SEEDS:
         got = outputs(artifact, seed)
-        assert len(got["u"]) == TOKENS - 1, got  # the prompt's own token comes first
+        assert len(got["u"]) == TOKENS - 1, got  # the first token comes from the prefill
         for place, rows in enumerate(zip(got["u"], got["v"], got["ua"], got["va"])):
             anchor = len(PROMPT) + place
             wanted = (own["numbers"](seed, anchor, PARENTS)
