@@ -259,7 +259,7 @@ TEST(Routes, EndsWhatIsBeingEncoded) {
   EXPECT_FALSE(rig.dispatcher.runLater(busy));
   auto text = std::make_shared<TextJob>();
   text->work = [] {
-    ADD_FAILURE() << "a text that nobody wants";
+    ADD_FAILURE() << "a text without a reader";
     return HttpReply();
   };
   EXPECT_FALSE(rig.dispatcher.runLater(text));

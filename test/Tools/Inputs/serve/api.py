@@ -15,7 +15,7 @@ def check_completions(server):
     choice = answer["choices"][0]
     check(choice["text"], expected["text"], "the text")
     check(choice["finish_reason"], "length", "the end")
-    check("token_ids" in choice, False, "ids that nobody asked for")
+    check("token_ids" in choice, False, "ids that were not requested")
     usage = answer["usage"]
     check(usage["prompt_tokens"], expected["prompt_tokens"], "tokens of the prompt")
     check(usage["completion_tokens"], 24, "tokens of the answer")
@@ -44,7 +44,7 @@ def check_streams(server):
     expected = alone(ARTIFACT, **BODY)
     events = server.stream(**BODY)
     check(texts(events), ([expected["text"]], ["length"]), "a stream")
-    check([e for e in events if "usage" in e], [], "usage that nobody asked for")
+    check([e for e in events if "usage" in e], [], "usage that was not requested")
     events = server.stream(**BODY, echo=True, stream_options={"include_usage": True})
     check(texts(events), ([PROMPT + expected["text"]], ["length"]), "a stream with its prompt")
     check(events[-1]["choices"], [], "choices of the last event")
@@ -234,5 +234,5 @@ with Server(ARTIFACT, "--api-key-file", "keys", "--no-request-log") as server:
     check(server.ask("GET", "/v1/models", Authorization="Bearer third")[0], 401, "a wrong key")
     check(server.ask("GET", "/v1/models", Authorization="Bearer second")[0], 200, "a key")
     check(server.ask("GET", "/health")[0], 200, "/health without a key")
-    check(server.stop(), "", "a log that nobody wants")
+    check(server.stop(), "", "a log that is turned off")
 print("all answers are right")
