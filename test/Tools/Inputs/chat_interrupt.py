@@ -20,7 +20,7 @@ def read_until(stream, mark):
     while mark not in text:
         block = os.read(stream.fileno(), 4096)
         if not block:
-            sys.exit(f"expected {mark}, got the end behind {text}")
+            sys.exit(f"expected {mark}, got the end after {text}")
         text += block
     return text
 

@@ -95,9 +95,9 @@ def check_stops(server):
         answer = server.complete(**BODY, stop_token_ids=[ids[7]], min_tokens=least,
                                  return_token_ids=True)
         check(answer["choices"][0]["token_ids"], ids[:tail[0]] if tail else ids,
-              f"a stop token behind {least}")
+              f"a stop token after {least}")
     answer = server.complete(**BODY, stop=whole[:2], min_tokens=24)
-    check(answer["choices"][0]["text"], whole, "a stop string behind all tokens")
+    check(answer["choices"][0]["text"], whole, "a stop string after all tokens")
 
 
 def check_schedule(server):

@@ -109,7 +109,7 @@ def check_sides(server):
     check(say(server, two + two + sized(body)).count(b'"finish_reason": "length"'), 3,
           "generations at once")
     last = one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
-    check(say(server, last + b"x" * 200000).count(b'{"version"'), 1, "bytes behind the last")
+    check(say(server, last + b"x" * 200000).count(b'{"version"'), 1, "bytes after the last request")
     body = b'{"prompt": [1], "max_tokens": 3, "stream": true}'
     answer = say(server, b"POST /v1/completions HTTP/1.0\r\nContent-Type: application/json\r\n"
                  b"Content-Length: %d\r\n\r\n" % len(body) + body)
@@ -128,7 +128,7 @@ def check_idle(server):
     check(server.descriptors() >= before + count, True, "their descriptors")
     for client in clients:
         client.close()
-    check(server.descriptors_after(before), before, "descriptors behind them")
+    check(server.descriptors_after(before), before, "descriptors after the connections")
 
 
 def check_context(server):
@@ -140,9 +140,9 @@ def check_context(server):
             choice = server.complete(**body, max_tokens=192 - size, k=k, return_token_ids=True)
             ids = choice["choices"][0]["token_ids"]
             check((len(ids), choice["choices"][0]["finish_reason"]), (192 - size, "length"),
-                  f"a context that is full behind {size} tokens at k = {k}")
+                  f"a context that is full after {size} tokens at k = {k}")
         check(server.refuse(**body, max_tokens=193 - size)[1]["param"], "max_tokens",
-              f"a token too many behind {size}")
+              f"a token too many after {size}")
     check(server.refuse(prompt=[1] * 192, max_tokens=1)[1]["code"], "context_length_exceeded",
           "a prompt as long as the context")
     check(server.refuse(prompt=[1], k=3)[1]["param"], "k", "more drafts than there can be")
@@ -232,8 +232,8 @@ with Server(ARTIFACT, "--header-timeout", "1", "--max-body-bytes", "1048576") as
     for part in (check_bytes, check_slow, check_sides, check_idle, check_context,
                  check_slow_reader):
         part(server)
-    check(server.ask("GET", "/health")[0], 200, "/health behind all that")
-    check(texts(server.stream(prompt=[1], max_tokens=3))[1], ["length"], "a stream behind it")
+    check(server.ask("GET", "/health")[0], 200, "/health after all faults")
+    check(texts(server.stream(prompt=[1], max_tokens=3))[1], ["length"], "a stream after faults")
 check_address()
 check_end()
 print("all faults are borne")

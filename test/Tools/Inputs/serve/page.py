@@ -96,7 +96,7 @@ def check_roles(browser, port):
     check(browser.run(value), "the house", "the message that was not answered")
     browser.open(f"http://127.0.0.1:{port}/")
     browser.wait(state_is("ready"), "a page that is ready again")
-    check(browser.run(value), "the house", "the message behind a reload")
+    check(browser.run(value), "the house", "the message after a reload")
     set_number(browser, "max_tokens", 5)
     for count, text in ((1, " was"), (2, "and a day")):
         browser.keys("#input", text + ENTER)
@@ -127,7 +127,7 @@ def check_stop(browser, server):
         if not server.metric("vllm:num_requests_running"):
             break
         time.sleep(0.05)
-    check(server.metric("vllm:num_requests_running"), 0, "who runs behind the stop")
+    check(server.metric("vllm:num_requests_running"), 0, "sequences that run after the stop")
     check(server.metric("vllm:request_success_total", finished_reason="abort"), 1, "aborts")
     check(server.metric("vllm:generation_tokens_total") < LONG, True, "the tokens of a stop")
 
@@ -182,7 +182,7 @@ def check_page(browser, server):
     # A reload keeps the conversation.
     browser.open(f"http://127.0.0.1:{server.port}/")
     browser.wait(state_is("ready"), "a page that is ready again")
-    check(browser.run(ANSWERS), [expected], "the answer behind a reload")
+    check(browser.run(ANSWERS), [expected], "the answer after a reload")
     watch_affinity(browser)
     # After a stop the server has no sequence. A refused request shows its error.
     set_number(browser, "max_tokens", 100000)

@@ -85,7 +85,7 @@ def kill_in_the_middle(port, victim_of):
         plain = [pool.submit(ask, port) for _ in range(20)]
         texts = [future.result() for future in streams]
         answers = [future.result() for future in plain]
-    check({status for status, _ in answers}, {200}, "answers behind a kill")
+    check({status for status, _ in answers}, {200}, "answers after a kill")
     ids = {tuple(json.loads(text)["choices"][0]["token_ids"]) for _, text in answers}
     check(ids, {EXPECTED}, "their tokens")
     check({status for status, _ in texts}, {200}, "streams")

@@ -112,7 +112,7 @@ class Server:
                 if not line:
                     sys.exit(f"expected [DONE] at the end, got {events[-1:]}")
                 if line.strip() == "data: [DONE]":
-                    check(reply.read(), b"\n", "what is behind [DONE]")
+                    check(reply.read(), b"\n", "the bytes after [DONE]")
                     break
                 if line.strip():
                     if not line.startswith("data: "):
@@ -144,7 +144,7 @@ def texts(events):
             text += choice.get("delta", {}).get("reasoning_content", "")
             parts[index] = parts.get(index, "") + text
             if index in ends:
-                sys.exit(f"expected nothing behind the end, got {choice}")
+                sys.exit(f"expected nothing after the end, got {choice}")
             if choice["finish_reason"]:
                 ends[index] = choice["finish_reason"]
     return [parts[i] for i in sorted(parts)], [ends.get(i) for i in sorted(parts)]
