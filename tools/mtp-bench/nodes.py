@@ -200,7 +200,7 @@ def main():
     bench, rows = Bench(options), []
     if options.only != "lookup":
         processor = measure(bench, rows)
-        print("| | nodes | depth | rows that lived | R, which AL has to pass | AL given | "
+        print("| | nodes | depth | active rows | R, which AL has to exceed | AL given | "
               "over plain |")
         print("|---|---|---|---|---|---|---|")
         for line, nodes, k, live, r, given, over in rows:

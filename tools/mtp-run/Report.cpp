@@ -258,7 +258,7 @@ std::string mtp::textReport(const Session &session, const RunReport &report) {
   text += line + roundsText(session);
   if (s.roundRows < s.roundCapacity) {
     std::snprintf(line, sizeof(line),
-                  "rows: %llu of %llu lived, the others were not computed\n",
+                  "rows: %llu active of %llu, the others were not computed\n",
                   (unsigned long long)s.roundRows,
                   (unsigned long long)s.roundCapacity);
     text += line;
