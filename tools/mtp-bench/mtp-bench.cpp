@@ -61,7 +61,7 @@ static void addMeasureFlags(CLI::App &app, Options &o) {
             "random tokens)");
   addNumbers(app, "--acceptance", o.acceptance,
              "Simulated share of rounds that accept draft 1, 2, ..");
-  addNumbers(app, "--ids", o.ids, "Prompt whose real acceptance is measured");
+  addNumbers(app, "--ids", o.ids, "Prompt whose true acceptance is measured");
   CLI::Option *tokens =
       addNumber(app, "--max-tokens,-n", o.tokens,
                 "Tokens to generate from --ids in each turn, or for a request "
