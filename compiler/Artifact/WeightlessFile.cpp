@@ -119,7 +119,7 @@ Status Filler::read() {
   if (!inRange(own.frontBytes, own.recipeBytes, rest.size()) ||
       own.frontBytes + own.recipeBytes != rest.size())
     return dataLoss(strCat("expected ", own.frontBytes, " + ", own.recipeBytes,
-                           " bytes behind the header, got ", rest.size()));
+                           " bytes after the header, got ", rest.size()));
   std::span<const uint8_t> recipes = rest.subspan(own.frontBytes);
   if (hashBytes(recipes.data(), recipes.size()) != own.recipeHash)
     return dataLoss("the bytes of the recipes do not match their hash");

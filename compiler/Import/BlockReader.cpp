@@ -52,7 +52,7 @@ TapDefaults usualTaps(const DrafterSource &source,
   int64_t count = int64_t(drafter.layers.layers.size());
   if (isSpeculators(source))
     return {{2, layers / 2, layers - 3}, "2, L / 2 and L - 3"};
-  TapDefaults usual{{}, "evenly behind layers 1 to L - 3"};
+  TapDefaults usual{{}, "evenly after layers 1 to L - 3"};
   if (count == 1)
     usual.taps = {layers / 2 + 1};
   for (int64_t i = 0; count > 1 && i < count; ++i) {
@@ -90,7 +90,7 @@ void readLayout(DrafterSource &source, DrafterFolder &drafter) {
   block.drafts = block.fromAnchor || isDSpark ? block.rows : block.rows - 1;
   drafter.notes.push_back("a block drafts " + std::to_string(block.drafts) +
                           " tokens, each row " +
-                          (block.fromAnchor ? "the one behind its position"
+                          (block.fromAnchor ? "the one after its position"
                                             : "the one at its own position") +
                           " (sample_from_anchor)");
 }

@@ -127,7 +127,7 @@ void readLatent(ConfigFields &fields, ModelConfig &config,
     fields.fail("index_topk", "no sparse attention indexer");
   fields.expectFlag("attention_bias", false);
   if (readKvHeads(fields, config, defaults.kvHeads) != config.heads)
-    fields.fail("num_key_value_heads", "as many as \"num_attention_heads\"");
+    fields.fail("num_key_value_heads", "the value of \"num_attention_heads\"");
   MlaConfig mla;
   if (!fields.isNull("q_lora_rank"))
     mla.queryRank = fields.dimensionOr("q_lora_rank", latent.queryRank);
@@ -156,7 +156,7 @@ void readLayerTypes(ConfigFields &fields, ModelConfig &config) {
       fields.fail("mlp_layer_types", "\"dense\" or \"sparse\"");
     if (fields.has("first_k_dense_replace") && config.layers[i].isMoe != isMoe)
       fields.fail("first_k_dense_replace",
-                  "as many as there are dense layers in \"mlp_layer_types\", "
+                  "the number of dense layers in \"mlp_layer_types\", "
                   "which is one without that key");
     config.layers[i].isMoe = isMoe;
   }

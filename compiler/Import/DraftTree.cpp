@@ -177,7 +177,7 @@ Result<DraftTree> parseDynamic(std::string_view text) {
       parseThree(takeOptions(given, tree));
   if (!numbers)
     return outOf(text, "dynamic:depth,width,nodes, and perhaps ,raw and "
-                       ",sharp=N behind it");
+                       ",sharp=N after it");
   MTP_RETURN_IF_ERROR(checkSharp(text, tree));
   tree.kind = DraftTreeKind::Dynamic;
   tree.depth = (*numbers)[0];

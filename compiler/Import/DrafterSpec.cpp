@@ -92,7 +92,7 @@ Result<LookaheadSizes> parseLookahead(std::string_view text) {
                       std::string(text) + "'");
   if (sizes.depth() > int64_t(kMostK))
     return outOfRange("--drafter: expected at most " + std::to_string(kMostK) +
-                      " rows one behind the other, W + N - 3, got " +
+                      " rows one after the other, W + N - 3, got " +
                       std::to_string(sizes.depth()) + " with '" +
                       std::string(text) + "'");
   return sizes;

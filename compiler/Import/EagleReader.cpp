@@ -61,10 +61,9 @@ void readNorms(DrafterSource &source, DrafterFolder &drafter) {
   eagle.normOutput = source.fields.flagOr("norm_output", false);
   if (eagle.normBeforeFuse && eagle.hasFuseNorms)
     source.fields.fail("fc_norm", "false beside \"norm_before_fc\"");
-  drafter.notes.push_back(
-      std::string("the first layer adds to the state ") +
-      (eagle.normBeforeResidual ? "behind" : "in front of") +
-      " its norm (norm_before_residual)");
+  drafter.notes.push_back(std::string("the first layer adds to the state ") +
+                          (eagle.normBeforeResidual ? "after" : "before") +
+                          " its norm (norm_before_residual)");
 }
 
 } // namespace

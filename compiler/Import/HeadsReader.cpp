@@ -111,7 +111,7 @@ Status readHeads(DrafterSource &source, DrafterFolder &drafter) {
   drafter.eagle.taps = {last};
   drafter.notes.push_back(
       "heads read what enters layer " + std::to_string(last) +
-      ", the target's last; head 1 drafts the token behind the anchor");
+      ", the target's last; head 1 drafts the token after the anchor");
   return fields.status();
 }
 

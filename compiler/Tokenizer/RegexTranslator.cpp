@@ -220,7 +220,7 @@ private:
       ++pos;
     }
     if (peek() != ']')
-      return unsupported("an intersection that a set goes on behind");
+      return unsupported("an intersection followed by more of the set");
     copy(1);
     if (isCut) {
       out.insert(begin, "(?:");

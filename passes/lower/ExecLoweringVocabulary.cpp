@@ -74,7 +74,8 @@ static LogicalResult lowerGather(GatherOp op, LoweringContext &context) {
   std::optional<int64_t> count =
       ratio(*exec::elementsOf(context.whole(op.getColumns())), rows);
   if (!count)
-    return op.emitOpError("expected as many numbers for each place, got ")
+    return op.emitOpError(
+               "expected a fixed number of columns for each place, got ")
            << op.getColumns().getType() << " and " << op.getPlaces().getType();
   Type type = exec::rowsType(
       rows, *count, cast<RankedTensorType>(op.getType()).getElementType());
@@ -167,7 +168,7 @@ static LogicalResult lowerProbabilities(ProbabilitiesOp op,
   Value x = inRows(op.getX(), widthOf(op.getX()), context);
   Value slots = context.lookup(op.getSlots());
   if (!ratio(exec::rowsOf(x), exec::rowsOf(slots)))
-    return op.emitOpError("expected as many rows for each slot, got ")
+    return op.emitOpError("expected a fixed number of rows for each slot, got ")
            << op.getX().getType() << " of " << op.getSlots().getType();
   mapInGroups(op.getResult(),
               context.call<exec::ProbabilitiesOp>(op.getLoc(), x.getType(), x,

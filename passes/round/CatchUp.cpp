@@ -17,7 +17,7 @@ using namespace mlir::mtp;
 /// Warns that there is no catch-up, because of `op`.
 static LogicalResult warn(PrefillOp prefill, Operation *op, const Twine &what) {
   InFlightDiagnostic diag =
-      prefill.emitWarning("a drafter that falls behind cannot be refreshed, "
+      prefill.emitWarning("a drafter that lags cannot be refreshed, "
                           "since in a prefill ")
       << what << "; catch_up_rows is of no use";
   diag.attachNote(op->getLoc()) << "this one";

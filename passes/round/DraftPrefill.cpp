@@ -45,7 +45,7 @@ static FailureOr<Value> findHidden(Operation *op) {
   if (verifies.empty() || !(*verifies.begin())->isBeforeInBlock(op))
     return op->emitOpError("expected an mtp.verify before it, whose hidden "
                            "states fill the modules' caches, got ")
-           << (verifies.empty() ? "none" : "one behind it");
+           << (verifies.empty() ? "none" : "one after it");
   return (*verifies.begin()).getHidden();
 }
 

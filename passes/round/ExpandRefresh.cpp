@@ -65,8 +65,9 @@ static FailureOr<NodeRows> nodesOf(Expansion &e, Operation *op, Value rows) {
   if (tree)
     count = rowsPerSlot(tree.getSlots(), e.roundNodes());
   if (!count)
-    return op->emitOpError("expected rows of mtp.make_tree_rows, as many for "
-                           "each slot, got ")
+    return op->emitOpError(
+               "expected rows of mtp.make_tree_rows, a fixed number "
+               "for each slot, got ")
            << (tree ? "an unknown number" : makerOf(rows));
   NodeRows nodes{*count, {}, {}, {}, {}, {}, {}, {}};
   nodes.positions = e.bySlot(tree.getPositions(), *count);

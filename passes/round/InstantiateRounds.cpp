@@ -446,7 +446,8 @@ static LogicalResult checkStateRows(ModuleOp module) {
   if (!largest)
     return success();
   return largest.emitOpError("expected a state of at least ")
-         << largest.getRows() << " rows, as many as the largest round reads, "
+         << largest.getRows()
+         << " rows, the number that the largest round reads, "
          << "got " << most << " rows of " << largest.getStateAttr();
 }
 

@@ -219,7 +219,7 @@ LogicalResult mlir::mtp::checkSameRows(Operation *op) {
     } else if (*rows != wanted) {
       InFlightDiagnostic diag =
           isMade(op) ? emitError(op->getLoc()) : op->emitOpError();
-      diag << "expected as many rows of " << part.name << " as of "
+      diag << "expected " << part.name << " to have the row count of "
            << first->name << ", " << wanted << ", got " << *rows
            << " (n: the slots of a round, or the rows of a prompt)";
       for (const Part *of : {first, &part})

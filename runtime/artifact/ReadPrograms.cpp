@@ -149,12 +149,12 @@ Status PlanReader::readSchedules(const schema::PlanProgram &program,
     if (i == 0
             ? begin != program.begin()
             : begin <= result.schedules.back().begin || begin >= program.end())
-      return dataLoss(where + strCat("expected one that begins ",
-                                     i == 0 ? "with the program at "
-                                            : "within the program, behind ",
-                                     i == 0 ? program.begin()
-                                            : result.schedules.back().begin,
-                                     ", got ", begin));
+      return dataLoss(
+          where +
+          strCat("expected one that begins ",
+                 i == 0 ? "with the program at " : "within the program, after ",
+                 i == 0 ? program.begin() : result.schedules.back().begin,
+                 ", got ", begin));
     if (vectorSize(schedule.steps()) != result.commands.size())
       return dataLoss(where + strCat("expected ", result.commands.size(),
                                      " steps, got ",

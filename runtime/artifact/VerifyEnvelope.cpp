@@ -441,10 +441,10 @@ Status Coverage::addLibrary(const Artifact &artifact, const Program &program) {
 Status Coverage::addCatchUp(const Program &program) {
   if (program.callsLibrary)
     return dataLoss("expected no products of a library in a prefill for "
-                    "drafters that fell behind");
+                    "drafters that lag");
   if (!program.outputs.empty())
     return dataLoss(strCat("expected no outputs of a prefill for drafters that "
-                           "fell behind, got '",
+                           "lag, got '",
                            program.outputs.front().name, "'"));
   if (reach != 0 && reach != program.catchUp)
     return dataLoss(strCat("expected catch_up of ", reach,
@@ -457,7 +457,7 @@ Status Coverage::addCatchUp(const Program &program) {
   catchUpSequences = program.sequences;
   if (auto twice = catchUps.add(program.begin, program.end))
     return dataLoss(strCat("a second prefill program for ", *twice,
-                           " rows of drafters that fell behind"));
+                           " rows of drafters that lag"));
   return okStatus();
 }
 
@@ -549,8 +549,7 @@ Status Coverage::verifyCatchUps(const schema::Envelope &e) {
   if (uint32_t end = catchUps.endFrom(1); reach != 0 && end <= most)
     return dataLoss(strCat("programs: expected a prefill program for every ",
                            "number of rows up to ", most,
-                           " of drafters that fell behind, got none for ",
-                           end));
+                           " of drafters that lag, got none for ", end));
   return okStatus();
 }
 

@@ -22,7 +22,7 @@ mtp.state @out[1, 8] : f32
 mtp.round @second k 2 {
   %slots = mtp.slots : tensor<?xi32>
   %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
-  // expected-error @below {{expected rows of mtp.make_tree_rows, as many for each slot, got those of mtp.make_rows}}
+  // expected-error @below {{expected rows of mtp.make_tree_rows, a fixed number for each slot, got those of mtp.make_rows}}
   %t2, %rows2, %h2, %anchor2, %last = mtp.refresh_module 2 of %h with %t at %rows
       : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
   %g2 = mtp.mask_first %h2, %rows2 : tensor<?x8xf32>

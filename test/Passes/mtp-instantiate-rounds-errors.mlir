@@ -254,7 +254,7 @@ mtp.round @generate {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 
-// expected-warning @+1 {{a drafter that falls behind cannot be refreshed, since in a prefill more than the drafter's caches is written, or a state is read; catch_up_rows is of no use}}
+// expected-warning @+1 {{a drafter that lags cannot be refreshed, since in a prefill more than the drafter's caches is written, or a state is read; catch_up_rows is of no use}}
 mtp.prefill @prompt {
   %logits, %hidden = mtp.verify {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
@@ -453,7 +453,7 @@ mtp.round @reads {
   %one = arith.constant 1 : index
   %k = mtp.k
   %rows = arith.addi %k, %one : index
-  // expected-error @+1 {{'mtp.read_state' op expected a state of at least 6 rows, as many as the largest round reads, got 2 rows of @kept}}
+  // expected-error @+1 {{'mtp.read_state' op expected a state of at least 6 rows, the number that the largest round reads, got 2 rows of @kept}}
   %x = mtp.read_state @kept of %slots rows %rows : tensor<?xi32> -> tensor<?x8xf32>
   mtp.write_state %x, @kept of %slots : tensor<?x8xf32>, tensor<?xi32>
 }

@@ -21,7 +21,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.sample' op expected as many rows of the rows as of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{'mtp.sample' op expected the rows to have the row count of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.sample %two, %rows : tensor<?x8xf32> -> tensor<?xi32>
 }
 mtp.prefill @p k 0 {
@@ -46,7 +46,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.sample' op expected as many rows of the numbers as of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{'mtp.sample' op expected the numbers to have the row count of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.sample %two, %both number %slots : tensor<?x8xf32>, tensor<?xi32> -> tensor<?xi32>
 }
 mtp.prefill @p k 0 {
@@ -71,7 +71,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.exclude' op expected as many rows of the tokens as of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{'mtp.exclude' op expected the tokens to have the row count of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.exclude %two, %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 mtp.prefill @p k 0 {
@@ -96,7 +96,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.top_k' op expected as many rows of the rows as of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{'mtp.top_k' op expected the rows to have the row count of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x, %y = mtp.top_k %two k 2 noise %rows : tensor<?x8xf32> -> tensor<?x2xi32>, tensor<?x2xf32>
 }
 mtp.prefill @p k 0 {
@@ -122,7 +122,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.mask_columns' op expected as many rows of the slots as of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{'mtp.mask_columns' op expected the slots to have the row count of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.mask_columns %two by @bits of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 mtp.prefill @p k 0 {
@@ -147,7 +147,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.make_rows' op expected as many rows of the positions as of the slots, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{'mtp.make_rows' op expected the positions to have the row count of the slots, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.make_rows %twice, %slots : tensor<?xi32>
 }
 mtp.prefill @p k 0 {
@@ -172,7 +172,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.per_slot' op expected as many rows of an operand as of the slots, n, got 2 * n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{'mtp.per_slot' op expected an operand to have the row count of the slots, n, got 2 * n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.per_slot %slots(%twice) {
   ^bb0(%i: index, %s: i32, %t: i32):
     mtp.yield %t : i32
@@ -200,7 +200,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.add' op expected as many rows of the other as of one operand, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{'mtp.add' op expected the other to have the row count of one operand, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.add %two, %one : tensor<?x8xf32>
 }
 mtp.prefill @p k 0 {
@@ -225,7 +225,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{expected as many rows of an operand as of an operand, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{expected an operand to have the row count of an operand, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.concat %two, %one : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x16xf32>
 }
 mtp.prefill @p k 0 {
@@ -250,7 +250,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.swiglu' op expected as many rows of what it gates as of the gate, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{'mtp.swiglu' op expected what it gates to have the row count of the gate, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.swiglu %two, %one : tensor<?x8xf32>
 }
 mtp.prefill @p k 0 {
@@ -275,7 +275,7 @@ mtp.round @r k 0 {
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.rope' op expected as many rows of the rows as of the activations, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{'mtp.rope' op expected the rows to have the row count of the activations, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.rope %two, %rows by <dim = 4, theta = 10000.0> heads 2 of 4 : tensor<?x8xf32>
 }
 mtp.prefill @p k 0 {
@@ -301,7 +301,7 @@ mtp.round @r k 0 {
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
   %o = mtp.weight "o" : tensor<8x8xf32>
-  // expected-error @+1 {{expected as many rows of the other as of one part of the sum, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  // expected-error @+1 {{expected the other to have the row count of one part of the sum, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
   %x = mtp.fused_linear %two weights(%o) residual %one : (tensor<?x8xf32>, tensor<8x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
 }
 mtp.prefill @p k 0 {

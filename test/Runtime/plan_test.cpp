@@ -207,7 +207,7 @@ TEST(Plan, DraftersCatchUpOverAnyNumberOfRows) {
   std::string programs = "plans[0]: programs: ";
   EXPECT_EQ(with(1, 8, nothing),
             programs + "expected a prefill program for every number of rows up "
-                       "to 8 of drafters that fell behind, got none for 8");
+                       "to 8 of drafters that lag, got none for 8");
   size_t last = makeFakeModel(ranges()).programs.size();
   std::string where = "plans[0].programs[" + std::to_string(last) + "]: ";
   EXPECT_EQ(with(1, 9, [](auto &, auto &p) { p.drafts = false; }),
@@ -231,7 +231,7 @@ TEST(Plan, DraftersCatchUpOverAnyNumberOfRows) {
     });
   };
   EXPECT_EQ(twice(12), second + "a second prefill program for 1 rows of "
-                                "drafters that fell behind");
+                                "drafters that lag");
   EXPECT_EQ(with(1, 9,
                  [](auto &a, auto &p) {
                    a.programs.push_back(p);

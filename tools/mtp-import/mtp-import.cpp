@@ -50,7 +50,7 @@ static cl::opt<int64_t> maxRows(
 static cl::opt<int64_t> catchUpRows(
     "catch-up-rows", cl::init(0),
     cl::desc(
-        "tokens that drafters may fall behind in rounds without drafts and "
+        "tokens that drafters may lag in rounds without drafts and "
         "be refreshed, for a hidden state each that a slot keeps (default: "
         "0, none)"),
     cl::value_desc("tokens"), cl::cat(category));
@@ -81,7 +81,7 @@ static cl::opt<std::string> draftTree(
     "draft-tree", cl::init("chain"),
     cl::desc("how the drafts of the model's MTP modules, or of a drafter in a "
              "folder, are arranged: chain (default), "
-             "dynamic:depth,width,nodes, which ,raw behind it ranks without "
+             "dynamic:depth,width,nodes, which ,raw after it ranks without "
              "noise and ,sharp=N by powers of probabilities, or a file with a "
              "list of paths, as medusa_choices"),
     cl::value_desc("tree"), cl::cat(category));

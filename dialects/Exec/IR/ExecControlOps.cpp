@@ -38,7 +38,7 @@ LogicalResult ControlOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("expected an exec.kernel with a body named '")
            << getKernel() << "'";
   if (kernel.getKernel() != makeKernel()) // C3
-    return emitOpError("expected as many buffers as ")
+    return emitOpError("expected the buffers of ")
            << kernel.getKernel() << ", got " << makeKernel();
   for (size_t i = 0; i < getNumOperands(); ++i) // C4
     if (readsOtherTasks(kernel, i) && !isPacked(i))

@@ -39,7 +39,8 @@ llvm::SmallVector<Count> MoePlanOp::getKernelParams() {
 
 LogicalResult MoeGateUpOp::verify() {
   if (!ratio(rowsOf(getOrder()), rowsOf(getX()))) // C2
-    return emitOpError("expected an order of as many rows for each of ")
+    return emitOpError(
+               "expected an order with a fixed number of rows for each of ")
            << getX().getType() << ", got " << getOrder().getType();
   return success();
 }

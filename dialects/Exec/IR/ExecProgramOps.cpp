@@ -261,7 +261,7 @@ LogicalResult OnRequestOp::verify() {
       isLast && llvm::hasSingleElement(program.getBody().getOps<OnRequestOp>()))
     return success(); // C1
   return emitOpError("expected once in a decode or prefill program, between "
-                     "two calls, behind exec.await_host");
+                     "two calls, after exec.await_host");
 }
 
 //===----------------------------------------------------------------------===//

@@ -75,9 +75,9 @@ LogicalResult CausalConvOp::verify() {
   int64_t width = columnsOf(getX()), window = getWindow();
   if (window < 2 ||
       ShapedType::getNumElements(shapeOf(getWeight())) != window * width) // C2
-    return emitOpError("expected a window of at least 2 rows, and as many "
-                       "times ")
-           << width << " numbers, got " << window << " and "
+    return emitOpError("expected a window of at least 2 rows, and a "
+                       "weight of window * ")
+           << width << " elements, got " << window << " and "
            << getWeight().getType();
   if (!hasRows(getState(), window, width)) // C3
     return emitOpError("expected at least ")

@@ -26,7 +26,7 @@ LogicalResult ColumnsOp::verify() {
 
 LogicalResult RegroupOp::verify() {
   if (elementsOf(getX()) != elementsOf(getResult())) // C1
-    return emitOpError("expected as many numbers, got ")
+    return emitOpError("expected equal numbers of elements, got ")
            << getX().getType() << " and " << getType();
   if (getElementTypeOrSelf(getX()) != getElementTypeOrSelf(getType())) // C2
     return emitOpError("expected numbers of one type, got ")

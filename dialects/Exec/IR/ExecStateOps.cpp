@@ -91,7 +91,7 @@ LogicalResult ConcatRowsOp::verify() {
       columnsOf(getTails()) != width) // C1
     return emitOpError("expected ")
            << headRows << " and " << tailRows
-           << " rows for each of as many slots, and all in the result, got "
+           << " rows for each slot, and all in the result, got "
            << getHeads().getType() << " and " << getTails().getType() << " for "
            << getY().getType();
   return success();

@@ -149,7 +149,7 @@ KernelAttrInterface MaskColumnsOp::makeKernel() {
 LogicalResult ProbabilitiesOp::verify() {
   if (ratio(rowsOf(getX()), rowsOf(getSlots()))) // C3
     return success();
-  return emitOpError("expected as many rows for each of ")
+  return emitOpError("expected a fixed number of rows for each of ")
          << rowsOf(getSlots()) << " slots, got " << getX().getType();
 }
 
@@ -182,7 +182,7 @@ LogicalResult PickResidualOp::verify() {
       (!getQ() || (isForEach(getQ()) && isWide(getQ()))) &&
       (!getAt() || rowsOf(getAt()) == picks)) // C3
     return success();
-  return emitOpError("expected as many rows of ")
+  return emitOpError("expected a fixed number of rows of ")
          << columnsOf(getP()) << " columns for each of " << picks
          << " picks, got " << getOperandTypes();
 }

@@ -41,7 +41,7 @@ LogicalResult RegroupOp::verify() {
            << from << " and " << to;
   if (from.hasStaticShape() && to.hasStaticShape() &&
       from.getNumElements() != to.getNumElements()) // regroup_c2
-    return emitOpError("expected as many numbers, got ")
+    return emitOpError("expected equal numbers of elements, got ")
            << from << " and " << to;
   return success();
 }
@@ -175,7 +175,7 @@ LogicalResult WriteStateOp::verify() {
   int64_t rows = rowsOf(getX()), slots = rowsOf(getSlots());
   if (!ShapedType::isDynamic(rows) && !ShapedType::isDynamic(slots) &&
       rows % slots != 0)
-    return emitOpError("expected as many rows for each of ")
+    return emitOpError("expected a fixed number of rows for each of ")
            << slots << " slots, got " << rows;
   return success();
 }
@@ -203,7 +203,7 @@ LogicalResult ConcatRowsOp::verify() {
       rowsOf(getResult()) != head + tail)
     return emitOpError("expected ")
            << getHeadRows() << " and " << getTailRows()
-           << " rows for each of as many slots, got " << head << " and " << tail
+           << " rows for each slot, got " << head << " and " << tail
            << " for a result of " << rowsOf(getResult());
   return success();
 }

@@ -215,7 +215,7 @@ static LogicalResult verifyWish(const RoundParts &parts) {
   auto check = [](StoreOp store) -> WalkResult {
     if (store.getState() != "want_k")
       return WalkResult::advance();
-    return store.emitOpError("expected in front of the drafts or behind "
+    return store.emitOpError("expected before the drafts or after "
                              "mtp.verify, which both go by @want_k");
   };
   for (Operation *op = parts.draft; op != parts.verify; op = op->getNextNode())

@@ -65,7 +65,7 @@ LogicalResult GatherOp::verify() {
           : (getPlaces() || tensorOf(getX()).getDimSize(0) == extents[0]) &&
                 !ShapedType::isDynamic(extents[1]);
   if (!fits) // gather_c1
-    return emitOpError("expected as many columns for each row of ")
+    return emitOpError("expected a fixed number of columns for each row of ")
            << getX().getType() << ", got " << getColumns().getType();
   if (tensorOf(getResult()).getShape() != ArrayRef(extents)) // gather_c2
     return emitOpError("expected an element for each number of ")
@@ -114,7 +114,7 @@ LogicalResult ProbabilitiesOp::verify() {
   int64_t slots = tensorOf(getSlots()).getDimSize(0);
   if (!ShapedType::isDynamic(rows) && !ShapedType::isDynamic(slots) &&
       rows % slots != 0)
-    return emitOpError("expected as many rows for each of ")
+    return emitOpError("expected a fixed number of rows for each of ")
            << slots << " slots, got " << rows;
   return success();
 }

@@ -202,7 +202,7 @@ LogicalResult mlir::mtp::verifyWriter(Operation *op, StringRef name) {
   case StateWriter::Launch:
     return isWritten(op)
                ? refuse(op, name,
-                        "the host writes, and mtpc's own code behind a round",
+                        "the host writes, and mtpc's own code after a round",
                         nullptr)
                : success();
   case StateWriter::Commit:

@@ -10,7 +10,7 @@ using namespace mtp;
 Status CudaExecutable::checkRuns(const Program &program, uint32_t n) const {
   if (program.callsLibrary && !gemms)
     return failedPrecondition(strCat("program ", program.name,
-                                     " has products of a library that nobody "
+                                     " has products of a library that was not "
                                      "has asked for"));
   if (program.covers(n))
     return okStatus();

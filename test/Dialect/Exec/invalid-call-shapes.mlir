@@ -158,7 +158,7 @@ exec.program @p function {
   %w = exec.input "w" : tensor<1x16x32xf32>
   %st = exec.input "st" : tensor<9xi32>
   %o7 = exec.input "o7" : tensor<7xi32>
-  // expected-error @+1 {{'exec.moe_gate_up' op expected an order of as many rows for each of 'tensor<4x16xf32>', got 'tensor<7xi32>'}}
+  // expected-error @+1 {{'exec.moe_gate_up' op expected an order with a fixed number of rows for each of 'tensor<4x16xf32>', got 'tensor<7xi32>'}}
   %r = exec.moe_gate_up %x, %w as <f32> rows (%st, %o7)
     : (tensor<4x16xf32>, tensor<1x16x32xf32>, tensor<9xi32>, tensor<7xi32>) -> tensor<7x16xf32>
 }
@@ -479,7 +479,7 @@ exec.program @p function {
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %h = exec.input "h" : tensor<3x16xf32>
-  // expected-error @+1 {{'exec.concat_rows' op expected 2 and 1 rows for each of as many slots, and all in the result, got 'tensor<4x16xf32>' and 'tensor<3x16xf32>' for 'tensor<7x16xf32>'}}
+  // expected-error @+1 {{'exec.concat_rows' op expected 2 and 1 rows for each slot, and all in the result, got 'tensor<4x16xf32>' and 'tensor<3x16xf32>' for 'tensor<7x16xf32>'}}
   %r = exec.concat_rows %x rows 2, %h rows 1 : (tensor<4x16xf32>, tensor<3x16xf32>) -> tensor<7x16xf32>
 }
 
@@ -489,7 +489,7 @@ exec.program @p function {
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %h = exec.input "h" : tensor<4x8xf32>
-  // expected-error @+1 {{'exec.concat_rows' op expected 1 and 1 rows for each of as many slots, and all in the result, got 'tensor<4x16xf32>' and 'tensor<4x8xf32>' for 'tensor<8x16xf32>'}}
+  // expected-error @+1 {{'exec.concat_rows' op expected 1 and 1 rows for each slot, and all in the result, got 'tensor<4x16xf32>' and 'tensor<4x8xf32>' for 'tensor<8x16xf32>'}}
   %r = exec.concat_rows %x rows 1, %h rows 1 : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<8x16xf32>
 }
 

@@ -24,7 +24,7 @@ exec.program @p function {
 // regroup_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
-  // expected-error @+1 {{'exec.regroup' op expected as many numbers, got 'tensor<4x16xf32>' and 'tensor<2x3x16xf32>'}}
+  // expected-error @+1 {{'exec.regroup' op expected equal numbers of elements, got 'tensor<4x16xf32>' and 'tensor<2x3x16xf32>'}}
   %r = exec.regroup %x : tensor<4x16xf32> -> tensor<2x3x16xf32>
 }
 

@@ -79,7 +79,7 @@ exec.program @p function {
   %w = exec.input "w" : tensor<24xf32>
   %n = exec.input "n" : tensor<6xi32>
   %conv = exec.ref @conv : memref<4x8x8xf32>
-  // expected-error @+1 {{'exec.causal_conv' op expected a window of at least 2 rows, and as many times 8 numbers, got 4 and 'tensor<24xf32>'}}
+  // expected-error @+1 {{'exec.causal_conv' op expected a window of at least 2 rows, and a weight of window * 8 elements, got 4 and 'tensor<24xf32>'}}
   %r = exec.causal_conv %x by %w window 4 in %conv slots %n at %n pending %n keeps %n
        : (tensor<6x8xf32>, tensor<24xf32>, memref<4x8x8xf32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>) -> tensor<6x8xf32>
 }

@@ -198,7 +198,7 @@ exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<3xi32>
   %w = exec.input "w" : tensor<2x8xi32>
-  // expected-error @+1 {{'exec.probabilities' op expected as many rows for each of 3 slots, got 'tensor<4x16xf32>'}}
+  // expected-error @+1 {{'exec.probabilities' op expected a fixed number of rows for each of 3 slots, got 'tensor<4x16xf32>'}}
   %r = exec.probabilities %x of %s by %w : (tensor<4x16xf32>, tensor<3xi32>, tensor<2x8xi32>) -> tensor<4x16xf32>
 }
 
@@ -229,7 +229,7 @@ exec.program @p function {
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %u = exec.input "u" : tensor<2xf32>
-  // expected-error @+1 {{'exec.pick_residual' op expected as many rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<2xf32>'}}
+  // expected-error @+1 {{'exec.pick_residual' op expected a fixed number of rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<2xf32>'}}
   %r = exec.pick_residual %x by %u : (tensor<4x16xf32>, tensor<2xf32>) -> tensor<2xi32>
 }
 
@@ -241,7 +241,7 @@ exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %t = exec.input "t" : tensor<3xi32>
   %u = exec.input "u" : tensor<2xf32>
-  // expected-error @+1 {{'exec.pick_residual' op expected as many rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<3xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
+  // expected-error @+1 {{'exec.pick_residual' op expected a fixed number of rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<3xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
   %r = exec.pick_residual %x[%t] at %s by %u : (tensor<4x16xf32>, tensor<3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 }
 
@@ -253,7 +253,7 @@ exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %t = exec.input "t" : tensor<0xi32>
   %u = exec.input "u" : tensor<2xf32>
-  // expected-error @+1 {{'exec.pick_residual' op expected as many rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<0xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
+  // expected-error @+1 {{'exec.pick_residual' op expected a fixed number of rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<0xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
   %r = exec.pick_residual %x[%t] at %s by %u : (tensor<4x16xf32>, tensor<0xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 }
 

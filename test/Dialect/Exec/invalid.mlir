@@ -879,7 +879,7 @@ exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
-  // expected-error @+1 {{'exec.control' op expected as many buffers as #exec.control<reads = 2, updates = 1, outputs = 1>, got #exec.control<reads = 3, updates = 0, outputs = 1>}}
+  // expected-error @+1 {{'exec.control' op expected the buffers of #exec.control<reads = 2, updates = 1, outputs = 1>, got #exec.control<reads = 3, updates = 0, outputs = 1>}}
   %y = exec.control @c for 2 of %s(%x) reads(%l) : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2xi32>
 }
 
@@ -955,7 +955,7 @@ exec.program @p decode k 1 n 1 to 1 {
 // on_request_c1
 exec.program @p prefill k 0 n 2 to 2 {
   %x = exec.input "x" : tensor<2x8xf32>
-  // expected-error @+1 {{'exec.on_request' op expected once in a decode or prefill program, between two calls, behind exec.await_host}}
+  // expected-error @+1 {{'exec.on_request' op expected once in a decode or prefill program, between two calls, after exec.await_host}}
   exec.on_request
   %a = exec.add %x, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
 }
@@ -966,7 +966,7 @@ exec.program @p prefill k 0 n 2 to 2 {
 exec.program @p decode k 1 n 2 to 2 {
   %x = exec.input "x" : tensor<2x8xf32>
   %a = exec.add %x, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
-  // expected-error @+1 {{'exec.on_request' op expected once in a decode or prefill program, between two calls, behind exec.await_host}}
+  // expected-error @+1 {{'exec.on_request' op expected once in a decode or prefill program, between two calls, after exec.await_host}}
   exec.on_request
   %b = exec.add %a, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
   exec.await_host

@@ -823,7 +823,7 @@ mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
-    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @loop, which the host writes, and mtpc's own code behind a round; keep what the method needs in a state of another name}}
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @loop, which the host writes, and mtpc's own code after a round; keep what the method needs in a state of another name}}
     mtp.store %s, @loop[%i] : i32
     mtp.yield
   } : (tensor<?xi32>) -> ()
@@ -839,7 +839,7 @@ mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
-    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @ring, which the host writes, and mtpc's own code behind a round; keep what the method needs in a state of another name}}
+    // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @ring, which the host writes, and mtpc's own code after a round; keep what the method needs in a state of another name}}
     mtp.store %s, @ring[%i, %i] : i32
     mtp.yield
   } : (tensor<?xi32>) -> ()

@@ -25,7 +25,7 @@ func.func @regroup_c1(%x: tensor<?x2xi32>) {
 // -----
 
 func.func @regroup_c2(%x: tensor<2x3xi32>) {
-  // expected-error @+1 {{'mtp.regroup' op expected as many numbers, got 'tensor<2x3xi32>' and 'tensor<5xi32>'}}
+  // expected-error @+1 {{'mtp.regroup' op expected equal numbers of elements, got 'tensor<2x3xi32>' and 'tensor<5xi32>'}}
   %0 = mtp.regroup %x : tensor<2x3xi32> -> tensor<5xi32>
   return
 }
@@ -133,7 +133,7 @@ func.func @write_state_c2(%x: tensor<6x8xf32>, %index: tensor<3xi32>, %slots: te
 
 mtp.state @hidden[4, 8] : f32
 func.func @write_state_c2(%x: tensor<5x8xf32>, %slots: tensor<2xi32>) {
-  // expected-error @+1 {{'mtp.write_state' op expected as many rows for each of 2 slots, got 5}}
+  // expected-error @+1 {{'mtp.write_state' op expected a fixed number of rows for each of 2 slots, got 5}}
   mtp.write_state %x, @hidden of %slots : tensor<5x8xf32>, tensor<2xi32>
   return
 }
@@ -225,7 +225,7 @@ func.func @concat_rows_c2(%x: tensor<?x8xf32>) {
 // -----
 
 func.func @concat_rows_c2(%x: tensor<2x8xf32>, %y: tensor<9x8xf32>) {
-  // expected-error @+1 {{'mtp.concat_rows' op expected 1 and 3 rows for each of as many slots, got 2 and 9 for a result of 11}}
+  // expected-error @+1 {{'mtp.concat_rows' op expected 1 and 3 rows for each slot, got 2 and 9 for a result of 11}}
   %0 = mtp.concat_rows %x rows 1, %y rows 3 : tensor<2x8xf32>, tensor<9x8xf32> -> tensor<11x8xf32>
   return
 }
@@ -233,7 +233,7 @@ func.func @concat_rows_c2(%x: tensor<2x8xf32>, %y: tensor<9x8xf32>) {
 // -----
 
 func.func @concat_rows_c2(%x: tensor<2x8xf32>, %y: tensor<6x8xf32>) {
-  // expected-error @+1 {{'mtp.concat_rows' op expected 1 and 3 rows for each of as many slots, got 2 and 6 for a result of 9}}
+  // expected-error @+1 {{'mtp.concat_rows' op expected 1 and 3 rows for each slot, got 2 and 6 for a result of 9}}
   %0 = mtp.concat_rows %x rows 1, %y rows 3 : tensor<2x8xf32>, tensor<6x8xf32> -> tensor<9x8xf32>
   return
 }

@@ -630,7 +630,7 @@ mtp.round @r {
   } : tensor<?x?xi32>
   mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
-    // expected-error @+1 {{'mtp.store' op expected in front of the drafts or behind mtp.verify, which both go by @want_k}}
+    // expected-error @+1 {{'mtp.store' op expected before the drafts or after mtp.verify, which both go by @want_k}}
     mtp.store %slot, @want_k[] : i32
     mtp.yield
   } : (tensor<?xi32>) -> ()
@@ -661,7 +661,7 @@ mtp.round @r {
     %of = mtp.row_slots %rows : tensor<?xi32>
     mtp.per_slot %of {
     ^bb0(%index: index, %slot: i32):
-      // expected-error @+1 {{'mtp.store' op expected in front of the drafts or behind mtp.verify, which both go by @want_k}}
+      // expected-error @+1 {{'mtp.store' op expected before the drafts or after mtp.verify, which both go by @want_k}}
         mtp.store %slot, @want_k[] : i32
       mtp.yield
     } : (tensor<?xi32>) -> ()
@@ -708,7 +708,7 @@ mtp.round @r {
     %of = mtp.row_slots %rows : tensor<?xi32>
     mtp.per_slot %of {
     ^bb0(%index: index, %slot: i32):
-      // expected-error @+1 {{'mtp.store' op expected in front of the drafts or behind mtp.verify, which both go by @want_k}}
+      // expected-error @+1 {{'mtp.store' op expected before the drafts or after mtp.verify, which both go by @want_k}}
         mtp.store %slot, @want_k[] : i32
       mtp.yield
     } : (tensor<?xi32>) -> ()

@@ -17,7 +17,7 @@ func.func @entropy_c1(%x: tensor<2x3x16xf32>) {
 // -----
 
 func.func @gather_c1(%x: tensor<4x16xf32>, %c: tensor<3xi32>) {
-  // expected-error @+1 {{'mtp.gather' op expected as many columns for each row of 'tensor<4x16xf32>', got 'tensor<3xi32>'}}
+  // expected-error @+1 {{'mtp.gather' op expected a fixed number of columns for each row of 'tensor<4x16xf32>', got 'tensor<3xi32>'}}
   %0 = mtp.gather %x[%c] : tensor<4x16xf32>, tensor<3xi32> -> tensor<4x1xf32>
   return
 }
@@ -26,7 +26,7 @@ func.func @gather_c1(%x: tensor<4x16xf32>, %c: tensor<3xi32>) {
 
 // gather_c1
 func.func @gather_of_groups(%x: tensor<2x3x16xf32>, %c: tensor<2x4xi32>) {
-  // expected-error @+1 {{'mtp.gather' op expected as many columns for each row of 'tensor<2x3x16xf32>', got 'tensor<2x4xi32>'}}
+  // expected-error @+1 {{'mtp.gather' op expected a fixed number of columns for each row of 'tensor<2x3x16xf32>', got 'tensor<2x4xi32>'}}
   %0 = mtp.gather %x[%c] : tensor<2x3x16xf32>, tensor<2x4xi32> -> tensor<2x4xf32>
   return
 }
@@ -117,7 +117,7 @@ func.func @probabilities_c1(%x: tensor<4x?xf32>, %s: tensor<2xi32>) {
 // -----
 
 func.func @probabilities_c2(%x: tensor<5x16xf32>, %s: tensor<2xi32>) {
-  // expected-error @+1 {{'mtp.probabilities' op expected as many rows for each of 2 slots, got 5}}
+  // expected-error @+1 {{'mtp.probabilities' op expected a fixed number of rows for each of 2 slots, got 5}}
   %0 = mtp.probabilities %x of %s : tensor<5x16xf32>, tensor<2xi32>
   return
 }

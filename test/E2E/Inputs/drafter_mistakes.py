@@ -62,7 +62,7 @@ DRAFTERS = [
     }),
     Drafter("eagle3", "chain:4", ("-k=4",), {
         "taps off by one": [("mtp.concat %x_0, %x_2, %x_3", "mtp.concat %x, %x_1, %x_2", 1)],
-        "state added to behind its norm": [
+        "state added to after its norm": [
             ("%y = mtp.add %g, %o_proj", "%y = mtp.add %hidden_norm, %o_proj", 1)],
         "state handed on behind the norm": [
             ("return %logits, %x_0 : tensor<?x84xf32>", "return %logits, %norm : tensor<?x84xf32>",
