@@ -73,6 +73,19 @@ Status Session::Impl::checkRequest(const Request &request) const {
   return okStatus();
 }
 
+/// The hash of what a request has brought; zero if it has brought nothing.
+static Hash128 hashInputs(const InputBytes &inputs) {
+  Hash128 hash;
+  for (auto &[state, bytes] : inputs) {
+    // Elements have four bytes.
+    std::vector<int32_t> words = {int32_t(state)};
+    words.resize(1 + bytes.size() / sizeof(int32_t));
+    std::memcpy(words.data() + 1, bytes.data(), bytes.size());
+    hash = PrefixIndex::hashTokens(hash, words);
+  }
+  return hash;
+}
+
 /// The bytes of a salt as words, its length in front; of none no words.
 static std::vector<int32_t> saltWords(const std::string &salt) {
   std::vector<int32_t> words;

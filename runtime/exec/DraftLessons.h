@@ -3,7 +3,7 @@
 #ifndef MTP_RUNTIME_EXEC_DRAFTLESSONS_H
 #define MTP_RUNTIME_EXEC_DRAFTLESSONS_H
 
-#include "runtime/exec/DraftPolicy.h"
+#include "runtime/exec/schedule/DraftPolicy.h"
 
 #include <map>
 #include <mutex>

@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/StrCat.h"
-#include "runtime/exec/RowBudget.h"
 #include "runtime/exec/SessionImpl.h"
+#include "runtime/exec/schedule/RowBudget.h"
 
 #include <algorithm>
 

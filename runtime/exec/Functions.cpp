@@ -2,25 +2,13 @@
 
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/Distributions.h"
-#include "runtime/exec/Ports.h"
 #include "runtime/exec/SessionImpl.h"
+#include "runtime/exec/program/Ports.h"
 #include "runtime/schema/InputNames.h"
 
 #include <algorithm>
 
 using namespace mtp;
-
-Status mtp::checkInput(const PortType &port, std::string_view which,
-                       const TensorType &type, uint64_t bytes) {
-  if (type != port.type)
-    return invalidArgument(strCat(which, ": expected ", toString(port.type),
-                                  ", got ", toString(type)));
-  uint64_t expected = elementCount(type) * elementBytes(type.element);
-  if (bytes != expected)
-    return invalidArgument(
-        strCat(which, ": expected ", expected, " bytes, got ", bytes));
-  return okStatus();
-}
 
 static Status checkInputs(const std::vector<PortType> &ports,
                           std::span<const Tensor> inputs) {

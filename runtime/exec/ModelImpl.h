@@ -8,7 +8,7 @@
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/exec/DeviceChoice.h"
 #include "runtime/exec/DraftLessons.h"
-#include "runtime/exec/ProgramTable.h"
+#include "runtime/exec/program/ProgramTable.h"
 
 namespace mtp {
 
