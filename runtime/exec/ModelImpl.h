@@ -34,6 +34,7 @@ struct Model::Impl {
 
 /// The way to what the public interface does not show.
 struct ModelAccess {
+  static const Model::Impl &impl(const Model &model) { return *model.impl; }
   static const std::shared_ptr<const ArtifactFile> &file(const Model &model) {
     return model.impl->file;
   }

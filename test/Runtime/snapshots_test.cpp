@@ -7,7 +7,10 @@
 
 #include "FakeModel.h"
 #include "ForwardingExecutable.h"
+#include "OpenSession.h"
 #include "runtime/core/MemoryAccount.h"
+#include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/memory/Snapshots.h"
 
 #include <gtest/gtest.h>
 
@@ -79,10 +82,10 @@ public:
 /// Gives nobody what the first state holds that copies are made of.
 class CopylessExecutable : public ForwardingExecutable {
 public:
-  CopylessExecutable(std::unique_ptr<Executable> inner, uint32_t state)
-      : ForwardingExecutable(std::move(inner)), state(state) {}
-
-  uint64_t refused = 0;
+  CopylessExecutable(std::unique_ptr<Executable> inner, uint32_t state,
+                     uint64_t &refused)
+      : ForwardingExecutable(std::move(inner)), state(state), refused(refused) {
+  }
 
   Status read(const Binding &binding, void *target, uint64_t bytes) override {
     bool isOf = binding.space == schema::Space::State && binding.index == state;
@@ -93,6 +96,7 @@ public:
 
 private:
   uint32_t state;
+  uint64_t &refused;
 };
 
 /// Copies of a slot whose pages are 1 to 3, of 4 tokens each.
@@ -171,19 +175,14 @@ TEST(SnapshotOwner, GoesOnWhereNoCopyCanBeMade) {
   options.threads = 1;
   options.snapshotTokens = 4;
   auto model = load({});
-  auto session = *Session::create(model, options);
-  auto &executable = SessionAccess::executable(*session);
-  auto copyless = std::make_unique<CopylessExecutable>(
-      std::move(executable),
-      *ModelAccess::file(*model)->artifact().findState("hidden"));
-  uint64_t &refused = copyless->refused;
-  executable = std::move(copyless);
-  Session::Impl &impl = SessionAccess::impl(*session);
-  impl.snapshots = std::make_unique<Snapshots>(
-      impl.inner.artifact(), *executable,
-      SnapshotLimits{options.snapshotBytes, impl.inner.envelope->pageTokens,
-                     impl.reuse.lookahead, impl.reuse.rerun,
-                     impl.reuse.filled});
+  uint64_t refused = 0;
+  SessionSetup setup;
+  setup.device = [&](std::unique_ptr<Executable> loaded) {
+    uint32_t state = *ModelAccess::file(*model)->artifact().findState("hidden");
+    return std::make_unique<CopylessExecutable>(std::move(loaded), state,
+                                                refused);
+  };
+  auto session = openSession(model, options, std::move(setup));
   Request r = request(1, 11, 30), other = request(2, 9, 12);
   SequenceId id = *session->add(r), ends = *session->add(other);
   runTo(*session, id, 9);

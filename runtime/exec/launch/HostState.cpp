@@ -15,10 +15,9 @@ HostState::HostState(const Artifact &artifact, Executable &executable)
       outTokens(find("out_tokens")), outCount(find("out_count")),
       loop(find("loop")), stopTokens(find("stop_tokens")), ring(find("ring")),
       draftLimit(find("draft_limit")), drafterPlaces(find("drafter_places")),
-      accepted(find("accepted")), promptTokens(find("prompt_tokens")),
-      promptPositions(find("prompt_positions")),
-      promptSlots(find("prompt_slots")),
-      promptSequences(find("prompt_sequences")) {}
+      accepted(find("accepted")),
+      prompt{find("prompt_tokens"), find("prompt_positions"),
+             find("prompt_slots"), find("prompt_sequences")} {}
 
 HostState::Table HostState::find(std::string_view name) const {
   std::optional<uint32_t> index = artifact.findState(name);
@@ -53,6 +52,17 @@ Status HostState::setActive(std::span<const int32_t> slots) {
 
 Status HostState::setPageTable(uint32_t slot, std::span<const int32_t> table) {
   return writeRow(pageTable, slot, table.data(), table.size_bytes());
+}
+
+Status HostState::syncPageTable(Residency &residency,
+                                const KvCacheManager &pages) {
+  uint64_t capacity = pages.capacity(residency.slot);
+  if (capacity == residency.tableCapacity)
+    return okStatus();
+  MTP_RETURN_IF_ERROR(
+      setPageTable(residency.slot, pages.table(residency.slot)));
+  residency.tableCapacity = capacity;
+  return okStatus();
 }
 
 Status HostState::setSampling(uint32_t slot, const SamplingRow &values) {
@@ -104,33 +114,33 @@ Status HostState::setDrafterPlaces(uint32_t slot,
 
 /// Row d of tokens and positions is what the rows have d places on.
 Status HostState::setPrefill(std::span<const PromptPart> parts) {
-  uint64_t places = promptTokens.rows, chunk = promptTokens.width;
+  uint64_t places = prompt.tokens.rows, chunk = prompt.tokens.width;
   std::vector<int32_t> ahead(places * chunk, 0), positions(places * chunk, -1);
   std::vector<int32_t> slots(chunk, int32_t(parts.front().slot));
-  uint64_t width = promptSequences.width, first = parts.front().firstRow;
-  std::vector<int32_t> words(promptSequences.rows * width, 0);
+  uint64_t width = prompt.sequences.width, first = parts.front().firstRow;
+  std::vector<int32_t> words(prompt.sequences.rows * width, 0);
   for (size_t s = 0; s < parts.size(); ++s) {
-    const auto &[slot, start, count, unused, prompt] = parts[s];
+    const auto &[slot, start, count, unused, tokens] = parts[s];
     for (uint64_t d = 0; d < places; ++d)
-      for (uint64_t row = 0; row < count && start + row + d < prompt.size();
+      for (uint64_t row = 0; row < count && start + row + d < tokens.size();
            ++row) {
-        ahead[d * chunk + first + row] = prompt[start + row + d];
+        ahead[d * chunk + first + row] = tokens[start + row + d];
         positions[d * chunk + first + row] = int32_t(start + row);
       }
     std::fill_n(slots.begin() + first, count, int32_t(slot));
-    if (promptSequences.state) {
+    if (prompt.sequences.state) {
       words[kPromptSlot * width + s] = int32_t(slot);
       words[kPromptFirstRow * width + s] = int32_t(first);
       words[kPromptRows * width + s] = int32_t(count);
       words[kPromptStart * width + s] = int32_t(start);
-      words[kPromptTotal * width + s] = int32_t(prompt.size());
+      words[kPromptTotal * width + s] = int32_t(tokens.size());
     }
     first += count;
   }
-  MTP_RETURN_IF_ERROR(writeAll(promptTokens, ahead));
-  MTP_RETURN_IF_ERROR(writeAll(promptPositions, positions));
-  MTP_RETURN_IF_ERROR(writeAll(promptSlots, slots));
-  return writeAll(promptSequences, words);
+  MTP_RETURN_IF_ERROR(writeAll(prompt.tokens, ahead));
+  MTP_RETURN_IF_ERROR(writeAll(prompt.positions, positions));
+  MTP_RETURN_IF_ERROR(writeAll(prompt.slots, slots));
+  return writeAll(prompt.sequences, words);
 }
 
 Result<std::span<const int32_t>> HostState::emitted(uint32_t slot) {

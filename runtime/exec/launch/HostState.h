@@ -5,6 +5,8 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/device/SamplingRow.h"
+#include "runtime/exec/memory/KvCacheManager.h"
+#include "runtime/exec/memory/Residency.h"
 #include "runtime/schema/PlaceWords.h"
 
 #include <cstdint>
@@ -54,6 +56,9 @@ public:
 
   Status setActive(std::span<const int32_t> slots);
   Status setPageTable(uint32_t slot, std::span<const int32_t> table);
+  /// Copies the page table of a sequence's slot to the device if it has
+  /// changed.
+  Status syncPageTable(Residency &residency, const KvCacheManager &pages);
   Status setSampling(uint32_t slot, const SamplingRow &row);
 
   /// Whether rounds leave what they emit in a ring, and can follow each other.
@@ -120,7 +125,11 @@ private:
   Executable &executable;
   Table active, pageTable, sampling, outTokens, outCount;
   Table loop, stopTokens, ring, draftLimit, drafterPlaces, accepted;
-  Table promptTokens, promptPositions, promptSlots, promptSequences;
+  /// What a chunk has of prompts.
+  struct PromptTables {
+    Table tokens, positions, slots, sequences;
+  };
+  PromptTables prompt;
   std::vector<int32_t> buffer;
 };
 
