@@ -25,19 +25,20 @@ uint64_t KvCacheManager::memoryBytes(const KvConfig &config) {
 // Single pages
 //===----------------------------------------------------------------------===//
 
-void KvCacheManager::forget(uint32_t page) const {
+/// Tells the owner of states that a page holds nothing of worth any more.
+static void forget(const KvConfig &config, uint32_t page) {
   if (config.onForget)
     config.onForget(page);
 }
 
-/// A page without content: a free page, else the cached page that was released
-/// first. One of both must exist.
+/// Returns a page without content: a free page, else the cached page that was
+/// released first. One of both must exist.
 uint32_t KvCacheManager::take() {
   if (freeList.empty()) {
     uint32_t page = lru.begin()->second;
     lru.erase(lru.begin());
     index.erase(page);
-    forget(page);
+    forget(config, page);
     return page;
   }
   uint32_t page = freeList.back();
@@ -62,16 +63,8 @@ void KvCacheManager::drop(uint32_t page) {
     lru.emplace(pages[page].tick, page);
   } else {
     freeList.push_back(page);
-    forget(page);
+    forget(config, page);
   }
-}
-
-void KvCacheManager::replace(uint32_t cached, uint32_t page) {
-  lru.erase(pages[cached].tick);
-  index.move(cached, page);
-  freeList.push_back(cached);
-  config.onMove(cached, page);
-  forget(cached);
 }
 
 void KvCacheManager::append(uint32_t slot, uint32_t page) {
@@ -84,12 +77,13 @@ void KvCacheManager::append(uint32_t slot, uint32_t page) {
 // Slots
 //===----------------------------------------------------------------------===//
 
-/// What the index knows the page of tokens from `begin` on by: its maker is the
-/// first of its tokens, and so of all pages behind it. A salt stands behind
-/// those of the first page, to which all others hang on.
-std::vector<int32_t>
-KvCacheManager::keyOf(std::span<const int32_t> tokens, uint64_t begin,
-                      PageMaker maker, std::span<const int32_t> salt) const {
+/// Returns the key of the page of tokens from `begin` on in the index. It
+/// starts with the page's maker. The key of the first page ends with the salt,
+/// which tells all later pages apart too, since they hang on the first one.
+static std::vector<int32_t> keyOf(const KvConfig &config,
+                                  std::span<const int32_t> tokens,
+                                  uint64_t begin, PageMaker maker,
+                                  std::span<const int32_t> salt) {
   std::vector<int32_t> key = {int32_t(maker)};
   auto first = tokens.begin() + int64_t(begin);
   key.insert(key.end(), first, first + config.pageTokens + config.lookahead);
@@ -98,7 +92,8 @@ KvCacheManager::keyOf(std::span<const int32_t> tokens, uint64_t begin,
   return key;
 }
 
-/// What the index has of the tokens, but for the last `behind` ones.
+/// Returns the pages that the index has of the tokens, without the last
+/// `behind` ones.
 std::vector<KvCacheManager::Match>
 KvCacheManager::chainOf(std::span<const int32_t> tokens, uint64_t behind,
                         const Making &making) const {
@@ -109,8 +104,8 @@ KvCacheManager::chainOf(std::span<const int32_t> tokens, uint64_t behind,
   for (uint64_t end = config.pageTokens; end + behind <= tokens.size();
        end += config.pageTokens) {
     auto find = [&](PageMaker maker) {
-      return index.find(
-          place, keyOf(tokens, end - config.pageTokens, maker, making.salt));
+      return index.find(place, keyOf(config, tokens, end - config.pageTokens,
+                                     maker, making.salt));
     };
     PageMaker maker = making.of(chain.size());
     const PrefixIndex::Entry *entry = find(maker);
@@ -129,7 +124,7 @@ KvCacheManager::chainOf(std::span<const int32_t> tokens, uint64_t behind,
 std::vector<KvCacheManager::Match>
 KvCacheManager::match(std::span<const int32_t> tokens,
                       const Making &making) const {
-  // The tokens behind a page, which belong to its key, must be there, too.
+  // The tokens after a page, which belong to its key, must be there, too.
   uint64_t behind = std::max(config.lookahead, config.rerun);
   std::vector<Match> chain = chainOf(tokens, behind, making);
   std::vector<PageMaker> makers(making.pages.begin(), making.pages.end());
@@ -229,14 +224,19 @@ void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
       return;
     uint32_t page = s.pages[s.published];
     PageMaker maker = Making{s.makers}.of(s.published);
-    const PrefixIndex::Entry *entry =
-        index.insert(s.place, keyOf(tokens, begin, maker, s.salt), page);
-    // A page that nobody holds was of no use to this slot, as no prefix could
-    // end so, and hides what comes behind: this slot's page stands for it.
-    if (entry && entry->page != page && config.onMove &&
-        pages[entry->page].references == 0)
-      replace(entry->page, page);
-    // Behind another slot's page the chain would outlive its start, which this
+    const PrefixIndex::Entry *entry = index.insert(
+        s.place, keyOf(config, tokens, begin, maker, s.salt), page);
+    // No prefix could end with a page that no slot holds, so this slot did not
+    // take it. It hides the pages after it. So this slot's page replaces it.
+    if (uint32_t cached = entry ? entry->page : page;
+        cached != page && config.onMove && pages[cached].references == 0) {
+      lru.erase(pages[cached].tick);
+      index.move(cached, page);
+      freeList.push_back(cached);
+      config.onMove(cached, page);
+      forget(config, cached);
+    }
+    // After another slot's page the chain would outlive its start, which this
     // slot does not hold.
     s.isChainOver = !entry || entry->page != page;
     if (s.isChainOver)
@@ -247,8 +247,8 @@ void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
 }
 
 void KvCacheManager::release(uint32_t slot) {
-  // The end of a prefix first: it is worth less than the start and so must be
-  // the first to go.
+  // Pages at the end of a prefix are worth less than those at its start, and so
+  // must be given up first.
   std::vector<uint32_t> &own = slots[slot].pages;
   for (size_t i = own.size(); i-- > 0;)
     drop(own[i]);
