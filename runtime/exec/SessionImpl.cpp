@@ -105,7 +105,7 @@ Result<Sequence *> Session::Impl::find(SequenceId id) {
   return const_cast<Sequence *>(found);
 }
 
-/// What a call returns that would go on after a failure.
+/// Returns the error of calls that would go on after a failure.
 Status Session::Impl::checkUsable() const {
   if (failure.isOk())
     return okStatus();

@@ -23,7 +23,7 @@ public:
   void begin(Sequence &sequence, KeptLogits logits,
              std::vector<RequestOutputType> outputs) const;
 
-  /// What emit() did.
+  /// The result of emit().
   struct Emitted {
     /// Tokens that the output has got.
     size_t tokens = 0;

@@ -163,7 +163,7 @@ Status DrafterCatchUp::catchUp(std::span<DrafterRow *const> behind) {
 // Before rounds
 //===----------------------------------------------------------------------===//
 
-/// Refreshes the drafters that the next rounds would leave too far behind.
+/// Refreshes the drafters whose hidden states the next rounds would overwrite.
 Status DrafterCatchUp::keepUp(std::span<DrafterRow> rows, uint32_t k,
                               uint32_t &limit, double decodeSeconds) {
   uint64_t perRound = k + 1;

@@ -1,7 +1,6 @@
 //===- DrafterCatchUp.h - Drafters that have fallen behind ------*- C++ -*-===//
-//
 // A round without drafts, or with fewer drafts than a chain has modules, leaves
-// the caches of drafters behind. If the artifact has programs for it, drafters
+// gaps in the caches of drafters. If the artifact has programs for it, drafters
 // are refreshed before the next round that drafts: over the tokens since then,
 // with the hidden states that commits have kept of the last ones. The entries
 // are, bit for bit, those that rounds with drafts would have left.
@@ -13,7 +12,6 @@
 // A sequence that chooses k may want to draft again. Its drafters are refreshed
 // before the first hidden state that they need is overwritten, as long as that
 // takes a small share of all time.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MTP_RUNTIME_EXEC_LAUNCH_DRAFTERCATCHUP_H
@@ -57,10 +55,11 @@ public:
       : programs(programs), reuse(reuse), host(host), executable(executable),
         memory(memory), clock(clock), config(config) {}
 
-  /// Refreshes the drafters that a launch of rounds of k needs, and those that
-  /// it would leave too far behind as long as that takes a small share of
-  /// `decodeSeconds`. May lower `rounds`. Tells the device which drafters run
-  /// and where their entries are. Returns the seconds that refreshing took.
+  /// Refreshes the drafters that a launch of rounds of k needs. Also refreshes
+  /// those whose hidden states it would overwrite, as long as that takes a
+  /// small share of `decodeSeconds`. May lower `rounds`. Tells the device which
+  /// drafters run and where their entries are. Returns the seconds that
+  /// refreshing took.
   Result<double> prepare(std::span<DrafterRow> rows, uint32_t k,
                          uint32_t &rounds, double decodeSeconds);
 

@@ -97,7 +97,7 @@ Status HostState::setDraftLimit(uint32_t slot, uint32_t drafts) {
 }
 
 bool HostState::canSetAccepted() const {
-  // A method of one's own may have another state of this name.
+  // A user's method may have another state of this name.
   return accepted.state && accepted.width == 1 &&
          accepted.rows == artifact.envelope->max_batch() &&
          artifact.states[*accepted.state].dtype == schema::DType::I32;
@@ -112,7 +112,7 @@ Status HostState::setDrafterPlaces(uint32_t slot,
   return writeRow(drafterPlaces, slot, words.data(), words.size_bytes());
 }
 
-/// Row d of tokens and positions is what the rows have d places on.
+/// Row d of tokens and positions has what the rows have d places ahead.
 Status HostState::setPrefill(std::span<const PromptPart> parts) {
   uint64_t places = prompt.tokens.rows, chunk = prompt.tokens.width;
   std::vector<int32_t> ahead(places * chunk, 0), positions(places * chunk, -1);
@@ -156,11 +156,11 @@ Result<std::span<const int32_t>> HostState::emitted(uint32_t slot) {
 Result<HostState::RoundOutput> HostState::emittedIn(uint32_t round,
                                                     uint32_t slot) {
   if (!hasRing()) {
-    // What was drafted is not said.
+    // The number of drafts is not known.
     MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens, emitted(slot));
     return RoundOutput{tokens, UINT32_MAX};
   }
-  // An entry is a count and as many tokens as `out_tokens` has.
+  // An entry is a count and the tokens of a row of `out_tokens`.
   uint64_t width = outTokens.width + 1, bytes = width * sizeof(int32_t);
   Binding entry = {schema::Space::State, *ring.state,
                    (slot * (ring.width / width) + round) * bytes, bytes};
@@ -168,7 +168,7 @@ Result<HostState::RoundOutput> HostState::emittedIn(uint32_t round,
   MTP_RETURN_IF_ERROR(executable.read(entry, buffer.data(), bytes));
   int32_t count = buffer.front();
   buffer.erase(buffer.begin());
-  // Behind the tokens, -1 stands where there was no draft to accept.
+  // After the tokens, -1 stands for a missing draft.
   uint32_t drafted = 0;
   while (drafted + 1 < buffer.size() &&
          (int64_t(drafted) + 1 < count || buffer[drafted + 1] >= 0))
@@ -189,7 +189,7 @@ Result<std::vector<uint64_t>> HostState::liveRows() {
   return rows;
 }
 
-/// So many tokens of the buffer; none where it has fewer.
+/// Returns the first `count` tokens of the buffer; none if it has fewer.
 std::span<const int32_t> HostState::checkCount(int32_t count) const {
   if (count < 1 || size_t(count) > buffer.size())
     return {};

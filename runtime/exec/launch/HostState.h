@@ -17,36 +17,36 @@
 
 namespace mtp {
 
-/// What a chunk has of a prompt: the tokens [start, start + count).
+/// A part of a prompt in a chunk: the tokens [start, start + count).
 struct PromptPart {
   uint32_t slot = 0;
   uint32_t start = 0;
   uint32_t count = 0;
-  /// Dead rows before the first of a chunk's parts.
+  /// Padding rows before the first part of a chunk.
   uint32_t firstRow = 0;
-  /// The whole prompt: drafters read tokens behind the part.
+  /// The whole prompt: drafters read tokens after the part.
   std::span<const int32_t> prompt;
 };
 
-/// What a slot goes by while rounds follow each other.
+/// Limits of a slot while rounds follow each other.
 struct LoopLimits {
-  /// Rounds at most.
+  /// Limit on the number of rounds.
   uint32_t rounds = 1;
   /// Tokens that the sequence may still put out.
   uint32_t budget = 0;
   /// Positions that have pages.
   uint64_t positions = 0;
-  /// Rows that the slot may have in a round, where the program trims windows.
+  /// Limit on the rows of the slot in a round, if the program trims windows.
   uint32_t mostRows = UINT32_MAX;
-  /// Nobody reads what the slot puts out.
+  /// Whether no sequence reads what the slot puts out.
   bool isDead = false;
   /// Whether no other round shall follow the one in which the sequence ends.
   bool yields = false;
 };
 
-/// The host's side of the table "States" in runtime/schema/FORMAT.md: what host
-/// and programs share by name. States that the artifact does without are not
-/// written.
+/// The host's side of the table "States" in runtime/schema/FORMAT.md: the
+/// states that host and programs share by name. States that the artifact does
+/// not have are not written.
 class HostState {
 public:
   /// Both must outlive it. Needs an artifact with an envelope.
@@ -64,49 +64,50 @@ public:
   /// Whether rounds leave what they emit in a ring, and can follow each other.
   bool hasRing() const { return ring.state.has_value(); }
   Status setLoop(uint32_t slot, const LoopLimits &limits);
-  /// At most kStopTokens tokens.
+  /// Writes at most kStopTokens tokens.
   Status setStopTokens(uint32_t slot, std::span<const int32_t> tokens);
 
   /// Whether a slot may draft less than its round; its output is the same.
   bool hasDraftLimit() const { return draftLimit.state.has_value(); }
   Status setDraftLimit(uint32_t slot, uint32_t drafts);
 
-  /// Whether it can be said how many of the rows that a slot ran last stay, but
-  /// for the first: what recurrent layers take before a slot's next rows.
+  /// Whether the host can set how many rows that a slot ran last stay, besides
+  /// the first. Recurrent layers take these before the slot's next rows.
   bool canSetAccepted() const;
   Status setAccepted(uint32_t slot, int32_t drafts);
 
-  /// Whether entries of drafters may be missing, and the most k for which it is
-  /// said which: of each two numbers (PlaceWords.h).
+  /// Whether entries of drafters may be missing; and the largest k for which
+  /// the host says which ones, by two numbers for each k (PlaceWords.h).
   bool hasDrafterPlaces() const { return drafterPlaces.state.has_value(); }
   uint32_t mostPlaced() const {
     return uint32_t(drafterPlaces.width / kPlaceWords);
   }
   Status setDrafterPlaces(uint32_t slot, std::span<const int32_t> words);
 
-  /// The rows of a chunk, one part's after the other's; all others are dead.
-  /// More than one part needs a program for as many sequences.
+  /// Writes the rows of a chunk, one part after the other; all other rows are
+  /// padding. More than one part needs a program for that number of sequences.
   Status setPrefill(std::span<const PromptPart> parts);
 
-  /// What the last round or prefill emitted for a slot. Empty when the program
-  /// broke its promise to emit 1 to K+1 tokens.
+  /// Returns what the last round or prefill emitted for a slot; empty if the
+  /// program broke its promise to emit 1 to K+1 tokens.
   Result<std::span<const int32_t>> emitted(uint32_t slot);
-  /// What a round of the last launch put out for a slot, from the ring; where
-  /// there is none, the launch has one round.
+  /// A round's output for a slot, from the ring. Without a ring, the launch has
+  /// one round.
   struct RoundOutput {
-    /// As emitted() has them.
+    /// The tokens, as emitted() returns them.
     std::span<const int32_t> tokens;
-    /// How many drafts in a row the round could have accepted; a number above
+    /// The number of drafts that the round could have accepted; a number above
     /// the round's k means all.
     uint32_t drafted = 0;
   };
   Result<RoundOutput> emittedIn(uint32_t round, uint32_t slot);
-  /// Of each slot the rows that lived in the rounds of the last launch, whose
-  /// program packs them.
+  /// Returns by slot the active rows of the last launch, whose program packs
+  /// rows.
   Result<std::vector<uint64_t>> liveRows();
 
 private:
-  /// A state of i32 as rows of elements; absent where there is none.
+  /// A state of i32 as rows of elements; absent if the artifact does not have
+  /// it.
   struct Table {
     std::optional<uint32_t> state;
     uint64_t rows = 0;
@@ -125,7 +126,7 @@ private:
   Executable &executable;
   Table active, pageTable, sampling, outTokens, outCount;
   Table loop, stopTokens, ring, draftLimit, drafterPlaces, accepted;
-  /// What a chunk has of prompts.
+  /// The states that describe a chunk of prompts.
   struct PromptTables {
     Table tokens, positions, slots, sequences;
   };

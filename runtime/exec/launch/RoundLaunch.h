@@ -45,7 +45,7 @@ struct RoundWork {
     uint32_t rows = 0;
   };
   std::vector<Beside> beside;
-  /// The parts of these prompts, as many as the program has.
+  /// The parts of these prompts; the program has this number of prompts.
   std::vector<PromptPart> parts;
 
   uint32_t batch() const { return uint32_t(rows.size()); }
@@ -87,10 +87,10 @@ public:
   Status await();
   /// Whether a round that is over has not been read.
   bool hasUnread() const { return launch->read < launch->progress.rounds; }
-  /// What the next unread round put out for a row.
+  /// Returns the output of the next unread round for a row.
   Result<HostState::RoundOutput> output(uint32_t row);
-  /// Where that round left what it computed for a row. The rows of its tokens
-  /// are looked up if `needsRows`.
+  /// Returns where that round left its results for a row. The rows of its
+  /// tokens are looked up if `needsRows`.
   Result<SlotResults> results(uint32_t row, bool needsRows);
   /// Marks the round as read.
   void next() { ++launch->read; }

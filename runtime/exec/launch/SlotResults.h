@@ -10,7 +10,7 @@
 
 namespace mtp {
 
-/// Where a program left what it computed of a sequence.
+/// The places where a program left its results for a sequence.
 struct SlotResults {
   /// The sequence's rows.
   Binding logits;

@@ -9,7 +9,7 @@
 
 namespace mtp {
 
-/// What the session's memory keeps of a sequence, with or without a slot.
+/// The part of a sequence that the memory keeps with or without a slot.
 struct KeptState {
   /// The inputs of the request, or those that setInput() has written since.
   InputBytes inputs;

@@ -19,12 +19,12 @@ struct Hash128 {
 };
 
 /// Finds the page that holds a prefix of a prompt. An entry stands for one page
-/// of tokens behind the page of its parent entry, so a chain of entries stands
+/// of tokens after the page of its parent entry, so a chain of entries stands
 /// for a prefix.
 ///
-/// The hash only finds candidates: an entry matches when its parent, its tokens
-/// and the `lookahead` tokens behind them are equal. The latter matter because
-/// a drafter module of depth d writes at position p what it read at p + d.
+/// The hash only finds candidates. An entry matches if its parent, its tokens
+/// and the next `lookahead` tokens are equal. The lookahead matters because a
+/// drafter module of depth d writes at position p what it read at p + d.
 class PrefixIndex {
 public:
   using EntryId = uint64_t;
@@ -46,27 +46,28 @@ public:
     EntryId id = kRoot;
     uint32_t page = 0;
     EntryId parent = kRoot;
-    /// The page's tokens, with what else tells it from others in front, then
-    /// the lookahead.
+    /// The page's tokens, preceded by what else tells the page from others, and
+    /// followed by the lookahead.
     std::vector<int32_t> tokens;
   };
 
-  /// The entry of `tokens` (page and lookahead) behind `place`, or null.
+  /// Returns the entry of `tokens` (page and lookahead) after `place`, or null.
   const Entry *find(const Place &place, std::span<const int32_t> tokens) const;
 
   /// Adds an entry for `page`, unless its hash is taken. Returns the entry that
-  /// then stands for the tokens, or null when a collision keeps them out.
+  /// then stands for the tokens, or null if a collision keeps them out.
   const Entry *insert(const Place &place, std::span<const int32_t> tokens,
                       uint32_t page);
 
-  /// The place behind an entry; `pageTokens` of its tokens are the page's own.
+  /// Returns the place after an entry; `pageTokens` of its tokens are the
+  /// page's own.
   Place next(const Place &place, const Entry &entry, size_t pageTokens) const;
 
-  /// Lets the entry of page `from` stand for page `to`, which has none and
-  /// holds the same. Entries behind it are found as before.
+  /// Lets the entry of page `from` stand for page `to`, which has no entry and
+  /// equal content. Later entries of the chain are found as before.
   void move(uint32_t from, uint32_t to);
 
-  /// Forgets the entry of a page. Entries behind it are found no more.
+  /// Forgets the entry of a page. Later entries of its chain are found no more.
   void erase(uint32_t page);
 
   bool contains(uint32_t page) const { return keyOfPage.count(page) != 0; }

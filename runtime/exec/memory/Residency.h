@@ -10,7 +10,7 @@ namespace mtp {
 
 /// How far the drafters of a sequence have valid entries. A round with fewer
 /// drafts than fill all caches, or than the round before had accepted, leaves
-/// drafters behind.
+/// gaps.
 struct DrafterProgress {
   /// Drafters whose entries are not at the places of their positions.
   struct Places {

@@ -158,7 +158,7 @@ bool SequenceMemory::fillsPagesFor(const KeptState &kept,
       std::mismatch(context.begin(), context.end(), filling.context.begin(),
                     filling.context.end());
   uint64_t same = uint64_t(end - context.begin()) / page * page;
-  // Recurrent layers go on behind a copy only.
+  // Recurrent layers can start at a copy only.
   while (stateCopies->isPresent() && same > filling.reused &&
          !stateCopies->isSnapshot(filling, same))
     same -= page;

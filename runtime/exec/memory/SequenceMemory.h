@@ -30,7 +30,7 @@ struct SequenceMemoryOptions {
   MemoryLimit limit;
 };
 
-/// Tokens behind each other that are computed alike.
+/// Consecutive tokens that are computed alike.
 struct PrefillRun {
   PageMaker maker = PageMaker::Plan;
   uint64_t tokens = 0;
@@ -50,11 +50,12 @@ public:
   std::optional<Residency> place(KeptState &kept, std::vector<int32_t> context,
                                  uint32_t slot, uint64_t capacity,
                                  uint64_t reserved);
-  /// What prepare() did.
+  /// The result of prepare().
   struct Prepared {
     /// Whether the slot goes on from a copy.
     bool isFromCopy = false;
-    /// What HostState::setAccepted() must say of the slot, if anything.
+    /// The argument of HostState::setAccepted() for the slot, if it must be
+    /// called.
     std::optional<int32_t> accepted;
   };
   /// The part of admission that writes to the device. `anchor` is the last

@@ -14,8 +14,8 @@ static void fill(std::vector<uint8_t> &bytes, double value) {
     std::memcpy(&bytes[at], &element, sizeof(T));
 }
 
-/// `size` bytes of elements of that value. The verifier has made sure that it
-/// is one of the type; types without a case here begin with 0.
+/// Returns `size` bytes of elements of that value. The verifier has made sure
+/// that the type has it; types without a case here begin with 0.
 static std::vector<uint8_t> filled(uint64_t size, schema::DType type,
                                    double value) {
   std::vector<uint8_t> bytes(size);
@@ -44,7 +44,7 @@ Status SlotStates::start(const Artifact &artifact) {
   for (uint32_t i = 0; i < artifact.states.size(); ++i) {
     const State &state = artifact.states[i];
     const StateRule &rule = state.rule;
-    // Programs begin it, and it may be large.
+    // Programs write the first value themselves, and the state may be large.
     if (rule.rebuild == schema::Rebuild::Run)
       continue;
     if (!rule.shared) {

@@ -17,26 +17,28 @@ namespace mtp {
 /// known by its name here.
 class SlotStates {
 public:
-  /// Sets the shared states. Artifact and executable must outlive the result.
+  /// Creates the object and sets the shared states. Artifact and executable
+  /// must outlive it.
   static Result<std::unique_ptr<SlotStates>> create(const Artifact &artifact,
                                                     Executable &executable);
 
-  /// Prepares a slot for a sequence that starts with `tokens`: its prompt, and
-  /// after a preemption also all that it had generated, the anchor's last; and
-  /// that has brought `inputs`.
+  /// Prepares a slot for a sequence that starts with `tokens` and has `inputs`.
+  /// The tokens are its prompt, and after a preemption also its output, of
+  /// which the last token is the anchor.
   Status admit(uint32_t slot, std::span<const int32_t> tokens,
                const InputBytes &inputs);
 
-  /// Writes the slot's part of an input, all of its bytes.
+  /// Writes all bytes of the slot's part of an input.
   Status setInput(uint32_t slot, uint32_t state,
                   std::span<const uint8_t> bytes);
 
-  /// Bytes of a slot that save() keeps; 0 where there is nothing to keep.
+  /// Returns the bytes that save() keeps of a slot; 0 if there is nothing to
+  /// keep.
   uint64_t savedBytes() const { return saved; }
-  /// Copies out what the host keeps over a preemption (Rebuild::Save). No round
-  /// is under way.
+  /// Copies out the states that the host keeps over a preemption
+  /// (Rebuild::Save). No round is under way.
   Status save(uint32_t slot, std::vector<uint8_t> &bytes);
-  /// Writes that back, when the tokens have been run again.
+  /// Writes these states back, after the tokens have run again.
   Status restore(uint32_t slot, std::span<const uint8_t> bytes);
 
 private:
@@ -46,7 +48,7 @@ private:
   /// A state with a range of bytes for each slot.
   struct PerSlot {
     uint32_t state;
-    /// What a slot's range holds at first.
+    /// The first values of a slot's range.
     std::vector<uint8_t> initial;
     bool hasTokens;
     bool isSaved;

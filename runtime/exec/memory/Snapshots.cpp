@@ -25,7 +25,7 @@ Snapshots::Snapshots(const Artifact &artifact, Executable &executable,
     pageSize += artifact.pageBytes(cache);
 }
 
-/// What a slot has of a state.
+/// Returns a slot's part of a state.
 static Binding rangeOf(uint32_t state, uint32_t slot, uint64_t bytes) {
   return {schema::Space::State, state, slot * bytes, bytes};
 }
@@ -34,14 +34,14 @@ static Binding rangeOf(uint32_t state, uint32_t slot, uint64_t bytes) {
 // Which one
 //===----------------------------------------------------------------------===//
 
-/// Pages whose entries a copy has.
+/// Returns the number of pages whose entries a copy has.
 uint64_t Snapshots::pagesOf(const Copy &copy) const {
   uint64_t page = limits.pageTokens;
   return (copy.position + page - 1) / page - copy.end / page;
 }
 
-/// Whether a copy behind the prefix's page, or behind none, is of the tokens
-/// behind that, and leaves those to run that must be.
+/// Whether a copy is of the prefix's tokens, and leaves those tokens to run
+/// that must. The copy is attached to the prefix's page, or to none.
 bool Snapshots::isOf(const Copy &copy, const Prefix &prefix) const {
   uint64_t behind = std::max(limits.lookahead, limits.rerun);
   if (copy.position < prefix.end ||
@@ -49,7 +49,8 @@ bool Snapshots::isOf(const Copy &copy, const Prefix &prefix) const {
       !std::ranges::equal(copy.tokens,
                           prefix.tokens.subspan(copy.end, copy.tokens.size())))
     return false;
-  // Pages that the sequence has must be those that the states came from.
+  // The states must come from pages of the makers that the sequence's pages
+  // have.
   const Making &making = prefix.making;
   uint64_t first = copy.end / limits.pageTokens, pages = copy.makers.size();
   if (!making.isExact)
@@ -62,7 +63,7 @@ bool Snapshots::isOf(const Copy &copy, const Prefix &prefix) const {
                             std::ranges::equal(copy.salt, making.salt));
 }
 
-/// The furthest copy behind that page.
+/// Returns the furthest copy that is attached to a page.
 const Snapshots::Copy *Snapshots::behind(uint32_t page,
                                          const Prefix &prefix) const {
   const Copy *best = nullptr;
@@ -87,8 +88,8 @@ const Snapshots::Copy *Snapshots::get(Id id, const Prefix &prefix) const {
   return isUsable ? &found->second : nullptr;
 }
 
-/// Drops a copy in the place of this one, of the same tokens, that no sequence
-/// keeps for itself.
+/// Drops a copy of equal tokens in the same place, unless a sequence keeps it
+/// for itself.
 void Snapshots::dropSame(const Copy &copy) {
   auto isSame = [&](const auto &entry) {
     const Copy &other = copies.at(entry.second);
@@ -106,7 +107,7 @@ void Snapshots::dropSame(const Copy &copy) {
 // Copying
 //===----------------------------------------------------------------------===//
 
-/// Nobody else's copy was used later.
+/// Marks a copy as the one used last.
 void Snapshots::use(Copy &copy, Id id) {
   if (copy.tick)
     byUse.erase(copy.tick);
@@ -118,7 +119,7 @@ bool Snapshots::canMakeRoom(uint64_t bytes, const MemoryLimit &memory) const {
   return bytes <= addBytes(hostMemory().left(memory), counted.bytes);
 }
 
-/// Lets older copies go until there is room for one.
+/// Drops older copies until there is room for a new one.
 bool Snapshots::makeRoom(uint64_t bytes, const MemoryLimit &memory,
                          MemoryReservation &reserved) {
   if (bytes > limits.bytes || !canMakeRoom(bytes, memory))
@@ -148,7 +149,7 @@ Status Snapshots::read(Copy &copy, uint32_t slot,
   for (uint64_t i = first; i < first + pagesOf(copy); ++i)
     for (auto [cache, layer] : limits.layers) {
       uint64_t entries = std::min(all, copy.position - i * all);
-      // What is behind them is written back, too.
+      // Later entries of the page are written back, too.
       if (entries < all)
         std::memset(to, 0, artifact.pageBytes(cache));
       reads.push_back({{schema::Space::Kv, cache},

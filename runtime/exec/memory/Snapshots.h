@@ -1,16 +1,13 @@
 //===- Snapshots.h - Recurrent states behind prefixes -----------*- C++ -*-===//
+// A page holds what attention reads of a prefix, but no states of recurrent
+// layers. So the host copies these states: after a chunk of a prompt that ends
+// a page, when a sequence ends, and when a sequence loses its slot.
 //
-// A page holds what attention reads of a prefix, and nothing of what recurrent
-// layers carry on from it. So the host copies these states where a prompt has
-// been read up to the end of a page, where a sequence ends, and where it loses
-// its slot.
-//
-// A copy stands behind a page of the index, or of a slot: as long as it holds
-// the prefix, a sequence may begin there. Rounds end where they like. So a copy
-// may stand some tokens further on, and then has the entries of the pages that
-// these are in beside the states. One that stands behind no page has all of its
-// tokens', and needs no page to survive.
-//
+// A copy is attached to a page of the index, or of a slot. As long as that page
+// holds the prefix, a sequence may begin with the copy. Rounds may end in the
+// middle of a page. So a copy may be some tokens further than its page, and
+// then also has the entries of the pages of these tokens. A copy without a page
+// has the entries of all its tokens, and needs no page to survive.
 //===----------------------------------------------------------------------===//
 
 #ifndef MTP_RUNTIME_EXEC_MEMORY_SNAPSHOTS_H
@@ -29,15 +26,15 @@
 
 namespace mtp {
 
-/// What copies there may be.
+/// Limits and sizes of copies.
 struct SnapshotLimits {
-  /// Host memory of all copies.
+  /// Bytes of host memory for all copies.
   uint64_t bytes = 0;
   /// See KvConfig.
   uint32_t pageTokens = 0;
   uint32_t lookahead = 0;
   uint32_t rerun = 1;
-  /// Caches and layers that have entries.
+  /// The caches and layers that have entries.
   std::vector<std::pair<uint32_t, uint32_t>> layers;
 };
 
@@ -46,39 +43,40 @@ class Snapshots {
 public:
   using Id = uint64_t;
 
-  /// Copies that were made and that are there no more, and bytes of those that
-  /// are.
+  /// The number of copies made and of copies dropped, and the bytes of those
+  /// that exist.
   struct Counts {
     uint64_t made = 0, dropped = 0, bytes = 0;
   };
 
-  /// Where a copy stands.
+  /// The position of a copy.
   struct Place {
-    /// Tokens that the states have seen when `pending` of the rows that are
-    /// kept have gone into them.
+    /// The number of tokens that the states have seen after `pending` of the
+    /// kept rows have gone into them.
     uint64_t position = 0;
     uint32_t pending = 0;
-    /// A sequence's own, which no other copy takes the place of.
+    /// Whether the copy is a sequence's own, which no other copy replaces.
     bool isKept = false;
   };
 
-  /// A copy, and the pages that it stands behind.
+  /// A copy, and the pages that it is attached to.
   struct Copy : Place {
     Copy(const Place &place, const Prefix &prefix)
         : Place(place), page(prefix.page), end(prefix.end) {}
 
-    /// Of whole pages; behind none, of no tokens.
+    /// The last of these pages, and the number of their tokens; 0 if there are
+    /// none.
     uint32_t page;
     uint64_t end;
-    /// Those behind the page, where there are any, and what the entries of
-    /// drafters depend on behind these; and who made the pages.
+    /// The tokens after the page and the lookahead, and the makers of their
+    /// pages.
     std::vector<int32_t> tokens;
     std::vector<PageMaker> makers;
-    /// Where no page says it.
+    /// The hash of inputs and the salt, if no page says them.
     Hash128 inputs;
     std::vector<int32_t> salt;
 
-    /// The states, and then each page's entries.
+    /// The states, and then the entries of each page.
     std::unique_ptr<uint8_t[]> data;
     uint64_t bytes = 0;
     MemoryReservation memory;
@@ -86,33 +84,32 @@ public:
     uint64_t tick = 0;
   };
 
-  /// Keeps as many copies as fit; those that nobody used for longest go first.
-  /// The executable must outlive it.
+  /// Keeps the copies that fit; the least recently used go first. The
+  /// executable must outlive it.
   Snapshots(const Artifact &artifact, Executable &executable,
             const SnapshotLimits &limits);
 
-  /// Bytes of one copy without pages; 0 where slots have no such states.
+  /// Returns the bytes of a copy without pages; 0 if slots have no such states.
   uint64_t bytes() const { return size; }
-  /// Whether there can be any.
+  /// Whether there can be any copy.
   bool isOn() const { return size > 0 && size <= limits.bytes; }
   const Counts &counts() const { return counted; }
 
-  /// The copy that leaves the fewest tokens to run of those with which a
-  /// sequence may go on that has this prefix in its pages, which were made just
-  /// as it says; null where there is none. Valid until one is stored or
-  /// forgotten.
+  /// Returns the copy that leaves the fewest tokens to run, of those with which
+  /// a sequence with this prefix in its pages may go on. The pages must have
+  /// been made exactly as the prefix says. Null if there is none. Valid until a
+  /// copy is stored or forgotten.
   const Copy *find(const Prefix &prefix) const;
 
-  /// That copy, where there still is one with which the sequence may go on.
+  /// Returns that copy if it still exists and the sequence may go on with it.
   const Copy *get(Id id, const Prefix &prefix) const;
 
-  /// Copies what the slot's states hold: all tokens in front of the place's
-  /// position are in them or in the first `pending` rows that are kept, and
-  /// `table` has the slot's pages. Of the prefix's tokens those up to the
-  /// position are there, and the lookahead. The copy stands behind `prefix`, in
-  /// place of one of the same tokens. 0 where there is no memory for it, or
-  /// where the device does not give it: nobody depends on a copy, and what else
-  /// the device does not do fails by itself.
+  /// Copies the slot's states: all tokens before the place's position are in
+  /// them or in the first `pending` kept rows. `table` has the slot's pages.
+  /// The prefix has the tokens up to the position, and the lookahead. The copy
+  /// is attached to the prefix's page, and replaces a copy of equal tokens.
+  /// Returns 0 if memory is short, or if the device does not give the states:
+  /// no sequence depends on a copy.
   Id store(const Prefix &prefix, const Place &place, uint32_t slot,
            std::span<const int32_t> table, const MemoryLimit &memory);
 
@@ -121,25 +118,25 @@ public:
   Status restore(const Copy &copy, uint32_t slot,
                  std::span<const int32_t> table, uint64_t taken);
 
-  /// The page holds something else from now on.
+  /// Notes that the page holds something else from now on.
   void forget(uint32_t page);
-  /// `to` holds what `from` does.
+  /// Notes that `to` holds what `from` does.
   void move(uint32_t from, uint32_t to);
-  /// No effect where there is none any more.
+  /// Drops a copy. No effect if it does not exist.
   void drop(Id id);
-  /// Drops the one that nobody used for longest; false where there is none.
+  /// Drops the least recently used copy; false if there is none.
   bool dropOldest();
-  /// Whether so many bytes of host memory are free, or are where copies go.
+  /// Whether `bytes` of host memory are free, or would be without copies.
   bool canMakeRoom(uint64_t bytes, const MemoryLimit &memory) const;
 
-  /// Whether every copy stands behind a page that holds its prefix, and counts
-  /// are right.
+  /// Checks that every copy is attached to a page that holds its prefix, and
+  /// that counts are right.
   Status checkInvariant(const KvCacheManager &kv) const;
 
 private:
   struct Part {
     uint32_t state;
-    /// Of a slot.
+    /// Bytes of a slot.
     uint64_t bytes;
   };
 

@@ -61,8 +61,8 @@ bool StateCopies::canKeep(const KeptState &kept,
   return !residency.isPrefilled() || isFinal(kept, residency);
 }
 
-/// Copies the slot's states in front of the prefix's last token. The copy
-/// stands behind the pages of the prefix that the index has.
+/// Copies the slot's states in front of the prefix's last token. The copy is
+/// attached to the last page of the prefix that the index has.
 Snapshots::Id StateCopies::storeBehindPages(Prefix prefix, uint32_t slot,
                                             std::span<const int32_t> table,
                                             bool isKept) {
@@ -75,8 +75,8 @@ Snapshots::Id StateCopies::storeBehindPages(Prefix prefix, uint32_t slot,
                           table, memory);
 }
 
-/// Copies the slot's states. The copy stands behind the pages that the index
-/// has; if `isWhole`, it has the entries of all tokens instead.
+/// Copies the slot's states. The copy is attached to a page of the index; if
+/// `isWhole`, it has the entries of all tokens instead.
 Snapshots::Id StateCopies::storeStates(const KeptState &kept,
                                        const Residency &residency, bool isWhole,
                                        bool isKept) {

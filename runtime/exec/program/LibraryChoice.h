@@ -11,13 +11,14 @@ namespace mtp {
 struct LibraryChoice {
   /// Rows of the chunks whose products a library computes; 0: of none.
   uint32_t rows = 0;
-  /// For people: "own kernels", "cuBLASLt 13.1.0 for whole chunks of 128 rows".
+  /// Text for people: "own kernels", "cuBLASLt 13.1.0 for whole chunks of 128
+  /// rows".
   std::string kernels;
 };
 
-/// Products of whole chunks are the library's where the artifact has programs
-/// for that, chunks are that large, nobody asks for the same bits in any case,
-/// and the machine has the library, which it is asked for.
+/// Decides whether a library computes the products of whole chunks. It does if
+/// the artifact has programs for that, chunks are that large, `deterministic`
+/// is not set, and the machine has the library.
 LibraryChoice chooseLibrary(const ProgramTable &programs,
                             Executable &executable, uint32_t chunk,
                             bool deterministic);

@@ -10,8 +10,8 @@
 
 namespace mtp {
 
-/// InvalidArgument when type or bytes of an input are not its port's:
-/// "input 0: expected 4xf32, got 3xf32", where `which` is "input 0".
+/// Checks type and bytes of an input against its port. InvalidArgument: "input
+/// 0: expected 4xf32, got 3xf32", with `which` = "input 0".
 Status checkInput(const PortType &port, std::string_view which,
                   const TensorType &type, uint64_t bytes);
 

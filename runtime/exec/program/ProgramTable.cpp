@@ -8,8 +8,8 @@
 
 using namespace mtp;
 
-/// Rows that a pass may compute for nothing, where that saves other passes:
-/// fewer than the smallest chunk has.
+/// Limit on the padding rows of a pass if that saves other passes: fewer than
+/// the smallest chunk has.
 static constexpr uint32_t kDeadRows = 7;
 
 ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
@@ -18,7 +18,7 @@ ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
     switch (program.kind) {
     case schema::ProgramKind::Decode:
       if (program.prompts) {
-        // The faster ones for some positions are not looked for.
+        // The faster programs for some positions are not looked for.
         if (!program.positions)
           mixes[program.sequences][program.k][program.begin] = i;
         break;
@@ -48,7 +48,7 @@ ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
   }
 }
 
-/// The program of a range that has n, or kNone.
+/// Returns the program of a range that has n, or kNone.
 uint32_t ProgramTable::find(const Ranges &ranges, uint32_t n) const {
   auto next = ranges.upper_bound(n);
   if (next == ranges.begin())
@@ -123,7 +123,7 @@ std::vector<std::pair<uint32_t, uint32_t>> ProgramTable::chunks() const {
 }
 
 uint32_t ProgramTable::nextChunk(uint64_t rest, uint32_t largest) const {
-  // No row is dead where a program is for just so many.
+  // A program for this number of rows has no padding row.
   uint32_t rows = uint32_t(std::min<uint64_t>(rest, largest));
   if (hasChunk(rows))
     return rows;
@@ -156,7 +156,7 @@ Binding ProgramTable::promptLogits(uint32_t program, uint32_t n) const {
   return plan.programs[program].output(name)->place.at(n);
 }
 
-/// Where an output is, of no bytes where there is none.
+/// Returns where an output is; of no bytes if there is none.
 static Binding placeOf(const Program &program, std::string_view output,
                        uint32_t n) {
   const Port *port = program.output(output);

@@ -9,7 +9,7 @@
 
 using namespace mtp;
 
-/// Of one slot.
+/// Returns the type of a slot's part of a state.
 static TensorType typeOf(const State &state) {
   return {ElementType(state.dtype),
           {state.shape.begin() + 1, state.shape.end()}};
@@ -23,7 +23,7 @@ std::vector<PortType> mtp::requestInputs(const Artifact &artifact) {
   return ports;
 }
 
-/// "'bias', 'mask'".
+/// Returns the quoted names of ports: "'bias', 'mask'".
 template <typename T>
 static std::string namesOf(const std::vector<T> &ports) {
   std::string text;

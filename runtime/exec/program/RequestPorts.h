@@ -1,9 +1,6 @@
 //===- RequestPorts.h - What requests bring and ask for ---------*- C++ -*-===//
-//
 // A model declares by name what a request may bring (`mtp.state ... input`) and
-// ask for (`mtp.output ... for`). Nothing of it is known to the runtime by its
-// name.
-//
+// ask for (`mtp.output ... for`). The runtime knows no such name.
 //===----------------------------------------------------------------------===//
 
 #ifndef MTP_RUNTIME_EXEC_PROGRAM_REQUESTPORTS_H
@@ -16,10 +13,10 @@
 
 namespace mtp {
 
-/// The inputs of a model, in the order of its states.
+/// Returns the inputs of a model, in the order of its states.
 std::vector<PortType> requestInputs(const Artifact &artifact);
 
-/// The bytes of a slot's part of states that a request brings, by state.
+/// The bytes of a slot's part of the states that a request brings, by state.
 using InputBytes = std::map<uint32_t, std::vector<uint8_t>>;
 
 /// Takes the bytes out of a request's inputs. InvalidArgument for a name that
@@ -27,11 +24,11 @@ using InputBytes = std::map<uint32_t, std::vector<uint8_t>>;
 Result<InputBytes> readInputs(const Artifact &artifact,
                               std::vector<RequestInput> inputs);
 
-/// The declared outputs of a plan's programs, each once.
+/// Returns the declared outputs of a plan's programs, each once.
 std::vector<RequestOutputType> requestOutputs(const Plan &plan);
 
-/// Those that a request names. InvalidArgument for a name that the model does
-/// not have or that comes twice.
+/// Returns the outputs that a request names. InvalidArgument for a name that
+/// the model does not have or that comes twice.
 Result<std::vector<RequestOutputType>>
 findOutputs(const Plan &plan, const std::vector<std::string> &names);
 

@@ -9,7 +9,7 @@
 using namespace mtp;
 
 namespace {
-/// What a program names.
+/// The states and layers that a program names.
 struct Names {
   explicit Names(const Program &program) {
     for (const Place &place : program.places) {
@@ -31,7 +31,7 @@ ReuseRule mtp::reuseRule(const Artifact &artifact, const ProgramTable &programs,
   uint32_t chunk = artifact.envelope->prefill_chunk();
   Names prefill(programs.program(programs.prefill(chunk, k > 0)));
   ReuseRule rule;
-  // A prefill that never drafts for itself reads ahead for all.
+  // A prefill that does not distinguish drafts reads ahead in any case.
   bool readsAhead = k > 0 || !programs.hasDraftingPrefill();
   rule.lookahead = readsAhead ? artifact.ahead : 0;
   for (auto [cache, layer] : prefill.layers)

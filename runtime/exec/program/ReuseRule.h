@@ -10,28 +10,28 @@
 
 namespace mtp {
 
-/// When KV pages of a known prefix stand for running its tokens. Follows from
-/// the states and caches that the programs of a session name.
+/// The conditions under which KV pages of a known prefix replace running its
+/// tokens. They follow from the states and caches that the programs of a
+/// session name.
 struct ReuseRule {
-  /// False where a state cannot be rebuilt at all.
+  /// False if a state cannot be rebuilt at all.
   bool isAllowed = true;
-  /// Whether a state comes back by running all rows, or by a copy of it.
+  /// Whether a state comes back only by running all rows, or by a copy.
   bool needsSnapshots = false;
-  /// The last tokens of a prefix that are run in any case: what they leave
-  /// behind is in no page.
+  /// The number of last tokens of a prefix that run in any case, since the
+  /// states that they leave are in no page.
   uint32_t rerun = 1;
-  /// Tokens behind a page that its entries depend on.
+  /// The number of tokens after a page on which its entries depend.
   uint32_t lookahead = 0;
-  /// By k: whether rounds write all that prefills write, so that their pages
-  /// are worth as much; and how many of these layers they write, those of
-  /// prefills last. Who writes more writes those of the others, too.
+  /// By k, whether rounds write all layers that prefills write, so that their
+  /// pages are worth as much.
   std::vector<bool> roundsFill;
-  /// Caches and layers that prefills write, and so rounds read.
+  /// The caches and layers that prefills write, and so rounds read.
   std::vector<std::pair<uint32_t, uint32_t>> filled;
   std::vector<size_t> layers;
 };
 
-/// The rule for rounds of 0 to `k` drafts.
+/// Returns the rule for rounds of 0 to `k` drafts.
 ReuseRule reuseRule(const Artifact &artifact, const ProgramTable &programs,
                     uint32_t k);
 

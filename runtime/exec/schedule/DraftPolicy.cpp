@@ -1,10 +1,8 @@
 //===- DraftPolicy.cpp - How many drafts a round has ----------------------===//
-//
-// The choice stays where it is unless another is better by a margin. What is
-// not known (a shape that never ran, drafts behind the k of now) is tried where
-// it would be the best if it turned out well, for a few rounds, as long as what
-// trials lose is a small share of all time.
-//
+// The choice stays unless another one is better by a margin. An unknown choice
+// (a shape that never ran, or more drafts than now) is tried for a few rounds
+// if it would be the best under optimistic assumptions. Trials may lose a small
+// share of all time.
 //===----------------------------------------------------------------------===//
 
 #include "runtime/exec/schedule/DraftPolicy.h"
@@ -15,44 +13,44 @@
 
 using namespace mtp;
 
-/// What an outcome counts for a round later. Of each position so many drafts
-/// stay in memory in any case, and soon give way to new ones.
+/// The weight of an outcome one round later. At each position `kLeastMemory`
+/// drafts stay in memory in any case, and soon give way to new ones.
 static constexpr double kMemory = 0.985, kLeastMemory = 4;
 
-/// Drafts that what all slots accept stands for in a slot, and that an
-/// assumption stands for as long as nobody drafted: the first draft is
-/// accepted that often, and each further one as often as the one before.
+/// The number of drafts for which the mean of all slots stands in a slot, and
+/// for which the assumption stands while no draft was made. The assumption: the
+/// first draft is accepted with `kFirstRate`, and each further one as often as
+/// the one before.
 static constexpr double kPrior = 8, kAssumption = 0.25;
 static constexpr double kFirstRate = 0.7;
 
-/// What `fresh` keeps from round to round, and how much it has at most; and the
-/// doubt about a rate that nothing fresh supports.
+/// The share of `fresh` that stays from round to round, and its maximum; and
+/// the doubt about a rate without fresh drafts.
 static constexpr double kFreshness = 0.99, kMostFresh = 50, kDoubt = 0.4;
 
-/// By how much another k must be better, and 0, which leaves a gap in the
-/// drafters' caches.
+/// Factors by which another k must be better, and k = 0, which leaves a gap in
+/// the drafters' caches.
 static constexpr double kMargin = 1.015, kGapMargin = 1.025;
 
-/// Rounds of a trial, of these the last ones with no more rows than are worth
-/// it, rounds of the choice itself between two trials, and rounds that a
-/// drafter needs behind a gap.
+/// Rounds of a trial; the last of them, with only the rows that pay; rounds
+/// between two trials; and rounds that a drafter needs after a gap.
 static constexpr uint32_t kTrialRounds = 4, kFewerRows = 1, kPause = 4,
                           kRecovery = 10;
 
-/// The share of all time that trials may lose; what they may lose at once, in
-/// rounds, and what is theirs at the beginning. What a gap loses, in rounds.
+/// The share of all time that trials may lose; the rounds that they may lose at
+/// once and at the beginning; and the rounds that a gap loses.
 static constexpr double kTrialShare = 0.005;
 static constexpr double kMostCredit = 24, kFirstCredit = 2, kGapLoss = 1.5;
 
-/// Windows with drafts that come before a choice of none.
+/// Windows with drafts that must come before a choice of no drafts.
 static constexpr uint32_t kEvidence = 16;
 
-/// Behind a round of more drafts may come one that refreshes as many rows and
-/// has fewer: what part of the difference a trial loses by that.
+/// A round of more drafts may be followed by one that refreshes the same number
+/// of rows with fewer drafts. A trial loses this part of the difference.
 static constexpr double kRefreshLoss = 0.5;
 
-/// How often the worth of a row is told anew, and what part of it a draft must
-/// bring: what rows cost is less sure than what rounds do.
+/// How often the worth of a row is estimated again, and the part of it that a
+/// draft must bring: the cost of rows is less certain than that of rounds.
 static constexpr int kTurns = 4;
 static constexpr double kWorth = 0.9;
 
@@ -105,7 +103,7 @@ void DraftPolicy::addOutcome(DraftHistory &history, uint32_t k,
 }
 
 void DraftPolicy::addRound(const RoundCost::Work &work, double seconds) {
-  // The very first one may read weights from a disk.
+  // The very first round may read weights from a disk.
   if (!std::exchange(isWarm, true))
     return;
   if (!std::exchange(hasStarted, true))
@@ -146,7 +144,7 @@ DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
   double prior = kFirstRate;
   for (uint32_t j = 0; j < of.most; ++j) {
     priors[j] = prior = known.all.rate(j, prior, kAssumption);
-    // What the rounds of now show needs no trial.
+    // Drafts up to the current k need no trial.
     if (j >= current)
       doubts[j] = kDoubt / std::sqrt(1 + (j < fresh.size() ? fresh[j] : 0));
   }
@@ -169,7 +167,7 @@ DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
   return of;
 }
 
-/// The rows of a slot with so many drafts: of a tree, its nodes.
+/// Returns the rows of a slot with `drafts` drafts; of a tree, its nodes.
 uint32_t DraftPolicy::rowsOf(uint32_t drafts) const {
   return drafts < rowsByK.size() ? rowsByK[drafts] : drafts + 1;
 }
@@ -178,7 +176,7 @@ RoundCost::Work DraftPolicy::fullRound(const Candidates &of, uint32_t k) const {
   return {of.batch, k, std::min(of.batch * rowsOf(k), mostRows), of.positions};
 }
 
-/// Every slot verifies all drafts that it may have.
+/// Returns the shares if every slot verifies all drafts that it may have.
 DraftPolicy::Shares DraftPolicy::allDrafts(const Candidates &of,
                                            uint32_t k) const {
   Shares all;
@@ -192,9 +190,9 @@ DraftPolicy::Shares DraftPolicy::allDrafts(const Candidates &of,
   return all;
 }
 
-/// Every slot verifies the drafts that are worth their rows: in the time of
-/// each the other rows would not bring as many tokens. What a round brings with
-/// these drafts says again what a row is worth, a few times (Dinkelbach).
+/// Returns the shares if every slot verifies the drafts that pay for their
+/// rows: in the time of such a row, other rows would not bring more tokens. The
+/// rate with these drafts gives a new worth of a row, a few times (Dinkelbach).
 DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
                                                   uint32_t k) const {
   Shares best = allDrafts(of, k);
@@ -217,7 +215,7 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
     }
     work.rows = std::min(work.rows, mostRows);
     next.rate = tokens / known.cost.seconds(work);
-    // A round that makes drafts for nobody is worse than one that makes none.
+    // A round whose drafts no slot verifies is worse than a round without.
     bool isIdle = std::ranges::all_of(next.drafts, [](auto n) { return !n; });
     if (next.rate <= best.rate || isIdle)
       break;
@@ -226,15 +224,15 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
   return best;
 }
 
-/// Tokens per second that there may be at best.
+/// Returns the tokens per second under optimistic assumptions.
 double DraftPolicy::bestRate(const Candidates &of, uint32_t k) const {
   RoundCost::Work work = fullRound(of, k);
   double least = known.cost.seconds(work) * (1 - known.cost.doubt(of.batch, k));
   return of.bestTokens[k] / least;
 }
 
-/// Whether a choice of no drafts would rest on what other texts have shown: it
-/// would show nothing of these. Not where drafts would not pay at best.
+/// Whether a choice of no drafts would rest on other texts only: it shows
+/// nothing about the current ones. False if drafts would not pay even at best.
 bool DraftPolicy::isEarly(const Candidates &of, uint32_t k) const {
   if (k > 0 || windows >= kEvidence)
     return false;
@@ -245,8 +243,8 @@ bool DraftPolicy::isEarly(const Candidates &of, uint32_t k) const {
   return false;
 }
 
-/// Goes to the best k, if that is better by its margin. Returns whether it is
-/// another.
+/// Moves to the best k if it is better by its margin. Returns whether k has
+/// changed.
 bool DraftPolicy::move(const Candidates &of) {
   uint32_t best = current;
   double most = worthwhileDrafts(of, current).rate;
@@ -263,16 +261,15 @@ bool DraftPolicy::move(const Candidates &of) {
   return std::exchange(current, best) != best;
 }
 
-/// Whether nothing near it ran that could say what so many drafts would take:
-/// what is told from fewer errs with the distance, and so would the trial's
-/// price.
+/// Whether no similar shape has run. Predictions from fewer drafts err with the
+/// distance, and so would the price of a trial.
 bool DraftPolicy::isFarAway(const Candidates &of, uint32_t k) const {
   return k > current + 1 && !known.cost.isMeasured(of.batch, k) &&
          !known.cost.isMeasured(of.batch, k - 1);
 }
 
-/// What rounds of a trial should lose, in seconds, beside rounds of now, which
-/// bring `rate` tokens per second.
+/// Returns the seconds that a trial should lose against rounds of the current
+/// k, which bring `rate` tokens per second.
 double DraftPolicy::priceOfTrial(const Candidates &of, uint32_t k,
                                  double rate) const {
   double seconds = known.cost.seconds(fullRound(of, k));
@@ -285,8 +282,8 @@ double DraftPolicy::priceOfTrial(const Candidates &of, uint32_t k,
   return loss;
 }
 
-/// Begins to try the k that would be the best at best, of those that trials can
-/// pay for.
+/// Starts a trial of the k with the highest optimistic throughput whose cost
+/// fits the exploration budget.
 bool DraftPolicy::startTrial(const Candidates &of) {
   double now = worthwhileDrafts(of, current).rate;
   double most = now * kMargin, price = 0;
@@ -326,17 +323,17 @@ DraftPolicy::Choice DraftPolicy::choose(std::span<const Slot> slots) {
       tried <= of.most) {
     if (trialRounds > kFewerRows)
       return all(tried, trialRounds - kFewerRows);
-    // What rows take shows where a round has fewer.
+    // The last rounds of a trial have fewer rows, which shows the cost of rows.
     return {tried, trialRounds, worthwhileDrafts(of, tried).drafts};
   }
   trialRounds = 0;
   bool isOther = move(of);
-  // Where a draft more was worth it, another may be.
+  // If one more draft paid, another one may pay, too.
   bool climbs = isOther && current == tried && current > before;
   if ((climbs || (!isOther && pause == 0)) && startTrial(of))
     return all(tried, trialRounds - kFewerRows);
   Shares shares = worthwhileDrafts(of, current);
-  // Drafts that no slot verifies need not be made; some must be, or the
+  // Drafts that no slot verifies need not be made. A few must be made, or the
   // drafters' caches have a gap.
   uint32_t most = *std::ranges::max_element(shares.drafts);
   uint32_t k = std::max({most, of.least, std::min(current, 1u)});

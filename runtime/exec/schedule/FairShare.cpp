@@ -18,7 +18,7 @@ void FairShare::enter(uint64_t group) {
 
 void FairShare::leave(uint64_t group) {
   --groups[group].sequences;
-  // What they had tells them apart while one of them is there, no longer.
+  // Counts matter only while a group has sequences.
   auto isAway = [](const auto &entry) { return entry.second.sequences == 0; };
   if (std::ranges::all_of(groups, isAway))
     groups.clear();

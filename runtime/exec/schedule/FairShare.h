@@ -8,20 +8,21 @@
 
 namespace mtp {
 
-/// Counts what the sequences of each group have had of a session, so that the
-/// one with least comes first: the virtual token counters of "Fairness in
-/// Serving Large Language Models" (Sheng et al., OSDI 2024). A group that comes
-/// back cannot make up for the time that it was away.
+/// Counts the tokens that the sequences of each group have had of a session.
+/// The group with the fewest comes first. These are the virtual token counters
+/// of "Fairness in Serving Large Language Models" (Sheng et al., OSDI 2024). A
+/// group that comes back cannot make up for the time that it was away.
 class FairShare {
 public:
-  /// A sequence of the group has come, and one has ended.
+  /// Note that a sequence of the group has come, and that one has ended.
   void enter(uint64_t group);
   void leave(uint64_t group);
 
-  /// Tokens were computed for the group.
+  /// Records that tokens were computed for the group.
   void charge(uint64_t group, uint64_t tokens) { groups[group].had += tokens; }
 
-  /// What a group has had, next to others; of one without sequences 0.
+  /// Returns the tokens of a group in relation to other groups; 0 for a group
+  /// without sequences.
   uint64_t had(uint64_t group) const;
 
 private:

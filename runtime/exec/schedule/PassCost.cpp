@@ -6,12 +6,12 @@
 
 using namespace mtp;
 
-/// What a pass counts for, relative to the one behind it.
+/// The weight of a pass, relative to the next one.
 static constexpr double kDecay = 0.8;
 
-/// The least share of a mean pass's time that is its rows': the rest may be a
-/// time for each pass. Passes of about one size say nothing of that, and a
-/// disturbed one says wrong things; so a pass of twice the rows is never taken
+/// The least share of a mean pass's time that is its rows'. The rest may be a
+/// time for each pass. Passes of about one size say nothing about that, and a
+/// disturbed pass says wrong things. So a pass of twice the rows is never taken
 /// to be free.
 static constexpr double kLeastShare = 0.5;
 

@@ -7,17 +7,17 @@
 
 namespace mtp {
 
-/// Learns from the passes of a session what rows cost: a time for each pass and
-/// one for each row. The last few passes count most, so that it follows longer
-/// contexts and a machine that others use, too. What it says decides how a
-/// prompt is cut, and no result.
+/// Learns the cost of passes over prompts: a time for each pass and one for
+/// each row. The last few passes count most, so the model follows longer
+/// contexts and a machine that others use, too. It decides how a prompt is cut,
+/// and no result.
 class PassCost {
 public:
-  /// A pass of `rows`, at least 1, took so long.
+  /// Records that a pass of `rows`, at least 1, took `seconds`.
   void add(uint32_t rows, double seconds);
 
-  /// The most rows of a pass that should take `seconds`; 0 where not one fits,
-  /// or before anything was measured.
+  /// Returns the most rows of a pass that should take `seconds`; 0 if not one
+  /// fits, or before anything was measured.
   uint64_t rowsIn(double seconds) const;
 
 private:

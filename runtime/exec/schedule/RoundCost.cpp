@@ -8,50 +8,49 @@
 
 using namespace mtp;
 
-/// Of the first rounds of a shape the fastest counts.
+/// The number of first rounds of a shape of which the fastest counts.
 static constexpr uint32_t kSettling = 3;
 
-/// Rounds that a shape remembers: it takes none of its first for all.
+/// Rounds that a shape remembers, at first and later: its first rounds may not
+/// be typical.
 static constexpr double kFirstMemory = 8, kMemory = 24;
 
-/// A round that takes so many times what it should is taken for this: others
-/// had the machine.
+/// The factor to which a deviation is cut: other processes had the machine.
 static constexpr double kOutlier = 1.4;
 
-/// What of a deviation all shapes share.
+/// The part of a deviation that all shapes share.
 static constexpr double kCommon = 0.02;
 
-/// The doubt about a shape that hardly ran, about one with few rounds for each
-/// of them, and about one that did not run for so many.
+/// The doubt about a shape that hardly ran, about one with few rounds, and
+/// about one that did not run for `kLong` rounds.
 static constexpr double kNeverRan = 0.2, kFew = 0.25, kLongAgo = 0.06,
                         kLong = 2000;
 
 /// Rounds between two fits.
 static constexpr uint32_t kFitEvery = 16;
 
-/// What is assumed as long as nothing else is known, in times of the round: a
-/// row, the first draft, each draft. A position and each row's of one are
-/// assumed to cost nothing, and have their unit here. How much one assumption
-/// weighs, in rounds.
+/// Assumed times while nothing else is known, in shares of a round: a row, the
+/// first draft, each draft. Positions are assumed to cost nothing, and have
+/// their unit here. `kTrust` is the weight of an assumption, in rounds.
 static constexpr std::array<double, 6> kAssumed = {1,    0.02, 0.05,
                                                    0.05, 2e-5, 2e-5};
 static constexpr double kTrust = 0.0005;
 
-/// What a change within a shape counts, in rounds of a shape, and for a round
-/// later: it is of one round alone, which may have been disturbed.
+/// The weight of a change within a shape, in rounds of a shape, and one round
+/// later. A change is of one round only, which may have been disturbed.
 static constexpr double kChange = 0.1, kChangeMemory = 0.998,
                         kChangeOutlier = 1.1;
-/// Rounds that a change is told against.
+/// Rounds over which the mean goes that a change is compared with.
 static constexpr double kLongMemory = 400;
 
-/// What a round counts for what rows cost in its shape a round later; how far
-/// off it may be and still say something, and how far rounds are off anyway, in
-/// shares of the round. The least that a row is taken for, as such a share, and
-/// of what all shapes say.
+/// The weight of a round for the cost of rows in its shape, one round later.
+/// The deviation above which it is cut, and the usual deviation, in shares of
+/// the round. The least cost of a row, as such a share, and as a share of the
+/// prediction.
 static constexpr double kRowMemory = 0.98, kRowOutlier = 0.06, kRowNoise = 0.15,
                         kLeastRow = 0.005, kLeastOfRow = 0.25;
 
-/// Of what a shape takes at all rows, the least that fewer leave of it.
+/// The least share of a shape's time that fewer rows leave.
 static constexpr double kLeastShare = 0.2;
 
 RoundCost::Terms RoundCost::termsOf(const Work &work) {
@@ -72,7 +71,7 @@ static double product(const T &a, const T &b) {
   return sum;
 }
 
-/// What a shape takes with that, by what it took with other rows and positions.
+/// Predicts the time of a shape with other rows and positions from its own.
 double RoundCost::at(const Cell &cell, const Terms &has) const {
   double more = has[kRowTerm] - cell.has[kRowTerm];
   double other =
@@ -80,7 +79,7 @@ double RoundCost::at(const Cell &cell, const Terms &has) const {
   return std::max(other, kLeastShare * cell.seconds);
 }
 
-/// By how much a row more makes a round with that longer, as all shapes say.
+/// Returns the time of one more row, as all shapes predict it.
 double RoundCost::rowIn(const Terms &has) const {
   return fitted(withRows(has, has[kRowTerm] + 1)) - fitted(has);
 }
@@ -93,8 +92,9 @@ double RoundCost::secondsOfRow(const Work &work) const {
   return std::max(rowIn(termsOf(some)) + own, 0.0) * slowness;
 }
 
-/// Notes what a round took that had more rows than those of its shape before,
-/// or fewer: least squares, drawn to what all shapes say.
+/// Learns the cost of a row from a round with more or fewer rows than the
+/// rounds of its shape before: least squares, drawn to the prediction of all
+/// shapes.
 void RoundCost::learnRows(Cell &cell, const Terms &has, double seconds) {
   double more = has[kRowTerm] - cell.has[kRowTerm];
   double rest = seconds - at(cell, has) + cell.ownRow * more;
@@ -108,7 +108,7 @@ void RoundCost::learnRows(Cell &cell, const Terms &has, double seconds) {
                          (kLeastOfRow - 1) * row);
 }
 
-/// The same for another number of rows.
+/// Returns the terms for another number of rows.
 RoundCost::Terms RoundCost::withRows(const Terms &has, double rows) {
   Terms other = has;
   other[kRowTerm] = rows;
@@ -116,9 +116,9 @@ RoundCost::Terms RoundCost::withRows(const Terms &has, double rows) {
   return other;
 }
 
-/// Notes what positions more have cost since rounds of the shape before: there
-/// the terms that grow are told apart from those that stay. What rows cost is
-/// not told so, but taken as known: up to some number they may be free.
+/// Learns the cost of positions that were added since earlier rounds of the
+/// shape. There the terms that grow differ from those that stay. The cost of
+/// rows is taken as known: up to some number they may be free.
 void RoundCost::learnChange(Cell &cell, const Terms &has, double seconds) {
   for (size_t i = 0; i < kTerms; ++i) {
     slower[i] *= kChangeMemory;
@@ -144,7 +144,7 @@ void RoundCost::learnChange(Cell &cell, const Terms &has, double seconds) {
     cell.longHas[i] += (has[i] - cell.longHas[i]) / memory;
 }
 
-/// Takes in a round more of a shape.
+/// Adds a round to its shape.
 void RoundCost::learn(Cell &cell, const Terms &has, double seconds) {
   if (cell.count == 0) {
     cell.seconds = cell.longSeconds = seconds;
@@ -182,7 +182,8 @@ void RoundCost::add(const Work &work, double measured) {
     fit();
 }
 
-/// Least squares of relative errors, drawn to the assumptions.
+/// Fits the terms by least squares of relative errors, drawn to the
+/// assumptions.
 void RoundCost::fit() {
   lastFit = rounds;
   double scale = 0;
@@ -222,8 +223,8 @@ void RoundCost::fit() {
 
 double RoundCost::fitted(const Terms &has) const { return product(terms, has); }
 
-/// What the nearest shape that ran takes over what the fit says of it: those of
-/// the same batch first.
+/// Returns the time of the nearest shape that ran in relation to the fit.
+/// Shapes of equal batch are nearest.
 double RoundCost::nearby(uint32_t batch, uint32_t k) const {
   double ratio = 1;
   uint64_t least = UINT64_MAX;

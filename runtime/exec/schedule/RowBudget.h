@@ -9,11 +9,11 @@
 
 namespace mtp {
 
-/// How many rows each of a round's slots may have, of which there are `budget`
-/// in all, at least one for each. A slot has as many as it wants, which is one
-/// or more, as far as none that wants as many has fewer; what is left over then
-/// goes to the first of those. It follows from what slots may draft, and not
-/// from what they do, which the tokens say.
+/// Shares `budget` rows among the slots of a round, at least one for each. A
+/// slot gets the rows that it wants, at least one, unless a slot that wants the
+/// same number would get fewer. Rows that are left over go to the first of
+/// those slots. The result depends on what slots may draft, and not on what
+/// they do draft.
 std::vector<uint32_t> trimRows(std::span<const uint32_t> wanted,
                                uint64_t budget);
 

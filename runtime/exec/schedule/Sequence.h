@@ -12,7 +12,7 @@
 
 namespace mtp {
 
-/// What a sequence has put out. Only StepResults writes it.
+/// The output of a sequence. Only StepResults writes it.
 class SequenceOutput {
 public:
   const std::vector<int32_t> &tokens() const { return emitted; }
