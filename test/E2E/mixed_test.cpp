@@ -8,7 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "OnDevice.h"
-#include "runtime/exec/SessionImpl.h"
+#include "runtime/exec/ModelImpl.h"
+#include "runtime/schema/PromptWords.h"
+#include "test/Runtime/ForwardingExecutable.h"
+#include "test/Runtime/OpenSession.h"
 
 #include <algorithm>
 #include <string_view>
@@ -480,29 +483,53 @@ TEST_P(Mixed, AreLeftByWhoIsCancelled) {
 
 namespace {
 
-/// A simulated clock that advances as rounds compute; nothing is timed.
-class RoundClock {
-public:
-  explicit RoundClock(uint32_t ownRows) : ownRows(ownRows) {}
-
+/// The times of rounds on a simulated clock; nothing is timed.
+struct RoundTimes {
+  /// Rows of the sequences of a round.
+  uint32_t ownRows = 0;
   /// Seconds of a round, and of each of its rows, including prompt rows.
   double round = 0, row = 0;
+  double now = 0;
+};
 
-  double operator()(Session &session) {
-    const auto &flight = SessionAccess::impl(session).flight;
-    const Statistics &done = session.statistics();
-    uint64_t beside = done.besideTokens + (flight ? flight->rowsBeside() : 0);
-    now += double(done.rounds - seenRounds) * (round + row * ownRows) +
-           double(beside - seenBeside) * row;
-    seenRounds = done.rounds;
-    seenBeside = beside;
-    return now;
+/// Lets time pass as rounds compute.
+class TimedRounds : public ForwardingExecutable {
+public:
+  TimedRounds(std::unique_ptr<Executable> inner, const Model &model,
+              RoundTimes &times)
+      : ForwardingExecutable(std::move(inner)),
+        artifact(ModelAccess::file(model)->artifact()),
+        plan(artifact.plans[ModelAccess::plan(model)]), times(times) {}
+
+  Status run(uint32_t program, uint32_t n) override {
+    MTP_RETURN_IF_ERROR(inner->run(program, n));
+    const Program &ran = plan.programs[program];
+    if (ran.kind != schema::ProgramKind::Decode)
+      return okStatus();
+    MTP_ASSIGN_OR_RETURN(uint32_t rows, promptRows(ran));
+    times.now += times.round + times.row * (times.ownRows + rows);
+    return okStatus();
   }
 
 private:
-  uint32_t ownRows;
-  double now = 0;
-  uint64_t seenRounds = 0, seenBeside = 0;
+  /// The rows of prompts that a round had.
+  Result<uint32_t> promptRows(const Program &ran) {
+    if (ran.prompts == 0)
+      return 0;
+    uint32_t index = *artifact.findState("prompt_sequences");
+    std::vector<int32_t> words(artifact.states[index].bytes / sizeof(int32_t));
+    Binding all{schema::Space::State, index, 0, words.size() * sizeof(int32_t)};
+    MTP_RETURN_IF_ERROR(inner->read(all, words.data(), all.bytes));
+    uint64_t width = artifact.states[index].shape.back();
+    uint32_t rows = 0;
+    for (uint64_t s = 0; s < width; ++s)
+      rows += uint32_t(words[kPromptRows * width + s]);
+    return rows;
+  }
+
+  const Artifact &artifact;
+  const Plan &plan;
+  RoundTimes &times;
 };
 
 /// A session with running sequences, in which prompts arrive one after the
@@ -514,8 +541,8 @@ protected:
   uint32_t nextRows();
   uint32_t settledRows(double round, double row);
 
+  RoundTimes times;
   std::unique_ptr<Session> session;
-  RoundClock clock{0};
   std::vector<Request> added;
   std::vector<SequenceId> ids;
   uint32_t texts = 40;
@@ -528,9 +555,13 @@ void MixedTimes::start(uint32_t running, uint32_t stepMilliseconds) {
   SessionOptions options = single(/*k=*/0, envelope.maxBatch);
   options.roundsPerLaunch = 1;
   options.stepMilliseconds = stepMilliseconds;
-  session = *Session::create(model, options);
-  clock = RoundClock(running);
-  SessionAccess::setClock(*session, [this] { return clock(*session); });
+  times = RoundTimes{running};
+  SessionSetup setup;
+  setup.clock = [this] { return times.now; };
+  setup.device = [this](std::unique_ptr<Executable> loaded) {
+    return std::make_unique<TimedRounds>(std::move(loaded), *model, times);
+  };
+  session = openSession(model, options, std::move(setup));
   for (uint32_t i = 0; i < running; ++i) {
     Request request;
     request.prompt = {textToken(texts++, 0, envelope.vocab)};
@@ -570,8 +601,8 @@ uint32_t MixedTimes::nextRows() {
 
 /// Returns the number of rows that is reached for these times.
 uint32_t MixedTimes::settledRows(double round, double row) {
-  clock.round = round;
-  clock.row = row;
+  times.round = round;
+  times.row = row;
   uint32_t rows = 0;
   for (int i = 0; i < 16; ++i) {
     rows = nextRows();

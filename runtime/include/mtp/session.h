@@ -565,7 +565,7 @@ public:
 
 private:
   /// For tests; its header is not installed.
-  friend struct SessionAccess;
+  friend struct SessionFactory;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };
