@@ -134,6 +134,7 @@ llvm::ArrayRef<RowKernel> gateKernels();
 llvm::ArrayRef<RowKernel> moeRouteKernels();
 llvm::ArrayRef<RowKernel> normKernels();
 llvm::ArrayRef<RowKernel> packKernels();
+llvm::ArrayRef<RowKernel> pickResidualKernels();
 llvm::ArrayRef<RowKernel> ropeAppendKernels();
 llvm::ArrayRef<RowKernel> ropeKernels();
 llvm::ArrayRef<RowKernel> sampleKeyKernels();

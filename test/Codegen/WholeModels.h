@@ -43,6 +43,8 @@ struct ModelKernel {
   std::string without(const std::set<std::string> &keys) const;
 };
 
+/// Returns all kernels.
+std::vector<ModelKernel> kernelsOfWholeModels();
 /// Returns the kernels of a kind. There is at least one.
 std::vector<ModelKernel> kernelsOfWholeModels(const std::string &kind);
 

@@ -89,7 +89,7 @@ AT_THE_ROOT = set(FOLDERS) | {
 
 COLUMNS = {".cpp": 80, ".h": 80, ".c": 80, ".td": 80, ".py": 100}
 FUNCTION_LINES = 50
-FILE_LINES = 1000
+FILE_LINES = 600
 
 # Places that break a rule and may: a pattern of paths, a part of the message.
 EXCEPTIONS = [
@@ -98,6 +98,15 @@ EXCEPTIONS = [
     ("models/bundled/*.py", "100 columns"),
     # Programs for machines with a GPU, outside of the build.
     ("tools/gpu-check/*", "lines in a function"),
+    # The C interface in one header, most of which is documentation.
+    ("runtime/include/mtp/mtp.h", "600 lines"),
+    # Tests of sessions, which are divided with the session itself.
+    ("test/Runtime/plan_test.cpp", "lines"),
+    ("test/Runtime/kv_cache_test.cpp", "lines in a function"),
+    ("test/Runtime/slot_state_test.cpp", "lines in a function"),
+    ("test/Runtime/stop_test.cpp", "lines in a function"),
+    # Divided after its move to test/Tokenizer.
+    ("test/*/tokenizer_tables_test.cpp", "lines"),
 ]
 
 
@@ -145,7 +154,7 @@ def functions(lines):
     while number < len(lines):
         first = number
         signature = re.match(r"( {2})?(?!namespace|extern|struct|class|enum|union"
-                             r"|[#/}])[^\s(]+[^(]*\(", lines[first])
+                             r"|[#/}]|.* R\"\()[^\s(]+[^(]*\(", lines[first])
         number += 1
         if not signature:
             continue
@@ -163,7 +172,7 @@ def functions(lines):
 
 
 def check_functions(path, lines):
-    if not path.endswith((".cpp", ".h", ".c")) or path.startswith("test/"):
+    if not path.endswith((".cpp", ".h", ".c")):
         return
     for first, count in functions(lines):
         if count > FUNCTION_LINES:

@@ -191,7 +191,7 @@ class CheckStyle(unittest.TestCase):
                          ["passes/P.h:1: expected at most 3 source files of a class, got 4 of A"])
 
     def test_files_have_a_limit(self):
-        self.broken("passes/P.cpp", "\n" * 1001, "1: expected at most 1000 lines, got 1001")
+        self.broken("passes/P.cpp", "\n" * 601, "1: expected at most 600 lines, got 601")
 
     def test_errors_are_values(self):
         for code in ("throw 1;", "std::abort();", "exit(1);"):
