@@ -127,9 +127,9 @@ def check_lines(path, lines):
 
 
 def functions(lines):
-    """Where each function starts and how many lines it has, by the layout that
-    clang-format gives: a signature starts in column 0 (2 in a class), and its
-    body ends with the first brace in that column."""
+    """The first line of each function, and its number of lines. Functions have the
+    layout that clang-format gives: a signature starts in column 0 (2 in a class),
+    and its body ends with the first brace in that column."""
     number = 0
     while number < len(lines):
         first = number
