@@ -135,13 +135,13 @@ def check_stops(root, path, source):
     for number, line in split(source)[0]:
         spans = re.findall(r"`([^`]+)`", line)
         files = [s for s in spans if re.fullmatch(r"[\w/.-]+/[\w.-]+\.\w+", s)]
-        for name in files:
-            if not (root / name).exists():
-                yield number, f"expected a file, got '{name}'"
-        if not line.startswith("|") or not files:
+        missing = [name for name in files if not (root / name).is_file()]
+        for name in missing:
+            yield number, f"expected a file, got '{name}'"
+        if not line.startswith("|") or not files or missing:
             continue
         text = "".join((root / name).read_text(encoding="utf-8", errors="replace")
-                       for name in files if (root / name).is_file())
+                       for name in files)
         for name in spans:
             last = re.split(r"::|\.", name)[-1].removesuffix("()")
             if (name not in files and re.fullmatch(r"[\w:.]+(\(\))?", name)
