@@ -67,7 +67,8 @@ CODE_INDENT = {"page": 4, "comment": 2, "docstring": 2}
 def without_code(lines, indent):
     """Replaces fenced and indented code by empty lines. Indented code follows an
     empty line, or a line that ends in a colon, and is indented by at least
-    `indent` columns more than the text or list item before it."""
+    `indent` columns more than the text or list item before it. Outside of pages
+    three spaces in a line make it a row of a table."""
     plain, in_fence, in_code, base, before = [], False, False, None, ""
     for line in lines:
         text = line.strip()
@@ -83,8 +84,9 @@ def without_code(lines, indent):
         item = re.match(ITEM, text)
         base = column if base is None else base
         starts = not before or before.endswith(":")
-        in_code = (column >= base + indent and (in_code or starts)
-                   and (in_code or not item))
+        is_row = indent == CODE_INDENT["comment"] and re.search(r"\S {3,}\S", text)
+        in_code = bool(is_row) or (column >= base + indent and (in_code or starts)
+                                   and (in_code or not item))
         plain.append("" if in_code else line)
         if not in_code:
             base = column + (len(item[0]) if item else 0)
@@ -110,17 +112,16 @@ def paragraphs(block, first):
                 current = []
 
 
-def page_texts(lines):
-    lines = without_code(lines, CODE_INDENT["page"])
-    rows = [(number, line) for number, line in enumerate(lines, 1)
-            if line.lstrip().startswith("|")]
+def block_texts(lines, first, kind):
+    """The texts of a page or description: paragraphs, list items, table cells."""
+    lines = without_code(lines, CODE_INDENT.get(kind, CODE_INDENT["comment"]))
     plain = ["" if line.lstrip().startswith("|") else line for line in lines]
-    for first, last, text in paragraphs(plain, 1):
-        yield Text(first, last, "page", text)
-    for number, row in rows:
-        if not re.fullmatch(r"[|\s:-]+", row):
-            for cell in row.strip().strip("|").split("|"):
-                yield Text(number, number, "page", cell.strip())
+    for start, last, text in paragraphs(plain, first):
+        yield Text(start, last, kind, text)
+    for number, line in enumerate(lines, first):
+        if line.lstrip().startswith("|") and not re.fullmatch(r"[|\s:-]+", line):
+            for cell in line.strip().strip("|").split("|"):
+                yield Text(number, number, kind, cell.strip())
 
 
 def td_texts(source):
@@ -134,14 +135,12 @@ def td_texts(source):
             yield Text(number, last, "description",
                        (match[2] or match[3]).replace('"', ""))
             continue
-        plain = without_code(body.split("\n"), CODE_INDENT["comment"])
-        for first, last, text in paragraphs(plain, number):
-            yield Text(first, last, "description", text)
+        yield from block_texts(body.split("\n"), number, "description")
 
 
 def is_usage(text):
     """Whether the text is a command, or a table of commands and flags."""
-    return re.match(r"usage:|\S+\.py\b", text)
+    return re.match(r"usage:|(python3 )?\S+\.py\b", text)
 
 
 def docstrings(source):
@@ -189,7 +188,7 @@ def texts(path, source):
     suffix = pathlib.PurePath(path).suffix
     lines = source.split("\n")
     if suffix == ".md":
-        yield from page_texts(lines)
+        yield from block_texts(lines, 1, "page")
         return
     if suffix in C_LIKE:
         yield from comment_texts(lines, r"///(?!/)<?", "doc")
@@ -237,7 +236,9 @@ def check_text(path, text):
     if text.kind == "page":
         prose = re.sub(r"(?<![*\w])\*[^*]+\*(?!\*)", "", prose)
     for rule, (pattern, _) in WORDS.items():
-        for match in re.finditer(pattern, prose, re.I):
+        for match in re.finditer(rf"(?<!-){pattern}(?!-)", prose, re.I):
+            if match[0].isupper():  # stands for a value, as in usage: TOOL WHO
+                continue
             yield Place(path, text.line, rule,
                         f"expected another word, got '{match[0]}' in "
                         f"'{prose[max(0, match.start() - 30):match.end() + 20]}'")

@@ -63,6 +63,7 @@ class Rules(Tree):
         self.assertEqual(self.places("README.md", "The **row behind** it.\n"),
                          [(1, "behind")])
         self.assertEqual(self.places("README.md", "The whole row.\n"), [])
+        self.assertEqual(self.places("README.md", "Use --rows-behind N, not WHO.\n"), [])
 
     def test_strings_of_the_product(self):
         text = 'f("expected rows behind the others");\n'
@@ -109,6 +110,12 @@ class Texts(Tree):
                 '  a.py --b    does that\n\nTwo\n"""\n')
         self.assertEqual(self.texts("a.py", text),
                          [(1, 2, "One more."), (9, 9, "Two")])
+
+    def test_tables_of_docstrings_and_descriptions(self):
+        self.assertEqual(self.texts("a.py", '"""One:\n\na   b c\n      d\ne   f\n\nTwo"""\n'),
+                         [(1, 1, "One:"), (7, 7, "Two")])
+        self.assertEqual(self.texts("a.td", "let description = [{\n  | a | b |\n  }];\n"),
+                         [(2, 2, "a"), (2, 2, "b")])
 
     def test_docstrings_of_functions(self):
         text = 'def f():\n    """One\n    more.\n    """\n'
