@@ -38,7 +38,7 @@ Text = collections.namedtuple("Text", "line last kind text")
 Place = collections.namedtuple("Place", "path line rule message")
 
 FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
-PAGES = ["README.md", "CONTRIBUTING.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 C_LIKE = {".cpp", ".h", ".c", ".cu", ".td", ".inc", ".fbs"}
 HASH_LIKE = {".py", ".sh", ".cmake", ".txt"}
 

@@ -33,6 +33,11 @@ class Tree(unittest.TestCase):
 
 
 class Rules(Tree):
+    def test_pages_at_the_top(self):
+        for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+            self.assertEqual(self.places(page, "Rows for nobody.\n"),
+                             [(1, "nobody, somebody")])
+
     def test_long_sentences(self):
         self.assertEqual(self.places("README.md", SHORT + "\n"), [])
         self.assertEqual(self.places("README.md", "\n" + LONG + "\n"),
