@@ -15,6 +15,7 @@ and what was found, and exits with 1 if there is any. Rules:
     shapes, ownership, errors, threads (headers.py)
   - what git tracks at the root: the parts and the pages, nothing else
   - no page or test has a conflict marker of git
+  - the prose of the whole tree (prose.py) and of each change (changes.py)
 """
 
 import fnmatch
@@ -23,8 +24,10 @@ import re
 import subprocess
 import sys
 
+import changes
 import headers
 import labels
+import prose
 
 FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
 
@@ -239,7 +242,9 @@ def check(root, exceptions):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1
                         else pathlib.Path(__file__).parents[2])
-    found = check(root.resolve(), EXCEPTIONS)
+    root = root.resolve()
+    found = check(root, EXCEPTIONS) + list(changes.check(root))
+    found += [("prose", 1, message) for message in prose.check(root)]
     for path, number, message in sorted(found):
         print(f"{path}:{number}: {message}")
     if found:
