@@ -43,7 +43,7 @@ using namespace mlir;
 using namespace mlir::exec;
 
 /// The number of positions that a GPU's block sums in the time of another call,
-/// the combining one. Estimated; see compiler/Codegen/GPU/README.md.
+/// the combining one. Estimated; see compiler/Codegen/GPU/DESIGN.md.
 static constexpr int64_t kJoinPositions = 192;
 
 namespace {

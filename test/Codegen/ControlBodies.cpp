@@ -171,7 +171,7 @@ static constexpr const char *kSearch = R"(
       %is0 = arith.cmpi eq, %x0, %t0 : i32
       %is1 = arith.cmpi eq, %x1, %t1 : i32
       %is01 = arith.andi %is0, %is1 : i1
-      // What nobody asks need not be loaded.
+      // The third token is loaded only if the first two are equal.
       %is012 = scf.if %is01 -> (i1) {
         %x2 = mtp.load @tokens[%p2] : i32
         %is2 = arith.cmpi eq, %x2, %t2 : i32

@@ -19,6 +19,7 @@ and what was found, and exits with 1 if there is any. Rules:
   - no two folders include each other, no files include each other in a ring,
     and include guards have one form (includes.py)
   - no page or test has a conflict marker of git
+  - the prose of the whole tree (prose.py) and of each change (changes.py)
 """
 
 import fnmatch
@@ -27,10 +28,12 @@ import re
 import subprocess
 import sys
 
+import changes
 import classes
 import headers
 import includes
 import labels
+import prose
 
 FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
 
@@ -150,9 +153,9 @@ def check_lines(path, lines):
 
 
 def functions(lines):
-    """Where each function starts and how many lines it has, by the layout that
-    clang-format gives: a signature starts in column 0 (2 in a class), and its
-    body ends with the first brace in that column."""
+    """The first line of each function, and its number of lines. Functions have the
+    layout that clang-format gives: a signature starts in column 0 (2 in a class),
+    and its body ends with the first brace in that column."""
     number = 0
     while number < len(lines):
         first = number
@@ -273,7 +276,9 @@ def check(root, exceptions):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1
                         else pathlib.Path(__file__).parents[2])
-    found = check(root.resolve(), EXCEPTIONS)
+    root = root.resolve()
+    found = check(root, EXCEPTIONS) + list(changes.check(root))
+    found += [("prose", 1, message) for message in prose.check(root)]
     for path, number, message in sorted(found):
         print(f"{path}:{number}: {message}")
     if found:

@@ -239,6 +239,13 @@ class CheckStyle(unittest.TestCase):
             [("op_c1", "rows are as many as slots."), ("op_attr_c1", "odd."),
              ("format_c1", "even."), ("module_c1", "one.")])
 
+    def test_prose_is_checked(self):
+        self.kept("README.md", "Rows of nobody.\n")
+        done = subprocess.run([sys.executable, check_style.__file__, self.root],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout),
+                         (1, "prose:1: nobody, somebody: 1 (at most 0)\n"))
+
     def test_exceptions_are_of_a_place_and_a_rule(self):
         exceptions = [("passes/*.cpp", "80 columns")]
         line = "#" * 81 + "\n"

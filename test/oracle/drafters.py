@@ -5,9 +5,9 @@ A drafter answers one question: its logits for the token after a path of drafted
 path)` recomputes all rows from the beginning for each path, causally. So it needs no tree mask,
 cache or batch of nodes.
 
-Notation: ids x_0..x_n are known, the target has run rows 0..n-1, and x_n is the anchor. streams[i]
-is the residual stream that enters layer i (i = number of layers: before the final norm); f is the
-state after the final norm. Each class names the paper with its facts and sources.
+Notation: ids x_0..x_n are known, the target has run rows 0..n-1, and x_n is the anchor. The
+residual stream that enters layer i is streams[i], and before the final norm if i is the number of
+layers. The state after the final norm is f. Each class names the paper with its facts and sources.
 """
 import json, os
 

@@ -190,9 +190,9 @@ class Net:
         return rms(x, self.w["model.norm.weight"], self.eps)
 
     def module(self, d, tokens, h):
-        """Runs module d (from 1) over rows 0..len(tokens)-1. tokens[i] is the token of row i
-        (t_{i+d}). h[i] is the state: the target's after its final norm for d = 1, else the state
-        that module d-1 carries. Returns (logits, carried state)."""
+        """Runs module d (from 1) over rows 0..len(tokens)-1. The token of row i (t_{i+d})
+        is tokens[i], and its state h[i]. The state is the target's after its final norm for d = 1,
+        else the one that module d-1 carries. Returns (logits, carried state)."""
         w, n = self.w, len(tokens)
         pos = torch.arange(n)
         e = w["model.embed_tokens.weight"][torch.tensor(tokens)].clone()

@@ -2,9 +2,9 @@
 """Adds outputs of drafts to a module's rounds, in place: show_drafts.py MODULE
 
 The output "seen" has max_k drafts of each round, or, for a tree, one per node of the envelope
-except the anchor; -1 is no draft. The output "above", for a tree whose shape the round computes,
-has the parent of each of these nodes; -1 if there is no draft. compare_run.py compares them with an
-oracle's drafts, with --request-output seen and above.
+except the anchor. The output "above" is for a tree whose shape the round computes, and has the
+parent of each of these nodes. A missing draft is -1 in both. With --request-output seen and above,
+compare_run.py compares them with an oracle's drafts.
 """
 import re
 import sys

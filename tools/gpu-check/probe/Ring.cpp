@@ -91,6 +91,6 @@ void mtp::gpu_check::runRing() {
   expect("no stale entry", seen.stale == 0, double(seen.stale));
   // The control shows that a stale entry is detected.
   Seen control = run(pinned, limit / 10, /*waits=*/false);
-  expect("stale entries where nobody waits (control)", control.stale > 0,
+  expect("stale entries if no kernel waits (control)", control.stale > 0,
          double(control.stale));
 }
