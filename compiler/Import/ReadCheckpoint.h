@@ -3,7 +3,7 @@
 #ifndef MTP_COMPILER_IMPORT_READCHECKPOINT_H
 #define MTP_COMPILER_IMPORT_READCHECKPOINT_H
 
-#include "compiler/Import/Importer.h"
+#include "compiler/Import/ImportOptions.h"
 #include "compiler/Import/ModelEmitter.h"
 #include "compiler/Import/WeightTable.h"
 

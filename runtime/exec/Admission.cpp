@@ -1,7 +1,7 @@
 //===- Admission.cpp - A session's pages and slots for a scheduler --------===//
 
 #include "runtime/exec/Admission.h"
-#include "runtime/exec/SessionParts.h"
+#include "runtime/exec/SessionState.h"
 #include "runtime/schema/LoopWords.h"
 #include "runtime/schema/PlaceWords.h"
 
@@ -11,18 +11,18 @@
 using namespace mtp;
 
 uint64_t Admission::pagesToBegin(const Sequence &sequence) const {
-  return parts.memory->pages().pagesFor(
-      parts.endOfRound(sequence.prefillTokens(), parts.options.k));
+  return state.memory->pages().pagesFor(
+      state.endOfRound(sequence.prefillTokens(), state.options.k));
 }
 
 bool Admission::isWorthWaiting(const Sequence &sequence) const {
-  const std::vector<SequenceId> &prefilling = parts.table.prefilling();
-  if (!parts.memory->pages().sharesPrefixes() || prefilling.empty())
+  const std::vector<SequenceId> &prefilling = state.table.prefilling();
+  if (!state.memory->pages().sharesPrefixes() || prefilling.empty())
     return false;
   std::vector<int32_t> context = sequence.prefillContext();
   return std::ranges::any_of(prefilling, [&](SequenceId id) {
-    const Sequence &other = parts.table.at(id);
-    return parts.memory->fillsPagesFor(sequence.kept, context, other.kept,
+    const Sequence &other = state.table.at(id);
+    return state.memory->fillsPagesFor(sequence.kept, context, other.kept,
                                        *other.residency);
   });
 }
@@ -32,8 +32,8 @@ std::optional<Residency> Admission::take(Sequence &sequence, uint32_t slot,
   // A newcomer comes before rounds ahead.
   giveBackAhead();
   std::vector<int32_t> context = sequence.prefillContext();
-  uint64_t capacity = parts.endOfRound(context.size(), parts.options.k);
-  return parts.memory->place(sequence.kept, std::move(context), slot, capacity,
+  uint64_t capacity = state.endOfRound(context.size(), state.options.k);
+  return state.memory->place(sequence.kept, std::move(context), slot, capacity,
                              reserved);
 }
 
@@ -51,58 +51,58 @@ static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
 
 Status Admission::prepare(Sequence &sequence) {
   Residency &residency = *sequence.residency;
-  uint32_t places = parts.host.mostPlaced();
+  uint32_t places = state.host.mostPlaced();
   residency.drafters.places.assign(places, {});
   residency.drafters.placeWords.assign(places * kPlaceWords, 0);
-  parts.results.count(&sequence, &Statistics::cachedTokens, residency.reused);
+  state.results.count(&sequence, &Statistics::cachedTokens, residency.reused);
   const std::vector<int32_t> &output = sequence.output.tokens();
   std::optional<int32_t> anchor;
   if (!output.empty())
     anchor = output.back();
   MTP_ASSIGN_OR_RETURN(SequenceMemory::Prepared prepared,
-                       parts.memory->prepare(sequence.kept, residency, anchor));
+                       state.memory->prepare(sequence.kept, residency, anchor));
   if (prepared.accepted)
     MTP_RETURN_IF_ERROR(
-        parts.host.setAccepted(residency.slot, *prepared.accepted));
+        state.host.setAccepted(residency.slot, *prepared.accepted));
   if (prepared.isFromCopy) {
-    parts.results.count(&sequence, &Statistics::restoredSnapshots, 1);
-    parts.results.count(&sequence, &Statistics::restoredPreemptions,
+    state.results.count(&sequence, &Statistics::restoredSnapshots, 1);
+    state.results.count(&sequence, &Statistics::restoredPreemptions,
                         sequence.kept.hasLeft);
   }
-  MTP_RETURN_IF_ERROR(parts.host.setSampling(
+  MTP_RETURN_IF_ERROR(state.host.setSampling(
       residency.slot,
-      samplingRow(sequence.request.sampling, parts.options.logits)));
+      samplingRow(sequence.request.sampling, state.options.logits)));
   return writeStops(sequence);
 }
 
 Status Admission::writeStops(Sequence &sequence) {
   std::vector<int32_t> stops;
   if (sequence.mayStop())
-    stops = parts.results.stopTokensOf(sequence.request);
+    stops = state.results.stopTokensOf(sequence.request);
   sequence.residency->endsOnDevice =
       sequence.mayStop() && stops.size() <= kStopTokens;
-  return parts.host.setStopTokens(sequence.residency->slot, stops);
+  return state.host.setStopTokens(sequence.residency->slot, stops);
 }
 
 Status Admission::save(Sequence &sequence) {
-  return parts.memory->leave(sequence.kept, *sequence.residency);
+  return state.memory->leave(sequence.kept, *sequence.residency);
 }
 
 void Admission::release(Sequence &sequence) {
-  parts.memory->release(sequence.residency->slot);
+  state.memory->release(sequence.residency->slot);
 }
 
 bool Admission::growForRound(Sequence &sequence, uint32_t k) {
   const Residency &residency = *sequence.residency;
-  return parts.memory->pages().grow(residency.slot,
-                                    parts.endOfRound(residency.length, k));
+  return state.memory->pages().grow(residency.slot,
+                                    state.endOfRound(residency.length, k));
 }
 
 void Admission::giveBackAhead() {
-  for (Sequence *sequence : parts.table.running()) {
+  for (Sequence *sequence : state.table.running()) {
     Residency &residency = *sequence->residency;
-    parts.memory->pages().shrink(
-        residency.slot, parts.endOfRound(residency.length, parts.options.k));
+    state.memory->pages().shrink(
+        residency.slot, state.endOfRound(residency.length, state.options.k));
     residency.tableCapacity = 0;
   }
 }

@@ -7,13 +7,13 @@
 
 namespace mtp {
 
-struct SessionParts;
+struct SessionState;
 
 /// Carries out what a scheduler decides: takes and gives up pages, and readies
 /// slots on the device.
 class Admission : public PageBudget {
 public:
-  explicit Admission(SessionParts &parts) : parts(parts) {}
+  explicit Admission(SessionState &state) : state(state) {}
 
   uint64_t pagesToBegin(const Sequence &sequence) const override;
   bool isWorthWaiting(const Sequence &sequence) const override;
@@ -29,7 +29,7 @@ public:
   Status writeStops(Sequence &sequence);
 
 private:
-  SessionParts &parts;
+  SessionState &state;
 };
 
 } // namespace mtp

@@ -103,7 +103,7 @@ Status mtp::checkRequest(const Model::Impl &model,
   MTP_RETURN_IF_ERROR(checkK(options, request));
   if (request.seesDrafts && !model.programs.canStop())
     return invalidArgument("expected no request that sees drafts, as the "
-                           "model's rounds do not stop behind these "
+                           "model's rounds do not stop after these "
                            "(mtp.await_host)");
   for (size_t i = 0; i < request.stopTokens.size(); ++i)
     if (request.stopTokens[i] < 0 || uint32_t(request.stopTokens[i]) >= e.vocab)

@@ -273,7 +273,7 @@ Status RoundRunner::apply(Sequence &sequence,
   if (parts.endOfRound(anchor, work.k) > capacity) {
     parts.ends.fail(
         sequence,
-        internalError(strCat("expected no round behind position ", capacity,
+        internalError(strCat("expected no round after position ", capacity,
                              ", where the pages end, got one at ", anchor)));
     return okStatus();
   }

@@ -1,7 +1,8 @@
 //===- SequenceEnds.cpp - Emitted tokens and the ends of sequences --------===//
 
 #include "runtime/exec/SequenceEnds.h"
-#include "runtime/exec/SessionParts.h"
+#include "runtime/exec/SessionState.h"
+#include "runtime/exec/schedule/Scheduler.h"
 
 #include <utility>
 
@@ -10,8 +11,8 @@ using namespace mtp;
 Status SequenceEnds::emit(Sequence &sequence, std::span<const int32_t> tokens,
                           const SlotResults &results) {
   MTP_ASSIGN_OR_RETURN(StepResults::Emitted emitted,
-                       parts.results.emit(sequence, tokens, results));
-  parts.scheduler.charge(sequence, emitted.tokens);
+                       state.results.emit(sequence, tokens, results));
+  scheduler.charge(sequence, emitted.tokens);
   if (emitted.end == FinishReason::None) {
     std::vector<int32_t> &context = sequence.residency->context;
     context.insert(context.end(), tokens.begin(), tokens.end());
@@ -21,7 +22,7 @@ Status SequenceEnds::emit(Sequence &sequence, std::span<const int32_t> tokens,
     finish(sequence, emitted.end, std::move(emitted.error));
   }
   return emitted.tokens
-             ? parts.results.readOutputs(sequence, emitted.tokens, results)
+             ? state.results.readOutputs(sequence, emitted.tokens, results)
              : okStatus();
 }
 
@@ -29,25 +30,25 @@ Status SequenceEnds::emit(Sequence &sequence, std::span<const int32_t> tokens,
 /// its conversation. If other rounds have followed on the device, the copy is
 /// made after them.
 Status SequenceEnds::copyStates(Sequence &sequence) {
-  StateCopies &copies = parts.memory->copies();
+  StateCopies &copies = state.memory->copies();
   if (!sequence.residency ||
       !copies.canStoreEnd(sequence.kept, *sequence.residency))
     return okStatus();
-  auto isRunning = [&](SequenceId id) { return parts.table.findRunning(id); };
+  auto isRunning = [&](SequenceId id) { return state.table.findRunning(id); };
   MTP_ASSIGN_OR_RETURN(bool isAtRest,
-                       parts.launch.isAtRest(sequence.id, isRunning));
+                       state.launch.isAtRest(sequence.id, isRunning));
   if (isAtRest)
     copies.storeEnd(sequence.kept, *sequence.residency);
   else
-    parts.launch.noteEnded(copies.endedOf(sequence.kept, *sequence.residency));
+    state.launch.noteEnded(copies.endedOf(sequence.kept, *sequence.residency));
   return okStatus();
 }
 
 void SequenceEnds::finish(Sequence &sequence, FinishReason reason,
                           Status error) {
-  parts.scheduler.end(sequence);
-  parts.memory->drop(sequence.kept);
-  parts.results.finish(sequence, reason, std::move(error));
+  scheduler.end(sequence);
+  state.memory->drop(sequence.kept);
+  state.results.finish(sequence, reason, std::move(error));
 }
 
 void SequenceEnds::fail(Sequence &sequence, Status error) {
@@ -59,7 +60,7 @@ void SequenceEnds::cancel(Sequence &sequence, bool mayCopy) {
   // A copy that cannot be made is no failure of the call.
   if (mayCopy)
     static_cast<void>(copyStates(sequence));
-  parts.scheduler.end(sequence);
-  parts.memory->drop(sequence.kept);
-  parts.results.cancel(sequence);
+  scheduler.end(sequence);
+  state.memory->drop(sequence.kept);
+  state.results.cancel(sequence);
 }

@@ -8,13 +8,15 @@
 
 namespace mtp {
 
-struct SessionParts;
+class Scheduler;
+struct SessionState;
 
 /// Gives sequences the tokens that programs emit, and ends sequences: in the
 /// table, in the memory and in the results.
 class SequenceEnds {
 public:
-  explicit SequenceEnds(SessionParts &parts) : parts(parts) {}
+  SequenceEnds(SessionState &state, Scheduler &scheduler)
+      : state(state), scheduler(scheduler) {}
 
   /// Gives a Running sequence what a program emitted for it. The sequence ends
   /// with the first token that ends it.
@@ -30,7 +32,8 @@ private:
   Status copyStates(Sequence &sequence);
   void finish(Sequence &sequence, FinishReason reason, Status error);
 
-  SessionParts &parts;
+  SessionState &state;
+  Scheduler &scheduler;
 };
 
 } // namespace mtp

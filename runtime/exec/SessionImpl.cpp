@@ -37,7 +37,7 @@ Session::Impl::~Impl() {
     inner.lessons.leave(options.threads, rounds->lesson());
 }
 
-SessionParts::SessionParts(const Model::Impl &inner,
+SessionState::SessionState(const Model::Impl &inner,
                            const SessionOptions &options,
                            const SessionSetup &setup, Executable &executable)
     : inner(inner), options(options), setup(setup), executable(executable),
@@ -46,10 +46,15 @@ SessionParts::SessionParts(const Model::Impl &inner,
       reuse(reuseRule(inner.artifact(), inner.programs, options.k)),
       host(inner.artifact(), executable), table(options.maxSlots),
       results(inner, executable, options),
-      launch(inner.programs, host, executable, inner.envelope->vocab),
-      admission(*this), scheduler(table, admission), ends(*this) {}
+      launch(inner.programs, host, executable, inner.envelope->vocab) {}
 
-uint64_t SessionParts::endOfRound(uint64_t length, uint32_t k) const {
+SessionParts::SessionParts(const Model::Impl &inner,
+                           const SessionOptions &options,
+                           const SessionSetup &setup, Executable &executable)
+    : SessionState(inner, options, setup, executable), admission(*this),
+      scheduler(table, admission), ends(*this, scheduler) {}
+
+uint64_t SessionState::endOfRound(uint64_t length, uint32_t k) const {
   return roundEnd(length, inner.programs.nodes(k), inner.envelope->maxContext);
 }
 

@@ -1,7 +1,7 @@
 //===- AttentionRows.h - Rows of attention and a reference ------*- C++ -*-===//
 
-#ifndef TEST_CODEGEN_ATTENTIONROWS_H
-#define TEST_CODEGEN_ATTENTIONROWS_H
+#ifndef MTP_TEST_CODEGEN_ATTENTIONROWS_H
+#define MTP_TEST_CODEGEN_ATTENTIONROWS_H
 
 #include "Harness.h"
 #include "runtime/schema/KvPage.h"
@@ -339,4 +339,4 @@ inline const Shape partShapes[] = {
 
 } // namespace mtp::codegen::test::attention
 
-#endif // TEST_CODEGEN_ATTENTIONROWS_H
+#endif // MTP_TEST_CODEGEN_ATTENTIONROWS_H

@@ -1,7 +1,7 @@
 //===- WholeModelProblem.h - Buffers of kernels of whole models -*- C++ -*-===//
 
-#ifndef TEST_CODEGEN_WHOLEMODELPROBLEM_H
-#define TEST_CODEGEN_WHOLEMODELPROBLEM_H
+#ifndef MTP_TEST_CODEGEN_WHOLEMODELPROBLEM_H
+#define MTP_TEST_CODEGEN_WHOLEMODELPROBLEM_H
 
 #include "Harness.h"
 #include "WholeModels.h"
@@ -149,4 +149,4 @@ protected:
 
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_WHOLEMODELPROBLEM_H
+#endif // MTP_TEST_CODEGEN_WHOLEMODELPROBLEM_H

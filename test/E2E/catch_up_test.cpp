@@ -67,7 +67,8 @@ private:
   const Plan &plan;
 };
 
-/// What a test says of a sequence's drafts before each round, and sees of them.
+/// Limits that a test sets for a sequence's drafts before each round, and what
+/// the test observes.
 struct DraftOrders {
   /// The limit on its drafts, if it is not the request's.
   std::optional<uint32_t> k;

@@ -1,7 +1,7 @@
 //===- ConfigTestUtil.h - Configs of tests ----------------------*- C++ -*-===//
 
-#ifndef TEST_IMPORT_CONFIGTESTUTIL_H
-#define TEST_IMPORT_CONFIGTESTUTIL_H
+#ifndef MTP_TEST_IMPORT_CONFIGTESTUTIL_H
+#define MTP_TEST_IMPORT_CONFIGTESTUTIL_H
 
 #include "compiler/Import/ConfigReader.h"
 
@@ -97,4 +97,4 @@ inline void expectError(const Config &config, const std::string &text) {
 
 } // namespace mtp::importer::test
 
-#endif // TEST_IMPORT_CONFIGTESTUTIL_H
+#endif // MTP_TEST_IMPORT_CONFIGTESTUTIL_H

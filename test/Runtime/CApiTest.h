@@ -1,7 +1,7 @@
 //===- CApiTest.h - Models and sessions of the C interface ------*- C++ -*-===//
 
-#ifndef TEST_RUNTIME_CAPITEST_H
-#define TEST_RUNTIME_CAPITEST_H
+#ifndef MTP_TEST_RUNTIME_CAPITEST_H
+#define MTP_TEST_RUNTIME_CAPITEST_H
 
 #include "ByteTokenizer.h"
 #include "FakeModel.h"
@@ -80,4 +80,4 @@ inline void collect(void *user, const mtp_update *update) {
 
 } // namespace mtp::test
 
-#endif // TEST_RUNTIME_CAPITEST_H
+#endif // MTP_TEST_RUNTIME_CAPITEST_H

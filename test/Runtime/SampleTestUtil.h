@@ -1,7 +1,7 @@
 //===- SampleTestUtil.h - Picks and their probabilities ---------*- C++ -*-===//
 
-#ifndef TEST_RUNTIME_SAMPLETESTUTIL_H
-#define TEST_RUNTIME_SAMPLETESTUTIL_H
+#ifndef MTP_TEST_RUNTIME_SAMPLETESTUTIL_H
+#define MTP_TEST_RUNTIME_SAMPLETESTUTIL_H
 
 #include "runtime/device/cpu/Philox.h"
 #include "runtime/device/cpu/Sample.h"
@@ -143,4 +143,4 @@ inline const double kCritical = 41.9;
 
 } // namespace mtp::test
 
-#endif // TEST_RUNTIME_SAMPLETESTUTIL_H
+#endif // MTP_TEST_RUNTIME_SAMPLETESTUTIL_H

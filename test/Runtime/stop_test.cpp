@@ -264,7 +264,7 @@ TEST(StoppedRounds, ErrorsSayWhatWasExpected) {
   auto plain = *Session::create(loadFakeModel());
   EXPECT_EQ(messageOf(plain->add(request(3, true)).status()),
             "expected no request that sees drafts, as the model's rounds do "
-            "not stop behind these (mtp.await_host)");
+            "not stop after these (mtp.await_host)");
   auto session = open();
   SequenceId id = *session->add(request(3, true));
   SequenceId other = *session->add(request(3, false));

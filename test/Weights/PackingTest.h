@@ -1,7 +1,7 @@
 //===- PackingTest.h - Packed bytes against a plain loop --------*- C++ -*-===//
 
-#ifndef TEST_WEIGHTS_PACKINGTEST_H
-#define TEST_WEIGHTS_PACKINGTEST_H
+#ifndef MTP_TEST_WEIGHTS_PACKINGTEST_H
+#define MTP_TEST_WEIGHTS_PACKINGTEST_H
 
 #include "compiler/Weights/WeightPacker.h"
 #include "test/Weights/TestFiles.h"
@@ -179,4 +179,4 @@ protected:
 
 } // namespace mtp::test
 
-#endif // TEST_WEIGHTS_PACKINGTEST_H
+#endif // MTP_TEST_WEIGHTS_PACKINGTEST_H

@@ -62,9 +62,9 @@ MODELS = {
 }
 MODELS["glm4moe-qknorm-mtp1"] = {**MODELS["glm4moe-mtp1"], "use_qk_norm": True, "head_dim": 24,
                                  "num_experts_per_tok": 3, "routed_scaling_factor": 2.5}
-# As dsv3-mtp1, with weights tuned so that the greedy target often accepts the drafts. lm_head row j
-# gets 0.5 x embedding row j - 7 (mod vocabulary) added. eh_proj gets twice the identity added on its
-# embedding half. So both mostly continue t with t + 7.
+# As dsv3-mtp1, with weights tuned so that the greedy target often accepts the drafts. Row j of lm_head
+# gets 0.5 x embedding row j - 7 (mod vocabulary) added. The matrix eh_proj gets twice the identity
+# added on its embedding half. So both mostly continue t with t + 7.
 MODELS["dsv3-chain-mtp2"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 2, "n_group": 1}
 # With a third module, for trees whose last module runs over nodes of two depths. The modules are
 # not tuned, because a tuned module's drafts hardly depend on the preceding state.
