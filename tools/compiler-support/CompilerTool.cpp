@@ -77,7 +77,8 @@ void FlagErrors::refuseOldPasses(llvm::StringRef pipeline) const {
   while (!pipeline.empty()) {
     size_t end = pipeline.find_first_of(",(){}= ");
     llvm::StringRef name = pipeline.take_front(end);
-    if (std::string_view now = newNameOfFlag(name); !now.empty())
+    std::string_view now = newNameOfFlag(name);
+    if (!now.empty() && cl::getRegisteredOptions().count(now))
       this->end("unknown pass '" + name + "': it is now '" + llvm::Twine(now) +
                 "'");
     pipeline = pipeline.drop_front(std::min(end, pipeline.size() - 1) + 1);
@@ -127,7 +128,7 @@ void FlagErrors::refuseUnknown(llvm::ArrayRef<char *> arguments) const {
     auto [name, value] = argument.ltrim('-').split('=');
     auto known = options.find(name);
     std::string_view now = newNameOfFlag(name);
-    if (known == options.end() && options.count(now))
+    if (known == options.end() && !now.empty() && options.count(now))
       end("unknown flag '" + argument.split('=').first + "': it is now '--" +
           llvm::Twine(now) + "'");
     if (known == options.end() && !isPrefixed(name))

@@ -25,9 +25,6 @@
 
 namespace mtp::codegen {
 
-/// Returns the number of tasks of one group: its panels, or its panel pairs if
-/// gated.
-int64_t panelTasks(int64_t n, bool gated);
 /// Returns the scratch bytes for rows of `k` values.
 int64_t panelScratchBytes(int64_t k, const WeightFormat &format,
                           const TargetDesc &target);

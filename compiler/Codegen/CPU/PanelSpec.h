@@ -52,6 +52,10 @@ struct PanelMatmulSpec {
   int64_t normOffset = 0;
 };
 
+/// Returns the number of tasks of one group: its panels, or its panel pairs if
+/// gated.
+int64_t panelTasks(int64_t n, bool gated);
+
 } // namespace mtp::codegen
 
 #endif // MTP_COMPILER_CODEGEN_CPU_PANELSPEC_H
