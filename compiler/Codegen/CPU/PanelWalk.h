@@ -10,7 +10,7 @@
 #ifndef COMPILER_CODEGEN_CPU_PANELWALK_H
 #define COMPILER_CODEGEN_CPU_PANELWALK_H
 
-#include "compiler/Codegen/CPU/PanelMatmul.h"
+#include "compiler/Codegen/CPU/PanelSpec.h"
 
 namespace mtp::codegen {
 

@@ -9,8 +9,7 @@
 #ifndef COMPILER_CODEGEN_CPU_QUANTIZEDTILES_H
 #define COMPILER_CODEGEN_CPU_QUANTIZEDTILES_H
 
-#include "compiler/Codegen/CPU/PanelMatmul.h"
-#include "compiler/Codegen/CPU/TileMatmul.h"
+#include "compiler/Codegen/CPU/PanelSpec.h"
 
 namespace mtp::codegen {
 

@@ -13,7 +13,7 @@
 #ifndef COMPILER_CODEGEN_CPU_TILEMATMUL_H
 #define COMPILER_CODEGEN_CPU_TILEMATMUL_H
 
-#include "compiler/Codegen/CPU/PanelMatmul.h"
+#include "compiler/Codegen/CPU/PanelSpec.h"
 
 namespace mtp::codegen {
 
