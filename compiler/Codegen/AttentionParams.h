@@ -3,8 +3,8 @@
 #ifndef COMPILER_CODEGEN_ATTENTIONPARAMS_H
 #define COMPILER_CODEGEN_ATTENTIONPARAMS_H
 
+#include "compiler/Codegen/CacheLayout.h"
 #include "compiler/Codegen/KernelCatalogue.h"
-#include "compiler/Codegen/Rows/Cache.h"
 
 namespace mtp::codegen {
 

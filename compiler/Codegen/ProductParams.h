@@ -84,10 +84,6 @@ Value rowOfPair(KernelBuilder &kb, exec::MoeDownKernelAttr kernel, Value pair);
 /// Returns whether a slot's logits are read.
 Value readsLogits(KernelBuilder &kb, Value sampling, Value slot);
 
-/// Copies or rotates the columns of a row's head that `kernel` keeps.
-void emitKeptColumns(KernelBuilder &kb, exec::HeadLinearKernelAttr kernel,
-                     Value from, Value to, Value row);
-
 /// The first buffers of a projection: x, [norm weight], W, [bias].
 struct ProjectionBuffers {
   Value x, normWeight, weights, bias;
