@@ -1,6 +1,5 @@
-//===- StateRule.cpp - Upkeep of a state by the host ----------------------===//
+//===- ReadStates.cpp - Reading and checking the states -------------------===//
 
-#include "runtime/artifact/StateRule.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
