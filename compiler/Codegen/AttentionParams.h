@@ -1,7 +1,7 @@
 //===- AttentionParams.h - Parameters of attention --------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_ATTENTIONPARAMS_H
-#define COMPILER_CODEGEN_ATTENTIONPARAMS_H
+#ifndef MTP_COMPILER_CODEGEN_ATTENTIONPARAMS_H
+#define MTP_COMPILER_CODEGEN_ATTENTIONPARAMS_H
 
 #include "compiler/Codegen/CacheLayout.h"
 #include "compiler/Codegen/KernelCatalogue.h"
@@ -59,4 +59,4 @@ struct AttentionParams {
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ATTENTIONPARAMS_H
+#endif // MTP_COMPILER_CODEGEN_ATTENTIONPARAMS_H

@@ -1,7 +1,7 @@
 //===- CacheLayout.h - Layout of entries in a KV page -----------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_CACHELAYOUT_H
-#define COMPILER_CODEGEN_CACHELAYOUT_H
+#ifndef MTP_COMPILER_CODEGEN_CACHELAYOUT_H
+#define MTP_COMPILER_CODEGEN_CACHELAYOUT_H
 
 #include "runtime/schema/KvPage.h"
 
@@ -40,4 +40,4 @@ struct CacheLayout {
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CACHELAYOUT_H
+#endif // MTP_COMPILER_CODEGEN_CACHELAYOUT_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_KERNELCATALOGUE_H
-#define COMPILER_CODEGEN_KERNELCATALOGUE_H
+#ifndef MTP_COMPILER_CODEGEN_KERNELCATALOGUE_H
+#define MTP_COMPILER_CODEGEN_KERNELCATALOGUE_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 #include "dialects/Exec/IR/ExecAttrs.h"
@@ -142,4 +142,4 @@ llvm::ArrayRef<RowKernel> vocabularyKernels();
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_KERNELCATALOGUE_H
+#endif // MTP_COMPILER_CODEGEN_KERNELCATALOGUE_H

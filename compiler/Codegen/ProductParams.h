@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_PRODUCTPARAMS_H
-#define COMPILER_CODEGEN_PRODUCTPARAMS_H
+#ifndef MTP_COMPILER_CODEGEN_PRODUCTPARAMS_H
+#define MTP_COMPILER_CODEGEN_PRODUCTPARAMS_H
 
 #include "compiler/Codegen/KernelCatalogue.h"
 
@@ -124,4 +124,4 @@ mlir::LogicalResult verifyPanels(KernelT kernel, EmitError emitError) {
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_PRODUCTPARAMS_H
+#endif // MTP_COMPILER_CODEGEN_PRODUCTPARAMS_H

@@ -1,7 +1,7 @@
 //===- Quantized.h - Integer weights and rows in tests ----------*- C++ -*-===//
 
-#ifndef TEST_CODEGEN_QUANTIZED_H
-#define TEST_CODEGEN_QUANTIZED_H
+#ifndef MTP_TEST_CODEGEN_QUANTIZED_H
+#define MTP_TEST_CODEGEN_QUANTIZED_H
 
 #include "runtime/schema/WeightFormat.h"
 #include <cstdint>
@@ -81,4 +81,4 @@ float quantizedDot(const QuantizedMatrix &x, int row, const QuantizedMatrix &w,
 
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_QUANTIZED_H
+#endif // MTP_TEST_CODEGEN_QUANTIZED_H

@@ -1,7 +1,7 @@
 //===- WholeModels.h - Kernels of whole models ------------------*- C++ -*-===//
 
-#ifndef TEST_CODEGEN_WHOLEMODELS_H
-#define TEST_CODEGEN_WHOLEMODELS_H
+#ifndef MTP_TEST_CODEGEN_WHOLEMODELS_H
+#define MTP_TEST_CODEGEN_WHOLEMODELS_H
 
 #include "runtime/schema/WeightFormat.h"
 #include <cstdint>
@@ -48,4 +48,4 @@ std::vector<ModelKernel> kernelsOfWholeModels(const std::string &kind);
 
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_WHOLEMODELS_H
+#endif // MTP_TEST_CODEGEN_WHOLEMODELS_H

@@ -18,8 +18,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_PANELMATMUL_H
-#define COMPILER_CODEGEN_CPU_PANELMATMUL_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_PANELMATMUL_H
+#define MTP_COMPILER_CODEGEN_CPU_PANELMATMUL_H
 
 #include "compiler/Codegen/CPU/PanelSpec.h"
 
@@ -33,4 +33,4 @@ void emitPanelMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_PANELMATMUL_H
+#endif // MTP_COMPILER_CODEGEN_CPU_PANELMATMUL_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_PANELSPEC_H
-#define COMPILER_CODEGEN_CPU_PANELSPEC_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_PANELSPEC_H
+#define MTP_COMPILER_CODEGEN_CPU_PANELSPEC_H
 
 #include "compiler/Codegen/CPU/CpuBuilder.h"
 
@@ -58,4 +58,4 @@ int64_t panelTasks(int64_t n, bool gated);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_PANELSPEC_H
+#endif // MTP_COMPILER_CODEGEN_CPU_PANELSPEC_H

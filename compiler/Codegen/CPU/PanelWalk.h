@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_PANELWALK_H
-#define COMPILER_CODEGEN_CPU_PANELWALK_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_PANELWALK_H
+#define MTP_COMPILER_CODEGEN_CPU_PANELWALK_H
 
 #include "compiler/Codegen/CPU/PanelSpec.h"
 
@@ -77,4 +77,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_PANELWALK_H
+#endif // MTP_COMPILER_CODEGEN_CPU_PANELWALK_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
-#define COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
+#define MTP_COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
 
 #include "compiler/Codegen/CPU/RowBlocks.h"
 #include "runtime/schema/QuantizedPanel.h"
@@ -88,4 +88,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
+#endif // MTP_COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H

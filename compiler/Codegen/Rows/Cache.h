@@ -1,7 +1,7 @@
 //===- Cache.h - Entries of the paged KV cache ------------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_ROWS_CACHE_H
-#define COMPILER_CODEGEN_ROWS_CACHE_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_CACHE_H
+#define MTP_COMPILER_CODEGEN_ROWS_CACHE_H
 
 #include "compiler/Codegen/CacheLayout.h"
 #include "compiler/Codegen/KernelBuilder.h"
@@ -33,4 +33,4 @@ void emitCopyToShares(KernelBuilder &kb, const CacheLayout &layout, Value from,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_CACHE_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_CACHE_H

@@ -1,7 +1,7 @@
 //===- KeptColumns.h - Columns of heads that a product keeps ----*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_ROWS_KEPTCOLUMNS_H
-#define COMPILER_CODEGEN_ROWS_KEPTCOLUMNS_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_KEPTCOLUMNS_H
+#define MTP_COMPILER_CODEGEN_ROWS_KEPTCOLUMNS_H
 
 #include "compiler/Codegen/KernelCatalogue.h"
 
@@ -13,4 +13,4 @@ void emitKeptColumns(KernelBuilder &kb, exec::HeadLinearKernelAttr kernel,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_KEPTCOLUMNS_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_KEPTCOLUMNS_H

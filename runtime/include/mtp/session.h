@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_SESSION_H
-#define MTP_SESSION_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_SESSION_H
+#define MTP_RUNTIME_INCLUDE_MTP_SESSION_H
 
 #include "mtp/model.h"
 
@@ -572,4 +572,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_SESSION_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_SESSION_H
