@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_COMPILER_IMPORT_DRAFTERLIBRARY_H
-#define MTP_COMPILER_IMPORT_DRAFTERLIBRARY_H
+#ifndef MTP_COMPILER_IMPORT_LIBRARY_DRAFTERLIBRARY_H
+#define MTP_COMPILER_IMPORT_LIBRARY_DRAFTERLIBRARY_H
 
 #include <optional>
 #include <span>
@@ -31,4 +31,4 @@ std::string listLibraryFiles();
 
 } // namespace mtp::drafters
 
-#endif // MTP_COMPILER_IMPORT_DRAFTERLIBRARY_H
+#endif // MTP_COMPILER_IMPORT_LIBRARY_DRAFTERLIBRARY_H

@@ -1,15 +1,15 @@
 //===- DrafterLibrary.cpp - Built-in drafter functions --------------------===//
 
-#include "compiler/Import/DrafterLibrary.h"
+#include "compiler/Import/library/DrafterLibrary.h"
 
-#include "compiler/Import/DrafterTexts.h"
+#include "compiler/Import/library/DrafterTexts.h"
 
 namespace mtp::drafters {
 
 std::span<const LibraryFile> libraryFiles() {
 #define MTP_DRAFTER(NAME) LibraryFile{#NAME ".mlir", NAME##Text()},
   static const LibraryFile files[] = {
-#include "compiler/Import/DrafterNames.inc"
+#include "compiler/Import/library/DrafterNames.inc"
   };
 #undef MTP_DRAFTER
   return files;

@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_COMPILER_IMPORT_DRAFTERTEXTS_H
-#define MTP_COMPILER_IMPORT_DRAFTERTEXTS_H
+#ifndef MTP_COMPILER_IMPORT_LIBRARY_DRAFTERTEXTS_H
+#define MTP_COMPILER_IMPORT_LIBRARY_DRAFTERTEXTS_H
 
 #include <string_view>
 
 namespace mtp::drafters {
 
 #define MTP_DRAFTER(NAME) std::string_view NAME##Text();
-#include "compiler/Import/DrafterNames.inc"
+#include "compiler/Import/library/DrafterNames.inc"
 #undef MTP_DRAFTER
 
 } // namespace mtp::drafters
 
-#endif // MTP_COMPILER_IMPORT_DRAFTERTEXTS_H
+#endif // MTP_COMPILER_IMPORT_LIBRARY_DRAFTERTEXTS_H
