@@ -1,6 +1,6 @@
 //===- Statistics.cpp - The arithmetic of a measurement -------------------===//
 
-#include "tools/mtp-bench/Statistics.h"
+#include "tools/mtp-bench/measure/Statistics.h"
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>

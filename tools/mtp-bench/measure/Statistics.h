@@ -1,7 +1,7 @@
 //===- Statistics.h - The arithmetic of a measurement -----------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_STATISTICS_H
-#define MTP_TOOLS_MTP_BENCH_STATISTICS_H
+#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_STATISTICS_H
+#define MTP_TOOLS_MTP_BENCH_MEASURE_STATISTICS_H
 
 #include "runtime/core/Status.h"
 
@@ -119,4 +119,4 @@ double expectedExperts(double experts, double chosen, double rows);
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_STATISTICS_H
+#endif // MTP_TOOLS_MTP_BENCH_MEASURE_STATISTICS_H

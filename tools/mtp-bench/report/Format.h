@@ -1,7 +1,7 @@
 //===- Format.h - Numbers in a picture --------------------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_FORMAT_H
-#define MTP_TOOLS_MTP_BENCH_FORMAT_H
+#ifndef MTP_TOOLS_MTP_BENCH_REPORT_FORMAT_H
+#define MTP_TOOLS_MTP_BENCH_REPORT_FORMAT_H
 
 #include <string>
 #include <string_view>
@@ -26,4 +26,4 @@ inline double textWidth(std::string_view words) {
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_FORMAT_H
+#endif // MTP_TOOLS_MTP_BENCH_REPORT_FORMAT_H

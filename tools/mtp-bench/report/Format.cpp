@@ -1,6 +1,6 @@
 //===- Format.cpp - Numbers in a picture ----------------------------------===//
 
-#include "tools/mtp-bench/Format.h"
+#include "tools/mtp-bench/report/Format.h"
 
 #include <cstdio>
 
