@@ -14,6 +14,8 @@ and what was found, and exits with 1 if there is any. Rules:
   - a function of a public header says what its signature leaves open: units,
     shapes, ownership, errors, threads (headers.py)
   - what git tracks at the root: the parts and the pages, nothing else
+  - no two folders include each other, no files include each other in a ring,
+    and include guards have one form (includes.py)
   - no page or test has a conflict marker of git
 """
 
@@ -24,6 +26,7 @@ import subprocess
 import sys
 
 import headers
+import includes
 import labels
 
 FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
@@ -220,7 +223,7 @@ def sources(root):
 def check(root, exceptions):
     """All places that break a rule, but for those that are excepted."""
     found = [*check_labels(root), *check_headers(root), *check_root(root),
-             *check_conflicts(root)]
+             *check_conflicts(root), *includes.check(root, sources(root))]
     for source in sources(root):
         path = source.relative_to(root).as_posix()
         lines = source.read_text(encoding="utf-8").splitlines()
