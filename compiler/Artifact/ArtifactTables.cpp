@@ -1,42 +1,16 @@
 //===- ArtifactTables.cpp - From exec IR to the artifact's tables ---------===//
 
 #include "compiler/Artifact/ArtifactTables.h"
+#include "compiler/Artifact/CommandList.h"
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "dialects/MTP/IR/RuleAttrs.h"
-
-#include <map>
 
 using namespace mtp;
 using namespace mtp::compiler;
 using namespace mlir;
 
 namespace {
-
-using flatbuffers::Offset;
-
-/// Writes dispatches. Programs have many equal dispatches, so each dispatch and
-/// each vector is written once.
-class SharedDispatches {
-public:
-  explicit SharedDispatches(flatbuffers::FlatBufferBuilder &fbb) : fbb(fbb) {}
-
-  Offset<schema::Dispatch> get(uint32_t kernel,
-                               const std::vector<uint32_t> &bindings,
-                               llvm::ArrayRef<exec::Count> params,
-                               int32_t live);
-
-private:
-  flatbuffers::FlatBufferBuilder &fbb;
-  std::map<std::vector<uint32_t>, Offset<flatbuffers::Vector<uint32_t>>>
-      bindingVectors;
-  std::map<std::vector<int64_t>,
-           Offset<flatbuffers::Vector<const schema::Count *>>>
-      paramVectors;
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t, int32_t>,
-           Offset<schema::Dispatch>>
-      dispatches;
-};
 
 /// Writes the tables of one plan, and the tables of the root that all plans
 /// share. The members are the state of the builder.
@@ -280,10 +254,6 @@ TableBuilder::makeBlobs(const std::vector<BlobLayout> &blobs) {
   return fbb.CreateVector(entries);
 }
 
-static schema::Count toSchema(exec::Count count) {
-  return schema::Count(count.base, count.step);
-}
-
 /// Returns the number of bytes of a buffer from `offset` on.
 static schema::Count bytesFrom(Value buffer, int64_t offset) {
   // The dialect has verified that the number exists.
@@ -341,92 +311,6 @@ TableBuilder::makePort(StringRef name, Value buffer,
   return schema::CreatePlanPort(fbb, nameString, &place,
                                 dtypeOf(type.getElementType()), shape,
                                 portRowsOf(declared));
-}
-
-Offset<schema::Dispatch>
-SharedDispatches::get(uint32_t kernel, const std::vector<uint32_t> &bindings,
-                      llvm::ArrayRef<exec::Count> params, int32_t live) {
-  std::vector<schema::Count> counts;
-  std::vector<int64_t> numbers;
-  for (exec::Count param : params) {
-    counts.push_back(toSchema(param));
-    numbers.insert(numbers.end(), {param.base, param.step});
-  }
-  auto &bindingVector = bindingVectors[bindings];
-  if (bindingVector.IsNull())
-    bindingVector = fbb.CreateVector(bindings);
-  auto &paramVector = paramVectors[numbers];
-  if (paramVector.IsNull())
-    paramVector = fbb.CreateVectorOfStructs(counts);
-  auto &dispatch = dispatches[{kernel, bindingVector.o, paramVector.o, live}];
-  if (dispatch.IsNull())
-    dispatch =
-        schema::CreateDispatch(fbb, kernel, bindingVector, paramVector, live);
-  return dispatch;
-}
-
-namespace {
-/// Collects the commands of a program and their places, each place once.
-class CommandList {
-public:
-  CommandList(flatbuffers::FlatBufferBuilder &fbb, SharedDispatches &dispatches)
-      : fbb(fbb), dispatches(dispatches) {}
-
-  /// Returns the index of a place. Places with equal bytes are equal.
-  uint32_t place(const schema::Place &place) {
-    std::string key(reinterpret_cast<const char *>(&place), sizeof(place));
-    auto [entry, fresh] = indices.try_emplace(key, places.size());
-    if (fresh)
-      places.push_back(place);
-    return entry->second;
-  }
-  void add(uint32_t kernel, const std::vector<uint32_t> &bindings,
-           llvm::ArrayRef<exec::Count> params, int32_t live);
-  void addSchedule(exec::ScheduleOp schedule);
-  void finish();
-  uint32_t size() const { return uint32_t(commands.size()); }
-
-  /// The vectors of the program, after finish().
-  Offset<flatbuffers::Vector<const schema::Place *>> placeVector;
-  Offset<flatbuffers::Vector<schema::Action>> actionVector;
-  Offset<flatbuffers::Vector<Offset<void>>> commandVector;
-  Offset<flatbuffers::Vector<Offset<schema::CpuSchedule>>> cpuVector;
-
-private:
-  flatbuffers::FlatBufferBuilder &fbb;
-  SharedDispatches &dispatches;
-  std::vector<schema::Place> places;
-  llvm::StringMap<uint32_t> indices;
-  std::vector<Offset<void>> commands;
-  std::vector<Offset<schema::CpuSchedule>> schedules;
-};
-} // namespace
-
-void CommandList::add(uint32_t kernel, const std::vector<uint32_t> &bindings,
-                      llvm::ArrayRef<exec::Count> params, int32_t live) {
-  commands.push_back(dispatches.get(kernel, bindings, params, live).Union());
-}
-
-void CommandList::addSchedule(exec::ScheduleOp schedule) {
-  std::vector<uint8_t> steps;
-  for (size_t call = 0; call < schedule.getSteps().size(); ++call)
-    steps.push_back(
-        (schedule.isSolo(call) ? uint8_t(schema::CpuStep::Solo) : 0) |
-        (schedule.isJoined(call) ? uint8_t(schema::CpuStep::Joined) : 0));
-  auto stepVector =
-      fbb.CreateVectorScalarCast<schema::CpuStep>(steps.data(), steps.size());
-  schedules.push_back(
-      schema::CreateCpuSchedule(fbb, schedule.getBegin(), stepVector));
-}
-
-void CommandList::finish() {
-  placeVector = fbb.CreateVectorOfStructs(places);
-  std::vector<uint8_t> actions(commands.size(),
-                               uint8_t(schema::Action::Dispatch));
-  actionVector = fbb.CreateVectorScalarCast<schema::Action>(actions.data(),
-                                                            actions.size());
-  commandVector = fbb.CreateVector(commands);
-  cpuVector = fbb.CreateVector(schedules);
 }
 
 static schema::ProgramKind kindOf(exec::ProgramOp op) {

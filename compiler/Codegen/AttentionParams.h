@@ -1,10 +1,10 @@
 //===- AttentionParams.h - Parameters of attention --------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_ATTENTIONPARAMS_H
-#define COMPILER_CODEGEN_ATTENTIONPARAMS_H
+#ifndef MTP_COMPILER_CODEGEN_ATTENTIONPARAMS_H
+#define MTP_COMPILER_CODEGEN_ATTENTIONPARAMS_H
 
+#include "compiler/Codegen/CacheLayout.h"
 #include "compiler/Codegen/KernelCatalogue.h"
-#include "compiler/Codegen/Rows/Cache.h"
 
 namespace mtp::codegen {
 
@@ -59,4 +59,4 @@ struct AttentionParams {
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ATTENTIONPARAMS_H
+#endif // MTP_COMPILER_CODEGEN_ATTENTIONPARAMS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CONTROLBODY_H
-#define COMPILER_CODEGEN_CONTROLBODY_H
+#ifndef MTP_COMPILER_CODEGEN_CONTROLBODY_H
+#define MTP_COMPILER_CODEGEN_CONTROLBODY_H
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -32,4 +32,4 @@ mlir::LogicalResult expandMath(mlir::Operation *function);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CONTROLBODY_H
+#endif // MTP_COMPILER_CODEGEN_CONTROLBODY_H

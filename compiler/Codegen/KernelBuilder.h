@@ -22,8 +22,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_KERNELBUILDER_H
-#define COMPILER_CODEGEN_KERNELBUILDER_H
+#ifndef MTP_COMPILER_CODEGEN_KERNELBUILDER_H
+#define MTP_COMPILER_CODEGEN_KERNELBUILDER_H
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -254,4 +254,4 @@ protected:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_KERNELBUILDER_H
+#endif // MTP_COMPILER_CODEGEN_KERNELBUILDER_H

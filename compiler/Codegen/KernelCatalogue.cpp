@@ -15,9 +15,9 @@ static const llvm::StringMap<const RowKernel *> &catalogue() {
          {argmaxKernels(), cacheKernels(), causalConvKernels(),
           deltaRuleKernels(), distributionKernels(), elementwiseKernels(),
           embeddingKernels(), expertRowKernels(), gateKernels(),
-          moeRouteKernels(), normKernels(), packKernels(), ropeAppendKernels(),
-          ropeKernels(), sampleKeyKernels(), stateRowsKernels(),
-          vocabularyKernels()})
+          moeRouteKernels(), normKernels(), packKernels(),
+          pickResidualKernels(), ropeAppendKernels(), ropeKernels(),
+          sampleKeyKernels(), stateRowsKernels(), vocabularyKernels()})
       for (const RowKernel &kernel : family)
         made[kernel.kind] = &kernel;
     return made;

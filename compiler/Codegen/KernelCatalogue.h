@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_KERNELCATALOGUE_H
-#define COMPILER_CODEGEN_KERNELCATALOGUE_H
+#ifndef MTP_COMPILER_CODEGEN_KERNELCATALOGUE_H
+#define MTP_COMPILER_CODEGEN_KERNELCATALOGUE_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 #include "dialects/Exec/IR/ExecAttrs.h"
@@ -134,6 +134,7 @@ llvm::ArrayRef<RowKernel> gateKernels();
 llvm::ArrayRef<RowKernel> moeRouteKernels();
 llvm::ArrayRef<RowKernel> normKernels();
 llvm::ArrayRef<RowKernel> packKernels();
+llvm::ArrayRef<RowKernel> pickResidualKernels();
 llvm::ArrayRef<RowKernel> ropeAppendKernels();
 llvm::ArrayRef<RowKernel> ropeKernels();
 llvm::ArrayRef<RowKernel> sampleKeyKernels();
@@ -142,4 +143,4 @@ llvm::ArrayRef<RowKernel> vocabularyKernels();
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_KERNELCATALOGUE_H
+#endif // MTP_COMPILER_CODEGEN_KERNELCATALOGUE_H

@@ -1,7 +1,7 @@
 //===- OptimizeModule.h - Optimise kernels in LLVM IR -----------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_OPTIMIZEMODULE_H
-#define COMPILER_CODEGEN_OPTIMIZEMODULE_H
+#ifndef MTP_COMPILER_CODEGEN_OPTIMIZEMODULE_H
+#define MTP_COMPILER_CODEGEN_OPTIMIZEMODULE_H
 
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/OptBisect.h"
@@ -51,4 +51,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_OPTIMIZEMODULE_H
+#endif // MTP_COMPILER_CODEGEN_OPTIMIZEMODULE_H

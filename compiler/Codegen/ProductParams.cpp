@@ -2,7 +2,6 @@
 
 #include "compiler/Codegen/ProductParams.h"
 
-#include "compiler/Codegen/Rows/Rope.h"
 #include "runtime/schema/SamplingWords.h"
 
 using namespace mtp;
@@ -12,17 +11,6 @@ Value codegen::readsLogits(KernelBuilder &kb, Value sampling, Value slot) {
   Value words = kb.at(sampling, slot, kSamplingWords * 4);
   Value skip = kb.loadI32(words, kb.integer(kSkipLogitsWord));
   return kb.cmp(Cmp::EQ, skip, 0);
-}
-
-void codegen::emitKeptColumns(KernelBuilder &kb,
-                              exec::HeadLinearKernelAttr kernel, Value from,
-                              Value to, Value row) {
-  int64_t width = kernel.getKeepWidth();
-  if (!kernel.getRotation())
-    return kb.copy(from, to, width);
-  RopeSpec rope = ropeSpec(kernel.getRotation(), kernel.getPositions(), width);
-  Value angles = emitAngles(kb, rope, kb.buffer(2), kb.buffer(3), row);
-  emitRotatedHead(kb, rope, from, to, angles);
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_PRODUCTPARAMS_H
-#define COMPILER_CODEGEN_PRODUCTPARAMS_H
+#ifndef MTP_COMPILER_CODEGEN_PRODUCTPARAMS_H
+#define MTP_COMPILER_CODEGEN_PRODUCTPARAMS_H
 
 #include "compiler/Codegen/KernelCatalogue.h"
 
@@ -84,10 +84,6 @@ Value rowOfPair(KernelBuilder &kb, exec::MoeDownKernelAttr kernel, Value pair);
 /// Returns whether a slot's logits are read.
 Value readsLogits(KernelBuilder &kb, Value sampling, Value slot);
 
-/// Copies or rotates the columns of a row's head that `kernel` keeps.
-void emitKeptColumns(KernelBuilder &kb, exec::HeadLinearKernelAttr kernel,
-                     Value from, Value to, Value row);
-
 /// The first buffers of a projection: x, [norm weight], W, [bias].
 struct ProjectionBuffers {
   Value x, normWeight, weights, bias;
@@ -128,4 +124,4 @@ mlir::LogicalResult verifyPanels(KernelT kernel, EmitError emitError) {
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_PRODUCTPARAMS_H
+#endif // MTP_COMPILER_CODEGEN_PRODUCTPARAMS_H

@@ -10,7 +10,7 @@
 
 #include "compiler/Driver/Imports.h"
 #include "compiler/Driver/SourceCheck.h"
-#include "compiler/Import/DrafterLibrary.h"
+#include "compiler/Import/library/DrafterLibrary.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"

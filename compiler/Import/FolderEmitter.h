@@ -9,7 +9,6 @@
 #define MTP_COMPILER_IMPORT_FOLDEREMITTER_H
 
 #include "compiler/Import/ModelEmitter.h"
-#include "compiler/Import/StepRound.h"
 
 namespace mtp::importer {
 

@@ -1,6 +1,7 @@
 //===- FolderRound.cpp - A round's part for drafters in folders -----------===//
 
 #include "compiler/Import/FolderEmitter.h"
+#include "compiler/Import/StepRound.h"
 
 namespace mtp::importer {
 

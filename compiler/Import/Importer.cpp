@@ -4,16 +4,14 @@
 
 #include "compiler/Driver/Imports.h"
 #include "compiler/Import/Checkpoint.h"
-#include "compiler/Import/ConfigReader.h"
 #include "compiler/Import/DraftPlan.h"
-#include "compiler/Import/ForeignConfig.h"
 #include "compiler/Import/MetaConfig.h"
 #include "compiler/Import/ModelEmitter.h"
+#include "compiler/Import/ReadCheckpoint.h"
 #include "compiler/Import/UnusedWeights.h"
 #include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Weights/InputFile.h"
-#include "runtime/core/PathKind.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -181,11 +179,6 @@ Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
   return okStatus();
 }
 
-void warn(const ImportOptions &options, const std::string &text) {
-  if (options.onWarning)
-    options.onWarning(text);
-}
-
 /// Returns the name of a folder's unsupported tokenizer file, for a message.
 std::string otherTokenizer(const std::string &folder) {
   std::error_code error;
@@ -320,59 +313,6 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
   return okStatus();
 }
 
-/// Counts the layers and heads of Meta's checkpoints in the file.
-void countMetaLayers(ModelConfig &config, const WeightTable &weights) {
-  if (config.keys().table == KeyLayout().table)
-    return;
-  std::string mark = config.named("input_layernorm.weight");
-  int64_t count = 0;
-  while (weights.contains(layerPrefix(config, count) + mark))
-    ++count;
-  if (count > 0)
-    config.layers.resize(size_t(count));
-  if (weights.contains(std::string(kHeadMark)))
-    config.hasHeads = true;
-}
-
-/// Finds out from the checkpoint whether experts are stacked, for layers and
-/// for modules.
-void findStackedExperts(ModelConfig &config, const WeightTable &weights) {
-  auto settle = [&](LayerKind &kind, const std::string &prefix) {
-    kind.isStacked =
-        kind.isMoe && config.moe->mayBeStacked &&
-        weights.contains(prefix + std::string(config.moe->keys.stackedGateUp));
-  };
-  for (size_t i = 0; i < config.layers.size(); ++i)
-    settle(config.layers[i], layerPrefix(config, int64_t(i)));
-  settle(config.drafterLayer, moduleLayerPrefix(config, 0));
-}
-
-/// Takes what the config leaves open from the checkpoint, as transformers does.
-Result<SharedKeys> consultWeights(ModelConfig &config,
-                                  const WeightTable &weights,
-                                  const ImportOptions &options) {
-  if (options.hasWeights)
-    findStackedExperts(config, weights);
-  SharedKeys keys = {config.keys().embedding(), config.keys().head};
-  if (!config.isTied)
-    return keys;
-  SharedKeys tied = {keys.embedding, keys.embedding};
-  if (!weights.contains(keys.head))
-    return tied;
-  // Tying is symmetric: a single stored matrix serves as both.
-  if (!weights.contains(keys.embedding))
-    return SharedKeys{keys.head, keys.head};
-  MTP_ASSIGN_OR_RETURN(bool areEqual,
-                       weights.areEqual(keys.embedding, keys.head));
-  if (areEqual)
-    return tied;
-  warn(options, "config.json says \"tie_word_embeddings\", but \"" + keys.head +
-                    "\" is stored with other values than \"" + keys.embedding +
-                    "\"; the two are not tied, as in transformers");
-  config.isTied = false;
-  return keys;
-}
-
 /// Removes the drafter's unused weights from `unused` and reports them. Copies
 /// of the target's matrices, and maps that were checked, are not reported.
 Status reportUnusedDrafter(const ModelContext &context, UnusedWeights &unused,
@@ -444,102 +384,6 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   if (!unused.elsewhere.empty())
     warn(options, "weights that nothing uses, " + listKeys(unused.elsewhere));
   return okStatus();
-}
-
-/// Uses the target's matrices instead of equal copies in the folder.
-Status dropCopies(DrafterFolder &folder, const SharedKeys &keys,
-                  const WeightTable &weights) {
-  bool isEagle = folder.method == FolderMethod::Eagle ||
-                 folder.method == FolderMethod::Eagle3 ||
-                 folder.method == FolderMethod::PEagle;
-  auto drop = [&](std::string &own, const std::string &other) -> Status {
-    if (own.empty())
-      return okStatus();
-    MTP_ASSIGN_OR_RETURN(bool isCopy,
-                         weights.areEqual(kDrafterRoot.str() + own, other));
-    if (isCopy)
-      own.clear();
-    return okStatus();
-  };
-  if (isEagle || folder.isBlock())
-    MTP_RETURN_IF_ERROR(drop(folder.embedding, keys.embedding));
-  if (folder.isBlock())
-    MTP_RETURN_IF_ERROR(drop(folder.head, keys.head));
-  return okStatus();
-}
-
-/// Warns if the drafter has a tokenizer that differs from the target's.
-void compareTokenizers(const std::string &drafter, const std::string &target,
-                       const ImportOptions &options) {
-  constexpr size_t kMostBytes = 64 << 20;
-  auto read = [&](const std::string &folder) {
-    return readTextFile((fs::path(folder) / "tokenizer.json").string(),
-                        kMostBytes);
-  };
-  Result<std::string> own = read(drafter), other = read(target);
-  if (own && other && *own != *other)
-    warn(options, "the tokenizer in \"" + drafter +
-                      "\" is written otherwise than the target's; a drafter "
-                      "of another vocabulary drafts nothing of use");
-}
-
-/// Reads the drafter that --drafter names, and opens its weights with the
-/// target's.
-Result<std::optional<DrafterFolder>> readFolder(const std::string &target,
-                                                const ModelConfig &config,
-                                                const ImportOptions &options,
-                                                WeightTable &weights,
-                                                const SharedKeys &keys) {
-  if (options.drafter.kind != DrafterKind::Folder)
-    return std::optional<DrafterFolder>();
-  MTP_ASSIGN_OR_RETURN(DrafterFolder folder,
-                       readDrafterFolder(options.drafter.folder, config,
-                                         options.method, options.hasWeights));
-  std::error_code error;
-  folder.isInline = fs::equivalent(folder.path, target, error);
-  if (options.hasWeights) {
-    MTP_RETURN_IF_ERROR(weights.addDrafter(folder.files, kDrafterRoot.str()));
-    MTP_RETURN_IF_ERROR(dropCopies(folder, keys, weights));
-    compareTokenizers(folder.path, target, options);
-  }
-  if (options.onNote) {
-    options.onNote("\"" + folder.path + "\" is a drafter of the method " +
-                   std::string(toString(folder.method)) + " in " +
-                   folder.format);
-    for (const std::string &note : folder.notes)
-      options.onNote(note);
-  }
-  return std::optional(std::move(folder));
-}
-
-/// Reads the config, and takes what it leaves open from the files, which it
-/// opens in `weights`.
-Result<ModelConfig> readModel(const std::string &folder, ImportOptions &options,
-                              std::optional<WeightTable> &weights) {
-  MTP_RETURN_IF_ERROR(checkPath(
-      folder, options.hasWeights ? PathUse::Import : PathUse::ImportConfig));
-  Result<ModelConfig> config = readModelConfig(folder);
-  if (!config)
-    return config.status().withContext("\"" + folder + "\"");
-  for (const std::string &text : config->generation.warnings)
-    warn(options, text);
-  weights.emplace(config->storedType, options.matrixType);
-  if (options.hasWeights)
-    MTP_RETURN_IF_ERROR(weights->open(folder));
-  settleLayout(*config,
-               [&](const std::string &key) { return weights->contains(key); });
-  countMetaLayers(*config, *weights);
-  // A model that was trained with heads drafts with them.
-  if (config->hasHeads && options.drafter.kind == DrafterKind::Modules &&
-      options.maxK.value_or(1) > 0)
-    options.drafter = {DrafterKind::Folder, {}, {}, folder};
-  MTP_RETURN_IF_ERROR(refuseDrafterWeights(*weights, *config));
-  if (!options.hasWeights && config->layers.size() == 1)
-    warn(options, "config.json describes a model of one layer; that of an "
-                  "EAGLE drafter reads the same, and without weights nothing "
-                  "tells them apart");
-  MTP_RETURN_IF_ERROR(findModules(folder, *config, *weights));
-  return config;
 }
 
 Result<mlir::OwningOpRef<mlir::ModuleOp>>

@@ -8,11 +8,7 @@
 #ifndef MTP_COMPILER_IMPORT_MODELEMITTER_H
 #define MTP_COMPILER_IMPORT_MODELEMITTER_H
 
-#include "compiler/Import/AcceptSpec.h"
-#include "compiler/Import/DraftTree.h"
-#include "compiler/Import/DrafterFolder.h"
-#include "compiler/Import/DrafterSpec.h"
-#include "compiler/Import/Importer.h"
+#include "compiler/Import/DraftPlan.h"
 #include "compiler/Import/ModelConfig.h"
 #include "compiler/Import/WeightTable.h"
 
@@ -41,27 +37,6 @@ inline constexpr llvm::StringLiteral kDrafterRoot = "drafter.";
 /// if the matrices are tied.
 struct SharedKeys {
   std::string embedding, head;
-};
-
-/// The drafter, the number of the model's modules that draft, and the number of
-/// drafts per round.
-struct DraftPlan {
-  DrafterSpec drafter;
-  /// A lookup with precedence over the drafter.
-  std::optional<LookupSizes> before;
-  AcceptSpec accept;
-  int64_t maxK = 0;
-  int64_t modules = 0;
-  /// The number of nodes of a tree. 0 for a chain.
-  int64_t maxNodes = 0;
-  /// The drafter in a folder of its own, or null.
-  const DrafterFolder *folder = nullptr;
-  DraftTree tree;
-  /// Lower limit of a draft's confidence, if the flag is given.
-  std::optional<double> confidence;
-  /// True if rounds may stop after drafting for a host that sees the drafts.
-  bool showsDrafts = false;
-  int64_t maxContext = 0;
 };
 
 /// State that the emitters of one model share.

@@ -27,6 +27,7 @@
 #include "passes/Passes.h"
 #include "passes/round/NodeWalk.h"
 #include "passes/round/RoundExpansion.h"
+#include "passes/round/RowBudget.h"
 #include "runtime/schema/LoopWords.h"
 
 #include <functional>
@@ -363,27 +364,6 @@ TargetRows RoundWriter::writeWindow() {
           runsOfWindow(rows, made.drop_front(numbers))};
 }
 
-bool mlir::mtp::goesByRows(Region &region) {
-  Block *around = region.getParentOp()->getBlock();
-  auto hasRows = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return isa<RowsType>(type) ||
-           (tensor && tensor.getRank() > 0 && tensor.isDynamicDim(0));
-  };
-  WalkResult walked = region.walk([&](Operation *inner) {
-    // A packed padding row has no slot of its own, so a store for it would
-    // change another slot.
-    bool isBySlot =
-        isa<SlotsOp, RegroupOp, ProbabilitiesOp, StoreOp, WriteStateOp>(inner);
-    bool captures = llvm::any_of(inner->getOperands(), [&](Value operand) {
-      return operand.getParentBlock() == around && hasRows(operand.getType());
-    });
-    return isBySlot || captures ? WalkResult::interrupt()
-                                : WalkResult::advance();
-  });
-  return !walked.wasInterrupted();
-}
-
 static Value unpack(Expansion &e, Value x, Value places) {
   return UnpackOp::create(e.builder, e.loc, x.getType(), x, places);
 }
@@ -539,44 +519,6 @@ void RoundWriter::write() {
   op.replaceAllUsesWith(results);
 }
 
-/// Returns the op that requires a round to verify all rows, and the reason;
-/// nothing if the choice of verified rows only changes the number of rounds.
-static std::optional<std::pair<Operation *, llvm::StringRef>>
-findNeedOfAll(RoundOp round) {
-  using Need = std::pair<Operation *, llvm::StringRef>;
-  auto verifies = round.getBody()->getOps<VerifyOp>();
-  if (verifies.empty())
-    return Need{round, "without an mtp.verify all rows are computed"};
-  VerifyOp verify = *verifies.begin();
-  if (!followsLimit(verify))
-    return Need{verify, "without an mtp.accept that is exact, and takes the "
-                        "drafts, output would depend on how many sequences "
-                        "run"};
-  if (!goesByRows(verify.getBodyRegion()))
-    return Need{verify, "its region needs all rows of a slot"};
-  return std::nullopt;
-}
-
-/// Checks that the envelope's budget does not trim a round that needs all rows.
-/// The error names the rows of the largest of these rounds: with the rows of a
-/// smaller one the next compilation would fail.
-static LogicalResult checkBudget(ModuleOp module) {
-  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
-  RoundOp largest;
-  for (RoundOp round : module.getOps<RoundOp>())
-    if (round.getK() && envelope.trims(round.getWindow()) &&
-        findNeedOfAll(round) &&
-        (!largest || round.getWindow() > largest.getWindow()))
-      largest = round;
-  if (!largest)
-    return success();
-  auto [op, why] = *findNeedOfAll(largest);
-  return op->emitOpError("expected max_rows of at least max_batch * ")
-         << largest.getWindow() << " = "
-         << envelope.getMaxBatch() * largest.getWindow() << ", or none, got "
-         << envelope.getMaxRows() << ": " << why;
-}
-
 static LogicalResult expandInRound(VerifyOp op) {
   Expansion e(op);
   if (failed(checkDrafts(op, e, op.getDrafts(), op.getTree(), op.getParents())))
@@ -618,7 +560,7 @@ static LogicalResult expand(VerifyOp op) {
 }
 
 void ExpandVerifyPass::runOnOperation() {
-  if (failed(checkBudget(getOperation())) ||
+  if (failed(checkRowBudget(getOperation())) ||
       failed(expandInstantiated<VerifyOp>(getOperation(), numExpanded, expand)))
     signalPassFailure();
 }

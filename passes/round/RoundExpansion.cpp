@@ -156,3 +156,24 @@ Value mlir::mtp::sequenceWord(SlotBody &body, SequenceWord word) {
   return body.load(states::kSequences,
                    {body.constant(int64_t(word)), body.index()});
 }
+
+bool mlir::mtp::goesByRows(Region &region) {
+  Block *around = region.getParentOp()->getBlock();
+  auto hasRows = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return isa<RowsType>(type) ||
+           (tensor && tensor.getRank() > 0 && tensor.isDynamicDim(0));
+  };
+  WalkResult walked = region.walk([&](Operation *inner) {
+    // A packed padding row has no slot of its own, so a store for it would
+    // change another slot.
+    bool isBySlot =
+        isa<SlotsOp, RegroupOp, ProbabilitiesOp, StoreOp, WriteStateOp>(inner);
+    bool captures = llvm::any_of(inner->getOperands(), [&](Value operand) {
+      return operand.getParentBlock() == around && hasRows(operand.getType());
+    });
+    return isBySlot || captures ? WalkResult::interrupt()
+                                : WalkResult::advance();
+  });
+  return !walked.wasInterrupted();
+}

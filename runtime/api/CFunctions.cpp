@@ -2,7 +2,7 @@
 
 #include "runtime/api/CSupport.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/exec/Ports.h"
+#include "runtime/exec/program/Ports.h"
 
 using namespace mtp;
 using namespace mtp::capi;

@@ -99,6 +99,9 @@ struct CommandContext {
 /// places must be in range.
 Status verifyAgainstContract(const CommandContext &context);
 
+/// Checks a builtin kernel's command at every n of its program.
+Status checkBuiltin(const CommandContext &context);
+
 /// Checks that a GPU can start one block for each task of a command. The
 /// command must keep its contract.
 Status verifyBlocks(const CommandContext &context);

@@ -12,18 +12,18 @@
 namespace mtp {
 
 /// Lets calls of several threads through one by one, and lets a thread sleep
-/// until one of them has made work. A thread that steps again and again does
-/// not keep others out: a step lets those in first that came before it.
+/// until another one has made work. A thread that steps again and again does
+/// not keep others out: a step lets the calls in first that came before it.
 class CallGate {
 public:
-  /// A call goes on while it has this.
+  /// Held by a call while it goes on.
   using Hold = std::unique_lock<std::mutex>;
 
   Hold enter() {
     arrived.fetch_add(1);
     Hold hold(mutex);
     ++served;
-    // Who sleeps looks when this call is over.
+    // A sleeping thread looks again when this call is over.
     changed.notify_all();
     return hold;
   }
@@ -35,16 +35,16 @@ public:
     return hold;
   }
 
-  /// Whether a call waits; for who holds the gate.
+  /// Whether a call waits. For the thread that holds the gate.
   bool isAwaited() const { return arrived.load() > served; }
 
-  /// Sleeps until `hasWork()`, wake(), or for so many seconds; returns whether
+  /// Sleeps until `hasWork()`, until wake(), or for `seconds`. Returns whether
   /// there is work.
   template <typename Condition>
   bool sleep(double seconds, Condition hasWork) {
     Hold hold(mutex);
     auto isOver = [&] { return isWoken || hasWork(); };
-    // What no clock can count, NaN too, is for ever.
+    // A time that no clock can count, NaN too, means for ever.
     if (seconds < 1e9)
       changed.wait_for(hold, std::chrono::duration<double>(seconds), isOver);
     else

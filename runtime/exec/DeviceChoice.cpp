@@ -20,7 +20,8 @@ static Status missingPlan(const Artifact &artifact, std::string_view device,
 static Result<PlanChoice> chooseGpuPlan(const Artifact &artifact,
                                         const std::vector<uint32_t> &plans,
                                         uint32_t gpu) {
-  // The only one needs no look at the machine before a session begins.
+  // With a single plan, the machine need not be looked at before a session
+  // begins.
   if (plans.size() == 1)
     return PlanChoice{plans.front(), DeviceKind::Cuda, gpu};
   MTP_ASSIGN_OR_RETURN(CudaMachine machine, findCudaMachine({.ordinal = gpu}));

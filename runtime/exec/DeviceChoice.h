@@ -12,18 +12,19 @@ struct PlanChoice {
   uint32_t plan = 0;
   /// Cpu or Cuda.
   DeviceKind device = DeviceKind::Cpu;
-  /// Of the driver's GPUs.
+  /// The number of the GPU among the driver's.
   uint32_t gpu = 0;
 };
 
-/// The plan for what a user asked for. Of a CPU's plans the first that this
-/// machine can run, else one that the device refuses. A GPU's only plan is
-/// taken as it is; of several the GPU of that number says which.
-/// FailedPrecondition where there is no plan for such a device.
+/// Chooses the plan for the device that a user asked for. Of several plans for
+/// a CPU, the first that this machine can run, else one that the device
+/// refuses. A single plan for a GPU is taken as it is; of several, the GPU of
+/// that number decides. FailedPrecondition if there is no plan for such a
+/// device.
 Result<PlanChoice> choosePlan(const Artifact &artifact, DeviceKind asked,
                               uint32_t gpu = 0);
 
-/// Opens the CPU, with these options, or the GPU of that number.
+/// Opens the CPU with these options, or the GPU of that number.
 Result<std::unique_ptr<Device>> openDevice(DeviceKind device, uint32_t gpu,
                                            const CpuOptions &cpu);
 

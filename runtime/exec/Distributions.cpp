@@ -15,7 +15,8 @@ static std::string numberText(double number) {
   return text;
 }
 
-/// "[2, 0]" of row 6 of a 4x3xV tensor; of one distribution "[]".
+/// Returns the index of a row: "[2, 0]" for row 6 of a 4x3xV tensor, "[]" for a
+/// single distribution.
 static std::string rowText(uint64_t row, const std::vector<uint64_t> &shape) {
   std::string text;
   for (size_t i = shape.size() - 1; i-- > 0; row /= shape[i])
@@ -23,7 +24,7 @@ static std::string rowText(uint64_t row, const std::vector<uint64_t> &shape) {
   return strCat("row [", text, "]");
 }
 
-/// What is wrong with a distribution; empty where nothing is.
+/// Returns what is wrong with a distribution; empty if nothing is.
 static std::string faultOf(const uint8_t *bytes, uint64_t columns) {
   double sum = 0;
   for (uint64_t i = 0; i < columns; ++i) {

@@ -8,12 +8,12 @@
 
 namespace mtp {
 
-/// How far the sum of a distribution may be from 1: by what its numbers lose
-/// when they are cut off to bf16.
+/// The tolerance for the sum of a distribution: its numbers may have been cut
+/// off to bf16.
 inline constexpr double kSumTolerance = 4e-3;
 
-/// InvalidArgument when a row of the tensor, along its last dimension, has a
-/// number that is below 0 or not finite, or a sum that is not 1: "row [2, 0]:
+/// Checks each row of the tensor along its last dimension. InvalidArgument if a
+/// number is below 0 or not finite, or if the sum is not 1: "row [2, 0]:
 /// expected a sum of 1 (0.004 off at most), got 1.25".
 Status checkDistributions(const Tensor &tensor);
 

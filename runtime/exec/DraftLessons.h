@@ -3,24 +3,24 @@
 #ifndef MTP_RUNTIME_EXEC_DRAFTLESSONS_H
 #define MTP_RUNTIME_EXEC_DRAFTLESSONS_H
 
-#include "runtime/exec/DraftPolicy.h"
+#include "runtime/exec/schedule/DraftPolicy.h"
 
 #include <map>
 #include <mutex>
 
 namespace mtp {
 
-/// What the sessions of a model have learned of its rounds, by how many threads
-/// run them. Threads may share one.
+/// Costs and acceptance that the sessions of a model have learned, by the
+/// number of threads that run them. Threads may share an object.
 class DraftLessons {
 public:
-  /// What the session that ended last with so many threads has left.
+  /// Returns what the last session with this number of threads has left.
   DraftPolicy::Lesson of(uint32_t threads) const {
     std::lock_guard hold(mutex);
     auto found = lessons.find(threads);
     return found == lessons.end() ? DraftPolicy::Lesson() : found->second;
   }
-  /// Takes what one leaves that has had rounds.
+  /// Stores what a session leaves, if it has measured rounds.
   void leave(uint32_t threads, const DraftPolicy::Lesson &lesson) {
     if (lesson.cost.isEmpty())
       return;

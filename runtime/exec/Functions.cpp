@@ -2,25 +2,13 @@
 
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/Distributions.h"
-#include "runtime/exec/Ports.h"
 #include "runtime/exec/SessionImpl.h"
+#include "runtime/exec/program/Ports.h"
 #include "runtime/schema/InputNames.h"
 
 #include <algorithm>
 
 using namespace mtp;
-
-Status mtp::checkInput(const PortType &port, std::string_view which,
-                       const TensorType &type, uint64_t bytes) {
-  if (type != port.type)
-    return invalidArgument(strCat(which, ": expected ", toString(port.type),
-                                  ", got ", toString(type)));
-  uint64_t expected = elementCount(type) * elementBytes(type.element);
-  if (bytes != expected)
-    return invalidArgument(
-        strCat(which, ": expected ", expected, " bytes, got ", bytes));
-  return okStatus();
-}
 
 static Status checkInputs(const std::vector<PortType> &ports,
                           std::span<const Tensor> inputs) {
@@ -45,42 +33,44 @@ static bool usesKv(const Program &program) {
       [](const Place &place) { return place.space == schema::Space::Kv; });
 }
 
-/// A function that uses caches takes the pool's pages from page 1 on, as many
-/// as all slots have at full context: none may be missing, hold a sequence's
-/// entries, or be kept for reuse.
+/// A function that uses caches takes the pool's pages from page 1 on, enough
+/// for all slots at full context. None of them may be missing, hold a
+/// sequence's entries, or be kept for reuse.
 Status Session::Impl::checkPages() const {
-  if (!kv)
+  if (!parts)
     return failedPrecondition("its caches need an artifact with an envelope");
-  uint64_t needed = uint64_t(inner.envelope->maxBatch) * kv->tableWidth();
-  if (kv->usablePages() < needed)
+  const KvCacheManager &kv = parts->memory->pages();
+  uint64_t needed = uint64_t(inner.envelope->maxBatch) * kv.tableWidth();
+  if (kv.usablePages() < needed)
     return failedPrecondition(strCat("expected a session of at least ",
                                      needed + 1, " KV pages, got ",
                                      options.kvPages));
-  if (kv->freePages() != kv->usablePages())
+  if (kv.freePages() != kv.usablePages())
     return failedPrecondition(
         strCat("expected a session whose KV pages are free, got ",
-               kv->heldPages(), " held and ", kv->cachedPages(), " cached"));
+               kv.heldPages(), " held and ", kv.cachedPages(), " cached"));
   return okStatus();
 }
 
-/// A function with recurrent layers writes what they carry, of the slots that
-/// it is given.
+/// A function with recurrent layers writes their states in the slots that it is
+/// given.
 Status Session::Impl::checkSlots(const Program &program) const {
   auto isCarried = [&](const Place &place) {
     return place.space == schema::Space::State &&
            inner.artifact().states[place.index].rule.rebuild ==
                schema::Rebuild::Run;
   };
-  if (admitted.empty() || std::ranges::none_of(program.places, isCarried))
+  if (!parts || parts->table.admitted().empty() ||
+      std::ranges::none_of(program.places, isCarried))
     return okStatus();
   return failedPrecondition(
       strCat("expected a session in which no sequence has a slot, as the "
              "function writes what recurrent layers carry, got ",
-             admitted.size()));
+             parts->table.admitted().size()));
 }
 
-/// Results may overlap in the arena, so that their sum has no bound in it. They
-/// are the caller's later on, and no more reserved.
+/// Results may overlap in the arena, so the size of the arena does not limit
+/// their sum. The caller owns them afterwards, and they are not reserved.
 static uint64_t outputBytes(const Program &program) {
   uint64_t bytes = 0;
   for (const Port &port : program.outputs)
@@ -88,25 +78,31 @@ static uint64_t outputBytes(const Program &program) {
   return bytes;
 }
 
+Status Session::Impl::checkFunction(const Program &program,
+                                    std::span<const Tensor> inputs) const {
+  MTP_RETURN_IF_ERROR(checkInputs(portTypes(program.inputs), inputs));
+  if (usesKv(program))
+    MTP_RETURN_IF_ERROR(checkPages());
+  return checkSlots(program);
+}
+
 Result<std::vector<Tensor>>
 Session::Impl::runFunction(std::string_view name,
                            std::span<const Tensor> inputs) {
+  MTP_RETURN_IF_ERROR(checkUsable());
   MTP_ASSIGN_OR_RETURN(uint32_t index, inner.programs.function(name));
   const Program &program = inner.programs.program(index);
-  Status status = checkInputs(portTypes(program.inputs), inputs);
-  if (status.isOk() && usesKv(program))
-    status = checkPages();
-  if (status.isOk())
-    status = checkSlots(program);
-  if (!status.isOk())
+  if (Status status = checkFunction(program, inputs); !status.isOk())
     return status.withContext(strCat("@", name));
   uint64_t bytes = outputBytes(program);
-  auto reserved = withoutSnapshots(bytes, [&] {
+  auto reserve = [&] {
     return hostMemory().reserve(bytes, "the results", memory);
-  });
+  };
+  auto reserved = parts ? parts->memory->withRoom(bytes, reserve) : reserve();
   if (!reserved)
     return reserved.status().withContext(strCat("@", name));
-  MTP_RETURN_IF_ERROR(landFlight());
+  if (parts)
+    MTP_RETURN_IF_ERROR(parts->launch.land());
   for (size_t i = 0; i < inputs.size(); ++i)
     MTP_RETURN_IF_ERROR(executable->write(program.inputs[i].place.at(0),
                                           inputs[i].bytes.data(),

@@ -2,7 +2,7 @@
 
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/exec/ModelImpl.h"
-#include "runtime/exec/RequestPorts.h"
+#include "runtime/exec/program/RequestPorts.h"
 #include "runtime/schema/ChatLimits.h"
 
 using namespace mtp;

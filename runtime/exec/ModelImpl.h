@@ -8,7 +8,7 @@
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/exec/DeviceChoice.h"
 #include "runtime/exec/DraftLessons.h"
-#include "runtime/exec/ProgramTable.h"
+#include "runtime/exec/program/ProgramTable.h"
 
 namespace mtp {
 
@@ -19,33 +19,35 @@ struct Model::Impl {
   const Plan &plan() const { return artifact().plans[planIndex]; }
 
   std::shared_ptr<const ArtifactFile> file;
-  /// The plan for this machine, and what runs it.
+  /// The plan for this machine, and the device that runs it.
   uint32_t planIndex;
   DeviceKind device;
-  /// Of the driver's GPUs; 0 where a CPU runs it.
+  /// The number of the GPU among the driver's; 0 for a CPU.
   uint32_t gpu;
   ProgramTable programs;
   GenerationInfo generation;
   std::optional<EnvelopeInfo> envelope;
   std::optional<ChatSource> chat;
-  /// No token depends on it.
+  /// Costs and acceptance that earlier sessions have learned. No token depends
+  /// on them.
   mutable DraftLessons lessons;
 };
 
-/// The way to what the public interface does not show.
+/// Access to what the public interface does not show.
 struct ModelAccess {
+  static const Model::Impl &impl(const Model &model) { return *model.impl; }
   static const std::shared_ptr<const ArtifactFile> &file(const Model &model) {
     return model.impl->file;
   }
   static uint32_t plan(const Model &model) { return model.impl->planIndex; }
-  /// The device of a model; `cpu` counts if that is the CPU.
+  /// Opens the device of a model; `cpu` counts if that is the CPU.
   static Result<std::unique_ptr<Device>> open(const Model &model,
                                               const CpuOptions &cpu) {
     return openDevice(model.impl->device, model.impl->gpu, cpu);
   }
 };
 
-/// Names and types of a function's ports.
+/// Returns the names and types of a function's ports.
 std::vector<PortType> portTypes(const std::vector<Port> &ports);
 
 } // namespace mtp

@@ -1,6 +1,6 @@
 //===- statistics_test.cpp - The arithmetic of a measurement --------------===//
 
-#include "tools/mtp-bench/Statistics.h"
+#include "tools/mtp-bench/measure/Statistics.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

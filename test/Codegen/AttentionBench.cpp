@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <random>
+#include <span>
 #include <sys/mman.h>
 
 using namespace mtp::codegen;
@@ -93,26 +94,40 @@ static std::vector<int64_t> treeMasks() {
   return masks;
 }
 
-static void benchShape(const TargetDesc &target, const Shape &s, int part,
-                       int cacheCount) {
-  double start = cpuSeconds();
+static std::string configOf(const Shape &s, int part) {
   auto number = [](const char *key, int value) {
     return std::string(key) + " = " + std::to_string(value) + ", ";
   };
-  std::string config =
-      number("q_heads", s.qHeads) + number("kv_heads", s.kvHeads) +
-      number("dk", s.dk) + number("dv", s.dv) + number("page", page) +
-      number("entry_width", s.entry) + number("v_offset", s.vOffset) +
-      number("cache_heads", s.cacheHeads) + number("part", part) +
-      "scale = 0.1 : f32, dtype = bf16";
-  Kernel kernel(target, "attention", config);
-  Kernel tree(target, "attention_tree", config);
-  std::printf("%s: compiled in %.0f ms\n context", s.name,
-              (cpuSeconds() - start) * 1e3);
+  return number("q_heads", s.qHeads) + number("kv_heads", s.kvHeads) +
+         number("dk", s.dk) + number("dv", s.dv) + number("page", page) +
+         number("entry_width", s.entry) + number("v_offset", s.vOffset) +
+         number("cache_heads", s.cacheHeads) + number("part", part) +
+         "scale = 0.1 : f32, dtype = bf16";
+}
+
+static void printHead(const Shape &s, double seconds) {
+  std::printf("%s: compiled in %.0f ms\n context", s.name, seconds * 1e3);
   for (int rows : rowCounts)
     std::printf("           M=%-2d", rows);
   std::printf("     tree M=%-2d   (microseconds, over M=1; over M=64)\n",
               nodes);
+}
+
+static void printTimes(int context, std::span<const double> best,
+                       double ofTree) {
+  std::printf("%8d", context);
+  for (double seconds : best)
+    std::printf("  %8.2f %5.2f", seconds * 1e6, seconds / best[0]);
+  std::printf("  %8.2f %5.2f\n", ofTree * 1e6, ofTree / best.back());
+}
+
+static void benchShape(const TargetDesc &target, const Shape &s, int part,
+                       int cacheCount) {
+  double start = cpuSeconds();
+  std::string config = configOf(s, part);
+  Kernel kernel(target, "attention", config);
+  Kernel tree(target, "attention_tree", config);
+  printHead(s, cpuSeconds() - start);
 
   Caches caches(s, cacheCount);
   std::vector<int32_t> table(maxPages);
@@ -152,11 +167,7 @@ static void benchShape(const TargetDesc &target, const Shape &s, int part,
                      reinterpret_cast<void *>(aligned));
       });
     }
-    std::printf("%8d", context);
-    for (double seconds : best)
-      std::printf("  %8.2f %5.2f", seconds * 1e6, seconds / best[0]);
-    std::printf("  %8.2f %5.2f\n", ofTree * 1e6,
-                ofTree / *std::prev(std::end(best)));
+    printTimes(context, best, ofTree);
   }
 }
 

@@ -67,9 +67,7 @@ static constexpr const char *kConstants = R"(
     %c1 = arith.constant 1 : index
 )";
 
-/// Uses the states of a chain's round.
-ControlModule mtp::codegen::test::anything() {
-  std::string body = std::string(kConstants) + R"(
+static constexpr const char *kAnything = R"(
     %c2 = arith.constant 2 : index
     %c3 = arith.constant 3 : index
     %x = tensor.extract %in0[%c0] : tensor<4xi32>
@@ -139,6 +137,10 @@ ControlModule mtp::codegen::test::anything() {
     mtp.yield %all, %square, %product, %exp
         : tensor<12xi32>, tensor<2x3xi32>, i64, f32
 )";
+
+/// Uses the states of a chain's round.
+ControlModule mtp::codegen::test::anything() {
+  std::string body = std::string(kConstants) + kAnything;
   return {"mtp.state @grid[3, max_k + 1] : i32\nmtp.state @long : i64\n"
           "mtp.state @float : f32\nmtp.state shared @shared[5] : i32\n",
           {"tensor<4xi32>"},
@@ -147,8 +149,8 @@ ControlModule mtp::codegen::test::anything() {
           {}};
 }
 
-ControlModule mtp::codegen::test::search(bool byLanes) {
-  std::string body = std::string(kConstants) + R"(
+/// $LOOP stands for the head of a loop, $JOIN for its end.
+static constexpr const char *kSearch = R"(
     %one = arith.constant 1 : i32
     %c2 = arith.constant 2 : index
     %c32 = arith.constant 32 : i64
@@ -194,6 +196,9 @@ ControlModule mtp::codegen::test::search(bool byLanes) {
     mtp.store %first, @length[] : i32
     mtp.yield %r#0, %r#1, %first : i64, i32, i32
 )";
+
+ControlModule mtp::codegen::test::search(bool byLanes) {
+  std::string body = std::string(kConstants) + kSearch;
   std::string types = " -> (i64, i32, index)";
   std::string loop =
       byLanes

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TEST_CODEGEN_CONTROLBODIES_H
-#define TEST_CODEGEN_CONTROLBODIES_H
+#ifndef MTP_TEST_CODEGEN_CONTROLBODIES_H
+#define MTP_TEST_CODEGEN_CONTROLBODIES_H
 
 #include <cstdint>
 #include <string>
@@ -45,4 +45,4 @@ ControlModule search(bool byLanes);
 
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_CONTROLBODIES_H
+#endif // MTP_TEST_CODEGEN_CONTROLBODIES_H

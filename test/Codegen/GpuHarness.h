@@ -1,7 +1,7 @@
 //===- GpuHarness.h - Running kernels on the simulated GPU ------*- C++ -*-===//
 
-#ifndef TEST_CODEGEN_GPUHARNESS_H
-#define TEST_CODEGEN_GPUHARNESS_H
+#ifndef MTP_TEST_CODEGEN_GPUHARNESS_H
+#define MTP_TEST_CODEGEN_GPUHARNESS_H
 
 #include "compiler/Codegen/GPU/Kernels.h"
 #include <cstdint>
@@ -55,4 +55,4 @@ void expectHalfOfProcessor(const AssembledKernel &kernel);
 
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_GPUHARNESS_H
+#endif // MTP_TEST_CODEGEN_GPUHARNESS_H

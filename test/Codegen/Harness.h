@@ -1,7 +1,7 @@
 //===- Harness.h - Compiling and running kernels in tests -------*- C++ -*-===//
 
-#ifndef TEST_CODEGEN_HARNESS_H
-#define TEST_CODEGEN_HARNESS_H
+#ifndef MTP_TEST_CODEGEN_HARNESS_H
+#define MTP_TEST_CODEGEN_HARNESS_H
 
 #include "compiler/Codegen/CPU/TargetDesc.h"
 #include "dialects/Exec/IR/ExecAttrInterfaces.h"
@@ -194,4 +194,4 @@ std::vector<uint8_t> toFragments(const std::vector<uint8_t> &panels, int k);
 
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_HARNESS_H
+#endif // MTP_TEST_CODEGEN_HARNESS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TEST_CODEGEN_KERNELRECORD_H
-#define TEST_CODEGEN_KERNELRECORD_H
+#ifndef MTP_TEST_CODEGEN_KERNELRECORD_H
+#define MTP_TEST_CODEGEN_KERNELRECORD_H
 
 #include "compiler/Codegen/GPU/Kernels.h"
 #include <string>
@@ -49,4 +49,4 @@ private:
 
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_KERNELRECORD_H
+#endif // MTP_TEST_CODEGEN_KERNELRECORD_H

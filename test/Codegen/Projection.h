@@ -1,7 +1,7 @@
 //===- Projection.h - Running a projection on rows of a problem -*- C++ -*-===//
 
-#ifndef TEST_CODEGEN_PROJECTION_H
-#define TEST_CODEGEN_PROJECTION_H
+#ifndef MTP_TEST_CODEGEN_PROJECTION_H
+#define MTP_TEST_CODEGEN_PROJECTION_H
 
 #include "Harness.h"
 
@@ -111,4 +111,4 @@ inline std::vector<float> runProjection(const Kernel &kernel,
 
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_PROJECTION_H
+#endif // MTP_TEST_CODEGEN_PROJECTION_H

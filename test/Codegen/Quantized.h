@@ -1,10 +1,11 @@
 //===- Quantized.h - Integer weights and rows in tests ----------*- C++ -*-===//
 
-#ifndef TEST_CODEGEN_QUANTIZED_H
-#define TEST_CODEGEN_QUANTIZED_H
+#ifndef MTP_TEST_CODEGEN_QUANTIZED_H
+#define MTP_TEST_CODEGEN_QUANTIZED_H
 
 #include "runtime/schema/WeightFormat.h"
 #include <cstdint>
+#include <gtest/gtest.h>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,30 @@ QuantizedMatrix quantizeRows(const std::vector<float> &x, int rows, int k,
 float quantizedDot(const QuantizedMatrix &x, int row, const QuantizedMatrix &w,
                    int n, int chains = 1);
 
+/// Returns true if tensor cores have an order for such elements.
+inline bool areInFragments(WeightElements elements) {
+  return WeightFormat{elements, 32}.canBeInFragments(32);
+}
+
+/// Elements, and whether they are in fragments.
+using Format = std::pair<WeightElements, bool>;
+
+inline std::vector<Format> formats() {
+  std::vector<Format> formats;
+  for (WeightElements elements : kIntegers) {
+    formats.push_back({elements, false});
+    if (areInFragments(elements))
+      formats.push_back({elements, true});
+  }
+  return formats;
+}
+
+inline std::string nameOfFormat(const testing::TestParamInfo<Format> &info) {
+  auto [elements, fragments] = info.param;
+  return std::string(WeightFormat{elements}.name()) +
+         (fragments ? "_fragments" : "");
+}
+
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_QUANTIZED_H
+#endif // MTP_TEST_CODEGEN_QUANTIZED_H

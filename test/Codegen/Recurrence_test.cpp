@@ -365,6 +365,14 @@ std::vector<T> deltaRule(const DeltaCase &c, const DeltaInputs &in) {
   return y;
 }
 
+std::string configOf(const DeltaCase &c) {
+  return "heads = " + std::to_string(c.heads) +
+         ", key_heads = " + std::to_string(c.keyHeads) +
+         ", dk = " + std::to_string(c.dk) + ", dv = " + std::to_string(c.dv) +
+         ", kept = 4, slots = 3, scale = 0.375 : f32, decays = " +
+         std::to_string(c.decays);
+}
+
 class DeltaRuleOf : public testing::TestWithParam<DeltaCase> {};
 
 INSTANTIATE_TEST_SUITE_P(Shapes, DeltaRuleOf,
@@ -386,13 +394,7 @@ TEST_P(DeltaRuleOf, IsThatOfTheWholeText) {
   for (size_t i = 0; i < want.size(); ++i)
     ASSERT_NEAR(want[i], exact[i], 1e-5);
   forTargets([&](const TestTarget &target) {
-    Kernel kernel(target, "delta_rule",
-                  "heads = " + std::to_string(c.heads) +
-                      ", key_heads = " + std::to_string(c.keyHeads) +
-                      ", dk = " + std::to_string(c.dk) +
-                      ", dv = " + std::to_string(c.dv) +
-                      ", kept = 4, slots = 3, scale = 0.375 : f32, decays = " +
-                      std::to_string(c.decays));
+    Kernel kernel(target, "delta_rule", configOf(c));
     for (uint32_t seed = 0; seed < (target.isGpu ? 2u : 12u); ++seed) {
       Guarded<float> memory(unwritten(size_t(kSlotCount) * c.dk * values)),
           kept(unwritten(size_t(kSlotCount) * kKept * c.heads *

@@ -1,7 +1,7 @@
 //===- Unit.h - Compiling one kernel, or finding it -------------*- C++ -*-===//
 
-#ifndef TEST_CODEGEN_UNIT_H
-#define TEST_CODEGEN_UNIT_H
+#ifndef MTP_TEST_CODEGEN_UNIT_H
+#define MTP_TEST_CODEGEN_UNIT_H
 
 #include "compiler/Codegen/KernelCatalogue.h"
 #include "compiler/Codegen/Units/KernelUnits.h"
@@ -16,4 +16,4 @@ mlir::FailureOr<CompiledUnit> compileUnit(const KernelSpec &spec,
 
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_UNIT_H
+#endif // MTP_TEST_CODEGEN_UNIT_H

@@ -1,7 +1,7 @@
 //===- WholeModels.h - Kernels of whole models ------------------*- C++ -*-===//
 
-#ifndef TEST_CODEGEN_WHOLEMODELS_H
-#define TEST_CODEGEN_WHOLEMODELS_H
+#ifndef MTP_TEST_CODEGEN_WHOLEMODELS_H
+#define MTP_TEST_CODEGEN_WHOLEMODELS_H
 
 #include "runtime/schema/WeightFormat.h"
 #include <cstdint>
@@ -43,9 +43,11 @@ struct ModelKernel {
   std::string without(const std::set<std::string> &keys) const;
 };
 
+/// Returns all kernels.
+std::vector<ModelKernel> kernelsOfWholeModels();
 /// Returns the kernels of a kind. There is at least one.
 std::vector<ModelKernel> kernelsOfWholeModels(const std::string &kind);
 
 } // namespace mtp::codegen::test
 
-#endif // TEST_CODEGEN_WHOLEMODELS_H
+#endif // MTP_TEST_CODEGEN_WHOLEMODELS_H

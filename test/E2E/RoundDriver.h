@@ -4,8 +4,8 @@
 #define MTP_TEST_E2E_ROUNDDRIVER_H
 
 #include "mtp/model.h"
-#include "runtime/exec/HostState.h"
-#include "runtime/exec/ProgramTable.h"
+#include "runtime/exec/launch/HostState.h"
+#include "runtime/exec/program/ProgramTable.h"
 
 #include <memory>
 #include <span>

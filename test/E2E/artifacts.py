@@ -103,7 +103,7 @@ class Maker:
         if name == BUNDLED:
             inputs = list((self.source / "models/bundled/hf").iterdir())
         else:
-            inputs = [self.oracle / "tiny.py"] + (
+            inputs = [self.oracle / "tiny.py", self.oracle / "tiny_models.py"] + (
                 [self.oracle / "tiny_drafters.py"] if is_drafter else [])
         with locked(folder):
             if is_fresh(self.stamp(name), [*SCRIPTS, *inputs]):

@@ -12,7 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "OnDevice.h"
+#include "runtime/exec/ModelImpl.h"
 #include "test/Runtime/ForwardingExecutable.h"
+#include "test/Runtime/OpenSession.h"
 
 #include <algorithm>
 
@@ -35,12 +37,12 @@ public:
     }
   };
 
-  Watch(std::unique_ptr<Executable> inner, const Session::Impl &session)
-      : ForwardingExecutable(std::move(inner)), session(session) {}
+  Watch(std::unique_ptr<Executable> inner, const Plan &plan)
+      : ForwardingExecutable(std::move(inner)), plan(plan) {}
 
   Status run(uint32_t program, uint32_t n) override {
     MTP_RETURN_IF_ERROR(inner->run(program, n));
-    const Program &ran = session.inner.programs.program(program);
+    const Program &ran = plan.programs[program];
     catchUps += ran.catchUp != 0;
     if (ran.kind != schema::ProgramKind::Decode) {
       seconds += 1e-4 * n;
@@ -62,7 +64,30 @@ public:
   bool rowsAreDear = false;
 
 private:
-  const Session::Impl &session;
+  const Plan &plan;
+};
+
+/// Limits that a test sets for a sequence's drafts before each round, and what
+/// the test observes.
+struct DraftOrders {
+  /// The limit on its drafts, if it is not the request's.
+  std::optional<uint32_t> k;
+  /// Up to where its drafters are valid in the next round, by k, whatever they
+  /// have seen; empty: as they are.
+  std::vector<uint64_t> draftedTo;
+  /// Its drafters before the last round, and before the first round since this
+  /// was reset.
+  DrafterProgress last;
+  std::optional<DrafterProgress> first;
+
+  void apply(uint32_t &limit, DrafterProgress &drafters) {
+    if (!draftedTo.empty())
+      drafters.draftedTo = std::exchange(draftedTo, {});
+    last = drafters;
+    if (!first)
+      first = drafters;
+    limit = k.value_or(limit);
+  }
 };
 
 /// The other sequence of the rounds: none, one that drafts all the time, or one
@@ -94,8 +119,9 @@ protected:
 
   /// A session whose rounds are recorded.
   struct Watched {
+    /// By sequence. The session calls back into it.
+    std::unique_ptr<std::map<SequenceId, DraftOrders>> orders;
     std::unique_ptr<Session> session;
-    Session::Impl *impl = nullptr;
     Watch *watch = nullptr;
 
     /// Steps until a sequence has `tokens` tokens.
@@ -107,9 +133,14 @@ protected:
         ASSERT_TRUE(session->checkInvariants().isOk());
       }
     }
-    Sequence &sequence(SequenceId id) { return impl->sequences.at(id); }
+    void setK(SequenceId id, uint32_t k) { (*orders)[id].k = k; }
   };
   Watched open(SessionOptions options) const;
+  const Plan &plan() const {
+    return ModelAccess::file(*model)
+        ->artifact()
+        .plans[ModelAccess::plan(*model)];
+  }
 
   /// A record of the rounds after the pause.
   struct Seen {
@@ -133,16 +164,22 @@ protected:
 CatchUp::Watched CatchUp::open(SessionOptions options) const {
   options.roundsPerLaunch = 1;
   Watched opened;
-  auto session = Session::create(model, options);
-  EXPECT_TRUE(session.isOk()) << session.status().toString();
-  if (!session.isOk())
-    return opened;
-  opened.session = std::move(*session);
-  opened.impl = &SessionAccess::impl(*opened.session);
-  auto &executable = SessionAccess::executable(*opened.session);
-  auto watch = std::make_unique<Watch>(std::move(executable), *opened.impl);
-  opened.watch = watch.get();
-  executable = std::move(watch);
+  opened.orders = std::make_unique<std::map<SequenceId, DraftOrders>>();
+  // It is the test's alone once the session is there.
+  auto seconds = std::make_shared<Watch *>(nullptr);
+  SessionSetup setup;
+  setup.device = [&](std::unique_ptr<Executable> loaded) {
+    auto watch = std::make_unique<Watch>(std::move(loaded), plan());
+    opened.watch = *seconds = watch.get();
+    return watch;
+  };
+  if (options.automaticK)
+    setup.clock = [seconds] { return *seconds ? (*seconds)->seconds : 0; };
+  setup.beforeRound = [orders = opened.orders.get()](SequenceId id, uint32_t &k,
+                                                     DrafterProgress &of) {
+    (*orders)[id].apply(k, of);
+  };
+  opened.session = openSession(model, options, std::move(setup));
   return opened;
 }
 
@@ -158,9 +195,9 @@ CatchUp::Seen CatchUp::run(const Pause &pause, float temperature) const {
   if (pause.company != Company::None)
     other = *on.session->add(request(/*text=*/32, 5, temperature));
   auto setK = [&](uint32_t k) {
-    on.sequence(id).k = k;
+    on.setK(id, k);
     if (pause.company == Company::Pauses)
-      on.sequence(*other).k = k;
+      on.setK(*other, k);
   };
   if (on.runTo(id, pause.before); testing::Test::HasFatalFailure())
     return seen;
@@ -168,11 +205,12 @@ CatchUp::Seen CatchUp::run(const Pause &pause, float temperature) const {
   setK(pause.k);
   if (on.runTo(id, begin + pause.gap); testing::Test::HasFatalFailure())
     return seen;
+  // As a preemption does, a pause takes slot and pages.
   if (pause.isPreempted)
-    EXPECT_TRUE(on.impl->preemptYoungest().isOk());
-  if (!pause.draftedTo.empty())
-    on.sequence(id).draftedTo = pause.draftedTo;
-  seen.draftedTo = on.sequence(id).draftedTo;
+    EXPECT_TRUE(on.session->pause(id).isOk() && on.session->resume(id).isOk());
+  DraftOrders &orders = (*on.orders)[id];
+  orders.draftedTo = pause.draftedTo;
+  orders.first.reset();
   setK(envelope.maxK);
   on.watch->rounds.clear();
   size_t paused = on.session->output(id)->size();
@@ -186,9 +224,10 @@ CatchUp::Seen CatchUp::run(const Pause &pause, float temperature) const {
   seen.tokens.assign(tokens.begin(), tokens.end());
   seen.tokensPerRound =
       double(seen.tokens.size() - paused) / double(seen.rounds.size());
-  seen.caughtUp = on.sequence(id).statistics.caughtUpTokens;
-  seen.isTorn = on.sequence(id).isTorn;
-  seen.skipped = on.sequence(id).places[0].skipped;
+  seen.caughtUp = on.session->statistics(id)->caughtUpTokens;
+  seen.draftedTo = orders.first->draftedTo;
+  seen.isTorn = orders.last.isTorn;
+  seen.skipped = orders.last.places.empty() ? 0 : orders.last.places[0].skipped;
   return seen;
 }
 
@@ -270,10 +309,10 @@ TEST_P(CatchUp, PagesArePublishedBehindAPause) {
     Watched on = open(options);
     ASSERT_TRUE(on.session);
     SequenceId id = *on.session->add(request(35, 5, 0.0f));
-    on.sequence(id).k = 0;
+    on.setK(id, 0);
     on.runTo(id, 20);
     if (drafts) {
-      on.sequence(id).k = envelope.maxK;
+      on.setK(id, envelope.maxK);
       on.runTo(id, 21);
     }
     Request next = request(35, 5, 0.0f);
@@ -284,7 +323,7 @@ TEST_P(CatchUp, PagesArePublishedBehindAPause) {
     SequenceId second = *on.session->add(next);
     while (!on.session->idle())
       ASSERT_TRUE(on.session->step().isOk());
-    const Statistics &shared = on.sequence(second).statistics;
+    const Statistics shared = *on.session->statistics(second);
     EXPECT_EQ(shared.cachedTokens > 0, drafts);
     // The drafts must equal those of a session that read the whole text itself.
     SessionOptions alone = single(envelope.maxK, 1);
@@ -305,7 +344,6 @@ TEST_P(CatchUp, AutomaticKChangesNoToken) {
   options.automaticK = true;
   Watched on = open(options);
   ASSERT_TRUE(on.session);
-  SessionAccess::setClock(*on.session, [&] { return on.watch->seconds; });
   SequenceId id = *on.session->add(wanted);
   for (size_t step = 0; !on.session->idle(); ++step) {
     on.watch->rowsAreDear = step / 24 % 2 == 0;
@@ -328,15 +366,15 @@ TEST_P(CatchUp, SeveralShareAPass) {
   std::vector<SequenceId> ids;
   for (uint32_t i = 0; i < envelope.maxBatch; ++i) {
     ids.push_back(*on.session->add(request(41 + i, 5 + i, 0.0f)));
-    on.sequence(ids.back()).k = 0;
+    on.setK(ids.back(), 0);
   }
   on.runTo(ids.back(), 5);
   for (SequenceId id : ids)
-    on.sequence(id).k = envelope.maxK;
+    on.setK(id, envelope.maxK);
   on.runTo(ids.back(), 6);
   EXPECT_LE(on.watch->catchUps, (envelope.maxBatch + 1) / 2);
   for (SequenceId id : ids)
-    EXPECT_GE(on.sequence(id).statistics.caughtUpTokens, 4u);
+    EXPECT_GE(on.session->statistics(id)->caughtUpTokens, 4u);
 }
 
 /// Drafters with missing entries never read them, whether they can catch up or
@@ -345,8 +383,7 @@ class Gaps : public CatchUp {
 protected:
   /// Returns a gap that is too large to catch up.
   uint32_t tornGap() const {
-    uint32_t reach =
-        open(single(envelope.maxK, 1)).impl->inner.programs.catchUpReach();
+    uint32_t reach = ProgramTable(plan()).catchUpReach();
     return reach > 0 ? reach + 2 : 9;
   }
 };
@@ -376,13 +413,13 @@ TEST_P(Gaps, NothingThatIsMissingIsRead) {
   Watched on = open(single(envelope.maxK, 2));
   ASSERT_TRUE(on.session);
   SequenceId id = *on.session->add(wanted);
-  on.sequence(id).k = 0;
+  on.setK(id, 0);
   on.runTo(id, 8);
   SequenceId other = *on.session->add(request(/*text=*/38, 5, 0.0f));
   on.runTo(id, 16);
   for (uint32_t k : {envelope.maxK, 1u, 0u, envelope.maxK}) {
-    on.sequence(id).k = k;
-    on.sequence(other).k = k == 1 ? 1 : envelope.maxK;
+    on.setK(id, k);
+    on.setK(other, k == 1 ? 1 : envelope.maxK);
     on.runTo(id, on.session->output(id)->size() + 6);
   }
   auto tokens = *on.session->output(id);

@@ -7,8 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OnDevice.h"
-#include "runtime/exec/SessionImpl.h"
+#include "MixedTest.h"
+#include "runtime/exec/ModelImpl.h"
+#include "runtime/schema/PromptWords.h"
+#include "test/Runtime/ForwardingExecutable.h"
+#include "test/Runtime/OpenSession.h"
 
 #include <algorithm>
 #include <string_view>
@@ -16,102 +19,8 @@
 using namespace mtp;
 using namespace mtp::test;
 
-namespace {
-
-class Mixed : public OnDeviceTest {
-protected:
-  bool isSimulated() const { return GetParam().device == DeviceKind::Cuda; }
-
-  /// Returns prompts that are shorter and longer than the prompt rows of a
-  /// round, one with the beginning of another, and one that ends at the rows'
-  /// end. The simulator takes 100 ms for a round, so it runs fewer tokens.
-  std::vector<Request> requests(float temperature) const {
-    std::vector<Request> all;
-    std::vector<uint32_t> lengths = {5, 41, 1, 41, 24, 30};
-    if (isSimulated())
-      lengths.resize(4);
-    for (uint32_t length : lengths) {
-      Request request;
-      uint32_t index = uint32_t(all.size());
-      uint32_t text = length == 41 ? 21 : index + 20;
-      for (uint32_t i = 0; i < length; ++i)
-        request.prompt.push_back(textToken(text, i, envelope.vocab));
-      if (index == 3)
-        request.prompt.back() = (request.prompt.back() + 1) % 100;
-      request.maxTokens = isSimulated() ? 13 - 2 * index : 24 - 3 * index;
-      request.ignoreEos = true;
-      request.sampling = {temperature, 20, 0.9f, 0.02f, 7 + index};
-      all.push_back(request);
-    }
-    return all;
-  }
-
-  Outcome run(const SessionOptions &options,
-              const std::vector<Request> &requests,
-              LogitsMode logits = LogitsMode::All) const;
-};
-
-} // namespace
-
-/// Runs requests, one of which arrives each third step.
-Outcome Mixed::run(const SessionOptions &given,
-                   const std::vector<Request> &requests,
-                   LogitsMode logits) const {
-  Outcome outcome;
-  SessionOptions options = given;
-  options.logits = logits;
-  auto opened = Session::create(model, options);
-  EXPECT_TRUE(opened.isOk()) << opened.status().toString();
-  if (!opened.isOk())
-    return outcome;
-  Session &session = **opened;
-  std::vector<SequenceId> ids;
-  for (size_t step = 0; !session.idle() || ids.size() < requests.size();
-       ++step) {
-    if (step % 3 == 0 && ids.size() < requests.size())
-      ids.push_back(*session.add(requests[ids.size()]));
-    auto updates = session.step();
-    EXPECT_TRUE(updates.isOk()) << updates.status().toString();
-    if (!updates.isOk())
-      return outcome;
-    for (const SequenceUpdate &update : *updates)
-      EXPECT_TRUE(update.error.isOk()) << update.error.toString();
-    EXPECT_TRUE(session.checkInvariants().isOk());
-  }
-  for (SequenceId id : ids) {
-    Generated result;
-    auto tokens = *session.output(id);
-    result.tokens.assign(tokens.begin(), tokens.end());
-    for (size_t i = 0; logits == LogitsMode::All && i < tokens.size(); ++i) {
-      auto row = *session.logits(id, i);
-      result.logits.insert(result.logits.end(), row.begin(), row.end());
-    }
-    outcome.sequences.push_back(std::move(result));
-  }
-  outcome.statistics = session.statistics();
-  return outcome;
-}
-
-/// Compares with `expected`, the outcome of a session that differs only in
-/// `mixed`.
-static void expectLikeApart(const Outcome &outcome, const Outcome &expected,
-                            const SessionOptions &mixed) {
-  expectSame(outcome, expected, mixed);
-  // Drafters have read the prompts as in separate passes.
-  EXPECT_EQ(outcome.statistics.accepted, expected.statistics.accepted);
-  EXPECT_EQ(expected.statistics.besideTokens, 0u);
-  EXPECT_EQ(outcome.statistics.prefillTokens,
-            expected.statistics.prefillTokens);
-}
-
 /// On the simulator, with more models.
 using MixedBits = Mixed;
-
-/// Methods that are written as files.
-using MixedMethods = Mixed;
-
-/// Methods whose acceptance rule is not exact.
-using MixedRules = Mixed;
 
 /// Methods whose rounds may stop for a host. There are slots for four prompts
 /// beside rounds.
@@ -194,110 +103,6 @@ TEST_P(Mixed, SeveralShareARound) {
           << i;
     EXPECT_TRUE(session->checkInvariants().isOk());
   }
-}
-
-namespace {
-/// A session of `MixedMethods`. `pages` 0: enough.
-struct Setting {
-  float temperature;
-  uint32_t slots, k, pages;
-  bool separatePrompts = false;
-};
-} // namespace
-
-static std::vector<Setting> settingsOnCpu(const EnvelopeInfo &envelope) {
-  // For one sequence with few nodes and with many, and a little more.
-  constexpr uint32_t kFewPages = 14, kMorePages = 22;
-  std::vector<Setting> all;
-  for (float temperature : {0.0f, 1.0f})
-    for (uint32_t slots = 1; slots <= 4; ++slots)
-      for (uint32_t k = 1; k <= envelope.maxK; ++k)
-        for (uint32_t pages : {0u, kFewPages, kMorePages})
-          all.push_back({temperature, slots, k, pages});
-  return all;
-}
-
-/// Returns each depth with MTP_TREES=all in the environment. Otherwise the
-/// least depth, one between, and the largest.
-static std::vector<Setting> settingsOnSimulator(const EnvelopeInfo &envelope) {
-  // For two sequences that end, and so few that one of two is preempted.
-  constexpr uint32_t kManyPages = 26, kSlots = 4;
-  uint32_t most = envelope.maxK, middle = most / 2;
-  uint32_t few = envelope.maxNodes > 32
-                     ? 23
-                     : 11 + envelope.maxNodes / envelope.pageTokens;
-  if (!takesAll())
-    return {{0, kSlots, 1, few},
-            {1, kSlots, middle, few, /*separatePrompts=*/true},
-            {0, kSlots, most, few},
-            {1, kSlots, most, kManyPages}};
-  std::vector<Setting> all;
-  for (float temperature : {0.0f, 1.0f})
-    for (uint32_t k = 1; k <= most; ++k) {
-      all.push_back({temperature, kSlots, k, few});
-      all.push_back({temperature, kSlots, k, few, /*separatePrompts=*/true});
-      all.push_back({temperature, kSlots, k, kManyPages});
-    }
-  return all;
-}
-
-// Several rounds in a launch, with short pages and shared pages.
-TEST_P(MixedMethods, ChangeNoToken) {
-  uint64_t preemptions = 0, cached = 0, beside = 0;
-  for (float temperature : {0.0f, 1.0f}) {
-    std::vector<Request> all = requests(temperature);
-    // The simulator runs all rounds of a launch at once.
-    for (size_t i : {0, 2})
-      all[i].maxTokens += isSimulated() ? 30 : 0;
-    SessionOptions plain = single(/*k=*/0, /*slots=*/1);
-    Outcome expected = run(plain, all, LogitsMode::None);
-    for (const Setting &setting : isSimulated() ? settingsOnSimulator(envelope)
-                                                : settingsOnCpu(envelope)) {
-      if (setting.temperature != temperature)
-        continue;
-      SessionOptions options = single(setting.k, setting.slots);
-      options.roundsPerLaunch = isSimulated() ? 2 : 3;
-      options.kvPages = setting.pages;
-      options.prefixCache = setting.pages > 0;
-      options.separatePrompts = setting.separatePrompts;
-      Outcome outcome = run(options, all, LogitsMode::None);
-      expectSame(outcome, expected, options);
-      preemptions += outcome.statistics.preemptions;
-      beside += outcome.statistics.besideTokens;
-      cached += outcome.statistics.cachedTokens;
-    }
-  }
-  EXPECT_GT(preemptions, 0u);
-  EXPECT_GT(cached, 0u);
-  EXPECT_GT(beside, 0u);
-}
-
-// The output depends on the drafts, which depend only on the tokens.
-TEST_P(MixedRules, ChangeNoToken) {
-  uint64_t preemptions = 0, beside = 0;
-  std::vector<Request> all = requests(/*temperature=*/1.0f);
-  for (size_t i : {0, 2})
-    all[i].maxTokens += isSimulated() ? 30 : 0;
-  for (uint32_t k = 1; k <= envelope.maxK; ++k) {
-    SessionOptions plain = single(k, /*slots=*/1);
-    Outcome expected = run(plain, all, LogitsMode::None);
-    for (const Setting &setting : isSimulated() ? settingsOnSimulator(envelope)
-                                                : settingsOnCpu(envelope)) {
-      if (setting.k != k || setting.temperature != 1 || setting.separatePrompts)
-        continue;
-      SessionOptions options = single(k, setting.slots);
-      options.roundsPerLaunch = isSimulated() ? 2 : 3;
-      // Windows are short.
-      options.kvPages =
-          setting.pages ? setting.pages - (isSimulated() ? 1 : 3) : 0;
-      Outcome outcome = run(options, all, LogitsMode::None);
-      expectSame(outcome, expected, options);
-      preemptions += outcome.statistics.preemptions;
-      beside += outcome.statistics.besideTokens;
-    }
-  }
-  EXPECT_GT(preemptions, 0u);
-  EXPECT_GT(beside, 0u);
 }
 
 // If there is no program for the number of prompts, a program for more prompts
@@ -480,29 +285,53 @@ TEST_P(Mixed, AreLeftByWhoIsCancelled) {
 
 namespace {
 
-/// A simulated clock that advances as rounds compute; nothing is timed.
-class RoundClock {
-public:
-  explicit RoundClock(uint32_t ownRows) : ownRows(ownRows) {}
-
+/// The times of rounds on a simulated clock; nothing is timed.
+struct RoundTimes {
+  /// Rows of the sequences of a round.
+  uint32_t ownRows = 0;
   /// Seconds of a round, and of each of its rows, including prompt rows.
   double round = 0, row = 0;
+  double now = 0;
+};
 
-  double operator()(Session &session) {
-    const auto &flight = SessionAccess::impl(session).flight;
-    const Statistics &done = session.statistics();
-    uint64_t beside = done.besideTokens + (flight ? flight->rowsBeside() : 0);
-    now += double(done.rounds - seenRounds) * (round + row * ownRows) +
-           double(beside - seenBeside) * row;
-    seenRounds = done.rounds;
-    seenBeside = beside;
-    return now;
+/// Lets time pass as rounds compute.
+class TimedRounds : public ForwardingExecutable {
+public:
+  TimedRounds(std::unique_ptr<Executable> inner, const Model &model,
+              RoundTimes &times)
+      : ForwardingExecutable(std::move(inner)),
+        artifact(ModelAccess::file(model)->artifact()),
+        plan(artifact.plans[ModelAccess::plan(model)]), times(times) {}
+
+  Status run(uint32_t program, uint32_t n) override {
+    MTP_RETURN_IF_ERROR(inner->run(program, n));
+    const Program &ran = plan.programs[program];
+    if (ran.kind != schema::ProgramKind::Decode)
+      return okStatus();
+    MTP_ASSIGN_OR_RETURN(uint32_t rows, promptRows(ran));
+    times.now += times.round + times.row * (times.ownRows + rows);
+    return okStatus();
   }
 
 private:
-  uint32_t ownRows;
-  double now = 0;
-  uint64_t seenRounds = 0, seenBeside = 0;
+  /// The rows of prompts that a round had.
+  Result<uint32_t> promptRows(const Program &ran) {
+    if (ran.prompts == 0)
+      return 0;
+    uint32_t index = *artifact.findState("prompt_sequences");
+    std::vector<int32_t> words(artifact.states[index].bytes / sizeof(int32_t));
+    Binding all{schema::Space::State, index, 0, words.size() * sizeof(int32_t)};
+    MTP_RETURN_IF_ERROR(inner->read(all, words.data(), all.bytes));
+    uint64_t width = artifact.states[index].shape.back();
+    uint32_t rows = 0;
+    for (uint64_t s = 0; s < width; ++s)
+      rows += uint32_t(words[kPromptRows * width + s]);
+    return rows;
+  }
+
+  const Artifact &artifact;
+  const Plan &plan;
+  RoundTimes &times;
 };
 
 /// A session with running sequences, in which prompts arrive one after the
@@ -514,8 +343,8 @@ protected:
   uint32_t nextRows();
   uint32_t settledRows(double round, double row);
 
+  RoundTimes times;
   std::unique_ptr<Session> session;
-  RoundClock clock{0};
   std::vector<Request> added;
   std::vector<SequenceId> ids;
   uint32_t texts = 40;
@@ -528,9 +357,13 @@ void MixedTimes::start(uint32_t running, uint32_t stepMilliseconds) {
   SessionOptions options = single(/*k=*/0, envelope.maxBatch);
   options.roundsPerLaunch = 1;
   options.stepMilliseconds = stepMilliseconds;
-  session = *Session::create(model, options);
-  clock = RoundClock(running);
-  SessionAccess::setClock(*session, [this] { return clock(*session); });
+  times = RoundTimes{running};
+  SessionSetup setup;
+  setup.clock = [this] { return times.now; };
+  setup.device = [this](std::unique_ptr<Executable> loaded) {
+    return std::make_unique<TimedRounds>(std::move(loaded), *model, times);
+  };
+  session = openSession(model, options, std::move(setup));
   for (uint32_t i = 0; i < running; ++i) {
     Request request;
     request.prompt = {textToken(texts++, 0, envelope.vocab)};
@@ -570,8 +403,8 @@ uint32_t MixedTimes::nextRows() {
 
 /// Returns the number of rows that is reached for these times.
 uint32_t MixedTimes::settledRows(double round, double row) {
-  clock.round = round;
-  clock.row = row;
+  times.round = round;
+  times.row = row;
   uint32_t rows = 0;
   for (int i = 0; i < 16; ++i) {
     rows = nextRows();
@@ -622,48 +455,8 @@ static const auto onCpu =
                     OnDevice{"dsv3-chain-mtp2.suremixed", DeviceKind::Cpu},
                     OnDevice{"mimo-mtp1.suremixed", DeviceKind::Cpu});
 
-static auto on(DeviceKind device, const std::vector<const char *> &names) {
-  std::vector<OnDevice> all;
-  for (const char *name : names)
-    all.push_back({name, device});
-  return testing::ValuesIn(all);
-}
-
-/// Returns the names with MTP_TREES=all in the environment, otherwise none.
-[[maybe_unused]] static std::vector<const char *>
-ifAll(const std::vector<const char *> &names) {
-  return takesAll() ? names : std::vector<const char *>();
-}
-
-static const std::vector<const char *> methods = {
-    "eagle_tree.mixed", "eagle2.mixed", "dflash.mixed", "lookahead.mixed"};
-/// On the simulator only with MTP_TREES=all.
-static const std::vector<const char *> moreMethods = {
-    "random_tree.mixed", "ngram.mixed",      "reduced.mixed", "walked.mixed",
-    "eagle.mixed",       "heads.mixed",      "wide.mixed",    "early.mixed",
-    "between.mixed",     "early_tree.mixed", "latest.mixed"};
-/// Artifacts without a plan for the simulator.
-static const std::vector<const char *> methodsOfCpu = {
-    "lookup.mixed",      "branches.mixed", "siblings.mixed",
-    "topology.mixed",    "eagle26.mixed",  "heads_tree.mixed",
-    "head_layers.mixed", "suffix.mixed",   "lookup_eagle.mixed",
-    "lookup_tree.mixed", "wish.mixed"};
-static const std::vector<const char *> rules = {"typical.mixed", "credit.mixed",
-                                                "channel.mixed", "block.mixed"};
-static const std::vector<const char *> rulesOfCpu = {"rejection.mixed",
-                                                     "block_drawn.mixed"};
-
 INSTANTIATE_TEST_SUITE_P(Cpu, Mixed, onCpu, nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, MixedBits, onCpu, nameOf);
-INSTANTIATE_TEST_SUITE_P(Cpu, MixedMethods, on(DeviceKind::Cpu, methods),
-                         nameOf);
-INSTANTIATE_TEST_SUITE_P(CpuMore, MixedMethods,
-                         on(DeviceKind::Cpu, moreMethods), nameOf);
-INSTANTIATE_TEST_SUITE_P(CpuOnly, MixedMethods,
-                         on(DeviceKind::Cpu, methodsOfCpu), nameOf);
-INSTANTIATE_TEST_SUITE_P(Cpu, MixedRules, on(DeviceKind::Cpu, rules), nameOf);
-INSTANTIATE_TEST_SUITE_P(CpuOnly, MixedRules, on(DeviceKind::Cpu, rulesOfCpu),
-                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, MixedTimes,
                          testing::Values(OnDevice{"llama-gqa.mixed",
                                                   DeviceKind::Cpu}),
@@ -674,12 +467,6 @@ INSTANTIATE_TEST_SUITE_P(Cpu, MixedHosts,
                          nameOf);
 
 #ifdef MTP_E2E_CUDASIM
-INSTANTIATE_TEST_SUITE_P(Gpu, MixedMethods, on(DeviceKind::Cuda, methods),
-                         nameOf);
-INSTANTIATE_TEST_SUITE_P(GpuMore, MixedMethods,
-                         on(DeviceKind::Cuda, ifAll(moreMethods)), nameOf);
-INSTANTIATE_TEST_SUITE_P(GpuMore, MixedRules,
-                         on(DeviceKind::Cuda, ifAll(rules)), nameOf);
 INSTANTIATE_TEST_SUITE_P(Gpu, MixedHosts,
                          testing::Values(OnDevice{"grammar.mixed",
                                                   DeviceKind::Cuda}),

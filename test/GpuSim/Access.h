@@ -1,7 +1,7 @@
 //===- Access.h - Check before each access of a kernel ----------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_ACCESS_H
-#define TEST_GPUSIM_ACCESS_H
+#ifndef MTP_TEST_GPUSIM_ACCESS_H
+#define MTP_TEST_GPUSIM_ACCESS_H
 
 #include <cstdint>
 
@@ -15,4 +15,4 @@ void checkAccess(const void *pointer, uint64_t bytes, uint32_t flags,
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_ACCESS_H
+#endif // MTP_TEST_GPUSIM_ACCESS_H

@@ -1,7 +1,7 @@
 //===- Block.h - A block of simulated threads -------------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_BLOCK_H
-#define TEST_GPUSIM_BLOCK_H
+#ifndef MTP_TEST_GPUSIM_BLOCK_H
+#define MTP_TEST_GPUSIM_BLOCK_H
 
 #include "ByteBits.h"
 #include "CpAsync.h"
@@ -116,4 +116,4 @@ extern Block *running;
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_BLOCK_H
+#endif // MTP_TEST_GPUSIM_BLOCK_H

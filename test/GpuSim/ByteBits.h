@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TEST_GPUSIM_BYTEBITS_H
-#define TEST_GPUSIM_BYTEBITS_H
+#ifndef MTP_TEST_GPUSIM_BYTEBITS_H
+#define MTP_TEST_GPUSIM_BYTEBITS_H
 
 #include <array>
 #include <cstddef>
@@ -56,4 +56,4 @@ private:
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_BYTEBITS_H
+#endif // MTP_TEST_GPUSIM_BYTEBITS_H

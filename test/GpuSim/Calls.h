@@ -1,7 +1,7 @@
 //===- Calls.h - Functions that images call ---------------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_CALLS_H
-#define TEST_GPUSIM_CALLS_H
+#ifndef MTP_TEST_GPUSIM_CALLS_H
+#define MTP_TEST_GPUSIM_CALLS_H
 
 #include "test/GpuSim/target/SimAbi.h"
 
@@ -20,4 +20,4 @@ MTP_SIM_CALLS(MTP_DECLARE)
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_CALLS_H
+#endif // MTP_TEST_GPUSIM_CALLS_H

@@ -1,7 +1,7 @@
 //===- Collectives.h - Meetings of the lanes of a warp ----------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_COLLECTIVES_H
-#define TEST_GPUSIM_COLLECTIVES_H
+#ifndef MTP_TEST_GPUSIM_COLLECTIVES_H
+#define MTP_TEST_GPUSIM_COLLECTIVES_H
 
 #include "Block.h"
 
@@ -23,4 +23,4 @@ inline constexpr uint32_t kFullWarp = 0xffffffff;
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_COLLECTIVES_H
+#endif // MTP_TEST_GPUSIM_COLLECTIVES_H

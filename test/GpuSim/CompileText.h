@@ -1,7 +1,7 @@
 //===- CompileText.h - Compiles gpu modules that are text -------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_COMPILETEXT_H
-#define TEST_GPUSIM_COMPILETEXT_H
+#ifndef MTP_TEST_GPUSIM_COMPILETEXT_H
+#define MTP_TEST_GPUSIM_COMPILETEXT_H
 
 #include <string>
 #include <vector>
@@ -30,4 +30,4 @@ CompiledPtx compileToPtx(const std::string &text, const std::string &chip);
 
 } // namespace mtp::gpusim::test
 
-#endif // TEST_GPUSIM_COMPILETEXT_H
+#endif // MTP_TEST_GPUSIM_COMPILETEXT_H

@@ -1,7 +1,7 @@
 //===- Conditions.h - Values of conditional nodes, and hooks ----*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_CONDITIONS_H
-#define TEST_GPUSIM_CONDITIONS_H
+#ifndef MTP_TEST_GPUSIM_CONDITIONS_H
+#define MTP_TEST_GPUSIM_CONDITIONS_H
 
 #include "KernelRun.h"
 #include <cstdint>
@@ -22,4 +22,4 @@ bool setCondition(uint64_t handle, uint32_t value);
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_CONDITIONS_H
+#endif // MTP_TEST_GPUSIM_CONDITIONS_H

@@ -1,7 +1,7 @@
 //===- Copy.h - Copies and fills by the host --------------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_COPY_H
-#define TEST_GPUSIM_COPY_H
+#ifndef MTP_TEST_GPUSIM_COPY_H
+#define MTP_TEST_GPUSIM_COPY_H
 
 #include "Touched.h"
 #include <cstddef>
@@ -47,4 +47,4 @@ struct Fill {
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_COPY_H
+#endif // MTP_TEST_GPUSIM_COPY_H

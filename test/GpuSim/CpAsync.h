@@ -1,7 +1,7 @@
 //===- CpAsync.h - Copies in flight to shared memory ------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_CPASYNC_H
-#define TEST_GPUSIM_CPASYNC_H
+#ifndef MTP_TEST_GPUSIM_CPASYNC_H
+#define MTP_TEST_GPUSIM_CPASYNC_H
 
 #include <cstdint>
 #include <deque>
@@ -26,4 +26,4 @@ struct CopyGroups {
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_CPASYNC_H
+#endif // MTP_TEST_GPUSIM_CPASYNC_H

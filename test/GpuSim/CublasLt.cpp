@@ -346,6 +346,20 @@ static void capture(Stream &stream, const Gemm &gemm) {
   nodes.push_back(std::move(node));
 }
 
+static cublasStatus_t checkMemory(const Gemm &gemm) {
+  for (uintptr_t data : {gemm.w, gemm.x, gemm.y, gemm.workspace})
+    if (data % kAlignment)
+      return wrong(CUBLAS_STATUS_INVALID_VALUE,
+                   "cublasLtMatmul: expected matrices and a workspace at "
+                   "multiples of 16 bytes");
+  if (gemm.workspaceBytes < workspaceOf(gemm, gemm.chains))
+    return wrong(CUBLAS_STATUS_INVALID_VALUE,
+                 "cublasLtMatmul: expected a workspace of " +
+                     std::to_string(workspaceOf(gemm, gemm.chains)) +
+                     " bytes, got " + std::to_string(gemm.workspaceBytes));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 MTP_LT_API cublasStatus_t cublasLtMatmul(
     cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, const void *alpha,
     const void *aData, cublasLtMatrixLayout_t a, const void *bData,
@@ -369,25 +383,16 @@ MTP_LT_API cublasStatus_t cublasLtMatmul(
     return wrong(CUBLAS_STATUS_NOT_SUPPORTED,
                  "cublasLtMatmul: factors 1 and 0 are simulated, others are "
                  "not");
-  for (const void *data : {aData, bData, const_cast<const void *>(dData),
-                           const_cast<const void *>(workspace)})
-    if (reinterpret_cast<uintptr_t>(data) % kAlignment)
-      return wrong(CUBLAS_STATUS_INVALID_VALUE,
-                   "cublasLtMatmul: expected matrices and a workspace at "
-                   "multiples of 16 bytes");
-  if (workspaceBytes < workspaceOf(gemm, gemm.chains))
-    return wrong(CUBLAS_STATUS_INVALID_VALUE,
-                 "cublasLtMatmul: expected a workspace of " +
-                     std::to_string(workspaceOf(gemm, gemm.chains)) +
-                     " bytes, got " + std::to_string(workspaceBytes));
-  Stream *stream = findStream(reinterpret_cast<CUstream>(streamHandle));
-  if (!stream)
-    return notLive("cublasLtMatmul", "stream");
   gemm.w = reinterpret_cast<uintptr_t>(aData);
   gemm.x = reinterpret_cast<uintptr_t>(bData);
   gemm.y = reinterpret_cast<uintptr_t>(dData);
   gemm.workspace = reinterpret_cast<uintptr_t>(workspace);
   gemm.workspaceBytes = workspaceBytes;
+  if (cublasStatus_t failed = checkMemory(gemm))
+    return failed;
+  Stream *stream = findStream(reinterpret_cast<CUstream>(streamHandle));
+  if (!stream)
+    return notLive("cublasLtMatmul", "stream");
   if (stream->capture) {
     capture(*stream, gemm);
     return CUBLAS_STATUS_SUCCESS;

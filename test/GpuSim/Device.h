@@ -1,7 +1,7 @@
 //===- Device.h - The simulated device in tests -----------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_DEVICE_H
-#define TEST_GPUSIM_DEVICE_H
+#ifndef MTP_TEST_GPUSIM_DEVICE_H
+#define MTP_TEST_GPUSIM_DEVICE_H
 
 #include "KernelRun.h"
 #include <cstdint>
@@ -154,4 +154,4 @@ private:
 
 } // namespace mtp::gpusim::test
 
-#endif // TEST_GPUSIM_DEVICE_H
+#endif // MTP_TEST_GPUSIM_DEVICE_H

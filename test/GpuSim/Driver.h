@@ -1,7 +1,7 @@
 //===- Driver.h - Shared code of entry points -------------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_DRIVER_H
-#define TEST_GPUSIM_DRIVER_H
+#ifndef MTP_TEST_GPUSIM_DRIVER_H
+#define MTP_TEST_GPUSIM_DRIVER_H
 
 #include "Report.h"
 #include <cuda.h>
@@ -47,4 +47,4 @@ CUresult loseDevice(const std::string &fault);
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_DRIVER_H
+#endif // MTP_TEST_GPUSIM_DRIVER_H

@@ -1,7 +1,7 @@
 //===- Fiber.h - A stack of its own for each simulated thread ---*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_FIBER_H
-#define TEST_GPUSIM_FIBER_H
+#ifndef MTP_TEST_GPUSIM_FIBER_H
+#define MTP_TEST_GPUSIM_FIBER_H
 
 #include <cstddef>
 #include <vector>
@@ -40,4 +40,4 @@ void *prepareStack(char *top, void (*entry)());
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_FIBER_H
+#endif // MTP_TEST_GPUSIM_FIBER_H

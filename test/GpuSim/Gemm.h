@@ -1,7 +1,7 @@
 //===- Gemm.h - A product of the simulated library --------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_GEMM_H
-#define TEST_GPUSIM_GEMM_H
+#ifndef MTP_TEST_GPUSIM_GEMM_H
+#define MTP_TEST_GPUSIM_GEMM_H
 
 #include "Touched.h"
 #include <cuda.h>
@@ -29,4 +29,4 @@ struct Gemm {
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_GEMM_H
+#endif // MTP_TEST_GPUSIM_GEMM_H

@@ -1,7 +1,7 @@
 //===- Graph.h - Graphs, as they are built and as they run ------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_GRAPH_H
-#define TEST_GPUSIM_GRAPH_H
+#ifndef MTP_TEST_GPUSIM_GRAPH_H
+#define MTP_TEST_GPUSIM_GRAPH_H
 
 #include "Copy.h"
 #include "Gemm.h"
@@ -108,4 +108,4 @@ std::string findHazard(const Graph &graph, const std::vector<Touched> &touched);
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_GRAPH_H
+#endif // MTP_TEST_GPUSIM_GRAPH_H

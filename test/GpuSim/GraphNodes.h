@@ -1,7 +1,7 @@
 //===- GraphNodes.h - Parameters of graph nodes -----------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_GRAPHNODES_H
-#define TEST_GPUSIM_GRAPHNODES_H
+#ifndef MTP_TEST_GPUSIM_GRAPHNODES_H
+#define MTP_TEST_GPUSIM_GRAPHNODES_H
 
 #include "Graph.h"
 
@@ -24,4 +24,4 @@ CUresult checkConditions(const Graph &graph);
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_GRAPHNODES_H
+#endif // MTP_TEST_GPUSIM_GRAPHNODES_H

@@ -1,7 +1,7 @@
 //===- Handles.h - Objects behind the driver's handles ----------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_HANDLES_H
-#define TEST_GPUSIM_HANDLES_H
+#ifndef MTP_TEST_GPUSIM_HANDLES_H
+#define MTP_TEST_GPUSIM_HANDLES_H
 
 #include <memory>
 #include <unordered_map>
@@ -47,4 +47,4 @@ private:
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_HANDLES_H
+#endif // MTP_TEST_GPUSIM_HANDLES_H

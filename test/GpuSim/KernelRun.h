@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TEST_GPUSIM_KERNELRUN_H
-#define TEST_GPUSIM_KERNELRUN_H
+#ifndef MTP_TEST_GPUSIM_KERNELRUN_H
+#define MTP_TEST_GPUSIM_KERNELRUN_H
 
 #include <cstddef>
 #include <cstdint>
@@ -36,4 +36,4 @@ using KernelHook = void (*)(void *data, const KernelRun &run);
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_KERNELRUN_H
+#endif // MTP_TEST_GPUSIM_KERNELRUN_H

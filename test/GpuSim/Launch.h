@@ -1,7 +1,7 @@
 //===- Launch.h - One launch of a kernel ------------------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_LAUNCH_H
-#define TEST_GPUSIM_LAUNCH_H
+#ifndef MTP_TEST_GPUSIM_LAUNCH_H
+#define MTP_TEST_GPUSIM_LAUNCH_H
 
 #include "Block.h"
 #include "Touched.h"
@@ -92,4 +92,4 @@ std::string checkShape(const ImageKernel &kernel, const LaunchShape &shape,
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_LAUNCH_H
+#endif // MTP_TEST_GPUSIM_LAUNCH_H

@@ -1,7 +1,7 @@
 //===- Memory.h - The simulated device's memory -----------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_MEMORY_H
-#define TEST_GPUSIM_MEMORY_H
+#ifndef MTP_TEST_GPUSIM_MEMORY_H
+#define MTP_TEST_GPUSIM_MEMORY_H
 
 #include "ByteBits.h"
 #include <array>
@@ -101,4 +101,4 @@ private:
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_MEMORY_H
+#endif // MTP_TEST_GPUSIM_MEMORY_H

@@ -1,7 +1,7 @@
 //===- Module.h - Images of kernels that were loaded ------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_MODULE_H
-#define TEST_GPUSIM_MODULE_H
+#ifndef MTP_TEST_GPUSIM_MODULE_H
+#define MTP_TEST_GPUSIM_MODULE_H
 
 #include "Handles.h"
 #include "test/GpuSim/target/SimAbi.h"
@@ -44,4 +44,4 @@ CUresult unloadModule(Module *module);
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_MODULE_H
+#endif // MTP_TEST_GPUSIM_MODULE_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TEST_GPUSIM_RACES_H
-#define TEST_GPUSIM_RACES_H
+#ifndef MTP_TEST_GPUSIM_RACES_H
+#define MTP_TEST_GPUSIM_RACES_H
 
 #include <array>
 #include <cstdint>
@@ -82,4 +82,4 @@ inline constexpr uint32_t kManyBlocks = 0xffffffff;
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_RACES_H
+#endif // MTP_TEST_GPUSIM_RACES_H

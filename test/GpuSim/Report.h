@@ -1,7 +1,7 @@
 //===- Report.h - Messages of gpu-sim ---------------------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_REPORT_H
-#define TEST_GPUSIM_REPORT_H
+#ifndef MTP_TEST_GPUSIM_REPORT_H
+#define MTP_TEST_GPUSIM_REPORT_H
 
 #include <cuda.h>
 #include <string>
@@ -20,4 +20,4 @@ void setMessage(std::string message);
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_REPORT_H
+#endif // MTP_TEST_GPUSIM_REPORT_H

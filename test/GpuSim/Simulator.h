@@ -1,7 +1,7 @@
 //===- Simulator.h - The state of the simulated device ----------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_SIMULATOR_H
-#define TEST_GPUSIM_SIMULATOR_H
+#ifndef MTP_TEST_GPUSIM_SIMULATOR_H
+#define MTP_TEST_GPUSIM_SIMULATOR_H
 
 #include "Fiber.h"
 #include "Memory.h"
@@ -92,4 +92,4 @@ Simulator &simulator();
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_SIMULATOR_H
+#endif // MTP_TEST_GPUSIM_SIMULATOR_H

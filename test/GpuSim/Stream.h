@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TEST_GPUSIM_STREAM_H
-#define TEST_GPUSIM_STREAM_H
+#ifndef MTP_TEST_GPUSIM_STREAM_H
+#define MTP_TEST_GPUSIM_STREAM_H
 
 #include "Handles.h"
 #include <cuda.h>
@@ -74,4 +74,4 @@ void dropQueues();
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_STREAM_H
+#endif // MTP_TEST_GPUSIM_STREAM_H

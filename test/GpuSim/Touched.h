@@ -1,7 +1,7 @@
 //===- Touched.h - Bytes that a graph node touches --------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_TOUCHED_H
-#define TEST_GPUSIM_TOUCHED_H
+#ifndef MTP_TEST_GPUSIM_TOUCHED_H
+#define MTP_TEST_GPUSIM_TOUCHED_H
 
 #include "ByteBits.h"
 #include "Memory.h"
@@ -41,4 +41,4 @@ struct Touched {
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_TOUCHED_H
+#endif // MTP_TEST_GPUSIM_TOUCHED_H

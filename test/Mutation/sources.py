@@ -10,7 +10,7 @@ COMMIT = "passes/round/ExpandCommit.cpp"
 REFRESH = "passes/round/Refresh.cpp"
 CHAIN = "passes/round/ExpandDraftChain.cpp"
 PREFILL = "passes/round/DraftPrefill.cpp"
-DECODE = "runtime/exec/Decode.cpp"
+ADMISSION = "runtime/exec/Admission.cpp"
 CONVOLUTION = "compiler/Codegen/Rows/CausalConv.cpp"
 RULE = "compiler/Codegen/Rows/DeltaRule.cpp"
 RUN = "compiler/Codegen/Rows/SlotRun.cpp"
@@ -74,5 +74,5 @@ SOURCES = {
     "a recurrence forgets behind what a key recalls, not before": (
         RULE, "return decay.ofAll ? kb.mul(decay.ofAll, sum) : sum;", "return sum;"),
     "no pages for the drafts": (
-        DECODE, "endOfRound(sequence->length, plan.k)", "sequence->length"),
+        ADMISSION, "parts.endOfRound(residency.length, k)", "residency.length"),
 }

@@ -3,7 +3,7 @@
 #ifndef MTP_TEST_RUNTIME_FORWARDINGEXECUTABLE_H
 #define MTP_TEST_RUNTIME_FORWARDINGEXECUTABLE_H
 
-#include "runtime/exec/SessionImpl.h"
+#include "runtime/device/Device.h"
 
 namespace mtp::test {
 

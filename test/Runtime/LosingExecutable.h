@@ -4,6 +4,7 @@
 #define MTP_TEST_RUNTIME_LOSINGEXECUTABLE_H
 
 #include "ForwardingExecutable.h"
+#include "OpenSession.h"
 
 #include <atomic>
 #include <gtest/gtest.h>
@@ -67,13 +68,12 @@ inline std::unique_ptr<Session> openLosing(std::shared_ptr<const Model> model,
                                            const SessionOptions &options,
                                            int runs, int reads = kNever,
                                            LosingExecutable::Word word = {}) {
-  auto session = Session::create(std::move(model), options);
-  EXPECT_TRUE(session.isOk()) << session.status().toString();
-  std::unique_ptr<Executable> &executable =
-      SessionAccess::executable(**session);
-  executable = std::make_unique<LosingExecutable>(std::move(executable), runs,
-                                                  reads, std::move(word));
-  return std::move(*session);
+  SessionSetup setup;
+  setup.device = [=](std::unique_ptr<Executable> loaded) {
+    return std::make_unique<LosingExecutable>(std::move(loaded), runs, reads,
+                                              word);
+  };
+  return openSession(std::move(model), options, std::move(setup));
 }
 
 } // namespace mtp::test

@@ -25,7 +25,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BenchSupport.h"
-#include "runtime/exec/SessionImpl.h"
+#include "runtime/exec/SessionFactory.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -49,9 +49,8 @@ class Bench {
 public:
   Bench(std::shared_ptr<const Model> model, const SessionOptions &options)
       : vocab(model->envelope()->vocab),
-        session(get(Session::create(std::move(model), options))) {
-    SessionAccess::setClock(*session, benchSeconds);
-  }
+        session(get(SessionFactory::create(std::move(model), options,
+                                           {.clock = benchSeconds}))) {}
 
   SequenceId add(uint32_t tokens, uint32_t maxTokens) {
     Request request;

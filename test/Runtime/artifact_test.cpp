@@ -3,10 +3,8 @@
 #include "FakeModel.h"
 #include "runtime/artifact/ArtifactFile.h"
 
-#include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -177,9 +175,21 @@ TEST(Artifact, ChecksThatTheEnvelopeIsCovered) {
             "4");
   EXPECT_EQ(messageFor([](auto &a) { program(a, "decode_b3_k2").k = 1; }),
             "plans[0].programs[16]: a second decode program for batch 3, k 1");
+  EXPECT_EQ(
+      messageFor([](auto &a) {
+        a.hasEnvelope = false;
+        a.states.clear();
+        for (auto &p : a.programs)
+          p.commands.clear();
+      }),
+      "plans[0].programs[0]: expected an envelope for a program that is no "
+      "function");
+}
+
+// No compiler makes such files.
+TEST(Artifact, ChecksTheLimitsOfTheEnvelope) {
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.page = 0; }),
             "envelope.page_tokens: expected 1 to 1024, got 0");
-  // No compiler makes such files.
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxK = 17; }),
             "envelope.max_k: expected 0 to 16, got 17");
   for (uint32_t nodes : {4u, 65u})
@@ -211,15 +221,6 @@ TEST(Artifact, ChecksThatTheEnvelopeIsCovered) {
             "envelope.page_tokens: expected 1 to 1024, got 2048");
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.page = 12; }),
             "envelope.page_tokens: expected a power of two, got 12");
-  EXPECT_EQ(
-      messageFor([](auto &a) {
-        a.hasEnvelope = false;
-        a.states.clear();
-        for (auto &p : a.programs)
-          p.commands.clear();
-      }),
-      "plans[0].programs[0]: expected an envelope for a program that is no "
-      "function");
 }
 
 TEST(Artifact, ChecksWhatTheHostReads) {
@@ -381,19 +382,24 @@ TEST(Artifact, ChecksBlobs) {
             "plans[0].weights[0]: expected a visible name of 1 to 1024 bytes");
 }
 
+/// Returns the message for a model with another weight, or constant.
+static std::string messageForBlob(bool isWeight,
+                                  const ArtifactBuilder::Blob &blob) {
+  return messageFor([&](auto &a) {
+    a.addSegment(isWeight ? schema::SegmentKind::Weights
+                          : schema::SegmentKind::Constants,
+                 std::vector<uint8_t>(4096, 1));
+    (isWeight ? a.weights : a.constants).push_back(blob);
+  });
+}
+
 TEST(Artifact, ChecksTheFormatsOfBlobs) {
   using enum schema::BlobFormat;
   // One panel of 40 inputs in groups of 32: bytes of both formats.
   constexpr uint64_t bytes8 = 2 * 128 + 40 * 32, bytes4 = 2 * 128 + 40 * 16;
-  auto message = [](bool isWeight, ArtifactBuilder::Blob blob) {
-    return messageFor([&](auto &a) {
-      a.addSegment(isWeight ? schema::SegmentKind::Weights
-                            : schema::SegmentKind::Constants,
-                   std::vector<uint8_t>(4096, 1));
-      (isWeight ? a.weights : a.constants).push_back(blob);
-    });
+  auto with = [](ArtifactBuilder::Blob blob) {
+    return messageForBlob(/*isWeight=*/true, blob);
   };
-  auto with = [&](ArtifactBuilder::Blob blob) { return message(true, blob); };
   auto i8 = schema::DType::I8;
   EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}), "");
   EXPECT_EQ(with({"w", 1, 0, 2 * bytes4, i8, {2, bytes4}, Int4, 32, 40}), "");
@@ -432,7 +438,8 @@ TEST(Artifact, ChecksTheFormatsOfBlobs) {
   EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, schema::BlobFormat(unknown)}),
             "plans[0].weights[0]: unknown format " + std::to_string(unknown));
   EXPECT_EQ(
-      message(false, {"c", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}),
+      messageForBlob(/*isWeight=*/false,
+                     {"c", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}),
       "plans[0].constants[0]: expected plain elements in a constant, got Int8");
 }
 
@@ -571,86 +578,4 @@ TEST(Artifact, ChecksWhatIsLeftOfStretches) {
               where + ".params[2]: expected 1 to 64 parts of the vocabulary, "
                       "got 0");
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Files
-//===----------------------------------------------------------------------===//
-
-static std::string openMessage(const std::string &path) {
-  auto artifact = ArtifactFile::open(path);
-  std::string message(artifact.status().message());
-  // The path comes first.
-  EXPECT_EQ(message.rfind(path + ": ", 0), 0u) << message;
-  return message.substr(std::min(message.size(), path.size() + 2));
-}
-
-TEST(ArtifactFile, RefusesWhatIsNoArtifact) {
-  EXPECT_EQ(openMessage(testing::TempDir() + "no-such-file"),
-            "cannot open: No such file or directory");
-  std::string folder = std::filesystem::temp_directory_path().string();
-  EXPECT_EQ(ArtifactFile::open(folder).status().message(),
-            "expected an artifact at \"" + folder +
-                "\", got a folder; give a file that mtpc wrote");
-  EXPECT_EQ(openMessage(writeFile("empty", {})),
-            "expected at least 64 bytes of header, got 0");
-  std::string text(200, 'x');
-  EXPECT_EQ(openMessage(writeFile("text", {text.begin(), text.end()})),
-            "not an mtpc artifact: expected the file to start with 'MTPC'");
-  std::string fifo =
-      testing::TempDir() + "mtp-fifo-" + std::to_string(getpid());
-  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_EQ(openMessage(fifo), "expected a regular file");
-  std::remove(fifo.c_str());
-}
-
-TEST(ArtifactFile, ACopyOutlivesTheFilesContent) {
-  std::vector<uint8_t> bytes = makeFakeModel().finish();
-  std::string path = writeFile("copied", bytes);
-  auto copied = ArtifactFile::open(path, HashCheck::Small, FileMemory::Copied);
-  ASSERT_TRUE(copied.isOk()) << copied.status().message();
-  // A mapping would fault after this.
-  std::filesystem::resize_file(path, 0);
-  EXPECT_TRUE((*copied)->checkHash(0).isOk());
-}
-
-TEST(ArtifactFile, ACopyIsRefusedLikeAMapping) {
-  auto message = [](const std::string &path) {
-    auto file = ArtifactFile::open(path, HashCheck::Small, FileMemory::Copied);
-    return std::string(file.status().message());
-  };
-  std::string none = testing::TempDir() + "no-such-file";
-  EXPECT_EQ(message(none), none + ": cannot open: No such file or directory");
-  std::string empty = writeFile("empty", {});
-  EXPECT_EQ(message(empty),
-            empty + ": expected at least 64 bytes of header, got 0");
-}
-
-TEST(ArtifactFile, RefusesOtherVersionsAndSchemas) {
-  std::vector<uint8_t> file = makeFakeModel().finish();
-  auto with = [&](size_t offset, uint8_t value) {
-    std::vector<uint8_t> changed = file;
-    changed[offset] = value;
-    reseal(changed);
-    return openMessage(writeFile("version", changed));
-  };
-  EXPECT_EQ(with(6, 2),
-            "expected format version 1.4, got 2.4; compile the model "
-            "again");
-  EXPECT_EQ(with(4, 5),
-            "expected format version 1.4, got 1.5; compile the model "
-            "again");
-  EXPECT_EQ(with(4, 3),
-            "expected format version 1.4, got 1.3; compile the model "
-            "again");
-  EXPECT_EQ(with(40, uint8_t(file[40] ^ 1)),
-            "written with another schema of the same format version; compile "
-            "the model again");
-}
-
-TEST(ArtifactFile, HashesFindChangedSegments) {
-  std::vector<uint8_t> file = makeFakeModel().finish();
-  file.back() ^= 1;
-  EXPECT_EQ(openMessage(writeFile("changed", file)),
-            "segments[0]: its bytes do not match their hash");
 }

@@ -7,7 +7,7 @@
 
 #include "FakeLanguage.h"
 #include "FakeModel.h"
-#include "runtime/exec/SessionImpl.h"
+#include "OpenSession.h"
 
 #include <gtest/gtest.h>
 #include <numeric>
@@ -206,16 +206,15 @@ static uint32_t countFalls(Session &session, const Request &request) {
 TEST(Drafts, AFallingKLosesNoDraft) {
   uint32_t falls = 0;
   for (int32_t text = 0; text < 60; ++text) {
-    auto session = open(limited());
     // Drafts take so long that a larger k is tried and given up.
     double calls = 0;
-    SessionAccess::setClock(*session, [&] {
-      double drafts = 0;
-      const std::vector<uint64_t> &rounds = session->statistics().roundsByK;
-      for (size_t k = 0; k < rounds.size(); ++k)
-        drafts += double(k * rounds[k]);
-      return 1e-3 * ++calls + 5e-4 * drafts;
-    });
+    auto session =
+        openClocked(loadFakeModel(limited()), {}, [&](const Statistics &done) {
+          double drafts = 0;
+          for (size_t k = 0; k < done.roundsByK.size(); ++k)
+            drafts += double(k * done.roundsByK[k]);
+          return 1e-3 * ++calls + 5e-4 * drafts;
+        });
     Request request = requestsOf({kAuto}).front();
     request.prompt = {text, 5, 9};
     request.maxTokens = 120;
@@ -298,18 +297,16 @@ TEST(Drafts, SessionsGoOnFromWhatOthersHaveLearned) {
   options.maxSlots = 1;
   options.threads = 1;
   auto roundsOf = [&](const SessionOptions &of) {
-    auto session = *Session::create(model, of);
-    const Statistics &done = session->statistics();
     // Drafts are expensive: a round with one takes twenty times as long as one
     // without.
-    SessionAccess::setClock(*session, [&done] {
+    auto session = openClocked(model, of, [](const Statistics &done) {
       double now = 0;
       for (size_t k = 0; k < done.roundsByK.size(); ++k)
         now += double(done.roundsByK[k]) * (1 + 20.0 * double(k));
       return now;
     });
     expectOutput(*session, requestsOf({Request::kSessions}));
-    return done.roundsByK;
+    return session->statistics().roundsByK;
   };
   std::vector<uint64_t> first = roundsOf(options), second = roundsOf(options);
   EXPECT_GT(first[1], 0u);

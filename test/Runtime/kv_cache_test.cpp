@@ -1,6 +1,6 @@
 //===- kv_cache_test.cpp - Unit tests of the page manager -----------------===//
 
-#include "runtime/exec/KvCacheManager.h"
+#include "runtime/exec/memory/KvCacheManager.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -1,7 +1,9 @@
 //===- pause_test.cpp - Sequences that are set aside and go on ------------===//
 
 #include "FakeModel.h"
-#include "runtime/exec/SessionImpl.h"
+#include "OpenSession.h"
+#include "runtime/exec/CallGate.h"
+#include "runtime/exec/ModelImpl.h"
 
 #include <atomic>
 #include <cmath>
@@ -50,7 +52,7 @@ void step(Session &session, Given *given = nullptr) {
   EXPECT_TRUE(session.checkInvariants().isOk());
 }
 
-/// Runs five sequences of which one is paused behind so many steps, until the
+/// Runs five sequences. One of them is paused after `steps` steps, until the
 /// others have ended. Returns whether it had ended before.
 bool pauseBehind(Session &session, int steps, size_t which) {
   std::vector<Request> requests;
@@ -153,19 +155,16 @@ TEST(PauseStates, AreSavedWhereRoundsAloneMakeThem) {
     fake.foldRebuild = schema::Rebuild::Save;
     SessionOptions options;
     options.prefixCache = false;
-    auto session = open(fake, options);
+    Executable *device = nullptr;
+    auto session = openSession(loadFakeModel(fake), options, device);
     const Artifact &artifact = ModelAccess::file(*session->model())->artifact();
+    // It comes first, and so has the first slot both times.
     SequenceId id = *session->add(request(1, 20));
-    // Who has another slot later.
     SequenceId other = *session->add(request(2, 8));
     step(*session);
-    Executable &executable = *SessionAccess::executable(*session);
-    auto placeOf = [&](SequenceId sequence) {
-      uint32_t slot = SessionAccess::impl(*session).sequences.at(sequence).slot;
-      return Binding{schema::Space::State, *artifact.findState("fold"),
-                     slot * sizeof(own), sizeof(own)};
-    };
-    ASSERT_TRUE(executable.write(placeOf(id), &own, sizeof(own)).isOk());
+    Binding place{schema::Space::State, *artifact.findState("fold"), 0,
+                  sizeof(own)};
+    ASSERT_TRUE(device->write(place, &own, sizeof(own)).isOk());
     ASSERT_TRUE(session->pause(id).isOk());
     while (!session->idle())
       step(*session);
@@ -173,7 +172,7 @@ TEST(PauseStates, AreSavedWhereRoundsAloneMakeThem) {
     ASSERT_TRUE(session->resume(id).isOk());
     step(*session);
     int32_t fold = 0;
-    ASSERT_TRUE(executable.read(placeOf(id), &fold, sizeof(fold)).isOk());
+    ASSERT_TRUE(device->read(place, &fold, sizeof(fold)).isOk());
     ends.insert(fold);
   }
   EXPECT_EQ(ends.size(), 2u);

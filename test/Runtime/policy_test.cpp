@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/exec/DraftPolicy.h"
+#include "runtime/exec/schedule/DraftPolicy.h"
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,10 @@
 
 #include "FakeModel.h"
 #include "ForwardingExecutable.h"
+#include "OpenSession.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/exec/SessionImpl.h"
+#include "runtime/exec/ModelImpl.h"
 
 #include <gtest/gtest.h>
 
@@ -59,11 +60,14 @@ std::shared_ptr<const Model> loadChannelModel() {
   return *Model::load(writeFile("channel.bin", channelModel().finish()));
 }
 
+/// Runs the programs of the session that was opened last.
+Executable *device = nullptr;
+
 std::unique_ptr<Session> open(uint32_t slots = 0) {
   SessionOptions options;
   options.threads = 1;
   options.maxSlots = slots;
-  return *Session::create(loadChannelModel(), options);
+  return openSession(loadChannelModel(), options, device);
 }
 
 Tensor floats(std::vector<float> values) {
@@ -88,9 +92,7 @@ std::vector<float> biasOf(Session &session, uint32_t slot) {
   std::vector<float> values(3);
   Binding place = {schema::Space::State, *artifact.findState("bias"), slot * 12,
                    12};
-  EXPECT_TRUE(SessionAccess::executable(session)
-                  ->read(place, values.data(), 12)
-                  .isOk());
+  EXPECT_TRUE(device->read(place, values.data(), 12).isOk());
   return values;
 }
 
@@ -246,12 +248,13 @@ TEST(RequestPorts, WhatNobodyAsksForDoesNotRun) {
     options.threads = 1;
     options.k = 2;
     options.roundsPerLaunch = 1;
-    auto session = *Session::create(model, options);
     uint32_t runs = 0, asked = 0;
-    std::unique_ptr<Executable> &executable =
-        SessionAccess::executable(*session);
-    executable = std::make_unique<CountingExecutable>(std::move(executable),
-                                                      runs, asked);
+    SessionSetup setup;
+    setup.device = [&](std::unique_ptr<Executable> loaded) {
+      return std::make_unique<CountingExecutable>(std::move(loaded), runs,
+                                                  asked);
+    };
+    auto session = openSession(model, options, std::move(setup));
     Request one = request({}), other = request({});
     if (askers > 0)
       one.outputs = {"own"};

@@ -1,6 +1,6 @@
 //===- row_budget_test.cpp - Shares of a round's rows ---------------------===//
 
-#include "runtime/exec/RowBudget.h"
+#include "runtime/exec/schedule/RowBudget.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

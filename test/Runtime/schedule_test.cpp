@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeModel.h"
-#include "runtime/exec/SessionImpl.h"
+#include "OpenSession.h"
+#include "runtime/exec/schedule/PassCost.h"
 
 #include <algorithm>
 #include <functional>
@@ -191,13 +192,13 @@ struct Costs {
 /// prompt of `tokens` tokens has its first token.
 std::vector<uint64_t> rowsBeside(const SessionOptions &options, Costs costs,
                                  uint32_t tokens, bool areShared = true) {
-  auto session = open(areShared, options);
+  auto session = openClocked(loadFakeModel(withChunks(areShared)), options,
+                             [costs](const Statistics &done) {
+                               return double(done.prefillChunks) * costs.pass +
+                                      double(done.prefillTokens) * costs.row +
+                                      double(done.rounds) * costs.round;
+                             });
   const Statistics &done = session->statistics();
-  SessionAccess::setClock(*session, [&done, costs] {
-    return double(done.prefillChunks) * costs.pass +
-           double(done.prefillTokens) * costs.row +
-           double(done.rounds) * costs.round;
-  });
   Request running = promptOf(3, 30, 200), late = promptOf(tokens, 31, 2);
   SequenceId first = add(*session, running);
   step(*session);

@@ -7,7 +7,10 @@
 
 #include "FakeModel.h"
 #include "ForwardingExecutable.h"
+#include "OpenSession.h"
 #include "runtime/core/MemoryAccount.h"
+#include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/memory/Snapshots.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +47,7 @@ Request request(int32_t seed, size_t size, uint32_t maxTokens) {
   return r;
 }
 
-/// Steps until the sequence has so many tokens.
+/// Steps until the sequence has `tokens` tokens.
 void runTo(Session &session, SequenceId id, size_t tokens) {
   while (session.output(id)->size() < tokens)
     ASSERT_TRUE(session.step().isOk());
@@ -76,13 +79,13 @@ public:
   }
 };
 
-/// Gives nobody what the first state holds that copies are made of.
+/// Refuses to read the first state of which copies are made.
 class CopylessExecutable : public ForwardingExecutable {
 public:
-  CopylessExecutable(std::unique_ptr<Executable> inner, uint32_t state)
-      : ForwardingExecutable(std::move(inner)), state(state) {}
-
-  uint64_t refused = 0;
+  CopylessExecutable(std::unique_ptr<Executable> inner, uint32_t state,
+                     uint64_t &refused)
+      : ForwardingExecutable(std::move(inner)), state(state), refused(refused) {
+  }
 
   Status read(const Binding &binding, void *target, uint64_t bytes) override {
     bool isOf = binding.space == schema::Space::State && binding.index == state;
@@ -93,6 +96,7 @@ public:
 
 private:
   uint32_t state;
+  uint64_t &refused;
 };
 
 /// Copies of a slot whose pages are 1 to 3, of 4 tokens each.
@@ -118,8 +122,8 @@ struct Copies {
 
 } // namespace
 
-// States of a prompt that a library read do not go on behind pages that the
-// plan made, or the other way round.
+// States of a prompt that a library read do not go on after pages that the plan
+// made, or the other way round.
 TEST(SnapshotMakers, AreThoseOfThePagesInFront) {
   Copies copies;
   const std::vector<PageMaker> library(2, PageMaker::Library), plan;
@@ -164,26 +168,21 @@ TEST(SnapshotMemory, IsAsBeforeWhereNothingCanBeRead) {
   EXPECT_EQ(hostMemory().reserved(), reserved);
 }
 
-// Nobody depends on copies: behind prompts, ends of rounds and pauses steps go
-// on without, and what they would have saved is run again.
+// No sequence depends on a copy: after prompts, ends of rounds and pauses steps
+// go on without one, and the tokens run again.
 TEST(SnapshotOwner, GoesOnWhereNoCopyCanBeMade) {
   SessionOptions options;
   options.threads = 1;
   options.snapshotTokens = 4;
   auto model = load({});
-  auto session = *Session::create(model, options);
-  auto &executable = SessionAccess::executable(*session);
-  auto copyless = std::make_unique<CopylessExecutable>(
-      std::move(executable),
-      *ModelAccess::file(*model)->artifact().findState("hidden"));
-  uint64_t &refused = copyless->refused;
-  executable = std::move(copyless);
-  Session::Impl &impl = SessionAccess::impl(*session);
-  impl.snapshots = std::make_unique<Snapshots>(
-      impl.inner.artifact(), *executable,
-      SnapshotLimits{options.snapshotBytes, impl.inner.envelope->pageTokens,
-                     impl.reuse.lookahead, impl.reuse.rerun,
-                     impl.reuse.filled});
+  uint64_t refused = 0;
+  SessionSetup setup;
+  setup.device = [&](std::unique_ptr<Executable> loaded) {
+    uint32_t state = *ModelAccess::file(*model)->artifact().findState("hidden");
+    return std::make_unique<CopylessExecutable>(std::move(loaded), state,
+                                                refused);
+  };
+  auto session = openSession(model, options, std::move(setup));
   Request r = request(1, 11, 30), other = request(2, 9, 12);
   SequenceId id = *session->add(r), ends = *session->add(other);
   runTo(*session, id, 9);
@@ -244,7 +243,7 @@ TEST(SnapshotOwner, EqualSequencesKeepTheirOwn) {
     expectWhole(*session, id, r);
 }
 
-// Who steps reads the counts while others call.
+// The thread that steps reads the counts while others call.
 TEST(SnapshotCounts, ChangeInStepsAlone) {
   SessionOptions options;
   options.threads = 1;
@@ -289,8 +288,8 @@ TEST(SnapshotMemory, IsKeptFromWhatNeverFits) {
   expectWhole(*session, id, r);
 }
 
-// A prompt that begins alike is being read: who has all of that in a copy does
-// not wait for its pages.
+// A prompt with an equal beginning is being read. A sequence that has all of
+// that in a copy does not wait for its pages.
 TEST(SnapshotOwner, DoesNotWaitForPagesOfWhatItHas) {
   SessionOptions options;
   options.threads = 1;

@@ -1,9 +1,10 @@
 //===- stop_test.cpp - Rounds that stop for their host --------------------===//
 
 #include "FakeModel.h"
+#include "OpenSession.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/exec/SessionImpl.h"
+#include "runtime/exec/ModelImpl.h"
 
 #include <gtest/gtest.h>
 
@@ -22,9 +23,12 @@ FakeOptions stopping() {
   return options;
 }
 
+/// Runs the programs of the session that was opened last.
+Executable *device = nullptr;
+
 std::unique_ptr<Session> open(SessionOptions options = {}) {
   options.threads = 1;
-  return *Session::create(loadFakeModel(stopping()), options);
+  return openSession(loadFakeModel(stopping()), options, device);
 }
 
 Request request(int32_t first, bool seesDrafts, float temperature = 0) {
@@ -51,9 +55,7 @@ std::vector<int32_t> allowedIn(Session &session, uint32_t slot) {
   std::vector<int32_t> values(3);
   Binding place = {schema::Space::State, *artifact.findState("allowed"),
                    slot * 12, 12};
-  EXPECT_TRUE(SessionAccess::executable(session)
-                  ->read(place, values.data(), 12)
-                  .isOk());
+  EXPECT_TRUE(device->read(place, values.data(), 12).isOk());
   return values;
 }
 
@@ -262,7 +264,7 @@ TEST(StoppedRounds, ErrorsSayWhatWasExpected) {
   auto plain = *Session::create(loadFakeModel());
   EXPECT_EQ(messageOf(plain->add(request(3, true)).status()),
             "expected no request that sees drafts, as the model's rounds do "
-            "not stop behind these (mtp.await_host)");
+            "not stop after these (mtp.await_host)");
   auto session = open();
   SequenceId id = *session->add(request(3, true));
   SequenceId other = *session->add(request(3, false));
@@ -285,9 +287,11 @@ TEST(StoppedRounds, ErrorsSayWhatWasExpected) {
 }
 
 TEST(StoppedRounds, TheHostsTimeIsNoCost) {
-  auto session = open();
   double now = 0;
-  SessionAccess::setClock(*session, [&] { return now += 0.001; });
+  SessionSetup setup;
+  setup.clock = [&] { return now += 0.001; };
+  auto session =
+      openSession(loadFakeModel(stopping()), {.threads = 1}, std::move(setup));
   ASSERT_TRUE(session->add(request(3, true)).isOk());
   while (!session->idle()) {
     ASSERT_TRUE(session->step().isOk());
@@ -359,7 +363,6 @@ TEST(StoppedRounds, FilesAreChecked) {
 TEST(StoppedRounds, AProgramWithoutACutHasNoHalves) {
   auto session = open();
   const Artifact &artifact = ModelAccess::file(*session->model())->artifact();
-  std::unique_ptr<Executable> &executable = SessionAccess::executable(*session);
   const std::vector<Program> &programs = artifact.plans[0].programs;
   bool hasWhole = false;
   for (uint32_t i = 0; i < programs.size(); ++i) {
@@ -367,7 +370,7 @@ TEST(StoppedRounds, AProgramWithoutACutHasNoHalves) {
       continue;
     hasWhole = true;
     for (Part part : {Part::FirstHalf, Part::SecondHalf})
-      EXPECT_EQ(executable->runPart(i, programs[i].begin, part).toString(),
+      EXPECT_EQ(device->runPart(i, programs[i].begin, part).toString(),
                 strCat("InvalidArgument: expected a program that may stop, "
                        "which ",
                        programs[i].name, " may not"));

@@ -1,7 +1,7 @@
 //===- turns_test.cpp - Priorities and minimum lengths --------------------===//
 
 #include "FakeModel.h"
-#include "runtime/exec/FairShare.h"
+#include "runtime/exec/schedule/FairShare.h"
 
 #include <gtest/gtest.h>
 

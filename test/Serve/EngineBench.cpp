@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/exec/SessionFactory.h"
 #include "test/Runtime/BenchSupport.h"
 #include "test/Runtime/ForwardingExecutable.h"
 #include "tools/mtp-serve/Engine.h"
@@ -64,15 +65,22 @@ private:
 /// Keeps an engine busy, and records the duration of each step.
 class Bench {
 public:
-  Bench(std::unique_ptr<Session> session, uint32_t vocab, uint32_t maxContext)
-      : vocab(vocab), maxContext(maxContext) {
-    std::unique_ptr<Executable> &executable =
-        SessionAccess::executable(*session);
-    executable =
-        std::make_unique<CountedExecutable>(std::move(executable), programs);
+  Bench(std::shared_ptr<const Model> model, const SessionOptions &options)
+      : vocab(model->envelope()->vocab),
+        maxContext(model->envelope()->maxContext) {
+    SessionSetup setup;
+    setup.device = [this](std::unique_ptr<Executable> loaded) {
+      return std::make_unique<CountedExecutable>(std::move(loaded), programs);
+    };
+    auto session =
+        get(SessionFactory::create(std::move(model), options, setup));
+    completed = session->options();
     engine.emplace(std::move(session),
                    [this](EngineReport report) { take(report); });
   }
+
+  /// With defaults filled in.
+  const SessionOptions &options() const { return completed; }
 
   std::vector<double> run(uint32_t slots) {
     for (uint32_t i = 0; i < slots; ++i)
@@ -115,6 +123,7 @@ private:
   }
 
   uint32_t vocab, maxContext;
+  SessionOptions completed;
   double programs = 0, counted = 0, last = 0;
   uint64_t next = 1, steps = 0;
   bool said = false;
@@ -131,16 +140,14 @@ int main(int argc, char **argv) {
                                 "[K]]\n"),
            2;
   std::shared_ptr<const Model> model = get(Model::load(argv[1]));
-  const EnvelopeInfo &envelope = *model->envelope();
   SessionOptions options;
   options.maxSlots = argc > 2 ? uint32_t(std::atoi(argv[2])) : 32;
   if (argc > 3)
     options.k = uint32_t(std::atoi(argv[3]));
   options.threads = 1;
-  std::unique_ptr<Session> session = get(Session::create(model, options));
-  uint32_t k = session->options().k, slots = session->options().maxSlots;
-  std::vector<double> times =
-      Bench(std::move(session), envelope.vocab, envelope.maxContext).run(slots);
+  Bench bench(model, options);
+  uint32_t k = bench.options().k, slots = bench.options().maxSlots;
+  std::vector<double> times = bench.run(slots);
   std::ranges::sort(times);
   auto share = [&](double part) {
     return times[size_t(part * double(times.size() - 1))] * 1e6;

@@ -219,16 +219,19 @@ TEST(Request, NamesTheFieldThatIsWrong) {
     EXPECT_EQ(error.param, name) << field << ": " << error.message;
     EXPECT_EQ(error.status, 400u);
   }
+  EXPECT_EQ(refused("{}").param, "prompt");
+  ApiError error = refused(R"({"prompt": [1], "model": "none"})");
+  EXPECT_EQ(error.status, 404u);
+  EXPECT_EQ(error.code, "model_not_found");
+}
+
+TEST(Request, NamesThePromptThatIsWrong) {
   for (const char *prompt : {"[]", "3", "{}", "[[1], [64]]", "[-1]",
                              "[1, \"a\"]", "[[1], [[2]]]", "[true]"})
     // An empty list is rejected when the prompt is prepared.
     if (std::string_view(prompt) != "[]")
       EXPECT_EQ(refused(strCat(R"({"prompt": )", prompt, "}")).param, "prompt")
           << prompt;
-  EXPECT_EQ(refused("{}").param, "prompt");
-  ApiError error = refused(R"({"prompt": [1], "model": "none"})");
-  EXPECT_EQ(error.status, 404u);
-  EXPECT_EQ(error.code, "model_not_found");
 }
 
 TEST(Request, TakesTextWithATokenizerAlone) {

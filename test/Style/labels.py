@@ -70,7 +70,7 @@ def records(path):
 def td_files(folder):
     """Returns the .td files of a dialect: the dialect, its attributes, the files
     that the file of its ops includes, in that order, and the rest by name."""
-    files = sorted(folder.glob("IR/*.td"))
+    files = sorted(folder.glob("IR/**/*.td"))
     order = []
     for path in files:
         if path.name == f"{folder.name}Ops.td":

@@ -1,7 +1,7 @@
 //===- ToyTarget.h - A target for tests only --------------------*- C++ -*-===//
 
-#ifndef TEST_TARGET_TOYTARGET_H
-#define TEST_TARGET_TOYTARGET_H
+#ifndef MTP_TEST_TARGET_TOYTARGET_H
+#define MTP_TEST_TARGET_TOYTARGET_H
 
 #include "compiler/Target/Target.h"
 
@@ -27,4 +27,4 @@ public:
 
 } // namespace mtp::test
 
-#endif // TEST_TARGET_TOYTARGET_H
+#endif // MTP_TEST_TARGET_TOYTARGET_H

@@ -2,6 +2,7 @@
 
 #include "tools/compiler-support/CompilerTool.h"
 
+#include "runtime/schema/OldNames.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
@@ -58,6 +59,7 @@ public:
 private:
   [[noreturn]] void end(const llvm::Twine &message) const;
   std::string nearest(llvm::StringRef name) const;
+  void refuseOldPasses(llvm::StringRef pipeline) const;
 
   llvm::StringRef tool;
   llvm::function_ref<bool(const cl::Option &)> isOurs;
@@ -68,6 +70,18 @@ void FlagErrors::end(const llvm::Twine &message) const {
   toolError(tool, message, kWrongFlags);
   llvm::errs() << "'" << tool << " --help' lists the flags\n";
   std::exit(kWrongFlags);
+}
+
+/// Ends the process at an old name of a pass in the text of a pipeline.
+void FlagErrors::refuseOldPasses(llvm::StringRef pipeline) const {
+  while (!pipeline.empty()) {
+    size_t end = pipeline.find_first_of(",(){}= ");
+    llvm::StringRef name = pipeline.take_front(end);
+    if (std::string_view now = newNameOfFlag(name); !now.empty())
+      this->end("unknown pass '" + name + "': it is now '" + llvm::Twine(now) +
+                "'");
+    pipeline = pipeline.drop_front(std::min(end, pipeline.size() - 1) + 1);
+  }
 }
 
 /// Returns ", did you mean '--max-batch'?" if one of our flags is similar.
@@ -112,8 +126,14 @@ void FlagErrors::refuseUnknown(llvm::ArrayRef<char *> arguments) const {
       continue;
     auto [name, value] = argument.ltrim('-').split('=');
     auto known = options.find(name);
+    std::string_view now = newNameOfFlag(name);
+    if (known == options.end() && options.count(now))
+      end("unknown flag '" + argument.split('=').first + "': it is now '--" +
+          llvm::Twine(now) + "'");
     if (known == options.end() && !isPrefixed(name))
       end("unknown flag '" + argument.split('=').first + "'" + nearest(name));
+    if (name == "pass-pipeline")
+      refuseOldPasses(value);
     bool takesNext = known != options.end() && !argument.contains('=') &&
                      known->second->getValueExpectedFlag() == cl::ValueRequired;
     i += takesNext;

@@ -1,7 +1,7 @@
 //===- CompilerTool.h - Code shared by compiler tools -----------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_COMPILERSUPPORT_COMPILERTOOL_H
-#define MTP_TOOLS_COMPILERSUPPORT_COMPILERTOOL_H
+#ifndef MTP_TOOLS_COMPILER_SUPPORT_COMPILERTOOL_H
+#define MTP_TOOLS_COMPILER_SUPPORT_COMPILERTOOL_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -31,4 +31,4 @@ int toolError(llvm::StringRef tool, const llvm::Twine &message,
 
 } // namespace mtp
 
-#endif // MTP_TOOLS_COMPILERSUPPORT_COMPILERTOOL_H
+#endif // MTP_TOOLS_COMPILER_SUPPORT_COMPILERTOOL_H

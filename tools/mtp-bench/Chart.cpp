@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/mtp-bench/Chart.h"
-#include "tools/mtp-bench/Format.h"
+#include "tools/mtp-bench/report/Format.h"
 
 #include <algorithm>
 #include <cmath>

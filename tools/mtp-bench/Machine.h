@@ -6,7 +6,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/cpu/HostMemory.h"
 #include "runtime/device/cpu/WorkerPool.h"
-#include "tools/mtp-bench/Statistics.h"
+#include "tools/mtp-bench/measure/Statistics.h"
 
 namespace mtp::bench {
 

@@ -3,7 +3,7 @@
 #ifndef MTP_TOOLS_MTP_BENCH_MACHINELOOPS_H
 #define MTP_TOOLS_MTP_BENCH_MACHINELOOPS_H
 
-#include "tools/mtp-bench/Statistics.h"
+#include "tools/mtp-bench/measure/Statistics.h"
 
 #include <cstddef>
 #include <cstdint>

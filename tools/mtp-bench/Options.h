@@ -4,7 +4,7 @@
 #define MTP_TOOLS_MTP_BENCH_OPTIONS_H
 
 #include "mtp/model.h"
-#include "tools/mtp-bench/Statistics.h"
+#include "tools/mtp-bench/measure/Statistics.h"
 
 #include <cstdint>
 #include <string>

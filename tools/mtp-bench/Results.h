@@ -5,7 +5,7 @@
 
 #include "runtime/device/CommandTimes.h"
 #include "tools/mtp-bench/Options.h"
-#include "tools/mtp-bench/Statistics.h"
+#include "tools/mtp-bench/measure/Statistics.h"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/exec/RowBudget.h"
+#include "runtime/exec/schedule/RowBudget.h"
 #include "runtime/schema/KvPage.h"
 
 #include <algorithm>

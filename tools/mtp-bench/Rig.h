@@ -10,10 +10,10 @@
 #define MTP_TOOLS_MTP_BENCH_RIG_H
 
 #include "mtp/model.h"
-#include "runtime/exec/HostState.h"
-#include "runtime/exec/LibraryChoice.h"
 #include "runtime/exec/ModelImpl.h"
-#include "runtime/exec/Snapshots.h"
+#include "runtime/exec/launch/HostState.h"
+#include "runtime/exec/memory/Snapshots.h"
+#include "runtime/exec/program/LibraryChoice.h"
 
 #include <memory>
 #include <random>

@@ -9,7 +9,7 @@
 #define MTP_TOOLS_MTP_BENCH_WORKLOAD_H
 
 #include "runtime/artifact/Artifact.h"
-#include "tools/mtp-bench/Statistics.h"
+#include "tools/mtp-bench/measure/Statistics.h"
 
 #include <string>
 #include <string_view>

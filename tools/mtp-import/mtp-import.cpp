@@ -1,7 +1,7 @@
 //===- mtp-import.cpp - Hugging Face folder to MLIR -----------------------===//
 
-#include "compiler/Import/DrafterLibrary.h"
 #include "compiler/Import/Importer.h"
+#include "compiler/Import/library/DrafterLibrary.h"
 #include "tools/compiler-support/CompilerTool.h"
 
 #include "llvm/Support/FileSystem.h"

@@ -2,7 +2,7 @@
 
 #include "tools/mtp-run/Generate.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/exec/RequestPorts.h"
+#include "runtime/exec/program/RequestPorts.h"
 #include "runtime/text/StreamDecoder.h"
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Prompts.h"

@@ -2,6 +2,7 @@
 
 #include "tools/support/Flags.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/OldNames.h"
 #include "tools/support/Output.h"
 
 #include <algorithm>
@@ -58,6 +59,23 @@ static Status checkStack() {
                                   stack.rlim_cur >> 10));
 }
 
+/// Fails at the first flag that has another name now.
+static Status checkOldFlags(const CLI::App &app, int argc, char **argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    std::string_view given(argv[i]);
+    given = given.substr(0, given.find('='));
+    if (!given.starts_with("--"))
+      continue;
+    std::string_view now = newNameOfFlag(given.substr(2));
+    if (now.empty() || app.get_option_no_throw(std::string(given)) ||
+        !app.get_option_no_throw(strCat("--", now)))
+      continue;
+    return invalidArgument(
+        strCat("unknown flag '", given, "': it is now '--", now, "'"));
+  }
+  return okStatus();
+}
+
 int mtp::toolMain(CLI::App &app, int argc, char **argv,
                   const std::function<Status()> &check,
                   const std::function<Status()> &run) {
@@ -65,6 +83,8 @@ int mtp::toolMain(CLI::App &app, int argc, char **argv,
   // A write beyond the file size limit is an error like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   app.set_version_flag("--version", app.get_name() + " " MTP_VERSION);
+  if (Status status = checkOldFlags(app, argc, argv); !status.isOk())
+    return report(app, status, kWrongFlags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {

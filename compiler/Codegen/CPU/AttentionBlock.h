@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_ATTENTIONBLOCK_H
-#define COMPILER_CODEGEN_CPU_ATTENTIONBLOCK_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_ATTENTIONBLOCK_H
+#define MTP_COMPILER_CODEGEN_CPU_ATTENTIONBLOCK_H
 
 #include "compiler/Codegen/CPU/AttentionLayout.h"
 #include "compiler/Codegen/CPU/CpuBuilder.h"
@@ -108,4 +108,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_ATTENTIONBLOCK_H
+#endif // MTP_COMPILER_CODEGEN_CPU_ATTENTIONBLOCK_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
-#define COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
+#define MTP_COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
 
 #include "compiler/Codegen/AttentionParams.h"
 #include "compiler/Codegen/CPU/TargetDesc.h"
@@ -170,4 +170,4 @@ struct AttentionLayout {
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
+#endif // MTP_COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H

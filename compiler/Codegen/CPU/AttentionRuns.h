@@ -20,8 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_ATTENTIONRUNS_H
-#define COMPILER_CODEGEN_CPU_ATTENTIONRUNS_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_ATTENTIONRUNS_H
+#define MTP_COMPILER_CODEGEN_CPU_ATTENTIONRUNS_H
 
 #include "compiler/Codegen/CPU/AttentionBlock.h"
 
@@ -130,4 +130,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_ATTENTIONRUNS_H
+#endif // MTP_COMPILER_CODEGEN_CPU_ATTENTIONRUNS_H

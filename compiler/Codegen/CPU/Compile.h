@@ -1,7 +1,7 @@
 //===- Compile.h - From kernel functions to objects and images --*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_CPU_COMPILE_H
-#define COMPILER_CODEGEN_CPU_COMPILE_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_COMPILE_H
+#define MTP_COMPILER_CODEGEN_CPU_COMPILE_H
 
 #include "compiler/Codegen/CPU/TargetDesc.h"
 #include "compiler/Codegen/Units/KernelBackend.h"
@@ -44,4 +44,4 @@ mlir::FailureOr<std::vector<char>> compileKernels(mlir::ModuleOp kernels,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_COMPILE_H
+#endif // MTP_COMPILER_CODEGEN_CPU_COMPILE_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_CPUBUILDER_H
-#define COMPILER_CODEGEN_CPU_CPUBUILDER_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_CPUBUILDER_H
+#define MTP_COMPILER_CODEGEN_CPU_CPUBUILDER_H
 
 #include "compiler/Codegen/CPU/TargetDesc.h"
 #include "compiler/Codegen/KernelBuilder.h"
@@ -163,4 +163,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_CPUBUILDER_H
+#endif // MTP_COMPILER_CODEGEN_CPU_CPUBUILDER_H

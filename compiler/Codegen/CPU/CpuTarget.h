@@ -1,7 +1,7 @@
 //===- CpuTarget.h - x86-64 processors as a target --------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_CPU_CPUTARGET_H
-#define COMPILER_CODEGEN_CPU_CPUTARGET_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_CPUTARGET_H
+#define MTP_COMPILER_CODEGEN_CPU_CPUTARGET_H
 
 #include "compiler/Codegen/CPU/TargetDesc.h"
 #include "compiler/Target/Target.h"
@@ -36,4 +36,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_CPUTARGET_H
+#endif // MTP_COMPILER_CODEGEN_CPU_CPUTARGET_H

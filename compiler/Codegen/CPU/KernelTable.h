@@ -1,7 +1,7 @@
 //===- KernelTable.h - Table of the CPU's emitters --------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_CPU_KERNELTABLE_H
-#define COMPILER_CODEGEN_CPU_KERNELTABLE_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_KERNELTABLE_H
+#define MTP_COMPILER_CODEGEN_CPU_KERNELTABLE_H
 
 #include "compiler/Codegen/CPU/CpuBuilder.h"
 #include "compiler/Codegen/KernelCatalogue.h"
@@ -51,4 +51,4 @@ llvm::ArrayRef<KernelEmitter> moeKernels();
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_KERNELTABLE_H
+#endif // MTP_COMPILER_CODEGEN_CPU_KERNELTABLE_H

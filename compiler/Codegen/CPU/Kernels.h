@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_KERNELS_H
-#define COMPILER_CODEGEN_CPU_KERNELS_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_KERNELS_H
+#define MTP_COMPILER_CODEGEN_CPU_KERNELS_H
 
 #include "compiler/Codegen/CPU/TargetDesc.h"
 #include "compiler/Codegen/KernelCatalogue.h"
@@ -34,4 +34,4 @@ mlir::LogicalResult emitKernel(mlir::OpBuilder &builder, mlir::ModuleOp kernels,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_KERNELS_H
+#endif // MTP_COMPILER_CODEGEN_CPU_KERNELS_H

@@ -1,7 +1,7 @@
 //===- LaneLoops.h - Vectorized loops of a body -----------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_CPU_LANELOOPS_H
-#define COMPILER_CODEGEN_CPU_LANELOOPS_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_LANELOOPS_H
+#define MTP_COMPILER_CODEGEN_CPU_LANELOOPS_H
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -15,4 +15,4 @@ void vectorizeLaneLoop(mlir::scf::ForOp loop);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_LANELOOPS_H
+#endif // MTP_COMPILER_CODEGEN_CPU_LANELOOPS_H

@@ -3,6 +3,7 @@
 #include "compiler/Codegen/CPU/Linear.h"
 
 #include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/Rows/KeptColumns.h"
 
 using namespace mtp;
 using namespace mtp::codegen;

@@ -1,7 +1,7 @@
 //===- Linear.h - Helpers that projections share ----------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_CPU_LINEAR_H
-#define COMPILER_CODEGEN_CPU_LINEAR_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_LINEAR_H
+#define MTP_COMPILER_CODEGEN_CPU_LINEAR_H
 
 #include "compiler/Codegen/CPU/PanelMatmul.h"
 #include "compiler/Codegen/ProductParams.h"
@@ -35,4 +35,4 @@ mlir::LogicalResult verifyOnCpu(KernelT kernel, EmitError emitError) {
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_LINEAR_H
+#endif // MTP_COMPILER_CODEGEN_CPU_LINEAR_H

@@ -1,7 +1,7 @@
 //===- Link.h - Links objects into a shared image ---------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_CPU_LINK_H
-#define COMPILER_CODEGEN_CPU_LINK_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_LINK_H
+#define MTP_COMPILER_CODEGEN_CPU_LINK_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -27,4 +27,4 @@ linkSharedImage(llvm::ArrayRef<llvm::StringRef> objects,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_LINK_H
+#endif // MTP_COMPILER_CODEGEN_CPU_LINK_H

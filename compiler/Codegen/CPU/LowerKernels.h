@@ -1,7 +1,7 @@
 //===- LowerKernels.h - Kernels to the llvm dialect -------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_CPU_LOWERKERNELS_H
-#define COMPILER_CODEGEN_CPU_LOWERKERNELS_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_LOWERKERNELS_H
+#define MTP_COMPILER_CODEGEN_CPU_LOWERKERNELS_H
 
 #include "mlir/Pass/PassManager.h"
 #include <memory>
@@ -15,4 +15,4 @@ makeKernelLowering(mlir::MLIRContext &context);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_LOWERKERNELS_H
+#endif // MTP_COMPILER_CODEGEN_CPU_LOWERKERNELS_H

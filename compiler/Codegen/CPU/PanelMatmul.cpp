@@ -3,6 +3,7 @@
 #include "compiler/Codegen/CPU/PanelMatmul.h"
 
 #include "compiler/Codegen/CPU/QuantizedMatmul.h"
+#include "compiler/Codegen/CPU/QuantizedTiles.h"
 #include "compiler/Codegen/CPU/RowBlocks.h"
 #include "compiler/Codegen/CPU/TileMatmul.h"
 
@@ -28,9 +29,13 @@ static RowBlocks::RowLimits rowLimits(const TargetDesc &target) {
 
 int64_t mtp::codegen::panelScratchBytes(int64_t k, const WeightFormat &format,
                                         const TargetDesc &target) {
+  bool tiles = usesTiles(k, format, target);
+  if (format.isQuantized() && tiles)
+    return quantizedTilesScratchBytes(quantizedRowBytes(k, format, target),
+                                      format);
   if (format.isQuantized())
     return quantizedScratchBytes(k, format, target);
-  if (usesTiles(k, format, target))
+  if (tiles)
     return tileScratchBytes(k);
   return RowBlocks::scratchBytes(paddedUnits(k, dtypeOf(format), target) * 4,
                                  rowLimits(target));
@@ -265,9 +270,10 @@ Values PanelMatmul::multiply(Value panel, Prefetch prefetch, Value block,
 
 void mtp::codegen::emitPanelMatmul(CpuBuilder &kb,
                                    const PanelMatmulSpec &spec) {
+  bool tiles = usesTiles(spec.k, spec.format, kb.getTarget());
   if (spec.format.isQuantized())
-    return emitQuantizedMatmul(kb, spec);
-  if (usesTiles(spec.k, spec.format, kb.getTarget()))
+    return tiles ? emitQuantizedTiles(kb, spec) : emitQuantizedMatmul(kb, spec);
+  if (tiles)
     return emitTileMatmul(kb, spec);
   PanelMatmul(kb, spec).emit();
 }

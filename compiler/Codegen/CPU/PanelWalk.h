@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_PANELWALK_H
-#define COMPILER_CODEGEN_CPU_PANELWALK_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_PANELWALK_H
+#define MTP_COMPILER_CODEGEN_CPU_PANELWALK_H
 
-#include "compiler/Codegen/CPU/PanelMatmul.h"
+#include "compiler/Codegen/CPU/PanelSpec.h"
 
 namespace mtp::codegen {
 
@@ -77,4 +77,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_PANELWALK_H
+#endif // MTP_COMPILER_CODEGEN_CPU_PANELWALK_H

@@ -12,7 +12,6 @@
 
 #include "compiler/Codegen/CPU/QuantizedMatmul.h"
 
-#include "compiler/Codegen/CPU/QuantizedTiles.h"
 #include "compiler/Codegen/Rows/RowNorm.h"
 #include "compiler/Codegen/Rows/RowQuantization.h"
 
@@ -56,10 +55,8 @@ int64_t mtp::codegen::quantizedRowBytes(int64_t k, const WeightFormat &format,
 int64_t mtp::codegen::quantizedScratchBytes(int64_t k,
                                             const WeightFormat &format,
                                             const TargetDesc &target) {
-  int64_t rowBytes = quantizedRowBytes(k, format, target);
-  if (usesTiles(k, format, target))
-    return quantizedTilesScratchBytes(rowBytes, format);
-  return RowBlocks::scratchBytes(rowBytes, rowLimits(target));
+  return RowBlocks::scratchBytes(quantizedRowBytes(k, format, target),
+                                 rowLimits(target));
 }
 
 QuantizedMatmul::QuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec,
@@ -319,7 +316,5 @@ Values QuantizedMatmul::multiply(Value weights, Prefetch prefetch, Value block,
 
 void mtp::codegen::emitQuantizedMatmul(CpuBuilder &kb,
                                        const PanelMatmulSpec &spec) {
-  if (usesTiles(spec.k, spec.format, kb.getTarget()))
-    return emitQuantizedTiles(kb, spec);
   QuantizedMatmul(kb, spec, rowLimits(kb.getTarget())).emit();
 }

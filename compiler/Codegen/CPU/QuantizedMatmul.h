@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
-#define COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
+#define MTP_COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
 
 #include "compiler/Codegen/CPU/RowBlocks.h"
 #include "runtime/schema/QuantizedPanel.h"
@@ -22,11 +22,11 @@ namespace mtp::codegen {
 /// Returns the scratch bytes of one row of `k` values.
 int64_t quantizedRowBytes(int64_t k, const WeightFormat &format,
                           const TargetDesc &target);
-/// Returns the scratch bytes for rows of `k` values.
+/// Returns the scratch bytes for rows of `k` values, multiplied without tiles.
 int64_t quantizedScratchBytes(int64_t k, const WeightFormat &format,
                               const TargetDesc &target);
-/// Emits the loop over the caller's tasks. Precondition: the spec's format is
-/// quantised.
+/// Emits the loop over the caller's tasks, without tiles. Precondition: the
+/// spec's format is quantised.
 void emitQuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec);
 
 /// Integer matmul with sums in vector registers. Targets with tiles multiply
@@ -88,4 +88,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
+#endif // MTP_COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H

@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_QUANTIZEDTILES_H
-#define COMPILER_CODEGEN_CPU_QUANTIZEDTILES_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_QUANTIZEDTILES_H
+#define MTP_COMPILER_CODEGEN_CPU_QUANTIZEDTILES_H
 
-#include "compiler/Codegen/CPU/PanelMatmul.h"
-#include "compiler/Codegen/CPU/TileMatmul.h"
+#include "compiler/Codegen/CPU/PanelSpec.h"
 
 namespace mtp::codegen {
 
@@ -23,4 +22,4 @@ void emitQuantizedTiles(CpuBuilder &kb, const PanelMatmulSpec &spec);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_QUANTIZEDTILES_H
+#endif // MTP_COMPILER_CODEGEN_CPU_QUANTIZEDTILES_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_ROWBLOCKS_H
-#define COMPILER_CODEGEN_CPU_ROWBLOCKS_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_ROWBLOCKS_H
+#define MTP_COMPILER_CODEGEN_CPU_ROWBLOCKS_H
 
 #include "compiler/Codegen/CPU/PanelWalk.h"
 
@@ -116,4 +116,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_ROWBLOCKS_H
+#endif // MTP_COMPILER_CODEGEN_CPU_ROWBLOCKS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_TARGETDESC_H
-#define COMPILER_CODEGEN_CPU_TARGETDESC_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_TARGETDESC_H
+#define MTP_COMPILER_CODEGEN_CPU_TARGETDESC_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -45,4 +45,4 @@ struct TargetDesc {
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_TARGETDESC_H
+#endif // MTP_COMPILER_CODEGEN_CPU_TARGETDESC_H

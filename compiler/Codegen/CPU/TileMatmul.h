@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_TILEMATMUL_H
-#define COMPILER_CODEGEN_CPU_TILEMATMUL_H
+#ifndef MTP_COMPILER_CODEGEN_CPU_TILEMATMUL_H
+#define MTP_COMPILER_CODEGEN_CPU_TILEMATMUL_H
 
-#include "compiler/Codegen/CPU/PanelMatmul.h"
+#include "compiler/Codegen/CPU/PanelSpec.h"
 
 namespace mtp::codegen {
 
@@ -29,4 +29,4 @@ void emitTileMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_TILEMATMUL_H
+#endif // MTP_COMPILER_CODEGEN_CPU_TILEMATMUL_H

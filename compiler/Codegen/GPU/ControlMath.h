@@ -1,7 +1,7 @@
 //===- ControlMath.h - Math of bodies without a library ---------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_GPU_CONTROLMATH_H
-#define COMPILER_CODEGEN_GPU_CONTROLMATH_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_CONTROLMATH_H
+#define MTP_COMPILER_CODEGEN_GPU_CONTROLMATH_H
 
 namespace mlir {
 class Operation;
@@ -15,4 +15,4 @@ void replaceLibraryMath(mlir::Operation *function);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_CONTROLMATH_H
+#endif // MTP_COMPILER_CODEGEN_GPU_CONTROLMATH_H

@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_GPUBUILDER_H
-#define COMPILER_CODEGEN_GPU_GPUBUILDER_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_GPUBUILDER_H
+#define MTP_COMPILER_CODEGEN_GPU_GPUBUILDER_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -210,4 +210,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_GPUBUILDER_H
+#endif // MTP_COMPILER_CODEGEN_GPU_GPUBUILDER_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_KERNELS_H
-#define COMPILER_CODEGEN_GPU_KERNELS_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_KERNELS_H
+#define MTP_COMPILER_CODEGEN_GPU_KERNELS_H
 
 #include "compiler/Codegen/GPU/GpuBuilder.h"
 #include "compiler/Codegen/KernelCatalogue.h"
@@ -76,4 +76,4 @@ llvm::ArrayRef<GpuEmitter> gpuUnpackKernels();
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_KERNELS_H
+#endif // MTP_COMPILER_CODEGEN_GPU_KERNELS_H

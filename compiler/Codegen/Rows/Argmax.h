@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_ROWS_ARGMAX_H
-#define COMPILER_CODEGEN_ROWS_ARGMAX_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_ARGMAX_H
+#define MTP_COMPILER_CODEGEN_ROWS_ARGMAX_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 
@@ -34,4 +34,4 @@ Value emitArgmax(KernelBuilder &kb, Value x, int64_t width);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_ARGMAX_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_ARGMAX_H

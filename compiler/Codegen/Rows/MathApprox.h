@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_ROWS_MATHAPPROX_H
-#define COMPILER_CODEGEN_ROWS_MATHAPPROX_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_MATHAPPROX_H
+#define MTP_COMPILER_CODEGEN_ROWS_MATHAPPROX_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 
@@ -27,4 +27,4 @@ Value emitSilu(KernelBuilder &kb, Value x);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_MATHAPPROX_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_MATHAPPROX_H

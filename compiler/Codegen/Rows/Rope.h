@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_ROWS_ROPE_H
-#define COMPILER_CODEGEN_ROWS_ROPE_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_ROPE_H
+#define MTP_COMPILER_CODEGEN_ROWS_ROPE_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 #include "dialects/Exec/IR/ExecAttrs.h"
@@ -48,4 +48,4 @@ RopeSpec ropeSpec(mlir::exec::RotationAttr rotation, int64_t positions,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_ROPE_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_ROPE_H

@@ -1,7 +1,7 @@
 //===- RowNorm.h - The scale of a root-mean-square norm ---------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_ROWS_ROWNORM_H
-#define COMPILER_CODEGEN_ROWS_ROWNORM_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_ROWNORM_H
+#define MTP_COMPILER_CODEGEN_ROWS_ROWNORM_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 
@@ -22,4 +22,4 @@ Value emitScaleByNorm(KernelBuilder &kb, Value x, Value inverse, Value weight,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_ROWNORM_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_ROWNORM_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_ROWS_ROWQUANTIZATION_H
-#define COMPILER_CODEGEN_ROWS_ROWQUANTIZATION_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_ROWQUANTIZATION_H
+#define MTP_COMPILER_CODEGEN_ROWS_ROWQUANTIZATION_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 
@@ -35,4 +35,4 @@ inline constexpr int64_t kRowIntegerBits = 0x4b400000;
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_ROWQUANTIZATION_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_ROWQUANTIZATION_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_ROWS_ROWSUMS_H
-#define COMPILER_CODEGEN_ROWS_ROWSUMS_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_ROWSUMS_H
+#define MTP_COMPILER_CODEGEN_ROWS_ROWSUMS_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 
@@ -33,4 +33,4 @@ Value emitLogShare(KernelBuilder &kb, Value x, Value sum);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_ROWSUMS_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_ROWSUMS_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_ROWS_SLOTRUN_H
-#define COMPILER_CODEGEN_ROWS_SLOTRUN_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_SLOTRUN_H
+#define MTP_COMPILER_CODEGEN_ROWS_SLOTRUN_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 
@@ -41,4 +41,4 @@ void forRunAt(KernelBuilder &kb, Value row, const RunBuffers &buffers,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_SLOTRUN_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_SLOTRUN_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_ROWS_TOKENNOISE_H
-#define COMPILER_CODEGEN_ROWS_TOKENNOISE_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_TOKENNOISE_H
+#define MTP_COMPILER_CODEGEN_ROWS_TOKENNOISE_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 #include <array>
@@ -31,4 +31,4 @@ Value emitGumbel(KernelBuilder &kb, Value word);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_TOKENNOISE_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_TOKENNOISE_H

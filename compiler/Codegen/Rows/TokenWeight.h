@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_ROWS_TOKENWEIGHT_H
-#define COMPILER_CODEGEN_ROWS_TOKENWEIGHT_H
+#ifndef MTP_COMPILER_CODEGEN_ROWS_TOKENWEIGHT_H
+#define MTP_COMPILER_CODEGEN_ROWS_TOKENWEIGHT_H
 
 #include "compiler/Codegen/KernelBuilder.h"
 
@@ -46,4 +46,4 @@ Value emitSumOfUnits(KernelBuilder &kb, Value lanes);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_ROWS_TOKENWEIGHT_H
+#endif // MTP_COMPILER_CODEGEN_ROWS_TOKENWEIGHT_H

@@ -1,7 +1,7 @@
 //===- BackendCode.h - Digest of the code that compiles kernels -*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_UNITS_BACKENDCODE_H
-#define COMPILER_CODEGEN_UNITS_BACKENDCODE_H
+#ifndef MTP_COMPILER_CODEGEN_UNITS_BACKENDCODE_H
+#define MTP_COMPILER_CODEGEN_UNITS_BACKENDCODE_H
 
 #include <string_view>
 
@@ -15,4 +15,4 @@ std::string_view kernelBackendCode();
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_UNITS_BACKENDCODE_H
+#endif // MTP_COMPILER_CODEGEN_UNITS_BACKENDCODE_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_UNITS_KERNELBACKEND_H
-#define COMPILER_CODEGEN_UNITS_KERNELBACKEND_H
+#ifndef MTP_COMPILER_CODEGEN_UNITS_KERNELBACKEND_H
+#define MTP_COMPILER_CODEGEN_UNITS_KERNELBACKEND_H
 
 #include "compiler/Target/CodegenOptions.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -58,4 +58,4 @@ public:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_UNITS_KERNELBACKEND_H
+#endif // MTP_COMPILER_CODEGEN_UNITS_KERNELBACKEND_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_UNITS_KERNELDIGEST_H
-#define COMPILER_CODEGEN_UNITS_KERNELDIGEST_H
+#ifndef MTP_COMPILER_CODEGEN_UNITS_KERNELDIGEST_H
+#define MTP_COMPILER_CODEGEN_UNITS_KERNELDIGEST_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -49,4 +49,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_UNITS_KERNELDIGEST_H
+#endif // MTP_COMPILER_CODEGEN_UNITS_KERNELDIGEST_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_UNITS_KERNELUNITS_H
-#define COMPILER_CODEGEN_UNITS_KERNELUNITS_H
+#ifndef MTP_COMPILER_CODEGEN_UNITS_KERNELUNITS_H
+#define MTP_COMPILER_CODEGEN_UNITS_KERNELUNITS_H
 
 #include "compiler/Codegen/Units/KernelBackend.h"
 #include <functional>
@@ -50,4 +50,4 @@ distinctObjects(llvm::ArrayRef<CompiledUnit> units);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_UNITS_KERNELUNITS_H
+#endif // MTP_COMPILER_CODEGEN_UNITS_KERNELUNITS_H

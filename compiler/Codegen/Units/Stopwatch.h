@@ -1,7 +1,7 @@
 //===- Stopwatch.h - Time of a scope ----------------------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_UNITS_STOPWATCH_H
-#define COMPILER_CODEGEN_UNITS_STOPWATCH_H
+#ifndef MTP_COMPILER_CODEGEN_UNITS_STOPWATCH_H
+#define MTP_COMPILER_CODEGEN_UNITS_STOPWATCH_H
 
 #include <chrono>
 
@@ -26,4 +26,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_UNITS_STOPWATCH_H
+#endif // MTP_COMPILER_CODEGEN_UNITS_STOPWATCH_H

@@ -1,7 +1,7 @@
 //===- ToolchainIdentity.h - Identity of LLVM and MLIR ----------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_UNITS_TOOLCHAINIDENTITY_H
-#define COMPILER_CODEGEN_UNITS_TOOLCHAINIDENTITY_H
+#ifndef MTP_COMPILER_CODEGEN_UNITS_TOOLCHAINIDENTITY_H
+#define MTP_COMPILER_CODEGEN_UNITS_TOOLCHAINIDENTITY_H
 
 #include <string>
 
@@ -15,4 +15,4 @@ const std::string &toolchainIdentity();
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_UNITS_TOOLCHAINIDENTITY_H
+#endif // MTP_COMPILER_CODEGEN_UNITS_TOOLCHAINIDENTITY_H

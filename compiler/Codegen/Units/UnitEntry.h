@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_UNITS_UNITENTRY_H
-#define COMPILER_CODEGEN_UNITS_UNITENTRY_H
+#ifndef MTP_COMPILER_CODEGEN_UNITS_UNITENTRY_H
+#define MTP_COMPILER_CODEGEN_UNITS_UNITENTRY_H
 
 #include "compiler/Codegen/Units/KernelBackend.h"
 #include <optional>
@@ -22,4 +22,4 @@ std::optional<KernelObject> readUnitEntry(std::span<const char> entry);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_UNITS_UNITENTRY_H
+#endif // MTP_COMPILER_CODEGEN_UNITS_UNITENTRY_H

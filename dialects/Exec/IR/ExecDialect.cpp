@@ -3,6 +3,7 @@
 #include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/Exec/IR/AsmDirectives.h"
 #include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/MTP/IR/OldOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -14,6 +15,11 @@ using namespace mlir::exec;
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Exec/IR/ExecAttrs.cpp.inc"
+
+std::optional<Dialect::ParseOpHook>
+ExecDialect::getParseOperationHook(StringRef name) const {
+  return mlir::mtp::parserOfOldOp(name);
+}
 
 void ExecDialect::initialize() {
   addAttributes<

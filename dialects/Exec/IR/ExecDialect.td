@@ -10,6 +10,11 @@ def Exec_Dialect : Dialect {
   let name = "exec";
   let cppNamespace = "::mlir::exec";
   let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    /// Returns a parser that fails with the new name of an op that has one.
+    std::optional<ParseOpHook>
+    getParseOperationHook(::llvm::StringRef name) const override;
+  }];
   // The attribute of exec.rope_table.
   let dependentDialects = ["::mlir::mtp::MTPDialect"];
   let summary = "The plan: static buffers, kernel dispatches, programs";

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIALECTS_MTP_IR_ASMDIRECTIVES_H
-#define DIALECTS_MTP_IR_ASMDIRECTIVES_H
+#ifndef MTP_DIALECTS_MTP_IR_ASMDIRECTIVES_H
+#define MTP_DIALECTS_MTP_IR_ASMDIRECTIVES_H
 
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "mlir/IR/OpImplementation.h"
@@ -102,4 +102,4 @@ void printHeads(OpAsmPrinter &printer, Operation *op, RegionRange heads);
 
 } // namespace mlir::mtp
 
-#endif // DIALECTS_MTP_IR_ASMDIRECTIVES_H
+#endif // MTP_DIALECTS_MTP_IR_ASMDIRECTIVES_H

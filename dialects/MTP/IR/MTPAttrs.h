@@ -1,7 +1,7 @@
 //===- MTPAttrs.h - Attributes of the mtp dialect -------------*- C++ -*-===//
 
-#ifndef DIALECTS_MTP_IR_MTPATTRS_H
-#define DIALECTS_MTP_IR_MTPATTRS_H
+#ifndef MTP_DIALECTS_MTP_IR_MTPATTRS_H
+#define MTP_DIALECTS_MTP_IR_MTPATTRS_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -28,4 +28,4 @@ inline constexpr llvm::StringLiteral kCustomRuleAttr = "mtp.custom_rule";
 
 } // namespace mlir::mtp
 
-#endif // DIALECTS_MTP_IR_MTPATTRS_H
+#endif // MTP_DIALECTS_MTP_IR_MTPATTRS_H

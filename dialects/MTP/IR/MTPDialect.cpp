@@ -8,6 +8,7 @@
 #include "dialects/MTP/IR/MTPDialect.h"
 
 #include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/OldOps.h"
 #include "dialects/MTP/IR/RuleAttrs.h"
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,6 +33,11 @@ void MTPDialect::initialize() {
       >();
   registerAttributes();
   registerMTPDialectOperations(this);
+}
+
+std::optional<Dialect::ParseOpHook>
+MTPDialect::getParseOperationHook(StringRef name) const {
+  return parserOfOldOp(name);
 }
 
 /// Checks that the number `key`, if present, lies in [0, high], or in (0, high]

@@ -1,10 +1,10 @@
 //===- MTPDialect.h - The mtp dialect -------------------------*- C++ -*-===//
 
-#ifndef DIALECTS_MTP_IR_MTPDIALECT_H
-#define DIALECTS_MTP_IR_MTPDIALECT_H
+#ifndef MTP_DIALECTS_MTP_IR_MTPDIALECT_H
+#define MTP_DIALECTS_MTP_IR_MTPDIALECT_H
 
 #include "mlir/IR/Dialect.h"
 
 #include "dialects/MTP/IR/MTPDialect.h.inc"
 
-#endif // DIALECTS_MTP_IR_MTPDIALECT_H
+#endif // MTP_DIALECTS_MTP_IR_MTPDIALECT_H

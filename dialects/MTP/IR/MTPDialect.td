@@ -40,6 +40,9 @@ def MTP_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// Adds the attributes, which are defined in MTPAttrs.cpp.
     void registerAttributes();
+    /// Returns a parser that fails with the new name of an op that has one.
+    std::optional<ParseOpHook>
+    getParseOperationHook(::llvm::StringRef name) const override;
   }];
   let hasOperationAttrVerify = 1;
   // Canonicalisation makes tensor.cast and tensor.empty.

@@ -1,7 +1,7 @@
 //===- MTPOps.h - Operations of the mtp dialect ---------------*- C++ -*-===//
 
-#ifndef DIALECTS_MTP_IR_MTPOPS_H
-#define DIALECTS_MTP_IR_MTPOPS_H
+#ifndef MTP_DIALECTS_MTP_IR_MTPOPS_H
+#define MTP_DIALECTS_MTP_IR_MTPOPS_H
 
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "dialects/MTP/IR/MTPDialect.h"
@@ -93,4 +93,4 @@ StateUses collectStateUses(Operation *op);
 
 } // namespace mlir::mtp
 
-#endif // DIALECTS_MTP_IR_MTPOPS_H
+#endif // MTP_DIALECTS_MTP_IR_MTPOPS_H

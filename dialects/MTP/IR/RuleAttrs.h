@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIALECTS_MTP_IR_RULEATTRS_H
-#define DIALECTS_MTP_IR_RULEATTRS_H
+#ifndef MTP_DIALECTS_MTP_IR_RULEATTRS_H
+#define MTP_DIALECTS_MTP_IR_RULEATTRS_H
 
 #include "dialects/MTP/IR/MTPOps.h"
 
@@ -36,4 +36,4 @@ LogicalResult verifyRuleAttr(Operation *op, NamedAttribute attr);
 
 } // namespace mlir::mtp
 
-#endif // DIALECTS_MTP_IR_RULEATTRS_H
+#endif // MTP_DIALECTS_MTP_IR_RULEATTRS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIALECTS_MTP_IR_SLOTTYPES_H
-#define DIALECTS_MTP_IR_SLOTTYPES_H
+#ifndef MTP_DIALECTS_MTP_IR_SLOTTYPES_H
+#define MTP_DIALECTS_MTP_IR_SLOTTYPES_H
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -20,4 +20,4 @@ RankedTensorType typeOfRows(int64_t slots, Type row);
 
 } // namespace mlir::mtp
 
-#endif // DIALECTS_MTP_IR_SLOTTYPES_H
+#endif // MTP_DIALECTS_MTP_IR_SLOTTYPES_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIALECTS_MTP_IR_STATETABLE_H
-#define DIALECTS_MTP_IR_STATETABLE_H
+#ifndef MTP_DIALECTS_MTP_IR_STATETABLE_H
+#define MTP_DIALECTS_MTP_IR_STATETABLE_H
 
 #include "dialects/MTP/IR/MTPOps.h"
 
@@ -67,4 +67,4 @@ LogicalResult verifyWriter(Operation *op, StringRef name);
 
 } // namespace mlir::mtp
 
-#endif // DIALECTS_MTP_IR_STATETABLE_H
+#endif // MTP_DIALECTS_MTP_IR_STATETABLE_H

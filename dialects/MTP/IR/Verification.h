@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIALECTS_MTP_IR_VERIFICATION_H
-#define DIALECTS_MTP_IR_VERIFICATION_H
+#ifndef MTP_DIALECTS_MTP_IR_VERIFICATION_H
+#define MTP_DIALECTS_MTP_IR_VERIFICATION_H
 
 #include "dialects/MTP/IR/MTPOps.h"
 
@@ -92,4 +92,4 @@ LogicalResult expectArguments(Operation *op, Region &region, TypeRange types,
 
 } // namespace mlir::mtp
 
-#endif // DIALECTS_MTP_IR_VERIFICATION_H
+#endif // MTP_DIALECTS_MTP_IR_VERIFICATION_H

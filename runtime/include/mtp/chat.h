@@ -22,8 +22,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_CHAT_H
-#define MTP_CHAT_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_CHAT_H
+#define MTP_RUNTIME_INCLUDE_MTP_CHAT_H
 
 #include "mtp/result.h"
 #include "mtp/tokenizer.h"
@@ -131,4 +131,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_CHAT_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_CHAT_H

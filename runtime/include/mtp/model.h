@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_MODEL_H
-#define MTP_MODEL_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_MODEL_H
+#define MTP_RUNTIME_INCLUDE_MTP_MODEL_H
 
 #include "mtp/result.h"
 #include "mtp/tensor.h"
@@ -204,4 +204,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_MODEL_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_MODEL_H

@@ -43,8 +43,8 @@ once;
 |*
 \*===----------------------------------------------------------------------===*/
 
-#ifndef MTP_MTP_H
-#define MTP_MTP_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_MTP_H
+#define MTP_RUNTIME_INCLUDE_MTP_MTP_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -758,4 +758,4 @@ void mtp_results_free(mtp_results *results); /* null is fine */
 }
 #endif
 
-#endif /* MTP_MTP_H */
+#endif /* MTP_RUNTIME_INCLUDE_MTP_MTP_H */

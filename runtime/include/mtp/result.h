@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_RESULT_H
-#define MTP_RESULT_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_RESULT_H
+#define MTP_RUNTIME_INCLUDE_MTP_RESULT_H
 
 #include "mtp/status.h"
 
@@ -147,4 +147,4 @@ private:
   }                                                                            \
   target = std::move(result).value()
 
-#endif // MTP_RESULT_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_RESULT_H

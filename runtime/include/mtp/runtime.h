@@ -32,8 +32,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_RUNTIME_H
-#define MTP_RUNTIME_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_RUNTIME_H
+#define MTP_RUNTIME_INCLUDE_MTP_RUNTIME_H
 
 #include "mtp/chat.h"
 #include "mtp/model.h"
@@ -45,4 +45,4 @@
 #include "mtp/tokenizer.h"
 #include "mtp/utf8.h"
 
-#endif // MTP_RUNTIME_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_RUNTIME_H

@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_SESSION_H
-#define MTP_SESSION_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_SESSION_H
+#define MTP_RUNTIME_INCLUDE_MTP_SESSION_H
 
 #include "mtp/model.h"
 
@@ -565,11 +565,11 @@ public:
 
 private:
   /// For tests; its header is not installed.
-  friend struct SessionAccess;
+  friend struct SessionFactory;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };
 
 } // namespace mtp
 
-#endif // MTP_SESSION_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_SESSION_H

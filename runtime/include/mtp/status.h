@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_STATUS_H
-#define MTP_STATUS_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_STATUS_H
+#define MTP_RUNTIME_INCLUDE_MTP_STATUS_H
 
 #include <cstdint>
 #include <memory>
@@ -108,4 +108,4 @@ Status internalError(std::string message);
     }                                                                          \
   } while (false)
 
-#endif // MTP_STATUS_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_STATUS_H

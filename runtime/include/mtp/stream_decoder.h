@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_STREAM_DECODER_H
-#define MTP_STREAM_DECODER_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_STREAM_DECODER_H
+#define MTP_RUNTIME_INCLUDE_MTP_STREAM_DECODER_H
 
 #include "mtp/tokenizer.h"
 #include "mtp/utf8.h"
@@ -50,4 +50,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_STREAM_DECODER_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_STREAM_DECODER_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_TENSOR_H
-#define MTP_TENSOR_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_TENSOR_H
+#define MTP_RUNTIME_INCLUDE_MTP_TENSOR_H
 
 #include <cstdint>
 #include <string>
@@ -71,4 +71,4 @@ struct PortType {
 
 } // namespace mtp
 
-#endif // MTP_TENSOR_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_TENSOR_H

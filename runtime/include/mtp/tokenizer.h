@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_TOKENIZER_H
-#define MTP_TOKENIZER_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_TOKENIZER_H
+#define MTP_RUNTIME_INCLUDE_MTP_TOKENIZER_H
 
 #include "mtp/result.h"
 
@@ -137,4 +137,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_TOKENIZER_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_TOKENIZER_H

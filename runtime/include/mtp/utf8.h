@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_UTF8_H
-#define MTP_UTF8_H
+#ifndef MTP_RUNTIME_INCLUDE_MTP_UTF8_H
+#define MTP_RUNTIME_INCLUDE_MTP_UTF8_H
 
 #include <cstdint>
 #include <string>
@@ -40,4 +40,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_UTF8_H
+#endif // MTP_RUNTIME_INCLUDE_MTP_UTF8_H

@@ -1,7 +1,7 @@
 //===- EmitHost.h - GPU kernels as code for the simulator -------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_TARGET_EMITHOST_H
-#define TEST_GPUSIM_TARGET_EMITHOST_H
+#ifndef MTP_TEST_GPUSIM_TARGET_EMITHOST_H
+#define MTP_TEST_GPUSIM_TARGET_EMITHOST_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/IR/Module.h"
@@ -33,4 +33,4 @@ llvm::Expected<std::vector<char>> emitHostImage(llvm::Module &module);
 
 } // namespace mtp::gpu
 
-#endif // TEST_GPUSIM_TARGET_EMITHOST_H
+#endif // MTP_TEST_GPUSIM_TARGET_EMITHOST_H

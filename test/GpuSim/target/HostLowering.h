@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TEST_GPUSIM_TARGET_HOSTLOWERING_H
-#define TEST_GPUSIM_TARGET_HOSTLOWERING_H
+#ifndef MTP_TEST_GPUSIM_TARGET_HOSTLOWERING_H
+#define MTP_TEST_GPUSIM_TARGET_HOSTLOWERING_H
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -78,4 +78,4 @@ std::unique_ptr<llvm::Module> makeImageTable(llvm::LLVMContext &context);
 
 } // namespace mtp::gpu
 
-#endif // TEST_GPUSIM_TARGET_HOSTLOWERING_H
+#endif // MTP_TEST_GPUSIM_TARGET_HOSTLOWERING_H

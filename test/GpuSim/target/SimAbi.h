@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TEST_GPUSIM_TARGET_SIMABI_H
-#define TEST_GPUSIM_TARGET_SIMABI_H
+#ifndef MTP_TEST_GPUSIM_TARGET_SIMABI_H
+#define MTP_TEST_GPUSIM_TARGET_SIMABI_H
 
 #include <cstdint>
 
@@ -202,4 +202,4 @@ inline constexpr const char *kAccess = "access";
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_TARGET_SIMABI_H
+#endif // MTP_TEST_GPUSIM_TARGET_SIMABI_H

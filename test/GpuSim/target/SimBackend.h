@@ -1,7 +1,7 @@
 //===- SimBackend.h - From one GPU kernel to a host's object ----*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_TARGET_SIMBACKEND_H
-#define TEST_GPUSIM_TARGET_SIMBACKEND_H
+#ifndef MTP_TEST_GPUSIM_TARGET_SIMBACKEND_H
+#define MTP_TEST_GPUSIM_TARGET_SIMBACKEND_H
 
 #include "compiler/Codegen/Units/KernelBackend.h"
 #include <string_view>
@@ -28,4 +28,4 @@ std::string_view simBackendCode();
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_TARGET_SIMBACKEND_H
+#endif // MTP_TEST_GPUSIM_TARGET_SIMBACKEND_H

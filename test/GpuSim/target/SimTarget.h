@@ -1,7 +1,7 @@
 //===- SimTarget.h - The GPU simulator as a target --------------*- C++ -*-===//
 
-#ifndef TEST_GPUSIM_TARGET_SIMTARGET_H
-#define TEST_GPUSIM_TARGET_SIMTARGET_H
+#ifndef MTP_TEST_GPUSIM_TARGET_SIMTARGET_H
+#define MTP_TEST_GPUSIM_TARGET_SIMTARGET_H
 
 #include "compiler/Codegen/GPU/target/CudaTarget.h"
 #include "test/GpuSim/target/SimAbi.h"
@@ -35,4 +35,4 @@ private:
 
 } // namespace mtp::gpusim
 
-#endif // TEST_GPUSIM_TARGET_SIMTARGET_H
+#endif // MTP_TEST_GPUSIM_TARGET_SIMTARGET_H

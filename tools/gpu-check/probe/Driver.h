@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_GPU_CHECK_DRIVER_H
-#define MTP_GPU_CHECK_DRIVER_H
+#ifndef MTP_TOOLS_GPU_CHECK_PROBE_DRIVER_H
+#define MTP_TOOLS_GPU_CHECK_PROBE_DRIVER_H
 
 #include <cuda.h>
 
@@ -86,4 +86,4 @@ void check(CUresult result, const char *what, const char *file, int line);
 
 } // namespace mtp::gpu_check
 
-#endif // MTP_GPU_CHECK_DRIVER_H
+#endif // MTP_TOOLS_GPU_CHECK_PROBE_DRIVER_H

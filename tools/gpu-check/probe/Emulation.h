@@ -1,7 +1,7 @@
 //===- Emulation.h - A model of bf16 mma on the host ------------*- C++ -*-===//
 
-#ifndef MTP_GPU_CHECK_EMULATION_H
-#define MTP_GPU_CHECK_EMULATION_H
+#ifndef MTP_TOOLS_GPU_CHECK_PROBE_EMULATION_H
+#define MTP_TOOLS_GPU_CHECK_PROBE_EMULATION_H
 
 #include <cstdint>
 #include <string>
@@ -28,4 +28,4 @@ uint16_t toBf16(float value);
 
 } // namespace mtp::gpu_check
 
-#endif // MTP_GPU_CHECK_EMULATION_H
+#endif // MTP_TOOLS_GPU_CHECK_PROBE_EMULATION_H

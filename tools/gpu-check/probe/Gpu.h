@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_GPU_CHECK_GPU_H
-#define MTP_GPU_CHECK_GPU_H
+#ifndef MTP_TOOLS_GPU_CHECK_PROBE_GPU_H
+#define MTP_TOOLS_GPU_CHECK_PROBE_GPU_H
 
 #include "Driver.h"
 
@@ -154,4 +154,4 @@ std::vector<Entry> readManifest(const std::string &what);
 
 } // namespace mtp::gpu_check
 
-#endif // MTP_GPU_CHECK_GPU_H
+#endif // MTP_TOOLS_GPU_CHECK_PROBE_GPU_H

@@ -1,7 +1,7 @@
 //===- Lt.h - cuBLASLt, found at run time -----------------------*- C++ -*-===//
 
-#ifndef MTP_GPU_CHECK_LT_H
-#define MTP_GPU_CHECK_LT_H
+#ifndef MTP_TOOLS_GPU_CHECK_PROBE_LT_H
+#define MTP_TOOLS_GPU_CHECK_PROBE_LT_H
 
 #include "Driver.h"
 
@@ -34,4 +34,4 @@ bool loadLt();
 
 } // namespace mtp::gpu_check
 
-#endif // MTP_GPU_CHECK_LT_H
+#endif // MTP_TOOLS_GPU_CHECK_PROBE_LT_H

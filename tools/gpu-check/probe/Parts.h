@@ -1,7 +1,7 @@
 //===- Parts.h - The parts of the probes ------------------------*- C++ -*-===//
 
-#ifndef MTP_GPU_CHECK_PARTS_H
-#define MTP_GPU_CHECK_PARTS_H
+#ifndef MTP_TOOLS_GPU_CHECK_PROBE_PARTS_H
+#define MTP_TOOLS_GPU_CHECK_PROBE_PARTS_H
 
 namespace mtp::gpu_check {
 
@@ -33,4 +33,4 @@ void runCublasLt();
 
 } // namespace mtp::gpu_check
 
-#endif // MTP_GPU_CHECK_PARTS_H
+#endif // MTP_TOOLS_GPU_CHECK_PROBE_PARTS_H

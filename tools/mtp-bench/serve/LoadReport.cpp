@@ -2,8 +2,8 @@
 
 #include "tools/mtp-bench/serve/LoadReport.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-bench/Format.h"
-#include "tools/mtp-bench/Statistics.h"
+#include "tools/mtp-bench/measure/Statistics.h"
+#include "tools/mtp-bench/report/Format.h"
 #include "tools/support/Json.h"
 
 #include <algorithm>

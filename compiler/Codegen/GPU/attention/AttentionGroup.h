@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONGROUP_H
-#define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONGROUP_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONGROUP_H
+#define MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONGROUP_H
 
 #include "compiler/Codegen/GPU/attention/AttentionView.h"
 
@@ -64,4 +64,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONGROUP_H
+#endif // MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONGROUP_H

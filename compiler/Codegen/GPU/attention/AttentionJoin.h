@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONJOIN_H
-#define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONJOIN_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONJOIN_H
+#define MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONJOIN_H
 
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "compiler/Codegen/GPU/attention/AttentionShape.h"
@@ -56,4 +56,4 @@ mlir::LogicalResult verifyLeft(const AttentionShape &shape,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONJOIN_H
+#endif // MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONJOIN_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONLANES_H
-#define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONLANES_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONLANES_H
+#define MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONLANES_H
 
 #include "compiler/Codegen/GPU/attention/AttentionView.h"
 
@@ -115,4 +115,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONLANES_H
+#endif // MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONLANES_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H
-#define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H
+#define MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H
 
 #include "compiler/Codegen/AttentionParams.h"
 
@@ -60,4 +60,4 @@ struct AttentionShape {
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H
+#endif // MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H

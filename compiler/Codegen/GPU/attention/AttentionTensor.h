@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSOR_H
-#define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSOR_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSOR_H
+#define MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSOR_H
 
 #include "compiler/Codegen/GPU/attention/AttentionGroup.h"
 #include <functional>
@@ -129,4 +129,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSOR_H
+#endif // MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSOR_H

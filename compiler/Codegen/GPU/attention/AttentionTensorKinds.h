@@ -1,7 +1,7 @@
 //===- AttentionTensorKinds.h - Kinds of attention in tensor cores -*- C++ -*-//
 
-#ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSORKINDS_H
-#define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSORKINDS_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSORKINDS_H
+#define MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSORKINDS_H
 
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "compiler/Codegen/GPU/attention/AttentionTensor.h"
@@ -17,4 +17,4 @@ void emitTensorParts(GpuBuilder &kb, const AttentionShape &shape, float scale);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSORKINDS_H
+#endif // MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSORKINDS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONVIEW_H
-#define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONVIEW_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONVIEW_H
+#define MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONVIEW_H
 
 #include "compiler/Codegen/GPU/GpuBuilder.h"
 #include "compiler/Codegen/GPU/attention/AttentionShape.h"
@@ -47,4 +47,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONVIEW_H
+#endif // MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONVIEW_H

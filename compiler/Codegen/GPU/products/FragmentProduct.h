@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTPRODUCT_H
-#define COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTPRODUCT_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTPRODUCT_H
+#define MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTPRODUCT_H
 
 #include "compiler/Codegen/GPU/products/FragmentRows.h"
 #include "compiler/Codegen/GPU/products/FragmentWeights.h"
@@ -84,4 +84,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTPRODUCT_H
+#endif // MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTPRODUCT_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTROWS_H
-#define COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTROWS_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTROWS_H
+#define MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTROWS_H
 
 #include "compiler/Codegen/GPU/products/FragmentShape.h"
 
@@ -100,4 +100,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTROWS_H
+#endif // MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTROWS_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTSHAPE_H
-#define COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTSHAPE_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTSHAPE_H
+#define MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTSHAPE_H
 
 #include "compiler/Codegen/GPU/products/PanelProduct.h"
 #include "runtime/schema/IntegerFragments.h"
@@ -104,4 +104,4 @@ struct FragmentPass {
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTSHAPE_H
+#endif // MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTSHAPE_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTWEIGHTS_H
-#define COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTWEIGHTS_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTWEIGHTS_H
+#define MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTWEIGHTS_H
 
 #include "compiler/Codegen/GPU/products/FragmentShape.h"
 
@@ -41,4 +41,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTWEIGHTS_H
+#endif // MTP_COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTWEIGHTS_H

@@ -2,6 +2,8 @@
 
 #include "compiler/Codegen/GPU/products/Linear.h"
 
+#include "compiler/Codegen/Rows/KeptColumns.h"
+
 using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;

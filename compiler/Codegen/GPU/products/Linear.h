@@ -1,7 +1,7 @@
 //===- Linear.h - Shared code of projections --------------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H
-#define COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H
+#define MTP_COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H
 
 #include "compiler/Codegen/GPU/products/FragmentProduct.h"
 
@@ -40,4 +40,4 @@ Value addBias(GpuBuilder &kb, Value bias, const ProductOutput &output);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H
+#endif // MTP_COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_PANELPRODUCT_H
-#define COMPILER_CODEGEN_GPU_PRODUCTS_PANELPRODUCT_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_PRODUCTS_PANELPRODUCT_H
+#define MTP_COMPILER_CODEGEN_GPU_PRODUCTS_PANELPRODUCT_H
 
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "compiler/Codegen/ProductParams.h"
@@ -139,4 +139,4 @@ std::unique_ptr<PanelProduct> createIntegerProduct(GpuBuilder &kb,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_PRODUCTS_PANELPRODUCT_H
+#endif // MTP_COMPILER_CODEGEN_GPU_PRODUCTS_PANELPRODUCT_H

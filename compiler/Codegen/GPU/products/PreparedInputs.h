@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_PREPAREDINPUTS_H
-#define COMPILER_CODEGEN_GPU_PRODUCTS_PREPAREDINPUTS_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_PRODUCTS_PREPAREDINPUTS_H
+#define MTP_COMPILER_CODEGEN_GPU_PRODUCTS_PREPAREDINPUTS_H
 
 #include "compiler/Codegen/GPU/products/FragmentRows.h"
 #include "dialects/Exec/IR/PreparedRows.h"
@@ -45,4 +45,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_PRODUCTS_PREPAREDINPUTS_H
+#endif // MTP_COMPILER_CODEGEN_GPU_PRODUCTS_PREPAREDINPUTS_H

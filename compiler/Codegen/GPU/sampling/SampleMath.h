@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEMATH_H
-#define COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEMATH_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEMATH_H
+#define MTP_COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEMATH_H
 
 #include "compiler/Codegen/GPU/GpuBuilder.h"
 #include <array>
@@ -86,4 +86,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEMATH_H
+#endif // MTP_COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEMATH_H

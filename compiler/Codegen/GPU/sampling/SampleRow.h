@@ -1,7 +1,7 @@
 //===- SampleRow.h - The row of logits that a block samples -----*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEROW_H
-#define COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEROW_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEROW_H
+#define MTP_COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEROW_H
 
 #include "compiler/Codegen/GPU/sampling/SampleMath.h"
 
@@ -94,4 +94,4 @@ Value pickOfBuckets(GpuBuilder &kb, SampleRow &row,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEROW_H
+#endif // MTP_COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEROW_H

@@ -1,7 +1,7 @@
 //===- CudaBackend.h - From one GPU kernel to PTX and cubin -----*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_GPU_TARGET_CUDABACKEND_H
-#define COMPILER_CODEGEN_GPU_TARGET_CUDABACKEND_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_TARGET_CUDABACKEND_H
+#define MTP_COMPILER_CODEGEN_GPU_TARGET_CUDABACKEND_H
 
 #include "compiler/Codegen/Units/KernelBackend.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -50,4 +50,4 @@ private:
 
 } // namespace mtp::gpu
 
-#endif // COMPILER_CODEGEN_GPU_TARGET_CUDABACKEND_H
+#endif // MTP_COMPILER_CODEGEN_GPU_TARGET_CUDABACKEND_H

@@ -1,7 +1,7 @@
 //===- CudaTarget.h - NVIDIA GPUs as a target -------------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_GPU_TARGET_CUDATARGET_H
-#define COMPILER_CODEGEN_GPU_TARGET_CUDATARGET_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_TARGET_CUDATARGET_H
+#define MTP_COMPILER_CODEGEN_GPU_TARGET_CUDATARGET_H
 
 #include "compiler/Codegen/Units/KernelBackend.h"
 #include "compiler/Target/Target.h"
@@ -72,4 +72,4 @@ private:
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_TARGET_CUDATARGET_H
+#endif // MTP_COMPILER_CODEGEN_GPU_TARGET_CUDATARGET_H

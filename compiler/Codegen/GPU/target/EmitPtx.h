@@ -1,7 +1,7 @@
 //===- EmitPtx.h - GPU kernels as PTX and cubin -----------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_GPU_TARGET_EMITPTX_H
-#define COMPILER_CODEGEN_GPU_TARGET_EMITPTX_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_TARGET_EMITPTX_H
+#define MTP_COMPILER_CODEGEN_GPU_TARGET_EMITPTX_H
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
@@ -54,4 +54,4 @@ const std::string &assemblerIdentity();
 
 } // namespace mtp::gpu
 
-#endif // COMPILER_CODEGEN_GPU_TARGET_EMITPTX_H
+#endif // MTP_COMPILER_CODEGEN_GPU_TARGET_EMITPTX_H

@@ -1,7 +1,7 @@
 //===- GpuModule.h - From a gpu.module to LLVM IR ---------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_GPU_TARGET_GPUMODULE_H
-#define COMPILER_CODEGEN_GPU_TARGET_GPUMODULE_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_TARGET_GPUMODULE_H
+#define MTP_COMPILER_CODEGEN_GPU_TARGET_GPUMODULE_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -34,4 +34,4 @@ std::unique_ptr<llvm::Module> translateGpuModule(mlir::gpu::GPUModuleOp module,
 
 } // namespace mtp::gpu
 
-#endif // COMPILER_CODEGEN_GPU_TARGET_GPUMODULE_H
+#endif // MTP_COMPILER_CODEGEN_GPU_TARGET_GPUMODULE_H

@@ -1,7 +1,7 @@
 //===- LoopKernels.h - Kernels that run around rounds -----------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H
-#define COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H
+#define MTP_COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -13,4 +13,4 @@ void emitLoopKernels(mlir::OpBuilder &builder, mlir::gpu::GPUModuleOp module);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H
+#endif // MTP_COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H

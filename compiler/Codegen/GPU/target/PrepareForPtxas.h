@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_TARGET_PREPAREFORPTXAS_H
-#define COMPILER_CODEGEN_GPU_TARGET_PREPAREFORPTXAS_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_TARGET_PREPAREFORPTXAS_H
+#define MTP_COMPILER_CODEGEN_GPU_TARGET_PREPAREFORPTXAS_H
 
 namespace llvm {
 class Module;
@@ -19,4 +19,4 @@ void prepareForPtxas(llvm::Module &module);
 
 } // namespace mtp::gpu
 
-#endif // COMPILER_CODEGEN_GPU_TARGET_PREPAREFORPTXAS_H
+#endif // MTP_COMPILER_CODEGEN_GPU_TARGET_PREPAREFORPTXAS_H

@@ -1,7 +1,7 @@
 //===- PtxasReport.h - Reader of reports of ptxas ---------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_GPU_TARGET_PTXASREPORT_H
-#define COMPILER_CODEGEN_GPU_TARGET_PTXASREPORT_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_TARGET_PTXASREPORT_H
+#define MTP_COMPILER_CODEGEN_GPU_TARGET_PTXASREPORT_H
 
 #include "compiler/Target/Target.h"
 
@@ -13,4 +13,4 @@ std::vector<compiler::KernelResources> readPtxasReport(llvm::StringRef report);
 
 } // namespace mtp::gpu
 
-#endif // COMPILER_CODEGEN_GPU_TARGET_PTXASREPORT_H
+#endif // MTP_COMPILER_CODEGEN_GPU_TARGET_PTXASREPORT_H

@@ -1,0 +1,120 @@
+//===- RequestCheck.cpp - What a session accepts --------------------------===//
+
+#include "runtime/exec/RequestCheck.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/schema/KvPage.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mtp;
+
+Status mtp::completeOptions(const Model::Impl &model, SessionOptions &options) {
+  const EnvelopeInfo &e = *model.envelope;
+  if (options.k == SessionOptions::kMaximum)
+    options.k = e.maxK;
+  if (options.k > e.maxK)
+    return invalidArgument(strCat("expected k of at most ", e.maxK,
+                                  ", which the artifact was compiled for, got ",
+                                  options.k));
+  if (options.maxSlots == 0)
+    options.maxSlots = e.maxBatch;
+  if (options.maxSlots > e.maxBatch)
+    return invalidArgument(strCat(
+        "expected at most ", e.maxBatch,
+        " slots, which the artifact was compiled for, got ", options.maxSlots));
+  if (options.prefillChunk == 0)
+    options.prefillChunk = e.prefillChunk;
+  if (!model.programs.hasChunk(options.prefillChunk)) {
+    std::string sizes;
+    for (auto [least, most] : model.programs.chunks())
+      sizes += strCat(sizes.empty() ? "" : ", ",
+                      least < most ? strCat(least, " to ") : "", most);
+    return invalidArgument(strCat("expected a prefill chunk of ", sizes,
+                                  ", which the artifact was compiled for, "
+                                  "got ",
+                                  options.prefillChunk));
+  }
+  uint32_t most = model.artifact().maxRounds;
+  if (options.roundsPerLaunch > most)
+    return invalidArgument(strCat(
+        "expected rounds_per_launch of at most ", most,
+        ", which the artifact has room for, got ", options.roundsPerLaunch));
+  if (options.snapshotTokens == 0)
+    return invalidArgument("expected snapshot_tokens of at least 1, got 0");
+  if (options.kvPages == 1 || options.kvPages > INT32_MAX)
+    return invalidArgument(strCat("expected kv_pages of 2 to ", INT32_MAX,
+                                  " (0: the default), got ", options.kvPages));
+  if (options.kvPages == 0) {
+    uint64_t width = pagesPerSlot(e.maxContext, e.pageTokens);
+    uint64_t all = options.maxSlots * width + 1;
+    options.kvPages = uint32_t(std::min<uint64_t>(all, INT32_MAX));
+  }
+  return okStatus();
+}
+
+Status mtp::checkSampling(const SamplingParams &s) {
+  if (!std::isfinite(s.temperature) || s.temperature < 0)
+    return invalidArgument(
+        strCat("expected a temperature of 0 or more, got ", s.temperature));
+  if (!(s.topP > 0 && s.topP <= 1))
+    return invalidArgument(
+        strCat("expected top-p above 0 and up to 1, got ", s.topP));
+  if (!(s.minP >= 0 && s.minP <= 1))
+    return invalidArgument(strCat("expected min-p of 0 to 1, got ", s.minP));
+  if (s.topK > INT32_MAX)
+    return invalidArgument(strCat("expected top-k below 2^31, got ", s.topK));
+  return okStatus();
+}
+
+/// InvalidArgument if a request asks for more drafts than the session has.
+static Status checkK(const SessionOptions &options, const Request &request) {
+  if (request.k == Request::kSessions || request.k == Request::kAutomatic ||
+      request.k <= options.k)
+    return okStatus();
+  return invalidArgument(strCat("expected k of at most ", options.k,
+                                ", the session's, got ", request.k));
+}
+
+Status mtp::checkRequest(const Model::Impl &model,
+                         const SessionOptions &options,
+                         const Request &request) {
+  if (!model.envelope)
+    return failedPrecondition("the artifact has functions only, no model");
+  const EnvelopeInfo &e = *model.envelope;
+  if (request.prompt.empty())
+    return invalidArgument("expected a prompt of at least 1 token");
+  for (size_t i = 0; i < request.prompt.size(); ++i)
+    if (request.prompt[i] < 0 || uint32_t(request.prompt[i]) >= e.vocab)
+      return invalidArgument(strCat("prompt token ", i, " is ",
+                                    request.prompt[i],
+                                    ", outside the vocabulary of ", e.vocab));
+  if (request.maxTokens < 1)
+    return invalidArgument("expected max tokens of at least 1");
+  if (request.minTokens > request.maxTokens)
+    return invalidArgument(strCat("expected min tokens of at most the ",
+                                  request.maxTokens, " max tokens, got ",
+                                  request.minTokens));
+  if (request.cacheSalt.size() > Request::kMaxSalt)
+    return invalidArgument(strCat("expected a cache salt of at most ",
+                                  Request::kMaxSalt, " bytes, got ",
+                                  request.cacheSalt.size()));
+  MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
+  MTP_RETURN_IF_ERROR(checkK(options, request));
+  if (request.seesDrafts && !model.programs.canStop())
+    return invalidArgument("expected no request that sees drafts, as the "
+                           "model's rounds do not stop after these "
+                           "(mtp.await_host)");
+  for (size_t i = 0; i < request.stopTokens.size(); ++i)
+    if (request.stopTokens[i] < 0 || uint32_t(request.stopTokens[i]) >= e.vocab)
+      return invalidArgument(strCat("stop token ", i, " is ",
+                                    request.stopTokens[i],
+                                    ", outside the vocabulary of ", e.vocab));
+  uint64_t total = uint64_t(request.prompt.size()) + request.maxTokens;
+  if (total > e.maxContext)
+    return outOfRange(strCat("the prompt's ", request.prompt.size(),
+                             " tokens and ", request.maxTokens,
+                             " max tokens exceed the context of ", e.maxContext,
+                             ", which the artifact was compiled for"));
+  return okStatus();
+}

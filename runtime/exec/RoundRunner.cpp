@@ -1,0 +1,327 @@
+//===- RoundRunner.cpp - Launches of rounds -------------------------------===//
+
+#include "runtime/exec/RoundRunner.h"
+#include "runtime/core/StrCat.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace mtp;
+
+RoundRunner::RoundRunner(SessionParts &parts, PromptRunner &prompts)
+    : parts(parts), prompts(prompts),
+      planner(parts.programs(),
+              {parts.options.k, parts.inner.envelope->maxRows,
+               parts.host.hasDraftLimit()},
+              parts.inner.lessons.of(parts.options.threads)),
+      catchUp(parts.programs(), parts.reuse, parts.host, parts.executable,
+              *parts.memory, parts.setup.clock,
+              {parts.options.k, parts.inner.artifact().ahead,
+               parts.options.roundsPerLaunch}) {}
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+/// Plans the next round of the Running sequences, which are its members.
+RoundPlan RoundRunner::plan(std::vector<Member> &members) {
+  std::vector<RoundCandidate> candidates;
+  std::vector<Sequence *> running = parts.table.running();
+  for (Sequence *sequence : running) {
+    Residency &residency = *sequence->residency;
+    SequenceDrafts &drafts = sequence->drafts;
+    if (parts.setup.beforeRound)
+      parts.setup.beforeRound(sequence->id, drafts.k, residency.drafters);
+    candidates.push_back({sequence->id, drafts.k,
+                          drafts.choosesK ? &drafts.history : nullptr,
+                          residency.length, residency.accepted});
+  }
+  RoundPlan plan = planner.plan(candidates);
+  // Both are in order of id.
+  size_t next = 0;
+  for (const RoundPlan::Row &row : plan.rows) {
+    while (running[next]->id != row.id)
+      ++next;
+    members.push_back({running[next], row.drafts});
+  }
+  return plan;
+}
+
+/// Makes room for a plan. Sequences that lose their pages leave it.
+static Status makeRoom(Scheduler &scheduler, std::span<Sequence *const> round,
+                       RoundPlan &plan) {
+  MTP_RETURN_IF_ERROR(scheduler.makeRoom(round, plan.k));
+  std::vector<RoundPlan::Row> rows;
+  for (size_t i = 0; i < round.size(); ++i)
+    if (round[i]->isRunning())
+      rows.push_back(plan.rows[i]);
+  plan.rows = std::move(rows);
+  return okStatus();
+}
+
+/// Brings up to date the drafters that the next rounds need, or may need later.
+Status RoundRunner::prepareDrafters(std::span<const Member> members,
+                                    RoundPlan &plan) {
+  std::vector<DrafterRow> rows;
+  for (auto [sequence, drafts] : members)
+    rows.push_back({&sequence->kept, &*sequence->residency, drafts,
+                    sequence->drafts.choosesK});
+  MTP_ASSIGN_OR_RETURN(
+      double seconds,
+      catchUp.prepare(rows, plan.k, plan.rounds,
+                      parts.results.statistics().decodeSeconds));
+  planner.addCatchUp(seconds);
+  for (size_t i = 0; i < rows.size(); ++i)
+    parts.results.count(members[i].sequence, &Statistics::caughtUpTokens,
+                        rows[i].caughtUp);
+  return okStatus();
+}
+
+/// Returns how many rounds may follow each other: one if a prompt is between
+/// two chunks, or if a later round would overwrite logits or outputs.
+uint32_t RoundRunner::roundsFor(std::span<const Member> members,
+                                const RoundPlan &plan) const {
+  auto needsHost = [](const Member &member) {
+    const Sequence &sequence = *member.sequence;
+    return !sequence.residency->endsOnDevice ||
+           !sequence.output.types().empty() || sequence.request.seesDrafts;
+  };
+  if (!parts.host.hasRing() || parts.options.logits != LogitsMode::None ||
+      !parts.table.prefilling().empty() ||
+      std::ranges::any_of(members, needsHost))
+    return 1;
+  return std::min(parts.options.roundsPerLaunch, plan.rounds);
+}
+
+/// Takes pages for rounds ahead, if there are any. The device ends the launch
+/// before the first page that is missing.
+void RoundRunner::lookAhead(const Sequence &sequence, uint32_t k,
+                            uint32_t rounds) {
+  const Request &request = sequence.request;
+  const Residency &residency = *sequence.residency;
+  uint64_t last =
+      parts.endOfRound(request.prompt.size() + request.maxTokens - 1, k);
+  for (; rounds > 1; rounds /= 2) {
+    uint64_t before = uint64_t(rounds - 1) * (uint64_t(k) + 1);
+    uint64_t wanted = parts.endOfRound(residency.length + before, k);
+    if (parts.memory->pages().grow(residency.slot, std::min(wanted, last)))
+      return;
+  }
+}
+
+/// Returns the work of a plan, whose page tables the device then has.
+Result<RoundWork> RoundRunner::makeWork(std::span<const Member> members,
+                                        const RoundPlan &plan) {
+  RoundWork work;
+  work.k = plan.k;
+  work.rounds = roundsFor(members, plan);
+  for (const Member &member : members)
+    lookAhead(*member.sequence, plan.k, work.rounds);
+  std::vector<uint32_t> rows = planner.rowsOf(plan);
+  uint64_t longest = 0;
+  for (auto [sequence, drafts] : members) {
+    Residency &residency = *sequence->residency;
+    MTP_RETURN_IF_ERROR(
+        parts.host.syncPageTable(residency, parts.memory->pages()));
+    RoundWork::Row row{sequence->id, residency.slot, drafts};
+    row.limits.rounds = work.rounds;
+    row.limits.yields = !parts.table.waiting().empty();
+    row.limits.mostRows = rows[work.rows.size()];
+    row.limits.budget = sequence->request.maxTokens -
+                        uint32_t(sequence->output.tokens().size());
+    row.limits.positions = parts.memory->pages().capacity(residency.slot);
+    row.seesDrafts = sequence->request.seesDrafts;
+    row.isAsked = !sequence->output.types().empty();
+    work.rows.push_back(row);
+    work.positions += residency.length;
+    longest = std::max(longest, residency.length);
+  }
+  // Later rounds may reach further: any program is right for these.
+  work.program = parts.programs().decode(
+      work.batch(), plan.k, longest + parts.programs().nodes(plan.k));
+  MTP_RETURN_IF_ERROR(prompts.addBeside(planner.allRowsOf(plan), work));
+  return work;
+}
+
+//===----------------------------------------------------------------------===//
+// Run
+//===----------------------------------------------------------------------===//
+
+Status RoundRunner::run() {
+  double begin = parts.setup.clock();
+  RoundLaunch &launch = parts.launch;
+  Statistics &statistics = parts.results.statistics();
+  if (!launch.isUnderWay())
+    MTP_RETURN_IF_ERROR(start());
+  else if (launch.isStopped())
+    MTP_RETURN_IF_ERROR(finishStopped());
+  if (!launch.isUnderWay())
+    return okStatus();
+  uint64_t before = statistics.rounds;
+  bool isMixed = !launch.work().beside.empty();
+  if (!launch.isStopped())
+    MTP_RETURN_IF_ERROR(read());
+  double end = parts.setup.clock(), time = end - begin;
+  statistics.decodeSeconds += time;
+  if (statistics.rounds > before && !isMixed)
+    prompts.planner().setRoundSeconds((time + std::exchange(halfSeconds, 0)) /
+                                      double(statistics.rounds - before));
+  if (launch.isStopped()) {
+    halfSeconds = time;
+    stopped = end;
+  }
+  return okStatus();
+}
+
+Status RoundRunner::start() {
+  std::vector<Member> members;
+  RoundPlan next = plan(members);
+  std::vector<Sequence *> round;
+  for (const Member &member : members)
+    round.push_back(member.sequence);
+  MTP_RETURN_IF_ERROR(makeRoom(parts.scheduler, round, next));
+  std::erase_if(members, [](const Member &member) {
+    return !member.sequence->isRunning();
+  });
+  if (members.empty())
+    return okStatus();
+  MTP_RETURN_IF_ERROR(prepareDrafters(members, next));
+  started = parts.setup.clock();
+  for (const Member &member : members) {
+    Sequence &sequence = *member.sequence;
+    if (!sequence.residency->endsOnDevice && sequence.request.minTokens > 0 &&
+        sequence.mayStop())
+      MTP_RETURN_IF_ERROR(parts.admission.writeStops(sequence));
+  }
+  MTP_ASSIGN_OR_RETURN(RoundWork work, makeWork(members, next));
+  MTP_RETURN_IF_ERROR(parts.launch.start(std::move(work)));
+  return parts.launch.isStopped() ? noteSeenDrafts() : okStatus();
+}
+
+/// Gives the sequences that see drafts those of the round that has stopped.
+Status RoundRunner::noteSeenDrafts() {
+  const std::vector<RoundWork::Row> &rows = parts.launch.work().rows;
+  for (uint32_t row = 0; row < rows.size(); ++row) {
+    if (!rows[row].seesDrafts)
+      continue;
+    MTP_ASSIGN_OR_RETURN(SeenDrafts seen, parts.launch.seenDrafts(row));
+    parts.results.update(rows[row].sequence).seen = std::move(seen);
+  }
+  return okStatus();
+}
+
+/// Runs the second half of a round. The time that the host took in between is
+/// not counted as the round's.
+Status RoundRunner::finishStopped() {
+  started += parts.setup.clock() - stopped;
+  return parts.launch.finishStopped();
+}
+
+//===----------------------------------------------------------------------===//
+// Apply
+//===----------------------------------------------------------------------===//
+
+/// Waits for a round that has not been read, or for the end of the last one,
+/// and gives the sequences what is new.
+Status RoundRunner::read() {
+  RoundLaunch &launch = parts.launch;
+  Statistics &statistics = parts.results.statistics();
+  MTP_RETURN_IF_ERROR(launch.await());
+  for (; launch.hasUnread(); launch.next()) {
+    ++statistics.rounds;
+    ++statistics.roundsByK[launch.work().k];
+    for (uint32_t row = 0; row < launch.work().batch(); ++row)
+      MTP_RETURN_IF_ERROR(readRow(row));
+  }
+  if (!launch.isDone())
+    return okStatus();
+  // While the device goes on, the time that the caller takes is no cost.
+  for (uint32_t round = 0; round < launch.roundsRead(); ++round)
+    countSeconds((parts.setup.clock() - started) / launch.roundsRead());
+  MTP_RETURN_IF_ERROR(countRows());
+  MTP_RETURN_IF_ERROR(prompts.readBeside());
+  for (const EndedSequence &ended : launch.ended())
+    parts.memory->copies().storeEnded(ended);
+  launch.end();
+  return parts.scheduler.applyPauses();
+}
+
+/// Gives a row's sequence its tokens of the unread round, if it still runs.
+Status RoundRunner::readRow(uint32_t row) {
+  RoundLaunch &launch = parts.launch;
+  Sequence *sequence =
+      parts.table.findRunning(launch.work().rows[row].sequence);
+  if (!sequence)
+    return launch.noteFurtherRound(row);
+  MTP_ASSIGN_OR_RETURN(HostState::RoundOutput output, launch.output(row));
+  return apply(*sequence, output, row);
+}
+
+Status RoundRunner::apply(Sequence &sequence,
+                          const HostState::RoundOutput &output, uint32_t row) {
+  const RoundWork &work = parts.launch.work();
+  std::span<const int32_t> tokens = output.tokens;
+  KvCacheManager &pages = parts.memory->pages();
+  Residency &residency = *sequence.residency;
+  uint64_t anchor = residency.length, capacity = pages.capacity(residency.slot);
+  if (tokens.empty() || tokens.size() > work.k + 1) {
+    parts.ends.fail(sequence, internalError(strCat("expected 1 to ", work.k + 1,
+                                                   " tokens of a round, got ",
+                                                   tokens.size())));
+    return okStatus();
+  }
+  if (parts.endOfRound(anchor, work.k) > capacity) {
+    parts.ends.fail(
+        sequence,
+        internalError(strCat("expected no round after position ", capacity,
+                             ", where the pages end, got one at ", anchor)));
+    return okStatus();
+  }
+  residency.length += tokens.size();
+  pages.commit(residency.slot, residency.length);
+  uint32_t drafts = work.rows[row].drafts;
+  uint32_t drafted = std::min(output.drafted, drafts);
+  parts.results.countRound(sequence, work.k, drafts, drafted, tokens.size());
+  catchUp.noteRound(residency, work.k, anchor);
+  residency.accepted = uint32_t(tokens.size()) - 1;
+  // A draft that the drafter left out counts as one that was rejected.
+  planner.addOutcome(sequence.drafts.history, work.k, drafts,
+                     residency.accepted);
+  parts.memory->publishRound(sequence.kept, residency);
+  size_t before = sequence.output.tokens().size();
+  bool needsRows = parts.options.logits != LogitsMode::None ||
+                   !sequence.output.types().empty();
+  MTP_ASSIGN_OR_RETURN(SlotResults results,
+                       parts.launch.results(row, needsRows));
+  MTP_RETURN_IF_ERROR(parts.ends.emit(sequence, tokens, results));
+  parts.results.addDrafted(sequence.id, drafted);
+  parts.results.count(&sequence, &Statistics::decodeTokens,
+                      sequence.output.tokens().size() - before);
+  return okStatus();
+}
+
+/// Counts the rows of a launch that is over and has been read.
+Status RoundRunner::countRows() {
+  uint64_t capacity = parts.launch.rowCapacity();
+  MTP_ASSIGN_OR_RETURN(std::vector<uint64_t> counts, parts.launch.activeRows());
+  for (size_t row = 0; row < counts.size(); ++row) {
+    Sequence *sequence =
+        parts.table.find(parts.launch.work().rows[row].sequence);
+    parts.results.count(sequence, &Statistics::roundRows, counts[row]);
+    parts.results.count(sequence, &Statistics::roundCapacity, capacity);
+  }
+  return okStatus();
+}
+
+/// Records the time of a round. A round with prompt rows says nothing about the
+/// cost of drafts.
+void RoundRunner::countSeconds(double seconds) {
+  const RoundWork &work = parts.launch.work();
+  std::vector<uint32_t> drafts;
+  for (const RoundWork::Row &row : work.rows)
+    drafts.push_back(row.drafts);
+  RoundCost::Work cost = planner.workOf(drafts, work.k, work.positions);
+  prompts.planner().addRound(cost.rows + work.rowsBeside(), seconds);
+  if (work.beside.empty())
+    planner.addRound(cost, seconds);
+}

@@ -1,0 +1,64 @@
+//===- RoundRunner.h - Launches of rounds -----------------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_EXEC_ROUNDRUNNER_H
+#define MTP_RUNTIME_EXEC_ROUNDRUNNER_H
+
+#include "runtime/exec/PromptRunner.h"
+#include "runtime/exec/launch/DrafterCatchUp.h"
+#include "runtime/exec/schedule/RoundPlanner.h"
+
+namespace mtp {
+
+/// Plans rounds, runs them, and applies their results.
+class RoundRunner {
+public:
+  /// Both must outlive the runner.
+  RoundRunner(SessionParts &parts, PromptRunner &prompts);
+
+  /// Starts rounds if none are under way, and reads those that are over.
+  Status run();
+
+  const DraftPolicy::Lesson &lesson() const { return planner.lesson(); }
+
+private:
+  /// A sequence of the round that is being made.
+  struct Member {
+    Sequence *sequence;
+    uint32_t drafts;
+  };
+
+  // Plan.
+  RoundPlan plan(std::vector<Member> &members);
+  Status prepareDrafters(std::span<const Member> members, RoundPlan &plan);
+  uint32_t roundsFor(std::span<const Member> members,
+                     const RoundPlan &plan) const;
+  void lookAhead(const Sequence &sequence, uint32_t k, uint32_t rounds);
+  Result<RoundWork> makeWork(std::span<const Member> members,
+                             const RoundPlan &plan);
+
+  // Run.
+  Status start();
+  Status noteSeenDrafts();
+  Status finishStopped();
+
+  // Apply.
+  Status read();
+  Status readRow(uint32_t row);
+  Status apply(Sequence &sequence, const HostState::RoundOutput &output,
+               uint32_t row);
+  Status countRows();
+  void countSeconds(double seconds);
+
+  SessionParts &parts;
+  PromptRunner &prompts;
+  RoundPlanner planner;
+  DrafterCatchUp catchUp;
+  /// When the launch that is under way has started.
+  double started = 0;
+  /// When its round stopped for the host, and the time of its first half.
+  double stopped = 0, halfSeconds = 0;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_ROUNDRUNNER_H

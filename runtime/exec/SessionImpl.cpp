@@ -1,0 +1,305 @@
+//===- SessionImpl.cpp - The inside of Session ----------------------------===//
+
+#include "runtime/exec/SessionImpl.h"
+#include "runtime/core/Processors.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/exec/RequestCheck.h"
+#include "runtime/exec/program/RequestPorts.h"
+#include "runtime/schema/KvPage.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+using namespace mtp;
+
+//===----------------------------------------------------------------------===//
+// Start
+//===----------------------------------------------------------------------===//
+
+static double steadySeconds() {
+  auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(time).count();
+}
+
+Session::Impl::Impl(std::shared_ptr<const Model> model,
+                    const Model::Impl &inner, const SessionOptions &options,
+                    SessionSetup given)
+    : model(std::move(model)), inner(inner), options(options),
+      setup(std::move(given)) {
+  if (!setup.clock)
+    setup.clock = steadySeconds;
+}
+
+Session::Impl::~Impl() {
+  if (rounds)
+    inner.lessons.leave(options.threads, rounds->lesson());
+}
+
+SessionState::SessionState(const Model::Impl &inner,
+                           const SessionOptions &options,
+                           const SessionSetup &setup, Executable &executable)
+    : inner(inner), options(options), setup(setup), executable(executable),
+      library(chooseLibrary(inner.programs, executable, options.prefillChunk,
+                            options.deterministic)),
+      reuse(reuseRule(inner.artifact(), inner.programs, options.k)),
+      host(inner.artifact(), executable), table(options.maxSlots),
+      results(inner, executable, options),
+      launch(inner.programs, host, executable, inner.envelope->vocab) {}
+
+SessionParts::SessionParts(const Model::Impl &inner,
+                           const SessionOptions &options,
+                           const SessionSetup &setup, Executable &executable)
+    : SessionState(inner, options, setup, executable), admission(*this),
+      scheduler(table, admission), ends(*this, scheduler) {}
+
+uint64_t SessionState::endOfRound(uint64_t length, uint32_t k) const {
+  return roundEnd(length, inner.programs.nodes(k), inner.envelope->maxContext);
+}
+
+Status Session::Impl::startGeneration() {
+  parts = std::make_unique<SessionParts>(inner, options, setup, *executable);
+  MTP_ASSIGN_OR_RETURN(
+      parts->memory,
+      SequenceMemory::create(inner.artifact(), *executable,
+                             {options, *inner.envelope, parts->reuse,
+                              parts->library.rows, parts->host.canSetAccepted(),
+                              memory}));
+  prompts = std::make_unique<PromptRunner>(*parts);
+  rounds = std::make_unique<RoundRunner>(*parts, *prompts);
+  return okStatus();
+}
+
+Status Session::Impl::start() {
+  if (options.threads == 0)
+    options.threads = mtp::usableProcessors();
+  if (inner.envelope)
+    MTP_RETURN_IF_ERROR(completeOptions(inner, options));
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                       openDevice(inner.device, inner.gpu,
+                                  {options.threads, options.pinThreads,
+                                   options.populateMemory}));
+  if (options.roundsPerLaunch == 0)
+    options.roundsPerLaunch =
+        std::min(device->preferredRounds(), inner.artifact().maxRounds);
+  std::vector<uint32_t> watched;
+  if (auto ring = inner.artifact().findState("ring"))
+    watched.push_back(*ring);
+  MTP_ASSIGN_OR_RETURN(executable,
+                       device->load(inner.file, inner.planIndex,
+                                    options.kvPages, std::move(watched)));
+  if (setup.device)
+    executable = setup.device(std::move(executable));
+  return inner.envelope ? startGeneration() : okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences
+//===----------------------------------------------------------------------===//
+
+Result<const Sequence *> Session::Impl::find(SequenceId id) const {
+  const Sequence *found = parts ? parts->table.find(id) : nullptr;
+  if (!found)
+    return notFound(strCat("no sequence has the id ", id));
+  return found;
+}
+
+Result<Sequence *> Session::Impl::find(SequenceId id) {
+  MTP_ASSIGN_OR_RETURN(const Sequence *found, std::as_const(*this).find(id));
+  return const_cast<Sequence *>(found);
+}
+
+/// Returns the error of calls that would go on after a failure.
+Status Session::Impl::checkUsable() const {
+  if (failure.isOk())
+    return okStatus();
+  return Status(
+      failure.code(),
+      strCat("an earlier step of the session failed: ", failure.message()));
+}
+
+/// A request must be able to run alone.
+Status Session::Impl::checkRequest(const Request &request) const {
+  if (!parts)
+    return failedPrecondition("the artifact has functions only, no model");
+  MTP_RETURN_IF_ERROR(mtp::checkRequest(inner, options, request));
+  const KvCacheManager &kv = parts->memory->pages();
+  uint64_t total = uint64_t(request.prompt.size()) + request.maxTokens;
+  uint64_t pages = kv.pagesFor(parts->endOfRound(total - 1, options.k));
+  if (pages > kv.usablePages())
+    return resourceExhausted(
+        strCat("the prompt's ", request.prompt.size(), " tokens and ",
+               request.maxTokens, " max tokens need ", pages,
+               " KV pages, but the session has ", kv.usablePages()));
+  return okStatus();
+}
+
+/// Settles how many drafts a new sequence has.
+void Session::Impl::setDrafts(Sequence &sequence) const {
+  uint32_t k = sequence.request.k;
+  bool isAutomatic = k == Request::kAutomatic ||
+                     (k == Request::kSessions && options.automaticK);
+  sequence.drafts.k = k <= options.k ? k : options.k;
+  sequence.drafts.choosesK = isAutomatic && parts->host.hasDraftLimit();
+}
+
+Result<SequenceId> Session::Impl::add(Request request) {
+  MTP_RETURN_IF_ERROR(checkUsable());
+  MTP_RETURN_IF_ERROR(checkRequest(request));
+  MTP_ASSIGN_OR_RETURN(
+      InputBytes inputs,
+      readInputs(inner.artifact(), std::exchange(request.inputs, {})));
+  MTP_ASSIGN_OR_RETURN(std::vector<RequestOutputType> outputs,
+                       findOutputs(inner.plan(), request.outputs));
+  uint32_t vocab = inner.envelope->vocab;
+  MTP_ASSIGN_OR_RETURN(
+      KeptLogits logits,
+      parts->memory->withRoom(
+          KeptLogits::bytes(options.logits, request.maxTokens, vocab), [&] {
+            return KeptLogits::reserve(options.logits, request.maxTokens, vocab,
+                                       memory);
+          }));
+  KeptState kept = keptStateOf(std::move(inputs), request.cacheSalt);
+  MTP_RETURN_IF_ERROR(parts->memory->reserveSaved(kept));
+  Sequence &sequence = parts->table.add();
+  sequence.request = std::move(request);
+  sequence.kept = std::move(kept);
+  sequence.arrival = statistics().prefillTokens;
+  setDrafts(sequence);
+  parts->results.begin(sequence, std::move(logits), std::move(outputs));
+  parts->scheduler.enter(sequence);
+  // A slot may be free for the sequence.
+  parts->launch.endSoon();
+  return sequence.id;
+}
+
+Status Session::Impl::cancel(SequenceId id) {
+  MTP_ASSIGN_OR_RETURN(Sequence * sequence, find(id));
+  if (sequence->phase() == Sequence::Phase::Done)
+    return okStatus();
+  RoundLaunch &launch = parts->launch;
+  parts->ends.cancel(*sequence,
+                     /*mayCopy=*/!launch.isUnderWay() && failure.isOk());
+  if (!launch.isUnderWay() || !parts->table.admitted().empty() ||
+      !failure.isOk())
+    return okStatus();
+  // No sequence is left for which a round that has stopped would go on.
+  if (launch.isStopped())
+    launch.end();
+  else
+    launch.endSoon();
+  return okStatus();
+}
+
+Status Session::Impl::release(SequenceId id) {
+  MTP_ASSIGN_OR_RETURN(const Sequence *sequence, find(id));
+  if (sequence->phase() != Sequence::Phase::Done)
+    return failedPrecondition(
+        strCat("sequence ", id, " has not finished; cancel it first"));
+  parts->table.erase(id);
+  return okStatus();
+}
+
+/// If the sequence has a slot, no rounds that it is in are under way: its own
+/// launches have one round.
+Status Session::Impl::setInput(SequenceId id, RequestInput input) {
+  MTP_RETURN_IF_ERROR(checkUsable());
+  MTP_ASSIGN_OR_RETURN(Sequence * sequence, find(id));
+  if (!sequence->request.seesDrafts)
+    return failedPrecondition(
+        strCat("expected a sequence that sees drafts, which ", id,
+               " does not: its inputs stay as they are"));
+  if (sequence->phase() == Sequence::Phase::Done)
+    return failedPrecondition(strCat("sequence ", id, " has finished"));
+  std::vector<RequestInput> inputs;
+  inputs.push_back(std::move(input));
+  MTP_ASSIGN_OR_RETURN(InputBytes given,
+                       readInputs(inner.artifact(), std::move(inputs)));
+  auto &[state, bytes] = *given.begin();
+  const Residency *residency =
+      sequence->residency ? &*sequence->residency : nullptr;
+  return parts->memory->setInput(sequence->kept, residency, state,
+                                 std::move(bytes));
+}
+
+Status Session::Impl::pause(SequenceId id) {
+  MTP_RETURN_IF_ERROR(checkUsable());
+  MTP_ASSIGN_OR_RETURN(Sequence * sequence, find(id));
+  MTP_RETURN_IF_ERROR(
+      parts->scheduler.pause(*sequence, parts->launch.isUnderWay()));
+  if (sequence->isPausing)
+    parts->launch.endSoon();
+  return okStatus();
+}
+
+Status Session::Impl::resume(SequenceId id) {
+  MTP_RETURN_IF_ERROR(checkUsable());
+  MTP_ASSIGN_OR_RETURN(Sequence * sequence, find(id));
+  if (parts->scheduler.resume(*sequence))
+    parts->launch.endSoon();
+  return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+static std::atomic<bool> checksEveryStep = false;
+
+void SessionFactory::checkEveryStep(bool isOn) { checksEveryStep = isOn; }
+
+/// Reads what the rounds under way have given. If none are under way, goes on
+/// with prompts and then starts rounds.
+Status Session::Impl::advance() {
+  uint64_t before = statistics().rounds;
+  if (parts->launch.isUnderWay()) {
+    MTP_RETURN_IF_ERROR(rounds->run());
+    if (parts->launch.isUnderWay() || statistics().rounds > before)
+      return okStatus();
+  }
+  if (prompts->canMix())
+    MTP_RETURN_IF_ERROR(parts->scheduler.admitWaiting());
+  if (!prompts->mixesNext())
+    MTP_RETURN_IF_ERROR(prompts->run());
+  return rounds->run();
+}
+
+/// Other calls make and drop copies while the caller of step() may read the
+/// statistics. So these counts change in steps only.
+void Session::Impl::countSteps() {
+  Statistics &counted = parts->results.statistics();
+  counted.preemptions = parts->scheduler.preemptions();
+  if (const Snapshots *snapshots = parts->memory->snapshots()) {
+    counted.snapshots = snapshots->counts().made;
+    counted.droppedSnapshots = snapshots->counts().dropped;
+    counted.snapshotBytes = snapshots->counts().bytes;
+  }
+}
+
+/// If a step has given tokens before it fails, the caller gets these, and the
+/// failure by the next call.
+Result<std::vector<SequenceUpdate>> Session::Impl::step() {
+  MTP_RETURN_IF_ERROR(checkUsable());
+  if (!parts)
+    return std::vector<SequenceUpdate>();
+  failure = advance();
+  countSteps();
+  if (failure.isOk() && checksEveryStep)
+    failure = checkInvariants();
+  if (!failure.isOk() && !parts->results.hasUpdates())
+    return failure;
+  return parts->results.take();
+}
+
+Status Session::Impl::checkInvariants() const {
+  if (!parts)
+    return okStatus();
+  MTP_RETURN_IF_ERROR(parts->table.checkInvariant());
+  return parts->memory->checkInvariant();
+}
+
+const Statistics &Session::Impl::statistics() const {
+  static const Statistics none;
+  return parts ? parts->results.statistics() : none;
+}

@@ -1,0 +1,44 @@
+//===- SessionState.h - The state of a session ------------------*- C++ -*-===//
+//
+// The objects that hold what a session knows: sequences, pages, results and the
+// launch. Each has one job, and its header says which of the others it knows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_EXEC_SESSIONSTATE_H
+#define MTP_RUNTIME_EXEC_SESSIONSTATE_H
+
+#include "runtime/exec/SessionFactory.h"
+#include "runtime/exec/StepResults.h"
+#include "runtime/exec/launch/RoundLaunch.h"
+#include "runtime/exec/memory/SequenceMemory.h"
+#include "runtime/exec/program/LibraryChoice.h"
+#include "runtime/exec/schedule/SequenceTable.h"
+
+namespace mtp {
+
+struct SessionState {
+  /// `memory` is set afterwards. All arguments must outlive the state.
+  SessionState(const Model::Impl &inner, const SessionOptions &options,
+               const SessionSetup &setup, Executable &executable);
+
+  const ProgramTable &programs() const { return inner.programs; }
+  /// Positions that a round of k needs pages for if it begins at `length`.
+  uint64_t endOfRound(uint64_t length, uint32_t k) const;
+
+  const Model::Impl &inner;
+  const SessionOptions &options;
+  const SessionSetup &setup;
+  Executable &executable;
+  LibraryChoice library;
+  ReuseRule reuse;
+  HostState host;
+  std::unique_ptr<SequenceMemory> memory;
+  SequenceTable table;
+  StepResults results;
+  RoundLaunch launch;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_SESSIONSTATE_H

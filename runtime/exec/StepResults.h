@@ -1,0 +1,84 @@
+//===- StepResults.h - What steps give to the caller ------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_EXEC_STEPRESULTS_H
+#define MTP_RUNTIME_EXEC_STEPRESULTS_H
+
+#include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/launch/SlotResults.h"
+#include "runtime/exec/schedule/Sequence.h"
+
+#include <map>
+
+namespace mtp {
+
+/// Writes the outputs of sequences: tokens, kept logits, requested outputs and
+/// statistics. Collects the updates of a step.
+class StepResults {
+public:
+  /// Model and executable must outlive the object.
+  StepResults(const Model::Impl &model, Executable &executable,
+              const SessionOptions &options);
+
+  /// Readies the output of a new sequence.
+  void begin(Sequence &sequence, KeptLogits logits,
+             std::vector<RequestOutputType> outputs) const;
+
+  /// The result of emit().
+  struct Emitted {
+    /// Tokens that the output has got.
+    size_t tokens = 0;
+    /// Why the sequence ends; None if it goes on.
+    FinishReason end = FinishReason::None;
+    Status error;
+  };
+  /// Appends what a program emitted, up to the first token that ends the
+  /// sequence. The rest of an accepted run is dropped, so the output is what it
+  /// would be one token at a time. The caller ends the sequence.
+  Result<Emitted> emit(Sequence &sequence, std::span<const int32_t> tokens,
+                       const SlotResults &results);
+  /// Adds to the update what the request asked for of the last `tokens` tokens.
+  Status readOutputs(const Sequence &sequence, size_t tokens,
+                     const SlotResults &results);
+  /// Notes in the update that a sequence has ended.
+  void finish(Sequence &sequence, FinishReason reason, Status error);
+  /// Ends the output of a sequence that the caller cancels.
+  void cancel(Sequence &sequence);
+
+  /// Counts a round of k in which a sequence may have had `drafts` drafts: it
+  /// had `drafted` of them and emitted `tokens` tokens.
+  void countRound(Sequence &sequence, uint32_t k, uint32_t drafts,
+                  uint32_t drafted, size_t tokens);
+  /// Adds to a count of the session and of a sequence, which may be null.
+  void count(Sequence *sequence, uint64_t Statistics::*what, uint64_t number) {
+    all.*what += number;
+    if (sequence)
+      sequence->statistics.*what += number;
+  }
+
+  /// The tokens that end a sequence of the request.
+  std::vector<int32_t> stopTokensOf(const Request &request) const;
+
+  /// The update of a sequence, which is added if there is none.
+  SequenceUpdate &update(SequenceId id);
+  bool hasUpdates() const { return !updates.empty(); }
+  /// Adds drafts to the update of a sequence, if there is one.
+  void addDrafted(SequenceId id, uint32_t drafted);
+  /// The updates since the last call, in order of id.
+  std::vector<SequenceUpdate> take();
+
+  /// Counts of the session.
+  Statistics &statistics() { return all; }
+
+private:
+  Status keepLogits(Sequence &sequence, Binding row);
+
+  const Model::Impl &model;
+  Executable &executable;
+  const SessionOptions &options;
+  Statistics all;
+  std::map<SequenceId, SequenceUpdate> updates;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_STEPRESULTS_H

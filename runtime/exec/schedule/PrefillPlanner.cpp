@@ -1,0 +1,202 @@
+//===- PrefillPlanner.cpp - Which prompt rows come next -------------------===//
+
+#include "runtime/exec/schedule/PrefillPlanner.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace mtp;
+
+/// Tokens of other prompts that a prompt lets pass for each token that it has
+/// left. A prompt that has waited for that number comes before all that arrive
+/// from then on.
+static constexpr uint64_t kPatience = 8;
+
+/// Limit on the rows of a pass in which a prompt ends, in multiples of the rows
+/// that the prompt has: the number of prompts that a chunk can be of.
+static constexpr uint64_t kCompany = 4;
+
+/// Rows that a pass may have in any case: fewer cost little less.
+static constexpr uint32_t kLeastRows = 16;
+
+/// Prompt rows that a round has in any case: without a limit on its time, and
+/// with one, so that a prompt comes to its end.
+static constexpr uint32_t kLeastBeside = 16, kLeastInTime = 1;
+
+PrefillPlanner::PrefillPlanner(const ProgramTable &programs,
+                               const SessionOptions &options,
+                               uint32_t libraryRows)
+    : programs(programs), options(options), libraryRows(libraryRows),
+      mixes(findMixes()) {}
+
+//===----------------------------------------------------------------------===//
+// Number of rows
+//===----------------------------------------------------------------------===//
+
+/// Returns the rows of a pass that Running sequences wait for: those that take
+/// the time which the session allows, or a round's time if that is longer. So
+/// prompts get at least half of the time.
+uint32_t PrefillPlanner::rowsBesideRunning() const {
+  if (options.promptMilliseconds == 0)
+    return options.prefillChunk;
+  double seconds = std::max(options.promptMilliseconds / 1e3, roundSeconds);
+  uint64_t rows = std::max<uint64_t>(passCost.rowsIn(seconds), kLeastRows);
+  return uint32_t(std::min<uint64_t>(rows, options.prefillChunk));
+}
+
+PrefillLimits PrefillPlanner::limits(bool isAnyRunning) const {
+  uint32_t chunk = options.prefillChunk;
+  if (options.chunksPerStep == SessionOptions::kUnbounded)
+    return {UINT64_MAX, chunk};
+  if (options.chunksPerStep != SessionOptions::kOneBesideRunning)
+    return {uint64_t(options.chunksPerStep) * chunk, chunk};
+  if (!isAnyRunning)
+    return {UINT64_MAX, chunk};
+  // A file may have no programs for fewer rows than some number.
+  uint32_t rows =
+      std::max(rowsBesideRunning(), programs.chunks().front().first);
+  return {rows, rows};
+}
+
+/// Returns the rows that a pass may have in which a prompt ends: at least a
+/// quarter of the chunk.
+uint32_t PrefillPlanner::rowsBesideEnd(const Prompt &prompt) const {
+  uint64_t least = std::max(options.prefillChunk / 4, kLeastRows);
+  return uint32_t(std::min<uint64_t>(std::max(kCompany * prompt.own, least),
+                                     options.prefillChunk));
+}
+
+/// Returns the prompt rows that a round may have, at most `most`.
+uint32_t PrefillPlanner::rowsBesideRound(const RoundShape &round,
+                                         uint32_t most) const {
+  if (options.stepMilliseconds == 0 && options.promptMilliseconds == 0)
+    return most;
+  double prompt = std::max(options.promptMilliseconds / 1e3, roundSeconds);
+  double seconds = options.stepMilliseconds ? options.stepMilliseconds / 1e3
+                                            : roundSeconds + prompt;
+  uint64_t rows = stepCost.rowsIn(seconds);
+  rows = std::max<uint64_t>(rows > round.rows ? rows - round.rows : 0,
+                            options.stepMilliseconds ? kLeastInTime
+                                                     : kLeastBeside);
+  return uint32_t(std::min<uint64_t>(rows, most));
+}
+
+//===----------------------------------------------------------------------===//
+// Order and shares
+//===----------------------------------------------------------------------===//
+
+void PrefillPlanner::sort(std::vector<Prompt> &prompts) {
+  std::ranges::stable_sort(prompts, {}, [](const Prompt &prompt) {
+    return std::pair(prompt.priority, prompt.arrival + kPatience * prompt.rest);
+  });
+}
+
+/// Shares at most `room` rows of the plan's kernels among prompts, at most
+/// `first` of them for the first one. A prompt that ends has little company.
+std::vector<PrefillShare>
+PrefillPlanner::shareRows(std::span<const Prompt> prompts, uint64_t first,
+                          uint64_t room, uint32_t mostSequences,
+                          const RunOf &runOf) const {
+  std::vector<PrefillShare> shares;
+  uint64_t rows = 0;
+  for (const Prompt &prompt : prompts) {
+    if (rows >= room || shares.size() == mostSequences)
+      break;
+    PrefillRun run = runOf(prompt.id);
+    if (run.maker == PageMaker::Library)
+      continue;
+    uint64_t most = shares.empty() ? first : room - rows;
+    uint64_t more = std::min(most, run.tokens);
+    shares.push_back({prompt.id, uint32_t(more)});
+    rows += more;
+    if (more == prompt.rest)
+      room = std::min<uint64_t>(room, rowsBesideEnd(prompt));
+  }
+  return shares;
+}
+
+/// Plans a pass through the library's program. A row's place in the chunk is
+/// its position's, whatever was computed before. So the row has the same bits
+/// however much of its chunk comes from the prefix index.
+PrefillPass PrefillPlanner::libraryPass(const Prompt &prompt, uint64_t tokens,
+                                        const PrefillLimits &limits) const {
+  if (libraryRows > limits.budget && !limits.isFirst)
+    return PrefillPass();
+  uint64_t room = libraryRows - prompt.length % libraryRows;
+  return {
+      {{prompt.id, uint32_t(std::min(tokens, room))}}, libraryRows, 1, true};
+}
+
+static uint32_t allRows(const std::vector<PrefillShare> &shares) {
+  uint32_t rows = 0;
+  for (const PrefillShare &share : shares)
+    rows += share.rows;
+  return rows;
+}
+
+/// Whether a program for `sequences` sequences can run with `prompts` prompts:
+/// what it does for a missing one is done to a free slot.
+static bool canFill(size_t prompts, uint32_t sequences, bool hasFreeSlot) {
+  return sequences == prompts || (sequences > prompts && hasFreeSlot);
+}
+
+PrefillPass PrefillPlanner::nextPass(std::span<const Prompt> prompts,
+                                     const PrefillLimits &limits,
+                                     bool hasFreeSlot,
+                                     const RunOf &runOf) const {
+  if (prompts.empty())
+    return PrefillPass();
+  PrefillRun run = runOf(prompts.front().id);
+  if (run.maker == PageMaker::Library)
+    return libraryPass(prompts.front(), run.tokens, limits);
+  uint32_t chunk = programs.nextChunk(run.tokens, limits.largest);
+  if (chunk > limits.budget)
+    return PrefillPass();
+  uint64_t room = std::min<uint64_t>(limits.budget, limits.largest);
+  std::vector<PrefillShare> shares =
+      shareRows(prompts, chunk, room, programs.mostSequences(), runOf);
+  // Not every number of sequences has a program.
+  uint32_t sequences = 1;
+  while (shares.size() > 1) {
+    sequences = programs.sequencesOf(allRows(shares), uint32_t(shares.size()));
+    if (canFill(shares.size(), sequences, hasFreeSlot))
+      break;
+    shares.pop_back();
+    sequences = 1;
+  }
+  return {shares, shares.size() > 1 ? allRows(shares) : chunk, sequences};
+}
+
+//===----------------------------------------------------------------------===//
+// Mixed batches
+//===----------------------------------------------------------------------===//
+
+bool PrefillPlanner::findMixes() const {
+  if (options.separatePrompts ||
+      options.chunksPerStep != SessionOptions::kOneBesideRunning)
+    return false;
+  for (uint32_t k = 0; k <= options.k; ++k)
+    for (uint32_t batch = 1; batch <= options.maxSlots; ++batch)
+      if (!programs.mixed(batch, k))
+        return false;
+  return true;
+}
+
+std::vector<PrefillShare>
+PrefillPlanner::sharesBeside(std::span<const Prompt> prompts,
+                             const RoundShape &round, bool hasFreeSlot,
+                             const RunOf &runOf) const {
+  auto program = programs.mixed(round.batch, round.k);
+  if (!program)
+    return {};
+  uint32_t room = rowsBesideRound(round, programs.promptRows(*program));
+  std::vector<PrefillShare> shares =
+      shareRows(prompts, room, room, programs.mostBeside(), runOf);
+  auto sequences = [&] {
+    return programs.promptsBeside(round.batch, round.k,
+                                  uint32_t(shares.size()));
+  };
+  while (shares.size() > 1 && !canFill(shares.size(), sequences(), hasFreeSlot))
+    shares.pop_back();
+  return shares;
+}
