@@ -7,6 +7,7 @@ usage: check_pages.py [ROOT]
 Without --run it checks
 
   - that the target and the anchor of each link exist
+  - that paths in `code spans` exist, except on the pages of PAST
   - the length of pages: LIMITS
   - that each block of code in README.md files has a language
   - that the files and functions named in the tables of ARCHITECTURE.md exist
@@ -34,6 +35,8 @@ FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools
 TOP = ["CHANGELOG.md", "CONTRIBUTING.md", "README.md"]
 # Largest number of lines, for the first pattern that a path matches.
 LIMITS = [(r"README\.md", 200), (r".*/README\.md", 120), (r".*/ARCHITECTURE\.md", 250)]
+# Pages about the past, and about other projects.
+PAST = ["CHANGELOG.md", "DESIGN.md", "MEASURED.md"]
 SECONDS = 300  # for the blocks of a page together
 
 Block = collections.namedtuple("Block", "line info lines")
@@ -109,6 +112,17 @@ def check_links(root, path, source):
             yield number, f"expected a link to a heading, got '{link}'"
 
 
+def check_paths(root, path, source):
+    """Code spans that begin with a folder of the tree; they may lack a suffix."""
+    if pathlib.PurePath(path).name in PAST:
+        return
+    for number, line in split(source)[0]:
+        for name in re.findall(r"`([^`\s]+)`", line):
+            if (re.fullmatch(rf"({'|'.join(FOLDERS)})/[\w./-]+", name)
+                    and not (root / name).exists() and not any(root.glob(name + ".*"))):
+                yield number, f"expected a path of the tree, got '{name}'"
+
+
 def check_length(path, source):
     for pattern, limit in LIMITS:
         if re.fullmatch(pattern, path):
@@ -135,10 +149,8 @@ def check_stops(root, path, source):
     for number, line in split(source)[0]:
         spans = re.findall(r"`([^`]+)`", line)
         files = [s for s in spans if re.fullmatch(r"[\w/.-]+/[\w.-]+\.\w+", s)]
-        missing = [name for name in files if not (root / name).is_file()]
-        for name in missing:
-            yield number, f"expected a file, got '{name}'"
-        if not line.startswith("|") or not files or missing:
+        if not line.startswith("|") or not files or not all(
+                (root / name).is_file() for name in files):
             continue
         text = "".join((root / name).read_text(encoding="utf-8", errors="replace")
                        for name in files)
@@ -153,8 +165,9 @@ def check(root):
     for path in pages(root):
         source = (root / path).read_text(encoding="utf-8")
         for number, message in [
-                *check_links(root, path, source), *check_length(path, source),
-                *check_blocks(path, source), *check_stops(root, path, source)]:
+                *check_links(root, path, source), *check_paths(root, path, source),
+                *check_length(path, source), *check_blocks(path, source),
+                *check_stops(root, path, source)]:
             yield f"{path}:{number}: {message}"
 
 

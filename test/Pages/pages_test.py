@@ -69,8 +69,16 @@ class Pages(unittest.TestCase):
         self.kept(path, "| a | `runtime/A.cpp` | `A::f` | `f()` |\n")
         self.broken(path, "| a | `runtime/A.cpp` | `A::g` |\n",
                     "1: expected a name of runtime/A.cpp, got 'A::g'")
-        self.broken(path, "\nSee `runtime/B.cpp`.\n",
-                    "2: expected a file, got 'runtime/B.cpp'")
+        self.broken(path, "| a | `runtime/B.cpp` | `A::g` |\n",
+                    "1: expected a path of the tree, got 'runtime/B.cpp'")
+
+    def test_paths_exist(self):
+        (self.root / "runtime/A.cpp").write_text("")
+        self.kept("README.md", "`runtime/A` `runtime/A.cpp` `runtime/` `runtime/*.h`\n")
+        self.broken("README.md", "\n`runtime/B`\n",
+                    "2: expected a path of the tree, got 'runtime/B'")
+        self.kept("README.md", "")
+        self.kept("runtime/MEASURED.md", "`runtime/B`\n")
 
     def run_page(self, text):
         self.check("README.md", text)

@@ -15,7 +15,7 @@ SUBJECT_COLUMNS = 72
 AREAS = set("""
     api artifact bench chat ci cmake codegen compiler core cuda device dialects docs
     driver dump exec fuzz gpu-check gpusim import jinja kernelcache models mtpc opt
-    oracle passes pipeline run runtime schema serve style target test tokenizer tools
+    oracle passes pipeline run runtime schema serve style target tests tokenizer tools
     weights""".split())
 
 

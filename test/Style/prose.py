@@ -200,7 +200,7 @@ def texts(path, source):
     if suffix == ".td":
         yield from td_texts(source)
     elif suffix in C_LIKE and not path.startswith("test/"):
-        code = re.sub(r"^\s*(//|#\s*include).*$", "", source, flags=re.M)
+        code = re.sub(r"^[ \t]*(//|#\s*include).*$", "", source, flags=re.M)
         yield from strings(code)
     if suffix in HASH_LIKE or suffix == "":
         yield from comment_texts(lines, r"#(?!!)")

@@ -73,6 +73,7 @@ class Rules(Tree):
     def test_strings_of_the_product(self):
         text = 'f("expected rows behind the others");\n'
         self.assertEqual(self.places("tools/a.cpp", text), [(1, "behind")])
+        self.assertEqual(self.places("tools/a.cpp", "\n\n// A\n" + text), [(4, "behind")])
         self.assertEqual(self.places("test/a.cpp", text), [])
         self.assertEqual(self.places("tools/a.cpp", f'f("{LONG}");\n'), [])
 
