@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Import/FolderEmitter.h"
+#include "compiler/Import/StepRound.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
