@@ -1,8 +1,8 @@
 //===- template_fuzz.cpp - Untrusted chat templates -----------------------===//
 
-#include "runtime/text/Utf8.h"
-#include "runtime/text/template/JsonReader.h"
-#include "runtime/text/template/Template.h"
+#include "runtime/jinja/run/Template.h"
+#include "runtime/jinja/value/JsonReader.h"
+#include "runtime/utf8/Utf8.h"
 
 #include <cstdlib>
 

@@ -31,7 +31,8 @@ FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools
 # What a part may include of this tree, the longest name that fits first. Tests
 # may include all.
 COMPILER_SIDE = ["compiler", "passes", "dialects", "runtime/core",
-                 "runtime/text", "runtime/artifact", "runtime/schema"]
+                 "runtime/utf8", "runtime/tokenizer", "runtime/chat",
+                 "runtime/artifact", "runtime/schema"]
 PASSES = ["passes/Passes.h", "passes/Passes.h.inc", "dialects",
           "runtime/schema"]
 # A room of the GPU's kernels: its own headers, and what all kernels stand on.
@@ -44,6 +45,13 @@ MAY_INCLUDE = {
     "runtime/include": ["mtp"],
     "runtime/schema": ["runtime/schema"],
     "runtime": ["runtime", "mtp"],
+    "runtime/utf8": ["runtime/utf8", "runtime/core", "mtp/utf8.h"],
+    "runtime/tokenizer": ["runtime/tokenizer", "runtime/utf8", "runtime/core",
+                          "runtime/schema", "mtp"],
+    "runtime/jinja": ["runtime/jinja", "runtime/utf8", "runtime/core",
+                      "mtp/render_options.h"],
+    "runtime/chat": ["runtime/chat", "runtime/jinja", "runtime/utf8",
+                     "runtime/core", "mtp"],
     "dialects": ["dialects", "runtime/schema"],
     "passes": ["passes", "dialects", "runtime/schema"],
     **{f"passes/{room}": [f"passes/{room}", "passes/support"] + PASSES

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares chat templates as runtime/text/template renders them with what Jinja makes
+"""Compares chat templates as runtime/jinja renders them with what Jinja makes
 of them in the environment that transformers sets up.
 
 usage: templates.py RENDERER [--templates DIR] [--only NAME] [--show N]

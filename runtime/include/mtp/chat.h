@@ -25,22 +25,18 @@
 #ifndef MTP_CHAT_H
 #define MTP_CHAT_H
 
+#include "mtp/render_options.h"
 #include "mtp/result.h"
 #include "mtp/tokenizer.h"
 
 #include <cstdint>
-#include <ctime>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace mtp {
-
-/// The longest source of a template.
-inline constexpr size_t kMaxTemplateBytes = size_t(1) << 20;
 
 /// What a model says about chats: its templates and the strings that these
 /// know by name. Nothing of it is checked before it is parsed.
@@ -50,17 +46,6 @@ struct ChatSource {
   std::vector<std::pair<std::string, std::string>> templates;
   /// Variables and their values, e.g. "bos_token" and "<s>".
   std::vector<std::pair<std::string, std::string>> tokens;
-};
-
-/// Limits of one rendering, and its time.
-struct RenderOptions {
-  /// Time that strftime_now() formats; this machine's local time if absent.
-  std::optional<std::tm> now;
-  /// Nodes that may be evaluated, and work like it.
-  uint64_t maxSteps = 10'000'000;
-  /// Bytes of all values that are made on the way.
-  uint64_t maxMadeBytes = uint64_t(1) << 30;
-  uint64_t maxOutputBytes = uint64_t(1) << 25;
 };
 
 /// The text of a prompt, and where it only looks like a special token.

@@ -1,0 +1,126 @@
+//===- Methods.cpp - Methods of dicts, lists and tuples -------------------===//
+
+#include "runtime/jinja/builtins/Methods.h"
+
+#include "runtime/core/StrCat.h"
+#include "runtime/jinja/run/Loop.h"
+#include "runtime/jinja/value/Compare.h"
+
+#include <cmath>
+
+using namespace mtp;
+using namespace mtp::jinja;
+
+namespace {
+
+Status unsupported(const Value &self, const std::string &name) {
+  return unimplemented(strCat("expected a supported method of ", describe(self),
+                              ", got '", name, "'"));
+}
+
+Result<Value> viewOf(const Value &dict, View::Part part,
+                     const Arguments &arguments) {
+  MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+  auto view = std::make_shared<View>();
+  *view = {part, dict};
+  return Value::of(Kind::View, std::move(view));
+}
+
+Result<Value> callDictMethod(const Value &self, const std::string &name,
+                             const Arguments &arguments) {
+  if (name == "items")
+    return viewOf(self, View::Items, arguments);
+  if (name == "keys")
+    return viewOf(self, View::Keys, arguments);
+  if (name == "values")
+    return viewOf(self, View::Values, arguments);
+  if (name == "copy") {
+    MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+    return self;
+  }
+  if (name != "get")
+    return unsupported(self, name);
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"key", "default"}, 1));
+  if (!isHashable(bound[0]) && !bound[0].isUndefined())
+    return expected("a key that is a string, number, None or tuple", bound[0]);
+  const Value *value =
+      isHashable(bound[0]) ? self.dict().find(bound[0]) : nullptr;
+  return value ? *value : bound.valueOr(1, Value());
+}
+
+Result<Value> callListMethod(const Value &self, const std::string &name,
+                             const Arguments &arguments) {
+  if (name == "copy") {
+    MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+    return self;
+  }
+  if (name != "count" && name != "index")
+    return unsupported(self, name);
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"value"}, 1));
+  const Items &items = self.items();
+  int64_t count = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (!equals(items[i], bound[0]))
+      continue;
+    if (name == "index")
+      return Value(static_cast<int64_t>(i));
+    ++count;
+  }
+  if (name == "index")
+    return invalidArgument(
+        strCat("expected a value that the list has, got ", describe(bound[0])));
+  return Value(count);
+}
+
+Result<Value> callLoopMethod(Loop &loop, const std::string &name,
+                             const Arguments &arguments) {
+  if (!arguments.named.empty())
+    return invalidArgument(strCat("expected no named arguments for 'loop.",
+                                  name, "', got '", arguments.named[0].first,
+                                  "'"));
+  if (name == "changed") {
+    MTP_ASSIGN_OR_RETURN(bool isOther, loop.changed(arguments.positional));
+    return Value(isOther);
+  }
+  if (arguments.positional.empty())
+    return invalidArgument("expected values for 'loop.cycle', got none");
+  return loop.cycle(arguments.positional);
+}
+
+Result<Value> callCyclerMethod(Cycler &cycler, const std::string &name,
+                               const Arguments &arguments) {
+  MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+  if (name == "reset") {
+    cycler.position = 0;
+    return Value();
+  }
+  Value current = cycler.current();
+  cycler.position = (cycler.position + 1) % cycler.items.items().size();
+  return current;
+}
+
+} // namespace
+
+Result<Value> jinja::callMethod(const Value &self, const std::string &name,
+                                const Arguments &arguments) {
+  switch (self.kind()) {
+  case Kind::String:
+    return callTextMethod(self, name, arguments);
+  case Kind::Dict:
+    return callDictMethod(self, name, arguments);
+  case Kind::List:
+  case Kind::Tuple:
+    return callListMethod(self, name, arguments);
+  case Kind::Loop:
+    return callLoopMethod(self.as<Loop>(), name, arguments);
+  case Kind::Cycler:
+    return callCyclerMethod(self.as<Cycler>(), name, arguments);
+  case Kind::Float:
+    if (name != "is_integer")
+      return unsupported(self, name);
+    return Value(std::floor(self.real()) == self.real() &&
+                 std::isfinite(self.real()));
+  default:
+    return unsupported(self, name);
+  }
+}

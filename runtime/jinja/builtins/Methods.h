@@ -1,0 +1,34 @@
+//===- Methods.h - Methods of strings, dicts and lists ----------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_JINJA_BUILTINS_METHODS_H
+#define MTP_RUNTIME_JINJA_BUILTINS_METHODS_H
+
+#include "runtime/jinja/value/Arguments.h"
+
+namespace mtp::jinja {
+
+/// `self.name(arguments)`.
+Result<Value> callMethod(const Value &self, const std::string &name,
+                         const Arguments &arguments);
+
+/// The same for a string.
+Result<Value> callTextMethod(const Value &self, const std::string &name,
+                             const Arguments &arguments);
+
+/// Python's strip(), lstrip() and rstrip(): `where` is 'b', 'l' or 'r'.
+Result<Value> stripText(const Value &self, const Value &characters, char where);
+
+/// Python's splitlines().
+std::vector<std::string> splitLines(std::string_view text, bool keepEnds);
+
+/// Python's replace(); all occurrences if `count` is negative.
+Result<Value> replaceText(const Text &self, std::string_view from,
+                          std::string_view to, int64_t count);
+
+/// Python's center(), ljust() and rjust(): `where` is 'c', 'l' or 'r'.
+Result<Value> padText(const Text &self, int64_t width, std::string_view fill,
+                      char where);
+
+} // namespace mtp::jinja
+
+#endif // MTP_RUNTIME_JINJA_BUILTINS_METHODS_H

@@ -1,0 +1,581 @@
+//===- ExprParser.cpp - Expressions ---------------------------------------===//
+
+#include "runtime/jinja/parse/ExprParser.h"
+
+#include "runtime/core/StrCat.h"
+#include "runtime/jinja/builtins/Catalogue.h"
+
+#include <algorithm>
+
+using namespace mtp;
+using namespace mtp::jinja;
+
+namespace {
+
+std::string describeToken(const Token &token) {
+  switch (token.kind) {
+  case TokenKind::Data:
+    return "text";
+  case TokenKind::VariableBegin:
+    return "'{{'";
+  case TokenKind::VariableEnd:
+    return "'}}'";
+  case TokenKind::BlockBegin:
+    return "'{%'";
+  case TokenKind::BlockEnd:
+    return "'%}'";
+  case TokenKind::String:
+    return "a string";
+  case TokenKind::End:
+    return "the end of the template";
+  default:
+    return strCat("'", token.text, "'");
+  }
+}
+
+} // namespace
+
+Status ExprParser::unexpected(std::string_view what) const {
+  return failAt(current().position,
+                strCat("expected ", what, ", got ", describeToken(current())));
+}
+
+Status ExprParser::checkNesting(uint32_t depth) const {
+  if (depth <= kMaxDepth)
+    return okStatus();
+  return failAt(current().position, strCat("expected at most ", kMaxDepth,
+                                           " levels of nesting, got more"));
+}
+
+ExprPtr ExprParser::make(ExprKind kind, Position position) const {
+  auto expr = std::make_unique<Expr>();
+  expr->kind = kind;
+  expr->position = position;
+  return expr;
+}
+
+Result<ExprPtr> ExprParser::checkDepth(ExprPtr expr) const {
+  uint32_t depth = 0;
+  for (const ExprPtr &child : expr->children)
+    if (child)
+      depth = std::max(depth, child->depth);
+  for (const Argument &argument : expr->arguments)
+    depth = std::max(depth, argument.value->depth);
+  expr->depth = depth + 1;
+  MTP_RETURN_IF_ERROR(checkNesting(expr->depth));
+  return expr;
+}
+
+template <typename... Children>
+Result<ExprPtr> ExprParser::finish(ExprPtr expr, Children... children) {
+  (expr->children.push_back(std::move(children)), ...);
+  return checkDepth(std::move(expr));
+}
+
+Status ExprParser::into(ExprPtr &target, Parsed parsed) {
+  MTP_ASSIGN_OR_RETURN(target, std::move(parsed));
+  return okStatus();
+}
+
+bool ExprParser::skipOperator(std::string_view text) {
+  if (!isOperator(text))
+    return false;
+  advance();
+  return true;
+}
+
+bool ExprParser::skipName(std::string_view text) {
+  if (!isName(text))
+    return false;
+  advance();
+  return true;
+}
+
+Status ExprParser::expectOperator(std::string_view text) {
+  if (skipOperator(text))
+    return okStatus();
+  return unexpected(strCat("'", text, "'"));
+}
+
+Status ExprParser::expectKind(TokenKind kind, std::string_view what) {
+  if (!isKind(kind))
+    return unexpected(what);
+  advance();
+  return okStatus();
+}
+
+Result<Token> ExprParser::expectName() {
+  if (!isKind(TokenKind::Name))
+    return unexpected("a name");
+  Token token = current();
+  advance();
+  return token;
+}
+
+bool ExprParser::isTupleEnd(std::string_view endName) const {
+  return isKind(TokenKind::VariableEnd) || isKind(TokenKind::BlockEnd) ||
+         isOperator(")") || (!endName.empty() && isName(endName));
+}
+
+Result<ExprPtr> ExprParser::parseExpression(bool withConditional) {
+  Nested nested(*this);
+  MTP_RETURN_IF_ERROR(checkNesting(nesting));
+  return withConditional ? parseConditional() : parseOr();
+}
+
+Result<ExprPtr> ExprParser::parseConditional() {
+  Position position = current().position;
+  ++conditionals;
+  auto value = parseOr();
+  while (value.isOk() && skipName("if")) {
+    auto condition = parseOr();
+    if (!condition.isOk())
+      return condition;
+    ExprPtr other;
+    if (skipName("else")) {
+      Nested nested(*this);
+      MTP_RETURN_IF_ERROR(checkNesting(nesting));
+      MTP_ASSIGN_OR_RETURN(other, parseConditional());
+    }
+    value = finish(make(ExprKind::Conditional, position), *std::move(value),
+                   *std::move(condition), std::move(other));
+  }
+  --conditionals;
+  return value;
+}
+
+template <typename Rule>
+Result<ExprPtr>
+ExprParser::parseBinary(std::initializer_list<std::string_view> operators,
+                        Rule rule) {
+  MTP_ASSIGN_OR_RETURN(ExprPtr left, (this->*rule)());
+  while (isKind(TokenKind::Operator) &&
+         std::find(operators.begin(), operators.end(), current().text) !=
+             operators.end()) {
+    ExprPtr expr = make(ExprKind::Binary, current().position);
+    expr->name = current().text;
+    advance();
+    MTP_ASSIGN_OR_RETURN(ExprPtr right, (this->*rule)());
+    MTP_ASSIGN_OR_RETURN(
+        left, finish(std::move(expr), std::move(left), std::move(right)));
+  }
+  return left;
+}
+
+Result<ExprPtr> ExprParser::parseOr() {
+  MTP_ASSIGN_OR_RETURN(ExprPtr left, parseAnd());
+  while (isName("or")) {
+    ExprPtr expr = make(ExprKind::Or, current().position);
+    advance();
+    MTP_ASSIGN_OR_RETURN(ExprPtr right, parseAnd());
+    MTP_ASSIGN_OR_RETURN(
+        left, finish(std::move(expr), std::move(left), std::move(right)));
+  }
+  return left;
+}
+
+Result<ExprPtr> ExprParser::parseAnd() {
+  MTP_ASSIGN_OR_RETURN(ExprPtr left, parseNot());
+  while (isName("and")) {
+    ExprPtr expr = make(ExprKind::And, current().position);
+    advance();
+    MTP_ASSIGN_OR_RETURN(ExprPtr right, parseNot());
+    MTP_ASSIGN_OR_RETURN(
+        left, finish(std::move(expr), std::move(left), std::move(right)));
+  }
+  return left;
+}
+
+Result<ExprPtr> ExprParser::parseNot() {
+  if (!isName("not"))
+    return parseCompare();
+  Nested nested(*this);
+  MTP_RETURN_IF_ERROR(checkNesting(nesting));
+  ExprPtr expr = make(ExprKind::Not, current().position);
+  advance();
+  MTP_ASSIGN_OR_RETURN(ExprPtr operand, parseNot());
+  return finish(std::move(expr), std::move(operand));
+}
+
+Result<ExprPtr> ExprParser::parseCompare() {
+  MTP_ASSIGN_OR_RETURN(ExprPtr left, parseSum());
+  ExprPtr expr = make(ExprKind::Compare, current().position);
+  while (true) {
+    static constexpr std::string_view kOperators[] = {"==", "!=", "<",
+                                                      "<=", ">",  ">="};
+    bool isSymbol = isKind(TokenKind::Operator) &&
+                    std::find(std::begin(kOperators), std::end(kOperators),
+                              current().text) != std::end(kOperators);
+    bool isNotIn = isName("not") && ahead().kind == TokenKind::Name &&
+                   ahead().text == "in";
+    if (!isSymbol && !isName("in") && !isNotIn)
+      break;
+    expr->operators.push_back(isNotIn ? "not in" : current().text);
+    advance();
+    if (isNotIn)
+      advance();
+    if (expr->children.empty())
+      expr->children.push_back(std::move(left));
+    MTP_ASSIGN_OR_RETURN(ExprPtr right, parseSum());
+    expr->children.push_back(std::move(right));
+  }
+  return expr->children.empty() ? Parsed(std::move(left))
+                                : checkDepth(std::move(expr));
+}
+
+Result<ExprPtr> ExprParser::parseSum() {
+  return parseBinary({"+", "-"}, &ExprParser::parseConcat);
+}
+
+Result<ExprPtr> ExprParser::parseConcat() {
+  MTP_ASSIGN_OR_RETURN(ExprPtr first, parseProduct());
+  if (!isOperator("~"))
+    return first;
+  ExprPtr expr = make(ExprKind::Concat, current().position);
+  expr->children.push_back(std::move(first));
+  while (skipOperator("~")) {
+    MTP_ASSIGN_OR_RETURN(ExprPtr next, parseProduct());
+    expr->children.push_back(std::move(next));
+  }
+  return checkDepth(std::move(expr));
+}
+
+Result<ExprPtr> ExprParser::parseProduct() {
+  return parseBinary({"*", "/", "//", "%"}, &ExprParser::parsePower);
+}
+
+Result<ExprPtr> ExprParser::parsePower() {
+  MTP_ASSIGN_OR_RETURN(ExprPtr left, parseUnary());
+  while (isOperator("**")) {
+    ExprPtr expr = make(ExprKind::Binary, current().position);
+    expr->name = "**";
+    advance();
+    MTP_ASSIGN_OR_RETURN(ExprPtr right, parseUnary());
+    MTP_ASSIGN_OR_RETURN(
+        left, finish(std::move(expr), std::move(left), std::move(right)));
+  }
+  return left;
+}
+
+Result<ExprPtr> ExprParser::parseUnary(bool withFilters) {
+  Nested nested(*this);
+  MTP_RETURN_IF_ERROR(checkNesting(nesting));
+  ExprPtr expr;
+  if (isOperator("-") || isOperator("+")) {
+    expr = make(isOperator("-") ? ExprKind::Negate : ExprKind::Plus,
+                current().position);
+    advance();
+    MTP_ASSIGN_OR_RETURN(ExprPtr operand, parseUnary(/*withFilters=*/false));
+    MTP_ASSIGN_OR_RETURN(expr, finish(std::move(expr), std::move(operand)));
+  } else {
+    MTP_RETURN_IF_ERROR(into(expr, parsePrimary()));
+  }
+  MTP_ASSIGN_OR_RETURN(expr, parsePostfix(std::move(expr)));
+  return withFilters ? parseFilterOrTest(std::move(expr))
+                     : Parsed(std::move(expr));
+}
+
+Result<ExprPtr> ExprParser::parseName() {
+  Token token = current();
+  advance();
+  const std::string &name = token.text;
+  ExprPtr expr = make(ExprKind::Constant, token.position);
+  if (name == "true" || name == "True" || name == "false" || name == "False") {
+    expr->constant = Value(name == "true" || name == "True");
+    return expr;
+  }
+  if (name == "none" || name == "None")
+    return expr;
+  expr->kind = ExprKind::Name;
+  expr->name = name;
+  for (MacroNode *macro : macros) {
+    macro->takesCaller |= name == "caller";
+    macro->takesKwargs |= name == "kwargs";
+    macro->takesVarargs |= name == "varargs";
+  }
+  return expr;
+}
+
+Result<ExprPtr> ExprParser::parsePrimary() {
+  Token token = current();
+  ExprPtr expr = make(ExprKind::Constant, token.position);
+  switch (token.kind) {
+  case TokenKind::Name:
+    return parseName();
+  case TokenKind::String: {
+    std::string text;
+    for (; isKind(TokenKind::String); advance())
+      text += current().text;
+    expr->constant = Value(std::move(text));
+    return expr;
+  }
+  case TokenKind::Integer:
+    advance();
+    expr->constant = Value(token.integer);
+    return expr;
+  case TokenKind::Float:
+    advance();
+    expr->constant = Value(token.real);
+    return expr;
+  default:
+    break;
+  }
+  if (isOperator("["))
+    return parseList();
+  if (isOperator("{"))
+    return parseDict();
+  if (!skipOperator("("))
+    return unexpected("an expression");
+  MTP_ASSIGN_OR_RETURN(expr, parseTuple(true, {}, /*inParens=*/true));
+  MTP_RETURN_IF_ERROR(expectOperator(")"));
+  return expr;
+}
+
+Result<ExprPtr> ExprParser::parseTuple(bool withConditional,
+                                       std::string_view endName,
+                                       bool inParens) {
+  ExprPtr tuple = make(ExprKind::Tuple, current().position);
+  bool isTuple = false;
+  while (!isTupleEnd(endName)) {
+    MTP_ASSIGN_OR_RETURN(ExprPtr item, parseExpression(withConditional));
+    tuple->children.push_back(std::move(item));
+    if (!isOperator(","))
+      break;
+    isTuple = true;
+    advance();
+  }
+  if (isTuple || (tuple->children.empty() && inParens))
+    return checkDepth(std::move(tuple));
+  if (tuple->children.empty())
+    return unexpected("an expression");
+  return std::move(tuple->children[0]);
+}
+
+Result<ExprPtr> ExprParser::parseList() {
+  ExprPtr list = make(ExprKind::List, current().position);
+  advance();
+  while (!isOperator("]")) {
+    if (!list->children.empty())
+      MTP_RETURN_IF_ERROR(expectOperator(","));
+    if (isOperator("]"))
+      break;
+    MTP_ASSIGN_OR_RETURN(ExprPtr item, parseExpression());
+    list->children.push_back(std::move(item));
+  }
+  MTP_RETURN_IF_ERROR(expectOperator("]"));
+  return checkDepth(std::move(list));
+}
+
+Result<ExprPtr> ExprParser::parseDict() {
+  ExprPtr dict = make(ExprKind::Dict, current().position);
+  advance();
+  while (!isOperator("}")) {
+    if (!dict->children.empty())
+      MTP_RETURN_IF_ERROR(expectOperator(","));
+    if (isOperator("}"))
+      break;
+    MTP_ASSIGN_OR_RETURN(ExprPtr key, parseExpression());
+    MTP_RETURN_IF_ERROR(expectOperator(":"));
+    MTP_ASSIGN_OR_RETURN(ExprPtr value, parseExpression());
+    dict->children.push_back(std::move(key));
+    dict->children.push_back(std::move(value));
+  }
+  MTP_RETURN_IF_ERROR(expectOperator("}"));
+  return checkDepth(std::move(dict));
+}
+
+Result<ExprPtr> ExprParser::parsePostfix(ExprPtr operand) {
+  while (true) {
+    Parsed next(nullptr);
+    if (isOperator("."))
+      next = parseAttribute(std::move(operand));
+    else if (isOperator("["))
+      next = parseSubscript(std::move(operand));
+    else if (isOperator("("))
+      next = parseCall(std::move(operand));
+    else
+      return operand;
+    MTP_ASSIGN_OR_RETURN(operand, std::move(next));
+  }
+}
+
+Result<ExprPtr> ExprParser::parseFilterOrTest(ExprPtr operand) {
+  while (true) {
+    Parsed next(nullptr);
+    if (isOperator("|"))
+      next = parseFilters(std::move(operand));
+    else if (isName("is"))
+      next = parseTest(std::move(operand));
+    else if (isOperator("("))
+      next = parseCall(std::move(operand));
+    else
+      return operand;
+    MTP_ASSIGN_OR_RETURN(operand, std::move(next));
+  }
+}
+
+Result<ExprPtr> ExprParser::parseAttribute(ExprPtr operand) {
+  Position position = current().position;
+  advance();
+  if (isKind(TokenKind::Integer)) {
+    ExprPtr index = make(ExprKind::Constant, current().position);
+    index->constant = Value(current().integer);
+    advance();
+    return finish(make(ExprKind::Item, position), std::move(operand),
+                  std::move(index));
+  }
+  MTP_ASSIGN_OR_RETURN(Token name, expectName());
+  ExprPtr expr = make(ExprKind::Attribute, position);
+  expr->name = std::move(name.text);
+  return finish(std::move(expr), std::move(operand));
+}
+
+Result<ExprPtr> ExprParser::parseSubscript(ExprPtr operand) {
+  Position position = current().position;
+  advance();
+  if (isOperator("]"))
+    return unexpected("an index");
+  MTP_ASSIGN_OR_RETURN(ExprPtr item, parseSubscribed(std::move(operand)));
+  if (isOperator(",")) {
+    if (item->kind == ExprKind::Slice)
+      return unexpected("one slice");
+    ExprPtr tuple = make(ExprKind::Tuple, position);
+    tuple->children.push_back(std::move(item->children[1]));
+    while (skipOperator(",")) {
+      MTP_ASSIGN_OR_RETURN(ExprPtr next, parseExpression());
+      tuple->children.push_back(std::move(next));
+    }
+    MTP_ASSIGN_OR_RETURN(item->children[1], checkDepth(std::move(tuple)));
+  }
+  MTP_RETURN_IF_ERROR(expectOperator("]"));
+  return checkDepth(std::move(item));
+}
+
+Result<ExprPtr> ExprParser::parseSubscribed(ExprPtr operand) {
+  Position position = current().position;
+  ExprPtr parts[3];
+  if (!isOperator(":")) {
+    MTP_ASSIGN_OR_RETURN(parts[0], parseExpression());
+    if (!isOperator(":"))
+      return finish(make(ExprKind::Item, position), std::move(operand),
+                    std::move(parts[0]));
+  }
+  for (int i = 1; i < 3 && skipOperator(":"); ++i)
+    if (!isOperator(":") && !isOperator("]") && !isOperator(","))
+      MTP_RETURN_IF_ERROR(into(parts[i], parseExpression()));
+  return finish(make(ExprKind::Slice, position), std::move(operand),
+                std::move(parts[0]), std::move(parts[1]), std::move(parts[2]));
+}
+
+Result<Argument>
+ExprParser::parseArgument(const std::vector<Argument> &before) {
+  Argument argument;
+  argument.kind = Argument::Positional;
+  bool isNamed = isKind(TokenKind::Name) &&
+                 ahead().kind == TokenKind::Operator && ahead().text == "=";
+  if (isOperator("*"))
+    argument.kind = Argument::Star;
+  else if (isOperator("**"))
+    argument.kind = Argument::DoubleStar;
+  else if (isNamed)
+    argument.kind = Argument::Named;
+  // Positional ones, then named ones; one * before the one **.
+  for (const Argument &other : before)
+    if (other.kind == Argument::DoubleStar ||
+        (argument.kind == Argument::Positional &&
+         other.kind != Argument::Positional) ||
+        (argument.kind == Argument::Star && other.kind == Argument::Star))
+      return unexpected("another order of arguments");
+  if (argument.kind == Argument::Named) {
+    argument.name = current().text;
+    advance();
+  }
+  if (argument.kind != Argument::Positional)
+    advance();
+  MTP_ASSIGN_OR_RETURN(argument.value, parseExpression());
+  return argument;
+}
+
+Status ExprParser::parseArguments(std::vector<Argument> &arguments) {
+  MTP_RETURN_IF_ERROR(expectOperator("("));
+  while (!isOperator(")")) {
+    if (!arguments.empty())
+      MTP_RETURN_IF_ERROR(expectOperator(","));
+    if (isOperator(")"))
+      break;
+    MTP_ASSIGN_OR_RETURN(Argument argument, parseArgument(arguments));
+    arguments.push_back(std::move(argument));
+  }
+  return expectOperator(")");
+}
+
+Result<ExprPtr> ExprParser::parseCall(ExprPtr operand) {
+  ExprPtr call = make(ExprKind::Call, current().position);
+  MTP_RETURN_IF_ERROR(parseArguments(call->arguments));
+  return finish(std::move(call), std::move(operand));
+}
+
+Result<std::string> ExprParser::parseDottedName() {
+  MTP_ASSIGN_OR_RETURN(Token token, expectName());
+  std::string name = std::move(token.text);
+  while (skipOperator(".")) {
+    MTP_ASSIGN_OR_RETURN(Token part, expectName());
+    name += "." + part.text;
+  }
+  return name;
+}
+
+Result<ExprPtr> ExprParser::parseFilters(ExprPtr operand, bool startsInline) {
+  while (isOperator("|") || startsInline) {
+    if (!startsInline)
+      advance();
+    startsInline = false;
+    ExprPtr filter = make(ExprKind::Filter, current().position);
+    MTP_ASSIGN_OR_RETURN(filter->name, parseDottedName());
+    if (!isFilter(filter->name) && conditionals == 0)
+      return failAt(filter->position,
+                    strCat("expected a filter, got '", filter->name, "'"));
+    if (isOperator("("))
+      MTP_RETURN_IF_ERROR(parseArguments(filter->arguments));
+    MTP_ASSIGN_OR_RETURN(operand,
+                         finish(std::move(filter), std::move(operand)));
+  }
+  return operand;
+}
+
+Status ExprParser::parseTestArguments(Expr &test) {
+  if (isOperator("("))
+    return parseArguments(test.arguments);
+  bool startsValue = isKind(TokenKind::Name) || isKind(TokenKind::String) ||
+                     isKind(TokenKind::Integer) || isKind(TokenKind::Float) ||
+                     isOperator("[") || isOperator("{");
+  if (!startsValue || isName("else") || isName("or") || isName("and"))
+    return okStatus();
+  if (isName("is"))
+    return unexpected("one test");
+  // Jinja takes the `if` of a conditional for an argument, too.
+  MTP_ASSIGN_OR_RETURN(ExprPtr value, parsePrimary());
+  MTP_ASSIGN_OR_RETURN(value, parsePostfix(std::move(value)));
+  Argument argument;
+  argument.kind = Argument::Positional;
+  argument.value = std::move(value);
+  test.arguments.push_back(std::move(argument));
+  return okStatus();
+}
+
+Result<ExprPtr> ExprParser::parseTest(ExprPtr operand) {
+  Position position = current().position;
+  advance();
+  bool isNegated = skipName("not");
+  ExprPtr test = make(ExprKind::Test, current().position);
+  MTP_ASSIGN_OR_RETURN(test->name, parseDottedName());
+  if (!isTest(test->name) && conditionals == 0)
+    return failAt(test->position,
+                  strCat("expected a test, got '", test->name, "'"));
+  MTP_RETURN_IF_ERROR(parseTestArguments(*test));
+  MTP_ASSIGN_OR_RETURN(ExprPtr expr,
+                       finish(std::move(test), std::move(operand)));
+  if (!isNegated)
+    return expr;
+  return finish(make(ExprKind::Not, position), std::move(expr));
+}

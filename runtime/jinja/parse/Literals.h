@@ -1,0 +1,33 @@
+//===- Literals.h - Numbers and strings in a template -----------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_JINJA_PARSE_LITERALS_H
+#define MTP_RUNTIME_JINJA_PARSE_LITERALS_H
+
+#include "runtime/core/Result.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mtp::jinja {
+
+struct Literal {
+  size_t size = 0; ///< In bytes; 0 if there is no number.
+  bool isFloat = false;
+  bool isOk = true; ///< Whether it fits in 64 bits.
+  int64_t integer = 0;
+  double real = 0;
+};
+
+/// The number that `text` starts with.
+Literal scanNumber(std::string_view text, bool mayBeFloat);
+
+/// Of decimal digits with a point and an exponent, both optional.
+double parseFloat(std::string_view digits);
+
+/// What stands between the quotes of a string, escapes resolved as Python does.
+Result<std::string> unescape(std::string_view text);
+
+} // namespace mtp::jinja
+
+#endif // MTP_RUNTIME_JINJA_PARSE_LITERALS_H

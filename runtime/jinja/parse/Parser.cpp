@@ -1,0 +1,409 @@
+//===- Parser.cpp - Statements --------------------------------------------===//
+
+#include "runtime/jinja/parse/Parser.h"
+
+#include "runtime/core/StrCat.h"
+#include "runtime/jinja/parse/ExprParser.h"
+
+#include <algorithm>
+
+using namespace mtp;
+using namespace mtp::jinja;
+
+namespace {
+
+class Parser : public ExprParser {
+public:
+  using ExprParser::ExprParser;
+
+  Result<ParsedTemplate> run();
+
+private:
+  using Statement = std::unique_ptr<Stmt>;
+  using Ends = std::initializer_list<std::string_view>;
+
+  /// Statements up to a tag of one of these names, whose name is then the
+  /// current token; up to the end of the template if there are none.
+  Result<Body> parseBody(Ends ends);
+  /// The rest of the tag that starts a body, the body and the tag's name that
+  /// ends it.
+  Result<Body> parseBlock(Ends ends);
+  Result<Statement> parseStatement();
+  Result<Statement> parseText();
+  Result<Statement> parsePrint();
+  Result<Statement> parseTag(const std::string &tag, Statement statement);
+  Status parseIf(Stmt &statement);
+  Status parseFor(Stmt &statement);
+  Status parseSet(Stmt &statement);
+  Status parseMacro(Stmt &statement);
+  Status parseCallBlock(Stmt &statement);
+  Status parseFilterBlock(Stmt &statement);
+  Status parseWith(Stmt &statement);
+  Status parseScope(Stmt &statement, const std::string &tag);
+  Status parseSignature(MacroNode &macro);
+  Status parsePrintTag(Stmt &statement);
+  Result<Body> parseMacroBody(MacroNode &macro, std::string_view end);
+  Result<Target> parseTarget(bool withNamespace, std::string_view endName);
+  Result<Target> parseOneTarget(bool withNamespace);
+
+  Status endTag() { return expectKind(TokenKind::BlockEnd, "'%}'"); }
+
+  std::vector<std::string> openTags;
+  Blocks blocks;
+  int loops = 0;
+};
+
+Result<ParsedTemplate> Parser::run() {
+  MTP_ASSIGN_OR_RETURN(Body body, parseBody({}));
+  return ParsedTemplate{std::move(body), std::move(blocks)};
+}
+
+Result<Body> Parser::parseBody(Ends ends) {
+  Nested nested(*this);
+  MTP_RETURN_IF_ERROR(checkNesting(depth()));
+  Body body;
+  while (!isKind(TokenKind::End)) {
+    if (isKind(TokenKind::BlockBegin) && ahead().kind == TokenKind::Name &&
+        std::find(ends.begin(), ends.end(), ahead().text) != ends.end()) {
+      advance();
+      return body;
+    }
+    MTP_ASSIGN_OR_RETURN(Statement statement, parseStatement());
+    body.push_back(std::move(statement));
+  }
+  if (ends.size() == 0)
+    return body;
+  std::string names;
+  for (std::string_view end : ends)
+    names += strCat(names.empty() ? "'" : " or '", end, "'");
+  return unexpected(names);
+}
+
+Result<Body> Parser::parseBlock(Ends ends) {
+  skipOperator(":");
+  MTP_RETURN_IF_ERROR(endTag());
+  return parseBody(ends);
+}
+
+Result<std::unique_ptr<Stmt>> Parser::parseStatement() {
+  if (isKind(TokenKind::Data))
+    return parseText();
+  if (isKind(TokenKind::VariableBegin))
+    return parsePrint();
+  MTP_RETURN_IF_ERROR(expectKind(TokenKind::BlockBegin, "text or a tag"));
+  if (!isKind(TokenKind::Name))
+    return unexpected("the name of a tag");
+  std::string tag = current().text;
+  auto statement = std::make_unique<Stmt>();
+  statement->position = current().position;
+  openTags.push_back(tag);
+  auto parsed = parseTag(tag, std::move(statement));
+  openTags.pop_back();
+  if (!parsed.isOk())
+    return parsed;
+  MTP_RETURN_IF_ERROR(endTag());
+  return parsed;
+}
+
+Result<std::unique_ptr<Stmt>> Parser::parseText() {
+  auto statement = std::make_unique<Stmt>();
+  statement->kind = StmtKind::Text;
+  statement->position = current().position;
+  statement->text = current().text;
+  advance();
+  return statement;
+}
+
+Result<std::unique_ptr<Stmt>> Parser::parsePrint() {
+  auto statement = std::make_unique<Stmt>();
+  statement->kind = StmtKind::Print;
+  statement->position = current().position;
+  advance();
+  MTP_ASSIGN_OR_RETURN(statement->expr, parseTuple());
+  MTP_RETURN_IF_ERROR(expectKind(TokenKind::VariableEnd, "'}}'"));
+  return statement;
+}
+
+Result<std::unique_ptr<Stmt>> Parser::parseTag(const std::string &tag,
+                                               Statement statement) {
+  Stmt &into = *statement;
+  Status status;
+  if (tag != "if" && tag != "for" && tag != "set" && tag != "macro" &&
+      tag != "call" && tag != "filter" && tag != "with" && tag != "block" &&
+      tag != "generation" && tag != "break" && tag != "continue" &&
+      tag != "print")
+    return unexpected("a tag");
+  advance();
+  if (tag == "if") {
+    status = parseIf(into);
+  } else if (tag == "for") {
+    status = parseFor(into);
+  } else if (tag == "set") {
+    status = parseSet(into);
+  } else if (tag == "macro") {
+    status = parseMacro(into);
+  } else if (tag == "call") {
+    status = parseCallBlock(into);
+  } else if (tag == "filter") {
+    status = parseFilterBlock(into);
+  } else if (tag == "with") {
+    status = parseWith(into);
+  } else if (tag == "print") {
+    status = parsePrintTag(into);
+  } else if (tag == "block" || tag == "generation") {
+    status = parseScope(into, tag);
+  } else {
+    into.kind = tag == "break" ? StmtKind::Break : StmtKind::Continue;
+    if (loops == 0)
+      status = failAt(into.position,
+                      strCat("expected '", tag, "' in a loop, got it outside"));
+  }
+  MTP_RETURN_IF_ERROR(status);
+  return statement;
+}
+
+Status Parser::parsePrintTag(Stmt &statement) {
+  // Values one after another are what `~` makes of them.
+  statement.kind = StmtKind::Print;
+  auto concat = std::make_unique<Expr>();
+  concat->kind = ExprKind::Concat;
+  concat->position = statement.position;
+  while (!isKind(TokenKind::BlockEnd)) {
+    if (!concat->children.empty())
+      MTP_RETURN_IF_ERROR(expectOperator(","));
+    MTP_ASSIGN_OR_RETURN(ExprPtr value, parseExpression());
+    concat->children.push_back(std::move(value));
+  }
+  statement.expr = std::move(concat);
+  return okStatus();
+}
+
+Status Parser::parseIf(Stmt &statement) {
+  statement.kind = StmtKind::If;
+  std::string tag = "if";
+  while (true) {
+    Branch branch;
+    if (tag != "else")
+      MTP_RETURN_IF_ERROR(
+          into(branch.condition, parseTuple(/*withConditional=*/false)));
+    ++conditionals;
+    MTP_ASSIGN_OR_RETURN(branch.body,
+                         tag == "else" ? parseBlock({"endif"})
+                                       : parseBlock({"elif", "else", "endif"}));
+    --conditionals;
+    statement.branches.push_back(std::move(branch));
+    tag = current().text;
+    advance();
+    if (tag == "endif")
+      return okStatus();
+  }
+}
+
+Status Parser::parseFor(Stmt &statement) {
+  statement.kind = StmtKind::For;
+  MTP_ASSIGN_OR_RETURN(statement.target, parseTarget(false, "in"));
+  if (!skipName("in"))
+    return unexpected("'in'");
+  MTP_ASSIGN_OR_RETURN(statement.expr,
+                       parseTuple(/*withConditional=*/false, "recursive"));
+  if (skipName("if"))
+    MTP_RETURN_IF_ERROR(into(statement.filter, parseExpression()));
+  statement.isRecursive = skipName("recursive");
+  ++loops;
+  auto body = parseBlock({"endfor", "else"});
+  --loops;
+  if (!body.isOk())
+    return body.status();
+  statement.body = *std::move(body);
+  bool hasElse = isName("else");
+  advance();
+  if (!hasElse)
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(statement.otherwise, parseBlock({"endfor"}));
+  advance();
+  return okStatus();
+}
+
+Status Parser::parseSet(Stmt &statement) {
+  MTP_ASSIGN_OR_RETURN(statement.target, parseTarget(true, {}));
+  if (skipOperator("=")) {
+    statement.kind = StmtKind::Set;
+    MTP_ASSIGN_OR_RETURN(statement.expr, parseTuple());
+    return okStatus();
+  }
+  statement.kind = StmtKind::SetBlock;
+  MTP_ASSIGN_OR_RETURN(statement.expr, parseFilters(nullptr));
+  int outer = std::exchange(loops, 0);
+  MTP_ASSIGN_OR_RETURN(statement.body, parseBlock({"endset"}));
+  loops = outer;
+  advance();
+  return okStatus();
+}
+
+Status Parser::parseSignature(MacroNode &macro) {
+  MTP_RETURN_IF_ERROR(expectOperator("("));
+  while (!isOperator(")")) {
+    if (!macro.parameters.empty())
+      MTP_RETURN_IF_ERROR(expectOperator(","));
+    MTP_ASSIGN_OR_RETURN(Token name, expectName());
+    if (std::find(macro.parameters.begin(), macro.parameters.end(),
+                  name.text) != macro.parameters.end())
+      return failAt(name.position,
+                    strCat("expected parameters of different names, got '",
+                           name.text, "' again"));
+    macro.parameters.push_back(std::move(name.text));
+    if (skipOperator("=")) {
+      MTP_ASSIGN_OR_RETURN(ExprPtr value, parseExpression());
+      macro.defaults.push_back(std::move(value));
+    } else if (!macro.defaults.empty()) {
+      return unexpected("'=' and a default");
+    }
+  }
+  return expectOperator(")");
+}
+
+Result<Body> Parser::parseMacroBody(MacroNode &macro, std::string_view end) {
+  int outer = std::exchange(loops, 0);
+  macros.push_back(&macro);
+  auto body = parseBlock({end});
+  macros.pop_back();
+  loops = outer;
+  if (body.isOk())
+    advance();
+  // A parameter of such a name is that, and nothing else.
+  for (const std::string &parameter : macro.parameters) {
+    macro.takesCaller &= parameter != "caller";
+    macro.takesKwargs &= parameter != "kwargs";
+    macro.takesVarargs &= parameter != "varargs";
+  }
+  return body;
+}
+
+Status Parser::parseMacro(Stmt &statement) {
+  statement.kind = StmtKind::Macro;
+  statement.macro = std::make_unique<MacroNode>();
+  MacroNode &macro = *statement.macro;
+  MTP_ASSIGN_OR_RETURN(Token name, expectName());
+  macro.name = std::move(name.text);
+  MTP_RETURN_IF_ERROR(parseSignature(macro));
+  MTP_ASSIGN_OR_RETURN(macro.body, parseMacroBody(macro, "endmacro"));
+  return okStatus();
+}
+
+Status Parser::parseCallBlock(Stmt &statement) {
+  statement.kind = StmtKind::Call;
+  statement.macro = std::make_unique<MacroNode>();
+  MacroNode &macro = *statement.macro;
+  macro.name = "caller";
+  if (isOperator("("))
+    MTP_RETURN_IF_ERROR(parseSignature(macro));
+  MTP_ASSIGN_OR_RETURN(statement.expr, parseExpression());
+  if (statement.expr->kind != ExprKind::Call)
+    return failAt(statement.expr->position,
+                  "expected a call, got another expression");
+  MTP_ASSIGN_OR_RETURN(macro.body, parseMacroBody(macro, "endcall"));
+  return okStatus();
+}
+
+Status Parser::parseFilterBlock(Stmt &statement) {
+  statement.kind = StmtKind::Filter;
+  MTP_ASSIGN_OR_RETURN(statement.expr,
+                       parseFilters(nullptr, /*startsInline=*/true));
+  int outer = std::exchange(loops, 0);
+  MTP_ASSIGN_OR_RETURN(statement.body, parseBlock({"endfilter"}));
+  loops = outer;
+  advance();
+  return okStatus();
+}
+
+Status Parser::parseWith(Stmt &statement) {
+  statement.kind = StmtKind::With;
+  while (!isKind(TokenKind::BlockEnd)) {
+    if (!statement.bindings.empty())
+      MTP_RETURN_IF_ERROR(expectOperator(","));
+    Binding binding;
+    MTP_ASSIGN_OR_RETURN(binding.target, parseOneTarget(false));
+    MTP_RETURN_IF_ERROR(expectOperator("="));
+    MTP_ASSIGN_OR_RETURN(binding.value, parseExpression());
+    statement.bindings.push_back(std::move(binding));
+  }
+  MTP_ASSIGN_OR_RETURN(statement.body, parseBlock({"endwith"}));
+  advance();
+  return okStatus();
+}
+
+Status Parser::parseScope(Stmt &statement, const std::string &tag) {
+  statement.kind = StmtKind::Scope;
+  std::string name;
+  if (tag == "block") {
+    MTP_ASSIGN_OR_RETURN(Token token, expectName());
+    name = std::move(token.text);
+    if (!blocks.emplace(name, &statement).second)
+      return failAt(
+          token.position,
+          strCat("expected blocks of different names, got '", name, "' again"));
+    statement.isGlobal = !skipName("scoped");
+    skipName("required");
+  }
+  int outer = std::exchange(loops, 0);
+  auto body =
+      tag == "block" ? parseBlock({"endblock"}) : parseBlock({"endgeneration"});
+  loops = outer;
+  if (!body.isOk())
+    return body.status();
+  statement.body = *std::move(body);
+  advance();
+  if (tag == "block")
+    skipName(name);
+  return okStatus();
+}
+
+Result<Target> Parser::parseOneTarget(bool withNamespace) {
+  Nested nested(*this);
+  Target target;
+  target.position = current().position;
+  if (skipOperator("(")) {
+    MTP_ASSIGN_OR_RETURN(target, parseTarget(withNamespace, {}));
+    MTP_RETURN_IF_ERROR(expectOperator(")"));
+    return target;
+  }
+  MTP_ASSIGN_OR_RETURN(Token name, expectName());
+  static constexpr std::string_view kConstants[] = {"true",  "True", "false",
+                                                    "False", "none", "None"};
+  if (std::find(std::begin(kConstants), std::end(kConstants), name.text) !=
+      std::end(kConstants))
+    return failAt(name.position, strCat("expected a name to assign to, got '",
+                                        name.text, "'"));
+  target.name = std::move(name.text);
+  if (withNamespace && skipOperator(".")) {
+    MTP_ASSIGN_OR_RETURN(Token attribute, expectName());
+    target.attribute = std::move(attribute.text);
+  }
+  return target;
+}
+
+Result<Target> Parser::parseTarget(bool withNamespace,
+                                   std::string_view endName) {
+  Nested nested(*this);
+  MTP_RETURN_IF_ERROR(checkNesting(depth()));
+  MTP_ASSIGN_OR_RETURN(Target first, parseOneTarget(withNamespace));
+  if (!isOperator(","))
+    return first;
+  Target tuple;
+  tuple.position = first.position;
+  tuple.parts.push_back(std::move(first));
+  while (skipOperator(",")) {
+    if (isTupleEnd(endName) || isOperator("="))
+      break;
+    MTP_ASSIGN_OR_RETURN(Target next, parseOneTarget(withNamespace));
+    tuple.parts.push_back(std::move(next));
+  }
+  return tuple;
+}
+
+} // namespace
+
+Result<ParsedTemplate> jinja::parseTemplate(std::string_view source) {
+  MTP_ASSIGN_OR_RETURN(std::vector<Token> tokens, tokenize(source));
+  return Parser(std::move(tokens)).run();
+}

@@ -1,0 +1,327 @@
+//===- Evaluator.cpp - Expressions ----------------------------------------===//
+
+#include "runtime/jinja/run/Evaluator.h"
+
+#include "runtime/core/StrCat.h"
+#include "runtime/jinja/value/Access.h"
+#include "runtime/jinja/value/Compare.h"
+#include "runtime/jinja/value/Operators.h"
+#include "runtime/jinja/value/Repr.h"
+
+#include <algorithm>
+
+using namespace mtp;
+using namespace mtp::jinja;
+
+namespace {
+
+/// How deep evaluation may go: calls of macros within calls, each as deep as
+/// what it evaluates. A level takes about 1 KiB of the stack.
+constexpr uint32_t kMaxDepth = 1500;
+
+Result<bool> compareBy(std::string_view op, const Value &left,
+                       const Value &right) {
+  if (op == "==")
+    return equals(left, right);
+  if (op == "!=")
+    return !equals(left, right);
+  if (op == "<")
+    return isLess(left, right);
+  if (op == "<=")
+    return isLessOrEqual(left, right);
+  if (op == ">")
+    return isLess(right, left);
+  if (op == ">=")
+    return isLessOrEqual(right, left);
+  MTP_ASSIGN_OR_RETURN(bool isIn, contains(right, left));
+  return isIn == (op == "in");
+}
+
+} // namespace
+
+std::string jinja::describeMacro(const Macro &macro) {
+  return strCat("<Macro '", macro.node->name, "'>");
+}
+
+Evaluator::~Evaluator() {
+  for (const ScopePtr &scope : captured)
+    scope->names.clear();
+  for (const auto &space : spaces)
+    space->attributes.clear();
+  root->names.clear();
+}
+
+Result<std::string> Evaluator::run(const Body &body) {
+  MTP_ASSIGN_OR_RETURN(Flow flow, runBody(body, root));
+  static_cast<void>(flow);
+  return std::move(output);
+}
+
+Status Evaluator::charge(uint64_t work) {
+  steps += work;
+  if (steps <= options.maxSteps)
+    return okStatus();
+  return resourceExhausted(
+      strCat("expected at most ", options.maxSteps, " steps, got more"));
+}
+
+Status Evaluator::enter() {
+  if (depth > kMaxDepth)
+    return resourceExhausted(
+        strCat("expected calls at most ", kMaxDepth, " levels deep, got more"));
+  return charge(1);
+}
+
+Status Evaluator::chargeFor(const Value &made) {
+  uint64_t bytes = made.isString()        ? made.bytes().size()
+                   : made.isListOrTuple() ? made.items().size() * sizeof(Value)
+                   : made.is(Kind::Dict)
+                       ? made.dict().entries.size() * 2 * sizeof(Value)
+                   : made.is(Kind::Iterator)
+                       ? made.as<const Iterator>().items.size() * sizeof(Value)
+                       : 0;
+  madeBytes += bytes;
+  if (madeBytes > options.maxMadeBytes)
+    return resourceExhausted(strCat("expected at most ", options.maxMadeBytes,
+                                    " bytes of values, got more"));
+  return charge(bytes / 64);
+}
+
+Status Evaluator::place(const Status &status, Position position) {
+  if (isPlaced)
+    return status;
+  isPlaced = true;
+  return Status(status.code(),
+                strCat(status.message(), " at line ", position.line,
+                       ", column ", position.column));
+}
+
+Result<Value> Evaluator::evaluate(const Expr &expr, const ScopePtr &scope) {
+  ++depth;
+  Status status = enter();
+  Result<Value> value =
+      status.isOk() ? evaluateKind(expr, scope) : Result<Value>(status);
+  --depth;
+  if (!value.isOk())
+    return place(value.status(), expr.position);
+  bool isFound =
+      expr.kind == ExprKind::Constant || expr.kind == ExprKind::Name ||
+      expr.kind == ExprKind::Attribute || expr.kind == ExprKind::Item;
+  if (!isFound)
+    status = chargeFor(*value);
+  return status.isOk() ? std::move(value)
+                       : Result<Value>(place(status, expr.position));
+}
+
+Result<Value> Evaluator::lookUp(const std::string &name,
+                                const ScopePtr &scope) const {
+  for (const Scope *at = scope.get(); at; at = at->parent.get()) {
+    auto it = at->names.find(name);
+    if (it != at->names.end())
+      return it->second;
+  }
+  // A parameter of the template itself, which the context's has no say in.
+  if (name == "self")
+    return Value::of(Kind::Self, std::make_shared<SelfReference>(&blocks));
+  if (const Value *value = context.dict().find(name))
+    return *value;
+  if (name == "range")
+    return Value(Builtin::Range);
+  if (name == "dict")
+    return Value(Builtin::Dict);
+  if (name == "namespace")
+    return Value(Builtin::Namespace);
+  if (name == "raise_exception")
+    return Value(Builtin::Raise);
+  if (name == "strftime_now")
+    return Value(Builtin::StrftimeNow);
+  if (name == "joiner")
+    return Value(Builtin::Joiner);
+  if (name == "cycler")
+    return Value(Builtin::Cycler);
+  if (name == "lipsum")
+    return unimplemented(strCat("expected a supported name, got '", name, "'"));
+  return Value::undefined(strCat("'", name, "', which is undefined"));
+}
+
+Result<Value> Evaluator::evaluateKind(const Expr &expr, const ScopePtr &scope) {
+  switch (expr.kind) {
+  case ExprKind::Constant:
+    return expr.constant;
+  case ExprKind::Name:
+    return lookUp(expr.name, scope);
+  case ExprKind::List:
+  case ExprKind::Tuple:
+  case ExprKind::Dict:
+    return evaluateContainer(expr, scope);
+  case ExprKind::Slice:
+    return evaluateSlice(expr, scope);
+  case ExprKind::Call:
+    return evaluateCall(expr, scope);
+  case ExprKind::Filter:
+    return evaluateFilter(expr, scope);
+  case ExprKind::Test:
+    return evaluateTest(expr, scope);
+  case ExprKind::Concat:
+    return evaluateConcat(expr, scope);
+  case ExprKind::Compare:
+    return evaluateCompare(expr, scope);
+  case ExprKind::And:
+  case ExprKind::Or:
+    return evaluateLogic(expr, scope);
+  case ExprKind::Conditional:
+    return evaluateConditional(expr, scope);
+  default:
+    break;
+  }
+  MTP_ASSIGN_OR_RETURN(Value first, evaluate(*expr.children[0], scope));
+  if (expr.kind == ExprKind::Attribute)
+    return getAttribute(first, expr.name);
+  if (expr.kind == ExprKind::Negate)
+    return negate(first);
+  if (expr.kind == ExprKind::Plus) {
+    if (!first.isNumber())
+      return expected("a number for '+'", first);
+    return first.isInteger() ? Value(first.integer()) : first;
+  }
+  if (expr.kind == ExprKind::Not) {
+    MTP_ASSIGN_OR_RETURN(bool isIt, isTrue(first));
+    return Value(!isIt);
+  }
+  MTP_ASSIGN_OR_RETURN(Value second, evaluate(*expr.children[1], scope));
+  if (expr.kind == ExprKind::Item)
+    return getItem(first, second);
+  return applyBinary(expr.name, first, second);
+}
+
+Result<Value> Evaluator::evaluateContainer(const Expr &expr,
+                                           const ScopePtr &scope) {
+  Items items;
+  items.reserve(expr.children.size());
+  for (const ExprPtr &child : expr.children) {
+    MTP_ASSIGN_OR_RETURN(Value item, evaluate(*child, scope));
+    items.push_back(std::move(item));
+  }
+  if (expr.kind == ExprKind::List)
+    return makeList(std::move(items));
+  if (expr.kind == ExprKind::Tuple)
+    return makeTuple(std::move(items));
+  DictBuilder builder;
+  for (size_t i = 0; i < items.size(); i += 2)
+    MTP_RETURN_IF_ERROR(
+        builder.add(std::move(items[i]), std::move(items[i + 1])));
+  return std::move(builder).build();
+}
+
+Result<Value> Evaluator::evaluateSlice(const Expr &expr,
+                                       const ScopePtr &scope) {
+  Value parts[4];
+  for (size_t i = 0; i < 4; ++i) {
+    if (!expr.children[i])
+      continue;
+    MTP_ASSIGN_OR_RETURN(parts[i], evaluate(*expr.children[i], scope));
+  }
+  return getSlice(parts[0], parts[1], parts[2], parts[3]);
+}
+
+Result<Value> Evaluator::evaluateCompare(const Expr &expr,
+                                         const ScopePtr &scope) {
+  MTP_ASSIGN_OR_RETURN(Value left, evaluate(*expr.children[0], scope));
+  for (size_t i = 0; i < expr.operators.size(); ++i) {
+    MTP_ASSIGN_OR_RETURN(Value right, evaluate(*expr.children[i + 1], scope));
+    MTP_RETURN_IF_ERROR(charge((left.weight() + right.weight()) / 16));
+    MTP_ASSIGN_OR_RETURN(bool holds, compareBy(expr.operators[i], left, right));
+    if (!holds)
+      return Value(false);
+    left = std::move(right);
+  }
+  return Value(true);
+}
+
+Result<Value> Evaluator::evaluateConcat(const Expr &expr,
+                                        const ScopePtr &scope) {
+  std::string text;
+  for (const ExprPtr &child : expr.children) {
+    MTP_ASSIGN_OR_RETURN(Value value, evaluate(*child, scope));
+    MTP_ASSIGN_OR_RETURN(std::string part, toText(value));
+    text += part;
+  }
+  return makeText(std::move(text));
+}
+
+Result<Value> Evaluator::evaluateLogic(const Expr &expr,
+                                       const ScopePtr &scope) {
+  MTP_ASSIGN_OR_RETURN(Value left, evaluate(*expr.children[0], scope));
+  MTP_ASSIGN_OR_RETURN(bool isIt, isTrue(left));
+  if (isIt == (expr.kind == ExprKind::Or))
+    return left;
+  return evaluate(*expr.children[1], scope);
+}
+
+Result<Value> Evaluator::evaluateConditional(const Expr &expr,
+                                             const ScopePtr &scope) {
+  MTP_ASSIGN_OR_RETURN(Value condition, evaluate(*expr.children[1], scope));
+  MTP_ASSIGN_OR_RETURN(bool isIt, isTrue(condition));
+  if (isIt)
+    return evaluate(*expr.children[0], scope);
+  if (expr.children[2])
+    return evaluate(*expr.children[2], scope);
+  return Value::undefined("nothing, since the condition is false and there is "
+                          "no 'else'");
+}
+
+Result<Arguments> Evaluator::evaluateArguments(const Expr &expr,
+                                               const ScopePtr &scope) {
+  Arguments arguments;
+  for (const Argument &argument : expr.arguments) {
+    MTP_ASSIGN_OR_RETURN(Value value, evaluate(*argument.value, scope));
+    if (argument.kind == Argument::Positional) {
+      arguments.positional.push_back(std::move(value));
+    } else if (argument.kind == Argument::Named) {
+      arguments.named.emplace_back(argument.name, std::move(value));
+    } else if (argument.kind == Argument::Star) {
+      MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
+      for (Value &item : items)
+        arguments.positional.push_back(std::move(item));
+    } else {
+      if (!value.is(Kind::Dict))
+        return expected("a dict after '**'", value);
+      for (const auto &[key, item] : value.dict().entries) {
+        if (!key.isString())
+          return expected("keys that are strings after '**'", key);
+        arguments.named.emplace_back(key.bytes(), item);
+      }
+    }
+  }
+  // So many, that to look for names one by one does not matter.
+  if (arguments.named.size() > 256)
+    return resourceExhausted(strCat("expected at most 256 named arguments, "
+                                    "got ",
+                                    arguments.named.size()));
+  return arguments;
+}
+
+Result<Value> Evaluator::evaluateFilter(const Expr &expr,
+                                        const ScopePtr &scope) {
+  Value value = blockText;
+  if (const Expr *operand = expr.children[0].get()) {
+    MTP_ASSIGN_OR_RETURN(Value given, evaluate(*operand, scope));
+    value = std::move(given);
+  }
+  MTP_ASSIGN_OR_RETURN(Arguments arguments, evaluateArguments(expr, scope));
+  return applyFilter(expr.name, value, std::move(arguments));
+}
+
+Result<Value> Evaluator::evaluateTest(const Expr &expr, const ScopePtr &scope) {
+  MTP_ASSIGN_OR_RETURN(Value value, evaluate(*expr.children[0], scope));
+  MTP_ASSIGN_OR_RETURN(Arguments arguments, evaluateArguments(expr, scope));
+  MTP_ASSIGN_OR_RETURN(bool holds,
+                       applyTest(expr.name, value, std::move(arguments)));
+  return Value(holds);
+}
+
+Result<Value> Evaluator::evaluateCall(const Expr &expr, const ScopePtr &scope) {
+  MTP_ASSIGN_OR_RETURN(Value callee, evaluate(*expr.children[0], scope));
+  MTP_ASSIGN_OR_RETURN(Arguments arguments, evaluateArguments(expr, scope));
+  return call(callee, std::move(arguments));
+}

@@ -1,0 +1,63 @@
+//===- Loop.h - A for loop under way ----------------------------*- C++ -*-===//
+//
+// What `loop` is inside a loop. Items are pulled one by one, as Jinja pulls
+// them, since a loop's filter may depend on what its body has done; to ask for
+// the next item, `last` or the length pulls ahead.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_JINJA_RUN_LOOP_H
+#define MTP_RUNTIME_JINJA_RUN_LOOP_H
+
+#include "runtime/jinja/value/Value.h"
+
+#include <functional>
+#include <optional>
+
+namespace mtp::jinja {
+
+class Loop {
+public:
+  /// Whether the loop takes an item.
+  using Filter = std::function<Result<bool>(const Value &)>;
+  /// Renders the loop's body over other items, one level deeper.
+  using Recurse = std::function<Result<Value>(const Value &items, int depth)>;
+
+  Loop(Items items, Filter filter, Recurse recurse, int depth)
+      : items(std::move(items)), filter(std::move(filter)),
+        recurse(std::move(recurse)), depth0(depth) {}
+
+  /// Moves to the next item; false at the end.
+  Result<bool> advance();
+  const Value &current() const { return *item; }
+
+  /// `loop.name`; nothing if there is no such attribute.
+  Result<std::optional<Value>> attribute(std::string_view name);
+  Value cycle(const Items &values) const;
+  Result<bool> changed(Items values);
+  /// `loop(items)`.
+  Result<Value> call(const Value &items) const;
+  Result<std::string> toString();
+  Result<int64_t> length();
+
+  /// Lets go of what refers to the rendering.
+  void end();
+
+private:
+  Result<std::optional<Value>> pull();
+  Status peek();
+
+  Items items;
+  size_t next = 0;
+  Filter filter;
+  Recurse recurse;
+  int depth0;
+  int64_t index0 = -1;
+  std::optional<int64_t> total;
+  std::optional<Value> item, before, after, last;
+  bool isPeeked = false;
+};
+
+} // namespace mtp::jinja
+
+#endif // MTP_RUNTIME_JINJA_RUN_LOOP_H

@@ -1,0 +1,328 @@
+//===- Access.cpp - Attributes, items and slices --------------------------===//
+
+#include "runtime/jinja/value/Access.h"
+
+#include "runtime/core/StrCat.h"
+#include "runtime/jinja/run/Callable.h"
+#include "runtime/jinja/run/Loop.h"
+#include "runtime/jinja/value/Compare.h"
+#include "runtime/utf8/Utf8.h"
+
+#include <algorithm>
+#include <optional>
+
+using namespace mtp;
+using namespace mtp::jinja;
+
+namespace {
+
+using Names = std::string_view;
+constexpr Names kTextMethods =
+    " capitalize casefold center count encode endswith expandtabs find format"
+    " format_map index isalnum isalpha isascii isdecimal isdigit isidentifier"
+    " islower isnumeric isprintable isspace istitle isupper join ljust lower"
+    " lstrip maketrans partition removeprefix removesuffix replace rfind rindex"
+    " rjust rpartition rsplit rstrip split splitlines startswith strip swapcase"
+    " title translate upper zfill ";
+constexpr Names kDictMethods = " copy fromkeys get items keys values ";
+constexpr Names kListMethods = " copy count index ";
+constexpr Names kTupleMethods = " count index ";
+constexpr Names kIntMethods =
+    " as_integer_ratio bit_count bit_length conjugate from_bytes to_bytes ";
+constexpr Names kFloatMethods =
+    " as_integer_ratio conjugate fromhex hex is_integer ";
+constexpr Names kRangeMethods = " count index ";
+constexpr Names kViewMethods = " isdisjoint ";
+/// Those that the sandbox keeps from templates, since they change the value.
+constexpr Names kDictChanges = " clear pop popitem setdefault update ";
+constexpr Names kListChanges =
+    " append clear extend insert pop remove reverse sort ";
+
+bool isOneOf(Names names, std::string_view name) {
+  return name.find(' ') == std::string_view::npos && !name.empty() &&
+         names.find(strCat(" ", name, " ")) != Names::npos;
+}
+
+Names methodsOf(const Value &value) {
+  switch (value.kind()) {
+  case Kind::String:
+    return kTextMethods;
+  case Kind::Dict:
+    return kDictMethods;
+  case Kind::List:
+    return kListMethods;
+  case Kind::Tuple:
+    return kTupleMethods;
+  case Kind::Bool:
+  case Kind::Int:
+    return kIntMethods;
+  case Kind::Float:
+    return kFloatMethods;
+  case Kind::Range:
+    return kRangeMethods;
+  case Kind::View:
+    return kViewMethods;
+  case Kind::Loop:
+    return " cycle changed ";
+  case Kind::Cycler:
+    return " next reset ";
+  default:
+    return "";
+  }
+}
+
+bool isKeptBack(const Value &value, std::string_view name) {
+  return (value.is(Kind::Dict) && isOneOf(kDictChanges, name)) ||
+         (value.is(Kind::List) && isOneOf(kListChanges, name)) ||
+         name.substr(0, 2) == "__";
+}
+
+Value missing(const Value &value, const std::string &name) {
+  return Value::undefined(
+      strCat("nothing, since ", describe(value), " has no '", name, "'"));
+}
+
+std::optional<Value> numberAttribute(const Value &value,
+                                     const std::string &name) {
+  if (!value.isNumber())
+    return std::nullopt;
+  if (name == "real")
+    return value.isInteger() ? Value(value.integer()) : value;
+  if (name == "imag")
+    return value.isInteger() ? Value(int64_t(0)) : Value(0.0);
+  if (value.isInteger() && name == "numerator")
+    return Value(value.integer());
+  if (value.isInteger() && name == "denominator")
+    return Value(int64_t(1));
+  return std::nullopt;
+}
+
+std::optional<Value> rangeAttribute(const Value &value,
+                                    const std::string &name) {
+  if (!value.is(Kind::Range))
+    return std::nullopt;
+  const auto &range = value.as<const jinja::Range>();
+  if (name == "start")
+    return Value(range.start);
+  if (name == "stop")
+    return Value(range.stop);
+  if (name == "step")
+    return Value(range.step);
+  return std::nullopt;
+}
+
+std::optional<Value> helperAttribute(const Value &value,
+                                     const std::string &name) {
+  if (value.is(Kind::Joiner)) {
+    const auto &joiner = value.as<const Joiner>();
+    if (name == "sep")
+      return joiner.separator.items().front();
+    if (name == "used")
+      return Value(joiner.isUsed);
+  } else if (value.is(Kind::Cycler)) {
+    const auto &cycler = value.as<const Cycler>();
+    if (name == "current")
+      return cycler.current();
+    if (name == "items")
+      return cycler.items;
+    if (name == "pos")
+      return Value(int64_t(cycler.position));
+  } else if (value.is(Kind::Block)) {
+    const std::string &block = value.as<const BlockReference>().block->first;
+    if (name == "name")
+      return Value(std::string(block));
+    if (name == "super")
+      return Value::undefined(strCat("a block '", block,
+                                     "' of a parent, of "
+                                     "which there is none"));
+  }
+  return std::nullopt;
+}
+
+/// The attribute, or nothing.
+Result<std::optional<Value>> findAttribute(const Value &value,
+                                           const std::string &name) {
+  using Found = std::optional<Value>;
+  if (value.is(Kind::Namespace)) {
+    const auto &attributes = value.as<const Namespace>().attributes;
+    auto it = attributes.find(name);
+    if (it != attributes.end())
+      return Found(it->second);
+  }
+  if (value.is(Kind::Loop)) {
+    MTP_ASSIGN_OR_RETURN(Found found, value.as<Loop>().attribute(name));
+    if (found)
+      return found;
+  }
+  if (value.is(Kind::Macro) && name == "name")
+    return Found(Value(value.as<const Macro>().node->name));
+  if (isKeptBack(value, name))
+    return Found(Value::undefined(strCat("the attribute '", name, "' of ",
+                                         describe(value),
+                                         ", which templates may not use")));
+  if (Found found = numberAttribute(value, name))
+    return found;
+  if (Found found = rangeAttribute(value, name))
+    return found;
+  if (Found found = helperAttribute(value, name))
+    return found;
+  if (!isOneOf(methodsOf(value), name))
+    return Found();
+  auto method = std::make_shared<Method>();
+  *method = {value, name};
+  return Found(Value::of(Kind::Method, std::move(method)));
+}
+
+Result<Value> characterAt(const Text &text, int64_t index) {
+  auto wanted = static_cast<size_t>(index);
+  if (text.length == text.bytes.size())
+    return Value(text.bytes.substr(wanted, 1));
+  size_t pos = 0;
+  for (; wanted > 0; --wanted)
+    pos += utf8Length(text.bytes, pos);
+  return Value(text.bytes.substr(pos, utf8Length(text.bytes, pos)));
+}
+
+/// The item, or nothing.
+Result<std::optional<Value>> findItem(const Value &value, const Value &key) {
+  using Found = std::optional<Value>;
+  if (value.is(Kind::Dict)) {
+    const Value *item = isHashable(key) ? value.dict().find(key) : nullptr;
+    return item ? Found(*item) : Found();
+  }
+  if (value.is(Kind::Self) && key.isString()) {
+    const Blocks &blocks = *value.as<const SelfReference>().blocks;
+    auto found = blocks.find(key.bytes());
+    if (found == blocks.end())
+      return Found();
+    auto block = std::make_shared<BlockReference>(&*found);
+    return Found(Value::of(Kind::Block, std::move(block)));
+  }
+  bool isIndexed =
+      value.isString() || value.isListOrTuple() || value.is(Kind::Range);
+  if (!isIndexed || !key.isInteger())
+    return Found();
+  MTP_ASSIGN_OR_RETURN(int64_t length, lengthOf(value));
+  int64_t index = key.integer();
+  if (index < -length || index >= length)
+    return Found();
+  if (index < 0)
+    index += length;
+  if (value.isListOrTuple())
+    return Found(value.items()[static_cast<size_t>(index)]);
+  if (value.is(Kind::Range))
+    return Found(Value(numberAt(value.as<const jinja::Range>(), index)));
+  MTP_ASSIGN_OR_RETURN(Value character, characterAt(value.text(), index));
+  return Found(std::move(character));
+}
+
+/// What Python's slice.indices() yields.
+struct Indices {
+  int64_t start, stop, step;
+};
+
+Result<int64_t> boundOf(const Value &value, int64_t length, int64_t otherwise,
+                        bool isBackward) {
+  if (value.isNone())
+    return otherwise;
+  if (!value.isInteger())
+    return expected("an integer in a slice", value);
+  int64_t bound = value.integer();
+  if (bound < 0)
+    bound = bound < -length ? -1 : bound + length;
+  if (bound < 0)
+    return int64_t(isBackward ? -1 : 0);
+  return std::min(bound, isBackward ? length - 1 : length);
+}
+
+Result<Indices> indicesOf(const Value &start, const Value &stop,
+                          const Value &step, int64_t length) {
+  Indices indices = {0, 0, 1};
+  if (!step.isNone()) {
+    if (!step.isInteger() || step.integer() == 0)
+      return expected("an integer other than 0 as the step of a slice", step);
+    indices.step = step.integer();
+  }
+  bool isBackward = indices.step < 0;
+  MTP_ASSIGN_OR_RETURN(
+      indices.start,
+      boundOf(start, length, isBackward ? length - 1 : 0, isBackward));
+  MTP_ASSIGN_OR_RETURN(
+      indices.stop,
+      boundOf(stop, length, isBackward ? -1 : length, isBackward));
+  return indices;
+}
+
+/// The indices that a slice takes, below `length` each.
+template <typename Function>
+void forEachIndex(const Indices &indices, Function function) {
+  // A step may be so large that adding it would overflow.
+  int64_t i = indices.start;
+  while (indices.step > 0 ? i < indices.stop : i > indices.stop) {
+    function(static_cast<size_t>(i));
+    int64_t left = indices.step > 0 ? indices.stop - i : i - indices.stop;
+    uint64_t step = indices.step > 0 ? static_cast<uint64_t>(indices.step)
+                                     : 0 - static_cast<uint64_t>(indices.step);
+    if (step >= static_cast<uint64_t>(left))
+      return;
+    i += indices.step;
+  }
+}
+
+Result<Value> sliceText(const Text &text, const Indices &indices) {
+  std::vector<size_t> starts;
+  for (size_t pos = 0; pos < text.bytes.size();
+       pos += utf8Length(text.bytes, pos))
+    starts.push_back(pos);
+  std::string out;
+  forEachIndex(indices, [&](size_t i) {
+    out.append(text.bytes, starts[i], utf8Length(text.bytes, starts[i]));
+  });
+  return Value(std::move(out), text.isSafe);
+}
+
+} // namespace
+
+Result<Value> jinja::getAttribute(const Value &value, const std::string &name) {
+  if (value.isUndefined())
+    return expected(strCat("a value with an attribute '", name, "'"), value);
+  MTP_ASSIGN_OR_RETURN(std::optional<Value> found, findAttribute(value, name));
+  if (found)
+    return *std::move(found);
+  MTP_ASSIGN_OR_RETURN(found, findItem(value, Value(std::string(name))));
+  return found ? *std::move(found) : missing(value, name);
+}
+
+Result<Value> jinja::getOnlyAttribute(const Value &value,
+                                      const std::string &name) {
+  MTP_ASSIGN_OR_RETURN(std::optional<Value> found, findAttribute(value, name));
+  return found ? *std::move(found) : missing(value, name);
+}
+
+Result<Value> jinja::getItem(const Value &value, const Value &key) {
+  if (value.isUndefined())
+    return expected("a value with items", value);
+  MTP_ASSIGN_OR_RETURN(std::optional<Value> found, findItem(value, key));
+  if (found)
+    return *std::move(found);
+  if (!key.isString())
+    return missing(value, describe(key));
+  return getOnlyAttribute(value, key.bytes());
+}
+
+Result<Value> jinja::getSlice(const Value &value, const Value &start,
+                              const Value &stop, const Value &step) {
+  if (!value.isString() && !value.isListOrTuple() && !value.is(Kind::Range))
+    return expected("a string or a list to slice", value);
+  MTP_ASSIGN_OR_RETURN(int64_t length, lengthOf(value));
+  MTP_ASSIGN_OR_RETURN(Indices indices, indicesOf(start, stop, step, length));
+  if (value.isString())
+    return sliceText(value.text(), indices);
+  MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
+  Items taken;
+  forEachIndex(indices, [&](size_t i) { taken.push_back(items[i]); });
+  if (value.is(Kind::Range))
+    return unimplemented("expected a string or a list to slice, got a range");
+  return value.is(Kind::List) ? makeList(std::move(taken))
+                              : makeTuple(std::move(taken));
+}

@@ -1,0 +1,53 @@
+//===- Arguments.h - What a function is called with -------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_JINJA_VALUE_ARGUMENTS_H
+#define MTP_RUNTIME_JINJA_VALUE_ARGUMENTS_H
+
+#include "runtime/jinja/value/Value.h"
+
+#include <initializer_list>
+#include <optional>
+
+namespace mtp::jinja {
+
+/// Arguments beside the names of a function's parameters.
+class Bound {
+public:
+  explicit Bound(std::vector<std::optional<Value>> values)
+      : values(std::move(values)) {}
+
+  bool has(size_t index) const { return values[index].has_value(); }
+  const Value &operator[](size_t index) const { return *values[index]; }
+  Value valueOr(size_t index, Value otherwise) const {
+    return values[index] ? *values[index] : std::move(otherwise);
+  }
+  /// Whether it is there and not None.
+  bool isGiven(size_t index) const {
+    return values[index] && !values[index]->isNone();
+  }
+
+  Result<int64_t> integer(size_t index, int64_t otherwise) const;
+  Result<bool> flag(size_t index, bool otherwise) const;
+  Result<std::string> string(size_t index, std::string otherwise) const;
+
+private:
+  std::vector<std::optional<Value>> values;
+};
+
+struct Arguments {
+  Items positional;
+  std::vector<std::pair<std::string, Value>> named;
+
+  /// Fails unless each argument has a parameter, and the first `required`
+  /// parameters an argument.
+  Result<Bound> bind(std::initializer_list<std::string_view> parameters,
+                     size_t required = 0) const;
+  /// Takes out the argument of that name.
+  std::optional<Value> take(std::string_view name);
+  /// Takes out the first positional argument.
+  Value takeFirst();
+};
+
+} // namespace mtp::jinja
+
+#endif // MTP_RUNTIME_JINJA_VALUE_ARGUMENTS_H

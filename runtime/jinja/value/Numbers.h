@@ -1,0 +1,22 @@
+//===- Numbers.h - Text to numbers, and rounding ----------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_JINJA_VALUE_NUMBERS_H
+#define MTP_RUNTIME_JINJA_VALUE_NUMBERS_H
+
+#include "runtime/jinja/value/Value.h"
+
+namespace mtp::jinja {
+
+/// Jinja's filter `int`: `otherwise` where the value is no number.
+Result<Value> toInteger(const Value &value, Value otherwise, int64_t base);
+
+/// Jinja's filter `float`.
+Result<Value> toFloat(const Value &value, Value otherwise);
+
+/// Jinja's filter `round`; the method is common, ceil or floor.
+Result<Value> roundNumber(const Value &value, int64_t precision,
+                          std::string_view method);
+
+} // namespace mtp::jinja
+
+#endif // MTP_RUNTIME_JINJA_VALUE_NUMBERS_H

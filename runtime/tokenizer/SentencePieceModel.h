@@ -1,0 +1,46 @@
+//===- SentencePieceModel.h - Reading a model's own bytes -------*- C++ -*-===//
+//
+// The library keeps a model's protobuf to itself, and trusts the character map
+// in it blindly. This reads the few fields that we need, and checks that map.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_TOKENIZER_SENTENCEPIECEMODEL_H
+#define MTP_RUNTIME_TOKENIZER_SENTENCEPIECEMODEL_H
+
+#include "runtime/core/Result.h"
+
+#include <string_view>
+#include <vector>
+
+namespace mtp {
+
+/// Fields of a sentencepiece.ModelProto, as views of its bytes.
+struct SentencePieceModel {
+  enum class PieceType : uint8_t {
+    Normal = 1,
+    Unknown = 2,
+    Control = 3,
+    UserDefined = 4,
+    Unused = 5,
+    Byte = 6,
+  };
+
+  struct Piece {
+    std::string_view text;
+    PieceType type = PieceType::Normal;
+  };
+
+  std::vector<Piece> pieces;                      ///< The index is the id.
+  std::string_view unkSurface = " \xE2\x81\x87 "; ///< What unknown decodes to.
+  bool addDummyPrefix = true;
+  bool removeExtraWhitespaces = true;
+
+  /// Fails with DataLoss when `bytes` are no model or when the library could
+  /// read outside of its character map.
+  static Result<SentencePieceModel> read(std::string_view bytes);
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_TOKENIZER_SENTENCEPIECEMODEL_H

@@ -1,0 +1,12 @@
+//===- StreamDecoder.h - Text from ids as they come -------------*- C++ -*-===//
+//
+// The declarations are public, so they lie with the public headers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_TOKENIZER_STREAMDECODER_H
+#define MTP_RUNTIME_TOKENIZER_STREAMDECODER_H
+
+#include "mtp/stream_decoder.h" // IWYU pragma: export
+
+#endif // MTP_RUNTIME_TOKENIZER_STREAMDECODER_H

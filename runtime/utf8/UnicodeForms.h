@@ -1,0 +1,28 @@
+//===- UnicodeForms.h - NFC and its kin -------------------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_UTF8_UNICODEFORMS_H
+#define MTP_RUNTIME_UTF8_UNICODEFORMS_H
+
+#include "runtime/core/Result.h"
+
+#include <string>
+#include <string_view>
+
+namespace mtp {
+
+enum class UnicodeForm { Nfc, Nfd, Nfkc, Nfkd };
+
+/// Appends the normal form of `text`, which must be well-formed UTF-8.
+///
+/// Fails with ResourceExhausted on absurdly long runs of combining marks:
+/// sorting these takes quadratic time.
+Status appendNormalized(std::string_view text, UnicodeForm form,
+                        std::string &out);
+
+/// Appends every character's lower case, without regard to what stands beside
+/// it.
+void appendLowercase(std::string_view text, std::string &out);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_UTF8_UNICODEFORMS_H

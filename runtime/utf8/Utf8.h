@@ -1,0 +1,37 @@
+//===- Utf8.h - UTF-8, checked and repaired ---------------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_UTF8_UTF8_H
+#define MTP_RUNTIME_UTF8_UTF8_H
+
+#include "mtp/utf8.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mtp {
+
+/// Where the first byte is that is not part of well-formed UTF-8 (no overlong
+/// forms, no surrogates, nothing above U+10FFFF), or text.size().
+size_t findInvalidUtf8(std::string_view text);
+
+inline bool isValidUtf8(std::string_view text) {
+  return findInvalidUtf8(text) == text.size();
+}
+
+/// The bytes of the character that starts at `pos`, in well-formed UTF-8.
+inline size_t utf8Length(std::string_view text, size_t pos) {
+  auto lead = static_cast<uint8_t>(text[pos]);
+  return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+/// The character that starts at `pos`, in well-formed UTF-8.
+uint32_t decodeUtf8(std::string_view text, size_t pos);
+
+/// Appends a character below 0x110000 that is no surrogate.
+void appendUtf8(std::string &text, uint32_t codePoint);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_UTF8_UTF8_H
