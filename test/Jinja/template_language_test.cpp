@@ -108,9 +108,24 @@ TEST(TemplateLanguage, rendersBlocksAgain) {
 
 TEST(TemplateLanguage, stripsTags) {
   EXPECT_EQ(render("{{ t|striptags }}",
-                   R"({"t": "<p>a  <b>b</b>\t<!-- <i> -->&amp; &eacute;&notit;)"
-                   R"(&#65;&#x42;&#128; &unknown; a < b"})"),
-            "a b & \xC3\xA9\xC2\xACit;AB\xE2\x82\xAC &unknown; a < b");
+                   R"({"t": "<p>a  <b>b</b>\t<!-- <i> -->&amp; &eacute;&notit )"
+                   R"(&#65;&#x42;&#128; &unknown a < b"})"),
+            "a b & \xC3\xA9\xC2\xACit AB\xE2\x82\xAC &unknown a < b");
+}
+
+TEST(TemplateLanguage, refusesMethodsByName) {
+  for (const char *name : {"casefold", "center", "isdigit", "swapcase"})
+    EXPECT_EQ(render("{{ 'a'." + std::string(name) + " is defined }}"),
+              "Unimplemented: expected a supported attribute of a string, got "
+              "'" +
+                  std::string(name) + "' at line 1, column 7");
+  for (const char *source : {"(5).real", "1.5.hex", "{}.fromkeys",
+                             "range(3).start", "{}.keys().mapping"})
+    EXPECT_EQ(render("{{ " + std::string(source) + " }}").substr(0, 23),
+              "Unimplemented: expected");
+  EXPECT_EQ(render("{{ '&Afr;'|striptags }}"),
+            "Unimplemented: expected a named character of HTML 4, got '&Afr;' "
+            "at line 1, column 12");
 }
 
 TEST(TemplateLanguage, printsOverLines) {

@@ -39,7 +39,7 @@ TEST(TemplateLimits, boundsOutput) {
 TEST(TemplateLimits, boundsTextsAndLists) {
   expectExhausted("{{ 'x' * 9999999999 }}");
   expectExhausted("{{ [1] * 9999999999 }}");
-  expectExhausted("{{ 'a'.center(9999999999) }}");
+  expectExhausted("{{ 'a'|center(9999999999) }}");
   expectExhausted("{{ '%9999999999d' % 1 }}");
   expectExhausted("{{ ('x' * 99999).replace('', 'y' * 99999) }}");
   expectExhausted("{{ range(99999999) }}");

@@ -41,6 +41,14 @@ GPU_KERNELS = ["compiler/Codegen/GPU/GpuBuilder.h",
                "compiler/Codegen/AttentionParams.h",
                "compiler/Codegen/ProductParams.h",
                "dialects", "runtime/schema"]
+# The rooms of the template library. Each may use the rooms above it.
+JINJA = {room: [f"runtime/jinja/{used}" for used in uses] +
+         ["runtime/core", "runtime/utf8"]
+         for room, uses in {
+             "value": ["value"],
+             "builtins": ["builtins", "value"],
+             "parse": ["parse", "builtins", "value"],
+             "run": ["run", "parse", "builtins", "value"]}.items()}
 MAY_INCLUDE = {
     "runtime/include": ["mtp"],
     "runtime/schema": ["runtime/schema"],
@@ -48,8 +56,8 @@ MAY_INCLUDE = {
     "runtime/utf8": ["runtime/utf8", "runtime/core", "mtp/utf8.h"],
     "runtime/tokenizer": ["runtime/tokenizer", "runtime/utf8", "runtime/core",
                           "runtime/schema", "mtp"],
-    "runtime/jinja": ["runtime/jinja", "runtime/utf8", "runtime/core",
-                      "mtp/render_options.h"],
+    **{f"runtime/jinja/{room}": uses for room, uses in JINJA.items()},
+    "runtime/jinja/run": JINJA["run"] + ["mtp/render_options.h"],
     "runtime/chat": ["runtime/chat", "runtime/jinja", "runtime/utf8",
                      "runtime/core", "mtp"],
     "dialects": ["dialects", "runtime/schema"],

@@ -145,15 +145,14 @@ d.a, d["a"], d.missing is defined, d["items"] is defined, d.items is callable, d
 d.items()|list, d.values()|list, d.get("a"), d.get("q"), d.get("q", 5), d|length, "a" in d, "q" not in d
 d, l, u, n, f, [s, u, none, true], {"k": [1, {"x": "it's"}]}, ("a",), (), [], {}
 "it's", ["it's", 'say "x"', "both '\"", "tab\t nl\n \\ \x00 \x7f \u200b é \U0001F600 \xa0"]
-s.upper(), s.lower(), s.title(), s.capitalize(), s.swapcase(), "ß ŉ ﬁ".upper(), "ΑΣ Σ".lower(), "İ".lower()
+s.upper(), s.lower(), s.title(), s.capitalize(), "ß ŉ ﬁ".upper(), "ΑΣ Σ".lower(), "İ".lower()
 " x ".strip() ~ "|", "xxabxx".strip("x"), "xxabxx".lstrip("x"), "xxabxx".rstrip("x"), "\u3000a\u2003".strip()
 "a,b,,c".split(","), " a  b ".split(), "a,b,c".split(",", 1), "a,b,c".rsplit(",", 1), " a b  c ".rsplit(none, 1), "".split(), "".split(",")
 "a b c".split(maxsplit=1), "a-b".partition("-"), "a-b-c".rpartition("-"), "ab".partition("x")
 "hello".replace("l", "L"), "hello".replace("l", "L", 1), "ab".replace("", "-"), "hello".find("l"), "hello".rfind("l"), "hello".find("z"), "hello".index("l"), "héllo".find("l"), "hello".count("l"), "aaa".count("aa"), "abc".count("")
 "hello".startswith("he"), "hello".startswith(("x", "he")), "hello".endswith("lo"), "hello".startswith("l", 2), "hello".endswith("l", 0, 4)
-"a\nb\r\nc\n".splitlines(), "a\nb\n".splitlines(true), "-".join(["a", "b"]), "-".join("abc"), "x".center(6) ~ "|", "x".ljust(3, ".") ~ "|", "x".rjust(3), "-5".zfill(4), "abc".center(6, "*"), "ab".center(5, "*")
-"abc".isalpha(), "12".isdigit(), "a1".isalnum(), " ".isspace(), "aB".islower(), "AB".isupper(), "".isalpha(), "Ab Cd".istitle(), "²".isdigit(), "²".isdecimal(), "x1".isidentifier()
-"abc".removeprefix("a"), "abc".removesuffix("c"), "a\tb".expandtabs(4)
+"a\nb\r\nc\n".splitlines(), "a\nb\n".splitlines(true), "-".join(["a", "b"]), "-".join("abc")
+"abc".removeprefix("a"), "abc".removesuffix("c")
 "%s is %d and %5.2f|%-5s|%05d|%x|%r|%%" % ("a", 3, 2.5, "b", 42, 255, "q")
 "%(a)s" % {"a": 1}, "%s" % "x", "%s" % [1], "%c%c" % ("a", 98), "%+d % d" % (1, 2), "%e" % 12345.678, "%g" % 0.00001, "%5s|%-6.2s|" % ("ab", "xyz")
 "{} {1}".format(1, 2) is defined if false else "{0} {1} {0}".format("a", "b")
@@ -178,7 +177,7 @@ d|tojson, l|tojson, u|tojson, u|tojson(ensure_ascii=true), nested|tojson(indent=
 "a" in "abc", "z" not in "abc", 1 in [1, 2], 1 in {1: 2}, "a" in missing, [1] in [[1]], 3 in range(5), "k" in {"k": 1}.keys(), 1.0 in [1]
 range(5)|list, range(2, 5)|list, range(10, 0, -3)|list, range(0)|list, range(5)[1], range(5)[-1], range(3), range(1, 9, 2), range(5)|length
 dict(a=1, b=2), dict([["x", 1]]), dict({"a": 1}, b=3), namespace(a=1, b="x"), {"a": 1, "a": 2, 1: "x", 1.0: "y", true: "z"}
-l.count(1), l.index(3), l.append is defined, d.pop is defined, d.update is callable, s.nope is defined, none.x is defined, (5).real, 2.5.is_integer() if false else 2.5 is float
+l.count(1), l.index(3), l.append is defined, d.pop is defined, d.update is callable, s.nope is defined, none.x is defined, 2.5 is float
 "a" "b" 'c', 'q\'q', "x\ty", "\x41\u00e9\101", 'a\
 b', "\q", "\é"
 strftime_now("%Y-%m-%d %H:%M:%S %A %B %d %b %j %y %p %I %%"), strftime_now("%d %b %Y")
@@ -437,7 +436,7 @@ c
 ---
 {{ super is defined }}
 ---
-{{ "<p>a  <b>bold</b>\t &amp; &lt;i&gt; &eacute;&copy &notit; &#65;&#x42;&#0;&#128;&#xD800;&#99999999; &unknown; &</p>"|striptags }}
+{{ "<p>a  <b>bold</b>\t &amp; &lt;i&gt; &eacute;&copy &notit &#65;&#x42;&#0;&#128;&#xD800;&#99999999; &unknown-; &</p>"|striptags }}
 ---
 {{ "a <!-- x <b> --> c <!-- open <i>d</i>"|striptags }}|{{ "<!<!-- -->-- x -->y"|striptags }}|{{ "<!-->z-->"|striptags }}
 ---
@@ -445,7 +444,7 @@ c
 ---
 {{ ("<b>&lt;</b>"|safe)|striptags }}{{ missing|striptags }}{{ ["<b>", 1]|striptags }}
 ---
-{{ "&#x26;amp; &AMP;&amp&ampx &CounterClockwiseContourIntegral; &fj&fjlig; &acE; &#1; &#xFDD0; &#; &#x; &#x110000 &\u00e9;"|striptags }}
+{{ "&#x26;amp; &AMP;&amp&ampx &alpha; &fj&hellip; &lang; &apos; &apos &Alphax &#1; &#xFDD0; &#; &#x; &#x110000 &\u00e9;"|striptags }}
 ---
 {{ l|pprint }}{{ "a"|pprint }}{{ none|pprint }}{{ 1.5|pprint }}{{ missing|pprint }}{{ []|pprint }}{{ {}|pprint }}{{ (1,)|pprint }}
 ---

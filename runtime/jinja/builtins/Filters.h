@@ -1,26 +1,48 @@
-//===- Filters.h - Functions behind a bar -----------------------*- C++ -*-===//
+//===- Filters.h - Functions that are called with a bar ---------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_BUILTINS_FILTERS_H
 #define MTP_RUNTIME_JINJA_BUILTINS_FILTERS_H
 
-#include "runtime/jinja/run/Evaluator.h"
+#include "runtime/jinja/value/Arguments.h"
 
 namespace mtp::jinja {
 
-using Filter = Result<Value> (*)(Evaluator &evaluator, const Value &value,
-                                 Arguments &arguments);
+/// The rendering that a filter runs in.
+class Rendering {
+public:
+  /// Counts work, 1 for a node of the tree. Fails beyond the limit.
+  virtual Status charge(uint64_t work) = 0;
+  virtual Result<Value> applyFilter(const std::string &name, const Value &value,
+                                    Arguments arguments) = 0;
+  virtual Result<bool> applyTest(const std::string &name, const Value &value,
+                                 Arguments arguments) = 0;
 
-struct FilterEntry {
+protected:
+  ~Rendering() = default;
+};
+
+struct Filter {
   std::string_view name;
-  Filter filter;
+  /// The names of the parameters, with a space between them.
+  std::string_view parameters;
+  /// The number of parameters without a default.
+  size_t required;
+  Result<Value> (*apply)(const Value &value, const Bound &bound);
+  /// The function of a filter without `apply`: it needs the rendering, or takes
+  /// any arguments.
+  Result<Value> (*applyOpen)(Rendering &rendering, const Value &value,
+                             Arguments &arguments) = nullptr;
+
+  Result<Value> operator()(Rendering &rendering, const Value &value,
+                           Arguments &arguments) const;
 };
 
 /// Filters of strings and numbers, and of sequences.
-const std::vector<FilterEntry> &textFilters();
-const std::vector<FilterEntry> &sequenceFilters();
+const std::vector<Filter> &textFilters();
+const std::vector<Filter> &sequenceFilters();
 
 /// The filter of that name, or null.
-Filter findFilter(std::string_view name);
+const Filter *findFilter(std::string_view name);
 
 } // namespace mtp::jinja
 

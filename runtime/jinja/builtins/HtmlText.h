@@ -1,22 +1,19 @@
-//===- HtmlText.h - Text that HTML means ------------------------*- C++ -*-===//
+//===- HtmlText.h - Text from HTML and for HTML -----------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_BUILTINS_HTMLTEXT_H
 #define MTP_RUNTIME_JINJA_BUILTINS_HTMLTEXT_H
+
+#include "runtime/core/Result.h"
 
 #include <string>
 #include <string_view>
 
 namespace mtp::jinja {
 
-/// "NAME=HEX[,HEX] ", in the order of bytes.
-extern const char *const kHtmlEntities;
-
-/// Python's html.unescape().
-std::string unescapeHtml(std::string_view text);
-
-/// The striptags() of MarkupSafe 3.0.4: the text without comments and tags, of
-/// white space single spaces, unescaped.
-std::string stripTags(std::string_view text);
+/// The striptags() of MarkupSafe 3.0.4: removes comments and tags, replaces
+/// white space by single spaces, and replaces named and numbered characters.
+/// Fails for names that are not in HTML 4.
+Result<std::string> stripTags(std::string_view text);
 
 } // namespace mtp::jinja
 

@@ -3,10 +3,7 @@
 #include "runtime/jinja/builtins/Methods.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/jinja/run/Loop.h"
 #include "runtime/jinja/value/Compare.h"
-
-#include <cmath>
 
 using namespace mtp;
 using namespace mtp::jinja;
@@ -20,7 +17,7 @@ Status unsupported(const Value &self, const std::string &name) {
 
 Result<Value> viewOf(const Value &dict, View::Part part,
                      const Arguments &arguments) {
-  MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+  MTP_RETURN_IF_ERROR(arguments.bind("").status());
   auto view = std::make_shared<View>();
   *view = {part, dict};
   return Value::of(Kind::View, std::move(view));
@@ -35,12 +32,12 @@ Result<Value> callDictMethod(const Value &self, const std::string &name,
   if (name == "values")
     return viewOf(self, View::Values, arguments);
   if (name == "copy") {
-    MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+    MTP_RETURN_IF_ERROR(arguments.bind("").status());
     return self;
   }
   if (name != "get")
     return unsupported(self, name);
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"key", "default"}, 1));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("key default", 1));
   if (!isHashable(bound[0]) && !bound[0].isUndefined())
     return expected("a key that is a string, number, None or tuple", bound[0]);
   const Value *value =
@@ -51,12 +48,12 @@ Result<Value> callDictMethod(const Value &self, const std::string &name,
 Result<Value> callListMethod(const Value &self, const std::string &name,
                              const Arguments &arguments) {
   if (name == "copy") {
-    MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+    MTP_RETURN_IF_ERROR(arguments.bind("").status());
     return self;
   }
   if (name != "count" && name != "index")
     return unsupported(self, name);
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"value"}, 1));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("value", 1));
   const Items &items = self.items();
   int64_t count = 0;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -72,33 +69,6 @@ Result<Value> callListMethod(const Value &self, const std::string &name,
   return Value(count);
 }
 
-Result<Value> callLoopMethod(Loop &loop, const std::string &name,
-                             const Arguments &arguments) {
-  if (!arguments.named.empty())
-    return invalidArgument(strCat("expected no named arguments for 'loop.",
-                                  name, "', got '", arguments.named[0].first,
-                                  "'"));
-  if (name == "changed") {
-    MTP_ASSIGN_OR_RETURN(bool isOther, loop.changed(arguments.positional));
-    return Value(isOther);
-  }
-  if (arguments.positional.empty())
-    return invalidArgument("expected values for 'loop.cycle', got none");
-  return loop.cycle(arguments.positional);
-}
-
-Result<Value> callCyclerMethod(Cycler &cycler, const std::string &name,
-                               const Arguments &arguments) {
-  MTP_RETURN_IF_ERROR(arguments.bind({}).status());
-  if (name == "reset") {
-    cycler.position = 0;
-    return Value();
-  }
-  Value current = cycler.current();
-  cycler.position = (cycler.position + 1) % cycler.items.items().size();
-  return current;
-}
-
 } // namespace
 
 Result<Value> jinja::callMethod(const Value &self, const std::string &name,
@@ -111,15 +81,8 @@ Result<Value> jinja::callMethod(const Value &self, const std::string &name,
   case Kind::List:
   case Kind::Tuple:
     return callListMethod(self, name, arguments);
-  case Kind::Loop:
-    return callLoopMethod(self.as<Loop>(), name, arguments);
-  case Kind::Cycler:
-    return callCyclerMethod(self.as<Cycler>(), name, arguments);
-  case Kind::Float:
-    if (name != "is_integer")
-      return unsupported(self, name);
-    return Value(std::floor(self.real()) == self.real() &&
-                 std::isfinite(self.real()));
+  case Kind::Object:
+    return self.asObject().callMethod(name, arguments);
   default:
     return unsupported(self, name);
   }

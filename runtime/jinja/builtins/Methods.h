@@ -25,9 +25,8 @@ std::vector<std::string> splitLines(std::string_view text, bool keepEnds);
 Result<Value> replaceText(const Text &self, std::string_view from,
                           std::string_view to, int64_t count);
 
-/// Python's center(), ljust() and rjust(): `where` is 'c', 'l' or 'r'.
-Result<Value> padText(const Text &self, int64_t width, std::string_view fill,
-                      char where);
+/// Python's center().
+Result<Value> centerText(const Text &self, int64_t width);
 
 } // namespace mtp::jinja
 

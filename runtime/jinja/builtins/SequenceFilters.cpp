@@ -78,14 +78,12 @@ Result<Items> sortBy(Items items, std::vector<Value> keys, bool isReverse) {
   return sorted;
 }
 
-Result<Value> filterLength(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterLength(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(int64_t length, lengthOf(value));
   return Value(length);
 }
 
-Result<Value> filterFirst(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterFirst(const Value &value, const Bound &) {
   if (value.is(Kind::Iterator)) {
     auto &iterator = value.as<Iterator>();
     if (iterator.next < iterator.items.size())
@@ -96,8 +94,7 @@ Result<Value> filterFirst(Evaluator &, const Value &value, Arguments &args) {
                        : items.front();
 }
 
-Result<Value> filterLast(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterLast(const Value &value, const Bound &) {
   if (value.is(Kind::Iterator) || value.isUndefined())
     return expected("a sequence that can be walked from its end", value);
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
@@ -105,14 +102,12 @@ Result<Value> filterLast(Evaluator &, const Value &value, Arguments &args) {
                        : items.back();
 }
 
-Result<Value> filterList(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterList(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
   return makeList(std::move(items));
 }
 
-Result<Value> filterReverse(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterReverse(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
   std::reverse(items.begin(), items.end());
   if (value.isString()) {
@@ -126,8 +121,7 @@ Result<Value> filterReverse(Evaluator &, const Value &value, Arguments &args) {
   return makeIterator(std::move(items), "reversed");
 }
 
-Result<Value> filterItems(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterItems(const Value &value, const Bound &) {
   if (value.isUndefined())
     return makeIterator({}, "generator");
   if (!value.is(Kind::Dict))
@@ -139,8 +133,7 @@ Result<Value> filterItems(Evaluator &, const Value &value, Arguments &args) {
   return makeIterator(std::move(items), "generator");
 }
 
-Result<Value> filterJoin(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"d", "attribute"}));
+Result<Value> filterJoin(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(std::string separator,
                        bound.has(0) ? toText(bound[0])
                                     : Result<std::string>(std::string()));
@@ -156,9 +149,7 @@ Result<Value> filterJoin(Evaluator &, const Value &value, Arguments &args) {
   return makeText(std::move(out));
 }
 
-Result<Value> filterDictSort(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound,
-                       args.bind({"case_sensitive", "by", "reverse"}));
+Result<Value> filterDictSort(const Value &value, const Bound &bound) {
   if (!value.is(Kind::Dict))
     return expected("a dict for 'dictsort'", value);
   MTP_ASSIGN_OR_RETURN(bool isSensitive, bound.flag(0, false));
@@ -180,9 +171,7 @@ Result<Value> filterDictSort(Evaluator &, const Value &value, Arguments &args) {
   return makeList(std::move(pairs));
 }
 
-Result<Value> filterSort(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound,
-                       args.bind({"reverse", "case_sensitive", "attribute"}));
+Result<Value> filterSort(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(bool isReverse, bound.flag(0, false));
   MTP_ASSIGN_OR_RETURN(bool isSensitive, bound.flag(1, false));
   std::vector<AttributePath> paths;
@@ -233,8 +222,7 @@ Result<std::vector<Value>> keysOf(const Items &items, const Value &attribute,
   return keys;
 }
 
-Result<Value> filterUnique(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"case_sensitive", "attribute"}));
+Result<Value> filterUnique(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(bool isSensitive, bound.flag(0, false));
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
   MTP_ASSIGN_OR_RETURN(std::vector<Value> keys,
@@ -259,8 +247,7 @@ Result<Value> filterUnique(Evaluator &, const Value &value, Arguments &args) {
   return makeIterator(std::move(unique), "generator");
 }
 
-Result<Value> extremeOf(const Value &value, const Arguments &args, bool isMax) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"case_sensitive", "attribute"}));
+Result<Value> extremeOf(const Value &value, const Bound &bound, bool isMax) {
   MTP_ASSIGN_OR_RETURN(bool isSensitive, bound.flag(0, false));
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
   MTP_ASSIGN_OR_RETURN(std::vector<Value> keys,
@@ -277,16 +264,15 @@ Result<Value> extremeOf(const Value &value, const Arguments &args, bool isMax) {
   return items[best];
 }
 
-Result<Value> filterMin(Evaluator &, const Value &value, Arguments &args) {
-  return extremeOf(value, args, /*isMax=*/false);
+Result<Value> filterMin(const Value &value, const Bound &bound) {
+  return extremeOf(value, bound, /*isMax=*/false);
 }
 
-Result<Value> filterMax(Evaluator &, const Value &value, Arguments &args) {
-  return extremeOf(value, args, /*isMax=*/true);
+Result<Value> filterMax(const Value &value, const Bound &bound) {
+  return extremeOf(value, bound, /*isMax=*/true);
 }
 
-Result<Value> filterSum(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"attribute", "start"}));
+Result<Value> filterSum(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(AttributePath path,
                        AttributePath::parse(bound.valueOr(0, Value())));
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
@@ -301,9 +287,7 @@ Result<Value> filterSum(Evaluator &, const Value &value, Arguments &args) {
   return sum;
 }
 
-Result<Value> filterGroupBy(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(
-      Bound bound, args.bind({"attribute", "default", "case_sensitive"}, 1));
+Result<Value> filterGroupBy(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(bool isSensitive, bound.flag(2, false));
   const Value *otherwise = bound.isGiven(1) ? &bound[1] : nullptr;
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
@@ -330,8 +314,7 @@ Result<Value> filterGroupBy(Evaluator &, const Value &value, Arguments &args) {
   return makeList(std::move(groups));
 }
 
-Result<Value> filterBatch(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"linecount", "fill_with"}, 1));
+Result<Value> filterBatch(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(int64_t size, bound.integer(0, 1));
   if (size < 1 || size > 100'000)
     return invalidArgument(
@@ -351,8 +334,7 @@ Result<Value> filterBatch(Evaluator &, const Value &value, Arguments &args) {
   return makeIterator(std::move(batches), "generator");
 }
 
-Result<Value> filterSlice(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"slices", "fill_with"}, 1));
+Result<Value> filterSlice(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(int64_t count, bound.integer(0, 1));
   if (count < 1 || count > 100'000)
     return invalidArgument(strCat("expected 1 to 100000 slices, got ", count));
@@ -373,7 +355,7 @@ Result<Value> filterSlice(Evaluator &, const Value &value, Arguments &args) {
   return makeIterator(std::move(lists), "generator");
 }
 
-Result<Value> filterMap(Evaluator &evaluator, const Value &value,
+Result<Value> filterMap(Rendering &rendering, const Value &value,
                         Arguments &args) {
   MTP_ASSIGN_OR_RETURN(bool isAny, isTrue(value));
   if (!isAny)
@@ -381,7 +363,7 @@ Result<Value> filterMap(Evaluator &evaluator, const Value &value,
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
   Items mapped;
   if (args.positional.empty()) {
-    MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"attribute", "default"}, 1));
+    MTP_ASSIGN_OR_RETURN(Bound bound, args.bind("attribute default", 1));
     MTP_ASSIGN_OR_RETURN(AttributePath path, AttributePath::parse(bound[0]));
     for (const Value &item : items) {
       MTP_ASSIGN_OR_RETURN(
@@ -395,14 +377,14 @@ Result<Value> filterMap(Evaluator &evaluator, const Value &value,
     return expected("the name of a filter", name);
   for (const Value &item : items) {
     MTP_ASSIGN_OR_RETURN(Value part,
-                         evaluator.applyFilter(name.bytes(), item, args));
+                         rendering.applyFilter(name.bytes(), item, args));
     mapped.push_back(std::move(part));
   }
   return makeIterator(std::move(mapped), "generator");
 }
 
 /// `select` and its kin: the items of which a test says `wanted`.
-Result<Value> choose(Evaluator &evaluator, const Value &value, Arguments &args,
+Result<Value> choose(Rendering &rendering, const Value &value, Arguments &args,
                      bool wanted, bool byAttribute) {
   MTP_ASSIGN_OR_RETURN(bool isAny, isTrue(value));
   if (!isAny)
@@ -423,7 +405,7 @@ Result<Value> choose(Evaluator &evaluator, const Value &value, Arguments &args,
   for (const Value &item : items) {
     MTP_ASSIGN_OR_RETURN(Value part, path.get(item));
     MTP_ASSIGN_OR_RETURN(bool holds,
-                         test ? evaluator.applyTest(test->bytes(), part, args)
+                         test ? rendering.applyTest(test->bytes(), part, args)
                               : isTrue(part));
     if (holds == wanted)
       chosen.push_back(item);
@@ -431,52 +413,52 @@ Result<Value> choose(Evaluator &evaluator, const Value &value, Arguments &args,
   return makeIterator(std::move(chosen), "generator");
 }
 
-Result<Value> filterSelect(Evaluator &evaluator, const Value &value,
+Result<Value> filterSelect(Rendering &rendering, const Value &value,
                            Arguments &args) {
-  return choose(evaluator, value, args, true, false);
+  return choose(rendering, value, args, true, false);
 }
 
-Result<Value> filterReject(Evaluator &evaluator, const Value &value,
+Result<Value> filterReject(Rendering &rendering, const Value &value,
                            Arguments &args) {
-  return choose(evaluator, value, args, false, false);
+  return choose(rendering, value, args, false, false);
 }
 
-Result<Value> filterSelectAttr(Evaluator &evaluator, const Value &value,
+Result<Value> filterSelectAttr(Rendering &rendering, const Value &value,
                                Arguments &args) {
-  return choose(evaluator, value, args, true, true);
+  return choose(rendering, value, args, true, true);
 }
 
-Result<Value> filterRejectAttr(Evaluator &evaluator, const Value &value,
+Result<Value> filterRejectAttr(Rendering &rendering, const Value &value,
                                Arguments &args) {
-  return choose(evaluator, value, args, false, true);
+  return choose(rendering, value, args, false, true);
 }
 
 } // namespace
 
-const std::vector<FilterEntry> &jinja::sequenceFilters() {
-  static const std::vector<FilterEntry> filters = {
-      {"batch", filterBatch},
-      {"count", filterLength},
-      {"dictsort", filterDictSort},
-      {"first", filterFirst},
-      {"groupby", filterGroupBy},
-      {"items", filterItems},
-      {"join", filterJoin},
-      {"last", filterLast},
-      {"length", filterLength},
-      {"list", filterList},
-      {"map", filterMap},
-      {"max", filterMax},
-      {"min", filterMin},
-      {"reject", filterReject},
-      {"rejectattr", filterRejectAttr},
-      {"reverse", filterReverse},
-      {"select", filterSelect},
-      {"selectattr", filterSelectAttr},
-      {"slice", filterSlice},
-      {"sort", filterSort},
-      {"sum", filterSum},
-      {"unique", filterUnique},
+const std::vector<Filter> &jinja::sequenceFilters() {
+  static const std::vector<Filter> filters = {
+      {"batch", "linecount fill_with", 1, filterBatch},
+      {"count", "", 0, filterLength},
+      {"dictsort", "case_sensitive by reverse", 0, filterDictSort},
+      {"first", "", 0, filterFirst},
+      {"groupby", "attribute default case_sensitive", 1, filterGroupBy},
+      {"items", "", 0, filterItems},
+      {"join", "d attribute", 0, filterJoin},
+      {"last", "", 0, filterLast},
+      {"length", "", 0, filterLength},
+      {"list", "", 0, filterList},
+      {"map", "", 0, nullptr, filterMap},
+      {"max", "case_sensitive attribute", 0, filterMax},
+      {"min", "case_sensitive attribute", 0, filterMin},
+      {"reject", "", 0, nullptr, filterReject},
+      {"rejectattr", "", 0, nullptr, filterRejectAttr},
+      {"reverse", "", 0, filterReverse},
+      {"select", "", 0, nullptr, filterSelect},
+      {"selectattr", "", 0, nullptr, filterSelectAttr},
+      {"slice", "slices fill_with", 1, filterSlice},
+      {"sort", "reverse case_sensitive attribute", 0, filterSort},
+      {"sum", "attribute start", 0, filterSum},
+      {"unique", "case_sensitive attribute", 0, filterUnique},
   };
   return filters;
 }

@@ -32,29 +32,25 @@ Result<Value> softText(const Value &value) {
   return makeText(std::move(text));
 }
 
-Result<Value> recased(const Value &value, const Arguments &arguments,
-                      const char *method) {
-  MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+Result<Value> recased(const Value &value, const char *method) {
   MTP_ASSIGN_OR_RETURN(Value text, softText(value));
   return callTextMethod(text, method, {});
 }
 
-Result<Value> filterUpper(Evaluator &, const Value &value, Arguments &args) {
-  return recased(value, args, "upper");
+Result<Value> filterUpper(const Value &value, const Bound &) {
+  return recased(value, "upper");
 }
 
-Result<Value> filterLower(Evaluator &, const Value &value, Arguments &args) {
-  return recased(value, args, "lower");
+Result<Value> filterLower(const Value &value, const Bound &) {
+  return recased(value, "lower");
 }
 
-Result<Value> filterCapitalize(Evaluator &, const Value &value,
-                               Arguments &args) {
-  return recased(value, args, "capitalize");
+Result<Value> filterCapitalize(const Value &value, const Bound &) {
+  return recased(value, "capitalize");
 }
 
 /// Words start after white space, hyphens and opening brackets.
-Result<Value> filterTitle(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterTitle(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(Value text, softText(value));
   std::string_view rest = text.bytes();
   std::string out;
@@ -78,40 +74,33 @@ Result<Value> filterTitle(Evaluator &, const Value &value, Arguments &args) {
   return makeText(std::move(out));
 }
 
-Result<Value> filterTrim(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"chars"}));
+Result<Value> filterTrim(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(Value text, softText(value));
   return stripText(text, bound.valueOr(0, Value()), 'b');
 }
 
-Result<Value> filterString(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterString(const Value &value, const Bound &) {
   return softText(value);
 }
 
-Result<Value> filterSafe(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterSafe(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
   return makeText(std::move(text), /*isSafe=*/true);
 }
 
-Result<Value> filterEscape(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterEscape(const Value &value, const Bound &) {
   if (value.isString() && value.text().isSafe)
     return value;
   MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
   return makeText(escapeHtml(text), /*isSafe=*/true);
 }
 
-Result<Value> filterForceEscape(Evaluator &, const Value &value,
-                                Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterForceEscape(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
   return makeText(escapeHtml(text), /*isSafe=*/true);
 }
 
-Result<Value> filterReplace(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"old", "new", "count"}, 2));
+Result<Value> filterReplace(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
   MTP_ASSIGN_OR_RETURN(std::string from, toText(bound[0]));
   MTP_ASSIGN_OR_RETURN(std::string to, toText(bound[1]));
@@ -119,8 +108,7 @@ Result<Value> filterReplace(Evaluator &, const Value &value, Arguments &args) {
   return replaceText(Value(std::move(text)).text(), from, to, count);
 }
 
-Result<Value> filterIndent(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"width", "first", "blank"}));
+Result<Value> filterIndent(const Value &value, const Bound &bound) {
   if (!value.isString())
     return expected("a string to indent", value);
   std::string indent(4, ' ');
@@ -147,9 +135,7 @@ Result<Value> filterIndent(Evaluator &, const Value &value, Arguments &args) {
   return makeText(std::move(out), value.text().isSafe);
 }
 
-Result<Value> filterTruncate(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound,
-                       args.bind({"length", "killwords", "end", "leeway"}));
+Result<Value> filterTruncate(const Value &value, const Bound &bound) {
   if (!value.isString())
     return expected("a string to truncate", value);
   MTP_ASSIGN_OR_RETURN(int64_t length, bound.integer(0, 255));
@@ -171,16 +157,13 @@ Result<Value> filterTruncate(Evaluator &, const Value &value, Arguments &args) {
   return makeText(text + end);
 }
 
-Result<Value> filterCenter(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"width"}));
+Result<Value> filterCenter(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(int64_t width, bound.integer(0, 80));
   MTP_ASSIGN_OR_RETURN(Value text, softText(value));
-  return padText(text.text(), width, " ", 'c');
+  return centerText(text.text(), width);
 }
 
-Result<Value> filterWordCount(Evaluator &, const Value &value,
-                              Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterWordCount(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
   int64_t count = 0;
   bool wasWord = false;
@@ -192,7 +175,7 @@ Result<Value> filterWordCount(Evaluator &, const Value &value,
   return Value(count);
 }
 
-Result<Value> filterFormat(Evaluator &, const Value &value, Arguments &args) {
+Result<Value> filterFormat(Rendering &, const Value &value, Arguments &args) {
   MTP_ASSIGN_OR_RETURN(Value format, softText(value));
   if (args.named.empty()) {
     MTP_ASSIGN_OR_RETURN(Value tuple, makeTuple(args.positional));
@@ -217,9 +200,7 @@ Result<std::string> separatorOf(const Value &value) {
   return value.bytes();
 }
 
-Result<Value> filterToJson(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"ensure_ascii", "indent",
-                                               "separators", "sort_keys"}));
+Result<Value> filterToJson(const Value &value, const Bound &bound) {
   JsonStyle style;
   MTP_ASSIGN_OR_RETURN(style.ensureAscii, bound.flag(0, false));
   MTP_ASSIGN_OR_RETURN(style.sortKeys, bound.flag(3, false));
@@ -248,9 +229,7 @@ Result<Value> filterToJson(Evaluator &, const Value &value, Arguments &args) {
   return makeText(std::move(json));
 }
 
-Result<Value> filterUrlEncode(Evaluator &, const Value &value,
-                              Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterUrlEncode(const Value &value, const Bound &) {
   if (!value.isString() && isIterable(value))
     return unimplemented("expected a string for 'urlencode', got a container");
   MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
@@ -270,8 +249,7 @@ Result<Value> filterUrlEncode(Evaluator &, const Value &value,
   return makeText(std::move(out));
 }
 
-Result<Value> filterFileSize(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"binary"}));
+Result<Value> filterFileSize(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(bool isBinary, bound.flag(0, false));
   MTP_ASSIGN_OR_RETURN(Value number, toFloat(value, Value()));
   if (!number.is(Kind::Float))
@@ -291,8 +269,7 @@ Result<Value> filterFileSize(Evaluator &, const Value &value, Arguments &args) {
       strCat(text, " ", prefixes.substr(last, 1), isBinary ? "iB" : "B"));
 }
 
-Result<Value> filterXmlAttr(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"autospace"}));
+Result<Value> filterXmlAttr(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(bool hasSpace, bound.flag(0, true));
   if (!value.is(Kind::Dict))
     return expected("a dict for 'xmlattr'", value);
@@ -319,35 +296,31 @@ Result<Value> filterXmlAttr(Evaluator &, const Value &value, Arguments &args) {
   return makeText(std::move(out));
 }
 
-Result<Value> filterStripTags(Evaluator &, const Value &value,
-                              Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterStripTags(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
-  return makeText(stripTags(text));
+  MTP_ASSIGN_OR_RETURN(text, stripTags(text));
+  return makeText(std::move(text));
 }
 
-Result<Value> filterPrettyPrint(Evaluator &evaluator, const Value &value,
+Result<Value> filterPrettyPrint(Rendering &rendering, const Value &value,
                                 Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+  MTP_RETURN_IF_ERROR(args.bind("").status());
   MTP_ASSIGN_OR_RETURN(std::string text, prettyPrint(value, [&](uint64_t work) {
-                         return evaluator.charge(work);
+                         return rendering.charge(work);
                        }));
   return makeText(std::move(text));
 }
 
-Result<Value> filterInt(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"default", "base"}));
+Result<Value> filterInt(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(int64_t base, bound.integer(1, 10));
   return toInteger(value, bound.valueOr(0, Value(int64_t(0))), base);
 }
 
-Result<Value> filterFloat(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"default"}));
+Result<Value> filterFloat(const Value &value, const Bound &bound) {
   return toFloat(value, bound.valueOr(0, Value(0.0)));
 }
 
-Result<Value> filterAbs(Evaluator &, const Value &value, Arguments &args) {
-  MTP_RETURN_IF_ERROR(args.bind({}).status());
+Result<Value> filterAbs(const Value &value, const Bound &) {
   if (!value.isNumber())
     return expected("a number for 'abs'", value);
   if (value.is(Kind::Float))
@@ -355,15 +328,13 @@ Result<Value> filterAbs(Evaluator &, const Value &value, Arguments &args) {
   return value.integer() < 0 ? negate(value) : Value(value.integer());
 }
 
-Result<Value> filterRound(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"precision", "method"}));
+Result<Value> filterRound(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(int64_t precision, bound.integer(0, 0));
   MTP_ASSIGN_OR_RETURN(std::string method, bound.string(1, "common"));
   return roundNumber(value, precision, method);
 }
 
-Result<Value> filterDefault(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"default_value", "boolean"}));
+Result<Value> filterDefault(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(bool alsoFalse, bound.flag(1, false));
   bool isReplaced = value.isUndefined();
   if (alsoFalse) {
@@ -373,8 +344,7 @@ Result<Value> filterDefault(Evaluator &, const Value &value, Arguments &args) {
   return isReplaced ? bound.valueOr(0, Value(std::string())) : value;
 }
 
-Result<Value> filterAttr(Evaluator &, const Value &value, Arguments &args) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, args.bind({"name"}, 1));
+Result<Value> filterAttr(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(std::string name, bound.string(0, ""));
   if (value.isUndefined())
     return expected("a value with attributes", value);
@@ -383,37 +353,37 @@ Result<Value> filterAttr(Evaluator &, const Value &value, Arguments &args) {
 
 } // namespace
 
-const std::vector<FilterEntry> &jinja::textFilters() {
-  static const std::vector<FilterEntry> filters = {
-      {"abs", filterAbs},
-      {"attr", filterAttr},
-      {"capitalize", filterCapitalize},
-      {"center", filterCenter},
-      {"d", filterDefault},
-      {"default", filterDefault},
-      {"e", filterEscape},
-      {"escape", filterEscape},
-      {"filesizeformat", filterFileSize},
-      {"float", filterFloat},
-      {"forceescape", filterForceEscape},
-      {"format", filterFormat},
-      {"indent", filterIndent},
-      {"int", filterInt},
-      {"lower", filterLower},
-      {"pprint", filterPrettyPrint},
-      {"replace", filterReplace},
-      {"round", filterRound},
-      {"safe", filterSafe},
-      {"string", filterString},
-      {"striptags", filterStripTags},
-      {"title", filterTitle},
-      {"tojson", filterToJson},
-      {"trim", filterTrim},
-      {"truncate", filterTruncate},
-      {"upper", filterUpper},
-      {"urlencode", filterUrlEncode},
-      {"wordcount", filterWordCount},
-      {"xmlattr", filterXmlAttr},
+const std::vector<Filter> &jinja::textFilters() {
+  static const std::vector<Filter> filters = {
+      {"abs", "", 0, filterAbs},
+      {"attr", "name", 1, filterAttr},
+      {"capitalize", "", 0, filterCapitalize},
+      {"center", "width", 0, filterCenter},
+      {"d", "default_value boolean", 0, filterDefault},
+      {"default", "default_value boolean", 0, filterDefault},
+      {"e", "", 0, filterEscape},
+      {"escape", "", 0, filterEscape},
+      {"filesizeformat", "binary", 0, filterFileSize},
+      {"float", "default", 0, filterFloat},
+      {"forceescape", "", 0, filterForceEscape},
+      {"format", "", 0, nullptr, filterFormat},
+      {"indent", "width first blank", 0, filterIndent},
+      {"int", "default base", 0, filterInt},
+      {"lower", "", 0, filterLower},
+      {"pprint", "", 0, nullptr, filterPrettyPrint},
+      {"replace", "old new count", 2, filterReplace},
+      {"round", "precision method", 0, filterRound},
+      {"safe", "", 0, filterSafe},
+      {"string", "", 0, filterString},
+      {"striptags", "", 0, filterStripTags},
+      {"title", "", 0, filterTitle},
+      {"tojson", "ensure_ascii indent separators sort_keys", 0, filterToJson},
+      {"trim", "chars", 0, filterTrim},
+      {"truncate", "length killwords end leeway", 0, filterTruncate},
+      {"upper", "", 0, filterUpper},
+      {"urlencode", "", 0, filterUrlEncode},
+      {"wordcount", "", 0, filterWordCount},
+      {"xmlattr", "autospace", 0, filterXmlAttr},
   };
   return filters;
 }

@@ -115,7 +115,7 @@ splitByRight(std::string_view text, std::string_view separator, int64_t limit) {
 
 Result<Value> split(const Text &self, const Arguments &arguments,
                     bool fromRight) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"sep", "maxsplit"}));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sep maxsplit"));
   MTP_ASSIGN_OR_RETURN(int64_t limit, bound.integer(1, -1));
   if (!bound.isGiven(0))
     return makeParts(fromRight ? splitSpaceRight(self.bytes, limit)
@@ -131,7 +131,7 @@ Result<Value> split(const Text &self, const Arguments &arguments,
 
 Result<Value> partition(const Text &self, const Arguments &arguments,
                         bool fromRight) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"sep"}, 1));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sep", 1));
   MTP_ASSIGN_OR_RETURN(std::string separator, bound.string(0, ""));
   if (separator.empty())
     return invalidArgument("expected a separator that is not empty, got ''");
@@ -176,7 +176,7 @@ Result<Part> partOf(const Text &self, const Bound &bound) {
 
 Result<Value> find(const Text &self, const std::string &name,
                    const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"sub", "start", "end"}, 1));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sub start end", 1));
   MTP_ASSIGN_OR_RETURN(std::string sought, bound.string(0, ""));
   MTP_ASSIGN_OR_RETURN(Part part, partOf(self, bound));
   bool fromRight = name[0] == 'r';
@@ -192,7 +192,7 @@ Result<Value> find(const Text &self, const std::string &name,
 }
 
 Result<Value> count(const Text &self, const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"sub", "start", "end"}, 1));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sub start end", 1));
   MTP_ASSIGN_OR_RETURN(std::string sought, bound.string(0, ""));
   MTP_ASSIGN_OR_RETURN(Part part, partOf(self, bound));
   if (!part.isAny)
@@ -208,8 +208,7 @@ Result<Value> count(const Text &self, const Arguments &arguments) {
 
 Result<Value> startsOrEnds(const Text &self, bool atStart,
                            const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound,
-                       arguments.bind({"prefix", "start", "end"}, 1));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("prefix start end", 1));
   MTP_ASSIGN_OR_RETURN(Part part, partOf(self, bound));
   Items candidates = {bound[0]};
   if (bound[0].is(Kind::Tuple))
@@ -229,7 +228,7 @@ Result<Value> startsOrEnds(const Text &self, bool atStart,
 
 Result<Value> removeAffix(const Text &self, bool atStart,
                           const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"affix"}, 1));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("affix", 1));
   MTP_ASSIGN_OR_RETURN(std::string affix, bound.string(0, ""));
   std::string_view text = self.bytes;
   if (affix.size() <= text.size()) {
@@ -241,7 +240,7 @@ Result<Value> removeAffix(const Text &self, bool atStart,
 }
 
 Result<Value> join(const Text &self, const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"iterable"}, 1));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("iterable", 1));
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(bound[0]));
   std::string out;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -252,52 +251,6 @@ Result<Value> join(const Text &self, const Arguments &arguments) {
       break;
   }
   return makeText(std::move(out));
-}
-
-Result<Value> expandTabs(const Text &self, const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"tabsize"}));
-  MTP_ASSIGN_OR_RETURN(int64_t size, bound.integer(0, 8));
-  if (size > 1024)
-    return resourceExhausted(
-        strCat("expected tabs of at most 1024 columns, got ", size));
-  std::string out;
-  int64_t column = 0;
-  for (char c : self.bytes) {
-    if (c == '\t') {
-      int64_t width = size > 0 ? size - column % size : 0;
-      out.append(static_cast<size_t>(width), ' ');
-      column += width;
-      if (out.size() > kMaxTextBytes)
-        break;
-      continue;
-    }
-    out.push_back(c);
-    column = c == '\n' || c == '\r' ? 0 : column + ((c & 0xC0) != 0x80);
-  }
-  return makeText(std::move(out), self.isSafe);
-}
-
-Result<Value> zeroFill(const Text &self, const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"width"}, 1));
-  MTP_ASSIGN_OR_RETURN(int64_t width, bound.integer(0, 0));
-  MTP_ASSIGN_OR_RETURN(Value padded, padText(self, width, "0", 'r'));
-  if (self.bytes.empty() || (self.bytes[0] != '-' && self.bytes[0] != '+'))
-    return padded;
-  std::string text = padded.bytes();
-  text[text.size() - self.bytes.size()] = '0';
-  text[0] = self.bytes[0];
-  return Value(std::move(text), self.isSafe);
-}
-
-Result<Value> pad(const Text &self, const std::string &name,
-                  const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"width", "fillchar"}, 1));
-  MTP_ASSIGN_OR_RETURN(int64_t width, bound.integer(0, 0));
-  MTP_ASSIGN_OR_RETURN(std::string fill, bound.string(1, " "));
-  if (fill.empty() || utf8Length(fill, 0) != fill.size())
-    return invalidArgument("expected one character to fill with, got another "
-                           "string");
-  return padText(self, width, fill, name[0]);
 }
 
 /// Methods without arguments that yield a string.
@@ -311,13 +264,11 @@ std::optional<std::string> recase(const std::string &name,
     return toTitle(text);
   if (name == "capitalize")
     return capitalize(text);
-  if (name == "swapcase")
-    return swapCase(text);
   return std::nullopt;
 }
 
 Result<Value> replace(const Text &self, const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"old", "new", "count"}, 2));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("old new count", 2));
   if (!bound[0].isString() || !bound[1].isString())
     return expected("strings to replace",
                     bound[0].isString() ? bound[1] : bound[0]);
@@ -340,12 +291,6 @@ Result<Value> callOther(const Value &self, const std::string &name,
     return partition(text, arguments, name == "rpartition");
   if (name == "removeprefix" || name == "removesuffix")
     return removeAffix(text, name == "removeprefix", arguments);
-  if (name == "center" || name == "ljust" || name == "rjust")
-    return pad(text, name, arguments);
-  if (name == "zfill")
-    return zeroFill(text, arguments);
-  if (name == "expandtabs")
-    return expandTabs(text, arguments);
   // What these make of marked strings is for HTML alone.
   if (text.isSafe)
     return unimplemented(strCat("expected a string that is not marked safe "
@@ -366,21 +311,17 @@ Result<Value> callOther(const Value &self, const std::string &name,
 Result<Value> jinja::callTextMethod(const Value &self, const std::string &name,
                                     const Arguments &arguments) {
   const Text &text = self.text();
-  if (std::optional<bool> holds = testCharacters(name, text.bytes)) {
-    MTP_RETURN_IF_ERROR(arguments.bind({}).status());
-    return Value(*holds);
-  }
   if (std::optional<std::string> cased = recase(name, text.bytes)) {
-    MTP_RETURN_IF_ERROR(arguments.bind({}).status());
+    MTP_RETURN_IF_ERROR(arguments.bind("").status());
     return makeText(*std::move(cased), text.isSafe);
   }
   if (name == "strip" || name == "lstrip" || name == "rstrip") {
-    MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"chars"}));
+    MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("chars"));
     return stripText(self, bound.valueOr(0, Value()),
                      name == "strip" ? 'b' : name[0]);
   }
   if (name == "splitlines") {
-    MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"keepends"}));
+    MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("keepends"));
     MTP_ASSIGN_OR_RETURN(bool keepEnds, bound.flag(0, false));
     return makeParts(splitLines(text.bytes, keepEnds), text.isSafe);
   }
@@ -462,8 +403,7 @@ Result<Value> jinja::replaceText(const Text &self, std::string_view from,
   return makeText(out.append(text.substr(pos)), self.isSafe);
 }
 
-Result<Value> jinja::padText(const Text &self, int64_t width,
-                             std::string_view fill, char where) {
+Result<Value> jinja::centerText(const Text &self, int64_t width) {
   auto length = static_cast<int64_t>(self.length);
   if (width <= length)
     return Value(self.bytes, self.isSafe);
@@ -471,15 +411,9 @@ Result<Value> jinja::padText(const Text &self, int64_t width,
     return resourceExhausted(strCat("expected a width of at most ",
                                     kMaxTextBytes / 4, ", got ", width));
   int64_t missing = width - length;
-  // Where an odd one goes is as in CPython.
-  int64_t left = where == 'c'   ? missing / 2 + (missing & width & 1)
-                 : where == 'r' ? missing
-                                : 0;
-  std::string out;
-  for (int64_t i = 0; i < left; ++i)
-    out.append(fill);
-  out.append(self.bytes);
-  for (int64_t i = left; i < missing; ++i)
-    out.append(fill);
+  // CPython puts an odd space to the left if the width is odd.
+  int64_t left = missing / 2 + (missing & width & 1);
+  std::string out(static_cast<size_t>(left), ' ');
+  out.append(self.bytes).append(static_cast<size_t>(missing - left), ' ');
   return makeText(std::move(out), self.isSafe);
 }

@@ -3,7 +3,8 @@
 #include "runtime/jinja/parse/ExprParser.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/jinja/builtins/Catalogue.h"
+#include "runtime/jinja/builtins/Filters.h"
+#include "runtime/jinja/builtins/Tests.h"
 
 #include <algorithm>
 
@@ -532,7 +533,7 @@ Result<ExprPtr> ExprParser::parseFilters(ExprPtr operand, bool startsInline) {
     startsInline = false;
     ExprPtr filter = make(ExprKind::Filter, current().position);
     MTP_ASSIGN_OR_RETURN(filter->name, parseDottedName());
-    if (!isFilter(filter->name) && conditionals == 0)
+    if (!findFilter(filter->name) && conditionals == 0)
       return failAt(filter->position,
                     strCat("expected a filter, got '", filter->name, "'"));
     if (isOperator("("))
@@ -569,7 +570,7 @@ Result<ExprPtr> ExprParser::parseTest(ExprPtr operand) {
   bool isNegated = skipName("not");
   ExprPtr test = make(ExprKind::Test, current().position);
   MTP_ASSIGN_OR_RETURN(test->name, parseDottedName());
-  if (!isTest(test->name) && conditionals == 0)
+  if (!findTest(test->name) && conditionals == 0)
     return failAt(test->position,
                   strCat("expected a test, got '", test->name, "'"));
   MTP_RETURN_IF_ERROR(parseTestArguments(*test));

@@ -3,10 +3,10 @@
 #include "runtime/jinja/parse/Literals.h"
 
 #include "runtime/core/StrCat.h"
+#include "runtime/jinja/value/Numbers.h"
 #include "runtime/utf8/Utf8.h"
 
 #include <charconv>
-#include <cmath>
 #include <cstdio>
 
 using namespace mtp;
@@ -178,19 +178,6 @@ Result<std::string> Unescaper::run() {
 }
 
 } // namespace
-
-double jinja::parseFloat(std::string_view digits) {
-  double value = 0;
-  auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc::result_out_of_range)
-    return value;
-  // Too large, or too small: the sign of the exponent tells.
-  size_t mark = digits.find_first_of("eE");
-  bool isSmall = mark != std::string_view::npos && mark + 1 < digits.size() &&
-                 digits[mark + 1] == '-';
-  return isSmall ? 0 : HUGE_VAL;
-}
 
 Literal jinja::scanNumber(std::string_view text, bool mayBeFloat) {
   Literal literal;

@@ -22,9 +22,6 @@ struct Literal {
 /// The number that `text` starts with.
 Literal scanNumber(std::string_view text, bool mayBeFloat);
 
-/// Of decimal digits with a point and an exponent, both optional.
-double parseFloat(std::string_view digits);
-
 /// What stands between the quotes of a string, escapes resolved as Python does.
 Result<std::string> unescape(std::string_view text);
 

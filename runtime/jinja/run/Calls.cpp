@@ -1,6 +1,7 @@
 //===- Calls.cpp - Macros and functions -----------------------------------===//
 
 #include "runtime/core/StrCat.h"
+#include "runtime/jinja/builtins/Functions.h"
 #include "runtime/jinja/builtins/Methods.h"
 #include "runtime/jinja/run/Evaluator.h"
 #include "runtime/jinja/value/Compare.h"
@@ -8,6 +9,7 @@
 #include "runtime/utf8/Utf8.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 using namespace mtp;
@@ -15,62 +17,76 @@ using namespace mtp::jinja;
 
 namespace {
 
-/// What Jinja's sandbox allows.
-constexpr int64_t kMaxRange = 100'000;
+/// A macro, or a block of the template. It lives at most as long as the
+/// rendering.
+class Callable : public Object {
+public:
+  using Function = std::function<Result<Value>(Arguments &)>;
 
-Result<Value> callRange(const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"", " ", "  "}, 1));
-  for (size_t i = 0; i < 3; ++i)
-    if (bound.has(i) && !bound[i].isInteger())
-      return expected("an integer for range()", bound[i]);
-  MTP_ASSIGN_OR_RETURN(int64_t first, bound.integer(0, 0));
-  MTP_ASSIGN_OR_RETURN(int64_t stop, bound.integer(1, first));
-  MTP_ASSIGN_OR_RETURN(int64_t step, bound.integer(2, 1));
-  int64_t start = bound.has(1) ? first : 0;
-  if (step == 0)
-    return invalidArgument("expected a step other than 0 for range(), got 0");
-  uint64_t length = 0;
-  if (step > 0 ? start < stop : start > stop) {
-    uint64_t span =
-        step > 0 ? static_cast<uint64_t>(stop) - static_cast<uint64_t>(start)
-                 : static_cast<uint64_t>(start) - static_cast<uint64_t>(stop);
-    uint64_t size = step > 0 ? static_cast<uint64_t>(step)
-                             : 0 - static_cast<uint64_t>(step);
-    length = (span - 1) / size + 1;
+  Callable(std::string name, bool isMacro, Function function)
+      : name(std::move(name)), isMacro(isMacro), function(std::move(function)) {
   }
-  if (length > kMaxRange)
-    return resourceExhausted(strCat("expected at most ", kMaxRange,
-                                    " numbers of range(), got ", length));
-  auto range = std::make_shared<jinja::Range>();
-  *range = {start, stop, step, static_cast<int64_t>(length)};
-  return Value::of(Kind::Range, std::move(range));
-}
 
-/// What dict() and namespace() take: a dict or pairs, then names.
-Result<Value> makeDict(const Arguments &arguments) {
-  if (arguments.positional.size() > 1)
-    return invalidArgument(strCat("expected at most 1 argument, got ",
-                                  arguments.positional.size()));
-  DictBuilder builder;
-  if (!arguments.positional.empty()) {
-    const Value &from = arguments.positional[0];
-    if (from.is(Kind::Dict)) {
-      for (const auto &[key, value] : from.dict().entries)
-        MTP_RETURN_IF_ERROR(builder.add(key, value));
-    } else {
-      MTP_ASSIGN_OR_RETURN(Items pairs, itemsOf(from));
-      for (const Value &pair : pairs) {
-        MTP_ASSIGN_OR_RETURN(Items parts, itemsOf(pair));
-        if (parts.size() != 2)
-          return invalidArgument(strCat("expected pairs of key and value, got ",
-                                        parts.size(), " values"));
-        MTP_RETURN_IF_ERROR(builder.add(parts[0], parts[1]));
-      }
-    }
+  std::string describe() const override {
+    return isMacro ? "a macro" : "a block";
   }
-  for (const auto &[name, value] : arguments.named)
-    MTP_RETURN_IF_ERROR(builder.add(Value(std::string(name)), value));
-  return std::move(builder).build();
+  bool isCallable() const override { return true; }
+  Result<Value> call(Arguments &arguments) override {
+    return function(arguments);
+  }
+
+  Result<std::optional<Value>> attribute(const std::string &wanted) override {
+    using Found = std::optional<Value>;
+    if (wanted == "name")
+      return Found(Value(name));
+    if (wanted == "super" && !isMacro)
+      return Found(Value::undefined(strCat("a block '", name,
+                                           "' of a parent, of which there is "
+                                           "none")));
+    return Found();
+  }
+
+  Result<std::string> toText() override {
+    if (!isMacro)
+      return Object::toText();
+    return strCat("<Macro '", name, "'>");
+  }
+
+private:
+  std::string name;
+  bool isMacro;
+  Function function;
+};
+
+/// The value of `self`: the blocks of the template.
+class SelfObject : public Object {
+public:
+  using MakeBlock = std::function<Value(const std::string &, const Stmt &)>;
+
+  SelfObject(const Blocks &blocks, MakeBlock makeBlock)
+      : blocks(blocks), makeBlock(std::move(makeBlock)) {}
+
+  std::string describe() const override { return "the template"; }
+  Result<std::optional<Value>> item(const std::string &name) override {
+    auto found = blocks.find(name);
+    if (found == blocks.end())
+      return std::optional<Value>();
+    return std::optional<Value>(makeBlock(found->first, *found->second));
+  }
+  Result<std::string> toText() override {
+    return std::string("<TemplateReference None>");
+  }
+
+private:
+  const Blocks &blocks;
+  MakeBlock makeBlock;
+};
+
+Value makeCallable(std::string name, bool isMacro,
+                   Callable::Function function) {
+  return Value::of<Object>(Kind::Object,
+                           std::make_shared<Callable>(std::move(name), isMacro,
+                                                      std::move(function)));
 }
 
 /// Replaces what Python's strftime() knows and C's does not, or otherwise.
@@ -90,69 +106,30 @@ std::string prepareFormat(const std::string &format) {
   return out;
 }
 
-Result<Value> makeJoiner(const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"sep"}));
-  auto joiner = std::make_shared<Joiner>();
-  MTP_ASSIGN_OR_RETURN(joiner->separator,
-                       makeTuple({bound.valueOr(0, Value(std::string(", ")))}));
-  return Value::of(Kind::Joiner, std::move(joiner));
+Result<Value> formatNow(const Arguments &arguments,
+                        const RenderOptions &options) {
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("format", 1));
+  if (!bound[0].isString())
+    return expected("a format for strftime_now()", bound[0]);
+  std::tm now = {};
+  if (options.now) {
+    now = *options.now;
+  } else {
+    std::time_t seconds = std::time(nullptr);
+    localtime_r(&seconds, &now);
+  }
+  char buffer[4096];
+  std::string format = prepareFormat(bound[0].bytes());
+  size_t size = std::strftime(buffer, sizeof(buffer), format.c_str(), &now);
+  std::string_view text(buffer, size);
+  if (!isValidUtf8(text) || (size == 0 && !format.empty() && format != "%p"))
+    return invalidArgument("expected a format for strftime_now() that yields "
+                           "up to 4095 bytes of text, got another");
+  return Value(std::string(text));
 }
 
-Result<Value> makeCycler(Arguments arguments) {
-  if (!arguments.named.empty())
-    return invalidArgument(strCat("expected no named arguments for cycler(), "
-                                  "got '",
-                                  arguments.named[0].first, "'"));
-  if (arguments.positional.empty())
-    return invalidArgument("expected at least one item for cycler(), got none");
-  auto cycler = std::make_shared<Cycler>();
-  MTP_ASSIGN_OR_RETURN(cycler->items,
-                       makeTuple(std::move(arguments.positional)));
-  return Value::of(Kind::Cycler, std::move(cycler));
-}
-
-Result<Value> callJoiner(Joiner &joiner, const Arguments &arguments) {
-  MTP_RETURN_IF_ERROR(arguments.bind({}).status());
-  if (std::exchange(joiner.isUsed, true))
-    return joiner.separator.items().front();
-  return Value(std::string());
-}
-
-} // namespace
-
-Result<Value> Evaluator::call(const Value &callee, Arguments arguments) {
-  switch (callee.kind()) {
-  case Kind::Macro:
-    return callMacro(callee.as<const Macro>(), std::move(arguments));
-  case Kind::Function:
-    return callFunction(callee.function(), std::move(arguments));
-  case Kind::Method: {
-    const auto &method = callee.as<const Method>();
-    uint64_t work = method.self.weight();
-    for (const Value &value : arguments.positional)
-      work += value.weight();
-    MTP_RETURN_IF_ERROR(charge(work / 16));
-    return callMethod(method.self, method.name, arguments);
-  }
-  case Kind::Loop: {
-    MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"iterable"}, 1));
-    return callee.as<Loop>().call(bound[0]);
-  }
-  case Kind::Joiner:
-    return callJoiner(callee.as<Joiner>(), arguments);
-  case Kind::Block: {
-    MTP_RETURN_IF_ERROR(arguments.bind({}).status());
-    const Stmt &block = *callee.as<const BlockReference>().block->second;
-    // As where it stands, but that it sees no loop around it.
-    return capture(block.body, std::make_shared<Scope>(root));
-  }
-  default:
-    return expected("a function to call", callee);
-  }
-}
-
-Status Evaluator::bindRest(const MacroNode &node, Arguments arguments,
-                           Scope &scope) {
+/// Binds the arguments that no parameter takes.
+Status bindRest(const MacroNode &node, Arguments &arguments, Scope &scope) {
   if (node.takesCaller) {
     std::optional<Value> caller = arguments.take("caller");
     scope.names["caller"] =
@@ -181,9 +158,52 @@ Status Evaluator::bindRest(const MacroNode &node, Arguments arguments,
   return okStatus();
 }
 
-Status Evaluator::bindMacro(const Macro &macro, Arguments arguments,
+} // namespace
+
+Value Evaluator::selfValue() {
+  auto makeBlock = [this](const std::string &name, const Stmt &block) {
+    return makeCallable(name, /*isMacro=*/false,
+                        [this, &block](Arguments &arguments) -> Result<Value> {
+                          MTP_RETURN_IF_ERROR(arguments.bind("").status());
+                          // A block sees no loop around it.
+                          return capture(block.body,
+                                         std::make_shared<Scope>(root));
+                        });
+  };
+  return Value::of<Object>(Kind::Object,
+                           std::make_shared<SelfObject>(blocks, makeBlock));
+}
+
+Value Evaluator::makeMacro(const MacroNode &node, const ScopePtr &scope) {
+  captured.push_back(scope);
+  return makeCallable(
+      node.name, /*isMacro=*/true,
+      [this, &node, scope](Arguments &arguments) -> Result<Value> {
+        auto inner = std::make_shared<Scope>(scope);
+        MTP_RETURN_IF_ERROR(bindMacro(node, arguments, inner));
+        return capture(node.body, inner);
+      });
+}
+
+Result<Value> Evaluator::call(const Value &callee, Arguments arguments) {
+  switch (callee.kind()) {
+  case Kind::Object:
+    return callee.asObject().call(arguments);
+  case Kind::Function:
+    return callFunction(callee.function(), arguments);
+  case Kind::Method: {
+    const auto &method = callee.as<const Method>();
+    MTP_RETURN_IF_ERROR(
+        charge((method.self.weight() + arguments.weight()) / 16));
+    return callMethod(method.self, method.name, arguments);
+  }
+  default:
+    return expected("a function to call", callee);
+  }
+}
+
+Status Evaluator::bindMacro(const MacroNode &node, Arguments &arguments,
                             const ScopePtr &scope) {
-  const MacroNode &node = *macro.node;
   size_t given = std::min(arguments.positional.size(), node.parameters.size());
   std::vector<std::optional<Value>> values(node.parameters.size());
   for (size_t i = 0; i < given; ++i)
@@ -193,7 +213,7 @@ Status Evaluator::bindMacro(const Macro &macro, Arguments arguments,
                                  static_cast<std::ptrdiff_t>(given));
   for (size_t i = given; i < values.size(); ++i)
     values[i] = arguments.take(node.parameters[i]);
-  MTP_RETURN_IF_ERROR(bindRest(node, std::move(arguments), *scope));
+  MTP_RETURN_IF_ERROR(bindRest(node, arguments, *scope));
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i])
       scope->names[node.parameters[i]] = *values[i];
@@ -215,12 +235,6 @@ Status Evaluator::bindMacro(const Macro &macro, Arguments arguments,
   return okStatus();
 }
 
-Result<Value> Evaluator::callMacro(const Macro &macro, Arguments arguments) {
-  auto scope = std::make_shared<Scope>(macro.closure);
-  MTP_RETURN_IF_ERROR(bindMacro(macro, std::move(arguments), scope));
-  return capture(macro.node->body, scope);
-}
-
 Result<Value> Evaluator::callNamespace(const Arguments &arguments) {
   MTP_ASSIGN_OR_RETURN(Value dict, makeDict(arguments));
   auto space = std::make_shared<Namespace>();
@@ -238,45 +252,24 @@ Result<Value> Evaluator::callNamespace(const Arguments &arguments) {
   return Value::of(Kind::Namespace, std::move(space));
 }
 
-Result<Value> Evaluator::callStrftime(const Arguments &arguments) const {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"format"}, 1));
-  if (!bound[0].isString())
-    return expected("a format for strftime_now()", bound[0]);
-  std::tm now = {};
-  if (options.now) {
-    now = *options.now;
-  } else {
-    std::time_t seconds = std::time(nullptr);
-    localtime_r(&seconds, &now);
-  }
-  char buffer[4096];
-  std::string format = prepareFormat(bound[0].bytes());
-  size_t size = std::strftime(buffer, sizeof(buffer), format.c_str(), &now);
-  std::string_view text(buffer, size);
-  if (!isValidUtf8(text) || (size == 0 && !format.empty() && format != "%p"))
-    return invalidArgument("expected a format for strftime_now() that yields "
-                           "up to 4095 bytes of text, got another");
-  return Value(std::string(text));
-}
-
-Result<Value> Evaluator::callFunction(Builtin function, Arguments arguments) {
+Result<Value> Evaluator::callFunction(Builtin function, Arguments &arguments) {
   switch (function) {
   case Builtin::Range:
-    return callRange(arguments);
+    return makeRange(arguments);
   case Builtin::Dict:
     return makeDict(arguments);
   case Builtin::Namespace:
     return callNamespace(arguments);
   case Builtin::StrftimeNow:
-    return callStrftime(arguments);
+    return formatNow(arguments, options);
   case Builtin::Joiner:
     return makeJoiner(arguments);
   case Builtin::Cycler:
-    return makeCycler(std::move(arguments));
+    return makeCycler(arguments);
   case Builtin::Raise:
     break;
   }
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind({"message"}, 1));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("message", 1));
   MTP_ASSIGN_OR_RETURN(std::string message, toText(bound[0]));
   return invalidArgument(
       strCat("expected messages that the template takes, got: ", message));

@@ -3,6 +3,7 @@
 #include "runtime/jinja/run/Evaluator.h"
 
 #include "runtime/core/StrCat.h"
+#include "runtime/jinja/builtins/Tests.h"
 #include "runtime/jinja/value/Access.h"
 #include "runtime/jinja/value/Compare.h"
 #include "runtime/jinja/value/Operators.h"
@@ -15,9 +16,15 @@ using namespace mtp::jinja;
 
 namespace {
 
-/// How deep evaluation may go: calls of macros within calls, each as deep as
-/// what it evaluates. A level takes about 1 KiB of the stack.
-constexpr uint32_t kMaxDepth = 1500;
+constexpr std::pair<std::string_view, Builtin> kFunctions[] = {
+    {"cycler", Builtin::Cycler},
+    {"dict", Builtin::Dict},
+    {"joiner", Builtin::Joiner},
+    {"namespace", Builtin::Namespace},
+    {"raise_exception", Builtin::Raise},
+    {"range", Builtin::Range},
+    {"strftime_now", Builtin::StrftimeNow},
+};
 
 Result<bool> compareBy(std::string_view op, const Value &left,
                        const Value &right) {
@@ -39,10 +46,6 @@ Result<bool> compareBy(std::string_view op, const Value &left,
 
 } // namespace
 
-std::string jinja::describeMacro(const Macro &macro) {
-  return strCat("<Macro '", macro.node->name, "'>");
-}
-
 Evaluator::~Evaluator() {
   for (const ScopePtr &scope : captured)
     scope->names.clear();
@@ -51,44 +54,8 @@ Evaluator::~Evaluator() {
   root->names.clear();
 }
 
-Result<std::string> Evaluator::run(const Body &body) {
-  MTP_ASSIGN_OR_RETURN(Flow flow, runBody(body, root));
-  static_cast<void>(flow);
-  return std::move(output);
-}
-
-Status Evaluator::charge(uint64_t work) {
-  steps += work;
-  if (steps <= options.maxSteps)
-    return okStatus();
-  return resourceExhausted(
-      strCat("expected at most ", options.maxSteps, " steps, got more"));
-}
-
-Status Evaluator::enter() {
-  if (depth > kMaxDepth)
-    return resourceExhausted(
-        strCat("expected calls at most ", kMaxDepth, " levels deep, got more"));
-  return charge(1);
-}
-
-Status Evaluator::chargeFor(const Value &made) {
-  uint64_t bytes = made.isString()        ? made.bytes().size()
-                   : made.isListOrTuple() ? made.items().size() * sizeof(Value)
-                   : made.is(Kind::Dict)
-                       ? made.dict().entries.size() * 2 * sizeof(Value)
-                   : made.is(Kind::Iterator)
-                       ? made.as<const Iterator>().items.size() * sizeof(Value)
-                       : 0;
-  madeBytes += bytes;
-  if (madeBytes > options.maxMadeBytes)
-    return resourceExhausted(strCat("expected at most ", options.maxMadeBytes,
-                                    " bytes of values, got more"));
-  return charge(bytes / 64);
-}
-
 Status Evaluator::place(const Status &status, Position position) {
-  if (isPlaced)
+  if (status.isOk() || isPlaced)
     return status;
   isPlaced = true;
   return Status(status.code(),
@@ -97,48 +64,36 @@ Status Evaluator::place(const Status &status, Position position) {
 }
 
 Result<Value> Evaluator::evaluate(const Expr &expr, const ScopePtr &scope) {
-  ++depth;
-  Status status = enter();
-  Result<Value> value =
-      status.isOk() ? evaluateKind(expr, scope) : Result<Value>(status);
-  --depth;
-  if (!value.isOk())
-    return place(value.status(), expr.position);
+  Budget::Level level(budget);
+  Status status = level.enter();
+  if (!status.isOk())
+    return place(status, expr.position);
+  Result<Value> value = evaluateKind(expr, scope);
   bool isFound =
       expr.kind == ExprKind::Constant || expr.kind == ExprKind::Name ||
       expr.kind == ExprKind::Attribute || expr.kind == ExprKind::Item;
-  if (!isFound)
-    status = chargeFor(*value);
+  status = !value.isOk() ? value.status()
+           : isFound     ? okStatus()
+                         : budget.chargeFor(*value);
   return status.isOk() ? std::move(value)
                        : Result<Value>(place(status, expr.position));
 }
 
 Result<Value> Evaluator::lookUp(const std::string &name,
-                                const ScopePtr &scope) const {
+                                const ScopePtr &scope) {
   for (const Scope *at = scope.get(); at; at = at->parent.get()) {
     auto it = at->names.find(name);
     if (it != at->names.end())
       return it->second;
   }
-  // A parameter of the template itself, which the context's has no say in.
+  // Jinja passes `self` to the template itself; the context cannot replace it.
   if (name == "self")
-    return Value::of(Kind::Self, std::make_shared<SelfReference>(&blocks));
+    return selfValue();
   if (const Value *value = context.dict().find(name))
     return *value;
-  if (name == "range")
-    return Value(Builtin::Range);
-  if (name == "dict")
-    return Value(Builtin::Dict);
-  if (name == "namespace")
-    return Value(Builtin::Namespace);
-  if (name == "raise_exception")
-    return Value(Builtin::Raise);
-  if (name == "strftime_now")
-    return Value(Builtin::StrftimeNow);
-  if (name == "joiner")
-    return Value(Builtin::Joiner);
-  if (name == "cycler")
-    return Value(Builtin::Cycler);
+  for (const auto &[builtin, function] : kFunctions)
+    if (builtin == name)
+      return Value(function);
   if (name == "lipsum")
     return unimplemented(strCat("expected a supported name, got '", name, "'"));
   return Value::undefined(strCat("'", name, "', which is undefined"));
@@ -156,12 +111,8 @@ Result<Value> Evaluator::evaluateKind(const Expr &expr, const ScopePtr &scope) {
     return evaluateContainer(expr, scope);
   case ExprKind::Slice:
     return evaluateSlice(expr, scope);
-  case ExprKind::Call:
-    return evaluateCall(expr, scope);
   case ExprKind::Filter:
     return evaluateFilter(expr, scope);
-  case ExprKind::Test:
-    return evaluateTest(expr, scope);
   case ExprKind::Concat:
     return evaluateConcat(expr, scope);
   case ExprKind::Compare:
@@ -175,6 +126,8 @@ Result<Value> Evaluator::evaluateKind(const Expr &expr, const ScopePtr &scope) {
     break;
   }
   MTP_ASSIGN_OR_RETURN(Value first, evaluate(*expr.children[0], scope));
+  if (expr.kind == ExprKind::Call || expr.kind == ExprKind::Test)
+    return evaluateCall(expr, first, scope);
   if (expr.kind == ExprKind::Attribute)
     return getAttribute(first, expr.name);
   if (expr.kind == ExprKind::Negate)
@@ -192,6 +145,17 @@ Result<Value> Evaluator::evaluateKind(const Expr &expr, const ScopePtr &scope) {
   if (expr.kind == ExprKind::Item)
     return getItem(first, second);
   return applyBinary(expr.name, first, second);
+}
+
+/// Evaluates a call of `first`, or a test of it.
+Result<Value> Evaluator::evaluateCall(const Expr &expr, const Value &first,
+                                      const ScopePtr &scope) {
+  MTP_ASSIGN_OR_RETURN(Arguments arguments, evaluateArguments(expr, scope));
+  if (expr.kind == ExprKind::Call)
+    return call(first, std::move(arguments));
+  MTP_ASSIGN_OR_RETURN(bool holds,
+                       applyTest(expr.name, first, std::move(arguments)));
+  return Value(holds);
 }
 
 Result<Value> Evaluator::evaluateContainer(const Expr &expr,
@@ -312,16 +276,23 @@ Result<Value> Evaluator::evaluateFilter(const Expr &expr,
   return applyFilter(expr.name, value, std::move(arguments));
 }
 
-Result<Value> Evaluator::evaluateTest(const Expr &expr, const ScopePtr &scope) {
-  MTP_ASSIGN_OR_RETURN(Value value, evaluate(*expr.children[0], scope));
-  MTP_ASSIGN_OR_RETURN(Arguments arguments, evaluateArguments(expr, scope));
-  MTP_ASSIGN_OR_RETURN(bool holds,
-                       applyTest(expr.name, value, std::move(arguments)));
-  return Value(holds);
+Result<Value> Evaluator::applyFilter(const std::string &name,
+                                     const Value &value, Arguments arguments) {
+  const Filter *filter = findFilter(name);
+  if (!filter)
+    return invalidArgument(strCat("expected a filter, got '", name, "'"));
+  MTP_RETURN_IF_ERROR(charge(1 + (value.weight() + arguments.weight()) / 16));
+  // Filters that take filters may call each other.
+  Budget::Level level(budget);
+  MTP_RETURN_IF_ERROR(level.enter());
+  return (*filter)(*this, value, arguments);
 }
 
-Result<Value> Evaluator::evaluateCall(const Expr &expr, const ScopePtr &scope) {
-  MTP_ASSIGN_OR_RETURN(Value callee, evaluate(*expr.children[0], scope));
-  MTP_ASSIGN_OR_RETURN(Arguments arguments, evaluateArguments(expr, scope));
-  return call(callee, std::move(arguments));
+Result<bool> Evaluator::applyTest(const std::string &name, const Value &value,
+                                  Arguments arguments) {
+  const Test *test = findTest(name);
+  if (!test)
+    return invalidArgument(strCat("expected a test, got '", name, "'"));
+  MTP_RETURN_IF_ERROR(charge(1 + (value.weight() + arguments.weight()) / 16));
+  return (*test)(value, arguments);
 }

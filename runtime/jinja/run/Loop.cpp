@@ -3,6 +3,7 @@
 #include "runtime/jinja/run/Loop.h"
 
 #include "runtime/core/StrCat.h"
+#include "runtime/jinja/value/Arguments.h"
 #include "runtime/jinja/value/Compare.h"
 
 using namespace mtp;
@@ -63,7 +64,7 @@ Result<int64_t> Loop::length() {
   return *total;
 }
 
-Result<std::optional<Value>> Loop::attribute(std::string_view name) {
+Result<std::optional<Value>> Loop::attribute(const std::string &name) {
   using Found = std::optional<Value>;
   if (name == "index0")
     return Found(Value(index0));
@@ -92,26 +93,33 @@ Result<std::optional<Value>> Loop::attribute(std::string_view name) {
   return Found();
 }
 
-Value Loop::cycle(const Items &values) const {
+Result<Value> Loop::callMethod(const std::string &name,
+                               const Arguments &arguments) {
+  const Items &values = arguments.positional;
+  if (!arguments.named.empty())
+    return invalidArgument(strCat("expected no named arguments for 'loop.",
+                                  name, "', got '", arguments.named[0].first,
+                                  "'"));
+  if (name == "changed") {
+    MTP_ASSIGN_OR_RETURN(Value tuple, makeTuple(values));
+    bool isChanged = !last || !equals(*last, tuple);
+    last = std::move(tuple);
+    return Value(isChanged);
+  }
+  if (values.empty())
+    return invalidArgument("expected values for 'loop.cycle', got none");
   return values[static_cast<size_t>(index0) % values.size()];
 }
 
-Result<bool> Loop::changed(Items values) {
-  MTP_ASSIGN_OR_RETURN(Value tuple, makeTuple(std::move(values)));
-  if (last && equals(*last, tuple))
-    return false;
-  last = std::move(tuple);
-  return true;
-}
-
-Result<Value> Loop::call(const Value &inner) const {
+Result<Value> Loop::call(Arguments &arguments) {
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("iterable", 1));
   if (!recurse)
     return invalidArgument("expected a loop that is 'recursive' to call it, "
                            "got another");
-  return recurse(inner, depth0 + 1);
+  return recurse(bound[0], depth0 + 1);
 }
 
-Result<std::string> Loop::toString() {
+Result<std::string> Loop::toText() {
   MTP_ASSIGN_OR_RETURN(int64_t count, length());
   return strCat("<LoopContext ", index0 + 1, "/", count, ">");
 }

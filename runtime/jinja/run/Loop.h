@@ -16,7 +16,7 @@
 
 namespace mtp::jinja {
 
-class Loop {
+class Loop : public Object {
 public:
   /// Whether the loop takes an item.
   using Filter = std::function<Result<bool>(const Value &)>;
@@ -31,14 +31,17 @@ public:
   Result<bool> advance();
   const Value &current() const { return *item; }
 
-  /// `loop.name`; nothing if there is no such attribute.
-  Result<std::optional<Value>> attribute(std::string_view name);
-  Value cycle(const Items &values) const;
-  Result<bool> changed(Items values);
+  std::string describe() const override { return "a loop"; }
+  bool isCallable() const override { return true; }
   /// `loop(items)`.
-  Result<Value> call(const Value &items) const;
-  Result<std::string> toString();
-  Result<int64_t> length();
+  Result<Value> call(Arguments &arguments) override;
+  Result<std::optional<Value>> attribute(const std::string &name) override;
+  std::string_view methods() const override { return " cycle changed "; }
+  Result<Value> callMethod(const std::string &name,
+                           const Arguments &arguments) override;
+  Result<std::string> toText() override;
+  bool hasLength() const override { return true; }
+  Result<int64_t> length() override;
 
   /// Lets go of what refers to the rendering.
   void end();

@@ -4,7 +4,7 @@
 
 #include "runtime/core/StrCat.h"
 #include "runtime/jinja/parse/Parser.h"
-#include "runtime/jinja/run/Evaluator.h"
+#include "runtime/jinja/run/Renderer.h"
 #include "runtime/utf8/Utf8.h"
 
 using namespace mtp;
@@ -38,5 +38,5 @@ Result<std::string> Template::render(const Value &context,
   if (!context.is(Kind::Dict))
     return expected("a dict of variables", context);
   const ParsedTemplate &parsed = tree->parsed;
-  return Evaluator(context, parsed.blocks, options).run(parsed.body);
+  return Renderer(context, parsed.blocks, options).run(parsed.body);
 }

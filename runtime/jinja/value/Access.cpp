@@ -3,8 +3,6 @@
 #include "runtime/jinja/value/Access.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/jinja/run/Callable.h"
-#include "runtime/jinja/run/Loop.h"
 #include "runtime/jinja/value/Compare.h"
 #include "runtime/utf8/Utf8.h"
 
@@ -18,25 +16,27 @@ namespace {
 
 using Names = std::string_view;
 constexpr Names kTextMethods =
-    " capitalize casefold center count encode endswith expandtabs find format"
-    " format_map index isalnum isalpha isascii isdecimal isdigit isidentifier"
-    " islower isnumeric isprintable isspace istitle isupper join ljust lower"
-    " lstrip maketrans partition removeprefix removesuffix replace rfind rindex"
-    " rjust rpartition rsplit rstrip split splitlines startswith strip swapcase"
-    " title translate upper zfill ";
-constexpr Names kDictMethods = " copy fromkeys get items keys values ";
+    " capitalize count endswith find format index join lower lstrip partition"
+    " removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip"
+    " split splitlines startswith strip title upper ";
+constexpr Names kDictMethods = " copy get items keys values ";
 constexpr Names kListMethods = " copy count index ";
 constexpr Names kTupleMethods = " count index ";
-constexpr Names kIntMethods =
-    " as_integer_ratio bit_count bit_length conjugate from_bytes to_bytes ";
-constexpr Names kFloatMethods =
-    " as_integer_ratio conjugate fromhex hex is_integer ";
-constexpr Names kRangeMethods = " count index ";
-constexpr Names kViewMethods = " isdisjoint ";
-/// Those that the sandbox keeps from templates, since they change the value.
+/// Methods that the sandbox denies, since they change the value.
 constexpr Names kDictChanges = " clear pop popitem setdefault update ";
 constexpr Names kListChanges =
     " append clear extend insert pop remove reverse sort ";
+/// Attributes that Python's values have and this library refuses (README.md).
+constexpr Names kRefusedOfTexts =
+    " casefold center encode expandtabs format_map isalnum isalpha isascii"
+    " isdecimal isdigit isidentifier islower isnumeric isprintable isspace"
+    " istitle isupper ljust maketrans rjust swapcase translate zfill ";
+constexpr Names kRefusedOfNumbers =
+    " as_integer_ratio bit_count bit_length conjugate denominator from_bytes"
+    " fromhex hex imag is_integer numerator real to_bytes ";
+constexpr Names kRefusedOfDicts = " fromkeys ";
+constexpr Names kRefusedOfRanges = " count index start step stop ";
+constexpr Names kRefusedOfViews = " isdisjoint mapping ";
 
 bool isOneOf(Names names, std::string_view name) {
   return name.find(' ') == std::string_view::npos && !name.empty() &&
@@ -53,25 +53,33 @@ Names methodsOf(const Value &value) {
     return kListMethods;
   case Kind::Tuple:
     return kTupleMethods;
-  case Kind::Bool:
-  case Kind::Int:
-    return kIntMethods;
-  case Kind::Float:
-    return kFloatMethods;
-  case Kind::Range:
-    return kRangeMethods;
-  case Kind::View:
-    return kViewMethods;
-  case Kind::Loop:
-    return " cycle changed ";
-  case Kind::Cycler:
-    return " next reset ";
+  case Kind::Object:
+    return value.asObject().methods();
   default:
     return "";
   }
 }
 
-bool isKeptBack(const Value &value, std::string_view name) {
+Names refusedOf(const Value &value) {
+  switch (value.kind()) {
+  case Kind::String:
+    return kRefusedOfTexts;
+  case Kind::Dict:
+    return kRefusedOfDicts;
+  case Kind::Bool:
+  case Kind::Int:
+  case Kind::Float:
+    return kRefusedOfNumbers;
+  case Kind::Range:
+    return kRefusedOfRanges;
+  case Kind::View:
+    return kRefusedOfViews;
+  default:
+    return "";
+  }
+}
+
+bool isDenied(const Value &value, std::string_view name) {
   return (value.is(Kind::Dict) && isOneOf(kDictChanges, name)) ||
          (value.is(Kind::List) && isOneOf(kListChanges, name)) ||
          name.substr(0, 2) == "__";
@@ -80,63 +88,6 @@ bool isKeptBack(const Value &value, std::string_view name) {
 Value missing(const Value &value, const std::string &name) {
   return Value::undefined(
       strCat("nothing, since ", describe(value), " has no '", name, "'"));
-}
-
-std::optional<Value> numberAttribute(const Value &value,
-                                     const std::string &name) {
-  if (!value.isNumber())
-    return std::nullopt;
-  if (name == "real")
-    return value.isInteger() ? Value(value.integer()) : value;
-  if (name == "imag")
-    return value.isInteger() ? Value(int64_t(0)) : Value(0.0);
-  if (value.isInteger() && name == "numerator")
-    return Value(value.integer());
-  if (value.isInteger() && name == "denominator")
-    return Value(int64_t(1));
-  return std::nullopt;
-}
-
-std::optional<Value> rangeAttribute(const Value &value,
-                                    const std::string &name) {
-  if (!value.is(Kind::Range))
-    return std::nullopt;
-  const auto &range = value.as<const jinja::Range>();
-  if (name == "start")
-    return Value(range.start);
-  if (name == "stop")
-    return Value(range.stop);
-  if (name == "step")
-    return Value(range.step);
-  return std::nullopt;
-}
-
-std::optional<Value> helperAttribute(const Value &value,
-                                     const std::string &name) {
-  if (value.is(Kind::Joiner)) {
-    const auto &joiner = value.as<const Joiner>();
-    if (name == "sep")
-      return joiner.separator.items().front();
-    if (name == "used")
-      return Value(joiner.isUsed);
-  } else if (value.is(Kind::Cycler)) {
-    const auto &cycler = value.as<const Cycler>();
-    if (name == "current")
-      return cycler.current();
-    if (name == "items")
-      return cycler.items;
-    if (name == "pos")
-      return Value(int64_t(cycler.position));
-  } else if (value.is(Kind::Block)) {
-    const std::string &block = value.as<const BlockReference>().block->first;
-    if (name == "name")
-      return Value(std::string(block));
-    if (name == "super")
-      return Value::undefined(strCat("a block '", block,
-                                     "' of a parent, of "
-                                     "which there is none"));
-  }
-  return std::nullopt;
 }
 
 /// The attribute, or nothing.
@@ -149,23 +100,18 @@ Result<std::optional<Value>> findAttribute(const Value &value,
     if (it != attributes.end())
       return Found(it->second);
   }
-  if (value.is(Kind::Loop)) {
-    MTP_ASSIGN_OR_RETURN(Found found, value.as<Loop>().attribute(name));
+  if (value.is(Kind::Object)) {
+    MTP_ASSIGN_OR_RETURN(Found found, value.asObject().attribute(name));
     if (found)
       return found;
   }
-  if (value.is(Kind::Macro) && name == "name")
-    return Found(Value(value.as<const Macro>().node->name));
-  if (isKeptBack(value, name))
+  if (isDenied(value, name))
     return Found(Value::undefined(strCat("the attribute '", name, "' of ",
                                          describe(value),
                                          ", which templates may not use")));
-  if (Found found = numberAttribute(value, name))
-    return found;
-  if (Found found = rangeAttribute(value, name))
-    return found;
-  if (Found found = helperAttribute(value, name))
-    return found;
+  if (isOneOf(refusedOf(value), name))
+    return unimplemented(strCat("expected a supported attribute of ",
+                                describe(value), ", got '", name, "'"));
   if (!isOneOf(methodsOf(value), name))
     return Found();
   auto method = std::make_shared<Method>();
@@ -190,14 +136,8 @@ Result<std::optional<Value>> findItem(const Value &value, const Value &key) {
     const Value *item = isHashable(key) ? value.dict().find(key) : nullptr;
     return item ? Found(*item) : Found();
   }
-  if (value.is(Kind::Self) && key.isString()) {
-    const Blocks &blocks = *value.as<const SelfReference>().blocks;
-    auto found = blocks.find(key.bytes());
-    if (found == blocks.end())
-      return Found();
-    auto block = std::make_shared<BlockReference>(&*found);
-    return Found(Value::of(Kind::Block, std::move(block)));
-  }
+  if (value.is(Kind::Object) && key.isString())
+    return value.asObject().item(key.bytes());
   bool isIndexed =
       value.isString() || value.isListOrTuple() || value.is(Kind::Range);
   if (!isIndexed || !key.isInteger())

@@ -32,30 +32,43 @@ Result<std::string> Bound::string(size_t index, std::string otherwise) const {
   return values[index]->bytes();
 }
 
-Result<Bound>
-Arguments::bind(std::initializer_list<std::string_view> parameters,
-                size_t required) const {
-  if (positional.size() > parameters.size())
-    return invalidArgument(strCat("expected at most ", parameters.size(),
+Result<Bound> Arguments::bind(std::string_view parameters,
+                              size_t required) const {
+  std::vector<std::string_view> names;
+  for (std::string_view rest = parameters; !rest.empty();) {
+    names.push_back(rest.substr(0, rest.find(' ')));
+    rest.remove_prefix(std::min(names.back().size() + 1, rest.size()));
+  }
+  if (positional.size() > names.size())
+    return invalidArgument(strCat("expected at most ", names.size(),
                                   " arguments, got ", positional.size()));
-  std::vector<std::optional<Value>> values(parameters.size());
+  std::vector<std::optional<Value>> values(names.size());
   std::copy(positional.begin(), positional.end(), values.begin());
   for (const auto &[name, value] : named) {
-    auto it = std::find(parameters.begin(), parameters.end(), name);
-    if (it == parameters.end())
+    auto it = std::find(names.begin(), names.end(), name);
+    if (it == names.end())
       return invalidArgument(
           strCat("expected an argument that there is, got '", name, "'"));
-    auto index = static_cast<size_t>(it - parameters.begin());
-    if (values[index])
+    std::optional<Value> &bound = values[size_t(it - names.begin())];
+    if (bound)
       return invalidArgument(
           strCat("expected one argument '", name, "', got two"));
-    values[index] = value;
+    bound = value;
   }
   for (size_t i = 0; i < required; ++i)
     if (!values[i])
-      return invalidArgument(strCat("expected an argument '",
-                                    parameters.begin()[i], "', got none"));
+      return invalidArgument(
+          strCat("expected an argument '", names[i], "', got none"));
   return Bound(std::move(values));
+}
+
+uint64_t Arguments::weight() const {
+  uint64_t weight = 0;
+  for (const Value &value : positional)
+    weight += value.weight();
+  for (const auto &[name, value] : named)
+    weight += value.weight();
+  return weight;
 }
 
 std::optional<Value> Arguments::take(std::string_view name) {

@@ -5,7 +5,6 @@
 
 #include "runtime/jinja/value/Value.h"
 
-#include <initializer_list>
 #include <optional>
 
 namespace mtp::jinja {
@@ -38,10 +37,12 @@ struct Arguments {
   Items positional;
   std::vector<std::pair<std::string, Value>> named;
 
-  /// Fails unless each argument has a parameter, and the first `required`
-  /// parameters an argument.
-  Result<Bound> bind(std::initializer_list<std::string_view> parameters,
-                     size_t required = 0) const;
+  /// Binds the arguments to parameters, whose names have a space between them.
+  /// Fails unless each argument has a parameter, and each of the first
+  /// `required` parameters an argument.
+  Result<Bound> bind(std::string_view parameters, size_t required = 0) const;
+  /// Returns the sum of the arguments' weights.
+  uint64_t weight() const;
   /// Takes out the argument of that name.
   std::optional<Value> take(std::string_view name);
   /// Takes out the first positional argument.

@@ -1,6 +1,6 @@
-//===- Characters.h - What Python knows of characters -----------*- C++ -*-===//
+//===- Characters.h - Classes and cases of characters -----------*- C++ -*-===//
 //
-// All text is well-formed UTF-8.
+// The results are those of Python's str. All text is well-formed UTF-8.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,33 +8,29 @@
 #define MTP_RUNTIME_JINJA_VALUE_CHARACTERS_H
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace mtp::jinja {
 
 bool isSpace(uint32_t codePoint);
-/// Whether repr() leaves it as it is.
+/// Returns whether repr() leaves the character as it is.
 bool isPrintable(uint32_t codePoint);
 bool startsName(uint32_t codePoint);
 bool continuesName(uint32_t codePoint);
-/// A `\w` of Python's patterns.
+/// Returns whether `\w` of Python's patterns matches the character.
 bool isWordCharacter(uint32_t codePoint);
 
 std::string toUpper(std::string_view text);
 std::string toLower(std::string_view text);
 std::string toTitle(std::string_view text);
-std::string swapCase(std::string_view text);
 std::string capitalize(std::string_view text);
 
-/// What `text.method()` says, for str's methods isalpha, isdigit and so on;
-/// nothing for another name.
-std::optional<bool> testCharacters(std::string_view method,
-                                   std::string_view text);
+/// Return whether the text has cased letters and all of them have that case.
+bool isLowerText(std::string_view text);
+bool isUpperText(std::string_view text);
 
-/// Without the white space at one end.
+/// Return the text without the white space at one end.
 std::string_view stripLeft(std::string_view text);
 std::string_view stripRight(std::string_view text);
 

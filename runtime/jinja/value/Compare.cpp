@@ -3,7 +3,6 @@
 #include "runtime/jinja/value/Compare.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/jinja/run/Loop.h"
 #include "runtime/utf8/Utf8.h"
 
 #include <algorithm>
@@ -119,9 +118,14 @@ Result<bool> jinja::isTrue(const Value &value) {
   case Kind::Tuple:
   case Kind::Dict:
   case Kind::Range:
-  case Kind::View:
-  case Kind::Loop: {
+  case Kind::View: {
     MTP_ASSIGN_OR_RETURN(int64_t length, lengthOf(value));
+    return length != 0;
+  }
+  case Kind::Object: {
+    if (!value.asObject().hasLength())
+      return true;
+    MTP_ASSIGN_OR_RETURN(int64_t length, value.asObject().length());
     return length != 0;
   }
   default:
@@ -200,8 +204,8 @@ Result<int64_t> jinja::lengthOf(const Value &value) {
     return value.as<const jinja::Range>().length;
   case Kind::View:
     return lengthOf(value.as<const View>().dict);
-  case Kind::Loop:
-    return value.as<Loop>().length();
+  case Kind::Object:
+    return value.asObject().length();
   default:
     return expected("a value that has a length", value);
   }

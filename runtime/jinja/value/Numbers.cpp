@@ -3,7 +3,6 @@
 #include "runtime/jinja/value/Numbers.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/jinja/parse/Literals.h"
 #include "runtime/jinja/value/Characters.h"
 
 #include <charconv>
@@ -122,6 +121,19 @@ Result<Value> roundCommon(double real, int64_t precision) {
 }
 
 } // namespace
+
+double jinja::parseFloat(std::string_view digits) {
+  double value = 0;
+  auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc::result_out_of_range)
+    return value;
+  // Too large, or too small: the sign of the exponent tells.
+  size_t mark = digits.find_first_of("eE");
+  bool isSmall = mark != std::string_view::npos && mark + 1 < digits.size() &&
+                 digits[mark + 1] == '-';
+  return isSmall ? 0 : HUGE_VAL;
+}
 
 Result<Value> jinja::toInteger(const Value &value, Value otherwise,
                                int64_t base) {

@@ -7,6 +7,9 @@
 
 namespace mtp::jinja {
 
+/// The double of decimal digits with an optional point and exponent.
+double parseFloat(std::string_view digits);
+
 /// Jinja's filter `int`: `otherwise` where the value is no number.
 Result<Value> toInteger(const Value &value, Value otherwise, int64_t base);
 

@@ -3,8 +3,6 @@
 #include "runtime/jinja/value/Repr.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/jinja/run/Callable.h"
-#include "runtime/jinja/run/Loop.h"
 #include "runtime/jinja/value/Characters.h"
 #include "runtime/jinja/value/Compare.h"
 #include "runtime/utf8/Utf8.h"
@@ -187,14 +185,8 @@ Status Writer::writeOther(const Value &value) {
     return writeView(value);
   case Kind::Namespace:
     return writeNamespace(value.as<const Namespace>());
-  case Kind::Macro:
-    out.append(describeMacro(value.as<const Macro>()));
-    return okStatus();
-  case Kind::Self:
-    out.append("<TemplateReference None>");
-    return okStatus();
-  case Kind::Loop: {
-    MTP_ASSIGN_OR_RETURN(std::string text, value.as<Loop>().toString());
+  case Kind::Object: {
+    MTP_ASSIGN_OR_RETURN(std::string text, value.asObject().toText());
     out.append(text);
     return okStatus();
   }

@@ -3,7 +3,6 @@
 #include "runtime/jinja/value/Value.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/jinja/run/Loop.h"
 
 #include <algorithm>
 #include <cmath>
@@ -134,10 +133,8 @@ uint64_t Value::weight() const {
     return as<const Iterator>().weight;
   case Kind::Method:
     return as<const Method>().self.weight();
-  case Kind::Joiner:
-    return as<const Joiner>().separator.weight();
-  case Kind::Cycler:
-    return as<const Cycler>().items.weight();
+  case Kind::Object:
+    return asObject().weight();
   default:
     return 1;
   }
@@ -160,10 +157,8 @@ uint32_t Value::depth() const {
   }
   case Kind::Method:
     return as<const Method>().self.depth() + 1;
-  case Kind::Joiner:
-    return as<const Joiner>().separator.depth();
-  case Kind::Cycler:
-    return as<const Cycler>().items.depth();
+  case Kind::Object:
+    return asObject().depth();
   default:
     return 0;
   }
@@ -277,6 +272,35 @@ int jinja::orderKeys(const Value &left, const Value &right) {
   return 0;
 }
 
+Result<Value> Object::call(Arguments &) {
+  return invalidArgument(
+      strCat("expected a function to call, got ", describe()));
+}
+
+Result<std::optional<Value>> Object::attribute(const std::string &) {
+  return std::optional<Value>();
+}
+
+Result<std::optional<Value>> Object::item(const std::string &) {
+  return std::optional<Value>();
+}
+
+Result<Value> Object::callMethod(const std::string &name, const Arguments &) {
+  return invalidArgument(
+      strCat("expected a method of ", describe(), ", got '", name, "'"));
+}
+
+Result<std::string> Object::toText() {
+  // Python writes an address here.
+  return invalidArgument(
+      strCat("expected a value that has a text, got ", describe()));
+}
+
+Result<int64_t> Object::length() {
+  return invalidArgument(
+      strCat("expected a value that has a length, got ", describe()));
+}
+
 std::string jinja::describe(const Value &value) {
   switch (value.kind()) {
   case Kind::Undefined:
@@ -305,22 +329,12 @@ std::string jinja::describe(const Value &value) {
     return "an iterator";
   case Kind::Namespace:
     return "a namespace";
-  case Kind::Macro:
-    return "a macro";
   case Kind::Function:
     return "a function";
   case Kind::Method:
     return strCat("the method '", value.as<const Method>().name, "'");
-  case Kind::Loop:
-    return "a loop";
-  case Kind::Joiner:
-    return "a joiner";
-  case Kind::Cycler:
-    return "a cycler";
-  case Kind::Self:
-    return "the template";
-  case Kind::Block:
-    return "a block";
+  case Kind::Object:
+    return value.asObject().describe();
   }
   return "";
 }

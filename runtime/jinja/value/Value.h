@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,14 +47,9 @@ enum class Kind : uint8_t {
   View,     ///< keys(), values() or items() of a dict.
   Iterator, ///< What a lazy filter yields: it can be walked once.
   Namespace,
-  Macro,
   Function, ///< One of Jinja's or transformers' global functions.
-  Method,   ///< Of a value, not called yet.
-  Loop,
-  Joiner,
-  Cycler,
-  Self,  ///< The blocks of the template, by their names.
-  Block, ///< One of them, to be called.
+  Method,   ///< A method of a value, before its call.
+  Object,   ///< A loop, a macro and the like: see class Object.
 };
 
 class Value;
@@ -73,11 +69,9 @@ struct Range {
 struct View;
 struct Iterator;
 struct Namespace;
-struct Macro;
 struct Method;
-class Loop;
-struct Joiner;
-struct Cycler;
+class Object;
+struct Arguments;
 
 /// The global functions.
 enum class Builtin : uint8_t {
@@ -156,6 +150,7 @@ public:
   const std::string &bytes() const { return text().bytes; }
   const Items &items() const;
   const Dict &dict() const;
+  Object &asObject() const { return as<Object>(); }
   /// Whether both are the same object (Python's `is`).
   bool isSame(const Value &other) const;
 
@@ -214,19 +209,32 @@ struct Method {
   std::string name;
 };
 
-/// The value of joiner(): its first call gives "", later calls the separator.
-/// Values are in a tuple, whose depth and weight have their limits.
-struct Joiner {
-  Value separator;
-  bool isUsed = false;
-};
+/// A value that only its functions describe.
+class Object {
+public:
+  virtual ~Object() = default;
+  Object() = default;
+  Object(const Object &) = delete;
+  Object &operator=(const Object &) = delete;
 
-/// The value of cycler().
-struct Cycler {
-  Value items;
-  size_t position = 0;
-
-  const Value &current() const { return items.items()[position]; }
+  /// The name of the object in an error: "a loop".
+  virtual std::string describe() const = 0;
+  virtual bool isCallable() const { return false; }
+  virtual Result<Value> call(Arguments &arguments);
+  /// The attribute or item, or nothing.
+  virtual Result<std::optional<Value>> attribute(const std::string &name);
+  virtual Result<std::optional<Value>> item(const std::string &name);
+  /// The names of methods, each between two spaces.
+  virtual std::string_view methods() const { return ""; }
+  /// Calls one of methods().
+  virtual Result<Value> callMethod(const std::string &name,
+                                   const Arguments &arguments);
+  virtual Result<std::string> toText();
+  /// Whether length() has a result. Such an object is true unless that is 0.
+  virtual bool hasLength() const { return false; }
+  virtual Result<int64_t> length();
+  virtual uint64_t weight() const { return 1; }
+  virtual uint32_t depth() const { return 0; }
 };
 
 /// Fail with ResourceExhausted beyond the limits of depth and weight.

@@ -1,22 +1,33 @@
-//===- Statements.cpp - Statements ----------------------------------------===//
+//===- Renderer.cpp - Runs statements -------------------------------------===//
+
+#include "runtime/jinja/run/Renderer.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/jinja/run/Evaluator.h"
 #include "runtime/jinja/value/Compare.h"
 #include "runtime/jinja/value/Repr.h"
 
 using namespace mtp;
 using namespace mtp::jinja;
 
-Status Evaluator::write(std::string_view text) {
-  if (out->size() + text.size() > options.maxOutputBytes)
-    return resourceExhausted(strCat("expected at most ", options.maxOutputBytes,
-                                    " bytes of output, got more"));
-  out->append(text);
-  return charge(text.size() / 64);
+Result<std::string> Renderer::run(const Body &body) {
+  MTP_RETURN_IF_ERROR(runBody(body, root).status());
+  return std::move(output);
 }
 
-Result<Value> Evaluator::capture(const Body &body, const ScopePtr &scope) {
+Status Renderer::write(std::string_view text) {
+  MTP_RETURN_IF_ERROR(budget.chargeOutput(out->size(), text.size()));
+  out->append(text);
+  return okStatus();
+}
+
+Status Renderer::writeValue(const Value &value) {
+  if (value.isString())
+    return write(value.bytes());
+  MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
+  return write(text);
+}
+
+Result<Value> Renderer::capture(const Body &body, const ScopePtr &scope) {
   std::string text;
   std::string *outer = std::exchange(out, &text);
   auto flow = runBody(body, scope);
@@ -24,12 +35,12 @@ Result<Value> Evaluator::capture(const Body &body, const ScopePtr &scope) {
   if (!flow.isOk())
     return flow.status();
   Value value(std::move(text));
-  MTP_RETURN_IF_ERROR(chargeFor(value));
+  MTP_RETURN_IF_ERROR(budget.chargeFor(value));
   return value;
 }
 
-Result<Evaluator::Flow> Evaluator::runBody(const Body &body,
-                                           const ScopePtr &scope) {
+Result<Renderer::Flow> Renderer::runBody(const Body &body,
+                                         const ScopePtr &scope) {
   for (const auto &statement : body) {
     MTP_ASSIGN_OR_RETURN(Flow flow, runStatement(*statement, scope));
     if (flow != Flow::Next)
@@ -38,20 +49,19 @@ Result<Evaluator::Flow> Evaluator::runBody(const Body &body,
   return Flow::Next;
 }
 
-Result<Evaluator::Flow> Evaluator::runStatement(const Stmt &statement,
-                                                const ScopePtr &scope) {
-  ++depth;
-  Status status = enter();
+Result<Renderer::Flow> Renderer::runStatement(const Stmt &statement,
+                                              const ScopePtr &scope) {
+  Budget::Level level(budget);
+  Status status = level.enter();
   Result<Flow> flow =
       status.isOk() ? runKind(statement, scope) : Result<Flow>(status);
-  --depth;
   if (!flow.isOk())
     return place(flow.status(), statement.position);
   return flow;
 }
 
-Result<Evaluator::Flow> Evaluator::runKind(const Stmt &statement,
-                                           const ScopePtr &scope) {
+Result<Renderer::Flow> Renderer::runKind(const Stmt &statement,
+                                         const ScopePtr &scope) {
   Status status;
   switch (statement.kind) {
   case StmtKind::Text:
@@ -76,8 +86,7 @@ Result<Evaluator::Flow> Evaluator::runKind(const Stmt &statement,
     break;
   case StmtKind::Filter: {
     MTP_ASSIGN_OR_RETURN(Value value, filterBody(statement, scope));
-    MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
-    status = write(text);
+    status = writeValue(value);
     break;
   }
   case StmtKind::With:
@@ -94,16 +103,13 @@ Result<Evaluator::Flow> Evaluator::runKind(const Stmt &statement,
   return Flow::Next;
 }
 
-Status Evaluator::runPrint(const Stmt &statement, const ScopePtr &scope) {
+Status Renderer::runPrint(const Stmt &statement, const ScopePtr &scope) {
   MTP_ASSIGN_OR_RETURN(Value value, evaluate(*statement.expr, scope));
-  if (value.isString())
-    return write(value.bytes());
-  MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
-  return write(text);
+  return writeValue(value);
 }
 
-Result<Evaluator::Flow> Evaluator::runIf(const Stmt &statement,
-                                         const ScopePtr &scope) {
+Result<Renderer::Flow> Renderer::runIf(const Stmt &statement,
+                                       const ScopePtr &scope) {
   for (const Branch &branch : statement.branches) {
     if (!branch.condition)
       return runBody(branch.body, scope);
@@ -115,15 +121,15 @@ Result<Evaluator::Flow> Evaluator::runIf(const Stmt &statement,
   return Flow::Next;
 }
 
-Result<Evaluator::Flow> Evaluator::runFor(const Stmt &statement,
-                                          const ScopePtr &scope) {
+Result<Renderer::Flow> Renderer::runFor(const Stmt &statement,
+                                        const ScopePtr &scope) {
   MTP_ASSIGN_OR_RETURN(Value over, evaluate(*statement.expr, scope));
   return runLoop(statement, scope, over, 0);
 }
 
-Result<Evaluator::Flow> Evaluator::runLoop(const Stmt &statement,
-                                           const ScopePtr &scope,
-                                           const Value &over, int level) {
+Result<Renderer::Flow> Renderer::runLoop(const Stmt &statement,
+                                         const ScopePtr &scope,
+                                         const Value &over, int level) {
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(over));
   MTP_RETURN_IF_ERROR(charge(items.size() / 4));
   Loop::Filter filter;
@@ -152,9 +158,9 @@ Result<Evaluator::Flow> Evaluator::runLoop(const Stmt &statement,
   return flow;
 }
 
-Result<Evaluator::Flow>
-Evaluator::runIterations(const Stmt &statement, const ScopePtr &scope,
-                         const std::shared_ptr<Loop> &loop) {
+Result<Renderer::Flow>
+Renderer::runIterations(const Stmt &statement, const ScopePtr &scope,
+                        const std::shared_ptr<Loop> &loop) {
   bool isAny = false;
   while (true) {
     MTP_ASSIGN_OR_RETURN(bool hasItem, loop->advance());
@@ -162,7 +168,7 @@ Evaluator::runIterations(const Stmt &statement, const ScopePtr &scope,
       break;
     isAny = true;
     auto inner = std::make_shared<Scope>(scope);
-    inner->names["loop"] = Value::of(Kind::Loop, loop);
+    inner->names["loop"] = Value::of<Object>(Kind::Object, loop);
     MTP_RETURN_IF_ERROR(charge(1));
     MTP_RETURN_IF_ERROR(assign(statement.target, loop->current(), inner));
     MTP_ASSIGN_OR_RETURN(Flow flow, runBody(statement.body, inner));
@@ -174,8 +180,8 @@ Evaluator::runIterations(const Stmt &statement, const ScopePtr &scope,
   return runBody(statement.otherwise, std::make_shared<Scope>(scope));
 }
 
-Result<Value> Evaluator::filterBody(const Stmt &statement,
-                                    const ScopePtr &scope) {
+Result<Value> Renderer::filterBody(const Stmt &statement,
+                                   const ScopePtr &scope) {
   MTP_ASSIGN_OR_RETURN(Value text,
                        capture(statement.body, std::make_shared<Scope>(scope)));
   if (!statement.expr)
@@ -186,15 +192,15 @@ Result<Value> Evaluator::filterBody(const Stmt &statement,
   return value;
 }
 
-Status Evaluator::runSet(const Stmt &statement, const ScopePtr &scope) {
+Status Renderer::runSet(const Stmt &statement, const ScopePtr &scope) {
   MTP_ASSIGN_OR_RETURN(Value value, statement.kind == StmtKind::Set
                                         ? evaluate(*statement.expr, scope)
                                         : filterBody(statement, scope));
   return assign(statement.target, value, scope);
 }
 
-Result<Evaluator::Flow> Evaluator::runWith(const Stmt &statement,
-                                           const ScopePtr &scope) {
+Result<Renderer::Flow> Renderer::runWith(const Stmt &statement,
+                                         const ScopePtr &scope) {
   auto inner = std::make_shared<Scope>(scope);
   for (const Binding &binding : statement.bindings) {
     // The values see what is outside, not each other.
@@ -204,34 +210,34 @@ Result<Evaluator::Flow> Evaluator::runWith(const Stmt &statement,
   return runBody(statement.body, inner);
 }
 
-Status Evaluator::runCall(const Stmt &statement, const ScopePtr &scope) {
+Status Renderer::runCall(const Stmt &statement, const ScopePtr &scope) {
   const Expr &expr = *statement.expr;
   MTP_ASSIGN_OR_RETURN(Value callee, evaluate(*expr.children[0], scope));
   MTP_ASSIGN_OR_RETURN(Arguments arguments, evaluateArguments(expr, scope));
   arguments.named.emplace_back("caller", makeMacro(*statement.macro, scope));
   MTP_ASSIGN_OR_RETURN(Value value, call(callee, std::move(arguments)));
-  MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
-  return write(text);
+  return writeValue(value);
 }
 
-Status Evaluator::assign(const Target &target, const Value &value,
-                         const ScopePtr &scope) {
-  if (!target.attribute.empty()) {
-    MTP_ASSIGN_OR_RETURN(Value space, lookUp(target.name, scope));
-    if (!space.is(Kind::Namespace))
-      return place(expected("a namespace to assign an attribute of", space),
-                   target.position);
-    auto &into = space.as<Namespace>();
-    if (target.attribute[0] == '_')
-      return place(invalidArgument(strCat("expected an attribute without '_' "
-                                          "at its start, got '",
-                                          target.attribute, "'")),
-                   target.position);
-    if (into.attributes.find(target.attribute) == into.attributes.end())
-      into.order.push_back(target.attribute);
-    into.attributes[target.attribute] = value;
-    return okStatus();
-  }
+Status Renderer::assignAttribute(const Target &target, const Value &value,
+                                 const ScopePtr &scope) {
+  MTP_ASSIGN_OR_RETURN(Value space, lookUp(target.name, scope));
+  if (!space.is(Kind::Namespace))
+    return expected("a namespace to assign an attribute of", space);
+  if (target.attribute[0] == '_')
+    return invalidArgument(strCat("expected an attribute without '_' at its "
+                                  "start, got '",
+                                  target.attribute, "'"));
+  auto &into = space.as<Namespace>();
+  if (into.attributes.insert_or_assign(target.attribute, value).second)
+    into.order.push_back(target.attribute);
+  return okStatus();
+}
+
+Status Renderer::assign(const Target &target, const Value &value,
+                        const ScopePtr &scope) {
+  if (!target.attribute.empty())
+    return place(assignAttribute(target, value, scope), target.position);
   if (target.parts.empty()) {
     scope->names[target.name] = value;
     return okStatus();
@@ -247,11 +253,4 @@ Status Evaluator::assign(const Target &target, const Value &value,
   for (size_t i = 0; i < items->size(); ++i)
     MTP_RETURN_IF_ERROR(assign(target.parts[i], (*items)[i], scope));
   return okStatus();
-}
-
-Value Evaluator::makeMacro(const MacroNode &node, const ScopePtr &scope) {
-  captured.push_back(scope);
-  auto macro = std::make_shared<Macro>();
-  *macro = {&node, scope};
-  return Value::of(Kind::Macro, std::move(macro));
 }
