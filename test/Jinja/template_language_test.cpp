@@ -119,13 +119,30 @@ TEST(TemplateLanguage, refusesMethodsByName) {
               "Unimplemented: expected a supported attribute of a string, got "
               "'" +
                   std::string(name) + "' at line 1, column 7");
-  for (const char *source : {"(5).real", "1.5.hex", "{}.fromkeys",
+  for (const char *source : {"(5).real", "1.5.hex", "{}.fromkeys", "[].index",
                              "range(3).start", "{}.keys().mapping"})
-    EXPECT_EQ(render("{{ " + std::string(source) + " }}").substr(0, 23),
-              "Unimplemented: expected");
-  EXPECT_EQ(render("{{ '&Afr;'|striptags }}"),
-            "Unimplemented: expected a named character of HTML 4, got '&Afr;' "
-            "at line 1, column 12");
+    EXPECT_EQ(render("{{ " + std::string(source) + " }}").substr(0, 47),
+              "Unimplemented: expected a supported attribute of");
+}
+
+TEST(TemplateLanguage, refusesPythonBeyondJinja) {
+  const std::pair<const char *, const char *> kRefused[] = {
+      {"'&Afr;'|striptags", "named character of HTML 4, got '&Afr;'"},
+      {"'{x.y}'.format(x=1)", "field of the format, got 'x.y'"},
+      {"'{!r}'.format(1)", "field of the format, got '!r'"},
+      {"'{:#x}'.format(1)", "supported format, got '#x'"},
+      {"'{:_}'.format(1)", "supported format, got '_'"},
+      {"'%c' % 65", "supported conversion after '%', got 'c'"},
+      {"'%#x' % 65", "supported conversion after '%', got '#'"},
+      {"'a b'.rsplit(none, 1)", "separator for 'rsplit' with a limit"},
+      {"'a'.find('a', 1)", "at most 1 arguments, got 2"},
+      {"'\\101'", "supported escape in a string, got '\\1'"},
+      {"'\\N{DASH}'", "supported escape in a string, got '\\N'"},
+      {"0x1F", "decimal number, got '0x1'"}};
+  for (const auto &[source, message] : kRefused) {
+    std::string text = render("{{ " + std::string(source) + " }}");
+    EXPECT_NE(text.find(message), text.npos) << text;
+  }
 }
 
 TEST(TemplateLanguage, printsOverLines) {

@@ -10,11 +10,6 @@ using namespace mtp::jinja;
 
 namespace {
 
-Status unsupported(const Value &self, const std::string &name) {
-  return unimplemented(strCat("expected a supported method of ", describe(self),
-                              ", got '", name, "'"));
-}
-
 Result<Value> viewOf(const Value &dict, View::Part part,
                      const Arguments &arguments) {
   MTP_RETURN_IF_ERROR(arguments.bind("").status());
@@ -31,42 +26,12 @@ Result<Value> callDictMethod(const Value &self, const std::string &name,
     return viewOf(self, View::Keys, arguments);
   if (name == "values")
     return viewOf(self, View::Values, arguments);
-  if (name == "copy") {
-    MTP_RETURN_IF_ERROR(arguments.bind("").status());
-    return self;
-  }
-  if (name != "get")
-    return unsupported(self, name);
   MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("key default", 1));
   if (!isHashable(bound[0]) && !bound[0].isUndefined())
     return expected("a key that is a string, number, None or tuple", bound[0]);
   const Value *value =
       isHashable(bound[0]) ? self.dict().find(bound[0]) : nullptr;
   return value ? *value : bound.valueOr(1, Value());
-}
-
-Result<Value> callListMethod(const Value &self, const std::string &name,
-                             const Arguments &arguments) {
-  if (name == "copy") {
-    MTP_RETURN_IF_ERROR(arguments.bind("").status());
-    return self;
-  }
-  if (name != "count" && name != "index")
-    return unsupported(self, name);
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("value", 1));
-  const Items &items = self.items();
-  int64_t count = 0;
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (!equals(items[i], bound[0]))
-      continue;
-    if (name == "index")
-      return Value(static_cast<int64_t>(i));
-    ++count;
-  }
-  if (name == "index")
-    return invalidArgument(
-        strCat("expected a value that the list has, got ", describe(bound[0])));
-  return Value(count);
 }
 
 } // namespace
@@ -78,12 +43,9 @@ Result<Value> jinja::callMethod(const Value &self, const std::string &name,
     return callTextMethod(self, name, arguments);
   case Kind::Dict:
     return callDictMethod(self, name, arguments);
-  case Kind::List:
-  case Kind::Tuple:
-    return callListMethod(self, name, arguments);
   case Kind::Object:
     return self.asObject().callMethod(name, arguments);
   default:
-    return unsupported(self, name);
+    return expected("a value with methods", self);
   }
 }

@@ -10,6 +10,7 @@
 #include "runtime/utf8/Utf8.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace mtp;
 using namespace mtp::jinja;
@@ -61,8 +62,7 @@ Value ignoreCase(const Value &value) {
 /// Sorts as Python's sorted() does: stable, by keys that must have an order.
 Result<Items> sortBy(Items items, std::vector<Value> keys, bool isReverse) {
   std::vector<size_t> order(items.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
+  std::iota(order.begin(), order.end(), 0);
   Status failure;
   auto isBefore = [&](size_t a, size_t b) {
     auto less = isReverse ? isLess(keys[b], keys[a]) : isLess(keys[a], keys[b]);
@@ -175,23 +175,17 @@ Result<Value> filterSort(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(bool isReverse, bound.flag(0, false));
   MTP_ASSIGN_OR_RETURN(bool isSensitive, bound.flag(1, false));
   std::vector<AttributePath> paths;
-  Items names = {bound.valueOr(2, Value())};
-  if (names[0].isString()) {
-    MTP_ASSIGN_OR_RETURN(Value split, [&]() -> Result<Value> {
-      Items parts;
-      std::string_view rest = names[0].bytes();
-      for (size_t at; (at = rest.find(',')) != std::string_view::npos;) {
-        parts.push_back(Value(std::string(rest.substr(0, at))));
-        rest.remove_prefix(at + 1);
-      }
-      parts.push_back(Value(std::string(rest)));
-      return makeList(std::move(parts));
-    }());
-    names = split.items();
-  }
-  for (const Value &name : names) {
+  Value names = bound.valueOr(2, Value());
+  std::string_view rest =
+      names.isString() ? std::string_view(names.bytes()) : "";
+  for (bool isLast = false; !isLast;) {
+    size_t comma = rest.find(',');
+    isLast = comma == rest.npos;
+    Value name =
+        names.isString() ? Value(std::string(rest.substr(0, comma))) : names;
     MTP_ASSIGN_OR_RETURN(AttributePath path, AttributePath::parse(name));
     paths.push_back(std::move(path));
+    rest.remove_prefix(isLast ? rest.size() : comma + 1);
   }
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
   std::vector<Value> keys;
@@ -231,8 +225,7 @@ Result<Value> filterUnique(const Value &value, const Bound &bound) {
     if (!isHashable(key))
       return expected("items that have a hash", key);
   std::vector<size_t> order(items.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
+  std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return orderKeys(keys[a], keys[b]) < 0;
   });

@@ -24,14 +24,6 @@ Result<Value> makeParts(const std::vector<std::string> &parts, bool isSafe) {
   return makeList(std::move(items));
 }
 
-/// Where the n-th code point starts.
-size_t offsetOf(std::string_view text, int64_t index) {
-  size_t pos = 0;
-  for (; index > 0 && pos < text.size(); --index)
-    pos += utf8Length(text, pos);
-  return pos;
-}
-
 int64_t indexOf(std::string_view text, size_t offset) {
   return static_cast<int64_t>(
       std::count_if(text.begin(), text.begin() + static_cast<int64_t>(offset),
@@ -52,35 +44,6 @@ std::vector<std::string> splitSpace(std::string_view text, int64_t limit) {
     parts.emplace_back(text.substr(0, end));
     text = stripLeft(text.substr(end));
   }
-  return parts;
-}
-
-size_t lastWord(std::string_view text) {
-  size_t start = text.size();
-  while (start > 0) {
-    size_t before = start - 1;
-    while (before > 0 && (text[before] & 0xC0) == 0x80)
-      --before;
-    if (isSpace(decodeUtf8(text, before)))
-      break;
-    start = before;
-  }
-  return start;
-}
-
-std::vector<std::string> splitSpaceRight(std::string_view text, int64_t limit) {
-  std::vector<std::string> parts;
-  text = stripRight(text);
-  while (!text.empty()) {
-    if (limit >= 0 && static_cast<int64_t>(parts.size()) == limit) {
-      parts.emplace_back(text);
-      break;
-    }
-    size_t start = lastWord(text);
-    parts.emplace_back(text.substr(start));
-    text = stripRight(text.substr(0, start));
-  }
-  std::reverse(parts.begin(), parts.end());
   return parts;
 }
 
@@ -117,10 +80,11 @@ Result<Value> split(const Text &self, const Arguments &arguments,
                     bool fromRight) {
   MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sep maxsplit"));
   MTP_ASSIGN_OR_RETURN(int64_t limit, bound.integer(1, -1));
+  if (!bound.isGiven(0) && fromRight && limit >= 0)
+    return unimplemented("expected a separator for 'rsplit' with a limit, got "
+                         "none");
   if (!bound.isGiven(0))
-    return makeParts(fromRight ? splitSpaceRight(self.bytes, limit)
-                               : splitSpace(self.bytes, limit),
-                     self.isSafe);
+    return makeParts(splitSpace(self.bytes, limit), self.isSafe);
   MTP_ASSIGN_OR_RETURN(std::string separator, bound.string(0, ""));
   if (separator.empty())
     return invalidArgument("expected a separator that is not empty, got ''");
@@ -129,98 +93,37 @@ Result<Value> split(const Text &self, const Arguments &arguments,
                    self.isSafe);
 }
 
-Result<Value> partition(const Text &self, const Arguments &arguments,
-                        bool fromRight) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sep", 1));
-  MTP_ASSIGN_OR_RETURN(std::string separator, bound.string(0, ""));
-  if (separator.empty())
-    return invalidArgument("expected a separator that is not empty, got ''");
-  size_t at =
-      fromRight ? self.bytes.rfind(separator) : self.bytes.find(separator);
-  std::string parts[3];
-  if (at == npos) {
-    parts[fromRight ? 2 : 0] = self.bytes;
-  } else {
-    parts[0] = self.bytes.substr(0, at);
-    parts[1] = separator;
-    parts[2] = self.bytes.substr(at + separator.size());
-  }
-  Items items;
-  for (const std::string &part : parts)
-    items.push_back(Value(part, self.isSafe));
-  return makeTuple(std::move(items));
-}
-
-/// The part of the text that optional start and stop leave, by code points.
-struct Part {
-  std::string_view text;
-  int64_t start = 0;
-  bool isAny = true; ///< Whether the start is not past the end.
-};
-
-Result<Part> partOf(const Text &self, const Bound &bound) {
-  auto length = static_cast<int64_t>(self.length);
-  MTP_ASSIGN_OR_RETURN(int64_t start, bound.integer(1, 0));
-  MTP_ASSIGN_OR_RETURN(int64_t stop, bound.integer(2, length));
-  if (start < 0)
-    start = std::max<int64_t>(start + length, 0);
-  if (stop < 0)
-    stop = std::max<int64_t>(stop + length, 0);
-  stop = std::min(stop, length);
-  if (start > stop)
-    return Part{{}, start, false};
-  size_t from = offsetOf(self.bytes, start);
-  size_t to = offsetOf(self.bytes, stop);
-  return Part{std::string_view(self.bytes).substr(from, to - from), start};
-}
-
-Result<Value> find(const Text &self, const std::string &name,
-                   const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sub start end", 1));
+Result<Value> find(const Text &self, const Arguments &arguments,
+                   bool fromRight) {
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sub", 1));
   MTP_ASSIGN_OR_RETURN(std::string sought, bound.string(0, ""));
-  MTP_ASSIGN_OR_RETURN(Part part, partOf(self, bound));
-  bool fromRight = name[0] == 'r';
-  size_t at = !part.isAny ? npos
-              : fromRight ? part.text.rfind(sought)
-                          : part.text.find(sought);
-  if (at != npos)
-    return Value(part.start + indexOf(part.text, at));
-  if (name == "index" || name == "rindex")
-    return invalidArgument("expected a string that the other holds, got one "
-                           "that it does not");
-  return Value(int64_t(-1));
+  size_t at = fromRight ? self.bytes.rfind(sought) : self.bytes.find(sought);
+  return Value(at == npos ? int64_t(-1) : indexOf(self.bytes, at));
 }
 
 Result<Value> count(const Text &self, const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sub start end", 1));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sub", 1));
   MTP_ASSIGN_OR_RETURN(std::string sought, bound.string(0, ""));
-  MTP_ASSIGN_OR_RETURN(Part part, partOf(self, bound));
-  if (!part.isAny)
-    return Value(int64_t(0));
   if (sought.empty())
-    return Value(indexOf(part.text, part.text.size()) + 1);
+    return Value(int64_t(self.length) + 1);
   int64_t found = 0;
-  for (size_t at = part.text.find(sought); at != npos;
-       at = part.text.find(sought, at + sought.size()))
+  for (size_t at = self.bytes.find(sought); at != npos;
+       at = self.bytes.find(sought, at + sought.size()))
     ++found;
   return Value(found);
 }
 
 Result<Value> startsOrEnds(const Text &self, bool atStart,
                            const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("prefix start end", 1));
-  MTP_ASSIGN_OR_RETURN(Part part, partOf(self, bound));
+  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("prefix", 1));
   Items candidates = {bound[0]};
   if (bound[0].is(Kind::Tuple))
     candidates = bound[0].items();
   for (const Value &candidate : candidates) {
     if (!candidate.isString())
       return expected("a string or a tuple of strings", candidate);
-    const std::string &other = candidate.bytes();
-    if (!part.isAny || other.size() > part.text.size())
-      continue;
-    size_t at = atStart ? 0 : part.text.size() - other.size();
-    if (part.text.substr(at, other.size()) == other)
+    if (atStart ? self.bytes.starts_with(candidate.bytes())
+                : self.bytes.ends_with(candidate.bytes()))
       return Value(true);
   }
   return Value(false);
@@ -231,11 +134,10 @@ Result<Value> removeAffix(const Text &self, bool atStart,
   MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("affix", 1));
   MTP_ASSIGN_OR_RETURN(std::string affix, bound.string(0, ""));
   std::string_view text = self.bytes;
-  if (affix.size() <= text.size()) {
-    size_t at = atStart ? 0 : text.size() - affix.size();
-    if (text.substr(at, affix.size()) == affix)
-      text = atStart ? text.substr(affix.size()) : text.substr(0, at);
-  }
+  if (atStart && text.starts_with(affix))
+    text.remove_prefix(affix.size());
+  else if (!atStart && text.ends_with(affix))
+    text.remove_suffix(affix.size());
   return Value(std::string(text), self.isSafe);
 }
 
@@ -281,14 +183,12 @@ Result<Value> callOther(const Value &self, const std::string &name,
   const Text &text = self.text();
   if (name == "startswith" || name == "endswith")
     return startsOrEnds(text, name == "startswith", arguments);
-  if (name == "find" || name == "rfind" || name == "index" || name == "rindex")
-    return find(text, name, arguments);
+  if (name == "find" || name == "rfind")
+    return find(text, arguments, name == "rfind");
   if (name == "count")
     return count(text, arguments);
   if (name == "split" || name == "rsplit")
     return split(text, arguments, name == "rsplit");
-  if (name == "partition" || name == "rpartition")
-    return partition(text, arguments, name == "rpartition");
   if (name == "removeprefix" || name == "removesuffix")
     return removeAffix(text, name == "removeprefix", arguments);
   // What these make of marked strings is for HTML alone.
@@ -300,10 +200,7 @@ Result<Value> callOther(const Value &self, const std::string &name,
     return replace(text, arguments);
   if (name == "join")
     return join(text, arguments);
-  if (name == "format")
-    return formatBraces(text.bytes, arguments);
-  return unimplemented(
-      strCat("expected a supported method of a string, got '", name, "'"));
+  return formatBraces(text.bytes, arguments);
 }
 
 } // namespace

@@ -13,46 +13,18 @@ using namespace mtp::jinja;
 
 namespace {
 
-std::string describeToken(const Token &token) {
-  switch (token.kind) {
-  case TokenKind::Data:
-    return "text";
-  case TokenKind::VariableBegin:
-    return "'{{'";
-  case TokenKind::VariableEnd:
-    return "'}}'";
-  case TokenKind::BlockBegin:
-    return "'{%'";
-  case TokenKind::BlockEnd:
-    return "'%}'";
-  case TokenKind::String:
-    return "a string";
-  case TokenKind::End:
-    return "the end of the template";
-  default:
-    return strCat("'", token.text, "'");
-  }
-}
-
-} // namespace
-
-Status ExprParser::unexpected(std::string_view what) const {
-  return failAt(current().position,
-                strCat("expected ", what, ", got ", describeToken(current())));
-}
-
-Status ExprParser::checkNesting(uint32_t depth) const {
-  if (depth <= kMaxDepth)
-    return okStatus();
-  return failAt(current().position, strCat("expected at most ", kMaxDepth,
-                                           " levels of nesting, got more"));
-}
-
-ExprPtr ExprParser::make(ExprKind kind, Position position) const {
+ExprPtr make(ExprKind kind, Position position) {
   auto expr = std::make_unique<Expr>();
   expr->kind = kind;
   expr->position = position;
   return expr;
+}
+
+} // namespace
+
+Status jinja::into(ExprPtr &target, Result<ExprPtr> parsed) {
+  MTP_ASSIGN_OR_RETURN(target, std::move(parsed));
+  return okStatus();
 }
 
 Result<ExprPtr> ExprParser::checkDepth(ExprPtr expr) const {
@@ -73,54 +45,9 @@ Result<ExprPtr> ExprParser::finish(ExprPtr expr, Children... children) {
   return checkDepth(std::move(expr));
 }
 
-Status ExprParser::into(ExprPtr &target, Parsed parsed) {
-  MTP_ASSIGN_OR_RETURN(target, std::move(parsed));
-  return okStatus();
-}
-
-bool ExprParser::skipOperator(std::string_view text) {
-  if (!isOperator(text))
-    return false;
-  advance();
-  return true;
-}
-
-bool ExprParser::skipName(std::string_view text) {
-  if (!isName(text))
-    return false;
-  advance();
-  return true;
-}
-
-Status ExprParser::expectOperator(std::string_view text) {
-  if (skipOperator(text))
-    return okStatus();
-  return unexpected(strCat("'", text, "'"));
-}
-
-Status ExprParser::expectKind(TokenKind kind, std::string_view what) {
-  if (!isKind(kind))
-    return unexpected(what);
-  advance();
-  return okStatus();
-}
-
-Result<Token> ExprParser::expectName() {
-  if (!isKind(TokenKind::Name))
-    return unexpected("a name");
-  Token token = current();
-  advance();
-  return token;
-}
-
-bool ExprParser::isTupleEnd(std::string_view endName) const {
-  return isKind(TokenKind::VariableEnd) || isKind(TokenKind::BlockEnd) ||
-         isOperator(")") || (!endName.empty() && isName(endName));
-}
-
 Result<ExprPtr> ExprParser::parseExpression(bool withConditional) {
   Nested nested(*this);
-  MTP_RETURN_IF_ERROR(checkNesting(nesting));
+  MTP_RETURN_IF_ERROR(checkNesting(depth()));
   return withConditional ? parseConditional() : parseOr();
 }
 
@@ -135,7 +62,7 @@ Result<ExprPtr> ExprParser::parseConditional() {
     ExprPtr other;
     if (skipName("else")) {
       Nested nested(*this);
-      MTP_RETURN_IF_ERROR(checkNesting(nesting));
+      MTP_RETURN_IF_ERROR(checkNesting(depth()));
       MTP_ASSIGN_OR_RETURN(other, parseConditional());
     }
     value = finish(make(ExprKind::Conditional, position), *std::move(value),
@@ -145,15 +72,16 @@ Result<ExprPtr> ExprParser::parseConditional() {
   return value;
 }
 
-template <typename Rule>
 Result<ExprPtr>
-ExprParser::parseBinary(std::initializer_list<std::string_view> operators,
+ExprParser::parseBinary(ExprKind kind,
+                        std::initializer_list<std::string_view> operators,
                         Rule rule) {
   MTP_ASSIGN_OR_RETURN(ExprPtr left, (this->*rule)());
-  while (isKind(TokenKind::Operator) &&
-         std::find(operators.begin(), operators.end(), current().text) !=
-             operators.end()) {
-    ExprPtr expr = make(ExprKind::Binary, current().position);
+  auto isOne = [&](std::string_view op) {
+    return isOperator(op) || isName(op);
+  };
+  while (std::any_of(operators.begin(), operators.end(), isOne)) {
+    ExprPtr expr = make(kind, current().position);
     expr->name = current().text;
     advance();
     MTP_ASSIGN_OR_RETURN(ExprPtr right, (this->*rule)());
@@ -164,34 +92,18 @@ ExprParser::parseBinary(std::initializer_list<std::string_view> operators,
 }
 
 Result<ExprPtr> ExprParser::parseOr() {
-  MTP_ASSIGN_OR_RETURN(ExprPtr left, parseAnd());
-  while (isName("or")) {
-    ExprPtr expr = make(ExprKind::Or, current().position);
-    advance();
-    MTP_ASSIGN_OR_RETURN(ExprPtr right, parseAnd());
-    MTP_ASSIGN_OR_RETURN(
-        left, finish(std::move(expr), std::move(left), std::move(right)));
-  }
-  return left;
+  return parseBinary(ExprKind::Or, {"or"}, &ExprParser::parseAnd);
 }
 
 Result<ExprPtr> ExprParser::parseAnd() {
-  MTP_ASSIGN_OR_RETURN(ExprPtr left, parseNot());
-  while (isName("and")) {
-    ExprPtr expr = make(ExprKind::And, current().position);
-    advance();
-    MTP_ASSIGN_OR_RETURN(ExprPtr right, parseNot());
-    MTP_ASSIGN_OR_RETURN(
-        left, finish(std::move(expr), std::move(left), std::move(right)));
-  }
-  return left;
+  return parseBinary(ExprKind::And, {"and"}, &ExprParser::parseNot);
 }
 
 Result<ExprPtr> ExprParser::parseNot() {
   if (!isName("not"))
     return parseCompare();
   Nested nested(*this);
-  MTP_RETURN_IF_ERROR(checkNesting(nesting));
+  MTP_RETURN_IF_ERROR(checkNesting(depth()));
   ExprPtr expr = make(ExprKind::Not, current().position);
   advance();
   MTP_ASSIGN_OR_RETURN(ExprPtr operand, parseNot());
@@ -225,7 +137,7 @@ Result<ExprPtr> ExprParser::parseCompare() {
 }
 
 Result<ExprPtr> ExprParser::parseSum() {
-  return parseBinary({"+", "-"}, &ExprParser::parseConcat);
+  return parseBinary(ExprKind::Binary, {"+", "-"}, &ExprParser::parseConcat);
 }
 
 Result<ExprPtr> ExprParser::parseConcat() {
@@ -242,38 +154,33 @@ Result<ExprPtr> ExprParser::parseConcat() {
 }
 
 Result<ExprPtr> ExprParser::parseProduct() {
-  return parseBinary({"*", "/", "//", "%"}, &ExprParser::parsePower);
+  return parseBinary(ExprKind::Binary, {"*", "/", "//", "%"},
+                     &ExprParser::parsePower);
 }
 
 Result<ExprPtr> ExprParser::parsePower() {
-  MTP_ASSIGN_OR_RETURN(ExprPtr left, parseUnary());
-  while (isOperator("**")) {
-    ExprPtr expr = make(ExprKind::Binary, current().position);
-    expr->name = "**";
-    advance();
-    MTP_ASSIGN_OR_RETURN(ExprPtr right, parseUnary());
-    MTP_ASSIGN_OR_RETURN(
-        left, finish(std::move(expr), std::move(left), std::move(right)));
-  }
-  return left;
+  return parseBinary(ExprKind::Binary, {"**"}, &ExprParser::parseUnary);
 }
 
-Result<ExprPtr> ExprParser::parseUnary(bool withFilters) {
+Result<ExprPtr> ExprParser::parseUnary() {
+  MTP_ASSIGN_OR_RETURN(ExprPtr operand, parseSigned());
+  return parseFilterOrTest(std::move(operand));
+}
+
+Result<ExprPtr> ExprParser::parseSigned() {
   Nested nested(*this);
-  MTP_RETURN_IF_ERROR(checkNesting(nesting));
+  MTP_RETURN_IF_ERROR(checkNesting(depth()));
   ExprPtr expr;
   if (isOperator("-") || isOperator("+")) {
     expr = make(isOperator("-") ? ExprKind::Negate : ExprKind::Plus,
                 current().position);
     advance();
-    MTP_ASSIGN_OR_RETURN(ExprPtr operand, parseUnary(/*withFilters=*/false));
+    MTP_ASSIGN_OR_RETURN(ExprPtr operand, parseSigned());
     MTP_ASSIGN_OR_RETURN(expr, finish(std::move(expr), std::move(operand)));
   } else {
     MTP_RETURN_IF_ERROR(into(expr, parsePrimary()));
   }
-  MTP_ASSIGN_OR_RETURN(expr, parsePostfix(std::move(expr)));
-  return withFilters ? parseFilterOrTest(std::move(expr))
-                     : Parsed(std::move(expr));
+  return parsePostfix(std::move(expr));
 }
 
 Result<ExprPtr> ExprParser::parseName() {
@@ -516,23 +423,13 @@ Result<ExprPtr> ExprParser::parseCall(ExprPtr operand) {
   return finish(std::move(call), std::move(operand));
 }
 
-Result<std::string> ExprParser::parseDottedName() {
-  MTP_ASSIGN_OR_RETURN(Token token, expectName());
-  std::string name = std::move(token.text);
-  while (skipOperator(".")) {
-    MTP_ASSIGN_OR_RETURN(Token part, expectName());
-    name += "." + part.text;
-  }
-  return name;
-}
-
 Result<ExprPtr> ExprParser::parseFilters(ExprPtr operand, bool startsInline) {
   while (isOperator("|") || startsInline) {
     if (!startsInline)
       advance();
     startsInline = false;
     ExprPtr filter = make(ExprKind::Filter, current().position);
-    MTP_ASSIGN_OR_RETURN(filter->name, parseDottedName());
+    MTP_ASSIGN_OR_RETURN(filter->name, expectDottedName());
     if (!findFilter(filter->name) && conditionals == 0)
       return failAt(filter->position,
                     strCat("expected a filter, got '", filter->name, "'"));
@@ -569,7 +466,7 @@ Result<ExprPtr> ExprParser::parseTest(ExprPtr operand) {
   advance();
   bool isNegated = skipName("not");
   ExprPtr test = make(ExprKind::Test, current().position);
-  MTP_ASSIGN_OR_RETURN(test->name, parseDottedName());
+  MTP_ASSIGN_OR_RETURN(test->name, expectDottedName());
   if (!findTest(test->name) && conditionals == 0)
     return failAt(test->position,
                   strCat("expected a test, got '", test->name, "'"));

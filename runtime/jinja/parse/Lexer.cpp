@@ -250,6 +250,9 @@ Status Lexer::lexWord() {
   bool isAfterDot = pos > 0 && source[pos - 1] == '.';
   Literal number = scanNumber(rest(), !isAfterDot);
   if (number.size > 0) {
+    if (!number.isDecimal)
+      return failAt(positionAt(pos), strCat("expected a decimal number, got '",
+                                            rest().substr(0, 3), "'"));
     if (!number.isOk)
       return failAt(positionAt(pos),
                     "expected an integer of 64 bits, got " +

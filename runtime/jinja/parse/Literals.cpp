@@ -6,13 +6,15 @@
 #include "runtime/jinja/value/Numbers.h"
 #include "runtime/utf8/Utf8.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cstdio>
 
 using namespace mtp;
 using namespace mtp::jinja;
 
 namespace {
+
+constexpr size_t npos = std::string_view::npos;
 
 int digitOf(char c) {
   return c >= '0' && c <= '9'   ? c - '0'
@@ -21,19 +23,19 @@ int digitOf(char c) {
                                 : 99;
 }
 
-/// Digits of a base with single underscores between them: where they end.
-size_t scanDigits(std::string_view text, size_t at, int base,
-                  bool mayStartWithUnderscore) {
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// Returns the end of the decimal digits from `at` on. Single underscores may
+/// be between them.
+size_t scanDigits(std::string_view text, size_t at) {
   size_t end = at;
-  bool isFirst = !mayStartWithUnderscore;
   while (true) {
     size_t next = end;
-    if (!isFirst && next < text.size() && text[next] == '_')
+    if (end > at && next < text.size() && text[next] == '_')
       ++next;
-    if (next >= text.size() || digitOf(text[next]) >= base)
+    if (next >= text.size() || !isDigit(text[next]))
       return end;
     end = next + 1;
-    isFirst = false;
   }
 }
 
@@ -46,13 +48,13 @@ std::string withoutUnderscores(std::string_view text) {
 }
 
 size_t scanFloat(std::string_view text) {
-  size_t whole = scanDigits(text, 0, 10, false);
+  size_t whole = scanDigits(text, 0);
   if (whole == 0)
     return 0;
   size_t end = whole;
   bool hasPoint = false;
   if (end < text.size() && text[end] == '.') {
-    size_t fraction = scanDigits(text, end + 1, 10, false);
+    size_t fraction = scanDigits(text, end + 1);
     if (fraction > end + 1) {
       end = fraction;
       hasPoint = true;
@@ -62,18 +64,11 @@ size_t scanFloat(std::string_view text) {
     size_t digits = end + 1;
     if (digits < text.size() && (text[digits] == '+' || text[digits] == '-'))
       ++digits;
-    size_t exponent = scanDigits(text, digits, 10, false);
+    size_t exponent = scanDigits(text, digits);
     if (exponent > digits)
       return exponent;
   }
   return hasPoint ? end : 0;
-}
-
-void readInteger(std::string_view text, int base, Literal &literal) {
-  std::string digits = withoutUnderscores(text);
-  auto [end, error] = std::from_chars(
-      digits.data(), digits.data() + digits.size(), literal.integer, base);
-  literal.isOk = error == std::errc() && end == digits.data() + digits.size();
 }
 
 /// The escape that starts at `at`, which is behind the backslash.
@@ -87,7 +82,6 @@ private:
   Status escape();
   Status hex(size_t digits);
   bool simple(char c);
-  void octal();
 
   std::string_view text;
   size_t pos = 0;
@@ -98,17 +92,10 @@ bool Unescaper::simple(char c) {
   constexpr std::string_view kFrom = "\\'\"abfnrtv";
   constexpr std::string_view kTo = "\\'\"\a\b\f\n\r\t\v";
   size_t index = kFrom.find(c);
-  if (index == std::string_view::npos)
+  if (index == npos)
     return false;
   out.push_back(kTo[index]);
   return true;
-}
-
-void Unescaper::octal() {
-  uint32_t codePoint = 0;
-  for (int i = 0; i < 3 && pos < text.size() && digitOf(text[pos]) < 8; ++i)
-    codePoint = codePoint * 8 + static_cast<uint32_t>(digitOf(text[pos++]));
-  appendUtf8(out, codePoint);
 }
 
 Status Unescaper::hex(size_t digits) {
@@ -132,22 +119,11 @@ Status Unescaper::escape() {
     return invalidArgument("expected a character after '\\', got the end of "
                            "the string");
   char c = text[pos];
-  if (c >= '0' && c <= '7') {
-    octal();
-    return okStatus();
-  }
-  if (static_cast<uint8_t>(c) >= 0x80) {
-    // Jinja has Python read "\xe9" for it, with the backslash before that.
-    uint32_t codePoint = decodeUtf8(text, pos);
-    pos += utf8Length(text, pos);
-    char buffer[16];
-    std::snprintf(buffer, sizeof(buffer),
-                  codePoint < 0x100     ? "\\x%02x"
-                  : codePoint < 0x10000 ? "\\u%04x"
-                                        : "\\U%08x",
-                  codePoint);
-    out.append(buffer);
-    return okStatus();
+  if (isDigit(c) || c == 'N' || static_cast<uint8_t>(c) >= 0x80) {
+    std::string_view escape = text.substr(pos, utf8Length(text, pos));
+    return unimplemented(strCat("expected a supported escape in a string, got "
+                                "'\\",
+                                escape, "'"));
   }
   ++pos;
   if (c == 'x')
@@ -156,8 +132,6 @@ Status Unescaper::escape() {
     return hex(4);
   if (c == 'U')
     return hex(8);
-  if (c == 'N')
-    return unimplemented("expected an escape other than '\\N', got '\\N'");
   if (c == '\n' || simple(c))
     return okStatus();
   out.push_back('\\');
@@ -181,29 +155,30 @@ Result<std::string> Unescaper::run() {
 
 Literal jinja::scanNumber(std::string_view text, bool mayBeFloat) {
   Literal literal;
-  if (text.empty() || digitOf(text[0]) >= 10)
+  if (text.empty() || !isDigit(text[0]))
     return literal;
-  if (size_t size = mayBeFloat ? scanFloat(text) : 0) {
-    literal.size = size;
-    literal.isFloat = true;
-    literal.real = parseFloat(withoutUnderscores(text.substr(0, size)));
+  size_t size = mayBeFloat ? scanFloat(text) : 0;
+  literal.isFloat = size > 0;
+  // "01" is two numbers: only zeros follow a zero.
+  constexpr std::string_view kZeros = "0_";
+  literal.size = literal.isFloat ? size : scanDigits(text, 0);
+  if (!literal.isFloat && text[0] == '0')
+    literal.size = std::min(text.find_first_not_of(kZeros), literal.size);
+  std::string digits = withoutUnderscores(text.substr(0, literal.size));
+  if (literal.isFloat) {
+    literal.real = parseFloat(digits);
     return literal;
   }
-  char mark = text.size() > 1 && text[0] == '0'
-                  ? static_cast<char>(text[1] | 0x20)
-                  : ' ';
-  int base = mark == 'b' ? 2 : mark == 'o' ? 8 : mark == 'x' ? 16 : 10;
-  if (base != 10) {
-    size_t end = scanDigits(text, 2, base, true);
-    if (end > 2) {
-      literal.size = end;
-      readInteger(text.substr(2, end - 2), base, literal);
-      return literal;
-    }
+  bool hasBase = digits == "0" && text.size() > 2 &&
+                 std::string_view("box").find(char(text[1] | 0x20)) != npos &&
+                 digitOf(text[2]) < 16;
+  if (hasBase) {
+    literal.isDecimal = false;
+    return literal;
   }
-  // A zero is followed by zeros only: "01" is two numbers.
-  literal.size = scanDigits(text, 0, text[0] == '0' ? 1 : 10, false);
-  readInteger(text.substr(0, literal.size), 10, literal);
+  const char *end = digits.data() + digits.size();
+  literal.isOk =
+      std::from_chars(digits.data(), end, literal.integer).ec == std::errc();
   return literal;
 }
 

@@ -14,7 +14,8 @@ namespace mtp::jinja {
 struct Literal {
   size_t size = 0; ///< In bytes; 0 if there is no number.
   bool isFloat = false;
-  bool isOk = true; ///< Whether it fits in 64 bits.
+  bool isOk = true;      ///< Whether it fits in 64 bits.
+  bool isDecimal = true; ///< False for 0x1F, 0o17 and 0b1.
   int64_t integer = 0;
   double real = 0;
 };

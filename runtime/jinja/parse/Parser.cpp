@@ -29,9 +29,8 @@ private:
   /// ends it.
   Result<Body> parseBlock(Ends ends);
   Result<Statement> parseStatement();
-  Result<Statement> parseText();
-  Result<Statement> parsePrint();
-  Result<Statement> parseTag(const std::string &tag, Statement statement);
+  Status parseTag(Stmt &statement);
+  Status parseJump(Stmt &statement);
   Status parseIf(Stmt &statement);
   Status parseFor(Stmt &statement);
   Status parseSet(Stmt &statement);
@@ -39,7 +38,10 @@ private:
   Status parseCallBlock(Stmt &statement);
   Status parseFilterBlock(Stmt &statement);
   Status parseWith(Stmt &statement);
-  Status parseScope(Stmt &statement, const std::string &tag);
+  Status parseNamedBlock(Stmt &statement);
+  Status parseGeneration(Stmt &statement);
+  Status parseScope(Stmt &statement, std::string_view end);
+  Status parseApart(Stmt &statement, std::string_view end);
   Status parseSignature(MacroNode &macro);
   Status parsePrintTag(Stmt &statement);
   Result<Body> parseMacroBody(MacroNode &macro, std::string_view end);
@@ -48,7 +50,6 @@ private:
 
   Status endTag() { return expectKind(TokenKind::BlockEnd, "'%}'"); }
 
-  std::vector<std::string> openTags;
   Blocks blocks;
   int loops = 0;
 };
@@ -86,80 +87,60 @@ Result<Body> Parser::parseBlock(Ends ends) {
 }
 
 Result<std::unique_ptr<Stmt>> Parser::parseStatement() {
-  if (isKind(TokenKind::Data))
-    return parseText();
-  if (isKind(TokenKind::VariableBegin))
-    return parsePrint();
+  auto statement = std::make_unique<Stmt>();
+  statement->position = current().position;
+  if (isKind(TokenKind::Data)) {
+    statement->kind = StmtKind::Text;
+    statement->text = current().text;
+    advance();
+    return statement;
+  }
+  if (isKind(TokenKind::VariableBegin)) {
+    statement->kind = StmtKind::Print;
+    advance();
+    MTP_ASSIGN_OR_RETURN(statement->expr, parseTuple());
+    MTP_RETURN_IF_ERROR(expectKind(TokenKind::VariableEnd, "'}}'"));
+    return statement;
+  }
   MTP_RETURN_IF_ERROR(expectKind(TokenKind::BlockBegin, "text or a tag"));
+  statement->position = current().position;
   if (!isKind(TokenKind::Name))
     return unexpected("the name of a tag");
-  std::string tag = current().text;
-  auto statement = std::make_unique<Stmt>();
-  statement->position = current().position;
-  openTags.push_back(tag);
-  auto parsed = parseTag(tag, std::move(statement));
-  openTags.pop_back();
-  if (!parsed.isOk())
-    return parsed;
+  MTP_RETURN_IF_ERROR(parseTag(*statement));
   MTP_RETURN_IF_ERROR(endTag());
-  return parsed;
-}
-
-Result<std::unique_ptr<Stmt>> Parser::parseText() {
-  auto statement = std::make_unique<Stmt>();
-  statement->kind = StmtKind::Text;
-  statement->position = current().position;
-  statement->text = current().text;
-  advance();
   return statement;
 }
 
-Result<std::unique_ptr<Stmt>> Parser::parsePrint() {
-  auto statement = std::make_unique<Stmt>();
-  statement->kind = StmtKind::Print;
-  statement->position = current().position;
-  advance();
-  MTP_ASSIGN_OR_RETURN(statement->expr, parseTuple());
-  MTP_RETURN_IF_ERROR(expectKind(TokenKind::VariableEnd, "'}}'"));
-  return statement;
+Status Parser::parseTag(Stmt &statement) {
+  static constexpr std::pair<std::string_view, Status (Parser::*)(Stmt &)>
+      kTags[] = {{"block", &Parser::parseNamedBlock},
+                 {"break", &Parser::parseJump},
+                 {"call", &Parser::parseCallBlock},
+                 {"continue", &Parser::parseJump},
+                 {"filter", &Parser::parseFilterBlock},
+                 {"for", &Parser::parseFor},
+                 {"generation", &Parser::parseGeneration},
+                 {"if", &Parser::parseIf},
+                 {"macro", &Parser::parseMacro},
+                 {"print", &Parser::parsePrintTag},
+                 {"set", &Parser::parseSet},
+                 {"with", &Parser::parseWith}};
+  for (const auto &[name, rule] : kTags)
+    if (isName(name)) {
+      statement.kind = name == "break" ? StmtKind::Break : StmtKind::Continue;
+      advance();
+      return (this->*rule)(statement);
+    }
+  return unexpected("a tag");
 }
 
-Result<std::unique_ptr<Stmt>> Parser::parseTag(const std::string &tag,
-                                               Statement statement) {
-  Stmt &into = *statement;
-  Status status;
-  if (tag != "if" && tag != "for" && tag != "set" && tag != "macro" &&
-      tag != "call" && tag != "filter" && tag != "with" && tag != "block" &&
-      tag != "generation" && tag != "break" && tag != "continue" &&
-      tag != "print")
-    return unexpected("a tag");
-  advance();
-  if (tag == "if") {
-    status = parseIf(into);
-  } else if (tag == "for") {
-    status = parseFor(into);
-  } else if (tag == "set") {
-    status = parseSet(into);
-  } else if (tag == "macro") {
-    status = parseMacro(into);
-  } else if (tag == "call") {
-    status = parseCallBlock(into);
-  } else if (tag == "filter") {
-    status = parseFilterBlock(into);
-  } else if (tag == "with") {
-    status = parseWith(into);
-  } else if (tag == "print") {
-    status = parsePrintTag(into);
-  } else if (tag == "block" || tag == "generation") {
-    status = parseScope(into, tag);
-  } else {
-    into.kind = tag == "break" ? StmtKind::Break : StmtKind::Continue;
-    if (loops == 0)
-      status = failAt(into.position,
-                      strCat("expected '", tag, "' in a loop, got it outside"));
-  }
-  MTP_RETURN_IF_ERROR(status);
-  return statement;
+Status Parser::parseJump(Stmt &statement) {
+  if (loops > 0)
+    return okStatus();
+  return failAt(statement.position,
+                strCat("expected '",
+                       statement.kind == StmtKind::Break ? "break" : "continue",
+                       "' in a loop, got it outside"));
 }
 
 Status Parser::parsePrintTag(Stmt &statement) {
@@ -233,11 +214,7 @@ Status Parser::parseSet(Stmt &statement) {
   }
   statement.kind = StmtKind::SetBlock;
   MTP_ASSIGN_OR_RETURN(statement.expr, parseFilters(nullptr));
-  int outer = std::exchange(loops, 0);
-  MTP_ASSIGN_OR_RETURN(statement.body, parseBlock({"endset"}));
-  loops = outer;
-  advance();
-  return okStatus();
+  return parseApart(statement, "endset");
 }
 
 Status Parser::parseSignature(MacroNode &macro) {
@@ -309,11 +286,7 @@ Status Parser::parseFilterBlock(Stmt &statement) {
   statement.kind = StmtKind::Filter;
   MTP_ASSIGN_OR_RETURN(statement.expr,
                        parseFilters(nullptr, /*startsInline=*/true));
-  int outer = std::exchange(loops, 0);
-  MTP_ASSIGN_OR_RETURN(statement.body, parseBlock({"endfilter"}));
-  loops = outer;
-  advance();
-  return okStatus();
+  return parseApart(statement, "endfilter");
 }
 
 Status Parser::parseWith(Stmt &statement) {
@@ -332,29 +305,34 @@ Status Parser::parseWith(Stmt &statement) {
   return okStatus();
 }
 
-Status Parser::parseScope(Stmt &statement, const std::string &tag) {
+Status Parser::parseNamedBlock(Stmt &statement) {
+  MTP_ASSIGN_OR_RETURN(Token name, expectName());
+  if (!blocks.emplace(name.text, &statement).second)
+    return failAt(name.position,
+                  strCat("expected blocks of different names, got '", name.text,
+                         "' again"));
+  statement.isGlobal = !skipName("scoped");
+  skipName("required");
+  MTP_RETURN_IF_ERROR(parseScope(statement, "endblock"));
+  skipName(name.text);
+  return okStatus();
+}
+
+Status Parser::parseGeneration(Stmt &statement) {
+  return parseScope(statement, "endgeneration");
+}
+
+Status Parser::parseScope(Stmt &statement, std::string_view end) {
   statement.kind = StmtKind::Scope;
-  std::string name;
-  if (tag == "block") {
-    MTP_ASSIGN_OR_RETURN(Token token, expectName());
-    name = std::move(token.text);
-    if (!blocks.emplace(name, &statement).second)
-      return failAt(
-          token.position,
-          strCat("expected blocks of different names, got '", name, "' again"));
-    statement.isGlobal = !skipName("scoped");
-    skipName("required");
-  }
+  return parseApart(statement, end);
+}
+
+/// Parses a body that `break` and `continue` cannot leave, and its end.
+Status Parser::parseApart(Stmt &statement, std::string_view end) {
   int outer = std::exchange(loops, 0);
-  auto body =
-      tag == "block" ? parseBlock({"endblock"}) : parseBlock({"endgeneration"});
+  MTP_ASSIGN_OR_RETURN(statement.body, parseBlock({end}));
   loops = outer;
-  if (!body.isOk())
-    return body.status();
-  statement.body = *std::move(body);
   advance();
-  if (tag == "block")
-    skipName(name);
   return okStatus();
 }
 

@@ -16,25 +16,26 @@ namespace {
 
 using Names = std::string_view;
 constexpr Names kTextMethods =
-    " capitalize count endswith find format index join lower lstrip partition"
-    " removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip"
-    " split splitlines startswith strip title upper ";
-constexpr Names kDictMethods = " copy get items keys values ";
-constexpr Names kListMethods = " copy count index ";
-constexpr Names kTupleMethods = " count index ";
+    " capitalize count endswith find format join lower lstrip removeprefix"
+    " removesuffix replace rfind rsplit rstrip split splitlines startswith"
+    " strip title upper ";
+constexpr Names kDictMethods = " get items keys values ";
 /// Methods that the sandbox denies, since they change the value.
 constexpr Names kDictChanges = " clear pop popitem setdefault update ";
 constexpr Names kListChanges =
     " append clear extend insert pop remove reverse sort ";
 /// Attributes that Python's values have and this library refuses (README.md).
 constexpr Names kRefusedOfTexts =
-    " casefold center encode expandtabs format_map isalnum isalpha isascii"
-    " isdecimal isdigit isidentifier islower isnumeric isprintable isspace"
-    " istitle isupper ljust maketrans rjust swapcase translate zfill ";
+    " casefold center encode expandtabs format_map index isalnum isalpha"
+    " isascii isdecimal isdigit isidentifier islower isnumeric isprintable"
+    " isspace istitle isupper ljust maketrans partition rindex rjust rpartition"
+    " swapcase translate zfill ";
 constexpr Names kRefusedOfNumbers =
     " as_integer_ratio bit_count bit_length conjugate denominator from_bytes"
     " fromhex hex imag is_integer numerator real to_bytes ";
-constexpr Names kRefusedOfDicts = " fromkeys ";
+constexpr Names kRefusedOfDicts = " copy fromkeys ";
+constexpr Names kRefusedOfLists = " copy count index ";
+constexpr Names kRefusedOfTuples = " count index ";
 constexpr Names kRefusedOfRanges = " count index start step stop ";
 constexpr Names kRefusedOfViews = " isdisjoint mapping ";
 
@@ -49,10 +50,6 @@ Names methodsOf(const Value &value) {
     return kTextMethods;
   case Kind::Dict:
     return kDictMethods;
-  case Kind::List:
-    return kListMethods;
-  case Kind::Tuple:
-    return kTupleMethods;
   case Kind::Object:
     return value.asObject().methods();
   default:
@@ -66,6 +63,10 @@ Names refusedOf(const Value &value) {
     return kRefusedOfTexts;
   case Kind::Dict:
     return kRefusedOfDicts;
+  case Kind::List:
+    return kRefusedOfLists;
+  case Kind::Tuple:
+    return kRefusedOfTuples;
   case Kind::Bool:
   case Kind::Int:
   case Kind::Float:

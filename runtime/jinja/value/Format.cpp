@@ -3,7 +3,6 @@
 #include "runtime/jinja/value/Format.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/jinja/value/Access.h"
 #include "runtime/jinja/value/FormatSpec.h"
 #include "runtime/jinja/value/Repr.h"
 
@@ -98,29 +97,22 @@ Result<FormatSpec> PercentFormatter::parseSpec() {
       spec.align = '<';
     else if (flag == '+' || (flag == ' ' && spec.sign == '-'))
       spec.sign = flag;
-    else if (flag == '#')
-      spec.isAlternate = true;
     else if (flag == '0')
       spec.fill = "0";
     else if (flag != ' ')
       break;
   }
   MTP_RETURN_IF_ERROR(parseWidth(spec));
-  while (pos < format.size() &&
-         (format[pos] == 'l' || format[pos] == 'h' || format[pos] == 'L'))
-    ++pos;
   return spec;
 }
 
 Result<std::string> PercentFormatter::render(const Value &value,
                                              FormatSpec spec) {
-  bool isText = spec.type == 's' || spec.type == 'r' || spec.type == 'c';
+  bool isText = spec.type == 's' || spec.type == 'r';
   if (isText || spec.align == '<')
     spec.fill = " ";
   else if (spec.fill == "0")
     spec.align = '=';
-  if (spec.type == 'c' && value.isString())
-    spec.type = 's';
   if (spec.type == 's' || spec.type == 'r') {
     MTP_ASSIGN_OR_RETURN(std::string text,
                          spec.type == 's' ? toText(value) : toRepr(value));
@@ -137,7 +129,7 @@ Result<std::string> PercentFormatter::render(const Value &value,
     return formatValue(Value(static_cast<int64_t>(value.real())), spec);
   }
   if (spec.precision >= 0 && value.isInteger() &&
-      (spec.type == 'd' || spec.type == 'x' || spec.type == 'o'))
+      (spec.type == 'd' || spec.type == 'x' || spec.type == 'X'))
     return unimplemented("expected no precision of an integer in a format, "
                          "got one");
   return formatValue(value, spec);
@@ -152,10 +144,10 @@ Status PercentFormatter::convert() {
   }
   isMapped = false;
   MTP_ASSIGN_OR_RETURN(FormatSpec spec, parseSpec());
-  constexpr std::string_view kTypes = "srdiuoxXeEfFgGc";
+  constexpr std::string_view kTypes = "srdiuxXeEfFgG";
   if (pos >= format.size() || kTypes.find(format[pos]) == npos)
-    return invalidArgument(
-        strCat("expected a conversion after '%', got '",
+    return unimplemented(
+        strCat("expected a supported conversion after '%', got '",
                format.substr(std::min(pos, format.size()), 1), "'"));
   spec.type = format[pos++];
   MTP_ASSIGN_OR_RETURN(Value value, next());
@@ -186,8 +178,7 @@ public:
 
 private:
   Status field();
-  Result<Value> find(std::string_view name);
-  Result<Value> start(std::string_view name);
+  Result<Value> argument(std::string_view name);
 
   std::string_view format;
   const Arguments &arguments;
@@ -203,7 +194,7 @@ bool readIndex(std::string_view text, int64_t &index) {
          end == text.data() + text.size();
 }
 
-Result<Value> BraceFormatter::start(std::string_view name) {
+Result<Value> BraceFormatter::argument(std::string_view name) {
   int64_t index = 0;
   if (name.empty())
     index = static_cast<int64_t>(next++);
@@ -221,30 +212,6 @@ Result<Value> BraceFormatter::start(std::string_view name) {
   return arguments.positional[static_cast<size_t>(index)];
 }
 
-Result<Value> BraceFormatter::find(std::string_view name) {
-  size_t end = std::min(name.find_first_of(".["), name.size());
-  MTP_ASSIGN_OR_RETURN(Value value, start(name.substr(0, end)));
-  while (end < name.size()) {
-    if (name[end] == '.') {
-      size_t stop = std::min(name.find_first_of(".[", end + 1), name.size());
-      std::string attribute(name.substr(end + 1, stop - end - 1));
-      MTP_ASSIGN_OR_RETURN(value, getAttribute(value, attribute));
-      end = stop;
-      continue;
-    }
-    size_t close = name.find(']', end);
-    if (close == npos || name[end] != '[')
-      return invalidArgument("expected ']' in a field of the format, got "
-                             "none");
-    std::string_view key = name.substr(end + 1, close - end - 1);
-    int64_t index = 0;
-    Value item = readIndex(key, index) ? Value(index) : Value(std::string(key));
-    MTP_ASSIGN_OR_RETURN(value, getItem(value, item));
-    end = close + 1;
-  }
-  return value;
-}
-
 Status BraceFormatter::field() {
   size_t end = format.find_first_of("{}", pos);
   if (end == npos || format[end] == '{')
@@ -254,22 +221,11 @@ Status BraceFormatter::field() {
   pos = end + 1;
   size_t colon = std::min(text.find(':'), text.size());
   std::string_view name = text.substr(0, colon);
-  char conversion = 0;
-  size_t mark = name.find('!');
-  if (mark != npos) {
-    if (mark + 2 != name.size() ||
-        (name[mark + 1] != 's' && name[mark + 1] != 'r'))
-      return unimplemented("expected a conversion '!s' or '!r' in the format, "
-                           "got another");
-    conversion = name[mark + 1];
-    name = name.substr(0, mark);
-  }
-  MTP_ASSIGN_OR_RETURN(Value value, find(name));
-  if (conversion) {
-    MTP_ASSIGN_OR_RETURN(std::string converted,
-                         conversion == 's' ? toText(value) : toRepr(value));
-    value = Value(std::move(converted));
-  }
+  if (name.find_first_of(".[!") != npos)
+    return unimplemented(
+        strCat("expected a name or number in a field of the format, got '",
+               name, "'"));
+  MTP_ASSIGN_OR_RETURN(Value value, argument(name));
   std::string_view spec = colon < text.size() ? text.substr(colon + 1) : "";
   if (!spec.empty() && !value.isString() && !value.isNumber())
     return expected("a string or a number for a field with a format", value);

@@ -38,14 +38,11 @@ std::string digitsOf(uint64_t magnitude, unsigned base, bool isUpper) {
   return digits;
 }
 
-std::string group(const std::string &digits, char separator, size_t size) {
-  std::string out;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % size == 0)
-      out.push_back(separator);
-    out.push_back(digits[i]);
-  }
-  return out;
+/// Puts a comma before each three digits.
+std::string group(std::string digits) {
+  for (size_t at = digits.size(); at > 3;)
+    digits.insert(at -= 3, ",");
+  return digits;
 }
 
 std::string signOf(bool isNegative, char sign) {
@@ -66,40 +63,26 @@ std::string alignNumber(const std::string &sign, const std::string &digits,
 
 Result<std::string> formatInteger(const Value &value, const FormatSpec &spec) {
   int64_t integer = value.integer();
-  if (spec.type == 'c') {
-    if (integer < 0 || integer > 0x10FFFF ||
-        (integer >= 0xD800 && integer < 0xE000))
-      return expected("the number of a character", value);
-    std::string text;
-    appendUtf8(text, static_cast<uint32_t>(integer));
-    return alignText(text, spec, '<');
-  }
-  char type = spec.type ? static_cast<char>(spec.type | 0x20) : 'd';
-  unsigned base = type == 'x' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
+  unsigned base = spec.type == 'x' || spec.type == 'X' ? 16 : 10;
+  if (spec.hasCommas && base == 16)
+    return badType(value, spec.type);
   auto magnitude = static_cast<uint64_t>(integer);
   if (integer < 0)
     magnitude = 0 - magnitude;
   std::string digits = digitsOf(magnitude, base, spec.type == 'X');
-  if (spec.grouping)
-    digits = group(digits, spec.grouping, base == 10 ? 3 : 4);
-  std::string sign = signOf(integer < 0, spec.sign);
-  if (spec.isAlternate && base != 10)
-    sign += {'0', spec.type};
-  return alignNumber(sign, digits, spec);
+  if (spec.hasCommas)
+    digits = group(digits);
+  return alignNumber(signOf(integer < 0, spec.sign), digits, spec);
 }
 
 std::string floatDigits(double magnitude, const FormatSpec &spec) {
   if (spec.type == 0 && spec.precision < 0)
     return floatRepr(magnitude);
-  char type = spec.type == 0 || spec.type == 'n' ? 'g'
-              : spec.type == '%'                 ? 'f'
-                                                 : spec.type;
+  char type = spec.type == 0 ? 'g' : spec.type == '%' ? 'f' : spec.type;
   int precision = spec.precision < 0 ? 6 : spec.precision;
   char format[] = {'%', '.', '*', type, 0};
-  char alternate[] = {'%', '#', '.', '*', type, 0};
   std::string digits(static_cast<size_t>(precision) + 400, '\0');
-  int size = std::snprintf(digits.data(), digits.size(),
-                           spec.isAlternate ? alternate : format, precision,
+  int size = std::snprintf(digits.data(), digits.size(), format, precision,
                            spec.type == '%' ? magnitude * 100 : magnitude);
   digits.resize(static_cast<size_t>(std::max(size, 0)));
   if (spec.type == 0 && std::isfinite(magnitude) &&
@@ -112,11 +95,10 @@ std::string floatDigits(double magnitude, const FormatSpec &spec) {
 
 Result<std::string> formatFloat(double real, const FormatSpec &spec) {
   std::string digits = floatDigits(std::fabs(real), spec);
-  if (spec.grouping) {
+  if (spec.hasCommas) {
     size_t whole =
         std::min(digits.find_first_not_of("0123456789"), digits.size());
-    digits =
-        group(digits.substr(0, whole), spec.grouping, 3) + digits.substr(whole);
+    digits = group(digits.substr(0, whole)) + digits.substr(whole);
   }
   bool isNegative = std::signbit(real) && !std::isnan(real);
   return alignNumber(signOf(isNegative, spec.sign), digits, spec);
@@ -152,10 +134,6 @@ Result<FormatSpec> jinja::parseFormatSpec(std::string_view text) {
   };
   if (has("+- "))
     spec.sign = text[pos++];
-  if (has("#")) {
-    spec.isAlternate = true;
-    ++pos;
-  }
   if (has("0")) {
     if (!spec.align) {
       spec.fill = "0";
@@ -165,18 +143,19 @@ Result<FormatSpec> jinja::parseFormatSpec(std::string_view text) {
   }
   MTP_ASSIGN_OR_RETURN(int width, scanSize(text, pos));
   spec.width = std::max(width, 0);
-  if (has(",_"))
-    spec.grouping = text[pos++];
+  spec.hasCommas = has(",");
+  pos += spec.hasCommas;
   if (has(".")) {
     ++pos;
     MTP_ASSIGN_OR_RETURN(spec.precision, scanSize(text, pos));
     if (spec.precision < 0)
       return invalidArgument("expected a precision after '.', got none");
   }
-  if (has("sdbcoxXeEfFgGn%"))
+  if (has("sdxXeEfFgG%"))
     spec.type = text[pos++];
   if (pos != text.size())
-    return invalidArgument(strCat("expected a format, got '", text, "'"));
+    return unimplemented(
+        strCat("expected a supported format, got '", text, "'"));
   return spec;
 }
 
@@ -207,7 +186,7 @@ Result<std::string> jinja::formatValue(const Value &value,
       return badType(value, 's');
     if (value.isInteger())
       return formatInteger(value, spec);
-    if (spec.type && spec.type != 'n')
+    if (spec.type)
       return badType(value, spec.type);
     return formatFloat(value.real(), spec);
   }

@@ -11,9 +11,8 @@ struct FormatSpec {
   std::string fill = " ";
   char align = 0; ///< One of < > ^ =, or 0: as the kind of value has it.
   char sign = '-';
-  bool isAlternate = false;
   int width = 0;
-  char grouping = 0;
+  bool hasCommas = false;
   int precision = -1;
   char type = 0;
 };

@@ -305,38 +305,33 @@ std::string jinja::describe(const Value &value) {
   switch (value.kind()) {
   case Kind::Undefined:
     return value.as<const std::string>();
-  case Kind::None:
-    return "None";
   case Kind::Bool:
     return value.flag() ? "True" : "False";
   case Kind::Int:
     return std::to_string(value.integer());
   case Kind::Float:
     return value.wideDigits() ? *value.wideDigits() : "a float";
-  case Kind::String:
-    return "a string";
-  case Kind::List:
-    return "a list";
-  case Kind::Tuple:
-    return "a tuple";
-  case Kind::Dict:
-    return "a dict";
-  case Kind::Range:
-    return "a range";
-  case Kind::View:
-    return "a view of a dict";
-  case Kind::Iterator:
-    return "an iterator";
-  case Kind::Namespace:
-    return "a namespace";
-  case Kind::Function:
-    return "a function";
   case Kind::Method:
     return strCat("the method '", value.as<const Method>().name, "'");
   case Kind::Object:
     return value.asObject().describe();
+  default:
+    break;
   }
-  return "";
+  static constexpr std::pair<Kind, const char *> kNames[] = {
+      {Kind::None, "None"},
+      {Kind::String, "a string"},
+      {Kind::List, "a list"},
+      {Kind::Tuple, "a tuple"},
+      {Kind::Dict, "a dict"},
+      {Kind::Range, "a range"},
+      {Kind::View, "a view of a dict"},
+      {Kind::Iterator, "an iterator"},
+      {Kind::Namespace, "a namespace"},
+      {Kind::Function, "a function"}};
+  return std::ranges::find(kNames, value.kind(),
+                           &std::pair<Kind, const char *>::first)
+      ->second;
 }
 
 Status jinja::expected(std::string_view what, const Value &value) {
