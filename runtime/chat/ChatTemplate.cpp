@@ -22,7 +22,7 @@ struct NamedTemplate {
 
 struct ChatTemplate::Impl {
   std::vector<NamedTemplate> templates;
-  /// Variables that every rendering has.
+  /// Variables of every rendering.
   std::vector<std::pair<Value, Value>> tokens;
 
   const NamedTemplate *find(std::string_view name) const;
@@ -38,7 +38,7 @@ const NamedTemplate *ChatTemplate::Impl::find(std::string_view name) const {
   return nullptr;
 }
 
-/// As transformers chooses.
+/// Returns the template that transformers chooses.
 const NamedTemplate &ChatTemplate::Impl::choose(bool hasTools) const {
   const NamedTemplate *one = hasTools ? find("tool_use") : nullptr;
   if (!one)
@@ -48,7 +48,8 @@ const NamedTemplate &ChatTemplate::Impl::choose(bool hasTools) const {
 
 static bool isThere(const Value *value) { return value && !value->isNone(); }
 
-/// The variables of a rendering, where a request's own come last and win.
+/// Returns the variables of a rendering. Variables of the request replace the
+/// others.
 static Result<Value>
 makeContext(const std::vector<std::pair<Value, Value>> &tokens,
             const Value &request) {
@@ -64,7 +65,7 @@ makeContext(const std::vector<std::pair<Value, Value>> &tokens,
   return std::move(builder).build();
 }
 
-/// Reads a request and checks what every template relies on.
+/// Reads a request and checks the fields that every template reads.
 static Result<Value> readRequest(std::string_view json) {
   MTP_ASSIGN_OR_RETURN(Value request, readTemplateJson(json));
   if (!request.is(Kind::Dict))

@@ -12,8 +12,8 @@ using namespace mtp::jinja;
 
 namespace {
 
-/// Unicode's noncharacters from U+FDD0 on: no text has them for any reason, and
-/// no function of a template does anything to them.
+/// The first of Unicode's noncharacters. Text does not contain noncharacters,
+/// and no function of a template changes them.
 constexpr uint32_t kFirstMark = 0xFDD0;
 constexpr size_t kMarks = 32;
 using MarkSet = std::bitset<kMarks>;
@@ -48,8 +48,9 @@ LiteralMarks::LiteralMarks(std::vector<std::string_view> specials)
   std::sort(sorted.begin(), sorted.end());
 }
 
-/// Whether a special token begins here, or `rest` is the beginning of one.
-/// Those that agree with its first n bytes are a range, which shrinks with n.
+/// Returns whether a special token begins here or `rest` is the beginning of
+/// one. The tokens that agree with the first n bytes are a range, which shrinks
+/// with n.
 bool LiteralMarks::mayBeginSpecial(std::string_view rest) const {
   auto first = sorted.begin(), last = sorted.end();
   for (size_t n = 0; n < rest.size(); ++n) {

@@ -1,11 +1,12 @@
 //===- LiteralMarks.h - Text that is no special token -----------*- C++ -*-===//
 //
-// What a user writes must not become a control token, and what the template
-// writes must. Rendering mixes the two: so every place of a request where a
-// special token begins, or may begin with what follows, gets a mark behind its
-// first character before the template runs, and the marks are taken out of the
-// text again. A template passes them on like any other character; what was
-// marked is found however the template cuts, orders and joins it.
+// Text of a user must not become a control token, and text of the template
+// must. Rendering mixes the two. So mark() puts a mark into the request before
+// the rendering, at each place where a special token begins or could begin with
+// the text after it. The mark comes after the first character of the place. A
+// template copies a mark like any other character, however it cuts, orders and
+// joins the text. unmark() removes the marks from the prompt and returns their
+// positions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,15 +20,17 @@ namespace mtp {
 
 class LiteralMarks {
 public:
-  /// For the strings of a tokenizer's special tokens, which must outlive it.
+  /// Takes the strings of a tokenizer's special tokens, which must outlive the
+  /// object.
   explicit LiteralMarks(std::vector<std::string_view> specials);
 
-  /// The same value with marks in its strings and keys. The mark is a
-  /// noncharacter that they do not have. Fails with InvalidArgument when they
-  /// have all of those, and with ResourceExhausted when a string gets too long.
+  /// Returns the value with marks in its strings and keys. The mark is a
+  /// noncharacter that is not in the value. Fails with InvalidArgument if the
+  /// value has all of them, and with ResourceExhausted if a string gets too
+  /// long.
   Result<jinja::Value> mark(const jinja::Value &value);
 
-  /// Text without the marks, and where they were.
+  /// Returns the text without the marks, and their positions.
   ChatPrompt unmark(std::string_view text) const;
 
 private:

@@ -12,11 +12,12 @@ namespace {
 struct Format {
   ReasoningFormat format;
   std::string_view name;
-  /// What opens and closes reasoning; of Harmony what tells its templates.
+  /// The marks before and after reasoning. Harmony has a string of its
+  /// templates instead.
   std::string_view open, close;
 };
 
-// In the order in which templates are searched: "think" is what is left.
+// The order of the search in templates. "think" is the default.
 constexpr Format kFormats[] = {
     {ReasoningFormat::None, "none", "", ""},
     {ReasoningFormat::Harmony, "harmony", "<|channel|>analysis<|message|>", ""},
@@ -33,7 +34,8 @@ const Format &formatOf(ReasoningFormat format) {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n";
 
-/// Where `text` ends in a beginning of `mark`, or its size.
+/// Returns the offset of the longest end of `text` that is a beginning of
+/// `mark`, or the size of `text`.
 size_t findBeginning(std::string_view text, std::string_view mark) {
   size_t longest = std::min(text.size(), mark.size() - 1);
   for (size_t length = longest; length > 0; --length)
@@ -109,13 +111,13 @@ bool ReasoningSplitter::isMark(std::string_view token) const {
 AnswerPart ReasoningSplitter::finish() {
   AnswerPart part;
   split(/*isLast=*/true, part);
-  // It speaks no Harmony.
+  // The model does not write Harmony.
   if (state == State::Header && !hasMessage)
     part.content += std::exchange(held, {});
   return part;
 }
 
-/// Reasoning neither begins nor ends with line ends.
+/// Appends reasoning without the line ends at its beginning and end.
 void ReasoningSplitter::addReasoning(std::string_view text, AnswerPart &part) {
   if (!hasReasoned)
     text.remove_prefix(std::min(text.find_first_not_of('\n'), text.size()));
@@ -129,7 +131,7 @@ void ReasoningSplitter::addReasoning(std::string_view text, AnswerPart &part) {
   heldLines += lines;
 }
 
-/// Whether there is more to split.
+/// Splits the start of an answer. Returns whether the opening mark was there.
 bool ReasoningSplitter::splitStart(bool isLast, AnswerPart &part) {
   size_t begin = std::min(held.find_first_not_of(kWhiteSpace), held.size());
   std::string_view text = std::string_view(held).substr(begin);
@@ -179,9 +181,8 @@ void ReasoningSplitter::split(bool isLast, AnswerPart &part) {
 }
 
 /// <|start|>assistant<|channel|>analysis<|message|>...<|end|>: only special
-/// tokens end a header or a message. What is neither reasoning nor a call to a
-/// tool is for the user; a call is handed out too, since nothing else is there
-/// to take it.
+/// tokens end a header or a message. All messages except reasoning are content.
+/// A call to a tool is content too, because nothing else handles it.
 void ReasoningSplitter::splitHarmony(std::string_view token, AnswerPart &part) {
   if (token == "<|channel|>" && state == State::Header) {
     held += token;

@@ -1,10 +1,10 @@
 //===- ReasoningSplitter.h - Reasoning apart from the answer ----*- C++ -*-===//
 //
-// Models that reason put what they think between marks of their family's, ahead
-// of the answer. Text comes in any pieces, and a mark may lie over several:
-// what may become one is held back until it cannot, and nothing else is.
+// A reasoning model writes its reasoning before the answer, between two marks
+// of its family. Text arrives in pieces, and a mark may lie in several pieces.
+// The splitter holds back only text that may become a mark.
 //
-// Threads: for one thread at a time.
+// Threads: one thread at a time may use a splitter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,9 @@
 
 namespace mtp {
 
-/// How a family marks reasoning.
+/// The marks that a family puts around reasoning.
 enum class ReasoningFormat : uint8_t {
-  None,      ///< Not at all.
+  None,      ///< No marks.
   Think,     ///< <think>, </think>: DeepSeek, Qwen3, GLM-4.5, MiMo, MiniMax-M2.
   SeedThink, ///< <seed:think>, </seed:think>: Seed-OSS.
   Bracket,   ///< [THINK], [/THINK]: Magistral.
@@ -29,15 +29,15 @@ enum class ReasoningFormat : uint8_t {
   Harmony,   ///< Messages on channels, "analysis" among them: gpt-oss.
 };
 
-/// The format of a name: "none", "think", "seed-think", "bracket", "channel",
-/// "harmony".
+/// Returns the format of a name: "none", "think", "seed-think", "bracket",
+/// "channel", "harmony".
 std::optional<ReasoningFormat> findReasoningFormat(std::string_view name);
-/// All of these names, in order, for messages.
+/// Returns all names in order, for messages.
 std::vector<std::string_view> reasoningFormatNames();
 
-/// The format of a model with that chat template, by the marks that stand in
-/// it; Think where there are none. An answer that does not begin with the mark
-/// has no reasoning, so one too many does no harm.
+/// Returns the format whose marks occur in a chat template, or Think if no
+/// marks do. A wrong format does no harm: an answer that does not begin with
+/// the mark has no reasoning.
 ReasoningFormat detectReasoningFormat(std::string_view templateSource);
 
 struct AnswerPart {
@@ -46,27 +46,27 @@ struct AnswerPart {
 
 class ReasoningSplitter {
 public:
-  /// Begins an answer behind a prompt, which may have begun the reasoning.
+  /// Begins the answer to a prompt. The prompt may contain the opening mark.
   ReasoningSplitter(ReasoningFormat format, std::string_view prompt);
 
-  /// Text of ordinary tokens, special ones left out.
+  /// Adds text of ordinary tokens.
   AnswerPart append(std::string_view text);
-  /// The string of a special token. One that is no mark of the format is left
-  /// out.
+  /// Adds the string of a special token. A string that is not a mark of the
+  /// format is dropped.
   AnswerPart appendSpecial(std::string_view token);
-  /// Whether the string of a special token is a mark of the format. One that is
-  /// none may go to append(), where special tokens are to be seen.
+  /// Returns whether the string of a special token is a mark of the format. A
+  /// caller that shows special tokens passes the others to append().
   bool isMark(std::string_view token) const;
-  /// Ends the answer: what was held back.
+  /// Ends the answer and returns the text that was held back.
   AnswerPart finish();
 
 private:
   enum class State : uint8_t {
-    Start,     ///< Nothing but white space yet; the opening mark may follow.
+    Start,     ///< Only white space so far; the opening mark may follow.
     Reasoning, ///< The closing mark will follow.
-    Between,   ///< Behind the closing mark: line ends are not the answer's.
+    Between,   ///< After the closing mark, where line ends are dropped.
     Content,
-    Header, ///< Harmony: whose message it is, and on which channel.
+    Header, ///< Harmony: the author and channel of a message.
   };
 
   void split(bool isLast, AnswerPart &part);
@@ -78,12 +78,13 @@ private:
   ReasoningFormat format;
   State state = State::Start;
   std::string_view open, close;
-  /// What has come and is not handed out.
+  /// Text that was added and not returned yet.
   std::string held;
-  /// Line ends at the end of the reasoning, which are not its own if it ends.
+  /// The number of line ends after the last text of the reasoning. They are
+  /// dropped if the reasoning ends here.
   size_t heldLines = 0;
   bool hasReasoned = false;
-  /// Harmony: a message has begun.
+  /// Harmony: whether a message has begun.
   bool hasMessage = false;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxContentBytes = 1024;
 
-/// The character before `pos`, which is not 0.
+/// Returns the character before `pos`, which is not 0.
 uint32_t characterBefore(std::string_view text, size_t pos) {
   do {
     --pos;
@@ -71,8 +71,9 @@ Result<AddedTokens> AddedTokens::create(std::vector<AddedToken> tokens) {
   return result;
 }
 
-/// The longest token that `text` starts with, or null. The tokens that agree
-/// with its first n bytes are a range of the sorted ones; it shrinks with n.
+/// Returns the longest token at the start of `text`, or null. The tokens that
+/// agree with the first n bytes are a range of the sorted tokens, which shrinks
+/// with n.
 const AddedToken *AddedTokens::longestAt(std::string_view text) const {
   const AddedToken *longest = nullptr;
   auto first = sorted.begin(), last = sorted.end();
@@ -87,7 +88,7 @@ const AddedToken *AddedTokens::longestAt(std::string_view text) const {
     last = std::partition_point(first, last, [&](const AddedToken &token) {
       return byteOf(token) == byte;
     });
-    // A token of just n + 1 bytes is first in its range, and must leave it.
+    // A token of n + 1 bytes is the first of its range and must leave it.
     if (first != last && first->content.size() == n + 1)
       longest = &*first++;
   }
@@ -125,8 +126,8 @@ std::vector<TextSegment> AddedTokens::split(std::string_view text,
       segments.push_back({{textBegin, match.begin}, TextSegment::kText});
     if (match.begin < match.end)
       segments.push_back({match, token->id});
-    // White space that a token took with it may hold tokens of its own, and
-    // text begins again behind the last of them.
+    // White space that a token includes may contain other tokens. The next text
+    // begins after the last of them.
     textBegin = match.end;
   }
   if (textBegin < text.size())

@@ -1,9 +1,9 @@
 //===- Bpe.cpp - Byte-pair encoding of one word ---------------------------===//
 //
-// Symbols are a linked list over a vector; a heap holds the merges that were
-// possible when they were pushed, so one that is stale when it is popped is
-// simply dropped. Every merge removes a symbol and pushes two candidates at
-// most: O(n log n) however long the word is.
+// The symbols are a linked list in a vector. A heap contains the possible
+// merges. A merge may be stale when it is popped, and is dropped then. Each
+// merge removes a symbol and pushes at most two candidates, so encoding takes
+// O(n log n) for a word of any length.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace {
 constexpr uint32_t kNoId = 0xFFFFFFFF;
 constexpr uint32_t kNoSymbol = 0xFFFFFFFF;
 
-/// Orders a heap by lowest rank, then leftmost.
+/// Orders a heap by lowest rank, then by leftmost position.
 struct ComesLater {
   bool operator()(const Bpe::Scratch::Candidate &a,
                   const Bpe::Scratch::Candidate &b) const {
@@ -98,7 +98,7 @@ uint32_t Bpe::findCharacter(uint32_t codePoint) const {
   return kNoId;
 }
 
-/// Sets the symbols to those of the word before any merge.
+/// Sets the symbols of a word before the first merge.
 Status Bpe::appendSymbols(std::string_view word, Scratch &scratch) const {
   bool isByteLevel = tables->kind() == schema::TokenizerKind::ByteLevelBpe;
   bool lastIsUnknown = false;
@@ -136,7 +136,8 @@ Status Bpe::appendSymbols(std::string_view word, Scratch &scratch) const {
   return okStatus();
 }
 
-/// Pushes the merge of the symbol at `position` with the one after it, if any.
+/// Pushes the merge, if any, of the symbol at `position` and its right
+/// neighbour.
 void Bpe::pushCandidate(uint32_t position, Scratch &scratch) const {
   const Scratch::Symbol &left = scratch.symbols[position];
   if (left.next == kNoSymbol)

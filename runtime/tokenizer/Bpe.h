@@ -16,40 +16,40 @@ struct Tokenizer;
 struct Merge;
 } // namespace schema
 
-/// The merge rules of a tokenizer, over its tables, which must outlive this.
+/// The merge rules of a tokenizer. The tables must outlive the object.
 /// Immutable; const methods are thread-safe.
 class Bpe {
 public:
-  /// Memory that encode() works in, to be used again for the next word. Not for
-  /// two threads at a time.
+  /// Memory of encode(), which the next word uses again. One thread at a time
+  /// may use it.
   struct Scratch {
     struct Symbol {
       uint32_t id;
-      uint32_t previous; ///< Index of the neighbours still there.
+      uint32_t previous; ///< The indices of the remaining neighbours.
       uint32_t next;
-      bool isMerged; ///< Into its left neighbour.
+      bool isMerged; ///< Whether the symbol was merged into its left neighbour.
     };
     struct Candidate {
       uint32_t rank;
-      uint32_t position; ///< Of the left symbol.
+      uint32_t position; ///< The position of the left symbol.
       uint32_t result;
     };
     std::vector<Symbol> symbols;
     std::vector<Candidate> heap;
   };
 
-  /// Verifies the tables of a byte-level or character BPE: all that encode()
-  /// reads of them holds afterwards.
+  /// Verifies the tables of a byte-level or character BPE. encode() relies on
+  /// these checks.
   static Result<Bpe> create(const schema::Tokenizer &tables);
 
-  /// Appends the ids of `word`, which must be well-formed UTF-8 of less than
-  /// 2^31 bytes, in O(n log n). Fails with InvalidArgument when the vocabulary
-  /// has no id for a part of it, not even an unknown one.
+  /// Appends the ids of `word` in O(n log n). `word` must be well-formed UTF-8
+  /// of less than 2^31 bytes. Fails with InvalidArgument if the vocabulary has
+  /// no id for a part of the word and no unknown id.
   Status encode(std::string_view word, Scratch &scratch,
                 std::vector<int32_t> &ids) const;
 
 private:
-  /// The merge of two adjacent ids, or null.
+  /// Returns the merge of two adjacent ids, or null.
   const schema::Merge *findMerge(uint32_t left, uint32_t right) const;
   int32_t findWholeWord(std::string_view word) const;
   uint32_t findCharacter(uint32_t codePoint) const;
@@ -58,7 +58,8 @@ private:
   void mergeSymbols(Scratch &scratch) const;
 
   const schema::Tokenizer *tables = nullptr;
-  /// Merges of left id i are those from mergeBegin[i] up to mergeBegin[i + 1].
+  /// The merges of the left id i are from mergeBegin[i] to mergeBegin[i + 1],
+  /// exclusive.
   std::vector<uint32_t> mergeBegin;
 };
 

@@ -9,7 +9,7 @@
 
 using namespace mtp;
 
-/// Stands in byte_ids for a byte without a token.
+/// The value in byte_ids of a byte without a token.
 static constexpr uint32_t kNoId = 0xFFFFFFFF;
 
 static Status verifyId(const char *field, uint32_t index, uint32_t id,
@@ -20,7 +20,8 @@ static Status verifyId(const char *field, uint32_t index, uint32_t id,
                            "[", index, "], got ", id));
 }
 
-/// Tables that are searched by halving: each element is above the one before.
+/// Returns the error of a table that is not strictly ascending. Binary search
+/// needs this order.
 static Status notAscending(const char *elements, const char *field,
                            uint32_t index) {
   return dataLoss(strCat("expected distinct ", elements,
@@ -28,8 +29,8 @@ static Status notAscending(const char *elements, const char *field,
                          "] at or before its predecessor"));
 }
 
-/// Whether the piece of a merge is that of its left side and, behind it, that
-/// of its right side.
+/// Returns whether the piece of a merge is the concatenation of the pieces of
+/// its left and right side.
 static bool joinsItsSides(const schema::Tokenizer &tables,
                           const schema::Merge &merge) {
   std::string_view left = pieceOf(tables, merge.left());

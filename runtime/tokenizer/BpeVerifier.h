@@ -12,7 +12,7 @@ struct Tokenizer;
 } // namespace schema
 
 /// Checks the ids, the order and the pieces of all merges, characters and whole
-/// words. The pieces themselves must be verified already.
+/// words. The pieces must already be verified.
 Status verifyBpe(const schema::Tokenizer &tables);
 
 } // namespace mtp

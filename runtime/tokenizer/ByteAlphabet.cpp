@@ -19,7 +19,8 @@ bool isPrintableLatin1(uint32_t byte) {
 
 struct Alphabet {
   std::array<uint32_t, 256> characters;
-  std::array<int16_t, 2 * kFirstSubstitute> bytes; ///< By character; -1: none.
+  std::array<int16_t, 2 * kFirstSubstitute>
+      bytes; ///< The byte of each character, or -1.
 };
 
 Alphabet makeAlphabet() {

@@ -1,9 +1,9 @@
 //===- ByteAlphabet.h - GPT-2's characters for bytes ------------*- C++ -*-===//
 //
-// Byte-level vocabularies are written in files with one printable character
-// per byte: the byte's own where Latin-1 has one, else one from U+0100 on. In
-// our tables there are only bytes; the characters matter where a pre-tokeniser
-// goes on cutting what is written so.
+// A file with a byte-level vocabulary has one printable character per byte: the
+// byte's own character of Latin-1 if it is printable, or else one from U+0100
+// on. The tables contain bytes only. The characters matter to pre-tokenizers
+// that split text in this alphabet.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,14 @@
 
 namespace mtp {
 
-/// The character for a byte, in UTF-8.
+/// Returns the character of a byte, in UTF-8.
 std::string characterOfByte(uint8_t byte);
 
-/// Appends the characters of some bytes.
+/// Appends the characters of bytes.
 void appendCharactersOfBytes(std::string_view bytes, std::string &out);
 
-/// The bytes that a piece stands for, or nothing if one of its characters is
-/// not in the alphabet. The piece must be well-formed UTF-8.
+/// Returns the bytes of a piece, or nothing if a character is not in the
+/// alphabet. The piece must be well-formed UTF-8.
 std::optional<std::string> bytesOfPiece(std::string_view piece);
 
 } // namespace mtp

@@ -27,7 +27,7 @@ bool mtp::isWhiteSpace(uint32_t codePoint) {
 bool mtp::isWordCharacter(uint32_t codePoint) {
   if (codePoint == 0x200C || codePoint == 0x200D)
     return true;
-  // Letters in circles and squares are alphabetic symbols.
+  // Letters in circles and squares are symbols with the property Alphabetic.
   if ((codePoint >= 0x24B6 && codePoint <= 0x24E9) ||
       (codePoint >= 0x1F130 && codePoint <= 0x1F149) ||
       (codePoint >= 0x1F150 && codePoint <= 0x1F169) ||

@@ -7,12 +7,12 @@
 
 namespace mtp {
 
-/// Unicode's White_Space property.
+/// Returns Unicode's White_Space property.
 bool isWhiteSpace(uint32_t codePoint);
 
-/// What `\w` is in Unicode's recommendation for regular expressions, from the
-/// general category: letters, marks, decimal digits, letter numbers, connector
-/// punctuation and the two joiners.
+/// Returns whether `\w` of Unicode's recommendation for regular expressions
+/// matches. It matches letters, marks, decimal digits, letter numbers,
+/// connector punctuation and the two joiners.
 bool isWordCharacter(uint32_t codePoint);
 
 } // namespace mtp

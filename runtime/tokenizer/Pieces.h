@@ -11,15 +11,16 @@
 
 namespace mtp {
 
-/// Checks what pieceOf() relies on: offsets that ascend from 0 to the number of
-/// bytes, and no more ids than any vocabulary has.
+/// Checks the assumptions of pieceOf(): offsets ascend from 0 to the number of
+/// bytes, and the number of ids is below the limit.
 Status verifyPieces(const schema::Tokenizer &tables);
 
 inline uint32_t vocabSizeOf(const schema::Tokenizer &tables) {
   return tables.piece_offsets()->size() - 1;
 }
 
-/// The text of `id`, which must be below vocabSizeOf(). Lives in the tables.
+/// Returns the text of `id`, which must be below vocabSizeOf(). The tables own
+/// the text.
 inline std::string_view pieceOf(const schema::Tokenizer &tables, uint32_t id) {
   uint32_t begin = tables.piece_offsets()->Get(id);
   uint32_t end = tables.piece_offsets()->Get(id + 1);

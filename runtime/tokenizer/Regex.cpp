@@ -17,19 +17,19 @@ namespace {
 
 constexpr size_t kMaxPatternBytes = 1 << 15;
 
-// Bytes that the first try of a match sees, and the steps of PCRE2 that it may
-// take. A step may walk over all of these bytes. Nearly all matches of a
-// pre-tokenizer are a word.
+// The window of the first try of a match in bytes, and the limit of its steps.
+// A step may pass over all of these bytes. Nearly all matches of a
+// pre-tokenizer are one word.
 constexpr size_t kWindow = 1024;
 constexpr uint32_t kFewSteps = 256;
-// Work that is charged for a try after which another one is needed.
+// The work of a first try that fails.
 constexpr uint64_t kVainWork = 4096;
-// Work that the other matches of a text may cost. A step costs 1, and so does a
-// byte that is walked over. A sane pattern needs a few for each byte of a text.
+// The limit of the work of the other matches in a text. A step costs 1, and so
+// does each byte of a step. A sane pattern needs a few for each byte of a text.
 constexpr uint64_t kBudget = 100'000'000;
 constexpr uint64_t kBudgetPerByte = 256;
 // Memory for each byte of a long match. Native code keeps two or three words
-// for each character of a group that repeats, the interpreter a frame.
+// for each character of a repeated group, and the interpreter keeps a frame.
 constexpr size_t kJitStackStart = 32 * 1024;
 constexpr size_t kStackPerByte = 64, kHeapPerByte = 512;
 constexpr size_t kLeastStack = size_t(8) << 20, kMostStack = size_t(256) << 20;
@@ -80,7 +80,7 @@ void MatchScratch::grow(size_t bytes) {
   size_t wanted = std::clamp(kStackPerByte * bytes, kLeastStack, kMostStack);
   if (stackBytes < wanted) {
     pcre2_jit_stack_free(stack);
-    // Pages that are not used take no memory.
+    // Unused pages take no memory.
     stack = pcre2_jit_stack_create(kJitStackStart, wanted, nullptr);
     stackBytes = stack ? wanted : 0;
     pcre2_jit_stack_assign(careful, nullptr, stack);
@@ -122,7 +122,7 @@ Result<Regex> Regex::compile(std::string_view pattern) {
     return invalidArgument("expected a pattern, got '" + std::string(pattern) +
                            "': " + describeError(error) + " at byte " +
                            std::to_string(offset));
-  // Where native code is forbidden the interpreter does the same, slower.
+  // If native code is forbidden, the slower interpreter has the same results.
   (void)pcre2_jit_compile(regex.code.get(),
                           PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
   (void)pcre2_jit_compile(regex.careful.get(), PCRE2_JIT_COMPLETE);
@@ -140,7 +140,7 @@ int Regex::findCarefully(std::string_view subject, size_t pos,
   return rc == PCRE2_ERROR_JIT_STACKLIMIT ? matchOnce(PCRE2_NO_JIT) : rc;
 }
 
-/// Whether a match failed that may succeed with more of the text or more steps.
+/// Returns whether a failed match may succeed with more text or more steps.
 static bool wantsMore(int rc) {
   return rc == PCRE2_ERROR_PARTIAL || rc == PCRE2_ERROR_MATCHLIMIT ||
          rc == PCRE2_ERROR_DEPTHLIMIT || rc == PCRE2_ERROR_HEAPLIMIT ||
@@ -152,13 +152,13 @@ int Regex::find(std::string_view subject, size_t &pos,
   const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(scratch.data);
   for (;;) {
     size_t end = std::min(pos + kWindow, subject.size());
-    // Bytes 10xxxxxx go on a character.
+    // Bytes 10xxxxxx continue a character.
     while (end < subject.size() && (uint8_t(subject[end]) & 0xC0) == 0x80)
       ++end;
     bool isAll = end == subject.size();
     int rc = scratch.match(code.get(), scratch.context, subject.substr(0, end),
                            pos, isAll ? 0 : PCRE2_PARTIAL_HARD);
-    // An empty match at the window's end has seen nothing of what is behind.
+    // An empty match at the window's end did not see the text after the window.
     bool isIn = rc >= 0 && (isAll || bounds[0] < end);
     if (isIn || (isAll && rc == PCRE2_ERROR_NOMATCH))
       return rc;

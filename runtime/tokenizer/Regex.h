@@ -1,13 +1,14 @@
 //===- Regex.h - A compiled pattern -----------------------------*- C++ -*-===//
 //
-// PCRE2 with Unicode properties, compiled to native code where the machine
-// allows it. Look-ahead is needed (`\s+(?!\S)`), so a linear-time engine is not
-// an option; the work of all matches in a text is limited instead.
+// Patterns of PCRE2 with Unicode properties, compiled to native code if the
+// machine allows it. Patterns need look-ahead (`\s+(?!\S)`), so an engine of
+// linear time is not possible. The work of all matches in a text is limited
+// instead.
 //
-// PCRE2 counts few of the steps that it takes and tells none of them. So a
-// match is first tried on the next bytes of the text alone, within few steps,
-// which bounds it. A match that wants more of the text or more steps runs once
-// more, by code that reports every step and so can be charged and stopped.
+// PCRE2 counts few of its steps and reports none. So a match is first tried on
+// a short window of the text with few steps, which bounds the work. A match
+// that needs more text or steps runs again with code that reports each step.
+// Each report charges the work and can stop the match.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ struct pcre2_real_match_data_8;
 
 namespace mtp {
 
-/// Bytes [begin, end) of some text.
+/// Bytes [begin, end) of a text.
 struct TextSpan {
   size_t begin = 0;
   size_t end = 0;
@@ -40,58 +41,60 @@ struct TextSpan {
   bool operator==(const TextSpan &) const = default;
 };
 
-/// The memory that matching works in and the account of its steps: one per text
-/// to be tokenized, for any number of patterns. Not for two threads at a time.
+/// The memory of matching and the account of its steps. A text to be tokenized
+/// has one for all patterns. One thread at a time may use it.
 class MatchScratch {
 public:
-  /// Matching ends soon after another thread has set `isCancelled`, which may
-  /// be null and must outlive this.
+  /// Matching ends soon after another thread sets `isCancelled`. The pointer
+  /// may be null and must outlive the object.
   explicit MatchScratch(const std::atomic<bool> *isCancelled = nullptr);
   ~MatchScratch();
   MatchScratch(const MatchScratch &) = delete;
   MatchScratch &operator=(const MatchScratch &) = delete;
 
-  /// Whether it is of no use to go on.
+  /// Returns whether another thread has cancelled the matching.
   bool isCancelled() const {
     return cancelled && cancelled->load(std::memory_order_relaxed);
   }
 
 private:
   friend class Regex;
-  /// PCRE2's return code of one match.
+  /// Runs one match and returns PCRE2's return code.
   int match(const pcre2_real_code_8 *code, pcre2_real_match_context_8 *within,
             std::string_view subject, size_t pos, uint32_t options);
-  /// Gives the subject's matches memory of its size.
+  /// Allocates memory for matches of the subject's size.
   void grow(size_t bytes);
-  /// Charges work; false where the text has had what it may have.
+  /// Charges work. Returns false if the text has used up its work.
   bool charge(uint64_t work);
   static int step(pcre2_callout_block_8 *block, void *scratch);
 
   pcre2_real_match_data_8 *data;
-  /// Match contexts: for a part of the text, and for matches that report steps.
+  /// Match contexts: for a window of the text, and for matches that report
+  /// steps.
   pcre2_real_match_context_8 *context, *careful;
   pcre2_real_jit_stack_8 *stack = nullptr;
   size_t stackBytes = 0;
   const std::atomic<bool> *cancelled;
   uint64_t spent = 0, budget = 0;
-  /// Place of the last step.
+  /// The position of the last step.
   size_t place = 0;
 };
 
-/// An immutable pattern; const methods are thread-safe.
+/// A pattern. Immutable; const methods are thread-safe.
 class Regex {
 public:
-  /// Fails with InvalidArgument when `pattern` is no PCRE2 pattern.
+  /// Compiles a pattern. Fails with InvalidArgument if `pattern` is not a PCRE2
+  /// pattern.
   static Result<Regex> compile(std::string_view pattern);
 
-  /// Sets `matches` to all matches within `range` of `text`, left to right and
+  /// Sets `matches` to all matches in `range` of `text`, from left to right and
   /// disjoint. An empty match right after another match does not count.
-  /// Look-behind and look-ahead see nothing outside of `range`.
+  /// Assertions see nothing outside `range`.
   ///
-  /// `text` must be well-formed UTF-8 and the range not cut its characters.
-  /// Fails with ResourceExhausted when the matches take too many steps, and
-  /// with Unavailable where the scratch is cancelled; `matches` is unspecified
-  /// then.
+  /// `text` must be well-formed UTF-8, and the range must not cut its
+  /// characters. Fails with ResourceExhausted if the matches take too many
+  /// steps, and with Unavailable if the scratch is cancelled. `matches` is then
+  /// unspecified.
   Status findAll(std::string_view text, TextSpan range, MatchScratch &scratch,
                  std::vector<TextSpan> &matches) const;
 
@@ -100,15 +103,17 @@ private:
     void operator()(pcre2_real_code_8 *code) const;
   };
   using CodePtr = std::unique_ptr<pcre2_real_code_8, Deleter>;
-  /// The first match from `pos` on: PCRE2's return code, the bounds in the
-  /// scratch. `pos` moves to where no match begins before.
+  /// Finds the first match from `pos` on. Returns PCRE2's return code; the
+  /// scratch has the bounds. Moves `pos` to a position before which no match
+  /// begins.
   int find(std::string_view subject, size_t &pos, MatchScratch &scratch) const;
   int findCarefully(std::string_view subject, size_t pos,
                     MatchScratch &scratch) const;
-  /// Makes the status of a return code that is neither a match nor `no match`.
+  /// Returns the status of a return code that is neither a match nor `no
+  /// match`.
   static Status failure(int rc, size_t place, const MatchScratch &scratch);
 
-  /// The pattern, and the same at one place alone, with a call for each step.
+  /// The pattern, and the anchored pattern, which reports each step.
   CodePtr code, careful;
 };
 

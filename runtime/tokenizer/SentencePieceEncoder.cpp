@@ -1,7 +1,7 @@
 //===- SentencePieceEncoder.cpp - Text to ids by SentencePiece ------------===//
 //
-// The only file of the runtime that is built with exceptions: the library
-// throws some, on malformed models above all. None leaves this file.
+// This is the only file of the runtime that is built with exceptions. The
+// library throws, mostly for malformed models. No exception leaves this file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ SentencePieceEncoder &
 SentencePieceEncoder::operator=(SentencePieceEncoder &&) noexcept = default;
 SentencePieceEncoder::~SentencePieceEncoder() = default;
 
-/// Calls a function of the library that returns its kind of status.
+/// Calls a function that returns the library's status.
 template <typename Function>
 static Status callLibrary(StatusCode code, const char *what,
                           Function function) {

@@ -16,13 +16,13 @@ class SentencePieceProcessor;
 
 namespace mtp {
 
-/// A SentencePiece model, loaded into the library of that name. Const methods
-/// are thread-safe. Decoding does not need it: see Tokenizer.
+/// A SentencePiece model in the library of that name. Const methods are
+/// thread-safe. Tokenizer decodes without it.
 class SentencePieceEncoder {
 public:
-  /// Copies the model, a serialised sentencepiece.ModelProto. Fails with
-  /// DataLoss when it is malformed, and with OutOfRange when it has more pieces
-  /// than `vocabSize`.
+  /// Copies the model, a serialized sentencepiece.ModelProto. Fails with
+  /// DataLoss if the model is malformed, and with OutOfRange if it has more
+  /// pieces than `vocabSize`.
   static Result<SentencePieceEncoder> create(std::string_view model,
                                              uint32_t vocabSize);
 

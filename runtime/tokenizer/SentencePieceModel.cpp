@@ -23,7 +23,7 @@ class FieldReader {
 public:
   explicit FieldReader(std::string_view bytes) : rest(bytes) {}
 
-  /// Sets `field` to the next one; false at the end and on error.
+  /// Sets `field` to the next field. Returns false at the end and on error.
   bool next(Field &field) {
     if (rest.empty() || failed)
       return false;
@@ -92,8 +92,8 @@ uint32_t readWord(std::string_view bytes, size_t index) {
   return word;
 }
 
-/// Checks that no walk through the map's double-array trie leaves it, and that
-/// all its leaves point into the NUL-terminated replacements after it.
+/// Checks that each walk through the map's double-array trie stays inside it,
+/// and that each leaf points into the NUL-terminated replacements after it.
 Status verifyCharsMap(std::string_view map) {
   if (map.empty())
     return okStatus();
@@ -108,8 +108,8 @@ Status verifyCharsMap(std::string_view map) {
   size_t replacementBytes = map.size() - trieBytes;
   for (size_t i = 0; i < count; ++i) {
     uint32_t unit = readWord(map, i);
-    // Nothing steps on from a leaf. But every walk starts at the root, whatever
-    // it looks like.
+    // A walk ends at a leaf. But every walk starts at the root, even if the
+    // root looks like a leaf.
     if (unit >> 31 && i != 0)
       continue;
     uint32_t offset = unit >> 10 << ((unit & (1u << 9)) >> 6);
@@ -178,8 +178,8 @@ Result<SentencePieceModel> SentencePieceModel::read(std::string_view bytes) {
     if (field.number == 2)
       MTP_RETURN_IF_ERROR(readTrainerSpec(field.bytes, model));
     if (field.number == 3) {
-      // Protobuf would merge two of them, and what was checked is not what
-      // would be used.
+      // Protobuf would merge two fields, and the library would use a map that
+      // was not checked.
       if (++specs > 1)
         return malformed("normalizer spec, the second of its kind");
       MTP_RETURN_IF_ERROR(readNormalizerSpec(field.bytes, model));

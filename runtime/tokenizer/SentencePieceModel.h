@@ -1,7 +1,7 @@
 //===- SentencePieceModel.h - Reading a model's own bytes -------*- C++ -*-===//
 //
-// The library keeps a model's protobuf to itself, and trusts the character map
-// in it blindly. This reads the few fields that we need, and checks that map.
+// The library hides the protobuf of a model and trusts the character map in it.
+// This file reads the few fields that the tokenizer needs and checks the map.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,13 +31,14 @@ struct SentencePieceModel {
     PieceType type = PieceType::Normal;
   };
 
-  std::vector<Piece> pieces;                      ///< The index is the id.
-  std::string_view unkSurface = " \xE2\x81\x87 "; ///< What unknown decodes to.
+  std::vector<Piece> pieces; ///< Pieces by id.
+  std::string_view unkSurface =
+      " \xE2\x81\x87 "; ///< The text of the unknown id.
   bool addDummyPrefix = true;
   bool removeExtraWhitespaces = true;
 
-  /// Fails with DataLoss when `bytes` are no model or when the library could
-  /// read outside of its character map.
+  /// Reads a model. Fails with DataLoss if `bytes` are not a model or if the
+  /// library could read outside of its character map.
   static Result<SentencePieceModel> read(std::string_view bytes);
 };
 

@@ -1,7 +1,7 @@
 //===- Split.cpp - Cutting text at matches --------------------------------===//
 //
-// The five behaviours are those of Hugging Face's tokenizers, to the letter:
-// an empty match still counts as one where neighbours are merged.
+// The five behaviours equal the ones of Hugging Face's tokenizers: an empty
+// match counts as a match when neighbours are merged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ struct Part {
   bool isMatch;
 };
 
-/// The whole range as alternating text and matches.
+/// Returns the whole range as alternating text and matches.
 std::vector<Part> partsOf(TextSpan range, const std::vector<TextSpan> &matches,
                           bool invert) {
   std::vector<Part> parts;
@@ -52,7 +52,7 @@ void mergeWithNext(std::vector<Part> &parts) {
   parts = std::move(merged);
 }
 
-/// Appends parts to their predecessors where `joins(isMatch, previousMatch)`.
+/// Merges a part into its predecessor if `joins(isMatch, previousMatch)`.
 template <typename Predicate>
 void mergeWithPrevious(std::vector<Part> &parts, Predicate joins) {
   std::vector<Part> merged;

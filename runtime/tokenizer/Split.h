@@ -13,9 +13,9 @@ namespace schema {
 enum class SplitBehavior : uint8_t;
 } // namespace schema
 
-/// Cuts `range` at `matches` (ascending, disjoint, within the range) and
-/// appends what is left of it to `pieces`, empty parts excepted. With `invert`
-/// the text between the matches takes their role.
+/// Divides `range` at `matches`, which are ascending, disjoint and in the
+/// range. Appends the parts that the behaviour keeps to `pieces`, except empty
+/// ones. `invert` swaps the roles of matches and of text between them.
 void splitAt(TextSpan range, const std::vector<TextSpan> &matches,
              schema::SplitBehavior behavior, bool invert,
              std::vector<TextSpan> &pieces);

@@ -19,7 +19,7 @@ Status StreamDecoder::appendTo(std::string &text, TokenId id) {
   MTP_ASSIGN_OR_RETURN(std::string_view piece, tokenizer->tokenToPiece(id));
   if (options.skipSpecial && tokenizer->isSpecial(id))
     return okStatus();
-  // A text begins with the first id that has one.
+  // A text begins with the first id that has text.
   if (piece.empty())
     return okStatus();
   const schema::Tokenizer &tables = *tokenizer->impl->tables;
@@ -30,7 +30,7 @@ Status StreamDecoder::appendTo(std::string &text, TokenId id) {
     isAtStart = false;
   }
   if (isAtStart) {
-    // An unknown token's space is its own.
+    // The space of an unknown token stays.
     uint32_t limit = id == tables.unk_id() ? 0 : tables.strip_leading_spaces();
     while (!piece.empty() && piece[0] == ' ' && strippedSpaces < limit) {
       piece.remove_prefix(1);

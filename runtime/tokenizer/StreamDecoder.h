@@ -1,6 +1,6 @@
 //===- StreamDecoder.h - Text from ids as they come -------------*- C++ -*-===//
 //
-// The declarations are public, so they lie with the public headers.
+// The public header contains the declarations.
 //
 //===----------------------------------------------------------------------===//
 

@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kMaxSteps = 64;
 constexpr size_t kMaxStepTextBytes = 1024;
 
-// The worst honest step is NFKC, 11 bytes for one; without a bound a few
-// replacements could make gigabytes of a line.
+// The largest growth of a sane step is NFKC's: 11 bytes for one. Without a
+// limit a few replacements could make gigabytes from a line.
 constexpr size_t kMaxGrowth = 32;
 constexpr size_t kGrowthAllowance = 1 << 16;
 
@@ -49,7 +49,7 @@ Status rewritePieces(PieceList &list, size_t maxBytes, Function rewrite) {
   return okStatus();
 }
 
-/// Turns pieces of ByteCharacters back to bytes.
+/// Converts pieces of byte characters back to bytes.
 Status restoreBytes(PieceList &list, size_t maxBytes) {
   return rewritePieces(
       list, maxBytes, [&](TextSpan piece, bool, std::string &out) -> Status {
@@ -86,7 +86,7 @@ UnicodeForm formOf(TextStepKind kind) {
   }
 }
 
-/// The steps that look at nothing but the text of a piece.
+/// Applies a step that depends only on the text of a piece.
 Status appendMapped(TextStepKind kind, std::string_view text,
                     std::string &out) {
   if (kind == TextStepKind::Lowercase)
@@ -110,7 +110,7 @@ Result<TextPipeline> TextPipeline::create(const StepTables &tables) {
     if (!step.isOk())
       return step.status().withContext("step " + std::to_string(i));
     if (pipeline.yieldsBytes && step->kind != TextStepKind::Split)
-      return invalidArgument("expected steps that split behind the one for "
+      return invalidArgument("expected steps that split after the one for "
                              "characters of bytes, got another at step " +
                              std::to_string(i));
     pipeline.yieldsBytes |= step->kind == TextStepKind::ByteCharacters;
@@ -139,7 +139,7 @@ TextPipeline::createStep(const schema::TextStep &table) {
                            std::to_string(kMaxStepTextBytes) +
                            " bytes of UTF-8 as text");
   if (step.kind == TextStepKind::Split || step.kind == TextStepKind::Replace) {
-    // The tables hold a pattern as text.
+    // The tables contain a pattern as text.
     MTP_ASSIGN_OR_RETURN(step.pattern, Regex::compile(viewOf(table.pattern())));
   }
   return step;

@@ -1,8 +1,8 @@
 //===- TextPipeline.h - From text to the model's words ----------*- C++ -*-===//
 //
-// A tokenizer's normaliser and its pre-tokeniser are both lists of small steps
-// over pieces of text. The normaliser sees one piece; the pre-tokeniser cuts it
-// further, and no merge ever crosses a cut.
+// The normalizer and the pre-tokenizer are lists of small steps over pieces of
+// text. The normalizer gets one piece. The pre-tokenizer divides it further,
+// and no merge crosses the border of two pieces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,34 +24,34 @@ enum class SplitBehavior : uint8_t;
 enum class TextStepKind : uint8_t;
 } // namespace schema
 
-/// Text, and the parts of it that a step works on: ascending, disjoint and not
-/// empty. What is in no piece has been removed.
+/// A text and the pieces that a step works on. Pieces are ascending, disjoint
+/// and not empty. Text outside of all pieces has been removed.
 struct PieceList {
   std::string text;
   std::vector<TextSpan> pieces;
 };
 
-/// An immutable list of steps; const methods are thread-safe.
+/// A list of steps. Immutable; const methods are thread-safe.
 class TextPipeline {
 public:
   using StepTables = std::vector<const schema::TextStep *>;
 
-  /// Copies what it needs of `steps`. Fails with InvalidArgument or OutOfRange
-  /// when a step is malformed; the message names its index.
+  /// Copies the steps. Fails with InvalidArgument or OutOfRange if a step is
+  /// malformed. The message has its index.
   static Result<TextPipeline> create(const StepTables &steps);
 
   bool empty() const { return steps.empty(); }
-  /// Pieces may be cut anywhere in a character, so they are bytes and not text.
+  /// Returns whether a step may divide a character. The pieces are then bytes.
   bool splitsCharacters() const { return yieldsBytes; }
 
-  /// Takes `list` through all steps. `atStart` says that its first piece starts
+  /// Applies all steps to `list`. `atStart` says that its first piece starts
   /// the whole text. The text must be well-formed UTF-8, and stays so unless
-  /// splitsCharacters(). One scratch per text bounds the steps for all of its
+  /// splitsCharacters(). One scratch per text limits the steps of all its
   /// parts.
   ///
-  /// Fails with ResourceExhausted when a pattern takes too many steps or the
-  /// text grows beyond any proportion, and with Unavailable where the scratch
-  /// is cancelled; `list` is unspecified then.
+  /// Fails with ResourceExhausted if a pattern takes too many steps or the text
+  /// grows too much, and with Unavailable if the scratch is cancelled. `list`
+  /// is then unspecified.
   Status apply(PieceList &list, bool atStart, MatchScratch &scratch) const;
 
 private:

@@ -61,7 +61,8 @@ Status Tokenizer::Impl::encode(std::string_view text, EncodeOptions options,
   return okStatus();
 }
 
-/// Encodes text without added tokens, those excepted that normalising yields.
+/// Encodes text between added tokens. The normalized text may contain added
+/// tokens again.
 Status Tokenizer::Impl::encodeSegment(std::string_view whole, TextSpan span,
                                       const EncodeOptions &options,
                                       Scratch &scratch,
@@ -73,7 +74,7 @@ Status Tokenizer::Impl::encodeSegment(std::string_view whole, TextSpan span,
     list = {std::string(text), {{0, text.size()}}};
     MTP_RETURN_IF_ERROR(normalizer.apply(list, atStart, scratch.match));
     text = list.text;
-    // Where its literals are now is not known.
+    // The positions of literals in the normalized text are unknown.
     auto literal = std::lower_bound(options.literals.begin(),
                                     options.literals.end(), span.begin);
     if (literal != options.literals.end() && *literal < span.end)
@@ -93,7 +94,7 @@ Status Tokenizer::Impl::encodeSegment(std::string_view whole, TextSpan span,
   return okStatus();
 }
 
-/// Encodes normalised text without any added tokens.
+/// Encodes normalized text without added tokens.
 Status Tokenizer::Impl::encodeWords(std::string_view text, bool atStart,
                                     Scratch &scratch,
                                     std::vector<TokenId> &ids) const {
@@ -129,7 +130,7 @@ Result<std::string_view> Tokenizer::tokenToPiece(TokenId id) const {
   if (id < 0)
     return outOfRange("expected a token id of at least 0, got " +
                       std::to_string(id));
-  // A model's vocabulary may be padded beyond the tokenizer's.
+  // The vocabulary of a model may have padding after the ids of the tokenizer.
   if (static_cast<size_t>(id) >= vocabSize())
     return std::string_view();
   return pieceOf(*impl->tables, static_cast<uint32_t>(id));

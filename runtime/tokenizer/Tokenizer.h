@@ -1,6 +1,6 @@
 //===- Tokenizer.h - Text to token ids and back -----------------*- C++ -*-===//
 //
-// The declarations are public, so they lie with the public headers.
+// The public header contains the declarations.
 //
 //===----------------------------------------------------------------------===//
 

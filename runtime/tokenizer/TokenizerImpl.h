@@ -17,25 +17,26 @@ namespace mtp {
 struct Tokenizer::Impl {
   const schema::Tokenizer *tables = nullptr;
 
-  /// One of the two, by the tables' kind.
+  /// The kind of the tables decides which of the two is set.
   std::optional<Bpe> bpe;
   std::optional<SentencePieceEncoder> sentencePiece;
 
   TextPipeline normalizer;
   TextPipeline preTokenizer;
-  AddedTokens rawAdded;        ///< Searched for before normalising.
-  AddedTokens normalizedAdded; ///< Searched for after it.
+  AddedTokens rawAdded;        ///< Found before normalizing.
+  AddedTokens normalizedAdded; ///< Found after normalizing.
   std::map<std::string, TokenId, std::less<>> addedIds;
-  std::vector<bool> special; ///< By id.
+  std::vector<bool> special; ///< Whether an id is a special token.
 
-  /// Verifies tables whose structure is verified, and takes them up.
+  /// Verifies the content of tables and uses them. The FlatBuffers structure
+  /// must already be verified.
   Status load(const schema::Tokenizer &tables);
 
   Status encode(std::string_view text, EncodeOptions options,
                 std::vector<TokenId> &ids) const;
 
 private:
-  /// What encoding one text works in.
+  /// The working memory of encoding one text.
   struct Scratch {
     MatchScratch match;
     Bpe::Scratch bpe;

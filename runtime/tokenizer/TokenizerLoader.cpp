@@ -1,6 +1,6 @@
 //===- TokenizerLoader.cpp - Verifying a tokenizer's tables ---------------===//
 //
-// Tables are verified here, once; nothing behind the loader checks them again.
+// Tables are verified here, once. No later code checks them again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ static Status verifyId(std::string_view field, int64_t id, uint32_t vocabSize) {
       strCat("expected ", field, " below ", vocabSize, ", got ", id));
 }
 
-/// An id that may be absent, which is -1.
+/// Checks an id that may be absent. -1 means absent.
 static Status verifyOptionalId(std::string_view field, int64_t id,
                                uint32_t vocabSize) {
   if (id < -1)
@@ -140,7 +140,7 @@ Status Tokenizer::Impl::loadPipelines() {
   return okStatus();
 }
 
-/// The token that a table describes; its content is still as it is written.
+/// Returns the token of a table. Its content is not normalized yet.
 static Result<AddedToken> readAddedToken(const schema::AddedToken &table,
                                          const std::string &where,
                                          uint32_t vocabSize) {
@@ -176,7 +176,7 @@ Status Tokenizer::Impl::loadAddedTokens() {
       raw.push_back(std::move(token));
       continue;
     }
-    // It is searched for in normalised text, so it has to be normal itself.
+    // The token is found in normalized text, so it must be normalized.
     PieceList list{token.content, {{0, token.content.size()}}};
     MTP_RETURN_IF_ERROR(
         normalizer.apply(list, /*atStart=*/true, scratch).withContext(where));

@@ -67,7 +67,7 @@ Status mtp::appendNormalized(std::string_view text, UnicodeForm form,
 }
 
 void mtp::appendLowercase(std::string_view text, std::string &out) {
-  // The one character whose lower case is two.
+  // The only character whose lower case is two characters.
   constexpr uint32_t kCapitalDottedI = 0x130;
   for (size_t pos = 0; pos < text.size(); pos += utf8Length(text, pos)) {
     uint32_t codePoint = decodeUtf8(text, pos);

@@ -14,13 +14,13 @@ enum class UnicodeForm { Nfc, Nfd, Nfkc, Nfkd };
 
 /// Appends the normal form of `text`, which must be well-formed UTF-8.
 ///
-/// Fails with ResourceExhausted on absurdly long runs of combining marks:
-/// sorting these takes quadratic time.
+/// Fails with ResourceExhausted on very long runs of combining marks, because
+/// sorting them takes quadratic time.
 Status appendNormalized(std::string_view text, UnicodeForm form,
                         std::string &out);
 
-/// Appends every character's lower case, without regard to what stands beside
-/// it.
+/// Appends the lower case of every character. The neighbours of a character do
+/// not matter.
 void appendLowercase(std::string_view text, std::string &out);
 
 } // namespace mtp

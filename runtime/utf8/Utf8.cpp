@@ -10,10 +10,11 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// What the first byte of a character says of the bytes after it: table 3-7 of
-/// the Unicode standard. Only the second byte's bounds depend on the first.
+/// The first byte of a character limits the bytes after it: table 3-7 of the
+/// Unicode standard. Only the bounds of the second byte depend on the first
+/// byte.
 struct Lead {
-  uint8_t length; ///< 0 when no character starts so.
+  uint8_t length; ///< 0 if no character starts with this byte.
   uint8_t low;
   uint8_t high;
 };
@@ -34,7 +35,7 @@ Lead classifyLead(uint8_t byte) {
   return {0, 0, 0};
 }
 
-/// Bytes of leading ASCII, found eight at a time.
+/// Returns the end of leading ASCII. The search takes eight bytes at a time.
 size_t skipAscii(std::string_view text, size_t pos) {
   for (; pos + 8 <= text.size(); pos += 8) {
     uint64_t block;
@@ -115,7 +116,7 @@ void Utf8Assembler::appendByte(uint8_t byte, std::string &text) {
       }
       return;
     }
-    // The held part is ill-formed; this byte may well start a character.
+    // The held part is ill-formed. This byte may start a character.
     finish(text);
   }
   Lead lead = classifyLead(byte);

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder with files of its own, which goes with the test.
+/// A folder that is removed after the test.
 class ChatFiles : public testing::Test {
 protected:
   void SetUp() override {
@@ -27,7 +27,7 @@ protected:
   void write(const char *name, const std::string &text) {
     std::ofstream(folder / name, std::ios::binary) << text;
   }
-  /// "name=source ... | name=text ...", or an error's message.
+  /// Returns "name=source ... | name=text ...", or the message of an error.
   std::string read() {
     auto source = readChatFiles(folder.string());
     if (!source.isOk())
@@ -70,7 +70,7 @@ TEST_F(ChatFiles, areFoundAsInTransformers) {
             "default=j\n rag=r tool_use=t | bos_token=[BOS] eos_token=</s>");
 }
 
-/// jzhang38/TinyLlama#23: the file was refused, and its template lost with it.
+/// jzhang38/TinyLlama#23: the file was refused, and its template was lost.
 TEST_F(ChatFiles, mayHaveNumbersOfAnySize) {
   write("tokenizer_config.json",
         R"({"model_max_length": 1000000000000000019884624838656,

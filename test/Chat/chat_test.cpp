@@ -133,7 +133,7 @@ TEST(ChatTokens, areNotMadeOfPieces) {
   for (TokenId id : *ids)
     EXPECT_FALSE((*tokenizer)->isSpecial(id));
   EXPECT_EQ(*(*tokenizer)->decode(*ids), "<|end|>");
-  // A template may write a token around what a request says.
+  // A template may write a token around text of a request.
   auto roles = parse("{% for m in messages %}<|{{ m.role }}|>{% endfor %}");
   EXPECT_EQ(*roles->encode(R"({"messages": [{"role": "end"}]})", **tokenizer),
             Ids({kEnd}));
@@ -173,7 +173,7 @@ TEST(ChatTokens, leaveTheTextAsItIs) {
   auto prompt = chat->renderFor(**tokenizer, request);
   MTP_ASSERT_OK(prompt);
   EXPECT_EQ(prompt->text, text(*chat, request));
-  // The third time it is cut off.
+  // The slice cuts off the rest of the third copy.
   ASSERT_EQ(prompt->literals.size(), 4u);
   EXPECT_EQ(prompt->literals.front(), 1u);
   EXPECT_EQ(prompt->text.substr(prompt->literals[2], 7), "<|end|>");
@@ -198,7 +198,7 @@ TEST(ChatTokens, needANoncharacterToSpare) {
 
 namespace {
 
-/// What a model says, in the tokens of its family.
+/// An answer in the tokens of a model's family.
 struct Family {
   const char *file;
   /// Variables of the request, and the answer; text between \1 and \2 is a

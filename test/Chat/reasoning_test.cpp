@@ -8,8 +8,8 @@ using namespace mtp;
 
 namespace {
 
-/// "reasoning | content" of an answer that comes in pieces of so many bytes.
-/// Text between \1 and \2 is a special token.
+/// Returns "reasoning | content" of an answer in pieces of `bytes` bytes. Text
+/// between \1 and \2 is a special token.
 std::string split(ReasoningFormat format, std::string_view prompt,
                   std::string_view answer, size_t bytes) {
   ReasoningSplitter splitter(format, prompt);
@@ -33,7 +33,8 @@ std::string split(ReasoningFormat format, std::string_view prompt,
   return all.reasoning + " | " + all.content;
 }
 
-/// The same, which must not depend on how it comes.
+/// Returns "reasoning | content", which must not depend on the size of the
+/// pieces.
 std::string split(ReasoningFormat format, std::string_view prompt,
                   std::string_view answer) {
   std::string whole = split(format, prompt, answer, answer.size());

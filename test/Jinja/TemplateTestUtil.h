@@ -10,7 +10,7 @@
 
 namespace mtp::test {
 
-/// The text, or "CODE: message" where it fails.
+/// Returns the text, or "CODE: message" if the rendering fails.
 inline std::string render(std::string_view source,
                           std::string_view context = "{}",
                           const RenderOptions &options = {}) {

@@ -70,8 +70,8 @@ TEST(TemplateLanguage, callsMacros) {
             "<1>");
 }
 
-// What follows are pieces of test/oracle/template_cases.py, whose results are
-// Jinja's.
+// These tests are pieces of test/oracle/template_cases.py. Jinja made the
+// expected results.
 TEST(TemplateLanguage, joins) {
   EXPECT_EQ(render("{% set j = joiner() %}{% for a in [3, 1, 2] %}{{ j() }}"
                    "{{ a }}{% endfor %}{{ j.used }}[{{ j.sep }}]"),

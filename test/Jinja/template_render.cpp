@@ -1,11 +1,11 @@
 //===- template_render.cpp - Renders cases for another program ------------===//
 //
-// template_render CASES: for each line of a file, {"source": ..., "context":
-// {...}}, a line of JSON: {"text": ...} or {"error": ...}. It is 6:07:08 on 5
-// March 2026, a Thursday.
+// template_render CASES reads a file with a line {"source": ..., "context":
+// {...}} for each case. It prints a line {"text": ...} or {"error": ...} for
+// each. The time is 6:07:08 on 5 March 2026, a Thursday.
 //
-// A context with messages is a conversation: its template and tokens go through
-// an artifact, and the rest of it is the request.
+// A context with messages is a conversation. Its template and tokens go through
+// an artifact, and the rest of the context is the request.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,8 @@ RenderOptions thatTime() {
 
 bool isToken(const std::string &name) { return name.ends_with("_token"); }
 
-/// What an artifact with that template and the tokens of a context holds.
+/// Returns the chat template of an artifact with that source and the tokens of
+/// a context.
 Result<std::shared_ptr<const ChatTemplate>>
 throughArtifact(const std::string &source, const Dict &context) {
   test::ArtifactBuilder builder = test::makeFakeModel();
@@ -56,7 +57,7 @@ throughArtifact(const std::string &source, const Dict &context) {
 }
 
 Result<std::string> renderChat(const std::string &source, const Dict &context) {
-  // Those of a template come one behind the other, with the same tokens.
+  // The cases of a template are consecutive and have the same tokens.
   static std::string last;
   static std::shared_ptr<const ChatTemplate> chat;
   if (source != last || !chat) {

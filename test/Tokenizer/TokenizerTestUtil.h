@@ -14,7 +14,7 @@
 
 namespace mtp::test {
 
-/// A tokenizer together with its tables, aligned as a loaded artifact is.
+/// A tokenizer with its tables, which are aligned like a loaded artifact's.
 struct LoadedTokenizer {
   std::vector<uint64_t> storage;
   std::unique_ptr<Tokenizer> tokenizer;
@@ -48,11 +48,11 @@ inline std::string readFile(const std::filesystem::path &path) {
   return text.str();
 }
 
-/// The text of a gzipped file; empty if there is none.
+/// Returns the text of a gzipped file, or an empty string if there is no file.
 std::string readGzip(const std::filesystem::path &path);
 
-/// The folder of data that is not part of the project; a test that needs it is
-/// skipped where it is absent.
+/// Returns the folder of data outside of the project. A test that needs it is
+/// skipped if the folder is absent.
 inline std::filesystem::path sharedData() {
   if (const char *path = std::getenv("MTP_SHARED_DATA"))
     return path;
@@ -68,16 +68,17 @@ inline std::filesystem::path sharedData() {
 
 using Ids = std::vector<TokenId>;
 
-/// A byte-level tokenizer.json, small but with one of everything: all 256
-/// bytes (the id of a byte is the byte), a few merges and added
-/// tokens. `edit` replaces text in it; an edit that finds nothing fails.
+/// Returns a small byte-level tokenizer.json with all 256 bytes (the id of a
+/// byte is the byte), a few merges and added tokens. `edit` replaces text in
+/// it. An edit that finds nothing fails.
 struct JsonEdit {
   std::string from, to;
 };
 std::string byteLevelJson(const std::vector<JsonEdit> &edits = {});
 
-/// A tokenizer.json of Llama's older kind: characters, with bytes to fall back
-/// on. Ids: 0 <unk>, 1 <s>, 2 </s>, then <0x00> to <0xFF>, then pieces.
+/// Returns a tokenizer.json of Llama's older kind: characters with byte
+/// fallback. The ids are 0 <unk>, 1 <s>, 2 </s>, then <0x00> to <0xFF>, then
+/// pieces.
 std::string characterJson(const std::vector<JsonEdit> &edits = {});
 
 } // namespace mtp::test

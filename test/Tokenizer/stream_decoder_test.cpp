@@ -57,7 +57,7 @@ TEST_F(StreamDecoderTest, holdsBackIncompleteCharacters) {
 
 TEST_F(StreamDecoderTest, replacesMaximalIllFormedParts) {
   std::string r = kReplacement;
-  // The Unicode standard's own examples, tables 3-8 to 3-11.
+  // The examples of the Unicode standard, tables 3-8 to 3-11.
   EXPECT_EQ(decodeAll("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41"),
             r + r + r + r + r + r + r + r + "A");
   EXPECT_EQ(decodeAll("\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41"),
@@ -146,7 +146,7 @@ TEST(StreamDecoder, stripsTheSpaceOfAFirstWordOnly) {
   EXPECT_EQ(*decoder.append(264), "ab");
   EXPECT_EQ(*decoder.append(264), " ab");
   EXPECT_EQ(decoder.finish(), "");
-  // What has no text does not begin one.
+  // An id without text does not begin a text.
   EXPECT_EQ(*decoder.append(INT32_MAX), "");
   EXPECT_EQ(*decoder.append(264), "ab");
 

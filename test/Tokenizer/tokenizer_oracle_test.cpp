@@ -1,7 +1,7 @@
 //===- tokenizer_oracle_test.cpp - Ids by another implementation ----------===//
 //
-// Every string of test/oracle/tokenizers/expected.jsonl.gz, whose ids are
-// Hugging Face's, see test/oracle/tokenizer_expected.py.
+// Tests every string of test/oracle/tokenizers/expected.jsonl.gz. The ids come
+// from Hugging Face's library (test/oracle/tokenizer_expected.py).
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,7 @@ void expectAgreement(const Tokenizer &tokenizer, const std::string &text,
     streamed += *decoder.append(id);
   EXPECT_EQ(streamed + decoder.finish(), expectedText);
 
-  // User text never yields a special token, and comes back all the same.
+  // User text never yields a special token, and decodes to itself.
   auto plain = tokenizer.encode(text);
   MTP_ASSERT_OK(plain);
   for (TokenId id : *plain)
@@ -90,7 +90,7 @@ TEST(TokenizerOracle, agreesOnALlama3Tokenizer) {
   });
 }
 
-/// Ids by tiktoken itself, of a folder as Kimi-K2's is.
+/// Tests the ids of tiktoken, with a folder like Kimi-K2's.
 TEST(TokenizerOracle, agreesOnATiktokenModel) {
   auto tokenizer = loadPath("test/oracle/tokenizers/tiktoken");
   MTP_ASSERT_OK(tokenizer);

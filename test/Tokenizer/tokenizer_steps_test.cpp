@@ -1,7 +1,8 @@
 //===- tokenizer_steps_test.cpp - Single steps by another implementation --===//
 //
-// Every line of test/oracle/tokenizers/steps.jsonl.gz, made with Hugging Face's
-// library by test/oracle/tokenizer_steps.py, which describes the lines.
+// Tests every line of test/oracle/tokenizers/steps.jsonl.gz.
+// test/oracle/tokenizer_steps.py makes them with Hugging Face's library and
+// describes them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// The steps of a normalizer or a pre-tokenizer, ready to run.
+/// The compiled steps of a normalizer or a pre-tokenizer.
 class Steps {
 public:
   explicit Steps(StepList list) {
@@ -39,7 +40,7 @@ public:
 
   Status status() const { return pipeline.status(); }
 
-  /// The pieces that `list` is cut into.
+  /// Returns the pieces of `list`.
   Result<PieceList> run(PieceList list) const {
     MatchScratch scratch;
     MTP_RETURN_IF_ERROR(pipeline->apply(list, /*atStart=*/true, scratch));
@@ -118,13 +119,13 @@ void checkWords(const JsonValue &line, const Steps &steps, bool isByteLevel) {
   }
 }
 
-/// The characters that "counts" speak of, and of how many words each is one.
+/// The characters of "counts", and the number of words of each.
 struct Counts {
   std::vector<uint32_t> codePoints, words;
 };
 
-/// Which characters this machine's PCRE2 knows. The library knows a later
-/// version of Unicode, so the others are left out.
+/// Returns the characters that this machine's PCRE2 knows. The library has a
+/// later version of Unicode, so the test leaves the other characters out.
 std::vector<bool> assignedCharacters() {
   std::vector<bool> assigned(0x110000, true);
   auto unassigned = Regex::compile("[\\p{Cn}\\p{Cs}]");
@@ -159,7 +160,8 @@ Counts readCounts(const JsonValue &line) {
   return counts;
 }
 
-/// All characters at once, each between two letters and in a piece of its own.
+/// Tests all characters at once. Each is between two letters, in a piece of its
+/// own.
 void checkCounts(const JsonValue &line, const Steps &steps) {
   Counts counts = readCounts(line);
   EXPECT_GT(counts.codePoints.size(), 250'000u);

@@ -13,7 +13,7 @@ using namespace std::string_view_literals;
 
 namespace {
 
-/// Expects a failure of that code whose message has all those parts.
+/// Expects an error of that code. The message must contain all parts.
 template <typename T>
 void expectError(const Result<T> &result, StatusCode code,
                  std::initializer_list<const char *> parts) {
@@ -37,7 +37,7 @@ void expectUnsupported(const std::vector<JsonEdit> &edits,
               StatusCode::Unimplemented, parts);
 }
 
-/// Encodes and decodes a little of everything; must not crash.
+/// Encodes and decodes a few texts of all kinds. It must not crash.
 void exercise(const Tokenizer &tokenizer) {
   std::string text = "hello w<|end|> [tool] aaaa\n\n  42 caf\xC3\xA9 "
                      "\xE2\x96\x81\xF0\x9F\x99\x82 \xCC\x81";
@@ -49,7 +49,7 @@ void exercise(const Tokenizer &tokenizer) {
     EXPECT_TRUE(tokenizer.tokenToPiece(static_cast<TokenId>(id)).isOk());
 }
 
-/// Loads tables that may be broken from memory of exactly their size.
+/// Loads possibly broken tables from memory of exactly their size.
 bool loadAndExercise(std::string_view bytes) {
   std::unique_ptr<uint8_t[]> copy(new uint8_t[bytes.size()]);
   std::copy(bytes.begin(), bytes.end(), copy.get());
@@ -59,7 +59,7 @@ bool loadAndExercise(std::string_view bytes) {
   return tokenizer.isOk();
 }
 
-/// Tables to break: edits a valid byte-level table by its object form.
+/// Edits the object form of a valid byte-level table, to break it.
 template <typename Function>
 Result<LoadedTokenizer> loadEdited(Function edit) {
   MTP_ASSIGN_OR_RETURN(std::string tables,
@@ -74,7 +74,7 @@ Result<LoadedTokenizer> loadEdited(Function edit) {
                      builder.GetSize()});
 }
 
-/// Special tokens in the text count.
+/// Encodes special tokens of the text as tokens.
 constexpr EncodeOptions kParse = {/*addSpecial=*/false, /*parseSpecial=*/true};
 
 constexpr const char *kPreTokenizer =
@@ -141,8 +141,8 @@ TEST(TokenizerTables, refusesBrokenMerges) {
         << merge;
 }
 
-/// Ids of added tokens are what the library makes them, by tokenizers 0.23.3:
-/// a piece's own, or the next one, whatever the file says.
+/// Ids of added tokens equal the ids of tokenizers 0.23.3: the id of a piece,
+/// or the next id. The file's id does not matter.
 TEST(TokenizerTables, readsAddedTokensAsTheLibraryDoes) {
   for (const char *id : {"263", "17", "300", "4000000000"}) {
     auto loaded = loadJson(
@@ -154,7 +154,7 @@ TEST(TokenizerTables, readsAddedTokensAsTheLibraryDoes) {
   auto piece = loadJson(byteLevelJson({{R"([tool])", R"(hello)"}}));
   MTP_ASSERT_OK(piece);
   EXPECT_EQ(*(*piece)->encode("xhello", kParse), Ids({'x', 259}));
-  // One that is there twice has the later settings.
+  // A token that occurs twice has the later settings.
   auto twice = loadJson(byteLevelJson(
       {{"[tool]", "<|end|>"}, {R"("special": false)", R"("special": true)"}}));
   MTP_ASSERT_OK(twice);
@@ -165,13 +165,14 @@ TEST(TokenizerTables, readsAddedTokensAsTheLibraryDoes) {
   EXPECT_EQ((*empty)->vocabSize(), 264u);
   expectJsonError({{R"("id": 264)", R"("id": -1)"}},
                   {"added_tokens[1].id", "-1"});
-  // A hole in the vocabulary has the library give an id twice.
+  // With a hole in the vocabulary the library assigns an id twice.
   expectJsonError({{R"("hello": 259)", R"("hello": 264)"}},
                   {"expected the next id 264 to be free for '[tool]'"});
 }
 
-/// Tokens of tokenizer_config.json alone, as transformers 5.24 adds them:
-/// `added_tokens_decoder` by ids, then special tokens in the order of names.
+/// Tokens that are only in tokenizer_config.json, as transformers 5.24 adds
+/// them: `added_tokens_decoder` by ids, then special tokens in the order of
+/// names.
 TEST(TokenizerTables, addsTokensOfTheConfig) {
   auto loaded = loadJson(byteLevelJson(), R"({"bos_token": "<s>",
       "pad_token": {"content": "<pad>", "lstrip": true}, "eos_token": "hello",
@@ -193,7 +194,7 @@ TEST(TokenizerTables, addsTokensOfTheConfig) {
           .isOk());
 }
 
-/// What `tokenizers` 0.23.3 reads without an effect.
+/// Settings that `tokenizers` 0.23.3 reads and ignores.
 TEST(TokenizerTables, readsWhatHasNoEffect) {
   const std::string decoder = R"("decoder": {"type": "ByteLevel", )";
   for (const JsonEdit &edit : std::vector<JsonEdit>{
@@ -222,7 +223,7 @@ TEST(TokenizerTables, readsWhatHasNoEffect) {
                     {"beside ByteLevel"});
 }
 
-/// Of a merge that is there twice the last rank counts, as in `tokenizers`.
+/// The last rank of a merge that occurs twice counts, as in `tokenizers`.
 TEST(TokenizerTables, takesTheLastRankOfAMerge) {
   auto later =
       loadJson(byteLevelJson({{R"("aa": 261)", R"("el": 261)"},
@@ -263,8 +264,8 @@ TEST(TokenizerTables, namesWhatItDoesNotSupport) {
                      ": '(?<n' at byte 0 is not supported"});
 }
 
-/// Behind ByteLevel text is written in the bytes' characters: only splits have
-/// a meaning there.
+/// After ByteLevel, the text has a character for each byte, so only splits make
+/// sense.
 TEST(TokenizerTables, takesSplitsAfterByteLevel) {
   auto sequence = [](const std::string &after) {
     return byteLevelJson(
@@ -290,7 +291,7 @@ TEST(TokenizerTables, refusesUnknownKeys) {
 }
 
 /// jzhang38/TinyLlama#23: "model_max_length" of a tokenizer without a limit.
-/// Of a key that is there twice the last value counts, as in `tokenizers`.
+/// The last value of a key that occurs twice counts, as in `tokenizers`.
 TEST(TokenizerTables, readsJsonAsPythonDoes) {
   const std::string huge = "1000000000000000019884624838656";
   auto loaded = loadJson(
@@ -421,7 +422,7 @@ TEST(TokenizerTables, refusesBrokenTiktokenModels) {
                       "in a pattern of tiktoken is not supported");
 }
 
-/// What a clone without Git LFS has in place of a large file.
+/// The content of a large file in a clone without Git LFS.
 TEST(TokenizerTables, refusesLfsPointers) {
   std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / "mtp_lfs_tokenizer";
@@ -465,7 +466,7 @@ TEST(TokenizerTables, refusesBrokenSentencePieceModels) {
   std::mt19937 random(3);
   for (int round = 0; round < 20; ++round) {
     std::string broken = model;
-    // Half of them where the specs are, at the end.
+    // Half of the edits are in the last 400 bytes, where the specs are.
     size_t range = round % 2 ? broken.size() : 400;
     broken[broken.size() - 1 - random() % range] ^= 1 << random() % 8;
     auto tables = tablesFromSentencePiece(broken, "");
@@ -547,7 +548,7 @@ TEST(TokenizerTables, refusesTablesThatContradictThemselves) {
 }
 
 TEST(TokenizerTables, boundsStepsThatMultiply) {
-  // Every step cuts at each character and puts a kilobyte before it.
+  // Every step divides at each character and inserts a kilobyte before it.
   auto loaded = loadEdited([](schema::TokenizerT &t) {
     t.pre_tokenizer.clear();
     for (int i = 0; i < 32; ++i) {
@@ -583,8 +584,8 @@ TEST(TokenizerTables, survivesTruncationAnywhere) {
   EXPECT_EQ(loadTables("").status().code(), StatusCode::DataLoss);
 }
 
-/// Each of a tokenizer's bytes, with one bit and with all bits flipped, yields
-/// an error or a tokenizer; run it under ASan.
+/// Flips one bit and all bits of each byte of a tokenizer. The result must be
+/// an error or a tokenizer. Run the test with ASan.
 static void flipEverywhere(const std::string &tables) {
   std::string broken = tables;
   size_t loaded = 0;
@@ -665,7 +666,7 @@ TEST(RegexTranslator, takesThePatternsOfKnownModels) {
        R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?)"
        R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)"
        R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)",
-       // GPT-4, as tiktoken has it.
+       // GPT-4 in tiktoken.
        R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+)"
        R"(| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)"}) {
     auto translated = translateRegex(pattern);

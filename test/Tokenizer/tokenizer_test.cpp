@@ -99,7 +99,7 @@ TEST(Tokenizer, normalizesWithSentencePiece) {
   MTP_ASSERT_OK(ids);
   EXPECT_EQ(ids->front(), (*tokenizer)->bosId());
   EXPECT_EQ(*(*tokenizer)->decode(*ids), "a bc fi[x]cafe");
-  // An unknown character is shown as the library shows it.
+  // An unknown character has the text that the library gives it.
   auto unknown = (*tokenizer)->encode("\xE4\xBD\xA0x", kPlain);
   MTP_ASSERT_OK(unknown);
   EXPECT_EQ(*(*tokenizer)->decode(*unknown), " \xE2\x81\x87 x");
@@ -279,7 +279,7 @@ TEST(Tokenizer, splitsAsEachBehaviorSays) {
 }
 
 //===----------------------------------------------------------------------===//
-// Input that is wrong, or meant to hurt
+// Wrong or malicious input
 //===----------------------------------------------------------------------===//
 
 TEST(Tokenizer, refusesIllFormedUtf8) {
@@ -340,7 +340,7 @@ TEST(Tokenizer, takesLongWordsInStride) {
       text += run;
     MTP_ASSERT_OK((*tokenizer)->encode(text + "x"));
   }
-  // Far above what it takes, far below what anything quadratic takes.
+  // The limit is far above linear time and far below quadratic time.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
 
@@ -423,7 +423,7 @@ TEST(Tokenizer, takesLongRunsOfLetters) {
   }
 }
 
-// Each place where a match may begin walks to the end of the text.
+// A match from each position reads to the end of the text.
 TEST(Tokenizer, boundsPatternsThatWalkOnFromEachPlace) {
   for (const char *pattern :
        {R"(([a-z]+\.)*[a-z]+@)", R"([a-z](?=[a-z]*@|))",
@@ -432,7 +432,7 @@ TEST(Tokenizer, boundsPatternsThatWalkOnFromEachPlace) {
     MTP_ASSERT_OK(tokenizer);
     auto ids = (*tokenizer)->encode(std::string(900'000, 'a'), kPlain);
     EXPECT_EQ(ids.status().code(), StatusCode::ResourceExhausted) << pattern;
-    // One text's work is not another's.
+    // Each text has its own limit of work.
     MTP_ASSERT_OK((*tokenizer)->encode(std::string(2000, 'a'), kPlain));
   }
 }

@@ -10,7 +10,7 @@ namespace mtp::jinja {
 /// The rendering that a filter runs in.
 class Rendering {
 public:
-  /// Counts work, 1 for a node of the tree. Fails beyond the limit.
+  /// Counts work: 1 for a node of the tree. Fails beyond the limit.
   virtual Status charge(uint64_t work) = 0;
   virtual Result<Value> applyFilter(const std::string &name, const Value &value,
                                     Arguments arguments) = 0;
@@ -28,8 +28,8 @@ struct Filter {
   /// The number of parameters without a default.
   size_t required;
   Result<Value> (*apply)(const Value &value, const Bound &bound);
-  /// The function of a filter without `apply`: it needs the rendering, or takes
-  /// any arguments.
+  /// The function of a filter that needs the rendering or takes any arguments.
+  /// Such a filter has no `apply`.
   Result<Value> (*applyOpen)(Rendering &rendering, const Value &value,
                              Arguments &arguments) = nullptr;
 
@@ -37,11 +37,11 @@ struct Filter {
                            Arguments &arguments) const;
 };
 
-/// Filters of strings and numbers, and of sequences.
+/// Return the filters of strings and numbers, and of sequences.
 const std::vector<Filter> &textFilters();
 const std::vector<Filter> &sequenceFilters();
 
-/// The filter of that name, or null.
+/// Returns the filter of that name, or null.
 const Filter *findFilter(std::string_view name);
 
 } // namespace mtp::jinja

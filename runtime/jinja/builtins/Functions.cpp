@@ -15,7 +15,8 @@ namespace {
 /// The limit of Jinja's sandbox.
 constexpr int64_t kMaxRange = 100'000;
 
-/// Values are in a tuple, whose depth and weight have their limits.
+/// The value of joiner(). A tuple contains the separator, because a tuple
+/// checks the limits of depth and weight.
 class Joiner : public Object {
 public:
   explicit Joiner(Value separator) : separator(std::move(separator)) {}

@@ -15,7 +15,8 @@ using namespace mtp::jinja;
 
 namespace {
 
-/// Code points that browsers read for the numbers 0x80 to 0x9F of Windows-1252.
+/// Code points for the numbers 0x80 to 0x9F, which browsers read as
+/// Windows-1252.
 constexpr uint16_t kWindows[32] = {
     0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021,
     0x2C6,  0x2030, 0x160,  0x2039, 0x152,  0x8D,   0x17D,  0x8F,
@@ -81,7 +82,7 @@ uint32_t findEntity(std::string_view name, bool hasSemicolon) {
   return 0;
 }
 
-/// No character, or one for the use of programs alone.
+/// Returns whether html.unescape() drops a number.
 bool isNothing(uint32_t number) {
   return (number >= 1 && number <= 8) || number == 0xB ||
          (number >= 0xE && number <= 0x1F) ||
@@ -175,9 +176,9 @@ Result<std::string> unescapeHtml(std::string_view text) {
   return out;
 }
 
-/// The text without comments, as markupsafe 3 removes them: what a removed
-/// comment has joined may be the begin of another one. From the first comment
-/// without an end on the text stays.
+/// Removes comments like MarkupSafe 3. Text around a removed comment may form
+/// the start of another comment. A comment without an end stays, with all text
+/// after it.
 std::string withoutComments(std::string_view text) {
   constexpr std::string_view kOpen = "<!--", kClose = "-->";
   std::string out;
@@ -186,7 +187,7 @@ std::string withoutComments(std::string_view text) {
     text.remove_prefix(1);
     if (!out.ends_with(kOpen))
       continue;
-    // The end may begin with the dashes of the begin.
+    // The dashes of the start may be part of the end.
     size_t end = text.starts_with(">")    ? 1
                  : text.starts_with("->") ? 2
                                           : text.find(kClose);
@@ -199,8 +200,8 @@ std::string withoutComments(std::string_view text) {
   return out;
 }
 
-/// The text without comments and tags; from the first tag without an end on it
-/// stays.
+/// Removes comments and tags. A tag without an end stays, with all text after
+/// it.
 std::string withoutTags(std::string_view whole) {
   std::string kept = withoutComments(whole), out;
   std::string_view text = kept;
@@ -214,7 +215,7 @@ std::string withoutTags(std::string_view whole) {
   }
 }
 
-/// Words with single spaces between them.
+/// Replaces white space between words by single spaces.
 std::string withSingleSpaces(std::string_view text) {
   std::string out;
   bool isBehindSpace = false;

@@ -7,21 +7,22 @@
 
 namespace mtp::jinja {
 
-/// `self.name(arguments)`.
+/// Evaluates `self.name(arguments)`.
 Result<Value> callMethod(const Value &self, const std::string &name,
                          const Arguments &arguments);
 
-/// The same for a string.
+/// Evaluates a method of a string.
 Result<Value> callTextMethod(const Value &self, const std::string &name,
                              const Arguments &arguments);
 
-/// Python's strip(), lstrip() and rstrip(): `where` is 'b', 'l' or 'r'.
+/// Python's strip(), lstrip() and rstrip(). `where` is 'b' for both ends, 'l'
+/// or 'r'.
 Result<Value> stripText(const Value &self, const Value &characters, char where);
 
 /// Python's splitlines().
 std::vector<std::string> splitLines(std::string_view text, bool keepEnds);
 
-/// Python's replace(); all occurrences if `count` is negative.
+/// Python's replace(). A negative `count` replaces all occurrences.
 Result<Value> replaceText(const Text &self, std::string_view from,
                           std::string_view to, int64_t count);
 

@@ -1,8 +1,7 @@
 //===- PrettyPrint.cpp - Values over several lines ------------------------===//
 //
-// Step by step what CPython's pprint does: what fits into the rest of a line is
-// written as repr() has it, but for the order of dicts, and what does not is
-// divided.
+// Follows CPython's pprint. A value that fits into its line is written like
+// repr(), with sorted dicts. Other values are divided.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +24,13 @@ namespace {
 constexpr int64_t kWidth = 80;
 
 int64_t lengthOfText(std::string_view text) {
-  // Bytes 10xxxxxx go on a character.
+  // Bytes 10xxxxxx continue a character.
   return std::ranges::count_if(
       text, [](char c) { return (uint8_t(c) & 0xC0) != 0x80; });
 }
 
-/// Place of an item: its first column, the columns that its last line must
-/// leave free, and the number of containers around it.
+/// The place of an item: its first column, the number of columns that its last
+/// line must leave free, and the number of containers around it.
 struct Place {
   int64_t indent = 0, allowance = 0;
   int level = 0;
@@ -68,7 +67,8 @@ private:
 
 } // namespace
 
-/// Python's name of a type, by which keys are ordered that have no other order.
+/// Returns Python's name of a type. Keys without another order have the order
+/// of these names.
 static const char *typeOf(const Value &value) {
   switch (value.kind()) {
   case Kind::None:
@@ -194,7 +194,8 @@ Status Printer::printDict(const Dict &dict, Place place) {
   return okStatus();
 }
 
-/// Words with the white space behind each, as `\S*\s*` finds them.
+/// Returns the words of a line, each with the white space after it, as `\S*\s*`
+/// finds them.
 static std::vector<std::string_view> wordsOf(std::string_view line) {
   std::vector<std::string_view> words;
   size_t begin = 0;
@@ -212,7 +213,7 @@ static std::vector<std::string_view> wordsOf(std::string_view line) {
   return words;
 }
 
-/// Divides a line of a string that is too long into parts of words.
+/// Divides a long line of a string into chunks of words.
 Status Printer::addLine(std::string_view line, int64_t width, int64_t lastWidth,
                         std::vector<std::string> &chunks) {
   std::vector<std::string_view> words = wordsOf(line);

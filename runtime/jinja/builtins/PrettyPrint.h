@@ -9,8 +9,8 @@
 
 namespace mtp::jinja {
 
-/// Python's pprint.pformat(): lines of up to 80 characters, dicts in the order
-/// of their keys. `charge` counts work, and its failure ends it.
+/// Returns Python's pprint.pformat(): lines of up to 80 characters and dicts in
+/// the order of their keys. Fails if `charge`, which counts work, fails.
 Result<std::string>
 prettyPrint(const Value &value,
             const std::function<Status(uint64_t work)> &charge);

@@ -17,7 +17,7 @@ using namespace mtp::jinja;
 
 namespace {
 
-/// Looks up "a.b.0" part by part, as the parameter `attribute` has it.
+/// A path "a.b.0" of the parameter `attribute`.
 class AttributePath {
 public:
   static Result<AttributePath> parse(const Value &attribute) {
@@ -59,7 +59,7 @@ Value ignoreCase(const Value &value) {
   return value.isString() ? Value(toLower(value.bytes())) : value;
 }
 
-/// Sorts as Python's sorted() does: stable, by keys that must have an order.
+/// Sorts like Python's sorted(): stable, and the keys must have an order.
 Result<Items> sortBy(Items items, std::vector<Value> keys, bool isReverse) {
   std::vector<size_t> order(items.size());
   std::iota(order.begin(), order.end(), 0);
@@ -203,7 +203,7 @@ Result<Value> filterSort(const Value &value, const Bound &bound) {
   return makeList(std::move(items));
 }
 
-/// The keys by which `unique`, `min`, `max` and `groupby` go.
+/// Returns the keys of items for `unique`, `min`, `max` and `groupby`.
 Result<std::vector<Value>> keysOf(const Items &items, const Value &attribute,
                                   bool isSensitive,
                                   const Value *otherwise = nullptr) {
@@ -376,7 +376,8 @@ Result<Value> filterMap(Rendering &rendering, const Value &value,
   return makeIterator(std::move(mapped), "generator");
 }
 
-/// `select` and its kin: the items of which a test says `wanted`.
+/// Implements `select` and its variants: returns the items whose test yields
+/// `wanted`.
 Result<Value> choose(Rendering &rendering, const Value &value, Arguments &args,
                      bool wanted, bool byAttribute) {
   MTP_ASSIGN_OR_RETURN(bool isAny, isTrue(value));

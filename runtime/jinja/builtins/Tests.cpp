@@ -34,7 +34,8 @@ bool isLengthy(const Value &value) {
   return value.is(Kind::Object) && value.asObject().hasLength();
 }
 
-/// Whether the text of a value has cased letters, and all of them pass `test`.
+/// Returns whether the text of a value has cased letters and all of them pass
+/// `test`.
 Result<bool> hasCase(const Value &value, bool (*test)(std::string_view)) {
   MTP_ASSIGN_OR_RETURN(std::string text, toText(value));
   return test(text);

@@ -9,13 +9,13 @@ namespace mtp::jinja {
 
 struct Test {
   std::string_view name;
-  size_t parameters; ///< 0 or 1.
+  size_t parameters; ///< The number of parameters, 0 or 1.
   Result<bool> (*holds)(const Value &value, const Bound &bound);
 
   Result<bool> operator()(const Value &value, const Arguments &arguments) const;
 };
 
-/// The test of that name, or null.
+/// Returns the test of that name, or null.
 const Test *findTest(std::string_view name);
 
 } // namespace mtp::jinja

@@ -24,7 +24,7 @@ using namespace mtp::jinja;
 
 namespace {
 
-/// The value as a string: itself if it is one, marked or not.
+/// Returns a string as it is, safe or not, and the text of other values.
 Result<Value> softText(const Value &value) {
   if (value.isString())
     return value;
@@ -49,7 +49,7 @@ Result<Value> filterCapitalize(const Value &value, const Bound &) {
   return recased(value, "capitalize");
 }
 
-/// Words start after white space, hyphens and opening brackets.
+/// Jinja's words start after white space, hyphens and opening brackets.
 Result<Value> filterTitle(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(Value text, softText(value));
   std::string_view rest = text.bytes();

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t npos = std::string::npos;
 
-/// Strings as a list, safe like the one that they come from.
+/// Returns a list of strings. They are safe if `isSafe`.
 Result<Value> makeParts(const std::vector<std::string> &parts, bool isSafe) {
   Items items;
   for (const std::string &part : parts)
@@ -155,7 +155,7 @@ Result<Value> join(const Text &self, const Arguments &arguments) {
   return makeText(std::move(out));
 }
 
-/// Methods without arguments that yield a string.
+/// Calls a method that changes the case. Returns nothing for another name.
 std::optional<std::string> recase(const std::string &name,
                                   std::string_view text) {
   if (name == "upper")
@@ -191,7 +191,7 @@ Result<Value> callOther(const Value &self, const std::string &name,
     return split(text, arguments, name == "rsplit");
   if (name == "removeprefix" || name == "removesuffix")
     return removeAffix(text, name == "removeprefix", arguments);
-  // What these make of marked strings is for HTML alone.
+  // On safe strings the remaining methods escape for HTML.
   if (text.isSafe)
     return unimplemented(strCat("expected a string that is not marked safe "
                                 "for the method '",
@@ -290,7 +290,7 @@ Result<Value> jinja::replaceText(const Text &self, std::string_view from,
     pos = at + from.size();
     if (!from.empty())
       continue;
-    // Between all characters, before the first and after the last.
+    // An empty string is found before each character and at the end.
     if (pos == text.size())
       return makeText(std::move(out), self.isSafe);
     size_t size = utf8Length(text, pos);

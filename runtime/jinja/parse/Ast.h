@@ -24,7 +24,7 @@ enum class ExprKind : uint8_t {
   Dict,      ///< children: key, value, key, value
   Attribute, ///< children[0].name
   Item,      ///< children[0][children[1]]
-  Slice,     ///< children[0][a:b:c], null where left out
+  Slice,     ///< children[0][a:b:c]; an absent part is null
   Call,      ///< children[0](arguments)
   Filter,    ///< children[0] | name(arguments); null in a filter block
   Test,      ///< children[0] is name(arguments)
@@ -53,7 +53,7 @@ struct Expr {
   std::vector<ExprPtr> children;
   std::vector<std::string> operators;
   std::vector<Argument> arguments;
-  uint32_t depth = 1; ///< Of the tree below, this included.
+  uint32_t depth = 1; ///< The depth of the tree from here.
 };
 
 struct Stmt;
@@ -67,10 +67,10 @@ enum class StmtKind : uint8_t {
   Set,      ///< target, expr
   SetBlock, ///< target, expr: a chain of filters or null, body
   Macro,    ///< macro
-  Call,     ///< expr: a Call; macro is what its caller() is
+  Call,     ///< expr: a Call; macro: its caller()
   Filter,   ///< expr: a chain of filters, body
   With,     ///< bindings, body
-  Scope,    ///< A block or a generation block: body, in a scope of its own.
+  Scope,    ///< body, in a scope of its own
   Break,
   Continue,
 };
@@ -78,14 +78,14 @@ enum class StmtKind : uint8_t {
 struct Target {
   Position position;
   std::string name;      ///< Empty for a tuple.
-  std::string attribute; ///< Of a namespace.
+  std::string attribute; ///< The attribute of a namespace.
   std::vector<Target> parts;
 };
 
 struct MacroNode {
   std::string name;
   std::vector<std::string> parameters;
-  std::vector<ExprPtr> defaults; ///< Of the last parameters.
+  std::vector<ExprPtr> defaults; ///< The defaults of the last parameters.
   bool takesCaller = false;
   bool takesKwargs = false;
   bool takesVarargs = false;
@@ -115,10 +115,10 @@ struct Stmt {
   Body otherwise;
   std::unique_ptr<MacroNode> macro;
   bool isRecursive = false;
-  bool isGlobal = false; ///< Of a Scope: it sees no loop around it.
+  bool isGlobal = false; ///< A Scope that sees no loop around it.
 };
 
-/// The blocks of a template, by their names.
+/// The blocks of a template by name.
 using Blocks = std::map<std::string, const Stmt *, std::less<>>;
 
 } // namespace mtp::jinja

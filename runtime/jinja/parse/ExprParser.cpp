@@ -387,7 +387,8 @@ ExprParser::parseArgument(const std::vector<Argument> &before) {
     argument.kind = Argument::DoubleStar;
   else if (isNamed)
     argument.kind = Argument::Named;
-  // Positional ones, then named ones; one * before the one **.
+  // The order: positional arguments, then named ones. One * may come before one
+  // **.
   for (const Argument &other : before)
     if (other.kind == Argument::DoubleStar ||
         (argument.kind == Argument::Positional &&
@@ -451,7 +452,7 @@ Status ExprParser::parseTestArguments(Expr &test) {
     return okStatus();
   if (isName("is"))
     return unexpected("one test");
-  // Jinja takes the `if` of a conditional for an argument, too.
+  // Like Jinja, this takes the `if` of a conditional for an argument.
   MTP_ASSIGN_OR_RETURN(ExprPtr value, parsePrimary());
   MTP_ASSIGN_OR_RETURN(value, parsePostfix(std::move(value)));
   Argument argument;

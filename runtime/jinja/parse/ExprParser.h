@@ -1,6 +1,6 @@
 //===- ExprParser.h - Expressions -------------------------------*- C++ -*-===//
 //
-// The grammar is Jinja's, rule by rule; a method is a rule.
+// The grammar is Jinja's. Each function of the parser is a rule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace mtp::jinja {
 /// Moves an expression to `target`, or returns the error.
 Status into(ExprPtr &target, Result<ExprPtr> parsed);
 
-/// Parses expressions. The grammar is Jinja's: each function is a rule.
+/// Parses expressions.
 class ExprParser : public TokenStream {
 public:
   using TokenStream::TokenStream;
@@ -26,16 +26,17 @@ protected:
   using Parsed = Result<ExprPtr>;
 
   Parsed parseExpression(bool withConditional = true);
-  /// One expression, or a tuple of several with commas.
+  /// Parses one expression, or a tuple of expressions with commas.
   Parsed parseTuple(bool withConditional = true, std::string_view endName = {},
                     bool inParens = false);
-  /// Filters with a null at the bottom of the chain.
+  /// Parses a chain of filters. In a filter block the operand is null.
   Parsed parseFilters(ExprPtr operand, bool startsInline = false);
 
-  /// Whether what is parsed now may never run: there Jinja puts up with
-  /// filters and tests that do not exist.
+  /// The number of conditions around the current token. Inside a condition
+  /// Jinja accepts filters and tests that do not exist.
   int conditionals = 0;
-  /// Names of the macro that is being parsed which it reads.
+  /// The macros around the current token. They record their use of `caller`,
+  /// `kwargs` and `varargs`.
   std::vector<MacroNode *> macros;
 
 private:
@@ -65,13 +66,12 @@ private:
   Status parseArguments(std::vector<Argument> &arguments);
   Result<Argument> parseArgument(const std::vector<Argument> &before);
   using Rule = Parsed (ExprParser::*)();
-  /// Parses operands by `rule`, with operators between them, from left to
-  /// right.
+  /// Parses operands by `rule` and left-associative operators between them.
   Parsed parseBinary(ExprKind kind,
                      std::initializer_list<std::string_view> operators,
                      Rule rule);
 
-  /// Adds children and checks how deep the tree gets.
+  /// Adds children and checks the depth of the tree.
   template <typename... Children>
   Parsed finish(ExprPtr expr, Children... children);
   Parsed checkDepth(ExprPtr expr) const;

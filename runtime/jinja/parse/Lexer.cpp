@@ -1,7 +1,7 @@
 //===- Lexer.cpp - A template's source to tokens --------------------------===//
 //
-// Follows the rules of Jinja's lexer one by one, since white space depends on
-// their order.
+// Follows the order of the rules of Jinja's lexer, which decides about white
+// space.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t npos = std::string_view::npos;
 
-/// With the line ends of Unix, and without the last one.
+/// Returns the source with Unix line ends and without the last one.
 std::string normalizeLines(std::string_view source) {
   std::string lines;
   lines.reserve(source.size());
@@ -55,11 +55,12 @@ private:
   Status lexOperator();
   bool lexEnd(bool isBlock);
 
-  /// The text up to a tag whose sign is `sign`, without what that takes away.
+  /// Returns the text in front of a tag without the white space that the tag's
+  /// sign removes.
   std::string_view strip(std::string_view text, char sign, bool isVariable);
-  /// If "raw" and the end of its tag follow, where its body starts.
+  /// Returns the start of the body if a raw tag is here, or npos.
   size_t findRawBody() const;
-  /// The end of a block or comment of which `closing` stands at `at`, or npos.
+  /// Returns the end of a tag or comment if `closing` is at `at`, or npos.
   size_t endOfTag(size_t at, std::string_view closing, bool mayKeep) const;
   size_t skipSpace(size_t at) const;
 
@@ -76,9 +77,9 @@ private:
 
   std::string_view source;
   size_t pos = 0;
-  /// Whether what was matched last ended with a line's end.
+  /// Whether the last match ended with a line end.
   bool isLineStart = true;
-  std::string open; ///< The brackets that are to be closed.
+  std::string open; ///< The closing brackets that must follow.
   std::vector<Token> tokens;
   size_t counted = 0;
   Position current;

@@ -11,12 +11,12 @@
 
 namespace mtp::jinja {
 
-/// Tokens, the last one an End. White space is treated as Jinja does with
-/// trim_blocks and lstrip_blocks on, which is how transformers compiles.
-/// `source` must be well-formed UTF-8.
+/// Returns tokens. The last one is an End. White space is treated as by Jinja
+/// with trim_blocks and lstrip_blocks, which transformers sets. `source` must
+/// be well-formed UTF-8.
 Result<std::vector<Token>> tokenize(std::string_view source);
 
-/// "`message` at line L, column C".
+/// Returns the error "`message` at line L, column C".
 Status failAt(Position position, std::string message);
 
 } // namespace mtp::jinja

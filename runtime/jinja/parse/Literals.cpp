@@ -71,7 +71,7 @@ size_t scanFloat(std::string_view text) {
   return hasPoint ? end : 0;
 }
 
-/// The escape that starts at `at`, which is behind the backslash.
+/// Replaces the escapes of a string.
 class Unescaper {
 public:
   explicit Unescaper(std::string_view text) : text(text) {}
@@ -159,7 +159,7 @@ Literal jinja::scanNumber(std::string_view text, bool mayBeFloat) {
     return literal;
   size_t size = mayBeFloat ? scanFloat(text) : 0;
   literal.isFloat = size > 0;
-  // "01" is two numbers: only zeros follow a zero.
+  // Only zeros follow a zero: "01" is two numbers.
   constexpr std::string_view kZeros = "0_";
   literal.size = literal.isFloat ? size : scanDigits(text, 0);
   if (!literal.isFloat && text[0] == '0')

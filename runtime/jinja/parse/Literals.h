@@ -12,18 +12,18 @@
 namespace mtp::jinja {
 
 struct Literal {
-  size_t size = 0; ///< In bytes; 0 if there is no number.
+  size_t size = 0; ///< The size in bytes; 0 if there is no number.
   bool isFloat = false;
-  bool isOk = true;      ///< Whether it fits in 64 bits.
+  bool isOk = true;      ///< Whether the number fits in 64 bits.
   bool isDecimal = true; ///< False for 0x1F, 0o17 and 0b1.
   int64_t integer = 0;
   double real = 0;
 };
 
-/// The number that `text` starts with.
+/// Reads the number at the start of `text`.
 Literal scanNumber(std::string_view text, bool mayBeFloat);
 
-/// What stands between the quotes of a string, escapes resolved as Python does.
+/// Returns the string of a literal without its quotes. Escapes are Python's.
 Result<std::string> unescape(std::string_view text);
 
 } // namespace mtp::jinja

@@ -22,11 +22,11 @@ private:
   using Statement = std::unique_ptr<Stmt>;
   using Ends = std::initializer_list<std::string_view>;
 
-  /// Statements up to a tag of one of these names, whose name is then the
-  /// current token; up to the end of the template if there are none.
+  /// Parses statements up to a tag with one of these names, which is then the
+  /// current token. Without names it parses to the end of the template.
   Result<Body> parseBody(Ends ends);
-  /// The rest of the tag that starts a body, the body and the tag's name that
-  /// ends it.
+  /// Parses the end of the tag that starts a body, the body, and the name of
+  /// the tag that ends it.
   Result<Body> parseBlock(Ends ends);
   Result<Statement> parseStatement();
   Status parseTag(Stmt &statement);
@@ -144,7 +144,7 @@ Status Parser::parseJump(Stmt &statement) {
 }
 
 Status Parser::parsePrintTag(Stmt &statement) {
-  // Values one after another are what `~` makes of them.
+  // The output equals the concatenation of the values.
   statement.kind = StmtKind::Print;
   auto concat = std::make_unique<Expr>();
   concat->kind = ExprKind::Concat;
@@ -247,7 +247,7 @@ Result<Body> Parser::parseMacroBody(MacroNode &macro, std::string_view end) {
   loops = outer;
   if (body.isOk())
     advance();
-  // A parameter of such a name is that, and nothing else.
+  // A parameter of that name hides the special variable.
   for (const std::string &parameter : macro.parameters) {
     macro.takesCaller &= parameter != "caller";
     macro.takesKwargs &= parameter != "kwargs";
@@ -327,7 +327,7 @@ Status Parser::parseScope(Stmt &statement, std::string_view end) {
   return parseApart(statement, end);
 }
 
-/// Parses a body that `break` and `continue` cannot leave, and its end.
+/// Parses a body and its end tag. `break` and `continue` cannot leave the body.
 Status Parser::parseApart(Stmt &statement, std::string_view end) {
   int outer = std::exchange(loops, 0);
   MTP_ASSIGN_OR_RETURN(statement.body, parseBlock({end}));

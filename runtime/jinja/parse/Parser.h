@@ -10,14 +10,14 @@
 
 namespace mtp::jinja {
 
-/// `blocks` are statements of `body`.
+/// A template as a tree. `blocks` points into `body`.
 struct ParsedTemplate {
   Body body;
   Blocks blocks;
 };
 
-/// Parses a template. What is not in the language that is interpreted here is
-/// an error with its line and column. `source` must be well-formed UTF-8.
+/// Parses a template. An unsupported construct is an error with line and
+/// column. `source` must be well-formed UTF-8.
 Result<ParsedTemplate> parseTemplate(std::string_view source);
 
 } // namespace mtp::jinja

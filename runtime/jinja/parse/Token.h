@@ -8,7 +8,7 @@
 
 namespace mtp::jinja {
 
-/// Where something stands in the source, both counted from 1; the column in
+/// A position in the source. Both numbers start at 1, and the column counts
 /// code points.
 struct Position {
   uint32_t line = 1;
@@ -31,7 +31,7 @@ enum class TokenKind : uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::End;
-  /// The name, operator or text; of a string what it stands for.
+  /// The name, operator or text, or the value of a string.
   std::string text;
   Position position;
   int64_t integer = 0;

@@ -14,7 +14,7 @@ public:
   explicit TokenStream(std::vector<Token> tokens) : tokens(std::move(tokens)) {}
 
 protected:
-  /// The limit of the depth of nesting.
+  /// The limit of the depth of nested rules.
   static constexpr uint32_t kMaxDepth = 200;
 
   const Token &current() const { return tokens[at]; }

@@ -18,7 +18,7 @@ public:
   Status charge(uint64_t work);
   /// Counts the memory of a value that was made.
   Status chargeFor(const Value &made);
-  /// Fails if the next output of `size` bytes would not fit after `written`.
+  /// Counts output. Fails if `size` bytes do not fit after `written` bytes.
   Status chargeOutput(size_t written, size_t size);
 
   /// One level of evaluation, from construction to destruction.

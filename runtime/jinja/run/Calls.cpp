@@ -89,7 +89,8 @@ Value makeCallable(std::string name, bool isMacro,
                                                       std::move(function)));
 }
 
-/// Replaces what Python's strftime() knows and C's does not, or otherwise.
+/// Replaces the conversions of Python's strftime() that C has not or defines
+/// otherwise.
 std::string prepareFormat(const std::string &format) {
   std::string out;
   for (size_t i = 0; i < format.size(); ++i) {
@@ -224,7 +225,7 @@ Status Evaluator::bindMacro(const MacroNode &node, Arguments &arguments,
     const std::string &name = node.parameters[i];
     Value value =
         Value::undefined(strCat("parameter '", name, "', which was not given"));
-    // Of parameters that come later, a default sees no outer namesake.
+    // A default sees no outer variable with the name of a later parameter.
     scope->names[name] = value;
     if (i >= firstDefault) {
       MTP_ASSIGN_OR_RETURN(value,

@@ -257,7 +257,7 @@ Result<Arguments> Evaluator::evaluateArguments(const Expr &expr,
       }
     }
   }
-  // So many, that to look for names one by one does not matter.
+  // A linear search for names is fast enough up to this limit.
   if (arguments.named.size() > 256)
     return resourceExhausted(strCat("expected at most 256 named arguments, "
                                     "got ",
@@ -282,7 +282,7 @@ Result<Value> Evaluator::applyFilter(const std::string &name,
   if (!filter)
     return invalidArgument(strCat("expected a filter, got '", name, "'"));
   MTP_RETURN_IF_ERROR(charge(1 + (value.weight() + arguments.weight()) / 16));
-  // Filters that take filters may call each other.
+  // Filters that call filters may recurse.
   Budget::Level level(budget);
   MTP_RETURN_IF_ERROR(level.enter());
   return (*filter)(*this, value, arguments);

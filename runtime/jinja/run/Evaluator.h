@@ -10,7 +10,7 @@
 
 namespace mtp::jinja {
 
-/// The expressions of one rendering. Renderer runs its statements.
+/// Evaluates the expressions of one rendering. Renderer runs its statements.
 class Evaluator : public Rendering {
 public:
   Evaluator(const Value &context, const Blocks &blocks,

@@ -48,7 +48,7 @@ Result<int64_t> Loop::length() {
     total = static_cast<int64_t>(items.size());
     return *total;
   }
-  // Nobody can know it without asking the filter for all that is left.
+  // The filter decides about all remaining items.
   Items rest;
   while (true) {
     MTP_ASSIGN_OR_RETURN(std::optional<Value> more, pull());

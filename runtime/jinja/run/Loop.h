@@ -1,8 +1,8 @@
 //===- Loop.h - A for loop under way ----------------------------*- C++ -*-===//
 //
-// What `loop` is inside a loop. Items are pulled one by one, as Jinja pulls
-// them, since a loop's filter may depend on what its body has done; to ask for
-// the next item, `last` or the length pulls ahead.
+// The value of `loop` in a for loop. The loop pulls items one by one, like
+// Jinja, because its filter may depend on its body. The next item, `last` and
+// the length pull items ahead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,22 +18,22 @@ namespace mtp::jinja {
 
 class Loop : public Object {
 public:
-  /// Whether the loop takes an item.
+  /// Returns whether the loop takes an item.
   using Filter = std::function<Result<bool>(const Value &)>;
-  /// Renders the loop's body over other items, one level deeper.
+  /// Renders the loop over other items, one level deeper.
   using Recurse = std::function<Result<Value>(const Value &items, int depth)>;
 
   Loop(Items items, Filter filter, Recurse recurse, int depth)
       : items(std::move(items)), filter(std::move(filter)),
         recurse(std::move(recurse)), depth0(depth) {}
 
-  /// Moves to the next item; false at the end.
+  /// Moves to the next item. Returns false at the end.
   Result<bool> advance();
   const Value &current() const { return *item; }
 
   std::string describe() const override { return "a loop"; }
   bool isCallable() const override { return true; }
-  /// `loop(items)`.
+  /// Evaluates `loop(items)`.
   Result<Value> call(Arguments &arguments) override;
   Result<std::optional<Value>> attribute(const std::string &name) override;
   std::string_view methods() const override { return " cycle changed "; }
@@ -43,7 +43,7 @@ public:
   bool hasLength() const override { return true; }
   Result<int64_t> length() override;
 
-  /// Lets go of what refers to the rendering.
+  /// Drops all references to the rendering.
   void end();
 
 private:

@@ -203,7 +203,7 @@ Result<Renderer::Flow> Renderer::runWith(const Stmt &statement,
                                          const ScopePtr &scope) {
   auto inner = std::make_shared<Scope>(scope);
   for (const Binding &binding : statement.bindings) {
-    // The values see what is outside, not each other.
+    // The values see the outer scope, not each other.
     MTP_ASSIGN_OR_RETURN(Value value, evaluate(*binding.value, scope));
     MTP_RETURN_IF_ERROR(assign(binding.target, value, inner));
   }

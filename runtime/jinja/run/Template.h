@@ -1,10 +1,10 @@
 //===- Template.h - Jinja to text -------------------------------*- C++ -*-===//
 //
-// Parses and renders the chat templates of Hugging Face models: the language is
-// Jinja's as transformers sets it up (README.md).
+// Parses and renders templates. The language is Jinja with the settings of
+// transformers (README.md).
 //
-// Nothing of a template or of what it is rendered with is trusted: nesting,
-// steps, memory and output have limits.
+// Template and variables are untrusted: nesting, steps, memory and output have
+// limits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,19 +16,20 @@
 
 namespace mtp::jinja {
 
-/// A parsed template. It never changes: any thread may render it.
+/// A parsed template. It is immutable, so any thread may render it.
 class Template {
 public:
-  /// Fails with InvalidArgument for what is no template, or uses what is not
-  /// supported; the message says line and column.
+  /// Parses a template. Fails with InvalidArgument for invalid source and for
+  /// an unsupported construct. The message has line and column.
   static Result<Template> parse(std::string_view source);
 
   Template(Template &&) noexcept;
   Template &operator=(Template &&) noexcept;
   ~Template();
 
-  /// Renders with the variables of `context`, a dict. Fails with
-  /// InvalidArgument where Jinja raises, with ResourceExhausted beyond a limit.
+  /// Renders the template with the variables of `context`, a dict. Fails with
+  /// InvalidArgument if Jinja raises an exception, with Unimplemented for an
+  /// unsupported feature, and with ResourceExhausted beyond a limit.
   Result<std::string> render(const Value &context,
                              const RenderOptions &options = {}) const;
 

@@ -91,7 +91,7 @@ Value missing(const Value &value, const std::string &name) {
       strCat("nothing, since ", describe(value), " has no '", name, "'"));
 }
 
-/// The attribute, or nothing.
+/// Returns the attribute, or nothing.
 Result<std::optional<Value>> findAttribute(const Value &value,
                                            const std::string &name) {
   using Found = std::optional<Value>;
@@ -130,7 +130,7 @@ Result<Value> characterAt(const Text &text, int64_t index) {
   return Value(text.bytes.substr(pos, utf8Length(text.bytes, pos)));
 }
 
-/// The item, or nothing.
+/// Returns the item, or nothing.
 Result<std::optional<Value>> findItem(const Value &value, const Value &key) {
   using Found = std::optional<Value>;
   if (value.is(Kind::Dict)) {
@@ -157,7 +157,7 @@ Result<std::optional<Value>> findItem(const Value &value, const Value &key) {
   return Found(std::move(character));
 }
 
-/// What Python's slice.indices() yields.
+/// The result of Python's slice.indices().
 struct Indices {
   int64_t start, stop, step;
 };
@@ -194,10 +194,10 @@ Result<Indices> indicesOf(const Value &start, const Value &stop,
   return indices;
 }
 
-/// The indices that a slice takes, below `length` each.
+/// Calls `function` with each index of a slice. All are below the length.
 template <typename Function>
 void forEachIndex(const Indices &indices, Function function) {
-  // A step may be so large that adding it would overflow.
+  // Adding a large step could overflow.
   int64_t i = indices.start;
   while (indices.step > 0 ? i < indices.stop : i > indices.stop) {
     function(static_cast<size_t>(i));

@@ -7,18 +7,18 @@
 
 namespace mtp::jinja {
 
-/// `value.name`: the attribute, else the item. Undefined if there is neither,
-/// or if Jinja's sandbox keeps it from templates.
+/// Evaluates `value.name`: the attribute, or else the item. The result is
+/// undefined if neither exists or if Jinja's sandbox denies it.
 Result<Value> getAttribute(const Value &value, const std::string &name);
 
-/// `value[key]`: the item, else the attribute.
+/// Evaluates `value[key]`: the item, or else the attribute.
 Result<Value> getItem(const Value &value, const Value &key);
 
-/// `value[start:stop:step]`, each an integer or None.
+/// Evaluates `value[start:stop:step]`. Each bound is an integer or None.
 Result<Value> getSlice(const Value &value, const Value &start,
                        const Value &stop, const Value &step);
 
-/// `value.name` of the attribute alone, as the filter `attr` has it.
+/// Returns the attribute `name` but never an item, as the filter `attr` does.
 Result<Value> getOnlyAttribute(const Value &value, const std::string &name);
 
 } // namespace mtp::jinja

@@ -9,7 +9,7 @@
 
 namespace mtp::jinja {
 
-/// Arguments beside the names of a function's parameters.
+/// Arguments by the index of their parameter.
 class Bound {
 public:
   explicit Bound(std::vector<std::optional<Value>> values)
@@ -20,7 +20,7 @@ public:
   Value valueOr(size_t index, Value otherwise) const {
     return values[index] ? *values[index] : std::move(otherwise);
   }
-  /// Whether it is there and not None.
+  /// Returns whether the argument exists and is not None.
   bool isGiven(size_t index) const {
     return values[index] && !values[index]->isNone();
   }

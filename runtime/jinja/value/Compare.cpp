@@ -42,7 +42,7 @@ Status unordered(const Value &left, const Value &right) {
                                 describe(left), " and ", describe(right)));
 }
 
-/// Whether left < right, or <= if `orEqual`.
+/// Returns left < right, or left <= right if `orEqual`.
 Result<bool> compare(const Value &left, const Value &right, bool orEqual) {
   if (left.isNumber() && right.isNumber()) {
     if (left.isInteger() && right.isInteger())
@@ -50,7 +50,7 @@ Result<bool> compare(const Value &left, const Value &right, bool orEqual) {
                      : left.integer() < right.integer();
     return orEqual ? left.real() <= right.real() : left.real() < right.real();
   }
-  // The order of UTF-8 is that of its code points.
+  // UTF-8 has the order of its code points.
   if (left.isString() && right.isString())
     return orEqual ? left.bytes() <= right.bytes()
                    : left.bytes() < right.bytes();

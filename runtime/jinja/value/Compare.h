@@ -9,19 +9,19 @@
 
 namespace mtp::jinja {
 
-/// Python's bool().
+/// Returns Python's bool().
 Result<bool> isTrue(const Value &value);
 
-/// Python's ==, which never fails.
+/// Returns Python's `left == right`, which never fails.
 bool equals(const Value &left, const Value &right);
 
-/// Python's `left < right`; fails for kinds that have no order.
+/// Returns Python's `left < right`. Fails for kinds without an order.
 Result<bool> isLess(const Value &left, const Value &right);
-/// Python's `left <= right`.
+/// Returns Python's `left <= right`.
 Result<bool> isLessOrEqual(const Value &left, const Value &right);
 
-/// Sorts as Python's sorted() does where the order is one, and ends whatever
-/// `isBefore` says.
+/// Sorts like Python's sorted() if `isBefore` is an order. Terminates for every
+/// `isBefore`.
 template <typename T, typename Before>
 void sortStably(std::vector<T> &items, Before isBefore) {
   for (size_t width = 1; width < items.size(); width *= 2)
@@ -34,23 +34,22 @@ void sortStably(std::vector<T> &items, Before isBefore) {
     }
 }
 
-/// `item in container`.
+/// Returns Python's `item in container`.
 Result<bool> contains(const Value &container, const Value &item);
 
-/// Python's len().
+/// Returns Python's len().
 Result<int64_t> lengthOf(const Value &value);
 
-/// What a walk over the value yields: Python's list(). An iterator is walked
-/// to its end by it.
+/// Returns Python's list(). An iterator has no items left afterwards.
 Result<Items> itemsOf(const Value &value);
 
-/// Whether Python's iter() takes it.
+/// Returns whether Python's iter() accepts the value.
 bool isIterable(const Value &value);
 
-/// A number of a range, by an index below its length.
+/// Returns a number of a range by its index, which is below the length.
 int64_t numberAt(const Range &range, int64_t index);
 
-/// The code points of a string, each a string.
+/// Returns the characters of a string as strings.
 Items charactersOf(const Text &text);
 
 } // namespace mtp::jinja

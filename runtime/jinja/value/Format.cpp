@@ -22,7 +22,7 @@ Status tooLong() {
                                   kMaxTextBytes, " bytes, got more"));
 }
 
-/// `format % values`.
+/// Evaluates `format % values`.
 class PercentFormatter {
 public:
   PercentFormatter(std::string_view format, const Value &values)
@@ -168,7 +168,7 @@ Result<std::string> PercentFormatter::run() {
   return std::move(out);
 }
 
-/// `format.format(arguments)`.
+/// Evaluates `format.format(arguments)`.
 class BraceFormatter {
 public:
   BraceFormatter(std::string_view format, const Arguments &arguments)

@@ -7,10 +7,10 @@
 
 namespace mtp::jinja {
 
-/// `format % values`, values being a tuple, a dict or one value.
+/// Evaluates `format % values`. `values` is a tuple, a dict or one value.
 Result<Value> formatPercent(const Value &format, const Value &values);
 
-/// `format.format(arguments)`.
+/// Evaluates `format.format(arguments)`.
 Result<Value> formatBraces(const std::string &format,
                            const Arguments &arguments);
 

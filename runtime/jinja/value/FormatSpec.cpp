@@ -38,7 +38,7 @@ std::string digitsOf(uint64_t magnitude, unsigned base, bool isUpper) {
   return digits;
 }
 
-/// Puts a comma before each three digits.
+/// Inserts a comma before each group of three digits.
 std::string group(std::string digits) {
   for (size_t at = digits.size(); at > 3;)
     digits.insert(at -= 3, ",");
@@ -49,7 +49,8 @@ std::string signOf(bool isNegative, char sign) {
   return isNegative ? "-" : sign == '-' ? "" : std::string(1, sign);
 }
 
-/// Zeros may stand between the sign and the digits.
+/// Pads a number. With the alignment '=' the padding is between sign and
+/// digits.
 std::string alignNumber(const std::string &sign, const std::string &digits,
                         const FormatSpec &spec) {
   size_t size = sign.size() + digits.size();

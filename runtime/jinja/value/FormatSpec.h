@@ -9,7 +9,7 @@ namespace mtp::jinja {
 
 struct FormatSpec {
   std::string fill = " ";
-  char align = 0; ///< One of < > ^ =, or 0: as the kind of value has it.
+  char align = 0; ///< One of < > ^ =, or 0 for the default of the type.
   char sign = '-';
   int width = 0;
   bool hasCommas = false;
@@ -17,17 +17,17 @@ struct FormatSpec {
   char type = 0;
 };
 
-/// Parses what stands behind the colon in a replacement field.
+/// Parses the text after the colon of a replacement field.
 Result<FormatSpec> parseFormatSpec(std::string_view text);
 
-/// Formats as Python's format() does.
+/// Formats a value like Python's format().
 Result<std::string> formatValue(const Value &value, const FormatSpec &spec);
 
-/// A width or precision: digits at `pos`, which is moved behind them. -1 if
-/// there are none; fails if it is too large.
+/// Reads the digits of a width or precision at `pos` and moves `pos` past them.
+/// Returns -1 if there are none. Fails if the number is too large.
 Result<int> scanSize(std::string_view text, size_t &pos);
 
-/// Fills `text` up to the width.
+/// Pads `text` to the width.
 std::string alignText(const std::string &text, const FormatSpec &spec,
                       char otherwise);
 

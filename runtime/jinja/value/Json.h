@@ -9,16 +9,16 @@
 
 namespace mtp::jinja {
 
-/// What Python's json.dumps() is told.
+/// Parameters of Python's json.dumps().
 struct JsonStyle {
   bool ensureAscii = false;
   bool sortKeys = false;
-  std::optional<std::string> indent; ///< Of one level.
+  std::optional<std::string> indent; ///< The indent of one level.
   std::string itemSeparator = ", ";
   std::string keySeparator = ": ";
 };
 
-/// Python's json.dumps().
+/// Returns the JSON that Python's json.dumps() writes.
 Result<std::string> toJson(const Value &value, const JsonStyle &style);
 
 } // namespace mtp::jinja

@@ -16,11 +16,11 @@ namespace {
 constexpr size_t kMaxBytes = size_t(1) << 26;
 constexpr size_t kMaxDepth = 150;
 
-/// Makes values of parsed JSON.
+/// Converts parsed JSON to values.
 class Converter {
 public:
-  /// `doubles` are the texts of all doubles in order, or none if all integers
-  /// have 64 bits.
+  /// `doubles` has the texts of all doubles in order. It is empty if all
+  /// integers have 64 bits.
   explicit Converter(std::vector<std::string_view> doubles)
       : doubles(std::move(doubles)) {}
 

@@ -9,10 +9,10 @@
 
 namespace mtp {
 
-/// Untrusted JSON as what templates are rendered with: objects are dicts in the
-/// order of their keys. An integer of more than 64 bits prints with all its
-/// digits and counts as the nearest double. Fails with InvalidArgument for what
-/// is no JSON.
+/// Reads untrusted JSON for the variables of a template. A dict keeps the order
+/// of the object's keys. An integer of more than 64 bits prints with all its
+/// digits, and arithmetic uses the nearest double. Fails with InvalidArgument
+/// if the text is not JSON.
 Result<jinja::Value> readTemplateJson(std::string_view text);
 
 } // namespace mtp

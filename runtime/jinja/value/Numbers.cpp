@@ -15,7 +15,8 @@ using namespace mtp::jinja;
 
 namespace {
 
-/// Without single underscores between digits; nothing if others are there.
+/// Removes single underscores between digits. Returns nothing if there are
+/// other underscores.
 std::optional<std::string> withoutUnderscores(std::string_view text) {
   std::string digits;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -109,7 +110,7 @@ Result<Value> roundCommon(double real, int64_t precision) {
   if (precision < -308)
     return Value(std::copysign(0.0, real));
   if (precision >= 0) {
-    // The exact decimal value, rounded half to even: what Python does, too.
+    // Like Python, this rounds the exact decimal value half to even.
     char buffer[1024];
     int size = std::snprintf(buffer, sizeof(buffer), "%.*f",
                              static_cast<int>(precision), std::fabs(real));
@@ -128,7 +129,7 @@ double jinja::parseFloat(std::string_view digits) {
       std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc::result_out_of_range)
     return value;
-  // Too large, or too small: the sign of the exponent tells.
+  // The number is too large or too small. The sign of the exponent tells which.
   size_t mark = digits.find_first_of("eE");
   bool isSmall = mark != std::string_view::npos && mark + 1 < digits.size() &&
                  digits[mark + 1] == '-';

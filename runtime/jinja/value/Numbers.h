@@ -7,10 +7,10 @@
 
 namespace mtp::jinja {
 
-/// The double of decimal digits with an optional point and exponent.
+/// Returns the double of decimal digits with an optional point and exponent.
 double parseFloat(std::string_view digits);
 
-/// Jinja's filter `int`: `otherwise` where the value is no number.
+/// Jinja's filter `int`. Returns `otherwise` if the value is not a number.
 Result<Value> toInteger(const Value &value, Value otherwise, int64_t base);
 
 /// Jinja's filter `float`.

@@ -43,7 +43,7 @@ Result<Value> power(int64_t base, int64_t exponent) {
   return Value(result);
 }
 
-/// Rounds towards minus infinity, as Python does.
+/// Rounds the quotient towards minus infinity, as Python does.
 int64_t floorDivide(int64_t left, int64_t right) {
   int64_t quotient = left / right;
   return quotient - (left % right != 0 && (left < 0) != (right < 0));

@@ -7,15 +7,15 @@
 
 namespace mtp::jinja {
 
-/// `left op right`, op one of + - * / // % **. Integers have 64 bits: what
-/// does not fit is an error.
+/// Evaluates `left op right`. `op` is one of + - * / // % **. An
+/// integer result that needs more than 64 bits is an error.
 Result<Value> applyBinary(std::string_view op, const Value &left,
                           const Value &right);
 
-/// `-value`.
+/// Evaluates `-value`.
 Result<Value> negate(const Value &value);
 
-/// `text`, with &, <, >, ' and " as HTML has them.
+/// Returns `text` with HTML's escapes of &, <, >, ' and ".
 std::string escapeHtml(std::string_view text);
 
 } // namespace mtp::jinja

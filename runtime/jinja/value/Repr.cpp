@@ -58,8 +58,8 @@ void appendQuoted(std::string &out, std::string_view text) {
   out.push_back(quote);
 }
 
-/// Writes into one string, with limits on size and on nesting: namespaces may
-/// hold themselves.
+/// Writes values into one string. Size and nesting have limits, because a
+/// namespace may contain itself.
 class Writer {
 public:
   Status write(const Value &value);
@@ -146,7 +146,7 @@ void Writer::writeRange(const jinja::Range &range) {
   out.append(range.step == 1 ? ")" : strCat(", ", range.step, ")"));
 }
 
-/// Digits of an integer that no int64_t holds, or of a float.
+/// Returns the digits of a wide integer or of a float.
 static std::string floatText(const Value &value) {
   return value.wideDigits() ? *value.wideDigits() : floatRepr(value.real());
 }

@@ -7,13 +7,14 @@
 
 namespace mtp::jinja {
 
-/// Python's repr() of a float: the fewest digits that yield it again.
+/// Returns Python's repr() of a float: the fewest digits that parse to the
+/// float.
 std::string floatRepr(double value);
 
-/// Python's str(). Fails where the text would be too long.
+/// Returns Python's str(). Fails if the text is too long.
 Result<std::string> toText(const Value &value);
 
-/// Python's repr().
+/// Returns Python's repr().
 Result<std::string> toRepr(const Value &value);
 
 } // namespace mtp::jinja

@@ -18,7 +18,7 @@ size_t countCodePoints(std::string_view bytes) {
       bytes.begin(), bytes.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-/// Numbers before None before strings before tuples.
+/// Orders the kinds of keys: numbers, None, strings, tuples.
 int rankOf(const Value &value) {
   return value.isNumber()        ? 0
          : value.isNone()        ? 1
@@ -51,7 +51,7 @@ Status checkShape(uint32_t depth, uint64_t weight) {
   return okStatus();
 }
 
-/// How deep and how large a value of these items is.
+/// The depth and weight of a container.
 struct Shape {
   uint32_t depth = 1;
   uint64_t weight = 1;
@@ -216,7 +216,7 @@ Result<Value> DictBuilder::build() && {
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return orderKeys(entries[a].first, entries[b].first) < 0;
   });
-  // Of equal keys the first one stays, with the last one's value.
+  // The first one of equal keys stays and gets the last one's value.
   std::vector<bool> dropped(entries.size());
   for (size_t i = 1, first = 0; i < order.size(); ++i) {
     if (orderKeys(entries[order[first]].first, entries[order[i]].first) != 0) {

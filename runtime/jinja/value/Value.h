@@ -1,12 +1,11 @@
 //===- Value.h - What a template computes with ------------------*- C++ -*-===//
 //
-// Python's values as far as chat templates see them. A value never changes
-// once it is made, but for namespaces and iterators, which a rendering makes
-// and ends itself; so a context may be shared by renderings in many threads.
+// The values that templates compute with, which behave like Python's. A value
+// never changes, except namespaces, iterators and objects. A rendering creates
+// and ends these three, so renderings in several threads may share a context.
 //
-// Containers know how deep they nest and how much they hold in all (weight),
-// each child counted where it stands. Both have limits, so that what walks over
-// a value needs none of its own.
+// A container stores its depth and its weight, which counts each child as often
+// as it occurs. Both have limits, so a walk over a value needs no limit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +25,12 @@
 
 namespace mtp::jinja {
 
-/// How deep containers may nest.
+/// The limit of the depth of containers.
 constexpr uint32_t kMaxValueDepth = 200;
-/// What a value may weigh: each element 1, each 16 bytes of text 1.
+/// The limit of a value's weight: 1 for each element and for each 16 bytes of
+/// text.
 constexpr uint64_t kMaxWeight = uint64_t(1) << 23;
-/// The longest text.
+/// The limit of a text's size.
 constexpr size_t kMaxTextBytes = size_t(1) << 26;
 
 enum class Kind : uint8_t {
@@ -45,7 +45,7 @@ enum class Kind : uint8_t {
   Dict,
   Range,
   View,     ///< keys(), values() or items() of a dict.
-  Iterator, ///< What a lazy filter yields: it can be walked once.
+  Iterator, ///< The items of a lazy filter, which can be read once.
   Namespace,
   Function, ///< One of Jinja's or transformers' global functions.
   Method,   ///< A method of a value, before its call.
@@ -58,7 +58,7 @@ using Items = std::vector<Value>;
 struct Text {
   std::string bytes; ///< Well-formed UTF-8.
   size_t length;     ///< In code points.
-  bool isSafe;       ///< Markup: what is added to it gets escaped.
+  bool isSafe;       ///< Markup: text that is added to it gets escaped.
 };
 struct Sequence;
 struct Dict;
@@ -86,7 +86,7 @@ enum class Builtin : uint8_t {
 
 class Value {
 public:
-  /// None.
+  /// Makes None.
   Value() : number{} {}
   explicit Value(bool flag) : tag(Kind::Bool), number{} { number.flag = flag; }
   explicit Value(int64_t integer) : tag(Kind::Int), number{} {
@@ -98,15 +98,15 @@ public:
   explicit Value(Builtin function) : tag(Kind::Function), number{} {
     number.function = function;
   }
-  /// An integer of more than 64 bits, by its digits. It prints as they are and
-  /// counts as the nearest double.
+  /// An integer of more than 64 bits. It prints with its digits, and arithmetic
+  /// uses the nearest double.
   static Value wideInteger(std::string digits, double nearest);
-  /// A string; `bytes` must be well-formed UTF-8.
+  /// Makes a string. `bytes` must be well-formed UTF-8.
   explicit Value(std::string bytes, bool isSafe = false);
   explicit Value(const char *) = delete;
 
-  /// What a name, key or attribute yields that does not exist. `why` is what an
-  /// error says where more is done with it than to print or test it.
+  /// The value of a name, key or attribute that does not exist. Printing and
+  /// testing it is allowed. The error of any other use contains `why`.
   static Value undefined(std::string why);
 
   template <typename T>
@@ -122,9 +122,9 @@ public:
   bool isUndefined() const { return tag == Kind::Undefined; }
   bool isNone() const { return tag == Kind::None; }
   bool isString() const { return tag == Kind::String; }
-  /// A bool counts as the integer that it is in Python.
+  /// Returns true for a bool too, which is an integer in Python.
   bool isInteger() const { return tag == Kind::Int || tag == Kind::Bool; }
-  /// The digits of a wide integer, which is a Kind::Float; else null.
+  /// Returns the digits of a wide integer, whose kind is Float, or null.
   const std::string *wideDigits() const {
     return tag == Kind::Float ? static_cast<const std::string *>(object.get())
                               : nullptr;
@@ -141,7 +141,7 @@ public:
   }
   Builtin function() const { return number.function; }
 
-  /// The object of a kind that has one; the caller has looked at kind().
+  /// Returns the object. The caller has checked kind().
   template <typename T>
   T &as() const {
     return *static_cast<T *>(object.get());
@@ -151,7 +151,7 @@ public:
   const Items &items() const;
   const Dict &dict() const;
   Object &asObject() const { return as<Object>(); }
-  /// Whether both are the same object (Python's `is`).
+  /// Returns whether both are one object (Python's `is`).
   bool isSame(const Value &other) const;
 
   uint64_t weight() const;
@@ -168,21 +168,21 @@ private:
   std::shared_ptr<void> object;
 };
 
-/// Of a list or tuple.
+/// The items of a list or tuple.
 struct Sequence {
   Items items;
   uint32_t depth;
   uint64_t weight;
 };
 
-/// In the order of insertion, with an index for look-ups.
+/// Entries in the order of insertion, with an index for look-ups.
 struct Dict {
   std::vector<std::pair<Value, Value>> entries;
   std::vector<uint32_t> order; ///< Entries sorted by key.
   uint32_t depth;
   uint64_t weight;
 
-  /// The value of a key that can be one, or null.
+  /// Returns the value of a hashable key, or null.
   const Value *find(const Value &key) const;
   const Value *find(std::string_view key) const;
 };
@@ -196,7 +196,7 @@ struct Iterator {
   Items items;
   size_t next = 0;
   uint64_t weight;
-  const char *name; ///< Of Python's type.
+  const char *name; ///< The name of Python's type.
 };
 
 struct Namespace {
@@ -209,7 +209,7 @@ struct Method {
   std::string name;
 };
 
-/// A value that only its functions describe.
+/// A value that is defined by its functions, such as a loop or a macro.
 class Object {
 public:
   virtual ~Object() = default;
@@ -217,20 +217,21 @@ public:
   Object(const Object &) = delete;
   Object &operator=(const Object &) = delete;
 
-  /// The name of the object in an error: "a loop".
+  /// Returns the name of the object in errors: "a loop".
   virtual std::string describe() const = 0;
   virtual bool isCallable() const { return false; }
   virtual Result<Value> call(Arguments &arguments);
-  /// The attribute or item, or nothing.
+  /// Return the attribute or item, or nothing.
   virtual Result<std::optional<Value>> attribute(const std::string &name);
   virtual Result<std::optional<Value>> item(const std::string &name);
-  /// The names of methods, each between two spaces.
+  /// Returns the names of methods, each between two spaces.
   virtual std::string_view methods() const { return ""; }
   /// Calls one of methods().
   virtual Result<Value> callMethod(const std::string &name,
                                    const Arguments &arguments);
   virtual Result<std::string> toText();
-  /// Whether length() has a result. Such an object is true unless that is 0.
+  /// Returns whether length() succeeds. If it does, the object is true unless
+  /// its length is 0.
   virtual bool hasLength() const { return false; }
   virtual Result<int64_t> length();
   virtual uint64_t weight() const { return 1; }
@@ -243,11 +244,11 @@ Result<Value> makeTuple(Items items);
 Result<Value> makeIterator(Items items, const char *name);
 Result<Value> makeText(std::string bytes, bool isSafe = false);
 
-/// Collects the entries of a dict: a later value of a key replaces the one
-/// before, at its place.
+/// Collects the entries of a dict. A second value of a key replaces the first
+/// one and keeps its place.
 class DictBuilder {
 public:
-  /// Fails if `key` can be no key, as a list cannot.
+  /// Fails if `key` is not hashable, such as a list.
   Status add(Value key, Value value);
   Result<Value> build() &&;
 
@@ -255,16 +256,16 @@ private:
   std::vector<std::pair<Value, Value>> entries;
 };
 
-/// Whether it has a hash in Python.
+/// Returns whether the value has a hash in Python.
 bool isHashable(const Value &value);
 
-/// A total order of keys, in which those are equal that Python calls equal.
+/// Compares keys by a total order in which keys are equal if Python's are.
 int orderKeys(const Value &left, const Value &right);
 
-/// What an error calls a value: "a string", "'x' is undefined".
+/// Returns the name of a value in errors: "a string", "'x' is undefined".
 std::string describe(const Value &value);
 
-/// "expected `what`, got <the value>".
+/// Returns the error "expected `what`, got <the value>".
 Status expected(std::string_view what, const Value &value);
 
 } // namespace mtp::jinja
