@@ -13,7 +13,7 @@
 #ifndef MTP_RUNTIME_CHAT_LITERALMARKS_H
 #define MTP_RUNTIME_CHAT_LITERALMARKS_H
 
-#include "runtime/chat/ChatTemplate.h"
+#include "mtp/chat.h"
 #include "runtime/jinja/value/Value.h"
 
 namespace mtp {

@@ -3,12 +3,12 @@
 #ifndef MTP_RUNTIME_TOKENIZER_TOKENIZERIMPL_H
 #define MTP_RUNTIME_TOKENIZER_TOKENIZERIMPL_H
 
+#include "mtp/tokenizer.h"
 #include "runtime/tokenizer/AddedTokens.h"
 #include "runtime/tokenizer/Bpe.h"
 #include "runtime/tokenizer/Pieces.h"
 #include "runtime/tokenizer/SentencePieceEncoder.h"
 #include "runtime/tokenizer/TextPipeline.h"
-#include "runtime/tokenizer/Tokenizer.h"
 
 #include <map>
 
