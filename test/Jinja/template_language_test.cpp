@@ -121,7 +121,7 @@ TEST(TemplateLanguage, refusesMethodsByName) {
                   std::string(name) + "' at line 1, column 7");
   for (const char *source : {"(5).real", "1.5.hex", "{}.fromkeys", "[].index",
                              "range(3).start", "{}.keys().mapping"})
-    EXPECT_EQ(render("{{ " + std::string(source) + " }}").substr(0, 47),
+    EXPECT_EQ(render("{{ " + std::string(source) + " }}").substr(0, 48),
               "Unimplemented: expected a supported attribute of");
 }
 
