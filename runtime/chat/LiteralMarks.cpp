@@ -1,4 +1,4 @@
-//===- LiteralMarks.cpp - Text that is no special token -------------------===//
+//===- LiteralMarks.cpp - Escapes special tokens in requests --------------===//
 
 #include "runtime/chat/LiteralMarks.h"
 

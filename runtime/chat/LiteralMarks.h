@@ -1,4 +1,4 @@
-//===- LiteralMarks.h - Text that is no special token -----------*- C++ -*-===//
+//===- LiteralMarks.h - Escapes special tokens in requests ------*- C++ -*-===//
 //
 // Text of a user must not become a control token, and text of the template
 // must. Rendering mixes the two. So mark() puts a mark into the request before

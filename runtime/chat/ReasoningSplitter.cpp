@@ -1,4 +1,4 @@
-//===- ReasoningSplitter.cpp - Reasoning apart from the answer ------------===//
+//===- ReasoningSplitter.cpp - Separates reasoning and answer -------------===//
 
 #include "runtime/chat/ReasoningSplitter.h"
 

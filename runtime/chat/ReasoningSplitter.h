@@ -1,4 +1,4 @@
-//===- ReasoningSplitter.h - Reasoning apart from the answer ----*- C++ -*-===//
+//===- ReasoningSplitter.h - Separates reasoning and answer -----*- C++ -*-===//
 //
 // A reasoning model writes its reasoning before the answer, between two marks
 // of its family. Text arrives in pieces, and a mark may lie in several pieces.

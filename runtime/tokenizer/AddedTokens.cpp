@@ -1,4 +1,4 @@
-//===- AddedTokens.cpp - Tokens that stand in the text itself -------------===//
+//===- AddedTokens.cpp - Tokens found before encoding ---------------------===//
 
 #include "runtime/tokenizer/AddedTokens.h"
 

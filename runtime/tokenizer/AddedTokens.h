@@ -1,4 +1,4 @@
-//===- AddedTokens.h - Tokens that stand in the text itself -----*- C++ -*-===//
+//===- AddedTokens.h - Tokens found before encoding -------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_TOKENIZER_ADDEDTOKENS_H
 #define MTP_RUNTIME_TOKENIZER_ADDEDTOKENS_H

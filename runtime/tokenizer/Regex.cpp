@@ -1,4 +1,4 @@
-//===- Regex.cpp - A compiled pattern -------------------------------------===//
+//===- Regex.cpp - Patterns of PCRE2 --------------------------------------===//
 
 #include "runtime/tokenizer/Regex.h"
 

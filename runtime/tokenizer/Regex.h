@@ -1,4 +1,4 @@
-//===- Regex.h - A compiled pattern -----------------------------*- C++ -*-===//
+//===- Regex.h - Patterns of PCRE2 ------------------------------*- C++ -*-===//
 //
 // Patterns of PCRE2 with Unicode properties, compiled to native code if the
 // machine allows it. Patterns need look-ahead (`\s+(?!\S)`), so an engine of

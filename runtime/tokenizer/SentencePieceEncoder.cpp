@@ -1,4 +1,4 @@
-//===- SentencePieceEncoder.cpp - Text to ids by SentencePiece ------------===//
+//===- SentencePieceEncoder.cpp - Encodes with SentencePiece --------------===//
 //
 // This is the only file of the runtime that is built with exceptions. The
 // library throws, mostly for malformed models. No exception leaves this file.

@@ -1,4 +1,4 @@
-//===- SentencePieceEncoder.h - Text to ids by SentencePiece ----*- C++ -*-===//
+//===- SentencePieceEncoder.h - Encodes with SentencePiece ------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_TOKENIZER_SENTENCEPIECEENCODER_H
 #define MTP_RUNTIME_TOKENIZER_SENTENCEPIECEENCODER_H

@@ -1,4 +1,4 @@
-//===- SentencePieceModel.cpp - Reading a model's own bytes ---------------===//
+//===- SentencePieceModel.cpp - Reads a SentencePiece model ---------------===//
 
 #include "runtime/tokenizer/SentencePieceModel.h"
 

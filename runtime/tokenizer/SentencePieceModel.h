@@ -1,4 +1,4 @@
-//===- SentencePieceModel.h - Reading a model's own bytes -------*- C++ -*-===//
+//===- SentencePieceModel.h - Reads a SentencePiece model -------*- C++ -*-===//
 //
 // The library hides the protobuf of a model and trusts the character map in it.
 // This file reads the few fields that the tokenizer needs and checks the map.

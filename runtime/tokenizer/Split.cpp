@@ -1,4 +1,4 @@
-//===- Split.cpp - Cutting text at matches --------------------------------===//
+//===- Split.cpp - Divides text at matches --------------------------------===//
 //
 // The five behaviours equal the ones of Hugging Face's tokenizers: an empty
 // match counts as a match when neighbours are merged.

@@ -1,4 +1,4 @@
-//===- Split.h - Cutting text at matches ------------------------*- C++ -*-===//
+//===- Split.h - Divides text at matches ------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_TOKENIZER_SPLIT_H
 #define MTP_RUNTIME_TOKENIZER_SPLIT_H

@@ -1,4 +1,4 @@
-//===- StreamDecoder.cpp - Text from ids as they come ---------------------===//
+//===- StreamDecoder.cpp - Text from ids that arrive one by one -----------===//
 
 #include "runtime/tokenizer/StreamDecoder.h"
 

@@ -1,4 +1,4 @@
-//===- StreamDecoder.h - Text from ids as they come -------------*- C++ -*-===//
+//===- StreamDecoder.h - Text from ids that arrive one by one ---*- C++ -*-===//
 //
 // The public header contains the declarations.
 //

@@ -1,4 +1,4 @@
-//===- TextPipeline.cpp - From text to the model's words ------------------===//
+//===- TextPipeline.cpp - Normalizes and divides text ---------------------===//
 
 #include "runtime/tokenizer/TextPipeline.h"
 

@@ -1,4 +1,4 @@
-//===- TextPipeline.h - From text to the model's words ----------*- C++ -*-===//
+//===- TextPipeline.h - Normalizes and divides text -------------*- C++ -*-===//
 //
 // The normalizer and the pre-tokenizer are lists of small steps over pieces of
 // text. The normalizer gets one piece. The pre-tokenizer divides it further,

@@ -1,4 +1,4 @@
-//===- TokenizerImpl.h - What a tokenizer is made of ------------*- C++ -*-===//
+//===- TokenizerImpl.h - The parts of a tokenizer ---------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_TOKENIZER_TOKENIZERIMPL_H
 #define MTP_RUNTIME_TOKENIZER_TOKENIZERIMPL_H

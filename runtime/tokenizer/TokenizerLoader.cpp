@@ -1,4 +1,4 @@
-//===- TokenizerLoader.cpp - Verifying a tokenizer's tables ---------------===//
+//===- TokenizerLoader.cpp - Verifies a tokenizer's tables ----------------===//
 //
 // Tables are verified here, once. No later code checks them again.
 //

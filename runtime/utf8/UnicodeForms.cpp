@@ -1,4 +1,4 @@
-//===- UnicodeForms.cpp - NFC and its kin ---------------------------------===//
+//===- UnicodeForms.cpp - Unicode's normal forms and lower case -----------===//
 
 #include "runtime/utf8/UnicodeForms.h"
 

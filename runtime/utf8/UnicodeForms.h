@@ -1,4 +1,4 @@
-//===- UnicodeForms.h - NFC and its kin -------------------------*- C++ -*-===//
+//===- UnicodeForms.h - Unicode's normal forms and lower case ---*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_UTF8_UNICODEFORMS_H
 #define MTP_RUNTIME_UTF8_UNICODEFORMS_H

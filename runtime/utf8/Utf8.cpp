@@ -1,4 +1,4 @@
-//===- Utf8.cpp - UTF-8, checked and repaired -----------------------------===//
+//===- Utf8.cpp - Checks and repairs UTF-8 --------------------------------===//
 
 #include "runtime/utf8/Utf8.h"
 

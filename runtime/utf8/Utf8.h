@@ -1,4 +1,4 @@
-//===- Utf8.h - UTF-8, checked and repaired ---------------------*- C++ -*-===//
+//===- Utf8.h - Checks and repairs UTF-8 ------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_UTF8_UTF8_H
 #define MTP_RUNTIME_UTF8_UTF8_H

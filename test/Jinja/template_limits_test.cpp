@@ -1,4 +1,4 @@
-//===- template_limits_test.cpp - Chat templates that mean harm -----------===//
+//===- template_limits_test.cpp - Malicious chat templates ----------------===//
 
 #include "test/Jinja/TemplateTestUtil.h"
 

@@ -1,4 +1,4 @@
-//===- template_values_test.cpp - What chat templates compute -------------===//
+//===- template_values_test.cpp - Values of chat templates ----------------===//
 
 #include "test/Jinja/TemplateTestUtil.h"
 

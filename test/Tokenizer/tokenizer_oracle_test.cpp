@@ -1,4 +1,4 @@
-//===- tokenizer_oracle_test.cpp - Ids by another implementation ----------===//
+//===- tokenizer_oracle_test.cpp - Ids of other implementations -----------===//
 //
 // Tests every string of test/oracle/tokenizers/expected.jsonl.gz. The ids come
 // from Hugging Face's library (test/oracle/tokenizer_expected.py).

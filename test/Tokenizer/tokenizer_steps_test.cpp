@@ -1,4 +1,4 @@
-//===- tokenizer_steps_test.cpp - Single steps by another implementation --===//
+//===- tokenizer_steps_test.cpp - Steps of another implementation ---------===//
 //
 // Tests every line of test/oracle/tokenizers/steps.jsonl.gz.
 // test/oracle/tokenizer_steps.py makes them with Hugging Face's library and

@@ -1,4 +1,4 @@
-//===- Filters.cpp - Functions that are called with a bar -----------------===//
+//===- Filters.cpp - Looks up filters -------------------------------------===//
 
 #include "runtime/jinja/builtins/Filters.h"
 

@@ -1,4 +1,4 @@
-//===- Filters.h - Functions that are called with a bar ---------*- C++ -*-===//
+//===- Filters.h - Looks up filters -----------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_BUILTINS_FILTERS_H
 #define MTP_RUNTIME_JINJA_BUILTINS_FILTERS_H

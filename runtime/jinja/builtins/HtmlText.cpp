@@ -1,4 +1,4 @@
-//===- HtmlText.cpp - Text that HTML means --------------------------------===//
+//===- HtmlText.cpp - Text from HTML --------------------------------------===//
 
 #include "runtime/jinja/builtins/HtmlText.h"
 

@@ -1,4 +1,4 @@
-//===- HtmlText.h - Text from HTML and for HTML -----------------*- C++ -*-===//
+//===- HtmlText.h - Text from HTML ------------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_BUILTINS_HTMLTEXT_H
 #define MTP_RUNTIME_JINJA_BUILTINS_HTMLTEXT_H

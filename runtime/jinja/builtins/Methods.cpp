@@ -1,9 +1,6 @@
-//===- Methods.cpp - Methods of dicts, lists and tuples -------------------===//
+//===- Methods.cpp - Methods of values ------------------------------------===//
 
 #include "runtime/jinja/builtins/Methods.h"
-
-#include "runtime/core/StrCat.h"
-#include "runtime/jinja/value/Compare.h"
 
 using namespace mtp;
 using namespace mtp::jinja;

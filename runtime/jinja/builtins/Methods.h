@@ -1,4 +1,4 @@
-//===- Methods.h - Methods of strings, dicts and lists ----------*- C++ -*-===//
+//===- Methods.h - Methods of values ----------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_BUILTINS_METHODS_H
 #define MTP_RUNTIME_JINJA_BUILTINS_METHODS_H

@@ -1,4 +1,4 @@
-//===- PrettyPrint.cpp - Values over several lines ------------------------===//
+//===- PrettyPrint.cpp - Prints values over several lines -----------------===//
 //
 // Follows CPython's pprint. A value that fits into its line is written like
 // repr(), with sorted dicts. Other values are divided.

@@ -1,4 +1,4 @@
-//===- PrettyPrint.h - Values over several lines ----------------*- C++ -*-===//
+//===- PrettyPrint.h - Prints values over several lines ---------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_BUILTINS_PRETTYPRINT_H
 #define MTP_RUNTIME_JINJA_BUILTINS_PRETTYPRINT_H

@@ -1,4 +1,4 @@
-//===- Tests.cpp - What stands behind `is` --------------------------------===//
+//===- Tests.cpp - Tests, which follow `is` -------------------------------===//
 
 #include "runtime/jinja/builtins/Tests.h"
 

@@ -1,4 +1,4 @@
-//===- Tests.h - What a value can be asked with `is` ------------*- C++ -*-===//
+//===- Tests.h - Tests, which follow `is` -----------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_BUILTINS_TESTS_H
 #define MTP_RUNTIME_JINJA_BUILTINS_TESTS_H

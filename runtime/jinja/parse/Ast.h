@@ -1,4 +1,4 @@
-//===- Ast.h - A template, parsed -------------------------------*- C++ -*-===//
+//===- Ast.h - The tree of a template ---------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_PARSE_AST_H
 #define MTP_RUNTIME_JINJA_PARSE_AST_H

@@ -1,4 +1,4 @@
-//===- Lexer.cpp - A template's source to tokens --------------------------===//
+//===- Lexer.cpp - Converts source to tokens ------------------------------===//
 //
 // Follows the order of the rules of Jinja's lexer, which decides about white
 // space.

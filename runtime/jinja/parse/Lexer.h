@@ -1,4 +1,4 @@
-//===- Lexer.h - A template's source to tokens ------------------*- C++ -*-===//
+//===- Lexer.h - Converts source to tokens ----------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_PARSE_LEXER_H
 #define MTP_RUNTIME_JINJA_PARSE_LEXER_H

@@ -1,4 +1,4 @@
-//===- Literals.cpp - Numbers and strings in a template -------------------===//
+//===- Literals.cpp - Number and string literals --------------------------===//
 
 #include "runtime/jinja/parse/Literals.h"
 

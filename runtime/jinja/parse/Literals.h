@@ -1,4 +1,4 @@
-//===- Literals.h - Numbers and strings in a template -----------*- C++ -*-===//
+//===- Literals.h - Number and string literals ------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_PARSE_LITERALS_H
 #define MTP_RUNTIME_JINJA_PARSE_LITERALS_H

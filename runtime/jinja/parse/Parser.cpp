@@ -1,4 +1,4 @@
-//===- Parser.cpp - Statements --------------------------------------------===//
+//===- Parser.cpp - Parses statements -------------------------------------===//
 
 #include "runtime/jinja/parse/Parser.h"
 

@@ -1,4 +1,4 @@
-//===- Parser.h - Tokens to a tree ------------------------------*- C++ -*-===//
+//===- Parser.h - Parses statements -----------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_PARSE_PARSER_H
 #define MTP_RUNTIME_JINJA_PARSE_PARSER_H

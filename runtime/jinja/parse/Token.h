@@ -1,4 +1,4 @@
-//===- Token.h - The words of a template ------------------------*- C++ -*-===//
+//===- Token.h - Tokens of a template ---------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_PARSE_TOKEN_H
 #define MTP_RUNTIME_JINJA_PARSE_TOKEN_H

@@ -1,4 +1,4 @@
-//===- Budget.cpp - The limits of one rendering ---------------------------===//
+//===- Budget.cpp - Limits of one rendering -------------------------------===//
 
 #include "runtime/jinja/run/Budget.h"
 

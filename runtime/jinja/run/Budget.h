@@ -1,4 +1,4 @@
-//===- Budget.h - The limits of one rendering -------------------*- C++ -*-===//
+//===- Budget.h - Limits of one rendering -----------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_RUN_BUDGET_H
 #define MTP_RUNTIME_JINJA_RUN_BUDGET_H

@@ -1,10 +1,9 @@
-//===- Calls.cpp - Macros and functions -----------------------------------===//
+//===- Calls.cpp - Calls macros and functions -----------------------------===//
 
 #include "runtime/core/StrCat.h"
 #include "runtime/jinja/builtins/Functions.h"
 #include "runtime/jinja/builtins/Methods.h"
 #include "runtime/jinja/run/Evaluator.h"
-#include "runtime/jinja/value/Compare.h"
 #include "runtime/jinja/value/Repr.h"
 #include "runtime/utf8/Utf8.h"
 

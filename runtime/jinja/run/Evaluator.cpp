@@ -1,4 +1,4 @@
-//===- Evaluator.cpp - Expressions ----------------------------------------===//
+//===- Evaluator.cpp - Evaluates expressions ------------------------------===//
 
 #include "runtime/jinja/run/Evaluator.h"
 
@@ -8,8 +8,6 @@
 #include "runtime/jinja/value/Compare.h"
 #include "runtime/jinja/value/Operators.h"
 #include "runtime/jinja/value/Repr.h"
-
-#include <algorithm>
 
 using namespace mtp;
 using namespace mtp::jinja;

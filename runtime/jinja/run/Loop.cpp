@@ -1,4 +1,4 @@
-//===- Loop.cpp - A for loop under way ------------------------------------===//
+//===- Loop.cpp - The state of a for loop ---------------------------------===//
 
 #include "runtime/jinja/run/Loop.h"
 

@@ -1,4 +1,4 @@
-//===- Loop.h - A for loop under way ----------------------------*- C++ -*-===//
+//===- Loop.h - The state of a for loop -------------------------*- C++ -*-===//
 //
 // The value of `loop` in a for loop. The loop pulls items one by one, like
 // Jinja, because its filter may depend on its body. The next item, `last` and

@@ -1,4 +1,4 @@
-//===- Scope.h - The variables that a statement sees ------------*- C++ -*-===//
+//===- Scope.h - Variables that a statement sees ----------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_RUN_SCOPE_H
 #define MTP_RUNTIME_JINJA_RUN_SCOPE_H

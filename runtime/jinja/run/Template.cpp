@@ -1,4 +1,4 @@
-//===- Template.cpp - Jinja to text ---------------------------------------===//
+//===- Template.cpp - Parses and renders Jinja ----------------------------===//
 
 #include "runtime/jinja/run/Template.h"
 

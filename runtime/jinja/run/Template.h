@@ -1,4 +1,4 @@
-//===- Template.h - Jinja to text -------------------------------*- C++ -*-===//
+//===- Template.h - Parses and renders Jinja --------------------*- C++ -*-===//
 //
 // Parses and renders templates. The language is Jinja with the settings of
 // transformers (README.md).

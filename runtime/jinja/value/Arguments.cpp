@@ -1,4 +1,4 @@
-//===- Arguments.cpp - What a function is called with ---------------------===//
+//===- Arguments.cpp - Arguments of a call --------------------------------===//
 
 #include "runtime/jinja/value/Arguments.h"
 

@@ -1,4 +1,4 @@
-//===- Arguments.h - What a function is called with -------------*- C++ -*-===//
+//===- Arguments.h - Arguments of a call ------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_VALUE_ARGUMENTS_H
 #define MTP_RUNTIME_JINJA_VALUE_ARGUMENTS_H

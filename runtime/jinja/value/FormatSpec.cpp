@@ -1,4 +1,4 @@
-//===- FormatSpec.cpp - How one value is formatted ------------------------===//
+//===- FormatSpec.cpp - Formats one value ---------------------------------===//
 
 #include "runtime/jinja/value/FormatSpec.h"
 

@@ -1,4 +1,4 @@
-//===- FormatSpec.h - How one value is formatted ----------------*- C++ -*-===//
+//===- FormatSpec.h - Formats one value -------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_VALUE_FORMATSPEC_H
 #define MTP_RUNTIME_JINJA_VALUE_FORMATSPEC_H

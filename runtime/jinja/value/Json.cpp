@@ -1,4 +1,4 @@
-//===- Json.cpp - Values to JSON ------------------------------------------===//
+//===- Json.cpp - Converts values to JSON ---------------------------------===//
 
 #include "runtime/jinja/value/Json.h"
 

@@ -1,4 +1,4 @@
-//===- Json.h - Values to JSON ----------------------------------*- C++ -*-===//
+//===- Json.h - Converts values to JSON -------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_VALUE_JSON_H
 #define MTP_RUNTIME_JINJA_VALUE_JSON_H

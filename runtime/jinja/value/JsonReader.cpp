@@ -1,4 +1,4 @@
-//===- JsonReader.cpp - JSON to values ------------------------------------===//
+//===- JsonReader.cpp - Converts JSON to values ---------------------------===//
 
 #include "runtime/jinja/value/JsonReader.h"
 

@@ -1,4 +1,4 @@
-//===- JsonReader.h - JSON to values ----------------------------*- C++ -*-===//
+//===- JsonReader.h - Converts JSON to values -------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_VALUE_JSONREADER_H
 #define MTP_RUNTIME_JINJA_VALUE_JSONREADER_H

@@ -1,4 +1,4 @@
-//===- Numbers.cpp - Text to numbers, and rounding ------------------------===//
+//===- Numbers.cpp - Converts and rounds numbers --------------------------===//
 
 #include "runtime/jinja/value/Numbers.h"
 

@@ -1,4 +1,4 @@
-//===- Numbers.h - Text to numbers, and rounding ----------------*- C++ -*-===//
+//===- Numbers.h - Converts and rounds numbers ------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_VALUE_NUMBERS_H
 #define MTP_RUNTIME_JINJA_VALUE_NUMBERS_H

@@ -1,4 +1,4 @@
-//===- Repr.cpp - Values as text ------------------------------------------===//
+//===- Repr.cpp - Text of values ------------------------------------------===//
 
 #include "runtime/jinja/value/Repr.h"
 

@@ -1,4 +1,4 @@
-//===- Repr.h - Values as text ----------------------------------*- C++ -*-===//
+//===- Repr.h - Text of values ----------------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_JINJA_VALUE_REPR_H
 #define MTP_RUNTIME_JINJA_VALUE_REPR_H

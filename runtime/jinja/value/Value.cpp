@@ -1,4 +1,4 @@
-//===- Value.cpp - What a template computes with --------------------------===//
+//===- Value.cpp - Values of templates ------------------------------------===//
 
 #include "runtime/jinja/value/Value.h"
 

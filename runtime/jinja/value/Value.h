@@ -1,4 +1,4 @@
-//===- Value.h - What a template computes with ------------------*- C++ -*-===//
+//===- Value.h - Values of templates ----------------------------*- C++ -*-===//
 //
 // The values that templates compute with, which behave like Python's. A value
 // never changes, except namespaces, iterators and objects. A rendering creates
