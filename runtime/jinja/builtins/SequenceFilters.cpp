@@ -7,7 +7,6 @@
 #include "runtime/jinja/value/Compare.h"
 #include "runtime/jinja/value/Operators.h"
 #include "runtime/jinja/value/Repr.h"
-#include "runtime/utf8/Utf8.h"
 
 #include <algorithm>
 #include <numeric>
@@ -240,7 +239,8 @@ Result<Value> filterUnique(const Value &value, const Bound &bound) {
   return makeIterator(std::move(unique), "generator");
 }
 
-Result<Value> extremeOf(const Value &value, const Bound &bound, bool isMax) {
+template <bool isMax>
+Result<Value> filterExtreme(const Value &value, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(bool isSensitive, bound.flag(0, false));
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(value));
   MTP_ASSIGN_OR_RETURN(std::vector<Value> keys,
@@ -255,14 +255,6 @@ Result<Value> extremeOf(const Value &value, const Bound &bound, bool isMax) {
       best = i;
   }
   return items[best];
-}
-
-Result<Value> filterMin(const Value &value, const Bound &bound) {
-  return extremeOf(value, bound, /*isMax=*/false);
-}
-
-Result<Value> filterMax(const Value &value, const Bound &bound) {
-  return extremeOf(value, bound, /*isMax=*/true);
 }
 
 Result<Value> filterSum(const Value &value, const Bound &bound) {
@@ -378,8 +370,9 @@ Result<Value> filterMap(Rendering &rendering, const Value &value,
 
 /// Implements `select` and its variants: returns the items whose test yields
 /// `wanted`.
-Result<Value> choose(Rendering &rendering, const Value &value, Arguments &args,
-                     bool wanted, bool byAttribute) {
+template <bool wanted, bool byAttribute>
+Result<Value> filterByTest(Rendering &rendering, const Value &value,
+                           Arguments &args) {
   MTP_ASSIGN_OR_RETURN(bool isAny, isTrue(value));
   if (!isAny)
     return makeIterator({}, "generator");
@@ -407,26 +400,6 @@ Result<Value> choose(Rendering &rendering, const Value &value, Arguments &args,
   return makeIterator(std::move(chosen), "generator");
 }
 
-Result<Value> filterSelect(Rendering &rendering, const Value &value,
-                           Arguments &args) {
-  return choose(rendering, value, args, true, false);
-}
-
-Result<Value> filterReject(Rendering &rendering, const Value &value,
-                           Arguments &args) {
-  return choose(rendering, value, args, false, false);
-}
-
-Result<Value> filterSelectAttr(Rendering &rendering, const Value &value,
-                               Arguments &args) {
-  return choose(rendering, value, args, true, true);
-}
-
-Result<Value> filterRejectAttr(Rendering &rendering, const Value &value,
-                               Arguments &args) {
-  return choose(rendering, value, args, false, true);
-}
-
 } // namespace
 
 const std::vector<Filter> &jinja::sequenceFilters() {
@@ -442,13 +415,13 @@ const std::vector<Filter> &jinja::sequenceFilters() {
       {"length", "", 0, filterLength},
       {"list", "", 0, filterList},
       {"map", "", 0, nullptr, filterMap},
-      {"max", "case_sensitive attribute", 0, filterMax},
-      {"min", "case_sensitive attribute", 0, filterMin},
-      {"reject", "", 0, nullptr, filterReject},
-      {"rejectattr", "", 0, nullptr, filterRejectAttr},
+      {"max", "case_sensitive attribute", 0, filterExtreme<true>},
+      {"min", "case_sensitive attribute", 0, filterExtreme<false>},
+      {"reject", "", 0, nullptr, filterByTest<false, false>},
+      {"rejectattr", "", 0, nullptr, filterByTest<false, true>},
       {"reverse", "", 0, filterReverse},
-      {"select", "", 0, nullptr, filterSelect},
-      {"selectattr", "", 0, nullptr, filterSelectAttr},
+      {"select", "", 0, nullptr, filterByTest<true, false>},
+      {"selectattr", "", 0, nullptr, filterByTest<true, true>},
       {"slice", "slices fill_with", 1, filterSlice},
       {"sort", "reverse case_sensitive attribute", 0, filterSort},
       {"sum", "attribute start", 0, filterSum},

@@ -32,21 +32,10 @@ Result<Value> softText(const Value &value) {
   return makeText(std::move(text));
 }
 
-Result<Value> recased(const Value &value, const char *method) {
+template <std::string (*recase)(std::string_view)>
+Result<Value> filterCase(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(Value text, softText(value));
-  return callTextMethod(text, method, {});
-}
-
-Result<Value> filterUpper(const Value &value, const Bound &) {
-  return recased(value, "upper");
-}
-
-Result<Value> filterLower(const Value &value, const Bound &) {
-  return recased(value, "lower");
-}
-
-Result<Value> filterCapitalize(const Value &value, const Bound &) {
-  return recased(value, "capitalize");
+  return makeText(recase(text.bytes()), text.text().isSafe);
 }
 
 /// Jinja's words start after white space, hyphens and opening brackets.
@@ -357,7 +346,7 @@ const std::vector<Filter> &jinja::textFilters() {
   static const std::vector<Filter> filters = {
       {"abs", "", 0, filterAbs},
       {"attr", "name", 1, filterAttr},
-      {"capitalize", "", 0, filterCapitalize},
+      {"capitalize", "", 0, filterCase<capitalize>},
       {"center", "width", 0, filterCenter},
       {"d", "default_value boolean", 0, filterDefault},
       {"default", "default_value boolean", 0, filterDefault},
@@ -369,7 +358,7 @@ const std::vector<Filter> &jinja::textFilters() {
       {"format", "", 0, nullptr, filterFormat},
       {"indent", "width first blank", 0, filterIndent},
       {"int", "default base", 0, filterInt},
-      {"lower", "", 0, filterLower},
+      {"lower", "", 0, filterCase<toLower>},
       {"pprint", "", 0, nullptr, filterPrettyPrint},
       {"replace", "old new count", 2, filterReplace},
       {"round", "precision method", 0, filterRound},
@@ -380,7 +369,7 @@ const std::vector<Filter> &jinja::textFilters() {
       {"tojson", "ensure_ascii indent separators sort_keys", 0, filterToJson},
       {"trim", "chars", 0, filterTrim},
       {"truncate", "length killwords end leeway", 0, filterTruncate},
-      {"upper", "", 0, filterUpper},
+      {"upper", "", 0, filterCase<toUpper>},
       {"urlencode", "", 0, filterUrlEncode},
       {"wordcount", "", 0, filterWordCount},
       {"xmlattr", "autospace", 0, filterXmlAttr},

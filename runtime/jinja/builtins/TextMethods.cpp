@@ -76,153 +76,149 @@ splitByRight(std::string_view text, std::string_view separator, int64_t limit) {
   return parts;
 }
 
-Result<Value> split(const Text &self, const Arguments &arguments,
-                    bool fromRight) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sep maxsplit"));
+template <bool fromRight>
+Result<Value> split(const Value &self, const Bound &bound) {
+  const Text &text = self.text();
   MTP_ASSIGN_OR_RETURN(int64_t limit, bound.integer(1, -1));
   if (!bound.isGiven(0) && fromRight && limit >= 0)
     return unimplemented("expected a separator for 'rsplit' with a limit, got "
                          "none");
   if (!bound.isGiven(0))
-    return makeParts(splitSpace(self.bytes, limit), self.isSafe);
+    return makeParts(splitSpace(text.bytes, limit), text.isSafe);
   MTP_ASSIGN_OR_RETURN(std::string separator, bound.string(0, ""));
   if (separator.empty())
     return invalidArgument("expected a separator that is not empty, got ''");
-  return makeParts(fromRight ? splitByRight(self.bytes, separator, limit)
-                             : splitBy(self.bytes, separator, limit),
-                   self.isSafe);
+  return makeParts(fromRight ? splitByRight(text.bytes, separator, limit)
+                             : splitBy(text.bytes, separator, limit),
+                   text.isSafe);
 }
 
-Result<Value> find(const Text &self, const Arguments &arguments,
-                   bool fromRight) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sub", 1));
+template <bool fromRight>
+Result<Value> find(const Value &self, const Bound &bound) {
+  const std::string &text = self.bytes();
   MTP_ASSIGN_OR_RETURN(std::string sought, bound.string(0, ""));
-  size_t at = fromRight ? self.bytes.rfind(sought) : self.bytes.find(sought);
-  return Value(at == npos ? int64_t(-1) : indexOf(self.bytes, at));
+  size_t at = fromRight ? text.rfind(sought) : text.find(sought);
+  return Value(at == npos ? int64_t(-1) : indexOf(text, at));
 }
 
-Result<Value> count(const Text &self, const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("sub", 1));
+Result<Value> count(const Value &self, const Bound &bound) {
+  const std::string &text = self.bytes();
   MTP_ASSIGN_OR_RETURN(std::string sought, bound.string(0, ""));
   if (sought.empty())
-    return Value(int64_t(self.length) + 1);
+    return Value(int64_t(self.text().length) + 1);
   int64_t found = 0;
-  for (size_t at = self.bytes.find(sought); at != npos;
-       at = self.bytes.find(sought, at + sought.size()))
+  for (size_t at = text.find(sought); at != npos;
+       at = text.find(sought, at + sought.size()))
     ++found;
   return Value(found);
 }
 
-Result<Value> startsOrEnds(const Text &self, bool atStart,
-                           const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("prefix", 1));
+template <bool atStart>
+Result<Value> startsOrEnds(const Value &self, const Bound &bound) {
   Items candidates = {bound[0]};
   if (bound[0].is(Kind::Tuple))
     candidates = bound[0].items();
   for (const Value &candidate : candidates) {
     if (!candidate.isString())
       return expected("a string or a tuple of strings", candidate);
-    if (atStart ? self.bytes.starts_with(candidate.bytes())
-                : self.bytes.ends_with(candidate.bytes()))
+    if (atStart ? self.bytes().starts_with(candidate.bytes())
+                : self.bytes().ends_with(candidate.bytes()))
       return Value(true);
   }
   return Value(false);
 }
 
-Result<Value> removeAffix(const Text &self, bool atStart,
-                          const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("affix", 1));
+template <bool atStart>
+Result<Value> removeAffix(const Value &self, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(std::string affix, bound.string(0, ""));
-  std::string_view text = self.bytes;
+  std::string_view text = self.bytes();
   if (atStart && text.starts_with(affix))
     text.remove_prefix(affix.size());
   else if (!atStart && text.ends_with(affix))
     text.remove_suffix(affix.size());
-  return Value(std::string(text), self.isSafe);
+  return Value(std::string(text), self.text().isSafe);
 }
 
-Result<Value> join(const Text &self, const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("iterable", 1));
+Result<Value> join(const Value &self, const Bound &bound) {
   MTP_ASSIGN_OR_RETURN(Items items, itemsOf(bound[0]));
   std::string out;
-  for (size_t i = 0; i < items.size(); ++i) {
+  for (size_t i = 0; i < items.size() && out.size() <= kMaxTextBytes; ++i) {
     if (!items[i].isString())
       return expected("strings to join", items[i]);
-    out.append(i > 0 ? self.bytes : "").append(items[i].bytes());
-    if (out.size() > kMaxTextBytes)
-      break;
+    out.append(i > 0 ? self.bytes() : "").append(items[i].bytes());
   }
   return makeText(std::move(out));
 }
 
-/// Calls a method that changes the case. Returns nothing for another name.
-std::optional<std::string> recase(const std::string &name,
-                                  std::string_view text) {
-  if (name == "upper")
-    return toUpper(text);
-  if (name == "lower")
-    return toLower(text);
-  if (name == "title")
-    return toTitle(text);
-  if (name == "capitalize")
-    return capitalize(text);
-  return std::nullopt;
-}
-
-Result<Value> replace(const Text &self, const Arguments &arguments) {
-  MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("old new count", 2));
+Result<Value> replace(const Value &self, const Bound &bound) {
   if (!bound[0].isString() || !bound[1].isString())
     return expected("strings to replace",
                     bound[0].isString() ? bound[1] : bound[0]);
   MTP_ASSIGN_OR_RETURN(int64_t count, bound.integer(2, -1));
-  return replaceText(self, bound[0].bytes(), bound[1].bytes(), count);
+  return replaceText(self.text(), bound[0].bytes(), bound[1].bytes(), count);
 }
 
-Result<Value> callOther(const Value &self, const std::string &name,
-                        const Arguments &arguments) {
-  const Text &text = self.text();
-  if (name == "startswith" || name == "endswith")
-    return startsOrEnds(text, name == "startswith", arguments);
-  if (name == "find" || name == "rfind")
-    return find(text, arguments, name == "rfind");
-  if (name == "count")
-    return count(text, arguments);
-  if (name == "split" || name == "rsplit")
-    return split(text, arguments, name == "rsplit");
-  if (name == "removeprefix" || name == "removesuffix")
-    return removeAffix(text, name == "removeprefix", arguments);
-  // On safe strings the remaining methods escape for HTML.
-  if (text.isSafe)
-    return unimplemented(strCat("expected a string that is not marked safe "
-                                "for the method '",
-                                name, "', got one"));
-  if (name == "replace")
-    return replace(text, arguments);
-  if (name == "join")
-    return join(text, arguments);
-  return formatBraces(text.bytes, arguments);
+template <std::string (*recase)(std::string_view)>
+Result<Value> changeCase(const Value &self, const Bound &) {
+  return makeText(recase(self.bytes()), self.text().isSafe);
 }
+
+template <char where>
+Result<Value> strip(const Value &self, const Bound &bound) {
+  return stripText(self, bound.valueOr(0, Value()), where);
+}
+
+Result<Value> lines(const Value &self, const Bound &bound) {
+  MTP_ASSIGN_OR_RETURN(bool keepEnds, bound.flag(0, false));
+  return makeParts(splitLines(self.bytes(), keepEnds), self.text().isSafe);
+}
+
+struct TextMethod {
+  std::string_view name, parameters;
+  size_t required;
+  Result<Value> (*call)(const Value &self, const Bound &bound);
+  /// Whether the method of a safe string escapes for HTML, which is refused.
+  bool escapes = false;
+};
+
+/// All methods except format().
+constexpr TextMethod kMethods[] = {
+    {"capitalize", "", 0, changeCase<capitalize>},
+    {"count", "sub", 1, count},
+    {"endswith", "prefix", 1, startsOrEnds<false>},
+    {"find", "sub", 1, find<false>},
+    {"join", "iterable", 1, join, /*escapes=*/true},
+    {"lower", "", 0, changeCase<toLower>},
+    {"lstrip", "chars", 0, strip<'l'>},
+    {"removeprefix", "affix", 1, removeAffix<true>},
+    {"removesuffix", "affix", 1, removeAffix<false>},
+    {"replace", "old new count", 2, replace, /*escapes=*/true},
+    {"rfind", "sub", 1, find<true>},
+    {"rsplit", "sep maxsplit", 0, split<true>},
+    {"rstrip", "chars", 0, strip<'r'>},
+    {"split", "sep maxsplit", 0, split<false>},
+    {"splitlines", "keepends", 0, lines},
+    {"startswith", "prefix", 1, startsOrEnds<true>},
+    {"strip", "chars", 0, strip<'b'>},
+    {"title", "", 0, changeCase<toTitle>},
+    {"upper", "", 0, changeCase<toUpper>},
+};
 
 } // namespace
 
 Result<Value> jinja::callTextMethod(const Value &self, const std::string &name,
                                     const Arguments &arguments) {
-  const Text &text = self.text();
-  if (std::optional<std::string> cased = recase(name, text.bytes)) {
-    MTP_RETURN_IF_ERROR(arguments.bind("").status());
-    return makeText(*std::move(cased), text.isSafe);
-  }
-  if (name == "strip" || name == "lstrip" || name == "rstrip") {
-    MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("chars"));
-    return stripText(self, bound.valueOr(0, Value()),
-                     name == "strip" ? 'b' : name[0]);
-  }
-  if (name == "splitlines") {
-    MTP_ASSIGN_OR_RETURN(Bound bound, arguments.bind("keepends"));
-    MTP_ASSIGN_OR_RETURN(bool keepEnds, bound.flag(0, false));
-    return makeParts(splitLines(text.bytes, keepEnds), text.isSafe);
-  }
-  return callOther(self, name, arguments);
+  auto method = std::ranges::find(kMethods, name, &TextMethod::name);
+  bool isFormat = method == std::end(kMethods);
+  if (self.text().isSafe && (isFormat || method->escapes))
+    return unimplemented(strCat("expected a string that is not marked safe "
+                                "for the method '",
+                                name, "', got one"));
+  if (isFormat)
+    return formatBraces(self.bytes(), arguments);
+  MTP_ASSIGN_OR_RETURN(Bound bound,
+                       arguments.bind(method->parameters, method->required));
+  return method->call(self, bound);
 }
 
 Result<Value> jinja::stripText(const Value &self, const Value &characters,

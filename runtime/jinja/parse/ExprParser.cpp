@@ -1,4 +1,4 @@
-//===- ExprParser.cpp - Expressions ---------------------------------------===//
+//===- ExprParser.cpp - Parses expressions --------------------------------===//
 
 #include "runtime/jinja/parse/ExprParser.h"
 
@@ -27,7 +27,9 @@ Status jinja::into(ExprPtr &target, Result<ExprPtr> parsed) {
   return okStatus();
 }
 
-Result<ExprPtr> ExprParser::checkDepth(ExprPtr expr) const {
+template <typename... Children>
+Result<ExprPtr> ExprParser::finish(ExprPtr expr, Children... children) {
+  (expr->children.push_back(std::move(children)), ...);
   uint32_t depth = 0;
   for (const ExprPtr &child : expr->children)
     if (child)
@@ -37,12 +39,6 @@ Result<ExprPtr> ExprParser::checkDepth(ExprPtr expr) const {
   expr->depth = depth + 1;
   MTP_RETURN_IF_ERROR(checkNesting(expr->depth));
   return expr;
-}
-
-template <typename... Children>
-Result<ExprPtr> ExprParser::finish(ExprPtr expr, Children... children) {
-  (expr->children.push_back(std::move(children)), ...);
-  return checkDepth(std::move(expr));
 }
 
 Result<ExprPtr> ExprParser::parseExpression(bool withConditional) {
@@ -133,7 +129,7 @@ Result<ExprPtr> ExprParser::parseCompare() {
     expr->children.push_back(std::move(right));
   }
   return expr->children.empty() ? Parsed(std::move(left))
-                                : checkDepth(std::move(expr));
+                                : finish(std::move(expr));
 }
 
 Result<ExprPtr> ExprParser::parseSum() {
@@ -150,7 +146,7 @@ Result<ExprPtr> ExprParser::parseConcat() {
     MTP_ASSIGN_OR_RETURN(ExprPtr next, parseProduct());
     expr->children.push_back(std::move(next));
   }
-  return checkDepth(std::move(expr));
+  return finish(std::move(expr));
 }
 
 Result<ExprPtr> ExprParser::parseProduct() {
@@ -253,7 +249,7 @@ Result<ExprPtr> ExprParser::parseTuple(bool withConditional,
     advance();
   }
   if (isTuple || (tuple->children.empty() && inParens))
-    return checkDepth(std::move(tuple));
+    return finish(std::move(tuple));
   if (tuple->children.empty())
     return unexpected("an expression");
   return std::move(tuple->children[0]);
@@ -271,7 +267,7 @@ Result<ExprPtr> ExprParser::parseList() {
     list->children.push_back(std::move(item));
   }
   MTP_RETURN_IF_ERROR(expectOperator("]"));
-  return checkDepth(std::move(list));
+  return finish(std::move(list));
 }
 
 Result<ExprPtr> ExprParser::parseDict() {
@@ -289,7 +285,7 @@ Result<ExprPtr> ExprParser::parseDict() {
     dict->children.push_back(std::move(value));
   }
   MTP_RETURN_IF_ERROR(expectOperator("}"));
-  return checkDepth(std::move(dict));
+  return finish(std::move(dict));
 }
 
 Result<ExprPtr> ExprParser::parsePostfix(ExprPtr operand) {
@@ -353,10 +349,10 @@ Result<ExprPtr> ExprParser::parseSubscript(ExprPtr operand) {
       MTP_ASSIGN_OR_RETURN(ExprPtr next, parseExpression());
       tuple->children.push_back(std::move(next));
     }
-    MTP_ASSIGN_OR_RETURN(item->children[1], checkDepth(std::move(tuple)));
+    MTP_ASSIGN_OR_RETURN(item->children[1], finish(std::move(tuple)));
   }
   MTP_RETURN_IF_ERROR(expectOperator("]"));
-  return checkDepth(std::move(item));
+  return finish(std::move(item));
 }
 
 Result<ExprPtr> ExprParser::parseSubscribed(ExprPtr operand) {

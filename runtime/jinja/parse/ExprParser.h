@@ -1,4 +1,4 @@
-//===- ExprParser.h - Expressions -------------------------------*- C++ -*-===//
+//===- ExprParser.h - Parses expressions ------------------------*- C++ -*-===//
 //
 // The grammar is Jinja's. Each function of the parser is a rule.
 //
@@ -74,7 +74,6 @@ private:
   /// Adds children and checks the depth of the tree.
   template <typename... Children>
   Parsed finish(ExprPtr expr, Children... children);
-  Parsed checkDepth(ExprPtr expr) const;
 };
 
 } // namespace mtp::jinja

@@ -3,7 +3,6 @@
 #include "runtime/jinja/value/Operators.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/jinja/value/Arguments.h"
 #include "runtime/jinja/value/Format.h"
 
 #include <algorithm>
@@ -177,27 +176,13 @@ Result<Value> jinja::negate(const Value &value) {
 }
 
 std::string jinja::escapeHtml(std::string_view text) {
+  constexpr std::string_view kFrom = "&<>'\"";
+  constexpr std::string_view kTo[] = {"&amp;", "&lt;", "&gt;", "&#39;",
+                                      "&#34;"};
   std::string out;
   for (char c : text) {
-    switch (c) {
-    case '&':
-      out.append("&amp;");
-      break;
-    case '<':
-      out.append("&lt;");
-      break;
-    case '>':
-      out.append("&gt;");
-      break;
-    case '\'':
-      out.append("&#39;");
-      break;
-    case '"':
-      out.append("&#34;");
-      break;
-    default:
-      out.push_back(c);
-    }
+    size_t index = kFrom.find(c);
+    out.append(index == kFrom.npos ? std::string_view(&c, 1) : kTo[index]);
   }
   return out;
 }
