@@ -48,7 +48,7 @@ Result<Bound> Arguments::bind(std::string_view parameters,
     auto it = std::find(names.begin(), names.end(), name);
     if (it == names.end())
       return invalidArgument(
-          strCat("expected an argument that there is, got '", name, "'"));
+          strCat("expected the name of a parameter, got '", name, "'"));
     std::optional<Value> &bound = values[size_t(it - names.begin())];
     if (bound)
       return invalidArgument(
