@@ -5,7 +5,7 @@
 
 #include "compiler/Artifact/PlanLayout.h"
 #include "compiler/Target/Target.h"
-#include "runtime/text/chat/ChatTemplate.h"
+#include "runtime/chat/ChatTemplate.h"
 
 namespace mtp::compiler {
 

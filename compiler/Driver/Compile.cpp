@@ -11,7 +11,7 @@
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/core/PathKind.h"
-#include "runtime/text/Pieces.h"
+#include "runtime/tokenizer/Pieces.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"

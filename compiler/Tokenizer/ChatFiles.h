@@ -3,7 +3,7 @@
 #ifndef MTP_COMPILER_TOKENIZER_CHATFILES_H
 #define MTP_COMPILER_TOKENIZER_CHATFILES_H
 
-#include "runtime/text/chat/ChatTemplate.h"
+#include "runtime/chat/ChatTemplate.h"
 
 #include <string>
 

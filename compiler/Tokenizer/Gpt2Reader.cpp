@@ -3,7 +3,7 @@
 #include "compiler/Tokenizer/HuggingFaceSteps.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Tokenizer/Vocabulary.h"
-#include "runtime/text/Utf8.h"
+#include "runtime/utf8/Utf8.h"
 
 using namespace mtp;
 

@@ -6,7 +6,7 @@
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Tokenizer/Vocabulary.h"
 #include "runtime/schema/Limits.h"
-#include "runtime/text/Utf8.h"
+#include "runtime/utf8/Utf8.h"
 
 #include <algorithm>
 #include <cstdio>

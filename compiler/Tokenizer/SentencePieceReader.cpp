@@ -4,7 +4,7 @@
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Tokenizer/Vocabulary.h"
 #include "runtime/schema/Limits.h"
-#include "runtime/text/SentencePieceModel.h"
+#include "runtime/tokenizer/SentencePieceModel.h"
 
 #include <cstdio>
 #include <limits>

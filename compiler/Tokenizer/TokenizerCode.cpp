@@ -4,7 +4,7 @@
 
 #include "compiler/Tokenizer/HuggingFaceSteps.h"
 #include "compiler/Tokenizer/Json.h"
-#include "runtime/text/Utf8.h"
+#include "runtime/utf8/Utf8.h"
 
 #include <algorithm>
 

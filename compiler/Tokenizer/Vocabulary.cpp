@@ -3,8 +3,8 @@
 #include "compiler/Tokenizer/Vocabulary.h"
 
 #include "runtime/schema/Limits.h"
-#include "runtime/text/ByteAlphabet.h"
-#include "runtime/text/Tokenizer.h"
+#include "runtime/tokenizer/ByteAlphabet.h"
+#include "runtime/tokenizer/Tokenizer.h"
 
 #include <algorithm>
 #include <cstring>

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Generation.h"
-#include "runtime/text/Tokenizer.h"
+#include "runtime/tokenizer/Tokenizer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -38,6 +38,7 @@ write("tokenizer", "text", b" abaab \xc3\xa9")
 
 for name, source, _ in template_cases.language():
     write("template", name.replace(" ", "_"), source.encode())
+write("template", "variables", b"{{ x }}{{ y|tojson }}" + b"\0" + b'{"x": 1e3, "y": [{"z": null}]}')
 
 bodies = {
     "ids": {"prompt": [[1, 2], [3]], "max_tokens": 5, "n": 2, "seed": 7, "stop_token_ids": [4]},

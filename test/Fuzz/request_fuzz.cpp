@@ -1,6 +1,6 @@
 //===- request_fuzz.cpp - Untrusted bodies of requests --------------------===//
 
-#include "runtime/text/Utf8.h"
+#include "runtime/utf8/Utf8.h"
 #include "tools/mtp-serve/GenerationRequest.h"
 #include "tools/mtp-serve/Prompts.h"
 #include "tools/mtp-serve/TextRequest.h"

@@ -11,9 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Tokenizer/TokenizerTables.h"
-#include "runtime/text/StreamDecoder.h"
-#include "runtime/text/Tokenizer.h"
-#include "runtime/text/Utf8.h"
+#include "runtime/tokenizer/StreamDecoder.h"
+#include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/utf8/Utf8.h"
 
 #include <algorithm>
 #include <cstdlib>

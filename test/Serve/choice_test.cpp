@@ -1,6 +1,6 @@
 //===- choice_test.cpp - Stop strings, special tokens and reasoning -------===//
 
-#include "test/Runtime/TokenizerTestUtil.h"
+#include "test/Tokenizer/TokenizerTestUtil.h"
 #include "tools/mtp-serve/Choice.h"
 
 using namespace mtp;

@@ -40,7 +40,8 @@ FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools
 # What a part may include of this tree, the longest name that fits first. Tests
 # may include all.
 COMPILER_SIDE = ["compiler", "passes", "dialects", "runtime/core",
-                 "runtime/text", "runtime/artifact", "runtime/schema"]
+                 "runtime/utf8", "runtime/tokenizer", "runtime/chat",
+                 "runtime/artifact", "runtime/schema"]
 PASSES = ["passes/Passes.h", "passes/Passes.h.inc", "dialects",
           "runtime/schema"]
 # A room of the GPU's kernels: its own headers, and what all kernels stand on.
@@ -52,6 +53,14 @@ GPU_KERNELS = ["compiler/Codegen/GPU/GpuBuilder.h",
 # A session's rooms, of which none knows the session.
 EXEC_BASE = ["runtime/exec/program", "runtime/artifact", "runtime/core",
              "runtime/device", "runtime/schema", "mtp"]
+# The rooms of the template library. Each may use the rooms above it.
+JINJA = {room: [f"runtime/jinja/{used}" for used in uses] +
+         ["runtime/core", "runtime/utf8"]
+         for room, uses in {
+             "value": ["value"],
+             "builtins": ["builtins", "value"],
+             "parse": ["parse", "builtins", "value"],
+             "run": ["run", "parse", "builtins", "value"]}.items()}
 MAY_INCLUDE = {
     "runtime/include": ["mtp"],
     "runtime/schema": ["runtime/schema"],
@@ -61,6 +70,13 @@ MAY_INCLUDE = {
     **{f"runtime/exec/{room}":
        EXEC_BASE + ["runtime/exec/memory", f"runtime/exec/{room}"]
        for room in ["schedule", "launch"]},
+    "runtime/utf8": ["runtime/utf8", "runtime/core", "mtp/utf8.h"],
+    "runtime/tokenizer": ["runtime/tokenizer", "runtime/utf8", "runtime/core",
+                          "runtime/schema", "mtp"],
+    **{f"runtime/jinja/{room}": uses for room, uses in JINJA.items()},
+    "runtime/jinja/run": JINJA["run"] + ["mtp/render_options.h"],
+    "runtime/chat": ["runtime/chat", "runtime/jinja", "runtime/utf8",
+                     "runtime/core", "mtp"],
     "dialects": ["dialects", "runtime/schema"],
     "passes": ["passes", "dialects", "runtime/schema"],
     **{f"passes/{room}": [f"passes/{room}", "passes/support"] + PASSES

@@ -25,8 +25,8 @@ EXCEPTIONS = [
     ("compiler/Codegen/GPU/sampling/SampleRow.h", "SampleRow", "one kernel"),
     ("passes/round/EndingChain.cpp", "ChainWriter", "the values of one loop"),
     # Grammars: a function for each rule.
-    ("runtime/text/template/Evaluator.h", "Evaluator", "a function for each kind of node"),
-    ("runtime/text/template/ExprParser.h", "ExprParser", "a function for each rule"),
+    ("runtime/jinja/run/Evaluator.h", "Evaluator", "a function for each kind of node"),
+    ("runtime/jinja/parse/ExprParser.h", "ExprParser", "a function for each rule"),
     # Machines: what one interface of a device needs.
     ("runtime/device/cpu/CpuDevice.cpp", "CpuExecutable", "one memory for each space"),
     ("runtime/device/cpu/WorkerPool.h", "WorkerPool", "one protocol between threads"),

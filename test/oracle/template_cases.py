@@ -135,7 +135,7 @@ def flags():
 EXPRESSIONS = (r"""
 1 + 2 * 3 - 4 // 3 % 2
 7 // -2, -7 // 2, -7 % 3, 7 % -3, 7.5 // 2, -7.5 % 2, 2 ** 10, 2 ** -1, -2 ** 2, 2 ** 3 ** 2
-1 / 3, 1e16, 1e15, 1.5e-5, 0.0001, 123456789.123, 1e22, 1e100, 5.0, -0.0, 1_000, 0x1F, 0b101, 0o17
+1 / 3, 1e16, 1e15, 1.5e-5, 0.0001, 123456789.123, 1e22, 1e100, 5.0, -0.0, 1_000, 1_0.2_5, 00
 true + 1, True == 1, 1 == 1.0, none == false, "1" == 1, [1, 2] == [1.0, 2], {} == {}
 "a" ~ 1 ~ none ~ 2.5 ~ [1, "x"] ~ {"k": true}
 "ab" * 3, 2 * [1, 2], (1,) + (2, 3), [1] + [2]
@@ -145,19 +145,18 @@ d.a, d["a"], d.missing is defined, d["items"] is defined, d.items is callable, d
 d.items()|list, d.values()|list, d.get("a"), d.get("q"), d.get("q", 5), d|length, "a" in d, "q" not in d
 d, l, u, n, f, [s, u, none, true], {"k": [1, {"x": "it's"}]}, ("a",), (), [], {}
 "it's", ["it's", 'say "x"', "both '\"", "tab\t nl\n \\ \x00 \x7f \u200b é \U0001F600 \xa0"]
-s.upper(), s.lower(), s.title(), s.capitalize(), s.swapcase(), "ß ŉ ﬁ".upper(), "ΑΣ Σ".lower(), "İ".lower()
+s.upper(), s.lower(), s.title(), s.capitalize(), "ß ŉ ﬁ".upper(), "ΑΣ Σ".lower(), "İ".lower()
 " x ".strip() ~ "|", "xxabxx".strip("x"), "xxabxx".lstrip("x"), "xxabxx".rstrip("x"), "\u3000a\u2003".strip()
-"a,b,,c".split(","), " a  b ".split(), "a,b,c".split(",", 1), "a,b,c".rsplit(",", 1), " a b  c ".rsplit(none, 1), "".split(), "".split(",")
-"a b c".split(maxsplit=1), "a-b".partition("-"), "a-b-c".rpartition("-"), "ab".partition("x")
-"hello".replace("l", "L"), "hello".replace("l", "L", 1), "ab".replace("", "-"), "hello".find("l"), "hello".rfind("l"), "hello".find("z"), "hello".index("l"), "héllo".find("l"), "hello".count("l"), "aaa".count("aa"), "abc".count("")
-"hello".startswith("he"), "hello".startswith(("x", "he")), "hello".endswith("lo"), "hello".startswith("l", 2), "hello".endswith("l", 0, 4)
-"a\nb\r\nc\n".splitlines(), "a\nb\n".splitlines(true), "-".join(["a", "b"]), "-".join("abc"), "x".center(6) ~ "|", "x".ljust(3, ".") ~ "|", "x".rjust(3), "-5".zfill(4), "abc".center(6, "*"), "ab".center(5, "*")
-"abc".isalpha(), "12".isdigit(), "a1".isalnum(), " ".isspace(), "aB".islower(), "AB".isupper(), "".isalpha(), "Ab Cd".istitle(), "²".isdigit(), "²".isdecimal(), "x1".isidentifier()
-"abc".removeprefix("a"), "abc".removesuffix("c"), "a\tb".expandtabs(4)
+"a,b,,c".split(","), " a  b ".split(), "a,b,c".split(",", 1), "a,b,c".rsplit(",", 1), " a b  c ".rsplit(), "".split(), "".split(",")
+"a b c".split(maxsplit=1), "a-b-c".rsplit("-", 1)
+"hello".replace("l", "L"), "hello".replace("l", "L", 1), "ab".replace("", "-"), "hello".find("l"), "hello".rfind("l"), "hello".find("z"), "héllo".find("l"), "hello".count("l"), "aaa".count("aa"), "abc".count("")
+"hello".startswith("he"), "hello".startswith(("x", "he")), "hello".endswith("lo"), "hello".endswith(("x", "lo"))
+"a\nb\r\nc\n".splitlines(), "a\nb\n".splitlines(true), "-".join(["a", "b"]), "-".join("abc")
+"abc".removeprefix("a"), "abc".removesuffix("c")
 "%s is %d and %5.2f|%-5s|%05d|%x|%r|%%" % ("a", 3, 2.5, "b", 42, 255, "q")
-"%(a)s" % {"a": 1}, "%s" % "x", "%s" % [1], "%c%c" % ("a", 98), "%+d % d" % (1, 2), "%e" % 12345.678, "%g" % 0.00001, "%5s|%-6.2s|" % ("ab", "xyz")
+"%(a)s" % {"a": 1}, "%s" % "x", "%s" % [1], "%X|%i|%u" % (255, 7, 8), "%+d % d" % (1, 2), "%e" % 12345.678, "%g" % 0.00001, "%5s|%-6.2s|" % ("ab", "xyz")
 "{} {1}".format(1, 2) is defined if false else "{0} {1} {0}".format("a", "b")
-"{} {}".format("a", 1), "{x} {y[0]} {z.a}".format(x=1, y=[2], z=d), "{:>5}|{:<5}|{:^5}|{:05d}|{:.2f}|{:,}|{:x}|{:+}".format("a", "b", "c", 42, 3.14159, 1234567, 255, 5), "{{}}{!r}".format("q"), "{:*^9}|{:e}|{:%}".format("mid", 1234.5, 0.25)
+"{} {}".format("a", 1), "{x} {y} {z}".format(x=1, y=[2], z=d), "{:>5}|{:<5}|{:^5}|{:05d}|{:.2f}|{:,}|{:x}|{:+}".format("a", "b", "c", 42, 3.14159, 1234567, 255, 5), "{{}}{}".format("q"), "{:,.1f}|{:X}|{:g}".format(1234567.25, 255, 0.5), "{:*^9}|{:e}|{:%}".format("mid", 1234.5, 0.25)
 l|join(", "), l|join, l|first, l|last, l|length, l|sum, l|max, l|min, l|sort, l|sort(reverse=true), l|reverse|list, l|unique|list, ""|first is defined, []|last is defined
 words|sort, words|sort(case_sensitive=true), words|unique|list, words|map("upper")|list, words|map("length")|join("-"), words|select("equalto", "b")|list, words|reject("eq", "b")|list, words|max, words|min
 people|map(attribute="name")|join(","), people|selectattr("age", "gt", 30)|map(attribute="name")|list, people|rejectattr("age", "lt", 35)|list|length, people|selectattr("nick")|list|length, people|selectattr("nick", "defined")|list|length, people|sort(attribute="age")|map(attribute="name")|list, people|sum(attribute="age"), people|map(attribute="nick", default="-")|list, people|sort(attribute="team,age")|map(attribute="name")|list
@@ -178,9 +177,9 @@ d|tojson, l|tojson, u|tojson, u|tojson(ensure_ascii=true), nested|tojson(indent=
 "a" in "abc", "z" not in "abc", 1 in [1, 2], 1 in {1: 2}, "a" in missing, [1] in [[1]], 3 in range(5), "k" in {"k": 1}.keys(), 1.0 in [1]
 range(5)|list, range(2, 5)|list, range(10, 0, -3)|list, range(0)|list, range(5)[1], range(5)[-1], range(3), range(1, 9, 2), range(5)|length
 dict(a=1, b=2), dict([["x", 1]]), dict({"a": 1}, b=3), namespace(a=1, b="x"), {"a": 1, "a": 2, 1: "x", 1.0: "y", true: "z"}
-l.count(1), l.index(3), l.append is defined, d.pop is defined, d.update is callable, s.nope is defined, none.x is defined, (5).real, 2.5.is_integer() if false else 2.5 is float
-"a" "b" 'c', 'q\'q', "x\ty", "\x41\u00e9\101", 'a\
-b', "\q", "\é"
+l.append is defined, d.pop is defined, d.update is callable, s.nope is defined, none.x is defined, 2.5 is float
+"a" "b" 'c', 'q\'q', "x\ty", "\x41\u00e9\U0001f600", 'a\
+b', "\q"
 strftime_now("%Y-%m-%d %H:%M:%S %A %B %d %b %j %y %p %I %%"), strftime_now("%d %b %Y")
 [1, 2, 3,], {"a": 1,}, (1, 2,), l.0, people.0.name, {"x": {"y": [1, {"z": 2}]}}.x.y[1].z
 s|attr("upper") is defined, d|attr("a") is defined, [3, 1, 2]|sort|first, [[2, 1], [1, 2]]|sort, ["b", "A"]|sort
@@ -437,7 +436,7 @@ c
 ---
 {{ super is defined }}
 ---
-{{ "<p>a  <b>bold</b>\t &amp; &lt;i&gt; &eacute;&copy &notit; &#65;&#x42;&#0;&#128;&#xD800;&#99999999; &unknown; &</p>"|striptags }}
+{{ "<p>a  <b>bold</b>\t &amp; &lt;i&gt; &eacute;&copy &notit &#65;&#x42;&#0;&#128;&#xD800;&#99999999; &unknown-; &</p>"|striptags }}
 ---
 {{ "a <!-- x <b> --> c <!-- open <i>d</i>"|striptags }}|{{ "<!<!-- -->-- x -->y"|striptags }}|{{ "<!-->z-->"|striptags }}
 ---
@@ -445,7 +444,7 @@ c
 ---
 {{ ("<b>&lt;</b>"|safe)|striptags }}{{ missing|striptags }}{{ ["<b>", 1]|striptags }}
 ---
-{{ "&#x26;amp; &AMP;&amp&ampx &CounterClockwiseContourIntegral; &fj&fjlig; &acE; &#1; &#xFDD0; &#; &#x; &#x110000 &\u00e9;"|striptags }}
+{{ "&#x26;amp; &AMP;&amp&ampx &alpha; &fj&hellip; &lang; &apos; &apos &Alphax &#1; &#xFDD0; &#; &#x; &#x110000 &\u00e9;"|striptags }}
 ---
 {{ l|pprint }}{{ "a"|pprint }}{{ none|pprint }}{{ 1.5|pprint }}{{ missing|pprint }}{{ []|pprint }}{{ {}|pprint }}{{ (1,)|pprint }}
 ---

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the chat templates of runtime/text/template with Jinja in the environment that
-transformers sets up.
+"""Compares chat templates as runtime/jinja renders them with what Jinja makes
+of them in the environment that transformers sets up.
 
 usage: templates.py RENDERER [--templates DIR] [--only NAME] [--show N]
 

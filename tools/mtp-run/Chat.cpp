@@ -2,9 +2,9 @@
 
 #include "tools/mtp-run/Chat.h"
 
+#include "runtime/chat/ChatTemplate.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/text/Utf8.h"
-#include "runtime/text/chat/ChatTemplate.h"
+#include "runtime/utf8/Utf8.h"
 #include "tools/mtp-run/ChatCommands.h"
 #include "tools/mtp-run/ChatInput.h"
 #include "tools/mtp-run/ChatPrinter.h"

@@ -3,7 +3,7 @@
 #include "tools/mtp-run/ChatInput.h"
 
 #include "runtime/core/StrCat.h"
-#include "runtime/text/Tokenizer.h"
+#include "runtime/tokenizer/Tokenizer.h"
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/support/Output.h"
 

@@ -4,8 +4,8 @@
 #define MTP_TOOLS_MTP_RUN_CHATPRINTER_H
 
 #include "mtp/stream_decoder.h"
+#include "runtime/chat/ReasoningSplitter.h"
 #include "runtime/core/Result.h"
-#include "runtime/text/chat/ReasoningSplitter.h"
 
 #include <string>
 #include <string_view>

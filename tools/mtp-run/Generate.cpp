@@ -3,7 +3,7 @@
 #include "tools/mtp-run/Generate.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/program/RequestPorts.h"
-#include "runtime/text/StreamDecoder.h"
+#include "runtime/tokenizer/StreamDecoder.h"
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Prompts.h"
 #include "tools/mtp-run/Report.h"

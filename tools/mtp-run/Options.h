@@ -4,7 +4,7 @@
 #define MTP_TOOLS_MTP_RUN_OPTIONS_H
 
 #include "mtp/session.h"
-#include "runtime/text/chat/ReasoningSplitter.h"
+#include "runtime/chat/ReasoningSplitter.h"
 
 #include <optional>
 #include <string>

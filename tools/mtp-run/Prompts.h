@@ -3,7 +3,7 @@
 #ifndef MTP_TOOLS_MTP_RUN_PROMPTS_H
 #define MTP_TOOLS_MTP_RUN_PROMPTS_H
 
-#include "runtime/text/Tokenizer.h"
+#include "runtime/tokenizer/Tokenizer.h"
 #include "tools/mtp-run/Options.h"
 #include "tools/support/PromptText.h"
 

@@ -1,7 +1,7 @@
 //===- ApiError.cpp - Error replies ---------------------------------------===//
 
 #include "tools/mtp-serve/ApiError.h"
-#include "runtime/text/Utf8.h"
+#include "runtime/utf8/Utf8.h"
 #include "tools/support/Json.h"
 
 #include <algorithm>

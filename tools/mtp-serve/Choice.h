@@ -5,7 +5,7 @@
 
 #include "mtp/session.h"
 #include "mtp/stream_decoder.h"
-#include "runtime/text/chat/ReasoningSplitter.h"
+#include "runtime/chat/ReasoningSplitter.h"
 #include "tools/mtp-serve/Answers.h"
 #include "tools/mtp-serve/StopStrings.h"
 

@@ -6,7 +6,7 @@
 #include "mtp/chat.h"
 #include "mtp/model.h"
 #include "mtp/tokenizer.h"
-#include "runtime/text/chat/ReasoningSplitter.h"
+#include "runtime/chat/ReasoningSplitter.h"
 
 #include <string>
 #include <vector>

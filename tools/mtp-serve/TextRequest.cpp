@@ -2,7 +2,7 @@
 
 #include "tools/mtp-serve/TextRequest.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/text/Utf8.h"
+#include "runtime/utf8/Utf8.h"
 #include "tools/mtp-serve/JsonFields.h"
 #include "tools/support/Json.h"
 #include "tools/support/PromptText.h"

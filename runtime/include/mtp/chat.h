@@ -25,13 +25,12 @@
 #ifndef MTP_RUNTIME_INCLUDE_MTP_CHAT_H
 #define MTP_RUNTIME_INCLUDE_MTP_CHAT_H
 
+#include "mtp/render_options.h"
 #include "mtp/result.h"
 #include "mtp/tokenizer.h"
 
 #include <cstdint>
-#include <ctime>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,11 +38,8 @@
 
 namespace mtp {
 
-/// The longest source of a template.
-inline constexpr size_t kMaxTemplateBytes = size_t(1) << 20;
-
-/// The chat templates of a model and the strings that they know by name.
-/// Nothing of it is checked before it is parsed.
+/// The chat templates of a model and the strings that they
+/// know by name. Nothing is checked before it is parsed.
 struct ChatSource {
   /// Name and source of each template. "default", or the only template, renders
   /// all conversations. If there is a template named "tool_use", it renders
@@ -53,19 +49,7 @@ struct ChatSource {
   std::vector<std::pair<std::string, std::string>> tokens;
 };
 
-/// Limits of one rendering, and its time.
-struct RenderOptions {
-  /// Time that strftime_now() formats; this machine's local time if absent.
-  std::optional<std::tm> now;
-  /// Nodes that may be evaluated, and work like it.
-  uint64_t maxSteps = 10'000'000;
-  /// Bytes of all values that are made on the way.
-  uint64_t maxMadeBytes = uint64_t(1) << 30;
-  uint64_t maxOutputBytes = uint64_t(1) << 25;
-};
-
-/// The text of a prompt, and the offsets where it only looks like a special
-/// token.
+/// The text of a prompt, and where it only looks like a special token.
 struct ChatPrompt {
   std::string text;
   /// Offsets in `text`, ascending, at which a string of the request begins that

@@ -1,8 +1,0 @@
-//===- ChatTemplate.h - Conversations to prompts ----------------*- C++ -*-===//
-
-#ifndef MTP_RUNTIME_TEXT_CHAT_CHATTEMPLATE_H
-#define MTP_RUNTIME_TEXT_CHAT_CHATTEMPLATE_H
-
-#include "mtp/chat.h" // IWYU pragma: export
-
-#endif // MTP_RUNTIME_TEXT_CHAT_CHATTEMPLATE_H
