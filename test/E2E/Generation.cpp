@@ -2,6 +2,7 @@
 
 #include "Generation.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/SessionFactory.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,6 +12,12 @@
 
 using namespace mtp;
 using namespace mtp::test;
+
+/// Every step of every session in the tests checks the session's invariants.
+static const bool checksSteps = [] {
+  SessionFactory::checkEveryStep(true);
+  return true;
+}();
 
 /// Returns the artifact folder of a kit; null elsewhere.
 static const char *kitFolder() { return std::getenv("MTP_E2E_ARTIFACTS"); }

@@ -3,6 +3,7 @@
 #include "FakeModel.h"
 #include "FakeLanguage.h"
 #include "runtime/device/cpu/Sample.h"
+#include "runtime/exec/SessionFactory.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -441,6 +442,12 @@ std::string mtp::test::writeFile(const std::string &name,
              std::streamsize(bytes.size()));
   return path;
 }
+
+/// Every step of every session in the tests checks the session's invariants.
+static const bool checksSteps = [] {
+  SessionFactory::checkEveryStep(true);
+  return true;
+}();
 
 std::shared_ptr<const Model>
 mtp::test::loadFakeModel(const FakeOptions &options) {
