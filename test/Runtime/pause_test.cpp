@@ -52,7 +52,7 @@ void step(Session &session, Given *given = nullptr) {
   EXPECT_TRUE(session.checkInvariants().isOk());
 }
 
-/// Runs five sequences of which one is paused behind so many steps, until the
+/// Runs five sequences. One of them is paused after `steps` steps, until the
 /// others have ended. Returns whether it had ended before.
 bool pauseBehind(Session &session, int steps, size_t which) {
   std::vector<Request> requests;

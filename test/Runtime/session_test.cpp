@@ -203,7 +203,7 @@ TEST(Session, RunningSequencesWaitForOneChunkAtMost) {
     EXPECT_TRUE(session->step().isOk());
     for (int i = 0; i < 3; ++i)
       EXPECT_TRUE(session->add(request(longPrompt(24 + i), 4)).isOk());
-    // Prompts, and the round of who runs, in one step.
+    // Prompts, and the round of the running sequence, in one step.
     uint64_t rounds = session->statistics().rounds;
     uint64_t tokens = session->statistics().prefillTokens;
     EXPECT_TRUE(session->step().isOk());
@@ -214,7 +214,7 @@ TEST(Session, RunningSequencesWaitForOneChunkAtMost) {
   EXPECT_EQ(chunksOfSteps(1), 8u);
   EXPECT_EQ(chunksOfSteps(2), 16u);
   EXPECT_EQ(chunksOfSteps(SessionOptions::kUnbounded), 24u + 25 + 26);
-  // Nobody runs: prompts go on until one of them has its token.
+  // No sequence runs: prompts go on until one of them has its token.
   auto session = open(model);
   for (int i = 0; i < 3; ++i)
     EXPECT_TRUE(session->add(request(longPrompt(24 + i), 4)).isOk());

@@ -47,7 +47,7 @@ Request request(int32_t seed, size_t size, uint32_t maxTokens) {
   return r;
 }
 
-/// Steps until the sequence has so many tokens.
+/// Steps until the sequence has `tokens` tokens.
 void runTo(Session &session, SequenceId id, size_t tokens) {
   while (session.output(id)->size() < tokens)
     ASSERT_TRUE(session.step().isOk());
@@ -79,7 +79,7 @@ public:
   }
 };
 
-/// Gives nobody what the first state holds that copies are made of.
+/// Refuses to read the first state of which copies are made.
 class CopylessExecutable : public ForwardingExecutable {
 public:
   CopylessExecutable(std::unique_ptr<Executable> inner, uint32_t state,
@@ -122,8 +122,8 @@ struct Copies {
 
 } // namespace
 
-// States of a prompt that a library read do not go on behind pages that the
-// plan made, or the other way round.
+// States of a prompt that a library read do not go on after pages that the plan
+// made, or the other way round.
 TEST(SnapshotMakers, AreThoseOfThePagesInFront) {
   Copies copies;
   const std::vector<PageMaker> library(2, PageMaker::Library), plan;
@@ -168,8 +168,8 @@ TEST(SnapshotMemory, IsAsBeforeWhereNothingCanBeRead) {
   EXPECT_EQ(hostMemory().reserved(), reserved);
 }
 
-// Nobody depends on copies: behind prompts, ends of rounds and pauses steps go
-// on without, and what they would have saved is run again.
+// No sequence depends on a copy: after prompts, ends of rounds and pauses steps
+// go on without one, and the tokens run again.
 TEST(SnapshotOwner, GoesOnWhereNoCopyCanBeMade) {
   SessionOptions options;
   options.threads = 1;
@@ -243,7 +243,7 @@ TEST(SnapshotOwner, EqualSequencesKeepTheirOwn) {
     expectWhole(*session, id, r);
 }
 
-// Who steps reads the counts while others call.
+// The thread that steps reads the counts while others call.
 TEST(SnapshotCounts, ChangeInStepsAlone) {
   SessionOptions options;
   options.threads = 1;
@@ -288,8 +288,8 @@ TEST(SnapshotMemory, IsKeptFromWhatNeverFits) {
   expectWhole(*session, id, r);
 }
 
-// A prompt that begins alike is being read: who has all of that in a copy does
-// not wait for its pages.
+// A prompt with an equal beginning is being read. A sequence that has all of
+// that in a copy does not wait for its pages.
 TEST(SnapshotOwner, DoesNotWaitForPagesOfWhatItHas) {
   SessionOptions options;
   options.threads = 1;
