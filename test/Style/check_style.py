@@ -8,6 +8,8 @@ and what was found, and exits with 1 if there is any. Rules:
 
   - which part may include which, and that includes start at the root of the tree
   - the length of lines, functions and files
+  - the size of classes: functions, data members, and source files that define them
+    (classes.py)
   - neither half throws or ends the process
   - each constraint that a dialect's .td files label has a negative test case of
     that name (labels.py)
@@ -23,6 +25,7 @@ import re
 import subprocess
 import sys
 
+import classes
 import headers
 import labels
 
@@ -40,10 +43,18 @@ GPU_KERNELS = ["compiler/Codegen/GPU/GpuBuilder.h",
                "compiler/Codegen/AttentionParams.h",
                "compiler/Codegen/ProductParams.h",
                "dialects", "runtime/schema"]
+# A session's rooms, of which none knows the session.
+EXEC_BASE = ["runtime/exec/program", "runtime/artifact", "runtime/core",
+             "runtime/device", "runtime/schema", "mtp"]
 MAY_INCLUDE = {
     "runtime/include": ["mtp"],
     "runtime/schema": ["runtime/schema"],
     "runtime": ["runtime", "mtp"],
+    "runtime/exec/program": EXEC_BASE,
+    "runtime/exec/memory": EXEC_BASE + ["runtime/exec/memory"],
+    **{f"runtime/exec/{room}":
+       EXEC_BASE + ["runtime/exec/memory", f"runtime/exec/{room}"]
+       for room in ["schedule", "launch"]},
     "dialects": ["dialects", "runtime/schema"],
     "passes": ["passes", "dialects", "runtime/schema"],
     **{f"passes/{room}": [f"passes/{room}", "passes/support"] + PASSES
@@ -208,6 +219,16 @@ def check_conflicts(root):
                            "expected no mark of a conflict")
 
 
+def check_classes(root):
+    files = []
+    for source in sources(root):
+        path = source.relative_to(root).as_posix()
+        if source.suffix in (".h", ".cpp") and not path.startswith(
+                ("test/", "tools/gpu-check/")):
+            files.append((path, source.read_text(encoding="utf-8").splitlines()))
+    yield from classes.places(files, classes.EXCEPTIONS)
+
+
 def sources(root):
     suffixes = set(COLUMNS)
     for folder in FOLDERS:
@@ -220,7 +241,7 @@ def sources(root):
 def check(root, exceptions):
     """All places that break a rule, but for those that are excepted."""
     found = [*check_labels(root), *check_headers(root), *check_root(root),
-             *check_conflicts(root)]
+             *check_conflicts(root), *check_classes(root)]
     for source in sources(root):
         path = source.relative_to(root).as_posix()
         lines = source.read_text(encoding="utf-8").splitlines()

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import check_style
+import classes
 import labels
 
 LABELLED_TD = """def A_Op : A_Op<"op"> {
@@ -166,6 +167,28 @@ class CheckStyle(unittest.TestCase):
         self.broken("passes/P.cpp", "struct A {\n  void f() {\n" + LONG_BODY
                     + "  }\n};\n", f"2: expected at most {limit} lines in a "
                     f"function, got {limit + 2}")
+
+    def test_classes_have_limits(self):
+        limit, members = classes.FUNCTIONS, classes.DATA_MEMBERS
+        def text(kind, functions, data, private=""):
+            return (f"{kind} A {{\n" + "  int f() const { return 0; }\n" * functions + private
+                    + "  int a, b = f(1, 2);\n  std::function<void(int, int)> c;\n"
+                    + "  std::map<int, int> d;\n" * (data - 3)
+                    + "  static int e;\n  enum class E { F, G };\n  A() = default;\n};\n")
+        self.kept("passes/P.h", text("class", limit, members))
+        self.broken("passes/P.h", text("class", limit + 1, 3),
+                    f"1: expected at most {limit} functions of a class, got {limit + 1} of A")
+        self.broken("passes/P.h", text("class", 1, members + 1),
+                    f"1: expected at most {members} data members of a class, got "
+                    f"{members + 1} of A")
+        self.broken("passes/P.h", text("struct", 1, members + 1, "private:\n"),
+                    f"1: expected at most {members} data members of a class, got "
+                    f"{members + 1} of A")
+        self.kept("passes/P.h", text("struct", 1, members + 1))
+        for name in "abc":
+            self.kept(f"passes/{name}.cpp", "int A::f(int a,\n         int b) {\n}\n")
+        self.assertEqual(self.check("passes/d.cpp", "Result<int>\nA::g() {\n}\n"),
+                         ["passes/P.h:1: expected at most 3 source files of a class, got 4 of A"])
 
     def test_files_have_a_limit(self):
         self.broken("passes/P.cpp", "\n" * 1001, "1: expected at most 1000 lines, got 1001")
