@@ -133,9 +133,6 @@ Status PromptRunner::runPass(const PrefillPass &pass) {
 //===----------------------------------------------------------------------===//
 
 Status PromptRunner::addBeside(uint64_t rowsOfRound, RoundWork &work) {
-  // A sequence that ran before pages became short may wait now.
-  if (!mixesNext())
-    return okStatus();
   std::vector<PrefillShare> shares = prefillPlanner.sharesBeside(
       prompts(), {work.batch(), work.k, rowsOfRound},
       parts.table.freeSlots() > 0,

@@ -97,6 +97,8 @@ uint32_t RoundRunner::roundsFor(std::span<const Member> members,
 /// before the first page that is missing.
 void RoundRunner::lookAhead(const Sequence &sequence, uint32_t k,
                             uint32_t rounds) {
+  if (rounds <= 1)
+    return;
   const Request &request = sequence.request;
   const Residency &residency = *sequence.residency;
   uint64_t last =
@@ -139,7 +141,8 @@ Result<RoundWork> RoundRunner::makeWork(std::span<const Member> members,
   // Later rounds may reach further: any program is right for these.
   work.program = parts.programs().decode(
       work.batch(), plan.k, longest + parts.programs().nodes(plan.k));
-  MTP_RETURN_IF_ERROR(prompts.addBeside(planner.allRowsOf(plan), work));
+  if (prompts.mixesNext())
+    MTP_RETURN_IF_ERROR(prompts.addBeside(planner.allRowsOf(plan), work));
   return work;
 }
 

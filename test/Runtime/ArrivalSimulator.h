@@ -141,6 +141,8 @@ private:
   RoundPlanner rounds;
   std::mt19937 random;
   uint64_t computed = 0;
+  /// Tokens that sequences have got since the step began.
+  uint64_t given = 0;
 };
 
 inline SequenceId ArrivalSimulator::add(uint32_t prompt, uint32_t maxTokens,
@@ -164,6 +166,7 @@ inline Status ArrivalSimulator::step() {
 
 inline Status ArrivalSimulator::prefill() {
   PrefillLimits limits = prefills.limits(table.isAnyRunning());
+  given = 0;
   for (bool isOver = false; !isOver; limits.isFirst = false) {
     bool wasAnyRunning = table.isAnyRunning();
     MTP_RETURN_IF_ERROR(scheduler.admitWaiting());
@@ -184,7 +187,8 @@ inline Status ArrivalSimulator::prefill() {
     for (auto [id, rows] : pass.shares)
       commit(table.at(id), rows);
     limits.budget -= std::min<uint64_t>(limits.budget, pass.chunk);
-    isOver = pass.shares.empty() || (!wasAnyRunning && table.isAnyRunning());
+    isOver = pass.shares.empty() || given > 0 ||
+             (!wasAnyRunning && table.isAnyRunning());
   }
   return okStatus();
 }
@@ -206,6 +210,7 @@ inline void ArrivalSimulator::emit(Sequence &sequence, uint64_t tokens) {
   uint64_t &all = pages.emitted[sequence.id];
   tokens = std::min<uint64_t>(tokens, sequence.request.maxTokens - all);
   all += tokens;
+  given += tokens;
   scheduler.charge(sequence, tokens);
   if (all < sequence.request.maxTokens)
     return;

@@ -167,7 +167,7 @@ TEST(Arrivals, UrgentSequencesNeverWaitForOthers) {
                     simulator.pick(0, 1));
     ASSERT_TRUE(simulator.step().isOk());
   }
-  EXPECT_GT(checked, 1000u);
+  EXPECT_GT(checked, 100u);
   EXPECT_GT(simulator.preemptions(), 1000u);
   drain(simulator);
 }

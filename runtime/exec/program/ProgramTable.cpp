@@ -46,6 +46,12 @@ ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
       break;
     }
   }
+  for (const auto &[k, programs] : decodes) {
+    uint32_t program = decode(/*batch=*/1, k);
+    windows.resize(k + 1, 0);
+    if (program != kNone)
+      windows[k] = plan.programs[program].windowRows();
+  }
 }
 
 /// Returns the program of a range that has n, or kNone.
@@ -145,10 +151,6 @@ uint32_t ProgramTable::nextChunk(uint64_t rest, uint32_t largest) const {
 Binding ProgramTable::logits(uint32_t program, uint32_t n) const {
   // The verifier has made sure that it is there.
   return plan.programs[program].output("logits")->place.at(n);
-}
-
-uint32_t ProgramTable::nodes(uint32_t k) const {
-  return plan.programs[decode(/*batch=*/1, k)].windowRows();
 }
 
 Binding ProgramTable::promptLogits(uint32_t program, uint32_t n) const {

@@ -85,7 +85,7 @@ public:
   /// Returns the rows of logits that a Decode or Prefill program leaves at n.
   Binding logits(uint32_t program, uint32_t n) const;
   /// Returns the rows of a slot that a round of k verifies.
-  uint32_t nodes(uint32_t k) const;
+  uint32_t nodes(uint32_t k) const { return windows[k]; }
   /// Returns the rows of logits of the prompts in a mixed batch, one for each.
   Binding promptLogits(uint32_t program, uint32_t n) const;
   /// Returns the paths that a Decode program of a tree leaves, k + 1 nodes for
@@ -113,6 +113,8 @@ private:
   uint32_t find(const Ranges &ranges, uint32_t n) const;
 
   const Plan &plan;
+  /// By k, the rows of a slot in a round.
+  std::vector<uint32_t> windows;
   /// By k, and then by the positions that rows are below.
   std::map<uint32_t, std::map<uint64_t, Ranges>> decodes;
   /// Programs with prompt rows, by the number of prompts and k.
