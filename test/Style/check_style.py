@@ -106,7 +106,7 @@ LLVM = {"llvm", "mlir", "lld", "clang"}
 EXTERNAL = LLVM | {"flatbuffers", "gtest"}
 
 AT_THE_ROOT = set(FOLDERS) | {
-    ".ci", ".clang-format", ".gitignore", "CHANGELOG.md", "CMakeLists.txt",
+    ".ci", ".clang-format", ".clang-tidy", ".gitignore", "CHANGELOG.md", "CMakeLists.txt",
     "CMakePresets.json", "CONTRIBUTING.md", "README.md"}
 
 COLUMNS = {".cpp": 80, ".h": 80, ".c": 80, ".td": 80, ".py": 100}

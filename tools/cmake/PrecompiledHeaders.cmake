@@ -14,6 +14,12 @@
 # half of the compile time of such a source, and the tests spend their time in
 # libraries.
 #
+# Targets of the mlir sets (dialects, passes, compiler and their tools) have
+# assertions in every build type, unless MTP_ASSERTIONS is off, as in packages.
+# The runtime and generated code have none. The layout of LLVM's classes does not
+# depend on NDEBUG. It depends on LLVM_ENABLE_ABI_BREAKING_CHECKS, which LLVM's
+# headers set as the library was built.
+#
 # A source that needs different flags (exceptions) opts out with
 # SKIP_PRECOMPILE_HEADERS.
 
@@ -30,6 +36,15 @@ set(MTP_PRECOMPILED_FOLDER ${CMAKE_CURRENT_LIST_DIR}/precompiled)
 # Unit tests read results without checking; a failed result ends them anyway.
 function(mtp_test_options target)
   target_compile_options(${target} PRIVATE -UMTP_CHECK_RESULTS -O0)
+endfunction()
+
+option(MTP_ASSERTIONS "Build dialects, passes and compiler with assertions" ON)
+
+# A precompiled header and its users must agree on NDEBUG.
+function(mtp_assertions target)
+  if(MTP_ASSERTIONS)
+    target_compile_options(${target} PRIVATE -UNDEBUG)
+  endif()
 endfunction()
 
 # The target whose headers others reuse, created on first use.
@@ -50,6 +65,7 @@ function(mtp_precompiled_target set)
   target_link_libraries(${target} PRIVATE mtp_schema_mtp_artifact)
   if(set MATCHES "^mlir")
     add_dependencies(${target} MTPDialectIncGen mtp_exec_dialect_tablegen)
+    mtp_assertions(${target})
   endif()
   if(set MATCHES "testing$")
     target_link_libraries(${target} PRIVATE GTest::gtest)
@@ -60,6 +76,9 @@ endfunction()
 function(mtp_precompile target set)
   if(set MATCHES "testing$")
     mtp_test_options(${target})
+  endif()
+  if(set MATCHES "^mlir")
+    mtp_assertions(${target})
   endif()
   if(MTP_PRECOMPILE_HEADERS)
     mtp_precompiled_target(${set})
