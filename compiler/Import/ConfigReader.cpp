@@ -4,11 +4,14 @@
 
 #include "compiler/Import/ConfigFamilies.h"
 #include "compiler/Import/ForeignConfig.h"
+#include "compiler/Import/GgufConfig.h"
 #include "compiler/Import/MetaConfig.h"
 #include "compiler/Weights/InputFile.h"
+#include "compiler/Weights/gguf/GgufFiles.h"
 #include "runtime/schema/Limits.h"
 
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <span>
 
@@ -404,6 +407,24 @@ Result<std::string> readOptional(const std::string &path) {
   return text;
 }
 
+/// Reads the config of a model in GGUF.
+Result<ModelConfig> readGguf(const std::string &path) {
+  MTP_ASSIGN_OR_RETURN(std::vector<std::string> paths, findGgufFiles(path));
+  std::vector<InputFile> files;
+  std::vector<GgufPart> parts;
+  for (const std::string &file : paths) {
+    MTP_ASSIGN_OR_RETURN(InputFile opened, InputFile::open(file));
+    Result<GgufHeader> header = parseGguf(opened.bytes());
+    if (!header)
+      return header.status().withContext("\"" + file + "\"");
+    parts.push_back({std::move(*header), opened.bytes()});
+    files.push_back(std::move(opened));
+  }
+  MTP_ASSIGN_OR_RETURN(std::string text, translateGgufConfig(parts));
+  return parseModelConfig(
+      text, "", {}, std::filesystem::path(paths.front()).filename().string());
+}
+
 } // namespace
 
 Result<StrictJson> parseObject(std::string_view text) {
@@ -456,6 +477,8 @@ Result<ModelConfig> parseModelConfig(std::string_view text,
 }
 
 Result<ModelConfig> readModelConfig(const std::string &folder) {
+  if (isGgufPath(folder))
+    return readGguf(folder);
   // Meta's checkpoints have params.json instead.
   MTP_ASSIGN_OR_RETURN(std::string params,
                        readOptional(folder + "/" + kMetaFile));

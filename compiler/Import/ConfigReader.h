@@ -13,8 +13,8 @@ namespace mtp::importer {
 
 /// Reads `config.json` of a checkpoint's folder, or Meta's `params.json` in its
 /// place. Also reads `generation_config.json` and `hf_quant_config.json` if
-/// they exist. An error names the key and the value that the importer does not
-/// support.
+/// they exist. `folder` may also be a model in GGUF. An error names the key and
+/// the value that the importer does not support.
 Result<ModelConfig> readModelConfig(const std::string &folder);
 
 /// Parses the files' texts. All but `config` may be empty. `file` is the name

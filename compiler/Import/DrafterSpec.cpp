@@ -117,6 +117,9 @@ Result<DrafterSpec> parseDrafterSpec(std::string_view text) {
     return spec;
   }
   std::error_code error;
+  if (kindOf(std::string(text)) == PathKind::Gguf)
+    return unimplemented("--drafter: a drafter in GGUF is not read, got \"" +
+                         std::string(text) + "\"");
   if (std::filesystem::is_regular_file(text, error))
     MTP_RETURN_IF_ERROR(
         checkPath(std::string(text), PathUse::Import).withContext("--drafter"));

@@ -12,6 +12,7 @@
 #include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Weights/InputFile.h"
+#include "compiler/Weights/gguf/GgufFiles.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -300,8 +301,12 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
     MTP_ASSIGN_OR_RETURN(std::string relative, relativePath(path, options));
     files.push_back(std::move(relative));
   }
-  if (options.hasWeights)
-    MTP_RETURN_IF_ERROR(emitTokenizer(context, module, folder, options));
+  if (options.hasWeights) {
+    // A GGUF model has its tokenizer in its first file.
+    std::string tokenizer =
+        isGgufPath(folder) ? context.weights.sources().front() : folder;
+    MTP_RETURN_IF_ERROR(emitTokenizer(context, module, tokenizer, options));
+  }
   llvm::SmallVector<llvm::StringRef> names(files.begin(), files.end());
   mlir::ArrayAttr prefixes;
   const std::vector<std::string> &fronts = context.weights.prefixes();
@@ -386,6 +391,32 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   return okStatus();
 }
 
+/// Reports the MTP modules in a GGUF model's files, and whether the imported
+/// model drafts with them. Tools that write GGUF often leave modules out.
+void reportModules(const ModelConfig &config, const WeightTable &weights,
+                   const DraftPlan &draft, const ImportOptions &options) {
+  if (!options.onNote)
+    return;
+  int64_t found = config.drafter.modules;
+  if (found == 0) {
+    if (!draft.folder)
+      options.onNote("no drafter in the model's files; --drafter has methods "
+                     "that need none");
+    return;
+  }
+  std::string text = std::to_string(found) + " MTP module" +
+                     (found == 1 ? "" : "s") + " in the model's files, in " +
+                     weights.typesUnder(modulePrefix(config, 0)) + ", ";
+  if (draft.modules == found)
+    text += found == 1 ? "which drafts" : "which draft";
+  else if (draft.modules > 0)
+    text += std::to_string(draft.modules) + " of which " +
+            (draft.modules == 1 ? "drafts" : "draft");
+  else
+    text += found == 1 ? "which is not used" : "which are not used";
+  options.onNote(text);
+}
+
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
           ImportOptions options) {
@@ -404,6 +435,8 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
     MTP_RETURN_IF_ERROR(checkModules(config, weights, draft.modules));
   MTP_RETURN_IF_ERROR(
       findOwnTables(config, weights, draft.modules, keys.embedding, keys.head));
+  if (options.hasWeights && isGgufPath(folder))
+    reportModules(config, weights, draft, options);
 
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(mlir::UnknownLoc::get(&mlirContext));

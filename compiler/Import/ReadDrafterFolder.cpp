@@ -4,6 +4,7 @@
 #include "compiler/Import/DrafterReaders.h"
 #include "compiler/Import/MetaConfig.h"
 #include "compiler/Weights/InputFile.h"
+#include "compiler/Weights/gguf/GgufFiles.h"
 #include "runtime/core/PathKind.h"
 
 #include <algorithm>
@@ -238,6 +239,8 @@ Result<DrafterFolder> readDrafterFolder(const std::string &folder,
   PathUse use = hasWeights ? PathUse::Import : PathUse::ImportConfig;
   if (Status status = checkPath(folder, use); !status.isOk())
     return status.withContext("--drafter");
+  if (isGgufPath(folder))
+    return unimplemented(where + ": a drafter in GGUF is not read");
   std::error_code error;
   fs::path path = fs::path(folder) / "config.json";
   if (!fs::exists(path, error) &&

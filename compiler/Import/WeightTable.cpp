@@ -72,6 +72,22 @@ bool WeightTable::containsUnder(const std::string &prefix) const {
   return next != weights->keys().end() && next->first.starts_with(prefix);
 }
 
+std::string WeightTable::typesUnder(const std::string &prefix) const {
+  std::set<std::string_view> types;
+  if (weights)
+    for (auto it = weights->keys().lower_bound(prefix);
+         it != weights->keys().end() && it->first.starts_with(prefix); ++it)
+      if (Result<TensorView> tensor = weights->get(it->first))
+        types.insert(toString(tensor->type));
+  std::string text;
+  for (std::string_view type : types)
+    text += (text.empty()              ? ""
+             : type == *types.rbegin() ? " and "
+                                       : ", ") +
+            std::string(type);
+  return text;
+}
+
 Result<bool> WeightTable::areEqual(const std::string &a,
                                    const std::string &b) const {
   MTP_ASSIGN_OR_RETURN(TensorView left, weights->get(a));
@@ -79,7 +95,10 @@ Result<bool> WeightTable::areEqual(const std::string &a,
   if (!std::ranges::equal(left.shape, right.shape))
     return false;
   // FP8 tensors must be compared with their scales.
-  if (left.type == right.type && left.type != WeightType::F8E4M3 &&
+  bool areAlike = left.type == right.type &&
+                  left.pairedRows == right.pairedRows &&
+                  left.factor == right.factor;
+  if (areAlike && left.type != WeightType::F8E4M3 &&
       std::ranges::equal(left.bytes, right.bytes))
     return true;
   // Types may differ, and 0 and -0 have different bytes.
@@ -116,7 +135,7 @@ std::vector<std::string> WeightTable::unused() const {
   return keys;
 }
 
-Result<WeightType> WeightTable::keptType(WeightType stored, size_t rank) const {
+WeightType WeightTable::keptType(WeightType stored, size_t rank) const {
   // Vectors are small, so values that bf16 cannot represent are kept exactly.
   if (rank == 1)
     return stored == WeightType::BF16 ? stored : WeightType::F32;
@@ -124,10 +143,9 @@ Result<WeightType> WeightTable::keptType(WeightType stored, size_t rank) const {
     return *matrixType;
   if (stored == WeightType::F8E4M3)
     return WeightType::BF16;
-  if (stored == WeightType::F16)
-    return invalidArgument("F16 matrices are kept as bf16 or f32; choose with "
-                           "--dtype");
-  return stored;
+  // Of the two types, only F32 has all values of F16 and of blocks.
+  return stored == WeightType::F16 || hasBlocks(stored) ? WeightType::F32
+                                                        : stored;
 }
 
 WeightType WeightTable::impliedType(const std::string &key, size_t rank) const {
@@ -162,24 +180,15 @@ Result<WeightType> WeightTable::check(const std::string &key,
   WeightType stored = isDrafters && tensor.type == WeightType::F16
                           ? WeightType::BF16
                           : tensor.type;
-  Result<WeightType> type = keptType(stored, shape.size());
-  if (!type)
-    return type.status().withContext("weight \"" + key + "\"");
-  return type;
+  return keptType(stored, shape.size());
 }
 
 Result<WeightType> WeightTable::resolve(std::span<const std::string> prefixes,
                                         const std::string &key,
                                         std::span<const int64_t> shape,
                                         int64_t stack) {
-  if (!weights) {
-    Result<WeightType> type =
-        keptType(impliedType(key, shape.size()), shape.size());
-    if (!type) // Only the config gives the type.
-      return type.status().withContext(
-          "config key \"dtype\" or \"torch_dtype\"");
-    return type;
-  }
+  if (!weights)
+    return keptType(impliedType(key, shape.size()), shape.size());
   // The wider of two types represents both exactly.
   std::optional<WeightType> common;
   for (const std::string &prefix : prefixes)

@@ -26,7 +26,8 @@ public:
   WeightTable(WeightType storedType, std::optional<WeightType> matrixType)
       : storedType(storedType), matrixType(matrixType) {}
 
-  /// Opens the checkpoint in a folder. After this call each weight must exist.
+  /// Opens the checkpoint in a folder, or a model in GGUF. After this call each
+  /// weight must exist.
   Status open(const std::string &folder);
 
   /// Adds files of a folder that hold a wanted key (WeightSet::addBeside()).
@@ -54,6 +55,8 @@ public:
   bool isOpen() const { return weights.has_value(); }
   /// Returns true if the checkpoint has a key. False without a checkpoint.
   bool contains(const std::string &key) const;
+  /// Returns the names of the types of weights under a prefix: "BF16 and F32".
+  std::string typesUnder(const std::string &prefix) const;
   /// Returns true if a key of the checkpoint begins with `prefix`.
   bool containsUnder(const std::string &prefix) const;
   /// Returns true if two tensors have equal shapes and equal values.
@@ -68,7 +71,7 @@ private:
   /// Returns the type of a weight without a file.
   WeightType impliedType(const std::string &key, size_t rank) const;
   /// Returns the type in which a weight stored as `stored` is kept.
-  Result<WeightType> keptType(WeightType stored, size_t rank) const;
+  WeightType keptType(WeightType stored, size_t rank) const;
 
   WeightType storedType;
   std::optional<WeightType> matrixType;

@@ -2,8 +2,11 @@
 
 #include "compiler/Tokenizer/ChatFiles.h"
 
+#include "compiler/Tokenizer/GgufReader.h"
 #include "compiler/Tokenizer/InputText.h"
 #include "compiler/Tokenizer/Json.h"
+#include "compiler/Weights/InputFile.h"
+#include "runtime/core/PathKind.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/ChatLimits.h"
 
@@ -148,9 +151,19 @@ Status checkSizes(const ChatSource &source) {
   return okStatus();
 }
 
+Result<ChatSource> readGguf(const std::string &path) {
+  MTP_ASSIGN_OR_RETURN(InputFile file, InputFile::open(path));
+  MTP_ASSIGN_OR_RETURN(GgufHeader header, parseGguf(file.bytes()));
+  MTP_ASSIGN_OR_RETURN(ChatSource source, chatFromGguf(header));
+  MTP_RETURN_IF_ERROR(checkSizes(source));
+  return source;
+}
+
 } // namespace
 
 Result<ChatSource> mtp::readChatFiles(const std::string &tokenizer) {
+  if (kindOf(tokenizer) == PathKind::Gguf)
+    return readGguf(tokenizer);
   fs::path folder(tokenizer);
   std::error_code error;
   if (!fs::is_directory(folder, error))

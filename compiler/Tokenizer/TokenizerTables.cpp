@@ -2,8 +2,11 @@
 
 #include "compiler/Tokenizer/TokenizerTables.h"
 
+#include "compiler/Tokenizer/GgufReader.h"
 #include "compiler/Tokenizer/InputText.h"
 #include "compiler/Tokenizer/TokenizerCode.h"
+#include "compiler/Weights/InputFile.h"
+#include "runtime/core/PathKind.h"
 
 using namespace mtp;
 namespace fs = std::filesystem;
@@ -18,7 +21,20 @@ Result<std::string> readConfigBeside(const fs::path &path) {
                              : Result<std::string>(std::string());
 }
 
+/// Reads the tokenizer of a GGUF file, which may be larger than memory.
+Result<std::string> buildFromGguf(const std::string &path) {
+  MTP_ASSIGN_OR_RETURN(InputFile file, InputFile::open(path));
+  Result<GgufHeader> header = parseGguf(file.bytes());
+  Result<std::string> tables =
+      header ? tablesFromGguf(*header) : Result<std::string>(header.status());
+  if (!tables)
+    return tables.status().withContext(fs::path(path).filename().string());
+  return tables;
+}
+
 Result<std::string> buildFromFile(const fs::path &path) {
+  if (kindOf(path.string()) == PathKind::Gguf)
+    return buildFromGguf(path.string());
   MTP_ASSIGN_OR_RETURN(std::string bytes, readInputFile(path));
   MTP_ASSIGN_OR_RETURN(std::string config, readConfigBeside(path));
   if (path.filename() == kTiktokenFile) {
@@ -41,6 +57,8 @@ Result<std::string> buildFromGpt2Files(const fs::path &encoder,
 
 std::vector<std::string> mtp::findTokenizerFiles(const std::string &folder) {
   fs::path path(folder);
+  if (isInputFile(path))
+    return {folder};
   for (const char *name : {"tokenizer.json", "tokenizer.model", kTiktokenFile})
     if (isInputFile(path / name))
       return {(path / name).string()};

@@ -22,7 +22,8 @@
 namespace mtp {
 
 /// Returns the files in a folder that buildTokenizerTables() would read, judged
-/// by their names. Empty if there is no supported tokenizer.
+/// by their names. Empty if there is no supported tokenizer. `folder` may be a
+/// tokenizer's file, which is then the only one.
 std::vector<std::string> findTokenizerFiles(const std::string &folder);
 
 /// Builds the tables of the tokenizer in a folder. The first of these is used:
@@ -35,9 +36,10 @@ std::vector<std::string> findTokenizerFiles(const std::string &folder);
 /// A tokenizer_config.json beside one of the first three defines BOS and EOS
 /// and, for Llama's tokenizer classes, which of them are added to a text.
 ///
-/// `path` may also be a file of the first three kinds. A name that ends in
-/// ".json" means Hugging Face, the name tiktoken.model means tiktoken, and any
-/// other name means SentencePiece.
+/// `path` may also be a file of the first three kinds, or a model in GGUF,
+/// whose metadata describe a tokenizer. Otherwise a name that ends in ".json"
+/// means Hugging Face, the name tiktoken.model means tiktoken, and any other
+/// name means SentencePiece.
 ///
 /// Fails with NotFound if there is no such file, with Unavailable if a file
 /// cannot be read, and otherwise like the functions below.

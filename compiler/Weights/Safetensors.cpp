@@ -182,21 +182,4 @@ Result<TensorMap> parseSafetensors(std::span<const uint8_t> bytes) {
   return tensors;
 }
 
-Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
-  SafetensorsFile file;
-  MTP_ASSIGN_OR_RETURN(file.mapped, InputFile::open(path));
-  Result<TensorMap> tensors = parseSafetensors(file.mapped.bytes());
-  if (!tensors)
-    return tensors.status().withContext("\"" + path + "\"");
-  file.entries = std::move(*tensors);
-  return file;
-}
-
-std::string formatShape(std::span<const int64_t> shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 } // namespace mtp

@@ -116,7 +116,8 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
   WeightRows rows;
   auto check = [&]() -> Status {
     if (!isReadable(tensor.type))
-      return unimplemented("expected BF16, F16, F32 or F8_E4M3, got " +
+      return unimplemented("expected BF16, F16, F32, F8_E4M3 or a type of "
+                           "GGUF with blocks, got " +
                            std::string(toString(tensor.type)));
     MTP_RETURN_IF_ERROR(flattenStack(tensor, source, matrix));
     if (tensor.shape.empty() || tensor.shape.size() > 2)
@@ -127,6 +128,8 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
                              ", got " + formatShape(tensor.shape));
     rows.type = tensor.type;
     rows.bytes = tensor.bytes.data();
+    rows.pairedRows = tensor.pairedRows;
+    rows.factor = tensor.factor;
     rows.isTransposed = source.transpose;
     rows.tensorCols = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
     int64_t shift;
@@ -198,15 +201,24 @@ float WeightRows::scaleAt(int64_t row, int64_t block) const {
   return scale;
 }
 
+int64_t WeightRows::storedRow(int64_t row) const {
+  if (pairedRows == 0)
+    return row;
+  int64_t half = pairedRows / 2, place = row % pairedRows;
+  return row - place + place % half * 2 + place / half;
+}
+
 void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
                          float *out) const {
   row = picks.empty() ? row : picks[size_t(row)];
   if (!bytes)
     return values.read(row * tensorCols + col, count, out);
-  row += rowBegin;
+  row = storedRow(row + rowBegin);
   col += colBegin;
-  int64_t pitch = bitWidth(type) / 8;
-  decodeElements(type, bytes + (row * tensorCols + col) * pitch, count, out);
+  decodeRun(type, bytes, row * tensorCols + col, count, out);
+  if (factor != 1)
+    for (int64_t i = 0; i < count; ++i)
+      out[i] *= factor;
   if (!scales)
     return;
   for (int64_t i = 0; i < count;) {
@@ -240,13 +252,10 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
 void WeightRows::readFlat(int64_t index, int64_t count, float *out) const {
   if (!bytes)
     return values.read(index, count, out);
-  bool isWhole = !isTransposed && width == tensorCols && !scales;
-  if (isWhole) {
-    int64_t pitch = bitWidth(type) / 8;
-    decodeElements(type, bytes + (rowBegin * tensorCols + index) * pitch, count,
-                   out);
-    return;
-  }
+  bool isWhole = !isTransposed && width == tensorCols && !scales &&
+                 pairedRows == 0 && factor == 1 && picks.empty();
+  if (isWhole)
+    return decodeRun(type, bytes, rowBegin * tensorCols + index, count, out);
   while (count > 0) {
     int64_t row = index / cols(), col = index % cols();
     int64_t run = std::min(count, cols() - col);

@@ -40,6 +40,8 @@ private:
   Status findScales(const WeightSet &weights, const std::string &key,
                     const WeightSource &source, int64_t tensorRows);
   float scaleAt(int64_t row, int64_t block) const;
+  /// Returns the place of a row of the tensor in the file.
+  int64_t storedRow(int64_t row) const;
 
   WeightType type = WeightType::F32;
   const uint8_t *bytes = nullptr; ///< The whole tensor; null: random values.
@@ -48,6 +50,8 @@ private:
   int64_t rowBegin = 0, colBegin = 0; ///< Corner of the rectangle.
   int64_t height = 0, width = 0;      ///< Size of the rectangle, as stored.
   bool isTransposed = false;
+  int64_t pairedRows = 0; ///< See TensorEntry, as `factor`.
+  float factor = 1;
   std::vector<int32_t> picks;      ///< The rows to read; empty: all.
   const uint8_t *scales = nullptr; ///< Only for FP8.
   WeightType scaleType = WeightType::F32;

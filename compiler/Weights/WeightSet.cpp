@@ -3,6 +3,8 @@
 #include "compiler/Weights/WeightSet.h"
 
 #include "compiler/Weights/Json.h"
+#include "compiler/Weights/Shards.h"
+#include "compiler/Weights/gguf/GgufFiles.h"
 
 #include <algorithm>
 #include <charconv>
@@ -85,74 +87,6 @@ Result<ShardMap> readWeightMap(const std::string &path) {
   return shards;
 }
 
-/// Returns the safetensors files in a folder, sorted.
-std::vector<std::string> listFiles(const std::string &folder) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  fs::directory_iterator it(folder, error), end;
-  for (; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".safetensors")
-      paths.push_back(it->path().string());
-  std::ranges::sort(paths);
-  return paths;
-}
-
-/// A file's name within a set: "model-00002-of-00003.safetensors".
-struct Shard {
-  std::string stem; ///< "model-", which distinguishes sets.
-  unsigned number = 0, count = 0;
-};
-
-std::optional<Shard> parseShard(const std::string &path) {
-  std::string name = fs::path(path).stem().string();
-  size_t of = name.rfind("-of-");
-  size_t dash = of == name.npos ? name.npos : name.rfind('-', of - 1);
-  if (dash == name.npos)
-    return std::nullopt;
-  auto number = [&](size_t begin, size_t end, unsigned &value) {
-    auto [last, error] =
-        std::from_chars(name.data() + begin, name.data() + end, value);
-    return error == std::errc() && last == name.data() + end;
-  };
-  Shard shard{name.substr(0, dash + 1)};
-  if (!number(dash + 1, of, shard.number) ||
-      !number(of + 4, name.size(), shard.count) || shard.number < 1 ||
-      shard.number > shard.count)
-    return std::nullopt;
-  return shard;
-}
-
-/// Returns the shards of the only set among the files, by number. Fails if one
-/// is missing. Empty if no file is a shard.
-Result<std::vector<std::string>>
-findShards(const std::vector<std::string> &files) {
-  std::map<unsigned, std::string> shards;
-  std::optional<Shard> first;
-  for (const std::string &path : files) {
-    std::optional<Shard> shard = parseShard(path);
-    if (!shard)
-      continue;
-    if (!first)
-      first = shard;
-    bool isOfSet = shard->stem == first->stem && shard->count == first->count;
-    if (!isOfSet || !shards.emplace(shard->number, path).second)
-      return invalidArgument(
-          "expected the shards of one set without an index, got " +
-          inQuotes(fs::path(shards.begin()->second).filename().string()) +
-          " and " + inQuotes(fs::path(path).filename().string()));
-  }
-  std::vector<std::string> paths;
-  for (const auto &[number, path] : shards)
-    if (number == paths.size() + 1)
-      paths.push_back(path);
-  if (first && paths.size() != first->count)
-    return notFound("expected " + std::to_string(first->count) + " shards " +
-                    inQuotes(first->stem + "N") +
-                    " without an index, got none of the number " +
-                    std::to_string(paths.size() + 1));
-  return paths;
-}
-
 size_t commonPrefix(std::string_view a, std::string_view b) {
   return size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
                 a.begin());
@@ -166,7 +100,9 @@ WeightSet::findFiles(const std::string &folder) {
   for (const char *name : {"model.safetensors", "model.safetensors.index.json"})
     if (fs::path path = fs::path(folder) / name; fs::exists(path, error))
       return std::vector{path.string()};
-  std::vector<std::string> files = listFiles(folder);
+  if (isGgufPath(folder))
+    return findGgufFiles(folder);
+  std::vector<std::string> files = listFiles(folder, ".safetensors");
   // Tools put such files beside a model's weights.
   std::erase_if(files, [](const std::string &path) {
     return fs::path(path).filename().string().starts_with("adapter_");
@@ -207,7 +143,7 @@ Result<WeightSet> WeightSet::openFiles(std::span<const std::string> paths,
 }
 
 bool WeightSet::isOpen(const std::string &path) const {
-  return std::ranges::any_of(files, [&](const SafetensorsFile &file) {
+  return std::ranges::any_of(files, [&](const WeightFile &file) {
     std::error_code error;
     return fs::equivalent(path, file.file().path(), error);
   });
@@ -217,10 +153,10 @@ Status WeightSet::addBeside(
     const std::string &folder,
     const std::function<bool(std::string_view key)> &isWanted) {
   prefix.clear();
-  for (const std::string &path : listFiles(folder)) {
+  for (const std::string &path : listFiles(folder, ".safetensors")) {
     if (isOpen(path))
       continue;
-    MTP_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(path));
+    MTP_ASSIGN_OR_RETURN(WeightFile file, WeightFile::open(path));
     bool hasAny = std::ranges::any_of(file.tensors(), [&](const auto &tensor) {
       return isWanted(tensor.first);
     });
@@ -287,7 +223,7 @@ void WeightSet::addUnlisted(const std::set<size_t> &shards) {
 }
 
 Result<size_t> WeightSet::openShard(const std::string &path) {
-  MTP_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(path));
+  MTP_ASSIGN_OR_RETURN(WeightFile file, WeightFile::open(path, names));
   files.push_back(std::move(file));
   prefixes.push_back(prefix);
   return files.size() - 1;
@@ -299,12 +235,13 @@ Status WeightSet::addKey(const std::string &own, size_t file) {
   if (isNew)
     return okStatus();
   // Tools that write a module separately add copies of shared matrices.
-  const SafetensorsFile &first = files[entry->second], &second = files[file];
+  const WeightFile &first = files[entry->second], &second = files[file];
   std::string_view firstOwn =
       std::string_view(key).substr(prefixes[entry->second].size());
   const TensorEntry &left = first.tensors().find(firstOwn)->second;
   const TensorEntry &right = second.tensors().find(own)->second;
   if (left.type == right.type && left.shape == right.shape &&
+      left.pairedRows == right.pairedRows && left.factor == right.factor &&
       std::ranges::equal(first.bytes(left), second.bytes(right)))
     return okStatus();
   return invalidArgument("key " + inQuotes(key) + " is both in " +
@@ -315,10 +252,11 @@ Status WeightSet::addKey(const std::string &own, size_t file) {
 Result<TensorView> WeightSet::get(std::string_view key) const {
   auto found = index.find(key);
   if (found != index.end()) {
-    const SafetensorsFile &file = files[found->second];
+    const WeightFile &file = files[found->second];
     std::string_view own = key.substr(prefixes[found->second].size());
     const TensorEntry &entry = file.tensors().find(own)->second;
-    return TensorView{entry.type, entry.shape, file.bytes(entry), &file.file()};
+    return TensorView{entry.type,   entry.shape,      file.bytes(entry),
+                      &file.file(), entry.pairedRows, entry.factor};
   }
   std::string message = "no weight " + inQuotes(key);
   if (index.empty())
@@ -334,7 +272,7 @@ Result<TensorView> WeightSet::get(std::string_view key) const {
 }
 
 Status WeightSet::checkUnchanged() const {
-  for (const SafetensorsFile &file : files)
+  for (const WeightFile &file : files)
     MTP_RETURN_IF_ERROR(file.file().checkUnchanged());
   return okStatus();
 }

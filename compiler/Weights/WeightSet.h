@@ -3,7 +3,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_WEIGHTSET_H
 #define MTP_COMPILER_WEIGHTS_WEIGHTSET_H
 
-#include "compiler/Weights/Safetensors.h"
+#include "compiler/Weights/WeightFile.h"
 #include "runtime/core/Result.h"
 
 #include <functional>
@@ -23,6 +23,9 @@ struct TensorView {
   std::span<const int64_t> shape;
   std::span<const uint8_t> bytes;
   const InputFile *file = nullptr;
+  /// See TensorEntry.
+  int64_t pairedRows = 0;
+  float factor = 1;
 
   /// Removes leading extents of 1 beyond `rank`, for example from a vector that
   /// is stored as [1, n].
@@ -34,18 +37,19 @@ struct TensorView {
   }
 };
 
-/// The tensors of one or more safetensors files under one set of keys.
+/// The tensors of one or more files under one set of keys.
 /// Immutable after opening, so any number of threads may read it.
 class WeightSet {
 public:
   /// Returns the files of the checkpoint in a folder: `model.safetensors`, else
   /// `model.safetensors.index.json`, else all shards of one set, else the only
-  /// safetensors file.
+  /// safetensors file. `folder` may also be a model in GGUF (GgufFiles.h).
   static Result<std::vector<std::string>> findFiles(const std::string &folder);
   /// Opens the files of the checkpoint in a folder.
   static Result<WeightSet> openFolder(const std::string &folder);
 
-  /// Opens files by path, each a `.safetensors` file or an index (`.json`).
+  /// Opens files by path, each a file in safetensors or GGUF, or an index
+  /// (`.json`). Shards of a GGUF model follow each other in order.
   /// `prefixes`, if not empty, has one prefix per path, which is added to the
   /// keys of the file. A key may be in two files if both have equal tensors.
   static Result<WeightSet>
@@ -93,7 +97,9 @@ private:
   Status addKey(const std::string &key, size_t file);
   bool isOpen(const std::string &path) const;
 
-  std::vector<SafetensorsFile> files;
+  std::vector<WeightFile> files;
+  /// Names of the GGUF file that was opened last.
+  std::optional<GgufNames> names;
   /// Key prefix of each file.
   std::vector<std::string> prefixes;
   /// Key prefix of the files that are opened next.

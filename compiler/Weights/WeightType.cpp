@@ -2,6 +2,9 @@
 
 #include "compiler/Weights/WeightType.h"
 
+#include "compiler/Weights/gguf/GgufBlocks.h"
+
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -12,15 +15,46 @@ namespace {
 
 struct TypeInfo {
   std::string_view name;
-  unsigned bits;
+  unsigned bits;         ///< Of a block.
+  unsigned elements = 1; ///< Of a block.
 };
 
 /// Indexed by the enum.
 constexpr TypeInfo kTypes[] = {
-    {"BOOL", 8}, {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
-    {"I8", 8},   {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"I16", 16},
-    {"U16", 16}, {"F16", 16},    {"BF16", 16},   {"I32", 32},    {"U32", 32},
-    {"F32", 32}, {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64},
+    {"BOOL", 8},
+    {"F4", 4},
+    {"F6_E2M3", 6},
+    {"F6_E3M2", 6},
+    {"U8", 8},
+    {"I8", 8},
+    {"F8_E5M2", 8},
+    {"F8_E4M3", 8},
+    {"F8_E8M0", 8},
+    {"I16", 16},
+    {"U16", 16},
+    {"F16", 16},
+    {"BF16", 16},
+    {"I32", 32},
+    {"U32", 32},
+    {"F32", 32},
+    {"C64", 64},
+    {"F64", 64},
+    {"I64", 64},
+    {"U64", 64},
+    {"Q4_0", 18 * 8, 32},
+    {"Q4_1", 20 * 8, 32},
+    {"Q5_0", 22 * 8, 32},
+    {"Q5_1", 24 * 8, 32},
+    {"Q8_0", 34 * 8, 32},
+    {"Q2_K", 84 * 8, 256},
+    {"Q3_K", 110 * 8, 256},
+    {"Q4_K", 144 * 8, 256},
+    {"Q5_K", 176 * 8, 256},
+    {"Q6_K", 210 * 8, 256},
+    {"IQ4_NL", 18 * 8, 32},
+    {"IQ4_XS", 136 * 8, 256},
+    {"MXFP4", 17 * 8, 32},
+    {"NVFP4", 36 * 8, 64},
 };
 
 float decodeF16(uint16_t bits) {
@@ -74,7 +108,7 @@ std::string_view toString(WeightType type) {
 
 std::optional<WeightType> parseWeightType(std::string_view name) {
   for (unsigned i = 0; i < std::size(kTypes); ++i)
-    if (kTypes[i].name == name)
+    if (kTypes[i].name == name && kTypes[i].elements == 1)
       return static_cast<WeightType>(i);
   return std::nullopt;
 }
@@ -83,14 +117,23 @@ unsigned bitWidth(WeightType type) {
   return kTypes[static_cast<unsigned>(type)].bits;
 }
 
+uint64_t blockElements(WeightType type) {
+  return kTypes[static_cast<unsigned>(type)].elements;
+}
+
+uint64_t blockBytes(WeightType type) {
+  return kTypes[static_cast<unsigned>(type)].bits / 8;
+}
+
 bool isReadable(WeightType type) {
-  return type == WeightType::BF16 || type == WeightType::F16 ||
-         type == WeightType::F32 || type == WeightType::F8E4M3;
+  return hasBlocks(type) || type == WeightType::BF16 ||
+         type == WeightType::F16 || type == WeightType::F32 ||
+         type == WeightType::F8E4M3;
 }
 
 bool isReadableScale(WeightType type) {
   return type == WeightType::F8E8M0 ||
-         (isReadable(type) && type != WeightType::F8E4M3);
+         (isReadable(type) && !hasBlocks(type) && type != WeightType::F8E4M3);
 }
 
 void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
@@ -124,6 +167,30 @@ void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
   default:
     std::memset(out, 0, size_t(count) * sizeof(float));
     return;
+  }
+}
+
+void decodeRun(WeightType type, const uint8_t *bytes, int64_t first,
+               int64_t count, float *out) {
+  int64_t width = int64_t(blockElements(type));
+  int64_t pitch = int64_t(blockBytes(type));
+  bytes += first / width * pitch;
+  if (width == 1)
+    return decodeElements(type, bytes, count, out);
+  // Only the first and the last block may be needed in part.
+  for (int64_t at = first % width; count > 0; at = 0) {
+    int64_t run = std::min(count, width - at);
+    if (run == width) {
+      run = count / width * width;
+      decodeBlocks(type, bytes, run / width, out);
+    } else {
+      float block[kMostBlockElements];
+      decodeBlocks(type, bytes, 1, block);
+      std::copy_n(block + at, run, out);
+    }
+    bytes += (at + run) / width * pitch;
+    out += run;
+    count -= run;
   }
 }
 

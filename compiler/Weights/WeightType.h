@@ -10,8 +10,9 @@
 
 namespace mtp {
 
-/// Element types of a safetensors file. A header may contain each of them;
-/// isReadable() tells which ones can be packed.
+/// Element types of safetensors and GGUF files. A header may contain each type
+/// of its format; isReadable() tells which ones can be packed. The last types
+/// have blocks of elements and occur in GGUF only.
 enum class WeightType : uint8_t {
   Bool,
   F4,
@@ -33,19 +34,41 @@ enum class WeightType : uint8_t {
   F64,
   I64,
   U64,
+  Q4_0,
+  Q4_1,
+  Q5_0,
+  Q5_1,
+  Q8_0,
+  Q2_K,
+  Q3_K,
+  Q4_K,
+  Q5_K,
+  Q6_K,
+  IQ4_NL,
+  IQ4_XS,
+  MXFP4,
+  NVFP4,
 };
 
-/// Returns the name in a safetensors header, e.g. "BF16".
+/// Returns the name in a file's header, e.g. "BF16" or "Q4_K".
 std::string_view toString(WeightType type);
 
-/// Returns the type with this name, if there is one.
+/// Returns the type of safetensors with this name, if there is one.
 std::optional<WeightType> parseWeightType(std::string_view name);
 
-/// Returns the number of bits of one element.
+/// Returns the number of bits of one element. The type must have no blocks.
 unsigned bitWidth(WeightType type);
 
-/// Returns true if decodeElements() supports the type for weights: BF16, F16,
-/// F32 and F8_E4M3.
+/// Return the number of elements of a block and its number of bytes. A type
+/// without blocks has blocks of one element of whole bytes.
+uint64_t blockElements(WeightType type);
+uint64_t blockBytes(WeightType type);
+
+/// Returns true if the type has blocks of several elements.
+inline bool hasBlocks(WeightType type) { return blockElements(type) > 1; }
+
+/// Returns true if decodeRun() supports the type for weights: BF16, F16, F32,
+/// F8_E4M3 and types with blocks.
 bool isReadable(WeightType type);
 
 /// Returns true if decodeElements() supports the type for scales: BF16, F16,
@@ -56,6 +79,11 @@ bool isReadableScale(WeightType type);
 /// alignment. The type must be readable as weights or as scales.
 void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
                     float *out);
+
+/// Widens the elements [first, first + count) of a tensor to f32, exactly. The
+/// first block begins at `bytes`. The type must be readable as weights.
+void decodeRun(WeightType type, const uint8_t *bytes, int64_t first,
+               int64_t count, float *out);
 
 /// Rounds to nearest, ties to even. A NaN becomes a quiet NaN.
 inline uint16_t roundToBF16(float value) {

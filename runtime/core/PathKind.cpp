@@ -107,7 +107,6 @@ struct Refusal {
   std::string_view what, step;
 };
 
-constexpr std::string_view kGguf = "a GGUF file, which is not read";
 constexpr std::string_view kOriginal =
     "take the folder in Hugging Face's layout that it was made of";
 constexpr std::string_view kConvert =
@@ -118,15 +117,12 @@ constexpr std::string_view kMake = "mtp-import and mtpc make an artifact of it";
 constexpr Refusal kImport[] = {
     {PathKind::Missing, "nothing there",
      "nothing is downloaded: give a folder on this machine"},
-    {PathKind::GgufModel, "a folder of GGUF files, which are not read",
-     kOriginal},
     {PathKind::Adapter, "an adapter of another model (adapter_config.json)",
      "merge it into its model first"},
     {PathKind::HubCache, "a hub's cache of a model",
      "give the revision's folder in snapshots"},
     {PathKind::Folder, "a folder without config.json and params.json",
-     "give the folder that has one of them"},
-    {PathKind::Gguf, kGguf, kOriginal},
+     "give the folder that has one of them, or a GGUF file"},
     {PathKind::Ggml, "a GGML file, which is not read", kOriginal},
     {PathKind::Safetensors, "a file of weights", kGiveFolder},
     {PathKind::PyTorch, "a file of weights in PyTorch's format", kGiveFolder},
@@ -134,7 +130,7 @@ constexpr Refusal kImport[] = {
     {PathKind::Module, "a module", "it is imported already: mtpc compiles it"},
     {PathKind::Artifact, "an artifact",
      "it is compiled already: mtp-run runs it"},
-    {PathKind::File, "a file", "give a model's folder"},
+    {PathKind::File, "a file", "give a model's folder or a GGUF file"},
     {PathKind::Other, "neither a file nor a folder", "give a model's folder"},
 };
 
@@ -154,14 +150,14 @@ constexpr Refusal kCompile[] = {
     {PathKind::PyTorchModel, "a folder of weights in PyTorch's format",
      "convert them with tools/mtp-import/convert_torch.py, then mtp-import "
      "makes a module of the folder"},
-    {PathKind::GgufModel, "a folder of GGUF files, which are not read",
-     kOriginal},
+    {PathKind::GgufModel, "a folder of GGUF files",
+     "mtp-import makes a module of it"},
     {PathKind::Adapter, "an adapter of another model (adapter_config.json)",
      "merge it into its model first"},
     {PathKind::HubCache, "a hub's cache of a model",
      "mtp-import makes a module of a revision's folder in snapshots"},
     {PathKind::Folder, "a folder", "give a module that mtp-import wrote"},
-    {PathKind::Gguf, kGguf, kOriginal},
+    {PathKind::Gguf, "a GGUF file", "mtp-import makes a module of it"},
     {PathKind::Ggml, "a GGML file, which is not read", kOriginal},
     {PathKind::Safetensors, "a file of weights",
      "mtp-import makes a module of its folder"},
@@ -178,15 +174,14 @@ constexpr Refusal kRun[] = {
     {PathKind::PyTorchModel, "a folder of weights in PyTorch's format",
      "convert them with tools/mtp-import/convert_torch.py, then mtp-import and "
      "mtpc make an artifact of the folder"},
-    {PathKind::GgufModel, "a folder of GGUF files, which are not read",
-     kOriginal},
+    {PathKind::GgufModel, "a folder of GGUF files", kMake},
     {PathKind::Adapter, "an adapter of another model (adapter_config.json)",
      "merge it into its model first"},
     {PathKind::HubCache, "a hub's cache of a model",
      "mtp-import and mtpc make an artifact of a revision's folder in "
      "snapshots"},
     {PathKind::Folder, "a folder", "give a file that mtpc wrote"},
-    {PathKind::Gguf, kGguf, kOriginal},
+    {PathKind::Gguf, "a GGUF file", kMake},
     {PathKind::Ggml, "a GGML file, which is not read", kOriginal},
     {PathKind::Safetensors, "a file of weights",
      "mtp-import and mtpc make an artifact of its folder"},

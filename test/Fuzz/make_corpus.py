@@ -4,6 +4,7 @@ import json, os, struct, sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle")
 sys.path.insert(0, ROOT)
+import gguf_files  # noqa: E402
 import template_cases  # noqa: E402
 import tiny  # noqa: E402
 
@@ -25,6 +26,14 @@ for name, path in (("", artifact), ("_plans", plans)):
 
 for name, config in tiny.MODELS.items():
     write("config", name, json.dumps(config).encode())
+
+keys = {**gguf_files.config_keys(tiny.MODELS["llama-gqa"]),
+        **gguf_files.tokenizer_keys(tiny.tokenizer(112))}
+path = os.path.join(out, "gguf", "model")
+gguf_files.write_gguf(path, keys, [("token_embd.weight", "F32", [2, 2], bytes(16)),
+                                   ("blk.0.attn_q.weight", "Q4_K", [4, 256], bytes(576)),
+                                   ("blk.0.ffn_up_exps.weight", "NVFP4", [2, 1, 64], bytes(72)),
+                                   ("blk.0.ffn_up_exps.scale", "F32", [2], bytes(8))])
 
 header = {"__metadata__": {"format": "pt"},
           "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},

@@ -68,12 +68,6 @@ TEST_F(Weights, TakeTheWidestType) {
         bytes == 4 || other[0] == 'F' ? WeightType::F32 : WeightType::BF16;
     WeightTable weights = table();
     expectType(weights.resolve(layers, "v", vector, 0), widest);
-    if (std::string(other) == "F16") {
-      expectError(weights.resolve(layers, "w", matrix, 0), "--dtype");
-      expectType(table(WeightType::BF16).resolve(layers, "w", matrix, 0),
-                 WeightType::BF16);
-      continue;
-    }
     expectType(weights.resolve(layers, "w", matrix, 0), widest);
     expectType(weights.resolve(layers, "/e.{}.w", matrix, 2), widest);
     // The first prefix may have the wider type, too.
@@ -115,13 +109,13 @@ TEST_F(Weights, KeepTypes) {
   builder.addF32("eight_scale_inv", {1, 1}, {1});
   builder.add("bare", "F8_E4M3", {2, 3}, std::string(6, '\0'));
   WeightTable weights = table();
-  expectError(weights.resolve(layers, "/half", matrix, 0), "--dtype");
+  expectType(weights.resolve(layers, "/half", matrix, 0), WeightType::F32);
   expectType(weights.resolve(layers, "/halves", vector, 0), WeightType::F32);
   expectType(weights.resolve(layers, "/eight", matrix, 0), WeightType::BF16);
   expectError(weights.resolve(layers, "/bare", matrix, 0), "bare_scale_inv");
   expectError(weights.resolve(layers, "/int", matrix, 0), "got I8");
-  expectType(table(WeightType::F32).resolve(layers, "/half", matrix, 0),
-             WeightType::F32);
+  expectType(table(WeightType::BF16).resolve(layers, "/half", matrix, 0),
+             WeightType::BF16);
 }
 
 TEST_F(Weights, AreImpliedWithoutFiles) {
@@ -130,9 +124,9 @@ TEST_F(Weights, AreImpliedWithoutFiles) {
   expectType(weights.resolve(layers, "v", vector, 0), WeightType::BF16);
   expectType(weights.resolve(layers, "gate.e_score_correction_bias", vector, 0),
              WeightType::F32);
-  expectError(WeightTable(WeightType::F16, std::nullopt)
-                  .resolve(layers, "w", matrix, 0),
-              "--dtype");
+  expectType(WeightTable(WeightType::F16, std::nullopt)
+                 .resolve(layers, "w", matrix, 0),
+             WeightType::F32);
   EXPECT_TRUE(weights.sources().empty());
 }
 

@@ -67,6 +67,34 @@ TEST(Tokenizer, agreesWithGpt2Vectors) {
   }
 }
 
+/// The metadata of a GGUF file alone give the vocabulary's ids.
+TEST(Tokenizer, agreesWithGgufVectors) {
+  MTP_REQUIRE_SHARED_DATA();
+  std::filesystem::path folder = sharedData() / "gguf-vocabs";
+  for (std::string name :
+       {"gpt-2", "deepseek-llm", "deepseek-coder", "llama-spm"}) {
+    SCOPED_TRACE(name);
+    std::string file = "ggml-vocab-" + name + ".gguf";
+    if (!std::filesystem::exists(folder / file))
+      GTEST_SKIP() << "no " << folder / file;
+    auto tables = buildTokenizerTables((folder / file).string());
+    MTP_ASSERT_OK(tables);
+    auto tokenizer = loadTables(*tables);
+    MTP_ASSERT_OK(tokenizer);
+    std::vector<std::string> texts = splitText(
+        readFile(folder / (file + ".inp")), "\n__ggml_vocab_test__\n");
+    std::vector<std::string> lines =
+        splitText(readFile(folder / (file + ".out")), "\n");
+    ASSERT_GE(texts.size(), 40u);
+    ASSERT_GE(lines.size(), texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      auto ids = (*tokenizer)->encode(texts[i], kPlain);
+      MTP_ASSERT_OK(ids);
+      EXPECT_EQ(*ids, parseIds(lines[i])) << "text " << i << ": " << texts[i];
+    }
+  }
+}
+
 TEST(Tokenizer, encodesWithSentencePiece) {
   MTP_REQUIRE_SHARED_DATA();
   auto loaded = loadShared("mistral-v1/tokenizer.model.v1");

@@ -76,12 +76,16 @@ TEST(PathKind, NamesTheNextStep) {
     return std::string(checkPath(path, use).message());
   };
   std::string gguf = folder.write("m.gguf", "GGUF");
-  for (PathUse use :
-       {PathUse::Import, PathUse::ImportConfig, PathUse::Compile, PathUse::Run})
-    EXPECT_NE(message(gguf, use).find(
-                  "\", got a GGUF file, which is not read; take the folder"),
+  EXPECT_EQ(message(gguf, PathUse::Import), "");
+  EXPECT_EQ(message(gguf, PathUse::ImportConfig), "");
+  for (PathUse use : {PathUse::Compile, PathUse::Run})
+    EXPECT_NE(message(gguf, use).find("\", got a GGUF file; mtp-import"),
               std::string::npos)
         << message(gguf, use);
+  std::string ggml = folder.write("m.bin", "tjgg");
+  EXPECT_NE(message(ggml, PathUse::Import)
+                .find("got a GGML file, which is not read; take the folder"),
+            std::string::npos);
   folder.write("hf/config.json", "{}");
   std::string hf = folder.path("hf");
   EXPECT_EQ(message(hf, PathUse::ImportConfig), "");

@@ -1,6 +1,7 @@
 //===- safetensors_test.cpp - Good and malformed files --------------------===//
 
 #include "compiler/Weights/Safetensors.h"
+#include "compiler/Weights/WeightFile.h"
 #include "test/Weights/TestFiles.h"
 
 #include <gtest/gtest.h>
@@ -176,16 +177,16 @@ TEST(Safetensors, RefusesEveryTruncation) {
 
 TEST(Safetensors, OpensOnlyRegularFiles) {
   TemporaryFolder folder;
-  EXPECT_EQ(SafetensorsFile::open(folder.path("none")).status().code(),
+  EXPECT_EQ(WeightFile::open(folder.path("none")).status().code(),
             StatusCode::NotFound);
-  EXPECT_EQ(SafetensorsFile::open(folder.path()).status().code(),
+  EXPECT_EQ(WeightFile::open(folder.path()).status().code(),
             StatusCode::InvalidArgument);
   ASSERT_EQ(::mkfifo(folder.path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(SafetensorsFile::open(folder.path("pipe")).status().code(),
+  EXPECT_EQ(WeightFile::open(folder.path("pipe")).status().code(),
             StatusCode::InvalidArgument);
-  EXPECT_EQ(SafetensorsFile::open("/dev/null").status().code(),
+  EXPECT_EQ(WeightFile::open("/dev/null").status().code(),
             StatusCode::InvalidArgument);
-  EXPECT_EQ(SafetensorsFile::open(folder.write("empty", "")).status().code(),
+  EXPECT_EQ(WeightFile::open(folder.write("empty", "")).status().code(),
             StatusCode::DataLoss);
 }
 

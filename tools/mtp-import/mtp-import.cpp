@@ -1,4 +1,4 @@
-//===- mtp-import.cpp - Hugging Face folder to MLIR -----------------------===//
+//===- mtp-import.cpp - Checkpoint to MLIR --------------------------------===//
 
 #include "compiler/Import/Importer.h"
 #include "compiler/Import/library/DrafterLibrary.h"
@@ -15,7 +15,8 @@ using mtp::importer::ImportOptions;
 
 static cl::OptionCategory category("mtp-import options");
 
-static cl::opt<std::string> folder(cl::Positional, cl::desc("<model folder>"),
+static cl::opt<std::string> folder(cl::Positional,
+                                   cl::desc("<model folder or GGUF file>"),
                                    cl::cat(category));
 static cl::opt<std::string> output("o", cl::init("-"),
                                    cl::desc("output file (default: stdout)"),
@@ -121,11 +122,12 @@ static cl::opt<DepthPolicy> depthPolicy(
                           "the first module at every depth")),
     cl::cat(category));
 static cl::opt<bool> noWeights("no-weights",
-                               cl::desc("structure only, from config.json"),
+                               cl::desc("structure only, from the config"),
                                cl::cat(category));
 static cl::opt<mtp::WeightType>
     dtype("dtype",
-          cl::desc("what matrices are kept in (default: as in the files):"),
+          cl::desc("what matrices are kept in (default: the least of the two "
+                   "that has the values in the files):"),
           cl::values(clEnumValN(mtp::WeightType::BF16, "bf16", "bfloat16"),
                      clEnumValN(mtp::WeightType::F32, "f32", "binary32")),
           cl::cat(category));
@@ -199,6 +201,7 @@ static mtp::Result<ImportOptions> readOptions() {
 static cl::extrahelp examples(R"(
 Examples:
   mtp-import Qwen3-8B -o Qwen3-8B/model.mlir --max-batch 4 --max-context 8192
+  mtp-import SmolLM2-135M-Instruct-Q4_1.gguf -o model.mlir --drafter suffix
   mtp-import ./DeepSeek-V3 -o v3.mlir --no-weights -k 2
   mtp-import Qwen3-8B -o Qwen3-8B/lookup.mlir --drafter lookup:2,5 -k 4
   mtp-import MiMo-7B-Base -o MiMo-7B-Base/model.mlir --before lookup:3,5
@@ -235,18 +238,20 @@ static int printFiles() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   mtp::parseToolFlags(argc, argv, "mtp-import",
-                      "Imports a Hugging Face checkpoint into MLIR.\n",
+                      "Imports a Hugging Face folder or a GGUF file into "
+                      "MLIR.\n",
                       [](const cl::Option &option) {
                         return llvm::is_contained(option.Categories, &category);
                       });
   if (printLibrary.getNumOccurrences())
     return printFiles();
   if (folder.empty())
-    return fail("expected a model's folder", mtp::kWrongFlags);
+    return fail("expected a model's folder or a GGUF file", mtp::kWrongFlags);
   // Refuses to overwrite checkpoints, which are large and slow to download
   // again.
   llvm::StringRef extension = llvm::sys::path::extension(output);
-  if (extension == ".json" || extension == ".safetensors")
+  if (extension == ".json" || extension == ".safetensors" ||
+      extension == ".gguf")
     return fail("-o: expected a file that is no part of a checkpoint, got '" +
                     output + "'",
                 mtp::kWrongFlags);
