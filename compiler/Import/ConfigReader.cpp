@@ -6,8 +6,8 @@
 #include "compiler/Import/ForeignConfig.h"
 #include "compiler/Import/GgufConfig.h"
 #include "compiler/Import/MetaConfig.h"
+#include "compiler/Weights/GgufFiles.h"
 #include "compiler/Weights/InputFile.h"
-#include "compiler/Weights/gguf/GgufFiles.h"
 #include "runtime/schema/Limits.h"
 
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "compiler/Import/GgufConfig.h"
 
-#include "compiler/Weights/gguf/GgufNames.h"
+#include "compiler/Weights/GgufNames.h"
 #include "runtime/schema/Limits.h"
 
 #include <algorithm>

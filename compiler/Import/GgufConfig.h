@@ -9,7 +9,7 @@
 #ifndef MTP_COMPILER_IMPORT_GGUFCONFIG_H
 #define MTP_COMPILER_IMPORT_GGUFCONFIG_H
 
-#include "compiler/Weights/gguf/Gguf.h"
+#include "compiler/Weights/Gguf.h"
 #include "runtime/core/Result.h"
 
 #include <span>

@@ -11,8 +11,8 @@
 #include "compiler/Import/UnusedWeights.h"
 #include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
+#include "compiler/Weights/GgufFiles.h"
 #include "compiler/Weights/InputFile.h"
-#include "compiler/Weights/gguf/GgufFiles.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"

@@ -3,8 +3,8 @@
 #include "compiler/Import/ConfigFamilies.h"
 #include "compiler/Import/DrafterReaders.h"
 #include "compiler/Import/MetaConfig.h"
+#include "compiler/Weights/GgufFiles.h"
 #include "compiler/Weights/InputFile.h"
-#include "compiler/Weights/gguf/GgufFiles.h"
 #include "runtime/core/PathKind.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/Limits.h"
-#include "runtime/text/Utf8.h"
+#include "runtime/utf8/Utf8.h"
 
 #include <algorithm>
 #include <array>

@@ -3,9 +3,9 @@
 #ifndef MTP_COMPILER_TOKENIZER_GGUFREADER_H
 #define MTP_COMPILER_TOKENIZER_GGUFREADER_H
 
-#include "compiler/Weights/gguf/Gguf.h"
+#include "compiler/Weights/Gguf.h"
+#include "runtime/chat/ChatTemplate.h"
 #include "runtime/core/Result.h"
-#include "runtime/text/chat/ChatTemplate.h"
 
 #include <string>
 

@@ -3,9 +3,9 @@
 #ifndef MTP_COMPILER_WEIGHTS_WEIGHTFILE_H
 #define MTP_COMPILER_WEIGHTS_WEIGHTFILE_H
 
+#include "compiler/Weights/GgufNames.h"
 #include "compiler/Weights/InputFile.h"
 #include "compiler/Weights/WeightType.h"
-#include "compiler/Weights/gguf/GgufNames.h"
 #include "runtime/core/Result.h"
 
 #include <cstdint>

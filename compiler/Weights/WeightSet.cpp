@@ -2,9 +2,9 @@
 
 #include "compiler/Weights/WeightSet.h"
 
+#include "compiler/Weights/GgufFiles.h"
 #include "compiler/Weights/Json.h"
 #include "compiler/Weights/Shards.h"
-#include "compiler/Weights/gguf/GgufFiles.h"
 
 #include <algorithm>
 #include <charconv>

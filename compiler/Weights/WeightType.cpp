@@ -2,7 +2,7 @@
 
 #include "compiler/Weights/WeightType.h"
 
-#include "compiler/Weights/gguf/GgufBlocks.h"
+#include "compiler/Weights/GgufBlocks.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "compiler/Import/ConfigReader.h"
 #include "compiler/Import/GgufConfig.h"
 #include "compiler/Tokenizer/GgufReader.h"
-#include "compiler/Weights/gguf/GgufNames.h"
+#include "compiler/Weights/GgufNames.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -17,6 +17,8 @@ Include = collections.namedtuple("Include", "path line target")
 
 INCLUDE = re.compile(r'#\s*include\s+"([^"]+)"')
 RINGS_EXCEPTED = ["dialects/Exec/IR", "dialects/MTP/IR", "test"]
+# Readers of GGUF that are still to be separated from their callers.
+FILES_EXCEPTED = ["compiler/Weights/WeightType", "compiler/Tokenizer/GgufReader"]
 
 
 def find(files):
@@ -91,7 +93,8 @@ def rings(graph):
 
 
 def is_excepted(path):
-    return any(path.startswith(folder + "/") for folder in RINGS_EXCEPTED)
+    return path in FILES_EXCEPTED or any(
+        path.startswith(folder + "/") for folder in RINGS_EXCEPTED)
 
 
 def check_rings(includes):

@@ -3,7 +3,7 @@
 #ifndef MTP_TEST_WEIGHTS_GGUFBUILDER_H
 #define MTP_TEST_WEIGHTS_GGUFBUILDER_H
 
-#include "compiler/Weights/gguf/Gguf.h"
+#include "compiler/Weights/Gguf.h"
 
 #include <cstring>
 #include <string>

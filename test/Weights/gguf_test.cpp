@@ -1,9 +1,9 @@
 //===- gguf_test.cpp - Good and malformed GGUF files ----------------------===//
 
+#include "compiler/Weights/Gguf.h"
+#include "compiler/Weights/GgufFiles.h"
+#include "compiler/Weights/GgufNames.h"
 #include "compiler/Weights/WeightRows.h"
-#include "compiler/Weights/gguf/Gguf.h"
-#include "compiler/Weights/gguf/GgufFiles.h"
-#include "compiler/Weights/gguf/GgufNames.h"
 #include "test/Weights/GgufBuilder.h"
 #include "test/Weights/TestFiles.h"
 

@@ -1,6 +1,6 @@
 //===- GgufFiles.cpp - The files of a GGUF model --------------------------===//
 
-#include "compiler/Weights/gguf/GgufFiles.h"
+#include "compiler/Weights/GgufFiles.h"
 
 #include "compiler/Weights/Shards.h"
 #include "runtime/core/PathKind.h"

@@ -1,6 +1,6 @@
 //===- GgufNames.cpp - Hugging Face's keys of GGUF tensors ----------------===//
 
-#include "compiler/Weights/gguf/GgufNames.h"
+#include "compiler/Weights/GgufNames.h"
 
 #include <algorithm>
 #include <charconv>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Weights/gguf/GgufBlocks.h"
+#include "compiler/Weights/GgufBlocks.h"
 
 #include <bit>
 #include <cstring>

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_COMPILER_WEIGHTS_GGUF_GGUF_H
-#define MTP_COMPILER_WEIGHTS_GGUF_GGUF_H
+#ifndef MTP_COMPILER_WEIGHTS_GGUF_H
+#define MTP_COMPILER_WEIGHTS_GGUF_H
 
 #include "compiler/Weights/WeightType.h"
 #include "runtime/core/Result.h"
@@ -103,4 +103,4 @@ bool isGguf(std::span<const uint8_t> bytes);
 
 } // namespace mtp
 
-#endif // MTP_COMPILER_WEIGHTS_GGUF_GGUF_H
+#endif // MTP_COMPILER_WEIGHTS_GGUF_H

@@ -1,7 +1,7 @@
 //===- GgufFiles.h - The files of a GGUF model ------------------*- C++ -*-===//
 
-#ifndef MTP_COMPILER_WEIGHTS_GGUF_GGUFFILES_H
-#define MTP_COMPILER_WEIGHTS_GGUF_GGUFFILES_H
+#ifndef MTP_COMPILER_WEIGHTS_GGUFFILES_H
+#define MTP_COMPILER_WEIGHTS_GGUFFILES_H
 
 #include "runtime/core/Result.h"
 
@@ -21,4 +21,4 @@ Result<std::vector<std::string>> findGgufFiles(const std::string &path);
 
 } // namespace mtp
 
-#endif // MTP_COMPILER_WEIGHTS_GGUF_GGUFFILES_H
+#endif // MTP_COMPILER_WEIGHTS_GGUFFILES_H

@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_COMPILER_WEIGHTS_GGUF_GGUFNAMES_H
-#define MTP_COMPILER_WEIGHTS_GGUF_GGUFNAMES_H
+#ifndef MTP_COMPILER_WEIGHTS_GGUFNAMES_H
+#define MTP_COMPILER_WEIGHTS_GGUFNAMES_H
 
+#include "compiler/Weights/Gguf.h"
 #include "compiler/Weights/TensorEntry.h"
-#include "compiler/Weights/gguf/Gguf.h"
 #include "runtime/core/Result.h"
 
 #include <optional>
@@ -61,4 +61,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_COMPILER_WEIGHTS_GGUF_GGUFNAMES_H
+#endif // MTP_COMPILER_WEIGHTS_GGUFNAMES_H

@@ -1,6 +1,6 @@
 //===- Gguf.cpp - Reading GGUF files --------------------------------------===//
 
-#include "compiler/Weights/gguf/Gguf.h"
+#include "compiler/Weights/Gguf.h"
 
 #include <charconv>
 #include <cstring>

@@ -1,7 +1,7 @@
 //===- GgufBlocks.h - Block formats of GGUF tensors -------------*- C++ -*-===//
 
-#ifndef MTP_COMPILER_WEIGHTS_GGUF_GGUFBLOCKS_H
-#define MTP_COMPILER_WEIGHTS_GGUF_GGUFBLOCKS_H
+#ifndef MTP_COMPILER_WEIGHTS_GGUFBLOCKS_H
+#define MTP_COMPILER_WEIGHTS_GGUFBLOCKS_H
 
 #include "compiler/Weights/WeightType.h"
 
@@ -17,4 +17,4 @@ void decodeBlocks(WeightType type, const uint8_t *bytes, int64_t count,
 
 } // namespace mtp
 
-#endif // MTP_COMPILER_WEIGHTS_GGUF_GGUFBLOCKS_H
+#endif // MTP_COMPILER_WEIGHTS_GGUFBLOCKS_H
