@@ -74,5 +74,5 @@ SOURCES = {
     "a recurrence forgets behind what a key recalls, not before": (
         RULE, "return decay.ofAll ? kb.mul(decay.ofAll, sum) : sum;", "return sum;"),
     "no pages for the drafts": (
-        ADMISSION, "parts.endOfRound(residency.length, k)", "residency.length"),
+        ADMISSION, "state.endOfRound(residency.length, k)", "residency.length"),
 }
