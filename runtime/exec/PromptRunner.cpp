@@ -27,8 +27,8 @@ PrefillRun PromptRunner::nextRun(SequenceId id) const {
 
 /// Returns the prompts that are being prefilled, in the order in which they get
 /// rows.
-std::vector<Prompt> PromptRunner::prompts() const {
-  std::vector<Prompt> prompts;
+std::vector<PendingPrompt> PromptRunner::prompts() const {
+  std::vector<PendingPrompt> prompts;
   for (SequenceId id : parts.table.prefilling()) {
     const Sequence &sequence = parts.table.at(id);
     const Residency &residency = *sequence.residency;

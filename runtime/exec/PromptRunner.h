@@ -39,7 +39,7 @@ public:
 
 private:
   PrefillPass plan(const PrefillLimits &limits) const;
-  std::vector<Prompt> prompts() const;
+  std::vector<PendingPrompt> prompts() const;
   PrefillRun nextRun(SequenceId id) const;
   Result<PromptPart> partOf(SequenceId id, uint32_t rows, uint32_t firstRow);
   uint32_t freeSlot() const;

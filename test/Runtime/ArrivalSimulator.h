@@ -172,7 +172,7 @@ inline Status ArrivalSimulator::prefill() {
     MTP_RETURN_IF_ERROR(scheduler.admitWaiting());
     if (onAdmission)
       onAdmission();
-    std::vector<Prompt> prompts;
+    std::vector<PendingPrompt> prompts;
     for (SequenceId id : table.prefilling()) {
       const Sequence &sequence = table.at(id);
       prompts.push_back({id, sequence.request.priority, sequence.arrival,

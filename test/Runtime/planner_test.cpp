@@ -33,21 +33,21 @@ struct Prefills {
   explicit Prefills(const PlanShapes &shapes = {}, uint32_t libraryRows = 0)
       : shapes(shapes), planner(programs, optionsOf(shapes), libraryRows) {}
 
-  PrefillPlanner::RunOf runOf(const std::vector<Prompt> &prompts) {
+  PrefillPlanner::RunOf runOf(const std::vector<PendingPrompt> &prompts) {
     return [&](SequenceId id) {
-      auto of = std::ranges::find(prompts, id, &Prompt::id);
+      auto of = std::ranges::find(prompts, id, &PendingPrompt::id);
       return runs.contains(id) ? runs[id]
                                : PrefillRun{PageMaker::Plan, of->rest};
     };
   }
-  PrefillPass next(const std::vector<Prompt> &prompts,
+  PrefillPass next(const std::vector<PendingPrompt> &prompts,
                    const PrefillLimits &limits, bool hasFreeSlot = true) {
     return planner.nextPass(prompts, limits, hasFreeSlot, runOf(prompts));
   }
 };
 
 /// A prompt that has just come.
-Prompt prompt(SequenceId id, uint64_t tokens, uint64_t arrival = 0) {
+PendingPrompt prompt(SequenceId id, uint64_t tokens, uint64_t arrival = 0) {
   return {id, 0, arrival, 0, tokens, tokens};
 }
 
@@ -64,12 +64,12 @@ using Shares = std::vector<std::pair<SequenceId, uint32_t>>;
 } // namespace
 
 TEST(PrefillPlanner, PromptsGainByWaiting) {
-  std::vector<Prompt> prompts = {prompt(1, 40), prompt(2, 10, 200),
-                                 prompt(3, 10, 300)};
+  std::vector<PendingPrompt> prompts = {prompt(1, 40), prompt(2, 10, 200),
+                                        prompt(3, 10, 300)};
   prompts.push_back({4, -1, 999, 0, 999, 999});
   PrefillPlanner::sort(prompts);
   std::vector<SequenceId> order;
-  for (const Prompt &of : prompts)
+  for (const PendingPrompt &of : prompts)
     order.push_back(of.id);
   // 8 tokens for each that is left: 320 against 280 and 380. A lower priority
   // value comes before all.
@@ -91,7 +91,8 @@ TEST(PrefillPlanner, APassThatEndsAShortPromptIsShort) {
 
 TEST(PrefillPlanner, ThreePromptsNeedAFreeSlot) {
   Prefills of;
-  std::vector<Prompt> three = {prompt(1, 20), prompt(2, 20), prompt(3, 20)};
+  std::vector<PendingPrompt> three = {prompt(1, 20), prompt(2, 20),
+                                      prompt(3, 20)};
   PrefillPass pass = of.next(three, {1000, 64}, /*hasFreeSlot=*/true);
   EXPECT_EQ(sharesOf(pass.shares), (Shares{{1, 20}, {2, 20}, {3, 20}}));
   EXPECT_EQ(pass.sequences, 4u);
@@ -113,7 +114,7 @@ TEST(PrefillPlanner, LimitsBoundPasses) {
 TEST(PrefillPlanner, ALibraryHasWholeChunksOfOnePrompt) {
   Prefills of({}, /*libraryRows=*/32);
   of.runs[1] = {PageMaker::Library, 64};
-  std::vector<Prompt> prompts = {prompt(1, 70), prompt(2, 5)};
+  std::vector<PendingPrompt> prompts = {prompt(1, 70), prompt(2, 5)};
   // Rows stand at their positions modulo the chunk.
   prompts[0].length = 8;
   PrefillPass pass = of.next(prompts, {1000, 64});
@@ -134,7 +135,7 @@ TEST(PrefillPlanner, RoundsHavePromptRowsByTime) {
   EXPECT_FALSE(Prefills().planner.canMix());
   Prefills of(shapes);
   EXPECT_TRUE(of.planner.canMix());
-  std::vector<Prompt> prompts = {prompt(1, 100), prompt(2, 100)};
+  std::vector<PendingPrompt> prompts = {prompt(1, 100), prompt(2, 100)};
   auto beside = [&] {
     return sharesOf(
         of.planner.sharesBeside(prompts, {2, 1, 4}, true, of.runOf(prompts)));

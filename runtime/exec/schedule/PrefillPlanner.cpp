@@ -60,7 +60,7 @@ PrefillLimits PrefillPlanner::limits(bool isAnyRunning) const {
 
 /// Returns the rows that a pass may have in which a prompt ends: at least a
 /// quarter of the chunk.
-uint32_t PrefillPlanner::rowsBesideEnd(const Prompt &prompt) const {
+uint32_t PrefillPlanner::rowsBesideEnd(const PendingPrompt &prompt) const {
   uint64_t least = std::max(options.prefillChunk / 4, kLeastRows);
   return uint32_t(std::min<uint64_t>(std::max(kCompany * prompt.own, least),
                                      options.prefillChunk));
@@ -85,8 +85,8 @@ uint32_t PrefillPlanner::rowsBesideRound(const RoundShape &round,
 // Order and shares
 //===----------------------------------------------------------------------===//
 
-void PrefillPlanner::sort(std::vector<Prompt> &prompts) {
-  std::ranges::stable_sort(prompts, {}, [](const Prompt &prompt) {
+void PrefillPlanner::sort(std::vector<PendingPrompt> &prompts) {
+  std::ranges::stable_sort(prompts, {}, [](const PendingPrompt &prompt) {
     return std::pair(prompt.priority, prompt.arrival + kPatience * prompt.rest);
   });
 }
@@ -94,12 +94,12 @@ void PrefillPlanner::sort(std::vector<Prompt> &prompts) {
 /// Shares at most `room` rows of the plan's kernels among prompts, at most
 /// `first` of them for the first one. A prompt that ends has little company.
 std::vector<PrefillShare>
-PrefillPlanner::shareRows(std::span<const Prompt> prompts, uint64_t first,
-                          uint64_t room, uint32_t mostSequences,
+PrefillPlanner::shareRows(std::span<const PendingPrompt> prompts,
+                          uint64_t first, uint64_t room, uint32_t mostSequences,
                           const RunOf &runOf) const {
   std::vector<PrefillShare> shares;
   uint64_t rows = 0;
-  for (const Prompt &prompt : prompts) {
+  for (const PendingPrompt &prompt : prompts) {
     if (rows >= room || shares.size() == mostSequences)
       break;
     PrefillRun run = runOf(prompt.id);
@@ -118,7 +118,8 @@ PrefillPlanner::shareRows(std::span<const Prompt> prompts, uint64_t first,
 /// Plans a pass through the library's program. A row's place in the chunk is
 /// its position's, whatever was computed before. So the row has the same bits
 /// however much of its chunk comes from the prefix index.
-PrefillPass PrefillPlanner::libraryPass(const Prompt &prompt, uint64_t tokens,
+PrefillPass PrefillPlanner::libraryPass(const PendingPrompt &prompt,
+                                        uint64_t tokens,
                                         const PrefillLimits &limits) const {
   if (libraryRows > limits.budget && !limits.isFirst)
     return PrefillPass();
@@ -140,7 +141,7 @@ static bool canFill(size_t prompts, uint32_t sequences, bool hasFreeSlot) {
   return sequences == prompts || (sequences > prompts && hasFreeSlot);
 }
 
-PrefillPass PrefillPlanner::nextPass(std::span<const Prompt> prompts,
+PrefillPass PrefillPlanner::nextPass(std::span<const PendingPrompt> prompts,
                                      const PrefillLimits &limits,
                                      bool hasFreeSlot,
                                      const RunOf &runOf) const {
@@ -183,7 +184,7 @@ bool PrefillPlanner::findMixes() const {
 }
 
 std::vector<PrefillShare>
-PrefillPlanner::sharesBeside(std::span<const Prompt> prompts,
+PrefillPlanner::sharesBeside(std::span<const PendingPrompt> prompts,
                              const RoundShape &round, bool hasFreeSlot,
                              const RunOf &runOf) const {
   auto program = programs.mixed(round.batch, round.k);

@@ -21,7 +21,7 @@
 namespace mtp {
 
 /// A sequence that is being prefilled.
-struct Prompt {
+struct PendingPrompt {
   SequenceId id = 0;
   int32_t priority = 0;
   /// See Sequence::arrival.
@@ -83,18 +83,18 @@ public:
   /// Sorts prompts, which stand in the order of admission, by the order in
   /// which they get rows: by priority, then by tokens left and age. An age is
   /// counted in tokens that the session computed.
-  static void sort(std::vector<Prompt> &prompts);
+  static void sort(std::vector<PendingPrompt> &prompts);
   /// Plans the next pass for sorted prompts; no shares if there is no prompt or
   /// the budget is too small. A program for more sequences than there are
   /// shares needs a free slot.
-  PrefillPass nextPass(std::span<const Prompt> prompts,
+  PrefillPass nextPass(std::span<const PendingPrompt> prompts,
                        const PrefillLimits &limits, bool hasFreeSlot,
                        const RunOf &runOf) const;
 
   /// Whether rounds can have prompt rows: at every k, since k is known late.
   bool canMix() const { return mixes; }
   /// Plans the prompt rows of a round. The round has a program for them.
-  std::vector<PrefillShare> sharesBeside(std::span<const Prompt> prompts,
+  std::vector<PrefillShare> sharesBeside(std::span<const PendingPrompt> prompts,
                                          const RoundShape &round,
                                          bool hasFreeSlot,
                                          const RunOf &runOf) const;
@@ -109,11 +109,11 @@ public:
 private:
   bool findMixes() const;
   uint32_t rowsBesideRunning() const;
-  uint32_t rowsBesideEnd(const Prompt &prompt) const;
+  uint32_t rowsBesideEnd(const PendingPrompt &prompt) const;
   uint32_t rowsBesideRound(const RoundShape &round, uint32_t most) const;
-  PrefillPass libraryPass(const Prompt &prompt, uint64_t tokens,
+  PrefillPass libraryPass(const PendingPrompt &prompt, uint64_t tokens,
                           const PrefillLimits &limits) const;
-  std::vector<PrefillShare> shareRows(std::span<const Prompt> prompts,
+  std::vector<PrefillShare> shareRows(std::span<const PendingPrompt> prompts,
                                       uint64_t first, uint64_t room,
                                       uint32_t mostSequences,
                                       const RunOf &runOf) const;
