@@ -22,7 +22,9 @@ static std::string openMessage(const std::string &path) {
 TEST(ArtifactFile, RefusesWhatIsNoArtifact) {
   EXPECT_EQ(openMessage(testing::TempDir() + "no-such-file"),
             "cannot open: No such file or directory");
-  std::string folder = std::filesystem::temp_directory_path().string();
+  // The kind of a folder depends on its files, so it is an empty folder.
+  std::string folder = testing::TempDir() + "no-files";
+  std::filesystem::create_directory(folder);
   EXPECT_EQ(ArtifactFile::open(folder).status().message(),
             "expected an artifact at \"" + folder +
                 "\", got a folder; give a file that mtpc wrote");

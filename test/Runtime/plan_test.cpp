@@ -220,8 +220,8 @@ TEST(Plan, DraftersCatchUpOverAnyNumberOfRows) {
   EXPECT_EQ(
       with(1, 9,
            [](auto &a, auto &p) { p.outputs = a.programs[kDrafting].outputs; }),
-      where + "expected no outputs of a prefill for drafters that fell "
-              "behind, got 'logits'");
+      where + "expected no outputs of a prefill for drafters that lag, "
+              "got 'logits'");
   std::string second = "plans[0].programs[" + std::to_string(last + 1) + "]: ";
   auto twice = [&](uint32_t reach) {
     return with(1, 9, [&](auto &a, auto &p) {
@@ -568,10 +568,10 @@ TEST(Plan, SchedulesStandBesideTheCommands) {
                     "got 1");
   EXPECT_EQ(with([](auto &s) { s[1].begin = 6; }),
             where + "cpu[1]: expected one that begins within the program, "
-                    "behind 3, got 6");
+                    "after 3, got 6");
   EXPECT_EQ(with([](auto &s) { s[1].begin = 3; }),
             where + "cpu[1]: expected one that begins within the program, "
-                    "behind 3, got 3");
+                    "after 3, got 3");
   EXPECT_EQ(with([](auto &s) { s[0].steps.pop_back(); }),
             where + "cpu[0]: expected 6 steps, got 5");
   EXPECT_EQ(with([](auto &s) { s[0].steps[1] = 4; }),
