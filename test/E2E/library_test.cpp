@@ -279,7 +279,7 @@ TEST_P(Library, ProgramsWaitUntilItIsAskedFor) {
   uint32_t index = uint32_t(program - plan->programs.begin());
   const std::string refusal = "FailedPrecondition: program " +
                               std::string(program->name) +
-                              " has products of a library that nobody has "
+                              " has products of a library that was not "
                               "asked for";
   CommandTimes times;
   EXPECT_EQ((*executable)->run(index, kChunk).toString(), refusal);

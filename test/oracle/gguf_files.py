@@ -9,6 +9,7 @@
 import argparse, array, json, os, random, struct
 
 import tiny
+import tiny_models
 
 F16, BF16, F32 = "F16", "BF16", "F32"
 # Number, elements and bytes of a block.
@@ -329,7 +330,7 @@ def convert(folder, path, kind, files):
 def write_types(path, folder, seed):
     """Writes a llama of two layers whose 14 matrices have the 14 types with blocks."""
     rng = random.Random(seed)
-    c = tiny.cfg("LlamaForCausalLM", "llama", hidden_size=256, num_hidden_layers=2, num_attention_heads=4,
+    c = tiny_models.cfg("LlamaForCausalLM", "llama", hidden_size=256, num_hidden_layers=2, num_attention_heads=4,
                  num_key_value_heads=1, head_dim=64, intermediate_size=256, rms_norm_eps=1e-5)
     heads = {"attn_q": c["num_attention_heads"], "attn_k": c["num_key_value_heads"]}
     kinds = [k for k, (_, elements, _) in TYPES.items() if elements > 1]

@@ -11,7 +11,7 @@ Status CudaExecutable::checkRuns(const Program &program, uint32_t n) const {
   if (program.callsLibrary && !gemms)
     return failedPrecondition(strCat("program ", program.name,
                                      " has products of a library that was not "
-                                     "has asked for"));
+                                     "asked for"));
   if (program.covers(n))
     return okStatus();
   return invalidArgument(strCat("expected ", program.begin, " to ",
