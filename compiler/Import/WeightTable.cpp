@@ -143,7 +143,7 @@ WeightType WeightTable::keptType(WeightType stored, size_t rank) const {
     return *matrixType;
   if (stored == WeightType::F8E4M3)
     return WeightType::BF16;
-  // Of the two types, only F32 has all values of F16 and of blocks.
+  // F32 has all values of F16 and of blocks; BF16 does not.
   return stored == WeightType::F16 || hasBlocks(stored) ? WeightType::F32
                                                         : stored;
 }

@@ -16,7 +16,7 @@ namespace mtp {
 /// - `chat_template` of tokenizer_config.json: a text, or a list of named ones,
 /// - `chat_template` of chat_template.json, a processor's file.
 ///
-/// Of a GGUF file they are `tokenizer.chat_template` and its named variants.
+/// A GGUF file has `tokenizer.chat_template` and its named variants.
 ///
 /// The strings are the special tokens (bos_token and others) of
 /// tokenizer_config.json, or else of special_tokens_map.json.

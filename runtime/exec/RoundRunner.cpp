@@ -201,7 +201,7 @@ Status RoundRunner::start() {
   return parts.launch.isStopped() ? noteSeenDrafts() : okStatus();
 }
 
-/// Gives the sequences that see drafts those of the round that has stopped.
+/// Gives the drafts of the stopped round to the sequences that see drafts.
 Status RoundRunner::noteSeenDrafts() {
   const std::vector<RoundWork::Row> &rows = parts.launch.work().rows;
   for (uint32_t row = 0; row < rows.size(); ++row) {

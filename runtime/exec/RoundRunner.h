@@ -15,7 +15,7 @@ public:
   /// Both must outlive the runner.
   RoundRunner(SessionParts &parts, PromptRunner &prompts);
 
-  /// Starts rounds if none are under way, and reads those that are over.
+  /// Starts rounds if none are under way, and reads finished rounds.
   Status run();
 
   const DraftPolicy::Lesson &lesson() const { return planner.lesson(); }

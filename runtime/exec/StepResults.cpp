@@ -100,7 +100,7 @@ Status StepResults::readOutputs(const Sequence &sequence, size_t tokens,
   for (size_t i = 0; i < sequence.output.types().size(); ++i) {
     const auto &[name, row, isPerToken] = sequence.output.types()[i];
     OutputRows given{name, {row, {}}, {}};
-    // The outputs of a mixed batch are those of the round's sequences.
+    // A mixed batch has outputs of the round's sequences only.
     const Port *port =
         results.isBeside ? nullptr
                          : model.programs.program(results.program).output(name);

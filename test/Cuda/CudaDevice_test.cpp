@@ -102,7 +102,7 @@ TEST_F(CudaDeviceTest, ReadsFindWhatWasWritten) {
   const int32_t all[] = {1, 2, 3}, one = 9;
   write(0, all, 12);
   EXPECT_EQ(read(*executable, count), (std::vector<int32_t>{1, 2, 3}));
-  // The same words again, and a part of the words in the inbox.
+  // All words a second time, and a part of the words in the inbox.
   write(0, all + 1, 4);
   write(0, all, 12);
   write(4, &one, 4);

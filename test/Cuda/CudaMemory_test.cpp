@@ -150,7 +150,7 @@ TEST_F(CudaMemoryTest, AShortageAnywhereLosesNothing) {
                 status.toString().find("CUDA_ERROR_OUT_OF_MEMORY") !=
                     std::string::npos)
         << status.toString();
-    // The same executable if there is one, and another one.
+    // Uses the executable that was loaded, or loads another one.
     std::unique_ptr<Executable> well =
         executable ? std::move(*executable) : loadWatched();
     ASSERT_TRUE(well) << "place " << place;

@@ -96,7 +96,7 @@ Result<DrafterCatchUp::Run> DrafterCatchUp::begin(DrafterRow &row) {
     drafters.isTorn = true;
     known = drafters.draftedTo[config.k];
   }
-  // What a module needs of the one before it is not kept.
+  // A module reads states of the module before it, which are not kept.
   uint64_t first = known > ahead ? known - ahead : 0;
   if (!isInReach(residency, known)) {
     first = residency.length - std::min(residency.length, reach);

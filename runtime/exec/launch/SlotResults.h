@@ -20,7 +20,7 @@ struct SlotResults {
   /// The sequence's place among the `count` sequences of the program.
   uint32_t index = 0;
   uint32_t count = 1;
-  /// Whether the results are those of a prompt in a round.
+  /// Whether the results belong to a prompt in a round.
   bool isBeside = false;
   /// For each token of a round, its row in the slot's window and its row in
   /// `logits`. Empty if token i is from row i.

@@ -61,7 +61,7 @@ public:
 
   /// Whether a copy can be made for a later turn when the sequence ends.
   bool canStoreEnd(const KeptState &kept, const Residency &residency) const;
-  /// Makes that copy. The slot's states are those of the sequence's last round.
+  /// Makes that copy. The slot has the states of the sequence's last round.
   void storeEnd(const KeptState &kept, Residency &residency);
   /// Returns what storeEnded() needs after later rounds have run.
   EndedSequence endedOf(const KeptState &kept,

@@ -33,7 +33,7 @@ PrefillPlanner::PrefillPlanner(const ProgramTable &programs,
 // Number of rows
 //===----------------------------------------------------------------------===//
 
-/// Returns the rows of a pass that Running sequences wait for: those that take
+/// Returns the rows of a pass that Running sequences wait for: rows that take
 /// the time which the session allows, or a round's time if that is longer. So
 /// prompts get at least half of the time.
 uint32_t PrefillPlanner::rowsBesideRunning() const {

@@ -117,7 +117,7 @@ RoundCost::Terms RoundCost::withRows(const Terms &has, double rows) {
 }
 
 /// Learns the cost of positions that were added since earlier rounds of the
-/// shape. There the terms that grow differ from those that stay. The cost of
+/// shape. There growing terms differ from constant terms. The cost of
 /// rows is taken as known: up to some number they may be free.
 void RoundCost::learnChange(Cell &cell, const Terms &has, double seconds) {
   for (size_t i = 0; i < kTerms; ++i) {

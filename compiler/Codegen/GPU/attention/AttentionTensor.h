@@ -9,8 +9,8 @@
 // A warp has the scores of 16 positions, the weights of every fourth query, and
 // a quarter of the columns of the values. Keys and values go from memory to
 // registers. A lane loads 16 bytes of a key, which are columns of two products.
-// Of values, it loads equal columns of neighbouring positions and interleaves
-// them.
+// For values, a lane loads equal columns of neighbouring positions and
+// interleaves the columns.
 //
 //===----------------------------------------------------------------------===//
 
