@@ -2,6 +2,7 @@
 
 #include "compiler/Artifact/AtomicFile.h"
 
+#include "runtime/core/UniqueName.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ Result<AtomicFile> AtomicFile::create(const std::string &path) {
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
     return ioError(path, "create a file beside", errno);
   // The file system has no unnamed files: choose a name.
-  std::string temporary = path + ".tmp" + std::to_string(::getpid());
+  std::string temporary = uniqueName(path + ".tmp");
   fd = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
   if (fd < 0)
     return ioError(temporary, "create", errno);
@@ -87,7 +88,7 @@ Status AtomicFile::commit() {
   if (temporary.empty()) {
     // An unnamed file can get only a name that is free. It gets a temporary
     // name and is then renamed.
-    temporary = path + ".tmp" + std::to_string(::getpid());
+    temporary = uniqueName(path + ".tmp");
     std::string self = "/proc/self/fd/" + std::to_string(fd);
     if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary.c_str(),
                  AT_SYMLINK_FOLLOW) != 0) {

@@ -10,6 +10,7 @@
 #include "compiler/KernelCache/KernelCache.h"
 
 #include "runtime/core/StrCat.h"
+#include "runtime/core/UniqueName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FileSystem.h"
@@ -200,8 +201,7 @@ Status KernelCache::write(const KernelKey &key, std::span<const char> payload) {
   if (!isPrivate(info))
     return failedPrecondition(
         strCat("expected that only this user may write to folder ", shard));
-  std::string temporary =
-      strCat(kTemporary, ::getpid(), ".", temporaries.fetch_add(1));
+  std::string temporary = uniqueName(kTemporary);
   EntryHeader header = headerOf(key, payload);
   {
     Descriptor file(

@@ -15,7 +15,6 @@
 
 #include "runtime/core/Result.h"
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -71,7 +70,6 @@ private:
   /// Descriptor of the folder; paths of entries are relative to the folder.
   int folder;
   uint64_t mostBytes;
-  std::atomic<uint64_t> temporaries{0};
   mutable std::mutex mutex;
   /// Shards that `store` has written to since the last `trim`.
   std::set<uint8_t> written;

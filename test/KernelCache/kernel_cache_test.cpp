@@ -243,6 +243,22 @@ TEST_F(KernelCacheTest, IsSharedByThreadsAndObjects) {
   EXPECT_EQ(files(), 8u);
 }
 
+TEST_F(KernelCacheTest, StoresBesideFilesOfAnotherObjectOrContainer) {
+  // Another object of this process, or a process of another container, has the
+  // same process id and counts from zero, too.
+  auto cache = open();
+  cache->store(keyOf(7), kPayload);
+  fs::path shard = entry().parent_path();
+  for (int number = 0; number < 3; ++number)
+    std::ofstream(shard / ("tmp." + std::to_string(::getpid()) + "." +
+                           std::to_string(number)))
+        << "half an entry";
+  auto other = open();
+  other->store(keyOf(7, 1), kPayload);
+  EXPECT_EQ(other->storeError(), "");
+  EXPECT_EQ(other->find(keyOf(7, 1)), kPayload);
+}
+
 TEST_F(KernelCacheTest, RemovesWhatWasUsedLeastRecently) {
   // Shards share the size evenly: one of 256 shards may have 10,000 bytes.
   auto cache = open(256 * 10000);

@@ -2,6 +2,7 @@
 
 #include "tools/support/Output.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/core/UniqueName.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -77,7 +78,7 @@ int OutputFile::nameTemporary() {
   if (!isUnnamed)
     return 0;
   std::string self = strCat("/proc/self/fd/", descriptor);
-  std::string name = strCat(path, ".tmp", ::getpid());
+  std::string name = uniqueName(strCat(path, ".tmp"));
   if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(),
                AT_SYMLINK_FOLLOW) != 0)
     return errno;
