@@ -95,9 +95,8 @@ Result<bool> WeightTable::areEqual(const std::string &a,
   if (!std::ranges::equal(left.shape, right.shape))
     return false;
   // FP8 tensors must be compared with their scales.
-  bool areAlike = left.type == right.type &&
-                  left.pairedRows == right.pairedRows &&
-                  left.factor == right.factor;
+  bool areAlike =
+      left.type == right.type && left.isInOrder() && right.isInOrder();
   if (areAlike && left.type != WeightType::F8E4M3 &&
       std::ranges::equal(left.bytes, right.bytes))
     return true;

@@ -13,6 +13,27 @@
 
 namespace mtp {
 
+/// The order of heads that a file stores by their number within a group: the
+/// first head of each group, then the second head of each group, and so on. The
+/// tensor's order is by group. Applies to rows or columns from `first` on.
+struct TiledHeads {
+  int64_t first = 0;
+  int64_t width = 0; ///< Of a head, in rows or columns. 0: stored in order.
+  int64_t groups = 1;
+  int64_t each = 1; ///< Heads of a group.
+
+  bool operator==(const TiledHeads &) const = default;
+
+  /// Returns the place in the file of a row or column.
+  int64_t place(int64_t index) const {
+    if (width == 0 || index < first)
+      return index;
+    int64_t head = (index - first) / width;
+    int64_t stored = head % each * groups + head / each;
+    return index + (stored - head) * width;
+  }
+};
+
 /// The place of one tensor in its file.
 struct TensorEntry {
   WeightType type;
@@ -23,6 +44,7 @@ struct TensorEntry {
   /// the two halves of a rotation alternate. Row i of half h is at 2 * i + h.
   int64_t pairedRows = 0;
   float factor = 1; ///< Multiplies each value.
+  TiledHeads tiledRows, tiledColumns;
 
   bool operator==(const TensorEntry &) const = default;
 };

@@ -126,12 +126,9 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
     if (!source.shape.empty() && !hasShape(tensor.shape, source.shape))
       return invalidArgument("expected shape " + formatExpected(source.shape) +
                              ", got " + formatShape(tensor.shape));
-    rows.type = tensor.type;
-    rows.bytes = tensor.bytes.data();
-    rows.pairedRows = tensor.pairedRows;
-    rows.factor = tensor.factor;
+    rows.stored.set(tensor);
+    rows.stored.cols = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
     rows.isTransposed = source.transpose;
-    rows.tensorCols = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
     int64_t shift;
     if (__builtin_mul_overflow(stack, source.headStride, &shift))
       return outOfRange("the stack's stride overflows");
@@ -139,7 +136,7 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
                                      shift, tensor.shape[0], rows.rowBegin,
                                      rows.height));
     MTP_RETURN_IF_ERROR(resolveRange("columns", source.colBegin, source.colEnd,
-                                     0, rows.tensorCols, rows.colBegin,
+                                     0, rows.stored.cols, rows.colBegin,
                                      rows.width));
     MTP_RETURN_IF_ERROR(checkPicks(source.picks, rows.height));
     if (!source.picks.empty()) {
@@ -148,6 +145,8 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
     }
     if (tensor.type == WeightType::F8E4M3)
       return rows.findScales(weights, key, source, tensor.shape[0]);
+    if (tensor.join)
+      return rows.findParts(weights, tensor);
     return okStatus();
   };
   Status status = check();
@@ -161,7 +160,7 @@ WeightRows WeightRows::random(const RandomMatrix &values, int64_t rows,
                               int64_t cols) {
   WeightRows result;
   result.values = values;
-  result.tensorCols = result.width = cols;
+  result.stored.cols = result.width = cols;
   result.height = rows;
   return result;
 }
@@ -172,7 +171,7 @@ Status WeightRows::findScales(const WeightSet &weights, const std::string &key,
   if (!weights.contains(name))
     return missingScales(weights, key);
   MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(name));
-  scaleCols = ceilDiv(tensorCols, kScaleBlock);
+  scaleCols = ceilDiv(stored.cols, kScaleBlock);
   // Each matrix of a stacked tensor has blocks of its own.
   bool isStack = tensor.shape.size() == 3 && source.headStride > 0;
   matrixRows = isStack ? source.headStride : tensorRows;
@@ -201,24 +200,81 @@ float WeightRows::scaleAt(int64_t row, int64_t block) const {
   return scale;
 }
 
-int64_t WeightRows::storedRow(int64_t row) const {
-  if (pairedRows == 0)
-    return row;
-  int64_t half = pairedRows / 2, place = row % pairedRows;
-  return row - place + place % half * 2 + place / half;
+Status WeightRows::findParts(const WeightSet &weights,
+                             const TensorView &tensor) {
+  join = tensor.join;
+  for (size_t part = 0; part < 2; ++part) {
+    TensorView view = weights.partOf(*join, part);
+    if (!isReadable(view.type))
+      return unimplemented("expected parts of readable types, got " +
+                           std::string(toString(view.type)));
+    Stored &into = part == 0 ? stored : second;
+    into.set(view);
+    into.cols = view.shape.back();
+  }
+  return okStatus();
+}
+
+void WeightRows::Stored::set(const TensorView &tensor) {
+  type = tensor.type;
+  bytes = tensor.bytes.data();
+  pairedRows = tensor.pairedRows;
+  factor = tensor.factor;
+  tiledRows = tensor.tiledRows;
+  tiledColumns = tensor.tiledColumns;
+}
+
+void WeightRows::Stored::readStored(int64_t index, int64_t count,
+                                    float *out) const {
+  decodeRun(type, bytes, index, count, out);
+  if (factor != 1)
+    for (int64_t i = 0; i < count; ++i)
+      out[i] *= factor;
+}
+
+void WeightRows::Stored::read(int64_t row, int64_t col, int64_t count,
+                              float *out) const {
+  if (pairedRows > 0) {
+    int64_t half = pairedRows / 2, place = row % pairedRows;
+    row += place % half * 2 + place / half - place;
+  }
+  row = tiledRows.place(row);
+  if (tiledColumns.width == 0)
+    return readStored(row * cols + col, count, out);
+  while (count > 0) {
+    int64_t run =
+        std::min(count, tiledColumns.width -
+                            (col - tiledColumns.first) % tiledColumns.width);
+    readStored(row * cols + tiledColumns.place(col), run, out);
+    col += run;
+    out += run;
+    count -= run;
+  }
+}
+
+void WeightRows::readJoined(int64_t row, int64_t col, int64_t count,
+                            float *out) const {
+  TensorJoin::Place place = join->place(row);
+  if (place.part == 1)
+    return second.read(place.row, col, count, out);
+  if (!join->isTransposed)
+    return stored.read(place.row, col, count, out);
+  int64_t matrix = place.row / stored.cols * join->shape[1];
+  for (int64_t i = 0; i < count; ++i)
+    stored.readStored(
+        (matrix + col + i) * stored.cols + place.row % stored.cols, 1, out + i);
 }
 
 void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
                          float *out) const {
   row = picks.empty() ? row : picks[size_t(row)];
-  if (!bytes)
-    return values.read(row * tensorCols + col, count, out);
-  row = storedRow(row + rowBegin);
+  if (!stored.bytes)
+    return values.read(row * stored.cols + col, count, out);
+  row += rowBegin;
   col += colBegin;
-  decodeRun(type, bytes, row * tensorCols + col, count, out);
-  if (factor != 1)
-    for (int64_t i = 0; i < count; ++i)
-      out[i] *= factor;
+  if (join)
+    return readJoined(row, col, count, out);
+  stored.read(row, col, count, out);
   if (!scales)
     return;
   for (int64_t i = 0; i < count;) {
@@ -230,6 +286,23 @@ void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
   }
 }
 
+bool WeightRows::readTransposed(int64_t row, int64_t rowCount, int64_t col,
+                                int64_t colCount, float *out,
+                                int64_t stride) const {
+  if (!join || !join->isTransposed || !picks.empty() || colCount == 0)
+    return false;
+  // Columns of the result are rows of the tensor.
+  TensorJoin::Place place = join->place(rowBegin + col);
+  if (place.part != 0 || place.left < colCount)
+    return false;
+  int64_t matrix = place.row / stored.cols * join->shape[1];
+  for (int64_t i = 0; i < rowCount; ++i)
+    stored.readStored((matrix + colBegin + row + i) * stored.cols +
+                          place.row % stored.cols,
+                      colCount, out + i * stride);
+  return true;
+}
+
 void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
                       int64_t colCount, float *out, int64_t stride) const {
   if (!isTransposed) {
@@ -237,6 +310,8 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
       readRun(row + i, col, colCount, out + i * stride);
     return;
   }
+  if (readTransposed(row, rowCount, col, colCount, out, stride))
+    return;
   // Reads short runs along the file's rows, which are output columns.
   constexpr int64_t kRun = 64;
   float run[kRun];
@@ -250,12 +325,12 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
 }
 
 void WeightRows::readFlat(int64_t index, int64_t count, float *out) const {
-  if (!bytes)
+  if (!stored.bytes)
     return values.read(index, count, out);
-  bool isWhole = !isTransposed && width == tensorCols && !scales &&
-                 pairedRows == 0 && factor == 1 && picks.empty();
+  bool isWhole = !isTransposed && width == stored.cols && !scales && !join &&
+                 stored.isInOrder() && picks.empty();
   if (isWhole)
-    return decodeRun(type, bytes, rowBegin * tensorCols + index, count, out);
+    return stored.readStored(rowBegin * stored.cols + index, count, out);
   while (count > 0) {
     int64_t row = index / cols(), col = index % cols();
     int64_t run = std::min(count, cols() - col);

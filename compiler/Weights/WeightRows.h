@@ -34,24 +34,49 @@ public:
   void readFlat(int64_t index, int64_t count, float *out) const;
 
 private:
+  /// A tensor in a file.
+  struct Stored {
+    WeightType type = WeightType::F32;
+    const uint8_t *bytes = nullptr; ///< The whole tensor; null: random values.
+    int64_t cols = 0;               ///< The row pitch, in elements.
+    int64_t pairedRows = 0;         ///< See TensorEntry, as the next fields.
+    float factor = 1;
+    TiledHeads tiledRows, tiledColumns;
+
+    /// Takes all fields except the pitch from a view.
+    void set(const TensorView &tensor);
+    /// Widens a run of one row.
+    void read(int64_t row, int64_t col, int64_t count, float *out) const;
+    /// Widens `count` elements in the order of the file, from `index` on.
+    void readStored(int64_t index, int64_t count, float *out) const;
+    bool isInOrder() const {
+      return pairedRows == 0 && factor == 1 && tiledRows.width == 0 &&
+             tiledColumns.width == 0;
+    }
+  };
+
   /// Widens a run of one row of the tensor. `row` and `col` are relative to the
   /// rectangle.
   void readRun(int64_t row, int64_t col, int64_t count, float *out) const;
+  /// Widens a run of one row of a joined tensor.
+  void readJoined(int64_t row, int64_t col, int64_t count, float *out) const;
+  /// Reads as read() does, if the tensor is joined and all rows lie in one
+  /// transposed matrix. Returns false otherwise.
+  bool readTransposed(int64_t row, int64_t rowCount, int64_t col,
+                      int64_t colCount, float *out, int64_t stride) const;
   Status findScales(const WeightSet &weights, const std::string &key,
                     const WeightSource &source, int64_t tensorRows);
+  Status findParts(const WeightSet &weights, const TensorView &tensor);
   float scaleAt(int64_t row, int64_t block) const;
-  /// Returns the place of a row of the tensor in the file.
-  int64_t storedRow(int64_t row) const;
 
-  WeightType type = WeightType::F32;
-  const uint8_t *bytes = nullptr; ///< The whole tensor; null: random values.
+  Stored stored;
+  /// If not null, `stored` and `second` are the parts of a joined tensor.
+  const TensorJoin *join = nullptr;
+  Stored second;
   RandomMatrix values;
-  int64_t tensorCols = 0;             ///< The row pitch, in elements.
   int64_t rowBegin = 0, colBegin = 0; ///< Corner of the rectangle.
   int64_t height = 0, width = 0;      ///< Size of the rectangle, as stored.
   bool isTransposed = false;
-  int64_t pairedRows = 0; ///< See TensorEntry, as `factor`.
-  float factor = 1;
   std::vector<int32_t> picks;      ///< The rows to read; empty: all.
   const uint8_t *scales = nullptr; ///< Only for FP8.
   WeightType scaleType = WeightType::F32;

@@ -178,6 +178,37 @@ Status WeightSet::addFile(const std::string &path) {
   MTP_ASSIGN_OR_RETURN(size_t file, openShard(path));
   for (const auto &[key, entry] : files[file].tensors())
     MTP_RETURN_IF_ERROR(addKey(key, file));
+  if (!isGguf(files[file].file().bytes()))
+    return okStatus();
+  // The other part may be in an earlier shard.
+  for (const auto &[key, entry] : files[file].tensors())
+    MTP_RETURN_IF_ERROR(joinParts(key).withContext("\"" + path + "\": tensor " +
+                                                   inQuotes(key)));
+  return okStatus();
+}
+
+Status WeightSet::joinParts(const std::string &own) {
+  std::optional<GgufPair> pair = names->findPair(own);
+  if (!pair)
+    return okStatus();
+  auto first = index.find(prefix + pair->first);
+  auto second = index.find(prefix + pair->second);
+  if (first == index.end() || second == index.end())
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(TensorJoin join,
+                       names->join(*pair,
+                                   viewOf(first->second, pair->first).shape,
+                                   viewOf(second->second, pair->second).shape));
+  join.parts = {TensorJoin::Part{first->second, pair->first},
+                TensorJoin::Part{second->second, pair->second}};
+  size_t file = first->second;
+  index.erase(first);
+  index.erase(second);
+  std::string key = prefix + pair->joined;
+  if (!index.emplace(key, file).second)
+    return invalidArgument("expected " + inQuotes(key) +
+                           " or its two parts, got both");
+  joins.emplace(std::move(key), std::move(join));
   return okStatus();
 }
 
@@ -234,6 +265,9 @@ Status WeightSet::addKey(const std::string &own, size_t file) {
   auto [entry, isNew] = index.emplace(key, file);
   if (isNew)
     return okStatus();
+  if (joins.contains(key))
+    return invalidArgument("expected " + inQuotes(key) +
+                           " or its two parts, got both");
   // Tools that write a module separately add copies of shared matrices.
   const WeightFile &first = files[entry->second], &second = files[file];
   std::string_view firstOwn =
@@ -242,6 +276,8 @@ Status WeightSet::addKey(const std::string &own, size_t file) {
   const TensorEntry &right = second.tensors().find(own)->second;
   if (left.type == right.type && left.shape == right.shape &&
       left.pairedRows == right.pairedRows && left.factor == right.factor &&
+      left.tiledRows == right.tiledRows &&
+      left.tiledColumns == right.tiledColumns &&
       std::ranges::equal(first.bytes(left), second.bytes(right)))
     return okStatus();
   return invalidArgument("key " + inQuotes(key) + " is both in " +
@@ -249,15 +285,30 @@ Status WeightSet::addKey(const std::string &own, size_t file) {
                          " and in " + inQuotes(files[file].file().path()));
 }
 
+TensorView WeightSet::viewOf(size_t number, std::string_view own) const {
+  const WeightFile &file = files[number];
+  const TensorEntry &entry = file.tensors().find(own)->second;
+  TensorView view{entry.type, entry.shape, file.bytes(entry), &file.file()};
+  view.pairedRows = entry.pairedRows;
+  view.factor = entry.factor;
+  view.tiledRows = entry.tiledRows;
+  view.tiledColumns = entry.tiledColumns;
+  return view;
+}
+
 Result<TensorView> WeightSet::get(std::string_view key) const {
-  auto found = index.find(key);
-  if (found != index.end()) {
-    const WeightFile &file = files[found->second];
-    std::string_view own = key.substr(prefixes[found->second].size());
-    const TensorEntry &entry = file.tensors().find(own)->second;
-    return TensorView{entry.type,   entry.shape,      file.bytes(entry),
-                      &file.file(), entry.pairedRows, entry.factor};
+  if (auto joined = joins.find(key); joined != joins.end()) {
+    const TensorJoin &join = joined->second;
+    TensorView first = partOf(join, 0);
+    TensorView view{first.type, join.shape, {}, first.file};
+    if (partOf(join, 1).type != first.type)
+      view.type = WeightType::F32;
+    view.join = &join;
+    return view;
   }
+  auto found = index.find(key);
+  if (found != index.end())
+    return viewOf(found->second, key.substr(prefixes[found->second].size()));
   std::string message = "no weight " + inQuotes(key);
   if (index.empty())
     return notFound(message + ", nor any other");

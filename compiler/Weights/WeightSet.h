@@ -3,6 +3,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_WEIGHTSET_H
 #define MTP_COMPILER_WEIGHTS_WEIGHTSET_H
 
+#include "compiler/Weights/TensorJoin.h"
 #include "compiler/Weights/WeightFile.h"
 #include "runtime/core/Result.h"
 
@@ -26,6 +27,16 @@ struct TensorView {
   /// See TensorEntry.
   int64_t pairedRows = 0;
   float factor = 1;
+  TiledHeads tiledRows, tiledColumns;
+  /// If not null, the tensor is stored as two (WeightSet::partOf()). `bytes`
+  /// is empty then. `type` is the parts' common type, or else F32.
+  const TensorJoin *join = nullptr;
+
+  /// Returns true if the bytes are the tensor's values row by row.
+  bool isInOrder() const {
+    return pairedRows == 0 && factor == 1 && tiledRows.width == 0 &&
+           tiledColumns.width == 0 && !join;
+  }
 
   /// Removes leading extents of 1 beyond `rank`, for example from a vector that
   /// is stored as [1, n].
@@ -75,6 +86,11 @@ public:
   /// most similar key and its file.
   Result<TensorView> get(std::string_view key) const;
 
+  /// Returns a stored tensor of a joined tensor.
+  TensorView partOf(const TensorJoin &join, size_t part) const {
+    return viewOf(join.parts[part].file, join.parts[part].key);
+  }
+
   /// Returns false if the key's file has an index that omits the key.
   bool isListed(std::string_view key) const { return !unlisted.contains(key); }
 
@@ -95,9 +111,14 @@ private:
   void addUnlisted(const std::set<size_t> &shards);
   Result<size_t> openShard(const std::string &path);
   Status addKey(const std::string &key, size_t file);
+  /// Joins the tensor with this key with its other part, if both are open.
+  Status joinParts(const std::string &own);
+  TensorView viewOf(size_t file, std::string_view own) const;
   bool isOpen(const std::string &path) const;
 
   std::vector<WeightFile> files;
+  /// Joined tensors by their keys. Their parts have no keys.
+  std::map<std::string, TensorJoin, std::less<>> joins;
   /// Names of the GGUF file that was opened last.
   std::optional<GgufNames> names;
   /// Key prefix of each file.
