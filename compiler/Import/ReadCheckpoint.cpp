@@ -107,12 +107,14 @@ std::string findModuleFile(const std::string &folder, const ModelConfig &config,
 /// Fails unless a file's modules belong to a model of the target's sizes.
 Status checkModuleConfig(const ModelConfig &own, const ModelConfig &target) {
   auto describe = [](const ModelConfig &config) {
-    std::string text = "modules of a model of the family \"" + config.family +
-                       "\" with " + std::to_string(config.layers.size()) +
-                       " layers and a hidden size of " +
-                       std::to_string(config.hidden);
+    std::string text =
+        "modules of a model with " + std::to_string(config.layers.size()) +
+        " layers, a hidden size of " + std::to_string(config.hidden) + ", " +
+        (config.mla ? "latent" : "grouped") + " attention";
+    if (config.drafter.style == DrafterStyle::Qwen)
+      text += ", Qwen's wiring";
     return config.normOffset == 0 ? text
-                                  : text + ", whose norms add 1 to weights";
+                                  : text + ", and norms that add 1 to weights";
   };
   std::string wanted = describe(target), got = describe(own);
   if (wanted == got)
