@@ -15,24 +15,28 @@
 
 using namespace llvm;
 
-/// A loop that emitters have unrolled by two: elements i and i + 1 of rows of
-/// 128 bytes.
+/// A loop that emitters have unrolled by two: elements i and i + 1 of two
+/// arrays.
 static constexpr const char *kUnrolled = R"(
-define float @sum(ptr %rows, i64 %n) {
+define float @sum(ptr %rows, ptr %factors, i64 %n) {
 entry:
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
   %sum = phi float [ 0.0, %entry ], [ %both, %loop ]
-  %place = mul i64 %i, 32
-  %first = getelementptr inbounds float, ptr %rows, i64 %place
-  %a = load float, ptr %first
-  %one = fadd float %sum, %a
+  %r0 = getelementptr inbounds float, ptr %rows, i64 %i
+  %a = load float, ptr %r0
+  %f0 = getelementptr inbounds float, ptr %factors, i64 %i
+  %b = load float, ptr %f0
+  %ab = fmul float %a, %b
+  %one = fadd float %sum, %ab
   %j = add i64 %i, 1
-  %other = mul i64 %j, 32
-  %second = getelementptr inbounds float, ptr %rows, i64 %other
-  %b = load float, ptr %second
-  %both = fadd float %one, %b
+  %r1 = getelementptr inbounds float, ptr %rows, i64 %j
+  %c = load float, ptr %r1
+  %f1 = getelementptr inbounds float, ptr %factors, i64 %j
+  %d = load float, ptr %f1
+  %cd = fmul float %c, %d
+  %both = fadd float %one, %cd
   %next = add i64 %i, 2
   %more = icmp slt i64 %next, %n
   br i1 %more, label %loop, label %exit
@@ -68,6 +72,6 @@ TEST(OptimizeModule, AddressesOfUnrolledLoopsDifferByConstants) {
     if (auto *address = dyn_cast<GetElementPtrInst>(&instruction))
       variable += !address->hasAllConstantIndices();
   }
-  EXPECT_EQ(loads, 2u);
-  EXPECT_EQ(variable, 1u);
+  EXPECT_EQ(loads, 4u);
+  EXPECT_EQ(variable, 2u);
 }
