@@ -53,7 +53,7 @@ def MTP_ImportOp : MTP_Op<"import", [HasParent<"::mlir::ModuleOp">]> {
     name if theirs is taken. Caches, states and vocabularies may also be
     declared here in the same form. The rest of the file is ignored. The reader
     of a file resolves this op, so passes never see it. A name in angle brackets
-    is a file of the library that the tools ship (`compiler/Import/Drafters`).
+    is a file of the library that the tools ship (`compiler/Import/library`).
 
     ```mlir
     mtp.import "drafters/eagle.mlir" [@step, @keep]
