@@ -3,7 +3,7 @@
 #include "Harness.h"
 
 #include "compiler/Codegen/CPU/Kernels.h"
-#include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/CPU/target/Link.h"
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include <gtest/gtest.h>

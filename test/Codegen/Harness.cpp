@@ -7,9 +7,9 @@
 #include "GpuHarness.h"
 #include "KernelRecord.h"
 #endif
-#include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
-#include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/CPU/target/Compile.h"
+#include "compiler/Codegen/CPU/target/Link.h"
 #include "compiler/Codegen/Units/BackendCode.h"
 #include "compiler/KernelCache/KernelCache.h"
 #include "dialects/Exec/IR/ControlKernel.h"

@@ -3,7 +3,7 @@
 #ifndef MTP_TEST_CODEGEN_HARNESS_H
 #define MTP_TEST_CODEGEN_HARNESS_H
 
-#include "compiler/Codegen/CPU/TargetDesc.h"
+#include "compiler/Codegen/CPU/target/TargetDesc.h"
 #include "dialects/Exec/IR/ExecAttrInterfaces.h"
 #include <algorithm>
 #include <cstdint>

@@ -14,7 +14,7 @@ ADMISSION = "runtime/exec/Admission.cpp"
 CONVOLUTION = "compiler/Codegen/Rows/CausalConv.cpp"
 RULE = "compiler/Codegen/Rows/DeltaRule.cpp"
 RUN = "compiler/Codegen/Rows/SlotRun.cpp"
-LOWER = "compiler/Codegen/CPU/LowerKernels.cpp"
+LOWER = "compiler/Codegen/CPU/target/LowerKernels.cpp"
 
 SOURCES = {
     "verify one position too far": (
