@@ -10,7 +10,7 @@
 #ifndef MTP_VOCABULARY_OPS_TD
 #define MTP_VOCABULARY_OPS_TD
 
-include "dialects/MTP/IR/MTPModelOps.td"
+include "dialects/MTP/IR/ops/MTPModelOps.td"
 
 /// Rows of f32, or groups of rows, one group per slot.
 def MTP_RowsOrGroups : TensorRankOf<[F32], [2, 3]>;

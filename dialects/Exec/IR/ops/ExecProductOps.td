@@ -4,7 +4,7 @@
 #define EXEC_PRODUCT_OPS
 
 include "dialects/Exec/IR/ExecAttrs.td"
-include "dialects/Exec/IR/ExecCallOps.td"
+include "dialects/Exec/IR/ops/ExecCallOps.td"
 include "dialects/MTP/IR/MTPEnums.td"
 
 /// The rows of a product: plain rows, or rows of `exec.prepare_rows`.

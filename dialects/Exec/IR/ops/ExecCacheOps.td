@@ -4,7 +4,7 @@
 #define EXEC_CACHE_OPS
 
 include "dialects/Exec/IR/ExecAttrs.td"
-include "dialects/Exec/IR/ExecCallOps.td"
+include "dialects/Exec/IR/ops/ExecCallOps.td"
 
 /// One layer of a cache.
 def Exec_Pages : ConfinedType<MemRefRankOf<[F32, BF16], [3]>, [],

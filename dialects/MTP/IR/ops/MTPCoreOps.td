@@ -10,7 +10,7 @@
 #ifndef MTP_CORE_OPS_TD
 #define MTP_CORE_OPS_TD
 
-include "dialects/MTP/IR/MTPControlOps.td"
+include "dialects/MTP/IR/ops/MTPControlOps.td"
 include "dialects/MTP/IR/MTPOpBase.td"
 
 def MTP_KOp : MTP_Op<"k", [Pure, MTP_InControlBody]> {

@@ -8,7 +8,7 @@
 #ifndef MTP_GATE_OPS_TD
 #define MTP_GATE_OPS_TD
 
-include "dialects/MTP/IR/MTPModelOps.td"
+include "dialects/MTP/IR/ops/MTPModelOps.td"
 
 def MTP_SigmoidOp : MTP_ModelOp<"sigmoid", [SameOperandsAndResultType]> {
   let summary = "Apply the logistic function";

@@ -3,7 +3,7 @@
 #ifndef EXEC_SAMPLE_OPS
 #define EXEC_SAMPLE_OPS
 
-include "dialects/Exec/IR/ExecCallOps.td"
+include "dialects/Exec/IR/ops/ExecCallOps.td"
 
 def Exec_ArgmaxOp : Exec_CallOp<"argmax", [Exec_SameRows<["x", "picks"]>]> {
   let summary = "Find the column of each row's largest value";

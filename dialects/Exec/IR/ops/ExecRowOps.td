@@ -3,7 +3,7 @@
 #ifndef EXEC_ROW_OPS
 #define EXEC_ROW_OPS
 
-include "dialects/Exec/IR/ExecCallOps.td"
+include "dialects/Exec/IR/ops/ExecCallOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def Exec_ColumnsOp : Exec_Op<"columns", [

@@ -3,7 +3,7 @@
 #ifndef EXEC_EXPERT_OPS
 #define EXEC_EXPERT_OPS
 
-include "dialects/Exec/IR/ExecCallOps.td"
+include "dialects/Exec/IR/ops/ExecCallOps.td"
 include "dialects/MTP/IR/MTPEnums.td"
 
 def Exec_MoeRouteOp : Exec_CallOp<"moe_route", [

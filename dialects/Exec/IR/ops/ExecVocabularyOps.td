@@ -3,7 +3,7 @@
 #ifndef EXEC_VOCABULARY_OPS
 #define EXEC_VOCABULARY_OPS
 
-include "dialects/Exec/IR/ExecCallOps.td"
+include "dialects/Exec/IR/ops/ExecCallOps.td"
 
 /// A number of f32 per row.
 def Exec_Reals : Exec_Operand<[F32], [1], "a number of f32 per row">;

@@ -8,8 +8,8 @@
 #ifndef EXEC_STATE_OPS
 #define EXEC_STATE_OPS
 
-include "dialects/Exec/IR/ExecCacheOps.td"
-include "dialects/Exec/IR/ExecCallOps.td"
+include "dialects/Exec/IR/ops/ExecCacheOps.td"
+include "dialects/Exec/IR/ops/ExecCallOps.td"
 
 /// A state of f32 rows: its slots, rows per slot if there are several, and
 /// columns.

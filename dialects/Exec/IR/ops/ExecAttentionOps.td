@@ -3,8 +3,8 @@
 #ifndef EXEC_ATTENTION_OPS
 #define EXEC_ATTENTION_OPS
 
-include "dialects/Exec/IR/ExecCacheOps.td"
-include "dialects/Exec/IR/ExecCallOps.td"
+include "dialects/Exec/IR/ops/ExecCacheOps.td"
+include "dialects/Exec/IR/ops/ExecCallOps.td"
 
 /// A call that reads the entries of its rows' slots, with `heads` query heads,
 /// equal groups of which share one of `kv_heads`.

@@ -18,8 +18,8 @@
 #ifndef EXEC_RECURRENCE_OPS
 #define EXEC_RECURRENCE_OPS
 
-include "dialects/Exec/IR/ExecCallOps.td"
-include "dialects/Exec/IR/ExecStateOps.td"
+include "dialects/Exec/IR/ops/ExecCallOps.td"
+include "dialects/Exec/IR/ops/ExecStateOps.td"
 
 def Exec_SigmoidOp : Exec_CallOp<"sigmoid", [Exec_SameShape<["x", "y"]>]> {
   let summary = "Apply the logistic function to rows";
