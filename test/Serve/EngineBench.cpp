@@ -13,7 +13,7 @@
 #include "runtime/exec/SessionFactory.h"
 #include "test/Runtime/BenchSupport.h"
 #include "test/Runtime/ForwardingExecutable.h"
-#include "tools/mtp-serve/Engine.h"
+#include "tools/mtp-serve/engine/Engine.h"
 
 #include <algorithm>
 #include <atomic>

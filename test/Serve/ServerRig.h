@@ -4,7 +4,7 @@
 #define MTP_TEST_SERVE_SERVERRIG_H
 
 #include "test/Runtime/FakeModel.h"
-#include "tools/mtp-serve/Server.h"
+#include "tools/mtp-serve/http/Server.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

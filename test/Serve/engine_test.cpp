@@ -2,7 +2,7 @@
 
 #include "test/Runtime/FakeModel.h"
 #include "test/Runtime/LosingExecutable.h"
-#include "tools/mtp-serve/Engine.h"
+#include "tools/mtp-serve/engine/Engine.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "mtp/session.h"
 #include "runtime/core/StrCat.h"
 #include "test/Runtime/ByteTokenizer.h"
-#include "tools/mtp-serve/GenerationRequest.h"
-#include "tools/mtp-serve/Prompts.h"
+#include "tools/mtp-serve/api/GenerationRequest.h"
+#include "tools/mtp-serve/api/Prompts.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

@@ -3,9 +3,9 @@
 #include "runtime/core/StrCat.h"
 #include "test/Runtime/ByteTokenizer.h"
 #include "test/Runtime/FakeModel.h"
-#include "tools/mtp-serve/ReplyHeader.h"
-#include "tools/mtp-serve/Routes.h"
-#include "tools/mtp-serve/Target.h"
+#include "tools/mtp-serve/http/ReplyHeader.h"
+#include "tools/mtp-serve/http/Routes.h"
+#include "tools/mtp-serve/http/Target.h"
 #include "tools/support/Json.h"
 
 #include <future>
