@@ -1,6 +1,6 @@
 //===- TextReport.cpp - Results as tables ---------------------------------===//
 
-#include "tools/mtp-bench/Reports.h"
+#include "tools/mtp-bench/report/Reports.h"
 
 #include <algorithm>
 #include <cmath>

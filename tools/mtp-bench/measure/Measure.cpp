@@ -1,6 +1,6 @@
 //===- Measure.cpp - Run and time programs --------------------------------===//
 
-#include "tools/mtp-bench/Measure.h"
+#include "tools/mtp-bench/measure/Measure.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"

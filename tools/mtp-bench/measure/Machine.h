@@ -1,7 +1,7 @@
 //===- Machine.h - Measure the machine's limits -----------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_MACHINE_H
-#define MTP_TOOLS_MTP_BENCH_MACHINE_H
+#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_MACHINE_H
+#define MTP_TOOLS_MTP_BENCH_MEASURE_MACHINE_H
 
 #include "runtime/device/Device.h"
 #include "runtime/device/cpu/HostMemory.h"
@@ -54,4 +54,4 @@ private:
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_MACHINE_H
+#endif // MTP_TOOLS_MTP_BENCH_MEASURE_MACHINE_H

@@ -1,10 +1,10 @@
 //===- Results.h - Results of a measurement ---------------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_RESULTS_H
-#define MTP_TOOLS_MTP_BENCH_RESULTS_H
+#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_RESULTS_H
+#define MTP_TOOLS_MTP_BENCH_MEASURE_RESULTS_H
 
 #include "runtime/device/CommandTimes.h"
-#include "tools/mtp-bench/Options.h"
+#include "tools/mtp-bench/measure/Options.h"
 #include "tools/mtp-bench/measure/Statistics.h"
 
 #include <string>
@@ -171,4 +171,4 @@ std::vector<const Point *> rowPoints(const Results &results,
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_RESULTS_H
+#endif // MTP_TOOLS_MTP_BENCH_MEASURE_RESULTS_H

@@ -1,7 +1,7 @@
 //===- Svg.h - Write a small SVG --------------------------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_SVG_H
-#define MTP_TOOLS_MTP_BENCH_SVG_H
+#ifndef MTP_TOOLS_MTP_BENCH_REPORT_SVG_H
+#define MTP_TOOLS_MTP_BENCH_REPORT_SVG_H
 
 #include <cstddef>
 #include <string>
@@ -45,4 +45,4 @@ private:
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_SVG_H
+#endif // MTP_TOOLS_MTP_BENCH_REPORT_SVG_H

@@ -1,7 +1,7 @@
 //===- MachineLoops.h - Loops that measure a processor ----------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_MACHINELOOPS_H
-#define MTP_TOOLS_MTP_BENCH_MACHINELOOPS_H
+#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_MACHINELOOPS_H
+#define MTP_TOOLS_MTP_BENCH_MEASURE_MACHINELOOPS_H
 
 #include "tools/mtp-bench/measure/Statistics.h"
 
@@ -28,4 +28,4 @@ ArithmeticKernel arithmeticKernel(Arithmetic type);
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_MACHINELOOPS_H
+#endif // MTP_TOOLS_MTP_BENCH_MEASURE_MACHINELOOPS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_RIG_H
-#define MTP_TOOLS_MTP_BENCH_RIG_H
+#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_RIG_H
+#define MTP_TOOLS_MTP_BENCH_MEASURE_RIG_H
 
 #include "mtp/model.h"
 #include "runtime/exec/ModelImpl.h"
@@ -123,4 +123,4 @@ private:
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_RIG_H
+#endif // MTP_TOOLS_MTP_BENCH_MEASURE_RIG_H

@@ -1,6 +1,6 @@
 //===- Options.cpp - Check options against the artifact -------------------===//
 
-#include "tools/mtp-bench/Options.h"
+#include "tools/mtp-bench/measure/Options.h"
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 //===- Svg.cpp - Write a small SVG ----------------------------------------===//
 
-#include "tools/mtp-bench/Svg.h"
+#include "tools/mtp-bench/report/Svg.h"
 
 #include "runtime/core/StrCat.h"
 

@@ -1,9 +1,9 @@
 //===- SvgReport.cpp - A round as a picture -------------------------------===//
 
-#include "tools/mtp-bench/Chart.h"
-#include "tools/mtp-bench/Reports.h"
-#include "tools/mtp-bench/Svg.h"
+#include "tools/mtp-bench/report/Chart.h"
 #include "tools/mtp-bench/report/Format.h"
+#include "tools/mtp-bench/report/Reports.h"
+#include "tools/mtp-bench/report/Svg.h"
 
 #include <algorithm>
 

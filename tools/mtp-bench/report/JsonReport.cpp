@@ -1,6 +1,6 @@
 //===- JsonReport.cpp - Results as JSON -----------------------------------===//
 
-#include "tools/mtp-bench/Reports.h"
+#include "tools/mtp-bench/report/Reports.h"
 #include "tools/support/Json.h"
 
 using namespace mtp;

@@ -2,8 +2,8 @@
 
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-bench/Measure.h"
-#include "tools/mtp-bench/Workload.h"
+#include "tools/mtp-bench/measure/Measure.h"
+#include "tools/mtp-bench/measure/Workload.h"
 
 #include <algorithm>
 #include <cmath>

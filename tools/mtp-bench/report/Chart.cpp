@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/mtp-bench/Chart.h"
+#include "tools/mtp-bench/report/Chart.h"
 #include "tools/mtp-bench/report/Format.h"
 
 #include <algorithm>

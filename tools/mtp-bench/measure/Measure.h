@@ -1,11 +1,11 @@
 //===- Measure.h - Run and time programs ------------------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_H
-#define MTP_TOOLS_MTP_BENCH_MEASURE_H
+#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_MEASURE_H
+#define MTP_TOOLS_MTP_BENCH_MEASURE_MEASURE_H
 
-#include "tools/mtp-bench/Machine.h"
-#include "tools/mtp-bench/Results.h"
-#include "tools/mtp-bench/Rig.h"
+#include "tools/mtp-bench/measure/Machine.h"
+#include "tools/mtp-bench/measure/Results.h"
+#include "tools/mtp-bench/measure/Rig.h"
 
 namespace mtp::bench {
 
@@ -55,4 +55,4 @@ std::vector<SpeculativeResult> compareRounds(const Results &results,
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_MEASURE_H
+#endif // MTP_TOOLS_MTP_BENCH_MEASURE_MEASURE_H

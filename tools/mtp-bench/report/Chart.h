@@ -1,10 +1,10 @@
 //===- Chart.h - Draw a scaling curve ---------------------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_CHART_H
-#define MTP_TOOLS_MTP_BENCH_CHART_H
+#ifndef MTP_TOOLS_MTP_BENCH_REPORT_CHART_H
+#define MTP_TOOLS_MTP_BENCH_REPORT_CHART_H
 
-#include "tools/mtp-bench/Growth.h"
-#include "tools/mtp-bench/Svg.h"
+#include "tools/mtp-bench/report/Growth.h"
+#include "tools/mtp-bench/report/Svg.h"
 
 namespace mtp::bench {
 
@@ -32,4 +32,4 @@ double drawChart(Svg &svg, const Growth &growth, double left, double right,
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_CHART_H
+#endif // MTP_TOOLS_MTP_BENCH_REPORT_CHART_H

@@ -1,10 +1,10 @@
 //===- Machine.cpp - Measure the machine's limits -------------------------===//
 
-#include "tools/mtp-bench/Machine.h"
+#include "tools/mtp-bench/measure/Machine.h"
 #include "runtime/artifact/CpuFeatures.h"
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-bench/MachineLoops.h"
+#include "tools/mtp-bench/measure/MachineLoops.h"
 
 #include <algorithm>
 #include <chrono>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_WORKLOAD_H
-#define MTP_TOOLS_MTP_BENCH_WORKLOAD_H
+#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_WORKLOAD_H
+#define MTP_TOOLS_MTP_BENCH_MEASURE_WORKLOAD_H
 
 #include "runtime/artifact/Artifact.h"
 #include "tools/mtp-bench/measure/Statistics.h"
@@ -49,4 +49,4 @@ std::string_view kindOf(const schema::Kernel &kernel);
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_WORKLOAD_H
+#endif // MTP_TOOLS_MTP_BENCH_MEASURE_WORKLOAD_H

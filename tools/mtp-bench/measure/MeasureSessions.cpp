@@ -2,7 +2,7 @@
 
 #include "mtp/session.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-bench/Measure.h"
+#include "tools/mtp-bench/measure/Measure.h"
 
 #include <algorithm>
 

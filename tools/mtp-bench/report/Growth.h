@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_GROWTH_H
-#define MTP_TOOLS_MTP_BENCH_GROWTH_H
+#ifndef MTP_TOOLS_MTP_BENCH_REPORT_GROWTH_H
+#define MTP_TOOLS_MTP_BENCH_REPORT_GROWTH_H
 
-#include "tools/mtp-bench/Results.h"
+#include "tools/mtp-bench/measure/Results.h"
 
 namespace mtp::bench {
 
@@ -46,4 +46,4 @@ Growth growthWithBatch(const Results &results, const Options &options);
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_GROWTH_H
+#endif // MTP_TOOLS_MTP_BENCH_REPORT_GROWTH_H

@@ -1,9 +1,9 @@
 //===- Reports.h - Results as text, JSON, trace and picture -----*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_REPORTS_H
-#define MTP_TOOLS_MTP_BENCH_REPORTS_H
+#ifndef MTP_TOOLS_MTP_BENCH_REPORT_REPORTS_H
+#define MTP_TOOLS_MTP_BENCH_REPORT_REPORTS_H
 
-#include "tools/mtp-bench/Results.h"
+#include "tools/mtp-bench/measure/Results.h"
 
 namespace mtp::bench {
 
@@ -22,4 +22,4 @@ std::string svgReport(const Results &results, const Options &options);
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_REPORTS_H
+#endif // MTP_TOOLS_MTP_BENCH_REPORT_REPORTS_H

@@ -1,6 +1,6 @@
 //===- Results.cpp - Results of a measurement -----------------------------===//
 
-#include "tools/mtp-bench/Results.h"
+#include "tools/mtp-bench/measure/Results.h"
 
 #include <algorithm>
 

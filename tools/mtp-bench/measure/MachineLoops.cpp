@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/mtp-bench/MachineLoops.h"
+#include "tools/mtp-bench/measure/MachineLoops.h"
 #include "runtime/artifact/CpuFeatures.h"
 
 #include <cstring>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/mtp-bench/Reports.h"
+#include "tools/mtp-bench/report/Reports.h"
 
 #include <algorithm>
 #include <cstdio>

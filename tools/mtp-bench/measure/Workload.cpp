@@ -1,6 +1,6 @@
 //===- Workload.cpp - Bytes and operations of programs --------------------===//
 
-#include "tools/mtp-bench/Workload.h"
+#include "tools/mtp-bench/measure/Workload.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/WeightFormat.h"

@@ -1,6 +1,6 @@
 //===- Growth.cpp - How time scales ---------------------------------------===//
 
-#include "tools/mtp-bench/Growth.h"
+#include "tools/mtp-bench/report/Growth.h"
 #include "runtime/core/StrCat.h"
 
 #include <set>

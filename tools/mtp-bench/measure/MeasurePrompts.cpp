@@ -1,7 +1,7 @@
 //===- MeasurePrompts.cpp - Time prefills and real rounds -----------------===//
 
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-bench/Measure.h"
+#include "tools/mtp-bench/measure/Measure.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,6 @@
 //===- Rig.cpp - Programs at any context and acceptance -------------------===//
 
-#include "tools/mtp-bench/Rig.h"
+#include "tools/mtp-bench/measure/Rig.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"

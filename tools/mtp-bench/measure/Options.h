@@ -1,7 +1,7 @@
 //===- Options.h - Options of mtp-bench -------------------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_OPTIONS_H
-#define MTP_TOOLS_MTP_BENCH_OPTIONS_H
+#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_OPTIONS_H
+#define MTP_TOOLS_MTP_BENCH_MEASURE_OPTIONS_H
 
 #include "mtp/model.h"
 #include "tools/mtp-bench/measure/Statistics.h"
@@ -80,4 +80,4 @@ Status settle(Options &options, const EnvelopeInfo *envelope);
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_OPTIONS_H
+#endif // MTP_TOOLS_MTP_BENCH_MEASURE_OPTIONS_H
