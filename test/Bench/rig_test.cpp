@@ -1,6 +1,6 @@
 //===- rig_test.cpp - Programs at any context and acceptance --------------===//
 
-#include "test/Runtime/FakeModel.h"
+#include "test/Runtime/support/FakeModel.h"
 #include "tools/mtp-bench/measure/Measure.h"
 #include "tools/mtp-bench/measure/Rig.h"
 

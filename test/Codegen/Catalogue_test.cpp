@@ -1,6 +1,6 @@
 //===- Catalogue_test.cpp - Kinds, configs and targets --------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 
 #include "compiler/Codegen/CPU/Kernels.h"
 #include "compiler/Codegen/CPU/target/Link.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 
 #include "dialects/Exec/IR/ControlKernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

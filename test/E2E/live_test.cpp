@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
+#include "harness/Generation.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/exec/ModelImpl.h"
 #include "test/GpuSim/machine/KernelRun.h"

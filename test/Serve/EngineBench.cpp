@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/exec/SessionFactory.h"
-#include "test/Runtime/BenchSupport.h"
-#include "test/Runtime/ForwardingExecutable.h"
+#include "test/Runtime/support/BenchSupport.h"
+#include "test/Runtime/support/ForwardingExecutable.h"
 #include "tools/mtp-serve/engine/Engine.h"
 
 #include <algorithm>

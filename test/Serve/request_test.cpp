@@ -2,7 +2,7 @@
 
 #include "mtp/session.h"
 #include "runtime/core/StrCat.h"
-#include "test/Runtime/ByteTokenizer.h"
+#include "test/Runtime/support/ByteTokenizer.h"
 #include "tools/mtp-serve/api/GenerationRequest.h"
 #include "tools/mtp-serve/api/Prompts.h"
 
