@@ -2,6 +2,8 @@
 
 #include "compiler/Weights/WeightRows.h"
 
+#include "compiler/Weights/GgufBlocks.h"
+
 #include <algorithm>
 #include <array>
 #include <vector>

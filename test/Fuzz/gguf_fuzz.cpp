@@ -3,6 +3,7 @@
 #include "compiler/Import/config/ConfigReader.h"
 #include "compiler/Import/config/GgufConfig.h"
 #include "compiler/Tokenizer/GgufReader.h"
+#include "compiler/Weights/GgufBlocks.h"
 #include "compiler/Weights/GgufNames.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include "compiler/Import/config/GgufConfig.h"
 
+#include "compiler/Weights/GgufBlocks.h"
 #include "compiler/Weights/GgufNames.h"
 #include "runtime/schema/Limits.h"
 
