@@ -4,7 +4,7 @@
 #include "compiler/Driver/Imports.h"
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Tokenizer/ChatFiles.h"
-#include "compiler/Tokenizer/TokenizerTables.h"
+#include "compiler/Tokenizer/TokenizerFiles.h"
 #include "compiler/Weights/WeightPacker.h"
 #include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/KernelContract.h"

@@ -10,7 +10,7 @@
 #include "compiler/Import/emitters/ModelEmitter.h"
 #include "compiler/Import/plan/DraftPlan.h"
 #include "compiler/Tokenizer/ChatFiles.h"
-#include "compiler/Tokenizer/TokenizerTables.h"
+#include "compiler/Tokenizer/TokenizerFiles.h"
 #include "compiler/Weights/GgufFiles.h"
 #include "compiler/Weights/InputFile.h"
 

@@ -1,10 +1,11 @@
-//===- TokenizerTables.cpp - Finding a tokenizer's files ------------------===//
+//===- TokenizerFiles.cpp - Finding a tokenizer's files -------------------===//
 
-#include "compiler/Tokenizer/TokenizerTables.h"
+#include "compiler/Tokenizer/TokenizerFiles.h"
 
 #include "compiler/Tokenizer/GgufReader.h"
 #include "compiler/Tokenizer/InputText.h"
 #include "compiler/Tokenizer/TokenizerCode.h"
+#include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Weights/InputFile.h"
 #include "runtime/core/PathKind.h"
 
