@@ -5,7 +5,7 @@
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerFiles.h"
-#include "compiler/Weights/WeightPacker.h"
+#include "compiler/Weights/pack/WeightPacker.h"
 #include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPOps.h"

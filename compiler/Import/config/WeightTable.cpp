@@ -2,7 +2,7 @@
 
 #include "compiler/Import/config/WeightTable.h"
 
-#include "compiler/Weights/WeightRows.h"
+#include "compiler/Weights/pack/WeightRows.h"
 
 #include <algorithm>
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_COMPILER_WEIGHTS_RANDOMWEIGHTS_H
-#define MTP_COMPILER_WEIGHTS_RANDOMWEIGHTS_H
+#ifndef MTP_COMPILER_WEIGHTS_PACK_RANDOMWEIGHTS_H
+#define MTP_COMPILER_WEIGHTS_PACK_RANDOMWEIGHTS_H
 
-#include "compiler/Weights/WeightRecipe.h"
+#include "compiler/Weights/pack/WeightRecipe.h"
 
 namespace mtp {
 
@@ -34,4 +34,4 @@ RandomMatrix randomMatrix(uint64_t seed, const WeightRecipe &recipe,
 
 } // namespace mtp
 
-#endif // MTP_COMPILER_WEIGHTS_RANDOMWEIGHTS_H
+#endif // MTP_COMPILER_WEIGHTS_PACK_RANDOMWEIGHTS_H

@@ -1,6 +1,6 @@
 //===- WeightRecipe.cpp - Recipes of packed weights -----------------------===//
 
-#include "compiler/Weights/WeightRecipe.h"
+#include "compiler/Weights/pack/WeightRecipe.h"
 
 #include <limits>
 

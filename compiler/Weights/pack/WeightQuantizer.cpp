@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Weights/WeightQuantizer.h"
+#include "compiler/Weights/pack/WeightQuantizer.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 //===- WeightQuantizer.h - Rounding weights to integers ---------*- C++ -*-===//
 
-#ifndef MTP_COMPILER_WEIGHTS_WEIGHTQUANTIZER_H
-#define MTP_COMPILER_WEIGHTS_WEIGHTQUANTIZER_H
+#ifndef MTP_COMPILER_WEIGHTS_PACK_WEIGHTQUANTIZER_H
+#define MTP_COMPILER_WEIGHTS_PACK_WEIGHTQUANTIZER_H
 
 #include "runtime/schema/WeightFormat.h"
 
@@ -38,4 +38,4 @@ bool quantizeGroup(const WeightFormat &format, const float *tile, int64_t pitch,
 
 } // namespace mtp
 
-#endif // MTP_COMPILER_WEIGHTS_WEIGHTQUANTIZER_H
+#endif // MTP_COMPILER_WEIGHTS_PACK_WEIGHTQUANTIZER_H

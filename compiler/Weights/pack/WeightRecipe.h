@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_COMPILER_WEIGHTS_WEIGHTRECIPE_H
-#define MTP_COMPILER_WEIGHTS_WEIGHTRECIPE_H
+#ifndef MTP_COMPILER_WEIGHTS_PACK_WEIGHTRECIPE_H
+#define MTP_COMPILER_WEIGHTS_PACK_WEIGHTRECIPE_H
 
 #include "runtime/core/Result.h"
 #include "runtime/schema/WeightFormat.h"
@@ -99,4 +99,4 @@ bool isFlat(const WeightRecipe &recipe);
 
 } // namespace mtp
 
-#endif // MTP_COMPILER_WEIGHTS_WEIGHTRECIPE_H
+#endif // MTP_COMPILER_WEIGHTS_PACK_WEIGHTRECIPE_H

@@ -1,9 +1,9 @@
 //===- WeightPacker.cpp - Streaming packed weights ------------------------===//
 
-#include "compiler/Weights/WeightPacker.h"
+#include "compiler/Weights/pack/WeightPacker.h"
 
-#include "compiler/Weights/WeightRows.h"
 #include "compiler/Weights/WeightType.h"
+#include "compiler/Weights/pack/WeightRows.h"
 
 #include <algorithm>
 #include <atomic>

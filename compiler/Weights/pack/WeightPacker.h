@@ -1,11 +1,11 @@
 //===- WeightPacker.h - Streaming packed weights ----------------*- C++ -*-===//
 
-#ifndef MTP_COMPILER_WEIGHTS_WEIGHTPACKER_H
-#define MTP_COMPILER_WEIGHTS_WEIGHTPACKER_H
+#ifndef MTP_COMPILER_WEIGHTS_PACK_WEIGHTPACKER_H
+#define MTP_COMPILER_WEIGHTS_PACK_WEIGHTPACKER_H
 
-#include "compiler/Weights/WeightQuantizer.h"
-#include "compiler/Weights/WeightRecipe.h"
 #include "compiler/Weights/WeightSet.h"
+#include "compiler/Weights/pack/WeightQuantizer.h"
+#include "compiler/Weights/pack/WeightRecipe.h"
 
 #include <functional>
 #include <span>
@@ -40,4 +40,4 @@ Status checkSources(const WeightSet &weights, const WeightRecipe &recipe);
 
 } // namespace mtp
 
-#endif // MTP_COMPILER_WEIGHTS_WEIGHTPACKER_H
+#endif // MTP_COMPILER_WEIGHTS_PACK_WEIGHTPACKER_H

@@ -1,10 +1,10 @@
 //===- WeightRows.h - The matrix of a recipe's source -----------*- C++ -*-===//
 
-#ifndef MTP_COMPILER_WEIGHTS_WEIGHTROWS_H
-#define MTP_COMPILER_WEIGHTS_WEIGHTROWS_H
+#ifndef MTP_COMPILER_WEIGHTS_PACK_WEIGHTROWS_H
+#define MTP_COMPILER_WEIGHTS_PACK_WEIGHTROWS_H
 
-#include "compiler/Weights/RandomWeights.h"
 #include "compiler/Weights/WeightSet.h"
+#include "compiler/Weights/pack/RandomWeights.h"
 
 namespace mtp {
 
@@ -61,4 +61,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_COMPILER_WEIGHTS_WEIGHTROWS_H
+#endif // MTP_COMPILER_WEIGHTS_PACK_WEIGHTROWS_H

@@ -1,6 +1,6 @@
 //===- RandomWeights.cpp - Weights without a checkpoint -------------------===//
 
-#include "compiler/Weights/RandomWeights.h"
+#include "compiler/Weights/pack/RandomWeights.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 //===- WeightRows.cpp - The matrix of a recipe's source -------------------===//
 
-#include "compiler/Weights/WeightRows.h"
+#include "compiler/Weights/pack/WeightRows.h"
 
 #include "compiler/Weights/GgufBlocks.h"
 
