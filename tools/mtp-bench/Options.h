@@ -63,12 +63,11 @@ struct Options {
   bool progress = false;
   bool json = false;
   std::string profile;
-  std::string svg;
 
   bool wants(std::string_view what) const;
   bool wantsSessions() const;
-  /// Returns whether rounds or steps are measured by themselves, as profiles
-  /// and pictures need.
+  /// Returns whether rounds or steps are measured by themselves, as a
+  /// profile needs.
   bool hasPoints() const;
 };
 

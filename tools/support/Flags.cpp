@@ -59,13 +59,16 @@ static Status checkStack() {
                                   stack.rlim_cur >> 10));
 }
 
-/// Fails at the first flag that has another name now.
+/// Fails at the first flag that has another name now, or is gone.
 static Status checkOldFlags(const CLI::App &app, int argc, char **argv) {
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     std::string_view given(argv[i]);
     given = given.substr(0, given.find('='));
     if (!given.starts_with("--"))
       continue;
+    std::string_view instead = insteadOfFlag(app.get_name(), given.substr(2));
+    if (!instead.empty())
+      return invalidArgument(strCat("unknown flag '", given, "': ", instead));
     std::string_view now = newNameOfFlag(given.substr(2));
     if (now.empty() || app.get_option_no_throw(std::string(given)) ||
         !app.get_option_no_throw(strCat("--", now)))
