@@ -12,6 +12,7 @@
 #include "tools/mtp-bench/ServeFlags.h"
 #include "tools/support/Flags.h"
 #include "tools/support/Output.h"
+#include "tools/support/SharedFlags.h"
 
 #include <unistd.h>
 
@@ -83,18 +84,17 @@ static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
   addNumber(app, "--rounds", o.rounds,
             "Rounds in a turn (default: for a tenth of a second, or until the "
             "fastest time recurs)");
-  addNumber(app, "--rounds-per-launch", o.roundsPerLaunch,
-            "Rounds in one launch (default: 1)");
+  addSharedFlag(app, SharedFlag::RoundsPerLaunch, o.load, o.session)
+      ->description("Rounds in one launch (default: 1)");
   addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
   addNumber(
       app, "--temperature", o.temperature,
       "Temperature of all slots, in rounds without --ids (default: 0, greedy)");
-  addDeviceFlag(app, o.device, o.gpu);
-  addThreadFlags(app, o.threads, o.pin);
-  addFlag(app, "--deterministic", o.deterministic,
-          "Compute prompts on a GPU without its vendor's library");
-  addCopyFlag(app, o.noMmap);
-  addVerifyFlag(app, o.verify);
+  addSharedFlags(app,
+                 {SharedFlag::Device, SharedFlag::Threads, SharedFlag::Pin,
+                  SharedFlag::Deterministic, SharedFlag::NoMmap,
+                  SharedFlag::Verify},
+                 o.load, o.session);
   addFlag(app, "--progress", o.progress,
           "Write each turn's times to stderr (default: if it is a terminal)");
   addFlag(app, "--no-progress", o.progress, "Do not write times to stderr",
@@ -152,7 +152,7 @@ static Result<std::unique_ptr<OutputFile>> openOutput(const std::string &path,
 static Status run(Options &options) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> profile,
                        openOutput(options.profile, options));
-  warnAboutThreads("mtp-bench", options.threads, usableProcessors());
+  warnAboutThreads("mtp-bench", options.session.threads, usableProcessors());
   MTP_ASSIGN_OR_RETURN(Results results, measure(options));
   // If one output fails, the other is still written. Standard output comes
   // last: it may be a pipe that ends this process.
