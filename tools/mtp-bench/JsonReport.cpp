@@ -1,7 +1,7 @@
 //===- JsonReport.cpp - Results as JSON -----------------------------------===//
 
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-bench/Reports.h"
-#include "tools/support/Json.h"
 
 using namespace mtp;
 using namespace mtp::bench;

@@ -2,9 +2,9 @@
 
 #include "tools/mtp-serve/Routes.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-serve/Page.h"
 #include "tools/mtp-serve/TextRequest.h"
-#include "tools/support/Json.h"
 
 #include <algorithm>
 
