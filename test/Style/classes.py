@@ -36,9 +36,6 @@ EXCEPTIONS = [
     # Classes that are still to be split.
     ("compiler/Weights/WeightRows.h", "WeightRows", "to be split"),
     ("tools/mtp-bench/Rig.h", "Rig", "to be split"),
-    ("tools/mtp-serve/Choice.h", "Choice", "to be split"),
-    ("tools/mtp-serve/Dispatcher.h", "Dispatcher", "to be split"),
-    ("tools/mtp-serve/Generation.h", "Generation", "to be split"),
 ]
 
 OPENING = re.compile(r"^( *)(?:template <.*> )?(class|struct) (?:\[\[\w+\]\] )?"
