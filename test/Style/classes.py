@@ -35,7 +35,6 @@ EXCEPTIONS = [
     ("runtime/include/mtp/session.h", "Session", "a function for each call"),
     # Classes that are still to be split.
     ("compiler/Weights/WeightRows.h", "WeightRows", "to be split"),
-    ("tools/mtp-bench/Rig.h", "Rig", "to be split"),
 ]
 
 OPENING = re.compile(r"^( *)(?:template <.*> )?(class|struct) (?:\[\[\w+\]\] )?"
