@@ -33,8 +33,6 @@ EXCEPTIONS = [
     ("runtime/device/cuda/CudaExecutable.h", "CudaExecutable", "the whole Executable interface"),
     # Public: a function for each call.
     ("runtime/include/mtp/session.h", "Session", "a function for each call"),
-    # Classes that are still to be split.
-    ("compiler/Weights/WeightRows.h", "WeightRows", "to be split"),
 ]
 
 OPENING = re.compile(r"^( *)(?:template <.*> )?(class|struct) (?:\[\[\w+\]\] )?"
