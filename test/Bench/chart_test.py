@@ -10,7 +10,7 @@ import unittest
 import xml.dom.minidom
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "tools" / "mtp-bench" / "chart.py"
+SCRIPT = ROOT / "tools" / "mtp-bench" / "report" / "chart.py"
 sys.path.insert(0, str(SCRIPT.parent))
 import chart  # pylint: disable=wrong-import-position
 

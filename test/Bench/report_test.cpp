@@ -1,6 +1,6 @@
 //===- report_test.cpp - Sums of commands, and traces ---------------------===//
 
-#include "tools/mtp-bench/Reports.h"
+#include "tools/mtp-bench/report/Reports.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OnDevice.h"
+#include "harness/OnDevice.h"
 #include "runtime/core/StrCat.h"
 
 using namespace mtp;
