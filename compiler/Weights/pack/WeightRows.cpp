@@ -12,11 +12,6 @@ namespace mtp {
 
 namespace {
 
-/// Side of the square block that shares one scale in an FP8 tensor.
-constexpr int64_t kScaleBlock = 128;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
 std::string expandKey(const std::string &pattern, int64_t stack) {
   size_t at = pattern.find("{}");
   if (at == std::string::npos)
@@ -93,19 +88,6 @@ Status checkPicks(std::span<const int32_t> picks, int64_t height) {
   return okStatus();
 }
 
-/// Returns the error for an FP8 tensor without supported scales.
-Status missingScales(const WeightSet &weights, const std::string &key) {
-  std::string wanted = "expected scales of blocks of 128 x 128 at \"" + key +
-                       "_scale_inv\", got ";
-  std::string stem = key.substr(0, key.rfind('.') + 1);
-  for (const std::string &other :
-       {key + "_scale", stem + "scale", stem + "scale_inv"})
-    if (weights.contains(other))
-      return unimplemented(wanted + "\"" + other +
-                           "\", which has another form");
-  return notFound(wanted + "none");
-}
-
 } // namespace
 
 Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
@@ -148,8 +130,8 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
       rows.picks = source.picks;
       rows.height = int64_t(source.picks.size());
     }
-    if (tensor.type == WeightType::F8E4M3)
-      return rows.findScales(weights, key, source, tensor.shape[0]);
+    MTP_ASSIGN_OR_RETURN(rows.scales, BlockScales::find(weights, key, tensor,
+                                                        source.headStride));
     return okStatus();
   };
   Status status = check();
@@ -166,41 +148,6 @@ WeightRows WeightRows::random(const RandomMatrix &values, int64_t rows,
   result.tensorCols = result.width = cols;
   result.height = rows;
   return result;
-}
-
-Status WeightRows::findScales(const WeightSet &weights, const std::string &key,
-                              const WeightSource &source, int64_t tensorRows) {
-  std::string name = key + "_scale_inv";
-  if (!weights.contains(name))
-    return missingScales(weights, key);
-  MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(name));
-  scaleCols = ceilDiv(tensorCols, kScaleBlock);
-  // Each matrix of a stacked tensor has blocks of its own.
-  bool isStack = tensor.shape.size() == 3 && source.headStride > 0;
-  matrixRows = isStack ? source.headStride : tensorRows;
-  scaleRows = ceilDiv(matrixRows, kScaleBlock);
-  std::vector<int64_t> shape = {scaleRows, scaleCols};
-  if (isStack)
-    shape.insert(shape.begin(), tensorRows / matrixRows);
-  if (!isReadableScale(tensor.type) || !std::ranges::equal(shape, tensor.shape))
-    return invalidArgument(
-        "expected scales F32, BF16, F16 or F8_E8M0 " + formatShape(shape) +
-        " for blocks of 128 x 128 at \"" + name + "\", got " +
-        std::string(toString(tensor.type)) + " " + formatShape(tensor.shape));
-  scaleType = tensor.type;
-  scales = tensor.bytes.data();
-  return okStatus();
-}
-
-float WeightRows::scaleAt(int64_t row, int64_t block) const {
-  int64_t scaleRow =
-      row / matrixRows * scaleRows + row % matrixRows / kScaleBlock;
-  float scale;
-  decodeElements(scaleType,
-                 scales +
-                     (scaleRow * scaleCols + block) * (bitWidth(scaleType) / 8),
-                 1, &scale);
-  return scale;
 }
 
 int64_t WeightRows::storedRow(int64_t row) const {
@@ -221,15 +168,8 @@ void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
   if (factor != 1)
     for (int64_t i = 0; i < count; ++i)
       out[i] *= factor;
-  if (!scales)
-    return;
-  for (int64_t i = 0; i < count;) {
-    int64_t block = (col + i) / kScaleBlock;
-    int64_t end = std::min(count, (block + 1) * kScaleBlock - col);
-    float scale = scaleAt(row, block);
-    for (; i < end; ++i)
-      out[i] *= scale;
-  }
+  if (!scales.isEmpty())
+    scales.apply(row, col, count, out);
 }
 
 void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
@@ -254,7 +194,7 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
 void WeightRows::readFlat(int64_t index, int64_t count, float *out) const {
   if (!bytes)
     return values.read(index, count, out);
-  bool isWhole = !isTransposed && width == tensorCols && !scales &&
+  bool isWhole = !isTransposed && width == tensorCols && scales.isEmpty() &&
                  pairedRows == 0 && factor == 1 && picks.empty();
   if (isWhole)
     return decodeRun(type, bytes, rowBegin * tensorCols + index, count, out);

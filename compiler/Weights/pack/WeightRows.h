@@ -4,6 +4,7 @@
 #define MTP_COMPILER_WEIGHTS_PACK_WEIGHTROWS_H
 
 #include "compiler/Weights/WeightSet.h"
+#include "compiler/Weights/pack/BlockScales.h"
 #include "compiler/Weights/pack/RandomWeights.h"
 
 namespace mtp {
@@ -37,9 +38,6 @@ private:
   /// Widens a run of one row of the tensor. `row` and `col` are relative to the
   /// rectangle.
   void readRun(int64_t row, int64_t col, int64_t count, float *out) const;
-  Status findScales(const WeightSet &weights, const std::string &key,
-                    const WeightSource &source, int64_t tensorRows);
-  float scaleAt(int64_t row, int64_t block) const;
   /// Returns the place of a row of the tensor in the file.
   int64_t storedRow(int64_t row) const;
 
@@ -52,11 +50,8 @@ private:
   bool isTransposed = false;
   int64_t pairedRows = 0; ///< See TensorEntry, as `factor`.
   float factor = 1;
-  std::vector<int32_t> picks;      ///< The rows to read; empty: all.
-  const uint8_t *scales = nullptr; ///< Only for FP8.
-  WeightType scaleType = WeightType::F32;
-  int64_t matrixRows = 0;               ///< Of each matrix of a stack.
-  int64_t scaleRows = 0, scaleCols = 0; ///< Of the scales of each matrix.
+  std::vector<int32_t> picks; ///< The rows to read; empty: all.
+  BlockScales scales;         ///< Only for FP8.
 };
 
 } // namespace mtp
