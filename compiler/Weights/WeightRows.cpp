@@ -10,11 +10,6 @@ namespace mtp {
 
 namespace {
 
-/// Side of the square block that shares one scale in an FP8 tensor.
-constexpr int64_t kScaleBlock = 128;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
 std::string expandKey(const std::string &pattern, int64_t stack) {
   size_t at = pattern.find("{}");
   if (at == std::string::npos)
@@ -91,17 +86,18 @@ Status checkPicks(std::span<const int32_t> picks, int64_t height) {
   return okStatus();
 }
 
-/// Returns the error for an FP8 tensor without supported scales.
-Status missingScales(const WeightSet &weights, const std::string &key) {
-  std::string wanted = "expected scales of blocks of 128 x 128 at \"" + key +
-                       "_scale_inv\", got ";
-  std::string stem = key.substr(0, key.rfind('.') + 1);
-  for (const std::string &other :
-       {key + "_scale", stem + "scale", stem + "scale_inv"})
-    if (weights.contains(other))
-      return unimplemented(wanted + "\"" + other +
-                           "\", which has another form");
-  return notFound(wanted + "none");
+/// Fails if values are not readable without further tensors.
+Status checkType(const TensorView &tensor, const std::string &key) {
+  if (tensor.stored)
+    return okStatus();
+  if (tensor.type == WeightType::F8E4M3)
+    return notFound("expected scales at \"" + key + "_scale_inv\" or \"" + key +
+                    "_scale\", got none");
+  if (!isReadable(tensor.type))
+    return unimplemented("expected BF16, F16, F32, a type of GGUF with blocks, "
+                         "or the tensors of a quantised weight, got " +
+                         std::string(toString(tensor.type)));
+  return okStatus();
 }
 
 } // namespace
@@ -115,10 +111,7 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
   dropOnes(tensor, source, matrix);
   WeightRows rows;
   auto check = [&]() -> Status {
-    if (!isReadable(tensor.type))
-      return unimplemented("expected BF16, F16, F32, F8_E4M3 or a type of "
-                           "GGUF with blocks, got " +
-                           std::string(toString(tensor.type)));
+    MTP_RETURN_IF_ERROR(checkType(tensor, key));
     MTP_RETURN_IF_ERROR(flattenStack(tensor, source, matrix));
     if (tensor.shape.empty() || tensor.shape.size() > 2)
       return invalidArgument("expected one or two dimensions, got shape " +
@@ -130,6 +123,7 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
     rows.bytes = tensor.bytes.data();
     rows.pairedRows = tensor.pairedRows;
     rows.factor = tensor.factor;
+    rows.stored = tensor.stored;
     rows.isTransposed = source.transpose;
     rows.tensorCols = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
     int64_t shift;
@@ -146,8 +140,6 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
       rows.picks = source.picks;
       rows.height = int64_t(source.picks.size());
     }
-    if (tensor.type == WeightType::F8E4M3)
-      return rows.findScales(weights, key, source, tensor.shape[0]);
     return okStatus();
   };
   Status status = check();
@@ -166,41 +158,6 @@ WeightRows WeightRows::random(const RandomMatrix &values, int64_t rows,
   return result;
 }
 
-Status WeightRows::findScales(const WeightSet &weights, const std::string &key,
-                              const WeightSource &source, int64_t tensorRows) {
-  std::string name = key + "_scale_inv";
-  if (!weights.contains(name))
-    return missingScales(weights, key);
-  MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(name));
-  scaleCols = ceilDiv(tensorCols, kScaleBlock);
-  // Each matrix of a stacked tensor has blocks of its own.
-  bool isStack = tensor.shape.size() == 3 && source.headStride > 0;
-  matrixRows = isStack ? source.headStride : tensorRows;
-  scaleRows = ceilDiv(matrixRows, kScaleBlock);
-  std::vector<int64_t> shape = {scaleRows, scaleCols};
-  if (isStack)
-    shape.insert(shape.begin(), tensorRows / matrixRows);
-  if (!isReadableScale(tensor.type) || !std::ranges::equal(shape, tensor.shape))
-    return invalidArgument(
-        "expected scales F32, BF16, F16 or F8_E8M0 " + formatShape(shape) +
-        " for blocks of 128 x 128 at \"" + name + "\", got " +
-        std::string(toString(tensor.type)) + " " + formatShape(tensor.shape));
-  scaleType = tensor.type;
-  scales = tensor.bytes.data();
-  return okStatus();
-}
-
-float WeightRows::scaleAt(int64_t row, int64_t block) const {
-  int64_t scaleRow =
-      row / matrixRows * scaleRows + row % matrixRows / kScaleBlock;
-  float scale;
-  decodeElements(scaleType,
-                 scales +
-                     (scaleRow * scaleCols + block) * (bitWidth(scaleType) / 8),
-                 1, &scale);
-  return scale;
-}
-
 int64_t WeightRows::storedRow(int64_t row) const {
   if (pairedRows == 0)
     return row;
@@ -215,19 +172,25 @@ void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
     return values.read(row * tensorCols + col, count, out);
   row = storedRow(row + rowBegin);
   col += colBegin;
+  if (stored)
+    return stored->read(row, col, count, out);
   decodeRun(type, bytes, row * tensorCols + col, count, out);
   if (factor != 1)
     for (int64_t i = 0; i < count; ++i)
       out[i] *= factor;
-  if (!scales)
-    return;
-  for (int64_t i = 0; i < count;) {
-    int64_t block = (col + i) / kScaleBlock;
-    int64_t end = std::min(count, (block + 1) * kScaleBlock - col);
-    float scale = scaleAt(row, block);
-    for (; i < end; ++i)
-      out[i] *= scale;
-  }
+}
+
+std::optional<GroupForm> WeightRows::groupForm() const {
+  std::optional<GroupForm> form;
+  if (stored && !isTransposed)
+    form = stored->groupForm();
+  return form && colBegin % form->group == 0 ? form : std::nullopt;
+}
+
+void WeightRows::readCodes(int64_t row, int64_t col, int64_t count,
+                           GroupCodes *groups, int16_t *q) const {
+  row = picks.empty() ? row : picks[size_t(row)];
+  stored->readCodes(row + rowBegin, col + colBegin, count, groups, q);
 }
 
 void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
@@ -252,7 +215,7 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
 void WeightRows::readFlat(int64_t index, int64_t count, float *out) const {
   if (!bytes)
     return values.read(index, count, out);
-  bool isWhole = !isTransposed && width == tensorCols && !scales &&
+  bool isWhole = !isTransposed && width == tensorCols && !stored &&
                  pairedRows == 0 && factor == 1 && picks.empty();
   if (isWhole)
     return decodeRun(type, bytes, rowBegin * tensorCols + index, count, out);

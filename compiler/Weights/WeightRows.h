@@ -13,8 +13,7 @@ namespace mtp {
 /// set exists.
 class WeightRows {
 public:
-  /// Finds the tensor and checks its type, rank and bounds. FP8 tensors are
-  /// scaled by `KEY_scale_inv`, one number per block of 128 x 128.
+  /// Finds the tensor and checks its type, rank and bounds.
   static Result<WeightRows> resolve(const WeightSet &weights,
                                     const WeightSource &source, int64_t stack);
 
@@ -33,13 +32,19 @@ public:
   /// Widens `count` elements in row-major order from `index` on.
   void readFlat(int64_t index, int64_t count, float *out) const;
 
+  /// Returns the kind of groups of a weight of integers from a folder; nothing
+  /// if the values are no such groups, or if the rectangle is transposed or
+  /// does not begin with a group.
+  std::optional<GroupForm> groupForm() const;
+  /// Reads the integers and groups of `count` columns of a row from `col` on.
+  /// Precondition: groupForm() has a value, and `col` begins a group.
+  void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
+                 int16_t *q) const;
+
 private:
   /// Widens a run of one row of the tensor. `row` and `col` are relative to the
   /// rectangle.
   void readRun(int64_t row, int64_t col, int64_t count, float *out) const;
-  Status findScales(const WeightSet &weights, const std::string &key,
-                    const WeightSource &source, int64_t tensorRows);
-  float scaleAt(int64_t row, int64_t block) const;
   /// Returns the place of a row of the tensor in the file.
   int64_t storedRow(int64_t row) const;
 
@@ -52,11 +57,8 @@ private:
   bool isTransposed = false;
   int64_t pairedRows = 0; ///< See TensorEntry, as `factor`.
   float factor = 1;
-  std::vector<int32_t> picks;      ///< The rows to read; empty: all.
-  const uint8_t *scales = nullptr; ///< Only for FP8.
-  WeightType scaleType = WeightType::F32;
-  int64_t matrixRows = 0;               ///< Of each matrix of a stack.
-  int64_t scaleRows = 0, scaleCols = 0; ///< Of the scales of each matrix.
+  std::vector<int32_t> picks;           ///< The rows to read; empty: all.
+  const StoredTensor *stored = nullptr; ///< Values of codes and scales.
 };
 
 } // namespace mtp
