@@ -205,15 +205,15 @@ Status Reader::read(object fields) {
                                {"auto_round:gptq", "auto_round:auto_gptq",
                                 "auto_round:awq", "auto_round:auto_awq"}));
   if (config.method == "modelopt")
-    MTP_RETURN_IF_ERROR(
-        expect(fields, "quant_algo",
-               {"FP8", "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PB_WO", "NVFP4",
-                "NVFP4_AWQ", "W4A16_NVFP4", "W4A8_NVFP4_FP8", "W4A8_MXFP4_FP8",
-                "MXFP8", "MIXED_PRECISION"}));
+    MTP_RETURN_IF_ERROR(expect(fields, "quant_algo",
+                               {"FP8", "FP8_PER_CHANNEL_PER_TOKEN", "NVFP4",
+                                "NVFP4_AWQ", "W4A16_NVFP4", "W4A8_NVFP4_FP8",
+                                "W4A8_MXFP4_FP8", "MXFP8", "MIXED_PRECISION"}));
   if (findLast(fields, "sym"))
     config.isSymmetric = isTrue(fields, "sym");
   // Layers of their own kind, by a name or a pattern.
-  for (std::string_view key : {"config_groups", "dynamic", "quantized_layers"})
+  for (std::string_view key :
+       {"config_groups", "dynamic", "extra_config", "quantized_layers"})
     if (std::optional<object> kinds = objectAt(fields, key))
       for (auto kind : *kinds)
         if (object own; !kind.value.get_object().get(own))

@@ -122,9 +122,7 @@ Status StoredFormat::setScales(const std::string &key, int64_t group) {
   grid.bytes = scales.bytes.data();
   grid.type = scales.type == WeightType::U8 ? WeightType::F8E8M0 : scales.type;
   std::vector<int64_t> shape(scales.shape.begin(), scales.shape.end());
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
+  int64_t count = int64_t(scales.bytes.size() / (bitWidth(scales.type) / 8));
   if (count == 1 || (shape.size() == 1 && shape[0] == matrices())) {
     shape = {matrices(), 1, 1};
     shape.erase(shape.begin(), shape.end() - int64_t(out.extents.size()));
@@ -139,7 +137,7 @@ Status StoredFormat::setScales(const std::string &key, int64_t group) {
   int64_t r = shape[shape.size() - 2], c = shape.back();
   grid.rowPitch = c;
   grid.colPitch = 1;
-  grid.matrixPitch = r * c;
+  grid.matrixPitch = count == 1 ? 0 : r * c;
   if (r == 1 && c == 1 && group == 0) {
     grid.rowBlock = outputs();
     grid.colBlock = inputs();
@@ -218,13 +216,14 @@ Status StoredFormat::setPackedZeros(const std::string &key) {
   if (!has(key))
     return okStatus();
   MTP_ASSIGN_OR_RETURN(StoredPart zeros, part(key));
-  if (zeros.type == WeightType::I8 &&
-      int64_t(zeros.bytes.size()) == matrices() * out.scales.matrixPitch) {
+  // A scale of the whole stack has no pitch.
+  int64_t numbers = std::max<int64_t>(matrices() * out.scales.matrixPitch, 1);
+  if (zeros.type == WeightType::I8 && int64_t(zeros.bytes.size()) == numbers) {
     out.signedZeros = zeros.bytes.data();
   } else {
     const std::vector<int64_t> shape = {ceilDiv(outputs() * bits, 32), groups};
     if (zeros.type != WeightType::I32 || out.scales.rowBlock != 1 ||
-        !std::ranges::equal(zeros.shape, shape))
+        matrices() != 1 || !std::ranges::equal(zeros.shape, shape))
       return mismatch(key, "I32 " + formatShape(shape), zeros);
     out.zeros = {zeros.bytes.data(), bits, true, false, false, groups, 1};
     out.zeroShift = 0;

@@ -57,20 +57,22 @@ void StoredTensor::read(int64_t row, int64_t col, int64_t count,
                         float *out) const {
   constexpr int64_t kRun = 256;
   uint8_t run[kRun];
-  int64_t last = -1;
-  float scale = 0;
-  int zero = 0;
-  for (; count > 0; col += kRun, out += kRun, count -= kRun) {
-    int64_t length = std::min(count, kRun);
+  for (int64_t length; count > 0; col += length, out += length) {
+    // Without an order, successive columns share a scale.
+    int64_t block = blockOf(col);
+    int64_t left = order ? 1 : (block + 1) * scales.colBlock - col;
+    length = std::min({count, left, kRun});
+    count -= length;
     codes.read(row, col, length, run);
-    for (int64_t i = 0; i < length; ++i) {
-      if (int64_t block = blockOf(col + i); block != last) {
-        scale = scaleAt(row, block);
-        zero = zeroAt(row, block);
-        last = block;
-      }
-      out[i] = (table.empty() ? float(run[i] - zero) : table[run[i]]) * scale;
+    float scale = scaleAt(row, block);
+    if (!table.empty()) {
+      for (int64_t i = 0; i < length; ++i)
+        out[i] = table[run[i]] * scale;
+      continue;
     }
+    int zero = zeroAt(row, block);
+    for (int64_t i = 0; i < length; ++i)
+      out[i] = float(run[i] - zero) * scale;
   }
 }
 
