@@ -4,8 +4,8 @@
 #define MTP_COMPILER_ARTIFACT_ARTIFACTWRITER_H
 
 #include "compiler/Artifact/ArtifactTables.h"
-#include "compiler/Weights/WeightQuantizer.h"
 #include "compiler/Weights/WeightSet.h"
+#include "compiler/Weights/pack/WeightQuantizer.h"
 #include <functional>
 
 namespace mtp::compiler {

@@ -1,7 +1,7 @@
 //===- growth_test.cpp - Scaling curves and their charts ------------------===//
 
-#include "tools/mtp-bench/Chart.h"
-#include "tools/mtp-bench/Growth.h"
+#include "tools/mtp-bench/report/Chart.h"
+#include "tools/mtp-bench/report/Growth.h"
 
 #include <gtest/gtest.h>
 

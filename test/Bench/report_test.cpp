@@ -1,7 +1,7 @@
 //===- report_test.cpp - Sums of commands, and pictures -------------------===//
 
-#include "tools/mtp-bench/Reports.h"
-#include "tools/mtp-bench/Svg.h"
+#include "tools/mtp-bench/report/Reports.h"
+#include "tools/mtp-bench/report/Svg.h"
 
 #include <gtest/gtest.h>
 #include <regex>

@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OnDevice.h"
+#include "harness/OnDevice.h"
 #include "runtime/exec/ModelImpl.h"
-#include "test/Runtime/ForwardingExecutable.h"
-#include "test/Runtime/OpenSession.h"
+#include "test/Runtime/support/ForwardingExecutable.h"
+#include "test/Runtime/support/OpenSession.h"
 
 #include <algorithm>
 

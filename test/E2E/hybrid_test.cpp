@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HybridTest.h"
+#include "harness/HybridTest.h"
 
 #include <algorithm>
 #include <cmath>

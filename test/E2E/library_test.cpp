@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
+#include "harness/Generation.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/device/cuda/CudaDevice.h"
 

@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MixedTest.h"
+#include "harness/MixedTest.h"
 #include "runtime/exec/ModelImpl.h"
 #include "runtime/schema/PromptWords.h"
-#include "test/Runtime/ForwardingExecutable.h"
-#include "test/Runtime/OpenSession.h"
+#include "test/Runtime/support/ForwardingExecutable.h"
+#include "test/Runtime/support/OpenSession.h"
 
 #include <algorithm>
 #include <string_view>

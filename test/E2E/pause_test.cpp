@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OnDevice.h"
+#include "harness/OnDevice.h"
 
 using namespace mtp;
 using namespace mtp::test;

@@ -1,6 +1,6 @@
 //===- tools_test.cpp - mtp-run and mtp-dump ------------------------------===//
 
-#include "FakeModel.h"
+#include "support/FakeModel.h"
 #include "tools/mtp-run/Compare.h"
 #include "tools/mtp-run/Npy.h"
 #include "tools/mtp-run/TensorLiteral.h"

@@ -1,7 +1,7 @@
 //===- choice_test.cpp - Stop strings, special tokens and reasoning -------===//
 
 #include "test/Tokenizer/TokenizerTestUtil.h"
-#include "tools/mtp-serve/Choice.h"
+#include "tools/mtp-serve/api/Choice.h"
 
 using namespace mtp;
 using namespace mtp::serve;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Weights/WeightRows.h"
+#include "compiler/Weights/pack/WeightRows.h"
 #include "test/Weights/TestFiles.h"
 
 #include <gtest/gtest.h>

@@ -7,9 +7,9 @@
 
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-bench/Measure.h"
-#include "tools/mtp-bench/Reports.h"
 #include "tools/mtp-bench/ServeFlags.h"
+#include "tools/mtp-bench/measure/Measure.h"
+#include "tools/mtp-bench/report/Reports.h"
 #include "tools/support/Flags.h"
 #include "tools/support/Output.h"
 

@@ -7,7 +7,7 @@
 
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-serve/Server.h"
+#include "tools/mtp-serve/http/Server.h"
 #include "tools/support/ChatText.h"
 #include "tools/support/Flags.h"
 #include "tools/support/ModelWarnings.h"
