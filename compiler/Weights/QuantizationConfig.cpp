@@ -183,8 +183,8 @@ Status Reader::readDetails(object fields) {
 Status Reader::readFormat(object fields, std::string_view key) {
   if (config.method == "compressed-tensors")
     return expect(fields, key,
-                  {"pack-quantized", "int-quantized", "float-quantized",
-                   "naive-quantized", "nvfp4-pack-quantized",
+                  {"dense", "pack-quantized", "int-quantized",
+                   "float-quantized", "naive-quantized", "nvfp4-pack-quantized",
                    "mxfp4-pack-quantized", "mxfp8-quantized",
                    "mixed-precision"});
   if (config.method != "gptq")
