@@ -169,6 +169,8 @@ def awq(rng, n, k, group=32):
 
 
 def gptq(rng, n, k, v2, bits=4, group=32, symmetric=False, order=None, bias=False):
+    if n * bits % 32 or k * bits % 32:  # The format has whole words only.
+        bits = 4
     q, grid = integers(rng, n, k, bits), Grid(rng, "F16", n, k, 1, group)
     z = integers(rng, n, grid.shape[1], bits)
     if symmetric:
