@@ -227,9 +227,8 @@ bool QuantizationConfig::isFloat8() const {
 
 Result<QuantizationConfig> parseQuantizationConfig(std::string_view text,
                                                    std::string_view file) {
-  MTP_ASSIGN_OR_RETURN(
-      StrictJson document,
-      StrictJson::parse(text, kMaxConfigDepth, JsonDialect::Python));
+  MTP_ASSIGN_OR_RETURN(JsonTree document,
+                       parseJson(text, kMaxConfigDepth, JsonDialect::Python));
   QuantizationConfig config;
   object root;
   if (document.root().get_object().get(root))

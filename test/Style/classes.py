@@ -33,12 +33,6 @@ EXCEPTIONS = [
     ("runtime/device/cuda/CudaExecutable.h", "CudaExecutable", "the whole Executable interface"),
     # Public: a function for each call.
     ("runtime/include/mtp/session.h", "Session", "a function for each call"),
-    # Classes that are still to be split.
-    ("compiler/Weights/pack/WeightRows.h", "WeightRows", "to be split"),
-    ("tools/mtp-bench/measure/Rig.h", "Rig", "to be split"),
-    ("tools/mtp-serve/api/Choice.h", "Choice", "to be split"),
-    ("tools/mtp-serve/engine/Dispatcher.h", "Dispatcher", "to be split"),
-    ("tools/mtp-serve/engine/Generation.h", "Generation", "to be split"),
 ]
 
 OPENING = re.compile(r"^( *)(?:template <.*> )?(class|struct) (?:\[\[\w+\]\] )?"

@@ -111,7 +111,7 @@ void readYoutu(ConfigFields &fields, ModelConfig &config,
                const FamilyDefaults &defaults);
 
 /// Parses the text of a config, which must be a JSON object.
-Result<StrictJson> parseObject(std::string_view text);
+Result<JsonTree> parseObject(std::string_view text);
 /// Reads the keys of family `modelType` and returns the first failure of
 /// `fields`. A model with non-causal attention is an error unless `seesAhead`
 /// is true.

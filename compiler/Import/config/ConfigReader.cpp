@@ -339,7 +339,7 @@ Status readConfig(ConfigFields &fields, ModelConfig &config) {
   return readFamily(fields, name, config);
 }
 
-ConfigFields fieldsOf(const StrictJson &document) {
+ConfigFields fieldsOf(const JsonTree &document) {
   // parseObject() has checked that the root is an object.
   return ConfigFields(document.root().get_object().value_unsafe());
 }
@@ -348,7 +348,7 @@ ConfigFields fieldsOf(const StrictJson &document) {
 /// read from the config itself, as in transformers.
 Status parseConfig(std::string_view text, bool hasGeneration,
                    ModelConfig &config) {
-  MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(text));
+  MTP_ASSIGN_OR_RETURN(JsonTree document, parseObject(text));
   ConfigFields fields = fieldsOf(document);
   MTP_RETURN_IF_ERROR(readConfig(fields, config));
   if (hasGeneration)
@@ -406,10 +406,9 @@ Result<ModelConfig> readGguf(const std::string &path) {
 
 } // namespace
 
-Result<StrictJson> parseObject(std::string_view text) {
-  MTP_ASSIGN_OR_RETURN(
-      StrictJson document,
-      StrictJson::parse(text, kMaxConfigDepth, JsonDialect::Python));
+Result<JsonTree> parseObject(std::string_view text) {
+  MTP_ASSIGN_OR_RETURN(JsonTree document,
+                       parseJson(text, kMaxConfigDepth, JsonDialect::Python));
   if (!document.root().is_object())
     return invalidArgument(std::string("expected an object, got ") +
                            describe(document.root()));
@@ -441,7 +440,7 @@ Result<ModelConfig> parseModelConfig(std::string_view text,
   config.file = std::move(file);
   MTP_RETURN_IF_ERROR(
       parseConfig(text, !generation.empty(), config).withContext(config.file));
-  Result<StrictJson> document =
+  Result<JsonTree> document =
       parseObject(generation.empty() ? "{}" : generation);
   if (!document)
     return document.status().withContext(kGenerationFile);

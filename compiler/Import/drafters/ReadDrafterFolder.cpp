@@ -192,7 +192,7 @@ Result<DrafterFolder> parseDrafter(std::string_view config,
                                    const WeightSet *weights,
                                    const ModelConfig &target,
                                    std::optional<FolderMethod> method) {
-  MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(config));
+  MTP_ASSIGN_OR_RETURN(JsonTree document, parseObject(config));
   // parseObject() has checked that the root is an object.
   ConfigFields fields(document.root().get_object().value_unsafe());
   DrafterFolder drafter;

@@ -64,7 +64,7 @@ static void expectNoPagesHeld(const Session &session) {
   EXPECT_EQ(usage.freePages + usage.cachedPages + 1, session.options().kvPages);
 }
 
-static Generated collect(const Session &session, SequenceId id) {
+Generated mtp::test::collect(const Session &session, SequenceId id) {
   Generated result;
   auto output = session.output(id);
   EXPECT_TRUE(output.isOk()) << output.status().toString();
@@ -78,10 +78,21 @@ static Generated collect(const Session &session, SequenceId id) {
   return result;
 }
 
+/// Runs a step, and fails the test if it or a sequence fails.
+static bool runStep(Session &session) {
+  auto updates = session.step();
+  EXPECT_TRUE(updates.isOk()) << updates.status().toString();
+  if (!updates.isOk())
+    return false;
+  for (const SequenceUpdate &update : *updates)
+    EXPECT_TRUE(update.error.isOk()) << update.error.toString();
+  return true;
+}
+
 Outcome mtp::test::generate(std::shared_ptr<const Model> model,
                             SessionOptions options,
                             const std::vector<Request> &requests,
-                            LogitsMode logits) {
+                            LogitsMode logits, size_t stepsApart) {
   Outcome run;
   options.logits = logits;
   auto session = Session::create(std::move(model), options);
@@ -89,20 +100,21 @@ Outcome mtp::test::generate(std::shared_ptr<const Model> model,
   if (!session.isOk())
     return run;
   std::vector<SequenceId> ids;
-  for (const Request &request : requests) {
-    auto id = (*session)->add(request);
-    EXPECT_TRUE(id.isOk()) << id.status().toString();
-    if (!id.isOk())
+  auto arrives = [&](size_t step) {
+    return ids.size() < requests.size() &&
+           (stepsApart == 0 || ids.size() * stepsApart == step);
+  };
+  for (size_t step = 0; !(*session)->idle() || ids.size() < requests.size();
+       ++step) {
+    while (arrives(step)) {
+      auto id = (*session)->add(requests[ids.size()]);
+      EXPECT_TRUE(id.isOk()) << id.status().toString();
+      if (!id.isOk())
+        return run;
+      ids.push_back(*id);
+    }
+    if (!runStep(**session))
       return run;
-    ids.push_back(*id);
-  }
-  while (!(*session)->idle()) {
-    auto updates = (*session)->step();
-    EXPECT_TRUE(updates.isOk()) << updates.status().toString();
-    if (!updates.isOk())
-      return run;
-    for (const SequenceUpdate &update : *updates)
-      EXPECT_TRUE(update.error.isOk()) << update.error.toString();
   }
   // Rounds may still be in flight although all their tokens have been read.
   EXPECT_TRUE((*session)->step().isOk());
@@ -147,4 +159,19 @@ void mtp::test::expectSame(const Outcome &run, const Outcome &expected,
     EXPECT_TRUE(bitEqual(run.sequences[i].logits, expected.sequences[i].logits))
         << describe(options) << ", logits of request " << i;
   }
+}
+
+void mtp::test::finishLike(Session &session, const std::vector<SequenceId> &ids,
+                           std::span<const Generated> expected,
+                           const std::string &where) {
+  while (!session.idle())
+    if (!runStep(session)) {
+      ADD_FAILURE() << where;
+      return;
+    }
+  for (size_t i = 0; i < ids.size(); ++i)
+    EXPECT_TRUE(std::ranges::equal(*session.output(ids[i]), expected[i].tokens))
+        << "sequence " << i << ", " << where;
+  Status invariants = session.checkInvariants();
+  EXPECT_TRUE(invariants.isOk()) << invariants.toString() << ", " << where;
 }

@@ -5,6 +5,7 @@
 
 #include "mtp/runtime.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct Generated {
   std::vector<float> logits;
 };
 
+/// Returns a sequence's tokens, with their logits if the session keeps all.
+Generated collect(const Session &session, SequenceId id);
+
 /// Compares bits, not values: NaN equals itself, and -0 is not 0.
 bool bitEqual(const std::vector<float> &a, const std::vector<float> &b);
 
@@ -50,11 +54,12 @@ struct Outcome {
 };
 
 /// Runs all requests to their ends in one session, with all logits kept, or
-/// those that `logits` selects. A selection is not part of the outcome. The
+/// those that `logits` selects. A selection is not part of the outcome. All
+/// requests arrive before the first step, or one each `stepsApart` steps. The
 /// test fails if a sequence fails, or if pages leak or are still held.
 Outcome generate(std::shared_ptr<const Model> model, SessionOptions options,
                  const std::vector<Request> &requests,
-                 LogitsMode logits = LogitsMode::All);
+                 LogitsMode logits = LogitsMode::All, size_t stepsApart = 0);
 
 /// Returns the simplest options for `k` and `slots`: one thread, no prefix
 /// reuse.
@@ -66,6 +71,13 @@ std::string describe(const SessionOptions &options);
 /// Compares tokens and logits bit for bit. `options` are the options of `run`.
 void expectSame(const Outcome &run, const Outcome &expected,
                 const SessionOptions &options);
+
+/// Runs a session to the end of its sequences, and compares the tokens of `ids`
+/// with the first of `expected`. Checks the session's invariants. Failures name
+/// `where`.
+void finishLike(Session &session, const std::vector<SequenceId> &ids,
+                std::span<const Generated> expected,
+                const std::string &where = {});
 
 } // namespace mtp::test
 

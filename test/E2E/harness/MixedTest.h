@@ -35,49 +35,13 @@ protected:
     return all;
   }
 
+  /// Runs requests, one of which arrives each third step.
   Outcome run(const SessionOptions &options,
               const std::vector<Request> &requests,
-              LogitsMode logits = LogitsMode::All) const;
+              LogitsMode logits = LogitsMode::All) const {
+    return generate(model, options, requests, logits, /*stepsApart=*/3);
+  }
 };
-
-/// Runs requests, one of which arrives each third step.
-inline Outcome Mixed::run(const SessionOptions &given,
-                          const std::vector<Request> &requests,
-                          LogitsMode logits) const {
-  Outcome outcome;
-  SessionOptions options = given;
-  options.logits = logits;
-  auto opened = Session::create(model, options);
-  EXPECT_TRUE(opened.isOk()) << opened.status().toString();
-  if (!opened.isOk())
-    return outcome;
-  Session &session = **opened;
-  std::vector<SequenceId> ids;
-  for (size_t step = 0; !session.idle() || ids.size() < requests.size();
-       ++step) {
-    if (step % 3 == 0 && ids.size() < requests.size())
-      ids.push_back(*session.add(requests[ids.size()]));
-    auto updates = session.step();
-    EXPECT_TRUE(updates.isOk()) << updates.status().toString();
-    if (!updates.isOk())
-      return outcome;
-    for (const SequenceUpdate &update : *updates)
-      EXPECT_TRUE(update.error.isOk()) << update.error.toString();
-    EXPECT_TRUE(session.checkInvariants().isOk());
-  }
-  for (SequenceId id : ids) {
-    Generated result;
-    auto tokens = *session.output(id);
-    result.tokens.assign(tokens.begin(), tokens.end());
-    for (size_t i = 0; logits == LogitsMode::All && i < tokens.size(); ++i) {
-      auto row = *session.logits(id, i);
-      result.logits.insert(result.logits.end(), row.begin(), row.end());
-    }
-    outcome.sequences.push_back(std::move(result));
-  }
-  outcome.statistics = session.statistics();
-  return outcome;
-}
 
 /// Compares with `expected`, the outcome of a session that differs only in
 /// `mixed`.

@@ -13,37 +13,49 @@
 using namespace mtp::gpusim;
 
 namespace {
+/// A set of a graph's nodes.
+class NodeSet {
+public:
+  explicit NodeSet(size_t nodes) : words((nodes + 63) / 64) {}
+
+  void add(size_t node) { words[node / 64] |= uint64_t(1) << node % 64; }
+  void include(const NodeSet &other) {
+    for (size_t i = 0; i < words.size(); ++i)
+      words[i] |= other.words[i];
+  }
+  bool operator[](size_t node) const {
+    return words[node / 64] >> node % 64 & 1;
+  }
+
+private:
+  std::vector<uint64_t> words;
+};
+
 /// For each node, the nodes that end before it begins, and before its wait.
 struct Order {
-  explicit Order(const Graph &graph)
-      : beforeBegin(graph.nodes.size()), beforeWait(graph.nodes.size()) {
-    size_t count = graph.nodes.size();
-    for (size_t i = 0; i < count; ++i) {
-      beforeBegin[i].resize(count);
-      for (const Edge &edge : graph.nodes[i]->edges) {
+  explicit Order(const Graph &graph) {
+    for (const std::unique_ptr<Node> &node : graph.nodes) {
+      NodeSet begin(graph.nodes.size());
+      for (const Edge &edge : node->edges) {
         // A full edge waits for the end of the node, and so for everything that
         // the node's wait waited for.
-        include(beforeBegin[i], edge.programmatic ? beforeBegin[edge.from]
-                                                  : beforeWait[edge.from]);
+        begin.include(edge.programmatic ? beforeBegin[edge.from]
+                                        : beforeWait[edge.from]);
         if (!edge.programmatic)
-          beforeBegin[i][edge.from] = true;
+          begin.add(edge.from);
       }
-      beforeWait[i] = beforeBegin[i];
-      for (const Edge &edge : graph.nodes[i]->edges)
+      NodeSet wait = begin;
+      for (const Edge &edge : node->edges)
         if (edge.programmatic) {
-          include(beforeWait[i], beforeWait[edge.from]);
-          beforeWait[i][edge.from] = true;
+          wait.include(beforeWait[edge.from]);
+          wait.add(edge.from);
         }
+      beforeBegin.push_back(std::move(begin));
+      beforeWait.push_back(std::move(wait));
     }
   }
 
-  static void include(std::vector<bool> &set, const std::vector<bool> &other) {
-    for (size_t i = 0; i < set.size(); ++i)
-      if (other[i])
-        set[i] = true;
-  }
-
-  std::vector<std::vector<bool>> beforeBegin, beforeWait;
+  std::vector<NodeSet> beforeBegin, beforeWait;
 };
 
 /// Looks for bytes that `writer` writes and `other` touches.

@@ -7,13 +7,7 @@
 
 using namespace mtp::gpusim;
 
-/// Returns a mask of the bits [first, first + count) of a word. `count` is at
-/// least 1.
-static uint64_t maskOf(size_t first, size_t count) {
-  return (count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1) << first;
-}
-
-void ByteBits::set(size_t first, size_t count) {
+void ByteBits::setSlowly(size_t first, size_t count) {
   while (count) {
     auto &page = pages[first / kPage];
     if (!page)
@@ -33,7 +27,7 @@ void ByteBits::clear(size_t first, size_t count) {
   }
 }
 
-size_t ByteBits::firstClear(size_t first, size_t count) const {
+size_t ByteBits::findClear(size_t first, size_t count) const {
   while (count) {
     const auto &page = pages[first / kPage];
     if (!page)

@@ -23,7 +23,12 @@ public:
 
   explicit ByteBits(size_t bytes) : pages((bytes + kPage - 1) / kPage) {}
 
-  void set(size_t first, size_t count);
+  void set(size_t first, size_t count) {
+    if (isInWord(first, count) && pages[first / kPage])
+      (*pages[first / kPage])[first % kPage / 64] |= maskOf(first % 64, count);
+    else
+      setSlowly(first, count);
+  }
   void clear(size_t first, size_t count);
   /// Returns true if all bits of the range are set. Fast path for a kernel's
   /// accesses.
@@ -31,7 +36,14 @@ public:
     return firstClear(first, count) == npos;
   }
   /// Returns the first byte of the range that is not set, or npos if all are.
-  size_t firstClear(size_t first, size_t count) const;
+  size_t firstClear(size_t first, size_t count) const {
+    if (isInWord(first, count) && pages[first / kPage]) {
+      uint64_t mask = maskOf(first % 64, count);
+      if (((*pages[first / kPage])[first % kPage / 64] & mask) == mask)
+        return npos;
+    }
+    return findClear(first, count);
+  }
   /// Returns true if any byte of the range is set.
   bool any(size_t first, size_t count) const;
   /// Returns the first byte that is set here and in `other`, or npos.
@@ -45,6 +57,21 @@ public:
 private:
   static constexpr size_t kPage = 4096;
   using Page = std::array<uint64_t, kPage / 64>;
+
+  /// Returns a mask of the bits [first, first + count) of a word. `count` is at
+  /// least 1.
+  static uint64_t maskOf(size_t first, size_t count) {
+    return (count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1) << first;
+  }
+
+  static bool isInWord(size_t first, size_t count) {
+    return count && first % 64 + count <= 64;
+  }
+
+  // The general cases of `set` and `firstClear`, which handle a kernel's
+  // accesses inline.
+  void setSlowly(size_t first, size_t count);
+  size_t findClear(size_t first, size_t count) const;
 
   bool get(size_t byte) const {
     const auto &page = pages[byte / kPage];

@@ -81,7 +81,7 @@ bool Memory::free(uintptr_t base) {
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   freed.emplace(base, allocation.mappedBytes);
   live.erase(found);
-  last = nullptr;
+  recents = {};
   return true;
 }
 
@@ -92,7 +92,7 @@ void Memory::add(uintptr_t base, size_t bytes, MemoryKind kind) {
 
 void Memory::remove(uintptr_t base) {
   live.erase(base);
-  last = nullptr;
+  recents = {};
 }
 
 Allocation *Memory::find(uintptr_t address, size_t bytes) {
@@ -103,15 +103,16 @@ Allocation *Memory::find(uintptr_t address, size_t bytes) {
            address - allocation.base <= allocation.bytes &&
            bytes <= allocation.bytes - (address - allocation.base);
   };
-  if (last && holds(*last))
-    return last;
+  Allocation *&recent = recents[address / kPage % recents.size()];
+  if (recent && holds(*recent))
+    return recent;
   auto next = live.upper_bound(address);
   if (next == live.begin())
     return nullptr;
   Allocation &candidate = std::prev(next)->second;
   if (!holds(candidate))
     return nullptr;
-  return last = &candidate;
+  return recent = &candidate;
 }
 
 bool Memory::overlaps(uintptr_t address, size_t bytes) const {

@@ -93,7 +93,8 @@ private:
 
   std::map<uintptr_t, Allocation> live;
   std::map<uintptr_t, size_t> freed;
-  Allocation *last = nullptr;
+  /// Allocations that were found recently, by a page of their addresses.
+  std::array<Allocation *, 64> recents = {};
   size_t capacity = size_t(16) << 30;
   int current = 0;
   std::array<size_t, kMostDevices> usedBytes = {};

@@ -13,7 +13,7 @@ static unsigned warpOf(const Mark &mark) {
 }
 
 /// Returns true if all accesses of a mark happen before an access of `who`.
-static bool isOrdered(const Mark &mark, const Who &who) {
+static bool isOrdered(const Mark &mark, const Mark &who) {
   if (mark.stamp != who.stamp)
     return true;
   if (mark.block != who.block)
@@ -24,91 +24,102 @@ static bool isOrdered(const Mark &mark, const Who &who) {
          mark.warpEpoch != who.warpEpoch;
 }
 
+/// Returns true if adding `who` would not change a mark: most reads are by
+/// threads of a block, or blocks, whose other members have read the word.
+static bool includes(const Mark &mark, const Mark &who) {
+  if (mark.stamp != who.stamp || mark.atomic)
+    return false;
+  return mark.block == kManyBlocks ||
+         (mark.block == who.block && mark.thread == kManyOfBlock &&
+          mark.epoch == who.epoch);
+}
+
 /// Adds `who` to a mark: replaces the mark if it is ordered before `who`, else
 /// widens its group.
-static void add(Mark &mark, const Who &who, bool atomic) {
+static void add(Mark &mark, const Mark &who, bool atomic) {
   if (isOrdered(mark, who)) {
-    mark = {who.stamp,     who.block,  who.epoch,
-            who.warpEpoch, who.thread, uint16_t(atomic)};
+    mark = who;
+    mark.atomic = atomic;
     return;
   }
   if (mark.block != who.block) {
     mark.block = kManyBlocks;
     mark.thread = kManyOfBlock;
   } else if (mark.thread != kManyOfBlock && warpOf(mark) == who.thread / 32u) {
-    mark.thread = kManyOfWarp | who.thread / 32;
+    mark.thread = kManyOfWarp | (who.thread / 32u);
   } else {
     mark.thread = kManyOfBlock;
   }
   mark.atomic &= atomic;
 }
 
-/// Returns the kind of the earlier access that races, or null. Two atomic
-/// accesses do not race.
-const char *Races::update(Marks &marks, uint32_t flags, const Who &who,
-                          Mark &other) {
-  bool atomic = flags & kAtomic;
-  const char *race = nullptr;
+/// Adds an access to a word or byte. Returns true if it races with an earlier
+/// one, which `found` then describes. Two atomic accesses do not race.
+bool Races::update(Marks &marks, uint32_t flags, const Mark &who) {
+  bool atomic = flags & kAtomic, races = false;
   if (!isOrdered(marks.writer, who) && !(atomic && marks.writer.atomic)) {
-    race = "written";
-    other = marks.writer;
+    found = {0, "written", marks.writer};
+    races = true;
   } else if (flags & kWrite && !isOrdered(marks.reader, who) &&
              !(atomic && marks.reader.atomic)) {
-    race = "read";
-    other = marks.reader;
+    found = {0, "read", marks.reader};
+    races = true;
   }
   if (flags & kWrite)
     add(marks.writer, who, atomic);
-  if (flags & kRead)
+  if (flags & kRead && !includes(marks.reader, who))
     add(marks.reader, who, atomic);
-  return race;
+  return races;
 }
 
 Races::Word &Races::wordAt(uintptr_t index) {
   uintptr_t page = index / kWordsOfPage;
-  if (page != lastIndex) {
+  Recent &recent = recents[page % recents.size()];
+  if (page != recent.index) {
     auto &entry = pages[page];
     if (!entry)
       entry = std::make_unique<Page>();
-    lastIndex = page;
-    lastPage = entry.get();
+    recent = {page, entry.get()};
   }
-  return (*lastPage)[index % kWordsOfPage];
+  return (*recent.page)[index % kWordsOfPage];
 }
 
-bool Races::access(uintptr_t address, uint64_t count, uint32_t flags,
-                   const Who &who, Race &race) {
+const Race *Races::accessBytes(Word &word, uintptr_t begin, uintptr_t end,
+                               uint32_t flags, const Mark &who) {
+  if (!word.isSplit()) {
+    size_t index = bytes.size();
+    bytes.push_back({word.marks, word.marks, word.marks, word.marks});
+    word.marks.writer.stamp = kSplit;
+    word.marks.reader.stamp = uint32_t(index);
+  }
+  for (uintptr_t byte = begin; byte < end; ++byte)
+    if (update(bytes[word.marks.reader.stamp][byte % 4], flags, who)) {
+      found.address = byte;
+      return &found;
+    }
+  return nullptr;
+}
+
+const Race *Races::access(uintptr_t address, uint64_t count, uint32_t flags,
+                          const Mark &who) {
   uintptr_t end = address + count;
   while (address < end) {
     uintptr_t next = std::min(end, (address & ~uintptr_t(3)) + 4);
     Word &word = wordAt(address / 4);
-    bool whole = next - address == 4;
-    if (!whole && !word.split) {
-      word.split = bytes.size();
-      bytes.push_back({word.marks, word.marks, word.marks, word.marks});
-    }
-    if (!word.split) {
-      race.earlier = update(word.marks, flags, who, race.mark);
-      race.address = address;
-      if (race.earlier)
-        return true;
-    } else {
-      for (uintptr_t byte = address; byte < next; ++byte) {
-        race.earlier =
-            update(bytes[word.split][byte % 4], flags, who, race.mark);
-        race.address = byte;
-        if (race.earlier)
-          return true;
-      }
+    if (next - address < 4 || word.isSplit()) {
+      if (const Race *race = accessBytes(word, address, next, flags, who))
+        return race;
+    } else if (update(word.marks, flags, who)) {
+      found.address = address;
+      return &found;
     }
     address = next;
   }
-  return false;
+  return nullptr;
 }
 
 void Races::clear() {
   pages.clear();
   bytes.resize(1);
-  lastIndex = ~uintptr_t(0);
-  lastPage = nullptr;
+  recents = {};
 }

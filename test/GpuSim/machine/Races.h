@@ -19,21 +19,14 @@
 
 namespace mtp::gpusim {
 
-/// Thread and time of an access. `stamp` is the launch's number for global
-/// memory and the block's number for shared memory.
-struct Who {
-  uint32_t stamp;
-  uint32_t block;
-  uint32_t epoch, warpEpoch;
-  uint16_t thread;
-};
-
-/// Last accesses of one kind to a word. Several threads that are not ordered
-/// are represented by the smallest group that contains them.
+/// Thread and time of an access, or of the last accesses of one kind to a word.
+/// Several threads that are not ordered are represented by the smallest group
+/// that contains them. `stamp` is the launch's number for global memory and the
+/// block's number for shared memory. Numbers of barriers are modulo a power of
+/// two, so that the marks of a word fill half a cache line.
 struct Mark {
-  uint32_t stamp = 0, block = 0, epoch = 0, warpEpoch = 0;
-  uint16_t thread = 0;
-  uint16_t atomic = 0;
+  uint32_t stamp = 0, block = 0;
+  uint64_t epoch : 24 = 0, warpEpoch : 23 = 0, atomic : 1 = 0, thread : 16 = 0;
 };
 
 struct Race {
@@ -45,10 +38,10 @@ struct Race {
 
 class Races {
 public:
-  /// Records an access. Returns true if it races with an earlier one, which
-  /// `race` then describes.
-  bool access(uintptr_t address, uint64_t bytes, uint32_t flags, const Who &who,
-              Race &race);
+  /// Records an access of a thread. Returns null, or the race with an earlier
+  /// access.
+  const Race *access(uintptr_t address, uint64_t bytes, uint32_t flags,
+                     const Mark &who);
   /// Forgets all accesses. Worth calling between launches after the shadow has
   /// grown.
   void clear();
@@ -58,22 +51,31 @@ private:
   struct Marks {
     Mark writer, reader;
   };
-  /// If the bytes of the word differ, `split` is an index into `bytes`.
-  struct Word {
+  /// If the bytes of the word differ, the writer's stamp is kSplit, which no
+  /// launch has, and the reader's stamp is an index into `bytes`.
+  struct alignas(32) Word {
     Marks marks;
-    uint32_t split = 0;
+
+    bool isSplit() const { return marks.writer.stamp == kSplit; }
   };
+  static constexpr uint32_t kSplit = 0xffffffff;
   static constexpr uintptr_t kWordsOfPage = 1024;
   using Page = std::array<Word, kWordsOfPage>;
+  struct Recent {
+    uintptr_t index = ~uintptr_t(0);
+    Page *page = nullptr;
+  };
 
   Word &wordAt(uintptr_t index);
-  static const char *update(Marks &marks, uint32_t flags, const Who &who,
-                            Mark &other);
+  bool update(Marks &marks, uint32_t flags, const Mark &who);
+  const Race *accessBytes(Word &word, uintptr_t begin, uintptr_t end,
+                          uint32_t flags, const Mark &who);
 
   std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages;
   std::vector<std::array<Marks, 4>> bytes{1};
-  uintptr_t lastIndex = ~uintptr_t(0);
-  Page *lastPage = nullptr;
+  /// Pages that were used recently, by their index.
+  std::array<Recent, 256> recents;
+  Race found;
 };
 
 inline constexpr uint16_t kManyOfBlock = 0xffff;

@@ -7,22 +7,24 @@
 
 using namespace mtp::gpusim;
 
+TouchedSet::Bytes &TouchedSet::bytesOf(uintptr_t base, size_t count) {
+  auto found = sets.find(base);
+  if (found == sets.end())
+    found = sets.emplace(base, Bytes{count, ByteBits(count)}).first;
+  return found->second;
+}
+
 void TouchedSet::add(const Allocation &allocation, size_t offset,
                      size_t bytes) {
-  if (!last || lastBase != allocation.base) {
-    Bytes none{allocation.bytes, ByteBits(allocation.bytes)};
-    last = &sets.try_emplace(allocation.base, std::move(none)).first->second;
-    lastBase = allocation.base;
-  }
-  last->bits.set(offset, bytes);
+  Recent &recent = recents[allocation.base / kPage % recents.size()];
+  if (!recent.bytes || recent.base != allocation.base)
+    recent = {allocation.base, &bytesOf(allocation.base, allocation.bytes)};
+  recent.bytes->bits.set(offset, bytes);
 }
 
 void TouchedSet::merge(const TouchedSet &other) {
-  for (const auto &[base, bytes] : other.sets) {
-    Bytes none{bytes.count, ByteBits(bytes.count)};
-    sets.try_emplace(base, std::move(none))
-        .first->second.bits.unite(bytes.bits);
-  }
+  for (const auto &[base, bytes] : other.sets)
+    bytesOf(base, bytes.count).bits.unite(bytes.bits);
 }
 
 bool TouchedSet::has(uintptr_t address, size_t bytes) const {

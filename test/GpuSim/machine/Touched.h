@@ -28,9 +28,17 @@ private:
     ByteBits bits;
   };
 
+  /// An allocation that was touched recently.
+  struct Recent {
+    uintptr_t base = 0;
+    Bytes *bytes = nullptr;
+  };
+  static constexpr uintptr_t kPage = 4096;
+
+  Bytes &bytesOf(uintptr_t base, size_t count);
+
   std::map<uintptr_t, Bytes> sets;
-  uintptr_t lastBase = 0;
-  Bytes *last = nullptr;
+  std::array<Recent, 4> recents;
 };
 
 /// Bytes that one node touched. `early` has the reads before the thread's

@@ -39,14 +39,12 @@ static bool isOnStack(uintptr_t address) {
   return address < top && address >= top - Stacks::kBytes;
 }
 
-/// Checks for a race. `base` is the first byte of the memory that the message
-/// names.
-static void checkRace(const Access &access, bool shared, uintptr_t base) {
-  Race race;
-  if (!simulator().races.access(access.address, access.bytes,
-                                access.flags & (kRead | kWrite | kAtomic),
-                                running->who(shared), race))
-    return;
+/// Faults with the message about a race. `base` is the first byte of the memory
+/// that the message names. This and other messages are functions of their own,
+/// so that a check without a fault needs few registers.
+[[noreturn, gnu::noinline]] static void faultAtRace(const Access &access,
+                                                    bool shared, uintptr_t base,
+                                                    const Race &race) {
   std::string by = "several blocks";
   if (race.mark.block != kManyBlocks) {
     by = "block " + std::to_string(race.mark.block);
@@ -63,26 +61,51 @@ static void checkRace(const Access &access, bool shared, uintptr_t base) {
                      race.earlier + " by " + by + " with nothing between");
 }
 
+static void checkRace(const Access &access, bool shared, uintptr_t base) {
+  const Race *race = simulator().races.access(
+      access.address, access.bytes, access.flags & (kRead | kWrite | kAtomic),
+      running->who(shared));
+  if (race) [[unlikely]]
+    faultAtRace(access, shared, base, *race);
+}
+
+[[noreturn, gnu::noinline]] static void faultOutOfShared(const Access &access,
+                                                         uintptr_t offset) {
+  running->faultHere("out of bounds: " + access.text() + " at byte " +
+                     std::to_string(intptr_t(offset)) +
+                     " of shared memory of " +
+                     std::to_string(running->sharedBytes) + " bytes");
+}
+
+/// `where` names the memory, and `byte` is its first byte that nothing wrote.
+[[noreturn, gnu::noinline]] static void
+faultAtUnwritten(const Access &access, size_t offset, const std::string &where,
+                 size_t byte) {
+  running->faultHere("uninitialised: " + access.text() + " at byte " +
+                     std::to_string(offset) + " of " + where +
+                     "; nothing wrote byte " + std::to_string(byte));
+}
+
 static void checkShared(const Access &access) {
   auto base = reinterpret_cast<uintptr_t>(running->shared);
   uintptr_t offset = access.address - base;
   if (access.address < base || offset > running->sharedBytes ||
       access.bytes > running->sharedBytes - offset)
-    running->faultHere("out of bounds: " + access.text() + " at byte " +
-                       std::to_string(intptr_t(offset)) +
-                       " of shared memory of " +
-                       std::to_string(running->sharedBytes) + " bytes");
+    faultOutOfShared(access, offset);
   if (access.reads()) {
     size_t byte = running->sharedWritten.firstClear(offset, access.bytes);
     if (byte != ByteBits::npos)
-      running->faultHere("uninitialised: " + access.text() + " at byte " +
-                         std::to_string(offset) +
-                         " of shared memory; nothing wrote byte " +
-                         std::to_string(byte));
+      faultAtUnwritten(access, offset, "shared memory", byte);
   }
   checkRace(access, /*shared=*/true, base);
   if (access.writes())
     running->sharedWritten.set(offset, access.bytes);
+}
+
+[[noreturn, gnu::noinline]] static void faultBeforeWait(const Access &access) {
+  running->faultHere(access.text() +
+                     " ahead of griddepcontrol.wait: what ran before may still "
+                     "read or write there");
 }
 
 /// Records the bytes that the node touches, and checks that nothing is stored
@@ -91,9 +114,7 @@ static void noteTouched(const Access &access, const Allocation &allocation) {
   Launch &launch = running->launch;
   bool early = launch.isProgrammatic() && !running->self().waitedForGrid;
   if (early && access.writes())
-    running->faultHere(access.text() +
-                       " ahead of griddepcontrol.wait: what ran before may "
-                       "still read or write there");
+    faultBeforeWait(access);
   Touched *touched = launch.touched();
   if (!touched)
     return;
@@ -105,12 +126,16 @@ static void noteTouched(const Access &access, const Allocation &allocation) {
     touched->writes.add(allocation, offset, access.bytes);
 }
 
+[[noreturn, gnu::noinline]] static void faultOutOfGlobal(const Access &access) {
+  running->faultHere("out of bounds: " + access.text() + " at " +
+                     simulator().memory.describe(access.address));
+}
+
 static void checkGlobal(const Access &access) {
   Allocation *allocation =
       simulator().memory.find(access.address, access.bytes);
   if (!allocation)
-    running->faultHere("out of bounds: " + access.text() + " at " +
-                       simulator().memory.describe(access.address));
+    faultOutOfGlobal(access);
   size_t offset = access.address - allocation->base;
   allocation->enter(simulator().graphRun);
   if (access.writes() && allocation->kind == MemoryKind::Constant)
@@ -118,15 +143,21 @@ static void checkGlobal(const Access &access) {
   if (access.reads() && allocation->kind == MemoryKind::Device) {
     size_t byte = allocation->written.firstClear(offset, access.bytes);
     if (byte != ByteBits::npos)
-      running->faultHere("uninitialised: " + access.text() + " at byte " +
-                         std::to_string(offset) + " of an allocation of " +
-                         std::to_string(allocation->bytes) +
-                         "; nothing wrote byte " + std::to_string(byte));
+      faultAtUnwritten(access, offset,
+                       "an allocation of " + std::to_string(allocation->bytes),
+                       byte);
   }
   checkRace(access, /*shared=*/false, allocation->base);
   noteTouched(access, *allocation);
   if (access.writes())
     allocation->noteWrite(offset, access.bytes, simulator().graphRun);
+}
+
+[[noreturn, gnu::noinline]] static void faultMisaligned(const Access &access,
+                                                        uint32_t align) {
+  running->faultHere("misaligned: " + access.text() +
+                     " at an address that is no multiple of " +
+                     std::to_string(align));
 }
 
 void mtp::gpusim::checkAccess(const void *pointer, uint64_t bytes,
@@ -135,11 +166,8 @@ void mtp::gpusim::checkAccess(const void *pointer, uint64_t bytes,
   uint32_t space = flags >> kSpaceShift;
   if (!bytes)
     return;
-  if (access.address % align)
-    running->faultHere("misaligned: " + access.text() +
-                       " at an address that "
-                       "is no multiple of " +
-                       std::to_string(align));
+  if (access.address & (align - 1))
+    faultMisaligned(access, align);
   if (space == kGeneric && isOnStack(access.address))
     return;
   if (flags & kWaits)

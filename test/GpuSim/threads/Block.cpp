@@ -136,10 +136,15 @@ std::string Block::name(const Thread &thread) const {
   return "block " + text(index) + " thread " + text(threadIndex(thread));
 }
 
-Who Block::who(bool isShared) {
+Mark Block::who(bool isShared) {
   const Thread &me = self();
-  return {isShared ? stamp : launch.stamp(), linear, epoch,
-          warps[me.id / 32].epoch, me.id};
+  Mark mark;
+  mark.stamp = isShared ? stamp : launch.stamp();
+  mark.block = linear;
+  mark.epoch = epoch;
+  mark.warpEpoch = warps[me.id / 32].epoch;
+  mark.thread = me.id;
+  return mark;
 }
 
 void Block::barrier(int32_t id) {

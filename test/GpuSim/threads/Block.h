@@ -84,7 +84,7 @@ public:
   void barrier(int32_t id);
   [[noreturn]] void faultHere(const std::string &text);
   std::string name(const Thread &thread) const;
-  Who who(bool shared);
+  Mark who(bool shared);
   unsigned threadCount() const { return threads.size(); }
   Dim3 threadIndex(const Thread &thread) const;
 

@@ -50,9 +50,13 @@ static void make(const PendingCopy &copy) {
 /// Makes the copies of all groups except the last `left`.
 static void waitFor(size_t left) {
   auto &groups = running->self().copies.committed;
-  for (; groups.size() > left; groups.pop_front())
-    for (const PendingCopy &copy : groups.front())
+  if (groups.size() <= left)
+    return;
+  auto end = groups.end() - ptrdiff_t(left);
+  for (auto group = groups.begin(); group != end; ++group)
+    for (const PendingCopy &copy : *group)
       make(copy);
+  groups.erase(groups.begin(), end);
 }
 
 #define MTP_COPY(kind, bytes)                                                  \

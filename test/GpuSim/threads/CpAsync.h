@@ -4,7 +4,6 @@
 #define MTP_TEST_GPUSIM_THREADS_CPASYNC_H
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 namespace mtp::gpusim {
@@ -19,7 +18,8 @@ struct PendingCopy {
 
 struct CopyGroups {
   std::vector<PendingCopy> open;
-  std::deque<std::vector<PendingCopy>> committed;
+  /// Groups from the oldest to the newest.
+  std::vector<std::vector<PendingCopy>> committed;
 
   bool empty() const { return open.empty() && committed.empty(); }
 };

@@ -148,7 +148,7 @@ static void describe(const Model &model, const Machine &machine,
   results.formats = formatsOf(
       ModelAccess::file(model)->artifact().plans[ModelAccess::plan(model)]);
   results.threads = machine.threads();
-  results.pinned = options.pin;
+  results.pinned = options.session.pinThreads;
   results.cacheBytes = machine.cacheBytes();
   results.bufferBytes = machine.bufferBytes();
   const Plan &plan =
@@ -160,25 +160,21 @@ static void describe(const Model &model, const Machine &machine,
 static Result<std::unique_ptr<Machine>> openMachine(const Model &model,
                                                     const Options &options) {
   if (model.device() == DeviceKind::Cpu)
-    return Machine::create(options.threads, options.pin);
+    return Machine::create(options.session.threads, options.session.pinThreads);
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> gpu,
                        ModelAccess::open(model, {}));
   return Machine::create(std::move(gpu));
 }
 
 Result<Results> bench::measure(Options &options) {
-  MTP_ASSIGN_OR_RETURN(
-      std::shared_ptr<const Model> model,
-      Model::load(options.artifact, {.checkAllHashes = options.verify,
-                                     .copy = options.noMmap,
-                                     .device = options.device,
-                                     .gpu = options.gpu}));
+  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
+                       Model::load(options.artifact, options.load));
   MTP_RETURN_IF_ERROR(settle(options, model->envelope()));
   uint32_t most = ModelAccess::file(*model)->artifact().maxRounds;
-  if (options.roundsPerLaunch < 1 || options.roundsPerLaunch > most)
+  uint32_t rounds = options.session.roundsPerLaunch;
+  if (rounds < 1 || rounds > most)
     return invalidArgument(strCat("--rounds-per-launch: expected 1 to ", most,
-                                  " (the artifact's ring), got ",
-                                  options.roundsPerLaunch));
+                                  " (the artifact's ring), got ", rounds));
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine,
                        openMachine(*model, options));
   Results results;
@@ -189,12 +185,14 @@ Result<Results> bench::measure(Options &options) {
   for (const Point &point : results.points)
     slots = std::max(slots, point.batch);
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Rig> rig,
-                       Rig::create(model, slots, options.threads, options.pin,
-                                   options.seed, options.temperature));
+                       Rig::create(model, slots, options.session.threads,
+                                   options.session.pinThreads, options.seed,
+                                   options.temperature));
   rig->repeatTokens(options.period);
   results.machine.push_back(machine->measure(kMachineSeconds));
   MTP_RETURN_IF_ERROR(measurePoints(*rig, options, *machine, results));
-  results.prefillKernels = rig->useLibrary(options.deterministic).kernels;
+  results.prefillKernels =
+      rig->useLibrary(options.session.deterministic).kernels;
   if (options.wants("prefill"))
     MTP_RETURN_IF_ERROR(measurePrefills(*rig, options, results));
   std::vector<SpeculativeResult> ofPrompt;

@@ -151,19 +151,17 @@ double PointRunner::phaseSeconds(const CommandTimes &times) const {
 Status PointRunner::collect(std::vector<double> &runs,
                             std::vector<double> &targets) {
   auto next = [&] { repeats() ? rig.restoreStates(start) : place(); };
+  uint32_t rounds = options.session.roundsPerLaunch;
   rig.activate(point.batch);
   while (needsAnotherRun(options, runs, point.fastest)) {
     next();
     Result<double> seconds =
-        options.roundsPerLaunch > 1
-            ? rig.runRounds(point.program, point.batch, options.roundsPerLaunch)
-            : rig.run(point.program, point.batch);
+        rounds > 1 ? rig.runRounds(point.program, point.batch, rounds)
+                   : rig.run(point.program, point.batch);
     MTP_RETURN_IF_ERROR(seconds.status());
     runs.push_back(*seconds);
   }
-  point.liveRows =
-      rig.liveRows(point.program, point.batch, options.roundsPerLaunch) /
-      options.roundsPerLaunch;
+  point.liveRows = rig.liveRows(point.program, point.batch, rounds) / rounds;
   // One timed run per three runs; the fastest timed one must come again, too.
   std::vector<double> all;
   for (size_t least = (runs.size() + 2) / 3;

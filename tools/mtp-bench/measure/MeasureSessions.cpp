@@ -23,16 +23,12 @@ static Request requestOf(const Options &options, uint32_t slot) {
 /// Runs a session until all of its requests have ended.
 static Status runSession(const std::shared_ptr<const Model> &model,
                          const Options &options, SessionResult &result) {
-  SessionOptions o;
+  SessionOptions o = options.session;
   if (!result.isAutomatic)
     o.k = result.k;
   o.automaticK = result.isAutomatic;
-  o.threads = options.threads;
-  o.pinThreads = options.pin;
   o.maxSlots = result.batch;
   o.prefixCache = false;
-  o.deterministic = options.deterministic;
-  o.roundsPerLaunch = options.roundsPerLaunch;
   o.chunksPerStep = SessionOptions::kUnbounded;
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                        Session::create(model, o));

@@ -3,7 +3,7 @@
 #ifndef MTP_TOOLS_MTP_BENCH_MEASURE_OPTIONS_H
 #define MTP_TOOLS_MTP_BENCH_MEASURE_OPTIONS_H
 
-#include "mtp/model.h"
+#include "mtp/session.h"
 #include "tools/mtp-bench/measure/Statistics.h"
 
 #include <cstdint>
@@ -40,35 +40,26 @@ struct Options {
   Estimate estimate = Estimate::Median;
   /// Rounds per turn; zero: until needsAnotherRun() is false.
   uint32_t rounds = 0;
-  /// Consecutive rounds on the device per launch; a time is that of one round.
-  uint32_t roundsPerLaunch = 1;
   /// The period in positions with which the tokens of slots repeat; zero:
   /// never.
   uint32_t period = 0;
   uint64_t seed = 1;
   /// For all slots; zero: greedy, without logits.
   float temperature = 0;
-  DeviceKind device = DeviceKind::Auto;
-  /// The index among the driver's GPUs.
-  uint32_t gpu = 0;
-  uint32_t threads = 0;
-  bool pin = false;
-  /// Read the artifact into memory of large pages instead of mapping it.
-  bool noMmap = false;
-  bool verify = false;
-  /// Prefill with the plan's kernels only.
-  bool deterministic = false;
+  LoadOptions load;
+  /// Threads, pinning, kernels of prefills, and rounds per launch, of which a
+  /// time is that of one round. Measurements set the other options.
+  SessionOptions session = {.roundsPerLaunch = 1};
 
   /// Write the result of each turn to stderr at once.
   bool progress = false;
   bool json = false;
   std::string profile;
-  std::string svg;
 
   bool wants(std::string_view what) const;
   bool wantsSessions() const;
-  /// Returns whether rounds or steps are measured by themselves, as profiles
-  /// and pictures need.
+  /// Returns whether rounds or steps are measured by themselves, as a
+  /// profile needs.
   bool hasPoints() const;
 };
 

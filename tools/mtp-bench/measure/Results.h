@@ -161,7 +161,7 @@ struct Results {
   const Point *find(uint32_t batch, uint32_t k, uint32_t context) const;
 };
 
-/// Returns the point that is profiled and drawn: the largest k, then the first
+/// Returns the point that is profiled: the largest k, then the first
 /// batch and context that were asked for.
 const Point &profiledPoint(const Results &results, const Options &options);
 

@@ -1,15 +1,11 @@
 //===- Rig.cpp - Programs at any context and acceptance -------------------===//
 
 #include "tools/mtp-bench/measure/Rig.h"
-#include "runtime/artifact/DTypes.h"
-#include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/schedule/RowBudget.h"
-#include "runtime/schema/KvPage.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <numeric>
 
 using namespace mtp;
@@ -18,7 +14,7 @@ using namespace mtp::bench;
 Rig::Rig(std::shared_ptr<const Model> model, uint64_t seed)
     : loaded(std::move(model)),
       contents(ModelAccess::file(*loaded)->artifact()), table(plan()),
-      random(seed), length(findState("length")),
+      filler(contents, *loaded->envelope(), seed), length(findState("length")),
       accepted(findState("accepted")), window(findState("window")) {}
 
 Result<std::unique_ptr<Rig>> Rig::create(std::shared_ptr<const Model> model,
@@ -35,49 +31,21 @@ int32_t Rig::findState(std::string_view name) const {
   return index ? int32_t(*index) : -1;
 }
 
-/// Returns a uniform value in (-1.7, 1.7), which has unit variance like
-/// activations after a norm.
-static float randomValue(std::mt19937_64 &random) {
-  return (float(random() >> 40) * 0x1p-23f - 1) * 1.7320508f;
-}
-
-/// Returns a page of random elements. Types that no current cache has stay
-/// zero.
-static std::vector<uint8_t> randomPage(std::mt19937_64 &random,
-                                       schema::DType type, uint64_t elements) {
-  std::vector<uint8_t> bytes(elements * dtypeBytes(type));
-  for (uint64_t i = 0; i < elements; ++i) {
-    float value = randomValue(random);
-    if (type == schema::DType::F32)
-      std::memcpy(bytes.data() + 4 * i, &value, 4);
-    // The upper half of a float is a bf16, little endian.
-    if (type == schema::DType::BF16)
-      std::memcpy(bytes.data() + 2 * i,
-                  reinterpret_cast<const uint8_t *>(&value) + 2, 2);
-  }
-  return bytes;
-}
-
 Status Rig::start(uint32_t slots, uint32_t threads, bool pin,
                   float temperature) {
   const EnvelopeInfo &e = *loaded->envelope();
-  pagesPerSlot = uint32_t(mtp::pagesPerSlot(e.maxContext, e.pageTokens));
   CpuOptions options;
   options.threads = threads;
   options.pin = pin;
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
                        ModelAccess::open(*loaded, options));
-  MTP_ASSIGN_OR_RETURN(executable,
-                       device->load(ModelAccess::file(*loaded),
-                                    ModelAccess::plan(*loaded),
-                                    uint64_t(slots) * pagesPerSlot + 1));
+  MTP_ASSIGN_OR_RETURN(
+      executable,
+      device->load(ModelAccess::file(*loaded), ModelAccess::plan(*loaded),
+                   uint64_t(slots) * filler.pagesPerSlot() + 1));
   host = std::make_unique<HostState>(contents, *executable);
-  filled.assign(slots, 0);
   for (uint32_t slot = 0; slot < slots; ++slot) {
-    // Page 0 is the dummy page.
-    std::vector<int32_t> row(pagesPerSlot);
-    std::iota(row.begin(), row.end(), int32_t(1 + slot * pagesPerSlot));
-    MTP_RETURN_IF_ERROR(host->setPageTable(slot, row));
+    MTP_RETURN_IF_ERROR(host->setPageTable(slot, filler.pagesOf(slot)));
     // As in a session without logits, for example mtp-run's.
     SamplingRow sampling = {};
     sampling.seedLow = slot;
@@ -87,44 +55,12 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin,
     MTP_RETURN_IF_ERROR(host->setSampling(slot, sampling));
     MTP_RETURN_IF_ERROR(host->setDraftLimit(slot, e.maxK));
   }
-  for (uint32_t i = 0; i < vectorSize(contents.caches); ++i) {
-    const schema::Cache *cache = contents.caches->Get(i);
-    pages.push_back(randomPage(random, cache->dtype(),
-                               uint64_t(e.pageTokens) * cache->entry_width()));
-  }
-  fillHidden();
-  return okStatus();
-}
-
-/// Fills the hidden states of rounds that never ran with random values: zeros
-/// would make norms cheap or denormal.
-void Rig::fillHidden() {
-  for (uint32_t i = 0; i < contents.states.size(); ++i) {
-    std::string_view name = contents.states[i].name;
-    if (name != "hidden" && !name.starts_with("carry_"))
-      continue;
-    Binding state = wholeState(i);
-    std::vector<float> values(state.bytes / sizeof(float));
-    for (float &value : values)
-      value = randomValue(random);
-    note(executable->write(state, values.data(), state.bytes));
-  }
+  return filler.start(*executable, slots);
 }
 
 void Rig::note(Status status) {
   if (failure.isOk())
     failure = std::move(status);
-}
-
-void Rig::fillPages(uint32_t slot, uint32_t tokens) {
-  uint32_t page = loaded->envelope()->pageTokens;
-  uint32_t needed = std::min((tokens + page - 1) / page, pagesPerSlot);
-  for (; filled[slot] < needed; ++filled[slot])
-    for (uint32_t cache = 0; cache < pages.size(); ++cache)
-      for (uint32_t l = 0; l < contents.caches->Get(cache)->layers(); ++l)
-        note(executable->writePage(cache, l,
-                                   1 + slot * pagesPerSlot + filled[slot],
-                                   pages[cache].data()));
 }
 
 void Rig::writeRow(int32_t state, uint64_t row,
@@ -149,7 +85,8 @@ void Rig::setLoops(uint32_t slots, uint32_t rounds) {
   LoopLimits limits;
   limits.rounds = rounds;
   limits.budget = INT32_MAX;
-  limits.positions = uint64_t(pagesPerSlot) * loaded->envelope()->pageTokens;
+  limits.positions =
+      uint64_t(filler.pagesPerSlot()) * loaded->envelope()->pageTokens;
   const EnvelopeInfo &e = *loaded->envelope();
   std::vector<uint32_t> rows =
       trimRows(std::vector<uint32_t>(slots, e.maxNodes), e.maxRows);
@@ -161,7 +98,7 @@ void Rig::setLoops(uint32_t slots, uint32_t rounds) {
 
 void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts,
                 uint32_t limit) {
-  fillPages(slot, context);
+  note(filler.fill(slot, context));
   int32_t anchor = int32_t(context) - 1, taken = int32_t(drafts);
   writeRow(length, slot, {&anchor, 1});
   writeRow(accepted, slot, {&taken, 1});
@@ -169,7 +106,7 @@ void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts,
   if (period)
     writeTokens(slot, context, drafts);
   else
-    writeRow(window, slot, randomTokens(loaded->envelope()->maxK + 1));
+    writeRow(window, slot, filler.tokens(loaded->envelope()->maxK + 1));
 }
 
 /// Writes the last round's tokens, the last of which is the anchor, and the
@@ -189,13 +126,6 @@ void Rig::writeTokens(uint32_t slot, uint32_t context, uint32_t drafts) {
       known[p] = int32_t(p % period);
     writeRow(int32_t(i), slot, known);
   }
-}
-
-std::vector<int32_t> Rig::randomTokens(uint32_t count) {
-  std::vector<int32_t> tokens(count);
-  for (int32_t &token : tokens)
-    token = int32_t(random() % loaded->envelope()->vocab);
-  return tokens;
 }
 
 using Clock = std::chrono::steady_clock;
@@ -252,9 +182,9 @@ const LibraryChoice &Rig::useLibrary(bool deterministic) {
 Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
                             bool modules, uint32_t behind) {
   const EnvelopeInfo &e = *loaded->envelope();
-  fillPages(slot, behind);
+  note(filler.fill(slot, behind));
   // The prompt overwrites random entries there.
-  filled[slot] = behind / e.pageTokens;
+  filler.noteTokens(slot, behind);
   // Rows that rounds kept do not belong to the prompt.
   if (host->canSetAccepted())
     note(host->setAccepted(slot, 0));
@@ -290,14 +220,10 @@ Result<double> Rig::copyStates(uint32_t slot) {
   return secondsSince(begin);
 }
 
-Binding Rig::wholeState(uint32_t index) const {
-  return {schema::Space::State, index, 0, contents.states[index].bytes};
-}
-
 std::vector<uint8_t> Rig::saveStates() {
   std::vector<uint8_t> saved;
   for (uint32_t i = 0; i < contents.states.size(); ++i) {
-    Binding state = wholeState(i);
+    Binding state = wholeState(contents, i);
     size_t at = saved.size();
     saved.resize(at + state.bytes);
     note(executable->read(state, saved.data() + at, state.bytes));
@@ -308,7 +234,7 @@ std::vector<uint8_t> Rig::saveStates() {
 void Rig::restoreStates(const std::vector<uint8_t> &saved) {
   size_t at = 0;
   for (uint32_t i = 0; i < contents.states.size(); ++i) {
-    Binding state = wholeState(i);
+    Binding state = wholeState(contents, i);
     note(executable->write(state, saved.data() + at, state.bytes));
     at += state.bytes;
   }

@@ -14,13 +14,12 @@
 #include "runtime/exec/launch/HostState.h"
 #include "runtime/exec/memory/Snapshots.h"
 #include "runtime/exec/program/LibraryChoice.h"
+#include "tools/mtp-bench/measure/SlotFiller.h"
 
 #include <memory>
-#include <random>
 
 namespace mtp::bench {
 
-///
 /// Runs programs of an artifact. If the device cannot write or read, the next
 /// run fails with the reason.
 class Rig {
@@ -89,19 +88,18 @@ public:
   void restoreStates(const std::vector<uint8_t> &saved);
 
   /// Returns random tokens of the vocabulary.
-  std::vector<int32_t> randomTokens(uint32_t count);
+  std::vector<int32_t> randomTokens(uint32_t count) {
+    return filler.tokens(count);
+  }
 
 private:
   void setLoops(uint32_t slots, uint32_t rounds);
   Rig(std::shared_ptr<const Model> model, uint64_t seed);
   Status start(uint32_t slots, uint32_t threads, bool pin, float temperature);
   int32_t findState(std::string_view name) const;
-  Binding wholeState(uint32_t index) const;
   void writeRow(int32_t state, uint64_t row, std::span<const int32_t> values);
-  void fillHidden();
   void writeTokens(uint32_t slot, uint32_t context, uint32_t drafts);
   void note(Status status);
-  void fillPages(uint32_t slot, uint32_t tokens);
 
   std::shared_ptr<const Model> loaded;
   const Artifact &contents;
@@ -111,14 +109,10 @@ private:
   std::unique_ptr<HostState> host;
   /// The first failure of a write or read.
   Status failure;
-  std::mt19937_64 random;
+  SlotFiller filler;
   int32_t length, accepted, window;
-  uint32_t pagesPerSlot = 0, period = 0;
+  uint32_t period = 0;
   uint64_t snapshotBytes = 0;
-  /// For each cache, one page of random entries.
-  std::vector<std::vector<uint8_t>> pages;
-  /// The number of filled pages of each slot.
-  std::vector<uint32_t> filled;
 };
 
 } // namespace mtp::bench

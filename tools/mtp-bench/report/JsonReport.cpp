@@ -1,7 +1,7 @@
 //===- JsonReport.cpp - Results as JSON -----------------------------------===//
 
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-bench/report/Reports.h"
-#include "tools/support/Json.h"
 
 using namespace mtp;
 using namespace mtp::bench;
@@ -114,6 +114,8 @@ static void addMachine(JsonWriter &json, const Results &r, const Options &o) {
   json.key("machine");
   json.beginObject();
   json.field("processor", r.processor);
+  json.field("features", r.features);
+  json.field("processors", r.processors);
   json.field("threads", r.threads);
   json.field("pinned", r.pinned);
   json.field("cache_bytes", r.cacheBytes);
@@ -149,6 +151,9 @@ std::string bench::jsonReport(const Results &r, const Options &o) {
   json.field("seed", o.seed);
   json.field("temperature", o.temperature);
   addNumbers(json, "simulated_acceptance", o.acceptance);
+  json.field("batches", o.batches);
+  json.field("contexts", o.contexts);
+  json.field("ks", o.ks);
   json.key("points");
   json.beginArray();
   for (const Point &point : r.points)

@@ -1,4 +1,4 @@
-//===- Reports.h - Results as text, JSON, trace and picture -----*- C++ -*-===//
+//===- Reports.h - Results as text, JSON and trace --------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_BENCH_REPORT_REPORTS_H
 #define MTP_TOOLS_MTP_BENCH_REPORT_REPORTS_H
@@ -16,9 +16,6 @@ std::string jsonReport(const Results &results, const Options &options);
 /// Returns one round in the Chrome trace format: a track per worker, or one for
 /// the GPU.
 std::string traceReport(const Point &point, bool isGpu = false);
-
-/// Returns one round, and time by rows, context and batch, as an SVG.
-std::string svgReport(const Results &results, const Options &options);
 
 } // namespace mtp::bench
 

@@ -5,36 +5,79 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
+#include "tools/mtp-bench/report/Format.h"
 #include "tools/mtp-bench/report/Reports.h"
 
 #include <algorithm>
-#include <cstdio>
 
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Escapes names: symbols and kinds of the artifact may contain any byte.
-static std::string escaped(const std::string &text) {
-  std::string out;
-  for (unsigned char c : text) {
-    if (c == '"' || c == '\\')
-      out += '\\';
-    if (c >= 0x20)
-      out += char(c);
+namespace {
+/// The events of a trace, one a line.
+class Trace {
+public:
+  /// Names the process or a thread of the events.
+  void name(const char *what, const uint32_t *worker, const std::string &name);
+  /// Adds an event of a command, whose kernel is named unless it is empty.
+  void add(const std::string &name, const std::string &category,
+           uint32_t worker, uint64_t begin, uint64_t end, size_t command,
+           const std::string &kernel);
+  std::string finish() const { return "[\n" + text + "\n]\n"; }
+
+private:
+  void append(const JsonWriter &event) {
+    text += (text.empty() ? "" : ",\n") + event.text();
   }
-  return out;
+  std::string text;
+};
+} // namespace
+
+void Trace::name(const char *what, const uint32_t *worker,
+                 const std::string &name) {
+  JsonWriter event(JsonWriter::Layout::OneLine);
+  event.beginObject();
+  event.field("name", what);
+  event.field("ph", "M");
+  event.field("pid", 0);
+  if (worker)
+    event.field("tid", *worker);
+  event.key("args");
+  event.beginObject();
+  event.field("name", name);
+  event.endObject();
+  event.endObject();
+  append(event);
 }
 
-static void addEvent(std::string &out, const std::string &name,
-                     const std::string &category, uint32_t worker,
-                     uint64_t begin, uint64_t end, const std::string &extra) {
-  char times[160];
-  std::snprintf(times, sizeof(times),
-                "\"ph\": \"X\", \"pid\": 0, \"tid\": %u, \"ts\": %.3f, "
-                "\"dur\": %.3f",
-                worker, double(begin) * 1e-3, double(end - begin) * 1e-3);
-  out += ",\n{\"name\": \"" + name + "\", \"cat\": \"" + category + "\", " +
-         times + ", \"args\": {" + extra + "}}";
+/// Writes nanoseconds as microseconds.
+static void addTime(JsonWriter &event, const char *key, uint64_t nanoseconds) {
+  event.key(key);
+  event.raw(format("%.3f", double(nanoseconds) * 1e-3));
+}
+
+void Trace::add(const std::string &name, const std::string &category,
+                uint32_t worker, uint64_t begin, uint64_t end, size_t command,
+                const std::string &kernel) {
+  JsonWriter event(JsonWriter::Layout::OneLine);
+  event.beginObject();
+  event.field("name", name);
+  event.field("cat", category);
+  event.field("ph", "X");
+  event.field("pid", 0);
+  event.field("tid", worker);
+  addTime(event, "ts", begin);
+  addTime(event, "dur", end - begin);
+  event.key("args");
+  event.beginObject();
+  event.field("command", command);
+  if (!kernel.empty())
+    event.field("kernel", kernel);
+  event.endObject();
+  event.endObject();
+  append(event);
 }
 
 std::string bench::traceReport(const Point &point, bool isGpu) {
@@ -43,28 +86,21 @@ std::string bench::traceReport(const Point &point, bool isGpu) {
   for (uint32_t w = 0; w < times.workers(); ++w)
     if (times.commands() > 0)
       zero = std::min(zero, times.of(w)[0].begin);
-  char title[128];
-  std::snprintf(title, sizeof(title),
-                "[\n{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 0, "
-                "\"args\": {\"name\": \"batch %u, k = %u, context %u\"}}",
-                point.batch, point.k, point.context);
-  std::string out = title;
+  Trace trace;
+  trace.name("process_name", nullptr,
+             strCat("batch ", point.batch, ", k = ", point.k, ", context ",
+                    point.context));
   for (uint32_t w = 0; w < times.workers(); ++w) {
-    out += ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, "
-           "\"tid\": " +
-           std::to_string(w) + ", \"args\": {\"name\": \"" +
-           (isGpu ? "GPU" : "worker " + std::to_string(w)) + "\"}}";
+    trace.name("thread_name", &w, isGpu ? "GPU" : strCat("worker ", w));
     for (size_t i = 0; i < times.commands(); ++i) {
       const CommandTime &time = times.of(w)[i];
       const CommandResult &command = point.commands[i];
-      std::string extra = "\"command\": " + std::to_string(i) +
-                          ", \"kernel\": \"" + escaped(command.symbol) + "\"";
-      addEvent(out, escaped(command.kind), command.phase, w, time.begin - zero,
-               time.end - zero, extra);
+      trace.add(command.kind, command.phase, w, time.begin - zero,
+                time.end - zero, i, command.symbol);
       if (time.wait() > 0)
-        addEvent(out, "wait", "wait", w, time.end - zero, time.released - zero,
-                 "\"command\": " + std::to_string(i));
+        trace.add("wait", "wait", w, time.end - zero, time.released - zero, i,
+                  "");
     }
   }
-  return out + "\n]\n";
+  return trace.finish();
 }

@@ -1,7 +1,7 @@
 //===- Answers.cpp - Answers as JSON --------------------------------------===//
 
 #include "tools/mtp-serve/api/Answers.h"
-#include "tools/support/Json.h"
+#include "runtime/json/JsonWriter.h"
 
 #include <algorithm>
 #include <numeric>

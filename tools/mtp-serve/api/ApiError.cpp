@@ -1,8 +1,8 @@
 //===- ApiError.cpp - Error replies ---------------------------------------===//
 
 #include "tools/mtp-serve/api/ApiError.h"
+#include "runtime/json/JsonWriter.h"
 #include "runtime/utf8/Utf8.h"
-#include "tools/support/Json.h"
 
 #include <algorithm>
 

@@ -26,18 +26,18 @@ void Choice::add(AnswerPart part, bool isSearched) {
   if (isComplete())
     return;
   if (!isSearched) {
-    pending.reasoning += part.reasoning;
-    pending.text += part.content;
+    news.reasoning += part.reasoning;
+    news.text += part.content;
     return;
   }
   // Text that one of the two holds back came before the other's text.
   if (!part.reasoning.empty()) {
-    pending.text += stops.finish();
-    pending.reasoning += thoughtStops.append(part.reasoning);
+    news.text += stops.finish();
+    news.reasoning += thoughtStops.append(part.reasoning);
   }
   if (!part.content.empty() && !thoughtStops.stopped()) {
-    pending.reasoning += thoughtStops.finish();
-    pending.text += stops.append(part.content);
+    news.reasoning += thoughtStops.finish();
+    news.text += stops.append(part.content);
   }
   if (hasStopped())
     finish = FinishReason::Stop;
@@ -51,8 +51,8 @@ void Choice::add(std::string_view text, bool isSearched) {
 }
 
 void Choice::addHeld() {
-  pending.reasoning += thoughtStops.finish();
-  pending.text += stops.finish();
+  news.reasoning += thoughtStops.finish();
+  news.text += stops.finish();
 }
 
 /// Handles a special token of an answer with reasoning: a mark, or text if
@@ -77,7 +77,7 @@ Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted) {
     if (isComplete())
       break;
     if (keepsIds)
-      ids.push_back(token);
+      news.ids.push_back(token);
     ++count;
     if (!decoder)
       continue;
@@ -90,8 +90,8 @@ Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted) {
     add(piece, isSearched);
   }
   if (keepsRounds && count > before) {
-    rounds.tokens.push_back(int32_t(count - before));
-    rounds.drafted.push_back(int32_t(drafted));
+    news.rounds.tokens.push_back(int32_t(count - before));
+    news.rounds.drafted.push_back(int32_t(drafted));
   }
   return okStatus();
 }
@@ -130,14 +130,14 @@ static std::string takeFrom(std::string &text, size_t most) {
   return part;
 }
 
-std::string Choice::takeText(size_t most) {
-  return takeFrom(pending.text, most);
+std::string PendingAnswer::takeText(size_t most) {
+  return takeFrom(text, most);
 }
 
-std::string Choice::takeReasoning(size_t most) {
-  return takeFrom(pending.reasoning, most);
+std::string PendingAnswer::takeReasoning(size_t most) {
+  return takeFrom(reasoning, most);
 }
 
-std::vector<int32_t> Choice::takeIds() { return std::exchange(ids, {}); }
+std::vector<int32_t> PendingAnswer::takeIds() { return std::exchange(ids, {}); }
 
-AnswerRounds Choice::takeRounds() { return std::exchange(rounds, {}); }
+AnswerRounds PendingAnswer::takeRounds() { return std::exchange(rounds, {}); }

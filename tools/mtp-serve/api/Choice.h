@@ -31,6 +31,31 @@ struct ChoiceOptions {
   std::string_view prompt;
 };
 
+/// The new part of an answer, which waits for a reader.
+struct PendingAnswer {
+  std::string text, reasoning;
+  std::vector<int32_t> ids;
+  /// The numbers of tokens and drafts of each Choice::take().
+  AnswerRounds rounds;
+
+  /// Takes the text or reasoning text since the last call: at most `most`
+  /// bytes, in whole characters.
+  std::string takeText(size_t most);
+  std::string takeReasoning(size_t most);
+  std::vector<int32_t> takeIds();
+  AnswerRounds takeRounds();
+
+  /// Returns the number of bytes that were not taken yet.
+  size_t bytes() const {
+    return text.size() + reasoning.size() +
+           (ids.size() + 2 * rounds.tokens.size()) * sizeof(int32_t);
+  }
+  /// Returns whether there is new text or there are new ids.
+  bool hasNews() const {
+    return !text.empty() || !reasoning.empty() || !ids.empty();
+  }
+};
+
 /// Turns the tokens of one sequence into text, up to a stop string. Text that
 /// was not taken yet waits here: at most the text of the context's tokens.
 class Choice {
@@ -38,7 +63,7 @@ public:
   explicit Choice(ChoiceOptions options);
 
   /// Inserts text before the output, for `echo`. It is not searched for stops.
-  void prepend(const std::string &text) { pending.text += text; }
+  void prepend(const std::string &text) { news.text += text; }
 
   /// Adds tokens; tokens after a stop string are dropped. `drafted` is the
   /// number of drafts made for them.
@@ -65,30 +90,10 @@ public:
   size_t tokenCount() const { return count; }
   const Statistics &statistics() const { return numbers; }
 
-  /// Takes the new text since the last call: at most `most` bytes, in whole
-  /// characters.
-  std::string takeText(size_t most);
-  /// Takes the new reasoning text, with the limits of takeText().
-  std::string takeReasoning(size_t most);
-  std::vector<int32_t> takeIds();
-  /// Takes the numbers of tokens and drafts of each take().
-  AnswerRounds takeRounds();
-  /// Returns the number of bytes that were not taken yet.
-  size_t pendingBytes() const {
-    return pending.text.size() + pending.reasoning.size() +
-           (ids.size() + 2 * rounds.tokens.size()) * sizeof(int32_t);
-  }
-  /// Returns whether there is new text or there are new ids.
-  bool hasNews() const {
-    return !pending.text.empty() || !pending.reasoning.empty() || !ids.empty();
-  }
+  PendingAnswer &pending() { return news; }
+  const PendingAnswer &pending() const { return news; }
 
 private:
-  /// Text that was not taken yet.
-  struct Pending {
-    std::string text, reasoning;
-  };
-
   /// Adds text, or a part of an answer. `isSearched`: search it for stop
   /// strings.
   void add(std::string_view text, bool isSearched);
@@ -105,9 +110,7 @@ private:
   const Tokenizer *tokenizer;
   bool skipsSpecial, keepsIds, keepsRounds;
   uint32_t minTokens;
-  Pending pending;
-  std::vector<int32_t> ids;
-  AnswerRounds rounds;
+  PendingAnswer news;
   size_t count = 0;
   FinishReason finish = FinishReason::None;
   bool ended = false;

@@ -2,9 +2,9 @@
 
 #include "tools/mtp-serve/api/GenerationRequest.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-serve/api/JsonFields.h"
 #include "tools/mtp-serve/api/Messages.h"
-#include "tools/support/Json.h"
 
 #include <algorithm>
 #include <set>

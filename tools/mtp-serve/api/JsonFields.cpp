@@ -1,7 +1,6 @@
 //===- JsonFields.cpp - Read the fields of a JSON object ------------------===//
 
 #include "tools/mtp-serve/api/JsonFields.h"
-#include "runtime/core/PythonJson.h"
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>
@@ -13,27 +12,11 @@ using namespace mtp::serve;
 using simdjson::dom::element_type;
 
 MaybeError JsonBody::parse(std::string_view text) {
-  simdjson::dom::element element;
-  simdjson::error_code error =
-      parsePythonJson(text, [&](std::string_view json) {
-        // The parser's own default is for trusted text.
-        size_t capacity = std::max<size_t>(json.size(), 64);
-        simdjson::error_code error = parser.allocate(capacity, kMaxDepth);
-        return error ? error
-                     : parser.parse(json.data(), json.size()).get(element);
-      });
-  if (error == simdjson::DEPTH_ERROR)
+  if (Status status = tree.parse(text); !status.isOk())
+    return wrongField("", std::string(status.message()));
+  if (tree.root().get(root))
     return wrongField(
-        "", strCat("expected JSON of at most ", kMaxDepth, " levels"));
-  if (error == simdjson::UTF8_ERROR)
-    return wrongField("", "expected JSON in UTF-8, got other bytes");
-  if (error)
-    return wrongField("",
-                      strCat("expected a JSON object, got what is no JSON (",
-                             simdjson::error_message(error), ")"));
-  if (element.get(root))
-    return wrongField(
-        "", strCat("expected a JSON object, got ", describe(element)));
+        "", strCat("expected a JSON object, got ", describe(tree.root())));
   return std::nullopt;
 }
 

@@ -3,10 +3,10 @@
 #ifndef MTP_TOOLS_MTP_SERVE_API_JSONFIELDS_H
 #define MTP_TOOLS_MTP_SERVE_API_JSONFIELDS_H
 
+#include "runtime/json/JsonTree.h"
 #include "tools/mtp-serve/api/ApiError.h"
 
 #include <cstdint>
-#include <simdjson.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +18,6 @@ using JsonElement = simdjson::dom::element;
 /// An untrusted body as a JSON object.
 class JsonBody {
 public:
-  /// The largest nesting depth of objects and arrays.
-  static constexpr size_t kMaxDepth = 64;
-
   /// Fails with 400 if `text` is no JSON object, is not UTF-8 or is nested too
   /// deep. The object is valid during the lifetime of this JsonBody.
   MaybeError parse(std::string_view text);
@@ -28,7 +25,7 @@ public:
   const simdjson::dom::object &object() const { return root; }
 
 private:
-  simdjson::dom::parser parser;
+  JsonTree tree;
   simdjson::dom::object root;
 };
 

@@ -56,16 +56,14 @@ static MaybeError addContent(const std::string &name,
 /// transformers passes a dict, over which templates iterate.
 static void addArguments(const JsonElement &element, JsonWriter &json) {
   std::string_view text;
-  simdjson::dom::parser parser;
-  simdjson::dom::element parsed;
-  if (element.get(text) ||
-      parser.allocate(std::max<size_t>(text.size(), 64), JsonBody::kMaxDepth) ||
-      parser.parse(text.data(), text.size()).get(parsed) ||
-      !(parsed.is_object() || parsed.is_array())) {
+  JsonTree parsed;
+  if (element.get(text) || !parsed.parse(text, {.takesQuoted = false}).isOk() ||
+      !parsed.doubles().empty() ||
+      !(parsed.root().is_object() || parsed.root().is_array())) {
     bool isNone = element.is_null() || (element.is_string() && text.empty());
     return json.raw(isNone ? "{}" : std::string(simdjson::minify(element)));
   }
-  json.raw(std::string(simdjson::minify(parsed)));
+  json.raw(std::string(simdjson::minify(parsed.root())));
 }
 
 /// Adds the tool calls of a message; a value that is no list of calls is passed

@@ -3,8 +3,8 @@
 #ifndef MTP_TOOLS_MTP_SERVE_API_MESSAGES_H
 #define MTP_TOOLS_MTP_SERVE_API_MESSAGES_H
 
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-serve/api/JsonFields.h"
-#include "tools/support/Json.h"
 
 namespace mtp::serve {
 

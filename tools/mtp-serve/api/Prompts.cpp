@@ -2,15 +2,18 @@
 
 #include "tools/mtp-serve/api/Prompts.h"
 #include "runtime/core/StrCat.h"
-#include "tools/support/Json.h"
+#include "runtime/json/JsonTree.h"
+#include "runtime/json/JsonWriter.h"
 #include "tools/support/PromptText.h"
 
 #include <algorithm>
 #include <optional>
-#include <simdjson.h>
 
 using namespace mtp;
 using namespace mtp::serve;
+
+/// Levels of a conversation, whose fields were parsed with the usual limit.
+static constexpr size_t kMostDepth = 150;
 
 /// OpenAI's default for completions.
 static constexpr uint32_t kCompletionTokens = 16;
@@ -95,10 +98,11 @@ static MaybeError prepare(const GenerationRequest &request,
 /// first message.
 static std::optional<size_t> failingMessage(const ModelFacts &facts,
                                             const std::string &conversation) {
-  simdjson::dom::parser parser;
+  JsonTree parsed;
   simdjson::dom::object variables;
   simdjson::dom::array messages;
-  if (parser.parse(conversation).get(variables) ||
+  if (!parsed.parse(conversation, {.depth = kMostDepth}).isOk() ||
+      parsed.root().get(variables) ||
       variables.at_key("messages").get(messages))
     return std::nullopt;
   std::vector<std::string> texts;

@@ -2,9 +2,9 @@
 
 #include "tools/mtp-serve/api/TextRequest.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
 #include "runtime/utf8/Utf8.h"
 #include "tools/mtp-serve/api/JsonFields.h"
-#include "tools/support/Json.h"
 #include "tools/support/PromptText.h"
 
 using namespace mtp;

@@ -3,8 +3,6 @@
 #include "tools/mtp-serve/engine/Dispatcher.h"
 #include "runtime/core/StrCat.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <utility>
@@ -24,19 +22,18 @@ static std::mt19937_64 seededRandom() {
 Dispatcher::Dispatcher(std::unique_ptr<Session> session,
                        const ModelFacts &facts, const Limits &limits,
                        Post given)
-    : facts(facts), limits(limits), post(std::move(given)),
-      numbers(facts.names.front()),
+    : facts(facts), post(std::move(given)), numbers(facts.names.front()),
       budget(std::make_shared<BodyBudget>(limits.bodiesBytes,
                                           limits.keyCount > 1)),
-      random(seededRandom()),
+      gate(limits, facts.slots), random(seededRandom()),
       engine(std::move(session), [this](EngineReport report) {
         post([this, report = std::move(report)] { deliver(report); });
       }) {}
 
 Dispatcher::~Dispatcher() {
-  for (auto &[handle, generation] : running) {
+  for (auto &[handle, sequence] : running) {
     current().cancel(handle);
-    generation->abandon();
+    sequence.generation->abandon();
   }
 }
 
@@ -47,48 +44,10 @@ std::string Dispatcher::makeId() {
   return text;
 }
 
-ApiError Dispatcher::tooMany(std::string what) const {
-  ApiError error;
-  error.status = 429;
-  error.code = "queue_full";
-  error.message = strCat("expected at most ", what, ", got more; try later");
-  // Estimate: the time until enough sequences have ended for the waiting ones.
-  double seconds = secondsEach * double(atHand) / std::max(1u, facts.slots);
-  error.retryAfter = unsigned(std::clamp(std::ceil(seconds), 1.0, 60.0));
-  return error;
-}
-
-ApiError Dispatcher::ending() {
-  ApiError error;
-  error.status = 503;
-  error.message = "expected requests before the server ends";
-  error.retryAfter = 1;
-  return error;
-}
-
-MaybeError Dispatcher::checkRoom(const GenerationRequest &request) const {
-  if (refuses)
-    return ending();
-  size_t count = request.promptCount() * request.n;
-  size_t most = size_t(facts.slots) + limits.waiting;
-  if (limits.perKey > 0)
-    most = std::min<size_t>(most, limits.perKey);
-  if (count > most)
-    return wrongField("n",
-                      strCat("expected prompts times 'n' to be at most ", most,
-                             ", which run and wait at a time, got ", count));
-  if (atHand + count > size_t(facts.slots) + limits.waiting)
-    return tooMany(strCat(limits.waiting, " sequences that wait"));
-  auto own = ofClient.find(request.client);
-  size_t others = own == ofClient.end() ? 0 : own->second;
-  if (limits.perKey > 0 && others + count > limits.perKey)
-    return tooMany(strCat(limits.perKey, " sequences and texts of one key"));
-  return std::nullopt;
-}
-
 MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
                              std::shared_ptr<Generation> &generation) {
-  if (MaybeError error = checkRoom(request)) {
+  if (MaybeError error = gate.checkSequences(
+          request.client, request.promptCount() * request.n)) {
     if (error->status == 429)
       numbers.refused();
     return error;
@@ -100,15 +59,14 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
   bool isQuick = !hasTexts(request);
   auto begun = std::make_shared<Generation>(
       std::move(request), facts, id, uint64_t(std::time(nullptr)), next,
-      std::move(controls), limits.streamBytes);
+      std::move(controls), gate.limits().streamBytes);
   std::vector<PreparedPrompt> prompts;
   if (isQuick)
     if (MaybeError error = preparePrompts(begun->asked(), facts, prompts))
       return error;
   generation = begun;
   next += generation->size();
-  atHand += generation->size();
-  ofClient[generation->asked().client] += generation->size();
+  gate.addSequences(generation->asked().client, generation->size());
   if (isQuick) {
     submit(generation, std::move(prompts), std::nullopt, arrived);
     return std::nullopt;
@@ -129,11 +87,14 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
 
 void Dispatcher::setEncoding(const std::shared_ptr<Generation> &generation,
                              bool isEncoding) {
-  if (isEncoding && encoding.insert(generation).second)
-    encodingSequences += generation->size();
-  else if (!isEncoding && encoding.erase(generation) > 0)
-    encodingSequences -= generation->size();
-  numbers.setEncoding(encodingSequences);
+  if (isEncoding)
+    encoding.insert(generation);
+  else
+    encoding.erase(generation);
+  size_t sequences = 0;
+  for (const auto &waiting : encoding)
+    sequences += waiting->size();
+  numbers.setEncoding(sequences);
 }
 
 void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
@@ -141,18 +102,16 @@ void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
                         Clock::time_point arrived) {
   setEncoding(generation, false);
   if (error || generation->isAborted()) {
-    forget(*generation, generation->size());
+    gate.removeSequences(generation->asked().client, generation->size());
     if (error)
       generation->fail(std::move(*error));
     return;
   }
   generation->begin(std::move(prompts));
-  Clock::time_point now = Clock::now();
+  Running begun = {generation, Clock::now(), random()};
   Handle handle = generation->firstHandle();
-  seeds[handle] = random();
   for (const Request &sequence : generation->sequences(0)) {
-    running[handle] = generation;
-    began[handle] = now;
+    running[handle] = begun;
     numbers.submitted(handle++, sequence.prompt.size(), arrived);
   }
   submitAll(*generation);
@@ -160,40 +119,20 @@ void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
 
 void Dispatcher::submitAll(const Generation &generation) {
   Handle handle = generation.firstHandle();
-  for (Request &sequence : generation.sequences(seeds.at(handle)))
+  for (Request &sequence : generation.sequences(running.at(handle).seed))
     current().submit(handle++, std::move(sequence),
                      /*countsEach=*/!generation.asked().stops.empty());
 }
 
-void Dispatcher::forget(const Generation &generation, size_t count) {
-  atHand -= count;
-  forget(generation.asked().client, count);
-}
-
-void Dispatcher::forget(uint64_t client, size_t count) {
-  auto own = ofClient.find(client);
-  own->second -= count;
-  if (own->second == 0)
-    ofClient.erase(own);
-}
-
 MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {
-  if (refuses)
-    return ending();
-  auto own = ofClient.find(job->client);
-  size_t others = own == ofClient.end() ? 0 : own->second;
-  MaybeError error;
-  // Other clients have turns of their own.
-  if (worker.waiting(job->client) > limits.waiting)
-    error = tooMany(strCat(limits.waiting, " texts that wait"));
-  else if (limits.perKey > 0 && others >= limits.perKey)
-    error = tooMany(strCat(limits.perKey, " sequences and texts of one key"));
-  if (error) {
-    numbers.refused();
+  if (MaybeError error =
+          gate.checkText(job->client, worker.waiting(job->client))) {
+    if (error->status == 429)
+      numbers.refused();
     return error;
   }
   texts.insert(job);
-  ++ofClient[job->client];
+  gate.addText(job->client);
   worker.put(job->client, [this, job] {
     std::optional<HttpReply> reply;
     if (!job->isDropped)
@@ -206,7 +145,7 @@ MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {
 void Dispatcher::finish(const std::shared_ptr<TextJob> &job,
                         std::optional<HttpReply> reply) {
   texts.erase(job);
-  forget(job->client, 1);
+  gate.removeText(job->client);
   job->share.release();
   if (!job->isDone())
     job->reply = std::move(reply);
@@ -218,7 +157,7 @@ void Dispatcher::deliver(const EngineReport &report) {
   numbers.setState(report.state);
   lastState = report.state;
   std::set<Handle> again;
-  if (!report.failure.isOk() && makeFallback)
+  if (!report.failure.isOk() && fallback.make)
     again = retry(report);
   Clock::time_point now = Clock::now();
   for (const EngineEvent &event : report.events)
@@ -232,14 +171,12 @@ void Dispatcher::take(const EngineEvent &event, Clock::time_point now) {
   auto found = running.find(event.handle);
   if (found == running.end())
     return;
-  std::shared_ptr<Generation> generation = found->second;
+  std::shared_ptr<Generation> generation = found->second.generation;
   if (event.finish != FinishReason::None) {
+    std::chrono::duration<double> took = now - found->second.began;
     running.erase(found);
-    forget(*generation, 1);
-    std::chrono::duration<double> took = now - began[event.handle];
-    secondsEach += (took.count() - secondsEach) / 16;
-    began.erase(event.handle);
-    seeds.erase(event.handle);
+    gate.removeSequences(generation->asked().client, 1);
+    gate.noteDuration(took.count());
   }
   generation->take(event);
   // If a stop string ended the answer, the server ended the sequence
@@ -253,22 +190,23 @@ void Dispatcher::take(const EngineEvent &event, Clock::time_point now) {
 /// Restarts what it can. Events of the failed sequences in the report are
 /// dropped.
 std::set<Handle> Dispatcher::retry(const EngineReport &report) {
-  auto makes = std::exchange(makeFallback, {});
+  auto makes = std::exchange(fallback.make, {});
   std::vector<std::shared_ptr<Generation>> again;
   std::set<Handle> handles;
   for (const EngineEvent &event : report.events) {
     auto found = running.find(event.handle);
     if (event.finish != FinishReason::Failed || found == running.end() ||
-        handles.contains(event.handle) || !found->second->canRestart())
+        handles.contains(event.handle) ||
+        !found->second.generation->canRestart())
       continue;
-    again.push_back(found->second);
+    again.push_back(found->second.generation);
     for (size_t i = 0; i < again.back()->size(); ++i)
       handles.insert(again.back()->firstHandle() + i);
     again.back()->restart();
   }
   if (again.empty())
     return handles;
-  retries = true;
+  fallback.isUsed = true;
   worker.put(kOwnWork, [this, again, makes] {
     auto made = std::make_shared<Result<std::unique_ptr<Session>>>(makes());
     post([this, again, made] { resubmit(again, std::move(*made)); });
@@ -280,19 +218,20 @@ void Dispatcher::resubmit(
     const std::vector<std::shared_ptr<Generation>> &generations,
     Result<std::unique_ptr<Session>> session) {
   if (session)
-    fallback = std::make_unique<Engine>(
+    fallback.engine = std::make_unique<Engine>(
         std::move(*session), [this](EngineReport report) {
           post([this, report = std::move(report)] { deliver(report); });
         });
   for (const auto &generation : generations) {
-    if (fallback && !generation->isAborted()) {
+    if (fallback.engine && !generation->isAborted()) {
       submitAll(*generation);
       continue;
     }
     // The sequence ends like one that was not retried.
     EngineEvent event;
-    event.finish = fallback ? FinishReason::Cancelled : FinishReason::Failed;
-    if (!fallback)
+    event.finish =
+        fallback.engine ? FinishReason::Cancelled : FinishReason::Failed;
+    if (!fallback.engine)
       event.error =
           internalError(strCat("a step failed, and no other device can go on: ",
                                session.status().message()));
@@ -306,17 +245,17 @@ void Dispatcher::resubmit(
 void Dispatcher::abortAll() {
   // None of these has begun, so another server may answer.
   for (auto &generation : encoding)
-    generation->fail(ending());
+    generation->fail(RequestGate::ending());
   for (const auto &job : texts) {
     job->isDropped = true;
     if (!job->isDone())
-      job->error = ending();
+      job->error = RequestGate::ending();
     if (job->listener)
       job->listener();
   }
   std::vector<std::shared_ptr<Generation>> all;
-  for (auto &[handle, generation] : running)
-    all.push_back(generation);
+  for (auto &[handle, sequence] : running)
+    all.push_back(sequence.generation);
   for (auto &generation : all)
     generation->abort();
 }

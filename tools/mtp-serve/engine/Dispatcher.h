@@ -4,9 +4,9 @@
 #define MTP_TOOLS_MTP_SERVE_ENGINE_DISPATCHER_H
 
 #include "tools/mtp-serve/api/BodyBudget.h"
-#include "tools/mtp-serve/api/Options.h"
 #include "tools/mtp-serve/engine/Generation.h"
 #include "tools/mtp-serve/engine/Metrics.h"
+#include "tools/mtp-serve/engine/RequestGate.h"
 #include "tools/mtp-serve/engine/TextJob.h"
 #include "tools/mtp-serve/engine/Worker.h"
 
@@ -39,8 +39,8 @@ public:
   MaybeError runLater(const std::shared_ptr<TextJob> &job);
 
   /// Refuses new generations; running ones go on.
-  void refuse() { refuses = true; }
-  bool isRefusing() const { return refuses; }
+  void refuse() { gate.close(); }
+  bool isRefusing() const { return gate.isClosed(); }
   /// Ends all generations, and texts that wait for the worker.
   void abortAll();
 
@@ -48,9 +48,9 @@ public:
   /// output was taken restart once on the session that `make` returns. It is
   /// called on the worker's thread.
   using MakeSession = std::function<Result<std::unique_ptr<Session>>()>;
-  void setFallback(MakeSession make) { makeFallback = std::move(make); }
+  void setFallback(MakeSession make) { fallback.make = std::move(make); }
   /// Returns whether generations have restarted.
-  bool isRetrying() const { return retries; }
+  bool isRetrying() const { return fallback.isUsed; }
 
   /// Sets the function called with the first failure of a step.
   void setFailureListener(std::function<void(Status)> call) {
@@ -65,6 +65,20 @@ public:
   std::string makeId();
 
 private:
+  /// A sequence that has not ended.
+  struct Running {
+    std::shared_ptr<Generation> generation;
+    Clock::time_point began;
+    /// The generation's seed, unless its request has one.
+    uint64_t seed = 0;
+  };
+  /// The engine for retries, once it is needed.
+  struct Fallback {
+    MakeSession make;
+    bool isUsed = false;
+    std::unique_ptr<Engine> engine;
+  };
+
   void deliver(const EngineReport &report);
   void take(const EngineEvent &event, Clock::time_point now);
   /// Restarts all generations that can; returns their sequences.
@@ -72,18 +86,11 @@ private:
   void resubmit(const std::vector<std::shared_ptr<Generation>> &generations,
                 Result<std::unique_ptr<Session>> session);
   void submitAll(const Generation &generation);
-  Engine &current() { return fallback ? *fallback : engine; }
-  ApiError tooMany(std::string what) const;
-  static ApiError ending();
-  MaybeError checkRoom(const GenerationRequest &request) const;
+  Engine &current() { return fallback.engine ? *fallback.engine : engine; }
   /// Completes start() when the prompts are encoded or have failed.
   void submit(const std::shared_ptr<Generation> &generation,
               std::vector<PreparedPrompt> prompts, MaybeError error,
               Clock::time_point arrived);
-  /// Subtracts `count` of a generation's sequences from the counts.
-  void forget(const Generation &generation, size_t count);
-  /// Subtracts `count` from a key's sequences and texts.
-  void forget(uint64_t client, size_t count);
   void finish(const std::shared_ptr<TextJob> &job,
               std::optional<HttpReply> reply);
   /// Records that a generation has begun or ceased to wait for its prompts.
@@ -91,37 +98,21 @@ private:
                    bool isEncoding);
 
   const ModelFacts &facts;
-  Limits limits;
   Post post;
   Metrics numbers;
   std::function<void(Status)> onFailure;
-  MakeSession makeFallback;
-  bool retries = false;
   std::shared_ptr<BodyBudget> budget;
-  /// Generations whose prompts are being encoded, which have no sequences yet,
-  /// and the number of their future sequences.
+  RequestGate gate;
+  /// Generations whose prompts are being encoded, which have no sequences yet.
   std::set<std::shared_ptr<Generation>> encoding;
-  size_t encodingSequences = 0;
   std::set<std::shared_ptr<TextJob>> texts;
-  /// Generations by the handles of their sequences that have not ended.
-  std::unordered_map<Handle, std::shared_ptr<Generation>> running;
-  std::unordered_map<Handle, Clock::time_point> began;
-  /// Seeds of generations without a seed of their own, by the generation's
-  /// first handle.
-  std::unordered_map<Handle, uint64_t> seeds;
-  /// The number of sequences, including those whose prompts are being encoded:
-  /// in total, and per key. The number per key includes texts for the worker.
-  size_t atHand = 0;
-  std::unordered_map<uint64_t, size_t> ofClient;
+  std::unordered_map<Handle, Running> running;
   Handle next = 1;
-  /// The mean duration of recent sequences.
-  double secondsEach = 1;
-  bool refuses = false;
   EngineState lastState;
   std::mt19937_64 random;
   // Last: their threads use the other members.
   Engine engine;
-  std::unique_ptr<Engine> fallback;
+  Fallback fallback;
   Worker worker;
 };
 

@@ -11,53 +11,33 @@ using namespace mtp::serve;
 Generation::Generation(GenerationRequest request, const ModelFacts &facts,
                        std::string id, uint64_t created, Handle first,
                        SequenceControls controls, size_t mostPending)
-    : request(std::move(request)), facts(facts), id(std::move(id)),
-      created(created), first(first), controls(std::move(controls)),
-      mostPending(mostPending) {}
+    : request(std::move(request)), facts(facts),
+      answers(this->request, facts, std::move(id), created), first(first),
+      controls(std::move(controls)), mostPending(mostPending) {}
 
 void Generation::begin(std::vector<PreparedPrompt> prepared) {
   begun = true;
-  prompts = std::move(prepared);
   // The sources of the prompts are not needed any more.
   for (PromptSource &source : request.prompts)
     source = {};
   request.conversation = {};
   body.release();
-  makeChoices();
+  answers.begin(std::move(prepared));
 }
 
 bool Generation::canRestart() const {
-  return begun && !failed && !aborted && !wasRead && ended == 0;
+  return begun && !failed && !aborted && !answers.wasRead() && ended == 0;
 }
 
 void Generation::restart() {
-  choices.clear();
+  answers.restart();
   accepted = ended = 0;
   holds = false;
-  makeChoices();
-}
-
-void Generation::makeChoices() {
-  const GenerationRequest &r = request;
-  bool keepsIds = r.returnsIds || !facts.tokenizer;
-  for (const PreparedPrompt &prompt : prompts)
-    for (uint32_t i = 0; i < r.n; ++i) {
-      ChoiceOptions options = {facts.tokenizer, r.skipSpecialTokens,
-                               keepsIds,        r.returnsRounds,
-                               r.stops,         r.minTokens};
-      if (r.isChat) {
-        options.reasoning = facts.reasoning;
-        options.prompt = prompt.text;
-      }
-      Answer &answer = choices.emplace_back(Answer{Choice(std::move(options))});
-      if (r.echo)
-        answer.choice.prepend(prompt.text);
-    }
 }
 
 std::vector<Request> Generation::sequences(uint64_t seed) const {
   std::vector<Request> all;
-  for (const PreparedPrompt &prompt : prompts)
+  for (const PreparedPrompt &prompt : answers.prompts())
     for (uint32_t i = 0; i < request.n; ++i)
       all.push_back(sequenceOf(request, facts, prompt, i, seed));
   return all;
@@ -73,7 +53,7 @@ void Generation::fail(ApiError error) {
 
 void Generation::take(const EngineEvent &event) {
   size_t index = event.handle - first;
-  Answer &answer = choices[index];
+  AnswerSet::Answer &answer = answers.at(index);
   Choice &choice = answer.choice;
   answer.isAccepted |= event.accepted;
   accepted += event.accepted;
@@ -104,152 +84,50 @@ void Generation::take(const EngineEvent &event) {
 
 void Generation::abort() {
   aborted = true;
-  for (size_t i = 0; i < choices.size(); ++i)
-    if (!choices[i].choice.hasEnded())
+  for (size_t i = 0; i < answers.size(); ++i)
+    if (!answers.at(i).choice.hasEnded())
       controls.cancel(first + i);
-}
-
-size_t Generation::pendingBytes() const {
-  size_t bytes = 0;
-  for (const Answer &answer : choices)
-    bytes += answer.choice.pendingBytes();
-  return bytes;
 }
 
 /// Pauses the sequences of a stream if much text waits for its reader. An
 /// answer that is no stream waits as a whole, and is as long as its context.
 void Generation::holdIfMuchWaits() {
-  if (!request.streams || holds || aborted || pendingBytes() < mostPending)
+  if (!request.streams || holds || aborted ||
+      answers.pendingBytes() < mostPending)
     return;
   holds = true;
-  for (size_t i = 0; i < choices.size(); ++i)
-    if (!choices[i].choice.isComplete())
+  for (size_t i = 0; i < answers.size(); ++i)
+    if (!answers.at(i).choice.isComplete())
       controls.pause(first + i);
 }
 
 void Generation::goOnIfLittleWaits() {
-  if (!holds || aborted || pendingBytes() > mostPending / 4)
+  if (!holds || aborted || answers.pendingBytes() > mostPending / 4)
     return;
   holds = false;
-  for (size_t i = 0; i < choices.size(); ++i)
-    if (!choices[i].choice.isComplete())
+  for (size_t i = 0; i < answers.size(); ++i)
+    if (!answers.at(i).choice.isComplete())
       controls.resume(first + i);
 }
 
-size_t Generation::promptTokens() const {
-  size_t tokens = 0;
-  for (const PreparedPrompt &prompt : prompts)
-    tokens += prompt.ids.size();
-  return tokens;
-}
-
-size_t Generation::outputTokens() const {
-  size_t tokens = 0;
-  for (const Answer &answer : choices)
-    tokens += answer.choice.tokenCount();
-  return tokens;
-}
-
-Usage Generation::usage() const {
-  Usage usage;
-  usage.promptTokens = promptTokens();
-  usage.outputTokens = outputTokens();
-  for (size_t i = 0; i < choices.size(); ++i) {
-    const Statistics &statistics = choices[i].choice.statistics();
-    usage.addRounds(statistics);
-    // Later answers share the pages of the first.
-    if (i % request.n == 0)
-      usage.cachedTokens += statistics.cachedTokens;
-  }
-  return usage;
-}
-
-AnswerHead Generation::head() const {
-  return {id, facts.names.front(), created, request.isChat};
-}
-
-ChoicePart Generation::partOf(size_t index, size_t mostText) {
-  Answer &answer = choices[index];
-  wasRead = true;
-  ChoicePart part;
-  part.index = index;
-  part.text = answer.choice.takeText(mostText);
-  part.reasoning = answer.choice.takeReasoning(mostText);
-  if (request.returnsIds || !facts.tokenizer) {
-    part.ids = answer.choice.takeIds();
-    if (!answer.hasBegun)
-      part.promptIds = prompts[index / request.n].ids;
-  }
-  if (request.returnsRounds)
-    part.rounds = answer.choice.takeRounds();
-  part.isFirst = !answer.hasBegun;
-  answer.hasBegun = true;
-  return part;
-}
-
 std::string Generation::answer() {
-  std::vector<ChoicePart> parts;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    ChoicePart &part = parts.emplace_back(partOf(i, SIZE_MAX));
-    part.finish = finishName(choices[i].choice.finishReason());
-  }
   finished = true;
-  return wholeAnswer(head(), parts, usage());
-}
-
-bool Generation::hasNews(const Answer &answer) const {
-  return answer.choice.hasNews() ||
-         (answer.choice.isComplete() && !answer.isClosed) ||
-         (request.isChat && !answer.hasBegun);
+  return answers.whole();
 }
 
 bool Generation::hasNews() const {
-  if (finished)
-    return false;
-  return failed || hasEnded() ||
-         std::ranges::any_of(choices,
-                             [this](const auto &a) { return hasNews(a); });
-}
-
-std::string Generation::eventOf(const ChoicePart &part) const {
-  std::optional<Usage> soFar;
-  if (request.hasUsageInAll)
-    soFar = usage();
-  return sseEvent(streamPart(head(), part, request.includesUsage, soFar));
-}
-
-/// Returns the new events of an answer. The end has a separate event without
-/// text: clients modelled on llama.cpp's server read no text there.
-std::string Generation::eventsOf(size_t index) {
-  Answer &answer = choices[index];
-  std::string events;
-  if (answer.choice.hasNews() || (request.isChat && !answer.hasBegun))
-    events += eventOf(partOf(index, kMostText));
-  if (answer.choice.hasNews() || !answer.choice.isComplete() || answer.isClosed)
-    return events;
-  ChoicePart part = partOf(index, kMostText);
-  part.finish = finishName(answer.choice.finishReason());
-  answer.isClosed = true;
-  return events + eventOf(part);
+  return !finished && (failed || hasEnded() || answers.hasNews());
 }
 
 std::string Generation::takeEvents() {
-  std::string events;
   if (failed) {
     finished = true;
     return sseEvent(errorJson(*failed));
   }
-  bool isAllOut = true;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    events += eventsOf(i);
-    isAllOut &= choices[i].isClosed;
-  }
+  std::string events = answers.takeEvents();
   goOnIfLittleWaits();
-  if (!hasEnded() || !isAllOut)
+  if (!hasEnded() || !answers.areClosed())
     return events;
-  if (request.includesUsage)
-    events += sseEvent(streamUsage(head(), usage()));
-  events += kLastEvent;
   finished = true;
-  return events;
+  return events + answers.lastEvents();
 }

@@ -3,10 +3,8 @@
 #ifndef MTP_TOOLS_MTP_SERVE_ENGINE_GENERATION_H
 #define MTP_TOOLS_MTP_SERVE_ENGINE_GENERATION_H
 
-#include "tools/mtp-serve/api/Answers.h"
+#include "tools/mtp-serve/api/AnswerSet.h"
 #include "tools/mtp-serve/api/BodyBudget.h"
-#include "tools/mtp-serve/api/Choice.h"
-#include "tools/mtp-serve/api/Prompts.h"
 #include "tools/mtp-serve/engine/Engine.h"
 
 #include <atomic>
@@ -29,8 +27,6 @@ struct SequenceControls {
 /// while much text waits. For one thread.
 class Generation {
 public:
-  /// The largest number of bytes of text in one event.
-  static constexpr size_t kMostText = 8 << 10;
   /// The default number of bytes waiting for the reader of a stream at which
   /// its sequences pause. They resume below a quarter of it.
   static constexpr size_t kMostPending = 64 << 10;
@@ -80,11 +76,11 @@ public:
 
   /// Returns whether all sequences were accepted or one has failed (error()).
   bool hasStarted() const {
-    return failed || (begun && accepted == choices.size());
+    return failed || (begun && accepted == answers.size());
   }
   /// Returns whether all sequences have ended, or none will be started.
   bool hasEnded() const {
-    return begun ? ended == choices.size() : failed || aborted;
+    return begun ? ended == answers.size() : failed || aborted;
   }
   const MaybeError &error() const { return failed; }
   bool streams() const { return request.streams; }
@@ -98,47 +94,25 @@ public:
   /// Returns whether takeEvents() would return events.
   bool hasNews() const;
 
-  size_t promptTokens() const;
-  size_t outputTokens() const;
+  size_t promptTokens() const { return answers.promptTokens(); }
+  size_t outputTokens() const { return answers.outputTokens(); }
   /// Returns why the answer of a sequence has ended; None while it has not. If
   /// a stop string ended the answer, the sequence itself may only be cancelled.
   FinishReason finishOf(Handle handle) const {
-    return choices[handle - first].choice.finishReason();
+    return answers.at(handle - first).choice.finishReason();
   }
 
 private:
-  struct Answer {
-    Choice choice;
-    /// Whether its first event, with the role or the prompt, and its last were
-    /// sent.
-    bool hasBegun = false;
-    bool isClosed = false;
-    bool isAccepted = false;
-  };
-
-  bool hasNews(const Answer &answer) const;
-  size_t pendingBytes() const;
-  void makeChoices();
   void holdIfMuchWaits();
   void goOnIfLittleWaits();
-  AnswerHead head() const;
-  /// Returns the new part of an answer, with at most `mostText` bytes of text.
-  ChoicePart partOf(size_t index, size_t mostText);
-  /// Returns the new part of an answer as events; empty if there is none.
-  std::string eventsOf(size_t index);
-  std::string eventOf(const ChoicePart &part) const;
-  Usage usage() const;
 
   GenerationRequest request;
-  std::vector<PreparedPrompt> prompts;
   const ModelFacts &facts;
-  std::string id;
-  uint64_t created;
+  AnswerSet answers;
   Handle first;
   SequenceControls controls;
   size_t mostPending;
   std::function<void()> listener;
-  std::vector<Answer> choices;
   size_t accepted = 0, ended = 0;
   MaybeError failed;
   bool begun = false, finished = false;
@@ -146,8 +120,6 @@ private:
   BodyBudget::Share body;
   /// Whether the sequences are paused.
   bool holds = false;
-  /// Whether output was taken.
-  bool wasRead = false;
 };
 
 } // namespace mtp::serve

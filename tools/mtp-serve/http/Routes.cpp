@@ -2,9 +2,9 @@
 
 #include "tools/mtp-serve/http/Routes.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-serve/api/TextRequest.h"
 #include "tools/mtp-serve/http/Page.h"
-#include "tools/support/Json.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-//===- Json.cpp - Write JSON ----------------------------------------------===//
+//===- JsonWriter.cpp - Write JSON ----------------------------------------===//
 
-#include "tools/support/Json.h"
+#include "runtime/json/JsonWriter.h"
 
 #include <cmath>
 #include <cstdio>

@@ -1,6 +1,6 @@
 //===- PythonJson.cpp - Python's extensions of JSON -----------------------===//
 
-#include "runtime/core/PythonJson.h"
+#include "runtime/json/PythonJson.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 //===- PythonJson.h - Python's extensions of JSON ---------------*- C++ -*-===//
 
-#ifndef MTP_RUNTIME_CORE_PYTHONJSON_H
-#define MTP_RUNTIME_CORE_PYTHONJSON_H
+#ifndef MTP_RUNTIME_JSON_PYTHONJSON_H
+#define MTP_RUNTIME_JSON_PYTHONJSON_H
 
 #include <string>
 #include <string_view>
@@ -25,22 +25,6 @@ struct PlainJson {
 };
 PlainJson plainNumbers(std::string_view json);
 
-/// Calls `parse` with a text; it returns whether it failed. If it fails, calls
-/// it once more with the text of plainNumbers(), unless that text has strings
-/// in place of numbers and `takesQuoted` is false. Both texts live until the
-/// call returns.
-template <typename Parse>
-auto parsePythonJson(std::string_view json, Parse parse,
-                     bool takesQuoted = true) {
-  auto error = parse(json);
-  if (!error)
-    return error;
-  PlainJson plain = plainNumbers(json);
-  if (plain.text == json || (plain.hasQuoted && !takesQuoted))
-    return error;
-  return parse(std::string_view(plain.text));
-}
-
 } // namespace mtp
 
-#endif // MTP_RUNTIME_CORE_PYTHONJSON_H
+#endif // MTP_RUNTIME_JSON_PYTHONJSON_H

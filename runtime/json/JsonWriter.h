@@ -1,7 +1,7 @@
-//===- Json.h - Write JSON --------------------------------------*- C++ -*-===//
+//===- JsonWriter.h - Write JSON --------------------------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_SUPPORT_JSON_H
-#define MTP_TOOLS_SUPPORT_JSON_H
+#ifndef MTP_RUNTIME_JSON_JSONWRITER_H
+#define MTP_RUNTIME_JSON_JSONWRITER_H
 
 #include <concepts>
 #include <cstdint>
@@ -72,4 +72,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_TOOLS_SUPPORT_JSON_H
+#endif // MTP_RUNTIME_JSON_JSONWRITER_H
