@@ -391,6 +391,18 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   return okStatus();
 }
 
+/// Reports the formats of a quantised folder's weights, without the modules'.
+void reportFormats(const ModelConfig &config, const WeightTable &weights,
+                   const ImportOptions &options) {
+  bool hasModules =
+      config.drafter.style != DrafterStyle::None && config.drafter.modules > 0;
+  if (options.onNote)
+    options.onNote("the model's weights are stored in " +
+                   weights.typesUnder(config.keys().trunk,
+                                      hasModules ? modulePrefix(config, 0)
+                                                 : std::string()));
+}
+
 /// Returns a number of MTP modules as text.
 std::string countText(int64_t modules) {
   return std::to_string(modules) + " MTP module" + (modules == 1 ? "" : "s");
@@ -450,6 +462,8 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
     MTP_RETURN_IF_ERROR(checkModules(config, weights, draft.modules));
   MTP_RETURN_IF_ERROR(
       findOwnTables(config, weights, draft.modules, keys.embedding, keys.head));
+  if (options.hasWeights && weights.isQuantized())
+    reportFormats(config, weights, options);
   if (options.hasWeights)
     reportModules(config, weights, draft, options);
 
