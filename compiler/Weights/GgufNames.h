@@ -12,7 +12,6 @@
 
 #include "compiler/Weights/Gguf.h"
 #include "compiler/Weights/TensorEntry.h"
-#include "compiler/Weights/TensorJoin.h"
 #include "runtime/core/Result.h"
 
 #include <optional>

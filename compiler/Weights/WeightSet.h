@@ -4,7 +4,6 @@
 #define MTP_COMPILER_WEIGHTS_WEIGHTSET_H
 
 #include "compiler/Weights/StoredFormats.h"
-#include "compiler/Weights/TensorJoin.h"
 #include "compiler/Weights/WeightFile.h"
 #include "runtime/core/Result.h"
 
