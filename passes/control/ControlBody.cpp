@@ -136,7 +136,7 @@ Value FunctionWriter::loadPacked(OpBuilder &at, const ControlInput &input,
   Value row = arith::MaxSIOp::create(at, loc, place, constant(0));
   Value each = constant(type.getDimSize(1));
   SmallVector<Value> all{
-      exec::NearestTaskOp::create(
+      exec::ClampTaskOp::create(
           at, loc, arith::DivUIOp::create(at, loc, row, each).getResult()),
       arith::RemUIOp::create(at, loc, row, each)};
   llvm::append_range(all, indices.drop_front());

@@ -122,7 +122,7 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
     if (auto call = dyn_cast<KernelOpInterface>(op)) {
       lowerCall(call, live.of(call), symbols);
       lowered.push_back(call);
-    } else if (isa<ColumnsOp, RegroupOp>(op)) {
+    } else if (isa<ColumnsOp, ReshapeOp>(op)) {
       // Its users refer to the underlying buffer.
       lowered.push_back(&op);
     } else if (auto input = dyn_cast<InputOp>(op)) {
@@ -131,8 +131,8 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
       lowered.push_back(input);
     } else if (auto output = dyn_cast<OutputOp>(op)) {
       Value value = output.getValue();
-      while (auto regroup = value.getDefiningOp<RegroupOp>())
-        value = regroup.getX();
+      while (auto reshape = value.getDefiningOp<ReshapeOp>())
+        value = reshape.getX();
       output.getValueMutable().assign(buffers.lookupOrDefault(value));
     } else if (!isa<RefOp, AllocOp, DispatchOp, ScheduleOp, AwaitHostOp,
                     OnRequestOp>(op)) {

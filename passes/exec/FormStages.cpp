@@ -444,7 +444,7 @@ size_t Scheduler::suits(const Order &order, ArrayRef<Span> spans) const {
 /// Moves the views of the results of `op` to the end of the block, after `op`.
 static void moveViews(Operation *op) {
   for (Operation *user : op->getUsers()) {
-    if (!isa<ColumnsOp, RegroupOp>(user))
+    if (!isa<ColumnsOp, ReshapeOp>(user))
       continue;
     user->moveBefore(op->getBlock(), op->getBlock()->end());
     moveViews(user);

@@ -25,8 +25,8 @@ mlir::mtp::LiveRows::LiveRows(ProgramOp program) {
         values[packed] = {pack.getLive(), rowsOf(packed)};
     } else if (auto call = dyn_cast<KernelOpInterface>(op)) {
       add(call);
-    } else if (isa<ColumnsOp, exec::RegroupOp>(op)) {
-      // Regrouping that changes the number of rows ends the propagation.
+    } else if (isa<ColumnsOp, exec::ReshapeOp>(op)) {
+      // Reshaping that changes the number of rows ends the propagation.
       Value from = op.getOperand(0), to = op.getResult(0);
       if (Live live = values.lookup(from);
           live.number && rowsOf(from) == rowsOf(to))

@@ -43,7 +43,7 @@ const std::string append =
     "k_heads = 2, rotation = <dim = 4>, head_stride = 6, v_width = 5, "
     "k_offset = 1, v_offset = 13, entry_width = 19, page = 64, dtype = f32, "
     "slots = 48, positions = 64";
-const std::string parts = ", part = 64, parts = 2, part_stride = 264";
+const std::string parts = ", split = 64, splits = 2, split_stride = 264";
 const std::string fragments = ", fragments = true";
 
 /// Every kind that may have padding rows, in each of its forms.
@@ -94,15 +94,18 @@ const Case cases[] = {
     {"rope_qkv_append", append + ", q_heads = 3", {9, 2}, {2, 3}},
     {"attention", lanes, {11, 1}, {2}},
     {"attention", attention, {11, 1}, {2}},
-    {"attention", attention + ", part = 64", {5, 1}, {2}},
+    {"attention", attention + ", split = 64", {5, 1}, {2}},
     {"attention_tree", attention, {11, 1}, {2, 5}},
     {"attention_tree", lanes, {11, 1}, {2, 5}},
-    {"attention_parts", attention + ", splits = 2" + parts, {11, 1}, {2}},
-    {"attention_parts",
-     lanes + ", splits = 2, part = 64, parts = 2, part_stride = 36",
+    {"attention_split_kv",
+     attention + ", tasks_per_tile = 2" + parts,
      {11, 1},
      {2}},
-    {"attention_join",
+    {"attention_split_kv",
+     lanes + ", tasks_per_tile = 2, split = 64, splits = 2, split_stride = 36",
+     {11, 1},
+     {2}},
+    {"attention_combine",
      "q_heads = 4, kv_heads = 2, dv = 64, dtype = bf16" + parts,
      {7},
      {0}},
@@ -120,7 +123,7 @@ const Case cases[] = {
     {"add", "width = 1500", {7}},
     {"swiglu", "width = 21", {7}},
     {"concat", "a_width = 5, b_width = 9", {7}},
-    {"take_rows", "width = 5", {7, 40}, {1}},
+    {"gather_rows", "width = 5", {7, 40}, {1}},
     {"argmax", "width = 37", {7}},
     {"argmax_parts", "parts = 5", {7}},
     {"log_sum_exp", "width = 37", {7}},

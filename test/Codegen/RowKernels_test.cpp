@@ -389,7 +389,7 @@ TEST(Elementwise, AddConcatCopyTake) {
            "width = 20, x_stride = 33, x_offset = 13, y_stride = 30, "
            "y_offset = 10")
         .run({a.data(), columns.data()}, {rows}, Split::Random);
-    Kernel(target, "take_rows", "width = 33")
+    Kernel(target, "gather_rows", "width = 33")
         .run({a.data(), index.data(), taken.data()}, {3, rows}, Split::Random);
     for (int r = 0; r < rows; ++r) {
       for (int i = 0; i < width; ++i)

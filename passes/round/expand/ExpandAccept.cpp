@@ -384,7 +384,7 @@ static void expandInPrefill(AcceptOp op) {
   // A mixed batch's prefill has the logits of last rows only.
   Value logits = cast<PrefillOp>(op->getParentOp()).getBeside()
                      ? op.getLogits()
-                     : e.takeRows(op.getLogits(), last[0]);
+                     : e.gatherRows(op.getLogits(), last[0]);
   SmallVector<Value> args{logits, e.makeRows(e.slots(), last[1])};
   if (op.seesPaths()) {
     args.push_back(e.slots());

@@ -473,7 +473,7 @@ void RoundWriter::writeWithPrompt(const TargetRows &target) {
   PackOp scored = packScored(target, pack);
   SmallVector<Value> results = e.inlineRegion(
       op.getBodyRegion(), {pack.getPackedTokens(), pack.getPacked()});
-  results[0] = e.takeRows(results[0], scored.getPackedTokens());
+  results[0] = e.gatherRows(results[0], scored.getPackedTokens());
   e.output("logits", results[0]);
   if (target.drafted)
     e.output(kPlacesOutput, scored.getPlaces());

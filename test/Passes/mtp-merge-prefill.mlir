@@ -1,4 +1,4 @@
-// RUN: mtp-opt %s --mtp-mix-prompts | FileCheck %s
+// RUN: mtp-opt %s --mtp-merge-prefill | FileCheck %s
 
 // The prefill's ops come after the round's, with the values that the round's
 // verify has computed for it, for the slots of prompts. Rows of the prompt are

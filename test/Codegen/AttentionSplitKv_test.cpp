@@ -1,4 +1,4 @@
-//===- AttentionParts_test.cpp - Attention over parts of contexts ---------===//
+//===- AttentionSplitKv_test.cpp - Attention over splits of contexts ------===//
 
 #include "harness/AttentionRows.h"
 
@@ -7,13 +7,13 @@ using namespace mtp::codegen::test;
 using namespace mtp::codegen::test::attention;
 
 namespace {
-class AttentionPartsOf : public testing::TestWithParam<Shape> {};
+class AttentionSplitKvOf : public testing::TestWithParam<Shape> {};
 } // namespace
 
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionPartsOf,
-                         testing::ValuesIn(partShapes), NamedByConfig());
+INSTANTIATE_TEST_SUITE_P(Shapes, AttentionSplitKvOf,
+                         testing::ValuesIn(splitShapes), NamedByConfig());
 
-TEST_P(AttentionPartsOf, MatchReference) {
+TEST_P(AttentionSplitKvOf, MatchReference) {
   expectExactRows(GetParam(), boundaryRows);
 }
 
@@ -23,58 +23,58 @@ TEST_P(AttentionPartsOf, MatchReference) {
 
 namespace {
 
-/// Kernels for attention that leaves its parts, and for joining them.
+/// Kernels for attention that leaves its splits, and for joining them.
 struct Divided {
-  Divided(const TestTarget &target, const Shape &s, int splits)
-      : s(s), parts(target, "attention_parts",
-                    s.config() + divisionConfig() +
-                        ", splits = " + std::to_string(splits)),
-        join(target, "attention_join",
+  Divided(const TestTarget &target, const Shape &s, int tasksPerTile)
+      : s(s), splits(target, "attention_split_kv",
+                     s.config() + divisionConfig() +
+                         ", tasks_per_tile = " + std::to_string(tasksPerTile)),
+        join(target, "attention_combine",
              "q_heads = " + std::to_string(s.qHeads) +
                  ", kv_heads = " + std::to_string(s.kvHeads) +
                  ", dv = " + std::to_string(s.dv) + ", dtype = " + s.dtype() +
-                 ", part = " + std::to_string(s.part) +
+                 ", split = " + std::to_string(s.split) +
                  ", window = " + std::to_string(s.window) + divisionConfig()) {}
 
-  int count() const { return (maxPages * s.page + s.part - 1) / s.part; }
-  /// Returns a part stride that is large enough for any division into tiles.
+  int count() const { return (maxPages * s.page + s.split - 1) / s.split; }
+  /// Returns a split stride that is large enough for any division into tiles.
   int stride() const { return s.qHeads * (32 + (s.dv + 15) / 16 * 16); }
   std::string divisionConfig() const {
-    return ", parts = " + std::to_string(count()) +
-           ", part_stride = " + std::to_string(stride());
+    return ", splits = " + std::to_string(count()) +
+           ", split_stride = " + std::to_string(stride());
   }
 
   std::vector<float> run(const Cache &cache, const Rows &rows, int first,
                          int count, Split split) const {
-    // Parts that no row sees are not written, and must not be read.
+    // Splits that no row sees are not written, and must not be read.
     size_t width = size_t(this->count()) * stride();
     Guarded<float> between(std::vector<float>(count * width, NAN));
     Inputs inputs(cache, rows, first, count);
     std::vector<void *> buffers = inputs.buffers();
     buffers.push_back(between.data());
-    parts.run(buffers, {count, maxPages}, split);
+    splits.run(buffers, {count, maxPages}, split);
     Guarded<float> y(size_t(count) * s.qHeads * s.dv);
     join.run({inputs.place.data(), between.data(), y.data()}, {count}, split);
     return y.values();
   }
 
   const Shape &s;
-  Kernel parts, join;
+  Kernel splits, join;
 };
 
 } // namespace
 
-TEST_P(AttentionPartsOf, HaveTheSameBitsHoweverTheyAreDealtOut) {
+TEST_P(AttentionSplitKvOf, HaveTheSameBitsHoweverTheyAreDealtOut) {
   const Shape &s = GetParam();
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     Kernel plain(target, "attention", s.config());
     Cache cache(s);
-    for (int splits : {1, 3, 24}) {
-      if (target.isGpu && splits > 1)
-        break; // A GPU ignores the number of splits.
-      SCOPED_TRACE("splits " + std::to_string(splits));
-      Divided divided(target, s, splits);
+    for (int tasksPerTile : {1, 3, 24}) {
+      if (target.isGpu && tasksPerTile > 1)
+        break; // A GPU ignores this number.
+      SCOPED_TRACE("tasks per tile " + std::to_string(tasksPerTile));
+      Divided divided(target, s, tasksPerTile);
       for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
         for (Split split : {Split::Whole, Split::Random}) {
           int count = rows.count();
@@ -89,7 +89,7 @@ TEST_P(AttentionPartsOf, HaveTheSameBitsHoweverTheyAreDealtOut) {
 
 namespace {
 
-/// Amount that each of several workers writes of the parts of all rows.
+/// Amount that each of several workers writes of the splits of all rows.
 struct Shares {
   /// Number of floats that each worker wrote, and that all wrote.
   std::vector<size_t> sizes;
@@ -103,15 +103,15 @@ struct Shares {
     std::vector<void *> buffers = inputs.buffers();
     buffers.push_back(nullptr);
     std::vector<int64_t> params{count, maxPages};
-    Guarded<uint8_t> scratch(divided.parts.scratchBytes());
-    int64_t tasks = divided.parts.tasks(count);
+    Guarded<uint8_t> scratch(divided.splits.scratchBytes());
+    int64_t tasks = divided.splits.tasks(count);
     std::vector<bool> written(floats);
     for (int worker = 0; worker < workers; ++worker) {
       Guarded<float> left(std::vector<float>(floats, NAN));
       buffers.back() = left.data();
-      divided.parts.entry()(buffers.data(), params.data(),
-                            tasks * worker / workers,
-                            tasks * (worker + 1) / workers, scratch.data());
+      divided.splits.entry()(buffers.data(), params.data(),
+                             tasks * worker / workers,
+                             tasks * (worker + 1) / workers, scratch.data());
       size_t size = 0;
       for (size_t i = 0; i < floats; ++i)
         if (!std::isnan(left[i])) {
@@ -127,11 +127,11 @@ struct Shares {
 
 } // namespace
 
-TEST(AttentionParts, WorkersShareThePositionsOfGroupsEvenly) {
+TEST(AttentionSplitKv, WorkersShareThePositionsOfGroupsEvenly) {
   // Both have two tiles of heads. The heads of the second tile read the same
   // keys.
   constexpr int workers = 16, tiles = 2, rowsPerGroup = 8;
-  for (const Shape &s : {partShapes[1], partShapes[3]}) {
+  for (const Shape &s : {splitShapes[1], splitShapes[3]}) {
     Cache cache(s);
     Divided divided(hostTargets().front().second, s, workers / tiles);
     for (int groups = 1; groups * tiles < workers; ++groups) {
@@ -141,19 +141,19 @@ TEST(AttentionParts, WorkersShareThePositionsOfGroupsEvenly) {
         addRow(s, rows, i % slots, maxPages * s.page - 1 - i);
       addQueries(s, rows);
       Shares shares(divided, cache, rows, workers);
-      // The number of splits is the number of workers that can share a group's
+      // The number of tasks is the number of workers that can share a group's
       // positions.
-      int splits =
+      int tasksPerTile =
           std::min(divided.count(), std::max(workers / (groups * tiles), 2));
-      int partsPerWorker = (divided.count() + splits - 1) / splits;
-      size_t ofPart = shares.all / (groups * tiles * divided.count());
+      int splitsPerWorker = (divided.count() + tasksPerTile - 1) / tasksPerTile;
+      size_t ofSplit = shares.all / (groups * tiles * divided.count());
       // With more tasks than workers, some workers have two tasks. If the two
       // tiles read the same keys, these two tasks are a pair, and every worker
       // at work has a pair.
-      int tasks = groups * tiles * splits;
+      int tasks = groups * tiles * tasksPerTile;
       bool inPairs = tasks > workers && s.kvHeads == 1;
       EXPECT_EQ(*std::ranges::max_element(shares.sizes),
-                ofPart * partsPerWorker * (tasks > workers ? 2 : 1));
+                ofSplit * splitsPerWorker * (tasks > workers ? 2 : 1));
       EXPECT_EQ(
           std::ranges::count_if(shares.sizes, [](size_t size) { return size; }),
           inPairs ? tasks / 2 : std::min(tasks, workers));

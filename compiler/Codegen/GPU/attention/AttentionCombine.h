@@ -1,4 +1,4 @@
-//===- AttentionJoin.h - Joining parts of attention -------------*- C++ -*-===//
+//===- AttentionCombine.h - Joining splits of attention ---------*- C++ -*-===//
 //
 // The sums of a row over some positions are a maximum of scores and a total of
 // weights for each head, and weighted values. Sums of two runs of positions are
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONJOIN_H
-#define MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONJOIN_H
+#ifndef MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONCOMBINE_H
+#define MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONCOMBINE_H
 
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "compiler/Codegen/GPU/attention/AttentionShape.h"
@@ -16,13 +16,13 @@ namespace mtp::codegen {
 
 /// Sums of a head, and the factors with which they were joined: `before` of the
 /// sums of earlier positions, `behind` of the sums of later ones.
-struct PartSums {
+struct SplitSums {
   Value most, total, before = {}, behind = {};
 };
 
 /// Joins `sums` with `more`, the sums of later positions. Returns `more`, bit
 /// for bit, if `first` is true.
-PartSums joinSums(GpuBuilder &kb, PartSums sums, PartSums more, Value first);
+SplitSums joinSums(GpuBuilder &kb, SplitSums sums, SplitSums more, Value first);
 
 /// Joins two values by their factors.
 Value joinValues(GpuBuilder &kb, Value sum, Value more, Value before,
@@ -31,12 +31,12 @@ Value joinValues(GpuBuilder &kb, Value sum, Value more, Value before,
 Value closeValue(GpuBuilder &kb, Value value, Value total);
 
 /// Factors of all heads of a block, in shared memory.
-class PartFactors {
+class SplitFactors {
 public:
-  PartFactors(GpuBuilder &kb, int64_t tile);
+  SplitFactors(GpuBuilder &kb, int64_t tile);
 
   /// Stores factors. Each of the first threads has one head.
-  void store(const PartSums &sums, Value head);
+  void store(const SplitSums &sums, Value head);
   Value join(Value sum, Value more, Value head);
 
 private:
@@ -45,15 +45,15 @@ private:
   Value before, behind;
 };
 
-/// attention_join: buffers: positions, parts, y. params: M.
-GpuLaunch launchJoin(exec::AttentionJoinKernelAttr kernel);
-void emitJoin(GpuBuilder &kb, exec::AttentionJoinKernelAttr kernel);
-mlir::LogicalResult verifyJoin(exec::AttentionJoinKernelAttr kernel,
+/// attention_combine: buffers: positions, splits, y. params: M.
+GpuLaunch launchJoin(exec::AttentionCombineKernelAttr kernel);
+void emitJoin(GpuBuilder &kb, exec::AttentionCombineKernelAttr kernel);
+mlir::LogicalResult verifyJoin(exec::AttentionCombineKernelAttr kernel,
                                EmitError emitError);
-/// Fails unless there is room for the sums of a part.
+/// Fails unless there is room for the sums of a split.
 mlir::LogicalResult verifyLeft(const AttentionShape &shape,
                                EmitError emitError);
 
 } // namespace mtp::codegen
 
-#endif // MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONJOIN_H
+#endif // MTP_COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONCOMBINE_H

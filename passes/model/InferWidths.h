@@ -1,7 +1,7 @@
-//===- OpenWidths.h - Infer widths of inlined functions ---------*- C++ -*-===//
+//===- InferWidths.h - Infer widths of inlined functions --------*- C++ -*-===//
 
-#ifndef MTP_PASSES_MODEL_OPENWIDTHS_H
-#define MTP_PASSES_MODEL_OPENWIDTHS_H
+#ifndef MTP_PASSES_MODEL_INFERWIDTHS_H
+#define MTP_PASSES_MODEL_INFERWIDTHS_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseSet.h"
@@ -15,4 +15,4 @@ LogicalResult refineWidths(Operation *root, const DenseSet<Operation *> &casts);
 
 } // namespace mlir::mtp
 
-#endif // MTP_PASSES_MODEL_OPENWIDTHS_H
+#endif // MTP_PASSES_MODEL_INFERWIDTHS_H

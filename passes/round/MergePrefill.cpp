@@ -1,4 +1,4 @@
-//===- MixPrompts.cpp - Merge prefills into rounds ------------------------===//
+//===- MergePrefill.cpp - Merge prefills into rounds ----------------------===//
 //
 // A round with prompts has run its verify over the rows of slots and prompts.
 // The remaining work on the prompt is in the prefill of the mixed batch: the
@@ -18,7 +18,7 @@
 #include "passes/round/RoundExpansion.h"
 
 namespace mlir::mtp {
-#define GEN_PASS_DEF_MIXPROMPTSPASS
+#define GEN_PASS_DEF_MERGEPREFILLPASS
 #include "passes/Passes.h.inc"
 } // namespace mlir::mtp
 
@@ -26,8 +26,8 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-struct MixPromptsPass
-    : public mlir::mtp::impl::MixPromptsPassBase<MixPromptsPass> {
+struct MergePrefillPass
+    : public mlir::mtp::impl::MergePrefillPassBase<MergePrefillPass> {
   using Base::Base;
 
   void runOnOperation() override;
@@ -110,7 +110,7 @@ LogicalResult PromptWriter::write(PrefillOp prefill) {
   return success();
 }
 
-void MixPromptsPass::runOnOperation() {
+void MergePrefillPass::runOnOperation() {
   ModuleOp module = getOperation();
   for (auto prefill : llvm::to_vector(module.getOps<PrefillOp>())) {
     if (!prefill.getBeside())

@@ -1,4 +1,4 @@
-//===- PickResidual.cpp - Picks from the residual of two distributions ----===//
+//===- SampleResidual.cpp - Picks from the residual of two distributions --===//
 
 #include "compiler/Codegen/KernelCatalogue.h"
 #include "compiler/Codegen/Rows/TokenWeight.h"
@@ -96,10 +96,10 @@ Value Residual::pick(Value uniform, Value hasLess) {
 }
 
 namespace {
-/// Buffers and params of `PickResidualKernelAttr`.
-class PickResidual {
+/// Buffers and params of `SampleResidualKernelAttr`.
+class SampleResidual {
 public:
-  PickResidual(KernelBuilder &kb, exec::PickResidualKernelAttr kernel);
+  SampleResidual(KernelBuilder &kb, exec::SampleResidualKernelAttr kernel);
 
   Value pick(Value i);
 
@@ -117,8 +117,8 @@ private:
 };
 } // namespace
 
-PickResidual::PickResidual(KernelBuilder &kb,
-                           exec::PickResidualKernelAttr kernel)
+SampleResidual::SampleResidual(KernelBuilder &kb,
+                               exec::SampleResidualKernelAttr kernel)
     : kb(kb), width(kernel.getWidth()), packed(kernel.getPacked()) {
   int64_t next = 0;
   auto bufferIf = [&](bool isThere) {
@@ -134,13 +134,13 @@ PickResidual::PickResidual(KernelBuilder &kb,
   rowsOfQ = kb.max(kb.div(kb.param(2), picks), one);
 }
 
-Value PickResidual::rowOf(Value base, Value i, Value own, Value rows,
-                          Value count) {
+Value SampleResidual::rowOf(Value base, Value i, Value own, Value rows,
+                            Value count) {
   Value row = kb.add(kb.mul(i, rows), kb.clampIndex(own, rows));
   return kb.at(base, kb.clampIndex(row, count), width * 4);
 }
 
-Value PickResidual::pickFrom(Value i, Value own, Value row) {
+Value SampleResidual::pickFrom(Value i, Value own, Value row) {
   Value hasLess =
       kb.bitAnd(kb.cmp(Cmp::GE, own, 0), kb.cmp(Cmp::LT, own, rowsOfQ));
   Value less = q ? rowOf(q, i, own, rowsOfQ, kb.param(2)) : Value();
@@ -148,7 +148,7 @@ Value PickResidual::pickFrom(Value i, Value own, Value row) {
   return Residual(kb, width, row, less).pick(uniform, hasLess);
 }
 
-Value PickResidual::pick(Value i) {
+Value SampleResidual::pick(Value i) {
   Value own = at ? kb.loadI32(at, i) : kb.integer(0);
   if (!packed)
     return pickFrom(i, own, rowOf(p, i, own, rowsOfP, kb.param(1)));
@@ -167,14 +167,14 @@ Value PickResidual::pick(Value i) {
 
 /// Buffers: p, [places], [q], [at], uniforms, picks. Params: picks, rows of p,
 /// rows of q.
-static void emitPickResidual(KernelBuilder &kb,
-                             exec::PickResidualKernelAttr kernel) {
-  PickResidual residual(kb, kernel);
+static void emitSampleResidual(KernelBuilder &kb,
+                               exec::SampleResidualKernelAttr kernel) {
+  SampleResidual residual(kb, kernel);
   Value out = kb.buffer(2 + (kernel.getPacked() > 0) + kernel.getLess() +
                         kernel.getChosen());
   kb.forTasks([&](Value i) { kb.storeI32(residual.pick(i), out, i); });
 }
 
-static const RowKernel kinds[] = {rowKernel(emitPickResidual)};
+static const RowKernel kinds[] = {rowKernel(emitSampleResidual)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::pickResidualKernels() { return kinds; }

@@ -1,4 +1,4 @@
-// RUN: mtp-opt %s --mtp-mix-prompts --split-input-file --verify-diagnostics
+// RUN: mtp-opt %s --mtp-merge-prefill --split-input-file --verify-diagnostics
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{'mtp.prefill' op expected a round @mixed beside it, found none}}

@@ -1,4 +1,4 @@
-//===- OpenWidths.cpp - Infer widths of inlined functions -----------------===//
+//===- InferWidths.cpp - Infer widths of inlined functions ----------------===//
 //
 // A private function may leave widths open (tensor<?x?xf32>). After inlining,
 // its operands have widths, and the widths of its results follow. Ops are
@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/model/OpenWidths.h"
+#include "passes/model/InferWidths.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/SlotTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,9 +49,9 @@ static int64_t widthOfAttention(AttentionOp op) {
 /// determine it.
 static int64_t inferWidth(Operation *op) {
   return llvm::TypeSwitch<Operation *, int64_t>(op)
-      .Case<AddOp, ConcatRowsOp, ExcludeOp, LogSoftmaxOp, MaskFirstOp,
-            ProbabilitiesOp, RegroupOp, RmsNormOp, RopeOp, SiluOp, SwigluOp,
-            TakeRowsOp, UnpackOp>(
+      .Case<AddOp, ConcatRowsOp, MaskTokensOp, LogSoftmaxOp, MaskFirstOp,
+            ProbabilitiesOp, ReshapeOp, RmsNormOp, RopeOp, SiluOp, SwigluOp,
+            GatherRowsOp, UnpackOp>(
           [](Operation *op) { return widthOf(op->getOperand(0)); })
       .Case([](ConcatOp op) { return sumOfWidths(op.getInputs()); })
       .Case([](SliceOp op) -> int64_t { return op.getEnd() - op.getBegin(); })
@@ -67,11 +67,11 @@ static int64_t inferWidth(Operation *op) {
 /// Returns the operand with one row per row of the result; null if there is
 /// none.
 static Value operandOfRows(Operation *op) {
-  if (auto take = dyn_cast<TakeRowsOp>(op))
+  if (auto take = dyn_cast<GatherRowsOp>(op))
     return take.getIndex();
   if (auto unpack = dyn_cast<UnpackOp>(op))
     return unpack.getPlaces();
-  return isa<ConcatRowsOp, RegroupOp>(op) ? Value() : op->getOperand(0);
+  return isa<ConcatRowsOp, ReshapeOp>(op) ? Value() : op->getOperand(0);
 }
 
 static void refineResult(Operation *op) {
@@ -117,9 +117,9 @@ static void refineSlots(PerSlotOp op) {
     refineBody(op);
 }
 
-/// Sets the number of rows of regrouped groups to the product of groups and
+/// Sets the number of rows of reshaped groups to the product of groups and
 /// group size.
-static void refineRows(RegroupOp op) {
+static void refineRows(ReshapeOp op) {
   auto from = cast<RankedTensorType>(op.getX().getType());
   if (from.getRank() == op.getType().getRank() + 1 && !from.isDynamicDim(0) &&
       !from.isDynamicDim(1))
@@ -192,9 +192,9 @@ LogicalResult Refiner::refineOp(Operation &op) {
       follow(result, yielded);
   }
   refineResult(&op);
-  if (auto regroup = dyn_cast<RegroupOp>(op))
-    refineRows(regroup);
-  else if (auto pick = dyn_cast<PickResidualOp>(op))
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    refineRows(reshape);
+  else if (auto pick = dyn_cast<SampleResidualOp>(op))
     setRows(pick.getResult(), rowsOf(pick.getUniform()));
   return success();
 }

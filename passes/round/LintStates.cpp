@@ -1,4 +1,4 @@
-//===- CheckUpkeep.cpp - Warn of lost and unused states -------------------===//
+//===- LintStates.cpp - Warn of lost and unused states --------------------===//
 //
 // Only an unknown output is an error. The other findings show only in
 // acceptance, in memory, or after a preemption. The pass compares rounds and
@@ -15,7 +15,7 @@
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::mtp {
-#define GEN_PASS_DEF_CHECKUPKEEPPASS
+#define GEN_PASS_DEF_LINTSTATESPASS
 #include "passes/Passes.h.inc"
 } // namespace mlir::mtp
 
@@ -23,8 +23,8 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-struct CheckUpkeepPass
-    : public mlir::mtp::impl::CheckUpkeepPassBase<CheckUpkeepPass> {
+struct LintStatesPass
+    : public mlir::mtp::impl::LintStatesPassBase<LintStatesPass> {
   using Base::Base;
 
   void runOnOperation() override;
@@ -65,7 +65,7 @@ private:
 };
 } // namespace
 
-InFlightDiagnostic CheckUpkeepPass::warn(Operation *op) {
+InFlightDiagnostic LintStatesPass::warn(Operation *op) {
   ++numWarnings;
   return op->emitWarning();
 }
@@ -111,7 +111,7 @@ static bool isSureToWrite(Operation *write, Operation *read) {
   return true;
 }
 
-void CheckUpkeepPass::noteState(Operation *op, bool isRound) {
+void LintStatesPass::noteState(Operation *op, bool isRound) {
   auto name = op->getAttrOfType<FlatSymbolRefAttr>("state");
   if (!name)
     return;
@@ -130,7 +130,7 @@ void CheckUpkeepPass::noteState(Operation *op, bool isRound) {
   written[name.getValue()].push_back(op);
 }
 
-void CheckUpkeepPass::checkOutput(OutputOp op) {
+void LintStatesPass::checkOutput(OutputOp op) {
   if (op.getOf() ||
       llvm::is_contained(OutputOp::getHostNames(), op.getName()) ||
       !reported.insert(op.getLoc()).second)
@@ -145,7 +145,7 @@ void CheckUpkeepPass::checkOutput(OutputOp op) {
 
 /// Notes a use of a cache layer. An attention appends the entries that it
 /// reads. Appends and moves alone read nothing that a round would miss.
-void CheckUpkeepPass::noteCache(Operation *op, bool isRound, bool hasDrafts) {
+void LintStatesPass::noteCache(Operation *op, bool isRound, bool hasDrafts) {
   auto cache = op->getAttrOfType<FlatSymbolRefAttr>("cache");
   auto layer = op->getAttrOfType<IntegerAttr>("layer");
   if (!cache || !layer)
@@ -163,7 +163,7 @@ void CheckUpkeepPass::noteCache(Operation *op, bool isRound, bool hasDrafts) {
   }
 }
 
-void CheckUpkeepPass::visit(Operation *program) {
+void LintStatesPass::visit(Operation *program) {
   auto round = dyn_cast<RoundOp>(program);
   int64_t k = round ? round.getK().value_or(0)
                     : cast<PrefillOp>(program).getK().value_or(0);
@@ -190,7 +190,7 @@ void CheckUpkeepPass::visit(Operation *program) {
 // Diagnostics
 //===----------------------------------------------------------------------===//
 
-void CheckUpkeepPass::checkState(StateOp state) {
+void LintStatesPass::checkState(StateOp state) {
   StringRef name = state.getSymName();
   // States that expansions declared have the module's location.
   if (isHostState(name) || state.getLoc() == getOperation().getLoc())
@@ -237,7 +237,7 @@ void CheckUpkeepPass::checkState(StateOp state) {
 
 /// Checks layers read at k = 0. A drafter in core ops also runs in rounds
 /// without drafts, unless the module declares that it drafts.
-void CheckUpkeepPass::checkDraftersAlone(CacheOp cache) {
+void LintStatesPass::checkDraftersAlone(CacheOp cache) {
   for (auto &[key, op] : readWithoutDrafts) {
     if (key.first != cache.getSymName() || filledWithoutDrafts.contains(key) ||
         !filledLayers.contains(key))
@@ -254,7 +254,7 @@ void CheckUpkeepPass::checkDraftersAlone(CacheOp cache) {
   }
 }
 
-void CheckUpkeepPass::checkCache(CacheOp cache) {
+void LintStatesPass::checkCache(CacheOp cache) {
   SmallVector<int64_t> missing;
   Operation *reader = nullptr;
   for (auto &[key, op] : readLayers)
@@ -277,13 +277,13 @@ void CheckUpkeepPass::checkCache(CacheOp cache) {
   diag.attachNote(reader->getLoc()) << "read here";
 }
 
-void CheckUpkeepPass::checkUses(Operation *symbol, llvm::StringRef what) {
+void LintStatesPass::checkUses(Operation *symbol, llvm::StringRef what) {
   StringAttr name = SymbolTable::getSymbolName(symbol);
   if (SymbolTable::symbolKnownUseEmpty(name, getOperation()))
     warn(symbol) << "nothing " << what << " @" << name.getValue();
 }
 
-void CheckUpkeepPass::runOnOperation() {
+void LintStatesPass::runOnOperation() {
   ModuleOp module = getOperation();
   states.clear();
   reported.clear();

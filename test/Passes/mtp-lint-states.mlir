@@ -1,4 +1,4 @@
-// RUN: mtp-opt %s --mtp-check-upkeep --split-input-file --verify-diagnostics
+// RUN: mtp-opt %s --mtp-lint-states --split-input-file --verify-diagnostics
 
 // A layer of the drafter's cache that no prefill writes.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
