@@ -149,9 +149,9 @@ bool WeightSet::isOpen(const std::string &path) const {
   });
 }
 
-Status WeightSet::addBeside(
-    const std::string &folder,
-    const std::function<bool(std::string_view key)> &isWanted) {
+Status
+WeightSet::addMixed(const std::string &folder,
+                    const std::function<bool(std::string_view key)> &isWanted) {
   prefix.clear();
   for (const std::string &path : listFiles(folder, ".safetensors")) {
     if (isOpen(path))

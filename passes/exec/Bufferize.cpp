@@ -11,7 +11,7 @@
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/exec/LiveRows.h"
+#include "passes/exec/ActiveRows.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::mtp {
@@ -116,7 +116,7 @@ void BufferizePass::lowerCall(KernelOpInterface op, Value live,
 LogicalResult BufferizePass::bufferize(ProgramOp program,
                                        SymbolTable &symbols) {
   buffers.clear();
-  mlir::mtp::LiveRows live(program);
+  mlir::mtp::ActiveRows live(program);
   SmallVector<Operation *> lowered;
   for (Operation &op : program.getBody().front()) {
     if (auto call = dyn_cast<KernelOpInterface>(op)) {

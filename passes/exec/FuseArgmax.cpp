@@ -20,7 +20,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
 #include "passes/exec/UnmodifiedLmHead.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/DebugLog.h"
 

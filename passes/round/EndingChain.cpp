@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/round/EndingChain.h"
-#include "runtime/schema/LoopWords.h"
+#include "runtime/schema/LoopLayout.h"
 
 #include <cmath>
 

@@ -43,7 +43,7 @@ public:
 
 private:
   LogicalResult mapVerify(VerifyOp verify);
-  Value liveRows(PromptRowsOp like);
+  Value activeRows(PromptRowsOp like);
   void write(Operation &op);
   Value slots(SlotsOp like);
 
@@ -76,7 +76,7 @@ LogicalResult PromptWriter::mapVerify(VerifyOp verify) {
   return success();
 }
 
-Value PromptWriter::liveRows(PromptRowsOp like) {
+Value PromptWriter::activeRows(PromptRowsOp like) {
   if (live)
     return live;
   auto rows =
@@ -96,7 +96,7 @@ void PromptWriter::write(Operation &op) {
   if (auto output = dyn_cast<OutputOp>(copy))
     output.setName(("prompt_" + output.getName()).str());
   if (auto rows = dyn_cast<PromptRowsOp>(op))
-    mapping.map(rows.getRows(), liveRows(rows));
+    mapping.map(rows.getRows(), activeRows(rows));
 }
 
 LogicalResult PromptWriter::write(PrefillOp prefill) {

@@ -18,7 +18,7 @@
 
 #include "passes/Passes.h"
 #include "passes/round/RoundExpansion.h"
-#include "runtime/schema/PlaceWords.h"
+#include "runtime/schema/PlaceLayout.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -8,7 +8,7 @@
 
 #include "passes/Passes.h"
 #include "passes/round/RoundExpansion.h"
-#include "runtime/schema/LoopWords.h"
+#include "runtime/schema/LoopLayout.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_REPEATROUNDSPASS

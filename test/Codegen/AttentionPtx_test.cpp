@@ -25,9 +25,9 @@ static const std::string splits =
 
 /// Returns the reason if ptxas is absent, else an empty string.
 static std::string expectNoSpills(const std::string &kind,
-                                  const std::string &config, bool takesLive) {
-  SCOPED_TRACE(kind + ": " + config + (takesLive ? ", live" : ""));
-  AssembledKernel kernel = assembleKernel(kind, config, takesLive);
+                                  const std::string &config, bool takesActive) {
+  SCOPED_TRACE(kind + ": " + config + (takesActive ? ", live" : ""));
+  AssembledKernel kernel = assembleKernel(kind, config, takesActive);
   EXPECT_EQ(kernel.ptx.find(".local"), std::string::npos);
   EXPECT_NE(kernel.ptx.find("griddepcontrol.wait"), std::string::npos);
   if (kind != "attention_combine")
@@ -41,8 +41,8 @@ static std::string expectNoSpills(const std::string &kind,
 TEST(AttentionPtx, SpillsNothing) {
   std::string absence;
   auto check = [&](const std::string &kind, const std::string &config) {
-    for (bool takesLive : {false, true})
-      absence = expectNoSpills(kind, config, takesLive);
+    for (bool takesActive : {false, true})
+      absence = expectNoSpills(kind, config, takesActive);
   };
   for (const std::string dtype : {"bf16", "f32"}) {
     for (const std::string &shape : {grouped, latent}) {

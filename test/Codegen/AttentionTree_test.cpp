@@ -48,8 +48,8 @@ static Rows maskedRows(const Shape &s) {
     for (uint64_t mask : masks) {
       if (below(5) == 0)
         continue;
-      bool isDead = below(9) == 0;
-      addMasked(s, rows, slot, isDead ? -1 : root,
+      bool isPadding = below(9) == 0;
+      addMasked(s, rows, slot, isPadding ? -1 : root,
                 isBlock ? masks.back() | masks[nodes / 2] : mask);
     }
   }

@@ -285,7 +285,7 @@ class KvAppendOf : public testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(Formats, KvAppendOf, testing::Bool(), nameOfFloat);
 
-TEST_P(KvAppendOf, WritesLiveRowsOnly) {
+TEST_P(KvAppendOf, WritesActiveRowsOnly) {
   bool bf16 = GetParam();
   forTargets([&](const TestTarget &target) {
     const int width = 17, page = 8, entry = 50, maxPages = 3, pages = 7;

@@ -125,7 +125,7 @@ static Value positionsOf(Expansion &e, AcceptOp op) {
       positions.push_back(body.add(root, depth));
     return body.yield(body.vector(positions)).front();
   }
-  Value depths = liveNodes(body, nodes, body.input(1)).depths;
+  Value depths = activeNodes(body, nodes, body.input(1)).depths;
   Value positions = body.vector(nodes, [&](Value node) {
     Value depth = body.element(depths, node);
     return body.select(body.compare(Predicate::sge, depth, 0),

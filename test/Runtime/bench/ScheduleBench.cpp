@@ -120,7 +120,7 @@ static void measureArrivals(Bench &bench, uint32_t maxTokens) {
               alone * 1e3, behind * 1e3, behind / alone, total * 1e3);
 }
 
-static void measureBeside(Bench &bench, uint32_t running, uint32_t tokens) {
+static void measureMixed(Bench &bench, uint32_t running, uint32_t tokens) {
   double longest = 1e9, first = 1e9, total = 1e9, round = 1e9;
   for (int turn = 0; turn < kTurns; ++turn) {
     double all = 0, most;
@@ -226,6 +226,6 @@ int main(int argc, char **argv) {
   for (uint32_t running : {1u, 4u})
     for (uint32_t tokens : {400u, 1900u})
       if (tokens + 4 <= model->envelope()->maxContext)
-        measureBeside(bench, running, tokens);
+        measureMixed(bench, running, tokens);
   return 0;
 }

@@ -1,7 +1,7 @@
 //===- ExecVocabularyKernels.cpp - Kinds over rows of logits --------------===//
 
 #include "dialects/Exec/IR/KernelFamily.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 using namespace mlir;
 using namespace mlir::exec;

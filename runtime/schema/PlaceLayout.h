@@ -1,12 +1,12 @@
-//===- PlaceWords.h - Places of drafters' entries ---------------*- C++ -*-===//
+//===- PlaceLayout.h - Places of drafters' entries --------------*- C++ -*-===//
 //
 // Words of the state `drafter_places` for each k of a slot. FORMAT.md explains
 // them.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_RUNTIME_SCHEMA_PLACEWORDS_H
-#define MTP_RUNTIME_SCHEMA_PLACEWORDS_H
+#ifndef MTP_RUNTIME_SCHEMA_PLACELAYOUT_H
+#define MTP_RUNTIME_SCHEMA_PLACELAYOUT_H
 
 #include <cstdint>
 
@@ -23,4 +23,4 @@ enum PlaceWord : uint32_t {
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_SCHEMA_PLACEWORDS_H
+#endif // MTP_RUNTIME_SCHEMA_PLACELAYOUT_H

@@ -1,7 +1,7 @@
-//===- RoundCost.h - How long a round takes ---------------------*- C++ -*-===//
+//===- RoundCostModel.h - How long a round takes ----------------*- C++ -*-===//
 
-#ifndef MTP_RUNTIME_EXEC_SCHEDULE_ROUNDCOST_H
-#define MTP_RUNTIME_EXEC_SCHEDULE_ROUNDCOST_H
+#ifndef MTP_RUNTIME_EXEC_SCHEDULE_ROUNDCOSTMODEL_H
+#define MTP_RUNTIME_EXEC_SCHEDULE_ROUNDCOSTMODEL_H
 
 #include <array>
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace mtp {
 /// rows than its slots could have. The cost of a row is the shape's own as soon
 /// as some of its rounds had more rows than others. The model knows no clock
 /// and no machine, and changes no result.
-class RoundCost {
+class RoundCostModel {
 public:
   /// The work of a round: at most `rows` active rows, and `positions` in the
   /// caches, of all slots together.
@@ -87,4 +87,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_EXEC_SCHEDULE_ROUNDCOST_H
+#endif // MTP_RUNTIME_EXEC_SCHEDULE_ROUNDCOSTMODEL_H

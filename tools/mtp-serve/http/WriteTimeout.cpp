@@ -1,15 +1,15 @@
-//===- WriteGuard.cpp - Close connections that do not read ----------------===//
+//===- WriteTimeout.cpp - Close connections that do not read --------------===//
 
-#include "tools/mtp-serve/http/WriteGuard.h"
+#include "tools/mtp-serve/http/WriteTimeout.h"
 
-#include "tools/mtp-serve/http/Acknowledged.h"
+#include "tools/mtp-serve/http/TcpAckCounter.h"
 
 #include <algorithm>
 
 using namespace mtp::serve;
 using boost::system::error_code;
 
-struct WriteGuard::Watch : std::enable_shared_from_this<Watch> {
+struct WriteTimeout::Watch : std::enable_shared_from_this<Watch> {
   Watch(Socket &socket, Clock::duration patience)
       : socket(socket), timer(socket.get_executor()), patience(patience) {}
 
@@ -33,7 +33,7 @@ struct WriteGuard::Watch : std::enable_shared_from_this<Watch> {
 };
 
 /// Starts the timer, often enough to notice a reader between two writes.
-void WriteGuard::Watch::arm() {
+void WriteTimeout::Watch::arm() {
   isArmed = true;
   timer.expires_after(std::clamp<Clock::duration>(
       patience / 8, std::chrono::milliseconds(1), std::chrono::seconds(1)));
@@ -44,7 +44,7 @@ void WriteGuard::Watch::arm() {
   });
 }
 
-void WriteGuard::Watch::look() {
+void WriteTimeout::Watch::look() {
   std::optional<uint64_t> now = taken();
   if (now != seen) {
     seen = now;
@@ -57,15 +57,15 @@ void WriteGuard::Watch::look() {
   arm();
 }
 
-WriteGuard::WriteGuard(Socket &socket, Clock::duration patience)
+WriteTimeout::WriteTimeout(Socket &socket, Clock::duration patience)
     : watch(std::make_shared<Watch>(socket, patience)) {}
 
-WriteGuard::~WriteGuard() {
+WriteTimeout::~WriteTimeout() {
   watch->isOver = true;
   watch->timer.cancel();
 }
 
-void WriteGuard::begin() {
+void WriteTimeout::begin() {
   watch->writes = true;
   watch->since = Clock::now();
   watch->seen = watch->taken();
@@ -73,4 +73,4 @@ void WriteGuard::begin() {
     watch->arm();
 }
 
-void WriteGuard::end() { watch->writes = false; }
+void WriteTimeout::end() { watch->writes = false; }

@@ -1,4 +1,4 @@
-//===- LoopWords.h - States of a launch of rounds ---------------*- C++ -*-===//
+//===- LoopLayout.h - States of a launch of rounds --------------*- C++ -*-===//
 //
 // States for several rounds per launch without the host between them. The host
 // writes `loop` and `stop_tokens`, and reads `ring` while the device continues.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_RUNTIME_SCHEMA_LOOPWORDS_H
-#define MTP_RUNTIME_SCHEMA_LOOPWORDS_H
+#ifndef MTP_RUNTIME_SCHEMA_LOOPLAYOUT_H
+#define MTP_RUNTIME_SCHEMA_LOOPLAYOUT_H
 
 #include <cstdint>
 #include <string_view>
@@ -66,4 +66,4 @@ inline constexpr int64_t kRingRounds = 32;
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_SCHEMA_LOOPWORDS_H
+#endif // MTP_RUNTIME_SCHEMA_LOOPLAYOUT_H

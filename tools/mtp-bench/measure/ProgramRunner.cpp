@@ -1,6 +1,6 @@
-//===- Rig.cpp - Programs at any context and acceptance -------------------===//
+//===- ProgramRunner.cpp - Programs at any context and acceptance ---------===//
 
-#include "tools/mtp-bench/measure/Rig.h"
+#include "tools/mtp-bench/measure/ProgramRunner.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/schedule/RowBudget.h"
 
@@ -11,28 +11,29 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-Rig::Rig(std::shared_ptr<const Model> model, uint64_t seed)
+ProgramRunner::ProgramRunner(std::shared_ptr<const Model> model, uint64_t seed)
     : loaded(std::move(model)),
       contents(ModelAccess::file(*loaded)->artifact()), table(plan()),
       filler(contents, *loaded->envelope(), seed), length(findState("length")),
       accepted(findState("accepted")), window(findState("window")) {}
 
-Result<std::unique_ptr<Rig>> Rig::create(std::shared_ptr<const Model> model,
-                                         uint32_t slots, uint32_t threads,
-                                         bool pin, uint64_t seed,
-                                         float temperature) {
-  std::unique_ptr<Rig> rig(new Rig(std::move(model), seed));
-  MTP_RETURN_IF_ERROR(rig->start(slots, threads, pin, temperature));
-  return rig;
+Result<std::unique_ptr<ProgramRunner>>
+ProgramRunner::create(std::shared_ptr<const Model> model, uint32_t slots,
+                      uint32_t threads, bool pin, uint64_t seed,
+                      float temperature) {
+  std::unique_ptr<ProgramRunner> runner(
+      new ProgramRunner(std::move(model), seed));
+  MTP_RETURN_IF_ERROR(runner->start(slots, threads, pin, temperature));
+  return runner;
 }
 
-int32_t Rig::findState(std::string_view name) const {
+int32_t ProgramRunner::findState(std::string_view name) const {
   std::optional<uint32_t> index = contents.findState(name);
   return index ? int32_t(*index) : -1;
 }
 
-Status Rig::start(uint32_t slots, uint32_t threads, bool pin,
-                  float temperature) {
+Status ProgramRunner::start(uint32_t slots, uint32_t threads, bool pin,
+                            float temperature) {
   const EnvelopeInfo &e = *loaded->envelope();
   CpuOptions options;
   options.threads = threads;
@@ -58,13 +59,13 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin,
   return filler.start(*executable, slots);
 }
 
-void Rig::note(Status status) {
+void ProgramRunner::note(Status status) {
   if (failure.isOk())
     failure = std::move(status);
 }
 
-void Rig::writeRow(int32_t state, uint64_t row,
-                   std::span<const int32_t> values) {
+void ProgramRunner::writeRow(int32_t state, uint64_t row,
+                             std::span<const int32_t> values) {
   if (state < 0)
     return;
   note(
@@ -73,7 +74,7 @@ void Rig::writeRow(int32_t state, uint64_t row,
                         values.data(), values.size_bytes()));
 }
 
-void Rig::activate(uint32_t slots) {
+void ProgramRunner::activate(uint32_t slots) {
   std::vector<int32_t> active(slots);
   std::iota(active.begin(), active.end(), 0);
   note(host->setActive(active));
@@ -81,7 +82,7 @@ void Rig::activate(uint32_t slots) {
   setLoops(slots, /*rounds=*/1);
 }
 
-void Rig::setLoops(uint32_t slots, uint32_t rounds) {
+void ProgramRunner::setLoops(uint32_t slots, uint32_t rounds) {
   LoopLimits limits;
   limits.rounds = rounds;
   limits.budget = INT32_MAX;
@@ -96,8 +97,8 @@ void Rig::setLoops(uint32_t slots, uint32_t rounds) {
   }
 }
 
-void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts,
-                uint32_t limit) {
+void ProgramRunner::place(uint32_t slot, uint32_t context, uint32_t drafts,
+                          uint32_t limit) {
   note(filler.fill(slot, context));
   int32_t anchor = int32_t(context) - 1, taken = int32_t(drafts);
   writeRow(length, slot, {&anchor, 1});
@@ -111,7 +112,8 @@ void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts,
 
 /// Writes the last round's tokens, the last of which is the anchor, and the
 /// tokens before.
-void Rig::writeTokens(uint32_t slot, uint32_t context, uint32_t drafts) {
+void ProgramRunner::writeTokens(uint32_t slot, uint32_t context,
+                                uint32_t drafts) {
   std::vector<int32_t> last(loaded->envelope()->maxK + 1);
   for (size_t i = 0; i < last.size(); ++i)
     last[i] = int32_t((context - 1 - drafts + i) % period);
@@ -134,20 +136,21 @@ static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-std::span<const int32_t> Rig::emitted(uint32_t slot) {
+std::span<const int32_t> ProgramRunner::emitted(uint32_t slot) {
   Result<std::span<const int32_t>> tokens = host->emitted(slot);
   note(tokens.status());
   return tokens ? *tokens : std::span<const int32_t>();
 }
 
-Result<double> Rig::run(uint32_t index, uint32_t n) {
+Result<double> ProgramRunner::run(uint32_t index, uint32_t n) {
   MTP_RETURN_IF_ERROR(failure);
   Clock::time_point begin = Clock::now();
   MTP_RETURN_IF_ERROR(executable->run(index, n));
   return secondsSince(begin);
 }
 
-Result<double> Rig::runRounds(uint32_t index, uint32_t n, uint32_t rounds) {
+Result<double> ProgramRunner::runRounds(uint32_t index, uint32_t n,
+                                        uint32_t rounds) {
   setLoops(n, rounds);
   MTP_RETURN_IF_ERROR(failure);
   Clock::time_point begin = Clock::now();
@@ -156,31 +159,33 @@ Result<double> Rig::runRounds(uint32_t index, uint32_t n, uint32_t rounds) {
   return secondsSince(begin) / progress.rounds;
 }
 
-double Rig::liveRows(uint32_t index, uint32_t n, uint32_t rounds) {
+double ProgramRunner::activeRows(uint32_t index, uint32_t n, uint32_t rounds) {
   if (table.places(index, n).bytes == 0)
     return double(n) * programAt(index).windowRows() * rounds;
-  Result<std::vector<uint64_t>> rows = host->liveRows();
+  Result<std::vector<uint64_t>> rows = host->activeRows();
   note(rows.status());
   return rows ? double(std::accumulate(rows->begin(), rows->begin() + n,
                                        uint64_t(0)))
               : 0;
 }
 
-Result<double> Rig::runTimed(uint32_t index, uint32_t n, CommandTimes &times) {
+Result<double> ProgramRunner::runTimed(uint32_t index, uint32_t n,
+                                       CommandTimes &times) {
   MTP_RETURN_IF_ERROR(failure);
   Clock::time_point begin = Clock::now();
   MTP_RETURN_IF_ERROR(executable->runTimed(index, n, times));
   return secondsSince(begin);
 }
 
-const LibraryChoice &Rig::useLibrary(bool deterministic) {
+const LibraryChoice &ProgramRunner::useLibrary(bool deterministic) {
   library = chooseLibrary(table, *executable, loaded->envelope()->prefillChunk,
                           deterministic);
   return library;
 }
 
-Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
-                            bool modules, uint32_t behind) {
+Result<double> ProgramRunner::prefill(uint32_t slot,
+                                      std::span<const int32_t> tokens,
+                                      bool modules, uint32_t behind) {
   const EnvelopeInfo &e = *loaded->envelope();
   note(filler.fill(slot, behind));
   // The prompt overwrites random entries there.
@@ -204,7 +209,7 @@ Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
   return secondsSince(begin);
 }
 
-Result<double> Rig::copyStates(uint32_t slot) {
+Result<double> ProgramRunner::copyStates(uint32_t slot) {
   Snapshots snapshots(contents, *executable,
                       {.bytes = UINT64_MAX, .pageTokens = 1});
   snapshotBytes = snapshots.bytes();
@@ -220,7 +225,7 @@ Result<double> Rig::copyStates(uint32_t slot) {
   return secondsSince(begin);
 }
 
-std::vector<uint8_t> Rig::saveStates() {
+std::vector<uint8_t> ProgramRunner::saveStates() {
   std::vector<uint8_t> saved;
   for (uint32_t i = 0; i < contents.states.size(); ++i) {
     Binding state = wholeState(contents, i);
@@ -231,7 +236,7 @@ std::vector<uint8_t> Rig::saveStates() {
   return saved;
 }
 
-void Rig::restoreStates(const std::vector<uint8_t> &saved) {
+void ProgramRunner::restoreStates(const std::vector<uint8_t> &saved) {
   size_t at = 0;
   for (uint32_t i = 0; i < contents.states.size(); ++i) {
     Binding state = wholeState(contents, i);

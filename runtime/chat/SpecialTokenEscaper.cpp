@@ -1,6 +1,6 @@
-//===- LiteralMarks.cpp - Escapes special tokens in requests --------------===//
+//===- SpecialTokenEscaper.cpp - Escapes special tokens in requests -------===//
 
-#include "runtime/chat/LiteralMarks.h"
+#include "runtime/chat/SpecialTokenEscaper.h"
 
 #include "runtime/utf8/Utf8.h"
 
@@ -43,7 +43,7 @@ void findMarks(const Value &value, MarkSet &found) {
 
 } // namespace
 
-LiteralMarks::LiteralMarks(std::vector<std::string_view> specials)
+SpecialTokenEscaper::SpecialTokenEscaper(std::vector<std::string_view> specials)
     : sorted(std::move(specials)) {
   std::sort(sorted.begin(), sorted.end());
 }
@@ -51,7 +51,7 @@ LiteralMarks::LiteralMarks(std::vector<std::string_view> specials)
 /// Returns whether a special token begins here or `rest` is the beginning of
 /// one. The tokens that agree with the first n bytes are a range, which shrinks
 /// with n.
-bool LiteralMarks::mayBeginSpecial(std::string_view rest) const {
+bool SpecialTokenEscaper::mayBeginSpecial(std::string_view rest) const {
   auto first = sorted.begin(), last = sorted.end();
   for (size_t n = 0; n < rest.size(); ++n) {
     auto byteOf = [n](std::string_view token) { return uint8_t(token[n]); };
@@ -68,7 +68,7 @@ bool LiteralMarks::mayBeginSpecial(std::string_view rest) const {
   return true;
 }
 
-std::string LiteralMarks::markText(std::string_view text) const {
+std::string SpecialTokenEscaper::markText(std::string_view text) const {
   std::string marked;
   for (size_t at = 0; at < text.size();) {
     size_t length = utf8Length(text, at);
@@ -80,7 +80,7 @@ std::string LiteralMarks::markText(std::string_view text) const {
   return marked;
 }
 
-Result<Value> LiteralMarks::markItems(const Value &value) const {
+Result<Value> SpecialTokenEscaper::markItems(const Value &value) const {
   Items items;
   for (const Value &item : value.items()) {
     MTP_ASSIGN_OR_RETURN(Value marked, markValue(item));
@@ -89,7 +89,7 @@ Result<Value> LiteralMarks::markItems(const Value &value) const {
   return makeList(std::move(items));
 }
 
-Result<Value> LiteralMarks::markDict(const Value &value) const {
+Result<Value> SpecialTokenEscaper::markDict(const Value &value) const {
   DictBuilder builder;
   for (const auto &[key, item] : value.dict().entries) {
     MTP_ASSIGN_OR_RETURN(Value markedKey, markValue(key));
@@ -99,7 +99,7 @@ Result<Value> LiteralMarks::markDict(const Value &value) const {
   return std::move(builder).build();
 }
 
-Result<Value> LiteralMarks::markValue(const Value &value) const {
+Result<Value> SpecialTokenEscaper::markValue(const Value &value) const {
   if (value.isString())
     return makeText(markText(value.bytes()));
   if (value.is(Kind::List))
@@ -107,7 +107,7 @@ Result<Value> LiteralMarks::markValue(const Value &value) const {
   return value.is(Kind::Dict) ? markDict(value) : Result<Value>(value);
 }
 
-Result<Value> LiteralMarks::mark(const Value &value) {
+Result<Value> SpecialTokenEscaper::mark(const Value &value) {
   MarkSet taken;
   findMarks(value, taken);
   size_t index = 0;
@@ -122,7 +122,7 @@ Result<Value> LiteralMarks::mark(const Value &value) {
   return markValue(value);
 }
 
-ChatPrompt LiteralMarks::unmark(std::string_view text) const {
+ChatPrompt SpecialTokenEscaper::unmark(std::string_view text) const {
   ChatPrompt prompt;
   size_t begin = 0, at = 0;
   for (; at = text.find(markBytes, begin), at != text.npos;

@@ -1,7 +1,7 @@
-//===- PassCost.h - How long a pass over prompts takes ----------*- C++ -*-===//
+//===- PrefillCostModel.h - How long a pass over prompts takes --*- C++ -*-===//
 
-#ifndef MTP_RUNTIME_EXEC_SCHEDULE_PASSCOST_H
-#define MTP_RUNTIME_EXEC_SCHEDULE_PASSCOST_H
+#ifndef MTP_RUNTIME_EXEC_SCHEDULE_PREFILLCOSTMODEL_H
+#define MTP_RUNTIME_EXEC_SCHEDULE_PREFILLCOSTMODEL_H
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace mtp {
 /// each row. The last few passes count most, so the model follows longer
 /// contexts and a machine that others use, too. It decides how a prompt is cut,
 /// and no result.
-class PassCost {
+class PrefillCostModel {
 public:
   /// Records that a pass of `rows`, at least 1, took `seconds`.
   void add(uint32_t rows, double seconds);
@@ -27,4 +27,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_EXEC_SCHEDULE_PASSCOST_H
+#endif // MTP_RUNTIME_EXEC_SCHEDULE_PREFILLCOSTMODEL_H

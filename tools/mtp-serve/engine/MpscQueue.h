@@ -1,7 +1,7 @@
-//===- Inbox.h - Queue from many threads to one -----------------*- C++ -*-===//
+//===- MpscQueue.h - Queue from many threads to one -------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_SERVE_ENGINE_INBOX_H
-#define MTP_TOOLS_MTP_SERVE_ENGINE_INBOX_H
+#ifndef MTP_TOOLS_MTP_SERVE_ENGINE_MPSCQUEUE_H
+#define MTP_TOOLS_MTP_SERVE_ENGINE_MPSCQUEUE_H
 
 #include <condition_variable>
 #include <mutex>
@@ -13,7 +13,7 @@ namespace mtp::serve {
 /// A queue that one thread empties, and on which the thread sleeps while it has
 /// no work. Any thread may call put() and close().
 template <typename T>
-class Inbox {
+class MpscQueue {
 public:
   void put(T thing) {
     {
@@ -50,4 +50,4 @@ private:
 
 } // namespace mtp::serve
 
-#endif // MTP_TOOLS_MTP_SERVE_ENGINE_INBOX_H
+#endif // MTP_TOOLS_MTP_SERVE_ENGINE_MPSCQUEUE_H

@@ -1,6 +1,6 @@
-//===- PassCost.cpp - How long a pass over prompts takes ------------------===//
+//===- PrefillCostModel.cpp - How long a pass over prompts takes ----------===//
 
-#include "runtime/exec/schedule/PassCost.h"
+#include "runtime/exec/schedule/PrefillCostModel.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ static constexpr double kDecay = 0.8;
 /// to be free.
 static constexpr double kLeastShare = 0.5;
 
-void PassCost::add(uint32_t passRows, double passSeconds) {
+void PrefillCostModel::add(uint32_t passRows, double passSeconds) {
   double r = passRows;
   for (double *sum : {&weight, &rows, &seconds, &rowsRows, &rowsSeconds})
     *sum *= kDecay;
@@ -26,7 +26,7 @@ void PassCost::add(uint32_t passRows, double passSeconds) {
   rowsSeconds += r * passSeconds;
 }
 
-uint64_t PassCost::rowsIn(double limit) const {
+uint64_t PrefillCostModel::rowsIn(double limit) const {
   if (rows <= 0 || seconds <= 0)
     return 0;
   // The line through the passes with the least squares.

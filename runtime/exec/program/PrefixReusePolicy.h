@@ -1,7 +1,7 @@
-//===- ReuseRule.h - What a session may share -------------------*- C++ -*-===//
+//===- PrefixReusePolicy.h - What a session may share -----------*- C++ -*-===//
 
-#ifndef MTP_RUNTIME_EXEC_PROGRAM_REUSERULE_H
-#define MTP_RUNTIME_EXEC_PROGRAM_REUSERULE_H
+#ifndef MTP_RUNTIME_EXEC_PROGRAM_PREFIXREUSEPOLICY_H
+#define MTP_RUNTIME_EXEC_PROGRAM_PREFIXREUSEPOLICY_H
 
 #include "runtime/exec/program/ProgramTable.h"
 
@@ -13,7 +13,7 @@ namespace mtp {
 /// The conditions under which KV pages of a known prefix replace running its
 /// tokens. They follow from the states and caches that the programs of a
 /// session name.
-struct ReuseRule {
+struct PrefixReusePolicy {
   /// False if a state cannot be rebuilt at all.
   bool isAllowed = true;
   /// Whether a state comes back only by running all rows, or by a copy.
@@ -32,9 +32,9 @@ struct ReuseRule {
 };
 
 /// Returns the rule for rounds of 0 to `k` drafts.
-ReuseRule reuseRule(const Artifact &artifact, const ProgramTable &programs,
-                    uint32_t k);
+PrefixReusePolicy prefixReusePolicy(const Artifact &artifact,
+                                    const ProgramTable &programs, uint32_t k);
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_EXEC_PROGRAM_REUSERULE_H
+#endif // MTP_RUNTIME_EXEC_PROGRAM_PREFIXREUSEPOLICY_H

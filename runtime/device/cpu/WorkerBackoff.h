@@ -1,7 +1,7 @@
-//===- QuietTime.h - When to run without a thread ---------------*- C++ -*-===//
+//===- WorkerBackoff.h - When to run without a thread -----------*- C++ -*-===//
 
-#ifndef MTP_RUNTIME_DEVICE_CPU_QUIETTIME_H
-#define MTP_RUNTIME_DEVICE_CPU_QUIETTIME_H
+#ifndef MTP_RUNTIME_DEVICE_CPU_WORKERBACKOFF_H
+#define MTP_RUNTIME_DEVICE_CPU_WORKERBACKOFF_H
 
 #include <atomic>
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace mtp {
 /// it is away for more than 1 / (4 (workers - 1) + 1) of the time, and then for
 /// 8 milliseconds more. It is tried again after a few times the absence, and
 /// after twice that time whenever a trial was too early.
-class QuietTime {
+class WorkerBackoff {
 public:
   /// Makes the state for a pool of `workers` threads, 2 or more.
-  explicit QuietTime(uint32_t workers) : workers(workers) {}
+  explicit WorkerBackoff(uint32_t workers) : workers(workers) {}
 
   /// Records that a thread was away from `begin` to `end`. Returns for how long
   /// the pool is to run without it after `end`; 0: the thread stays.
@@ -45,4 +45,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_DEVICE_CPU_QUIETTIME_H
+#endif // MTP_RUNTIME_DEVICE_CPU_WORKERBACKOFF_H

@@ -1,8 +1,8 @@
-//===- rig_test.cpp - Programs at any context and acceptance --------------===//
+//===- program_runner_test.cpp - Programs at any context and acceptance ---===//
 
 #include "test/Runtime/support/FakeModel.h"
 #include "tools/mtp-bench/measure/Measure.h"
-#include "tools/mtp-bench/measure/Rig.h"
+#include "tools/mtp-bench/measure/ProgramRunner.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -13,19 +13,21 @@ using namespace mtp::test;
 
 namespace {
 
-std::unique_ptr<Rig> makeRig(uint32_t slots, const FakeOptions &options = {}) {
-  auto rig = Rig::create(loadFakeModel(options), slots, 2, false, 1);
-  EXPECT_TRUE(rig.isOk()) << rig.status().toString();
-  return std::move(*rig);
+std::unique_ptr<ProgramRunner> makeRunner(uint32_t slots,
+                                          const FakeOptions &options = {}) {
+  auto runner =
+      ProgramRunner::create(loadFakeModel(options), slots, 2, false, 1);
+  EXPECT_TRUE(runner.isOk()) << runner.status().toString();
+  return std::move(*runner);
 }
 
-std::vector<int32_t> generate(Rig &rig, uint32_t slots, uint32_t k,
+std::vector<int32_t> generate(ProgramRunner &runner, uint32_t slots, uint32_t k,
                               size_t count) {
-  rig.activate(slots);
+  runner.activate(slots);
   std::vector<int32_t> tokens;
   while (tokens.size() < count) {
-    EXPECT_TRUE(rig.run(rig.programs().decode(slots, k), slots).isOk());
-    std::span<const int32_t> round = rig.emitted(slots - 1);
+    EXPECT_TRUE(runner.run(runner.programs().decode(slots, k), slots).isOk());
+    std::span<const int32_t> round = runner.emitted(slots - 1);
     tokens.insert(tokens.end(), round.begin(), round.end());
   }
   tokens.resize(count);
@@ -33,10 +35,10 @@ std::vector<int32_t> generate(Rig &rig, uint32_t slots, uint32_t k,
 }
 
 /// Returns the words of a state from saved states.
-std::vector<int32_t> words(Rig &rig, std::string_view name) {
-  std::vector<uint8_t> saved = rig.saveStates();
+std::vector<int32_t> words(ProgramRunner &runner, std::string_view name) {
+  std::vector<uint8_t> saved = runner.saveStates();
   size_t at = 0;
-  for (const State &state : rig.artifact().states) {
+  for (const State &state : runner.artifact().states) {
     if (state.name == name) {
       std::vector<int32_t> values(state.bytes / 4);
       std::memcpy(values.data(), saved.data() + at, state.bytes);
@@ -50,81 +52,81 @@ std::vector<int32_t> words(Rig &rig, std::string_view name) {
 
 } // namespace
 
-TEST(Rig, GeneratesWhatASessionDoes) {
+TEST(ProgramRunner, GeneratesWhatASessionDoes) {
   Request request;
   request.prompt = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
   request.maxTokens = 20;
   std::vector<int32_t> expected = expectedOutput(request).tokens;
   for (uint32_t k : {0u, 2u, 4u}) {
-    std::unique_ptr<Rig> rig = makeRig(2);
+    std::unique_ptr<ProgramRunner> runner = makeRunner(2);
     for (uint32_t slot : {0u, 1u})
-      ASSERT_TRUE(rig->prefill(slot, request.prompt, true).isOk());
-    std::vector<int32_t> tokens = {rig->emitted(1)[0]};
-    std::vector<uint8_t> start = rig->saveStates();
-    std::vector<int32_t> rest = generate(*rig, 2, k, 19);
+      ASSERT_TRUE(runner->prefill(slot, request.prompt, true).isOk());
+    std::vector<int32_t> tokens = {runner->emitted(1)[0]};
+    std::vector<uint8_t> start = runner->saveStates();
+    std::vector<int32_t> rest = generate(*runner, 2, k, 19);
     tokens.insert(tokens.end(), rest.begin(), rest.end());
     EXPECT_EQ(tokens, expected) << "k = " << k;
     // From the prompt's end again, the output is equal.
-    rig->restoreStates(start);
-    EXPECT_EQ(generate(*rig, 2, k, 19), rest);
+    runner->restoreStates(start);
+    EXPECT_EQ(generate(*runner, 2, k, 19), rest);
   }
 }
 
-TEST(Rig, RepeatsTokens) {
-  std::unique_ptr<Rig> rig = makeRig(2);
-  rig->repeatTokens(7);
-  rig->activate(2);
-  rig->place(1, /*context=*/40, /*accepted=*/2);
+TEST(ProgramRunner, RepeatsTokens) {
+  std::unique_ptr<ProgramRunner> runner = makeRunner(2);
+  runner->repeatTokens(7);
+  runner->activate(2);
+  runner->place(1, /*context=*/40, /*accepted=*/2);
   // The anchor, the last token of the round's output, is at position 39.
-  std::vector<int32_t> window = words(*rig, "window");
-  size_t row = rig->model().envelope()->maxK + 1;
+  std::vector<int32_t> window = words(*runner, "window");
+  size_t row = runner->model().envelope()->maxK + 1;
   for (size_t i = 0; i < 3; ++i)
     EXPECT_EQ(window[row + i], int32_t((37 + i) % 7));
 }
 
-TEST(Rig, PlacesASlotBehindARound) {
-  std::unique_ptr<Rig> rig = makeRig(3);
-  rig->activate(3);
-  rig->place(1, /*context=*/40, /*accepted=*/2);
-  EXPECT_EQ(words(*rig, "length")[1], 39);
-  EXPECT_EQ(words(*rig, "accepted")[1], 2);
-  for (int32_t token : words(*rig, "window")) {
+TEST(ProgramRunner, PlacesASlotBehindARound) {
+  std::unique_ptr<ProgramRunner> runner = makeRunner(3);
+  runner->activate(3);
+  runner->place(1, /*context=*/40, /*accepted=*/2);
+  EXPECT_EQ(words(*runner, "length")[1], 39);
+  EXPECT_EQ(words(*runner, "accepted")[1], 2);
+  for (int32_t token : words(*runner, "window")) {
     EXPECT_GE(token, 0);
-    EXPECT_LT(uint32_t(token), rig->model().envelope()->vocab);
+    EXPECT_LT(uint32_t(token), runner->model().envelope()->vocab);
   }
   // A round runs from there, and the slots are placed there again.
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (uint32_t slot = 0; slot < 3; ++slot)
-      rig->place(slot, 40, repeat);
-    ASSERT_TRUE(rig->run(rig->programs().decode(3, 4), 3).isOk());
-    size_t emitted = rig->emitted(1).size();
+      runner->place(slot, 40, repeat);
+    ASSERT_TRUE(runner->run(runner->programs().decode(3, 4), 3).isOk());
+    size_t emitted = runner->emitted(1).size();
     ASSERT_GE(emitted, 1u);
-    EXPECT_EQ(words(*rig, "length")[1], 39 + int32_t(emitted));
+    EXPECT_EQ(words(*runner, "length")[1], 39 + int32_t(emitted));
   }
 }
 
-TEST(Rig, LetsSlotsVerifyFewerDrafts) {
+TEST(ProgramRunner, LetsSlotsVerifyFewerDrafts) {
   FakeOptions fake;
   fake.hasLimit = true;
-  std::unique_ptr<Rig> rig = makeRig(3, fake);
+  std::unique_ptr<ProgramRunner> runner = makeRunner(3, fake);
   for (uint32_t slot = 0; slot < 3; ++slot)
-    rig->place(slot, 40, /*accepted=*/0, /*limit=*/2 * slot);
-  std::vector<int32_t> limits = words(*rig, "draft_limit");
+    runner->place(slot, 40, /*accepted=*/0, /*limit=*/2 * slot);
+  std::vector<int32_t> limits = words(*runner, "draft_limit");
   ASSERT_GE(limits.size(), 3u);
   EXPECT_EQ(std::vector<int32_t>(limits.begin(), limits.begin() + 3),
             (std::vector<int32_t>{0, 2, 4}));
 }
 
-TEST(Rig, MeasuresEveryPointThatWasAskedFor) {
-  std::unique_ptr<Rig> rig = makeRig(4);
+TEST(ProgramRunner, MeasuresEveryPointThatWasAskedFor) {
+  std::unique_ptr<ProgramRunner> runner = makeRunner(4);
   Options options;
   options.turns = options.rounds = 2;
-  ASSERT_TRUE(settle(options, rig->model().envelope()).isOk());
+  ASSERT_TRUE(settle(options, runner->model().envelope()).isOk());
   auto machine = Machine::create(2, false);
   ASSERT_TRUE(machine.isOk());
   Results results;
-  results.points = choosePoints(options, *rig->model().envelope());
-  ASSERT_TRUE(measurePoints(*rig, options, **machine, results).isOk());
+  results.points = choosePoints(options, *runner->model().envelope());
+  ASSERT_TRUE(measurePoints(*runner, options, **machine, results).isOk());
   EXPECT_EQ(results.machine.size(), 2u);
   for (uint32_t k = 0; k <= 4; ++k)
     EXPECT_NE(results.find(1, k, options.contexts[0]), nullptr);
@@ -144,20 +146,20 @@ TEST(Rig, MeasuresEveryPointThatWasAskedFor) {
   EXPECT_EQ(compareRounds(results, options)[3].acceptanceLength, 1.5);
 }
 
-TEST(Rig, TheFastestIsOneRunOfEachTurn) {
-  std::unique_ptr<Rig> rig = makeRig(4);
+TEST(ProgramRunner, TheFastestIsOneRunOfEachTurn) {
+  std::unique_ptr<ProgramRunner> runner = makeRunner(4);
   Options options;
   options.turns = 2;
   options.rounds = 6;
   options.acceptance = {0.5, 0.5};
-  ASSERT_TRUE(settle(options, rig->model().envelope()).isOk());
+  ASSERT_TRUE(settle(options, runner->model().envelope()).isOk());
   auto machine = Machine::create(2, false);
   ASSERT_TRUE(machine.isOk());
   for (Estimate estimate : {Estimate::Median, Estimate::Fastest}) {
     options.estimate = estimate;
     Results results;
-    results.points = choosePoints(options, *rig->model().envelope());
-    ASSERT_TRUE(measurePoints(*rig, options, **machine, results).isOk());
+    results.points = choosePoints(options, *runner->model().envelope());
+    ASSERT_TRUE(measurePoints(*runner, options, **machine, results).isOk());
     for (const Point &point : results.points) {
       EXPECT_EQ(point.rounds, 12u);
       EXPECT_EQ(point.fastest.size(), 3u);
@@ -168,7 +170,7 @@ TEST(Rig, TheFastestIsOneRunOfEachTurn) {
       EXPECT_EQ(point.sample.commands(), point.commands.size());
     }
     // Only the fastest estimate repeats a prompt within a turn.
-    ASSERT_TRUE(measurePrefills(*rig, options, results).isOk());
+    ASSERT_TRUE(measurePrefills(*runner, options, results).isOk());
     for (const PrefillResult &prefill : results.prefills) {
       EXPECT_EQ(prefill.rounds, estimate == Estimate::Fastest ? 12u : 2u);
       EXPECT_EQ(prefill.seconds.size(), 2u);
@@ -178,7 +180,7 @@ TEST(Rig, TheFastestIsOneRunOfEachTurn) {
   }
 }
 
-TEST(Rig, RAtTheLimitIsThatOfTheLimits) {
+TEST(ProgramRunner, RAtTheLimitIsThatOfTheLimits) {
   Options options;
   options.batches = {1};
   options.contexts = {64};

@@ -1,6 +1,6 @@
-//===- ReuseRule.cpp - What a session may share ---------------------------===//
+//===- PrefixReusePolicy.cpp - What a session may share -------------------===//
 
-#include "runtime/exec/program/ReuseRule.h"
+#include "runtime/exec/program/PrefixReusePolicy.h"
 
 #include <algorithm>
 #include <set>
@@ -26,11 +26,12 @@ struct Names {
 };
 } // namespace
 
-ReuseRule mtp::reuseRule(const Artifact &artifact, const ProgramTable &programs,
-                         uint32_t k) {
+PrefixReusePolicy mtp::prefixReusePolicy(const Artifact &artifact,
+                                         const ProgramTable &programs,
+                                         uint32_t k) {
   uint32_t chunk = artifact.envelope->prefill_chunk();
   Names prefill(programs.program(programs.prefill(chunk, k > 0)));
-  ReuseRule rule;
+  PrefixReusePolicy rule;
   // A prefill that does not distinguish drafts reads ahead in any case.
   bool readsAhead = k > 0 || !programs.hasDraftingPrefill();
   rule.lookahead = readsAhead ? artifact.ahead : 0;

@@ -1,6 +1,6 @@
-//===- BodyBudget.cpp - Memory limit for request bodies -------------------===//
+//===- RequestMemoryLimit.cpp - Memory limit for request bodies -----------===//
 
-#include "tools/mtp-serve/api/BodyBudget.h"
+#include "tools/mtp-serve/api/RequestMemoryLimit.h"
 #include "runtime/core/StrCat.h"
 
 using namespace mtp;
@@ -17,8 +17,9 @@ static ApiError full(unsigned status, uint64_t most, const char *whose) {
   return error;
 }
 
-MaybeError BodyBudget::Share::grow(const std::shared_ptr<BodyBudget> &from,
-                                   uint64_t ofClient, uint64_t total) {
+MaybeError
+RequestMemoryLimit::Share::grow(const std::shared_ptr<RequestMemoryLimit> &from,
+                                uint64_t ofClient, uint64_t total) {
   if (total <= bytes)
     return std::nullopt;
   uint64_t more = total - bytes;
@@ -36,7 +37,7 @@ MaybeError BodyBudget::Share::grow(const std::shared_ptr<BodyBudget> &from,
   return std::nullopt;
 }
 
-void BodyBudget::Share::release() {
+void RequestMemoryLimit::Share::release() {
   if (!budget)
     return;
   budget->taken -= bytes;

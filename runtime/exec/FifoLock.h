@@ -1,7 +1,7 @@
-//===- CallGate.h - One call of a session at a time -------------*- C++ -*-===//
+//===- FifoLock.h - One call of a session at a time -------------*- C++ -*-===//
 
-#ifndef MTP_RUNTIME_EXEC_CALLGATE_H
-#define MTP_RUNTIME_EXEC_CALLGATE_H
+#ifndef MTP_RUNTIME_EXEC_FIFOLOCK_H
+#define MTP_RUNTIME_EXEC_FIFOLOCK_H
 
 #include <atomic>
 #include <chrono>
@@ -14,7 +14,7 @@ namespace mtp {
 /// Lets calls of several threads through one by one, and lets a thread sleep
 /// until another one has made work. A thread that steps again and again does
 /// not keep others out: a step lets the calls in first that came before it.
-class CallGate {
+class FifoLock {
 public:
   /// Held by a call while it goes on.
   using Hold = std::unique_lock<std::mutex>;
@@ -68,4 +68,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_EXEC_CALLGATE_H
+#endif // MTP_RUNTIME_EXEC_FIFOLOCK_H

@@ -1,4 +1,4 @@
-//===- Inbox.h - Host writes between launches -------------------*- C++ -*-===//
+//===- DeviceMailbox.h - Host writes between launches -----------*- C++ -*-===//
 //
 // Host writes between launches. The first kernel of the next launch reads them
 // from pinned memory and stores every record at its target
@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_RUNTIME_DEVICE_CUDA_INBOX_H
-#define MTP_RUNTIME_DEVICE_CUDA_INBOX_H
+#ifndef MTP_RUNTIME_DEVICE_CUDA_DEVICEMAILBOX_H
+#define MTP_RUNTIME_DEVICE_CUDA_DEVICEMAILBOX_H
 
 #include "runtime/device/cuda/LaunchList.h"
 
@@ -17,23 +17,23 @@
 namespace mtp {
 
 /// Must not be used while a launch is running, except for launch().
-class Inbox {
+class DeviceMailbox {
 public:
-  static Result<Inbox> create(std::shared_ptr<CudaContext> context,
-                              CUfunction kernel);
+  static Result<DeviceMailbox> create(std::shared_ptr<CudaContext> context,
+                                      CUfunction kernel);
 
   /// Adds a write. Returns false if the write overlaps another one or finds no
-  /// room: the inbox must be delivered first. Also returns false if fits()
+  /// room: the mailbox must be delivered first. Also returns false if fits()
   /// does: the write must be copied instead.
   bool add(CUdeviceptr target, const void *source, uint64_t bytes);
-  /// Returns true if an empty inbox would take the write: it must be a whole
+  /// Returns true if an empty mailbox would take the write: it must be a whole
   /// number of words, and not too large.
   static bool fits(CUdeviceptr target, uint64_t bytes);
-  /// Returns true if the write covers words of writes in the inbox.
+  /// Returns true if the write covers words of writes in the mailbox.
   bool overlaps(CUdeviceptr target, uint64_t bytes) const;
 
   bool isEmpty() const { return records.empty(); }
-  /// Clears the inbox, after a launch that delivered it.
+  /// Clears the mailbox, after a launch that delivered it.
   void clear();
   /// Returns the launch of the kernel that delivers all writes.
   KernelLaunch launch() const;
@@ -51,4 +51,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_DEVICE_CUDA_INBOX_H
+#endif // MTP_RUNTIME_DEVICE_CUDA_DEVICEMAILBOX_H

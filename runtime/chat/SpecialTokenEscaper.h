@@ -1,4 +1,4 @@
-//===- LiteralMarks.h - Escapes special tokens in requests ------*- C++ -*-===//
+//===- SpecialTokenEscaper.h - Escapes special tokens in requests*- C++ -*-===//
 //
 // Text of a user must not become a control token, and text of the template
 // must. Rendering mixes the two. So mark() puts a mark into the request before
@@ -10,19 +10,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_RUNTIME_CHAT_LITERALMARKS_H
-#define MTP_RUNTIME_CHAT_LITERALMARKS_H
+#ifndef MTP_RUNTIME_CHAT_SPECIALTOKENESCAPER_H
+#define MTP_RUNTIME_CHAT_SPECIALTOKENESCAPER_H
 
 #include "mtp/chat.h"
 #include "runtime/jinja/value/Value.h"
 
 namespace mtp {
 
-class LiteralMarks {
+class SpecialTokenEscaper {
 public:
   /// Takes the strings of a tokenizer's special tokens, which must outlive the
   /// object.
-  explicit LiteralMarks(std::vector<std::string_view> specials);
+  explicit SpecialTokenEscaper(std::vector<std::string_view> specials);
 
   /// Returns the value with marks in its strings and keys. The mark is a
   /// noncharacter that is not in the value. Fails with InvalidArgument if the
@@ -46,4 +46,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_CHAT_LITERALMARKS_H
+#endif // MTP_RUNTIME_CHAT_SPECIALTOKENESCAPER_H

@@ -1,8 +1,8 @@
-//===- Acknowledged.cpp - Bytes that the client has received --------------===//
+//===- TcpAckCounter.cpp - Bytes that the client has received -------------===//
 
 // The kernel's header has fields that the C library's header lacks, and the two
 // cannot be included together. So this file includes none of the other headers.
-#include "tools/mtp-serve/http/Acknowledged.h"
+#include "tools/mtp-serve/http/TcpAckCounter.h"
 
 #include <cstddef>
 #include <linux/tcp.h>

@@ -1,4 +1,4 @@
-//===- LiveRows_test.cpp - Kernels with a number of active rows -----------===//
+//===- ActiveRows_test.cpp - Kernels with a number of active rows ---------===//
 //
 // A GPU kernel that takes the number of active rows leaves the same bytes in
 // all buffers as a launch with that number of rows. Padding rows are neither
@@ -134,7 +134,7 @@ const Case cases[] = {
 
 using Buffers = std::vector<std::unique_ptr<Guarded<uint8_t>>>;
 
-class LiveRowsOf : public testing::TestWithParam<Case> {
+class ActiveRowsOf : public testing::TestWithParam<Case> {
 protected:
   Buffers makeBuffers() {
     const Case &c = GetParam();
@@ -177,14 +177,14 @@ protected:
 
 } // namespace
 
-static TestTarget simulator(bool takesLive) {
+static TestTarget simulator(bool takesActive) {
   TestTarget target;
   target.isGpu = true;
-  target.takesLive = takesLive;
+  target.takesActive = takesActive;
   return target;
 }
 
-TEST_P(LiveRowsOf, AreAllThatIsComputed) {
+TEST_P(ActiveRowsOf, AreAllThatIsComputed) {
   const Case &c = GetParam();
   Kernel plain(simulator(false), c.kind, c.keys);
   Kernel live(simulator(true), c.kind, c.keys);
@@ -196,7 +196,7 @@ TEST_P(LiveRowsOf, AreAllThatIsComputed) {
     params[0] = std::clamp(number, 0, all);
     if (params[0] > 0)
       plain.run(pointersOf(expected), params);
-    live.runLive(pointersOf(got), c.params, number);
+    live.runActive(pointersOf(got), c.params, number);
     expectEqual(got, expected);
   }
   // Without a number all rows are active.
@@ -227,9 +227,9 @@ static std::set<std::string> copiesOf(const std::string &ptx, int64_t index) {
 
 // The number is loaded after the wait and weights before it. All blocks let the
 // successor in, and the pointer costs no spills.
-TEST_P(LiveRowsOf, AreReadBehindTheWait) {
+TEST_P(ActiveRowsOf, AreReadBehindTheWait) {
   const Case &c = GetParam();
-  AssembledKernel kernel = assembleKernel(c.kind, c.keys, /*takesLive=*/true);
+  AssembledKernel kernel = assembleKernel(c.kind, c.keys, /*takesActive=*/true);
   int64_t buffers =
       kernelSignature(parseKernel(c.kind, c.keys, context)).buffers;
   std::set<std::string> number = copiesOf(kernel.ptx, buffers);
@@ -257,5 +257,5 @@ TEST_P(LiveRowsOf, AreReadBehindTheWait) {
   expectHalfOfProcessor(kernel);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, LiveRowsOf, testing::ValuesIn(cases),
+INSTANTIATE_TEST_SUITE_P(Kernels, ActiveRowsOf, testing::ValuesIn(cases),
                          NamedByConfig());

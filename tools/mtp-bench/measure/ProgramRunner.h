@@ -1,13 +1,13 @@
-//===- Rig.h - Programs at any context and acceptance -----------*- C++ -*-===//
+//===- ProgramRunner.h - Programs at any context and acceptance -*- C++ -*-===//
 //
-// The rig works below Session: it runs programs of an artifact one by one and
-// writes the states between them. So a round can do the work of any acceptance
-// at any context, whatever the weights are.
+// The runner works below Session: it runs programs of an artifact one by one
+// and writes the states between them. So a round can do the work of any
+// acceptance at any context, whatever the weights are.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_RIG_H
-#define MTP_TOOLS_MTP_BENCH_MEASURE_RIG_H
+#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_PROGRAMRUNNER_H
+#define MTP_TOOLS_MTP_BENCH_MEASURE_PROGRAMRUNNER_H
 
 #include "mtp/model.h"
 #include "runtime/exec/ModelImpl.h"
@@ -22,14 +22,13 @@ namespace mtp::bench {
 
 /// Runs programs of an artifact. If the device cannot write or read, the next
 /// run fails with the reason.
-class Rig {
+class ProgramRunner {
 public:
-  /// Creates a rig for rounds of up to `slots` slots. The device's options are
-  /// those of mtp-run.
-  static Result<std::unique_ptr<Rig>> create(std::shared_ptr<const Model> model,
-                                             uint32_t slots, uint32_t threads,
-                                             bool pin, uint64_t seed,
-                                             float temperature = 0);
+  /// Creates a runner for rounds of up to `slots` slots. The device's options
+  /// are those of mtp-run.
+  static Result<std::unique_ptr<ProgramRunner>>
+  create(std::shared_ptr<const Model> model, uint32_t slots, uint32_t threads,
+         bool pin, uint64_t seed, float temperature = 0);
 
   const Model &model() const { return *loaded; }
   const Artifact &artifact() const { return contents; }
@@ -78,7 +77,7 @@ public:
 
   /// Returns the active rows of the first n slots in the last launch of
   /// `rounds` rounds; all of the program's rows if it does not count them.
-  double liveRows(uint32_t index, uint32_t n, uint32_t rounds);
+  double activeRows(uint32_t index, uint32_t n, uint32_t rounds);
 
   /// Returns the tokens that a slot's last program emitted.
   std::span<const int32_t> emitted(uint32_t slot);
@@ -94,7 +93,7 @@ public:
 
 private:
   void setLoops(uint32_t slots, uint32_t rounds);
-  Rig(std::shared_ptr<const Model> model, uint64_t seed);
+  ProgramRunner(std::shared_ptr<const Model> model, uint64_t seed);
   Status start(uint32_t slots, uint32_t threads, bool pin, float temperature);
   int32_t findState(std::string_view name) const;
   void writeRow(int32_t state, uint64_t row, std::span<const int32_t> values);
@@ -117,4 +116,4 @@ private:
 
 } // namespace mtp::bench
 
-#endif // MTP_TOOLS_MTP_BENCH_MEASURE_RIG_H
+#endif // MTP_TOOLS_MTP_BENCH_MEASURE_PROGRAMRUNNER_H

@@ -1,7 +1,7 @@
-//===- WriteGuard.h - Close connections that do not read --------*- C++ -*-===//
+//===- WriteTimeout.h - Close connections that do not read ------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_SERVE_HTTP_WRITEGUARD_H
-#define MTP_TOOLS_MTP_SERVE_HTTP_WRITEGUARD_H
+#ifndef MTP_TOOLS_MTP_SERVE_HTTP_WRITETIMEOUT_H
+#define MTP_TOOLS_MTP_SERVE_HTTP_WRITETIMEOUT_H
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -13,14 +13,14 @@ namespace mtp::serve {
 /// Closes a socket whose client takes no bytes of a write for some time. A
 /// client that takes bytes slowly is waited for: only a time without any newly
 /// acknowledged byte counts. For one thread.
-class WriteGuard {
+class WriteTimeout {
 public:
   using Socket = boost::asio::ip::tcp::socket;
   using Clock = std::chrono::steady_clock;
 
-  WriteGuard(Socket &socket, Clock::duration patience);
+  WriteTimeout(Socket &socket, Clock::duration patience);
   /// The socket may be destroyed afterwards.
-  ~WriteGuard();
+  ~WriteTimeout();
 
   /// Mark the begin and the end of a write, during which the socket is watched.
   void begin();
@@ -34,14 +34,14 @@ private:
 /// A write that lasts until the end of the scope.
 class GuardedWrite {
 public:
-  explicit GuardedWrite(WriteGuard &guard) : guard(guard) { guard.begin(); }
+  explicit GuardedWrite(WriteTimeout &guard) : guard(guard) { guard.begin(); }
   ~GuardedWrite() { guard.end(); }
   GuardedWrite(const GuardedWrite &) = delete;
 
 private:
-  WriteGuard &guard;
+  WriteTimeout &guard;
 };
 
 } // namespace mtp::serve
 
-#endif // MTP_TOOLS_MTP_SERVE_HTTP_WRITEGUARD_H
+#endif // MTP_TOOLS_MTP_SERVE_HTTP_WRITETIMEOUT_H

@@ -1,7 +1,7 @@
-//===- LiveRows.h - Active rows of calls ------------------------*- C++ -*-===//
+//===- ActiveRows.h - Active rows of calls ----------------------*- C++ -*-===//
 
-#ifndef MTP_PASSES_EXEC_LIVEROWS_H
-#define MTP_PASSES_EXEC_LIVEROWS_H
+#ifndef MTP_PASSES_EXEC_ACTIVEROWS_H
+#define MTP_PASSES_EXEC_ACTIVEROWS_H
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -10,9 +10,9 @@ namespace mlir::mtp {
 
 /// Finds the calls of a program in value form that work on packed rows
 /// (`exec.pack`), of which only the first ones are active.
-class LiveRows {
+class ActiveRows {
 public:
-  explicit LiveRows(exec::ProgramOp program);
+  explicit ActiveRows(exec::ProgramOp program);
 
   /// Returns the number of active rows of a call, a result of `exec.pack`; null
   /// if all rows are active.
@@ -26,15 +26,15 @@ private:
 
   /// A number, and the rows that it counts. A value may have a multiple of
   /// these rows.
-  struct Live {
+  struct ActiveCount {
     Value number;
     exec::Count rows;
   };
 
   llvm::DenseMap<Operation *, Value> calls;
-  llvm::DenseMap<Value, Live> values;
+  llvm::DenseMap<Value, ActiveCount> values;
 };
 
 } // namespace mlir::mtp
 
-#endif // MTP_PASSES_EXEC_LIVEROWS_H
+#endif // MTP_PASSES_EXEC_ACTIVEROWS_H

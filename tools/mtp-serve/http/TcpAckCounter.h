@@ -1,7 +1,7 @@
-//===- Acknowledged.h - Bytes that the client has received ------*- C++ -*-===//
+//===- TcpAckCounter.h - Bytes that the client has received -----*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_SERVE_HTTP_ACKNOWLEDGED_H
-#define MTP_TOOLS_MTP_SERVE_HTTP_ACKNOWLEDGED_H
+#ifndef MTP_TOOLS_MTP_SERVE_HTTP_TCPACKCOUNTER_H
+#define MTP_TOOLS_MTP_SERVE_HTTP_TCPACKCOUNTER_H
 
 #include <cstdint>
 #include <optional>
@@ -17,4 +17,4 @@ std::optional<uint64_t> acknowledgedBytes(int socket);
 
 } // namespace mtp::serve
 
-#endif // MTP_TOOLS_MTP_SERVE_HTTP_ACKNOWLEDGED_H
+#endif // MTP_TOOLS_MTP_SERVE_HTTP_TCPACKCOUNTER_H

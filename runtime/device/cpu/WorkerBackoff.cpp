@@ -1,6 +1,6 @@
-//===- QuietTime.cpp - When to run without a thread -----------------------===//
+//===- WorkerBackoff.cpp - When to run without a thread -------------------===//
 
-#include "runtime/device/cpu/QuietTime.h"
+#include "runtime/device/cpu/WorkerBackoff.h"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ static constexpr uint64_t kLeastRan = 4;
 /// system with 250 ticks a second. Daemons wake in pairs.
 static constexpr uint64_t kMostOwed = 8'000'000;
 
-uint64_t QuietTime::add(uint64_t begin, uint64_t end) {
+uint64_t WorkerBackoff::add(uint64_t begin, uint64_t end) {
   uint64_t absence = end - begin;
   uint64_t ran = begin - std::min(until.load(std::memory_order_relaxed), begin);
   uint64_t paid = ran / (kLeastRan * (workers - 1));

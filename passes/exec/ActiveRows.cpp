@@ -1,4 +1,4 @@
-//===- LiveRows.cpp - Active rows of calls --------------------------------===//
+//===- ActiveRows.cpp - Active rows of calls ------------------------------===//
 //
 // `exec.pack` puts active rows first and counts them, and so does
 // `exec.pack_prompts` with prompt rows. Values computed from packed rows, row
@@ -8,13 +8,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/exec/LiveRows.h"
+#include "passes/exec/ActiveRows.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
 using namespace mlir::exec;
 
-mlir::mtp::LiveRows::LiveRows(ProgramOp program) {
+mlir::mtp::ActiveRows::ActiveRows(ProgramOp program) {
   for (Operation &op : program.getBody().front()) {
     if (auto pack = dyn_cast<exec::PackPromptsOp>(op)) {
       for (Value packed : pack.getPacked())
@@ -28,17 +28,17 @@ mlir::mtp::LiveRows::LiveRows(ProgramOp program) {
     } else if (isa<ColumnsOp, exec::ReshapeOp>(op)) {
       // Reshaping that changes the number of rows ends the propagation.
       Value from = op.getOperand(0), to = op.getResult(0);
-      if (Live live = values.lookup(from);
+      if (ActiveCount live = values.lookup(from);
           live.number && rowsOf(from) == rowsOf(to))
         values[to] = live;
     }
   }
 }
 
-Value mlir::mtp::LiveRows::numberFor(KernelOpInterface call) {
+Value mlir::mtp::ActiveRows::numberFor(KernelOpInterface call) {
   Value number;
   for (auto [i, operand] : llvm::enumerate(call->getOperands())) {
-    Live other = values.lookup(operand);
+    ActiveCount other = values.lookup(operand);
     if (!other.number || !call.followsRowsOf(i))
       continue;
     if ((number && number != other.number) ||
@@ -49,7 +49,7 @@ Value mlir::mtp::LiveRows::numberFor(KernelOpInterface call) {
   return number;
 }
 
-void mlir::mtp::LiveRows::add(KernelOpInterface call) {
+void mlir::mtp::ActiveRows::add(KernelOpInterface call) {
   Value number = numberFor(call);
   if (!number)
     return;

@@ -1,12 +1,12 @@
-//===- SamplingWords.h - Layout of sampling parameters ----------*- C++ -*-===//
+//===- SamplingLayout.h - Layout of sampling parameters ---------*- C++ -*-===//
 //
 // Words of the state "sampling", and of the data that `mtp.sample_scan` passes
 // to `mtp.sample_join`. FORMAT.md describes all of them.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MTP_RUNTIME_SCHEMA_SAMPLINGWORDS_H
-#define MTP_RUNTIME_SCHEMA_SAMPLINGWORDS_H
+#ifndef MTP_RUNTIME_SCHEMA_SAMPLINGLAYOUT_H
+#define MTP_RUNTIME_SCHEMA_SAMPLINGLAYOUT_H
 
 #include <cstdint>
 
@@ -30,4 +30,4 @@ inline constexpr int64_t sampleStretches(int64_t vocabulary) {
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_SCHEMA_SAMPLINGWORDS_H
+#endif // MTP_RUNTIME_SCHEMA_SAMPLINGLAYOUT_H

@@ -1,36 +1,36 @@
-//===- Inbox.cpp - Host writes between launches ---------------------------===//
+//===- DeviceMailbox.cpp - Host writes between launches -------------------===//
 
-#include "runtime/device/cuda/Inbox.h"
+#include "runtime/device/cuda/DeviceMailbox.h"
 #include "runtime/schema/DeviceLoop.h"
 
 #include <cstring>
 
 using namespace mtp;
 
-/// Number of records and bytes of an inbox. A round of 1,024 slots has three
+/// Number of records and bytes of a mailbox. A round of 1,024 slots has three
 /// records for each slot. Larger writes are rare and copied separately.
 static constexpr uint64_t kMostRecords = 4096;
 static constexpr uint64_t kWordsBegin =
-    kInboxRecords + kMostRecords * sizeof(InboxRecord);
-static constexpr uint64_t kInboxBytes = kWordsBegin + (1 << 20);
+    kMailboxRecords + kMostRecords * sizeof(MailboxRecord);
+static constexpr uint64_t kMailboxBytes = kWordsBegin + (1 << 20);
 
-Result<Inbox> Inbox::create(std::shared_ptr<CudaContext> context,
-                            CUfunction kernel) {
-  Inbox inbox;
-  inbox.kernel = kernel;
+Result<DeviceMailbox>
+DeviceMailbox::create(std::shared_ptr<CudaContext> context, CUfunction kernel) {
+  DeviceMailbox mailbox;
+  mailbox.kernel = kernel;
   MTP_ASSIGN_OR_RETURN(
-      inbox.memory,
-      PinnedMemory::allocate(std::move(context), kInboxBytes, "the inbox"));
-  inbox.clear();
-  return inbox;
+      mailbox.memory,
+      PinnedMemory::allocate(std::move(context), kMailboxBytes, "the mailbox"));
+  mailbox.clear();
+  return mailbox;
 }
 
-static InboxRecord *recordOf(const PinnedMemory &memory, uint32_t number) {
-  return reinterpret_cast<InboxRecord *>(memory.data() + kInboxRecords) +
+static MailboxRecord *recordOf(const PinnedMemory &memory, uint32_t number) {
+  return reinterpret_cast<MailboxRecord *>(memory.data() + kMailboxRecords) +
          number;
 }
 
-bool Inbox::overlaps(CUdeviceptr target, uint64_t bytes) const {
+bool DeviceMailbox::overlaps(CUdeviceptr target, uint64_t bytes) const {
   auto next = records.lower_bound(target);
   if (next != records.end() && next->first < target + bytes)
     return true;
@@ -43,22 +43,23 @@ bool Inbox::overlaps(CUdeviceptr target, uint64_t bytes) const {
 /// A larger write would leave no room for others, and is copied separately.
 static constexpr uint64_t kLargestWrite = 64 << 10;
 
-bool Inbox::fits(CUdeviceptr target, uint64_t bytes) {
+bool DeviceMailbox::fits(CUdeviceptr target, uint64_t bytes) {
   return bytes % 4 == 0 && target % 4 == 0 && bytes <= kLargestWrite;
 }
 
-bool Inbox::add(CUdeviceptr target, const void *source, uint64_t bytes) {
+bool DeviceMailbox::add(CUdeviceptr target, const void *source,
+                        uint64_t bytes) {
   if (!fits(target, bytes))
     return false;
   auto same = records.find(target);
   if (same != records.end()) {
-    InboxRecord *record = recordOf(memory, same->second);
+    MailboxRecord *record = recordOf(memory, same->second);
     if (uint64_t(record->words) * 4 != bytes)
       return false;
     std::memcpy(memory.data() + record->offset, source, bytes);
     return true;
   }
-  if (records.size() == kMostRecords || bytes > kInboxBytes - end ||
+  if (records.size() == kMostRecords || bytes > kMailboxBytes - end ||
       overlaps(target, bytes))
     return false;
   uint32_t number = uint32_t(records.size());
@@ -71,13 +72,13 @@ bool Inbox::add(CUdeviceptr target, const void *source, uint64_t bytes) {
   return true;
 }
 
-void Inbox::clear() {
+void DeviceMailbox::clear() {
   records.clear();
   end = kWordsBegin;
   std::memset(memory.data(), 0, sizeof(uint32_t));
 }
 
-KernelLaunch Inbox::launch() const {
+KernelLaunch DeviceMailbox::launch() const {
   KernelLaunch launch;
   launch.function = kernel;
   launch.blocks = kDeliverBlocks;

@@ -1,6 +1,6 @@
-//===- RoundCost.cpp - How long a round takes -----------------------------===//
+//===- RoundCostModel.cpp - How long a round takes ------------------------===//
 
-#include "runtime/exec/schedule/RoundCost.h"
+#include "runtime/exec/schedule/RoundCostModel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -53,7 +53,7 @@ static constexpr double kRowMemory = 0.98, kRowOutlier = 0.06, kRowNoise = 0.15,
 /// The least share of a shape's time that fewer rows leave.
 static constexpr double kLeastShare = 0.2;
 
-RoundCost::Terms RoundCost::termsOf(const Work &work) {
+RoundCostModel::Terms RoundCostModel::termsOf(const Work &work) {
   double rows = work.rows, positions = double(work.positions);
   return {1,
           rows,
@@ -72,7 +72,7 @@ static double product(const T &a, const T &b) {
 }
 
 /// Predicts the time of a shape with other rows and positions from its own.
-double RoundCost::at(const Cell &cell, const Terms &has) const {
+double RoundCostModel::at(const Cell &cell, const Terms &has) const {
   double more = has[kRowTerm] - cell.has[kRowTerm];
   double other =
       cell.seconds + fitted(has) - fitted(cell.has) + cell.ownRow * more;
@@ -80,11 +80,11 @@ double RoundCost::at(const Cell &cell, const Terms &has) const {
 }
 
 /// Returns the time of one more row, as all shapes predict it.
-double RoundCost::rowIn(const Terms &has) const {
+double RoundCostModel::rowIn(const Terms &has) const {
   return fitted(withRows(has, has[kRowTerm] + 1)) - fitted(has);
 }
 
-double RoundCost::secondsOfRow(const Work &work) const {
+double RoundCostModel::secondsOfRow(const Work &work) const {
   auto found = cells.find({work.batch, work.k});
   double own = found == cells.end() ? 0 : found->second.ownRow;
   Work some = work;
@@ -95,7 +95,7 @@ double RoundCost::secondsOfRow(const Work &work) const {
 /// Learns the cost of a row from a round with more or fewer rows than the
 /// rounds of its shape before: least squares, drawn to the prediction of all
 /// shapes.
-void RoundCost::learnRows(Cell &cell, const Terms &has, double seconds) {
+void RoundCostModel::learnRows(Cell &cell, const Terms &has, double seconds) {
   double more = has[kRowTerm] - cell.has[kRowTerm];
   double rest = seconds - at(cell, has) + cell.ownRow * more;
   double row = rowIn(has);
@@ -109,7 +109,7 @@ void RoundCost::learnRows(Cell &cell, const Terms &has, double seconds) {
 }
 
 /// Returns the terms for another number of rows.
-RoundCost::Terms RoundCost::withRows(const Terms &has, double rows) {
+RoundCostModel::Terms RoundCostModel::withRows(const Terms &has, double rows) {
   Terms other = has;
   other[kRowTerm] = rows;
   other[kPositionTerm + 1] *= rows / has[kRowTerm];
@@ -119,7 +119,7 @@ RoundCost::Terms RoundCost::withRows(const Terms &has, double rows) {
 /// Learns the cost of positions that were added since earlier rounds of the
 /// shape. There growing terms differ from constant terms. The cost of
 /// rows is taken as known: up to some number they may be free.
-void RoundCost::learnChange(Cell &cell, const Terms &has, double seconds) {
+void RoundCostModel::learnChange(Cell &cell, const Terms &has, double seconds) {
   for (size_t i = 0; i < kTerms; ++i) {
     slower[i] *= kChangeMemory;
     for (double &value : changes[i])
@@ -145,7 +145,7 @@ void RoundCost::learnChange(Cell &cell, const Terms &has, double seconds) {
 }
 
 /// Adds a round to its shape.
-void RoundCost::learn(Cell &cell, const Terms &has, double seconds) {
+void RoundCostModel::learn(Cell &cell, const Terms &has, double seconds) {
   if (cell.count == 0) {
     cell.seconds = cell.longSeconds = seconds;
     cell.has = cell.longHas = has;
@@ -170,7 +170,7 @@ void RoundCost::learn(Cell &cell, const Terms &has, double seconds) {
   cell.has = moved;
 }
 
-void RoundCost::add(const Work &work, double measured) {
+void RoundCostModel::add(const Work &work, double measured) {
   if (!(measured > 0))
     return;
   Cell &cell = cells[{work.batch, work.k}];
@@ -184,7 +184,7 @@ void RoundCost::add(const Work &work, double measured) {
 
 /// Fits the terms by least squares of relative errors, drawn to the
 /// assumptions.
-void RoundCost::fit() {
+void RoundCostModel::fit() {
   lastFit = rounds;
   double scale = 0;
   for (const auto &[shape, cell] : cells)
@@ -221,11 +221,13 @@ void RoundCost::fit() {
         std::max(matrix[i][kTerms] / matrix[i][i], 0.0) * kAssumed[i] * scale;
 }
 
-double RoundCost::fitted(const Terms &has) const { return product(terms, has); }
+double RoundCostModel::fitted(const Terms &has) const {
+  return product(terms, has);
+}
 
 /// Returns the time of the nearest shape that ran in relation to the fit.
 /// Shapes of equal batch are nearest.
-double RoundCost::nearby(uint32_t batch, uint32_t k) const {
+double RoundCostModel::nearby(uint32_t batch, uint32_t k) const {
   double ratio = 1;
   uint64_t least = UINT64_MAX;
   for (const auto &[shape, cell] : cells) {
@@ -240,7 +242,7 @@ double RoundCost::nearby(uint32_t batch, uint32_t k) const {
   return ratio;
 }
 
-double RoundCost::seconds(const Work &work) const {
+double RoundCostModel::seconds(const Work &work) const {
   auto found = cells.find({work.batch, work.k});
   bool hasRun = found != cells.end();
   Terms has = termsOf(work);
@@ -263,12 +265,12 @@ double RoundCost::seconds(const Work &work) const {
   return seconds * slowness;
 }
 
-bool RoundCost::isMeasured(uint32_t batch, uint32_t k) const {
+bool RoundCostModel::isMeasured(uint32_t batch, uint32_t k) const {
   auto found = cells.find({batch, k});
   return found != cells.end() && found->second.count >= kSettling;
 }
 
-double RoundCost::doubt(uint32_t batch, uint32_t k) const {
+double RoundCostModel::doubt(uint32_t batch, uint32_t k) const {
   auto found = cells.find({batch, k});
   if (found == cells.end() || found->second.count < kSettling)
     return kNeverRan;

@@ -1,7 +1,7 @@
-//===- PromptWords.h - The host's description of a chunk --------*- C++ -*-===//
+//===- PromptLayout.h - The host's description of a chunk -------*- C++ -*-===//
 
-#ifndef MTP_RUNTIME_SCHEMA_PROMPTWORDS_H
-#define MTP_RUNTIME_SCHEMA_PROMPTWORDS_H
+#ifndef MTP_RUNTIME_SCHEMA_PROMPTLAYOUT_H
+#define MTP_RUNTIME_SCHEMA_PROMPTLAYOUT_H
 
 #include <cstdint>
 #include <string_view>
@@ -30,4 +30,4 @@ inline constexpr uint32_t kMostPlacesAhead = 64;
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_SCHEMA_PROMPTWORDS_H
+#endif // MTP_RUNTIME_SCHEMA_PROMPTLAYOUT_H

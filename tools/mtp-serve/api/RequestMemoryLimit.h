@@ -1,7 +1,7 @@
-//===- BodyBudget.h - Memory limit for request bodies -----------*- C++ -*-===//
+//===- RequestMemoryLimit.h - Memory limit for request bodies ---*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_SERVE_API_BODYBUDGET_H
-#define MTP_TOOLS_MTP_SERVE_API_BODYBUDGET_H
+#ifndef MTP_TOOLS_MTP_SERVE_API_REQUESTMEMORYLIMIT_H
+#define MTP_TOOLS_MTP_SERVE_API_REQUESTMEMORYLIMIT_H
 
 #include "tools/mtp-serve/api/ApiError.h"
 
@@ -13,10 +13,10 @@ namespace mtp::serve {
 
 /// Bounds the total bytes of request bodies that are being read or wait for
 /// tokenization. With several keys, one client may take half. For one thread.
-class BodyBudget {
+class RequestMemoryLimit {
 public:
   /// `most`: total bytes. `hasClients`: requests have one of several keys.
-  BodyBudget(uint64_t most, bool hasClients)
+  RequestMemoryLimit(uint64_t most, bool hasClients)
       : most(most), mostEach(hasClients ? most / 2 : most) {}
 
   /// A share of the budget, returned when it is destroyed.
@@ -35,12 +35,12 @@ public:
     /// Grows the share to `total` bytes for a client. Fails with 503 if all
     /// clients take too much, and with 429 if this client does; the share then
     /// stays unchanged.
-    MaybeError grow(const std::shared_ptr<BodyBudget> &from, uint64_t ofClient,
-                    uint64_t total);
+    MaybeError grow(const std::shared_ptr<RequestMemoryLimit> &from,
+                    uint64_t ofClient, uint64_t total);
     void release();
 
   private:
-    std::shared_ptr<BodyBudget> budget;
+    std::shared_ptr<RequestMemoryLimit> budget;
     uint64_t client = 0;
     uint64_t bytes = 0;
   };
@@ -55,4 +55,4 @@ private:
 
 } // namespace mtp::serve
 
-#endif // MTP_TOOLS_MTP_SERVE_API_BODYBUDGET_H
+#endif // MTP_TOOLS_MTP_SERVE_API_REQUESTMEMORYLIMIT_H
