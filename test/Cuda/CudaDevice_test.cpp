@@ -478,7 +478,7 @@ TEST_F(CudaDeviceTest, BenchProfilesAGpu) {
   std::string trace = writeFile("profile.json", {});
   std::string said = runTool(path +
                                  " --measure decode --context 4 --turns 2 "
-                                 "--rounds 3 --no-progress --profile " +
+                                 "--rounds 3 --no-progress --trace " +
                                  trace,
                              MTP_BENCH_TOOL);
   std::ostringstream text;

@@ -10,7 +10,7 @@
 //              time until its first token, and the time until all end.
 //
 //   mtp_schedule_bench [--threads=N] ARTIFACT [max-tokens
-//   [prompt-milliseconds]]
+//   [prefill-budget-ms]]
 //
 // The fastest of a few turns counts. The artifact needs 9 slots and a context
 // of 400 + `max-tokens` tokens.
@@ -212,7 +212,7 @@ int main(int argc, char **argv) {
   }
   if (argc < 2)
     return std::fprintf(stderr, "usage: mtp_schedule_bench [--threads=N] "
-                                "ARTIFACT [max-tokens [prompt-milliseconds]]\n"
+                                "ARTIFACT [max-tokens [prefill-budget-ms]]\n"
                                 "       mtp_schedule_bench [--threads=N] "
                                 "ARTIFACT steps TOKENS STEP-MILLISECONDS..\n"),
            2;

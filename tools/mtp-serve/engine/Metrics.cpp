@@ -128,7 +128,7 @@ struct Metrics::Impl {
       counter("mtp:round_rows_capacity_total",
               "Rows for which decode rounds had room: k + 1 of each slot");
   Counter &mixedTokens =
-      counter("mtp:prompt_tokens_beside_rounds_total",
+      counter("mtp:prompt_tokens_mixed_total",
               "Tokens of prompts whose rows ran in mixed batches");
   Counter &snapshots =
       counter("mtp:snapshots_stored_total",
