@@ -90,6 +90,11 @@ cl::opt<std::string>
                       cl::desc("Format of embedding tables, which --quantize "
                                "leaves unchanged; keep= of --quantize applies"),
                       cl::value_desc(quantizePartValue), cl::cat(category));
+cl::opt<bool> collectInputs(
+    "collect-inputs",
+    cl::desc("Add a function that returns the inputs of projections, for "
+             "mtp-run --collect-activations"),
+    cl::cat(category));
 cl::opt<std::string> draftVocabulary(
     "draft-vocab",
     cl::desc("Draft only the most frequent tokens of a list (lines of a token "
@@ -181,6 +186,8 @@ mtp::Status checkPhases(Phase stopAfter) {
     MTP_RETURN_IF_ERROR(
         needsPhase(*flag, Phase::Codegen, stopAfter, "codegen or artifact"));
   }
+  MTP_RETURN_IF_ERROR(
+      needsPhase(collectInputs, Phase::Fuse, stopAfter, "fuse or later"));
   return needsPhase(randomWeights, Phase::Artifact, stopAfter, "artifact");
 }
 
@@ -316,6 +323,7 @@ mtp::Result<Targets> readTargets(const TargetRegistry &registry) {
 
 mtp::Result<LoweringOptions> readLowering() {
   LoweringOptions lowering;
+  lowering.collectInputs = collectInputs;
   MTP_RETURN_IF_ERROR(parseQuantizeFlags(
       {given(quantize), given(quantizeHead), given(quantizeEmbedding)},
       lowering.formats));
