@@ -31,50 +31,60 @@ constexpr int64_t kOutputs = Grid::kOutputs;
 constexpr double kDamping = 0.01;
 /// Inputs whose errors move later targets together.
 constexpr int64_t kTogether = 128;
-/// Targets that are moved at a time.
-constexpr int64_t kTargets = 4;
+/// Targets that are moved at a time, and whose parts are copied at a time. Rows
+/// of the parts are far apart, and would fall into few sets of a cache.
+constexpr int64_t kTargets = 4, kCopied = 16;
 
-/// Targets of a panel in the order of rounding, and errors of one run of
-/// inputs.
-struct Targets {
-  std::vector<float> values;
-  std::vector<float> errors;
-};
-
-/// Adds to `count` targets from `target` on: the errors of `inputs` inputs from
-/// `first` on, times their parts.
+/// Adds to `count` targets the errors of `inputs` inputs times their parts.
+/// Target c takes part c of each row of `parts`.
 template <int64_t count>
-MTP_LANES_INLINE void moveTargets(const float *parts, int64_t n, int64_t first,
-                                  int64_t inputs, int64_t target, Targets &t) {
+MTP_LANES_INLINE void moveTargets(const float *parts, int64_t pitch,
+                                  const float *errors, int64_t inputs,
+                                  float *targets) {
   Lanes sums[count][2];
-  float *to = t.values.data() + target * kOutputs;
   for (int64_t c = 0; c < count; ++c)
     for (int64_t half = 0; half < 2; ++half)
-      sums[c][half] = load(to + c * kOutputs + half * kLanes);
+      sums[c][half] = load(targets + c * kOutputs + half * kLanes);
   for (int64_t i = 0; i < inputs; ++i) {
-    const float *error = t.errors.data() + i * kOutputs;
+    const float *error = errors + i * kOutputs;
     Lanes low = load(error), high = load(error + kLanes);
     for (int64_t c = 0; c < count; ++c) {
-      Lanes part = all(parts[(first + i) * n + target + c]);
+      Lanes part = all(parts[i * pitch + c]);
       sums[c][0] += part * low;
       sums[c][1] += part * high;
     }
   }
   for (int64_t c = 0; c < count; ++c)
     for (int64_t half = 0; half < 2; ++half)
-      store(sums[c][half], to + c * kOutputs + half * kLanes);
+      store(sums[c][half], targets + c * kOutputs + half * kLanes);
 }
 
 } // namespace
 
-/// Moves the targets from `target` to `end`.
-MTP_LANES_CLONES void moveAll(const float *parts, int64_t n, int64_t first,
-                              int64_t inputs, int64_t target, int64_t end,
-                              Targets &t) {
-  for (; target + kTargets <= end; target += kTargets)
-    moveTargets<kTargets>(parts, n, first, inputs, target, t);
-  for (; target < end; ++target)
-    moveTargets<1>(parts, n, first, inputs, target, t);
+/// Moves one target. Its parts follow each other.
+MTP_LANES_CLONES void moveOne(const float *parts, const float *errors,
+                              int64_t inputs, float *target) {
+  moveTargets<1>(parts, 1, errors, inputs, target);
+}
+
+/// Moves `count` targets. `parts` has rows of `pitch` numbers.
+MTP_LANES_CLONES void moveAll(const float *parts, int64_t pitch,
+                              const float *errors, int64_t inputs,
+                              float *targets, int64_t count) {
+  float copy[kTogether * kCopied];
+  for (int64_t first = 0; first < count; first += kCopied) {
+    int64_t width = std::min(kCopied, count - first);
+    for (int64_t i = 0; i < inputs; ++i)
+      std::memcpy(copy + i * kCopied, parts + i * pitch + first,
+                  size_t(width) * sizeof(float));
+    int64_t c = 0;
+    for (; c + kTargets <= width; c += kTargets)
+      moveTargets<kTargets>(copy + c, kCopied, errors, inputs,
+                            targets + (first + c) * kOutputs);
+    for (; c < width; ++c)
+      moveTargets<1>(copy + c, kCopied, errors, inputs,
+                     targets + (first + c) * kOutputs);
+  }
 }
 
 std::optional<ErrorFeedback> ErrorFeedback::make(std::span<const float> moments,
@@ -104,38 +114,43 @@ std::optional<ErrorFeedback> ErrorFeedback::make(std::span<const float> moments,
     matrix[i * n + i] += kDamping * mean;
   if (!factorLower(matrix, inputs, threads))
     return std::nullopt;
+  std::vector<double> pivots;
+  for (size_t k = 0; k < n; ++k)
+    pivots.push_back(matrix[(n - 1 - k) * (n + 1)]);
   feedback.parts.assign(n * n, 0);
   for (size_t i = 0; i < n; ++i)
-    for (size_t k = i + 1; k < n; ++k) {
-      size_t column = n - 1 - k;
+    for (size_t k = i + 1; k < n; ++k)
       feedback.parts[i * n + k] =
-          float(matrix[(n - 1 - i) * n + column] / matrix[column * n + column]);
-    }
+          float(matrix[(n - 1 - i) * n + n - 1 - k] / pivots[k]);
   return feedback;
 }
 
 void ErrorFeedback::round(const Grid &grid, std::span<const float> values,
                           GridCodes &codes) const {
   int64_t n = inputs();
-  Targets t;
-  t.values.resize(size_t(n * kOutputs));
-  t.errors.resize(size_t(kTogether * kOutputs));
+  std::vector<float> targets(size_t(n * kOutputs));
+  std::vector<float> errors(size_t(kTogether * kOutputs));
   for (int64_t i = 0; i < n; ++i)
     std::copy_n(values.data() + order[size_t(i)] * kOutputs, kOutputs,
-                t.values.data() + i * kOutputs);
+                targets.data() + i * kOutputs);
   for (int64_t first = 0; first < n; first += kTogether) {
     int64_t end = std::min(n, first + kTogether);
     for (int64_t i = first; i < end; ++i) {
       // Targets of this run have moved by the errors of earlier runs.
-      moveAll(parts.data(), n, first, i - first, i, i + 1, t);
+      float own[kTogether];
+      for (int64_t j = first; j < i; ++j)
+        own[j - first] = parts[size_t(j * n + i)];
+      float *target = targets.data() + i * kOutputs;
+      moveOne(own, errors.data(), i - first, target);
       int64_t input = order[size_t(i)];
-      roundInput(grid, t.values.data() + i * kOutputs, input, codes);
+      roundInput(grid, target, input, codes);
       for (int64_t o = 0; o < kOutputs; ++o)
-        t.errors[size_t((i - first) * kOutputs + o)] =
+        errors[size_t((i - first) * kOutputs + o)] =
             values[size_t(input * kOutputs + o)] -
             codes.valueAt(grid, input, o);
     }
-    moveAll(parts.data(), n, first, end - first, end, n, t);
+    moveAll(parts.data() + first * n + end, n, errors.data(), end - first,
+            targets.data() + end * kOutputs, n - end);
   }
 }
 

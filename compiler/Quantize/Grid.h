@@ -43,10 +43,12 @@ struct Grid {
   /// Returns the largest integer of a scale or minimum. Scales are signed if
   /// the grid has no minimum.
   int mostScale() const { return (1 << (hasMinimum ? scaleBits : 7)) - 1; }
-  /// Whether the sizes are possible: a block has whole groups.
+  /// Returns the number of inputs that are searched together: whole groups.
+  int64_t blockInputs() const { return kBlock / group * group; }
+  /// Whether the sizes are possible: blocks with factors have whole groups.
   bool isValid() const {
     return bits >= 2 && bits <= 8 && group >= 1 && group <= kBlock &&
-           kBlock % group == 0 &&
+           (scaleBits == 0 || kBlock % group == 0) &&
            (scaleBits == 0 || scaleBits == 6 || scaleBits == 8) &&
            (hasMinimum || scaleBits != 6);
   }

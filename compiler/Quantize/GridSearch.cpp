@@ -430,10 +430,11 @@ void searchGrid(const Grid &grid, std::span<const float> values,
   int64_t inputs = int64_t(values.size()) / kOutputs;
   codes.resize(grid, inputs);
   std::vector<float> weights = importanceOf(inputs, importance);
-  for (int64_t begin = 0; begin < inputs; begin += Grid::kBlock)
+  int64_t block = grid.blockInputs();
+  for (int64_t begin = 0; begin < inputs; begin += block)
     for (int64_t output = 0; output < kOutputs; output += kLanes)
       searchOutputs(grid, values, weights.data(), begin,
-                    std::min(Grid::kBlock, inputs - begin), output, codes);
+                    std::min(block, inputs - begin), output, codes);
 }
 
 } // namespace mtp
