@@ -7,6 +7,7 @@
 
 #include "compiler/Weights/GgufBlocks.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -14,6 +15,8 @@ namespace mtp {
 
 namespace {
 
+/// Largest number of elements of a block.
+constexpr int64_t kMostBlockElements = 256;
 /// The values of IQ4_NL and IQ4_XS.
 constexpr int kNonLinear[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                 1,    13,   25,  38,  53,  69,  89,  113};
@@ -241,14 +244,39 @@ Decoder findDecoder(WeightType type) {
   }
 }
 
-} // namespace
-
+/// Decodes `count` whole blocks at `bytes`. The type must have blocks.
 void decodeBlocks(WeightType type, const uint8_t *bytes, int64_t count,
                   float *out) {
   Decoder decode = findDecoder(type);
   uint64_t pitch = blockBytes(type), width = blockElements(type);
   for (int64_t i = 0; i < count && decode; ++i)
     decode(bytes + uint64_t(i) * pitch, out + uint64_t(i) * width);
+}
+
+} // namespace
+
+void decodeRun(WeightType type, const uint8_t *bytes, int64_t first,
+               int64_t count, float *out) {
+  int64_t width = int64_t(blockElements(type));
+  int64_t pitch = int64_t(blockBytes(type));
+  bytes += first / width * pitch;
+  if (width == 1)
+    return decodeElements(type, bytes, count, out);
+  // Only the first and the last block may be needed in part.
+  for (int64_t at = first % width; count > 0; at = 0) {
+    int64_t run = std::min(count, width - at);
+    if (run == width) {
+      run = count / width * width;
+      decodeBlocks(type, bytes, run / width, out);
+    } else {
+      float block[kMostBlockElements];
+      decodeBlocks(type, bytes, 1, block);
+      std::copy_n(block + at, run, out);
+    }
+    bytes += (at + run) / width * pitch;
+    out += run;
+    count -= run;
+  }
 }
 
 } // namespace mtp

@@ -1,7 +1,7 @@
 //===- grid_quantizer_test.cpp - Packing with searched grids --------------===//
 
-#include "compiler/Weights/GridQuantizer.h"
-#include "compiler/Weights/WeightPacker.h"
+#include "compiler/Weights/pack/GridQuantizer.h"
+#include "compiler/Weights/pack/WeightPacker.h"
 #include "test/Weights/TestFiles.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 //===- statistics_test.cpp - Statistics of activations --------------------===//
 
-#include "compiler/Weights/ActivationStatistics.h"
+#include "compiler/Weights/pack/ActivationStatistics.h"
 #include "test/Weights/TestFiles.h"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 
 #include "tools/mtp-run/Collect.h"
 #include "runtime/core/StrCat.h"
+#include "tools/mtp-run/Prompts.h"
 #include "tools/mtp-run/SecondMoments.h"
-#include "tools/mtp-run/TextRows.h"
 #include "tools/support/Output.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 //===- SecondMoments.cpp - Statistics of rows -----------------------------===//
 
 #include "tools/mtp-run/SecondMoments.h"
-#include "tools/support/Json.h"
+#include "runtime/json/JsonWriter.h"
 
 #include <algorithm>
 #include <atomic>

@@ -3,7 +3,7 @@
 #ifndef MTP_TOOLS_MTPC_CALIBRATE_H
 #define MTP_TOOLS_MTPC_CALIBRATE_H
 
-#include "compiler/Weights/ActivationStatistics.h"
+#include "compiler/Weights/pack/ActivationStatistics.h"
 
 /// The text and the model of --calibrate.
 struct Calibration {
