@@ -40,13 +40,16 @@ static void addQuantization(mlir::OpPassManager &manager,
   manager.addPass(passes::createQuantizeWeightsPass(std::move(options)));
 }
 
-void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
+void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
+                                  const LoweringOptions &options) {
   switch (phase) {
   case Phase::Input:
     manager.addPass(passes::createVerifyWiringPass());
     break;
   case Phase::Fuse:
     manager.addPass(passes::createInlineLayersPass());
+    if (options.collectInputs)
+      manager.addPass(passes::createCollectInputsPass());
     manager.addPass(passes::createAbsorbMLAPass());
     manager.addPass(passes::createFuseConcatProjectionPass());
     manager.addPass(passes::createFuseProjectionsPass());

@@ -3,6 +3,7 @@
 #include "compiler/Weights/pack/WeightPacker.h"
 
 #include "compiler/Weights/WeightType.h"
+#include "compiler/Weights/pack/GridQuantizer.h"
 #include "compiler/Weights/pack/WeightRows.h"
 
 #include <algorithm>
@@ -132,6 +133,9 @@ public:
   Packer(const WeightRecipe &recipe, const Stack &stack)
       : recipe(recipe), stack(stack) {}
 
+  /// Quantises panels with `quantizer`.
+  void quantizeWith(const GridQuantizer &quantizer) { grids = &quantizer; }
+
   /// Returns the number of bytes of the smallest unit: a panel, 32 rows of a
   /// quantised table, or a run of a raw weight.
   int64_t unitBytes() const {
@@ -145,6 +149,8 @@ public:
       packRun(offset / recipe.format.elementBytes(), out);
     else if (recipe.layout == WeightLayout::Raw)
       quantizeRows(offset / panelBytes(recipe), out, result);
+    else if (grids)
+      searchPanel(offset / panelBytes(recipe), out, result);
     else if (recipe.format.isQuantized())
       quantizePanel(offset / panelBytes(recipe), out, result);
     else
@@ -158,6 +164,9 @@ private:
   void packPanel(int64_t number, uint8_t *out) const;
   void quantizePanel(int64_t number, uint8_t *out, PieceResult &result) const;
   void quantizeRows(int64_t number, uint8_t *out, PieceResult &result) const;
+  void searchPanel(int64_t number, uint8_t *out, PieceResult &result) const;
+  /// Returns the values of a panel, 32 for each input.
+  std::vector<float> readPanel(int64_t number) const;
   void readTile(int64_t number, int64_t col, int64_t cols, float *tile,
                 int64_t pitch) const;
   /// Calls `take` for each group of a panel's inputs, in order, with the values
@@ -169,6 +178,8 @@ private:
 
   const WeightRecipe &recipe;
   const Stack &stack;
+  /// Null: groups are quantised one by one.
+  const GridQuantizer *grids = nullptr;
 };
 
 void Packer::packRun(int64_t first, uint8_t *out) const {
@@ -297,6 +308,38 @@ void Packer::quantizePanel(int64_t number, uint8_t *out,
   });
 }
 
+std::vector<float> Packer::readPanel(int64_t number) const {
+  constexpr int64_t kOutputs = QuantizedPanel::kOutputs;
+  std::vector<float> values(size_t(recipe.k * kOutputs));
+  float tile[kOutputs * kTileCols];
+  for (int64_t col = 0; col < recipe.k; col += kTileCols) {
+    int64_t cols = std::min(kTileCols, recipe.k - col);
+    readTile(number, col, cols, tile, kTileCols);
+    transposeTile(tile, kOutputs, kTileCols, cols,
+                  reinterpret_cast<uint8_t *>(values.data() + col * kOutputs));
+  }
+  return values;
+}
+
+void Packer::searchPanel(int64_t number, uint8_t *out,
+                         PieceResult &result) const {
+  QuantizedPanel panel = recipe.format.panel(recipe.k);
+  IntegerFragments order = recipe.format.fragments(recipe.k);
+  uint8_t ordered[QuantizedPanel::kMostGroupBytes];
+  GridCodes codes;
+  if (!grids->quantize(readPanel(number), codes, result.error)) {
+    result.isFinite = false;
+    return;
+  }
+  for (int64_t begin = 0; begin < recipe.k; begin += panel.group) {
+    int64_t inputs = std::min(panel.group, recipe.k - begin);
+    grids->writeGroup(codes, begin, inputs, recipe.fragments ? ordered : out);
+    if (recipe.fragments)
+      orderGroup(order, ordered, inputs, out);
+    out += panel.groupBytes(inputs);
+  }
+}
+
 /// Packs 32 rows of a table, or the rest. Each group is quantised as a group of
 /// a panel, whose words are then scattered to their rows.
 void Packer::quantizeRows(int64_t number, uint8_t *out,
@@ -336,6 +379,15 @@ struct Window {
     nextUnit = 0;
   }
 };
+
+/// Returns the quantiser of a weight with statistics, if there are any.
+Result<std::optional<GridQuantizer>> quantizerOf(const WeightRecipe &recipe,
+                                                 const PackOptions &options) {
+  if (!options.statistics || recipe.layout == WeightLayout::Raw)
+    return std::optional<GridQuantizer>();
+  return GridQuantizer::make(recipe, *options.statistics,
+                             std::max(options.threads, 1u));
+}
 
 /// Packs units of the window until none is left. Several threads may call this
 /// at once.
@@ -378,6 +430,10 @@ Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
                   QuantizationError *error) {
   MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
   Packer packer(recipe, stack);
+  MTP_ASSIGN_OR_RETURN(std::optional<GridQuantizer> quantizer,
+                       quantizerOf(recipe, options));
+  if (quantizer)
+    packer.quantizeWith(*quantizer);
   int64_t total = packedBytes(recipe), unit = packer.unitBytes();
   int64_t threads = std::max(options.threads, 1u);
   int64_t wanted =
