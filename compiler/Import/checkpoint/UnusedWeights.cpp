@@ -70,8 +70,12 @@ UnusedWeights findUnusedWeights(const WeightTable &weights,
                                 const ModelConfig &config,
                                 const ModuleChoice &choice) {
   UnusedWeights unused;
+  // The model's own modules, which the modules of --drafter replace.
+  ModelConfig own = config;
+  own.drafter.front.clear();
+  bool isReplaced = !config.drafter.front.empty();
   for (std::string &key : weights.unused()) {
-    if (isHarmless(key, config))
+    if (isHarmless(key, config) || (isReplaced && moduleOf(key, weights, own)))
       continue;
     std::optional<int64_t> module = moduleOf(key, weights, config);
     // The flags -k and --draft-depth-policy leave out modules.
