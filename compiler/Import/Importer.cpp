@@ -391,21 +391,48 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   return okStatus();
 }
 
-/// Reports the MTP modules in a GGUF model's files, and whether the imported
-/// model drafts with them. Tools that write GGUF often leave modules out.
+/// Reports the formats of a quantised folder's weights, without the modules'.
+void reportFormats(const ModelConfig &config, const WeightTable &weights,
+                   const ImportOptions &options) {
+  bool hasModules =
+      config.drafter.style != DrafterStyle::None && config.drafter.modules > 0;
+  if (options.onNote)
+    options.onNote("the model's weights are stored in " +
+                   weights.typesUnder(config.keys().trunk,
+                                      hasModules ? modulePrefix(config, 0)
+                                                 : std::string()));
+}
+
+/// Returns a number of MTP modules as text.
+std::string countText(int64_t modules) {
+  return std::to_string(modules) + " MTP module" + (modules == 1 ? "" : "s");
+}
+
+/// Reports the MTP modules in the model's files, and whether the imported model
+/// drafts with them. Other tools often leave modules out.
 void reportModules(const ModelConfig &config, const WeightTable &weights,
                    const DraftPlan &draft, const ImportOptions &options) {
   if (!options.onNote)
     return;
-  int64_t found = config.drafter.modules;
+  const DrafterConfig &drafter = config.drafter;
+  int64_t found = 0;
+  while (found < drafter.modules && weights.contains(moduleMark(config, found)))
+    ++found;
+  int64_t missing = drafter.missing + drafter.modules - found;
+  if (missing > 0)
+    options.onNote("the config counts " + countText(missing) +
+                   " that the model's files do not contain");
   if (found == 0) {
-    if (!draft.folder)
+    bool isWanted =
+        !draft.folder && options.drafter.kind == DrafterKind::Modules;
+    if (missing == 0 && isWanted)
       options.onNote("no drafter in the model's files; --drafter has methods "
                      "that need none");
     return;
   }
-  std::string text = std::to_string(found) + " MTP module" +
-                     (found == 1 ? "" : "s") + " in the model's files, in " +
+  std::string where =
+      drafter.file.empty() ? "the model's files" : "\"" + drafter.file + "\"";
+  std::string text = countText(found) + " in " + where + ", in " +
                      weights.typesUnder(modulePrefix(config, 0)) + ", ";
   if (draft.modules == found)
     text += found == 1 ? "which drafts" : "which draft";
@@ -435,7 +462,9 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
     MTP_RETURN_IF_ERROR(checkModules(config, weights, draft.modules));
   MTP_RETURN_IF_ERROR(
       findOwnTables(config, weights, draft.modules, keys.embedding, keys.head));
-  if (options.hasWeights && isGgufPath(folder))
+  if (options.hasWeights && weights.isQuantized())
+    reportFormats(config, weights, options);
+  if (options.hasWeights)
     reportModules(config, weights, draft, options);
 
   mlir::OwningOpRef<mlir::ModuleOp> module =

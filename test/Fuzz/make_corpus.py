@@ -1,10 +1,12 @@
 """make_corpus.py ARTIFACT DIR: writes small, well-formed inputs for each fuzz target, so
 that the fuzzers start past the first checks."""
-import json, os, struct, sys
+import json, os, random, struct, sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle")
 sys.path.insert(0, ROOT)
 import gguf_files  # noqa: E402
+import gguf_models  # noqa: E402
+import quantized_folders  # noqa: E402
 import template_cases  # noqa: E402
 import tiny  # noqa: E402
 
@@ -27,13 +29,22 @@ for name, path in (("", artifact), ("_plans", plans)):
 for name, config in tiny.MODELS.items():
     write("config", name, json.dumps(config).encode())
 
-keys = {**gguf_files.config_keys(tiny.MODELS["llama-gqa"]),
-        **gguf_files.tokenizer_keys(tiny.tokenizer(112))}
+keys = {**gguf_models.config_keys(tiny.MODELS["llama-gqa"]),
+        **gguf_models.tokenizer_keys(tiny.tokenizer(112))}
 path = os.path.join(out, "gguf", "model")
 gguf_files.write_gguf(path, keys, [("token_embd.weight", "F32", [2, 2], bytes(16)),
                                    ("blk.0.attn_q.weight", "Q4_K", [4, 256], bytes(576)),
                                    ("blk.0.ffn_up_exps.weight", "NVFP4", [2, 1, 64], bytes(72)),
                                    ("blk.0.ffn_up_exps.scale", "F32", [2], bytes(8))])
+
+# Heads in another order, and a projection in two parts.
+for name in ("qwen35-mtp1", "dsv3-mtp1"):
+    path = os.path.join(out, "gguf", name)
+    gguf_files.write_gguf(path, gguf_models.config_keys(gguf_models.text_config(tiny.MODELS[name])),
+                          [("blk.0.ssm_a", "F32", [4], bytes(16)),
+                           ("blk.0.attn_gate.weight", "F32", [96, 1], bytes(384)),
+                           ("blk.1.attn_k_b.weight", "F32", [2, 3, 2], bytes(48)),
+                           ("blk.1.attn_v_b.weight", "F32", [2, 1, 3], bytes(24))])
 
 header = {"__metadata__": {"format": "pt"},
           "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
@@ -41,6 +52,20 @@ header = {"__metadata__": {"format": "pt"},
           "c": {"dtype": "F8_E4M3", "shape": [0], "data_offsets": [22, 22]}}
 text = json.dumps(header).encode()
 write("safetensors", "three", struct.pack("<Q", len(text)) + text + bytes(22))
+
+# A weight of each quantised format, with the formats' own configs.
+kinds = {"mixed": quantized_folders.MIXED,
+         **{kind: [(quantized_folders.gptq, {"v2": kind == "gptq_v2", **options})
+                   for options in quantized_folders.GPTQ] for kind in ("gptq", "gptq_v2")}}
+path = os.path.join(out, "stored", "file")
+for kind, formats in kinds.items():
+    config = json.dumps({"quantization_config": quantized_folders.config_of(kind)}).encode()
+    for i, (make, options) in enumerate(formats):
+        parts, _ = make(random.Random(i), 32, 64, **options)
+        quantized_folders.edit_weights.write(path, {"w" + key: t for key, t in parts.items()})
+        with open(path, "rb") as f:
+            write("stored", f"{kind}{i}", config + b"\0" + f.read())
+os.remove(path)
 
 write("tokenizer", "json", b"J" + json.dumps(tiny.tokenizer(112)).encode())
 write("tokenizer", "text", b" abaab \xc3\xa9")

@@ -44,7 +44,7 @@ def prompts(vocabulary):
 def generate(tools, artifact, k, lists, count):
     ids = [arg for tokens in lists for arg in ("--ids", ",".join(map(str, tokens)))]
     text = run(tools + "/mtp-run", artifact, *ids, "--k", str(k), "-n", str(count),
-               "--ignore-eos", "--json")
+               "--ignore-eos", "--json", "--threads=1")
     return [s["output_ids"] for s in json.loads(text)["sequences"]]
 
 
@@ -70,11 +70,16 @@ def check_forward(tools, artifact, oracle):
     expected = [oracle.result["target"], *oracle.result["drafts"]]
     inputs = [oracle.tokens[d:d + ROWS] for d in range(len(expected))]
     inputs += [[0] * ROWS, list(range(ROWS))]
-    text = run(tools + "/mtp-run", artifact, "--function=@forward",
+    text = run(tools + "/mtp-run", artifact, "--threads=1", "--function=@forward",
                *(f"--input={ROWS}xi32={values}" for values in inputs))
     for d, (line, want) in enumerate(zip(text.splitlines(), expected, strict=True)):
         name = f"module {d}" if d else "target"
-        for i, row in enumerate(json.loads(line.split("=", 1)[1])):
+        try:
+            rows = json.loads(line.split("=", 1)[1])
+        except json.JSONDecodeError as wrong:
+            # mtp-run writes nan and inf, which JSON does not have.
+            raise Caught(f"oracle: a row of {name} has a value that is no number") from wrong
+        for i, row in enumerate(rows):
             top = max(row)
             if abs(top - want["max"][i]) > TOLERANCE * max(1, abs(want["max"][i])):
                 raise Caught(f"oracle: row {i} of {name} has logit {top:.6g}, "

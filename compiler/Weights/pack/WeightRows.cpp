@@ -2,8 +2,6 @@
 
 #include "compiler/Weights/pack/WeightRows.h"
 
-#include "compiler/Weights/GgufBlocks.h"
-
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -88,6 +86,20 @@ Status checkPicks(std::span<const int32_t> picks, int64_t height) {
   return okStatus();
 }
 
+/// Fails if values are not readable without further tensors.
+Status checkType(const TensorView &tensor, const std::string &key) {
+  if (tensor.stored)
+    return okStatus();
+  if (tensor.type == WeightType::F8E4M3)
+    return notFound("expected scales at \"" + key + "_scale_inv\" or \"" + key +
+                    "_scale\", got none");
+  if (!isReadable(tensor.type))
+    return unimplemented("expected BF16, F16, F32, a type of GGUF with blocks, "
+                         "or the tensors of a quantised weight, got " +
+                         std::string(toString(tensor.type)));
+  return okStatus();
+}
+
 } // namespace
 
 Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
@@ -99,10 +111,7 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
   dropOnes(tensor, source, matrix);
   WeightRows rows;
   auto check = [&]() -> Status {
-    if (!isReadable(tensor.type))
-      return unimplemented("expected BF16, F16, F32, F8_E4M3 or a type of "
-                           "GGUF with blocks, got " +
-                           std::string(toString(tensor.type)));
+    MTP_RETURN_IF_ERROR(checkType(tensor, key));
     MTP_RETURN_IF_ERROR(flattenStack(tensor, source, matrix));
     if (tensor.shape.empty() || tensor.shape.size() > 2)
       return invalidArgument("expected one or two dimensions, got shape " +
@@ -110,10 +119,8 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
     if (!source.shape.empty() && !hasShape(tensor.shape, source.shape))
       return invalidArgument("expected shape " + formatExpected(source.shape) +
                              ", got " + formatShape(tensor.shape));
-    rows.type = tensor.type;
-    rows.bytes = tensor.bytes.data();
-    rows.pairedRows = tensor.pairedRows;
-    rows.factor = tensor.factor;
+    MTP_ASSIGN_OR_RETURN(rows.source, StoredRows::find(weights, tensor));
+    rows.stored = tensor.stored;
     rows.isTransposed = source.transpose;
     rows.tensorCols = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
     int64_t shift;
@@ -130,8 +137,6 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
       rows.picks = source.picks;
       rows.height = int64_t(source.picks.size());
     }
-    MTP_ASSIGN_OR_RETURN(rows.scales, BlockScales::find(weights, key, tensor,
-                                                        source.headStride));
     return okStatus();
   };
   Status status = check();
@@ -150,26 +155,29 @@ WeightRows WeightRows::random(const RandomMatrix &values, int64_t rows,
   return result;
 }
 
-int64_t WeightRows::storedRow(int64_t row) const {
-  if (pairedRows == 0)
-    return row;
-  int64_t half = pairedRows / 2, place = row % pairedRows;
-  return row - place + place % half * 2 + place / half;
-}
-
 void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
                          float *out) const {
   row = picks.empty() ? row : picks[size_t(row)];
-  if (!bytes)
+  if (source.isEmpty())
     return values.read(row * tensorCols + col, count, out);
-  row = storedRow(row + rowBegin);
+  row += rowBegin;
   col += colBegin;
-  decodeRun(type, bytes, row * tensorCols + col, count, out);
-  if (factor != 1)
-    for (int64_t i = 0; i < count; ++i)
-      out[i] *= factor;
-  if (!scales.isEmpty())
-    scales.apply(row, col, count, out);
+  if (stored)
+    return stored->read(row, col, count, out);
+  source.readRow(row, col, count, out);
+}
+
+std::optional<GroupForm> WeightRows::groupForm() const {
+  std::optional<GroupForm> form;
+  if (stored && !isTransposed)
+    form = stored->groupForm();
+  return form && colBegin % form->group == 0 ? form : std::nullopt;
+}
+
+void WeightRows::readCodes(int64_t row, int64_t col, int64_t count,
+                           GroupCodes *groups, int16_t *q) const {
+  row = picks.empty() ? row : picks[size_t(row)];
+  stored->readCodes(row + rowBegin, col + colBegin, count, groups, q);
 }
 
 void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
@@ -179,6 +187,11 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
       readRun(row + i, col, colCount, out + i * stride);
     return;
   }
+  // Columns of the result are rows of the tensor.
+  if (picks.empty() && !stored &&
+      source.readColumns(rowBegin + col, colCount, colBegin + row, rowCount,
+                         out, stride))
+    return;
   // Reads short runs along the file's rows, which are output columns.
   constexpr int64_t kRun = 64;
   float run[kRun];
@@ -192,12 +205,12 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
 }
 
 void WeightRows::readFlat(int64_t index, int64_t count, float *out) const {
-  if (!bytes)
+  if (source.isEmpty())
     return values.read(index, count, out);
-  bool isWhole = !isTransposed && width == tensorCols && scales.isEmpty() &&
-                 pairedRows == 0 && factor == 1 && picks.empty();
+  bool isWhole = !isTransposed && width == tensorCols && !stored &&
+                 source.isInOrder() && picks.empty();
   if (isWhole)
-    return decodeRun(type, bytes, rowBegin * tensorCols + index, count, out);
+    return source.readFlat(rowBegin * tensorCols + index, count, out);
   while (count > 0) {
     int64_t row = index / cols(), col = index % cols();
     int64_t run = std::min(count, cols() - col);

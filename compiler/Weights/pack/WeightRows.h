@@ -4,8 +4,8 @@
 #define MTP_COMPILER_WEIGHTS_PACK_WEIGHTROWS_H
 
 #include "compiler/Weights/WeightSet.h"
-#include "compiler/Weights/pack/BlockScales.h"
 #include "compiler/Weights/pack/RandomWeights.h"
+#include "compiler/Weights/pack/StoredRows.h"
 
 namespace mtp {
 
@@ -14,8 +14,7 @@ namespace mtp {
 /// set exists.
 class WeightRows {
 public:
-  /// Finds the tensor and checks its type, rank and bounds. FP8 tensors are
-  /// scaled by `KEY_scale_inv`, one number per block of 128 x 128.
+  /// Finds the tensor and checks its type, rank and bounds.
   static Result<WeightRows> resolve(const WeightSet &weights,
                                     const WeightSource &source, int64_t stack);
 
@@ -34,24 +33,28 @@ public:
   /// Widens `count` elements in row-major order from `index` on.
   void readFlat(int64_t index, int64_t count, float *out) const;
 
+  /// Returns the kind of groups of a weight of integers from a folder; nothing
+  /// if the values are no such groups, or if the rectangle is transposed or
+  /// does not begin with a group.
+  std::optional<GroupForm> groupForm() const;
+  /// Reads the integers and groups of `count` columns of a row from `col` on.
+  /// Precondition: groupForm() has a value, and `col` begins a group.
+  void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
+                 int16_t *q) const;
+
 private:
   /// Widens a run of one row of the tensor. `row` and `col` are relative to the
   /// rectangle.
   void readRun(int64_t row, int64_t col, int64_t count, float *out) const;
-  /// Returns the place of a row of the tensor in the file.
-  int64_t storedRow(int64_t row) const;
 
-  WeightType type = WeightType::F32;
-  const uint8_t *bytes = nullptr; ///< The whole tensor; null: random values.
+  StoredRows source; ///< Empty: random values.
   RandomMatrix values;
   int64_t tensorCols = 0;             ///< The row pitch, in elements.
   int64_t rowBegin = 0, colBegin = 0; ///< Corner of the rectangle.
   int64_t height = 0, width = 0;      ///< Size of the rectangle, as stored.
   bool isTransposed = false;
-  int64_t pairedRows = 0; ///< See TensorEntry, as `factor`.
-  float factor = 1;
-  std::vector<int32_t> picks; ///< The rows to read; empty: all.
-  BlockScales scales;         ///< Only for FP8.
+  std::vector<int32_t> picks;           ///< The rows to read; empty: all.
+  const StoredTensor *stored = nullptr; ///< Values of codes and scales.
 };
 
 } // namespace mtp
