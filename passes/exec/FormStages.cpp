@@ -75,7 +75,8 @@ struct Call {
 /// How a call runs at a certain n.
 struct Share {
   bool solo = false;
-  /// True if only the first thread runs it: it is solo or has a single task.
+  /// True if only the first thread runs the call: the call is solo or has a
+  /// single task.
   bool isFirstThreads = false;
 };
 

@@ -274,7 +274,8 @@ std::optional<unsigned> PickSources::traitsOfControl(OpResult result) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// Traits of the results of all other ops, which also depend on operands.
+/// Returns the traits of a result of any other op, which also depend on its
+/// operands.
 unsigned PickSources::traitsOfOther(OpResult result) {
   Operation *op = result.getOwner();
   if (op->getParentOfType<PerSlotOp>() ||
@@ -355,7 +356,7 @@ void PickSources::judge(unsigned traits, Location loc) {
                "verifies");
 }
 
-/// Judges a value that rows are computed with but that has no rows itself.
+/// Judges a value without rows from which rows are computed.
 void PickSources::visitSide(Value value, Operation *user) {
   judge(traitsOf(value), user->getLoc());
 }

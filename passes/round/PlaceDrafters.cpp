@@ -249,9 +249,9 @@ SmallVector<Value> RowPlacer::placesOf(Operation *user, Value slots,
 // Rows and moves
 //===----------------------------------------------------------------------===//
 
-/// Returns the number that OpT reads from `rows`, which `made` defines. There
-/// is one such op, directly after `made`, so that bodies of these rows can be
-/// joined.
+/// Returns the result of the OpT on `rows`, which `made` defines. Moves an
+/// existing op directly after `made`, or creates one there, so that bodies of
+/// these rows can be joined.
 template <typename OpT>
 Value RowPlacer::numberOf(Operation *made, Value rows) {
   for (Operation *user : rows.getUsers())

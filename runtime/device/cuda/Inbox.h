@@ -26,8 +26,8 @@ public:
   /// room: the inbox must be delivered first. Also returns false if fits()
   /// does: the write must be copied instead.
   bool add(CUdeviceptr target, const void *source, uint64_t bytes);
-  /// Returns true if an empty inbox would take the write: it must be a whole
-  /// number of words, and not too large.
+  /// Returns true if the write fits an empty inbox: its size is a whole number
+  /// of words, and not too large.
   static bool fits(CUdeviceptr target, uint64_t bytes);
   /// Returns true if the write covers words of writes in the inbox.
   bool overlaps(CUdeviceptr target, uint64_t bytes) const;

@@ -40,7 +40,7 @@ struct LoopLimits {
   uint32_t mostRows = UINT32_MAX;
   /// Whether no sequence reads what the slot puts out.
   bool isDead = false;
-  /// Whether no other round shall follow the one in which the sequence ends.
+  /// Whether the round in which the sequence ends must be the last one.
   bool yields = false;
 };
 

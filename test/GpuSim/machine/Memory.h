@@ -32,9 +32,9 @@ struct Allocation {
   size_t mappedBytes;
   /// Device that owns the memory, if it is device memory.
   int device = 0;
-  /// For scratch memory, which is unwritten when a graph's run begins: bytes
-  /// that copies to a graph's inputs have written since the last run that
-  /// touched the memory.
+  /// Bytes of scratch memory that copies to a graph's inputs have written since
+  /// the last run that touched the memory. Scratch memory is unwritten when a
+  /// graph's run begins.
   std::optional<ByteBits> fresh;
   uint64_t lastRun = 0;
 

@@ -30,9 +30,9 @@ struct FakeOptions {
   uint32_t pairRows = 2;
   bool hasFold = false;
   schema::Rebuild foldRebuild = schema::Rebuild::Never;
-  /// One program of each k for batches up to 2 and one for larger batches, and
-  /// prefills of 1 row to the chunk. Otherwise one program for each batch and
-  /// chunk.
+  /// True: one program of each k for batches up to 2 and one for larger
+  /// batches, and prefills of 1 row to the chunk. False: one program for each
+  /// batch and chunk.
   bool hasRanges = false;
   /// With ranges: the numbers of sequences of a chunk.
   std::vector<uint32_t> sequences = {1};

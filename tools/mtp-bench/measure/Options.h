@@ -22,7 +22,7 @@ struct Options {
   std::vector<uint32_t> batches;
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> prefills;
-  /// The number of the slot's tokens before them.
+  /// Number of tokens that the slot has before a measured prefill.
   uint32_t prefillBehind = 0;
   std::vector<uint32_t> ks;
 

@@ -38,13 +38,13 @@ struct Point {
 
   /// Active rows in the last round, which may be fewer than the round has.
   double liveRows = 0;
-  /// In all turns, without the timed ones.
+  /// Number of rounds run in all turns, without timed runs.
   uint64_t rounds = 0;
   /// The fastest runs of all turns, and whether they agree.
   std::vector<double> fastest;
   bool isSettled() const { return hasComeAgain(fastest); }
-  /// The estimate of each turn: whole runs, and the target's part of timed
-  /// runs.
+  /// Estimated seconds of a run, one estimate per turn. `targetSeconds` is the
+  /// target's part, from timed runs.
   std::vector<double> seconds;
   std::vector<double> targetSeconds;
   std::vector<CommandResult> commands;
@@ -87,7 +87,7 @@ struct PrefillResult {
   uint64_t rounds = 0;
   /// The fastest runs of all turns.
   std::vector<double> fastest;
-  /// The estimate of each turn.
+  /// Estimated seconds, one estimate per turn.
   std::vector<double> seconds;
 };
 
@@ -102,11 +102,12 @@ struct SpeculativeResult {
   Summary spread;
   /// The time of a round divided by that of a plain step.
   double ratio = 0;
-  /// The ratio if both take no longer than their limit; NaN with --ids.
+  /// The ratio if the round and the plain step take no longer than their
+  /// limits; NaN with --ids.
   double limitRatio = 0;
   /// Tokens per round and slot; NaN if acceptance was not given.
   double acceptanceLength = 0;
-  /// Per position, with --ids.
+  /// Acceptance of the draft at each position, with --ids.
   std::vector<double> accepted;
   double tokensPerSecond = 0;
   double speedup = 0;
@@ -117,9 +118,9 @@ struct SessionResult {
   uint32_t batch = 1;
   uint32_t k = 0;
   bool isAutomatic = false;
-  /// Per turn.
+  /// Tokens per second in each turn.
   std::vector<double> tokensPerSecond;
-  /// By k, in all turns.
+  /// Number of rounds of each k, in all turns together.
   std::vector<uint64_t> rounds;
 };
 
