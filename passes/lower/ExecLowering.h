@@ -18,12 +18,12 @@ namespace mlir::mtp {
 struct RowContext {
   Value slots;
   Value positions;
-  /// For rows with a window only: the place of the window's first row; each
-  /// row's place, which differs from its rotary position; and the mask of the
-  /// window's rows that it sees.
+  /// Only for rows with a window: the place of the window's first row, each
+  /// row's place (which differs from its rotary position), and the mask of the
+  /// window's rows that the row sees.
   Value roots, places, masks;
-  /// For runs only: the number of rows that a recurrence folds before a slot's
-  /// rows, and how many of these it keeps.
+  /// Only for runs: the number of rows that a recurrence folds before a slot's
+  /// rows, and the number of folded rows that it keeps.
   Value pending, keeps;
 };
 

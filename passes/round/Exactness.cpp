@@ -246,7 +246,8 @@ unsigned PickSources::traitsOfArgument(BlockArgument argument) {
   return kOfRows;
 }
 
-/// Traits of the results of loops, branches and tensor ops in a body.
+/// Returns the traits of a result of a loop, a branch or a tensor op in a body;
+/// nothing for other ops.
 std::optional<unsigned> PickSources::traitsOfControl(OpResult result) {
   using Traits = std::optional<unsigned>;
   unsigned number = result.getResultNumber();

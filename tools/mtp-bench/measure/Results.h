@@ -19,9 +19,11 @@ struct CommandResult {
   std::string kind;
   std::string symbol;
   Work work;
-  /// From the release of the command before to the release of this one.
+  /// Seconds from the release of the previous command to the release of this
+  /// one.
   double wall = 0;
-  /// Means over the workers: running the kernel, waiting for the others.
+  /// Mean seconds of the workers: running the kernel, and waiting for other
+  /// workers.
   double busy = 0;
   double wait = 0;
 };
@@ -32,7 +34,7 @@ struct Point {
   uint32_t k = 0;
   uint32_t context = 0;
   uint32_t program = 0;
-  /// Rows per slot; 0: a chain's.
+  /// Rows per slot in a round with a tree; 0: a chain, which has k + 1 rows.
   uint32_t nodes = 0;
   uint32_t rows() const { return batch * (nodes ? nodes : k + 1); }
 
@@ -83,7 +85,7 @@ bool isTargetPhase(std::string_view phase);
 struct PrefillResult {
   uint32_t tokens = 0;
   bool modules = false;
-  /// In all turns.
+  /// Number of runs in all turns.
   uint64_t rounds = 0;
   /// The fastest runs of all turns.
   std::vector<double> fastest;
@@ -100,7 +102,7 @@ struct SpeculativeResult {
   /// differed.
   double seconds = 0;
   Summary spread;
-  /// The time of a round divided by that of a plain step.
+  /// The time of a round divided by the time of a plain step.
   double ratio = 0;
   /// The ratio if the round and the plain step take no longer than their
   /// limits; NaN with --ids.
@@ -133,7 +135,7 @@ struct Results {
   uint32_t processors = 0;
   /// The date of the measurement, for example "2026-11-23".
   std::string date;
-  /// Zero for a GPU.
+  /// Number of threads; zero for a GPU.
   uint32_t threads = 0;
   bool pinned = false;
   uint64_t fileWeightBytes = 0;

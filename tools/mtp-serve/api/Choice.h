@@ -103,8 +103,8 @@ private:
   Status takeSpecial(int32_t token, bool isSearched);
 
   std::optional<StreamDecoder> decoder;
-  /// For the answer and for the reasoning. Both come after the splitter, since
-  /// marks and headers are no text.
+  /// Stop strings for the answer and for the reasoning. Both run after the
+  /// splitter, since marks and headers are no text.
   StopStrings stops, thoughtStops;
   std::optional<ReasoningSplitter> splitter;
   const Tokenizer *tokenizer;
