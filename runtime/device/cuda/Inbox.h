@@ -16,7 +16,8 @@
 
 namespace mtp {
 
-/// Must not be used while a launch is running, except for launch().
+/// Collects small writes to the device's memory, which one kernel delivers
+/// together. Must not be used while a launch is running, except for launch().
 class Inbox {
 public:
   static Result<Inbox> create(std::shared_ptr<CudaContext> context,

@@ -37,7 +37,7 @@ struct RoundWork {
   uint32_t k = 0;
   /// Limit on the number of rounds.
   uint32_t rounds = 1;
-  /// Positions that the caches have of all sequences before the first round.
+  /// Cached positions of all sequences together, before the first round.
   uint64_t positions = 0;
   /// A prompt with rows in the only round.
   struct Beside {
@@ -107,11 +107,13 @@ public:
 
   /// Lets no other round follow the one that runs, unless it has stopped.
   void endSoon();
-  /// Waits until nothing runs. What is over is read by a later step.
+  /// Waits until nothing runs. A later step reads the results of rounds that
+  /// are over.
   Status land();
 
-  /// Whether the slots carry what the round that is being read left there. If
-  /// no sequence but `last` goes on in the launch, waits for that round.
+  /// Returns whether the slots still have the states that the round being read
+  /// left there. If no sequence but `last` goes on in the launch, waits for
+  /// that round.
   Result<bool> isAtRest(SequenceId last,
                         const std::function<bool(SequenceId)> &isRunning);
   /// Notes a sequence that has ended while later rounds may run. Its slot stays
@@ -122,7 +124,7 @@ public:
   /// Looks at the unread round of a row whose sequence has ended: the device
   /// leaves the slot alone if it knows of the end, else the slot has gone on.
   Status noteFurtherRound(uint32_t row);
-  /// The sequences whose slots still carry what they left there.
+  /// The ended sequences whose slots still have their last states.
   const std::vector<EndedSequence> &ended() const { return launch->ended; }
 
 private:

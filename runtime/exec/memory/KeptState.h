@@ -30,7 +30,8 @@ struct KeptState {
   MemoryReservation savedMemory;
   /// Whether the sequence has lost a slot.
   bool hasLeft = false;
-  /// The copy of recurrent states that was made then; 0 if there is none.
+  /// The copy of recurrent states that was made when the sequence lost its
+  /// slot; 0 if there is none.
   Snapshots::Id copy = 0;
 };
 

@@ -46,8 +46,8 @@ public:
     EntryId id = kRoot;
     uint32_t page = 0;
     EntryId parent = kRoot;
-    /// The page's tokens, preceded by what else tells the page from others, and
-    /// followed by the lookahead.
+    /// The page's tokens, preceded by the other words that distinguish the
+    /// page, and followed by the lookahead.
     std::vector<int32_t> tokens;
   };
 

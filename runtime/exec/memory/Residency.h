@@ -12,7 +12,7 @@ namespace mtp {
 /// drafts than fill all caches, or than the round before had accepted, leaves
 /// gaps.
 struct DrafterProgress {
-  /// Drafters whose entries are not at the places of their positions.
+  /// The places of the entries of drafters that have left out positions.
   struct Places {
     /// The number of positions that were left out.
     uint64_t skipped = 0;

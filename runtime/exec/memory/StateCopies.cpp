@@ -35,7 +35,8 @@ Making StateCopies::makingOf(const KeptState &kept,
   return {kv.makers(residency.slot), true, kept.inputHash, kept.salt};
 }
 
-/// A prompt's chunk keeps the last row, which goes into the states first.
+/// Stores a copy with one pending row: a prompt's chunk keeps its last row,
+/// which goes into the states first.
 void StateCopies::storeAfterChunk(const KeptState &kept,
                                   const Residency &residency) {
   uint64_t end = residency.length;
@@ -61,8 +62,8 @@ bool StateCopies::canKeep(const KeptState &kept,
   return !residency.isPrefilled() || isFinal(kept, residency);
 }
 
-/// Copies the slot's states in front of the prefix's last token. The copy is
-/// attached to the last page of the prefix that the index has.
+/// Copies the slot's states, which are those before the prefix's last token.
+/// The copy is attached to the last page of the prefix that the index has.
 Snapshots::Id StateCopies::storeBehindPages(Prefix prefix, uint32_t slot,
                                             std::span<const int32_t> table,
                                             bool isKept) {

@@ -92,7 +92,8 @@ void PrefillPlanner::sort(std::vector<PendingPrompt> &prompts) {
 }
 
 /// Shares at most `room` rows of the plan's kernels among prompts, at most
-/// `first` of them for the first one. A prompt that ends has little company.
+/// `first` of them for the first one. A pass in which a prompt ends has few
+/// rows of other prompts.
 std::vector<PrefillShare>
 PrefillPlanner::shareRows(std::span<const PendingPrompt> prompts,
                           uint64_t first, uint64_t room, uint32_t mostSequences,

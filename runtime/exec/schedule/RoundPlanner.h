@@ -21,11 +21,12 @@ namespace mtp {
 /// A sequence that may be in the next round.
 struct RoundCandidate {
   SequenceId id = 0;
-  /// Limit on its drafts.
+  /// Limit on the sequence's drafts.
   uint32_t k = 0;
-  /// How many of its drafts were accepted; null if it always has k drafts.
+  /// Acceptance of the sequence's drafts; null if it always has k drafts.
   const DraftHistory *history = nullptr;
-  /// The position of its anchor, and drafts that its last round accepted.
+  /// The position of the sequence's anchor, and the number of drafts that its
+  /// last round accepted.
   uint64_t length = 0;
   uint32_t accepted = 0;
 };

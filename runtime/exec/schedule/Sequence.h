@@ -67,7 +67,7 @@ public:
   }
 
   SequenceId id = 0;
-  /// Without its inputs.
+  /// The request, without its inputs.
   Request request;
   KeptState kept;
   /// Present while the sequence is Prefilling or Running.

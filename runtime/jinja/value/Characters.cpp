@@ -34,7 +34,7 @@ bool isIn(const Span (&spans)[n], uint32_t codePoint) {
   });
 }
 
-/// Unicode's Lowercase: category Ll and Other_Lowercase.
+/// Returns Unicode's property Lowercase: category Ll or Other_Lowercase.
 bool isLowercase(uint32_t codePoint) {
   constexpr Span kOther[] = {
       {0xAA, 0xAA},       {0xBA, 0xBA},       {0x2B0, 0x2B8},
@@ -49,7 +49,7 @@ bool isLowercase(uint32_t codePoint) {
          isIn(kOther, codePoint);
 }
 
-/// Unicode's Uppercase: category Lu and Other_Uppercase.
+/// Returns Unicode's property Uppercase: category Lu or Other_Uppercase.
 bool isUppercase(uint32_t codePoint) {
   constexpr Span kOther[] = {{0x2160, 0x216F},
                              {0x24B6, 0x24CF},

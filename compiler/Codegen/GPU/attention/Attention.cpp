@@ -79,9 +79,10 @@ static void emitJoined(GpuBuilder &kb, const AttentionShape &shape,
   lanes.close(sums, y);
 }
 
-/// attention: buffers: q, slots, positions, page table, base of the layer's
-/// pages, y. params: M, maxPages. attention_tree: buffers: q, slots, roots,
-/// page table, base of the layer's pages, masks, y. params: M, maxPages.
+/// Emits attention or attention_tree. Buffers of attention: q, slots,
+/// positions, page table, base of the layer's pages, y. Params: M, maxPages.
+/// Buffers of attention_tree: q, slots, roots, page table, base of the layer's
+/// pages, masks, y. Params: M, maxPages.
 template <typename KernelT>
 static void emitAttention(GpuBuilder &kb, KernelT kernel) {
   AttentionShape shape{AttentionParams(kernel)};
@@ -103,8 +104,8 @@ static void emitAttention(GpuBuilder &kb, KernelT kernel) {
   lanes.close(lanes.addUp(view, view.begin, view.end), y);
 }
 
-/// attention_parts: buffers and params of attention, with the sums of parts in
-/// place of y.
+/// Emits attention_parts. It has the buffers and params of attention, with the
+/// sums of parts in place of y.
 static void emitParts(GpuBuilder &kb, exec::AttentionPartsKernelAttr kernel) {
   AttentionShape shape{AttentionParams(kernel)};
   if (TensorDivision::fits(shape))

@@ -45,7 +45,8 @@ private:
   Value before, behind;
 };
 
-/// attention_join: buffers: positions, parts, y. params: M.
+/// Returns the launch of attention_join. Buffers: positions, parts, y. Params:
+/// M.
 GpuLaunch launchJoin(exec::AttentionJoinKernelAttr kernel);
 void emitJoin(GpuBuilder &kb, exec::AttentionJoinKernelAttr kernel);
 mlir::LogicalResult verifyJoin(exec::AttentionJoinKernelAttr kernel,

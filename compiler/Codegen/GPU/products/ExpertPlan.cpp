@@ -167,7 +167,7 @@ static GpuLaunch planLaunch(exec::MoePlanKernelAttr kernel) {
           fitsBlock(kernel) ? threads : kRowThreads};
 }
 
-/// buffers: positions, index, expert start, pairs. params: M.
+/// Emits moe_plan. Buffers: positions, index, expert start, pairs. Params: M.
 static void emitMoePlan(GpuBuilder &kb, exec::MoePlanKernelAttr kernel) {
   kb.begin();
   if (!fitsBlock(kernel))

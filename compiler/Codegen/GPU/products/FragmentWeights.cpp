@@ -122,7 +122,7 @@ Values FragmentWeights::unitOf(ValueRange held, int64_t unit) {
   return wide;
 }
 
-/// sum = fma(float(dot) * rowScale, weightScale, sum), as on CPUs.
+/// Computes sum = fma(float(dot) * rowScale, weightScale, sum), as on CPUs.
 Values FragmentWeights::multiplyIntegers(ValueRange held,
                                          llvm::ArrayRef<Values> operands,
                                          ValueRange rowScales,
