@@ -208,7 +208,8 @@ struct Artifact {
   int32_t tokenizer = -1;
   /// Null: no chat template.
   const schema::Chat *chat = nullptr;
-  /// How rounds draft and accept, for people; empty if the file does not say.
+  /// Drafting method and accept rule as text for display; empty if the file
+  /// does not contain them.
   std::string_view method, rule;
   /// Whether the accept rule changes the distribution of texts.
   bool isLossy = false;

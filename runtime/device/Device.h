@@ -25,7 +25,7 @@ namespace mtp {
 struct Progress {
   /// Number of rounds whose results are complete.
   uint32_t rounds = 0;
-  /// No further round follows.
+  /// True if no further round follows.
   bool isDone = false;
 };
 

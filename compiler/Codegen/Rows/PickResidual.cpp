@@ -165,8 +165,8 @@ Value PickResidual::pick(Value i) {
       [&] { return Values{kb.integer(-1)}; })[0];
 }
 
-/// Buffers: p, [places], [q], [at], uniforms, picks. Params: picks, rows of p,
-/// rows of q.
+/// Emits pick_residual. Buffers: p, [places], [q], [at], uniforms, picks.
+/// Params: picks, rows of p, rows of q.
 static void emitPickResidual(KernelBuilder &kb,
                              exec::PickResidualKernelAttr kernel) {
   PickResidual residual(kb, kernel);

@@ -21,8 +21,8 @@ struct DrafterProgress {
   };
 
   /// By k, the position up to which the drafters of a round of k are valid. The
-  /// last element covers all drafters that a prefill runs. Positions count as a
-  /// prefill of that many tokens leaves them. Empty until the prefill has
+  /// last element covers all drafters that a prefill runs. A position p means:
+  /// as a prefill of p tokens leaves the drafters. Empty until the prefill has
   /// ended.
   std::vector<uint64_t> draftedTo;
   /// Whether entries of drafters are missing for good.

@@ -12,7 +12,8 @@
 
 using namespace mtp::codegen;
 
-/// Number of threads in a block. One thread makes a plan of more experts.
+/// Number of threads in a block. If there are more experts than threads, a
+/// single thread makes the plan.
 static constexpr int64_t kPlanThreads = 512;
 
 namespace {

@@ -69,7 +69,7 @@ public:
   Value i32(uint32_t value);
   Value bitXor(Value a, Value b);
   Value bitNot(Value a);
-  /// Comparisons of unsigned integers.
+  /// Compare unsigned integers.
   Value less(Value a, Value b);
   Value atMost(Value a, Value b);
   Value larger(Value a, Value b) { return kb.select(less(a, b), b, a); }
