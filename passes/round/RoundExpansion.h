@@ -53,7 +53,7 @@ public:
   /// The number of rows of a slot that the round verifies; 1 in a prefill.
   int64_t roundNodes() const { return nodes; }
   bool isPrefill() const { return !k; }
-  /// The value of the region's one mtp.slots.
+  /// Returns the value of the region's one mtp.slots.
   Value slots();
   /// Flattens a grid with numbers per slot and row to one number per row.
   Value byRow(Value grid);

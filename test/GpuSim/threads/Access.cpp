@@ -77,7 +77,8 @@ static void checkRace(const Access &access, bool shared, uintptr_t base) {
                      std::to_string(running->sharedBytes) + " bytes");
 }
 
-/// `where` names the memory, and `byte` is its first byte that nothing wrote.
+/// Faults with the message about an unwritten byte. `where` names the memory,
+/// and `byte` is its first byte that nothing wrote.
 [[noreturn, gnu::noinline]] static void
 faultAtUnwritten(const Access &access, size_t offset, const std::string &where,
                  size_t byte) {

@@ -17,13 +17,13 @@ struct FakeOptions {
   /// Chunk sizes; the first is the envelope's chunk.
   std::vector<uint32_t> chunks = {8, 3};
   std::vector<int32_t> eos;
-  /// A slot may draft less than its round.
+  /// True if a slot may draft less than its round.
   bool hasLimit = false;
-  /// Rounds with drafts may stop after drafting, and requests have an input of
-  /// three numbers that no kernel reads.
+  /// True if rounds with drafts may stop after drafting, and requests have an
+  /// input of three numbers that no kernel reads.
   bool showsDrafts = false;
-  /// The programs have four more states, one of each kind. A sequence fails if
-  /// one of them has a wrong value at the end of its prefill.
+  /// True if the programs have four more states, one of each kind. A sequence
+  /// fails if one of them has a wrong value at the end of its prefill.
   bool hasAudit = false;
   /// Upkeep of the state of two rows, and whether there is a state that nothing
   /// rebuilds.
