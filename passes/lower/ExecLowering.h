@@ -71,7 +71,7 @@ public:
     rowContexts[rows] = context;
   }
 
-  /// The layouts in which kernels read weights.
+  /// Returns the layouts in which kernels read weights.
   exec::PanelsAttr panels();
   exec::GatedPanelsAttr gatedPanels();
   exec::RawLayoutAttr rawLayout();
@@ -79,7 +79,8 @@ public:
   Value packed(const Packing &packing, Location loc);
   /// Packs 1-D or row-major weights unchanged.
   Value packedRaw(ValueRange weights, exec::FormatAttr format, Location loc);
-  /// The format of norms, biases and other weights that are never rounded.
+  /// Returns the format of norms, biases and other weights that are never
+  /// rounded.
   exec::FormatAttr singles();
   /// Returns the element format of a weight of the model.
   static exec::FormatAttr formatOf(Value weight);

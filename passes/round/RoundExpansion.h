@@ -48,9 +48,11 @@ class Expansion {
 public:
   explicit Expansion(Operation *op);
 
-  /// The largest number of drafts that the round accepts; none in a prefill.
+  /// Returns the largest number of drafts that the round accepts; none in a
+  /// prefill.
   std::optional<int64_t> roundK() const { return k; }
-  /// The number of rows of a slot that the round verifies; 1 in a prefill.
+  /// Returns the number of rows of a slot that the round verifies; 1 in a
+  /// prefill.
   int64_t roundNodes() const { return nodes; }
   bool isPrefill() const { return !k; }
   /// Returns the value of the region's one mtp.slots.

@@ -22,7 +22,8 @@ struct Count {
   int64_t base = 0;
   int64_t step = 0;
 
-  /// Value at n. The verifier ensures that it fits for every n of the program.
+  /// Returns the value at n. The verifier ensures that it fits for every n of
+  /// the program.
   int64_t at(uint64_t n) const { return base + step * int64_t(n); }
   bool isFixed() const { return step == 0; }
   bool operator==(const Count &) const = default;
@@ -143,7 +144,8 @@ struct Program {
                                   const schema::Kernel &kernel) const {
     return std::span(params).subspan(command.firstParam, kernel.params());
   }
-  /// Place of a command's number of active rows; null if all rows are active.
+  /// Returns the place of a command's number of active rows; null if all rows
+  /// are active.
   const Place *liveOf(const Command &command) const {
     return command.live < 0 ? nullptr : &places[uint32_t(command.live)];
   }

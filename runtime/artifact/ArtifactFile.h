@@ -46,7 +46,7 @@ public:
   const FileHeader &header() const { return fileHeader; }
   const Artifact &artifact() const { return contents; }
 
-  /// The bytes of a segment; `index` must be in range.
+  /// Returns the bytes of a segment; `index` must be in range.
   std::span<const uint8_t> segment(uint32_t index) const;
 
   /// Returns the bytes of a weight or constant of this file.

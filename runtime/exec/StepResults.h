@@ -55,15 +55,15 @@ public:
       sequence->statistics.*what += number;
   }
 
-  /// The tokens that end a sequence of the request.
+  /// Returns the tokens that end a sequence of the request.
   std::vector<int32_t> stopTokensOf(const Request &request) const;
 
-  /// The update of a sequence, which is added if there is none.
+  /// Returns the update of a sequence, which is added if there is none.
   SequenceUpdate &update(SequenceId id);
   bool hasUpdates() const { return !updates.empty(); }
   /// Adds drafts to the update of a sequence, if there is one.
   void addDrafted(SequenceId id, uint32_t drafted);
-  /// The updates since the last call, in order of id.
+  /// Returns the updates since the last call, in order of id.
   std::vector<SequenceUpdate> take();
 
   /// Counts of the session.

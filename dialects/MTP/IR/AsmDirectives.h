@@ -88,8 +88,8 @@ void printSeenMasks(OpAsmPrinter &printer, Operation *op, Value masks);
 ParseResult parseMovedTo(OpAsmParser &parser, UnresolvedOperand &to);
 void printMovedTo(OpAsmPrinter &printer, Operation *op, Value to);
 
-/// A region of an isolated op. Its values may have names that values outside of
-/// it also have.
+/// Parse and print a region of an isolated op. Its values may have names that
+/// values outside of it also have.
 ParseResult parseOwnNames(OpAsmParser &parser, Region &region);
 void printOwnNames(OpAsmPrinter &printer, Operation *op, Region &region);
 

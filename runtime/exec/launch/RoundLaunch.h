@@ -77,8 +77,8 @@ public:
   /// sequence sees drafts: then it has stopped after its first half. Page
   /// tables are on the device.
   Status start(RoundWork work);
-  /// The drafts of a row of a round that has stopped; none in a round without
-  /// drafts.
+  /// Returns the drafts of a row of a round that has stopped; none in a round
+  /// without drafts.
   Result<SeenDrafts> seenDrafts(uint32_t row);
   /// Runs the second half of a round that has stopped.
   Status finishStopped();
@@ -98,9 +98,9 @@ public:
 
   /// By row, the rows that its sequence had in all rounds. All are over.
   Result<std::vector<uint64_t>> activeRows();
-  /// The number of rows for which a row of the launch had room.
+  /// Returns the number of rows for which a row of the launch had room.
   uint64_t rowCapacity() const;
-  /// The results of a prompt whose rows were in the only round.
+  /// Returns the results of a prompt whose rows were in the only round.
   SlotResults besideResults(size_t prompt) const;
   /// Forgets the launch.
   void end() { launch.reset(); }

@@ -35,7 +35,8 @@ struct KeptState {
   Snapshots::Id copy = 0;
 };
 
-/// The kept state of a request that has `inputs` and the cache salt `salt`.
+/// Returns the kept state of a request that has `inputs` and the cache salt
+/// `salt`.
 KeptState keptStateOf(InputBytes inputs, const std::string &salt);
 
 /// Whether all entries of the sequence up to draftsFrom() are final, so that

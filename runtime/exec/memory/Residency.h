@@ -64,8 +64,8 @@ struct Residency {
   bool isPrefilled() const { return !drafters.draftedTo.empty(); }
   /// Tokens of `context` that prefill has yet to compute.
   uint64_t rest() const { return context.size() - length; }
-  /// The position up to which drafters should be valid between two rounds: the
-  /// next round refreshes them over what the last one verified.
+  /// Returns the position up to which drafters should be valid between two
+  /// rounds: the next round refreshes them over what the last one verified.
   uint64_t draftsFrom() const { return length - accepted; }
 };
 

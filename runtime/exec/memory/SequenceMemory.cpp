@@ -207,7 +207,8 @@ void SequenceMemory::publishRound(const KeptState &kept,
 // Ends
 //===----------------------------------------------------------------------===//
 
-/// A sequence that has not run since its states were saved still has them.
+/// Saves states before a sequence leaves its slot. A sequence that has not run
+/// since its states were saved still has them.
 Status SequenceMemory::leave(KeptState &kept, Residency &residency) {
   if (residency.isPrefilled() && slotStates->savedBytes())
     MTP_RETURN_IF_ERROR(slotStates->save(residency.slot, kept.saved));

@@ -10,8 +10,8 @@ using namespace mtp;
 // After prompts
 //===----------------------------------------------------------------------===//
 
-/// The end of the last page of a prompt after which the same prompt may be
-/// read: an answer and the next turn follow there.
+/// Returns the end of the last page of a prompt after which the same prompt may
+/// be read: an answer and the next turn follow there.
 uint64_t StateCopies::lastSnapshot(const Residency &residency) const {
   uint64_t all = residency.context.size();
   return all < rules.behindLast
@@ -19,8 +19,9 @@ uint64_t StateCopies::lastSnapshot(const Residency &residency) const {
              : (all - rules.behindLast) / rules.pageTokens * rules.pageTokens;
 }
 
-/// A copy at the end of a prompt costs a pass for the tokens after it. Fewer
-/// tokens than a chunk would save no pass.
+/// Returns whether states are copied here. A copy at the end of a prompt costs
+/// a pass for the tokens after it. Fewer tokens than a chunk would save no
+/// pass.
 bool StateCopies::isSnapshot(const Residency &residency,
                              uint64_t length) const {
   bool isLast = length == lastSnapshot(residency) &&

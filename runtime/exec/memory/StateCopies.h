@@ -74,7 +74,7 @@ public:
   const Snapshots::Copy *copyFor(const KeptState &kept, uint32_t slot,
                                  std::span<const int32_t> context,
                                  uint64_t taken) const;
-  /// The number of tokens that the sequence has in its own copy.
+  /// Returns the number of tokens that the sequence has in its own copy.
   uint64_t keptTokens(const KeptState &kept,
                       std::span<const int32_t> context) const;
   /// Lets a slot, which has just been prepared, go on from a copy.

@@ -65,9 +65,9 @@ public:
   /// Plans the next round for the Running sequences; no rows if there are none.
   RoundPlan plan(std::span<const RoundCandidate> running);
 
-  /// The rows that each sequence of a plan may have.
+  /// Returns the rows that each sequence of a plan may have.
   std::vector<uint32_t> rowsOf(const RoundPlan &plan) const;
-  /// The rows that the sequences of a plan have together.
+  /// Returns the rows that the sequences of a plan have together.
   uint64_t allRowsOf(const RoundPlan &plan) const;
 
   /// Records that a sequence with `drafted` drafts in a round of k had
@@ -76,7 +76,8 @@ public:
                   uint32_t accepted) {
     policy.addOutcome(history, k, drafted, accepted);
   }
-  /// The work of a round that a plan's rows had, `positions` in the caches.
+  /// Returns the work of a round with a plan's rows, and with `positions` in
+  /// the caches.
   RoundCost::Work workOf(std::span<const uint32_t> drafts, uint32_t k,
                          uint64_t positions) const;
   /// Records the time of a round without prompt rows.

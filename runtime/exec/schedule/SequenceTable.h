@@ -35,7 +35,7 @@ public:
   const Sequence *find(SequenceId id) const;
   Sequence &at(SequenceId id) { return sequences.at(id); }
   const Sequence &at(SequenceId id) const { return sequences.at(id); }
-  /// The sequence of that id if it is Running, else null.
+  /// Returns the sequence of that id if it is Running, else null.
   Sequence *findRunning(SequenceId id);
 
   /// Gives a Waiting sequence its residency, and moves it to Prefilling.
@@ -62,7 +62,7 @@ public:
   uint32_t freeSlots() const {
     return uint32_t(slots.size() - admittedIds.size());
   }
-  /// The first slot that no sequence has; there must be one.
+  /// Returns the first slot that no sequence has; there must be one.
   uint32_t firstFreeSlot() const;
 
   /// Compares phases, lists, slots and residencies; Internal names the first

@@ -155,7 +155,8 @@ public:
   /// Returns the index of the GPU, or 0 if the device is the CPU.
   uint32_t gpu() const;
 
-  /// The program that wrote the file, and the model's name (may be empty).
+  /// Return the program that wrote the file, and the model's name (may be
+  /// empty).
   std::string_view producer() const;
   std::string_view name() const;
 

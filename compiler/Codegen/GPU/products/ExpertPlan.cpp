@@ -23,7 +23,8 @@ public:
   ExpertPlan(GpuBuilder &kb, exec::MoePlanKernelAttr kernel);
 
   void emit();
-  /// Number of threads for experts, and number of stretches of pairs.
+  /// Return the number of threads for experts, and number of stretches of
+  /// pairs.
   static int64_t lanesOf(exec::MoePlanKernelAttr kernel) {
     return llvm::alignTo(kernel.getExperts(), kWarp);
   }
