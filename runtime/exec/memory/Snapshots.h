@@ -137,7 +137,7 @@ public:
 private:
   struct Part {
     uint32_t state;
-    /// Bytes of a slot.
+    /// Bytes that a slot has in the state.
     uint64_t bytes;
   };
 

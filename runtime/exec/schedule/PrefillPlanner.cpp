@@ -58,7 +58,7 @@ PrefillLimits PrefillPlanner::limits(bool isAnyRunning) const {
   return {rows, rows};
 }
 
-/// Returns the rows that a pass may have in which a prompt ends: at least a
+/// Returns the limit on the rows of a pass in which a prompt ends: at least a
 /// quarter of the chunk.
 uint32_t PrefillPlanner::rowsBesideEnd(const PendingPrompt &prompt) const {
   uint64_t least = std::max(options.prefillChunk / 4, kLeastRows);

@@ -87,8 +87,9 @@ uint32_t simpleUpper(uint32_t codePoint) {
       utf8proc_toupper(static_cast<utf8proc_int32_t>(codePoint)));
 }
 
-/// Returns the full case folding of a character. It has several characters
-/// exactly if the full upper case of a character that is not upper case has.
+/// Returns the full case folding of a character. For a character that is not
+/// upper case, the folding has several characters exactly if its full upper
+/// case has several.
 std::vector<uint32_t> foldOf(uint32_t codePoint) {
   utf8proc_int32_t folded[4];
   int boundary = 0;

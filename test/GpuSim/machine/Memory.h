@@ -41,8 +41,9 @@ struct Allocation {
   bool isWritten(size_t offset, size_t count) const {
     return kind != MemoryKind::Device || written.all(offset, count);
   }
-  /// Must be called before each access. `run` is the number of the running
-  /// graph's run, or 0 outside of graphs.
+  /// Begins an access, and must be called before each one. The first access in
+  /// a graph's run makes scratch memory unwritten. `run` is the number of the
+  /// running graph's run, or 0 outside of graphs.
   void enter(uint64_t run);
   void noteWrite(size_t offset, size_t count, uint64_t run);
 };

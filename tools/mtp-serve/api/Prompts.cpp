@@ -12,8 +12,8 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-/// Limit on the levels of a conversation. Its fields were parsed with the usual
-/// limit.
+/// Limit on the levels of a conversation. It exceeds the usual limit, with
+/// which the fields of the conversation were parsed.
 static constexpr size_t kMostDepth = 150;
 
 /// OpenAI's default for completions.
