@@ -30,7 +30,8 @@ public:
   using EntryId = uint64_t;
   static constexpr EntryId kRoot = 0;
 
-  /// Hashes bytes onto a hash. Tests replace it to make collisions.
+  /// A function that continues the hash `seed` with bytes. Tests replace it to
+  /// make collisions.
   using HashFunction = Hash128 (*)(Hash128 seed, std::span<const int32_t>);
 
   explicit PrefixIndex(HashFunction hash = hashTokens) : hash(hash) {}

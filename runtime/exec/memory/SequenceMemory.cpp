@@ -67,9 +67,10 @@ KvConfig SequenceMemory::kvConfig() const {
   return config;
 }
 
-/// States cannot go on elsewhere beside a state that only running all tokens
-/// makes. If drafters read further ahead than one token, their entries in front
-/// of the kept rows are not all final.
+/// Returns the rules of copies. States cannot go on elsewhere if the model also
+/// has a state that only running all tokens makes. If drafters read further
+/// ahead than one token, their entries in front of the kept rows are not all
+/// final.
 CopyRules SequenceMemory::copyRules() const {
   uint64_t page = options.envelope.pageTokens;
   const ReuseRule &reuse = options.reuse;
