@@ -96,9 +96,10 @@ static void emitDecay(KernelBuilder &kb, exec::DecayKernelAttr kernel) {
         },
         [&](Value first, Value mask, ValueRange loaded) {
           Value amount = emitSoftplus(kb, kb.add(loaded[0], loaded[2]));
-          Value exponent = kb.mul(emitExp(kb, loaded[1]), amount);
-          kb.storeLanes(emitExp(kb, kb.neg(exponent)), kb.at(y, first, 4),
-                        mask);
+          Value exponent = kernel.getLinear()
+                               ? kb.mul(loaded[1], amount)
+                               : kb.neg(kb.mul(emitExp(kb, loaded[1]), amount));
+          kb.storeLanes(emitExp(kb, exponent), kb.at(y, first, 4), mask);
         });
   });
 }

@@ -32,6 +32,11 @@ bool isHarmless(std::string_view key, const ModelConfig &config) {
   // config, and transformers ignores them too.
   if (key.ends_with("rotary_emb.inv_freq") || key == "rope.freqs")
     return true;
+  // Copies of the model's matrices in the file of its modules.
+  const std::string &front = config.drafter.front;
+  if (!front.empty() && key.starts_with(front) &&
+      key.find("layers.") == key.npos && !key.starts_with(front + "mtp."))
+    return true;
   // A copy of the embedding. If it differed, the head would not be tied.
   return config.isTied &&
          (key == config.keys().head || key == config.keys().embedding());

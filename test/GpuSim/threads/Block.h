@@ -75,7 +75,7 @@ public:
   const std::string &fault() const { return faultText; }
 
   // Functions that a running thread calls.
-  Thread &self() { return threads[current]; }
+  Thread &self() { return *current; }
   Thread *lane(unsigned warp, unsigned lane);
   /// Suspends the thread. Returns when it is ready again.
   void suspend();
@@ -106,7 +106,8 @@ private:
   std::vector<uint32_t> ready;
   std::vector<Warp> warps;
   uint32_t epoch = 1, stamp;
-  unsigned live, arrived = 0, current = 0;
+  Thread *current = nullptr;
+  unsigned live, arrived = 0;
   void *mainStack = nullptr;
   std::string faultText;
 };

@@ -83,7 +83,8 @@ TaskShape AttentionJoinKernelAttr::getTasks() const {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// A part begins and ends with a block, independent of the target's vectors.
+/// Checks that heads divide into groups, and that a part begins and ends with a
+/// block, independent of the target's vectors.
 template <typename KernelT>
 static LogicalResult verifyParts(KernelT kernel, KernelErrorFn emitError) {
   if (kernel.getQHeads() % kernel.getKvHeads() != 0)

@@ -53,9 +53,10 @@ KernelAttrInterface L2NormOp::makeKernel() {
 
 KernelAttrInterface DecayOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  return DecayKernelAttr::get(
-      getContext(),
-      {.width = x.width, .x_stride = x.stride, .y_stride = x.width});
+  return DecayKernelAttr::get(getContext(), {.width = x.width,
+                                             .x_stride = x.stride,
+                                             .y_stride = x.width,
+                                             .linear = getLinear()});
 }
 
 bool DecayOp::readsAnyRow(size_t index) { return getOperand(index) != getX(); }
