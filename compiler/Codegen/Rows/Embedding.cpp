@@ -52,7 +52,7 @@ static void widenRow(KernelBuilder &kb, const WeightFormat &format,
     widen(kb.integer(panel.fullGroups()), panel.restInputs());
 }
 
-/// Buffers: table, tokens, out. Params: M.
+/// Emits embed. Buffers: table, tokens, out. Params: M.
 static void emitEmbed(KernelBuilder &kb, exec::EmbedKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   WeightFormat format = kernel.getFormat().getFormat();

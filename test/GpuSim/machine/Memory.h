@@ -32,17 +32,18 @@ struct Allocation {
   size_t mappedBytes;
   /// Device that owns the memory, if it is device memory.
   int device = 0;
-  /// For scratch memory, which is unwritten when a graph's run begins: bytes
-  /// that copies to a graph's inputs have written since the last run that
-  /// touched the memory.
+  /// Bytes of scratch memory that copies to a graph's inputs have written since
+  /// the last run that touched the memory. Scratch memory is unwritten when a
+  /// graph's run begins.
   std::optional<ByteBits> fresh;
   uint64_t lastRun = 0;
 
   bool isWritten(size_t offset, size_t count) const {
     return kind != MemoryKind::Device || written.all(offset, count);
   }
-  /// Must be called before each access. `run` is the number of the running
-  /// graph's run, or 0 outside of graphs.
+  /// Begins an access, and must be called before each one. The first access in
+  /// a graph's run makes scratch memory unwritten. `run` is the number of the
+  /// running graph's run, or 0 outside of graphs.
   void enter(uint64_t run) {
     if (fresh && run != 0 && run != lastRun)
       beginRun(run);

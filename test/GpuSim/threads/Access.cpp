@@ -78,7 +78,8 @@ static void checkRace(Simulator &device, const Access &access, bool shared,
                      std::to_string(running->sharedBytes) + " bytes");
 }
 
-/// `where` names the memory, and `byte` is its first byte that nothing wrote.
+/// Faults with the message about an unwritten byte. `where` names the memory,
+/// and `byte` is its first byte that nothing wrote.
 [[noreturn, gnu::noinline]] static void
 faultAtUnwritten(const Access &access, size_t offset, const std::string &where,
                  size_t byte) {

@@ -102,7 +102,7 @@ private:
   void finishThread();
 
   std::vector<Thread> threads;
-  /// A mask of lanes for each warp.
+  /// Mask of the ready lanes of each warp.
   std::vector<uint32_t> ready;
   std::vector<Warp> warps;
   uint32_t epoch = 1, stamp;

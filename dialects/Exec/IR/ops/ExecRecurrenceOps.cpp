@@ -99,7 +99,7 @@ KernelAttrInterface CausalConvOp::makeKernel() {
                      .y_stride = x.width});
 }
 
-/// A run's first task reads all of its rows.
+/// Returns true: the first task of a run reads all rows of the run.
 bool CausalConvOp::readsAnyRow(size_t) { return true; }
 
 bool CausalConvOp::updatesOperand(size_t index) {
@@ -151,7 +151,7 @@ KernelAttrInterface DeltaRuleOp::makeKernel() {
                                    .y_stride = v.width});
 }
 
-/// A run's first task reads all of its rows.
+/// Returns true: the first task of a run reads all rows of the run.
 bool DeltaRuleOp::readsAnyRow(size_t) { return true; }
 
 bool DeltaRuleOp::updatesOperand(size_t index) {
