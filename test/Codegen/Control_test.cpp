@@ -355,6 +355,91 @@ TEST(Control, TakesOnlyWhatIsForLanesByLanes) {
     }
 }
 
+namespace {
+/// Result of the kernel below for a task with `turns` turns.
+struct Turns {
+  Ints row = Ints(8);
+  int32_t last;
+
+  explicit Turns(int32_t turns) {
+    int32_t a = 1, b = 2;
+    for (int32_t j = 0; j < turns; ++j) {
+      int32_t sum = a;
+      for (int32_t p = 0; p < j; ++p)
+        sum += row[size_t(p)] + b;
+      row[size_t(j)] = sum;
+      a = b;
+      b = sum + j;
+    }
+    last = b;
+    for (int32_t p = 0; p < 8; ++p)
+      last = std::max(last, row[size_t(p)] - a);
+  }
+};
+} // namespace
+
+// The first thread alone knows the number of turns and what they carry. Lanes
+// read what earlier turns stored.
+TEST(Control, RepeatsLoopsForLanes) {
+  auto module = [](const std::string &around, const std::string &end) {
+    return R"(
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 2> {
+^bb0(%i: index, %x: memref<?xi32>, %row: memref<?x8xi32>, %last: memref<?xi32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  scf.for %p = %c0 to %c8 step %c1 {
+    memref.store %zero, %row[%i, %p] : memref<?x8xi32>
+  }
+  %read = memref.load %x[%i] : memref<?xi32>
+  %turns = arith.index_cast %read : i32 to index
+)" + around +
+           R"(
+  %a, %b = scf.for %j = %c0 to %turns step %c1 iter_args(%f = %one, %g = %two) -> (i32, i32) {
+    %sum = scf.for %p = %c0 to %j step %c1 iter_args(%so_far = %f) -> (i32) {
+      %q = arith.minsi %p, %c7 : index
+      %v = memref.load %row[%i, %q] : memref<?x8xi32>
+      %w = arith.addi %v, %g : i32
+      %t = arith.addi %so_far, %w : i32
+      scf.yield %t : i32
+    } {exec.lanes}
+    %at = arith.minsi %j, %c7 : index
+    memref.store %sum, %row[%i, %at] : memref<?x8xi32>
+    %number = arith.index_cast %j : index to i32
+    %next = arith.addi %sum, %number : i32
+    scf.yield %g, %next : i32, i32
+  }
+  %most = scf.for %p = %c0 to %c8 step %c1 iter_args(%so_far = %b) -> (i32) {
+    %v = memref.load %row[%i, %p] : memref<?x8xi32>
+    %w = arith.subi %v, %a : i32
+    %t = arith.maxsi %so_far, %w : i32
+    scf.yield %t : i32
+  } {exec.lanes}
+  memref.store %most, %last[%i] : memref<?xi32>
+)" + end + "}\n";
+  };
+  const std::pair<std::string, std::string> modules[] = {
+      {"", ""},
+      // A loop around both runs in one thread.
+      {"scf.for %once = %c0 to %c1 step %c1 {\n", "}\n"}};
+  for (const auto &[name, target] : allTargets())
+    for (const auto &[around, end] : modules) {
+      SCOPED_TRACE(name + around);
+      Kernel kernel(target, module(around, end));
+      Guarded<int32_t> turns(Ints{0, 1, 5, 8}), row(4 * 8), last(4);
+      kernel.run({turns.data(), row.data(), last.data()}, {4}, Split::Whole);
+      for (size_t i = 0; i < 4; ++i) {
+        Turns want(turns[i]);
+        EXPECT_EQ(Ints(row.data() + 8 * i, row.data() + 8 * (i + 1)), want.row);
+        EXPECT_EQ(last[i], want.last);
+      }
+    }
+}
+
 #ifdef MTP_HAS_GPUSIM
 extern "C" uint64_t mtp_sim_load_batches();
 

@@ -3,6 +3,7 @@
 // A task is the control of one slot: integer work of one thread. Each thread of
 // a warp has a task. If a body has loops for lanes, each block has a task: its
 // first thread runs the code around the loops, and all threads run the loops.
+// All threads also run a loop around loops for lanes, but not its other ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,12 +33,18 @@ public:
   BlockBody(GpuBuilder &kb, IRMapping &map)
       : kb(kb), builder(kb.mlirBuilder()), loc(kb.location()), map(map) {}
 
-  void emit(Block &body);
+  /// Emits a whole body, whose arguments every thread knows.
+  void emit(Block &body) {
+    known.insert(body.args_begin(), body.args_end());
+    emitOps(body, /*isNested=*/false);
+  }
 
 private:
+  void emitOps(Block &block, bool isNested);
   void emitAlone(ArrayRef<Operation *> ops);
   void emitLoop(const exec::LaneLoop &lanes);
-  void share(const exec::LaneLoop &lanes);
+  void emitLoopAround(scf::ForOp loop);
+  void share(ArrayRef<Value> taken);
   Values addUp(const exec::LaneLoop &lanes);
   Values addUpSome(const exec::LaneLoop &lanes, Value first, Value end,
                    ValueRange sums);
@@ -61,24 +68,41 @@ private:
 };
 } // namespace
 
-void BlockBody::emit(Block &body) {
-  known.insert(body.args_begin(), body.args_end());
+/// Returns whether all threads may compute `op` if they know its operands.
+static bool isForAllThreads(Operation *op) {
+  return op->getNumRegions() == 0 && isMemoryEffectFree(op);
+}
+
+/// Emits the ops of `block` except allocations and the terminator of a loop.
+/// A loop around loops for lanes runs in all threads if it is not nested. All
+/// threads compute what they can in such a loop, instead of sharing it.
+void BlockBody::emitOps(Block &block, bool isNested) {
   SmallVector<Operation *> alone;
-  for (Operation &op : body) {
-    if (isa<memref::AllocaOp>(op))
-      continue;
-    auto loop = dyn_cast<scf::ForOp>(op);
-    std::optional<exec::LaneLoop> lanes =
-        loop ? exec::laneLoopOf(loop) : std::nullopt;
-    if (!lanes) {
-      alone.push_back(&op);
-      continue;
-    }
+  auto emitSoFar = [&] {
     emitAlone(alone);
     alone.clear();
-    emitLoop(*lanes);
+  };
+  auto isKnown = [&](Value value) { return known.contains(value); };
+  for (Operation &op : block) {
+    if (isa<memref::AllocaOp, scf::YieldOp>(op))
+      continue;
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (std::optional<exec::LaneLoop> lanes =
+            loop ? exec::laneLoopOf(loop) : std::nullopt) {
+      emitSoFar();
+      emitLoop(*lanes);
+    } else if (loop && !isNested && exec::hasLaneLoop(loop.getRegion())) {
+      emitSoFar();
+      emitLoopAround(loop);
+    } else if (isNested && isForAllThreads(&op) &&
+               llvm::all_of(op.getOperands(), isKnown)) {
+      builder.clone(op, map);
+      known.insert(op.result_begin(), op.result_end());
+    } else {
+      alone.push_back(&op);
+    }
   }
-  emitAlone(alone);
+  emitSoFar();
 }
 
 /// Emits `ops` for the first thread. Their results are 0 in the other threads.
@@ -121,12 +145,9 @@ void BlockBody::emitAlone(ArrayRef<Operation *> ops) {
     map.map(value, result);
 }
 
-/// Gives all threads the values of the first thread that the loop uses, and
-/// makes its stores visible to them.
-void BlockBody::share(const exec::LaneLoop &lanes) {
-  scf::ForOp loop = lanes.loop;
-  llvm::SetVector<Value> taken(loop->operand_begin(), loop->operand_end());
-  getUsedValuesDefinedAbove(loop.getRegion(), taken);
+/// Gives all threads the values `taken` of the first thread, and makes its
+/// stores visible to them.
+void BlockBody::share(ArrayRef<Value> taken) {
   SmallVector<std::pair<Value, Value>> places;
   for (Value value : taken)
     if (!isa<MemRefType>(value.getType()) && known.insert(value).second)
@@ -295,14 +316,58 @@ Values BlockBody::joinThreads(const exec::LaneLoop &lanes, ValueRange own) {
 }
 
 void BlockBody::emitLoop(const exec::LaneLoop &lanes) {
-  share(lanes);
-  Values all = joinThreads(lanes, addUp(lanes));
   scf::ForOp loop = lanes.loop;
+  llvm::SetVector<Value> taken(loop->operand_begin(), loop->operand_end());
+  getUsedValuesDefinedAbove(loop.getRegion(), taken);
+  share(taken.getArrayRef());
+  Values all = joinThreads(lanes, addUp(lanes));
   for (auto [result, op, init, sum] : llvm::zip_equal(
            loop.getResults(), lanes.joins, loop.getInitArgs(), all)) {
     map.map(result, join(op, map.lookup(init), sum));
     known.insert(result);
   }
+}
+
+/// Emits a loop around loops for lanes. All threads run it, but only the first
+/// thread knows the values that it carries. A body shares values through memory
+/// that its next iteration uses again: the join of a loop for lanes, which has
+/// barriers, lies between both uses.
+void BlockBody::emitLoopAround(scf::ForOp loop) {
+  llvm::SetVector<Value> taken;
+  taken.insert_range(
+      ArrayRef{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+  for (Operation &op : *loop.getBody()) {
+    auto inner = dyn_cast<scf::ForOp>(op);
+    if (inner && exec::laneLoopOf(inner))
+      getUsedValuesDefinedAbove(inner.getRegion(), loop.getRegion(), taken);
+    if (isForAllThreads(&op))
+      taken.insert_range(
+          llvm::make_filter_range(op.getOperands(), [&](Value value) {
+            return !loop.getRegion().isAncestor(value.getParentRegion());
+          }));
+  }
+  share(taken.getArrayRef());
+  auto inits = llvm::map_to_vector(
+      loop.getInitArgs(), [&](Value value) { return map.lookup(value); });
+  auto emitted = scf::ForOp::create(
+      builder, loc, map.lookup(loop.getLowerBound()),
+      map.lookup(loop.getUpperBound()), map.lookup(loop.getStep()), inits,
+      [&](OpBuilder &, Location, Value variable, ValueRange carried) {
+        // Copies, because values of the loop's body are not valid after it.
+        IRMapping own = map;
+        BlockBody body(kb, own);
+        body.known = known;
+        body.known.insert(loop.getInductionVar());
+        own.map(loop.getInductionVar(), variable);
+        own.map(loop.getRegionIterArgs(), carried);
+        body.emitOps(*loop.getBody(), /*isNested=*/true);
+        scf::YieldOp::create(
+            builder, loc,
+            llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
+              return own.lookup(value);
+            }));
+      });
+  map.map(loop.getResults(), emitted.getResults());
 }
 
 LogicalResult codegen::emitGpuControl(GpuBuilder &kb, Region &body) {

@@ -51,9 +51,8 @@ func.func private @longer(%matches: i1, %size: i64, %p: index, %back: index, %to
   return %goes_on, %more : i1, i64
 }
 
-// Returns the longest match of the last tokens that ends at a position in [%from, %to) and has
-// %min to %max tokens (8 at most): its size and its first end. Size 0: there is none.
-func.func private @longest(%from: index, %to: index, %n: index, %min: index, %max: index) -> (i64, index) {
+// Returns the last 8 tokens of the sequence, the last one first.
+func.func private @last_tokens(%n: index) -> (i32, i32, i32, i32, i32, i32, i32, i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
@@ -70,6 +69,21 @@ func.func private @longest(%from: index, %to: index, %n: index, %min: index, %ma
   %t5 = func.call @token(%n, %c5) : (index, index) -> i32
   %t6 = func.call @token(%n, %c6) : (index, index) -> i32
   %t7 = func.call @token(%n, %c7) : (index, index) -> i32
+  return %t0, %t1, %t2, %t3, %t4, %t5, %t6, %t7 : i32, i32, i32, i32, i32, i32, i32, i32
+}
+
+// Returns the longest match of the last tokens (%t0 is the last) that ends at a position in
+// [%from, %to) and has %min to %max tokens (8 at most): its size and its first end. Size 0: there
+// is none.
+func.func private @longest_of(%t0: i32, %t1: i32, %t2: i32, %t3: i32, %t4: i32, %t5: i32, %t6: i32, %t7: i32, %from: index, %to: index, %min: index, %max: index) -> (i64, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  %c6 = arith.constant 6 : index
+  %c7 = arith.constant 7 : index
   %least = arith.index_cast %min : index to i64
   %none = arith.constant 0 : i64
   %bits = arith.constant 32 : i64
@@ -104,6 +118,13 @@ func.func private @longest(%from: index, %to: index, %n: index, %min: index, %ma
   %whole = arith.addi %best, %at : i64
   %size = arith.shrsi %whole, %bits : i64
   %end = arith.index_cast %at : i64 to index
+  return %size, %end : i64, index
+}
+
+// Returns the longest match that ends at a position in [%from, %to), as @longest_of does.
+func.func private @longest(%from: index, %to: index, %n: index, %min: index, %max: index) -> (i64, index) {
+  %t0, %t1, %t2, %t3, %t4, %t5, %t6, %t7 = func.call @last_tokens(%n) : (index) -> (i32, i32, i32, i32, i32, i32, i32, i32)
+  %size, %end = func.call @longest_of(%t0, %t1, %t2, %t3, %t4, %t5, %t6, %t7, %from, %to, %min, %max) : (i32, i32, i32, i32, i32, i32, i32, i32, index, index, index, index) -> (i64, index)
   return %size, %end : i64, index
 }
 

@@ -10,130 +10,113 @@
 //   mtp.per_slot %slots { func.call @remember() ... }        // in every round
 //   %drafts = mtp.per_slot %slots { %d = func.call @suffix(%max, %percent) ... }
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 16, prefill_chunk = 1, page = 1>} {
-mtp.import "<lookup.mlir>" [@remember, @longest]
+mtp.import "<lookup.mlir>" [@remember, @last_tokens, @longest_of]
 mtp.state @length : i32
 mtp.state @history[max_context] : i32 init -1 rebuild tokens
 
-// Returns the longest match in part %i of the sequence, of 1 to %max tokens: size and end.
-func.func private @part(%i: index, %n: index, %max: index) -> (i32, i32) {
+// Returns the longest match in each part of the sequence, of 1 to %max tokens, and the largest
+// size. A match is its size, multiplied by 2^32, plus its end: a loop copies its tensors in each
+// iteration if it carries more than one.
+func.func private @matches(%n: index, %max: index) -> (tensor<16xi64>, i32) {
+  %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %parts = arith.constant 16 : index
-  %next = arith.addi %i, %c1 : index
-  %low = arith.muli %n, %i : index
-  %high = arith.muli %n, %next : index
-  %from = arith.divui %low, %parts : index
-  %to = arith.divui %high, %parts : index
-  %size, %end = func.call @longest(%from, %to, %n, %c1, %max) : (index, index, index, index, index) -> (i64, index)
-  %s = arith.trunci %size : i64 to i32
-  %p = arith.index_cast %end : index to i32
-  return %s, %p : i32, i32
+  %zero = arith.constant 0 : i32
+  %none = arith.constant 0 : i64
+  %bits = arith.constant 32 : i64
+  %t0, %t1, %t2, %t3, %t4, %t5, %t6, %t7 = func.call @last_tokens(%n) : (index) -> (i32, i32, i32, i32, i32, i32, i32, i32)
+  %empty = tensor.splat %none : tensor<16xi64>
+  %matches, %largest = scf.for %i = %c0 to %parts step %c1 iter_args(%so_far = %empty, %most = %zero) -> (tensor<16xi64>, i32) {
+    %next = arith.addi %i, %c1 : index
+    %low = arith.muli %n, %i : index
+    %high = arith.muli %n, %next : index
+    %from = arith.divui %low, %parts : index
+    %to = arith.divui %high, %parts : index
+    %size, %end = func.call @longest_of(%t0, %t1, %t2, %t3, %t4, %t5, %t6, %t7, %from, %to, %c1, %max) : (i32, i32, i32, i32, i32, i32, i32, i32, index, index, index, index) -> (i64, index)
+    %above = arith.shli %size, %bits : i64
+    %p = arith.index_cast %end : index to i64
+    %match = arith.ori %above, %p : i64
+    %more = tensor.insert %match into %so_far[%i] : tensor<16xi64>
+    %s = arith.trunci %size : i64 to i32
+    %larger = arith.maxsi %most, %s : i32
+    scf.yield %more, %larger : tensor<16xi64>, i32
+  }
+  return %matches, %largest : tensor<16xi64>, i32
 }
 
-// Returns the sizes and ends of the parts' matches, and the largest size.
-func.func private @matches(%n: index, %max: index) -> (tensor<16xi32>, tensor<16xi32>, i32) {
-  %i0 = arith.constant 0 : index
-  %s0, %p0 = func.call @part(%i0, %n, %max) : (index, index, index) -> (i32, i32)
-  %i1 = arith.constant 1 : index
-  %s1, %p1 = func.call @part(%i1, %n, %max) : (index, index, index) -> (i32, i32)
-  %i2 = arith.constant 2 : index
-  %s2, %p2 = func.call @part(%i2, %n, %max) : (index, index, index) -> (i32, i32)
-  %i3 = arith.constant 3 : index
-  %s3, %p3 = func.call @part(%i3, %n, %max) : (index, index, index) -> (i32, i32)
-  %i4 = arith.constant 4 : index
-  %s4, %p4 = func.call @part(%i4, %n, %max) : (index, index, index) -> (i32, i32)
-  %i5 = arith.constant 5 : index
-  %s5, %p5 = func.call @part(%i5, %n, %max) : (index, index, index) -> (i32, i32)
-  %i6 = arith.constant 6 : index
-  %s6, %p6 = func.call @part(%i6, %n, %max) : (index, index, index) -> (i32, i32)
-  %i7 = arith.constant 7 : index
-  %s7, %p7 = func.call @part(%i7, %n, %max) : (index, index, index) -> (i32, i32)
-  %i8 = arith.constant 8 : index
-  %s8, %p8 = func.call @part(%i8, %n, %max) : (index, index, index) -> (i32, i32)
-  %i9 = arith.constant 9 : index
-  %s9, %p9 = func.call @part(%i9, %n, %max) : (index, index, index) -> (i32, i32)
-  %i10 = arith.constant 10 : index
-  %s10, %p10 = func.call @part(%i10, %n, %max) : (index, index, index) -> (i32, i32)
-  %i11 = arith.constant 11 : index
-  %s11, %p11 = func.call @part(%i11, %n, %max) : (index, index, index) -> (i32, i32)
-  %i12 = arith.constant 12 : index
-  %s12, %p12 = func.call @part(%i12, %n, %max) : (index, index, index) -> (i32, i32)
-  %i13 = arith.constant 13 : index
-  %s13, %p13 = func.call @part(%i13, %n, %max) : (index, index, index) -> (i32, i32)
-  %i14 = arith.constant 14 : index
-  %s14, %p14 = func.call @part(%i14, %n, %max) : (index, index, index) -> (i32, i32)
-  %i15 = arith.constant 15 : index
-  %s15, %p15 = func.call @part(%i15, %n, %max) : (index, index, index) -> (i32, i32)
-  %sizes = tensor.from_elements %s0, %s1, %s2, %s3, %s4, %s5, %s6, %s7, %s8, %s9, %s10, %s11, %s12, %s13, %s14, %s15 : tensor<16xi32>
-  %ends = tensor.from_elements %p0, %p1, %p2, %p3, %p4, %p5, %p6, %p7, %p8, %p9, %p10, %p11, %p12, %p13, %p14, %p15 : tensor<16xi32>
-  %c16 = arith.constant 16 : index
-  %zero = arith.constant 0 : i32
-  %best = scf.for %a = %i0 to %c16 step %i1 iter_args(%most = %zero) -> (i32) {
-    %size = tensor.extract %sizes[%a] : tensor<16xi32>
-    %larger = arith.maxsi %most, %size : i32
-    scf.yield %larger : i32
-  }
-  return %sizes, %ends, %best : tensor<16xi32>, tensor<16xi32>, i32
+// Returns the size of match %a.
+func.func private @size_of(%matches: tensor<16xi64>, %a: index) -> i32 {
+  %bits = arith.constant 32 : i64
+  %match = tensor.extract %matches[%a] : tensor<16xi64>
+  %above = arith.shrui %match, %bits : i64
+  %size = arith.trunci %above : i64 to i32
+  return %size : i32
+}
+
+// Returns the position %j tokens after the end of match %a.
+func.func private @place_after(%matches: tensor<16xi64>, %a: index, %j: index) -> index {
+  %match = tensor.extract %matches[%a] : tensor<16xi64>
+  %end = arith.trunci %match : i64 to i32
+  %p = arith.index_cast %end : i32 to index
+  %q = arith.addi %p, %j : index
+  return %q : index
 }
 
 // Returns the token %j positions after the end of match %a.
-func.func private @follower(%ends: tensor<16xi32>, %a: index, %j: index) -> i32 {
-  %end = tensor.extract %ends[%a] : tensor<16xi32>
-  %p = arith.index_cast %end : i32 to index
-  %q = arith.addi %p, %j : index
+func.func private @follower(%matches: tensor<16xi64>, %a: index, %j: index) -> i32 {
+  %q = func.call @place_after(%matches, %a, %j) : (tensor<16xi64>, index, index) -> index
   %token = mtp.load @history[%q] : i32
   return %token : i32
 }
 
 // Returns the token %j positions after the end of each match. All loads precede the first use,
 // so a GPU thread waits once for all of them.
-func.func private @followers(%ends: tensor<16xi32>, %j: index) -> tensor<16xi32> {
+func.func private @followers(%matches: tensor<16xi64>, %j: index) -> tensor<16xi32> {
   %i0 = arith.constant 0 : index
-  %t0 = func.call @follower(%ends, %i0, %j) : (tensor<16xi32>, index, index) -> i32
+  %t0 = func.call @follower(%matches, %i0, %j) : (tensor<16xi64>, index, index) -> i32
   %i1 = arith.constant 1 : index
-  %t1 = func.call @follower(%ends, %i1, %j) : (tensor<16xi32>, index, index) -> i32
+  %t1 = func.call @follower(%matches, %i1, %j) : (tensor<16xi64>, index, index) -> i32
   %i2 = arith.constant 2 : index
-  %t2 = func.call @follower(%ends, %i2, %j) : (tensor<16xi32>, index, index) -> i32
+  %t2 = func.call @follower(%matches, %i2, %j) : (tensor<16xi64>, index, index) -> i32
   %i3 = arith.constant 3 : index
-  %t3 = func.call @follower(%ends, %i3, %j) : (tensor<16xi32>, index, index) -> i32
+  %t3 = func.call @follower(%matches, %i3, %j) : (tensor<16xi64>, index, index) -> i32
   %i4 = arith.constant 4 : index
-  %t4 = func.call @follower(%ends, %i4, %j) : (tensor<16xi32>, index, index) -> i32
+  %t4 = func.call @follower(%matches, %i4, %j) : (tensor<16xi64>, index, index) -> i32
   %i5 = arith.constant 5 : index
-  %t5 = func.call @follower(%ends, %i5, %j) : (tensor<16xi32>, index, index) -> i32
+  %t5 = func.call @follower(%matches, %i5, %j) : (tensor<16xi64>, index, index) -> i32
   %i6 = arith.constant 6 : index
-  %t6 = func.call @follower(%ends, %i6, %j) : (tensor<16xi32>, index, index) -> i32
+  %t6 = func.call @follower(%matches, %i6, %j) : (tensor<16xi64>, index, index) -> i32
   %i7 = arith.constant 7 : index
-  %t7 = func.call @follower(%ends, %i7, %j) : (tensor<16xi32>, index, index) -> i32
+  %t7 = func.call @follower(%matches, %i7, %j) : (tensor<16xi64>, index, index) -> i32
   %i8 = arith.constant 8 : index
-  %t8 = func.call @follower(%ends, %i8, %j) : (tensor<16xi32>, index, index) -> i32
+  %t8 = func.call @follower(%matches, %i8, %j) : (tensor<16xi64>, index, index) -> i32
   %i9 = arith.constant 9 : index
-  %t9 = func.call @follower(%ends, %i9, %j) : (tensor<16xi32>, index, index) -> i32
+  %t9 = func.call @follower(%matches, %i9, %j) : (tensor<16xi64>, index, index) -> i32
   %i10 = arith.constant 10 : index
-  %t10 = func.call @follower(%ends, %i10, %j) : (tensor<16xi32>, index, index) -> i32
+  %t10 = func.call @follower(%matches, %i10, %j) : (tensor<16xi64>, index, index) -> i32
   %i11 = arith.constant 11 : index
-  %t11 = func.call @follower(%ends, %i11, %j) : (tensor<16xi32>, index, index) -> i32
+  %t11 = func.call @follower(%matches, %i11, %j) : (tensor<16xi64>, index, index) -> i32
   %i12 = arith.constant 12 : index
-  %t12 = func.call @follower(%ends, %i12, %j) : (tensor<16xi32>, index, index) -> i32
+  %t12 = func.call @follower(%matches, %i12, %j) : (tensor<16xi64>, index, index) -> i32
   %i13 = arith.constant 13 : index
-  %t13 = func.call @follower(%ends, %i13, %j) : (tensor<16xi32>, index, index) -> i32
+  %t13 = func.call @follower(%matches, %i13, %j) : (tensor<16xi64>, index, index) -> i32
   %i14 = arith.constant 14 : index
-  %t14 = func.call @follower(%ends, %i14, %j) : (tensor<16xi32>, index, index) -> i32
+  %t14 = func.call @follower(%matches, %i14, %j) : (tensor<16xi64>, index, index) -> i32
   %i15 = arith.constant 15 : index
-  %t15 = func.call @follower(%ends, %i15, %j) : (tensor<16xi32>, index, index) -> i32
+  %t15 = func.call @follower(%matches, %i15, %j) : (tensor<16xi64>, index, index) -> i32
   %tokens = tensor.from_elements %t0, %t1, %t2, %t3, %t4, %t5, %t6, %t7, %t8, %t9, %t10, %t11, %t12, %t13, %t14, %t15 : tensor<16xi32>
   return %tokens : tensor<16xi32>
 }
 
 // Returns the token %j positions after the end of each match that still votes (%live 1). -1 for
 // other matches, and beyond the end of the sequence.
-func.func private @votes(%ends: tensor<16xi32>, %live: tensor<16xi32>, %n: index, %j: index) -> tensor<16xi32> {
-  %tokens = func.call @followers(%ends, %j) : (tensor<16xi32>, index) -> tensor<16xi32>
+func.func private @votes(%matches: tensor<16xi64>, %live: tensor<16xi32>, %n: index, %j: index) -> tensor<16xi32> {
+  %tokens = func.call @followers(%matches, %j) : (tensor<16xi64>, index) -> tensor<16xi32>
   %votes = tensor.generate {
   ^bb0(%a: index):
     %none = arith.constant -1 : i32
     %one = arith.constant 1 : i32
-    %end = tensor.extract %ends[%a] : tensor<16xi32>
-    %p = arith.index_cast %end : i32 to index
-    %q = arith.addi %p, %j : index
+    %q = func.call @place_after(%matches, %a, %j) : (tensor<16xi64>, index, index) -> index
     %token = tensor.extract %tokens[%a] : tensor<16xi32>
     %lives = tensor.extract %live[%a] : tensor<16xi32>
     %votes_yet = arith.cmpi eq, %lives, %one : i32
@@ -189,11 +172,11 @@ func.func private @suffix(%max: index, %percent: i32) -> tensor<?xi32> {
   %none = arith.constant -1 : i32
   %length = mtp.load @length[] : i32
   %n = arith.index_cast %length : i32 to index
-  %sizes, %ends, %best = func.call @matches(%n, %max) : (index, index) -> (tensor<16xi32>, tensor<16xi32>, i32)
+  %matches, %best = func.call @matches(%n, %max) : (index, index) -> (tensor<16xi64>, i32)
   %least = arith.maxsi %best, %one : i32
   %longest = tensor.generate {
   ^bb0(%a: index):
-    %size = tensor.extract %sizes[%a] : tensor<16xi32>
+    %size = func.call @size_of(%matches, %a) : (tensor<16xi64>, index) -> i32
     %is_longest = arith.cmpi sge, %size, %least : i32
     %lives = arith.extui %is_longest : i1 to i32
     tensor.yield %lives : i32
@@ -209,7 +192,7 @@ func.func private @suffix(%max: index, %percent: i32) -> tensor<?xi32> {
   %begin = tensor.splat %none : tensor<16xi32>
   %made, %left = scf.for %j = %c0 to %k step %c1 iter_args(%drafts = %begin, %live = %longest) -> (tensor<16xi32>, tensor<16xi32>) {
     %next = arith.addi %j, %c1 : index
-    %votes = func.call @votes(%ends, %live, %n, %next) : (tensor<16xi32>, tensor<16xi32>, index, index) -> tensor<16xi32>
+    %votes = func.call @votes(%matches, %live, %n, %next) : (tensor<16xi64>, tensor<16xi32>, index, index) -> tensor<16xi32>
     %token, %count = func.call @elect(%votes) : (tensor<16xi32>) -> (i32, i32)
     %share = arith.muli %count, %hundred : i32
     %often = arith.cmpi sge, %share, %bound : i32

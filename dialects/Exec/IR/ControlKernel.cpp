@@ -162,10 +162,18 @@ std::optional<LaneLoop> mlir::exec::laneLoopOf(scf::ForOp loop) {
   return result.wasInterrupted() ? std::nullopt : std::optional(lanes);
 }
 
-bool mlir::exec::hasLaneLoop(Region &body) {
+/// Returns whether a loop for lanes stands at the top level of `body`.
+static bool hasLaneLoopOnTop(Region &body) {
   return llvm::any_of(body.getOps<scf::ForOp>(), [](scf::ForOp loop) {
     return laneLoopOf(loop).has_value();
   });
+}
+
+bool mlir::exec::hasLaneLoop(Region &body) {
+  return hasLaneLoopOnTop(body) ||
+         llvm::any_of(body.getOps<scf::ForOp>(), [](scf::ForOp loop) {
+           return hasLaneLoopOnTop(loop.getRegion());
+         });
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,7 +34,8 @@ struct LaneLoop {
 /// iterations. The author of the attribute does not matter.
 std::optional<LaneLoop> laneLoopOf(scf::ForOp loop);
 
-/// Returns whether a loop for lanes stands at the top level of a body.
+/// Returns whether a loop for lanes stands at the top level of `body`, or at
+/// the top level of a loop there.
 bool hasLaneLoop(Region &body);
 
 /// Ranges of index values, derived from constants and loop bounds.

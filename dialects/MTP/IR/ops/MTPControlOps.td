@@ -148,10 +148,10 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
 
     Use `scf.parallel` to go over many elements of a state. Its reductions may
     join numbers in any order with the same bits. To break ties, encode the
-    index in the number that is reduced. At the top level of a body many lanes
-    share the iterations: the threads of a block on a GPU, vectors on a CPU. An
-    `scf.parallel` within an `scf.for` or `scf.if` runs in a single thread on a
-    GPU.
+    index in the number that is reduced. Many lanes share the iterations: the
+    threads of a block on a GPU, vectors on a CPU. A GPU requires that the
+    `scf.parallel` is at the top level of a body, or of an `scf.for` there.
+    Elsewhere it runs in a single thread on a GPU.
 
     ```mlir
     %last = scf.parallel (%p) = (%c0) to (%n) step (%c1) init (%none) -> index {
