@@ -9,6 +9,7 @@
 #include "compiler/Import/config/MetaConfig.h"
 #include "compiler/Import/emitters/ModelEmitter.h"
 #include "compiler/Import/plan/DraftPlan.h"
+#include "compiler/Import/plan/RuleReader.h"
 #include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerFiles.h"
 #include "compiler/Weights/GgufFiles.h"
@@ -492,11 +493,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const std::string &folder,
             const ImportOptions &options) {
-  mlir::DialectRegistry registry;
-  mlir::mtp::registerControlDialects(registry);
-  registry.insert<mlir::mtp::MTPDialect, mlir::func::FuncDialect>();
-  context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
+  loadImportDialects(context);
   // Diagnostics of the dialect become part of the status.
   std::string objections;
   mlir::ScopedDiagnosticHandler handler(

@@ -2,6 +2,7 @@
 
 #include "compiler/Import/Importer.h"
 #include "compiler/Import/library/DrafterLibrary.h"
+#include "compiler/Import/plan/RuleReader.h"
 #include "tools/compiler-support/CompilerTool.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -94,12 +95,10 @@ static cl::opt<double> confidence(
              "that is drafted step by step by the draft's probability "
              "(default: none does)"),
     cl::value_desc("least"), cl::cat(category));
-static cl::opt<std::string> acceptRule(
-    "accept", cl::init("exact"),
-    cl::desc("which drafts stay: exact (default), rejection[:best] or block, "
-             "lossless in distribution; typical[:epsilon,delta] or "
-             "relaxed:N,delta, lossy"),
-    cl::value_desc("rule"), cl::cat(category));
+// main() adds the library's rules to the description.
+static cl::opt<std::string> acceptRule("accept", cl::init("exact"),
+                                       cl::value_desc("rule"),
+                                       cl::cat(category));
 static cl::opt<bool>
     showDrafts("show-drafts",
                cl::desc("let rounds stop for a host that sees what they draft "
@@ -148,7 +147,29 @@ static mtp::Result<std::optional<double>> readConfidence() {
   return std::optional<double>(confidence);
 }
 
-static mtp::Result<ImportOptions> readOptions() {
+/// Describes --accept by the rules that the library in the tool declares.
+static void describeRules(mlir::MLIRContext &context) {
+  static std::string text = "which drafts stay: exact (default)";
+  auto rules = mtp::importer::readRules(context, /*libraryFolder=*/"");
+  if (rules)
+    text += ", " + mtp::importer::listRules(*rules, /*areLossy=*/false) +
+            ", lossless in distribution; " +
+            mtp::importer::listRules(*rules, /*areLossy=*/true) + ", lossy";
+  acceptRule.setDescription(text);
+}
+
+/// Reads --accept. The default needs no rules of the library.
+static mtp::Result<mtp::importer::AcceptSpec>
+readAcceptRule(mlir::MLIRContext &context) {
+  std::vector<mtp::importer::AcceptRule> rules;
+  if (acceptRule != "exact") {
+    MTP_ASSIGN_OR_RETURN(rules,
+                         mtp::importer::readRules(context, drafterLibrary));
+  }
+  return mtp::importer::parseAcceptSpec(acceptRule, rules);
+}
+
+static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
   ImportOptions options;
   if (drafter.getNumOccurrences()) {
     MTP_ASSIGN_OR_RETURN(options.drafter,
@@ -168,8 +189,7 @@ static mtp::Result<ImportOptions> readOptions() {
   MTP_ASSIGN_OR_RETURN(options.tree,
                        mtp::importer::parseDraftTree(std::string(draftTree)));
   MTP_ASSIGN_OR_RETURN(options.confidence, readConfidence());
-  MTP_ASSIGN_OR_RETURN(options.accept,
-                       mtp::importer::parseAcceptSpec(acceptRule));
+  MTP_ASSIGN_OR_RETURN(options.accept, readAcceptRule(context));
   options.showsDrafts = showDrafts;
   options.libraryFolder = drafterLibrary;
   if (maxK.getNumOccurrences())
@@ -238,6 +258,8 @@ static int printFiles() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  describeRules(context);
   mtp::parseToolFlags(argc, argv, "mtp-import",
                       "Imports a Hugging Face folder or a GGUF file into "
                       "MLIR.\n",
@@ -258,10 +280,9 @@ int main(int argc, char **argv) {
                 mtp::kWrongFlags);
   if (llvm::sys::fs::is_directory(output))
     return fail("cannot write '" + output + "': Is a directory");
-  mtp::Result<ImportOptions> options = readOptions();
+  mtp::Result<ImportOptions> options = readOptions(context);
   if (!options)
     return fail(llvm::StringRef(options.status().message()), mtp::kWrongFlags);
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = mtp::importer::importModel(context, folder, *options);
   if (!module)
     return fail(llvm::StringRef(module.status().message()));

@@ -3,7 +3,8 @@
 // mtp.probabilities makes it. Node 0 is the anchor; node i has draft i - 1, and a draft of -1
 // is none. `parents` holds each node's parent. The random number u[i] decides about node i, and
 // v[i] draws the token after node i. A rule returns the number of accepted drafts, the last
-// accepted node, and the token after it.
+// accepted node, and the token after it. mtp.accept_rules declares the rules of
+// `mtp-import --accept` that a function computes (RULES.md).
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 8, prefill_chunk = 1, page = 1>} {
 
 // Returns the parents of a chain's nodes.
@@ -125,7 +126,8 @@ func.func private @along(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: t
 // drawn from the rows of q. Accepts a draft x with probability min(1, p(x) / q(x)). The token
 // after the last accepted draft is drawn from max(p - q, 0), normalised. Lossless in
 // distribution.
-func.func private @rejection_drawn(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %q: tensor<?x?x?xf32>, %u: tensor<?x?xf32>, %v: tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>) {
+func.func private @rejection_drawn(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %q: tensor<?x?x?xf32>, %u: tensor<?x?xf32>, %v: tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>) attributes {mtp.accept_rules = [
+    {name = "rejection", drafts = "drawn", takes = ["slots", "d", "p", "q", "u", "v"]}]} {
   // If the chain ends without a rejection, there is no q: the token is drawn from p.
   %count, %row, %by = mtp.per_slot %slots(%d, %p, %q, %u, %v) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %target: tensor<?x?xf32>, %drafter: tensor<?x?xf32>, %number: tensor<?xf32>, %draws: tensor<?xf32>):
@@ -177,7 +179,9 @@ func.func private @rejection_drawn(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %
 // child. The token after the last node is drawn from p without the tried tokens. Lossless in
 // distribution for any drafts that do not depend on the deciding numbers. At most eight tokens
 // per node are tried.
-func.func private @rejection(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %u: tensor<?x?xf32>, %v: tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) {
+func.func private @rejection(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %u: tensor<?x?xf32>, %v: tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) attributes {mtp.accept_rules = [
+    {name = "rejection", drafts = "drawn", takes = ["slots", "d", "parents", "p", "u", "v"]},
+    {name = "rejection:best", drafts = "best", takes = ["slots", "d", "parents", "p", "u", "v"]}]} {
   %count, %last, %row, %by, %t0, %t1, %t2, %t3, %t4, %t5, %t6, %t7 = mtp.per_slot %slots(%d, %parents, %p, %u, %v) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %parent: tensor<?xi32>, %target: tensor<?x?xf32>, %number: tensor<?xf32>, %draws: tensor<?xf32>):
     %c0 = arith.constant 0 : index
@@ -295,7 +299,8 @@ func.func private @or_tried(%slots: tensor<?xi32>, %drawn: tensor<?xi32>, %tried
 // (q = 1). Accepts the longest prefix whose own number accepts it, whether shorter ones are
 // accepted or not. The rule reads drafts and numbers after the accepted ones, so it takes
 // numbers by the anchor: @numbers_by_anchor. Lossless in distribution.
-func.func private @block(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %u: tensor<?x?xf32>, %v: tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>) {
+func.func private @block(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %u: tensor<?x?xf32>, %v: tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>) attributes {mtp.accept_rules = [
+    {name = "block", drafts = "best", takes = ["slots", "d", "p", "u", "v"], by_anchor}]} {
   %count, %row, %without, %by = mtp.per_slot %slots(%d, %p, %u, %v) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %target: tensor<?x?xf32>, %number: tensor<?xf32>, %draws: tensor<?xf32>):
     %c0 = arith.constant 0 : index
@@ -435,7 +440,11 @@ func.func private @behind(%slots: tensor<?xi32>, %picks: tensor<?x?xi32>, %last:
 // Typical acceptance (Medusa, Cai et al., 2024, arXiv:2401.10774). Accepts a draft x if p(x) >
 // min(epsilon, delta e^-H), where H is the entropy of p. The entropy is computed only for a
 // draft that epsilon rejects. Lossy.
-func.func private @typical(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: tensor<?x?xi32>, %picks: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %epsilon: tensor<?xf32>, %delta: tensor<?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) {
+func.func private @typical(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: tensor<?x?xi32>, %picks: tensor<?x?xi32>, %p: tensor<?x?x?xf32>, %epsilon: tensor<?xf32>, %delta: tensor<?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) attributes {mtp.accept_rules = [
+    {name = "typical", drafts = "picked", lossy,
+     takes = ["slots", "d", "parents", "picks", "p", "epsilon", "delta"],
+     numbers = [{name = "epsilon", above = 0.0, most = 1.0, default = 0.09},
+                {name = "delta", above = 0.0, most = 1.0, default = 0.3}]}]} {
   %good, %score = mtp.per_slot %slots(%d, %parents, %p, %epsilon, %delta) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %parent: tensor<?xi32>, %target: tensor<?x?xf32>, %most: f32, %part: f32):
     %c0 = arith.constant 0 : index
@@ -505,7 +514,10 @@ func.func private @typical(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents:
 // Relaxed acceptance. Accepts a draft if it is among the target's best tokens and at most delta
 // less likely than the first of them, or if it is the target's pick. `best` and `logs` are the
 // results of mtp.top_k on the logits, whatever the temperature is. Lossy.
-func.func private @relaxed(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: tensor<?x?xi32>, %picks: tensor<?x?xi32>, %best: tensor<?x?x?xi32>, %logs: tensor<?x?x?xf32>, %delta: tensor<?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) {
+func.func private @relaxed(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parents: tensor<?x?xi32>, %picks: tensor<?x?xi32>, %best: tensor<?x?x?xi32>, %logs: tensor<?x?x?xf32>, %delta: tensor<?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) attributes {mtp.accept_rules = [
+    {name = "relaxed", drafts = "picked", lossy, columns = "N",
+     takes = ["slots", "d", "parents", "picks", "best", "logs", "delta"],
+     numbers = [{name = "N", least = 1, most = 64}, {name = "delta", least = 0.0, most = 1.0}]}]} {
   %good, %score = mtp.per_slot %slots(%d, %parents, %picks, %best, %logs, %delta) {
   ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %parent: tensor<?xi32>, %pick: tensor<?xi32>, %first: tensor<?x?xi32>, %log: tensor<?x?xf32>, %most: f32):
     %c0 = arith.constant 0 : index

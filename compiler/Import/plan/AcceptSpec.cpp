@@ -2,25 +2,24 @@
 
 #include "compiler/Import/plan/AcceptSpec.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <optional>
+#include <cmath>
 
 namespace mtp::importer {
 
 namespace {
-
-/// Defaults from Medusa's code.
-constexpr double kEpsilon = 0.09, kDelta = 0.3;
 
 Status unexpected(std::string_view text, const std::string &what) {
   return invalidArgument("--accept: expected " + what + ", got '" +
                          std::string(text) + "'");
 }
 
-/// Reads exactly two numbers, separated by a comma.
-std::optional<std::array<double, 2>> parsePair(std::string_view text) {
-  std::array<double, 2> numbers = {};
+/// Reads exactly `count` numbers, separated by commas.
+std::optional<std::vector<double>> parseNumbers(std::string_view text,
+                                                size_t count) {
+  std::vector<double> numbers(count);
   const char *at = text.data(), *end = at + text.size();
   for (double &number : numbers) {
     auto [next, error] = std::from_chars(at, end, number);
@@ -33,43 +32,89 @@ std::optional<std::array<double, 2>> parsePair(std::string_view text) {
   return numbers;
 }
 
-/// Returns true if 0 < x <= 1. False for NaN.
-bool isShare(double x) { return x > 0 && x <= 1; }
-
-Result<AcceptSpec> parseTypical(std::string_view text,
-                                std::string_view numbers) {
-  AcceptSpec spec{AcceptKind::Typical, kEpsilon, kDelta};
-  if (text.find(':') == text.npos)
-    return spec;
-  auto pair = parsePair(numbers);
-  if (!pair)
-    return unexpected(text, "typical[:epsilon,delta]");
-  spec.epsilon = (*pair)[0];
-  spec.delta = (*pair)[1];
-  if (!isShare(spec.epsilon) || !isShare(spec.delta))
-    return unexpected(text, "typical:epsilon,delta with 0 < epsilon, delta "
-                            "<= 1");
-  return spec;
+/// Returns false for NaN.
+bool isInRange(const RuleNumber &number, double x) {
+  bool isAbove = number.excludesLeast ? x > number.least : x >= number.least;
+  return isAbove && x <= number.most && (!number.isWhole || x == std::floor(x));
 }
 
-Result<AcceptSpec> parseRelaxed(std::string_view text,
-                                std::string_view numbers) {
-  auto pair = parsePair(numbers);
-  if (!pair)
-    return unexpected(text, "relaxed:N,delta");
-  AcceptSpec spec{AcceptKind::Relaxed, 0, (*pair)[1]};
-  bool isCount = (*pair)[0] >= 1 && (*pair)[0] <= kMostRelaxed;
-  if (isCount)
-    spec.few = int64_t((*pair)[0]);
-  if (!isCount || double(spec.few) != (*pair)[0] ||
-      !(spec.delta >= 0 && spec.delta <= 1))
-    return unexpected(
-        text, "relaxed:N,delta with 1 <= N <= " + std::to_string(kMostRelaxed) +
-                  " and 0 <= delta <= 1");
+bool hasDefaults(const AcceptRule &rule) {
+  return !rule.numbers.empty() && rule.numbers.front().fallback;
+}
+
+/// Returns the names of a rule's numbers: "epsilon,delta".
+std::string numberNames(const AcceptRule &rule) {
+  std::string names;
+  for (const RuleNumber &number : rule.numbers)
+    names += (names.empty() ? "" : ",") + number.name;
+  return names;
+}
+
+/// Returns the form of a rule: "typical[:epsilon,delta]".
+std::string formOf(const AcceptRule &rule) {
+  if (rule.numbers.empty())
+    return rule.name;
+  std::string numbers = ":" + numberNames(rule);
+  return rule.name + (hasDefaults(rule) ? "[" + numbers + "]" : numbers);
+}
+
+/// Returns the ranges of a rule's numbers: "1 <= N <= 64 and 0 < delta <= 1".
+std::string rangesOf(const AcceptRule &rule) {
+  std::string ranges;
+  for (const RuleNumber &number : rule.numbers)
+    ranges += (ranges.empty() ? "" : " and ") + shortest(number.least) +
+              (number.excludesLeast ? " < " : " <= ") + number.name +
+              " <= " + shortest(number.most);
+  return ranges;
+}
+
+/// Joins "a", "b" and "c" to "a, b or c".
+std::string alternatives(const std::vector<std::string> &texts) {
+  std::string joined;
+  for (size_t i = 0; i < texts.size(); ++i)
+    joined += (i == 0 ? "" : i + 1 == texts.size() ? " or " : ", ") + texts[i];
+  return joined;
+}
+
+/// Reads NAME or NAME:X,Y, where NAME is the rule's.
+Result<AcceptSpec> parseRule(std::string_view text, const AcceptRule &rule) {
+  AcceptSpec spec{rule, {}, {}};
+  if (text.size() == rule.name.size()) {
+    if (!rule.numbers.empty() && !hasDefaults(rule))
+      return unexpected(text, formOf(rule));
+    for (const RuleNumber &number : rule.numbers)
+      spec.numbers.push_back(*number.fallback);
+    return spec;
+  }
+  auto numbers =
+      parseNumbers(text.substr(rule.name.size() + 1), rule.numbers.size());
+  if (!numbers || numbers->empty())
+    return unexpected(text, formOf(rule));
+  spec.numbers = std::move(*numbers);
+  for (size_t i = 0; i < spec.numbers.size(); ++i)
+    if (!isInRange(rule.numbers[i], spec.numbers[i]))
+      return unexpected(text, rule.name + ":" + numberNames(rule) + " with " +
+                                  rangesOf(rule));
   return spec;
 }
 
 } // namespace
+
+bool RuleFunction::sees(std::string_view argument) const {
+  return std::find(takes.begin(), takes.end(), argument) != takes.end();
+}
+
+bool AcceptRule::takesTrees() const {
+  return isExact() || (ofDrawn && ofDrawn->takesTrees) ||
+         (ofOthers && ofOthers->takesTrees);
+}
+
+std::optional<double> AcceptSpec::find(std::string_view name) const {
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (rule.numbers[i].name == name)
+      return numbers[i];
+  return std::nullopt;
+}
 
 std::string shortest(double x) {
   std::array<char, 32> text;
@@ -77,42 +122,43 @@ std::string shortest(double x) {
   return std::string(text.data(), end);
 }
 
-Result<AcceptSpec> parseAcceptSpec(std::string_view text) {
-  std::string_view name = text.substr(0, text.find(':'));
-  std::string_view numbers =
-      text.substr(std::min(name.size() + 1, text.size()));
-  if (name == "typical")
-    return parseTypical(text, numbers);
-  if (name == "relaxed")
-    return parseRelaxed(text, numbers);
+Result<AcceptSpec> parseAcceptSpec(std::string_view text,
+                                   std::span<const AcceptRule> rules) {
   if (text == "exact")
     return AcceptSpec();
-  if (text == "rejection")
-    return AcceptSpec{AcceptKind::Rejection};
-  if (text == "rejection:best")
-    return AcceptSpec{AcceptKind::RejectionBest};
-  if (text == "block")
-    return AcceptSpec{AcceptKind::Block};
-  return unexpected(text, "exact, rejection[:best], block, "
-                          "typical[:epsilon,delta] or relaxed:N,delta");
+  std::vector<std::string> forms = {"exact"}, forTrees = {"exact"};
+  // A name may contain a colon: the longest name that fits is the rule's.
+  const AcceptRule *best = nullptr;
+  for (const AcceptRule &rule : rules) {
+    forms.push_back(formOf(rule));
+    if (rule.takesTrees())
+      forTrees.push_back(rule.name);
+    bool fits = text.starts_with(rule.name) &&
+                (text.size() == rule.name.size() ||
+                 (text[rule.name.size()] == ':' && !rule.numbers.empty()));
+    if (fits && (!best || rule.name.size() > best->name.size()))
+      best = &rule;
+  }
+  if (!best)
+    return unexpected(text, alternatives(forms));
+  MTP_ASSIGN_OR_RETURN(AcceptSpec spec, parseRule(text, *best));
+  spec.rulesForTrees = alternatives(forTrees);
+  return spec;
+}
+
+std::string listRules(std::span<const AcceptRule> rules, bool areLossy) {
+  std::string list;
+  for (const AcceptRule &rule : rules)
+    if (rule.isLossy == areLossy)
+      list += (list.empty() ? "" : ", ") + formOf(rule);
+  return list;
 }
 
 std::string ruleName(const AcceptSpec &spec) {
-  switch (spec.kind) {
-  case AcceptKind::Exact:
-    return "exact";
-  case AcceptKind::Rejection:
-    return "rejection";
-  case AcceptKind::RejectionBest:
-    return "rejection:best";
-  case AcceptKind::Block:
-    return "block";
-  case AcceptKind::Typical:
-    return "typical:" + shortest(spec.epsilon) + "," + shortest(spec.delta);
-  case AcceptKind::Relaxed:
-    return "relaxed:" + std::to_string(spec.few) + "," + shortest(spec.delta);
-  }
-  return "";
+  std::string name = spec.rule.name;
+  for (size_t i = 0; i < spec.numbers.size(); ++i)
+    name += (i == 0 ? ":" : ",") + shortest(spec.numbers[i]);
+  return name;
 }
 
 } // namespace mtp::importer

@@ -91,7 +91,7 @@ Status checkConfidence(const ModelConfig &config, const DrafterFolder *folder,
     return refuse("--draft-tree=chain", describeTree(options.tree));
   // With other rules it would bias sampling, because the token of a draft would
   // decide whether the draft is verified.
-  if (options.accept.kind != AcceptKind::Exact)
+  if (!options.accept.isExact())
     return refuse("--accept=exact with a chain", ruleName(options.accept));
   return okStatus();
 }

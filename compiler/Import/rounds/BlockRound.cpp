@@ -34,9 +34,7 @@ bool isSequential(ModelContext &context) {
   return blockOf(context).markovRank > 0 || context.draft.confidence;
 }
 
-bool isExact(ModelContext &context) {
-  return context.draft.accept.kind == AcceptKind::Exact;
-}
+bool isExact(ModelContext &context) { return context.draft.accept.isExact(); }
 
 /// Returns the name of the function that gives a slot's number of drafts. If
 /// the rule is exact, a slot may have fewer drafts than the round.

@@ -134,7 +134,7 @@ Drafts emitModuleDrafts(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
   constexpr int64_t open = mlir::ShapedType::kDynamic;
   mlir::Type logits;
-  if (context.draft.accept.kind == AcceptKind::Rejection)
+  if (context.draft.accept.rule.ofDrawn)
     logits = mlir::RankedTensorType::get({open, open, context.config.vocab},
                                          builder.getF32Type());
   auto draft = mlir::mtp::DraftChainOp::create(

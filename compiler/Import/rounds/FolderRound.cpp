@@ -74,7 +74,7 @@ Drafts emitHeads(ModelContext &context) {
 } // namespace
 
 bool picksAsTarget(const AcceptSpec &rule) {
-  return rule.kind == AcceptKind::Exact || rule.isLossy();
+  return rule.rule.drafts == DraftChoice::Picked;
 }
 
 mlir::Value emitPick(ModelContext &context, mlir::Value logits,

@@ -173,6 +173,8 @@ LogicalResult MTPDialect::verifyOperationAttribute(Operation *op,
   if (name == kRuleAttr || name == kLossyAttr || name == kBestDraftsAttr ||
       name == kSharesAttr)
     return verifyRuleAttr(op, attr);
+  if (name == kAcceptRulesAttr)
+    return verifyAcceptRules(op, attr);
   // The dialect accepts attributes with other names; other tools may add them.
   return success();
 }

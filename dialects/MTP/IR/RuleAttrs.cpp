@@ -1,6 +1,7 @@
 //===- RuleAttrs.cpp - Attributes of a custom rule ------------------------===//
 
 #include "dialects/MTP/IR/RuleAttrs.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -33,4 +34,13 @@ LogicalResult mlir::mtp::verifyRuleAttr(Operation *op, NamedAttribute attr) {
     return success();
   return op->emitError("'mtp.rule' expected a string of 1 to ")
          << kMostRuleBytes << " printable characters, got " << attr.getValue();
+}
+
+LogicalResult mlir::mtp::verifyAcceptRules(Operation *op, NamedAttribute attr) {
+  auto rules = dyn_cast<ArrayAttr>(attr.getValue());
+  if (isa<func::FuncOp>(op) && rules &&
+      llvm::all_of(rules, llvm::IsaPred<DictionaryAttr>))
+    return success();
+  return op->emitError("'mtp.accept_rules' expected an array of dictionaries "
+                       "on a function");
 }

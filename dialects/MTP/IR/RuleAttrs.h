@@ -1,9 +1,9 @@
 //===- RuleAttrs.h - Attributes of a custom rule ----------------*- C++ -*-===//
 //
-// Attributes of an mtp.accept. For an mtp.accept with `custom` the expansion
-// copies the first two to the module, and from there they go to the artifact.
-// The author of the rule vouches for them: the compiler cannot derive them from
-// code.
+// Attributes of an mtp.accept, and of functions that compute rules. For an
+// mtp.accept with `custom` the expansion copies the first two to the module,
+// and from there they go to the artifact. The author of the rule vouches for
+// them: the compiler cannot derive them from code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,11 @@ inline constexpr llvm::StringLiteral kLossyAttr = "mtp.lossy";
 /// accept's region, for a rule that takes drafts as certain (q = 1).
 inline constexpr llvm::StringLiteral kBestDraftsAttr = "mtp.best_drafts";
 
+/// Attribute of a function: an array with a dictionary for each rule of
+/// `mtp-import --accept` that the function computes. The importer reads it
+/// (compiler/Import/library/RULES.md).
+inline constexpr llvm::StringLiteral kAcceptRulesAttr = "mtp.accept_rules";
+
 /// Unit attribute of an mtp.top_k with noise: its logarithms are the
 /// log-softmax of its ranking values, logits over the temperature plus noise.
 /// Sums of them rank the nodes of a tree whose drafts are picked with that
@@ -34,6 +39,7 @@ inline constexpr llvm::StringLiteral kSharesAttr = "mtp.shares";
 
 /// Checks that a rule attribute stands on an allowed op and has its kind.
 LogicalResult verifyRuleAttr(Operation *op, NamedAttribute attr);
+LogicalResult verifyAcceptRules(Operation *op, NamedAttribute attr);
 
 } // namespace mlir::mtp
 

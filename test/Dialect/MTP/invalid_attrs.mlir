@@ -230,3 +230,8 @@ func.func @shares(%l: tensor<2x16xf32>) -> tensor<2x2xf32> {
 
 // expected-error @below {{'mtp.rule' expected on an mtp.accept}}
 func.func private @rule() attributes {mtp.rule = "block"}
+
+// -----
+
+// expected-error @below {{'mtp.accept_rules' expected an array of dictionaries on a function}}
+func.func private @declares() attributes {mtp.accept_rules = {name = "block"}}
