@@ -33,7 +33,10 @@ constexpr const char *kIdsOnly = "the model will take and give token ids only";
 Result<int64_t> planContext(const ModelConfig &config,
                             const ImportOptions &options) {
   // Authors advise to add "rope_scaling" without changing the limit.
-  int64_t scaled = config.rope.scaledPositions;
+  int64_t scaled = 0;
+  for (const LayerConfig &layer : config.layers)
+    if (layer.mixer.attention)
+      scaled = std::max(scaled, layer.mixer.attention->rope.scaledPositions);
   int64_t trained = std::max(config.maxPositions, scaled);
   int64_t most = trained;
   if (config.plainPositions > 0)
@@ -97,10 +100,15 @@ mlir::DictionaryAttr generationAttr(mlir::OpBuilder &builder,
   return fields.getDictionary(builder.getContext());
 }
 
-int64_t entryWidth(const ModelConfig &config) {
-  if (config.mla)
-    return config.mla->latent + config.mla->rope;
-  return 2 * config.gqa->kvHeads * config.gqa->headDim;
+/// Returns the width of a cache's entries. One cache serves all layers.
+int64_t entryWidth(ModelContext &context, const ModelConfig &config) {
+  int64_t width = config.attention()->entryWidth();
+  for (const LayerConfig &layer : config.layers)
+    if (layer.mixer.attention && layer.mixer.attention->entryWidth() != width)
+      context.fail(unimplemented("expected layers whose keys and values have "
+                                 "one width, got " +
+                                 std::to_string(width) + " and others"));
+  return width;
 }
 
 /// Emits the caches, in the element type of the matrices, and the recurrent
@@ -118,13 +126,13 @@ void emitCaches(ModelContext &context) {
                            : mlir::Type(builder.getBF16Type());
   auto emit = [&](llvm::StringRef name, int64_t layers, const ModelConfig &of) {
     mlir::mtp::CacheOp::create(builder, builder.getUnknownLoc(), name, layers,
-                               entryWidth(of), element);
+                               entryWidth(context, of), element);
   };
   int64_t recurrent =
-      std::ranges::count_if(config.layers, &LayerKind::isRecurrent);
+      std::ranges::count_if(config.layers, &LayerConfig::isRecurrent);
   emit(kTargetCache, int64_t(config.layers.size()) - recurrent, config);
   if (recurrent > 0) {
-    const RecurrenceConfig &of = *config.recurrence;
+    const RecurrenceConfig &of = *config.recurrence();
     mlir::mtp::RecurrenceOp::create(builder, builder.getUnknownLoc(),
                                     kTargetMemory, recurrent, of.heads, of.keys,
                                     of.values, of.keyHeads, of.window);

@@ -34,7 +34,7 @@ void countMetaLayers(ModelConfig &config, const WeightTable &weights) {
   while (weights.contains(layerPrefix(config, count) + mark))
     ++count;
   if (count > 0)
-    config.layers.resize(size_t(count));
+    config.layers.assign(size_t(count), LayerConfig(config.layers.front()));
   if (weights.contains(std::string(kHeadMark)))
     config.hasHeads = true;
 }
@@ -42,10 +42,13 @@ void countMetaLayers(ModelConfig &config, const WeightTable &weights) {
 /// Finds out from the checkpoint whether experts are stacked, for layers and
 /// for modules.
 void findStackedExperts(ModelConfig &config, const WeightTable &weights) {
-  auto settle = [&](LayerKind &kind, const std::string &prefix) {
-    kind.isStacked =
-        kind.isMoe && config.moe->mayBeStacked &&
-        weights.contains(prefix + std::string(config.moe->keys.stackedGateUp));
+  auto settle = [&](LayerConfig &layer, const std::string &prefix) {
+    if (!layer.isMoe())
+      return;
+    MoeConfig &moe = *layer.feed.moe;
+    moe.isStacked =
+        moe.mayBeStacked &&
+        weights.contains(prefix + std::string(moe.keys.stackedGateUp));
   };
   for (size_t i = 0; i < config.layers.size(); ++i)
     settle(config.layers[i], layerPrefix(config, int64_t(i)));
@@ -110,11 +113,12 @@ Status checkModuleConfig(const ModelConfig &own, const ModelConfig &target) {
     std::string text =
         "modules of a model with " + std::to_string(config.layers.size()) +
         " layers, a hidden size of " + std::to_string(config.hidden) + ", " +
-        (config.mla ? "latent" : "grouped") + " attention";
+        (config.attention() && config.attention()->mla ? "latent" : "grouped") +
+        " attention";
     if (config.drafter.style == DrafterStyle::Qwen)
       text += ", Qwen's wiring";
-    return config.normOffset == 0 ? text
-                                  : text + ", and norms that add 1 to weights";
+    return config.norm.offset == 0 ? text
+                                   : text + ", and norms that add 1 to weights";
   };
   std::string wanted = describe(target), got = describe(own);
   if (wanted == got)

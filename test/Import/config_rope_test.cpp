@@ -15,15 +15,15 @@ TEST(Config, ReadsRopeScaling) {
       "rope_scaling",
       "{\"rope_type\":\"llama3\",\"factor\":8.0,\"low_freq_factor\":1.0,"
       "\"high_freq_factor\":4.0,\"original_max_position_embeddings\":32}"));
-  EXPECT_EQ(config.rope.scaling, RopeScalingKind::Llama3);
-  EXPECT_EQ(config.rope.originalMaxPosition, 32);
+  EXPECT_EQ(config.attention()->rope.scaling, RopeScalingKind::Llama3);
+  EXPECT_EQ(config.attention()->rope.originalMaxPosition, 32);
   config =
       read(kLlama.with("rope_scaling", "{\"type\":\"linear\",\"factor\":2}"));
-  EXPECT_EQ(config.rope.scaling, RopeScalingKind::Linear);
+  EXPECT_EQ(config.attention()->rope.scaling, RopeScalingKind::Linear);
   config = read(kLlama.with("rope_parameters",
                             "{\"rope_type\":\"default\",\"rope_theta\":5e5}"));
-  EXPECT_EQ(config.rope.scaling, RopeScalingKind::None);
-  EXPECT_EQ(config.rope.theta, 5e5);
+  EXPECT_EQ(config.attention()->rope.scaling, RopeScalingKind::None);
+  EXPECT_EQ(config.attention()->rope.theta, 5e5);
 }
 
 /// The order in which transformers 5 reads the keys.
@@ -33,13 +33,14 @@ TEST(Config, RanksRopeKeys) {
   std::string plain = "{\"rope_type\":\"default\",\"rope_theta\":5e5}";
   Config both = kLlama.with("rope_parameters", plain);
   ModelConfig config = read(both.with("rope_scaling", yarn));
-  EXPECT_EQ(config.rope.scaling, RopeScalingKind::Yarn);
-  EXPECT_EQ(config.rope.theta, 10000.0);
-  EXPECT_EQ(read(both.with("rope_scaling", "{}")).rope.theta, 5e5);
-  EXPECT_EQ(read(both.with("rope_scaling", "null")).rope.theta, 5e5);
+  EXPECT_EQ(config.attention()->rope.scaling, RopeScalingKind::Yarn);
+  EXPECT_EQ(config.attention()->rope.theta, 10000.0);
+  EXPECT_EQ(read(both.with("rope_scaling", "{}")).attention()->rope.theta, 5e5);
+  EXPECT_EQ(read(both.with("rope_scaling", "null")).attention()->rope.theta,
+            5e5);
   config = read(kLlama.with("rope_scaling", yarn)
                     .with("original_max_position_embeddings", "64"));
-  EXPECT_EQ(config.rope.originalMaxPosition, 64);
+  EXPECT_EQ(config.attention()->rope.originalMaxPosition, 64);
   expectError(both.with("rope_parameters",
                         "{\"full_attention\":{\"rope_type\":\"default\"}}"),
               "\"rope_parameters.full_attention\": expected one set of "
@@ -50,8 +51,8 @@ TEST(Config, RanksRopeKeys) {
 TEST(Config, ReadsDynamicRope) {
   ModelConfig config =
       read(kLlama.with("rope_scaling", "{\"type\":\"dynamic\",\"factor\":2}"));
-  EXPECT_EQ(config.rope.scaling, RopeScalingKind::None);
-  EXPECT_EQ(config.rope.factor, 1.0);
+  EXPECT_EQ(config.attention()->rope.scaling, RopeScalingKind::None);
+  EXPECT_EQ(config.attention()->rope.factor, 1.0);
   EXPECT_EQ(config.maxPositions, 512);
   expectError(kLlama.with("rope_scaling", "{\"type\":\"dynamic\"}"),
               "\"rope_scaling.factor\"");
@@ -60,11 +61,14 @@ TEST(Config, ReadsDynamicRope) {
 /// Only GLM's code rotates part of a head.
 TEST(Config, ReadsPartialRotation) {
   Config partial = kLlama.with("partial_rotary_factor", "0.5");
-  EXPECT_EQ(read(partial).rope.dim, 16);
-  EXPECT_EQ(read(kGlm.with("partial_rotary_factor", "1.0")).rope.dim, 16);
+  EXPECT_EQ(read(partial).attention()->rope.dim, 16);
+  EXPECT_EQ(
+      read(kGlm.with("partial_rotary_factor", "1.0")).attention()->rope.dim,
+      16);
   EXPECT_EQ(
       read(kGlm.with("rope_parameters", "{\"partial_rotary_factor\":0.25}"))
-          .rope.dim,
+          .attention()
+          ->rope.dim,
       4);
   expectError(partial.with("rope_scaling", "{\"type\":\"linear\","
                                            "\"factor\":2}"),
@@ -80,30 +84,35 @@ TEST(Config, ReadsYarn) {
                      "\"original_max_position_embeddings\":4096}";
   double magnitude = 0.1 * std::log(40.0) + 1.0;
   ModelConfig config = read(kDeepSeek.with("rope_scaling", yarn));
-  EXPECT_EQ(config.rope.scaling, RopeScalingKind::Yarn);
-  EXPECT_DOUBLE_EQ(config.rope.attentionFactor, 1.0);
-  EXPECT_DOUBLE_EQ(config.rope.scaleFactor, magnitude * magnitude);
+  EXPECT_EQ(config.attention()->rope.scaling, RopeScalingKind::Yarn);
+  EXPECT_DOUBLE_EQ(config.attention()->rope.attentionFactor, 1.0);
+  EXPECT_DOUBLE_EQ(config.attention()->rope.scaleFactor, magnitude * magnitude);
   // Other families keep the scale; without the two settings cosines are scaled.
-  EXPECT_EQ(read(kLlama.with("rope_scaling", yarn)).rope.scaleFactor, 1.0);
+  EXPECT_EQ(
+      read(kLlama.with("rope_scaling", yarn)).attention()->rope.scaleFactor,
+      1.0);
   // DeepSeek's code scales attention with any scaling of frequencies.
   EXPECT_DOUBLE_EQ(
       read(kDeepSeek.with("rope_scaling", "{\"type\":\"linear\",\"factor\":40,"
                                           "\"mscale_all_dim\":1.0}"))
-          .rope.scaleFactor,
+          .attention()
+          ->rope.scaleFactor,
       magnitude * magnitude);
   EXPECT_EQ(read(kDeepSeek.with("rope_scaling", "{\"mscale_all_dim\":1.0,"
                                                 "\"factor\":40}"))
-                .rope.scaleFactor,
+                .attention()
+                ->rope.scaleFactor,
             1.0);
   EXPECT_EQ(read(kLlama.with("rope_scaling",
                              "{\"type\":\"yarn\",\"factor\":null,"
                              "\"original_max_position_embeddings\":64}"))
-                .rope.factor,
+                .attention()
+                ->rope.factor,
             8.0);
   config = read(
       kLlama.with("rope_scaling", "{\"rope_type\":\"yarn\",\"factor\":40}"));
-  EXPECT_DOUBLE_EQ(config.rope.attentionFactor, magnitude);
-  EXPECT_EQ(config.rope.originalMaxPosition, 512);
+  EXPECT_DOUBLE_EQ(config.attention()->rope.attentionFactor, magnitude);
+  EXPECT_EQ(config.attention()->rope.originalMaxPosition, 512);
 }
 
 TEST(Config, RefusesBadRopes) {
@@ -123,7 +132,8 @@ TEST(Config, RefusesBadRopes) {
               "\"beta_fast\" at most");
   RopeConfig equal = read(rope("\"type\":\"yarn\",\"factor\":2,\"beta_fast\":1,"
                                "\"beta_slow\":1"))
-                         .rope;
+                         .attention()
+                         ->rope;
   EXPECT_EQ(equal.betaFast, equal.betaSlow);
   expectError(rope("\"type\":\"llama3\",\"factor\":8,\"low_freq_factor\":4,"
                    "\"high_freq_factor\":1"),
@@ -144,8 +154,8 @@ TEST(Config, ReadsMinistral3) {
   ModelConfig scaled = read(config.with("rope_parameters", kScaledYarn));
   EXPECT_EQ(scaled.plainPositions, 16384);
   EXPECT_EQ(scaled.maxPositions, 262144);
-  EXPECT_EQ(scaled.gqa->headDim, 128);
-  EXPECT_EQ(scaled.layers[0].window, 0);
+  EXPECT_EQ(scaled.attention()->gqa->headDim, 128);
+  EXPECT_EQ(scaled.layers[0].window(), 0);
   EXPECT_EQ(read(config.with("rope_parameters", "{\"rope_type\":\"default\","
                                                 "\"llama_4_scaling_beta\":0}"))
                 .plainPositions,
@@ -160,7 +170,9 @@ TEST(Config, ReadsMinistral3) {
 /// The limit is the length that the scaling reaches (vllm#10293, open-r1#645).
 TEST(Config, ReadsHowFarAScalingReaches) {
   auto reach = [](const std::string &scaling) {
-    return read(kLlama.with("rope_scaling", scaling)).rope.scaledPositions;
+    return read(kLlama.with("rope_scaling", scaling))
+        .attention()
+        ->rope.scaledPositions;
   };
   EXPECT_EQ(reach("{\"rope_type\":\"yarn\",\"factor\":4.0,"
                   "\"original_max_position_embeddings\":128}"),
@@ -173,7 +185,7 @@ TEST(Config, ReadsHowFarAScalingReaches) {
                   "\"low_freq_factor\":1,\"high_freq_factor\":4,"
                   "\"original_max_position_embeddings\":128}"),
             0);
-  EXPECT_EQ(read(kLlama).rope.scaledPositions, 0);
+  EXPECT_EQ(read(kLlama).attention()->rope.scaledPositions, 0);
 }
 
 } // namespace

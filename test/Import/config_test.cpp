@@ -12,40 +12,49 @@ TEST(Config, ReadsLlama) {
   ModelConfig config = read(kLlama);
   EXPECT_EQ(config.vocab, 127);
   EXPECT_EQ(config.layers.size(), 3u);
-  ASSERT_TRUE(config.gqa);
-  EXPECT_EQ(config.gqa->headDim, 16);
-  EXPECT_FALSE(config.gqa->hasQkvBias);
-  EXPECT_EQ(config.rope.dim, 16);
-  EXPECT_EQ(config.rope.theta, 10000.0);
-  EXPECT_FALSE(config.rope.isInterleaved);
+  ASSERT_TRUE(config.attention()->gqa);
+  EXPECT_EQ(config.attention()->gqa->headDim, 16);
+  EXPECT_FALSE(config.attention()->gqa->hasQkvBias);
+  EXPECT_EQ(config.attention()->rope.dim, 16);
+  EXPECT_EQ(config.attention()->rope.theta, 10000.0);
+  EXPECT_FALSE(config.attention()->rope.isInterleaved);
   EXPECT_FALSE(config.isTied);
   EXPECT_EQ(config.storedType, WeightType::BF16);
   EXPECT_EQ(config.generation.eos, std::vector<int32_t>{2});
   config = read(kLlama.with("attention_bias", "true"));
-  EXPECT_TRUE(config.gqa->hasQkvBias && config.gqa->hasOutputBias);
-  EXPECT_EQ(read(kLlama.without("num_key_value_heads")).gqa->kvHeads, 4);
-  EXPECT_EQ(read(kLlama.with("num_key_value_heads", "null")).gqa->kvHeads, 4);
+  EXPECT_TRUE(config.attention()->gqa->hasQkvBias &&
+              config.attention()->gqa->hasOutputBias);
+  EXPECT_EQ(
+      read(kLlama.without("num_key_value_heads")).attention()->gqa->kvHeads, 4);
+  EXPECT_EQ(read(kLlama.with("num_key_value_heads", "null"))
+                .attention()
+                ->gqa->kvHeads,
+            4);
   EXPECT_EQ(read(kLlama.with("hidden_act", "\"swish\"")).vocab, 127);
-  EXPECT_EQ(read(kLlama.with("head_dim", "null")).gqa->headDim, 16);
+  EXPECT_EQ(read(kLlama.with("head_dim", "null")).attention()->gqa->headDim,
+            16);
 }
 
 TEST(Config, ReadsDeepSeek) {
   ModelConfig config = read(kDeepSeek);
-  ASSERT_TRUE(config.mla && config.moe);
-  EXPECT_EQ(config.mla->queryRank, 48);
-  EXPECT_EQ(config.rope.dim, 8);
-  EXPECT_TRUE(config.rope.isInterleaved);
-  EXPECT_EQ(config.moe->sharedWidth, 80);
-  EXPECT_TRUE(config.moe->isSigmoid && config.moe->isNormalized);
-  EXPECT_FALSE(config.layers[0].isMoe);
-  EXPECT_TRUE(config.layers[1].isMoe && config.drafterLayer.isMoe);
+  ASSERT_TRUE(config.attention()->mla && config.moe());
+  EXPECT_EQ(config.attention()->mla->queryRank, 48);
+  EXPECT_EQ(config.attention()->rope.dim, 8);
+  EXPECT_TRUE(config.attention()->rope.isInterleaved);
+  EXPECT_EQ(config.moe()->sharedWidth, 80);
+  EXPECT_TRUE(config.moe()->isSigmoid && config.moe()->isNormalized);
+  EXPECT_FALSE(config.layers[0].isMoe());
+  EXPECT_TRUE(config.layers[1].isMoe() && config.drafterLayer.isMoe());
   EXPECT_EQ(config.drafter.modules, 1);
-  EXPECT_EQ(read(kDeepSeek.with("q_lora_rank", "null")).mla->queryRank, 0);
-  EXPECT_FALSE(
-      read(kDeepSeek.with("rope_interleave", "false")).rope.isInterleaved);
+  EXPECT_EQ(
+      read(kDeepSeek.with("q_lora_rank", "null")).attention()->mla->queryRank,
+      0);
+  EXPECT_FALSE(read(kDeepSeek.with("rope_interleave", "false"))
+                   .attention()
+                   ->rope.isInterleaved);
   config = read(kDeepSeek.with("moe_layer_freq", "2"));
-  EXPECT_FALSE(config.layers[1].isMoe);
-  EXPECT_TRUE(config.layers[2].isMoe);
+  EXPECT_FALSE(config.layers[1].isMoe());
+  EXPECT_TRUE(config.layers[2].isMoe());
 }
 
 /// Kimi K2 is DeepSeek's code under another name.
@@ -54,24 +63,29 @@ TEST(Config, ReadsKimi) {
                                 .without("n_group")
                                 .with("n_group", "1")
                                 .with("num_nextn_predict_layers", "0"));
-  ASSERT_TRUE(config.mla && config.moe);
+  ASSERT_TRUE(config.attention()->mla && config.moe());
   EXPECT_EQ(config.drafter.modules, 0);
-  EXPECT_EQ(config.moe->groups, 1);
+  EXPECT_EQ(config.moe()->groups, 1);
 }
 
 /// Mistral has no biases, and by default windows in all layers.
 TEST(Config, ReadsMistral) {
   Config mistral = kLlama.with("model_type", "\"mistral\"");
   ModelConfig config = read(mistral);
-  EXPECT_EQ(config.layers[0].window, 4096);
-  EXPECT_EQ(config.layers[2].window, 4096);
-  EXPECT_FALSE(config.gqa->hasQkvBias || config.gqa->hasQkNorm);
-  EXPECT_EQ(config.gqa->headDim, 16);
-  EXPECT_EQ(read(mistral.with("sliding_window", "null")).layers[0].window, 0);
-  EXPECT_EQ(read(mistral.with("sliding_window", "64")).layers[1].window, 64);
-  EXPECT_EQ(read(mistral.with("head_dim", "32")).gqa->headDim, 32);
-  EXPECT_EQ(read(mistral.with("hidden_size", "66")).gqa->headDim, 16);
-  EXPECT_EQ(read(mistral.with("num_key_value_heads", "null")).gqa->kvHeads, 4);
+  EXPECT_EQ(config.layers[0].window(), 4096);
+  EXPECT_EQ(config.layers[2].window(), 4096);
+  EXPECT_FALSE(config.attention()->gqa->hasQkvBias ||
+               config.attention()->gqa->hasQkNorm);
+  EXPECT_EQ(config.attention()->gqa->headDim, 16);
+  EXPECT_EQ(read(mistral.with("sliding_window", "null")).layers[0].window(), 0);
+  EXPECT_EQ(read(mistral.with("sliding_window", "64")).layers[1].window(), 64);
+  EXPECT_EQ(read(mistral.with("head_dim", "32")).attention()->gqa->headDim, 32);
+  EXPECT_EQ(read(mistral.with("hidden_size", "66")).attention()->gqa->headDim,
+            16);
+  EXPECT_EQ(read(mistral.with("num_key_value_heads", "null"))
+                .attention()
+                ->gqa->kvHeads,
+            4);
   expectError(mistral.without("num_key_value_heads"),
               "\"num_key_value_heads\": expected an integer of 1 to 4, got "
               "nothing, for which the default is 8");
@@ -79,45 +93,46 @@ TEST(Config, ReadsMistral) {
 
 TEST(Config, ReadsExpertsOfTransformers5) {
   Config moe = kQwen3Moe.without("num_experts");
-  EXPECT_EQ(read(moe.with("num_local_experts", "8")).moe->experts, 8);
-  EXPECT_EQ(read(kQwen3Moe.with("num_local_experts", "4")).moe->experts, 4);
-  EXPECT_FALSE(read(kQwen3Moe.with("num_experts", "0")).moe);
-  EXPECT_EQ(read(kDeepSeek.with("num_local_experts", "4")).moe->experts, 4);
+  EXPECT_EQ(read(moe.with("num_local_experts", "8")).moe()->experts, 8);
+  EXPECT_EQ(read(kQwen3Moe.with("num_local_experts", "4")).moe()->experts, 4);
+  EXPECT_FALSE(read(kQwen3Moe.with("num_experts", "0")).moe());
+  EXPECT_EQ(read(kDeepSeek.with("num_local_experts", "4")).moe()->experts, 4);
 }
 
 TEST(Config, ReadsQwen) {
   ModelConfig config = read(kLlama.with("model_type", "\"qwen2\""));
-  EXPECT_TRUE(config.gqa->hasQkvBias);
-  EXPECT_FALSE(config.gqa->hasOutputBias || config.gqa->hasQkNorm);
+  EXPECT_TRUE(config.attention()->gqa->hasQkvBias);
+  EXPECT_FALSE(config.attention()->gqa->hasOutputBias ||
+               config.attention()->gqa->hasQkNorm);
   config = read(kQwen3Moe);
-  EXPECT_TRUE(config.gqa->hasQkNorm);
-  EXPECT_TRUE(config.layers[0].isMoe);
-  EXPECT_FALSE(config.moe->isSigmoid);
+  EXPECT_TRUE(config.attention()->gqa->hasQkNorm);
+  EXPECT_TRUE(config.layers[0].isMoe());
+  EXPECT_FALSE(config.moe()->isSigmoid);
   config = read(kQwen3Moe.with("decoder_sparse_step", "2")
                     .with("mlp_only_layers", "[1]"));
-  EXPECT_FALSE(config.layers[0].isMoe || config.layers[1].isMoe ||
-               config.layers[2].isMoe);
-  EXPECT_FALSE(config.moe);
+  EXPECT_FALSE(config.layers[0].isMoe() || config.layers[1].isMoe() ||
+               config.layers[2].isMoe());
+  EXPECT_FALSE(config.moe());
 }
 
 TEST(Config, ReadsWindows) {
   Config qwen = kLlama.with("model_type", "\"qwen2\"")
                     .with("sliding_window", "64")
                     .with("max_window_layers", "2");
-  EXPECT_EQ(read(qwen).layers[2].window, 0);
+  EXPECT_EQ(read(qwen).layers[2].window(), 0);
   expectError(qwen.with("layer_types", "[\"sliding_attention\",\"full_attention"
                                        "\",\"full_attention\"]"),
               "in every place where \"use_sliding_window\" is not true");
   qwen = qwen.with("use_sliding_window", "true");
-  EXPECT_EQ(read(qwen.without("sliding_window")).layers[2].window, 4096);
-  EXPECT_EQ(read(qwen.with("sliding_window", "null")).layers[2].window, 0);
-  EXPECT_EQ(read(qwen).layers[1].window, 0);
-  EXPECT_EQ(read(qwen).layers[2].window, 64);
+  EXPECT_EQ(read(qwen.without("sliding_window")).layers[2].window(), 4096);
+  EXPECT_EQ(read(qwen.with("sliding_window", "null")).layers[2].window(), 0);
+  EXPECT_EQ(read(qwen).layers[1].window(), 0);
+  EXPECT_EQ(read(qwen).layers[2].window(), 64);
   ModelConfig config = read(qwen.with(
       "layer_types",
       "[\"sliding_attention\",\"full_attention\",\"full_attention\"]"));
-  EXPECT_EQ(config.layers[0].window, 64);
-  EXPECT_EQ(config.layers[2].window, 0);
+  EXPECT_EQ(config.layers[0].window(), 64);
+  EXPECT_EQ(config.layers[2].window(), 0);
   expectError(qwen.with("layer_types", "[\"full_attention\"]"), "layer_types");
   expectError(qwen.with("layer_types",
                         "[\"full_attention\",\"full_attention\",\"linear\"]"),
@@ -125,7 +140,7 @@ TEST(Config, ReadsWindows) {
   EXPECT_EQ(read(kQwen3Moe.with("use_sliding_window", "true")
                      .with("sliding_window", "8"))
                 .layers[0]
-                .window,
+                .window(),
             8);
   expectError(
       kLlama.with("model_type", "\"mimo\"").with("use_sliding_window", "true"),
@@ -136,14 +151,18 @@ TEST(Config, ReadsMiMoAndGlm) {
   ModelConfig mimo = read(kLlama.with("model_type", "\"mimo\"")
                               .with("num_nextn_predict_layers", "1"));
   EXPECT_EQ(mimo.drafter.style, DrafterStyle::MiMo);
-  EXPECT_TRUE(mimo.gqa->hasQkvBias);
-  EXPECT_FALSE(mimo.drafterLayer.isMoe);
+  EXPECT_TRUE(mimo.attention()->gqa->hasQkvBias);
+  EXPECT_FALSE(mimo.drafterLayer.isMoe());
   ModelConfig glm = read(kGlm);
-  EXPECT_EQ(glm.rope.dim, 8);
-  EXPECT_FALSE(glm.rope.isInterleaved || glm.gqa->hasQkNorm);
+  EXPECT_EQ(glm.attention()->rope.dim, 8);
+  EXPECT_FALSE(glm.attention()->rope.isInterleaved ||
+               glm.attention()->gqa->hasQkNorm);
   EXPECT_EQ(glm.drafter.style, DrafterStyle::DeepSeek);
-  EXPECT_EQ(read(kGlm.with("partial_rotary_factor", "1.0")).rope.dim, 16);
-  EXPECT_TRUE(read(kGlm.with("use_qk_norm", "true")).gqa->hasQkNorm);
+  EXPECT_EQ(
+      read(kGlm.with("partial_rotary_factor", "1.0")).attention()->rope.dim,
+      16);
+  EXPECT_TRUE(
+      read(kGlm.with("use_qk_norm", "true")).attention()->gqa->hasQkNorm);
 }
 
 TEST(Config, RefusesFamilies) {
@@ -262,53 +281,55 @@ TEST(Config, RefusesForeignKeys) {
 TEST(Config, ReadsNearFamilies) {
   ModelConfig lite = read(Config({{"model_type", "\"glm4_moe_lite\""}}));
   EXPECT_EQ(lite.layers.size(), 47u);
-  EXPECT_FALSE(lite.layers[0].isMoe);
-  EXPECT_TRUE(lite.layers[1].isMoe && lite.rope.isInterleaved);
-  EXPECT_EQ(lite.mla->nope, 192);
-  EXPECT_EQ(lite.moe->scale, 1.8);
+  EXPECT_FALSE(lite.layers[0].isMoe());
+  EXPECT_TRUE(lite.layers[1].isMoe() && lite.attention()->rope.isInterleaved);
+  EXPECT_EQ(lite.attention()->mla->nope, 192);
+  EXPECT_EQ(lite.moe()->scale, 1.8);
   EXPECT_EQ(lite.drafter.style, DrafterStyle::DeepSeek);
   EXPECT_TRUE(lite.drafter.isUnsaid);
   ModelConfig youtu = read(Config({{"model_type", "\"youtu\""}}));
-  EXPECT_TRUE(youtu.isTied && youtu.mla && !youtu.moe);
+  EXPECT_TRUE(youtu.isTied && youtu.attention()->mla && !youtu.moe());
   EXPECT_EQ(youtu.drafter.style, DrafterStyle::None);
   ModelConfig seed = read(Config({{"model_type", "\"seed_oss\""}}));
-  EXPECT_TRUE(seed.gqa->hasQkvBias && !seed.gqa->hasOutputBias);
-  EXPECT_EQ(seed.gqa->headDim, 128);
+  EXPECT_TRUE(seed.attention()->gqa->hasQkvBias &&
+              !seed.attention()->gqa->hasOutputBias);
+  EXPECT_EQ(seed.attention()->gqa->headDim, 128);
   ModelConfig dots = read(Config({{"model_type", "\"dots1\""},
                                   {"n_routed_experts", "128"},
                                   {"n_shared_experts", "2"},
                                   {"num_experts_per_tok", "6"},
                                   {"scoring_func", "\"noaux_tc\""}}));
-  EXPECT_TRUE(dots.gqa->hasQkNorm && !dots.moe->isNormalized);
-  EXPECT_TRUE(dots.layers[0].isMoe);
-  EXPECT_EQ(dots.rope.dim, 144);
-  EXPECT_EQ(dots.layers[61].window, 0);
+  EXPECT_TRUE(dots.attention()->gqa->hasQkNorm && !dots.moe()->isNormalized);
+  EXPECT_TRUE(dots.layers[0].isMoe());
+  EXPECT_EQ(dots.attention()->rope.dim, 144);
+  EXPECT_EQ(dots.layers[61].window(), 0);
   EXPECT_EQ(dots.drafter.style, DrafterStyle::None);
 }
 
 /// Families with their own names for experts.
 TEST(Config, ReadsNamedExperts) {
   ModelConfig hy = read(Config({{"model_type", "\"hy_v3\""}}));
-  EXPECT_FALSE(hy.layers[0].isMoe);
-  EXPECT_TRUE(hy.layers[1].isMoe && hy.gqa->hasQkNorm);
-  EXPECT_EQ(hy.rope.theta, 11158840.0);
-  EXPECT_EQ(hy.moe->keys.bias, "mlp.expert_bias");
+  EXPECT_FALSE(hy.layers[0].isMoe());
+  EXPECT_TRUE(hy.layers[1].isMoe() && hy.attention()->gqa->hasQkNorm);
+  EXPECT_EQ(hy.attention()->rope.theta, 11158840.0);
+  EXPECT_EQ(hy.moe()->keys.bias, "mlp.expert_bias");
   EXPECT_EQ(hy.drafter.style, DrafterStyle::Hy3);
   ModelConfig m2 =
       read(Config({{"model_type", "\"minimax_m2\""}, {"rotary_dim", "64"}}));
-  EXPECT_TRUE(m2.layers[0].isMoe && m2.gqa->isQkNormWhole);
-  EXPECT_EQ(m2.rope.dim, 64);
-  EXPECT_EQ(m2.rope.theta, 5000000.0);
-  EXPECT_EQ(m2.moe->width, 1536);
+  EXPECT_TRUE(m2.layers[0].isMoe() && m2.attention()->gqa->isQkNormWhole);
+  EXPECT_EQ(m2.attention()->rope.dim, 64);
+  EXPECT_EQ(m2.attention()->rope.theta, 5000000.0);
+  EXPECT_EQ(m2.moe()->width, 1536);
   ModelConfig dense = read(Config({{"model_type", "\"ernie4_5\""}}));
-  EXPECT_TRUE(dense.isTied && dense.rope.isInterleaved && !dense.moe);
-  EXPECT_EQ(dense.gqa->headDim, 128);
+  EXPECT_TRUE(dense.isTied && dense.attention()->rope.isInterleaved &&
+              !dense.moe());
+  EXPECT_EQ(dense.attention()->gqa->headDim, 128);
   Config ernie({{"model_type", "\"ernie4_5_moe\""}});
   ModelConfig moe = read(ernie.with("moe_layer_end_index", "20"));
-  EXPECT_TRUE(moe.moe->hasBias && !moe.moe->isSigmoid);
-  EXPECT_TRUE(moe.layers[1].isMoe && moe.layers[20].isMoe);
-  EXPECT_FALSE(moe.layers[0].isMoe || moe.layers[21].isMoe);
-  EXPECT_FALSE(read(ernie.with("moe_layer_start_index", "28")).moe);
+  EXPECT_TRUE(moe.moe()->hasBias && !moe.moe()->isSigmoid);
+  EXPECT_TRUE(moe.layers[1].isMoe() && moe.layers[20].isMoe());
+  EXPECT_FALSE(moe.layers[0].isMoe() || moe.layers[21].isMoe());
+  EXPECT_FALSE(read(ernie.with("moe_layer_start_index", "28")).moe());
 }
 
 TEST(Config, RefusesVariantsOfNamedFamilies) {
@@ -332,41 +353,42 @@ const Config kNext({{"model_type", "\"qwen3_next\""}});
 /// Defaults of the classes of hybrids.
 TEST(Config, ReadsHybrids) {
   ModelConfig next = read(kNext);
-  ASSERT_TRUE(next.recurrence && next.gqa && next.moe);
-  EXPECT_EQ(next.normOffset, 1);
-  EXPECT_EQ(next.rope.dim, 64);
-  EXPECT_TRUE(next.gqa->hasQkNorm && next.gqa->hasOutputGate);
-  EXPECT_TRUE(next.recurrence->isByKeyHead);
-  EXPECT_EQ(next.recurrence->columns(), 2 * 16 * 128 + 32 * 128);
-  EXPECT_EQ(next.recurrence->window, 4);
-  EXPECT_TRUE(next.layers[2].isRecurrent && next.layers[2].isMoe);
-  EXPECT_FALSE(next.layers[3].isRecurrent || next.layers[3].isStacked);
-  EXPECT_TRUE(next.moe->hasSharedGate && next.moe->isNormalized);
-  EXPECT_EQ(next.moe->experts, 512);
-  EXPECT_EQ(next.moe->sharedWidth, 512);
-  EXPECT_TRUE(next.drafter.isUnsaid && next.drafterLayer.isMoe);
-  EXPECT_FALSE(next.drafterLayer.isRecurrent);
+  ASSERT_TRUE(next.recurrence() && next.attention()->gqa && next.moe());
+  EXPECT_EQ(next.norm.offset, 1);
+  EXPECT_EQ(next.attention()->rope.dim, 64);
+  EXPECT_TRUE(next.attention()->gqa->hasQkNorm &&
+              next.attention()->gqa->hasOutputGate);
+  EXPECT_TRUE(next.recurrence()->isByKeyHead);
+  EXPECT_EQ(next.recurrence()->columns(), 2 * 16 * 128 + 32 * 128);
+  EXPECT_EQ(next.recurrence()->window, 4);
+  EXPECT_TRUE(next.layers[2].isRecurrent() && next.layers[2].isMoe());
+  EXPECT_FALSE(next.layers[3].isRecurrent() || next.layers[3].isStacked());
+  EXPECT_TRUE(next.moe()->hasSharedGate && next.moe()->isNormalized);
+  EXPECT_EQ(next.moe()->experts, 512);
+  EXPECT_EQ(next.moe()->sharedWidth, 512);
+  EXPECT_TRUE(next.drafter.isUnsaid && next.drafterLayer.isMoe());
+  EXPECT_FALSE(next.drafterLayer.isRecurrent());
   ModelConfig dense = read(Config({{"model_type", "\"qwen3_5_text\""}}));
-  EXPECT_FALSE(dense.moe || dense.recurrence->isByKeyHead);
-  EXPECT_EQ(dense.gqa->kvHeads, 4);
+  EXPECT_FALSE(dense.moe() || dense.recurrence()->isByKeyHead);
+  EXPECT_EQ(dense.attention()->gqa->kvHeads, 4);
   ModelConfig moe = read(Config({{"model_type", "\"qwen3_5_moe_text\""}}));
-  EXPECT_TRUE(moe.layers[0].isStacked && moe.drafterLayer.isStacked);
-  EXPECT_EQ(moe.moe->topK, 8);
+  EXPECT_TRUE(moe.layers[0].isStacked() && moe.drafterLayer.isStacked());
+  EXPECT_EQ(moe.moe()->topK, 8);
 }
 
 /// A list or an interval gives the layers with attention.
 TEST(Config, ReadsBlockTypes) {
   Config three = kNext.with("num_hidden_layers", "3");
   ModelConfig config = read(three.with("full_attention_interval", "2"));
-  EXPECT_TRUE(config.layers[0].isRecurrent && config.layers[2].isRecurrent);
-  EXPECT_FALSE(config.layers[1].isRecurrent);
+  EXPECT_TRUE(config.layers[0].isRecurrent() && config.layers[2].isRecurrent());
+  EXPECT_FALSE(config.layers[1].isRecurrent());
   const char *types = "[\"full_attention\",\"linear_attention\","
                       "\"linear_attention\"]";
   config = read(three.with("layer_types", types));
-  EXPECT_FALSE(config.layers[0].isRecurrent);
+  EXPECT_FALSE(config.layers[0].isRecurrent());
   EXPECT_EQ(placeAmongAlike(config, 2), 1);
   EXPECT_EQ(placeAmongAlike(config, 0), 0);
-  EXPECT_FALSE(read(three.with("full_attention_interval", "1")).recurrence);
+  EXPECT_FALSE(read(three.with("full_attention_interval", "1")).recurrence());
   expectError(
       three.with("layer_types", types).with("full_attention_interval", "2"),
       "\"full_attention_interval\": expected the distance of the layers "
@@ -410,7 +432,7 @@ TEST(Config, ReadsWrappedHybrids) {
        {"tie_word_embeddings", "true"},
        {"text_config",
         "{\"model_type\":\"qwen3_5_text\",\"mtp_num_hidden_layers\":1}"}}));
-  EXPECT_TRUE(config.isTied && config.recurrence);
+  EXPECT_TRUE(config.isTied && config.recurrence());
   EXPECT_EQ(config.family, "qwen3_5_text");
   EXPECT_EQ(layerPrefix(config, 3), "model.language_model.layers.3.");
   EXPECT_EQ(modulePrefix(config, 0), "mtp.");
@@ -423,20 +445,21 @@ TEST(Config, ReadsWrappedHybrids) {
 
 TEST(Config, RefusesNearFamilies) {
   Config lite = kDeepSeek.with("model_type", "\"glm4_moe_lite\"");
-  EXPECT_TRUE(read(lite).layers[1].isMoe);
+  EXPECT_TRUE(read(lite).layers[1].isMoe());
   expectError(lite.with("first_k_dense_replace", "2"),
               "the number of dense layers in \"mlp_layer_types\"");
   Config types =
       lite.with("mlp_layer_types", "[\"dense\",\"dense\",\"sparse\"]");
   expectError(types, "\"first_k_dense_replace\"");
-  EXPECT_FALSE(read(types.without("first_k_dense_replace")).layers[1].isMoe);
-  EXPECT_FALSE(read(types.with("first_k_dense_replace", "2")).layers[1].isMoe);
+  EXPECT_FALSE(read(types.without("first_k_dense_replace")).layers[1].isMoe());
+  EXPECT_FALSE(
+      read(types.with("first_k_dense_replace", "2")).layers[1].isMoe());
   expectError(lite.with("mlp_layer_types", "[\"dense\"]"), "one type for each");
   expectError(lite.with("mlp_layer_types", "[\"moe\",\"dense\",\"dense\"]"),
               "\"dense\" or \"sparse\"");
   expectError(lite.with("partial_rotary_factor", "0.5"), "expected 1, got 0.5");
   Config dots = kGlm.with("model_type", "\"dots1\"");
-  EXPECT_EQ(read(dots.with("max_window_layers", "2")).layers[2].window, 4096);
+  EXPECT_EQ(read(dots.with("max_window_layers", "2")).layers[2].window(), 4096);
   expectError(dots.without("n_routed_experts"), "a number of experts");
   expectError(dots.with("scoring_func", "\"softmax\""), "\"sigmoid\"");
   expectError(

@@ -18,66 +18,68 @@ TEST(Config, FillsInDefaults) {
   ModelConfig config = read(bare("llama"));
   EXPECT_EQ(config.vocab, 32000);
   EXPECT_EQ(config.hidden, 4096);
-  EXPECT_EQ(config.intermediate, 11008);
+  EXPECT_EQ(config.layers.front().feed.width, 11008);
   EXPECT_EQ(config.layers.size(), 32u);
   EXPECT_EQ(config.maxPositions, 2048);
-  EXPECT_EQ(config.gqa->kvHeads, 32);
-  EXPECT_EQ(config.normEps, 1e-6);
+  EXPECT_EQ(config.attention()->gqa->kvHeads, 32);
+  EXPECT_EQ(config.norm.eps, 1e-6);
   EXPECT_EQ(config.generation.bos, 1);
   EXPECT_EQ(config.generation.eos, std::vector<int32_t>{2});
   config = read(bare("llama").with("eos_token_id", "null"));
   EXPECT_TRUE(config.generation.eos.empty());
   config = read(bare("mistral"));
-  EXPECT_EQ(config.gqa->kvHeads, 8);
-  EXPECT_EQ(config.intermediate, 14336);
+  EXPECT_EQ(config.attention()->gqa->kvHeads, 8);
+  EXPECT_EQ(config.layers.front().feed.width, 14336);
   EXPECT_EQ(config.maxPositions, 131072);
   config = read(bare("qwen2"));
   EXPECT_EQ(config.vocab, 151936);
-  EXPECT_EQ(config.gqa->headDim, 128);
+  EXPECT_EQ(config.attention()->gqa->headDim, 128);
   EXPECT_TRUE(config.generation.eos.empty());
-  EXPECT_EQ(read(bare("mimo")).intermediate, 22016);
+  EXPECT_EQ(read(bare("mimo")).layers.front().feed.width, 22016);
   config = read(bare("qwen3").with("hidden_size", "1024"));
-  EXPECT_EQ(config.gqa->headDim, 128);
+  EXPECT_EQ(config.attention()->gqa->headDim, 128);
 }
 
 TEST(Config, FillsInDefaultsOfExperts) {
   ModelConfig config = read(bare("qwen3_moe"));
-  EXPECT_EQ(config.gqa->headDim, 64);
-  EXPECT_EQ(config.moe->experts, 128);
-  EXPECT_EQ(config.moe->topK, 8);
-  EXPECT_EQ(config.moe->width, 768);
+  EXPECT_EQ(config.attention()->gqa->headDim, 64);
+  EXPECT_EQ(config.moe()->experts, 128);
+  EXPECT_EQ(config.moe()->topK, 8);
+  EXPECT_EQ(config.moe()->width, 768);
   config = read(bare("glm4_moe").with("num_attention_heads", "32"));
-  EXPECT_EQ(config.normEps, 1e-5);
-  EXPECT_EQ(config.gqa->headDim, 128);
-  EXPECT_EQ(config.rope.dim, 64);
-  EXPECT_EQ(config.moe->sharedWidth, 1408);
-  EXPECT_FALSE(config.layers[0].isMoe);
-  EXPECT_TRUE(config.layers[1].isMoe);
+  EXPECT_EQ(config.norm.eps, 1e-5);
+  EXPECT_EQ(config.attention()->gqa->headDim, 128);
+  EXPECT_EQ(config.attention()->rope.dim, 64);
+  EXPECT_EQ(config.moe()->sharedWidth, 1408);
+  EXPECT_FALSE(config.layers[0].isMoe());
+  EXPECT_TRUE(config.layers[1].isMoe());
   config = read(bare("deepseek_v3"));
-  EXPECT_EQ(config.mla->queryRank, 1536);
-  EXPECT_EQ(config.mla->latent, 512);
-  EXPECT_EQ(config.mla->value, 128);
-  EXPECT_EQ(config.moe->experts, 256);
-  EXPECT_EQ(config.moe->sharedWidth, 2048);
-  EXPECT_EQ(config.moe->groups, 8);
-  EXPECT_EQ(config.moe->keptGroups, 4);
-  EXPECT_EQ(config.moe->scale, 2.5);
-  EXPECT_FALSE(config.layers[2].isMoe);
-  EXPECT_TRUE(config.layers[3].isMoe);
+  EXPECT_EQ(config.attention()->mla->queryRank, 1536);
+  EXPECT_EQ(config.attention()->mla->latent, 512);
+  EXPECT_EQ(config.attention()->mla->value, 128);
+  EXPECT_EQ(config.moe()->experts, 256);
+  EXPECT_EQ(config.moe()->sharedWidth, 2048);
+  EXPECT_EQ(config.moe()->groups, 8);
+  EXPECT_EQ(config.moe()->keptGroups, 4);
+  EXPECT_EQ(config.moe()->scale, 2.5);
+  EXPECT_FALSE(config.layers[2].isMoe());
+  EXPECT_TRUE(config.layers[3].isMoe());
   EXPECT_EQ(config.generation.bos, 0);
   EXPECT_EQ(config.generation.eos, std::vector<int32_t>{1});
 }
 
 /// A configuration class distinguishes an absent key from null.
 TEST(Config, TellsNullFromAbsence) {
-  EXPECT_EQ(read(kDeepSeek.without("n_shared_experts")).moe->sharedWidth, 40);
-  EXPECT_EQ(read(kDeepSeek.with("n_shared_experts", "null")).moe->sharedWidth,
+  EXPECT_EQ(read(kDeepSeek.without("n_shared_experts")).moe()->sharedWidth, 40);
+  EXPECT_EQ(read(kDeepSeek.with("n_shared_experts", "null")).moe()->sharedWidth,
             0);
-  EXPECT_EQ(read(kDeepSeek.without("q_lora_rank")).mla->queryRank, 1536);
+  EXPECT_EQ(read(kDeepSeek.without("q_lora_rank")).attention()->mla->queryRank,
+            1536);
   EXPECT_FALSE(
-      read(kDeepSeek.with("norm_topk_prob", "null")).moe->isNormalized);
-  EXPECT_FALSE(
-      read(kDeepSeek.with("rope_interleave", "null")).rope.isInterleaved);
+      read(kDeepSeek.with("norm_topk_prob", "null")).moe()->isNormalized);
+  EXPECT_FALSE(read(kDeepSeek.with("rope_interleave", "null"))
+                   .attention()
+                   ->rope.isInterleaved);
   // The default of one module means that there may be one.
   ModelConfig config = read(kDeepSeek.without("num_nextn_predict_layers"));
   EXPECT_EQ(config.drafter.modules, 0);
@@ -229,7 +231,8 @@ TEST(Config, ReadsJsonAsPythonDoes) {
   const std::string huge = "1000000000000000019884624838656";
   EXPECT_EQ(read(kLlama.with("max_sequence_length", huge)
                      .with("rope_theta", "100000000000000000000"))
-                .rope.theta,
+                .attention()
+                ->rope.theta,
             1e20);
   EXPECT_EQ(read(kLlama, "{\"max_length\":" + huge + ",\"eos_token_id\":7}")
                 .generation.eos,

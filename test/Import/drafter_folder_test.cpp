@@ -368,12 +368,14 @@ TEST(DrafterFolder, ReadsHeadsThatAreLayers) {
   ASSERT_TRUE(known.isOk()) << known.status().toString();
   EXPECT_EQ(known->heads(), 2);
   EXPECT_EQ(known->eagle.taps, std::vector<int64_t>{31});
-  EXPECT_TRUE(known->layers.rope.isInterleaved);
+  EXPECT_TRUE(known->layers.attention()->rope.isInterleaved);
   // int(2 / 3 * 4 * 64) = 170, rounded up.
-  EXPECT_EQ(known->layers.intermediate, 256);
-  EXPECT_EQ(heads(R"("multiple_of": 16, )")->layers.intermediate, 176);
+  EXPECT_EQ(known->layers.layers.front().feed.width, 256);
+  EXPECT_EQ(heads(R"("multiple_of": 16, )")->layers.layers.front().feed.width,
+            176);
   EXPECT_EQ(heads(R"("ffn_dim_multiplier": 2, "multiple_of": 1, )")
-                ->layers.intermediate,
+                ->layers.layers.front()
+                .feed.width,
             340);
   expectError(heads(R"("n_layers": 33, )"),
               "\"n_layers\": expected the target's 32 layers, or 35 with the "

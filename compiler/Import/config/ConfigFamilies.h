@@ -41,6 +41,20 @@ struct RopeRules {
 RopeConfig readRope(ConfigFields &fields, const ModelConfig &config,
                     int64_t headDim, const RopeRules &rules);
 
+/// Returns the number of query heads, which readFamily() has read.
+int64_t headsOf(const ModelConfig &config);
+/// Gives all layers and the layers of modules grouped attention.
+void setAttention(ModelConfig &config, const GqaConfig &gqa,
+                  const RopeConfig &rope);
+/// Reads what norms add to their weights: 1, or 0 in GGUF files, which store
+/// the sums.
+int64_t readNormOffset(ConfigFields &fields);
+/// Sets what all norms add to their weights.
+void setNormOffset(ModelConfig &config, int64_t offset);
+/// Gives layers experts: layer i if `isSparse[i]` is true.
+void setExperts(ModelConfig &config, const std::vector<bool> &isSparse,
+                const MoeConfig &moe);
+
 /// Reads the number of key and value heads. Null means the number of heads. An
 /// absent key means the number of heads only if the family's default is 0.
 int64_t readKvHeads(ConfigFields &fields, const ModelConfig &config,

@@ -11,6 +11,7 @@
 #include "compiler/Weights/QuantizationConfig.h"
 #include "runtime/schema/Limits.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <limits>
@@ -152,15 +153,20 @@ void readCommon(ConfigFields &fields, ModelConfig &config,
                 const FamilyDefaults &defaults) {
   config.vocab = fields.dimensionOr("vocab_size", defaults.vocab);
   config.hidden = fields.dimensionOr("hidden_size", defaults.hidden);
-  config.heads = fields.dimensionOr("num_attention_heads", defaults.heads);
-  config.intermediate =
+  LayerConfig layer;
+  layer.mixer.attention->heads =
+      fields.dimensionOr("num_attention_heads", defaults.heads);
+  layer.feed.width =
       fields.dimensionOr("intermediate_size", defaults.intermediate);
   config.maxPositions = fields.integerOr("max_position_embeddings", 2,
                                          kMaxPositions, defaults.maxPositions);
-  config.normEps = fields.positiveOr("rms_norm_eps", defaults.normEps);
+  config.norm.eps = fields.positiveOr("rms_norm_eps", defaults.normEps);
+  layer.mixer.norms.form = layer.feed.norms.form = config.norm;
   config.isTied = fields.flagOr("tie_word_embeddings", defaults.isTied);
-  config.layers.resize(size_t(
-      fields.integerOr("num_hidden_layers", 1, kMostLayers, defaults.layers)));
+  config.layers.assign(size_t(fields.integerOr("num_hidden_layers", 1,
+                                               kMostLayers, defaults.layers)),
+                       layer);
+  config.drafterLayer = layer;
   // swish is another name of silu.
   if (fields.textOr("hidden_act", "silu") != "swish")
     fields.expectText("hidden_act", "silu");
@@ -264,9 +270,11 @@ void readSampling(ConfigFields &fields, GenerationConfig &generation) {
 }
 
 void checkHeads(ConfigFields &fields, const ModelConfig &config) {
-  if (config.gqa && config.heads % config.gqa->kvHeads != 0)
+  const AttentionConfig *attention = config.attention();
+  if (attention && attention->gqa &&
+      attention->heads % attention->gqa->kvHeads != 0)
     fields.fail("num_key_value_heads", "a divisor of the " +
-                                           std::to_string(config.heads) +
+                                           std::to_string(attention->heads) +
                                            " \"num_attention_heads\"");
 }
 
@@ -412,6 +420,41 @@ Result<JsonTree> parseObject(std::string_view text) {
     return invalidArgument(std::string("expected an object, got ") +
                            describe(document.root()));
   return document;
+}
+
+int64_t headsOf(const ModelConfig &config) {
+  const AttentionConfig *attention = config.attention();
+  return attention ? attention->heads : 0;
+}
+
+void setAttention(ModelConfig &config, const GqaConfig &gqa,
+                  const RopeConfig &rope) {
+  auto set = [&](LayerConfig &layer) {
+    layer.mixer.attention->gqa = gqa;
+    layer.mixer.attention->rope = rope;
+  };
+  std::ranges::for_each(config.layers, set);
+  set(config.drafterLayer);
+}
+
+int64_t readNormOffset(ConfigFields &fields) {
+  return fields.integerOr("norm_weight_offset", 0, 1, 1);
+}
+
+void setNormOffset(ModelConfig &config, int64_t offset) {
+  config.norm.offset = offset;
+  auto set = [&](LayerConfig &layer) {
+    layer.mixer.norms.form.offset = layer.feed.norms.form.offset = offset;
+  };
+  std::ranges::for_each(config.layers, set);
+  set(config.drafterLayer);
+}
+
+void setExperts(ModelConfig &config, const std::vector<bool> &isSparse,
+                const MoeConfig &moe) {
+  for (size_t i = 0; i < config.layers.size(); ++i)
+    if (isSparse[i])
+      config.layers[i].feed.moe = moe;
 }
 
 Status readFamily(ConfigFields &fields, const std::string &modelType,

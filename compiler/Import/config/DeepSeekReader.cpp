@@ -8,6 +8,8 @@
 #include "compiler/Import/config/ConfigFamilies.h"
 #include "runtime/schema/Limits.h"
 
+#include <algorithm>
+
 namespace mtp::importer {
 
 namespace {
@@ -101,24 +103,43 @@ DrafterConfig readDrafter(ConfigFields &fields) {
 
 constexpr int64_t kMost = int64_t(1) << 31;
 
+/// The layers that have experts.
+using SparseLayers = std::vector<bool>;
+
 /// Reads the number of first layers with a dense feed-forward part.
-void readFirstDense(ConfigFields &fields, ModelConfig &config, int64_t absent) {
+SparseLayers readFirstDense(ConfigFields &fields, const ModelConfig &config,
+                            int64_t absent) {
   int64_t dense = fields.integerOr("first_k_dense_replace", 0, kMost, absent);
-  for (int64_t i = dense; i < int64_t(config.layers.size()); ++i)
-    config.layers[size_t(i)].isMoe = true;
+  SparseLayers isSparse;
+  for (int64_t i = 0; i < int64_t(config.layers.size()); ++i)
+    isSparse.push_back(i >= dense);
+  return isSparse;
 }
 
-/// Reads the experts, and the layers that have them.
+/// Reads the layers that have experts.
+SparseLayers readSparse(ConfigFields &fields, const ModelConfig &config,
+                        const ExpertDefaults &defaults) {
+  SparseLayers isSparse = readFirstDense(fields, config, defaults.firstDense);
+  int64_t every = fields.integerOr("moe_layer_freq", 1, kMost, 1);
+  for (size_t i = 0; i < isSparse.size(); ++i)
+    isSparse[i] = isSparse[i] && int64_t(i) % every == 0;
+  return isSparse;
+}
+
+/// Gives experts to layers and modules.
+void setModelExperts(ModelConfig &config, const SparseLayers &isSparse,
+                     const MoeConfig &moe) {
+  setExperts(config, isSparse, moe);
+  // A module's block is like the layer after the last one.
+  config.drafterLayer.feed.moe = moe;
+}
+
+/// Reads the experts, the layers that have them, and the modules.
 void readLayers(ConfigFields &fields, ModelConfig &config,
                 const ExpertDefaults &defaults) {
-  readFirstDense(fields, config, defaults.firstDense);
-  int64_t every = fields.integerOr("moe_layer_freq", 1, kMost, 1);
-  for (size_t i = 0; i < config.layers.size(); ++i)
-    config.layers[i].isMoe &= int64_t(i) % every == 0;
-  config.moe = readExperts(fields, defaults);
+  SparseLayers isSparse = readSparse(fields, config, defaults);
+  setModelExperts(config, isSparse, readExperts(fields, defaults));
   config.drafter = readDrafter(fields);
-  // A module's block is like the layer after the last one.
-  config.drafterLayer.isMoe = true;
 }
 
 void readLatent(ConfigFields &fields, ModelConfig &config,
@@ -126,7 +147,7 @@ void readLatent(ConfigFields &fields, ModelConfig &config,
   if (fields.has("index_topk"))
     fields.fail("index_topk", "no sparse attention indexer");
   fields.expectFlag("attention_bias", false);
-  if (readKvHeads(fields, config, defaults.kvHeads) != config.heads)
+  if (readKvHeads(fields, config, defaults.kvHeads) != headsOf(config))
     fields.fail("num_key_value_heads", "the value of \"num_attention_heads\"");
   MlaConfig mla;
   if (!fields.isNull("q_lora_rank"))
@@ -135,30 +156,36 @@ void readLatent(ConfigFields &fields, ModelConfig &config,
   mla.nope = fields.dimensionOr("qk_nope_head_dim", latent.nope);
   mla.rope = fields.dimensionOr("qk_rope_head_dim", latent.rope);
   mla.value = fields.dimensionOr("v_head_dim", latent.value);
-  config.mla = mla;
-  config.rope = readRope(fields, config, mla.rope, {.scalesAttention = true});
-  config.rope.isInterleaved =
+  RopeConfig rope =
+      readRope(fields, config, mla.rope, {.scalesAttention = true});
+  rope.isInterleaved =
       fields.flagOr("rope_interleave", !fields.isNull("rope_interleave"));
+  auto set = [&](LayerConfig &layer) {
+    layer.mixer.attention->mla = mla;
+    layer.mixer.attention->rope = rope;
+  };
+  std::ranges::for_each(config.layers, set);
+  set(config.drafterLayer);
 }
 
 /// Reads the dense layers of glm4_moe_lite and hy_v3 from their list of types.
 /// vLLM reads first_k_dense_replace, which must agree if it is present.
-void readLayerTypes(ConfigFields &fields, ModelConfig &config) {
+void readLayerTypes(ConfigFields &fields, SparseLayers &isSparse) {
   std::vector<std::string> types = fields.texts("mlp_layer_types");
-  if (!types.empty() && types.size() != config.layers.size()) {
+  if (!types.empty() && types.size() != isSparse.size()) {
     fields.fail("mlp_layer_types", "one type for each of "
                                    "\"num_hidden_layers\"");
     return;
   }
-  for (size_t i = 0; i < config.layers.size(); ++i) {
+  for (size_t i = 0; i < isSparse.size(); ++i) {
     bool isMoe = types.empty() ? i > 0 : types[i] == "sparse";
     if (!isMoe && !types.empty() && types[i] != "dense")
       fields.fail("mlp_layer_types", "\"dense\" or \"sparse\"");
-    if (fields.has("first_k_dense_replace") && config.layers[i].isMoe != isMoe)
+    if (fields.has("first_k_dense_replace") && isSparse[i] != isMoe)
       fields.fail("first_k_dense_replace",
                   "the number of dense layers in \"mlp_layer_types\", "
                   "which is one without that key");
-    config.layers[i].isMoe = isMoe;
+    isSparse[i] = isMoe;
   }
 }
 
@@ -195,15 +222,15 @@ void readHy3(ConfigFields &fields, ModelConfig &config,
   gqa.headDim = fields.dimensionOr("head_dim", 128);
   gqa.hasQkvBias = gqa.hasOutputBias = fields.flagOr("attention_bias", false);
   gqa.hasQkNorm = true;
-  config.gqa = gqa;
-  config.rope = readRope(fields, config, gqa.headDim, {.theta = 11158840.0});
+  setAttention(config, gqa,
+               readRope(fields, config, gqa.headDim, {.theta = 11158840.0}));
   fields.expectFlag("mlp_bias", false);
-  config.moe = readHy3Experts(fields);
+  MoeConfig moe = readHy3Experts(fields);
   config.drafter = readDrafter(fields);
   config.drafter.style = DrafterStyle::Hy3;
-  config.drafterLayer.isMoe = true;
-  readFirstDense(fields, config, /*absent=*/1);
-  readLayerTypes(fields, config);
+  SparseLayers isSparse = readFirstDense(fields, config, /*absent=*/1);
+  readLayerTypes(fields, isSparse);
+  setModelExperts(config, isSparse, moe);
 }
 
 void readDeepSeek(ConfigFields &fields, ModelConfig &config,
@@ -224,8 +251,11 @@ void readGlm4MoeLite(ConfigFields &fields, ModelConfig &config,
   // The class would use fewer cosines than there are columns to rotate.
   if (fields.numberOr("partial_rotary_factor", 1.0) != 1.0)
     fields.fail("partial_rotary_factor", "1");
-  readLayers(fields, config, kGlmLiteExperts);
-  readLayerTypes(fields, config);
+  SparseLayers isSparse = readSparse(fields, config, kGlmLiteExperts);
+  MoeConfig moe = readExperts(fields, kGlmLiteExperts);
+  config.drafter = readDrafter(fields);
+  readLayerTypes(fields, isSparse);
+  setModelExperts(config, isSparse, moe);
 }
 
 /// Reads dots1, which has no defaults for the numbers of experts.
@@ -237,11 +267,10 @@ void readDots1(ConfigFields &fields, ModelConfig &config,
       fields.fail(key, "a number of experts");
   GqaConfig gqa;
   gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
-  gqa.headDim = fields.dimensionOr("head_dim", config.hidden / config.heads);
+  gqa.headDim = fields.dimensionOr("head_dim", config.hidden / headsOf(config));
   gqa.hasQkvBias = gqa.hasOutputBias = fields.flagOr("attention_bias", false);
   gqa.hasQkNorm = true;
-  config.gqa = gqa;
-  config.rope = readRope(fields, config, gqa.headDim, {});
+  setAttention(config, gqa, readRope(fields, config, gqa.headDim, {}));
   readLayers(fields, config, kDotsExperts);
   config.drafter = {};
   readWindowedLayers(fields, config, readWindow(fields), kDotsFullLayers);
@@ -251,11 +280,11 @@ void readGlm4Moe(ConfigFields &fields, ModelConfig &config,
                  const FamilyDefaults &defaults) {
   GqaConfig gqa;
   gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
-  gqa.headDim = fields.dimensionOr("head_dim", config.hidden / config.heads);
+  gqa.headDim = fields.dimensionOr("head_dim", config.hidden / headsOf(config));
   gqa.hasQkvBias = fields.flagOr("attention_bias", false);
   gqa.hasQkNorm = fields.flagOr("use_qk_norm", false);
-  config.gqa = gqa;
-  config.rope = readRope(fields, config, gqa.headDim, {.partial = 0.5});
+  setAttention(config, gqa,
+               readRope(fields, config, gqa.headDim, {.partial = 0.5}));
   readLayers(fields, config, kGlmExperts);
 }
 

@@ -18,12 +18,12 @@ void readAttention(ConfigFields &fields, ModelConfig &config,
   fields.expectFlag("use_bias", false);
   GqaConfig gqa;
   gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
-  int64_t even = config.hidden / config.heads;
+  int64_t even = config.hidden / headsOf(config);
   gqa.headDim = fields.dimensionOr(
       "head_dim", headDim > 0 && !fields.isNull("head_dim") ? headDim : even);
-  config.gqa = gqa;
-  config.rope = readRope(fields, config, gqa.headDim, {.theta = 500000.0});
-  config.rope.isInterleaved = true;
+  RopeConfig rope = readRope(fields, config, gqa.headDim, {.theta = 500000.0});
+  rope.isInterleaved = true;
+  setAttention(config, gqa, rope);
 }
 
 /// Reads experts: softmax scores with a bias for the choice only. Chosen scores
@@ -62,12 +62,14 @@ void readErnieMoe(ConfigFields &fields, ModelConfig &config,
   int64_t every = fields.integerOr("moe_layer_interval", 1, kMost, 1);
   if (last == -1)
     last = count - 1;
+  std::vector<bool> isSparse;
+  bool hasAny = false;
   for (int64_t i = 0; i < count; ++i) {
-    LayerKind &layer = config.layers[size_t(i)];
-    layer.isMoe = i >= first && i <= last && (i + 1) % every == 0;
-    if (layer.isMoe && !config.moe)
-      config.moe = readExperts(fields);
+    isSparse.push_back(i >= first && i <= last && (i + 1) % every == 0);
+    hasAny |= isSparse.back();
   }
+  if (hasAny)
+    setExperts(config, isSparse, readExperts(fields));
 }
 
 } // namespace mtp::importer

@@ -11,16 +11,24 @@ namespace {
 
 constexpr int64_t kMaxWindow = int64_t(1) << 31;
 
+/// The biases and norms of a family's attention.
+struct AttentionParts {
+  bool hasQkvBias = false, hasOutputBias = false, hasQkNorm = false;
+};
+
 /// Reads attention. `headDim` is the family's default. 0: the hidden width
 /// divided by the number of heads, rounded down as in transformers.
 void readAttention(ConfigFields &fields, ModelConfig &config,
-                   const FamilyDefaults &defaults, int64_t headDim = 0) {
+                   const FamilyDefaults &defaults, const AttentionParts &parts,
+                   int64_t headDim = 0) {
   GqaConfig gqa;
   gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
   gqa.headDim = fields.dimensionOr(
-      "head_dim", headDim > 0 ? headDim : config.hidden / config.heads);
-  config.gqa = gqa;
-  config.rope = readRope(fields, config, gqa.headDim, {});
+      "head_dim", headDim > 0 ? headDim : config.hidden / headsOf(config));
+  gqa.hasQkvBias = parts.hasQkvBias;
+  gqa.hasOutputBias = parts.hasOutputBias;
+  gqa.hasQkNorm = parts.hasQkNorm;
+  setAttention(config, gqa, readRope(fields, config, gqa.headDim, {}));
 }
 
 /// Reads the window of a family that uses it only if `use_sliding_window` is
@@ -39,8 +47,8 @@ void readWindows(ConfigFields &fields, ModelConfig &config) {
 
 /// Sets one window for all layers.
 void setCommonWindow(ModelConfig &config, int64_t window) {
-  for (LayerKind &layer : config.layers)
-    layer.window = window;
+  for (LayerConfig &layer : config.layers)
+    layer.mixer.attention->window = window;
 }
 
 } // namespace
@@ -61,15 +69,13 @@ void readSparseLayers(ConfigFields &fields, ModelConfig &config,
   int64_t every = fields.integerOr("decoder_sparse_step", 1, kMaxWindow, 1);
   std::vector<int64_t> dense =
       fields.integers("mlp_only_layers", 0, kMaxWindow);
-  bool hasAny = false;
+  std::vector<bool> isSparse;
   for (size_t i = 0; i < config.layers.size(); ++i) {
     bool isDense =
         std::find(dense.begin(), dense.end(), int64_t(i)) != dense.end();
-    config.layers[i].isMoe = !isDense && int64_t(i + 1) % every == 0;
-    hasAny |= config.layers[i].isMoe;
+    isSparse.push_back(!isDense && int64_t(i + 1) % every == 0);
   }
-  if (hasAny)
-    config.moe = moe;
+  setExperts(config, isSparse, moe);
 }
 
 namespace {
@@ -84,11 +90,12 @@ int64_t readPlainPositions(ConfigFields &fields, const ModelConfig &config) {
   if (!scaling)
     return 0;
   int64_t positions = 0;
+  int64_t original = config.attention()->rope.originalMaxPosition;
   if (!scaling->has("llama_4_scaling_beta"))
     scaling->fail("llama_4_scaling_beta", "a number");
   else if (scaling->numberOr("llama_4_scaling_beta", 0.0) != 0.0)
-    positions = config.rope.originalMaxPosition > 0
-                    ? config.rope.originalMaxPosition
+    positions = original > 0
+                    ? original
                     : scaling->integer("original_max_position_embeddings", 1,
                                        kMaxWindow);
   fields.adopt(*scaling);
@@ -96,9 +103,16 @@ int64_t readPlainPositions(ConfigFields &fields, const ModelConfig &config) {
 }
 
 /// Reads `attention_bias`, which also adds a bias to the output.
-void readBias(ConfigFields &fields, ModelConfig &config) {
+AttentionParts readBias(ConfigFields &fields) {
   bool hasBias = fields.flagOr("attention_bias", false);
-  config.gqa->hasQkvBias = config.gqa->hasOutputBias = hasBias;
+  return {.hasQkvBias = hasBias, .hasOutputBias = hasBias};
+}
+
+/// Like readBias(), in a family with norms on queries and keys.
+AttentionParts readBiasBesideNorms(ConfigFields &fields) {
+  AttentionParts parts = readBias(fields);
+  parts.hasQkNorm = true;
+  return parts;
 }
 
 } // namespace
@@ -131,30 +145,30 @@ void readWindowedLayers(ConfigFields &fields, ModelConfig &config,
       fields.fail("layer_types", "\"full_attention\" in every place where "
                                  "\"use_sliding_window\" is not true or "
                                  "\"sliding_window\" is null");
-    config.layers[i].window = window;
+    config.layers[i].mixer.attention->window = window;
   }
 }
 
 int64_t readKvHeads(ConfigFields &fields, const ModelConfig &config,
                     int64_t absent) {
   const char *key = "num_key_value_heads";
+  int64_t heads = headsOf(config);
   if (fields.isNull(key) || absent == 0)
-    absent = config.heads;
-  return fields.integerOr(key, 1, config.heads, absent);
+    absent = heads;
+  return fields.integerOr(key, 1, heads, absent);
 }
 
 void readLlama(ConfigFields &fields, ModelConfig &config,
                const FamilyDefaults &defaults) {
-  readAttention(fields, config, defaults);
-  if (!fields.has("head_dim") && config.hidden % config.heads != 0)
+  readAttention(fields, config, defaults, readBias(fields));
+  if (!fields.has("head_dim") && config.hidden % headsOf(config) != 0)
     fields.fail("hidden_size", "a multiple of \"num_attention_heads\"");
-  readBias(fields, config);
   fields.expectFlag("mlp_bias", false);
 }
 
 void readMistral(ConfigFields &fields, ModelConfig &config,
                  const FamilyDefaults &defaults) {
-  readAttention(fields, config, defaults);
+  readAttention(fields, config, defaults, {});
   setCommonWindow(config, readWindow(fields));
 }
 
@@ -163,7 +177,7 @@ void readMinistral3(ConfigFields &fields, ModelConfig &config,
   // Without either key the class scales as its first model does.
   if (!fields.has("rope_parameters") && !fields.has("rope_scaling"))
     fields.fail("rope_parameters", "the rotary parameters");
-  readAttention(fields, config, defaults, /*headDim=*/128);
+  readAttention(fields, config, defaults, {}, /*headDim=*/128);
   config.plainPositions = readPlainPositions(fields, config);
   if (fields.has("sliding_window"))
     setCommonWindow(config, readWindow(fields));
@@ -171,43 +185,41 @@ void readMinistral3(ConfigFields &fields, ModelConfig &config,
 
 void readSeedOss(ConfigFields &fields, ModelConfig &config,
                  const FamilyDefaults &defaults) {
-  readAttention(fields, config, defaults, fields.isNull("head_dim") ? 0 : 128);
-  config.gqa->hasQkvBias = fields.flagOr("attention_bias", true);
-  config.gqa->hasOutputBias = fields.flagOr("attention_out_bias", false);
+  AttentionParts parts;
+  parts.hasQkvBias = fields.flagOr("attention_bias", true);
+  parts.hasOutputBias = fields.flagOr("attention_out_bias", false);
+  readAttention(fields, config, defaults, parts,
+                fields.isNull("head_dim") ? 0 : 128);
   fields.expectFlag("mlp_bias", false);
 }
 
 void readQwen2(ConfigFields &fields, ModelConfig &config,
                const FamilyDefaults &defaults) {
-  readAttention(fields, config, defaults);
+  readAttention(fields, config, defaults, {.hasQkvBias = true});
   fields.expectFlag("use_mrope", false);
-  config.gqa->hasQkvBias = true;
   readWindows(fields, config);
 }
 
 void readQwen3(ConfigFields &fields, ModelConfig &config,
                const FamilyDefaults &defaults) {
-  readAttention(fields, config, defaults, /*headDim=*/128);
-  readBias(fields, config);
-  config.gqa->hasQkNorm = true;
+  readAttention(fields, config, defaults, readBiasBesideNorms(fields),
+                /*headDim=*/128);
   readWindows(fields, config);
 }
 
 void readQwen3Moe(ConfigFields &fields, ModelConfig &config,
                   const FamilyDefaults &defaults) {
-  readAttention(fields, config, defaults);
-  readBias(fields, config);
-  config.gqa->hasQkNorm = true;
+  readAttention(fields, config, defaults, readBiasBesideNorms(fields));
   readSparseLayers(fields, config, {128, 8, 768, /*isNormalized=*/false});
   setCommonWindow(config, readOptionalWindow(fields));
 }
 
 void readMiMo(ConfigFields &fields, ModelConfig &config,
               const FamilyDefaults &defaults) {
-  readAttention(fields, config, defaults);
+  readAttention(fields, config, defaults,
+                {.hasQkvBias = fields.flagOr("attention_bias", true)});
   fields.expectFlag("use_mrope", false);
   fields.expectFlag("use_sliding_window", false);
-  config.gqa->hasQkvBias = fields.flagOr("attention_bias", true);
   // MiMo's own code hands on the state after the norm.
   fields.expectFlag("mtp_hidden_states_post_norm", true);
   config.drafter = {

@@ -51,34 +51,48 @@ int64_t readMetaWidth(ConfigFields &fields, int64_t dim) {
   return (int64_t(width) + multiple - 1) / multiple * multiple;
 }
 
-void readMetaLayers(ConfigFields &fields, ModelConfig &layers) {
-  layers.names = kMetaNames;
-  layers.normEps = fields.positiveOr("norm_eps", 1e-5);
-  layers.heads = fields.integer("n_heads", 1, kMostNumber);
+/// Reads the numbers and width of heads.
+static void readMetaHeads(ConfigFields &fields, int64_t hidden,
+                          AttentionConfig &attention) {
+  int64_t heads = fields.integer("n_heads", 1, kMostNumber);
   GqaConfig gqa;
-  gqa.kvHeads = fields.integerOr("n_kv_heads", 1, kMostNumber, layers.heads);
+  gqa.kvHeads = fields.integerOr("n_kv_heads", 1, kMostNumber, heads);
   if (!fields.status().isOk())
     return;
-  if (layers.hidden % layers.heads != 0)
+  if (hidden % heads != 0)
     return fields.fail("n_heads",
-                       "a divisor of \"dim\" " + std::to_string(layers.hidden));
-  if (layers.heads % gqa.kvHeads != 0)
-    return fields.fail("n_kv_heads", "a divisor of \"n_heads\" " +
-                                         std::to_string(layers.heads));
-  gqa.headDim = layers.hidden / layers.heads;
-  layers.gqa = gqa;
-  layers.rope.dim = gqa.headDim;
-  layers.rope.theta = fields.positiveOr("rope_theta", 10000.0);
+                       "a divisor of \"dim\" " + std::to_string(hidden));
+  if (heads % gqa.kvHeads != 0)
+    return fields.fail("n_kv_heads",
+                       "a divisor of \"n_heads\" " + std::to_string(heads));
+  gqa.headDim = hidden / heads;
+  attention.heads = heads;
+  attention.gqa = gqa;
+}
+
+LayerConfig readMetaLayer(ConfigFields &fields, ModelConfig &layers) {
+  LayerConfig layer;
+  layers.names = kMetaNames;
+  layers.norm.eps = fields.positiveOr("norm_eps", 1e-5);
+  layer.mixer.norms.form = layer.feed.norms.form = layers.norm;
+  AttentionConfig &attention = *layer.mixer.attention;
+  readMetaHeads(fields, layers.hidden, attention);
+  if (!fields.status().isOk())
+    return layer;
+  int64_t headDim = attention.gqa->headDim;
+  attention.rope.dim = headDim;
+  attention.rope.theta = fields.positiveOr("rope_theta", 10000.0);
   // Neighbours rotate, as in Llama's own code.
-  layers.rope.isInterleaved = true;
+  attention.rope.isInterleaved = true;
   fields.expectFlag("use_scaled_rope", false);
   // Other authors' params.json has similar keys.
-  if (fields.integerOr("head_dim", 1, kMostNumber, gqa.headDim) != gqa.headDim)
+  if (fields.integerOr("head_dim", 1, kMostNumber, headDim) != headDim)
     fields.fail("head_dim",
-                "\"dim\" / \"n_heads\", " + std::to_string(gqa.headDim));
+                "\"dim\" / \"n_heads\", " + std::to_string(headDim));
   for (const char *key : {"sliding_window", "yarn", "rope_scaling", "moe"})
     if (!fields.isNeutral(key))
       fields.fail(key, "no such key in Llama's own format");
+  return layer;
 }
 
 Status readMetaModel(ConfigFields &fields, ModelConfig &config) {
@@ -90,8 +104,8 @@ Status readMetaModel(ConfigFields &fields, ModelConfig &config) {
     fields.fail("vocab_size", "the rows of \"tok_embeddings.weight\"");
   config.vocab = fields.integerOr("vocab_size", 1, kMostNumber, 1);
   MTP_RETURN_IF_ERROR(fields.status());
-  readMetaLayers(fields, config);
-  config.intermediate = readMetaWidth(fields, config.hidden);
+  LayerConfig layer = readMetaLayer(fields, config);
+  layer.feed.width = readMetaWidth(fields, config.hidden);
   // The heads after the first are layers, and counted with the others.
   int64_t heads = fields.integerOr("n_future_tokens", 1, 17, 1) - 1;
   int64_t layers = fields.integer("n_layers", heads + 1, kMostLayers) - heads;
@@ -99,7 +113,7 @@ Status readMetaModel(ConfigFields &fields, ModelConfig &config) {
   config.maxPositions =
       fields.integerOr(config.positionsKey, 2, kMostPositions, kPositions);
   MTP_RETURN_IF_ERROR(fields.status());
-  config.layers.resize(size_t(layers));
+  config.layers.assign(size_t(layers), layer);
   config.hasHeads = heads > 0;
   config.generation.bos = kBos;
   config.generation.eos = {kEos};

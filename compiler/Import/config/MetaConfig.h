@@ -24,8 +24,9 @@ inline constexpr std::string_view kHeadMark =
 /// Returns true if the keys belong to a params.json.
 bool isMetaConfig(const ConfigFields &fields);
 
-/// Reads names, norms, attention and rotation. `layers.hidden` must be set.
-void readMetaLayers(ConfigFields &fields, ModelConfig &layers);
+/// Reads names and norms, and returns a layer without the width of its
+/// feed-forward part. `layers.hidden` must be set.
+LayerConfig readMetaLayer(ConfigFields &fields, ModelConfig &layers);
 /// Returns the width of the feed-forward part, which Llama's code computes from
 /// other keys.
 int64_t readMetaWidth(ConfigFields &fields, int64_t dim);

@@ -42,23 +42,21 @@ void readMiniMaxM2(ConfigFields &fields, ModelConfig &config,
   gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
   gqa.headDim = fields.dimensionOr("head_dim", 128);
   gqa.hasQkNorm = gqa.isQkNormWhole = true;
-  config.gqa = gqa;
   // Released configs give the rotated part of a head in this key.
   int64_t rotary = fields.integerOr("rotary_dim", 1, gqa.headDim, gqa.headDim);
-  config.rope = readRope(
-      fields, config, gqa.headDim,
-      {.partial = double(rotary) / double(gqa.headDim), .theta = 5000000.0});
+  setAttention(config, gqa,
+               readRope(fields, config, gqa.headDim,
+                        {.partial = double(rotary) / double(gqa.headDim),
+                         .theta = 5000000.0}));
   MoeConfig moe;
   const char *experts =
       fields.has("num_experts") ? "num_experts" : "num_local_experts";
   moe.experts = fields.integerOr(experts, 1, kMostExperts, 256);
   moe.topK = fields.integerOr("num_experts_per_tok", 1, moe.experts, 8);
-  moe.width = config.intermediate;
+  moe.width = config.layers.front().feed.width;
   moe.isSigmoid = moe.hasBias = moe.isNormalized = true;
   moe.keys = kMiniMaxKeys;
-  config.moe = moe;
-  for (LayerKind &layer : config.layers)
-    layer.isMoe = true;
+  setExperts(config, std::vector<bool>(config.layers.size(), true), moe);
 }
 
 } // namespace mtp::importer

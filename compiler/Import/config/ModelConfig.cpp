@@ -18,6 +18,27 @@ std::string ModelConfig::named(std::string_view key) const {
   return std::string(key);
 }
 
+const AttentionConfig *ModelConfig::attention() const {
+  for (const LayerConfig &layer : layers)
+    if (layer.mixer.attention)
+      return &*layer.mixer.attention;
+  return nullptr;
+}
+
+const RecurrenceConfig *ModelConfig::recurrence() const {
+  for (const LayerConfig &layer : layers)
+    if (layer.mixer.recurrence)
+      return &*layer.mixer.recurrence;
+  return nullptr;
+}
+
+const MoeConfig *ModelConfig::moe() const {
+  for (const LayerConfig &layer : layers)
+    if (layer.feed.moe)
+      return &*layer.feed.moe;
+  return nullptr;
+}
+
 std::string layerPrefix(const ModelConfig &config, int64_t layer) {
   return config.keys().trunk + "layers." + std::to_string(layer) + ".";
 }
@@ -44,10 +65,12 @@ std::string moduleLayerPrefix(const ModelConfig &config, int64_t module) {
 }
 
 int64_t placeAmongAlike(const ModelConfig &config, size_t layer) {
-  bool isRecurrent = config.layers[layer].isRecurrent;
-  return std::count_if(
-      config.layers.begin(), config.layers.begin() + std::ptrdiff_t(layer),
-      [&](LayerKind kind) { return kind.isRecurrent == isRecurrent; });
+  bool isRecurrent = config.layers[layer].isRecurrent();
+  return std::count_if(config.layers.begin(),
+                       config.layers.begin() + std::ptrdiff_t(layer),
+                       [&](const LayerConfig &other) {
+                         return other.isRecurrent() == isRecurrent;
+                       });
 }
 
 std::string moduleMark(const ModelConfig &config, int64_t module) {

@@ -39,6 +39,8 @@ struct RopeConfig {
   int64_t scaledPositions = 0;
   /// Factor that the scaling adds to the attention's scale.
   double scaleFactor = 1.0;
+
+  bool operator==(const RopeConfig &) const = default;
 };
 
 /// Attention with grouped key and value heads.
@@ -52,6 +54,8 @@ struct GqaConfig {
   bool hasOutputGate = false;
   /// True if one norm covers the queries of all heads, and one the keys of all.
   bool isQkNormWhole = false;
+
+  bool operator==(const GqaConfig &) const = default;
 };
 
 /// A gated delta rule (arXiv:2412.06464) after a causal convolution.
@@ -67,6 +71,8 @@ struct RecurrenceConfig {
   int64_t keyColumns() const { return keyHeads * keys; }
   int64_t valueColumns() const { return heads * values; }
   int64_t columns() const { return 2 * keyColumns() + valueColumns(); }
+
+  bool operator==(const RecurrenceConfig &) const = default;
 };
 
 /// Multi-head latent attention.
@@ -74,6 +80,24 @@ struct MlaConfig {
   int64_t queryRank = 0; ///< 0: queries have one full projection.
   int64_t latent = 0;
   int64_t nope = 0, rope = 0, value = 0;
+
+  bool operator==(const MlaConfig &) const = default;
+};
+
+/// Attention of one layer.
+struct AttentionConfig {
+  int64_t heads = 0;
+  int64_t window = 0; ///< 0: a row sees all earlier positions.
+  RopeConfig rope;
+  /// Exactly one of `gqa` and `mla` is set.
+  std::optional<GqaConfig> gqa;
+  std::optional<MlaConfig> mla;
+
+  /// Returns the number of values that a position adds to the KV cache.
+  int64_t entryWidth() const {
+    return mla ? mla->latent + mla->rope : 2 * gqa->kvHeads * gqa->headDim;
+  }
+  bool operator==(const AttentionConfig &) const = default;
 };
 
 /// Keys of a mixture of experts' weights, after a layer's prefix.
@@ -88,6 +112,8 @@ struct ExpertKeys {
   /// Stacked layout: one tensor for all gates and ups, and one for all downs.
   std::string_view stackedGateUp = "mlp.experts.gate_up_proj";
   std::string_view stackedDown = "mlp.experts.down_proj";
+
+  bool operator==(const ExpertKeys &) const = default;
 };
 
 struct MoeConfig {
@@ -96,6 +122,7 @@ struct MoeConfig {
   int64_t width = 0;          ///< Of one expert.
   int64_t sharedWidth = 0;    ///< Of all shared experts together; 0: none.
   bool mayBeStacked = false;  ///< Checkpoints may use the stacked layout.
+  bool isStacked = false;     ///< This checkpoint uses it.
   bool hasSharedGate = false; ///< A logistic gate scales the shared experts.
   bool isSigmoid = false;     ///< Sigmoid scores; otherwise softmax.
   bool hasBias = false;       ///< Scores get a bias for the choice only.
@@ -103,6 +130,59 @@ struct MoeConfig {
   bool isNormalized = false;
   double scale = 1.0;
   ExpertKeys keys;
+
+  bool operator==(const MoeConfig &) const = default;
+};
+
+/// The form of RMS norms.
+struct NormForm {
+  double eps = 0.0;
+  int64_t offset = 0; ///< Added to the weight.
+
+  bool operator==(const NormForm &) const = default;
+};
+
+/// The norm in front of a part of a layer, by the key of its weight.
+struct PartNorms {
+  std::string_view before;
+  NormForm form;
+
+  bool operator==(const PartNorms &) const = default;
+};
+
+/// The part of a layer that mixes rows: attention or a recurrence.
+struct MixerConfig {
+  /// Exactly one of the two is set.
+  std::optional<AttentionConfig> attention = AttentionConfig();
+  std::optional<RecurrenceConfig> recurrence;
+  PartNorms norms = {"input_layernorm", {}};
+
+  bool operator==(const MixerConfig &) const = default;
+};
+
+/// The feed-forward part of a layer.
+struct FeedForwardConfig {
+  int64_t width = 0; ///< Of a dense part.
+  std::optional<MoeConfig> moe;
+  PartNorms norms = {"post_attention_layernorm", {}};
+
+  bool operator==(const FeedForwardConfig &) const = default;
+};
+
+/// One layer. Layers with equal descriptions share a function, and layers with
+/// an equal part share the part's function.
+struct LayerConfig {
+  MixerConfig mixer;
+  FeedForwardConfig feed;
+
+  bool isMoe() const { return feed.moe.has_value(); }
+  bool isStacked() const { return isMoe() && feed.moe->isStacked; }
+  bool isRecurrent() const { return mixer.recurrence.has_value(); }
+  /// Returns the attention's window. 0: none.
+  int64_t window() const {
+    return mixer.attention ? mixer.attention->window : 0;
+  }
+  bool operator==(const LayerConfig &) const = default;
 };
 
 /// A family's wiring of its MTP modules.
@@ -160,17 +240,6 @@ struct KeyName {
   std::string_view usual, own;
 };
 
-/// The kind of a layer. Layers of one kind share a function.
-struct LayerKind {
-  bool isMoe = false;
-  bool isRecurrent = false; ///< Instead of attention.
-  /// True if the experts are stacked in one tensor each.
-  bool isStacked = false;
-  int64_t window = 0; ///< 0: the layer sees all earlier positions.
-
-  bool operator==(const LayerKind &) const = default;
-};
-
 /// Sampling defaults from generation_config.json. Absent: not given.
 struct GenerationConfig {
   std::optional<int32_t> bos;
@@ -190,25 +259,15 @@ struct ModelConfig {
   /// because checkpoints differ; the first one found is used.
   std::vector<KeyLayout> layouts = {KeyLayout()};
   int64_t vocab = 0, hidden = 0;
-  int64_t heads = 0;
-  int64_t intermediate = 0; ///< Of dense layers.
   int64_t maxPositions = 0;
   /// From this position on the model scales its queries by position, which no
   /// op supports. 0: it never does.
   int64_t plainPositions = 0;
-  double normEps = 0.0;
-  /// Added to the weight of each norm. Norms of recurrent layers do not add it.
-  int64_t normOffset = 0;
+  NormForm norm;       ///< Of norms outside layers.
   bool isTied = false; ///< The head is the embedding.
-  RopeConfig rope;
-  /// Exactly one of `gqa` and `mla` is set.
-  std::optional<GqaConfig> gqa;
-  std::optional<MlaConfig> mla;
-  std::optional<MoeConfig> moe;               ///< If any layer has experts.
-  std::optional<RecurrenceConfig> recurrence; ///< If a layer is recurrent.
-  std::vector<LayerKind> layers;
+  std::vector<LayerConfig> layers;
   DrafterConfig drafter;
-  LayerKind drafterLayer;
+  LayerConfig drafterLayer; ///< The layer of each MTP module.
   /// True if the checkpoint has heads of one layer each, like a folder of such
   /// a drafter.
   bool hasHeads = false;
@@ -218,6 +277,10 @@ struct ModelConfig {
   std::span<const KeyName> names;
 
   const KeyLayout &keys() const { return layouts.front(); }
+  /// Return a part of the first layer that has it. Null: no layer does.
+  const AttentionConfig *attention() const;
+  const RecurrenceConfig *recurrence() const;
+  const MoeConfig *moe() const;
   /// Returns the family's key, with ".weight", for the usual name `key`.
   std::string named(std::string_view key) const;
 

@@ -31,16 +31,16 @@ void readAttention(ConfigFields &fields, ModelConfig &config,
   gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
   gqa.headDim = fields.dimensionOr("head_dim", 256);
   gqa.hasQkNorm = gqa.hasOutputGate = true;
-  config.gqa = gqa;
   // Positions of images rotate parts of a head separately. For text all parts
   // have equal positions.
-  config.rope = readRope(fields, config, gqa.headDim, {.partial = 0.25});
-  // GGUF stores the sums of 1 and the weights.
-  config.normOffset = fields.integerOr("norm_weight_offset", 0, 1, 1);
+  setAttention(config, gqa,
+               readRope(fields, config, gqa.headDim, {.partial = 0.25}));
+  setNormOffset(config, readNormOffset(fields));
 }
 
-RecurrenceConfig readRecurrence(ConfigFields &fields) {
+RecurrenceConfig readRecurrence(ConfigFields &fields, bool isByKeyHead) {
   RecurrenceConfig recurrence;
+  recurrence.isByKeyHead = isByKeyHead;
   recurrence.keyHeads = fields.dimensionOr("linear_num_key_heads", 16);
   recurrence.heads = fields.dimensionOr("linear_num_value_heads", 32);
   recurrence.keys = fields.dimensionOr("linear_key_head_dim", 128);
@@ -56,8 +56,10 @@ RecurrenceConfig readRecurrence(ConfigFields &fields) {
 
 /// Reads which layers are recurrent. transformers prefers the list to the
 /// interval; here both must agree.
-void readBlockTypes(ConfigFields &fields, ModelConfig &config) {
+void readBlockTypes(ConfigFields &fields, ModelConfig &config,
+                    bool isByKeyHead) {
   std::vector<std::string> types = fields.texts("layer_types");
+  std::optional<RecurrenceConfig> recurrence;
   if (!types.empty() && types.size() != config.layers.size()) {
     fields.fail("layer_types", "one type for each of the " +
                                    std::to_string(config.layers.size()) +
@@ -75,23 +77,32 @@ void readBlockTypes(ConfigFields &fields, ModelConfig &config) {
     if (fields.has(key) && isRecurrent != isByInterval)
       fields.fail(key, "the distance of the layers of \"full_attention\" in "
                        "\"layer_types\", or no such key");
-    config.layers[i].isRecurrent = isRecurrent;
+    if (!isRecurrent)
+      continue;
+    if (!recurrence)
+      recurrence = readRecurrence(fields, isByKeyHead);
+    config.layers[i].mixer.attention.reset();
+    config.layers[i].mixer.recurrence = recurrence;
   }
-  if (std::ranges::all_of(config.layers, &LayerKind::isRecurrent))
+  if (std::ranges::all_of(config.layers, &LayerConfig::isRecurrent))
     fields.fail(types.empty() ? key : "layer_types",
                 "a layer of \"full_attention\" at least");
-  if (std::ranges::any_of(config.layers, &LayerKind::isRecurrent))
-    config.recurrence = readRecurrence(fields);
 }
 
-/// Reads the shared expert, which Qwen3-MoE does not have.
-void readSharedExpert(ConfigFields &fields, ModelConfig &config) {
-  if (!config.moe)
-    return;
-  config.moe->sharedWidth =
-      fields.dimensionOr("shared_expert_intermediate_size", kSharedWidth);
-  config.moe->hasSharedGate = config.moe->mayBeStacked = true;
-  config.moe->keys = kQwenKeys;
+/// Reads the shared expert, which Qwen3-MoE does not have. `isStacked` is the
+/// layout of released checkpoints.
+void readSharedExpert(ConfigFields &fields, ModelConfig &config,
+                      bool isStacked) {
+  for (LayerConfig &layer : config.layers) {
+    if (!layer.isMoe())
+      continue;
+    MoeConfig &moe = *layer.feed.moe;
+    moe.sharedWidth =
+        fields.dimensionOr("shared_expert_intermediate_size", kSharedWidth);
+    moe.hasSharedGate = moe.mayBeStacked = true;
+    moe.isStacked = isStacked;
+    moe.keys = kQwenKeys;
+  }
 }
 
 /// Reads the MTP module. Its layer has attention and otherwise equals the first
@@ -112,8 +123,7 @@ void readModule(ConfigFields &fields, ModelConfig &config) {
   drafter.ownsEmbedding = fields.flagOr("mtp_use_dedicated_embeddings", false);
   // transformers and vLLM hand on the state after the final norm.
   fields.expectFlag("mtp_hidden_states_post_norm", true);
-  config.drafterLayer = config.layers.front();
-  config.drafterLayer.isRecurrent = false;
+  config.drafterLayer.feed = config.layers.front().feed;
 }
 
 } // namespace
@@ -121,26 +131,24 @@ void readModule(ConfigFields &fields, ModelConfig &config) {
 void readQwen3Next(ConfigFields &fields, ModelConfig &config,
                    const FamilyDefaults &defaults) {
   readAttention(fields, config, defaults);
-  readBlockTypes(fields, config);
-  if (config.recurrence)
-    config.recurrence->isByKeyHead = true;
+  readBlockTypes(fields, config, /*isByKeyHead=*/true);
   fields.expectFlag("use_sliding_window", false);
   readSparseLayers(fields, config, kNextExperts);
-  readSharedExpert(fields, config);
+  readSharedExpert(fields, config, /*isStacked=*/false);
   readModule(fields, config);
 }
 
 void readQwen35(ConfigFields &fields, ModelConfig &config,
                 const FamilyDefaults &defaults) {
   readAttention(fields, config, defaults);
-  readBlockTypes(fields, config);
+  readBlockTypes(fields, config, /*isByKeyHead=*/false);
   readModule(fields, config);
 }
 
 void readQwen35Moe(ConfigFields &fields, ModelConfig &config,
                    const FamilyDefaults &defaults) {
   readAttention(fields, config, defaults);
-  readBlockTypes(fields, config);
+  readBlockTypes(fields, config, /*isByKeyHead=*/false);
   // The class ignores these keys: each layer has experts, whose weights are
   // divided by their sum.
   if (!fields.isNeutral("mlp_only_layers"))
@@ -149,12 +157,9 @@ void readQwen35Moe(ConfigFields &fields, ModelConfig &config,
     fields.fail("decoder_sparse_step", "1");
   fields.expectFlag("norm_topk_prob", true);
   readSparseLayers(fields, config, kMoeExperts);
-  if (!config.moe)
+  if (!config.moe())
     fields.fail("num_experts", "at least one expert");
-  readSharedExpert(fields, config);
-  // The layout of released checkpoints.
-  for (LayerKind &layer : config.layers)
-    layer.isStacked = true;
+  readSharedExpert(fields, config, /*isStacked=*/true);
   readModule(fields, config);
 }
 

@@ -165,12 +165,13 @@ Status findMatrices(const DrafterSource &source, DrafterFolder &drafter) {
 }
 
 Status checkLayers(const DrafterSource &source, const DrafterFolder &drafter) {
-  const std::vector<LayerKind> &layers = drafter.layers.layers;
-  if (std::any_of(layers.begin(), layers.end(),
-                  [](LayerKind kind) { return kind.window > 0; }))
+  const std::vector<LayerConfig> &layers = drafter.layers.layers;
+  if (std::ranges::any_of(
+          layers, [](const LayerConfig &layer) { return layer.window() > 0; }))
     return unimplemented("config key \"layer_types\": expected a drafter whose "
                          "layers all see the whole text, got windows");
-  if (!drafter.layers.gqa)
+  const AttentionConfig *attention = drafter.layers.attention();
+  if (!attention || !attention->gqa)
     return unimplemented("config key \"model_type\": expected grouped "
                          "attention, got \"" +
                          drafter.layers.family + "\"");

@@ -99,12 +99,12 @@ Status readHeads(DrafterSource &source, DrafterFolder &drafter) {
       fields.status().isOk() && vocab != -1)
     MTP_RETURN_IF_ERROR(checkEqual("vocab_size", vocab, target.vocab));
   layers.storedType = target.storedType;
-  readMetaLayers(fields, layers);
+  LayerConfig layer = readMetaLayer(fields, layers);
   MTP_RETURN_IF_ERROR(fields.status());
-  MTP_ASSIGN_OR_RETURN(layers.intermediate, readWidth(source, layers.hidden));
+  MTP_ASSIGN_OR_RETURN(layer.feed.width, readWidth(source, layers.hidden));
   MTP_ASSIGN_OR_RETURN(int64_t heads, countHeads(source));
   checkLayers(source, heads);
-  layers.layers.resize(size_t(heads));
+  layers.layers.assign(size_t(heads), layer);
   for (int64_t i = 0; i < heads; ++i)
     drafter.layerPrefixes.push_back(headPrefix(i));
   int64_t last = int64_t(target.layers.size()) - 1;

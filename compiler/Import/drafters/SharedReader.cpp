@@ -121,7 +121,7 @@ bool isSpeculators(const DrafterSource &source) {
 }
 
 Status refuseRecurrence(const DrafterFolder &drafter) {
-  if (!drafter.layers.recurrence)
+  if (!drafter.layers.recurrence())
     return okStatus();
   return unimplemented("config key \"model_type\": expected a drafter without "
                        "recurrent layers, whose states only a target's rows "
@@ -150,18 +150,25 @@ Status readLayers(DrafterSource &source, DrafterFolder &drafter) {
 }
 
 void findBiases(const DrafterSource &source, DrafterFolder &drafter) {
-  if (!source.weights || !drafter.layers.gqa)
+  const AttentionConfig *first = drafter.layers.attention();
+  if (!source.weights || !first || !first->gqa)
     return;
-  GqaConfig &gqa = *drafter.layers.gqa;
   std::string attention =
       drafter.root + drafter.layerPrefixes.front() + "self_attn.";
-  gqa.hasQkvBias = source.contains(attention + "q_proj.bias");
-  gqa.hasOutputBias = source.contains(attention + "o_proj.bias");
-  gqa.hasQkNorm = source.contains(attention + "q_norm.weight");
+  for (LayerConfig &layer : drafter.layers.layers) {
+    GqaConfig &gqa = *layer.mixer.attention->gqa;
+    gqa.hasQkvBias = source.contains(attention + "q_proj.bias");
+    gqa.hasOutputBias = source.contains(attention + "o_proj.bias");
+    gqa.hasQkNorm = source.contains(attention + "q_norm.weight");
+  }
 }
 
 void noteRope(const DrafterSource &source, DrafterFolder &drafter) {
-  const RopeConfig &own = drafter.layers.rope, &other = source.target.rope;
+  const AttentionConfig *first = drafter.layers.attention(),
+                        *targets = source.target.attention();
+  if (!first || !targets)
+    return;
+  const RopeConfig &own = first->rope, &other = targets->rope;
   if (own.theta == other.theta && own.scaling == other.scaling &&
       own.factor == other.factor)
     return;
@@ -181,10 +188,7 @@ Status checkCommon(const DrafterSource &source, const DrafterFolder &drafter) {
   const ModelConfig &target = source.target;
   MTP_RETURN_IF_ERROR(
       checkEqual("vocab_size", drafter.layers.vocab, target.vocab));
-  bool isPlain =
-      std::none_of(drafter.layers.layers.begin(), drafter.layers.layers.end(),
-                   [](LayerKind kind) { return kind.isMoe; });
-  if (!isPlain)
+  if (drafter.layers.moe())
     return unimplemented("expected a drafter of dense layers, got experts");
   if (source.fields.has("target_hidden_size"))
     MTP_RETURN_IF_ERROR(

@@ -10,8 +10,8 @@ namespace {
 /// alone. There is no query and no norm before the projections.
 void emitEntries(ModelContext &own, FunctionEmitter &emitter, mlir::Value state,
                  mlir::Value rows, size_t layer) {
-  const ModelConfig &config = own.config;
-  const GqaConfig &gqa = *config.gqa;
+  const MixerConfig &mixer = own.config.layers[layer].mixer;
+  const GqaConfig &gqa = *mixer.attention->gqa;
   int64_t width = gqa.kvHeads * gqa.headDim;
   std::string attention = own.prefixOf(layer) + "self_attn.";
   mlir::Value k =
@@ -19,8 +19,8 @@ void emitEntries(ModelContext &own, FunctionEmitter &emitter, mlir::Value state,
   mlir::Value v =
       emitter.linear(state, attention + "v_proj", width, gqa.hasQkvBias);
   if (gqa.hasQkNorm)
-    k = emitter.norm(k, attention + "k_norm", config.normEps, gqa.kvHeads);
-  k = emitter.rope(k, rows, gqa.kvHeads, gqa.headDim, 0);
+    k = emitter.norm(k, attention + "k_norm", mixer.norms.form, gqa.kvHeads);
+  k = emitter.rope(k, rows, mixer.attention->rope, gqa.kvHeads, gqa.headDim, 0);
   auto append = [&](mlir::Value x, int64_t at) {
     mlir::mtp::CacheAppendOp::create(own.builder, own.builder.getUnknownLoc(),
                                      x, rows, own.cache, layer, at);
@@ -37,7 +37,7 @@ void emitContext(ModelContext &own, ModelContext &context,
                           {}, {own.root});
   mlir::Value state = emitter.linear(emitter.argument(0), eagle.fuse,
                                      own.config.hidden, eagle.hasFuseBias);
-  state = emitter.norm(state, "hidden_norm", own.config.normEps);
+  state = emitter.norm(state, "hidden_norm", own.config.norm);
   for (size_t i = 0; i < own.config.layers.size(); ++i)
     emitEntries(own, emitter, state, emitter.argument(1), i);
   emitter.finish({});
@@ -50,11 +50,11 @@ void emitStates(ModelContext &own) {
                           {own.hidden()}, {own.root});
   mlir::Value x = emitter.embed(emitter.argument(0));
   for (size_t i = 0; i < own.config.layers.size(); ++i)
-    x = emitApply(own, layerFunction(own.config.layers[i]),
+    x = emitApply(own, layerFunction(own.config, own.config.layers[i]),
                   {x, emitter.argument(1)}, own.hidden(), "x", own.prefixOf(i),
                   own.cache, int64_t(i))
             ->getResult(0);
-  emitter.finish(emitter.norm(x, "norm", own.config.normEps));
+  emitter.finish(emitter.norm(x, "norm", own.config.norm));
 }
 
 /// Emits @draft_logits: states to logits.
@@ -103,9 +103,10 @@ void emitConfidence(ModelContext &own, const BlockConfig &block) {
 void emitBlock(ModelContext &context, ModelContext &own) {
   const DrafterFolder &folder = *context.draft.folder;
   int64_t columns = folder.eagle.draftVocab;
-  emitAttention(own, /*window=*/0);
-  emitMlp(own);
-  emitLayer(own, LayerKind());
+  const LayerConfig &layer = own.config.layers.front();
+  emitMixer(own, layer.mixer);
+  emitFeedForward(own, layer.feed);
+  emitLayer(own, layer);
   emitVocabulary(own, folder.eagle);
   emitContext(own, context, folder.eagle);
   emitStates(own);

@@ -30,7 +30,7 @@ void emitBareAttention(ModelContext &own) {
                           {own.hidden()}, {own.root + own.prefixOf(0)});
   mlir::Value x = emitter.argument(0);
   mlir::Value out = emitAttended(emitter, x, emitter.argument(1),
-                                 own.config.layers.front().window);
+                                 own.config.layers.front().mixer);
   emitter.finish(emitter.add(x, out, "y"));
 }
 
@@ -41,35 +41,36 @@ void emitWideAttention(ModelContext &own, const EagleConfig &eagle) {
       own, "first_attention",
       {{"e", own.hidden()}, {"g", own.hidden()}, {"rows", own.rows()}},
       {own.hidden()}, {own.root + own.prefixOf(0)});
-  double eps = own.config.normEps;
+  const MixerConfig &mixer = own.config.layers.front().mixer;
   mlir::Value g = emitter.argument(1);
-  mlir::Value e = emitter.norm(emitter.argument(0), "input_layernorm", eps);
-  mlir::Value h = emitter.norm(g, "hidden_norm", eps);
+  mlir::Value e = emitter.norm(emitter.argument(0), mixer.norms);
+  mlir::Value h = emitter.norm(g, "hidden_norm", mixer.norms.form);
   mlir::Value joined = mlir::mtp::ConcatOp::create(
       own.builder, emitter.name("joined"),
       emitter.activation(2 * own.config.hidden), mlir::ValueRange{e, h});
-  mlir::Value out = emitAttended(emitter, joined, emitter.argument(2),
-                                 own.config.layers.front().window);
+  mlir::Value out = emitAttended(emitter, joined, emitter.argument(2), mixer);
   emitter.finish(emitter.add(eagle.normBeforeResidual ? h : g, out, "y"));
+}
+
+/// Returns the config of the layers after the first.
+ModelConfig deeperConfig(const ModelContext &own) {
+  ModelConfig config = own.config;
+  config.layers.erase(config.layers.begin());
+  return config;
 }
 
 /// Emits the layers after the first, which are a plain model's layers.
 void emitDeeperLayers(ModelContext &own) {
-  ModelConfig config = own.config;
-  config.layers.erase(config.layers.begin());
+  ModelConfig config = deeperConfig(own);
   ModelContext deeper{config,      DraftPlan(), own.keys,
                       own.weights, own.builder, okStatus()};
   deeper.functions = own.functions;
   deeper.root = own.root;
   deeper.layerPrefixes.assign(own.layerPrefixes.begin() + 1,
                               own.layerPrefixes.end());
-  std::vector<LayerKind> kinds;
-  for (LayerKind kind : config.layers)
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
-      kinds.push_back(kind);
-  for (LayerKind kind : kinds) {
-    emitAttention(deeper, kind.window);
-    emitLayer(deeper, kind);
+  for (const LayerConfig &layer : distinctLayers(config.layers)) {
+    emitMixer(deeper, layer.mixer);
+    emitLayer(deeper, layer);
   }
   own.fail(deeper.failure);
 }
@@ -78,8 +79,9 @@ mlir::Value applyDeeperLayers(ModelContext &own, mlir::Value x,
                               mlir::Value rows) {
   x = emitApply(own, "mlp", x, own.hidden(), "x", own.prefixOf(0))
           ->getResult(0);
+  ModelConfig config = deeperConfig(own);
   for (size_t i = 1; i < own.config.layers.size(); ++i)
-    x = emitApply(own, layerFunction(own.config.layers[i]), {x, rows},
+    x = emitApply(own, layerFunction(config, own.config.layers[i]), {x, rows},
                   own.hidden(), "x", own.prefixOf(i), own.cache, int64_t(i))
             ->getResult(0);
   return x;
@@ -122,7 +124,7 @@ void emitEagle3Step(ModelContext &own, const EagleConfig &eagle) {
                 own.hidden(), "x", own.prefixOf(0), own.cache, 0)
           ->getResult(0);
   x = applyDeeperLayers(own, x, rows);
-  mlir::Value normed = emitter.norm(x, "norm", own.config.normEps);
+  mlir::Value normed = emitter.norm(x, "norm", own.config.norm);
   emitter.finish(
       {emitter.head(normed, eagle.draftVocab), eagle.normOutput ? normed : x});
 }
@@ -135,7 +137,7 @@ mlir::Value normTaps(ModelContext &own, FunctionEmitter &emitter,
     int64_t begin = int64_t(i) * width;
     mlir::Value tap = emitter.slice(taps, begin, begin + width, "tap");
     parts.push_back(
-        emitter.norm(tap, "fc_norm." + std::to_string(i), own.config.normEps));
+        emitter.norm(tap, "fc_norm." + std::to_string(i), own.config.norm));
   }
   if (parts.size() == 1)
     return parts.front();
@@ -150,7 +152,7 @@ void emitFuse(ModelContext &own, ModelContext &context,
                           {own.hidden()}, {own.root});
   mlir::Value taps = emitter.argument(0);
   if (eagle.normBeforeFuse)
-    taps = emitter.norm(taps, "input_norm", own.config.normEps);
+    taps = emitter.norm(taps, "input_norm", own.config.norm);
   if (eagle.hasFuseNorms)
     taps =
         normTaps(own, emitter, taps, eagle.taps.size(), context.config.hidden);
@@ -160,7 +162,7 @@ void emitFuse(ModelContext &own, ModelContext &context,
 
 void emitEagle(ModelContext &context, ModelContext &own) {
   const DrafterFolder &folder = *context.draft.folder;
-  emitMlp(own);
+  emitFeedForward(own, own.config.layers.front().feed);
   emitDeeperLayers(own);
   if (folder.method == FolderMethod::Eagle) {
     emitBareAttention(own);

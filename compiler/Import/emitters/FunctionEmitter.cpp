@@ -171,24 +171,23 @@ mlir::Value FunctionEmitter::router(mlir::Value x, llvm::StringRef key,
 }
 
 mlir::Value FunctionEmitter::norm(mlir::Value x, llvm::StringRef key,
-                                  double eps, int64_t groups,
-                                  std::optional<int64_t> offset) {
+                                  const NormForm &form, int64_t groups) {
   mlir::Value scale = weight(key.str() + ".weight", {widthOf(x) / groups});
-  return mlir::mtp::RmsNormOp::create(
-      builder(), name(lastPart(key)), x.getType(), x, scale, groups,
-      llvm::APFloat(eps), offset.value_or(config().normOffset));
+  return mlir::mtp::RmsNormOp::create(builder(), name(lastPart(key)),
+                                      x.getType(), x, scale, groups,
+                                      llvm::APFloat(form.eps), form.offset);
 }
 
 mlir::Value FunctionEmitter::rope(mlir::Value x, mlir::Value rows,
-                                  int64_t heads, int64_t headDim,
-                                  int64_t offset) {
-  auto rotation = ropeAttr(name("rotated"), config().rope);
-  if (!rotation) {
+                                  const RopeConfig &rotation, int64_t heads,
+                                  int64_t headDim, int64_t offset) {
+  auto attr = ropeAttr(name("rotated"), rotation);
+  if (!attr) {
     context.fail(invalidArgument("the rotary embedding is not valid"));
     return x;
   }
   return mlir::mtp::RopeOp::create(builder(), name("rotated"), x.getType(), x,
-                                   rows, heads, headDim, offset, rotation);
+                                   rows, heads, headDim, offset, attr);
 }
 
 mlir::Value FunctionEmitter::slice(mlir::Value x, int64_t begin, int64_t end,
@@ -225,18 +224,18 @@ mlir::Value FunctionEmitter::head(mlir::Value x, int64_t columns,
 
 mlir::Value applyLayer(ModelContext &context, size_t layer, mlir::Value x,
                        mlir::Value rows) {
-  LayerKind kind = context.config.layers[layer];
+  const LayerConfig &config = context.config.layers[layer];
+  std::string function = layerFunction(context.config, config);
   std::string prefix = context.prefixOf(layer);
   int64_t place = placeAmongAlike(context.config, layer);
-  if (!kind.isRecurrent)
-    return emitApply(context, layerFunction(kind), {x, rows}, context.hidden(),
-                     "x", prefix, context.cache, place)
+  if (!config.isRecurrent())
+    return emitApply(context, function, {x, rows}, context.hidden(), "x",
+                     prefix, context.cache, place)
         ->getResult(0);
   mlir::OpBuilder &builder = context.builder;
   auto apply = mlir::mtp::ApplyOp::create(
       builder, context.name("x"), mlir::TypeRange(context.hidden()),
-      context.functions + layerFunction(kind), mlir::ValueRange{x, rows},
-      prefix,
+      context.functions + function, mlir::ValueRange{x, rows}, prefix,
       /*cache=*/nullptr, /*layer=*/nullptr,
       mlir::FlatSymbolRefAttr::get(builder.getContext(), kTargetMemory),
       builder.getI64IntegerAttr(place));

@@ -9,14 +9,15 @@
 namespace mtp::importer {
 
 void emitHeadFunctions(ModelContext &context, ModelContext &own) {
-  emitAttention(own, /*window=*/0);
-  emitMlp(own);
-  emitLayer(own, own.config.layers.front());
+  const LayerConfig &layer = own.config.layers.front();
+  emitMixer(own, layer.mixer);
+  emitFeedForward(own, layer.feed);
+  emitLayer(own, layer);
   FunctionEmitter output(own, "output", {{"x", own.hidden()}}, {own.logits()},
                          {own.root});
-  mlir::Value normed = output.norm(
-      output.argument(0), "/" + context.config.keys().trunk + "norm",
-      context.config.normEps, /*groups=*/1, context.config.normOffset);
+  mlir::Value normed = output.norm(output.argument(0),
+                                   "/" + context.config.keys().trunk + "norm",
+                                   context.config.norm);
   output.finish(output.head(normed));
 }
 
@@ -25,7 +26,8 @@ mlir::Value emitHeadLayer(ModelContext &context, mlir::Value hidden,
   const DrafterFolder &folder = *context.draft.folder;
   std::string prefix = kDrafterRoot.str() + folder.layerPrefixes[size_t(head)];
   std::string layer =
-      kDrafterFunctions.str() + layerFunction(folder.layers.layers.front());
+      kDrafterFunctions.str() +
+      layerFunction(folder.layers, folder.layers.layers.front());
   mlir::Value x = emitApply(context, layer, {hidden, rows}, context.hidden(),
                             "x", prefix, kDrafterCache, head)
                       ->getResult(0);

@@ -6,21 +6,34 @@
 
 namespace mtp::importer {
 
-void emitMlp(ModelContext &context) {
-  FunctionEmitter emitter(
-      context, "mlp", {{"x", context.hidden()}}, {context.hidden()},
-      context.prefixesOf([](LayerKind kind) { return !kind.isMoe; }));
+void emitMixer(ModelContext &context, const MixerConfig &mixer) {
+  FunctionEmitter emitter(context, mixerFunction(context.config, mixer),
+                          {{"x", context.hidden()}, {"rows", context.rows()}},
+                          {context.hidden()}, context.prefixesOf(mixer));
+  mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
+  mlir::Value normed = emitter.norm(x, mixer.norms);
+  mlir::Value out = mixer.recurrence
+                        ? emitRecalled(emitter, normed, rows, mixer)
+                        : emitAttended(emitter, normed, rows, mixer);
+  emitter.finish(emitter.add(x, out, "y"));
+}
+
+/// Emits a dense feed-forward part.
+static void emitMlp(ModelContext &context, const FeedForwardConfig &feed) {
+  FunctionEmitter emitter(context, feedFunction(context.config, feed),
+                          {{"x", context.hidden()}}, {context.hidden()},
+                          context.prefixesOf(feed));
   mlir::Value x = emitter.argument(0);
-  mlir::Value normed =
-      emitter.norm(x, "post_attention_layernorm", context.config.normEps);
-  mlir::Value out = emitter.gated(normed, "mlp.", context.config.intermediate);
+  mlir::Value normed = emitter.norm(x, feed.norms);
+  mlir::Value out = emitter.gated(normed, "mlp.", feed.width);
   emitter.finish(emitter.add(x, out, "y"));
 }
 
 /// Emits the router: each row's experts and their weights.
-static mlir::mtp::MoeRouteOp
-emitRoute(ModelContext &context, FunctionEmitter &emitter, mlir::Value normed) {
-  const MoeConfig &moe = *context.config.moe;
+static mlir::mtp::MoeRouteOp emitRoute(ModelContext &context,
+                                       FunctionEmitter &emitter,
+                                       const MoeConfig &moe,
+                                       mlir::Value normed) {
   mlir::OpBuilder &builder = context.builder;
   // The choice of experts may depend on the last bits. The reference code of
   // DeepSeek and GLM computes this product in f32 for any type of weights.
@@ -62,10 +75,9 @@ static ExpertWeights unifyTypes(FunctionEmitter &emitter,
 }
 
 static ExpertWeights emitExpertWeights(FunctionEmitter &emitter,
-                                       bool isStacked) {
-  const MoeConfig &moe = *emitter.config().moe;
+                                       const MoeConfig &moe) {
   int64_t hidden = emitter.config().hidden, width = moe.width;
-  if (isStacked) {
+  if (moe.isStacked) {
     auto half = [&](int64_t begin, const char *name) {
       return emitter.part(moe.keys.stackedGateUp,
                           {moe.experts, 2 * width, hidden},
@@ -86,8 +98,8 @@ static ExpertWeights emitExpertWeights(FunctionEmitter &emitter,
 }
 
 /// Emits the shared experts' result. Null if there are none.
-static mlir::Value emitShared(FunctionEmitter &emitter, mlir::Value normed) {
-  const MoeConfig &moe = *emitter.config().moe;
+static mlir::Value emitShared(FunctionEmitter &emitter, const MoeConfig &moe,
+                              mlir::Value normed) {
   if (moe.sharedWidth == 0)
     return mlir::Value();
   mlir::Value shared = emitter.gated(normed, moe.keys.shared, moe.sharedWidth);
@@ -100,20 +112,17 @@ static mlir::Value emitShared(FunctionEmitter &emitter, mlir::Value normed) {
                                           shared.getType(), shared, gate);
 }
 
-void emitExperts(ModelContext &context, bool isStacked) {
-  FunctionEmitter emitter(context, isStacked ? "experts_stacked" : "experts",
+/// Emits a mixture of experts.
+static void emitExperts(ModelContext &context, const FeedForwardConfig &feed) {
+  const MoeConfig &moe = *feed.moe;
+  FunctionEmitter emitter(context, feedFunction(context.config, feed),
                           {{"x", context.hidden()}, {"rows", context.rows()}},
-                          {context.hidden()},
-                          context.prefixesOf([&](LayerKind kind) {
-                            return kind.isMoe && kind.isStacked == isStacked;
-                          }));
+                          {context.hidden()}, context.prefixesOf(feed));
   mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
-  mlir::Value normed =
-      emitter.norm(x, "post_attention_layernorm", context.config.normEps);
-  auto route = emitRoute(context, emitter, normed);
-  ExpertWeights weights =
-      unifyTypes(emitter, emitExpertWeights(emitter, isStacked));
-  mlir::Value shared = emitShared(emitter, normed);
+  mlir::Value normed = emitter.norm(x, feed.norms);
+  auto route = emitRoute(context, emitter, moe, normed);
+  ExpertWeights weights = unifyTypes(emitter, emitExpertWeights(emitter, moe));
+  mlir::Value shared = emitShared(emitter, moe, normed);
   mlir::Value out = mlir::mtp::MoeExpertsOp::create(
       context.builder, emitter.name("y"), context.hidden(), normed,
       route.getExperts(), route.getWeights(), rows, weights.gate, weights.up,
@@ -121,34 +130,28 @@ void emitExperts(ModelContext &context, bool isStacked) {
   emitter.finish(out);
 }
 
-std::string layerFunction(LayerKind kind) {
-  std::string name = kind.isMoe ? "moe_layer" : "dense_layer";
-  if (kind.isRecurrent)
-    name += "_recurrent";
-  if (kind.isStacked)
-    name += "_stacked";
-  return kind.window > 0 ? name + "_window" : name;
+void emitFeedForward(ModelContext &context, const FeedForwardConfig &feed) {
+  if (feed.moe)
+    emitExperts(context, feed);
+  else
+    emitMlp(context, feed);
 }
 
-/// Returns the function that mixes a layer's rows: attention or recurrence.
-static llvm::StringRef mixerFunction(LayerKind kind) {
-  if (kind.isRecurrent)
-    return "recurrence";
-  return kind.window > 0 ? "attention_window" : "attention";
-}
-
-void emitLayer(ModelContext &context, LayerKind kind) {
-  FunctionEmitter emitter(context, layerFunction(kind),
+void emitLayer(ModelContext &context, const LayerConfig &layer) {
+  const ModelConfig &config = context.config;
+  FunctionEmitter emitter(context, layerFunction(config, layer),
                           {{"x", context.hidden()}, {"rows", context.rows()}},
                           {context.hidden()}, {});
   mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
-  x = emitApply(context, mixerFunction(kind), {x, rows}, context.hidden(), "x")
+  x = emitApply(context, mixerFunction(config, layer.mixer), {x, rows},
+                context.hidden(), "x")
           ->getResult(0);
-  x = kind.isMoe
-          ? emitApply(context, kind.isStacked ? "experts_stacked" : "experts",
-                      {x, rows}, context.hidden(), "y")
-                ->getResult(0)
-          : emitApply(context, "mlp", {x}, context.hidden(), "y")->getResult(0);
+  llvm::SmallVector<mlir::Value> inputs = {x};
+  if (layer.isMoe())
+    inputs.push_back(rows);
+  x = emitApply(context, feedFunction(config, layer.feed), inputs,
+                context.hidden(), "y")
+          ->getResult(0);
   emitter.finish(x);
 }
 
@@ -181,42 +184,38 @@ void emitTarget(ModelContext &context) {
   }
   // A drafter without taps reads the state after the final norm.
   mlir::Value hidden = emitter.norm(x, context.config.keys().trunk + "norm",
-                                    context.config.normEps);
+                                    context.config.norm);
   emitter.finish({emitter.head(hidden),
                   hasTaps ? emitTaps(context, emitter, streams) : hidden});
 }
 
 void emitModelFunctions(ModelContext &context) {
   const ModelConfig &config = context.config;
-  std::vector<LayerKind> kinds;
-  auto note = [&](LayerKind kind) {
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
-      kinds.push_back(kind);
-  };
-  std::for_each(config.layers.begin(), config.layers.end(), note);
+  std::vector<LayerConfig> all = config.layers;
   if (context.draft.modules > 0)
-    note(config.drafterLayer);
-  auto any = [&](auto matches) {
-    return std::any_of(kinds.begin(), kinds.end(), matches);
-  };
-  if (any([](LayerKind kind) { return kind.isRecurrent; }))
-    emitRecurrence(context);
-  if (any([](LayerKind kind) { return !kind.isRecurrent && kind.window == 0; }))
-    emitAttention(context, 0);
-  // A config has at most one window width.
-  auto windowed = std::find_if(kinds.begin(), kinds.end(),
-                               [](LayerKind kind) { return kind.window > 0; });
-  if (windowed != kinds.end())
-    emitAttention(context, windowed->window);
-  if (any([](LayerKind kind) { return !kind.isMoe; }))
-    emitMlp(context);
-  for (bool isStacked : {false, true})
-    if (any([&](LayerKind kind) {
-          return kind.isMoe && kind.isStacked == isStacked;
-        }))
-      emitExperts(context, isStacked);
-  for (LayerKind kind : kinds)
-    emitLayer(context, kind);
+    all.push_back(config.drafterLayer);
+  std::vector<LayerConfig> layers = distinctLayers(all);
+  std::vector<MixerConfig> mixers;
+  std::vector<FeedForwardConfig> feeds;
+  for (const LayerConfig &layer : layers) {
+    if (std::ranges::find(mixers, layer.mixer) == mixers.end())
+      mixers.push_back(layer.mixer);
+    if (std::ranges::find(feeds, layer.feed) == feeds.end())
+      feeds.push_back(layer.feed);
+  }
+  std::ranges::stable_sort(mixers, {}, [](const MixerConfig &mixer) {
+    return std::pair(!mixer.recurrence,
+                     mixer.attention && mixer.attention->window > 0);
+  });
+  std::ranges::stable_sort(feeds, {}, [](const FeedForwardConfig &feed) {
+    return std::pair(feed.moe.has_value(), feed.moe && feed.moe->isStacked);
+  });
+  for (const MixerConfig &mixer : mixers)
+    emitMixer(context, mixer);
+  for (const FeedForwardConfig &feed : feeds)
+    emitFeedForward(context, feed);
+  for (const LayerConfig &layer : layers)
+    emitLayer(context, layer);
   emitTarget(context);
 }
 

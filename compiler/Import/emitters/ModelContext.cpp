@@ -39,8 +39,8 @@ std::string ModelContext::prefixOf(size_t layer) const {
                                : layerPrefixes[layer];
 }
 
-std::vector<std::string>
-ModelContext::prefixesOf(llvm::function_ref<bool(LayerKind)> matches) const {
+std::vector<std::string> ModelContext::matching(
+    llvm::function_ref<bool(const LayerConfig &)> matches) const {
   std::vector<std::string> prefixes;
   for (size_t i = 0; i < config.layers.size(); ++i)
     if (matches(config.layers[i]))
@@ -49,6 +49,17 @@ ModelContext::prefixesOf(llvm::function_ref<bool(LayerKind)> matches) const {
     if (matches(config.drafterLayer))
       prefixes.push_back(moduleLayerPrefix(config, d));
   return prefixes;
+}
+
+std::vector<std::string>
+ModelContext::prefixesOf(const MixerConfig &mixer) const {
+  return matching(
+      [&](const LayerConfig &layer) { return layer.mixer == mixer; });
+}
+
+std::vector<std::string>
+ModelContext::prefixesOf(const FeedForwardConfig &feed) const {
+  return matching([&](const LayerConfig &layer) { return layer.feed == feed; });
 }
 
 } // namespace mtp::importer

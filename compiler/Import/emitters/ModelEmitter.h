@@ -78,13 +78,15 @@ struct ModelContext {
 
   /// Returns the key prefix of a layer after the root.
   std::string prefixOf(size_t layer) const;
-  /// Returns the key prefixes, with the root, of all layers of a kind,
+  /// Returns the key prefixes, with the root, of all layers that have a part,
   /// including layers of MTP modules.
-  std::vector<std::string>
-      prefixesOf(llvm::function_ref<bool(LayerKind)>) const;
+  std::vector<std::string> prefixesOf(const MixerConfig &mixer) const;
+  std::vector<std::string> prefixesOf(const FeedForwardConfig &feed) const;
 
 private:
   mlir::Type vector(mlir::Type element);
+  std::vector<std::string>
+  matching(llvm::function_ref<bool(const LayerConfig &)> matches) const;
 };
 
 /// A number per slot that a round computes: its name, its type, and a function
@@ -130,14 +132,17 @@ public:
   /// Multiplies by some rows of `KEY.weight`, which has `outputs` rows in all.
   mlir::Value linearPart(mlir::Value x, llvm::StringRef key, int64_t outputs,
                          RowRange rows, llvm::StringRef name);
-  /// Normalises each of `groups` groups of columns with `KEY.weight` plus
-  /// `offset`. Absent: the config's offset.
-  mlir::Value norm(mlir::Value x, llvm::StringRef key, double eps,
-                   int64_t groups = 1, std::optional<int64_t> offset = {});
+  /// Normalises each of `groups` groups of columns with `KEY.weight`.
+  mlir::Value norm(mlir::Value x, llvm::StringRef key, const NormForm &form,
+                   int64_t groups = 1);
+  /// Normalises the input of a layer's part.
+  mlir::Value norm(mlir::Value x, const PartNorms &norms) {
+    return norm(x, norms.before, norms.form);
+  }
   /// Emits router logits, which are not rounded to the type of the weights.
   mlir::Value router(mlir::Value x, llvm::StringRef key, int64_t outputs);
-  mlir::Value rope(mlir::Value x, mlir::Value rows, int64_t heads,
-                   int64_t headDim, int64_t offset);
+  mlir::Value rope(mlir::Value x, mlir::Value rows, const RopeConfig &rotation,
+                   int64_t heads, int64_t headDim, int64_t offset);
   mlir::Value slice(mlir::Value x, int64_t begin, int64_t end,
                     llvm::StringRef name);
   mlir::Value add(mlir::Value a, mlir::Value b, llvm::StringRef name);
@@ -171,24 +176,32 @@ private:
   std::vector<std::string> prefixes;
 };
 
-/// Emits @attention with its norm and residual, or @attention_window if there
-/// is a window.
-void emitAttention(ModelContext &context, int64_t window);
+/// Emits the function of a layer's mixer, with its norm and residual:
+/// attention, or the recurrence that replaces it.
+void emitMixer(ModelContext &context, const MixerConfig &mixer);
 /// Emits attention over normalised rows of any width, including its
-/// projections. `window` 0: a row sees all earlier positions.
+/// projections.
 mlir::Value emitAttended(FunctionEmitter &emitter, mlir::Value normed,
-                         mlir::Value rows, int64_t window);
-/// Emits @recurrence, which replaces attention in recurrent layers.
-void emitRecurrence(ModelContext &context);
-/// Emits @mlp, the feed-forward part with its norm and residual.
-void emitMlp(ModelContext &context);
-/// Emits @experts, a mixture of experts with its norm and residual, or
-/// @experts_stacked for experts that are stacked in one tensor each.
-void emitExperts(ModelContext &context, bool isStacked);
-/// Emits a layer: attention, then the feed-forward part.
-void emitLayer(ModelContext &context, LayerKind kind);
-/// Returns the name of the function that emitLayer() writes.
-std::string layerFunction(LayerKind kind);
+                         mlir::Value rows, const MixerConfig &mixer);
+/// Emits a recurrence over normalised rows, including its projections.
+mlir::Value emitRecalled(FunctionEmitter &emitter, mlir::Value normed,
+                         mlir::Value rows, const MixerConfig &mixer);
+/// Emits the function of a feed-forward part, with its norm and residual: a
+/// dense part or a mixture of experts.
+void emitFeedForward(ModelContext &context, const FeedForwardConfig &feed);
+/// Emits a layer: its mixer, then its feed-forward part.
+void emitLayer(ModelContext &context, const LayerConfig &layer);
+
+/// Return the names of the functions that these emitters write. `config` has
+/// the layer, or its modules have it. Different descriptions have different
+/// names; a number ends the names after the first.
+std::string layerFunction(const ModelConfig &config, const LayerConfig &layer);
+std::string mixerFunction(const ModelConfig &config, const MixerConfig &mixer);
+std::string feedFunction(const ModelConfig &config,
+                         const FeedForwardConfig &feed);
+/// Returns the descriptions of all layers without repetitions, in the order of
+/// the layers.
+std::vector<LayerConfig> distinctLayers(llvm::ArrayRef<LayerConfig> layers);
 /// Emits @target, from tokens to logits and the hidden state for the drafter.
 void emitTarget(ModelContext &context);
 /// Emits @target and the functions that it applies, including functions of MTP

@@ -24,8 +24,8 @@ struct Projections {
 
 /// Projects in Qwen3-Next's layout: rows of q, k, v and z are grouped by key
 /// head, and so are rows of b and a.
-Projections projectByKeyHead(FunctionEmitter &emitter, mlir::Value x) {
-  const RecurrenceConfig &config = *emitter.config().recurrence;
+Projections projectByKeyHead(FunctionEmitter &emitter, mlir::Value x,
+                             const RecurrenceConfig &config) {
   int64_t shared = config.heads / config.keyHeads;
   int64_t values = shared * config.values;
   int64_t each = 2 * (config.keys + values);
@@ -52,8 +52,8 @@ Projections projectByKeyHead(FunctionEmitter &emitter, mlir::Value x) {
 }
 
 /// Projects in Qwen3.5's layout, with separate matrices.
-Projections projectApart(FunctionEmitter &emitter, mlir::Value x) {
-  const RecurrenceConfig &config = *emitter.config().recurrence;
+Projections projectApart(FunctionEmitter &emitter, mlir::Value x,
+                         const RecurrenceConfig &config) {
   Projections made;
   made.qkv = emitter.linear(x, "linear_attn.in_proj_qkv", config.columns());
   made.z = emitter.linear(x, "linear_attn.in_proj_z", config.valueColumns());
@@ -64,8 +64,7 @@ Projections projectApart(FunctionEmitter &emitter, mlir::Value x) {
 
 /// Emits the convolution and the recurrence.
 mlir::Value emitDeltaRule(FunctionEmitter &emitter, const Projections &from,
-                          mlir::Value rows) {
-  const RecurrenceConfig &config = *emitter.config().recurrence;
+                          mlir::Value rows, const RecurrenceConfig &config) {
   mlir::OpBuilder &builder = emitter.builder();
   mlir::Value filters = emitter.weight("linear_attn.conv1d.weight",
                                        {config.columns(), config.window});
@@ -96,28 +95,21 @@ mlir::Value emitDeltaRule(FunctionEmitter &emitter, const Projections &from,
 
 } // namespace
 
-void emitRecurrence(ModelContext &context) {
-  const ModelConfig &config = context.config;
-  const RecurrenceConfig &recurrence = *config.recurrence;
-  FunctionEmitter emitter(
-      context, "recurrence",
-      {{"x", context.hidden()}, {"rows", context.rows()}}, {context.hidden()},
-      context.prefixesOf([](LayerKind kind) { return kind.isRecurrent; }));
-  mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
-  mlir::Value normed = emitter.norm(x, "input_layernorm", config.normEps);
+mlir::Value emitRecalled(FunctionEmitter &emitter, mlir::Value normed,
+                         mlir::Value rows, const MixerConfig &mixer) {
+  const RecurrenceConfig &recurrence = *mixer.recurrence;
   Projections projected = recurrence.isByKeyHead
-                              ? projectByKeyHead(emitter, normed)
-                              : projectApart(emitter, normed);
-  mlir::Value recalled = emitDeltaRule(emitter, projected, rows);
+                              ? projectByKeyHead(emitter, normed, recurrence)
+                              : projectApart(emitter, normed, recurrence);
+  mlir::Value recalled = emitDeltaRule(emitter, projected, rows, recurrence);
   // Unlike other norms, this norm does not add 1 to its weight.
-  recalled = emitter.norm(recalled, "linear_attn.norm", config.normEps,
-                          recurrence.heads, /*offset=*/0);
+  recalled =
+      emitter.norm(recalled, "linear_attn.norm",
+                   {mixer.norms.form.eps, /*offset=*/0}, recurrence.heads);
   mlir::Value gated =
-      mlir::mtp::SwigluOp::create(context.builder, emitter.name("gated"),
+      mlir::mtp::SwigluOp::create(emitter.builder(), emitter.name("gated"),
                                   recalled.getType(), projected.z, recalled);
-  mlir::Value out =
-      emitter.linear(gated, "linear_attn.out_proj", config.hidden);
-  emitter.finish(emitter.add(x, out, "y"));
+  return emitter.linear(gated, "linear_attn.out_proj", emitter.config().hidden);
 }
 
 } // namespace mtp::importer

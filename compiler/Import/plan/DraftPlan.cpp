@@ -226,11 +226,11 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
                              const ImportOptions &options) {
   MTP_RETURN_IF_ERROR(checkBefore(config, options));
   bool isTree = options.tree.kind != DraftTreeKind::Chain;
-  if (config.recurrence && isTree)
+  if (config.recurrence() && isTree)
     return unimplemented("--draft-tree: expected chain with a model that has "
                          "recurrent layers, got " +
                          describeTree(options.tree));
-  if (config.recurrence && options.drafter.kind == DrafterKind::Lookahead)
+  if (config.recurrence() && options.drafter.kind == DrafterKind::Lookahead)
     return unimplemented("--drafter: expected drafts in a chain with a model "
                          "that has recurrent layers, got '" +
                          methodName(options.drafter) + "'");

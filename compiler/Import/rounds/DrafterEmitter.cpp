@@ -55,9 +55,9 @@ mlir::Value emitFusion(ModelContext &context, FunctionEmitter &emitter,
   if (masksFirst(config.drafter))
     e = mlir::mtp::MaskFirstOp::create(context.builder, emitter.name("masked"),
                                        e.getType(), e, emitter.argument(2));
-  e = emitter.norm(e, keys.embeddingNorm, config.normEps);
+  e = emitter.norm(e, keys.embeddingNorm, config.norm);
   mlir::Value h =
-      emitter.norm(emitter.argument(1), keys.hiddenNorm, config.normEps);
+      emitter.norm(emitter.argument(1), keys.hiddenNorm, config.norm);
   bool isHiddenFirst = config.drafter.style == DrafterStyle::MiMo;
   llvm::SmallVector<mlir::Value, 2> order = {e, h};
   if (isHiddenFirst)
@@ -89,11 +89,11 @@ void emitModule(ModelContext &context, const OwnTables &own) {
   mlir::Value x = emitFusion(context, emitter, keys, own);
   // The layer's keys begin with the module's prefix, or with a longer one.
   std::string layer = moduleLayerPrefix(config, 0);
-  x = emitApply(context, layerFunction(config.drafterLayer),
+  x = emitApply(context, layerFunction(config, config.drafterLayer),
                 {x, emitter.argument(2)}, context.hidden(), "x",
                 layer.substr(modulePrefix(config, 0).size()))
           ->getResult(0);
-  mlir::Value normed = emitter.norm(x, keys.finalNorm, config.normEps);
+  mlir::Value normed = emitter.norm(x, keys.finalNorm, config.norm);
   mlir::Value carried = config.drafter.carriesNormed ? normed : x;
   emitter.finish({emitter.head(normed, /*columns=*/0, own.head), carried});
 }
