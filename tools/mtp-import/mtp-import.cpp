@@ -12,6 +12,7 @@
 namespace cl = llvm::cl;
 using mtp::importer::DepthPolicy;
 using mtp::importer::ImportOptions;
+using mtp::importer::KvType;
 
 static cl::OptionCategory category("mtp-import options");
 
@@ -132,6 +133,13 @@ static cl::opt<mtp::WeightType>
           cl::values(clEnumValN(mtp::WeightType::BF16, "bf16", "bfloat16"),
                      clEnumValN(mtp::WeightType::F32, "f32", "binary32")),
           cl::cat(category));
+static cl::opt<KvType>
+    kvDtype("kv-dtype",
+            cl::desc("what KV caches are kept in (default: f32 if the model's "
+                     "matrices are f32, else bf16):"),
+            cl::values(clEnumValN(KvType::BF16, "bf16", "bfloat16"),
+                       clEnumValN(KvType::F32, "f32", "binary32")),
+            cl::cat(category));
 
 static cl::opt<bool> allowUnusedWeights(
     "allow-unused-weights",
@@ -146,6 +154,13 @@ static mtp::Result<std::optional<double>> readConfidence() {
         "--confidence: expected a number between 0 and 1, got " +
         mtp::importer::shortest(confidence));
   return std::optional<double>(confidence);
+}
+
+static void readTypes(ImportOptions &options) {
+  if (dtype.getNumOccurrences())
+    options.matrixType = dtype;
+  if (kvDtype.getNumOccurrences())
+    options.kvType = kvDtype;
 }
 
 static mtp::Result<ImportOptions> readOptions() {
@@ -176,8 +191,7 @@ static mtp::Result<ImportOptions> readOptions() {
     options.maxK = maxK;
   if (maxContext.getNumOccurrences())
     options.maxContext = maxContext;
-  if (dtype.getNumOccurrences())
-    options.matrixType = dtype;
+  readTypes(options);
   options.maxBatch = maxBatch;
   options.prefillChunk = prefillChunk;
   options.roundPromptRows = roundPromptRows;
