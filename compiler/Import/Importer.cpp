@@ -111,19 +111,20 @@ int64_t entryWidth(ModelContext &context, const ModelConfig &config) {
   return width;
 }
 
-/// Emits the caches, in the element type of the matrices, and the recurrent
-/// states, in f32.
-void emitCaches(ModelContext &context) {
+mlir::Type cacheElement(mlir::OpBuilder &builder, KvType type) {
+  return type == KvType::F32 ? mlir::Type(builder.getF32Type())
+                             : mlir::Type(builder.getBF16Type());
+}
+
+/// Emits the caches and the recurrent states, which are f32 in every model.
+void emitCaches(ModelContext &context, const ImportOptions &options) {
   mlir::OpBuilder &builder = context.builder;
   const ModelConfig &config = context.config;
-  const int64_t shape[] = {config.vocab, config.hidden};
-  const std::string prefixes[] = {""};
-  Result<WeightType> type =
-      context.weights.resolve(prefixes, context.keys.embedding, shape, 0);
-  context.fail(type.status());
-  mlir::Type element = type && *type == WeightType::F32
-                           ? mlir::Type(builder.getF32Type())
-                           : mlir::Type(builder.getBF16Type());
+  KvType byDefault = context.weights.isF32(context.keys.embedding)
+                         ? KvType::F32
+                         : KvType::BF16;
+  mlir::Type element =
+      cacheElement(builder, options.kvType.value_or(byDefault));
   auto emit = [&](llvm::StringRef name, int64_t layers, const ModelConfig &of) {
     mlir::mtp::CacheOp::create(builder, builder.getUnknownLoc(), name, layers,
                                entryWidth(context, of), element);
@@ -486,7 +487,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
                        okStatus()};
   MTP_RETURN_IF_ERROR(
       emitHeader(context, *module, folder, draft.maxContext, options));
-  emitCaches(context);
+  emitCaches(context, options);
   emitFunctions(context);
   emitRound(context);
   emitFolderPrefill(context);

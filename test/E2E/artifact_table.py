@@ -131,6 +131,8 @@ ROWS = [Artifact(*row) for row in (
     # Drafts of 90 of the 112 tokens, from an integer head.
     ("dsv3-chain-mtp2.draft90", "dsv3-chain-mtp2.f32", SMALL + " -k=4",
      "--draft-vocab=INPUTS/draft_counts.txt,size=90 --quantize=int8", "lossless"),
+    # Caches of another type than the weights.
+    ("mimo-mtp1.kvbf16", "mimo-mtp1.f32", SMALL + " -k=2 --kv-dtype=bf16", "", "lossless"),
     # Positions in splits, which one worker adds up or several share.
     ("dsv3-chain-mtp2.parts", "dsv3-chain-mtp2.bf16",
      "--max-batch=2 --max-context=2100 --prefill-chunk=64 -k=2", "--workers=1", "lossless"),

@@ -13,6 +13,7 @@
 namespace cl = llvm::cl;
 using mtp::importer::DepthPolicy;
 using mtp::importer::ImportOptions;
+using mtp::importer::KvType;
 
 static cl::OptionCategory category("mtp-import options");
 
@@ -131,6 +132,13 @@ static cl::opt<mtp::WeightType>
           cl::values(clEnumValN(mtp::WeightType::BF16, "bf16", "bfloat16"),
                      clEnumValN(mtp::WeightType::F32, "f32", "binary32")),
           cl::cat(category));
+static cl::opt<KvType>
+    kvDtype("kv-dtype",
+            cl::desc("what KV caches are kept in (default: f32 if the model's "
+                     "matrices are f32, else bf16):"),
+            cl::values(clEnumValN(KvType::BF16, "bf16", "bfloat16"),
+                       clEnumValN(KvType::F32, "f32", "binary32")),
+            cl::cat(category));
 
 static cl::opt<bool> allowUnusedWeights(
     "allow-unused-weights",
@@ -169,6 +177,13 @@ readAcceptRule(mlir::MLIRContext &context) {
   return mtp::importer::parseAcceptSpec(acceptRule, rules);
 }
 
+static void readTypes(ImportOptions &options) {
+  if (dtype.getNumOccurrences())
+    options.matrixType = dtype;
+  if (kvDtype.getNumOccurrences())
+    options.kvType = kvDtype;
+}
+
 static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
   ImportOptions options;
   if (drafter.getNumOccurrences()) {
@@ -196,8 +211,7 @@ static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
     options.maxK = maxK;
   if (maxContext.getNumOccurrences())
     options.maxContext = maxContext;
-  if (dtype.getNumOccurrences())
-    options.matrixType = dtype;
+  readTypes(options);
   options.maxBatch = maxBatch;
   options.prefillChunk = prefillChunk;
   options.roundPromptRows = roundPromptRows;

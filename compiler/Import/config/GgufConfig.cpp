@@ -72,8 +72,10 @@ void translateSizes(GgufTranslation &from) {
   from.config.add("vocab_size", table ? table->shape.front() : vocab);
   from.config.addFlag("tie_word_embeddings",
                       from.findTensor("output.weight") == nullptr);
-  std::string_view stored = "float32";
-  if (table && table->type == WeightType::BF16)
+  std::string_view stored = "float16";
+  if (!table || table->type == WeightType::F32)
+    stored = "float32";
+  else if (table->type == WeightType::BF16)
     stored = "bfloat16";
   from.config.addText("torch_dtype", stored);
 }

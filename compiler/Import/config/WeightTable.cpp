@@ -61,6 +61,13 @@ std::vector<std::string> WeightTable::sources() const {
   return weights ? weights->sources() : std::vector<std::string>();
 }
 
+bool WeightTable::isF32(const std::string &key) const {
+  if (matrixType || !weights)
+    return matrixType.value_or(storedType) == WeightType::F32;
+  Result<TensorView> tensor = weights->get(key);
+  return tensor && !tensor->stored && tensor->type == WeightType::F32;
+}
+
 bool WeightTable::contains(const std::string &key) const {
   return weights && weights->contains(key);
 }

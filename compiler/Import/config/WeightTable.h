@@ -46,6 +46,10 @@ public:
                              const std::string &key,
                              std::span<const int64_t> shape, int64_t stack);
 
+  /// Returns true if a matrix is F32 by its file or by `matrixType`. F32 that
+  /// replaces a type of fewer bits does not count.
+  bool isF32(const std::string &key) const;
+
   /// Returns the files to name in the module, as paths given to open().
   std::vector<std::string> sources() const;
   /// Returns the key prefix of each file. Empty if no file has one.

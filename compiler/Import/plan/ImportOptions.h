@@ -22,6 +22,9 @@ enum class DepthPolicy {
   PerDepth, ///< Module d drafts at depth d; the last one beyond it.
 };
 
+/// Element type of the KV caches.
+enum class KvType { F32, BF16 };
+
 struct ImportOptions {
   /// The envelope's limits. The default of `maxK` is 3 if something drafts. The
   /// default of `maxContext` is 4096 or the model's own limit.
@@ -58,6 +61,10 @@ struct ImportOptions {
   bool hasWeights = true;
   /// Element type of matrices (F32 or BF16), if it differs from the files'.
   std::optional<WeightType> matrixType;
+  /// Element type of the KV caches of the model and its drafter. The default is
+  /// F32 for a model whose matrices are F32 in its files or by `matrixType`,
+  /// and BF16 for all other models.
+  std::optional<KvType> kvType;
   /// The folder of the module's file. Paths in the module are relative to it,
   /// so the checkpoint must be in it or below it.
   std::string outputFolder = ".";
