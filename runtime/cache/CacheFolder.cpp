@@ -86,32 +86,33 @@ Descriptor cache::openPrivateFile(int folder, const std::string &name,
   return Descriptor();
 }
 
-bool cache::readAll(int file, void *to, size_t bytes) {
-  auto *place = static_cast<char *>(to);
+/// Calls `move` with the rest of [place, place + bytes) until nothing is left.
+/// `move` returns the number of bytes that it moved, like read() and write().
+template <typename ByteT, typename MoveFn>
+static bool moveAll(ByteT *place, size_t bytes, MoveFn move) {
   while (bytes > 0) {
-    ssize_t got = ::read(file, place, bytes);
-    if (got < 0 && errno == EINTR)
+    ssize_t moved = move(place, bytes);
+    if (moved < 0 && errno == EINTR)
       continue;
-    if (got <= 0)
+    if (moved <= 0)
       return false;
-    place += got;
-    bytes -= static_cast<size_t>(got);
+    place += moved;
+    bytes -= static_cast<size_t>(moved);
   }
   return true;
 }
 
+bool cache::readAll(int file, void *to, size_t bytes) {
+  return moveAll(
+      static_cast<char *>(to), bytes,
+      [file](char *rest, size_t size) { return ::read(file, rest, size); });
+}
+
 bool cache::writeAll(int file, const void *from, size_t bytes) {
-  auto *place = static_cast<const char *>(from);
-  while (bytes > 0) {
-    ssize_t put = ::write(file, place, bytes);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put <= 0)
-      return false;
-    place += put;
-    bytes -= static_cast<size_t>(put);
-  }
-  return true;
+  return moveAll(static_cast<const char *>(from), bytes,
+                 [file](const char *rest, size_t size) {
+                   return ::write(file, rest, size);
+                 });
 }
 
 Status cache::writeWhole(int folder, const std::string &name,

@@ -22,7 +22,7 @@ inline constexpr int64_t kSkipLogitsWord = 6;
 /// threads.
 inline constexpr int64_t kSampleStretch = 16384;
 /// Number of words that a task outputs: 103 buckets of 24 bytes.
-inline constexpr int64_t kSampleStretchWords = 103 * 6;
+inline constexpr int64_t kSampleStretchWords = int64_t(103) * 6;
 
 inline constexpr int64_t sampleStretches(int64_t vocabulary) {
   return (vocabulary + kSampleStretch - 1) / kSampleStretch;

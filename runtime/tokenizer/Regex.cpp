@@ -30,7 +30,7 @@ constexpr uint64_t kBudget = 100'000'000;
 constexpr uint64_t kBudgetPerByte = 256;
 // Memory for each byte of a long match. Native code keeps two or three words
 // for each character of a repeated group, and the interpreter keeps a frame.
-constexpr size_t kJitStackStart = 32 * 1024;
+constexpr size_t kJitStackStart = size_t(32) * 1024;
 constexpr size_t kStackPerByte = 64, kHeapPerByte = 512;
 constexpr size_t kLeastStack = size_t(8) << 20, kMostStack = size_t(256) << 20;
 constexpr size_t kLeastHeap = size_t(64) << 20, kMostHeap = size_t(512) << 20;

@@ -33,7 +33,7 @@ protected:
 /// Reserve in addition to all counted memory.
 constexpr uint64_t kReserve = 256 << 20;
 /// The kernel that delivers the host's writes, and four kernels.
-constexpr uint64_t kDecodeGraph = 5 * 3072;
+constexpr uint64_t kDecodeGraph = uint64_t(5) * 3072;
 
 } // namespace
 

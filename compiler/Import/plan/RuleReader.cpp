@@ -40,6 +40,7 @@ private:
   Status checkKeys(mlir::DictionaryAttr dict,
                    llvm::ArrayRef<llvm::StringRef> known) const;
   Result<std::string> text(mlir::DictionaryAttr dict, llvm::StringRef key);
+  Result<bool> flag(llvm::StringRef key);
   Result<std::optional<double>> bound(mlir::DictionaryAttr dict,
                                       llvm::StringRef key, bool &isWhole);
   Result<RuleNumber> number(mlir::DictionaryAttr dict);
@@ -72,6 +73,13 @@ Result<std::string> DeclarationReader::text(mlir::DictionaryAttr dict,
   if (!value || value.empty())
     return unexpected("a string as '" + key + "'");
   return value.str();
+}
+
+Result<bool> DeclarationReader::flag(llvm::StringRef key) {
+  mlir::Attribute value = fields.get(key);
+  if (value && !llvm::isa<mlir::UnitAttr>(value))
+    return unexpected("'" + key + "' without a value");
+  return value != nullptr;
 }
 
 /// Reads an integer or a float. Clears `isWhole` for a float.
@@ -146,7 +154,7 @@ Status DeclarationReader::readDrafts(AcceptRule &rule) {
 Result<RuleFunction> DeclarationReader::readFunction(const AcceptRule &rule) {
   RuleFunction function;
   function.name = func.getSymName().str();
-  function.goesByAnchor = fields.contains("by_anchor");
+  MTP_ASSIGN_OR_RETURN(function.goesByAnchor, flag("by_anchor"));
   auto takes = fields.getAs<mlir::ArrayAttr>("takes");
   if (!takes || takes.size() != func.getNumArguments())
     return unexpected("'takes' to name each of the " +
@@ -211,9 +219,10 @@ Status DeclarationReader::read(std::vector<AcceptRule> &rules) {
                                          "takes", "by_anchor", "columns"}));
   AcceptRule rule;
   MTP_ASSIGN_OR_RETURN(rule.name, text(fields, "name"));
-  if (rule.name == "exact")
-    return unexpected("another name than exact, which mtp.accept computes");
-  rule.isLossy = fields.contains("lossy");
+  if (llvm::StringRef(rule.name).starts_with("exact"))
+    return unexpected("a name that does not begin with exact, the rule of "
+                      "mtp.accept");
+  MTP_ASSIGN_OR_RETURN(rule.isLossy, flag("lossy"));
   MTP_RETURN_IF_ERROR(readDrafts(rule));
   MTP_RETURN_IF_ERROR(readNumbers(rule));
   MTP_ASSIGN_OR_RETURN(RuleFunction function, readFunction(rule));

@@ -225,28 +225,27 @@ Status CudaMemory::zero() {
                         "cuMemsetD8");
 }
 
-Status CudaMemory::setScratch() {
-  const DriverApi &driver = context->driver();
-  if (length == 0 || !driver.traits.setScratch)
+template <typename TraitT, typename... ArgTs>
+Status CudaMemory::tellDriver(TraitT DriverTraits::*trait, const char *what,
+                              ArgTs... args) {
+  if (length == 0)
     return okStatus();
-  return driver.check(driver.traits.setScratch(address()),
-                      "making memory scratch");
+  const DriverApi &driver = context->driver();
+  if (!(driver.traits.*trait))
+    return okStatus();
+  return driver.check((driver.traits.*trait)(address(), args...), what);
+}
+
+Status CudaMemory::setScratch() {
+  return tellDriver(&DriverTraits::setScratch, "making memory scratch");
 }
 
 Status CudaMemory::forget() {
-  const DriverApi &driver = context->driver();
-  if (length == 0 || !driver.traits.forget)
-    return okStatus();
-  return driver.check(driver.traits.forget(address(), length),
-                      "forgetting memory");
+  return tellDriver(&DriverTraits::forget, "forgetting memory", length);
 }
 
 Status CudaMemory::keepScratch() {
-  const DriverApi &driver = context->driver();
-  if (length == 0 || !driver.traits.keepScratch)
-    return okStatus();
-  return driver.check(driver.traits.keepScratch(address()),
-                      "keeping scratch memory");
+  return tellDriver(&DriverTraits::keepScratch, "keeping scratch memory");
 }
 
 PinnedMemory &PinnedMemory::operator=(PinnedMemory &&other) noexcept {

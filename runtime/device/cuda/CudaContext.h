@@ -125,6 +125,12 @@ public:
   Status keepScratch();
 
 private:
+  /// Calls a function of the driver's traits on the memory. Does nothing if the
+  /// driver lacks the function, or if there is no memory.
+  template <typename TraitT, typename... ArgTs>
+  Status tellDriver(TraitT DriverTraits::*trait, const char *what,
+                    ArgTs... args);
+
   std::shared_ptr<CudaContext> context;
   CUdeviceptr start = 0;
   uint64_t shift = 0, length = 0;

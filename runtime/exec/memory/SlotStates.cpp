@@ -89,29 +89,28 @@ Status SlotStates::setInput(uint32_t slot, uint32_t state,
                           bytes.size());
 }
 
-Status SlotStates::save(uint32_t slot, std::vector<uint8_t> &bytes) {
-  bytes.resize(saved);
+template <typename CopyFn>
+Status SlotStates::forEachSaved(uint32_t slot, CopyFn copy) {
   uint64_t at = 0;
   for (const PerSlot &state : states) {
     if (!state.isSaved)
       continue;
     uint64_t size = state.initial.size();
-    MTP_RETURN_IF_ERROR(executable.read(rangeOf(state.state, slot, size),
-                                        bytes.data() + at, size));
+    MTP_RETURN_IF_ERROR(copy(rangeOf(state.state, slot, size), at));
     at += size;
   }
   return okStatus();
 }
 
+Status SlotStates::save(uint32_t slot, std::vector<uint8_t> &bytes) {
+  bytes.resize(saved);
+  return forEachSaved(slot, [&](const Binding &range, uint64_t at) {
+    return executable.read(range, bytes.data() + at, range.bytes);
+  });
+}
+
 Status SlotStates::restore(uint32_t slot, std::span<const uint8_t> bytes) {
-  uint64_t at = 0;
-  for (const PerSlot &state : states) {
-    if (!state.isSaved)
-      continue;
-    uint64_t size = state.initial.size();
-    MTP_RETURN_IF_ERROR(executable.write(rangeOf(state.state, slot, size),
-                                         bytes.data() + at, size));
-    at += size;
-  }
-  return okStatus();
+  return forEachSaved(slot, [&](const Binding &range, uint64_t at) {
+    return executable.write(range, bytes.data() + at, range.bytes);
+  });
 }

@@ -54,6 +54,10 @@ private:
     bool isSaved;
   };
 
+  /// Calls copy(range, offset in the saved bytes) for each saved state.
+  template <typename CopyFn>
+  Status forEachSaved(uint32_t slot, CopyFn copy);
+
   Executable &executable;
   std::vector<PerSlot> states;
   uint64_t saved = 0;

@@ -288,34 +288,34 @@ Result<ExprPtr> ExprParser::parseDict() {
   return finish(std::move(dict));
 }
 
-Result<ExprPtr> ExprParser::parsePostfix(ExprPtr operand) {
+template <typename NextFn>
+Result<ExprPtr> ExprParser::parseSuffixes(ExprPtr operand, NextFn next) {
   while (true) {
-    Parsed next(nullptr);
-    if (isOperator("."))
-      next = parseAttribute(std::move(operand));
-    else if (isOperator("["))
-      next = parseSubscript(std::move(operand));
-    else if (isOperator("("))
-      next = parseCall(std::move(operand));
-    else
+    SuffixParser parse = next();
+    if (!parse)
       return operand;
-    MTP_ASSIGN_OR_RETURN(operand, std::move(next));
+    MTP_ASSIGN_OR_RETURN(operand, (this->*parse)(std::move(operand)));
   }
 }
 
+Result<ExprPtr> ExprParser::parsePostfix(ExprPtr operand) {
+  return parseSuffixes(std::move(operand), [this]() -> SuffixParser {
+    if (isOperator("."))
+      return &ExprParser::parseAttribute;
+    if (isOperator("["))
+      return &ExprParser::parseSubscript;
+    return isOperator("(") ? &ExprParser::parseCall : nullptr;
+  });
+}
+
 Result<ExprPtr> ExprParser::parseFilterOrTest(ExprPtr operand) {
-  while (true) {
-    Parsed next(nullptr);
+  return parseSuffixes(std::move(operand), [this]() -> SuffixParser {
     if (isOperator("|"))
-      next = parseFilters(std::move(operand));
-    else if (isName("is"))
-      next = parseTest(std::move(operand));
-    else if (isOperator("("))
-      next = parseCall(std::move(operand));
-    else
-      return operand;
-    MTP_ASSIGN_OR_RETURN(operand, std::move(next));
-  }
+      return &ExprParser::parseFilters;
+    if (isName("is"))
+      return &ExprParser::parseTest;
+    return isOperator("(") ? &ExprParser::parseCall : nullptr;
+  });
 }
 
 Result<ExprPtr> ExprParser::parseAttribute(ExprPtr operand) {

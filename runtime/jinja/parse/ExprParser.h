@@ -30,7 +30,10 @@ protected:
   Parsed parseTuple(bool withConditional = true, std::string_view endName = {},
                     bool inParens = false);
   /// Parses a chain of filters. In a filter block the operand is null.
-  Parsed parseFilters(ExprPtr operand, bool startsInline = false);
+  Parsed parseFilters(ExprPtr operand, bool startsInline);
+  Parsed parseFilters(ExprPtr operand) {
+    return parseFilters(std::move(operand), /*startsInline=*/false);
+  }
 
   /// The number of conditions around the current token. Inside a condition
   /// Jinja accepts filters and tests that do not exist.
@@ -55,6 +58,10 @@ private:
   Parsed parseName();
   Parsed parseList();
   Parsed parseDict();
+  using SuffixParser = Parsed (ExprParser::*)(ExprPtr operand);
+  /// Parses what follows an operand, while next() returns a parser for it.
+  template <typename NextFn>
+  Parsed parseSuffixes(ExprPtr operand, NextFn next);
   Parsed parsePostfix(ExprPtr operand);
   Parsed parseFilterOrTest(ExprPtr operand);
   Parsed parseAttribute(ExprPtr operand);

@@ -15,7 +15,7 @@ using namespace mtp::gpu_check;
 namespace {
 /// Sizes of a product of 33 MB, and its shared memory.
 constexpr unsigned kBlocks = 264, kThreads = 512, kPairs = 60;
-constexpr uint64_t kVectors = 2 * 8 * kThreads;
+constexpr uint64_t kVectors = uint64_t(2) * 8 * kThreads;
 constexpr size_t kShared = 37 << 10, kBytes = kBlocks * kVectors * 16;
 
 struct Buffers {

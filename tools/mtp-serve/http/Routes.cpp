@@ -159,13 +159,14 @@ RouteAnswer Routes::page(HttpRequest &) {
   return answer;
 }
 
-RouteAnswer Routes::completions(HttpRequest &request) {
+RouteAnswer Routes::generate(HttpRequest &request, BodyParser *parse,
+                             std::string_view idPrefix) {
   GenerationRequest parsed;
   RouteAnswer answer;
-  MaybeError error = parseCompletion(request.body, dispatcher.model(), parsed);
+  MaybeError error = parse(request.body, dispatcher.model(), parsed);
   parsed.client = request.client;
   if (!error)
-    error = dispatcher.start(std::move(parsed), "cmpl-" + request.id,
+    error = dispatcher.start(std::move(parsed), strCat(idPrefix, request.id),
                              answer.generation);
   if (error)
     answer.reply = replyOf(*error);
@@ -174,19 +175,12 @@ RouteAnswer Routes::completions(HttpRequest &request) {
   return answer;
 }
 
+RouteAnswer Routes::completions(HttpRequest &request) {
+  return generate(request, parseCompletion, "cmpl-");
+}
+
 RouteAnswer Routes::chat(HttpRequest &request) {
-  GenerationRequest parsed;
-  RouteAnswer answer;
-  MaybeError error = parseChat(request.body, dispatcher.model(), parsed);
-  parsed.client = request.client;
-  if (!error)
-    error = dispatcher.start(std::move(parsed), "chatcmpl-" + request.id,
-                             answer.generation);
-  if (error)
-    answer.reply = replyOf(*error);
-  else
-    answer.generation->holdBody(std::move(request.share));
-  return answer;
+  return generate(request, parseChat, "chatcmpl-");
 }
 
 static void writeModel(JsonWriter &json, const ModelFacts &facts,

@@ -43,6 +43,11 @@ private:
   bool isAllowed(HttpRequest &request) const;
 
   RouteAnswer page(HttpRequest &request);
+  using BodyParser = MaybeError(std::string_view, const ModelFacts &,
+                                GenerationRequest &);
+  /// Starts the generation that `parse` reads from the body.
+  RouteAnswer generate(HttpRequest &request, BodyParser *parse,
+                       std::string_view idPrefix);
   RouteAnswer completions(HttpRequest &request);
   RouteAnswer chat(HttpRequest &request);
   RouteAnswer models(HttpRequest &request);

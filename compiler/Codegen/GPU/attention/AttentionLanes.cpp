@@ -45,7 +45,8 @@ int64_t LanesDivision::sharedBytes(const AttentionShape &shape) const {
   int64_t floats = tile * queryFloats + 2 * positions * (tile + 2) + 3 * tile +
                    valuesAtOnce * tile * shape.dv;
   // Each of seven variables begins at a multiple of 16 bytes.
-  return floats * 4 + 7 * 16;
+  constexpr int64_t kGap = 16;
+  return floats * 4 + 7 * kGap;
 }
 
 AttentionLanes::AttentionLanes(GpuBuilder &kb, const AttentionShape &shape,

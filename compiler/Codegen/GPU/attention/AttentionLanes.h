@@ -24,7 +24,7 @@ struct LanesDivision {
 
   static constexpr int64_t threads = 128;
   /// Shared memory that every launch may have, in bytes.
-  static constexpr int64_t sharedLimit = 48 * 1024;
+  static constexpr int64_t sharedLimit = int64_t(48) * 1024;
   /// Number of positions of a block. Parts begin and end at block boundaries.
   static constexpr int64_t positions = 64;
   static constexpr int64_t threadsPerKey = threads / positions;

@@ -25,7 +25,7 @@ using namespace mlir;
 
 /// Number of attention blocks that keep a GPU's memory busy: two for each of
 /// the 132 processors of an H100. Programs are the same for all chips.
-static constexpr int64_t kAttentionBlocks = 2 * 132;
+static constexpr int64_t kAttentionBlocks = int64_t(2) * 132;
 
 /// Size that NVIDIA recommends for an sm_90.
 static constexpr int64_t kWorkspace = 32 << 20;
