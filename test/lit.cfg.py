@@ -67,6 +67,10 @@ elif os.environ.get("MTP_REQUIRE_BROWSER"):
 else:
     lit_config.note("no chromium and chromedriver: tests of the server's page are skipped")
 
+# pip, which fetches published models.
+if importlib.util.find_spec("pip"):
+    config.available_features.add("pip")
+
 # PyTorch, for comparisons in tools/gpu-check.
 torch = os.environ.get("MTP_TORCH_PYTHON")
 if torch or importlib.util.find_spec("torch"):
