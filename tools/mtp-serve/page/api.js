@@ -77,9 +77,8 @@ function requestOf(chat) {
                              ({role, content: content.toWellFormed()}));
   const body = {stream: true, stream_options: {include_usage: true},
                 return_round_tokens: true};
-  const k = settings.k || String(server.maxK);
-  if (server.ks.includes(k))
-    body.k = k === "auto" ? k : Number(k);
+  if (server.ks.includes(settings.k))
+    body.k = settings.k === "auto" ? "auto" : Number(settings.k);
   for (const name of ["temperature", "top_p", "top_k", "min_p", "max_tokens",
                       "seed"])
     if (numberOf(name) !== undefined)

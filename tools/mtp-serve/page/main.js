@@ -86,10 +86,10 @@ function messageOf(error) {
   return error.message;
 }
 
-// Runs the answer of the last turn of the conversation, a user's. `former` is
-// the turns to return to if there is no answer.
-async function answer(former) {
-  const asked = chat, message = chat.turns.at(-1).content;
+// Runs the answer of the last turn of the conversation, a user's. If there is no
+// answer, the turns become `former`, and `message` returns to the input.
+async function answer(former, message) {
+  const asked = chat;
   const turn = {role: "assistant", content: "", thought: "", end: "",
                 stats: emptyStats()};
   turn.stats.maxK = server.maxK;
@@ -186,7 +186,7 @@ function submit() {
   showEmpty();
   keepChat(chat);
   showChats();
-  answer(former);
+  answer(former, text);
 }
 
 // Answers the message at an index again, with another text if one is given.
@@ -198,7 +198,7 @@ function askAgain(index, text) {
   const turn = {...former[index], content: text ?? former[index].content};
   chat.turns = [...former.slice(0, index), turn];
   showTurns();
-  answer(former);
+  answer(former, text ?? "");
 }
 
 function stop() {
@@ -390,9 +390,8 @@ async function connect() {
     $("facts").textContent = `${server.context} tokens of context · up to ` +
         `${maxK} ${maxK === 1 ? "draft" : "drafts"} per round`;
     $("no-template").hidden = server.hasChat;
-    const highest = new Option(`${maxK} (most)`, "");
-    $("k").replaceChildren(highest, ...ks.filter((k) => k !== String(maxK))
-                                           .map((k) => new Option(k, k)));
+    $("k").replaceChildren(new Option("default", ""),
+                           ...ks.map((k) => new Option(k, k)));
     showDefaults(props.default_generation_settings.params);
     showSettings();
     showSystem();
