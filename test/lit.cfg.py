@@ -62,6 +62,14 @@ config.substitutions.append(("%{python}", sys.executable))
 # A browser, for the server's page.
 if shutil.which("chromedriver") and shutil.which("chromium"):
     config.available_features.add("chromedriver")
+elif os.environ.get("MTP_REQUIRE_BROWSER"):
+    lit_config.fatal("expected chromium and chromedriver (MTP_REQUIRE_BROWSER), found none")
+else:
+    lit_config.note("no chromium and chromedriver: tests of the server's page are skipped")
+
+# pip, which fetches published models.
+if importlib.util.find_spec("pip"):
+    config.available_features.add("pip")
 
 # PyTorch, for comparisons in tools/gpu-check.
 torch = os.environ.get("MTP_TORCH_PYTHON")

@@ -161,11 +161,11 @@ TEST(Routes, HaveAPageThatNeedsNoKey) {
   EXPECT_EQ(reply.type, "text/html; charset=utf-8");
   EXPECT_TRUE(reply.body.starts_with("<!doctype html>"));
   EXPECT_TRUE(reply.body.ends_with("</html>\n"));
-  // No other host: the first "//" is a comment.
-  EXPECT_EQ(reply.body.find("//", reply.body.find("<style>")),
-            reply.body.find("// Shown in the time line"));
-  EXPECT_EQ(reply.body.find("http:"), std::string::npos);
-  EXPECT_EQ(reply.body.find("https:"), std::string::npos);
+  // All parts are in it, and it loads nothing.
+  EXPECT_EQ(reply.body.find("@PART"), std::string::npos);
+  for (const char *load : {"src=", "@import", "url(", "http:", "https:"})
+    EXPECT_EQ(reply.body.find(load), std::string::npos) << load;
+  EXPECT_EQ(reply.body.find("innerHTML"), std::string::npos);
 }
 
 TEST(Routes, RefusesWhenTooManyWait) {

@@ -112,7 +112,8 @@ AT_THE_ROOT = set(FOLDERS) | {
     ".ci", ".clang-format", ".clang-tidy", ".gitignore", "CHANGELOG.md", "CMakeLists.txt",
     "CMakePresets.json", "CONTRIBUTING.md", "README.md"}
 
-COLUMNS = {".cpp": 80, ".h": 80, ".c": 80, ".td": 80, ".py": 100}
+COLUMNS = {".cpp": 80, ".h": 80, ".c": 80, ".td": 80, ".py": 100,
+           ".js": 100, ".css": 100, ".html": 100}
 FUNCTION_LINES = 50
 FILE_LINES = 600
 

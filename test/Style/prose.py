@@ -39,7 +39,7 @@ Place = collections.namedtuple("Place", "path line rule message")
 
 FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-C_LIKE = {".cpp", ".h", ".c", ".cu", ".td", ".inc", ".fbs"}
+C_LIKE = {".cpp", ".h", ".c", ".cu", ".td", ".inc", ".fbs", ".js"}
 HASH_LIKE = {".py", ".sh", ".cmake", ".txt"}
 
 

@@ -7,7 +7,8 @@
 
 namespace mtp::serve {
 
-/// Returns page/index.html, which the build embeds in the program.
+/// Returns the page of the folder page/. The build joins its parts into one
+/// file, and embeds this file in the program.
 std::string_view pageText();
 
 } // namespace mtp::serve
