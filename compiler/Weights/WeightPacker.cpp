@@ -286,14 +286,14 @@ void Packer::quantizePanel(int64_t number, uint8_t *out,
                            PieceResult &result) const {
   QuantizedPanel panel = recipe.format.panel(recipe.k);
   IntegerFragments order = recipe.format.fragments(recipe.k);
-  uint8_t ordered[QuantizedPanel::kMostGroupBytes];
+  uint8_t ordered[QuantizedPanel::kMostBlockBytes];
   forGroups(number, [&](const float *group, int64_t inputs) {
     result.isFinite &=
         quantizeGroup(recipe.format, group, kTileCols, inputs,
                       recipe.fragments ? ordered : out, result.error);
     if (recipe.fragments)
       orderGroup(order, ordered, inputs, out);
-    out += panel.groupBytes(inputs);
+    out += panel.blockBytes(inputs);
   });
 }
 
@@ -302,7 +302,7 @@ void Packer::quantizePanel(int64_t number, uint8_t *out,
 void Packer::quantizeRows(int64_t number, uint8_t *out,
                           PieceResult &result) const {
   constexpr int64_t kRows = QuantizedPanel::kOutputs;
-  uint32_t words[QuantizedPanel::kMostGroupBytes / 4];
+  uint32_t words[QuantizedPanel::kMostBlockBytes / 4];
   QuantizedPanel panel = recipe.format.panel(recipe.k);
   int64_t rows = std::min(kRows, recipe.n - number * kRows);
   forGroups(number, [&](const float *group, int64_t inputs) {

@@ -73,15 +73,18 @@ FailureOr<Format> QuantizeWeightsPass::parseFormat(llvm::StringRef name,
   ::mtp::WeightFormat format;
   if (auto elements = ::mtp::findWeightElements(name))
     format = {*elements, group};
-  if (!format.isQuantized()) {
+  auto isOffered = [](const ::mtp::WeightElementsInfo &info) {
+    return info.isQuantized && info.isPlain();
+  };
+  if (!isOffered(format.info())) {
     std::string names;
     for (const ::mtp::WeightElementsInfo &info : ::mtp::kWeightFormats)
-      if (info.isQuantized)
+      if (isOffered(info))
         names += (names.empty() ? "" : ", ") + std::string(info.name);
     return getOperation().emitError("expected a format of ")
            << names << " or none for weights, got '" << name << "'";
   }
-  if (!format.isValid()) {
+  if (!format.isValid() || !format.isPlain()) {
     return getOperation().emitError("expected a group of a multiple of 32 up "
                                     "to 128 for weights, got ")
            << group;

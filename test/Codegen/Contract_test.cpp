@@ -339,7 +339,7 @@ TEST_F(ContractTest, IsThereForEveryFormat) {
                                     .getElements());
       }
     for (const mtp::WeightElementsInfo &info : mtp::kWeightFormats)
-      if (info.isQuantized)
+      if (info.isQuantized && info.isPlain())
         EXPECT_TRUE(covered.count(WeightElements(info.elements)))
             << kind << " of " << std::string(info.name);
   }
@@ -350,6 +350,9 @@ TEST(WeightElements, HaveOneNameInModulesAndFiles) {
   for (const mtp::WeightElementsInfo &info : mtp::kWeightFormats)
     EXPECT_EQ(stringifyWeightElements(WeightElements(info.elements)),
               llvm::StringRef(info.name));
+  for (size_t i = 0; i < std::size(mtp::kWeightScales); ++i)
+    EXPECT_EQ(stringifyWeightScales(WeightScales(i)),
+              llvm::StringRef(mtp::kWeightScales[i]));
 }
 
 TEST_F(ContractTest, NamesWhatIsMissing) {

@@ -22,6 +22,8 @@ std::pair<int, int> Quantization::range() const {
     return {-8, 7};
   case WeightElements::F32:
   case WeightElements::BF16:
+  case WeightElements::Int5:
+  case WeightElements::Int6:
     break; // Not quantised.
   }
   return {};
@@ -35,6 +37,8 @@ int Quantization::bias() const {
     return 8;
   case WeightElements::F32:
   case WeightElements::BF16:
+  case WeightElements::Int5:
+  case WeightElements::Int6:
     break; // Not quantised.
   }
   return 0;

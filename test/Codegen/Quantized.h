@@ -32,7 +32,7 @@ struct Quantization {
 inline const std::vector<WeightElements> kIntegers = [] {
   std::vector<WeightElements> integers;
   for (const WeightElementsInfo &info : kWeightFormats)
-    if (info.isQuantized)
+    if (info.isQuantized && info.isPlain())
       integers.push_back(info.elements);
   return integers;
 }();

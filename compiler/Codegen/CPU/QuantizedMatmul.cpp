@@ -75,10 +75,10 @@ QuantizedMatmul::QuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec,
 
 /// Calls `body` with every group and its number of inputs.
 void QuantizedMatmul::forGroups(llvm::function_ref<void(Value, int64_t)> body) {
-  kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1,
+  kb.forRange(kb.integer(0), kb.integer(panel.fullBlocks()), 1,
               [&](Value group) { body(group, panel.group); });
   if (panel.restInputs())
-    body(kb.integer(panel.fullGroups()), panel.restInputs());
+    body(kb.integer(panel.fullBlocks()), panel.restInputs());
 }
 
 void QuantizedMatmul::prepare(Value group, Value firstRow, Value count, Value) {
@@ -178,6 +178,8 @@ std::pair<Value, Value> QuantizedMatmul::operandsOf(Value bytes) {
   }
   case WeightElements::F32:
   case WeightElements::BF16:
+  case WeightElements::Int5:
+  case WeightElements::Int6:
     break;
   }
   llvm_unreachable("not quantised");
@@ -265,7 +267,7 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights,
     acc.append(strip.vectors, ofRow(kb.at(block, r * rowBytes), startsOffset,
                                     group, kb.i32Type()));
 
-  int64_t groupBytes = panel.groupBytes(panel.group);
+  int64_t groupBytes = panel.blockBytes(panel.group);
   Value scales = kb.at(weights, group, groupBytes);
   Value data = kb.at(scales, QuantizedPanel::kScaleBytes);
   Value offset = kb.mul(group, groupBytes);
@@ -307,11 +309,11 @@ Values QuantizedMatmul::multiply(Value weights, Prefetch prefetch, Value block,
   };
   Values sums(rows * panelVectors(), kb.constant(kb.f32Vector(), 0));
   sums = kb.forRange(
-      kb.integer(0), kb.integer(panel.fullGroups()), 1, sums,
+      kb.integer(0), kb.integer(panel.fullBlocks()), 1, sums,
       [&](Value group, ValueRange in) { return add(in, group, panel.group); });
   if (!panel.restInputs())
     return sums;
-  return add(sums, kb.integer(panel.fullGroups()), panel.restInputs());
+  return add(sums, kb.integer(panel.fullBlocks()), panel.restInputs());
 }
 
 void mtp::codegen::emitQuantizedMatmul(CpuBuilder &kb,

@@ -46,10 +46,10 @@ static void widenRow(KernelBuilder &kb, const WeightFormat &format,
     widenGroup(kb, format, kb.at(from, group, panel.rowGroupBytes(panel.group)),
                kb.at(to, group, panel.group * 4), inputs);
   };
-  kb.forItems(panel.fullGroups(),
+  kb.forItems(panel.fullBlocks(),
               [&](Value group) { widen(group, panel.group); });
   if (panel.restInputs())
-    widen(kb.integer(panel.fullGroups()), panel.restInputs());
+    widen(kb.integer(panel.fullBlocks()), panel.restInputs());
 }
 
 /// Buffers: table, tokens, out. Params: M.
