@@ -11,6 +11,12 @@
 #include "dialects/Exec/IR/WeightLayout.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include <functional>
+#include <optional>
+
+namespace mlir::exec {
+class WeightOp;
+} // namespace mlir::exec
 
 namespace mlir::mtp {
 
@@ -19,6 +25,17 @@ namespace mlir::mtp {
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
+
+/// Returns the format that keeps a weight as its tensors store it, if there is
+/// one.
+using KeptFormatFn =
+    std::function<std::optional<::mtp::WeightFormat>(exec::WeightOp)>;
+
+/// Creates exec-quantize-weights, which also gives weights without a requested
+/// format the format that keeps them.
+std::unique_ptr<Pass>
+createQuantizeWeightsPass(QuantizeWeightsPassOptions options,
+                          KeptFormatFn keptFormat);
 
 } // namespace mlir::mtp
 

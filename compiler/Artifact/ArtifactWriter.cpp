@@ -69,6 +69,10 @@ Status Writer::writeWeight(SegmentStream &stream, const WeightRecipe &recipe,
       packing, &error));
   if (recipe.format.isQuantized() && options.onQuantized)
     options.onQuantized(recipe, error);
+  if (options.onPacked) {
+    MTP_ASSIGN_OR_RETURN(StoredTypes stored, storedTypesOf(*weights, recipe));
+    options.onPacked(recipe, stored);
+  }
   return okStatus();
 }
 

@@ -4,6 +4,7 @@
 #define MTP_COMPILER_ARTIFACT_ARTIFACTWRITER_H
 
 #include "compiler/Artifact/ArtifactTables.h"
+#include "compiler/Weights/KeptFormat.h"
 #include "compiler/Weights/WeightQuantizer.h"
 #include "compiler/Weights/WeightSet.h"
 #include <functional>
@@ -22,6 +23,8 @@ struct WriteOptions {
   /// Called for each quantised weight with its error.
   std::function<void(const WeightRecipe &, const QuantizationError &)>
       onQuantized;
+  /// Called with every packed weight and its stored types.
+  std::function<void(const WeightRecipe &, const StoredTypes &)> onPacked;
 };
 
 /// Writes an artifact. Weights are streamed from `weights` into their packed

@@ -5,6 +5,7 @@
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
+#include "compiler/Weights/KeptFormat.h"
 #include "compiler/Weights/WeightPacker.h"
 #include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/KernelContract.h"
@@ -193,6 +194,17 @@ static Status checkWeights(ModuleOp module, const WeightSet *weights) {
   return Status();
 }
 
+/// Returns the format that keeps a weight as its tensors store it. A key that
+/// no file has is reported by checkWeights.
+static std::optional<WeightFormat> keptFormatOf(exec::WeightOp weight,
+                                                const WeightSet &weights) {
+  FailureOr<WeightRecipe> recipe = recipeOf(weight);
+  if (failed(recipe))
+    return std::nullopt;
+  Result<std::optional<WeightFormat>> format = findKeptFormat(weights, *recipe);
+  return format ? *format : std::nullopt;
+}
+
 using ConfigureFn = llvm::function_ref<LogicalResult(PassManager &)>;
 
 namespace {
@@ -285,6 +297,10 @@ static std::vector<int32_t> idsWithoutToken(ModuleOp module,
 
 LogicalResult Compilation::lowerToExec() {
   LoweringOptions lowering = options.lowering;
+  if (weights)
+    lowering.keptFormat = [this](exec::WeightOp weight) {
+      return keptFormatOf(weight, *weights);
+    };
   lowering.idsWithoutToken = idsWithoutToken(module, inputs.tokenizer);
   for (PlanInputs &plan : inputs.plans) {
     auto populate = [&](PassManager &manager) {

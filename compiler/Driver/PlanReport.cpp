@@ -61,6 +61,7 @@ struct Plan {
   bool lossy = false;
   std::string rule;
   llvm::ArrayRef<QuantizedWeight> quantized;
+  llvm::ArrayRef<PackedWeight> packed;
   llvm::ArrayRef<KernelResources> resources;
   bool hasGraphs = false;
 
@@ -159,6 +160,30 @@ static void printQuantized(const Plan &plan, llvm::json::OStream &json) {
   });
 }
 
+double PackedWeight::bits() const {
+  return 8.0 * double(packedBytes(recipe)) /
+         (double(recipe.count) * double(recipe.n) * double(recipe.k));
+}
+
+static void printPacked(const Plan &plan, llvm::json::OStream &json) {
+  json.attributeArray("packed_weights", [&] {
+    for (const PackedWeight &weight : plan.packed) {
+      json.object([&] {
+        const WeightFormat &format = weight.recipe.format;
+        json.attribute("name", weight.recipe.name);
+        json.attribute("stored_type", weight.stored.names);
+        json.attribute("stored_bits", weight.stored.bits);
+        json.attribute("format", llvm::StringRef(format.name()));
+        json.attribute("group", format.group);
+        json.attribute("scales",
+                       llvm::StringRef(kWeightScales[unsigned(format.scales)]));
+        json.attribute("offset", format.hasOffset);
+        json.attribute("bits", weight.bits());
+      });
+    }
+  });
+}
+
 /// Prints all numbers as functions of n: the arena is base + step * n bytes.
 static void printProgram(const ProgramPlan &program,
                          llvm::json::OStream &json) {
@@ -240,6 +265,7 @@ static void printJson(const Plan &plan, llvm::raw_ostream &os) {
         json.attribute(kind, count);
     });
     printQuantized(plan, json);
+    printPacked(plan, json);
     printResources(plan, json);
     json.attributeArray("programs", [&] {
       for (const ProgramPlan &program : plan.programs)
@@ -331,6 +357,18 @@ static void printResources(const Plan &plan, llvm::raw_ostream &os) {
                        static_cast<unsigned long long>(kernel.spillBytes));
 }
 
+static void printPacked(const Plan &plan, llvm::raw_ostream &os) {
+  if (!plan.packed.empty())
+    os << "\n"
+       << llvm::left_justify("packed weight", 48)
+       << "stored        bits   packed  format\n";
+  for (const PackedWeight &weight : plan.packed)
+    os << llvm::left_justify(weight.recipe.name, 48)
+       << llvm::left_justify(weight.stored.names, 12)
+       << llvm::format("%6.2f%9.2f", weight.stored.bits, weight.bits()) << "  "
+       << weight.recipe.format.text() << "\n";
+}
+
 static void printText(const Plan &plan, llvm::raw_ostream &os) {
   auto line = [&](llvm::StringRef what, int64_t bytes) {
     os << llvm::left_justify(what, 20)
@@ -367,6 +405,7 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
                        static_cast<int>(weight.format.group),
                        weight.error.relativeRms(), weight.error.maxError);
   }
+  printPacked(plan, os);
   printResources(plan, os);
   printPrograms(plan, os);
   printGraphs(plan, os);
@@ -379,6 +418,7 @@ LogicalResult compiler::printPlanReport(ModuleOp module,
   if (failed(plan))
     return failure();
   plan->quantized = parts.quantized;
+  plan->packed = parts.packed;
   plan->resources = parts.resources;
   plan->hasGraphs = parts.hasGraphs;
   json ? printJson(*plan, os) : printText(*plan, os);

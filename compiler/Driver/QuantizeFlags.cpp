@@ -93,6 +93,7 @@ Status compiler::parseQuantizeFlags(const QuantizeFlags &flags,
         parseFlag(flag, *flags.head, formats.headFormat, formats.headGroup));
   }
   if (flags.embedding) {
+    formats.tie = false;
     Flag flag{"--quantize-embedding", /*takesNone=*/true, nullptr};
     MTP_RETURN_IF_ERROR(parseFlag(flag, *flags.embedding,
                                   formats.embeddingFormat,

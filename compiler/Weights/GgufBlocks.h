@@ -4,11 +4,40 @@
 #define MTP_COMPILER_WEIGHTS_GGUFBLOCKS_H
 
 #include "compiler/Weights/WeightType.h"
+#include "runtime/schema/WeightFormat.h"
+
+#include <optional>
 
 namespace mtp {
 
-/// Largest number of elements of a block.
-inline constexpr int64_t kMostBlockElements = 256;
+/// Largest number of elements and of groups of a block.
+inline constexpr int64_t kMostBlockElements = 256, kMostBlockGroups = 16;
+
+/// Scale and offset of a group as they are stored: numbers of a block, and
+/// integers of the group. The value of integer q is
+///
+///   scale * ofScale * q - least * ofLeast
+///
+/// Both products of the scales have at most 24 bits, and so has the product
+/// with q. Only the subtraction rounds.
+struct GroupCodes {
+  float scale = 0, least = 0;
+  int ofScale = 1, ofLeast = 0;
+
+  float scaleOf() const { return scale * float(ofScale); }
+  float offsetOf() const { return -(least * float(ofLeast)); }
+};
+
+/// Returns half of an unsigned E4M3 number; 127 is 0.
+float halfOfE4M3(uint8_t bits);
+
+/// Returns the smallest format that represents a type with blocks exactly.
+std::optional<WeightFormat> formatOfBlocks(WeightType type);
+
+/// Decodes one block of a type with blocks: its groups, of the size that
+/// formatOfBlocks() gives, and its integers.
+void decodeCodes(WeightType type, const uint8_t *block, GroupCodes *groups,
+                 int16_t *q);
 
 /// Decodes `count` whole blocks at `bytes` to f32. Each value equals the
 /// format's definition, rounded at most once. The type must have blocks.

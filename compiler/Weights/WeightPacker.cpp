@@ -2,12 +2,14 @@
 
 #include "compiler/Weights/WeightPacker.h"
 
-#include "compiler/Weights/WeightRows.h"
+#include "compiler/Weights/KeptFormat.h"
 #include "compiler/Weights/WeightType.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
+#include <set>
 #include <thread>
 
 namespace mtp {
@@ -25,8 +27,7 @@ static_assert(kTileCols >= kMaxQuantGroup);
 /// window is packed.
 constexpr int64_t kBytesPerThread = 1 << 20;
 
-/// The sources of each matrix of a stack, in order.
-using Stack = std::vector<std::vector<WeightRows>>;
+using Stack = WeightStack;
 
 Status checkMatrix(const WeightRecipe &recipe,
                    const std::vector<WeightRows> &sources) {
@@ -123,6 +124,8 @@ void transposeTile(const WordT *tile, int64_t rows, int64_t pitch, int64_t cols,
 struct PieceResult {
   QuantizationError error;
   bool isFinite = true;
+  /// False if a kept number does not fit the format.
+  bool isExact = true;
 };
 
 /// Packs one unit at a time. Units are independent, so any thread may pack any
@@ -130,7 +133,13 @@ struct PieceResult {
 class Packer {
 public:
   Packer(const WeightRecipe &recipe, const Stack &stack)
-      : recipe(recipe), stack(stack) {}
+      : recipe(recipe), stack(stack),
+        isKept(recipe.layout != WeightLayout::Raw && !recipe.fragments &&
+               recipe.format.isQuantized() &&
+               keptFormatOf(stack) == recipe.format) {}
+
+  /// Returns whether the integers of the sources are packed as they are.
+  bool keepsCodes() const { return isKept; }
 
   /// Returns the number of bytes of the smallest unit: a panel, 32 rows of a
   /// quantised table, or a run of a raw weight.
@@ -145,6 +154,8 @@ public:
       packRun(offset / recipe.format.elementBytes(), out);
     else if (recipe.layout == WeightLayout::Raw)
       quantizeRows(offset / panelBytes(recipe), out, result);
+    else if (isKept)
+      keepPanel(offset / panelBytes(recipe), out, result);
     else if (recipe.format.isQuantized())
       quantizePanel(offset / panelBytes(recipe), out, result);
     else
@@ -158,6 +169,11 @@ private:
   void packPanel(int64_t number, uint8_t *out) const;
   void quantizePanel(int64_t number, uint8_t *out, PieceResult &result) const;
   void quantizeRows(int64_t number, uint8_t *out, PieceResult &result) const;
+  void keepPanel(int64_t number, uint8_t *out, PieceResult &result) const;
+  /// Calls `take` with each row of a panel that a source has: its output, the
+  /// source and the row there.
+  template <typename TakeT>
+  void forRows(int64_t number, TakeT take) const;
   void readTile(int64_t number, int64_t col, int64_t cols, float *tile,
                 int64_t pitch) const;
   /// Calls `take` for each group of a panel's inputs, in order, with the values
@@ -169,6 +185,7 @@ private:
 
   const WeightRecipe &recipe;
   const Stack &stack;
+  const bool isKept;
 };
 
 void Packer::packRun(int64_t first, uint8_t *out) const {
@@ -214,6 +231,42 @@ void Packer::readTile(int64_t number, int64_t col, int64_t cols, float *tile,
       rows.read(first - base, count, col, cols, tile + (first - begin) * pitch,
                 pitch);
     base += rows.rows();
+  }
+}
+
+template <typename TakeT>
+void Packer::forRows(int64_t number, TakeT take) const {
+  int64_t panels = panelCount(recipe), panel = number % panels;
+  const std::vector<WeightRows> &matrix = stack[size_t(number / panels)];
+  bool isGated = recipe.layout == WeightLayout::GatedPanels;
+  int64_t begin = (isGated ? panel / 2 : panel) * recipe.panelWidth, base = 0;
+  for (size_t i = isGated ? size_t(panel % 2) : 0; i < matrix.size(); ++i) {
+    int64_t rows = matrix[i].rows();
+    int64_t end = std::min(begin + recipe.panelWidth, base + rows);
+    for (int64_t row = std::max(begin, base); row < end; ++row)
+      take(row - begin, matrix[i], row - base);
+    base += rows;
+    if (isGated)
+      break;
+  }
+}
+
+/// Packs the integers and scales of the sources. Rows that no source has are
+/// zeros, with scales of 0.
+void Packer::keepPanel(int64_t number, uint8_t *out,
+                       PieceResult &result) const {
+  QuantizedPanel panel = recipe.format.panel(recipe.k);
+  auto codes = std::make_unique<PanelCodes>();
+  for (int64_t col = 0; col < recipe.k; col += PanelCodes::kInputs) {
+    int64_t count = std::min(PanelCodes::kInputs, recipe.k - col);
+    forRows(number, [&](int64_t output, const WeightRows &rows, int64_t row) {
+      readCodes(rows, row, col, count, recipe.format, *codes, output);
+    });
+    for (int64_t at = 0; at < count; at += panel.blockInputs()) {
+      int64_t inputs = std::min(panel.blockInputs(), count - at);
+      result.isExact &= writeBlock(recipe.format, *codes, at, inputs, out);
+      out += panel.blockBytes(inputs);
+    }
   }
 }
 
@@ -337,6 +390,17 @@ struct Window {
   }
 };
 
+/// Fails if weights must be rounded to a format that the quantiser does not
+/// have.
+Status checkQuantizer(const WeightRecipe &recipe, const Packer &packer) {
+  if (recipe.format.isPlain() || packer.keepsCodes())
+    return okStatus();
+  return invalidArgument("weight \"" + recipe.name +
+                         "\": expected tensors that the format " +
+                         std::string(recipe.format.name()) +
+                         " with its scales represents exactly");
+}
+
 /// Packs units of the window until none is left. Several threads may call this
 /// at once.
 void packUnits(const Packer &packer, Window &window) {
@@ -360,6 +424,10 @@ Status addResults(const WeightRecipe &recipe, int64_t first,
           (recipe.count > 1 ? " of matrix " + std::to_string(first / panels)
                             : ""));
     }
+    if (!result.isExact)
+      return invalidArgument("expected scales of the checkpoint that fit the "
+                             "weight's format, got others in panel " +
+                             std::to_string(first));
     if (error)
       error->add(result.error);
     ++first;
@@ -373,11 +441,43 @@ Status checkSources(const WeightSet &weights, const WeightRecipe &recipe) {
   return resolveStack(weights, recipe).status();
 }
 
+Result<std::optional<WeightFormat>> findKeptFormat(const WeightSet &weights,
+                                                   const WeightRecipe &recipe) {
+  if (weights.randomSeed())
+    return std::optional<WeightFormat>();
+  MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
+  return keptFormatOf(stack);
+}
+
+Result<StoredTypes> storedTypesOf(const WeightSet &weights,
+                                  const WeightRecipe &recipe) {
+  StoredTypes stored;
+  if (weights.randomSeed())
+    return stored;
+  MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
+  std::set<std::string_view> types;
+  double bits = 0, elements = 0;
+  for (const std::vector<WeightRows> &matrix : stack)
+    for (const WeightRows &rows : matrix) {
+      WeightType type = *rows.storedType();
+      types.insert(toString(type));
+      double count = double(rows.rows()) * double(rows.cols());
+      elements += count;
+      bits +=
+          count * 8 * double(blockBytes(type)) / double(blockElements(type));
+    }
+  for (std::string_view type : types)
+    stored.names += (stored.names.empty() ? "" : ", ") + std::string(type);
+  stored.bits = elements > 0 ? bits / elements : 0;
+  return stored;
+}
+
 Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
                   const WeightSink &sink, const PackOptions &options,
                   QuantizationError *error) {
   MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
   Packer packer(recipe, stack);
+  MTP_RETURN_IF_ERROR(checkQuantizer(recipe, packer));
   int64_t total = packedBytes(recipe), unit = packer.unitBytes();
   int64_t threads = std::max(options.threads, 1u);
   int64_t wanted =

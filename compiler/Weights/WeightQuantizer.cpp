@@ -79,6 +79,8 @@ MTP_INLINE Integers integersOf(const WeightFormat &format) {
   case WeightElements::BF16:
   case WeightElements::Int5:
   case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
     break; // Not a plain format.
   }
   return {};
@@ -142,6 +144,8 @@ MTP_INLINE Lanes chooseScales(const WeightFormat &format, const Group &group,
   case WeightElements::BF16:
   case WeightElements::Int5:
   case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
     break; // Not a plain format.
   }
   return {};

@@ -230,6 +230,33 @@ void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
   }
 }
 
+std::optional<WeightFormat> WeightRows::keptFormat() const {
+  int64_t block = int64_t(blockElements(type));
+  if (!bytes || !hasBlocks(type) || isTransposed || colBegin % block != 0 ||
+      width % block != 0)
+    return std::nullopt;
+  std::optional<WeightFormat> format = formatOfBlocks(type);
+  // The product of a scale and the factor is rounded once.
+  if (format && factor != 1)
+    format->scales = WeightScales::F32;
+  return format;
+}
+
+void WeightRows::readCodes(int64_t row, int64_t col, int64_t count,
+                           GroupCodes *groups, int16_t *q) const {
+  int64_t block = int64_t(blockElements(type));
+  int64_t perBlock = block / formatOfBlocks(type)->group;
+  row = storedRow((picks.empty() ? row : picks[size_t(row)]) + rowBegin);
+  int64_t first = (row * tensorCols + colBegin + col) / block;
+  for (int64_t i = 0; i < count / block; ++i) {
+    GroupCodes *own = groups + i * perBlock;
+    decodeCodes(type, bytes + (first + i) * int64_t(blockBytes(type)), own,
+                q + i * block);
+    for (int64_t g = 0; g < perBlock && factor != 1; ++g)
+      own[g] = {own[g].scaleOf() * factor, -(own[g].offsetOf() * factor), 1, 1};
+  }
+}
+
 void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
                       int64_t colCount, float *out, int64_t stride) const {
   if (!isTransposed) {

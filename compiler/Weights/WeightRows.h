@@ -3,6 +3,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_WEIGHTROWS_H
 #define MTP_COMPILER_WEIGHTS_WEIGHTROWS_H
 
+#include "compiler/Weights/GgufBlocks.h"
 #include "compiler/Weights/RandomWeights.h"
 #include "compiler/Weights/WeightSet.h"
 
@@ -32,6 +33,20 @@ public:
 
   /// Widens `count` elements in row-major order from `index` on.
   void readFlat(int64_t index, int64_t count, float *out) const;
+
+  /// Returns the smallest format that represents the values exactly; nothing if
+  /// the tensor has no blocks or the rectangle does not have whole blocks.
+  std::optional<WeightFormat> keptFormat() const;
+
+  /// Reads the integers and groups of `count` elements of a row from `col` on,
+  /// both multiples of a block. Precondition: keptFormat() has a value.
+  void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
+                 int16_t *q) const;
+
+  /// Returns the type of the tensor; nothing for random values.
+  std::optional<WeightType> storedType() const {
+    return bytes ? std::optional(type) : std::nullopt;
+  }
 
 private:
   /// Widens a run of one row of the tensor. `row` and `col` are relative to the

@@ -51,6 +51,10 @@ struct QuantizeWeightsPass
     : public mlir::mtp::impl::QuantizeWeightsPassBase<QuantizeWeightsPass> {
   using Base::Base;
 
+  QuantizeWeightsPass(const QuantizeWeightsPassOptions &options,
+                      mlir::mtp::KeptFormatFn keptFormat)
+      : Base(options), keptFormat(std::move(keptFormat)) {}
+
   void runOnOperation() override;
 
 private:
@@ -62,6 +66,9 @@ private:
                 const ::mtp::WeightFormat &format);
   LogicalResult checkFound(const Formats &formats, bool isProjectionFound,
                            bool isTableFound);
+  void tieTables();
+
+  mlir::mtp::KeptFormatFn keptFormat;
 };
 
 } // namespace
@@ -186,11 +193,63 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
                                    const ::mtp::WeightFormat &format) {
   auto attr = FormatAttr::get(&getContext(), format);
   weight.setFormatAttr(attr);
+  if (isRaw(weight) && !format.isPlain()) {
+    weight.setLayoutAttr(
+        PanelsAttr::get(&getContext(), formatPanelWidth(), false));
+    for (PackedWeightOpInterface call : readers.calls)
+      cast<EmbedOp>(call.getOperation()).setPanelRows(weight.getN());
+  }
   for (RefOp ref : readers.refs)
     ref.getResult().setType(weight.getPackedType());
   for (PackedWeightOpInterface call : readers.calls)
     call.setFormatAttr(attr);
   ++numQuantized;
+}
+
+/// Returns whether a head's panels of integers have the rows of a table.
+static bool hasRowsOf(exec::WeightOp head, exec::WeightOp table) {
+  auto panels = dyn_cast<PanelsAttr>(head.getLayout());
+  return panels && !panels.getFragments() && head.isQuantized() &&
+         head.getSources() == table.getSources() && !head.getPicks() &&
+         head.getStack() == 1 && head.getK() == table.getK() &&
+         head.getN() == table.getN();
+}
+
+/// Replaces tables in floats, and in the format of a head, by the head.
+void QuantizeWeightsPass::tieTables() {
+  SmallVector<exec::WeightOp> weights(getOperation().getOps<exec::WeightOp>());
+  for (exec::WeightOp table : weights) {
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(table, getOperation());
+    if (!uses || table.getPicks() || table.getStack() != 1 || uses->empty())
+      continue;
+    SmallVector<RefOp> refs;
+    bool isTable = true;
+    for (const SymbolTable::SymbolUse &use : *uses) {
+      auto ref = dyn_cast<RefOp>(use.getUser());
+      isTable &= ref && llvm::all_of(ref->getUsers(), [](Operation *user) {
+                   return isa<EmbedOp>(user);
+                 });
+      refs.push_back(ref);
+    }
+    auto head = llvm::find_if(weights, [&](exec::WeightOp other) {
+      return other && other != table && hasRowsOf(other, table) &&
+             (!table.isQuantized() || other.getFormat() == table.getFormat());
+    });
+    if (!isTable || head == weights.end())
+      continue;
+    for (RefOp ref : refs) {
+      ref.setResource(head->getSymName());
+      ref.getResult().setType(head->getPackedType());
+      for (Operation *user : ref->getUsers()) {
+        cast<EmbedOp>(user).setFormatAttr(head->getFormat());
+        cast<EmbedOp>(user).setPanelRows(head->getN());
+      }
+    }
+    *llvm::find(weights, table) = {};
+    table.erase();
+    ++numTied;
+  }
 }
 
 /// Checks that each requested format was used.
@@ -224,18 +283,28 @@ void QuantizeWeightsPass::runOnOperation() {
     Format wanted = isRaw(weight)     ? formats->table
                     : isHead(readers) ? formats->head
                                       : formats->body;
-    if (!wanted)
-      continue;
-    if (llvm::any_of(*patterns, [&, weight = weight](const auto &pattern) {
-          return matches(weight, pattern);
+    if (wanted && llvm::any_of(*patterns, [&, weight = weight](const auto &p) {
+          return matches(weight, p);
         })) {
       LDBG() << "stays, as a pattern says so: " << weight.getSymName();
       ++numKept;
-      continue;
+      wanted = {};
+    } else if (wanted) {
+      (isRaw(weight) ? isTableFound : isProjectionFound) = true;
     }
-    quantize(weight, readers, *wanted);
-    (isRaw(weight) ? isTableFound : isProjectionFound) = true;
+    if (!wanted && keptFormat)
+      wanted = keptFormat(weight);
+    if (wanted)
+      quantize(weight, readers, *wanted);
   }
+  if (tie)
+    tieTables();
   if (failed(checkFound(*formats, isProjectionFound, isTableFound)))
     signalPassFailure();
+}
+
+std::unique_ptr<Pass>
+mlir::mtp::createQuantizeWeightsPass(QuantizeWeightsPassOptions options,
+                                     KeptFormatFn keptFormat) {
+  return std::make_unique<QuantizeWeightsPass>(options, std::move(keptFormat));
 }

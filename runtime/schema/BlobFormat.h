@@ -29,6 +29,8 @@ inline constexpr QuantizedBlob kQuantizedBlobs[] = {
     {schema::BlobFormat::Int4Rows, WeightElements::Int4, true},
     {schema::BlobFormat::Int5, WeightElements::Int5, false},
     {schema::BlobFormat::Int6, WeightElements::Int6, false},
+    {schema::BlobFormat::E2M1, WeightElements::E2M1, false},
+    {schema::BlobFormat::NL4, WeightElements::NL4, false},
 };
 
 /// Returns the meaning of `format`; null for Elements and unknown values.

@@ -20,7 +20,7 @@ inline constexpr int64_t kMaxQuantGroup = 128;
 /// Group size if none is given.
 inline constexpr int64_t kDefaultQuantGroup = 64;
 /// Number of inputs that share the f16 numbers of scales with two levels.
-inline constexpr int64_t kScaleBlock = 256;
+inline constexpr int64_t kQuantBlock = 256;
 
 inline constexpr bool isQuantGroup(int64_t group) {
   return group == kMinQuantGroup ||
@@ -38,12 +38,18 @@ enum class WeightScales : uint8_t {
   F16x6,
   /// A signed integer of 8 bits, times an f16 of 256 inputs.
   F16x8,
+  /// A byte e: 2^(e - 128).
+  E8M0,
+  /// A byte: half of an unsigned float with 4 bits of exponent and 3 of
+  /// mantissa. 127 is 0.
+  E4M3,
 };
 
 /// A panel: 32 outputs of a matrix with `k` inputs, block by block. A block is
 /// a header with the scales of its groups, followed by the integers of each
-/// group. Scales with two levels have blocks of 256 inputs, other scales have
-/// blocks of one group. Each field has one number for each of the 32 outputs.
+/// group. Scales with two levels have blocks of 256 inputs, scales of one byte
+/// have blocks of two groups, other scales have blocks of one group. Each field
+/// has one number for each of the 32 outputs.
 struct QuantizedPanel {
   /// 8, 6, 5 or 4.
   int64_t bits;
@@ -59,10 +65,14 @@ struct QuantizedPanel {
   static constexpr int64_t kScaleBytes = kOutputs * 4;
   /// Upper bound of a block's bytes.
   static constexpr int64_t kMostBlockBytes =
-      2 * kScaleBytes + kOutputs * (kScaleBlock + kScaleBlock / 8);
+      2 * kScaleBytes + kOutputs * (kQuantBlock + kQuantBlock / 8);
 
   constexpr bool hasTwoLevels() const {
     return scales == WeightScales::F16x6 || scales == WeightScales::F16x8;
+  }
+  /// Whether a scale is one byte.
+  constexpr bool hasByteScales() const {
+    return scales == WeightScales::E8M0 || scales == WeightScales::E4M3;
   }
   constexpr int64_t groups() const { return (k + group - 1) / group; }
 
@@ -95,16 +105,19 @@ struct QuantizedPanel {
 
   /// Returns the inputs of a block and its number of groups.
   constexpr int64_t blockInputs() const {
-    return hasTwoLevels() ? kScaleBlock : group;
+    return hasTwoLevels() ? kQuantBlock : hasByteScales() ? 2 * group : group;
   }
   constexpr int64_t blockGroups() const { return blockInputs() / group; }
   constexpr int64_t fullBlocks() const { return k / blockInputs(); }
   /// Returns the number of inputs of an incomplete last block, or 0.
   constexpr int64_t restInputs() const { return k % blockInputs(); }
 
-  /// Returns the bytes of an f32 or f16 of each output.
+  /// Returns the bytes of a number of each output: f32, f16 or a byte. Bytes
+  /// of the groups of a block follow each other.
   constexpr int64_t scaleBytes() const {
-    return kOutputs * (scales == WeightScales::F32 ? 4 : 2);
+    return kOutputs * (hasByteScales()               ? 1
+                       : scales == WeightScales::F32 ? 4
+                                                     : 2);
   }
   /// Returns the place of the offsets in a header; the scales are at 0.
   constexpr int64_t offsetsAt() const { return scaleBytes(); }
@@ -128,6 +141,8 @@ struct QuantizedPanel {
   /// Returns the bytes of the header of a block of `inputs`.
   constexpr int64_t headerBytes(int64_t inputs) const {
     int64_t bytes = secondLevelAt();
+    if (hasByteScales())
+      bytes = scaleBytes() * groupsOf(inputs);
     if (scales == WeightScales::F16x6)
       bytes = lowBitsAt() + kOutputs * groupsOf(inputs);
     if (scales == WeightScales::F16x8)

@@ -8,7 +8,8 @@
 //
 // with a scale and an offset for each output and group of inputs. Without an
 // offset q is signed, and its format's bias is added when it is stored. With an
-// offset q is the stored unsigned integer. The formats of GGUF and of the
+// offset q is the stored unsigned integer. Elements with a table store the
+// number of q in the table. The formats of GGUF and of the
 // quantiser are values of this description:
 //
 //   Q4_0, Q5_0, Q8_0   int4, int5, int8 in groups of 32, f16 scales
@@ -18,6 +19,8 @@
 //   Q6_K, head6        int6 in groups of 16, f16x8 scales
 //   Q3_K               int4 in groups of 16, f16x8 scales
 //   Q2_K               int4 in groups of 16, f16x8 scales, offset
+//   IQ4_NL, IQ4_XS     nl4 in groups of 32, f16 or f16x8 scales
+//   MXFP4, NVFP4       e2m1 in groups of 32 or 16, e8m0 or e4m3 scales
 //
 // A new kind of elements needs an enumerator here, its row in `kWeightFormats`,
 // and a case wherever the compiler then reports a missing one. A new kind of
@@ -32,14 +35,32 @@
 #include "runtime/schema/FragmentOrder.h"
 #include "runtime/schema/IntegerFragments.h"
 #include "runtime/schema/QuantizedPanel.h"
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace mtp {
 
-enum class WeightElements : uint8_t { F32, BF16, Int8, Int4, Int5, Int6 };
+enum class WeightElements : uint8_t {
+  F32,
+  BF16,
+  Int8,
+  Int4,
+  Int5,
+  Int6,
+  E2M1,
+  NL4
+};
+
+/// Integers of the codes of tables: doubled floats of 4 bits, and the values of
+/// GGUF's IQ4 types.
+inline constexpr int8_t kE2M1Table[16] = {0, 1,  2,  3,  4,  6,  8,  12,
+                                          0, -1, -2, -3, -4, -6, -8, -12};
+inline constexpr int8_t kNL4Table[16] = {
+    -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 /// Properties of a kind of elements, without its group.
 struct WeightElementsInfo {
@@ -53,10 +74,12 @@ struct WeightElementsInfo {
   int bias;
   /// Whether `group` inputs share a scale.
   bool isQuantized;
+  /// Integers of the stored codes; null if codes are integers plus the bias.
+  const int8_t *table = nullptr;
 
   /// Whether all targets have kernels for them.
   constexpr bool isPlain() const {
-    return !isQuantized || bits == 8 || bits == 4;
+    return !isQuantized || (!table && (bits == 8 || bits == 4));
   }
 };
 
@@ -67,11 +90,13 @@ inline constexpr WeightElementsInfo kWeightFormats[] = {
     {WeightElements::Int4, "int4", 4, 8, true},
     {WeightElements::Int5, "int5", 5, 16, true},
     {WeightElements::Int6, "int6", 6, 32, true},
+    {WeightElements::E2M1, "e2m1", 4, 12, true, kE2M1Table},
+    {WeightElements::NL4, "nl4", 4, 128, true, kNL4Table},
 };
 
 /// Names of the scales in modules and dumps, in the order of WeightScales.
-inline constexpr std::string_view kWeightScales[] = {"f32", "f16", "f16x6",
-                                                     "f16x8"};
+inline constexpr std::string_view kWeightScales[] = {"f32",   "f16",  "f16x6",
+                                                     "f16x8", "e8m0", "e4m3"};
 
 /// Returns the elements of that name, if they exist.
 constexpr std::optional<WeightElements>
@@ -101,6 +126,14 @@ struct WeightFormat {
   /// Returns the number that is added to an integer when it is stored.
   constexpr int bias() const { return hasOffset ? 0 : info().bias; }
   constexpr bool isQuantized() const { return info().isQuantized; }
+  /// Returns the largest operand of a product: an integer plus the bias.
+  constexpr int largestOperand() const {
+    int largest = (1 << bits()) - 1;
+    if (info().table)
+      for (int i = largest = 0; i < 16; ++i)
+        largest = std::max(largest, info().table[i] + bias());
+    return largest;
+  }
   constexpr bool isBF16() const { return elements == WeightElements::BF16; }
   /// Whether the elements are known. A file may have unknown elements; other
   /// functions must not be called for them.
@@ -109,9 +142,9 @@ struct WeightFormat {
            static_cast<unsigned>(scales) < std::size(kWeightScales);
   }
   /// Whether integers have a valid group and scales that fit it, and floats
-  /// have none of both. Integers of 5 bits are stored in units of 32. Two
-  /// levels of scales need groups that divide their block; those of 6 bits need
-  /// at most 8 groups, and an offset.
+  /// have none of both. Tables and scales of one byte have no offset. Integers
+  /// of 5 bits are stored in units of 32. Two levels of scales need groups that
+  /// divide their block; those of 6 bits need at most 8 groups, and an offset.
   constexpr bool isValid() const {
     if (!isKnown())
       return false;
@@ -120,7 +153,9 @@ struct WeightFormat {
     if (!isQuantGroup(group) ||
         (elements == WeightElements::Int5 && group % kQuantGroupStep != 0))
       return false;
-    if (panel(1).hasTwoLevels() && kScaleBlock % group != 0)
+    if (hasOffset && (info().table || panel(1).hasByteScales()))
+      return false;
+    if (panel(1).hasTwoLevels() && kQuantBlock % group != 0)
       return false;
     return scales != WeightScales::F16x6 ||
            (hasOffset && group % kQuantGroupStep == 0);
@@ -131,6 +166,16 @@ struct WeightFormat {
   constexpr bool isPlain() const {
     return scales == WeightScales::F32 && !hasOffset && info().isPlain() &&
            group % kQuantGroupStep == 0;
+  }
+
+  /// Returns a description for reports: "int4, group 32, f16, offset".
+  std::string text() const {
+    std::string result(name());
+    if (isQuantized())
+      result += ", group " + std::to_string(group);
+    if (scales != WeightScales::F32)
+      result += ", " + std::string(kWeightScales[unsigned(scales)]);
+    return result + (hasOffset ? ", offset" : "");
   }
 
   /// Returns the bytes of one element that is not quantised.
@@ -174,6 +219,8 @@ struct WeightFormat {
       return isPlain() && fragments(k).isPossible();
     case WeightElements::Int5:
     case WeightElements::Int6:
+    case WeightElements::E2M1:
+    case WeightElements::NL4:
       return false;
     }
     return false;

@@ -78,7 +78,7 @@ TEST(WeightFormat, TakesTheBitsOfItsType) {
 TEST(WeightFormat, HasScalesThatSuitItsGroup) {
   using enum WeightScales;
   EXPECT_FALSE((WeightFormat{BF16, 0, F16}.isValid()));
-  EXPECT_FALSE((WeightFormat{F32, 0, WeightScales::F32, true}.isValid()));
+  EXPECT_FALSE((WeightFormat{WeightElements::F32, 0, F32, true}.isValid()));
   EXPECT_FALSE((WeightFormat{Int5, 16, F16}.isValid()));
   EXPECT_FALSE((WeightFormat{Int4, 32, F16x6}.isValid()));
   EXPECT_FALSE((WeightFormat{Int4, 16, F16x6, true}.isValid()));

@@ -40,6 +40,8 @@ Integers integersOf(WeightElements elements) {
   case WeightElements::BF16:
   case WeightElements::Int5:
   case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
     break; // Not quantised.
   }
   return {};

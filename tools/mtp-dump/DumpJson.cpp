@@ -216,6 +216,8 @@ static void writeStorage(JsonWriter &json, const Plan &plan) {
     json.field("format", formatName(b.format()));
     json.field("group", b.group());
     json.field("inputs", b.inputs());
+    json.field("scales", kWeightScales[unsigned(b.scales())]);
+    json.field("has_offset", b.has_offset());
   };
   writeAll(json, "weights", plan.weights, blob);
   writeAll(json, "constants", plan.constants, blob);

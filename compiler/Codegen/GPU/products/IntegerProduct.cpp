@@ -115,6 +115,8 @@ Value IntegerProduct::quadOf(ValueRange words, int64_t quad) {
   case WeightElements::BF16:
   case WeightElements::Int5:
   case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
     break;
   }
   llvm_unreachable("not a plain format");
@@ -130,6 +132,8 @@ int64_t IntegerProduct::extraBits() const {
   case WeightElements::BF16:
   case WeightElements::Int5:
   case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
     break;
   }
   llvm_unreachable("not a plain format");
