@@ -11,7 +11,8 @@
 #include "compiler/Artifact/RopeTable.h"
 #include "compiler/Artifact/SegmentStream.h"
 #include "compiler/Artifact/WeightlessFile.h"
-#include "compiler/Weights/WeightPacker.h"
+#include "compiler/Weights/pack/KeptFormat.h"
+#include "compiler/Weights/pack/WeightPacker.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 

@@ -4,9 +4,9 @@
 #define MTP_COMPILER_ARTIFACT_ARTIFACTWRITER_H
 
 #include "compiler/Artifact/ArtifactTables.h"
-#include "compiler/Weights/KeptFormat.h"
-#include "compiler/Weights/WeightQuantizer.h"
 #include "compiler/Weights/WeightSet.h"
+#include "compiler/Weights/pack/KeptFormat.h"
+#include "compiler/Weights/pack/WeightQuantizer.h"
 #include <functional>
 
 namespace mtp::compiler {

@@ -3,7 +3,7 @@
 #ifndef MTP_COMPILER_ARTIFACT_PLANLAYOUT_H
 #define MTP_COMPILER_ARTIFACT_PLANLAYOUT_H
 
-#include "compiler/Weights/WeightRecipe.h"
+#include "compiler/Weights/pack/WeightRecipe.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "runtime/schema/mtp_artifact_generated.h"
 

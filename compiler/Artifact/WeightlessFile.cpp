@@ -4,7 +4,7 @@
 #include "compiler/Artifact/SegmentStream.h"
 #include "compiler/Artifact/weight_recipes_generated.h"
 #include "compiler/Weights/InputFile.h"
-#include "compiler/Weights/WeightPacker.h"
+#include "compiler/Weights/pack/WeightPacker.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
 

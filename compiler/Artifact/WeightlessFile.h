@@ -9,7 +9,7 @@
 #ifndef MTP_COMPILER_ARTIFACT_WEIGHTLESSFILE_H
 #define MTP_COMPILER_ARTIFACT_WEIGHTLESSFILE_H
 
-#include "compiler/Weights/WeightRecipe.h"
+#include "compiler/Weights/pack/WeightRecipe.h"
 #include "runtime/core/Result.h"
 
 namespace mtp::compiler {

@@ -57,7 +57,8 @@ static bool hasLoopHints(const Module &module) {
 static constexpr StringRef kScalarPasses =
     "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
     "simplifycfg,loop-mssa(licm),gvn,"
-    "instcombine<no-verify-fixpoint>,simplifycfg)";
+    "instcombine<no-verify-fixpoint>,simplifycfg,"
+    "separate-const-offset-from-gep,early-cse,loop-mssa(licm))";
 
 /// Passes for kernels with loops that ask for LLVM's vectoriser.
 static constexpr StringRef kLoopPasses =
@@ -65,8 +66,8 @@ static constexpr StringRef kLoopPasses =
     "simplifycfg,loop-mssa(loop-rotate,licm),gvn,"
     "instcombine<no-verify-fixpoint>,simplifycfg,"
     "loop-vectorize<interleave-forced-only;vectorize-forced-only>,"
-    "instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,"
-    "loop-mssa(licm))";
+    "instcombine<no-verify-fixpoint>,simplifycfg,"
+    "separate-const-offset-from-gep,early-cse<memssa>,loop-mssa(licm))";
 
 void mtp::codegen::HostContext::optimize(Module &module,
                                          TargetMachine &machine) {

@@ -4,10 +4,10 @@
 #include "compiler/Artifact/PlanLayout.h"
 #include "dialects/MTP/IR/RuleAttrs.h"
 #include "passes/support/Envelope.h"
+#include "runtime/json/JsonWriter.h"
 #include "runtime/schema/DeviceLoop.h"
 #include "runtime/schema/LoopWords.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
 
 using namespace mtp;
 using namespace mtp::compiler;
@@ -146,18 +146,24 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
   return plan;
 }
 
-static void printQuantized(const Plan &plan, llvm::json::OStream &json) {
-  json.attributeArray("quantized_weights", [&] {
-    for (const QuantizedWeight &weight : plan.quantized) {
-      json.object([&] {
-        json.attribute("name", weight.name);
-        json.attribute("format", llvm::StringRef(weight.format.name()));
-        json.attribute("group", weight.format.group);
-        json.attribute("relative_rms_error", weight.error.relativeRms());
-        json.attribute("max_error", weight.error.maxError);
-      });
-    }
-  });
+/// Returns the smallest and the largest n.
+static std::vector<int64_t> endsOf(exec::Points points) {
+  return {points.least, points.most};
+}
+
+static void printQuantized(const Plan &plan, JsonWriter &json) {
+  json.key("quantized_weights");
+  json.beginArray();
+  for (const QuantizedWeight &weight : plan.quantized) {
+    json.beginObject();
+    json.field("name", weight.name);
+    json.field("format", weight.format.name());
+    json.field("group", weight.format.group);
+    json.field("relative_rms_error", weight.error.relativeRms());
+    json.field("max_error", weight.error.maxError);
+    json.endObject();
+  }
+  json.endArray();
 }
 
 double PackedWeight::bits() const {
@@ -165,115 +171,120 @@ double PackedWeight::bits() const {
          (double(recipe.count) * double(recipe.n) * double(recipe.k));
 }
 
-static void printPacked(const Plan &plan, llvm::json::OStream &json) {
-  json.attributeArray("packed_weights", [&] {
-    for (const PackedWeight &weight : plan.packed) {
-      json.object([&] {
-        const WeightFormat &format = weight.recipe.format;
-        json.attribute("name", weight.recipe.name);
-        json.attribute("stored_type", weight.stored.names);
-        json.attribute("stored_bits", weight.stored.bits);
-        json.attribute("format", llvm::StringRef(format.name()));
-        json.attribute("group", format.group);
-        json.attribute("scales",
-                       llvm::StringRef(kWeightScales[unsigned(format.scales)]));
-        json.attribute("offset", format.hasOffset);
-        json.attribute("bits", weight.bits());
-      });
-    }
-  });
+static void printPacked(const Plan &plan, JsonWriter &json) {
+  json.key("packed_weights");
+  json.beginArray();
+  for (const PackedWeight &weight : plan.packed) {
+    const WeightFormat &format = weight.recipe.format;
+    json.beginObject();
+    json.field("name", weight.recipe.name);
+    json.field("stored_type", weight.stored.names);
+    json.field("stored_bits", weight.stored.bits);
+    json.field("format", format.name());
+    json.field("group", format.group);
+    json.field("scales", kWeightScales[unsigned(format.scales)]);
+    json.field("offset", format.hasOffset);
+    json.field("bits", weight.bits());
+    json.endObject();
+  }
+  json.endArray();
 }
 
 /// Prints all numbers as functions of n: the arena is base + step * n bytes.
-static void printProgram(const ProgramPlan &program,
-                         llvm::json::OStream &json) {
-  json.object([&] {
-    json.attribute("name", program.name);
-    json.attribute("kind", stringifyEnum(program.kind));
-    json.attribute("k", program.k);
-    json.attributeArray("n", [&] {
-      json.value(program.points.least);
-      json.value(program.points.most);
-    });
-    json.attribute("dispatches", program.dispatches);
-    json.attributeObject("arena_bytes", [&] {
-      json.attribute("base", program.arenaBytes.base);
-      json.attribute("step", program.arenaBytes.step);
-    });
-    json.attributeArray("barriers", [&] {
-      for (Barriers barriers : program.barriers)
-        json.object([&] {
-          json.attribute("from", barriers.from);
-          json.attribute("count", barriers.count);
-        });
-    });
-  });
+static void printProgram(const ProgramPlan &program, JsonWriter &json) {
+  json.beginObject();
+  json.field("name", program.name);
+  json.field("kind", stringifyEnum(program.kind));
+  json.field("k", program.k);
+  json.field("n", endsOf(program.points));
+  json.field("dispatches", program.dispatches);
+  json.key("arena_bytes");
+  json.beginObject();
+  json.field("base", program.arenaBytes.base);
+  json.field("step", program.arenaBytes.step);
+  json.endObject();
+  json.key("barriers");
+  json.beginArray();
+  for (Barriers barriers : program.barriers) {
+    json.beginObject();
+    json.field("from", barriers.from);
+    json.field("count", barriers.count);
+    json.endObject();
+  }
+  json.endArray();
+  json.endObject();
 }
 
-static void printResources(const Plan &plan, llvm::json::OStream &json) {
+static void printResources(const Plan &plan, JsonWriter &json) {
   if (plan.resources.empty())
     return;
-  json.attributeArray("gpu_kernels", [&] {
-    for (const KernelResources &kernel : plan.resources)
-      json.object([&] {
-        json.attribute("kernel", kernel.symbol);
-        json.attribute("threads", kernel.threads);
-        json.attribute("registers", kernel.registers);
-        json.attribute("shared_bytes", kernel.sharedBytes);
-        json.attribute("stack_bytes", kernel.stackBytes);
-        json.attribute("spill_bytes", kernel.spillBytes);
-      });
-  });
+  json.key("gpu_kernels");
+  json.beginArray();
+  for (const KernelResources &kernel : plan.resources) {
+    json.beginObject();
+    json.field("kernel", kernel.symbol);
+    json.field("threads", kernel.threads);
+    json.field("registers", kernel.registers);
+    json.field("shared_bytes", kernel.sharedBytes);
+    json.field("stack_bytes", kernel.stackBytes);
+    json.field("spill_bytes", kernel.spillBytes);
+    json.endObject();
+  }
+  json.endArray();
 }
 
 /// Prints graphs: one for each n, and another for rounds in a loop.
-static void printGraphs(const Plan &plan, llvm::json::OStream &json) {
+static void printGraphs(const Plan &plan, JsonWriter &json) {
   if (!plan.hasGraphs)
     return;
-  json.attributeObject("graphs", [&] {
-    json.attribute("most_nodes_kept", kMostGraphNodes);
-    json.attribute("nodes_of_all", plan.graphNodes());
-    json.attributeArray("programs", [&] {
-      for (const ProgramPlan &program : plan.programs)
-        json.object([&] {
-          json.attribute("name", program.name);
-          json.attribute("n", llvm::json::Array{program.points.least,
-                                                program.points.most});
-          json.attribute("most_nodes", program.nodes());
-          if (program.repeats)
-            json.attribute("most_nodes_in_loop", program.loopNodes());
-        });
-    });
-  });
+  json.key("graphs");
+  json.beginObject();
+  json.field("most_nodes_kept", kMostGraphNodes);
+  json.field("nodes_of_all", plan.graphNodes());
+  json.key("programs");
+  json.beginArray();
+  for (const ProgramPlan &program : plan.programs) {
+    json.beginObject();
+    json.field("name", program.name);
+    json.field("n", endsOf(program.points));
+    json.field("most_nodes", program.nodes());
+    if (program.repeats)
+      json.field("most_nodes_in_loop", program.loopNodes());
+    json.endObject();
+  }
+  json.endArray();
+  json.endObject();
 }
 
-static void printJson(const Plan &plan, llvm::raw_ostream &os) {
-  llvm::json::OStream json(os, /*IndentSize=*/2);
-  json.object([&] {
-    json.attribute("weights", plan.weights);
-    json.attribute("weight_bytes", plan.weightBytes);
-    json.attribute("arena_bytes", plan.arenaBytes);
-    json.attribute("state_bytes", plan.stateBytes);
-    json.attribute("recurrent_bytes_per_slot", plan.recurrentBytes);
-    json.attribute("kv_bytes_per_token", plan.kvBytesPerToken);
-    json.attribute("kv_bytes", plan.kvBytesPerToken * plan.kvTokens);
-    json.attribute("exact", plan.exact);
-    json.attribute("lossy", plan.lossy);
-    json.attribute("rule", plan.exact ? "exact" : plan.rule);
-    json.attributeObject("kernels", [&] {
-      for (const auto &[kind, count] : plan.kernelsOfKind)
-        json.attribute(kind, count);
-    });
-    printQuantized(plan, json);
-    printPacked(plan, json);
-    printResources(plan, json);
-    json.attributeArray("programs", [&] {
-      for (const ProgramPlan &program : plan.programs)
-        printProgram(program, json);
-    });
-    printGraphs(plan, json);
-  });
-  os << "\n";
+static std::string jsonReport(const Plan &plan) {
+  JsonWriter json;
+  json.beginObject();
+  json.field("weights", plan.weights);
+  json.field("weight_bytes", plan.weightBytes);
+  json.field("arena_bytes", plan.arenaBytes);
+  json.field("state_bytes", plan.stateBytes);
+  json.field("recurrent_bytes_per_slot", plan.recurrentBytes);
+  json.field("kv_bytes_per_token", plan.kvBytesPerToken);
+  json.field("kv_bytes", plan.kvBytesPerToken * plan.kvTokens);
+  json.field("exact", plan.exact);
+  json.field("lossy", plan.lossy);
+  json.field("rule", plan.exact ? "exact" : plan.rule);
+  json.key("kernels");
+  json.beginObject();
+  for (const auto &[kind, count] : plan.kernelsOfKind)
+    json.field(kind, count);
+  json.endObject();
+  printQuantized(plan, json);
+  printPacked(plan, json);
+  printResources(plan, json);
+  json.key("programs");
+  json.beginArray();
+  for (const ProgramPlan &program : plan.programs)
+    printProgram(program, json);
+  json.endArray();
+  printGraphs(plan, json);
+  json.endObject();
+  return json.text() + "\n";
 }
 
 /// Returns bytes with a unit, in about three digits.
@@ -421,6 +432,9 @@ LogicalResult compiler::printPlanReport(ModuleOp module,
   plan->packed = parts.packed;
   plan->resources = parts.resources;
   plan->hasGraphs = parts.hasGraphs;
-  json ? printJson(*plan, os) : printText(*plan, os);
+  if (json)
+    os << jsonReport(*plan);
+  else
+    printText(*plan, os);
   return success();
 }

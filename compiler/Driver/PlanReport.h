@@ -4,9 +4,9 @@
 #define MTP_COMPILER_DRIVER_PLANREPORT_H
 
 #include "compiler/Target/Target.h"
-#include "compiler/Weights/KeptFormat.h"
-#include "compiler/Weights/WeightQuantizer.h"
-#include "compiler/Weights/WeightRecipe.h"
+#include "compiler/Weights/pack/KeptFormat.h"
+#include "compiler/Weights/pack/WeightQuantizer.h"
+#include "compiler/Weights/pack/WeightRecipe.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -3,7 +3,7 @@
 #ifndef MTP_COMPILER_IMPORT_IMPORTER_H
 #define MTP_COMPILER_IMPORT_IMPORTER_H
 
-#include "compiler/Import/ImportOptions.h"
+#include "compiler/Import/plan/ImportOptions.h"
 #include "runtime/core/Result.h"
 
 #include "mlir/IR/BuiltinOps.h"

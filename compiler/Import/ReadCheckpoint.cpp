@@ -2,11 +2,11 @@
 
 #include "compiler/Import/ReadCheckpoint.h"
 
-#include "compiler/Import/Checkpoint.h"
-#include "compiler/Import/ConfigReader.h"
-#include "compiler/Import/ForeignConfig.h"
-#include "compiler/Import/MetaConfig.h"
-#include "compiler/Import/ModelEmitter.h"
+#include "compiler/Import/checkpoint/Checkpoint.h"
+#include "compiler/Import/config/ConfigReader.h"
+#include "compiler/Import/config/ForeignConfig.h"
+#include "compiler/Import/config/MetaConfig.h"
+#include "compiler/Import/emitters/ModelEmitter.h"
 #include "compiler/Weights/InputFile.h"
 #include "runtime/core/PathKind.h"
 

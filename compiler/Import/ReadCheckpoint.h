@@ -3,9 +3,9 @@
 #ifndef MTP_COMPILER_IMPORT_READCHECKPOINT_H
 #define MTP_COMPILER_IMPORT_READCHECKPOINT_H
 
-#include "compiler/Import/ImportOptions.h"
-#include "compiler/Import/ModelEmitter.h"
-#include "compiler/Import/WeightTable.h"
+#include "compiler/Import/config/WeightTable.h"
+#include "compiler/Import/emitters/ModelEmitter.h"
+#include "compiler/Import/plan/ImportOptions.h"
 
 namespace mtp::importer {
 

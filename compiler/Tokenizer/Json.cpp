@@ -2,8 +2,6 @@
 
 #include "compiler/Tokenizer/Json.h"
 
-#include "runtime/core/PythonJson.h"
-
 #include <algorithm>
 #include <unordered_map>
 
@@ -11,8 +9,6 @@ using namespace mtp;
 
 namespace {
 
-constexpr size_t kMaxDepth = 64;
-constexpr size_t kMaxBytes = size_t(1) << 28;
 constexpr size_t kMaxQuoted = 60;
 
 std::string describe(simdjson::dom::element element) {
@@ -158,25 +154,8 @@ Result<std::string_view> JsonValue::stringOr(std::string_view key,
 
 Result<JsonDocument> JsonDocument::parse(std::string name,
                                          std::string_view text) {
-  if (text.size() > kMaxBytes)
-    return invalidArgument(name + ": expected at most " +
-                           std::to_string(kMaxBytes) + " bytes of JSON, got " +
-                           std::to_string(text.size()));
-  JsonDocument document;
-  document.name = std::move(name);
-  document.parser = std::make_unique<simdjson::dom::parser>();
-  auto error = parsePythonJson(text, [&](std::string_view json) {
-    auto error = document.parser->allocate(
-        std::max<size_t>(json.size(), simdjson::SIMDJSON_PADDING), kMaxDepth);
-    return error ? error
-                 : document.parser->parse(simdjson::padded_string(json))
-                       .get(document.element);
-  });
-  if (error == simdjson::DEPTH_ERROR)
-    return invalidArgument(document.name + ": expected JSON nested at most " +
-                           std::to_string(kMaxDepth) + " deep, got more");
-  if (error)
-    return invalidArgument(document.name + ": expected JSON, got '" +
-                           simdjson::error_message(error) + "'");
-  return document;
+  Result<JsonTree> tree = JsonTree::of(text);
+  if (!tree)
+    return tree.status().withContext(name);
+  return JsonDocument(std::move(name), std::move(*tree));
 }

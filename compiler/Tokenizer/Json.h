@@ -9,12 +9,10 @@
 #ifndef MTP_COMPILER_TOKENIZER_JSON_H
 #define MTP_COMPILER_TOKENIZER_JSON_H
 
-#include "runtime/core/Result.h"
+#include "runtime/json/JsonTree.h"
 
 #include <initializer_list>
-#include <memory>
 #include <optional>
-#include <simdjson.h>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,15 +73,17 @@ class JsonDocument {
 public:
   /// Parses JSON. `name` is the file's name in messages. The text need not
   /// outlive the call. Numbers are read as in Python
-  /// (runtime/core/PythonJson.h).
+  /// (runtime/json/PythonJson.h).
   static Result<JsonDocument> parse(std::string name, std::string_view text);
 
-  JsonValue root() const { return JsonValue(element, name + ":"); }
+  JsonValue root() const { return JsonValue(tree.root(), name + ":"); }
 
 private:
+  JsonDocument(std::string name, JsonTree tree)
+      : name(std::move(name)), tree(std::move(tree)) {}
+
   std::string name;
-  std::unique_ptr<simdjson::dom::parser> parser;
-  simdjson::dom::element element;
+  JsonTree tree;
 };
 
 } // namespace mtp

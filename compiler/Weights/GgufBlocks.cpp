@@ -6,6 +6,7 @@
 
 #include "compiler/Weights/GgufBlocks.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -270,8 +271,9 @@ void decodeCodes(WeightType type, const uint8_t *block, GroupCodes *groups,
     decode(block, groups, q);
 }
 
-void decodeBlocks(WeightType type, const uint8_t *bytes, int64_t count,
-                  float *out) {
+/// Decodes `count` whole blocks at `bytes`. The type must have blocks.
+static void decodeBlocks(WeightType type, const uint8_t *bytes, int64_t count,
+                         float *out) {
   std::optional<WeightFormat> format = formatOfBlocks(type);
   if (!format)
     return;
@@ -289,6 +291,30 @@ void decodeBlocks(WeightType type, const uint8_t *bytes, int64_t count,
       for (int64_t i = first; i < first + format->group; ++i)
         out[block * width + i] = float(q[i]) * scale + offset;
     }
+  }
+}
+
+void decodeRun(WeightType type, const uint8_t *bytes, int64_t first,
+               int64_t count, float *out) {
+  int64_t width = int64_t(blockElements(type));
+  int64_t pitch = int64_t(blockBytes(type));
+  bytes += first / width * pitch;
+  if (width == 1)
+    return decodeElements(type, bytes, count, out);
+  // Only the first and the last block may be needed in part.
+  for (int64_t at = first % width; count > 0; at = 0) {
+    int64_t run = std::min(count, width - at);
+    if (run == width) {
+      run = count / width * width;
+      decodeBlocks(type, bytes, run / width, out);
+    } else {
+      float block[kMostBlockElements];
+      decodeBlocks(type, bytes, 1, block);
+      std::copy_n(block + at, run, out);
+    }
+    bytes += (at + run) / width * pitch;
+    out += run;
+    count -= run;
   }
 }
 

@@ -39,10 +39,11 @@ std::optional<WeightFormat> formatOfBlocks(WeightType type);
 void decodeCodes(WeightType type, const uint8_t *block, GroupCodes *groups,
                  int16_t *q);
 
-/// Decodes `count` whole blocks at `bytes` to f32. Each value equals the
-/// format's definition, rounded at most once. The type must have blocks.
-void decodeBlocks(WeightType type, const uint8_t *bytes, int64_t count,
-                  float *out);
+/// Widens the elements [first, first + count) of a tensor to f32. The first
+/// block begins at `bytes`. The type must be readable as weights. Each value
+/// equals the format's definition; values of blocks are rounded at most once.
+void decodeRun(WeightType type, const uint8_t *bytes, int64_t first,
+               int64_t count, float *out);
 
 } // namespace mtp
 

@@ -2,8 +2,6 @@
 
 #include "compiler/Weights/Json.h"
 
-#include "runtime/core/PythonJson.h"
-
 #include <string>
 #include <unordered_set>
 
@@ -36,32 +34,15 @@ Status refuseDuplicateKeys(element value) {
 
 } // namespace
 
-Result<StrictJson> StrictJson::parse(std::string_view text, size_t maxDepth,
-                                     JsonDialect dialect) {
-  StrictJson document;
-  document.parser = std::make_unique<simdjson::dom::parser>();
-  // A capacity of the text's size keeps parse() from allocating again with the
-  // default depth.
-  auto parse = [&](std::string_view json) {
-    simdjson::error_code error =
-        document.parser->allocate(json.size() + 64, maxDepth);
-    return error ? error
-                 : document.parser->parse(json.data(), json.size())
-                       .get(document.element);
-  };
-  simdjson::error_code error = parsePythonJson(
-      text, parse, /*takesQuoted=*/dialect == JsonDialect::Python);
-  if (error == simdjson::DEPTH_ERROR)
-    return invalidArgument("expected JSON nested at most " +
-                           std::to_string(maxDepth) + " deep");
-  if (error == simdjson::MEMALLOC || error == simdjson::CAPACITY)
-    return resourceExhausted("not enough memory for the JSON text");
-  if (error)
-    return invalidArgument(std::string("expected valid JSON, got an error: ") +
-                           simdjson::error_message(error));
-  if (dialect == JsonDialect::Strict)
-    MTP_RETURN_IF_ERROR(refuseDuplicateKeys(document.element));
-  return document;
+Result<JsonTree> parseJson(std::string_view text, size_t maxDepth,
+                           JsonDialect dialect) {
+  bool isStrict = dialect == JsonDialect::Strict;
+  MTP_ASSIGN_OR_RETURN(
+      JsonTree tree,
+      JsonTree::of(text, {.depth = maxDepth, .takesQuoted = !isStrict}));
+  if (isStrict)
+    MTP_RETURN_IF_ERROR(refuseDuplicateKeys(tree.root()));
+  return tree;
 }
 
 std::optional<element> findLast(simdjson::dom::object object,

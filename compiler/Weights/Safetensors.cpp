@@ -135,7 +135,7 @@ Status checkTiling(const TensorMap &tensors, uint64_t dataBytes) {
 }
 
 Result<TensorMap> readHeader(std::string_view text) {
-  Result<StrictJson> document = StrictJson::parse(text, kMaxHeaderDepth);
+  Result<JsonTree> document = parseJson(text, kMaxHeaderDepth);
   if (!document)
     return document.status().withContext("header");
   object fields;

@@ -64,8 +64,8 @@ using ShardMap = std::map<std::string, std::string>;
 
 Result<ShardMap> readWeightMap(const std::string &path) {
   MTP_ASSIGN_OR_RETURN(std::string text, readTextFile(path, kMaxIndexBytes));
-  Result<StrictJson> document =
-      StrictJson::parse(text, kMaxIndexDepth, JsonDialect::Python);
+  Result<JsonTree> document =
+      parseJson(text, kMaxIndexDepth, JsonDialect::Python);
   if (!document)
     return document.status().withContext(inQuotes(path));
   simdjson::dom::object root, weightMap;

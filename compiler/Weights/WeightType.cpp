@@ -2,9 +2,6 @@
 
 #include "compiler/Weights/WeightType.h"
 
-#include "compiler/Weights/GgufBlocks.h"
-
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -167,30 +164,6 @@ void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
   default:
     std::memset(out, 0, size_t(count) * sizeof(float));
     return;
-  }
-}
-
-void decodeRun(WeightType type, const uint8_t *bytes, int64_t first,
-               int64_t count, float *out) {
-  int64_t width = int64_t(blockElements(type));
-  int64_t pitch = int64_t(blockBytes(type));
-  bytes += first / width * pitch;
-  if (width == 1)
-    return decodeElements(type, bytes, count, out);
-  // Only the first and the last block may be needed in part.
-  for (int64_t at = first % width; count > 0; at = 0) {
-    int64_t run = std::min(count, width - at);
-    if (run == width) {
-      run = count / width * width;
-      decodeBlocks(type, bytes, run / width, out);
-    } else {
-      float block[kMostBlockElements];
-      decodeBlocks(type, bytes, 1, block);
-      std::copy_n(block + at, run, out);
-    }
-    bytes += (at + run) / width * pitch;
-    out += run;
-    count -= run;
   }
 }
 

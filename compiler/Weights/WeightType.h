@@ -80,11 +80,6 @@ bool isReadableScale(WeightType type);
 void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
                     float *out);
 
-/// Widens the elements [first, first + count) of a tensor to f32, exactly. The
-/// first block begins at `bytes`. The type must be readable as weights.
-void decodeRun(WeightType type, const uint8_t *bytes, int64_t first,
-               int64_t count, float *out);
-
 /// Rounds to nearest, ties to even. A NaN becomes a quiet NaN.
 inline uint16_t roundToBF16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);

@@ -1,7 +1,7 @@
 //===- RoundPasses.td - From a round to core ops -----------*- tablegen -*-===//
 //
 // The first passes of the phase shape: they write a round per k, and rewrite
-// each readable op into core ops (dialects/MTP/IR/MTPCoreOps.td,
+// each readable op into core ops (dialects/MTP/IR/ops/MTPCoreOps.td,
 // MTPControlOps.td).
 //
 //===----------------------------------------------------------------------===//

@@ -48,6 +48,15 @@ inline constexpr OldName kOldFlags[] = {
     {"accept", "acceptance"},
 };
 
+/// A flag that a tool had, and the way to its result.
+struct GoneFlag {
+  std::string_view tool, flag, instead;
+};
+
+inline constexpr GoneFlag kGoneFlags[] = {
+    {"mtp-bench", "svg", "mtp-chart draws the report of --json"},
+};
+
 /// Returns the new name of an op, or "" if it has always had its name.
 constexpr std::string_view newNameOfOp(std::string_view name) {
   for (const OldName &old : kOldOps)
@@ -61,6 +70,15 @@ constexpr std::string_view newNameOfFlag(std::string_view name) {
   for (const OldName &old : kOldFlags)
     if (old.before == name)
       return old.now;
+  return {};
+}
+
+/// Returns the way to the result of a flag that the tool had, or "".
+constexpr std::string_view insteadOfFlag(std::string_view tool,
+                                         std::string_view name) {
+  for (const GoneFlag &gone : kGoneFlags)
+    if (gone.tool == tool && gone.flag == name)
+      return gone.instead;
   return {};
 }
 

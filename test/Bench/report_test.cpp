@@ -1,10 +1,8 @@
-//===- report_test.cpp - Sums of commands, and pictures -------------------===//
+//===- report_test.cpp - Sums of commands, and traces ---------------------===//
 
-#include "tools/mtp-bench/Reports.h"
-#include "tools/mtp-bench/Svg.h"
+#include "tools/mtp-bench/report/Reports.h"
 
 #include <gtest/gtest.h>
-#include <regex>
 
 using namespace mtp;
 using namespace mtp::bench;
@@ -91,50 +89,4 @@ TEST(Reports, ATraceHasEveryCommandOnEveryWorker) {
   EXPECT_EQ(count(trace, "\"name\": \"wait\""), 4u);
   EXPECT_NE(trace.find("\"ts\": 0.100, \"dur\": 0.050"), std::string::npos);
   EXPECT_NE(trace.find("\"say \\\"hi\\\" & <go>\""), std::string::npos);
-}
-
-TEST(Reports, APictureEscapesNames) {
-  Results results;
-  results.points = {makePoint()};
-  results.rates = makeRates();
-  Options options;
-  options.batches = {1};
-  options.contexts = {8};
-  options.ks = {1};
-  std::string svg = svgReport(results, options);
-  EXPECT_NE(svg.find("say \"hi\" &amp; &lt;go>"), std::string::npos);
-  EXPECT_NE(svg.find("k = 1"), std::string::npos);
-}
-
-TEST(Reports, APictureSaysWhatWasMeasuredWhere) {
-  Results results;
-  results.points = {makePoint()};
-  results.points[0].commands[0].kind = "a_kernel_of_a_long_name";
-  results.rates = makeRates();
-  results.model = "some-model-1.1B";
-  results.formats = "int4 0.56 GB, bf16 0.13 GB";
-  results.processor = "A processor";
-  results.features = "AVX-512, bf16";
-  results.processors = 64;
-  results.threads = 2;
-  results.date = "2026-11-23";
-  Options options;
-  options.batches = {1};
-  options.contexts = {8};
-  options.ks = {1};
-  std::string svg = svgReport(results, options);
-  for (const char *fact : {"some-model-1.1B: int4 0.56 GB, bf16 0.13 GB",
-                           "A processor (AVX-512, bf16), 64 processors",
-                           "2 threads", "2026-11-23"})
-    EXPECT_NE(svg.find(fact), std::string::npos) << fact;
-  // No text is wider than its space, in fonts of up to 6.6 pixels per
-  // character.
-  std::regex text("<text x=\"([0-9.]+)\"[^>]*>([^<]*)<");
-  for (std::sregex_iterator it(svg.begin(), svg.end(), text), end; it != end;
-       ++it) {
-    double x = std::stod((*it)[1]), width = 6.6 * double((*it)[2].length());
-    bool isLeft = (*it)[0].str().find("\"end\"") != std::string::npos;
-    EXPECT_GE(isLeft ? x - width : x, 0) << (*it)[2];
-    EXPECT_LE(isLeft ? x : x + width, 760) << (*it)[2];
-  }
 }

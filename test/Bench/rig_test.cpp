@@ -1,8 +1,8 @@
 //===- rig_test.cpp - Programs at any context and acceptance --------------===//
 
-#include "test/Runtime/FakeModel.h"
-#include "tools/mtp-bench/Measure.h"
-#include "tools/mtp-bench/Rig.h"
+#include "test/Runtime/support/FakeModel.h"
+#include "tools/mtp-bench/measure/Measure.h"
+#include "tools/mtp-bench/measure/Rig.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

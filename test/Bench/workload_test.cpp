@@ -1,6 +1,6 @@
 //===- workload_test.cpp - Bytes and operations of commands ---------------===//
 
-#include "tools/mtp-bench/Workload.h"
+#include "tools/mtp-bench/measure/Workload.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- AttentionParts_test.cpp - Attention over parts of contexts ---------===//
 
-#include "AttentionRows.h"
+#include "harness/AttentionRows.h"
 
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;

@@ -1,6 +1,6 @@
 //===- AttentionTree_test.cpp - Rows that see some rows of a window -------===//
 
-#include "AttentionRows.h"
+#include "harness/AttentionRows.h"
 
 #include <random>
 

@@ -1,6 +1,6 @@
 //===- Attention_test.cpp - Attention over whole contexts -----------------===//
 
-#include "AttentionRows.h"
+#include "harness/AttentionRows.h"
 
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;

@@ -1,9 +1,9 @@
 //===- Catalogue_test.cpp - Kinds, configs and targets --------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 
 #include "compiler/Codegen/CPU/Kernels.h"
-#include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/CPU/target/Link.h"
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include <gtest/gtest.h>

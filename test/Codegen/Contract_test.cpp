@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 
 #include "dialects/Exec/IR/ExecAttrs.h"
 #include "dialects/Exec/IR/KernelContract.h"

@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ControlBodies.h"
-#include "Harness.h"
+#include "harness/ControlBodies.h"
+#include "harness/Harness.h"
 
 #ifdef MTP_HAS_GPUSIM
-#include "GpuHarness.h"
+#include "harness/GpuHarness.h"
 #endif
 #include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/MTP/IR/MTPOps.h"

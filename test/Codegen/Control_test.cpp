@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ControlBodies.h"
-#include "Harness.h"
+#include "harness/ControlBodies.h"
+#include "harness/Harness.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

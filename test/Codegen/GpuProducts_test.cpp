@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "compiler/Codegen/GPU/target/EmitPtx.h"

@@ -1,12 +1,12 @@
 //===- LibraryLookup_test.cpp - Lookups of the drafter library ------------===//
 //
-// Functions of compiler/Import/Drafters that search a text for its last tokens,
+// Functions of compiler/Import/library that search a text for its last tokens,
 // as kernels of a round of 4 drafts. Checks the drafts and, on the simulated
 // GPU, the number of times that a thread waits for loads.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 
 #include "dialects/Exec/IR/ControlKernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

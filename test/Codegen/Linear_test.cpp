@@ -1,6 +1,6 @@
 //===- Linear_test.cpp - linear and head_linear ---------------------------===//
 
-#include "Projection.h"
+#include "harness/Projection.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

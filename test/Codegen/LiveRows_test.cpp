@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GpuHarness.h"
-#include "Harness.h"
+#include "harness/GpuHarness.h"
+#include "harness/Harness.h"
 
 #include "dialects/Exec/IR/KernelContract.h"
 #include "mlir/IR/MLIRContext.h"

@@ -1,6 +1,6 @@
 //===- Moe_test.cpp - Mixtures of experts ---------------------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
-#include "Quantized.h"
+#include "harness/Harness.h"
+#include "harness/Quantized.h"
 
 #include "dialects/Exec/IR/ExecAttrs.h"
 #include "dialects/Exec/IR/PreparedRows.h"

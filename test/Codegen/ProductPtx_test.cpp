@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GpuHarness.h"
+#include "harness/GpuHarness.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 //===- QuantizedExperts_test.cpp - Experts with weights of integers -------===//
 
-#include "Harness.h"
-#include "Quantized.h"
+#include "harness/Harness.h"
+#include "harness/Quantized.h"
 
 #include <cmath>
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Projection.h"
-#include "Quantized.h"
+#include "harness/Projection.h"
+#include "harness/Quantized.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

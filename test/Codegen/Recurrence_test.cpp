@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

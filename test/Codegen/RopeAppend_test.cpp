@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 #include "runtime/schema/KvPage.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 //===- RowKernels_test.cpp - Kernels that work on one row at a time -------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 #include "runtime/schema/KvPage.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GpuHarness.h"
+#include "harness/GpuHarness.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 #include "runtime/device/cpu/Philox.h"
 #include "runtime/device/cpu/Sample.h"
 #include "runtime/device/cpu/SampleMath.h"

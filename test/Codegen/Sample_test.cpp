@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
-#include "WholeModels.h"
+#include "harness/Harness.h"
+#include "harness/WholeModels.h"
 
 #ifdef MTP_HAS_GPUSIM
-#include "GpuHarness.h"
+#include "harness/GpuHarness.h"
 #endif
 #include "runtime/device/SamplingRow.h"
 #include "runtime/device/cpu/Builtins.h"

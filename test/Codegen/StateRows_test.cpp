@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 #include "runtime/schema/KvPage.h"
 
 #include <algorithm>

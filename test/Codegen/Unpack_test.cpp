@@ -1,6 +1,6 @@
 //===- Unpack_test.cpp - From fragments to rows of a matrix ---------------===//
 
-#include "Harness.h"
+#include "harness/Harness.h"
 #include "runtime/schema/FragmentOrder.h"
 
 #include <cstring>

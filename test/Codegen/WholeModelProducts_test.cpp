@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Quantized.h"
-#include "WholeModelProblem.h"
+#include "harness/Quantized.h"
+#include "harness/WholeModelProblem.h"
 
 #include <cmath>
 #include <numeric>

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WholeModelProblem.h"
+#include "harness/WholeModelProblem.h"
 
 #include <set>
 

@@ -3,7 +3,7 @@
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/device/cuda/ImageChoice.h"
 #include "runtime/exec/DeviceChoice.h"
-#include "test/Runtime/FakeModel.h"
+#include "test/Runtime/support/FakeModel.h"
 
 #include <gtest/gtest.h>
 

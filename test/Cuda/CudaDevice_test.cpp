@@ -6,7 +6,7 @@
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/LaunchList.h"
-#include "test/Runtime/FakeModel.h"
+#include "test/Runtime/support/FakeModel.h"
 
 #include "llvm/Support/JSON.h"
 #include <cstdio>

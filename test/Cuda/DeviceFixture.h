@@ -7,7 +7,7 @@
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaDevice.h"
-#include "test/Runtime/FakeModel.h"
+#include "test/Runtime/support/FakeModel.h"
 
 #include <cstdlib>
 #include <cuda.h>

@@ -3,7 +3,7 @@
 #ifndef MTP_TEST_CUDA_KERNELS_H
 #define MTP_TEST_CUDA_KERNELS_H
 
-#include "test/Runtime/ArtifactBuilder.h"
+#include "test/Runtime/support/ArtifactBuilder.h"
 
 namespace mtp::test {
 

@@ -1,6 +1,6 @@
 //===- ProfilerRange_test.cpp - Ranges that a profiler sees ---------------===//
 
-#include "test/Runtime/FakeModel.h"
+#include "test/Runtime/support/FakeModel.h"
 
 #include <cstdlib>
 #include <fstream>

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OnDevice.h"
+#include "harness/OnDevice.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 //===- drafts_test.cpp - The modules' drafts against the oracle's ---------===//
 
-#include "Generation.h"
-#include "OracleFile.h"
-#include "RoundDriver.h"
+#include "harness/Generation.h"
+#include "harness/OracleFile.h"
+#include "harness/RoundDriver.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

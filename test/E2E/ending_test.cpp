@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OnDevice.h"
+#include "harness/OnDevice.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 //===- hybrid_storm_test.cpp - Many sequences with recurrent states -------===//
 
-#include "HybridTest.h"
+#include "harness/HybridTest.h"
 #include "runtime/core/MemoryAccount.h"
 
 #include <algorithm>

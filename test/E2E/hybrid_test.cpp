@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HybridTest.h"
+#include "harness/HybridTest.h"
 
 #include <algorithm>
 #include <cmath>
@@ -220,14 +220,11 @@ TEST_P(HybridPrefix, TurnsGoOnBehindLaunchesOfSeveralRounds) {
   auto session = Session::create(model, options);
   ASSERT_TRUE(session.isOk()) << session.status().toString();
   for (uint32_t turn : {0, 2}) {
-    SequenceId ids[] = {*(*session)->add(all[turn]),
-                        *(*session)->add(all[turn + 1])};
-    while (!(*session)->idle())
-      ASSERT_TRUE((*session)->step().isOk());
-    for (uint32_t i : {0, 1})
-      EXPECT_TRUE(std::ranges::equal(*(*session)->output(ids[i]),
-                                     expected.sequences[turn + i].tokens))
-          << turn + i;
+    std::vector<SequenceId> ids = {*(*session)->add(all[turn]),
+                                   *(*session)->add(all[turn + 1])};
+    finishLike(**session, ids,
+               std::span<const Generated>(expected.sequences).subspan(turn),
+               "turn " + std::to_string(turn));
   }
   EXPECT_EQ((*session)->statistics().restoredSnapshots, 2u);
 }
@@ -245,10 +242,7 @@ static void takeNextTurn(const std::shared_ptr<const Model> &model,
   next.maxTokens = 6;
   Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), {next});
   id = *session.add(next);
-  while (!session.idle())
-    ASSERT_TRUE(session.step().isOk());
-  EXPECT_TRUE(
-      std::ranges::equal(*session.output(id), expected.sequences[0].tokens));
+  finishLike(session, {id}, expected.sequences);
 }
 
 // The device would continue for a cancelled sequence. There is no round that no
@@ -445,10 +439,7 @@ TEST_P(Hybrid, PromptsAreScoredWhereNobodyHasASlot) {
   EXPECT_NE(refused.find("FailedPrecondition: @prompt_logits: expected a "),
             std::string::npos)
       << refused;
-  while (!session.idle())
-    ASSERT_TRUE(session.step().isOk());
-  EXPECT_TRUE(
-      std::ranges::equal(*session.output(id), expected.sequences[0].tokens));
+  finishLike(session, {id}, expected.sequences);
 }
 
 // Sequences arrive and are cancelled during their prompts and rounds. Other

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
+#include "harness/Generation.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/device/cuda/CudaDevice.h"
 
@@ -72,21 +72,9 @@ public:
   }
   Generated run(const Request &request) {
     SequenceId id = *session->add(request);
-    while (!session->idle()) {
-      auto updates = session->step();
-      EXPECT_TRUE(updates.isOk()) << updates.status().toString();
-      for (const SequenceUpdate &update : *updates)
-        EXPECT_TRUE(update.error.isOk()) << update.error.toString();
-    }
-    Generated result;
-    auto output = *session->output(id);
-    result.tokens.assign(output.begin(), output.end());
-    for (size_t i = 0; i < output.size(); ++i) {
-      auto row = *session->logits(id, i);
-      result.logits.insert(result.logits.end(), row.begin(), row.end());
-    }
+    finishLike(*session, {}, {});
     statistics = *session->statistics(id);
-    return result;
+    return collect(*session, id);
   }
 
   std::unique_ptr<Session> session;

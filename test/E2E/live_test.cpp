@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
+#include "harness/Generation.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/exec/ModelImpl.h"
-#include "test/GpuSim/KernelRun.h"
+#include "test/GpuSim/machine/KernelRun.h"
 
 #include <algorithm>
 #include <bit>

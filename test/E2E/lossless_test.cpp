@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
+#include "harness/Generation.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 //===- mixed_methods_test.cpp - Mixed batches of methods and rules --------===//
 
-#include "MixedTest.h"
+#include "harness/MixedTest.h"
 
 using namespace mtp;
 using namespace mtp::test;

@@ -7,11 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MixedTest.h"
+#include "harness/MixedTest.h"
+#include "runtime/core/StrCat.h"
 #include "runtime/exec/ModelImpl.h"
 #include "runtime/schema/PromptWords.h"
-#include "test/Runtime/ForwardingExecutable.h"
-#include "test/Runtime/OpenSession.h"
+#include "test/Runtime/support/ForwardingExecutable.h"
+#include "test/Runtime/support/OpenSession.h"
 
 #include <algorithm>
 #include <string_view>
@@ -95,13 +96,7 @@ TEST_P(Mixed, SeveralShareARound) {
     for (SequenceId id : ids)
       begun += !session->output(id)->empty();
     EXPECT_EQ(begun, envelope.maxBatch >= 8 ? count : 3);
-    while (!session->idle())
-      ASSERT_TRUE(session->step().isOk());
-    for (size_t i = 0; i < count; ++i)
-      EXPECT_TRUE(std::ranges::equal(*session->output(ids[i]),
-                                     expected.sequences[i].tokens))
-          << i;
-    EXPECT_TRUE(session->checkInvariants().isOk());
+    finishLike(*session, ids, expected.sequences);
   }
 }
 
@@ -129,13 +124,7 @@ TEST_P(MixedHosts, ThreePromptsTakeTheProgramOfFour) {
       ids.push_back(*session->add(all[i]));
     ASSERT_TRUE(session->step().isOk());
     EXPECT_EQ(session->statistics().besideTokens, slots == 4 ? 4u : 8u);
-    while (!session->idle())
-      ASSERT_TRUE(session->step().isOk());
-    for (size_t i = 0; i < ids.size(); ++i)
-      EXPECT_TRUE(std::ranges::equal(*session->output(ids[i]),
-                                     expected.sequences[i].tokens))
-          << i << " of " << slots << " slots";
-    EXPECT_TRUE(session->checkInvariants().isOk());
+    finishLike(*session, ids, expected.sequences, strCat(slots, " slots"));
   }
 }
 
@@ -155,12 +144,7 @@ TEST_P(MixedHosts, ThreePromptsShareAPass) {
     // Sequences that have begun run a round after the pass. The third prompt
     // shares it if it was not in the pass.
     EXPECT_EQ(session->statistics().besideTokens, slots == 3 ? 5u : 0u);
-    while (!session->idle())
-      ASSERT_TRUE(session->step().isOk());
-    for (size_t i = 0; i < ids.size(); ++i)
-      EXPECT_TRUE(std::ranges::equal(*session->output(ids[i]),
-                                     expected.sequences[i].tokens))
-          << i << " of " << slots << " slots";
+    finishLike(*session, ids, expected.sequences, strCat(slots, " slots"));
   }
 }
 
@@ -270,13 +254,7 @@ TEST_P(Mixed, AreLeftByWhoIsCancelled) {
   ASSERT_TRUE(session->cancel(second).isOk());
   ASSERT_TRUE(session->release(second).isOk());
   SequenceId third = *session->add(all[3]);
-  while (!session->idle())
-    ASSERT_TRUE(session->step().isOk());
-  EXPECT_TRUE(std::ranges::equal(*session->output(first),
-                                 expected.sequences[0].tokens));
-  EXPECT_TRUE(std::ranges::equal(*session->output(third),
-                                 expected.sequences[1].tokens));
-  EXPECT_TRUE(session->checkInvariants().isOk());
+  finishLike(*session, {first, third}, expected.sequences);
 }
 
 //===----------------------------------------------------------------------===//
@@ -424,16 +402,10 @@ TEST_P(MixedTimes, RowsBesideARoundFollowATime) {
     EXPECT_NEAR(settledRows(0.004, 0.001), 10 - running, 1);
     EXPECT_EQ(settledRows(0.020, 0.001), 1u);
     EXPECT_NEAR(settledRows(0.002, 0.001), 12 - running, 1);
-    while (!session->idle())
-      ASSERT_TRUE(session->step().isOk());
     SessionOptions apart = single(/*k=*/0, envelope.maxBatch);
     apart.separatePrompts = true;
     Outcome expected = run(apart, added, LogitsMode::None);
-    for (size_t i = 0; i < ids.size(); ++i)
-      EXPECT_TRUE(std::ranges::equal(*session->output(ids[i]),
-                                     expected.sequences[i].tokens))
-          << i;
-    EXPECT_TRUE(session->checkInvariants().isOk());
+    finishLike(*session, ids, expected.sequences);
     added.clear();
     ids.clear();
   }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
-#include "OracleFile.h"
+#include "harness/Generation.h"
+#include "harness/OracleFile.h"
 
 #include <algorithm>
 #include <cmath>

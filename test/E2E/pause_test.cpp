@@ -7,7 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OnDevice.h"
+#include "harness/OnDevice.h"
+#include "runtime/core/StrCat.h"
 
 using namespace mtp;
 using namespace mtp::test;
@@ -62,23 +63,17 @@ void Pause::pauseAtEach(const SessionOptions &given, LogitsMode logits,
       most = std::max(most, session->output(ids[which])->size());
       ASSERT_TRUE(session->pause(ids[which]).isOk());
       for (int turn = 0; turn < 2; ++turn) {
-        while (!session->idle())
-          ASSERT_TRUE(session->step().isOk())
-              << which << " behind " << steps << ", k " << options.k;
+        finishLike(*session, {}, {},
+                   strCat(which, " after ", steps, ", k ", options.k));
         EXPECT_EQ(session->kvUsage().heldPages, 0u);
-        EXPECT_TRUE(session->checkInvariants().isOk());
         ASSERT_TRUE(session->resume(ids[which]).isOk());
       }
       for (size_t i = 0; i < all.size(); ++i) {
-        auto tokens = *session->output(ids[i]);
-        EXPECT_TRUE(std::ranges::equal(tokens, expected.sequences[i].tokens))
-            << i << ", paused " << which << " behind " << steps;
-        std::vector<float> rows;
-        for (size_t t = 0; logits == LogitsMode::All && t < tokens.size(); ++t)
-          rows.insert(rows.end(), session->logits(ids[i], t)->begin(),
-                      session->logits(ids[i], t)->end());
+        Generated found = collect(*session, ids[i]);
+        EXPECT_EQ(found.tokens, expected.sequences[i].tokens)
+            << i << ", paused " << which << " after " << steps;
         if (logits == LogitsMode::All)
-          EXPECT_TRUE(bitEqual(rows, expected.sequences[i].logits));
+          EXPECT_TRUE(bitEqual(found.logits, expected.sequences[i].logits));
       }
     }
   EXPECT_GT(most, 3u);

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Generation.h"
+#include "harness/Generation.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

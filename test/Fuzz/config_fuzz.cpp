@@ -1,6 +1,6 @@
 //===- config_fuzz.cpp - Any bytes as config.json -------------------------===//
 
-#include "compiler/Import/ConfigReader.h"
+#include "compiler/Import/config/ConfigReader.h"
 
 #include <cstdint>
 #include <cstdlib>

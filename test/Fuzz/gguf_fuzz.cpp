@@ -1,8 +1,9 @@
 //===- gguf_fuzz.cpp - Any bytes as a GGUF file ---------------------------===//
 
-#include "compiler/Import/ConfigReader.h"
-#include "compiler/Import/GgufConfig.h"
+#include "compiler/Import/config/ConfigReader.h"
+#include "compiler/Import/config/GgufConfig.h"
 #include "compiler/Tokenizer/GgufReader.h"
+#include "compiler/Weights/GgufBlocks.h"
 #include "compiler/Weights/GgufNames.h"
 
 #include <algorithm>

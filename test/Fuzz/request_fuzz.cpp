@@ -1,9 +1,9 @@
 //===- request_fuzz.cpp - Untrusted bodies of requests --------------------===//
 
 #include "runtime/utf8/Utf8.h"
-#include "tools/mtp-serve/GenerationRequest.h"
-#include "tools/mtp-serve/Prompts.h"
-#include "tools/mtp-serve/TextRequest.h"
+#include "tools/mtp-serve/api/GenerationRequest.h"
+#include "tools/mtp-serve/api/Prompts.h"
+#include "tools/mtp-serve/api/TextRequest.h"
 
 #include <cstdlib>
 

@@ -3,7 +3,7 @@
 #ifndef MTP_TEST_GPUSIM_DEVICE_H
 #define MTP_TEST_GPUSIM_DEVICE_H
 
-#include "KernelRun.h"
+#include "machine/KernelRun.h"
 #include <cstdint>
 #include <cuda.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Device.h"
-#include "KernelRun.h"
+#include "machine/KernelRun.h"
 #include <cstring>
 
 using namespace mtp::gpusim;

@@ -3,7 +3,7 @@
 #ifndef MTP_TEST_IMPORT_CONFIGTESTUTIL_H
 #define MTP_TEST_IMPORT_CONFIGTESTUTIL_H
 
-#include "compiler/Import/ConfigReader.h"
+#include "compiler/Import/config/ConfigReader.h"
 
 #include <gtest/gtest.h>
 #include <map>

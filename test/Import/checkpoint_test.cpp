@@ -1,6 +1,6 @@
 //===- checkpoint_test.cpp - Keys and modules of a checkpoint -------------===//
 
-#include "compiler/Import/Checkpoint.h"
+#include "compiler/Import/checkpoint/Checkpoint.h"
 #include "test/Weights/TestFiles.h"
 
 #include <gtest/gtest.h>

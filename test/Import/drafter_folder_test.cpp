@@ -1,8 +1,8 @@
 //===- drafter_folder_test.cpp - Drafters in folders, and their trees -----===//
 
-#include "compiler/Import/ConfigReader.h"
-#include "compiler/Import/DraftTree.h"
-#include "compiler/Import/DrafterFolder.h"
+#include "compiler/Import/config/ConfigReader.h"
+#include "compiler/Import/drafters/DrafterFolder.h"
+#include "compiler/Import/plan/DraftTree.h"
 #include "test/Weights/TestFiles.h"
 
 #include <gtest/gtest.h>

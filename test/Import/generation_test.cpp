@@ -1,6 +1,6 @@
 //===- generation_test.cpp - Recommended sampling parameters --------------===//
 
-#include "compiler/Import/ConfigReader.h"
+#include "compiler/Import/config/ConfigReader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- unused_weights_test.cpp - Weights that the model does not use ------===//
 
-#include "compiler/Import/UnusedWeights.h"
+#include "compiler/Import/checkpoint/UnusedWeights.h"
 #include "test/Weights/TestFiles.h"
 
 #include <gtest/gtest.h>

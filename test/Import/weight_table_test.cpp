@@ -1,6 +1,6 @@
 //===- weight_table_test.cpp - Weights that a model uses ------------------===//
 
-#include "compiler/Import/WeightTable.h"
+#include "compiler/Import/config/WeightTable.h"
 #include "test/Weights/TestFiles.h"
 
 #include <gtest/gtest.h>

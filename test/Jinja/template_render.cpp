@@ -13,7 +13,7 @@
 #include "runtime/jinja/run/Template.h"
 #include "runtime/jinja/value/Json.h"
 #include "runtime/jinja/value/JsonReader.h"
-#include "test/Runtime/FakeModel.h"
+#include "test/Runtime/support/FakeModel.h"
 
 #include <cstdio>
 #include <fstream>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/E2E/RoundDriver.h"
+#include "test/E2E/harness/RoundDriver.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-"""Bugs in accept rules: edits of compiler/Import/Drafters/rules.mlir.
+"""Bugs in accept rules: edits of compiler/Import/library/rules.mlir.
 
 A mutant is a text that the file has once, and its replacement. Each mutant must fail the
 enumeration of test/E2E/Inputs/rules (rules_check.py), which takes a second per mutant.

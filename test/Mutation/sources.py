@@ -4,17 +4,17 @@ A mutant is a file, a text that the file has once, and its replacement.
 sources_test.py checks that each file still has its text.
 """
 
-VERIFY = "passes/round/ExpandVerify.cpp"
-ACCEPT = "passes/round/ExpandAccept.cpp"
-COMMIT = "passes/round/ExpandCommit.cpp"
+VERIFY = "passes/round/expand/ExpandVerify.cpp"
+ACCEPT = "passes/round/expand/ExpandAccept.cpp"
+COMMIT = "passes/round/expand/ExpandCommit.cpp"
 REFRESH = "passes/round/Refresh.cpp"
-CHAIN = "passes/round/ExpandDraftChain.cpp"
+CHAIN = "passes/round/expand/ExpandDraftChain.cpp"
 PREFILL = "passes/round/DraftPrefill.cpp"
 ADMISSION = "runtime/exec/Admission.cpp"
 CONVOLUTION = "compiler/Codegen/Rows/CausalConv.cpp"
 RULE = "compiler/Codegen/Rows/DeltaRule.cpp"
 RUN = "compiler/Codegen/Rows/SlotRun.cpp"
-LOWER = "compiler/Codegen/CPU/LowerKernels.cpp"
+LOWER = "compiler/Codegen/CPU/target/LowerKernels.cpp"
 
 SOURCES = {
     "verify one position too far": (

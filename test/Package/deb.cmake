@@ -59,7 +59,7 @@ if(SERVER)
     message(FATAL_ERROR "expected mtp-serve's unit in the packages")
   endif()
 endif()
-foreach(file lib/libmtp_runtime.so include/mtpc/mtp/mtp.h lib/pkgconfig/mtp.pc
+foreach(file bin/mtp-chart lib/libmtp_runtime.so include/mtpc/mtp/mtp.h lib/pkgconfig/mtp.pc
     share/man/man1/mtp-run.1 share/bash-completion/completions/mtp-run
     share/zsh/vendor-completions/_mtp-run)
   if(NOT EXISTS ${WORK}/root/usr/${file})

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ArrivalSimulator.h"
+#include "support/ArrivalSimulator.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- capacity_test.cpp - Requests that do not fit, or not yet -----------===//
 
-#include "FakeModel.h"
+#include "support/FakeModel.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 //===- capi_test.cpp - Models and sessions of the C interface -------------===//
 
-#include "CApiTest.h"
+#include "support/CApiTest.h"
 
 #include <cmath>
 #include <cstdio>

@@ -1,6 +1,6 @@
 //===- capi_text_test.cpp - Texts and chats of the C interface ------------===//
 
-#include "CApiTest.h"
+#include "support/CApiTest.h"
 
 using namespace mtp;
 using namespace mtp::test;

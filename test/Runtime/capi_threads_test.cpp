@@ -1,7 +1,7 @@
 //===- capi_threads_test.cpp - The C interface from several threads -------===//
 
-#include "FakeModel.h"
 #include "mtp/mtp.h"
+#include "support/FakeModel.h"
 
 #include <atomic>
 #include <cmath>

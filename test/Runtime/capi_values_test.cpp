@@ -1,6 +1,6 @@
 //===- capi_values_test.cpp - Values that the C interface passes ----------===//
 
-#include "CApiTest.h"
+#include "support/CApiTest.h"
 
 #include <cstring>
 

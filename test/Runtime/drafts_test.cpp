@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeLanguage.h"
-#include "FakeModel.h"
-#include "OpenSession.h"
+#include "support/FakeLanguage.h"
+#include "support/FakeModel.h"
+#include "support/OpenSession.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

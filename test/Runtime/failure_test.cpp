@@ -1,7 +1,7 @@
 //===- failure_test.cpp - Sessions whose device is lost -------------------===//
 
-#include "FakeModel.h"
-#include "LosingExecutable.h"
+#include "support/FakeModel.h"
+#include "support/LosingExecutable.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 //===- memory_test.cpp - The memory of the machine ------------------------===//
 
-#include "FakeModel.h"
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/MemoryAccount.h"
 #include "runtime/device/cpu/HostMemory.h"
+#include "support/FakeModel.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,9 +1,9 @@
 //===- pause_test.cpp - Sequences that are set aside and go on ------------===//
 
-#include "FakeModel.h"
-#include "OpenSession.h"
 #include "runtime/exec/CallGate.h"
 #include "runtime/exec/ModelImpl.h"
+#include "support/FakeModel.h"
+#include "support/OpenSession.h"
 
 #include <atomic>
 #include <cmath>

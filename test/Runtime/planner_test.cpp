@@ -1,8 +1,8 @@
 //===- planner_test.cpp - Passes and rounds from numbers ------------------===//
 
-#include "HandMadePlan.h"
 #include "runtime/exec/schedule/PrefillPlanner.h"
 #include "runtime/exec/schedule/RoundPlanner.h"
+#include "support/HandMadePlan.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 //===- prefix_test.cpp - Pages shared between prompts ---------------------===//
 
-#include "FakeModel.h"
+#include "support/FakeModel.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 //===- request_ports_test.cpp - Inputs and outputs of requests ------------===//
 
-#include "FakeModel.h"
-#include "ForwardingExecutable.h"
-#include "OpenSession.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/ModelImpl.h"
+#include "support/FakeModel.h"
+#include "support/ForwardingExecutable.h"
+#include "support/OpenSession.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #define MTP_CHECK_RESULTS
 #include "runtime/core/Result.h"
 
-#include "result_layout.h"
+#include "support/result_layout.h"
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>

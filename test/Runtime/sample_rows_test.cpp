@@ -1,7 +1,7 @@
 //===- sample_rows_test.cpp - Picks of kernels over rows of logits --------===//
 
-#include "SampleTestUtil.h"
 #include "runtime/device/cpu/Builtins.h"
+#include "support/SampleTestUtil.h"
 
 #include <random>
 #include <span>

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeModel.h"
-#include "OpenSession.h"
 #include "runtime/exec/schedule/PassCost.h"
+#include "support/FakeModel.h"
+#include "support/OpenSession.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
 //===- session_test.cpp - Output does not depend on how it is made --------===//
 
-#include "FakeLanguage.h"
-#include "FakeModel.h"
+#include "support/FakeLanguage.h"
+#include "support/FakeModel.h"
 
 #include <array>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeModel.h"
 #include "runtime/artifact/ArtifactFile.h"
+#include "support/FakeModel.h"
 
 #include <gtest/gtest.h>
 

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeModel.h"
-#include "ForwardingExecutable.h"
-#include "OpenSession.h"
 #include "runtime/core/MemoryAccount.h"
 #include "runtime/exec/ModelImpl.h"
 #include "runtime/exec/memory/Snapshots.h"
+#include "support/FakeModel.h"
+#include "support/ForwardingExecutable.h"
+#include "support/OpenSession.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 //===- stop_test.cpp - Rounds that stop for their host --------------------===//
 
-#include "FakeModel.h"
-#include "OpenSession.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/ModelImpl.h"
+#include "support/FakeModel.h"
+#include "support/OpenSession.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- table_test.cpp - Phases, lists and who gets a slot -----------------===//
 
-#include "ArrivalSimulator.h"
+#include "support/ArrivalSimulator.h"
 
 #include <gtest/gtest.h>
 

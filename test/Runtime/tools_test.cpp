@@ -1,10 +1,10 @@
 //===- tools_test.cpp - mtp-run and mtp-dump ------------------------------===//
 
-#include "FakeModel.h"
+#include "runtime/json/JsonWriter.h"
+#include "support/FakeModel.h"
 #include "tools/mtp-run/Compare.h"
 #include "tools/mtp-run/Npy.h"
 #include "tools/mtp-run/TensorLiteral.h"
-#include "tools/support/Json.h"
 
 #include <algorithm>
 #include <cmath>

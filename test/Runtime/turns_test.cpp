@@ -1,7 +1,7 @@
 //===- turns_test.cpp - Priorities and minimum lengths --------------------===//
 
-#include "FakeModel.h"
 #include "runtime/exec/schedule/FairShare.h"
+#include "support/FakeModel.h"
 
 #include <gtest/gtest.h>
 

@@ -11,9 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/exec/SessionFactory.h"
-#include "test/Runtime/BenchSupport.h"
-#include "test/Runtime/ForwardingExecutable.h"
-#include "tools/mtp-serve/Engine.h"
+#include "test/Runtime/support/BenchSupport.h"
+#include "test/Runtime/support/ForwardingExecutable.h"
+#include "tools/mtp-serve/engine/Engine.h"
 
 #include <algorithm>
 #include <atomic>

@@ -3,8 +3,8 @@
 #ifndef MTP_TEST_SERVE_SERVERRIG_H
 #define MTP_TEST_SERVE_SERVERRIG_H
 
-#include "test/Runtime/FakeModel.h"
-#include "tools/mtp-serve/Server.h"
+#include "test/Runtime/support/FakeModel.h"
+#include "tools/mtp-serve/http/Server.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

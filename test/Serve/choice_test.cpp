@@ -1,7 +1,7 @@
 //===- choice_test.cpp - Stop strings, special tokens and reasoning -------===//
 
 #include "test/Tokenizer/TokenizerTestUtil.h"
-#include "tools/mtp-serve/Choice.h"
+#include "tools/mtp-serve/api/Choice.h"
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -74,8 +74,8 @@ std::string answer(const ChoiceOptions &options, const Ids &ids) {
       EXPECT_TRUE(choice.take({ids.data() + at, size}).isOk());
     }
     choice.end(FinishReason::Length, {});
-    std::string text =
-        choice.takeReasoning(SIZE_MAX) + " | " + choice.takeText(SIZE_MAX);
+    std::string text = choice.pending().takeReasoning(SIZE_MAX) + " | " +
+                       choice.pending().takeText(SIZE_MAX);
     if (choice.finishReason() == FinishReason::Stop)
       text += " (stop)";
     EXPECT_TRUE(pieces == 1 || text == first) << pieces << text;

@@ -1,8 +1,8 @@
 //===- engine_test.cpp - The thread that runs the model -------------------===//
 
-#include "test/Runtime/FakeModel.h"
-#include "test/Runtime/LosingExecutable.h"
-#include "tools/mtp-serve/Engine.h"
+#include "test/Runtime/support/FakeModel.h"
+#include "test/Runtime/support/LosingExecutable.h"
+#include "tools/mtp-serve/engine/Engine.h"
 
 #include <gtest/gtest.h>
 

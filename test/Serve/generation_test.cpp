@@ -1,7 +1,7 @@
 //===- generation_test.cpp - Answers from events of sequences -------------===//
 
-#include "test/Runtime/ByteTokenizer.h"
-#include "tools/mtp-serve/Generation.h"
+#include "test/Runtime/support/ByteTokenizer.h"
+#include "tools/mtp-serve/engine/Generation.h"
 
 #include <gtest/gtest.h>
 #include <set>

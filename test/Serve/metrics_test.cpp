@@ -1,6 +1,6 @@
 //===- metrics_test.cpp - Numbers for Prometheus --------------------------===//
 
-#include "tools/mtp-serve/Metrics.h"
+#include "tools/mtp-serve/engine/Metrics.h"
 
 #include <gtest/gtest.h>
 #include <thread>

@@ -2,9 +2,9 @@
 
 #include "mtp/session.h"
 #include "runtime/core/StrCat.h"
-#include "test/Runtime/ByteTokenizer.h"
-#include "tools/mtp-serve/GenerationRequest.h"
-#include "tools/mtp-serve/Prompts.h"
+#include "test/Runtime/support/ByteTokenizer.h"
+#include "tools/mtp-serve/api/GenerationRequest.h"
+#include "tools/mtp-serve/api/Prompts.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

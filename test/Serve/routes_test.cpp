@@ -1,12 +1,12 @@
 //===- routes_test.cpp - Paths, keys and queues without sockets -----------===//
 
 #include "runtime/core/StrCat.h"
-#include "test/Runtime/ByteTokenizer.h"
-#include "test/Runtime/FakeModel.h"
-#include "tools/mtp-serve/ReplyHeader.h"
-#include "tools/mtp-serve/Routes.h"
-#include "tools/mtp-serve/Target.h"
-#include "tools/support/Json.h"
+#include "runtime/json/JsonWriter.h"
+#include "test/Runtime/support/ByteTokenizer.h"
+#include "test/Runtime/support/FakeModel.h"
+#include "tools/mtp-serve/http/ReplyHeader.h"
+#include "tools/mtp-serve/http/Routes.h"
+#include "tools/mtp-serve/http/Target.h"
 
 #include <future>
 #include <gtest/gtest.h>

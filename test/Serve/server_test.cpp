@@ -1,6 +1,6 @@
 //===- server_test.cpp - A server over sockets ----------------------------===//
 
-#include "test/Runtime/LosingExecutable.h"
+#include "test/Runtime/support/LosingExecutable.h"
 #include "test/Serve/ServerRig.h"
 
 using namespace mtp;

@@ -1,6 +1,6 @@
 //===- stop_strings_test.cpp - Stop strings -------------------------------===//
 
-#include "tools/mtp-serve/StopStrings.h"
+#include "tools/mtp-serve/api/StopStrings.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -1,6 +1,6 @@
 //===- worker_test.cpp - Order of the worker's jobs -----------------------===//
 
-#include "tools/mtp-serve/Worker.h"
+#include "tools/mtp-serve/engine/Worker.h"
 
 #include <future>
 #include <gtest/gtest.h>

@@ -135,8 +135,8 @@ class CheckStyle(unittest.TestCase):
                     "in runtime/include")
 
     def test_nothing_but_tests_knows_tests(self):
-        self.broken("tools/mtp-run/M.cpp", '#include "test/Runtime/FakeModel.h"\n',
-                    "1: expected no include of 'test/Runtime/FakeModel.h' in tools")
+        self.broken("tools/mtp-run/M.cpp", '#include "test/Runtime/support/FakeModel.h"\n',
+                    "1: expected no include of 'test/Runtime/support/FakeModel.h' in tools")
 
     def test_includes_start_at_the_root(self):
         self.broken("passes/P.cpp", '#include "Passes.h"\n',

@@ -59,6 +59,17 @@ class Includes(unittest.TestCase):
                          ["expected the guard MTP_TOOLS_MTP_RUN_A_H, got 'TOOLS_A_H'"])
         self.assertEqual(guard("#pragma once"), [])
 
+    def test_sizes(self):
+        files = [f"a/{n}.cpp" for n in range(includes.FOLDER_FILES)]
+        self.assertEqual(list(includes.check_sizes(files)), [])
+        self.assertEqual(list(includes.check_sizes(files + ["a/b.md"])),
+                         [("a", 1, "expected at most 40 files, got 41")])
+
+    def test_sizes_without_cases(self):
+        files = [f"test/Passes/{n}.mlir" for n in range(50)]
+        files += [f"test/E2E/{n}_test.cpp" for n in range(50)]
+        self.assertEqual(list(includes.check_sizes(files)), [])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -3,6 +3,7 @@
 #ifndef MTP_TEST_TOKENIZER_TOKENIZERTESTUTIL_H
 #define MTP_TEST_TOKENIZER_TOKENIZERTESTUTIL_H
 
+#include "compiler/Tokenizer/TokenizerFiles.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "runtime/tokenizer/Tokenizer.h"
 

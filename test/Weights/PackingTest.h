@@ -3,7 +3,7 @@
 #ifndef MTP_TEST_WEIGHTS_PACKINGTEST_H
 #define MTP_TEST_WEIGHTS_PACKINGTEST_H
 
-#include "compiler/Weights/WeightPacker.h"
+#include "compiler/Weights/pack/WeightPacker.h"
 #include "test/Weights/TestFiles.h"
 
 #include <cmath>

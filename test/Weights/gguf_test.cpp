@@ -3,7 +3,7 @@
 #include "compiler/Weights/Gguf.h"
 #include "compiler/Weights/GgufFiles.h"
 #include "compiler/Weights/GgufNames.h"
-#include "compiler/Weights/WeightRows.h"
+#include "compiler/Weights/pack/WeightRows.h"
 #include "test/Weights/GgufBuilder.h"
 #include "test/Weights/TestFiles.h"
 

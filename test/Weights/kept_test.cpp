@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Weights/KeptFormat.h"
-#include "compiler/Weights/WeightPacker.h"
+#include "compiler/Weights/pack/KeptFormat.h"
+#include "compiler/Weights/pack/WeightPacker.h"
 #include "test/Weights/GgufBuilder.h"
 #include "test/Weights/TestFiles.h"
 

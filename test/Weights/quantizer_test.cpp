@@ -1,6 +1,6 @@
 //===- quantizer_test.cpp - Weights as integers ---------------------------===//
 
-#include "compiler/Weights/WeightPacker.h"
+#include "compiler/Weights/pack/WeightPacker.h"
 #include "test/Weights/TestFiles.h"
 
 #include <cmath>

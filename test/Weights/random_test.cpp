@@ -1,7 +1,7 @@
 //===- random_test.cpp - Random weights -----------------------------------===//
 
-#include "compiler/Weights/RandomWeights.h"
-#include "compiler/Weights/WeightPacker.h"
+#include "compiler/Weights/pack/RandomWeights.h"
+#include "compiler/Weights/pack/WeightPacker.h"
 
 #include <cmath>
 #include <cstring>

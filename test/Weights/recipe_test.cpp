@@ -1,6 +1,6 @@
 //===- recipe_test.cpp - Sizes and checks without weights -----------------===//
 
-#include "compiler/Weights/WeightRecipe.h"
+#include "compiler/Weights/pack/WeightRecipe.h"
 #include "test/Weights/TestFiles.h"
 
 #include <gtest/gtest.h>

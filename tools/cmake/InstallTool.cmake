@@ -1,11 +1,37 @@
 # mtp_install_tool(NAME COMPONENT): installs a tool with its manual page and its
 # completions, which tools/docs/tool_pages.py writes from the tool's --help
 # after every link. Without Python only the tool is installed.
+#
+# mtp_install_script(NAME SOURCE COMPONENT): installs a Python script with its
+# pages, and copies it to the built programs. Without Python it is left out.
 include(GNUInstallDirs)
 find_package(Python3 COMPONENTS Interpreter)
 
 function(mtp_install_tool name component)
   install(TARGETS ${name} RUNTIME COMPONENT ${component})
+  mtp_install_pages(${name} $<TARGET_FILE:${name}> ${name} ${component})
+endfunction()
+
+function(mtp_install_script name source component)
+  if(NOT Python3_Interpreter_FOUND)
+    return()
+  endif()
+  set(program ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+            ${program}
+    DEPENDS ${source}
+    COMMENT "Copying ${name}"
+    VERBATIM)
+  add_custom_target(${name} ALL DEPENDS ${program})
+  install(PROGRAMS ${program} DESTINATION ${CMAKE_INSTALL_BINDIR}
+    COMPONENT ${component})
+  mtp_install_pages(${name} ${program} ${program} ${component})
+endfunction()
+
+# Installs the pages of a program, which are written anew after a change of
+# `dependency`.
+function(mtp_install_pages name program dependency component)
   if(NOT Python3_Interpreter_FOUND)
     return()
   endif()
@@ -14,9 +40,9 @@ function(mtp_install_tool name component)
   set(folder ${PROJECT_BINARY_DIR}/pages)
   set(pages ${folder}/${name}.1 ${folder}/${name}.bash ${folder}/_${name})
   add_custom_command(OUTPUT ${pages}
-    COMMAND ${Python3_EXECUTABLE} ${script} $<TARGET_FILE:${name}> ${text}
+    COMMAND ${Python3_EXECUTABLE} ${script} ${program} ${text}
             ${PROJECT_VERSION} ${folder}
-    DEPENDS ${name} ${script} ${text}
+    DEPENDS ${dependency} ${script} ${text}
     COMMENT "Writing the manual page and completions of ${name}"
     VERBATIM)
   add_custom_target(${name}-pages ALL DEPENDS ${pages})

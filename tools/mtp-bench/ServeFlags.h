@@ -3,7 +3,7 @@
 #ifndef MTP_TOOLS_MTP_BENCH_SERVEFLAGS_H
 #define MTP_TOOLS_MTP_BENCH_SERVEFLAGS_H
 
-#include "tools/mtp-bench/Options.h"
+#include "tools/mtp-bench/measure/Options.h"
 #include "tools/mtp-bench/serve/LoadPlan.h"
 
 #include <CLI/CLI.hpp>

@@ -7,11 +7,12 @@
 
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-bench/Measure.h"
-#include "tools/mtp-bench/Reports.h"
 #include "tools/mtp-bench/ServeFlags.h"
+#include "tools/mtp-bench/measure/Measure.h"
+#include "tools/mtp-bench/report/Reports.h"
 #include "tools/support/Flags.h"
 #include "tools/support/Output.h"
+#include "tools/support/SharedFlags.h"
 
 #include <unistd.h>
 
@@ -23,7 +24,8 @@ static const char *const kExamples = R"(Examples:
   mtp-bench model.bin --measure decode,rows --context 64,1024 -b 1,4
   mtp-bench model.bin --measure speculative --ids 1,2,3 --max-tokens 200 --json
   mtp-bench model.bin --measure sessions --ids 1,2,3 -b 1,4,16 --max-tokens 200
-  mtp-bench model.bin --estimate fastest --svg round.svg --profile round.json
+  mtp-bench model.bin --estimate fastest --profile round.json
+  mtp-bench model.bin --estimate fastest --json | mtp-chart - > round.svg
   mtp-bench --serve http://127.0.0.1:8080 --clients 16 --prompt-ids 32-512
   mtp-bench --serve http://127.0.0.1:8080 --rate 2.5 --requests 200 --json
 )";
@@ -82,18 +84,17 @@ static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
   addNumber(app, "--rounds", o.rounds,
             "Rounds in a turn (default: for a tenth of a second, or until the "
             "fastest time recurs)");
-  addNumber(app, "--rounds-per-launch", o.roundsPerLaunch,
-            "Rounds in one launch (default: 1)");
+  addSharedFlag(app, SharedFlag::RoundsPerLaunch, o.load, o.session)
+      ->description("Rounds in one launch (default: 1)");
   addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
   addNumber(
       app, "--temperature", o.temperature,
       "Temperature of all slots, in rounds without --ids (default: 0, greedy)");
-  addDeviceFlag(app, o.device, o.gpu);
-  addThreadFlags(app, o.threads, o.pin);
-  addFlag(app, "--deterministic", o.deterministic,
-          "Compute prompts on a GPU without its vendor's library");
-  addCopyFlag(app, o.noMmap);
-  addVerifyFlag(app, o.verify);
+  addSharedFlags(app,
+                 {SharedFlag::Device, SharedFlag::Threads, SharedFlag::Pin,
+                  SharedFlag::Deterministic, SharedFlag::NoMmap,
+                  SharedFlag::Verify},
+                 o.load, o.session);
   addFlag(app, "--progress", o.progress,
           "Write each turn's times to stderr (default: if it is a terminal)");
   addFlag(app, "--no-progress", o.progress, "Do not write times to stderr",
@@ -101,9 +102,6 @@ static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
   addFlag(app, "--json", o.json, "Print one JSON object instead of tables");
   addText(app, "--profile", o.profile, "FILE",
           "Write a round as a Chrome trace to this file");
-  addText(app, "--svg", o.svg, "FILE",
-          "Write a picture of a round, and of the growth of its time, to this "
-          "file");
   addServeFlags(app, serve);
 }
 
@@ -133,8 +131,6 @@ static Status checkFlags(CLI::App &app, const Options &o,
       {"--ids", rounds || sessions, "--measure=speculative or sessions"},
       {"--max-tokens", !o.ids.empty(), "--ids"},
       {"--profile", o.hasPoints(),
-       "--measure=decode, rows or speculative without --ids"},
-      {"--svg", o.hasPoints(),
        "--measure=decode, rows or speculative without --ids"}};
   for (const Need &need : needs)
     if (app.count(need.flag) > 0 && !need.isMet)
@@ -142,10 +138,6 @@ static Status checkFlags(CLI::App &app, const Options &o,
           strCat("expected ", need.what, " with ", need.flag));
   if (sessions && o.ids.empty())
     return invalidArgument("expected --ids with --measure=sessions");
-  if (!o.svg.empty() && o.svg == o.profile)
-    return invalidArgument(
-        strCat("expected two files for --svg and --profile, got '", o.svg,
-               "' for both"));
   return okStatus();
 }
 
@@ -160,11 +152,9 @@ static Result<std::unique_ptr<OutputFile>> openOutput(const std::string &path,
 static Status run(Options &options) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> profile,
                        openOutput(options.profile, options));
-  MTP_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> svg,
-                       openOutput(options.svg, options));
-  warnAboutThreads("mtp-bench", options.threads, usableProcessors());
+  warnAboutThreads("mtp-bench", options.session.threads, usableProcessors());
   MTP_ASSIGN_OR_RETURN(Results results, measure(options));
-  // If one output fails, the others are still written. Standard output comes
+  // If one output fails, the other is still written. Standard output comes
   // last: it may be a pipe that ends this process.
   Status status;
   auto note = [&status](Status written) {
@@ -174,8 +164,6 @@ static Status run(Options &options) {
   if (profile)
     note(profile->commit(traceReport(profiledPoint(results, options),
                                      /*isGpu=*/results.threads == 0)));
-  if (svg)
-    note(svg->commit(svgReport(results, options)));
   note(writeStandardOutput(options.json ? jsonReport(results, options)
                                         : textReport(results, options),
                            "the report"));

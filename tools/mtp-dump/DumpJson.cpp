@@ -3,8 +3,8 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-dump/Dump.h"
-#include "tools/support/Json.h"
 
 using namespace mtp;
 

@@ -3,7 +3,7 @@
 #include "tools/mtp-run/Conversation.h"
 
 #include "runtime/core/StrCat.h"
-#include "tools/support/Json.h"
+#include "runtime/json/JsonWriter.h"
 
 using namespace mtp;
 

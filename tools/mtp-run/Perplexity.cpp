@@ -2,8 +2,8 @@
 
 #include "tools/mtp-run/Perplexity.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-run/Prompts.h"
-#include "tools/support/Json.h"
 #include "tools/support/Output.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 //===- Report.cpp - Statistics of a run -----------------------------------===//
 
 #include "tools/mtp-run/Report.h"
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-run/TensorLiteral.h"
-#include "tools/support/Json.h"
 
 #include <cstdio>
 

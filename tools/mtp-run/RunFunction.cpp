@@ -2,10 +2,10 @@
 
 #include "tools/mtp-run/RunFunction.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-run/Compare.h"
 #include "tools/mtp-run/Npy.h"
 #include "tools/mtp-run/TensorLiteral.h"
-#include "tools/support/Json.h"
 #include "tools/support/Output.h"
 
 using namespace mtp;

@@ -12,6 +12,7 @@
 #include "tools/mtp-run/RunFunction.h"
 #include "tools/support/Flags.h"
 #include "tools/support/ModelWarnings.h"
+#include "tools/support/SharedFlags.h"
 
 using namespace mtp;
 
@@ -71,37 +72,6 @@ static void addSamplingFlags(CLI::App &app, SamplingFlags &o) {
       ->group(kGeneration);
 }
 
-static void addKFlag(CLI::App &app, SessionOptions &s) {
-  addOption(app, "--k,-k", "N|auto",
-            "Drafts per round; auto chooses the number by its speed (default: "
-            "the maximum)",
-            /*repeats=*/false,
-            [&s](const std::string &name, const std::string &text) {
-              s.automaticK = text == "auto";
-              if (!s.automaticK)
-                s.k = parseNumber<uint32_t>(name, text);
-            })
-      ->group(kGeneration);
-}
-
-/// Adds flags for prefills that run besides other sequences.
-static void addPromptFlags(CLI::App &app, SessionOptions &s) {
-  addNumber(app, "--prefill-chunk", s.prefillChunk,
-            "Prompt rows in one pass (0: the artifact's default)")
-      ->group(kGeneration);
-  addNumber(app, "--prompt-milliseconds", s.promptMilliseconds,
-            "Time for which prompt rows should delay running sequences (0: a "
-            "chunk of any length; default: 20)")
-      ->group(kGeneration);
-  addNumber(app, "--step-milliseconds,--step-ms", s.stepMilliseconds,
-            "Time that a mixed batch should take, a round with prompt rows (0: "
-            "a round without them plus --prompt-milliseconds)")
-      ->group(kGeneration);
-  addFlag(app, "--separate-prompts", s.separatePrompts,
-          "Run prompts only in their own passes")
-      ->group(kGeneration);
-}
-
 static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--max-tokens,-n", o.maxTokens,
             "Tokens to generate, at least 1 (default: 128, or the rest of the "
@@ -130,24 +100,14 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addFlag(app, "--stats", o.stats,
           "Print times, sampling and acceptance to stderr")
       ->group(kGeneration);
-  SessionOptions &s = o.session;
-  addKFlag(app, s);
-  CLI::Option *slots = addNumber(app, "--max-batch", s.maxSlots,
-                                 "Sequences at a time (0: the maximum)")
-                           ->group(kGeneration);
-  addAlias(app, "--max-slots", slots);
-  addPromptFlags(app, s);
-  addNumber(app, "--rounds-per-launch", s.roundsPerLaunch,
-            "Rounds in one launch, without the host between them (0: 1 on a "
-            "CPU, 16 on a GPU)")
-      ->group(kGeneration);
-  addFlag(app, "--deterministic", s.deterministic,
-          "Compute prompts on a GPU without its vendor's library")
-      ->group(kGeneration);
-  addFlag(app, "--no-prefix-cache", s.prefixCache,
-          "Do not share pages of equal prompts", false)
-      ->group(kGeneration);
-  addSnapshotFlags(app, s, kGeneration);
+  addSharedFlags(app,
+                 {SharedFlag::K, SharedFlag::MaxBatch, SharedFlag::PrefillChunk,
+                  SharedFlag::PromptMilliseconds, SharedFlag::StepMilliseconds,
+                  SharedFlag::SeparatePrompts, SharedFlag::RoundsPerLaunch,
+                  SharedFlag::Deterministic, SharedFlag::NoPrefixCache,
+                  SharedFlag::SnapshotBytes, SharedFlag::SnapshotTokens},
+                 o.load, o.session, kGeneration);
+  addAlias(app, "--max-slots", app.get_option("--max-batch"));
 }
 
 static void addScoringFlags(CLI::App &app, RunOptions &o) {
@@ -211,12 +171,10 @@ static void addFlags(CLI::App &app, RunOptions &o) {
   addFlag(app, "--json", o.json,
           "Print one JSON object instead of text (tools/mtp-run/JSON.md lists "
           "its keys)");
-  addDeviceFlag(app, o.load.device, o.load.gpu);
-  addThreadFlags(app, o.session.threads, o.session.pinThreads);
-  addNumber(app, "--kv-pages", o.session.kvPages,
-            "KV pages (0: enough for all slots at full context)");
-  addCopyFlag(app, o.load.copy);
-  addVerifyFlag(app, o.load.checkAllHashes);
+  addSharedFlags(app,
+                 {SharedFlag::Device, SharedFlag::Threads, SharedFlag::Pin,
+                  SharedFlag::KvPages, SharedFlag::NoMmap, SharedFlag::Verify},
+                 o.load, o.session);
 }
 
 /// Fails if a flag of `groups`, which has no effect in this kind of run, is

@@ -7,11 +7,12 @@
 
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-serve/Server.h"
+#include "tools/mtp-serve/http/Server.h"
 #include "tools/support/ChatText.h"
 #include "tools/support/Flags.h"
 #include "tools/support/ModelWarnings.h"
 #include "tools/support/PromptText.h"
+#include "tools/support/SharedFlags.h"
 
 #include <csignal>
 #include <ctime>
@@ -112,40 +113,15 @@ static void addLimitFlags(CLI::App &app, Limits &l) {
 }
 
 static void addSessionFlags(CLI::App &app, ServeFlags &o) {
-  SessionOptions &s = o.session;
-  addOption(app, "--k,-k", "N|auto",
-            "Most drafts per round; auto chooses the number by its speed "
-            "(default: the maximum)",
-            /*repeats=*/false,
-            [&s](const std::string &name, const std::string &text) {
-              s.automaticK = text == "auto";
-              if (!s.automaticK)
-                s.k = parseNumber<uint32_t>(name, text);
-            });
-  addNumber(app, "--max-batch", s.maxSlots,
-            "Sequences at a time (0: the maximum)");
-  addNumber(app, "--kv-pages", s.kvPages,
-            "KV pages (0: enough for all slots at full context)");
-  addNumber(app, "--prompt-milliseconds", s.promptMilliseconds,
-            "Time for which prompts of new sequences may delay running ones in "
-            "a step (default: 20; 0: a chunk)");
-  addNumber(app, "--step-milliseconds,--step-ms", s.stepMilliseconds,
-            "Time that a mixed batch should take, a round with prompt rows (0: "
-            "a round without them plus --prompt-milliseconds)");
-  addFlag(app, "--lazy-memory", s.populateMemory,
-          "Take memory for KV pages at their first use; without this flag the "
-          "server takes all of it at its start, if it is at most half of the "
-          "available memory, so no token waits for it",
-          false);
-  addFlag(app, "--no-prefix-cache", s.prefixCache,
-          "Do not share pages of equal prompts", false);
-  addSnapshotFlags(app, s);
-  addFlag(app, "--deterministic", s.deterministic,
-          "Compute prompts on a GPU without its vendor's library");
-  addDeviceFlag(app, o.load.device, o.load.gpu);
-  addThreadFlags(app, s.threads, s.pinThreads);
-  addCopyFlag(app, o.load.copy);
-  addVerifyFlag(app, o.load.checkAllHashes);
+  addSharedFlags(app,
+                 {SharedFlag::K, SharedFlag::MaxBatch, SharedFlag::KvPages,
+                  SharedFlag::PromptMilliseconds, SharedFlag::StepMilliseconds,
+                  SharedFlag::LazyMemory, SharedFlag::NoPrefixCache,
+                  SharedFlag::SnapshotBytes, SharedFlag::SnapshotTokens,
+                  SharedFlag::Deterministic, SharedFlag::Device,
+                  SharedFlag::Threads, SharedFlag::Pin, SharedFlag::NoMmap,
+                  SharedFlag::Verify},
+                 o.load, o.session);
 }
 
 static Status checkFlags(const ServeFlags &o) {

@@ -59,13 +59,16 @@ static Status checkStack() {
                                   stack.rlim_cur >> 10));
 }
 
-/// Fails at the first flag that has another name now.
+/// Fails at the first flag that has another name now, or is gone.
 static Status checkOldFlags(const CLI::App &app, int argc, char **argv) {
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     std::string_view given(argv[i]);
     given = given.substr(0, given.find('='));
     if (!given.starts_with("--"))
       continue;
+    std::string_view instead = insteadOfFlag(app.get_name(), given.substr(2));
+    if (!instead.empty())
+      return invalidArgument(strCat("unknown flag '", given, "': ", instead));
     std::string_view now = newNameOfFlag(given.substr(2));
     if (now.empty() || app.get_option_no_throw(std::string(given)) ||
         !app.get_option_no_throw(strCat("--", now)))
@@ -185,79 +188,4 @@ CLI::Option *mtp::addFlag(CLI::App &app, const std::string &names, bool &flag,
 
 void mtp::addArtifact(CLI::App &app, std::string &path) {
   app.add_option("artifact", path, "File that mtpc wrote")->required();
-}
-
-/// Returns the number after "cuda:"; nothing if there is none.
-static std::optional<uint32_t> gpuOf(std::string_view text) {
-  constexpr std::string_view kPrefix = "cuda:";
-  uint32_t number = 0;
-  if (!text.starts_with(kPrefix))
-    return std::nullopt;
-  text.remove_prefix(kPrefix.size());
-  auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (end.ec != std::errc() || end.ptr != text.data() + text.size())
-    return std::nullopt;
-  return number;
-}
-
-void mtp::addDeviceFlag(CLI::App &app, DeviceKind &device, uint32_t &gpu) {
-  const std::string kinds = "cpu|cuda|cuda:N|auto";
-  auto take = [&device, &gpu, kinds](const std::string &name,
-                                     const std::string &given) {
-    std::optional<uint32_t> number = gpuOf(given);
-    gpu = number.value_or(0);
-    if (given == "cpu")
-      device = DeviceKind::Cpu;
-    else if (given == "cuda" || number)
-      device = DeviceKind::Cuda;
-    else if (given == "auto")
-      device = DeviceKind::Auto;
-    else
-      throwExpected(name, kinds, given);
-  };
-  addOption(
-      app, "--device", kinds,
-      "Device that runs the model; cuda is the driver's first GPU, cuda:0 "
-      "(default: auto, the CPU, or the GPU if the artifact is only for GPUs)",
-      /*repeats=*/false, take);
-}
-
-void mtp::addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin) {
-  addNumber(app, "--threads,-t", threads,
-            "Threads (0: one for each usable processor)");
-  addFlag(app, "--pin", pin, "Bind each thread to a processor");
-}
-
-void mtp::addSnapshotFlags(CLI::App &app, SessionOptions &session,
-                           const std::string &group) {
-  CLI::Option *flags[] = {
-      addNumber(
-          app, "--snapshot-bytes", session.snapshotBytes,
-          "Memory for copies of the states of recurrent layers; without it a "
-          "model with such layers shares no prompts (default: 1 GiB)"),
-      addNumber(app, "--snapshot-tokens", session.snapshotTokens,
-                "Tokens of a prompt from one copy to the next "
-                "(default: 512)")};
-  if (!group.empty())
-    for (CLI::Option *flag : flags)
-      flag->group(group);
-}
-
-void mtp::warnAboutThreads(const std::string &tool, uint32_t threads,
-                           uint32_t usable) {
-  if (threads > usable)
-    std::fprintf(stderr,
-                 "%s: warning: expected --threads of at most %u, the usable "
-                 "processors, got %u\n",
-                 tool.c_str(), usable, threads);
-}
-
-void mtp::addCopyFlag(CLI::App &app, bool &copy) {
-  addFlag(app, "--no-mmap", copy,
-          "Read the file into large pages instead of mapping it");
-}
-
-void mtp::addVerifyFlag(CLI::App &app, bool &verify) {
-  addFlag(app, "--verify", verify,
-          "Check all hashes of the file first, those of weights too");
 }

@@ -9,8 +9,6 @@
 #ifndef MTP_TOOLS_SUPPORT_FLAGS_H
 #define MTP_TOOLS_SUPPORT_FLAGS_H
 
-#include "mtp/model.h"
-#include "mtp/session.h"
 #include "runtime/core/Status.h"
 
 #include <CLI/CLI.hpp>
@@ -133,28 +131,6 @@ CLI::Option *addFlag(CLI::App &app, const std::string &names, bool &flag,
 
 /// Adds the artifact that the tool works on.
 void addArtifact(CLI::App &app, std::string &path);
-
-/// Adds the flag for the device that runs the model.
-void addDeviceFlag(CLI::App &app, DeviceKind &device, uint32_t &gpu);
-
-/// Adds the flags for the number of processors, and for pinning threads to
-/// them.
-void addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin);
-
-/// Add the flags for loading a file into memory, and for checking all of its
-/// hashes.
-void addCopyFlag(CLI::App &app, bool &copy);
-void addVerifyFlag(CLI::App &app, bool &verify);
-
-/// Adds the flags for the memory of copies of recurrent states and for the
-/// distance between copies. They are listed in `group`, or with the tool's
-/// other flags.
-void addSnapshotFlags(CLI::App &app, SessionOptions &session,
-                      const std::string &group = {});
-
-/// Warns once if more threads were requested than can run.
-void warnAboutThreads(const std::string &tool, uint32_t threads,
-                      uint32_t usable);
 
 } // namespace mtp
 

@@ -1,9 +1,9 @@
 //===- CpuTarget.cpp - x86-64 processors as a target ----------------------===//
 
 #include "compiler/Codegen/CPU/CpuTarget.h"
-#include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
-#include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/CPU/target/Compile.h"
+#include "compiler/Codegen/CPU/target/Link.h"
 #include "compiler/Codegen/Units/BackendCode.h"
 #include "compiler/Codegen/Units/KernelUnits.h"
 #include "dialects/Exec/IR/ExecOps.h"

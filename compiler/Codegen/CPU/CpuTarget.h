@@ -3,7 +3,7 @@
 #ifndef MTP_COMPILER_CODEGEN_CPU_CPUTARGET_H
 #define MTP_COMPILER_CODEGEN_CPU_CPUTARGET_H
 
-#include "compiler/Codegen/CPU/TargetDesc.h"
+#include "compiler/Codegen/CPU/target/TargetDesc.h"
 #include "compiler/Target/Target.h"
 
 namespace mtp::codegen {

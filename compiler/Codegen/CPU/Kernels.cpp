@@ -2,8 +2,8 @@
 
 #include "compiler/Codegen/CPU/Kernels.h"
 
-#include "compiler/Codegen/CPU/Compile.h"
-#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/CPU/builder/KernelTable.h"
+#include "compiler/Codegen/CPU/target/Compile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringMap.h"

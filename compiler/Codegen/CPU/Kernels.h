@@ -13,7 +13,7 @@
 #ifndef MTP_COMPILER_CODEGEN_CPU_KERNELS_H
 #define MTP_COMPILER_CODEGEN_CPU_KERNELS_H
 
-#include "compiler/Codegen/CPU/TargetDesc.h"
+#include "compiler/Codegen/CPU/target/TargetDesc.h"
 #include "compiler/Codegen/KernelCatalogue.h"
 #include "mlir/IR/BuiltinOps.h"
 

@@ -1,6 +1,6 @@
 //===- DrafterLibrary.h - Built-in drafter functions ------------*- C++ -*-===//
 //
-// Files of functions in the mtp dialect (compiler/Import/Drafters), embedded in
+// Files of functions in the mtp dialect (compiler/Import/library), embedded in
 // the tools. A module imports them with `mtp.import "<NAME>"`.
 //
 //===----------------------------------------------------------------------===//

@@ -7,17 +7,17 @@
 #ifndef MTP_OPS_TD
 #define MTP_OPS_TD
 
-include "dialects/MTP/IR/MTPModelOps.td"
-include "dialects/MTP/IR/MTPAttentionOps.td"
-include "dialects/MTP/IR/MTPExpertOps.td"
-include "dialects/MTP/IR/MTPFusedOps.td"
-include "dialects/MTP/IR/MTPGateOps.td"
-include "dialects/MTP/IR/MTPRecurrenceOps.td"
-include "dialects/MTP/IR/MTPCoreOps.td"
-include "dialects/MTP/IR/MTPDraftOps.td"
-include "dialects/MTP/IR/MTPVerifyOps.td"
-include "dialects/MTP/IR/MTPCacheOps.td"
-include "dialects/MTP/IR/MTPControlOps.td"
-include "dialects/MTP/IR/MTPVocabularyOps.td"
+include "dialects/MTP/IR/ops/MTPModelOps.td"
+include "dialects/MTP/IR/ops/MTPAttentionOps.td"
+include "dialects/MTP/IR/ops/MTPExpertOps.td"
+include "dialects/MTP/IR/ops/MTPFusedOps.td"
+include "dialects/MTP/IR/ops/MTPGateOps.td"
+include "dialects/MTP/IR/ops/MTPRecurrenceOps.td"
+include "dialects/MTP/IR/ops/MTPCoreOps.td"
+include "dialects/MTP/IR/ops/MTPDraftOps.td"
+include "dialects/MTP/IR/ops/MTPVerifyOps.td"
+include "dialects/MTP/IR/ops/MTPCacheOps.td"
+include "dialects/MTP/IR/ops/MTPControlOps.td"
+include "dialects/MTP/IR/ops/MTPVocabularyOps.td"
 
 #endif // MTP_OPS_TD

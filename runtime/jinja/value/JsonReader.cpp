@@ -2,11 +2,7 @@
 
 #include "runtime/jinja/value/JsonReader.h"
 
-#include "runtime/core/PythonJson.h"
-#include "runtime/core/StrCat.h"
-
-#include <algorithm>
-#include <simdjson.h>
+#include "runtime/json/JsonTree.h"
 
 using namespace mtp;
 using namespace mtp::jinja;
@@ -89,25 +85,9 @@ Result<Value> Converter::convert(simdjson::dom::element element) {
 } // namespace
 
 Result<Value> mtp::readTemplateJson(std::string_view text) {
-  if (text.size() > kMaxBytes)
-    return resourceExhausted(strCat("expected JSON of at most ", kMaxBytes,
-                                    " bytes, got ", text.size()));
-  simdjson::dom::parser parser(kMaxBytes);
-  simdjson::dom::element element;
-  auto parse = [&](std::string_view json) {
-    simdjson::error_code error = parser.allocate(
-        std::max<size_t>(json.size(), simdjson::SIMDJSON_PADDING), kMaxDepth);
-    return error ? error
-                 : parser.parse(simdjson::padded_string(json)).get(element);
-  };
-  simdjson::error_code error = parse(text);
-  PlainJson plain;
-  if (error)
-    plain = plainNumbers(text);
-  if (error && !plain.hasQuoted && plain.text != text)
-    error = parse(plain.text);
-  if (error)
-    return invalidArgument(
-        strCat("expected JSON, got '", simdjson::error_message(error), "'"));
-  return Converter(std::move(plain.doubles)).convert(element);
+  MTP_ASSIGN_OR_RETURN(JsonTree tree,
+                       JsonTree::of(text, {.bytes = kMaxBytes,
+                                           .depth = kMaxDepth,
+                                           .takesQuoted = false}));
+  return Converter(tree.doubles()).convert(tree.root());
 }

@@ -2,7 +2,7 @@
 
 #include "test/GpuSim/target/EmitHost.h"
 
-#include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/CPU/target/Link.h"
 #include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "compiler/Codegen/OptimizeModule.h"
 #include "test/GpuSim/target/HostLowering.h"

@@ -1,4 +1,4 @@
-//===- Format.cpp - Numbers in a picture ----------------------------------===//
+//===- Format.cpp - Numbers in a report -----------------------------------===//
 
 #include "tools/mtp-bench/report/Format.h"
 
@@ -11,12 +11,4 @@ std::string bench::format(const char *pattern, double value) {
   char text[64];
   std::snprintf(text, sizeof(text), pattern, value);
   return text;
-}
-
-std::string bench::milliseconds(double seconds) {
-  return format("%.3g ms", seconds * 1e3);
-}
-
-std::string bench::share(double part, double whole) {
-  return format("%.0f %%", whole > 0 ? 100 * part / whole : 0);
 }

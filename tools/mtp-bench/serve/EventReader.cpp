@@ -1,10 +1,8 @@
 //===- EventReader.cpp - Events of a streamed answer ----------------------===//
 
 #include "tools/mtp-bench/serve/EventReader.h"
-#include "runtime/core/PythonJson.h"
 #include "runtime/core/StrCat.h"
-
-#include <simdjson.h>
+#include "runtime/json/JsonTree.h"
 
 using namespace mtp;
 using namespace mtp::bench;
@@ -14,7 +12,7 @@ using simdjson::dom::element;
 static constexpr size_t kMostEvent = 16 << 20;
 
 struct EventReader::Parser {
-  simdjson::dom::parser json;
+  JsonTree json;
 };
 
 EventReader::EventReader() : parser(std::make_unique<Parser>()) {}
@@ -85,12 +83,10 @@ Status EventReader::parse(std::string_view data, StreamEvent &event) {
   event.isLast = data == "[DONE]";
   if (event.isLast)
     return okStatus();
-  element root;
-  if (parsePythonJson(data, [&](std::string_view json) {
-        return parser->json.parse(json.data(), json.size()).get(root);
-      }))
+  if (!parser->json.parse(data).isOk())
     return dataLoss(
         strCat("expected an event of JSON, got '", data.substr(0, 80), "'"));
+  element root = parser->json.root();
   element at;
   std::string_view message;
   if (!root["error"].get(at) && !at.is_null())

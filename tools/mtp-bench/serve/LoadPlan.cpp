@@ -1,16 +1,15 @@
 //===- LoadPlan.cpp - Plan the requests of a load test --------------------===//
 
 #include "tools/mtp-bench/serve/LoadPlan.h"
-#include "runtime/core/PythonJson.h"
 #include "runtime/core/StrCat.h"
-#include "tools/support/Json.h"
+#include "runtime/json/JsonTree.h"
+#include "runtime/json/JsonWriter.h"
 
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <random>
-#include <simdjson.h>
 
 using namespace mtp;
 using namespace mtp::bench;
@@ -71,21 +70,13 @@ Status bench::readPrompts(const std::string &path,
   return okStatus();
 }
 
-static bool isJson(const std::string &text) {
-  simdjson::dom::parser parser;
-  simdjson::dom::element element;
-  return !parsePythonJson(text, [&](std::string_view json) {
-    return parser.parse(json.data(), json.size()).get(element);
-  });
-}
-
 Status bench::readField(const std::string &text, TrafficOptions &options) {
   size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     return invalidArgument(
         strCat("--field: expected NAME=VALUE, got '", text, "'"));
   std::string value = text.substr(equals + 1);
-  if (!isJson(value)) {
+  if (!JsonTree::of(value).isOk()) {
     JsonWriter quoted(JsonWriter::Layout::OneLine);
     quoted.value(value);
     value = quoted.text();

@@ -2,9 +2,9 @@
 
 #include "tools/mtp-bench/serve/LoadReport.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
 #include "tools/mtp-bench/measure/Statistics.h"
 #include "tools/mtp-bench/report/Format.h"
-#include "tools/support/Json.h"
 
 #include <algorithm>
 #include <cmath>

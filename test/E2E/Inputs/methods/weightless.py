@@ -1,4 +1,4 @@
-"""Models of the drafters in compiler/Import/Drafters, by their papers, in plain Python and from
+"""Models of the drafters in compiler/Import/library, by their papers, in plain Python and from
 tokens only. `known` is the sequence so far; its last token is the anchor.
 """
 

@@ -1,0 +1,86 @@
+//===- KeptFormat.cpp - Formats that keep stored weights ------------------===//
+
+#include "compiler/Weights/pack/KeptFormat.h"
+
+#include <algorithm>
+
+namespace mtp {
+
+static WeightElements elementsOfBits(int64_t bits, int64_t group) {
+  if (bits <= 4)
+    return WeightElements::Int4;
+  // Integers of 5 bits are stored in units of 32.
+  if (bits == 5 && group % kQuantGroupStep == 0)
+    return WeightElements::Int5;
+  return bits <= 6 ? WeightElements::Int6 : WeightElements::Int8;
+}
+
+static WeightScales commonScales(WeightScales a, WeightScales b,
+                                 int64_t group) {
+  if (a == b && a != WeightScales::E8M0 && a != WeightScales::E4M3 &&
+      (a != WeightScales::F16x6 || group % kQuantGroupStep == 0))
+    return a;
+  auto hasTwoLevels = [](WeightScales scales) {
+    return scales == WeightScales::F16x6 || scales == WeightScales::F16x8;
+  };
+  return hasTwoLevels(a) && hasTwoLevels(b) ? WeightScales::F16x8
+                                            : WeightScales::F32;
+}
+
+/// Returns the bits of integers that hold the integers of a format.
+static int64_t integerBits(const WeightFormat &format) {
+  switch (format.elements) {
+  case WeightElements::E2M1:
+    return 5;
+  case WeightElements::NL4:
+    return 8;
+  default:
+    return format.bits();
+  }
+}
+
+WeightFormat commonFormat(const WeightFormat &a, const WeightFormat &b) {
+  if (a == b)
+    return a;
+  WeightFormat common;
+  common.group = std::min(a.group, b.group);
+  common.elements =
+      elementsOfBits(std::max(integerBits(a), integerBits(b)), common.group);
+  common.scales = commonScales(a.scales, b.scales, common.group);
+  common.hasOffset = a.hasOffset || b.hasOffset;
+  return common;
+}
+
+std::optional<WeightFormat> keptFormatOf(const WeightStack &stack) {
+  std::optional<WeightFormat> common;
+  for (const std::vector<WeightRows> &matrix : stack)
+    for (const WeightRows &rows : matrix) {
+      std::optional<WeightFormat> own = rows.keptFormat();
+      if (!own)
+        return std::nullopt;
+      common = common ? commonFormat(*common, *own) : *own;
+    }
+  return common;
+}
+
+void readCodes(const WeightRows &rows, int64_t row, int64_t col, int64_t count,
+               const WeightFormat &format, PanelCodes &codes, int64_t output) {
+  WeightFormat own = *rows.keptFormat();
+  GroupCodes groups[kMostBlockGroups];
+  rows.readCodes(row, col, count, groups, codes.q[output]);
+  // Signed integers become unsigned in a format with offsets.
+  bool becomesUnsigned = format.hasOffset && !own.hasOffset;
+  int bias = becomesUnsigned ? 1 << (integerBits(own) - 1) : 0;
+  for (int64_t i = 0; i < count && bias != 0; ++i)
+    codes.q[output][i] = int16_t(codes.q[output][i] + bias);
+  for (int64_t g = 0; g * format.group < count; ++g) {
+    GroupCodes group = groups[g * format.group / own.group];
+    if (bias != 0) {
+      group.least = group.scale * float(bias);
+      group.ofLeast = group.ofScale;
+    }
+    codes.groups[output][g] = group;
+  }
+}
+
+} // namespace mtp

@@ -1,0 +1,238 @@
+//===- WeightRows.cpp - The matrix of a recipe's source -------------------===//
+
+#include "compiler/Weights/pack/WeightRows.h"
+
+#include "compiler/Weights/GgufBlocks.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace mtp {
+
+namespace {
+
+std::string expandKey(const std::string &pattern, int64_t stack) {
+  size_t at = pattern.find("{}");
+  if (at == std::string::npos)
+    return pattern;
+  return pattern.substr(0, at) + std::to_string(stack) + pattern.substr(at + 2);
+}
+
+/// Returns true if a tensor has the shape that a source expects.
+bool hasShape(std::span<const int64_t> shape,
+              std::span<const int64_t> expected) {
+  return shape.size() == expected.size() &&
+         std::equal(shape.begin(), shape.end(), expected.begin(),
+                    [](int64_t got, int64_t wanted) {
+                      return wanted < 0 || got == wanted;
+                    });
+}
+
+/// Removes extents of 1 that the source does not have: leading ones, and the
+/// single input of a depthwise convolution. Sets `matrix` to the convolution's
+/// remaining extents.
+void dropOnes(TensorView &tensor, const WeightSource &source,
+              std::array<int64_t, 2> &matrix) {
+  if (source.shape.empty())
+    return;
+  tensor = tensor.withRank(source.shape.size());
+  if (source.shape.size() != 2 || tensor.shape.size() != 3 ||
+      tensor.shape[1] != 1)
+    return;
+  matrix = {tensor.shape[0], tensor.shape[2]};
+  tensor.shape = matrix;
+}
+
+std::string formatExpected(std::span<const int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + (shape[i] < 0 ? "?" : std::to_string(shape[i]));
+  return text + "]";
+}
+
+/// Concatenates the matrices of a tensor if the source steps from one to the
+/// next. Sets `matrix` to the resulting extents.
+Status flattenStack(TensorView &tensor, const WeightSource &source,
+                    std::array<int64_t, 2> &matrix) {
+  if (tensor.shape.size() != 3 || source.headStride == 0)
+    return okStatus();
+  if (tensor.shape[1] != source.headStride)
+    return invalidArgument("expected matrices of " +
+                           std::to_string(source.headStride) +
+                           " rows, got shape " + formatShape(tensor.shape));
+  matrix = {tensor.shape[0] * tensor.shape[1], tensor.shape[2]};
+  tensor.shape = matrix;
+  return okStatus();
+}
+
+/// Resolves [begin, end), shifted by `shift`, within a dimension.
+Status resolveRange(const char *what, int64_t begin, int64_t end, int64_t shift,
+                    int64_t size, int64_t &first, int64_t &count) {
+  int64_t last = end < 0 ? size : end;
+  if (__builtin_add_overflow(begin, shift, &first) ||
+      __builtin_add_overflow(last, end < 0 ? 0 : shift, &last) ||
+      first > last || last > size)
+    return outOfRange(std::string("expected at least ") +
+                      std::to_string(std::max(first, last)) + " " + what +
+                      ", got " + std::to_string(size));
+  count = last - first;
+  return okStatus();
+}
+
+Status checkPicks(std::span<const int32_t> picks, int64_t height) {
+  for (int32_t row : picks)
+    if (row < 0 || row >= height)
+      return outOfRange("expected picked rows below " + std::to_string(height) +
+                        ", got " + std::to_string(row));
+  return okStatus();
+}
+
+} // namespace
+
+Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
+                                       const WeightSource &source,
+                                       int64_t stack) {
+  std::string key = expandKey(source.keyPattern, stack);
+  MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(key));
+  std::array<int64_t, 2> matrix;
+  dropOnes(tensor, source, matrix);
+  WeightRows rows;
+  auto check = [&]() -> Status {
+    if (!isReadable(tensor.type))
+      return unimplemented("expected BF16, F16, F32, F8_E4M3 or a type of "
+                           "GGUF with blocks, got " +
+                           std::string(toString(tensor.type)));
+    MTP_RETURN_IF_ERROR(flattenStack(tensor, source, matrix));
+    if (tensor.shape.empty() || tensor.shape.size() > 2)
+      return invalidArgument("expected one or two dimensions, got shape " +
+                             formatShape(tensor.shape));
+    if (!source.shape.empty() && !hasShape(tensor.shape, source.shape))
+      return invalidArgument("expected shape " + formatExpected(source.shape) +
+                             ", got " + formatShape(tensor.shape));
+    rows.type = tensor.type;
+    rows.bytes = tensor.bytes.data();
+    rows.pairedRows = tensor.pairedRows;
+    rows.factor = tensor.factor;
+    rows.isTransposed = source.transpose;
+    rows.tensorCols = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
+    int64_t shift;
+    if (__builtin_mul_overflow(stack, source.headStride, &shift))
+      return outOfRange("the stack's stride overflows");
+    MTP_RETURN_IF_ERROR(resolveRange("rows", source.rowBegin, source.rowEnd,
+                                     shift, tensor.shape[0], rows.rowBegin,
+                                     rows.height));
+    MTP_RETURN_IF_ERROR(resolveRange("columns", source.colBegin, source.colEnd,
+                                     0, rows.tensorCols, rows.colBegin,
+                                     rows.width));
+    MTP_RETURN_IF_ERROR(checkPicks(source.picks, rows.height));
+    if (!source.picks.empty()) {
+      rows.picks = source.picks;
+      rows.height = int64_t(source.picks.size());
+    }
+    MTP_ASSIGN_OR_RETURN(rows.scales, BlockScales::find(weights, key, tensor,
+                                                        source.headStride));
+    return okStatus();
+  };
+  Status status = check();
+  if (!status.isOk())
+    return status.withContext("weight \"" + key + "\" in \"" +
+                              tensor.file->path() + "\"");
+  return rows;
+}
+
+WeightRows WeightRows::random(const RandomMatrix &values, int64_t rows,
+                              int64_t cols) {
+  WeightRows result;
+  result.values = values;
+  result.tensorCols = result.width = cols;
+  result.height = rows;
+  return result;
+}
+
+int64_t WeightRows::storedRow(int64_t row) const {
+  if (pairedRows == 0)
+    return row;
+  int64_t half = pairedRows / 2, place = row % pairedRows;
+  return row - place + place % half * 2 + place / half;
+}
+
+void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
+                         float *out) const {
+  row = picks.empty() ? row : picks[size_t(row)];
+  if (!bytes)
+    return values.read(row * tensorCols + col, count, out);
+  row = storedRow(row + rowBegin);
+  col += colBegin;
+  decodeRun(type, bytes, row * tensorCols + col, count, out);
+  if (factor != 1)
+    for (int64_t i = 0; i < count; ++i)
+      out[i] *= factor;
+  if (!scales.isEmpty())
+    scales.apply(row, col, count, out);
+}
+
+std::optional<WeightFormat> WeightRows::keptFormat() const {
+  int64_t block = int64_t(blockElements(type));
+  if (!bytes || !hasBlocks(type) || isTransposed || colBegin % block != 0 ||
+      width % block != 0)
+    return std::nullopt;
+  std::optional<WeightFormat> format = formatOfBlocks(type);
+  // The product of a scale and the factor is rounded once.
+  if (format && factor != 1)
+    format->scales = WeightScales::F32;
+  return format;
+}
+
+void WeightRows::readCodes(int64_t row, int64_t col, int64_t count,
+                           GroupCodes *groups, int16_t *q) const {
+  int64_t block = int64_t(blockElements(type));
+  int64_t perBlock = block / formatOfBlocks(type)->group;
+  row = storedRow((picks.empty() ? row : picks[size_t(row)]) + rowBegin);
+  int64_t first = (row * tensorCols + colBegin + col) / block;
+  for (int64_t i = 0; i < count / block; ++i) {
+    GroupCodes *own = groups + i * perBlock;
+    decodeCodes(type, bytes + (first + i) * int64_t(blockBytes(type)), own,
+                q + i * block);
+    for (int64_t g = 0; g < perBlock && factor != 1; ++g)
+      own[g] = {own[g].scaleOf() * factor, -(own[g].offsetOf() * factor), 1, 1};
+  }
+}
+
+void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
+                      int64_t colCount, float *out, int64_t stride) const {
+  if (!isTransposed) {
+    for (int64_t i = 0; i < rowCount; ++i)
+      readRun(row + i, col, colCount, out + i * stride);
+    return;
+  }
+  // Reads short runs along the file's rows, which are output columns.
+  constexpr int64_t kRun = 64;
+  float run[kRun];
+  for (int64_t j = 0; j < colCount; ++j)
+    for (int64_t i = 0; i < rowCount; i += kRun) {
+      int64_t count = std::min(kRun, rowCount - i);
+      readRun(col + j, row + i, count, run);
+      for (int64_t r = 0; r < count; ++r)
+        out[(i + r) * stride + j] = run[r];
+    }
+}
+
+void WeightRows::readFlat(int64_t index, int64_t count, float *out) const {
+  if (!bytes)
+    return values.read(index, count, out);
+  bool isWhole = !isTransposed && width == tensorCols && scales.isEmpty() &&
+                 pairedRows == 0 && factor == 1 && picks.empty();
+  if (isWhole)
+    return decodeRun(type, bytes, rowBegin * tensorCols + index, count, out);
+  while (count > 0) {
+    int64_t row = index / cols(), col = index % cols();
+    int64_t run = std::min(count, cols() - col);
+    read(row, 1, col, run, out, run);
+    out += run;
+    index += run;
+    count -= run;
+  }
+}
+
+} // namespace mtp

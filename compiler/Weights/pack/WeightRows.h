@@ -1,0 +1,74 @@
+//===- WeightRows.h - The matrix of a recipe's source -----------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_WEIGHTS_PACK_WEIGHTROWS_H
+#define MTP_COMPILER_WEIGHTS_PACK_WEIGHTROWS_H
+
+#include "compiler/Weights/GgufBlocks.h"
+#include "compiler/Weights/WeightSet.h"
+#include "compiler/Weights/pack/BlockScales.h"
+#include "compiler/Weights/pack/RandomWeights.h"
+
+namespace mtp {
+
+/// One source of a recipe, for one matrix of its stack: the rectangle after
+/// transposition. Its tensor has been found and checked. Valid as long as the
+/// set exists.
+class WeightRows {
+public:
+  /// Finds the tensor and checks its type, rank and bounds. FP8 tensors are
+  /// scaled by `KEY_scale_inv`, one number per block of 128 x 128.
+  static Result<WeightRows> resolve(const WeightSet &weights,
+                                    const WeightSource &source, int64_t stack);
+
+  /// Returns random values in place of a tensor's.
+  static WeightRows random(const RandomMatrix &values, int64_t rows,
+                           int64_t cols);
+
+  int64_t rows() const { return isTransposed ? width : height; }
+  int64_t cols() const { return isTransposed ? height : width; }
+
+  /// Widens the elements [row, row+rowCount) x [col, col+colCount) to f32.
+  /// Element (i, j) goes to out[i * stride + j].
+  void read(int64_t row, int64_t rowCount, int64_t col, int64_t colCount,
+            float *out, int64_t stride) const;
+
+  /// Widens `count` elements in row-major order from `index` on.
+  void readFlat(int64_t index, int64_t count, float *out) const;
+
+  /// Returns the smallest format that represents the values exactly; nothing if
+  /// the tensor has no blocks or the rectangle does not have whole blocks.
+  std::optional<WeightFormat> keptFormat() const;
+
+  /// Reads the integers and groups of `count` elements of a row from `col` on,
+  /// both multiples of a block. Precondition: keptFormat() has a value.
+  void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
+                 int16_t *q) const;
+
+  /// Returns the type of the tensor; nothing for random values.
+  std::optional<WeightType> storedType() const {
+    return bytes ? std::optional(type) : std::nullopt;
+  }
+
+private:
+  /// Widens a run of one row of the tensor. `row` and `col` are relative to the
+  /// rectangle.
+  void readRun(int64_t row, int64_t col, int64_t count, float *out) const;
+  /// Returns the place of a row of the tensor in the file.
+  int64_t storedRow(int64_t row) const;
+
+  WeightType type = WeightType::F32;
+  const uint8_t *bytes = nullptr; ///< The whole tensor; null: random values.
+  RandomMatrix values;
+  int64_t tensorCols = 0;             ///< The row pitch, in elements.
+  int64_t rowBegin = 0, colBegin = 0; ///< Corner of the rectangle.
+  int64_t height = 0, width = 0;      ///< Size of the rectangle, as stored.
+  bool isTransposed = false;
+  int64_t pairedRows = 0; ///< See TensorEntry, as `factor`.
+  float factor = 1;
+  std::vector<int32_t> picks; ///< The rows to read; empty: all.
+  BlockScales scales;         ///< Only for FP8.
+};
+
+} // namespace mtp
+
+#endif // MTP_COMPILER_WEIGHTS_PACK_WEIGHTROWS_H

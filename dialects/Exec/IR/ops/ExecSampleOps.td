@@ -1,0 +1,116 @@
+//===- ExecSampleOps.td - From logits to tokens ------------*- tablegen -*-===//
+
+#ifndef EXEC_SAMPLE_OPS
+#define EXEC_SAMPLE_OPS
+
+include "dialects/Exec/IR/ops/ExecCallOps.td"
+
+def Exec_ArgmaxOp : Exec_CallOp<"argmax", [Exec_SameRows<["x", "picks"]>]> {
+  let summary = "Find the column of each row's largest value";
+  let description = [{
+    Example:
+    ```mlir
+    %p = exec.argmax %logits : (tensor<4x64xf32>) -> tensor<4xi32>
+    ```
+    - (C1) there is one pick per row.
+  }];
+  let inputs = (ins Exec_Rows:$x);
+  let results = (outs Exec_NumbersResult:$picks);
+  let syntax = "$x";
+}
+
+def Exec_ArgmaxPartsOp : Exec_CallOp<"argmax_parts", [
+    Exec_SameRows<["best", "picks"]>, Exec_SameShape<["best", "columns"]>,
+    Exec_Whole<"best">]> {
+  let summary = "Find the best column of each row among the best of its panels";
+  let description = [{
+    `best` and `columns` are results of `exec.linear_argmax`.
+
+    Example:
+    ```mlir
+    %p = exec.argmax_parts %best, %columns
+        : (tensor<4x3xf32>, tensor<4x3xi32>) -> tensor<4xi32>
+    ```
+    - (C1) there is one pick per row.
+    - (C2) best and columns have one shape.
+    - (C3) best is no view.
+  }];
+  let inputs = (ins Exec_Rows:$best, Exec_NumberRows:$columns);
+  let results = (outs Exec_NumbersResult:$picks);
+  let syntax = "$best `,` $columns";
+}
+
+def Exec_SampleOp : Exec_CallOp<"sample", [
+    AttrSizedOperandSegments, Exec_SameRows<["logits", "slots", "positions"]>,
+    Exec_Together<["best", "columns"]>, Exec_Whole<"logits">,
+    Exec_Whole<"best">]> {
+  let summary = "Pick a token per row by its slot's sampling words";
+  let description = [{
+    A builtin of the runtime, or with `compiled` a kernel of the target
+    (`exec-compile-sampling`). A row whose slot is greedy takes the best logit.
+    If a head gave the best of each panel (`best` and `columns`), the op takes
+    the best of these, and the row's logits need not be written. With `tokens` a
+    column stands for the token that this operand lists, and has the noise of
+    that token.
+
+    Rows are as long as the vocabulary, and one task per row would leave threads
+    idle. With `scan` there is a task for every stretch of a row, and the result
+    holds the partial result of each stretch. `found` is the result of such a
+    call, which the op then picks from.
+
+    Example:
+    ```mlir
+    %p = exec.sample %logits slots %s positions %p by %sampling
+        : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>)
+        -> tensor<1xi32>
+    %p = exec.sample %logits best (%b, %c) tokens %map slots %s positions %p
+        by %sampling
+        : (tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x64xf32>, memref<64x1xi32>,
+           tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
+    ```
+    - (C1) logits, slots and positions have the same number of rows.
+    - (C2) best and columns are given together.
+    - (C3) scan and found are not given together, and each only with best.
+    - (C4) logits and best are no views.
+  }];
+  let inputs = (ins Optional<Exec_Rows>:$best,
+                    Optional<Exec_NumberRows>:$columns,
+                    Exec_Rows:$logits, Optional<Exec_NumberRows>:$tokens,
+                    Exec_Numbers:$slots, Exec_Numbers:$positions,
+                    Exec_NumberRows:$sampling, Optional<Exec_NumberRows>:$found,
+                    UnitAttr:$scan, UnitAttr:$compiled);
+  let results = (outs Exec_CountedTensor<[I32], [1, 2], "static i32">:$result);
+  let syntax = [{
+    (`compiled` $compiled^)? (`scan` $scan^)? $logits
+    (`best` `(` $best^ `,` $columns `)`)? (`tokens` $tokens^)?
+    `slots` $slots `positions` $positions `by` $sampling (`found` $found^)?
+  }];
+  let methods = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
+    bool readsAnyRow(size_t index);
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_ExcludeOp : Exec_CallOp<"exclude", [
+    Exec_SameRows<["x", "tokens"]>, Exec_SameShape<["x", "y"]>,
+    Exec_Whole<"x">]> {
+  let summary = "Set the logit of one token per row to -infinity";
+  let description = [{
+    A token that has no column changes nothing.
+
+    Example:
+    ```mlir
+    %rest = exec.exclude %logits, %best
+        : (tensor<4x64xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+    ```
+    - (C1) there is one token per row.
+    - (C2) y has x's shape.
+    - (C3) x is no view.
+  }];
+  let inputs = (ins Exec_Rows:$x, Exec_Numbers:$tokens);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x `,` $tokens";
+}
+
+#endif // EXEC_SAMPLE_OPS

@@ -1,0 +1,86 @@
+//===- AnswerSet.h - The answers to one request -----------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_API_ANSWERSET_H
+#define MTP_TOOLS_MTP_SERVE_API_ANSWERSET_H
+
+#include "tools/mtp-serve/api/Answers.h"
+#include "tools/mtp-serve/api/Choice.h"
+#include "tools/mtp-serve/api/Prompts.h"
+
+#include <string>
+#include <vector>
+
+namespace mtp::serve {
+
+/// The growing answers to one request: `n` to each prompt, in order of prompts.
+/// Writes them as one JSON object or as a stream of events.
+class AnswerSet {
+public:
+  /// The largest number of bytes of text in one event.
+  static constexpr size_t kMostText = 8 << 10;
+
+  struct Answer {
+    Choice choice;
+    /// Whether its first event, with the role or the prompt, and its last were
+    /// taken.
+    bool hasBegun = false;
+    bool isClosed = false;
+    /// Whether the engine has accepted its sequence.
+    bool isAccepted = false;
+  };
+
+  /// The answers contain `id` and `created` (seconds since 1970).
+  AnswerSet(const GenerationRequest &request, const ModelFacts &facts,
+            std::string id, uint64_t created)
+      : request(request), facts(facts), id(std::move(id)), created(created) {}
+
+  /// Makes the answers, which are empty.
+  void begin(std::vector<PreparedPrompt> prepared);
+  /// Resets all answers to the state after begin().
+  void restart();
+
+  const std::vector<PreparedPrompt> &prompts() const { return sources; }
+  size_t size() const { return answers.size(); }
+  Answer &at(size_t index) { return answers[index]; }
+  const Answer &at(size_t index) const { return answers[index]; }
+
+  /// Returns the whole answer.
+  std::string whole();
+  /// Returns some of the new events; empty if there are none.
+  std::string takeEvents();
+  /// Returns the events after all others.
+  std::string lastEvents() const;
+  /// Returns whether takeEvents() would return events.
+  bool hasNews() const;
+  /// Returns whether the last event of each answer was taken.
+  bool areClosed() const;
+  /// Returns whether output was taken.
+  bool wasRead() const { return isRead; }
+
+  /// Returns the bytes that were not taken yet.
+  size_t pendingBytes() const;
+  size_t promptTokens() const;
+  size_t outputTokens() const;
+
+private:
+  bool hasNews(const Answer &answer) const;
+  AnswerHead head() const;
+  /// Returns the new part of an answer, with at most `mostText` bytes of text.
+  ChoicePart partOf(size_t index, size_t mostText);
+  /// Returns the new part of an answer as events; empty if there is none.
+  std::string eventsOf(size_t index);
+  std::string eventOf(const ChoicePart &part) const;
+  Usage usage() const;
+
+  const GenerationRequest &request;
+  const ModelFacts &facts;
+  std::string id;
+  uint64_t created;
+  std::vector<PreparedPrompt> sources;
+  std::vector<Answer> answers;
+  bool isRead = false;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_API_ANSWERSET_H

@@ -1,0 +1,143 @@
+//===- Choice.cpp - One answer as it is generated -------------------------===//
+
+#include "tools/mtp-serve/api/Choice.h"
+
+#include <utility>
+
+using namespace mtp;
+using namespace mtp::serve;
+
+Choice::Choice(ChoiceOptions options)
+    : stops(options.stops), thoughtStops(std::move(options.stops)),
+      tokenizer(options.tokenizer), skipsSpecial(options.skipsSpecial),
+      keepsIds(options.keepsIds), keepsRounds(options.keepsRounds),
+      minTokens(options.minTokens) {
+  DecodeOptions decode;
+  decode.skipSpecial = options.skipsSpecial;
+  // The output continues a text that the prompt has begun.
+  decode.atTextStart = false;
+  if (tokenizer)
+    decoder.emplace(*tokenizer, decode);
+  if (options.reasoning != ReasoningFormat::None)
+    splitter.emplace(options.reasoning, options.prompt);
+}
+
+void Choice::add(AnswerPart part, bool isSearched) {
+  if (isComplete())
+    return;
+  if (!isSearched) {
+    news.reasoning += part.reasoning;
+    news.text += part.content;
+    return;
+  }
+  // Text that one of the two holds back came before the other's text.
+  if (!part.reasoning.empty()) {
+    news.text += stops.finish();
+    news.reasoning += thoughtStops.append(part.reasoning);
+  }
+  if (!part.content.empty() && !thoughtStops.stopped()) {
+    news.reasoning += thoughtStops.finish();
+    news.text += stops.append(part.content);
+  }
+  if (hasStopped())
+    finish = FinishReason::Stop;
+}
+
+void Choice::add(std::string_view text, bool isSearched) {
+  if (splitter)
+    add(splitter->append(text), isSearched);
+  else
+    add({"", std::string(text)}, isSearched);
+}
+
+void Choice::addHeld() {
+  news.reasoning += thoughtStops.finish();
+  news.text += stops.finish();
+}
+
+/// Handles a special token of an answer with reasoning: a mark, or text if
+/// special tokens are shown. No stop string extends across it.
+Status Choice::takeSpecial(int32_t token, bool isSearched) {
+  MTP_ASSIGN_OR_RETURN(std::string_view mark, tokenizer->tokenToPiece(token));
+  // The bytes before it belong to earlier tokens.
+  add(decoder->finish(), count - 1 > minTokens);
+  if (isComplete())
+    return okStatus();
+  addHeld();
+  if (splitter->isMark(mark))
+    add(splitter->appendSpecial(mark), isSearched);
+  else if (!skipsSpecial)
+    add(mark, isSearched);
+  return okStatus();
+}
+
+Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted) {
+  size_t before = count;
+  for (int32_t token : tokens) {
+    if (isComplete())
+      break;
+    if (keepsIds)
+      news.ids.push_back(token);
+    ++count;
+    if (!decoder)
+      continue;
+    bool isSearched = count > minTokens;
+    if (splitter && tokenizer->isSpecial(token)) {
+      MTP_RETURN_IF_ERROR(takeSpecial(token, isSearched));
+      continue;
+    }
+    MTP_ASSIGN_OR_RETURN(std::string piece, decoder->append(token));
+    add(piece, isSearched);
+  }
+  if (keepsRounds && count > before) {
+    news.rounds.tokens.push_back(int32_t(count - before));
+    news.rounds.drafted.push_back(int32_t(drafted));
+  }
+  return okStatus();
+}
+
+void Choice::end(FinishReason reason, Statistics statistics) {
+  ended = true;
+  if (!hasStopped())
+    setStatistics(std::move(statistics));
+  if (isComplete())
+    return;
+  if (!decoder) {
+    finish = reason;
+    return;
+  }
+  // An incomplete character, or text that could have been a mark, may complete
+  // a stop string.
+  bool isSearched = count > minTokens;
+  add(decoder->finish(), isSearched);
+  if (splitter)
+    add(splitter->finish(), isSearched);
+  if (isComplete())
+    return;
+  addHeld();
+  finish = reason;
+}
+
+/// Takes the first bytes of a text, at most `most`, in whole characters.
+static std::string takeFrom(std::string &text, size_t most) {
+  if (text.size() <= most)
+    return std::exchange(text, "");
+  // Bytes 10xxxxxx continue a character.
+  while (most > 0 && (uint8_t(text[most]) & 0xC0) == 0x80)
+    --most;
+  std::string part = text.substr(0, most);
+  text.erase(0, most);
+  return part;
+}
+
+std::string PendingAnswer::takeText(size_t most) {
+  return takeFrom(text, most);
+}
+
+std::string PendingAnswer::takeReasoning(size_t most) {
+  return takeFrom(reasoning, most);
+}
+
+std::vector<int32_t> PendingAnswer::takeIds() { return std::exchange(ids, {}); }
+
+AnswerRounds PendingAnswer::takeRounds() { return std::exchange(rounds, {}); }

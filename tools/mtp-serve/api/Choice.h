@@ -1,0 +1,122 @@
+//===- Choice.h - One answer as it is generated -----------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_API_CHOICE_H
+#define MTP_TOOLS_MTP_SERVE_API_CHOICE_H
+
+#include "mtp/session.h"
+#include "mtp/stream_decoder.h"
+#include "runtime/chat/ReasoningSplitter.h"
+#include "tools/mtp-serve/api/Answers.h"
+#include "tools/mtp-serve/api/StopStrings.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mtp::serve {
+
+struct ChoiceOptions {
+  /// Null: the answer has no text.
+  const Tokenizer *tokenizer = nullptr;
+  bool skipsSpecial = true;
+  bool keepsIds = false;
+  bool keepsRounds = false;
+  std::vector<std::string> stops;
+  /// The number of first tokens whose text is not searched for stop strings.
+  uint32_t minTokens = 0;
+  /// For an answer in a conversation: how reasoning is marked, and the text of
+  /// the prompt, which may have begun it.
+  ReasoningFormat reasoning = ReasoningFormat::None;
+  std::string_view prompt;
+};
+
+/// The new part of an answer, which waits for a reader.
+struct PendingAnswer {
+  std::string text, reasoning;
+  std::vector<int32_t> ids;
+  /// The numbers of tokens and drafts of each Choice::take().
+  AnswerRounds rounds;
+
+  /// Takes the text or reasoning text since the last call: at most `most`
+  /// bytes, in whole characters.
+  std::string takeText(size_t most);
+  std::string takeReasoning(size_t most);
+  std::vector<int32_t> takeIds();
+  AnswerRounds takeRounds();
+
+  /// Returns the number of bytes that were not taken yet.
+  size_t bytes() const {
+    return text.size() + reasoning.size() +
+           (ids.size() + 2 * rounds.tokens.size()) * sizeof(int32_t);
+  }
+  /// Returns whether there is new text or there are new ids.
+  bool hasNews() const {
+    return !text.empty() || !reasoning.empty() || !ids.empty();
+  }
+};
+
+/// Turns the tokens of one sequence into text, up to a stop string. Text that
+/// was not taken yet waits here: at most the text of the context's tokens.
+class Choice {
+public:
+  explicit Choice(ChoiceOptions options);
+
+  /// Inserts text before the output, for `echo`. It is not searched for stops.
+  void prepend(const std::string &text) { news.text += text; }
+
+  /// Adds tokens; tokens after a stop string are dropped. `drafted` is the
+  /// number of drafts made for them.
+  Status take(std::span<const int32_t> tokens, uint32_t drafted = 0);
+
+  /// Sets the cost of the tokens so far. After a stop string was found, end()
+  /// no longer changes it.
+  void setStatistics(Statistics statistics) { numbers = std::move(statistics); }
+
+  /// Ends the sequence; no more tokens follow.
+  void end(FinishReason reason, Statistics statistics);
+
+  /// Returns whether a stop string was found. The rest of the sequence is not
+  /// needed then.
+  bool hasStopped() const { return stops.stopped() || thoughtStops.stopped(); }
+  /// Returns whether no more text follows: the sequence has ended, or a stop
+  /// string was found.
+  bool isComplete() const { return finish != FinishReason::None; }
+  bool hasEnded() const { return ended; }
+  FinishReason finishReason() const { return finish; }
+
+  /// Returns the number of tokens, including the one that completed a stop
+  /// string.
+  size_t tokenCount() const { return count; }
+  const Statistics &statistics() const { return numbers; }
+
+  PendingAnswer &pending() { return news; }
+  const PendingAnswer &pending() const { return news; }
+
+private:
+  /// Adds text, or a part of an answer. `isSearched`: search it for stop
+  /// strings.
+  void add(std::string_view text, bool isSearched);
+  void add(AnswerPart part, bool isSearched);
+  /// Adds the text that stop strings have held back.
+  void addHeld();
+  Status takeSpecial(int32_t token, bool isSearched);
+
+  std::optional<StreamDecoder> decoder;
+  /// For the answer and for the reasoning. Both come after the splitter, since
+  /// marks and headers are no text.
+  StopStrings stops, thoughtStops;
+  std::optional<ReasoningSplitter> splitter;
+  const Tokenizer *tokenizer;
+  bool skipsSpecial, keepsIds, keepsRounds;
+  uint32_t minTokens;
+  PendingAnswer news;
+  size_t count = 0;
+  FinishReason finish = FinishReason::None;
+  bool ended = false;
+  Statistics numbers;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_API_CHOICE_H

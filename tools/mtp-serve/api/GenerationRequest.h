@@ -1,0 +1,89 @@
+//===- GenerationRequest.h - Parse request bodies ---------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_API_GENERATIONREQUEST_H
+#define MTP_TOOLS_MTP_SERVE_API_GENERATIONREQUEST_H
+
+#include "mtp/session.h"
+#include "tools/mtp-serve/api/ApiError.h"
+#include "tools/mtp-serve/api/ModelFacts.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mtp::serve {
+
+/// A prompt as given in a body.
+struct PromptSource {
+  std::string text;
+  /// Used if the prompt is given as ids.
+  std::vector<int32_t> ids;
+  bool isText = false;
+};
+
+/// A body of /v1/completions or /v1/chat/completions. All values were checked
+/// against the model, except the length of the prompts.
+struct GenerationRequest {
+  /// The largest number of sequences for one body.
+  static constexpr uint32_t kMaxChoices = 256;
+  static constexpr size_t kMaxStops = 16, kMaxStopBytes = 1024;
+
+  /// Empty: not given.
+  std::string model;
+  std::vector<PromptSource> prompts;
+  /// A conversation instead of prompts, as JSON for the chat template.
+  std::string conversation;
+  bool isChat = false;
+
+  /// Returns the number of prompts; a conversation makes one.
+  size_t promptCount() const { return isChat ? 1 : prompts.size(); }
+
+  SamplingParams sampling;
+  /// False: each answer gets another seed.
+  bool hasSeed = false;
+  std::optional<uint32_t> maxTokens;
+  /// The field that it comes from: 'max_completion_tokens' if both are given.
+  std::string maxTokensField = "max_tokens";
+  std::vector<std::string> stops;
+  std::vector<int32_t> stopTokens;
+  /// The number of output tokens before which nothing ends an answer.
+  uint32_t minTokens = 0;
+  /// Scheduling priority; lower values run first.
+  int32_t priority = 0;
+  /// Prompts share pages only if their salts are equal.
+  std::string cacheSalt;
+  /// Seconds for the whole answer; zero: not given.
+  float timeout = 0;
+  /// The number of the request's key, from 1 on; zero: the server needs no key.
+  uint64_t client = 0;
+  /// The number of answers to each prompt.
+  uint32_t n = 1;
+  uint32_t k = Request::kSessions;
+  bool echo = false;
+  bool ignoreEos = false;
+  bool addSpecialTokens = true;
+  bool skipSpecialTokens = true;
+  /// Whether answers contain token ids.
+  bool returnsIds = false;
+  /// Whether answers contain the number of tokens that arrived together.
+  bool returnsRounds = false;
+  bool streams = false;
+  /// Whether a stream has its usage after the last part, or in each part so
+  /// far.
+  bool includesUsage = false;
+  bool hasUsageInAll = false;
+};
+
+/// Reads untrusted JSON. An unsupported field is an error that names it, unless
+/// its value changes nothing.
+MaybeError parseCompletion(std::string_view body, const ModelFacts &facts,
+                           GenerationRequest &request);
+/// Reads a body of /v1/chat/completions like parseCompletion(). Fails if the
+/// model has no template.
+MaybeError parseChat(std::string_view body, const ModelFacts &facts,
+                     GenerationRequest &request);
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_API_GENERATIONREQUEST_H

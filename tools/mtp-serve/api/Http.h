@@ -1,0 +1,39 @@
+//===- Http.h - A request and a reply ---------------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_API_HTTP_H
+#define MTP_TOOLS_MTP_SERVE_API_HTTP_H
+
+#include "tools/mtp-serve/api/BodyBudget.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mtp::serve {
+
+/// The parts of a request that routes use, independent of any HTTP library.
+struct HttpRequest {
+  std::string method;
+  /// Decoded, without the query after '?'.
+  std::string path;
+  std::string contentType;
+  std::string authorization;
+  /// The number of its key, from 1 on; zero: none is needed.
+  uint64_t client = 0;
+  /// The request's name in answers and logs.
+  std::string id;
+  std::string body;
+  /// The body's share of the body budget.
+  BodyBudget::Share share;
+};
+
+struct HttpReply {
+  unsigned status = 200;
+  std::string type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_API_HTTP_H

@@ -1,0 +1,39 @@
+//===- ModelFacts.h - Limits that requests must meet ------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_API_MODELFACTS_H
+#define MTP_TOOLS_MTP_SERVE_API_MODELFACTS_H
+
+#include "mtp/chat.h"
+#include "mtp/model.h"
+#include "mtp/tokenizer.h"
+#include "runtime/chat/ReasoningSplitter.h"
+
+#include <string>
+#include <vector>
+
+namespace mtp::serve {
+
+/// Constant properties of a server's model and session.
+struct ModelFacts {
+  /// The names by which requests may call the model; answers use the first.
+  std::vector<std::string> names;
+  uint32_t vocab = 0;
+  /// The limit for tokens of prompt and output together.
+  uint32_t maxContext = 0;
+  /// Limits of the session: drafts per round, and sequences at a time.
+  uint32_t maxK = 0;
+  uint32_t slots = 0;
+  GenerationInfo generation;
+  /// Null: prompts and answers are ids only.
+  const Tokenizer *tokenizer = nullptr;
+  /// Null: conversations are refused.
+  const ChatTemplate *chat = nullptr;
+  /// How answers in conversations mark reasoning.
+  ReasoningFormat reasoning = ReasoningFormat::None;
+  /// Start of the server, in seconds since 1970.
+  uint64_t created = 0;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_API_MODELFACTS_H

@@ -1,0 +1,54 @@
+//===- StopStrings.h - Stop strings -----------------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_API_STOPSTRINGS_H
+#define MTP_TOOLS_MTP_SERVE_API_STOPSTRINGS_H
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mtp::serve {
+
+/// Cuts a text that comes in pieces before the first of several stop strings.
+/// If the end of a piece may begin a stop string, it is held back until further
+/// text decides. The cut depends only on the text, not on its pieces. Of
+/// strings that end at different bytes, the one that ends first counts; of
+/// strings that end at one byte, the longest.
+///
+/// If pieces and strings are well-formed UTF-8, the results are as well.
+class StopStrings {
+public:
+  /// No element of `strings` may be empty.
+  explicit StopStrings(std::vector<std::string> strings = {});
+
+  /// Returns the text that is certain after `piece`. Returns nothing more once
+  /// stopped().
+  std::string append(std::string_view piece);
+
+  /// Returns the text that was held back, if the text ends here.
+  std::string finish();
+
+  bool stopped() const { return hasStopped; }
+
+private:
+  /// One string, and the length of its prefix with which the text ends (Knuth,
+  /// Morris, Pratt).
+  struct Matcher {
+    std::string string;
+    /// For each prefix, the length of its longest proper prefix that is also
+    /// its suffix.
+    std::vector<size_t> fallback;
+    size_t matched = 0;
+
+    void take(char byte);
+  };
+
+  std::vector<Matcher> matchers;
+  std::string held;
+  bool hasStopped = false;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_API_STOPSTRINGS_H

@@ -1,0 +1,261 @@
+//===- Dispatcher.cpp - Generations and their sequences -------------------===//
+
+#include "tools/mtp-serve/engine/Dispatcher.h"
+#include "runtime/core/StrCat.h"
+
+#include <cstdio>
+#include <ctime>
+#include <utility>
+
+using namespace mtp;
+using namespace mtp::serve;
+
+/// The worker's client number for the server's own work.
+static constexpr uint64_t kOwnWork = UINT64_MAX;
+
+static std::mt19937_64 seededRandom() {
+  std::random_device device;
+  std::seed_seq seed{device(), device(), device(), device()};
+  return std::mt19937_64(seed);
+}
+
+Dispatcher::Dispatcher(std::unique_ptr<Session> session,
+                       const ModelFacts &facts, const Limits &limits,
+                       Post given)
+    : facts(facts), post(std::move(given)), numbers(facts.names.front()),
+      budget(std::make_shared<BodyBudget>(limits.bodiesBytes,
+                                          limits.keyCount > 1)),
+      gate(limits, facts.slots), random(seededRandom()),
+      engine(std::move(session), [this](EngineReport report) {
+        post([this, report = std::move(report)] { deliver(report); });
+      }) {}
+
+Dispatcher::~Dispatcher() {
+  for (auto &[handle, sequence] : running) {
+    current().cancel(handle);
+    sequence.generation->abandon();
+  }
+}
+
+std::string Dispatcher::makeId() {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%016llx%016llx",
+                (unsigned long long)random(), (unsigned long long)random());
+  return text;
+}
+
+MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
+                             std::shared_ptr<Generation> &generation) {
+  if (MaybeError error = gate.checkSequences(
+          request.client, request.promptCount() * request.n)) {
+    if (error->status == 429)
+      numbers.refused();
+    return error;
+  }
+  Clock::time_point arrived = Clock::now();
+  SequenceControls controls = {[this](Handle h) { current().cancel(h); },
+                               [this](Handle h) { current().pause(h); },
+                               [this](Handle h) { current().resume(h); }};
+  bool isQuick = !hasTexts(request);
+  auto begun = std::make_shared<Generation>(
+      std::move(request), facts, id, uint64_t(std::time(nullptr)), next,
+      std::move(controls), gate.limits().streamBytes);
+  std::vector<PreparedPrompt> prompts;
+  if (isQuick)
+    if (MaybeError error = preparePrompts(begun->asked(), facts, prompts))
+      return error;
+  generation = begun;
+  next += generation->size();
+  gate.addSequences(generation->asked().client, generation->size());
+  if (isQuick) {
+    submit(generation, std::move(prompts), std::nullopt, arrived);
+    return std::nullopt;
+  }
+  setEncoding(generation, true);
+  worker.put(generation->asked().client, [this, generation, arrived] {
+    std::vector<PreparedPrompt> prompts;
+    MaybeError error;
+    if (!generation->isAborted())
+      error = preparePrompts(generation->asked(), facts, prompts,
+                             &generation->abortedFlag());
+    post([this, generation, arrived, prompts = std::move(prompts), error] {
+      submit(generation, prompts, error, arrived);
+    });
+  });
+  return std::nullopt;
+}
+
+void Dispatcher::setEncoding(const std::shared_ptr<Generation> &generation,
+                             bool isEncoding) {
+  if (isEncoding)
+    encoding.insert(generation);
+  else
+    encoding.erase(generation);
+  size_t sequences = 0;
+  for (const auto &waiting : encoding)
+    sequences += waiting->size();
+  numbers.setEncoding(sequences);
+}
+
+void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
+                        std::vector<PreparedPrompt> prompts, MaybeError error,
+                        Clock::time_point arrived) {
+  setEncoding(generation, false);
+  if (error || generation->isAborted()) {
+    gate.removeSequences(generation->asked().client, generation->size());
+    if (error)
+      generation->fail(std::move(*error));
+    return;
+  }
+  generation->begin(std::move(prompts));
+  Running begun = {generation, Clock::now(), random()};
+  Handle handle = generation->firstHandle();
+  for (const Request &sequence : generation->sequences(0)) {
+    running[handle] = begun;
+    numbers.submitted(handle++, sequence.prompt.size(), arrived);
+  }
+  submitAll(*generation);
+}
+
+void Dispatcher::submitAll(const Generation &generation) {
+  Handle handle = generation.firstHandle();
+  for (Request &sequence : generation.sequences(running.at(handle).seed))
+    current().submit(handle++, std::move(sequence),
+                     /*countsEach=*/!generation.asked().stops.empty());
+}
+
+MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {
+  if (MaybeError error =
+          gate.checkText(job->client, worker.waiting(job->client))) {
+    if (error->status == 429)
+      numbers.refused();
+    return error;
+  }
+  texts.insert(job);
+  gate.addText(job->client);
+  worker.put(job->client, [this, job] {
+    std::optional<HttpReply> reply;
+    if (!job->isDropped)
+      reply = job->work();
+    post([this, job, reply = std::move(reply)] { finish(job, reply); });
+  });
+  return std::nullopt;
+}
+
+void Dispatcher::finish(const std::shared_ptr<TextJob> &job,
+                        std::optional<HttpReply> reply) {
+  texts.erase(job);
+  gate.removeText(job->client);
+  job->share.release();
+  if (!job->isDone())
+    job->reply = std::move(reply);
+  if (job->listener)
+    job->listener();
+}
+
+void Dispatcher::deliver(const EngineReport &report) {
+  numbers.setState(report.state);
+  lastState = report.state;
+  std::set<Handle> again;
+  if (!report.failure.isOk() && fallback.make)
+    again = retry(report);
+  Clock::time_point now = Clock::now();
+  for (const EngineEvent &event : report.events)
+    if (!again.contains(event.handle))
+      take(event, now);
+  if (!report.failure.isOk() && onFailure)
+    onFailure(report.failure);
+}
+
+void Dispatcher::take(const EngineEvent &event, Clock::time_point now) {
+  auto found = running.find(event.handle);
+  if (found == running.end())
+    return;
+  std::shared_ptr<Generation> generation = found->second.generation;
+  if (event.finish != FinishReason::None) {
+    std::chrono::duration<double> took = now - found->second.began;
+    running.erase(found);
+    gate.removeSequences(generation->asked().client, 1);
+    gate.noteDuration(took.count());
+  }
+  generation->take(event);
+  // If a stop string ended the answer, the server ended the sequence
+  // afterwards.
+  FinishReason reason = event.finish;
+  if (reason != FinishReason::None)
+    reason = generation->finishOf(event.handle);
+  numbers.taken(event, reason, now);
+}
+
+/// Restarts what it can. Events of the failed sequences in the report are
+/// dropped.
+std::set<Handle> Dispatcher::retry(const EngineReport &report) {
+  auto makes = std::exchange(fallback.make, {});
+  std::vector<std::shared_ptr<Generation>> again;
+  std::set<Handle> handles;
+  for (const EngineEvent &event : report.events) {
+    auto found = running.find(event.handle);
+    if (event.finish != FinishReason::Failed || found == running.end() ||
+        handles.contains(event.handle) ||
+        !found->second.generation->canRestart())
+      continue;
+    again.push_back(found->second.generation);
+    for (size_t i = 0; i < again.back()->size(); ++i)
+      handles.insert(again.back()->firstHandle() + i);
+    again.back()->restart();
+  }
+  if (again.empty())
+    return handles;
+  fallback.isUsed = true;
+  worker.put(kOwnWork, [this, again, makes] {
+    auto made = std::make_shared<Result<std::unique_ptr<Session>>>(makes());
+    post([this, again, made] { resubmit(again, std::move(*made)); });
+  });
+  return handles;
+}
+
+void Dispatcher::resubmit(
+    const std::vector<std::shared_ptr<Generation>> &generations,
+    Result<std::unique_ptr<Session>> session) {
+  if (session)
+    fallback.engine = std::make_unique<Engine>(
+        std::move(*session), [this](EngineReport report) {
+          post([this, report = std::move(report)] { deliver(report); });
+        });
+  for (const auto &generation : generations) {
+    if (fallback.engine && !generation->isAborted()) {
+      submitAll(*generation);
+      continue;
+    }
+    // The sequence ends like one that was not retried.
+    EngineEvent event;
+    event.finish =
+        fallback.engine ? FinishReason::Cancelled : FinishReason::Failed;
+    if (!fallback.engine)
+      event.error =
+          internalError(strCat("a step failed, and no other device can go on: ",
+                               session.status().message()));
+    for (size_t i = 0; i < generation->size(); ++i) {
+      event.handle = generation->firstHandle() + i;
+      take(event, Clock::now());
+    }
+  }
+}
+
+void Dispatcher::abortAll() {
+  // None of these has begun, so another server may answer.
+  for (auto &generation : encoding)
+    generation->fail(RequestGate::ending());
+  for (const auto &job : texts) {
+    job->isDropped = true;
+    if (!job->isDone())
+      job->error = RequestGate::ending();
+    if (job->listener)
+      job->listener();
+  }
+  std::vector<std::shared_ptr<Generation>> all;
+  for (auto &[handle, sequence] : running)
+    all.push_back(sequence.generation);
+  for (auto &generation : all)
+    generation->abort();
+}

@@ -1,0 +1,269 @@
+//===- Metrics.cpp - Numbers for Prometheus -------------------------------===//
+
+#include "tools/mtp-serve/engine/Metrics.h"
+#include "tools/mtp-serve/api/Answers.h"
+
+#include <malloc.h>
+#include <map>
+#include <numeric>
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+#include <unordered_map>
+
+using namespace mtp;
+using namespace mtp::serve;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Labels;
+
+namespace {
+/// Times of a sequence so far.
+struct Times {
+  Clock::time_point submitted;
+  Clock::time_point last;
+  size_t promptTokens = 0;
+  bool hasToken = false;
+};
+
+// vLLM's buckets, in seconds.
+const Histogram::BucketBoundaries kFirstToken = {
+    0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1,  0.25,
+    0.5,   0.75,  1.0,  2.5,  5.0,  7.5,  10.0, 20.0, 40.0};
+const Histogram::BucketBoundaries kBetweenTokens = {
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15,
+    0.2,   0.3,    0.4,   0.5,  0.75,  1.0,  2.5,   5.0};
+const Histogram::BucketBoundaries kWhole = {
+    0.05, 0.1,  0.3,  0.5,  0.8,  1.0,  1.5,   2.0,   2.5,   5.0,  10.0,
+    15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0};
+} // namespace
+
+struct Metrics::Impl {
+  explicit Impl(const std::string &model) : labels{{"model_name", model}} {}
+
+  Counter &counter(const std::string &name, const std::string &help,
+                   Labels more = {}) {
+    more.insert(labels.begin(), labels.end());
+    return prometheus::BuildCounter()
+        .Name(name)
+        .Help(help)
+        .Register(*registry)
+        .Add(more);
+  }
+  Gauge &gauge(const std::string &name, const std::string &help) {
+    return prometheus::BuildGauge()
+        .Name(name)
+        .Help(help)
+        .Register(*registry)
+        .Add(labels);
+  }
+  Histogram &histogram(const std::string &name, const std::string &help,
+                       const Histogram::BucketBoundaries &buckets) {
+    return prometheus::BuildHistogram()
+        .Name(name)
+        .Help(help)
+        .Register(*registry)
+        .Add(labels, buckets);
+  }
+  Counter &ends(FinishReason reason) {
+    return counter("vllm:request_success_total", "Sequences that have ended",
+                   {{"finished_reason", finishName(reason)}});
+  }
+  Counter &acceptedAt(size_t position) {
+    return counter("vllm:spec_decode_num_accepted_tokens_per_pos_total",
+                   "Accepted drafts, by position",
+                   {{"position", std::to_string(position)}});
+  }
+
+  std::shared_ptr<prometheus::Registry> registry =
+      std::make_shared<prometheus::Registry>(
+          prometheus::Registry::InsertBehavior::Merge);
+  Labels labels;
+  std::unordered_map<Handle, Times> times;
+  /// The current values of the counters.
+  Statistics counted;
+  uint32_t stateWaiting = 0;
+  size_t encoding = 0;
+
+  Gauge &running = gauge("vllm:num_requests_running", "Sequences in a slot");
+  Gauge &waiting =
+      gauge("vllm:num_requests_waiting",
+            "Sequences that wait for a slot, or for their prompt's tokens");
+  Gauge &paused =
+      gauge("mtp:num_requests_paused",
+            "Sequences without a slot, because their readers are slow");
+  Gauge &pages = gauge("vllm:kv_cache_usage_perc",
+                       "Share of the KV pages that sequences hold, 0 to 1");
+  Gauge &bodyBytes =
+      gauge("mtp:request_body_bytes",
+            "Bytes of bodies that arrive, or wait for their tokens");
+  Gauge &heapBytes =
+      gauge("mtp:heap_bytes", "Bytes that the process has allocated and not "
+                              "freed, without KV pages and weights");
+  Counter &promptTokens =
+      counter("vllm:prompt_tokens_total", "Tokens of prompts");
+  Counter &outputTokens =
+      counter("vllm:generation_tokens_total", "Generated tokens");
+  Counter &queriedTokens =
+      counter("vllm:prefix_cache_queries_total",
+              "Tokens of prompts that were looked up in the prefix cache");
+  Counter &cachedTokens = counter("vllm:prefix_cache_hits_total",
+                                  "Tokens found in the prefix cache");
+  Counter &preemptions = counter("vllm:num_preemptions_total", "Preemptions");
+  Counter &drafts = counter("vllm:spec_decode_num_drafts_total",
+                            "Rounds of sequences with drafts");
+  Counter &draftTokens =
+      counter("vllm:spec_decode_num_draft_tokens_total", "Drafts");
+  Counter &acceptedTokens =
+      counter("vllm:spec_decode_num_accepted_tokens_total", "Accepted drafts");
+  Counter &rounds = counter("mtp:rounds_total", "Decode rounds");
+  Counter &roundRows =
+      counter("mtp:round_rows_total",
+              "Active rows that the model computed in decode rounds");
+  Counter &roundCapacity =
+      counter("mtp:round_rows_capacity_total",
+              "Rows for which decode rounds had room: k + 1 of each slot");
+  Counter &besideTokens =
+      counter("mtp:prompt_tokens_beside_rounds_total",
+              "Tokens of prompts whose rows ran in mixed batches");
+  Counter &snapshots =
+      counter("mtp:snapshots_stored_total",
+              "Stored copies of the states of recurrent layers");
+  Counter &droppedSnapshots =
+      counter("mtp:snapshots_dropped_total",
+              "Dropped copies of the states of recurrent layers");
+  Counter &restoredSnapshots = counter("mtp:snapshots_restored_total",
+                                       "Sequences that continued from a copy");
+  Counter &restoredPreemptions = counter(
+      "mtp:preemptions_restored_total",
+      "Sequences that continued from a copy after a preemption or pause");
+  Gauge &snapshotBytes =
+      gauge("mtp:snapshot_bytes",
+            "Bytes of all copies of the states of recurrent layers");
+  Counter &refused =
+      counter("mtp:requests_refused_total", "Requests with the answer 429");
+  Histogram &firstToken = histogram("vllm:time_to_first_token_seconds",
+                                    "From request to first token", kFirstToken);
+  Histogram &betweenTokens = histogram(
+      "vllm:inter_token_latency_seconds",
+      "Between tokens; tokens that come together share their time equally",
+      kBetweenTokens);
+  Histogram &whole = histogram("vllm:e2e_request_latency_seconds",
+                               "From request to last token", kWhole);
+};
+
+Metrics::Metrics(const std::string &model)
+    : impl(std::make_unique<Impl>(model)) {
+  for (FinishReason reason : {FinishReason::Stop, FinishReason::Length,
+                              FinishReason::Cancelled, FinishReason::Failed})
+    impl->ends(reason);
+}
+
+Metrics::~Metrics() = default;
+
+void Metrics::submitted(Handle handle, size_t promptTokens,
+                        Clock::time_point arrived) {
+  impl->times[handle] = {arrived, arrived, promptTokens, false};
+}
+
+static double seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+void Metrics::taken(const EngineEvent &event, FinishReason reason,
+                    Clock::time_point now) {
+  auto found = impl->times.find(event.handle);
+  if (found == impl->times.end())
+    return;
+  Times &times = found->second;
+  size_t tokens = event.tokens.size();
+  if (tokens > 0 && !times.hasToken) {
+    impl->firstToken.Observe(seconds(now - times.submitted));
+    impl->promptTokens.Increment(double(times.promptTokens));
+    impl->queriedTokens.Increment(double(times.promptTokens));
+    times.hasToken = true;
+    // A round has run after the prefill.
+    for (size_t i = 1; i < tokens; ++i)
+      impl->betweenTokens.Observe(0);
+  } else {
+    for (size_t i = 0; i < tokens; ++i)
+      impl->betweenTokens.Observe(seconds(now - times.last) / double(tokens));
+  }
+  if (tokens > 0)
+    times.last = now;
+  if (reason == FinishReason::None)
+    return;
+  impl->ends(reason).Increment();
+  if (reason != FinishReason::Failed)
+    impl->whole.Observe(seconds(now - times.submitted));
+  impl->times.erase(found);
+}
+
+static uint64_t sum(const std::vector<uint64_t> &counts) {
+  return std::accumulate(counts.begin(), counts.end(), uint64_t(0));
+}
+
+void Metrics::setState(const EngineState &state) {
+  const KvUsage &pages = state.pages;
+  uint32_t all = pages.freePages + pages.cachedPages + pages.heldPages;
+  impl->running.Set(state.running);
+  impl->stateWaiting = state.waiting;
+  impl->waiting.Set(double(state.waiting + impl->encoding));
+  impl->paused.Set(state.paused);
+  impl->pages.Set(all ? double(pages.heldPages) / all : 0);
+  const Statistics &now = state.statistics;
+  Statistics &then = impl->counted;
+  auto count = [](Counter &counter, uint64_t now, uint64_t then) {
+    if (now > then)
+      counter.Increment(double(now - then));
+  };
+  count(impl->outputTokens, now.outputTokens, then.outputTokens);
+  count(impl->cachedTokens, now.cachedTokens, then.cachedTokens);
+  count(impl->preemptions, now.preemptions, then.preemptions);
+  count(impl->rounds, now.rounds, then.rounds);
+  count(impl->roundRows, now.roundRows, then.roundRows);
+  count(impl->roundCapacity, now.roundCapacity, then.roundCapacity);
+  count(impl->besideTokens, now.besideTokens, then.besideTokens);
+  count(impl->snapshots, now.snapshots, then.snapshots);
+  count(impl->droppedSnapshots, now.droppedSnapshots, then.droppedSnapshots);
+  count(impl->restoredSnapshots, now.restoredSnapshots, then.restoredSnapshots);
+  count(impl->restoredPreemptions, now.restoredPreemptions,
+        then.restoredPreemptions);
+  impl->snapshotBytes.Set(double(now.snapshotBytes));
+  auto roundsOf = [](const Statistics &s) {
+    return s.drafted.empty() ? 0 : s.drafted.front();
+  };
+  count(impl->drafts, roundsOf(now), roundsOf(then));
+  count(impl->draftTokens, sum(now.drafted), sum(then.drafted));
+  count(impl->acceptedTokens, sum(now.accepted), sum(then.accepted));
+  for (size_t i = 0; i < now.accepted.size(); ++i)
+    count(impl->acceptedAt(i), now.accepted[i],
+          i < then.accepted.size() ? then.accepted[i] : 0);
+  then = now;
+}
+
+void Metrics::setEncoding(size_t sequences) {
+  impl->encoding = sequences;
+  impl->waiting.Set(double(impl->stateWaiting + sequences));
+}
+
+void Metrics::setBodyBytes(uint64_t bytes) {
+  impl->bodyBytes.Set(double(bytes));
+}
+
+void Metrics::refused() { impl->refused.Increment(); }
+
+/// Returns the bytes of all heaps and of separately mapped allocations.
+static double heapBytes() {
+  struct mallinfo2 info = ::mallinfo2();
+  return double(info.uordblks) + double(info.hblkhd);
+}
+
+std::string Metrics::text() const {
+  impl->heapBytes.Set(heapBytes());
+  return prometheus::TextSerializer().Serialize(impl->registry->Collect());
+}
