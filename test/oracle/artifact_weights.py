@@ -86,7 +86,8 @@ def panel(data, at, blob):
             for o in range(32):
                 for q in codes[o]:
                     q = TABLES[blob["format"]][q] if blob["format"] in TABLES else q
-                    rows[o].append(scale[o] * (q - bias) + (offset[o] if blob["has_offset"] else 0))
+                    value = scale[o] * (q - bias)
+                    rows[o].append(value + offset[o] if blob["has_offset"] else value)
     return rows, at
 
 
@@ -103,7 +104,8 @@ def plain(blob):
 
 
 def bits(row):
-    return array.array("I", row.tobytes())
+    """The bits of values. Zeros have no sign, which an offset loses."""
+    return array.array("I", array.array("f", [x + 0.0 for x in row]).tobytes())
 
 
 def main():
